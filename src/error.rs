@@ -14,9 +14,7 @@ pub enum Error {
     Unknown {
         /// What kind of name: `experiment`, `axis`, `device`, `option`.
         what: &'static str,
-        /// What was given.
         given: String,
-        /// The nearest valid names.
         nearest: Vec<String>,
     },
     /// A value that can't be used.
@@ -30,12 +28,7 @@ pub enum Error {
     Busy(String),
     /// An output that can't be written.
     #[error("can't write {path}: {cause}")]
-    Output {
-        /// The path as given.
-        path: String,
-        /// What the system said.
-        cause: std::io::Error,
-    },
+    Output { path: String, cause: std::io::Error },
 }
 
 /// Exit code: every case was measured, or skipped with a reason.

@@ -22,34 +22,60 @@
 //! it, never one after it; [`cli`] and [`worker`] compose them. `tests/host/structure.rs` holds the tree to this. Only [`gpu`] knows
 //! Vulkan's types and is unsafe, but for the calls of the SPIR-V validator in [`shader`] and of Windows in [`platform`];
 //! only [`output`] and [`cli`] print.
+//!
+//! Applications use [`tuning`]: the tables that `tune` and `merge` write, and how to choose from them. All else is hidden, and public
+//! for the command and for the tests alone.
 
+#[doc(hidden)]
 pub mod digest;
+#[doc(hidden)]
 pub mod error;
+#[doc(hidden)]
 pub mod globs;
+#[doc(hidden)]
 pub mod model;
+#[doc(hidden)]
 pub mod platform;
+#[doc(hidden)]
 pub mod process;
 #[cfg(test)]
 mod properties;
+#[doc(hidden)]
 pub mod regular;
+#[doc(hidden)]
 pub mod staged;
+#[doc(hidden)]
 pub mod stats;
+#[doc(hidden)]
 pub mod units;
+#[doc(hidden)]
 pub mod validate;
 
+#[doc(hidden)]
 pub mod analysis;
+#[doc(hidden)]
 pub mod experiments;
+#[doc(hidden)]
 pub mod gpu;
+#[doc(hidden)]
 pub mod measure;
+#[doc(hidden)]
 pub mod output;
+#[doc(hidden)]
 pub mod plan;
+#[doc(hidden)]
 pub mod record;
+#[doc(hidden)]
 pub mod report;
+#[doc(hidden)]
 pub mod shader;
+#[doc(hidden)]
 pub mod subject;
 pub mod tuning;
 
+#[doc(hidden)]
 pub mod cli;
+#[doc(hidden)]
 pub mod worker;
 
 /// README's Rust, which has to compile.

@@ -28,13 +28,11 @@ pub struct Kind {
 pub const SHADER: Kind = Kind { what: "a shader", largest: 32 << 20, may_stream: false };
 /// Rows, which are read one by one: they may be as many as they like.
 pub const ROWS: Kind = Kind { what: "a file of rows", largest: u64::MAX, may_stream: true };
-/// A manifest of `tune`.
 pub const MANIFEST: Kind = Kind { what: "a manifest", largest: 1 << 20, may_stream: true };
 /// A list of cases, which may be rows.
 pub const CASES: Kind = Kind { what: "a list of cases", largest: 256 << 20, may_stream: true };
 /// The user's own limits of devices.
 pub const LIMITS: Kind = Kind { what: "a file of limits", largest: 1 << 20, may_stream: true };
-/// A tuning table.
 pub const TABLE: Kind = Kind { what: "a tuning table", largest: 256 << 20, may_stream: false };
 /// What a buffer or an image holds.
 pub const DATA: Kind = Kind { what: "data", largest: 4 << 30, may_stream: false };

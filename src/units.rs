@@ -27,7 +27,6 @@ impl Nanos {
         std::time::Duration::try_from_secs_f64(self.seconds()).unwrap_or_default()
     }
 
-    /// In seconds.
     pub fn seconds(self) -> f64 {
         self.0 * 1e-9
     }

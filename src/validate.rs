@@ -33,13 +33,11 @@ pub type Verdict = Result<(), Mismatch>;
 /// The first wrong element, and how many there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// The output's name.
     pub output: String,
     /// Where the first wrong element is.
     pub at: Position,
     /// What the device wrote there.
     pub got: String,
-    /// What the twin says.
     pub expected: String,
     /// Wrong elements in this output.
     pub wrong: u64,
@@ -71,7 +69,6 @@ pub enum Position {
     Count,
     /// A row of a matrix.
     Row(u64),
-    /// All of it.
     Whole,
 }
 
@@ -121,7 +118,6 @@ pub struct Expected<'a> {
 
 /// What an element must be.
 enum At<'a> {
-    /// The same word.
     Word(Box<dyn Fn(u64) -> u32 + Sync + 'a>),
     /// The same float, bit by bit.
     Float(Box<dyn Fn(u64) -> f32 + Sync + 'a>),
@@ -132,7 +128,6 @@ enum At<'a> {
 /// A number, and how far a device's may be from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Near {
-    /// The number.
     pub value: f64,
     /// The largest distance that is right.
     pub error: f64,
@@ -287,14 +282,11 @@ fn narrowed(value: f64) -> f32 {
 /// What a checked pass left in one output.
 #[derive(Clone, Copy, Debug)]
 pub struct Output<'o> {
-    /// The output's name.
     pub name: &'o str,
-    /// What it holds.
     pub bytes: &'o [u8],
 }
 
 impl Output<'_> {
-    /// Its words.
     pub fn words(&self) -> Vec<u32> {
         self.bytes.chunks_exact(4).filter_map(|word| word.first_chunk()).map(|word| u32::from_ne_bytes(*word)).collect()
     }

@@ -27,12 +27,9 @@ const USUAL_SIZE: u64 = 256;
 /// What share of the rows has to bear a flag before it is about the machine and not about them.
 const MANY: f64 = 0.25;
 
-/// What a device is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Card {
-    /// The device.
     pub device: String,
-    /// How its UUID begins.
     pub uuid: String,
     /// Its driver, and what kind of device it is.
     pub driver: String,
@@ -89,7 +86,6 @@ impl Card {
 /// The rows of one device.
 struct OneDevice<'r> {
     rows: Vec<&'r Record>,
-    /// The user's own limits.
     own: Option<&'r Published>,
 }
 
@@ -328,7 +324,6 @@ fn summary(measured: &[&Record], ok: &[&Record]) -> String {
     said
 }
 
-/// What nobody may believe.
 fn wrong(measured: &[&Record]) -> Vec<String> {
     let wrong = measured.iter().filter(|row| row.status == Status::WrongResult.as_str()).count() as u64;
     let doubted = measured.iter().filter(|row| row.is_implausible()).count() as u64;

@@ -48,7 +48,6 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts a row.
     pub fn count(&mut self, row: &Record) {
         if row.is_derived() || row.status != Status::Ok.as_str() {
             return;

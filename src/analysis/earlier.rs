@@ -80,7 +80,6 @@ impl<'r> Judge<'r> {
         Ok(is_kept.then_some((device, planned)))
     }
 
-    /// The plan of a device.
     pub fn plan(&self, device: usize) -> &Plan<'r> {
         &self.plans[device]
     }

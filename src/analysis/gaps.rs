@@ -89,7 +89,6 @@ fn paragraph(rows: &Rows, group: &Group, missing: &[Range<u64>], own: &Names, na
     std::iter::once(heading).chain(indented(lines)).collect::<Vec<_>>().join("\n")
 }
 
-/// Cases that are missing.
 enum Lacks {
     /// One that this row names.
     Named(u64, usize),

@@ -93,18 +93,15 @@ impl Purpose {
     }
 }
 
-/// Where a row stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     /// The file's place among those given.
     file: usize,
-    /// The line.
     line: u64,
 }
 
 /// A row that stands for its case.
 pub struct Row {
-    /// The row.
     pub packed: Packed,
     /// How far its case got.
     pub standing: Standing,
@@ -134,7 +131,6 @@ pub struct Group {
     pub block: usize,
     /// The plan's id; empty where rows name none.
     pub plan: String,
-    /// Cases of the plan.
     pub cases: Option<u64>,
     /// Where rows were first said to be of this group.
     place: Place,
@@ -377,12 +373,10 @@ impl Rows {
         positions
     }
 
-    /// A row.
     pub fn get(&self, row: usize) -> &Row {
         &self.rows[row]
     }
 
-    /// The row of a case.
     pub fn find(&self, block: usize, case: &str) -> Option<&Row> {
         self.row_of.get(&(block, case.into())).map(|row| &self.rows[*row])
     }
@@ -413,7 +407,6 @@ impl Rows {
         self.torn.iter().cloned().chain(newer).chain(unplaced).chain(underivable).collect()
     }
 
-    /// What contradicts.
     pub fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         if !self.conflicts.is_empty() {

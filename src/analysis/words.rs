@@ -21,7 +21,6 @@ pub fn abridged_from<T>(mut things: impl Iterator<Item = T>, most: usize, line: 
     lines
 }
 
-/// Lines below a heading.
 pub fn indented(lines: Vec<String>) -> impl Iterator<Item = String> {
     lines.into_iter().map(|line| format!("  {line}"))
 }
@@ -37,7 +36,6 @@ pub fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     format!("the column{} {}", if names.len() == 1 { "" } else { "s" }, names.join(", "))
 }
 
-/// A file's name.
 pub fn shown(path: &Path) -> String {
     path.shown()
 }

@@ -61,7 +61,6 @@ impl Cases {
         self.listed.contains_key(case_id)
     }
 
-    /// How many there are.
     pub fn count(&self) -> u64 {
         self.listed.len() as u64
     }

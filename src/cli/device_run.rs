@@ -51,21 +51,17 @@ pub struct DeviceRun<'r> {
     pub settings: &'r RunSettings,
     /// What devices are opened from.
     pub targets: &'r Targets,
-    /// The device.
     pub place: &'r Place,
     /// What is to be measured on it.
     pub plan: &'r Plan<'r>,
-    /// What is measured alternately.
     pub pairing: Pairing<'r>,
     /// A row with all that is the same in this device's rows.
     pub template: &'r Record,
-    /// Where rows go.
     pub sink: &'r Sink,
     /// How many of the plan's cases are to be measured, where they are listed.
     pub listed: Option<u64>,
     /// Where visits are noted, and the device's place in the run.
     pub journal: Option<(&'r Journal, usize)>,
-    /// How far it is.
     pub bar: Bar,
     /// What is known of the rows so far, those that were kept of an earlier run included.
     pub relations: Relations,

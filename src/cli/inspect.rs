@@ -28,7 +28,6 @@ use crate::units::Bytes;
 /// Constants whose influence is tried out: each takes three looks at the whole module, and a malformed one may have millions.
 const MOST_TRIED: usize = 256;
 
-/// Describes a shader.
 pub fn inspect(arguments: &Inspect) -> anyhow::Result<u8> {
     let owned = |(name, text): (&str, &str)| (name.to_owned(), text.to_owned());
     let macros = arguments.define.iter().map(|define| defines::split(define).map(owned)).collect::<Result<_, _>>()?;

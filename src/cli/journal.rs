@@ -97,7 +97,6 @@ impl Journals {
         Some(format!("to go on: the same command with --resume {} (in the place of -o)", journal.claim.rows.shown()))
     }
 
-    /// Where visits are noted.
     pub fn journal(&self) -> Option<&Journal> {
         self.visits.as_ref()
     }
@@ -212,7 +211,6 @@ impl Claim {
 
 // ---- visits ---------------------------------------------------------------------------------------------------------------
 
-/// The first line.
 #[derive(Serialize, Deserialize, PartialEq)]
 struct Head {
     what: String,
@@ -220,7 +218,6 @@ struct Head {
     common: Vec<Vec<(String, String)>>,
 }
 
-/// Any other line.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Line {
@@ -239,9 +236,7 @@ struct OutcomeLine {
 /// What a search knows of a configuration.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ended {
-    /// What came of it.
     pub outcome: Outcome,
-    /// When that was.
     pub when: SystemTime,
     /// Whether it leaves buffers, as the reference does.
     pub leaves: bool,
@@ -249,7 +244,6 @@ pub struct Ended {
     pub quirk: Option<Quirk>,
 }
 
-/// A visit.
 #[derive(Serialize, Deserialize)]
 struct VisitLine {
     /// The device's place in the run.
@@ -354,7 +348,6 @@ impl Journal {
         visits.chain(measured.flat_map(|measured| measured.rounds.processes.clone())).max().unwrap_or(0)
     }
 
-    /// Notes a visit.
     pub fn note(&self, device: usize, case_id: &str, made: &VisitMade) {
         let VisitMade { spirv_hash, sizes, before, process, visited, .. } = *made;
         let (case_id, spirv_hash, visited) = (case_id.to_owned(), spirv_hash.to_owned(), visited.clone());

@@ -14,13 +14,11 @@ use crate::model::DeviceInfo;
 pub enum Waiting {
     /// Each until those before it are done.
     Once,
-    /// Each for its turns.
     ByTurns,
 }
 
 /// The devices of a run, by their places, in groups: those of a group wait for each other.
 struct Groups {
-    /// Measured side by side.
     together: Vec<Vec<usize>>,
     /// Those on the processor, which the others need for themselves.
     alone: Vec<usize>,

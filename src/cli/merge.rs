@@ -91,7 +91,6 @@ fn fill(rows: &Rows, mut outputs: Outputs, is_anonymous: bool) -> anyhow::Result
     Ok(summary)
 }
 
-/// What was written.
 #[derive(Default)]
 struct Summary {
     measured: u64,

@@ -13,7 +13,6 @@ use crate::error::{EXIT_OK, Error};
 use crate::model::Shown;
 use crate::regular;
 
-/// Prints a completion script.
 pub fn completions(shell: Shell) -> anyhow::Result<u8> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), "lanescope", &mut script);

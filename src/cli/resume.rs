@@ -32,7 +32,6 @@ pub struct Kept {
 
 #[derive(Default)]
 struct DeviceKept {
-    /// Places in the plan.
     places: HashSet<u64>,
     relations: Relations,
 }

@@ -8,7 +8,6 @@ use super::args::Schema;
 use super::stdout::print_as_is;
 use crate::record::{COLUMNS, Kind, SCHEMA_VERSION};
 
-/// Prints the fixed columns.
 pub fn schema(arguments: &Schema) -> anyhow::Result<u8> {
     print_as_is(&match arguments {
         Schema { json: true, .. } => as_json()?,

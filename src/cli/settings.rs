@@ -33,7 +33,6 @@ pub struct Settings {
     pub isolation: Option<Deadlines>,
     /// Over how many processes the rounds of a device are dealt.
     pub processes: usize,
-    /// How much is measured.
     pub preset: Preset,
     /// Differs from run to run where buffers are to lie elsewhere in each process of each; `None` where they lie as they come.
     pub placement: Option<u64>,
@@ -49,18 +48,15 @@ pub struct Settings {
     pub evict: Option<Evict>,
     /// The folder for pictures of what cases left behind.
     pub dump: Option<PathBuf>,
-    /// Where rows go.
     pub rows: RowFiles,
     /// Whether other runs are kept off the devices, and what to do where one of them has a device.
     pub locking: Locking,
-    /// How much is said.
     pub mode: Mode,
 }
 
 /// Whether other runs are kept off the devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Locking {
-    /// They aren't.
     Off,
     /// They are; where one of them has a device, the command ends.
     AtOnce,
@@ -103,7 +99,6 @@ pub enum Evict {
     Bytes(u64),
 }
 
-/// Where rows go.
 #[derive(Clone, Debug)]
 pub struct RowFiles {
     /// Files, in the order in which they were named.
@@ -143,7 +138,6 @@ pub struct RunSettings {
     pub max_cases: u64,
     /// The part of the plan that is measured.
     pub shard: Option<Shard>,
-    /// Where every sample goes.
     pub samples: Option<PathBuf>,
     /// The folder for the code that drivers show.
     pub isa: Option<PathBuf>,

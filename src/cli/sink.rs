@@ -14,7 +14,6 @@ use crate::record::Record;
 
 /// The outputs of a run and the count of its rows. Devices that are measured on side by side share it.
 pub struct Sink {
-    /// For whoever waits.
     pub voice: Voice,
     is_mock: bool,
     is_dry: bool,
@@ -27,7 +26,6 @@ pub struct Sink {
 /// What is written beside rows, where it is asked for.
 #[derive(Default)]
 pub struct Beside {
-    /// Every sample.
     pub samples: Option<Samples>,
     /// What drivers show of their code.
     pub code: Option<CodeFolder>,

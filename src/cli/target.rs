@@ -19,9 +19,7 @@ pub struct Targets {
     access: Access,
 }
 
-/// How devices are opened.
 enum Access {
-    /// In this process.
     Here(Host),
     /// Each in a worker process.
     Apart {
@@ -70,17 +68,14 @@ impl Targets {
         self.devices.iter_mut().for_each(|place| limits::limit(&mut place.info, own));
     }
 
-    /// The devices.
     pub fn devices(&self) -> impl Iterator<Item = &DeviceInfo> {
         self.devices.iter().map(|place| &place.info)
     }
 
-    /// One of them.
     pub fn device(&self, index: usize) -> &Place {
         &self.devices[index]
     }
 
-    /// Whether these are simulated.
     pub fn are_mock(&self) -> bool {
         self.devices.iter().any(|place| matches!(place.platform, Platform::Mock(_)))
     }

@@ -24,7 +24,6 @@ struct State {
 }
 
 impl State {
-    /// Whose turn it is.
     fn next(&self) -> Option<usize> {
         let there = self.devices.iter().enumerate().filter_map(|(place, progress)| Some((progress.as_ref()?, place)));
         there.min().map(|(_, place)| place)
@@ -32,7 +31,6 @@ impl State {
 }
 
 impl Turnstile {
-    /// For so many devices.
     pub fn new(devices: usize) -> Self {
         let state = State { devices: vec![Some(Progress::default()); devices], is_taken: false };
         Self { state: Mutex::new(state), changed: Condvar::new() }

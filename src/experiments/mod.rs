@@ -29,9 +29,7 @@ pub struct Setting<'a> {
     pub device: &'a DeviceInfo,
     /// The queue family that work runs on, where it isn't the device's default.
     pub queue: Option<u32>,
-    /// How much is measured.
     pub preset: Preset,
-    /// Selects the test data.
     pub seed: u64,
 }
 
@@ -367,7 +365,6 @@ pub fn text(name: &str) -> Option<Text> {
         .find_map(|((titled, summary), body)| (titled == name).then_some(Text { summary, body: body.trim_matches('\n') }))
 }
 
-/// The experiment of this name.
 pub fn find(name: &str) -> Option<&'static dyn Experiment> {
     CATALOGUE.iter().copied().find(|experiment| experiment.name() == name)
 }

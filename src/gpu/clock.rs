@@ -16,7 +16,6 @@ const SYSFS: &str = "/sys";
 
 /// What tells the core clock of a device.
 pub(super) enum CoreClock {
-    /// NVIDIA's driver.
     Nvml(Gpu),
     /// Linux' driver of AMD's GPUs, whichever driver of Vulkan's stands upon it.
     Amdgpu(Amdgpu),

@@ -18,12 +18,9 @@ pub(super) struct Recorder<'a> {
     pub(super) buffer: vk::CommandBuffer,
 }
 
-/// How samples are taken.
 #[derive(Clone, Copy)]
 pub(super) struct Sampling<'a> {
-    /// Passes between two timestamps.
     pub(super) batch: u32,
-    /// Samples in the submission.
     pub(super) samples: u32,
     /// What runs before each of them, outside its timestamps.
     pub(super) evictor: Option<&'a LoadedCase>,
@@ -38,7 +35,6 @@ impl<'a> Recorder<'a> {
         Self { logical, buffer }
     }
 
-    /// The reset program.
     pub(super) fn reset(&self, case: &LoadedCase) {
         self.steps(case, case.reset());
     }

@@ -150,7 +150,6 @@ impl LoadedCase {
         &self.resources[index]
     }
 
-    /// How messages call it.
     pub(super) fn title(&self) -> &str {
         &self.title
     }

@@ -35,7 +35,6 @@ impl Error {
         Self::new(status, format!("{call} failed with VK_{result:?} on {object}: {}", advice(result)))
     }
 
-    /// An allocation that failed.
     pub(super) fn allocation(object: &str, bytes: u64, error: &AllocationError) -> Self {
         match error {
             AllocationError::OutOfMemory => Self::new(

@@ -14,7 +14,6 @@ use crate::model::{Feature, PipelineDetail};
 pub(super) struct Support {
     /// The device's Vulkan version, or the instance's where that is lower.
     pub(super) version: u32,
-    /// What the device offers.
     pub(super) extensions: Vec<vk::ExtensionProperties>,
     /// The version that the active validation layer was made for; it objects to structures that it doesn't know.
     pub(super) layer: Option<u32>,

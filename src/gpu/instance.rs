@@ -32,7 +32,6 @@ const KNOWS_LAYER_SETTINGS: u32 = vk::make_api_version(0, 1, 3, 272);
 
 const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
-/// How to start Vulkan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InstanceOptions {
     /// Whether the Khronos validation layer checks every call, synchronization included.
@@ -45,7 +44,6 @@ pub struct InstanceOptions {
 pub struct MessageLog(Arc<Mutex<Vec<String>>>);
 
 impl MessageLog {
-    /// Takes all messages out.
     pub fn drain(&self) -> Vec<String> {
         std::mem::take(&mut *self.lock())
     }
@@ -87,7 +85,6 @@ pub struct Instance {
     devices: Vec<DeviceInfo>,
 }
 
-/// What devices keep alive.
 pub(super) struct InstanceInner {
     pub(super) raw: ash::Instance,
     /// Whether VK_EXT_debug_utils is enabled, so that objects can bear names.

@@ -23,7 +23,6 @@ use super::timestamps::WriteTimestamp;
 /// count against what a block of cases may use.
 const BLOCK_BYTES: u64 = 8 << 20;
 
-/// A logical device.
 pub(super) struct Logical {
     pub(super) raw: ash::Device,
     pub(super) physical: vk::PhysicalDevice,
@@ -129,7 +128,6 @@ impl Logical {
         self.allocator.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Works with the allocator.
     pub(super) fn allocator<T>(&self, work: impl FnOnce(&mut Allocator) -> T) -> Option<T> {
         self.lock().as_mut().map(work)
     }

@@ -25,7 +25,6 @@ const CHUNK: u64 = 16 << 20;
 /// Buffers from this size on have memory of their own, so that they begin where pages do, whatever was loaded before.
 const DEDICATED_FROM: u64 = 1 << 20;
 
-/// A buffer with its memory.
 pub(super) struct Buffer {
     raw: Owned<vk::Buffer>,
     memory: Memory,
@@ -136,7 +135,6 @@ impl Memory {
 }
 
 impl Buffer {
-    /// A buffer in memory of a kind.
     pub(super) fn of_kind(
         logical: &Arc<Logical>,
         name: &str,
@@ -255,7 +253,6 @@ impl Buffer {
         self.raw.raw()
     }
 
-    /// Its size.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -16,7 +16,6 @@ use crate::model::Uuid;
 
 /// `nvmlReturn_t`
 type Return = c_uint;
-/// `NVML_SUCCESS`
 const SUCCESS: Return = 0;
 
 /// `nvmlDevice_t`
@@ -129,7 +128,6 @@ mod tests {
     const NOT_FOUND: Return = 6;
 
     const GPU: Uuid = Uuid([0xc0, 0xff, 0xee, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
-    /// As nvidia-smi writes it.
     const NAME: &CStr = c"GPU-c0ffee03-0405-0607-0809-0a0b0c0d0e0f";
 
     unsafe extern "C" fn one_gpu(name: *const c_char, handle: *mut Handle) -> Return {

@@ -149,7 +149,6 @@ fn takes(kind: BindingKind, resource: &model::Resource) -> bool {
 }
 
 impl Compiled {
-    /// Makes the pipeline.
     pub(super) fn new(logical: &Arc<Logical>, source: &PipelineSource<'_>) -> Result<Self, Error> {
         let slots = set_slots(source)?;
         let set_layouts = slots.iter().map(|slots| set_layout(logical, slots, source)).collect::<Result<Vec<_>, _>>()?;
@@ -198,7 +197,6 @@ impl BoundKernel {
         self.bind_descriptors(device, buffer);
     }
 
-    /// Binds the pipeline.
     pub(super) fn bind_pipeline(&self, device: &ash::Device, buffer: vk::CommandBuffer) {
         // SAFETY: the recorder's buffer is recording; the pipeline lives.
         unsafe { device.cmd_bind_pipeline(buffer, vk::PipelineBindPoint::COMPUTE, self.compiled.pipeline.raw()) };

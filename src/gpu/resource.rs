@@ -90,7 +90,6 @@ impl Resource {
         }
     }
 
-    /// The image that it is.
     pub(super) fn image(&self) -> Option<&Image> {
         match self {
             Self::Image(image) => Some(image),

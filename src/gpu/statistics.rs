@@ -16,7 +16,6 @@ use super::instance::InstanceInner;
 use super::logical::Logical;
 use super::pipeline::{BoundSource, Compiled, PipelineSource};
 
-/// The extension's functions.
 type Functions = ash::khr::pipeline_executable_properties::Device;
 
 /// Asks a device about its pipelines.

@@ -31,7 +31,6 @@ pub(super) struct Queue {
     pub(super) timeout: Duration,
     spin: Duration,
     pub(super) fence: Owned<vk::Fence>,
-    /// Made when first needed.
     pub(super) timeline: Option<Timeline>,
     pool: Owned<vk::CommandPool>,
     pub(super) logical: Arc<Logical>,
@@ -63,7 +62,6 @@ impl Queue {
         Ok(Self { raw, family, buffer, timeout: TIMEOUT, spin, fence, timeline: None, pool, logical: Arc::clone(logical) })
     }
 
-    /// The family.
     pub(super) fn family(&self) -> QueueFamily {
         self.family
     }
@@ -86,7 +84,6 @@ impl Queue {
         Ok(start.elapsed())
     }
 
-    /// Begins recording.
     pub(super) fn begin(&self, usage: vk::CommandBufferUsageFlags) -> Result<(), vk::Result> {
         let device = &self.logical.raw;
         let info = vk::CommandBufferBeginInfo::default().flags(usage);
@@ -119,7 +116,6 @@ impl Queue {
         self.wait_for_fence(what)
     }
 
-    /// Sleeps.
     pub(super) fn wait_for_fence(&self, what: &str) -> Result<(), Error> {
         let nanoseconds = u64::try_from(self.timeout.as_nanos()).unwrap_or(u64::MAX);
         // SAFETY: the fence lives.

@@ -50,7 +50,6 @@ impl WriteTimestamp {
     }
 }
 
-/// A pool of timestamp queries.
 pub(super) struct QueryPool {
     pool: Owned<vk::QueryPool>,
     capacity: u32,

@@ -20,9 +20,7 @@ const TURN: Duration = Duration::from_millis(1);
 
 /// Why an order has no answer.
 enum Trouble {
-    /// It failed.
     Failed(Failure),
-    /// The bench is gone.
     Lost(Loss),
 }
 

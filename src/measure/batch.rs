@@ -53,7 +53,6 @@ pub(super) struct Target {
 /// What is known about a pass, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PassTime {
-    /// As it is timed.
     pub(super) timed: f64,
     /// As it takes of the case's time: more where a part of that isn't timed.
     pub(super) spent: f64,

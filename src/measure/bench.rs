@@ -20,16 +20,13 @@ use crate::validate::{Learned, Outputs, Verdict};
 /// Names a case for whoever can make it: pure data, which means the same in every process of this version.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CaseKey {
-    /// The experiment.
     pub experiment: String,
-    /// The variant.
     pub variant: String,
     /// Where it lies on the axes.
     pub point: Point,
 }
 
 impl CaseKey {
-    /// That of a case.
     pub fn from_case(case: &Case) -> Self {
         Self { experiment: case.experiment.clone(), variant: case.variant.clone(), point: case.point.clone() }
     }
@@ -78,7 +75,6 @@ pub trait CaseSource {
 /// A case to be loaded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// The case.
     pub key: CaseKey,
     /// What it is measured alternately with on the same device.
     pub base: Option<CaseKey>,
@@ -96,7 +92,6 @@ pub enum Order {
     /// Load cases beside those that are loaded, in this order, while they fit. Answers [`Answer::Ready`] once it can begin, then
     /// [`Answer::Loaded`] for each; what doesn't fit beside the others isn't answered.
     Load {
-        /// The cases.
         jobs: Vec<Job>,
         /// Among how many benches the device's memory is shared; `None` where another one has seen to it that they fit.
         share: Option<u32>,
@@ -131,21 +126,14 @@ pub enum Order {
     /// End a round: measure an empty pass in these batch sizes, and keep the device busy until the round is long enough, unless
     /// the session sees to that. Answers [`Answer::RoundEnded`].
     EndRound {
-        /// The batch sizes.
         batches: Vec<u32>,
         /// Whether to keep it busy.
         stays_busy: bool,
     },
     /// Keep the device busy. Answers [`Answer::Ready`].
-    Work {
-        /// For how long.
-        time: Duration,
-    },
+    Work { time: Duration },
     /// Compare what the cases at these places leave behind after a timed batch. Answers [`Answer::Checked`] for each.
-    Check {
-        /// The cases.
-        places: Vec<usize>,
-    },
+    Check { places: Vec<usize> },
     /// Free everything that was loaded. Answers nothing.
     Unload,
     /// Begin a visit whose samples are ordered one by one. Answers [`Answer::Begun`].
@@ -154,12 +142,7 @@ pub enum Order {
         recovers: bool,
     },
     /// Take one sample of the case at this place. Answers [`Answer::Sampled`].
-    Sample {
-        /// The case.
-        place: usize,
-        /// What it may take.
-        expected: Duration,
-    },
+    Sample { place: usize, expected: Duration },
     /// End the visit that was begun last. Answers [`Answer::Ended`].
     End,
 }
@@ -167,7 +150,6 @@ pub enum Order {
 /// Work on one case that is ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
-    /// The case.
     pub place: usize,
     /// The time that it may still take, visits that have to be repeated included.
     pub left: Duration,
@@ -193,15 +175,12 @@ pub enum Answer {
     Loaded(Box<Loading>),
     /// The sizes chosen for a case and for its base.
     Sized(Result<(Sizes, Option<Sizes>), Failure>),
-    /// A case was visited.
     Visited(Result<Visited, Failure>),
     /// The medians of an empty pass, ns, in the order of the batch sizes, and how much a round still lacks.
     RoundEnded(Result<(Vec<f64>, Duration), Failure>),
     /// A case's results are right, with what there is to say of them, or why not.
     Checked(Result<Option<String>, Failure>),
-    /// A visit has begun.
     Begun(Result<(), Failure>),
-    /// One sample.
     Sampled(Result<Visit, Failure>),
     /// A visit's conditions, and how long it took.
     Ended(Result<(Conditions, Duration), Failure>),
@@ -210,11 +189,9 @@ pub enum Answer {
 /// What is known once a case was to be loaded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Loading {
-    /// Its place, if it was loaded.
     pub place: usize,
     /// What compiling told, if the case compiled.
     pub shader: Option<ShaderFacts>,
-    /// What the device told.
     pub result: Result<Loaded, Failure>,
 }
 
@@ -264,9 +241,7 @@ pub struct Loaded {
 /// A visit that was kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Visited {
-    /// What it gave.
     pub visit: Visit,
-    /// Under which conditions.
     pub conditions: Conditions,
     /// How long it took, with what it repeated.
     pub spent: Duration,
@@ -281,7 +256,6 @@ pub type Answering<'a> = dyn FnMut(Answer) -> ControlFlow<()> + 'a;
 
 /// A device to measure on, calibrated.
 pub trait Bench {
-    /// The device.
     fn info(&self) -> &DeviceInfo;
 
     /// What is known about its timing.

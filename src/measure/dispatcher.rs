@@ -10,7 +10,6 @@ use crate::units::TickScale;
 
 /// Something that runs cases. Calibration, rounds and stop rules know only this; they never know whether a GPU is there.
 pub trait Dispatcher {
-    /// The device.
     fn info(&self) -> &DeviceInfo;
 
     /// Whether its times are made up.

@@ -215,7 +215,6 @@ impl<'c> Entry<'c> {
         observing.see(Event::Visited(VisitMade { case: self.case(), spirv_hash, sizes, before, process, visited }));
     }
 
-    /// Takes a visit.
     pub(super) fn visited(&mut self, slot: usize, process: u32, visited: Visited) {
         (self.timed[slot], self.checked[slot]) = (true, false);
         self.visits.push(visited.visit);

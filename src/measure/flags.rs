@@ -34,7 +34,6 @@ const DISTURBED: f64 = 0.25;
 pub struct Evidence<'a> {
     /// Half the interval over the median.
     pub noise: f64,
-    /// What was asked for.
     pub max_noise: f64,
     /// Of a timed pass, and of its base in a pair.
     pub passes: &'a [Pass],
@@ -45,7 +44,6 @@ pub struct Evidence<'a> {
 /// Times of a pass, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Pass {
-    /// One pass.
     pub time: f64,
     /// Passes per sample.
     pub batch: u32,

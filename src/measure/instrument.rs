@@ -31,11 +31,9 @@ const SENTINEL_TIMES: u32 = 9;
 const SETTLING: u32 = 20;
 const SETTLED: f64 = 0.99;
 
-/// Where times come from.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timer {
-    /// The device's timestamps.
     Device(TickScale),
     /// The host's clock around a whole submission: the device has no timestamps, or wrong ones.
     Host,
@@ -85,7 +83,6 @@ pub struct Tools {
     pub sweep: Option<Slot>,
 }
 
-/// The same cases, compiled.
 #[derive(Clone, Debug)]
 pub struct ToolCases {
     /// One workgroup that does nothing.
@@ -101,7 +98,6 @@ pub struct ToolCases {
 /// What is known about a device's timing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Instrument {
-    /// Where times come from.
     pub timer: Timer,
     /// How the queue's timestamps become time, believed or not; `None` where it has none.
     pub scale: Option<TickScale>,

@@ -25,7 +25,6 @@ const SUBMIT_NS: f64 = 20_000.0;
 const DISPATCH_NS: f64 = 2000.0;
 /// How much longer a pass takes whose data were evicted.
 const COLD_FACTOR: f64 = 2.0;
-/// A barrier.
 const BARRIER_NS: f64 = 100.0;
 
 /// What the mock simulates besides a perfect device.
@@ -225,7 +224,6 @@ fn glob(key: &str, text: &str) -> Result<GlobMatcher, Error> {
 /// Says what a case's outputs must hold: what a right device would have written.
 pub type Oracle = Box<dyn Fn(&Case) -> Vec<Vec<u8>>>;
 
-/// The mock device.
 pub struct Mock {
     info: DeviceInfo,
     options: MockOptions,

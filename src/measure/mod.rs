@@ -62,7 +62,6 @@ pub use vulkan::Vulkan;
 /// What was measured in rounds, each by one process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rounds {
-    /// Of each round, the samples.
     #[serde(with = "real::lists")]
     pub samples: Vec<Vec<f64>>,
     /// Of each round, the process that took them.
@@ -70,7 +69,6 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// The median of each round.
     pub fn medians(&self) -> Vec<f64> {
         self.samples.iter().map(|samples| stats::median(samples)).collect()
     }
@@ -109,7 +107,6 @@ pub struct Measured {
     pub batch: u32,
     /// Where the times come from.
     pub timer: Timer,
-    /// Why measuring ended.
     pub stop: Stop,
     /// What its visits took, with what was repeated.
     pub duration: Duration,
@@ -181,13 +178,11 @@ impl Measured {
         Some(Interval { low: low * self.pair_reach.low, high: high * self.pair_reach.high })
     }
 
-    /// Over all samples alike.
     pub fn summary(&self) -> Summary {
         let samples: Vec<f64> = self.rounds.samples.iter().flatten().copied().collect();
         stats::summary(&samples)
     }
 
-    /// Samples in all.
     pub fn samples(&self) -> usize {
         self.rounds.samples.iter().map(Vec::len).sum()
     }

@@ -16,7 +16,6 @@ pub struct Pool<'a> {
     opener: Opener<'a>,
     slots: Vec<Seat<'a>>,
     opened: u32,
-    /// Of the first bench.
     known: Option<Known>,
     /// Losses in a row, at each stage.
     losses: [u32; Stage::COUNT],
@@ -91,7 +90,6 @@ impl<'a> Pool<'a> {
         self.slots.len()
     }
 
-    /// The device.
     pub fn info(&self) -> &DeviceInfo {
         &self.known().info
     }

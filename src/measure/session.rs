@@ -27,7 +27,6 @@ const MOST_UNEXPLAINED: u32 = 2;
 /// Which cases are measured precisely.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rule {
-    /// Each.
     #[default]
     Each,
     /// Those of a block that may be its fastest. Another one leaves after the first round that shows it to be slower ([`Race`]), and
@@ -42,7 +41,6 @@ pub enum Rule {
     Glance,
 }
 
-/// How much to measure.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Which cases are measured precisely.
@@ -60,7 +58,6 @@ pub struct Options {
 pub struct Task<'c> {
     /// What benches know it by.
     pub key: CaseKey,
-    /// The case.
     pub case: &'c Case,
     /// What it is measured alternately with.
     pub base: Option<PairBase>,
@@ -75,7 +72,6 @@ pub enum PairBase {
     There(CaseKey),
 }
 
-/// How a case ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// What compiling told, if it got that far.
@@ -93,7 +89,6 @@ pub enum Event<'a> {
     Loading(&'a Case),
     /// A case is worked on in another way: loaded once more, sized, or checked.
     Working(&'a Case),
-    /// A case is timed.
     Timing(&'a Case, u32),
     /// A visit to a case was made.
     Visited(VisitMade<'a>),
@@ -106,7 +101,6 @@ pub enum Event<'a> {
 /// A visit to a case, with all that a later run needs to go on from it ([`Earlier`]).
 #[derive(Clone, Copy, Debug)]
 pub struct VisitMade<'a> {
-    /// The case.
     pub case: &'a Case,
     /// The hash of its first kernel's SPIR-V; empty for a case without kernels.
     pub spirv_hash: &'a str,
@@ -116,7 +110,6 @@ pub struct VisitMade<'a> {
     pub before: usize,
     /// The number of the process that made it.
     pub process: u32,
-    /// What it gave.
     pub visited: &'a Visited,
 }
 
@@ -148,7 +141,6 @@ pub struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Measures on these benches.
     pub fn new(pool: Pool<'a>, options: Options) -> Self {
         Self {
             pool,

@@ -23,7 +23,6 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// Every reason.
     pub const ALL: [Self; 6] = [Self::Precise, Self::Stable, Self::Budget, Self::Beaten, Self::Glanced, Self::BrokenOff];
 
     /// Whether it left a search before it was precise.

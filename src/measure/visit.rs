@@ -99,7 +99,6 @@ pub(super) struct SampledCase {
     pub(super) sizes: Sizes,
 }
 
-/// What a visit gives.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Visit {
     /// Nanoseconds per pass (or what else is measured), a value per sample.
@@ -147,7 +146,6 @@ impl SampledCase {
     }
 }
 
-/// How sizes are chosen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizing {
     /// The time that may be spent on timing the case.

@@ -9,14 +9,12 @@ use crate::platform;
 use crate::shader::Prepared;
 use crate::units::TickScale;
 
-/// A Vulkan device.
 pub struct Vulkan {
     device: Device,
     started: Instant,
 }
 
 impl Vulkan {
-    /// Measures on this device.
     pub fn new(device: Device) -> Self {
         Self { device, started: Instant::now() }
     }

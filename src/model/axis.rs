@@ -51,7 +51,6 @@ pub const MOST_NUMBER: u64 = 1 << 40;
 pub enum AxisKind {
     /// Every whole number from this one to [`Axis::most`]. What the device can't run becomes a skipped row.
     AtLeast(u64),
-    /// One of these numbers.
     Numbers(&'static [u64]),
     /// One of these words.
     Choices(&'static [&'static str]),

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The column `cache`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cache {

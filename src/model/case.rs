@@ -19,7 +19,6 @@ pub struct Case {
     pub variant: String,
     /// Where the case lies on the experiment's axes.
     pub point: Point,
-    /// What is timed.
     pub measurand: Measurand,
     /// The kernels that steps bind, by index.
     pub kernels: Vec<Kernel>,
@@ -35,7 +34,6 @@ pub struct Case {
     pub pass: Vec<Step>,
     /// Whether the pass may follow itself without a reset.
     pub repeat: Repeat,
-    /// What one pass does.
     pub work: Work,
     /// The figure that the row leads with.
     pub headline: Headline,
@@ -55,11 +53,8 @@ pub struct Case {
 pub struct Picture {
     /// The output, by its index among the resources. Those that [`Check::outputs`] doesn't read back are never seen.
     pub resource: usize,
-    /// Width, pixels.
     pub width: u32,
-    /// Height, pixels.
     pub height: u32,
-    /// What a pixel is.
     pub texels: Texels,
 }
 
@@ -69,10 +64,7 @@ pub enum Texels {
     /// Red, green and blue, a byte each, and a byte that isn't shown.
     Rgba8,
     /// The first `f32` of so many: the smallest of the picture is black, the largest one white.
-    Floats {
-        /// Numbers of a pixel.
-        of: u32,
-    },
+    Floats { of: u32 },
 }
 
 /// How a pass may follow itself.
@@ -350,9 +342,7 @@ pub struct Kernel {
 /// A resource at a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binding {
-    /// Descriptor set.
     pub set: u32,
-    /// Binding within the set.
     pub binding: u32,
     /// Which one of an array of descriptors it is; 0 where there is only one.
     pub element: u32,
@@ -372,19 +362,14 @@ impl Binding {
 /// The value of a specialization constant, of the type that the shader declares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar {
-    /// `bool`
     Bool(bool),
-    /// `uint`
     U32(u32),
-    /// `int`
     I32(i32),
-    /// `float`
     F32(f32),
     /// `uint64_t`
     U64(u64),
     /// `int64_t`
     I64(i64),
-    /// `double`
     F64(f64),
 }
 
@@ -394,7 +379,6 @@ pub enum Scalar {
 pub struct Resource {
     /// Its name in captures and validation messages; unique within the case.
     pub name: Cow<'static, str>,
-    /// What it is.
     pub shape: Shape,
     /// What it holds before anything runs.
     pub contents: Contents,
@@ -407,30 +391,23 @@ pub enum Shape {
     Buffer {
         /// Its size, a multiple of four.
         bytes: u64,
-        /// Where it lives.
         memory: MemoryKind,
     },
     /// A device-local buffer whose elements kernels use as a texel buffer.
     Texels {
-        /// What an element is.
         format: Format,
-        /// How many there are.
         count: u32,
         /// How they use it: as a uniform texel buffer, or as a storage one.
         role: ImageRole,
     },
     /// A device-local image with one level, optimally tiled.
     Image {
-        /// What a texel is.
         format: Format,
-        /// Its dimensions.
         dimension: Dimension,
         /// What these extend to; 1 in directions that it doesn't have.
         extent: [u32; 3],
-        /// How kernels use it.
         role: ImageRole,
     },
-    /// How images are sampled.
     Sampler(Sampling),
     /// Plain memory of the process, which only steps of the host touch.
     HostMemory {
@@ -450,7 +427,6 @@ impl Resource {
         Self::new(name, Shape::Buffer { bytes: words.saturating_mul(4), memory }, contents)
     }
 
-    /// A resource.
     pub fn new(name: &'static str, shape: Shape, contents: Contents) -> Self {
         Self { name: Cow::Borrowed(name), shape, contents }
     }
@@ -544,7 +520,6 @@ pub enum Step {
         /// Index into [`Case::resources`].
         resource: usize,
     },
-    /// Dispatch the bound kernel.
     Dispatch {
         /// Workgroups in x, y and z.
         groups: [u32; 3],
@@ -573,19 +548,15 @@ pub enum Step {
     },
     /// Wait for an event; what was written before it was set is visible to later dispatches.
     WaitEvent {
-        /// Its number.
         event: u32,
     },
-    /// Make an event unset.
     ResetEvent {
-        /// Its number.
         event: u32,
     },
     /// Write a timestamp that nobody reads.
     Timestamp {
         /// The number of its query: a case has as many as its steps name. Each is written once between two resets.
         query: u32,
-        /// What it waits for.
         stage: TimestampStage,
     },
     /// Reset all queries of the case.
@@ -594,14 +565,12 @@ pub enum Step {
     Fill {
         /// Index into [`Case::resources`].
         resource: usize,
-        /// The word.
         word: u32,
     },
     /// Copy the whole of a buffer to another one of the same size, or to an image of as many bytes.
     Copy {
         /// Index into [`Case::resources`].
         from: usize,
-        /// The same.
         to: usize,
     },
     /// Let the host copy: between memory of the process and a buffer that it sees. A pass with such a step has no other kind of
@@ -609,7 +578,6 @@ pub enum Step {
     HostCopy {
         /// Index into [`Case::resources`].
         from: usize,
-        /// The same.
         to: usize,
     },
     /// Make all writes so far, by shaders and by transfers, visible to all that follows.
@@ -657,9 +625,7 @@ pub struct Work {
     pub bytes: Option<u64>,
     /// Floating-point operations; a fused multiply-add counts two.
     pub flops: Option<u64>,
-    /// Other operations.
     pub ops: Option<u64>,
-    /// Items processed.
     pub items: Option<u64>,
 }
 
@@ -668,7 +634,6 @@ pub struct Work {
 pub enum Metric {
     /// Time per pass.
     Time,
-    /// Time per item.
     TimePerItem,
     /// Bytes per second.
     Bandwidth,
@@ -744,7 +709,6 @@ pub struct Skip {
 }
 
 impl Skip {
-    /// A skip for this reason.
     pub fn new(reason: impl Into<String>) -> Self {
         Self { reason: reason.into() }
     }

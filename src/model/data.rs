@@ -22,7 +22,6 @@ impl Data {
         Self { bytes: Arc::new(bytes), fingerprint }
     }
 
-    /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

@@ -7,13 +7,10 @@ use super::{Cache, Point};
 /// A measured row, as far as derivation depends on it. Rows without a time (skipped, failed) aren't among them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Finished {
-    /// The variant.
     pub variant: String,
     /// Where it lies on the axes.
     pub point: Point,
-    /// Identifies the configuration.
     pub case_id: String,
-    /// What the caches held.
     pub cache: Cache,
     /// The subgroup size that it ran with, where that is known.
     pub subgroup_size: Option<u64>,
@@ -107,10 +104,8 @@ impl Untold {
     }
 }
 
-/// A derived figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
-    /// The figure.
     pub value: f64,
     /// The ends of its interval, where it has one.
     pub interval: Option<(f64, f64)>,

@@ -65,7 +65,6 @@ pub enum DeviceKind {
     Virtual,
     /// Software on the host's processor.
     Cpu,
-    /// Anything else.
     #[default]
     Other,
 }
@@ -88,35 +87,26 @@ impl DeviceKind {
 pub struct DeviceInfo {
     /// Its place in the enumeration, as `--device` takes it.
     pub index: usize,
-    /// The device's own name.
     pub name: String,
-    /// What kind of device it is.
     pub kind: DeviceKind,
     /// PCI vendor id, or a Khronos vendor id.
     pub vendor_id: u32,
-    /// The vendor's device id.
     pub device_id: u32,
-    /// Identifies the device.
     pub device_uuid: Uuid,
     /// Where it sits on the PCI bus, if it does and its driver tells.
     #[serde(default)]
     pub pci_address: Option<PciAddress>,
-    /// Which driver serves it.
     pub driver: DriverIdentity,
-    /// What it allows.
     pub limits: Limits,
-    /// Subgroup properties.
     pub subgroup: Subgroup,
     /// Products of cooperative matrices that it lists.
     pub matrices: Vec<MatrixProduct>,
     /// Optional features that Lanescope knows how to use, where the device has them.
     pub features: BTreeSet<Feature>,
-    /// All queue families.
     pub queues: Vec<QueueFamily>,
     /// Nanoseconds per timestamp tick, as the driver states it.
     #[serde(with = "real")]
     pub timestamp_period: f64,
-    /// All memory heaps.
     pub heaps: Vec<Heap>,
     /// The memory types that can hold buffers.
     pub memory_types: Vec<MemoryType>,
@@ -133,9 +123,7 @@ pub struct DeviceInfo {
 /// A known fault of a driver that changes what a measurement means.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quirk {
-    /// What it is called.
     pub name: Cow<'static, str>,
-    /// What it does.
     pub what: Cow<'static, str>,
     /// Where it is written down: the driver's source, or a thread about it.
     pub link: Cow<'static, str>,
@@ -156,11 +144,9 @@ impl Quirk {
 /// Identity of the driver, of the loader and of what stands between.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DriverIdentity {
-    /// Identifies the driver build.
     pub uuid: Uuid,
     /// `VkDriverId` as the specification names it, such as `MESA_LLVMPIPE`.
     pub id: String,
-    /// The driver's name.
     pub name: String,
     /// The driver's own description of its build.
     pub info: String,
@@ -168,7 +154,6 @@ pub struct DriverIdentity {
     pub version: String,
     /// The device's Vulkan version, such as `1.3.230`.
     pub api_version: String,
-    /// The loader's Vulkan version.
     pub loader_version: String,
 }
 
@@ -233,7 +218,6 @@ pub struct Descriptors {
     pub all: u32,
 }
 
-/// Subgroup properties.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subgroup {
     /// The size that shaders see unless one is required.
@@ -272,7 +256,6 @@ pub enum SubgroupClass {
 }
 
 impl SubgroupClass {
-    /// All of them.
     pub const ALL: [Self; 10] = [
         Self::Basic,
         Self::Vote,
@@ -286,7 +269,6 @@ impl SubgroupClass {
         Self::RotateClustered,
     ];
 
-    /// Vulkan's name of it.
     pub fn vulkan_name(self) -> &'static str {
         match self {
             Self::Basic => "VK_SUBGROUP_FEATURE_BASIC_BIT",
@@ -306,7 +288,6 @@ impl SubgroupClass {
 /// Declares the features with the names that Vulkan has for them.
 macro_rules! features {
     ($($(#[$attribute:meta])* $feature:ident = $vulkan:literal,)+) => {
-        /// An optional feature.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Feature {
@@ -314,7 +295,6 @@ macro_rules! features {
         }
 
         impl Feature {
-            /// All that Lanescope knows.
             pub const ALL: &[Self] = &[$(Self::$feature),+];
 
             /// Vulkan's name of it: that of the structure's member, or of the extension where there is none.
@@ -380,16 +360,12 @@ features! {
     Events = "events",
 }
 
-/// A queue family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueFamily {
     /// Its index, as `--queue` takes it.
     pub index: u32,
-    /// Queues in it.
     pub count: u32,
-    /// Whether it does compute.
     pub compute: bool,
-    /// Whether it does graphics.
     pub graphics: bool,
     /// Whether it does transfers (compute and graphics queues always do).
     pub transfer: bool,
@@ -397,10 +373,8 @@ pub struct QueueFamily {
     pub timestamp_valid_bits: u32,
 }
 
-/// A memory heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heap {
-    /// Its size.
     pub bytes: u64,
     /// Whether it is the device's own.
     pub device_local: bool,

@@ -14,7 +14,6 @@ macro_rules! formats {
         }
 
         impl Format {
-            /// All of them.
             pub const ALL: &[Self] = &[$(Self::$format,)*];
 
             /// As GLSL's layout qualifiers call it.
@@ -24,7 +23,6 @@ macro_rules! formats {
                 }
             }
 
-            /// Channels of a texel.
             pub fn channels(self) -> u32 {
                 match self {
                     $(Self::$format => $channels,)*
@@ -100,10 +98,8 @@ pub enum FormatUse {
 }
 
 impl FormatUse {
-    /// All of them.
     pub const ALL: [Self; 5] = [Self::UniformTexels, Self::StorageTexels, Self::Sampled, Self::SampledLinear, Self::Storage];
 
-    /// As messages call it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::UniformTexels => "a uniform texel buffer",
@@ -130,13 +126,11 @@ pub enum Precision {
     Uint8,
     /// `uint16_t`
     Uint16,
-    /// `uint`
     Uint32,
     /// `int8_t`
     Sint8,
     /// `int16_t`
     Sint16,
-    /// `int`
     Sint32,
     /// `f16`
     Float16,
@@ -159,7 +153,6 @@ pub enum Numbers {
     Snorm,
     /// Whole numbers from 0 on.
     Uint,
-    /// Whole numbers.
     Sint,
     /// Floats; those of fewer than 16 bits have no sign, and the exponent of `f16`.
     Float,
@@ -194,7 +187,6 @@ impl Format {
         matches!(self.precision(), Precision::Unorm10 | Precision::Uint10 | Precision::Float11)
     }
 
-    /// The bits of a channel.
     pub fn channel_bits(self, channel: u32) -> u32 {
         match self.precision() {
             Precision::Unorm8 | Precision::Snorm8 | Precision::Uint8 | Precision::Sint8 => 8,

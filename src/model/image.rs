@@ -30,7 +30,6 @@ pub enum Dimension {
     CubeArray,
 }
 
-/// Layers of a cube.
 pub const FACES: u32 = 6;
 
 impl Dimension {
@@ -65,7 +64,6 @@ impl Dimension {
         matches!(self, Self::Cube | Self::CubeArray)
     }
 
-    /// The layers of an image of this extent.
     pub fn layers(self, extent: [u32; 3]) -> u32 {
         if self.is_layered() { extent[self.directions().len() - 1] } else { 1 }
     }
@@ -137,7 +135,6 @@ impl ImageRole {
     }
 }
 
-/// How an image is sampled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Sampling {
     /// Whether neighbouring texels are mixed (bilinearly), or the nearest is taken.
@@ -155,17 +152,13 @@ pub enum Edge {
     /// The texels at the edge, again and again.
     #[default]
     Clamp,
-    /// The image once more.
     Repeat,
-    /// The image mirrored.
     Mirror,
 }
 
 impl Edge {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Clamp, Self::Repeat, Self::Mirror];
 
-    /// As users call it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Clamp => "clamp",

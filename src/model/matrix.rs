@@ -78,11 +78,9 @@ pub struct MatrixProduct {
     pub b: Component,
     /// Components of what is added.
     pub c: Component,
-    /// Components of the result.
     pub result: Component,
     /// Whether sums that overflow stay at the largest value.
     pub saturating: bool,
-    /// Whose operation it is.
     pub scope: MatrixScope,
     /// Where sizes are flexible (`VK_NV_cooperative_matrix2`), the invocations of the workgroups that may do it, 0 for any
     /// number: m, n and k are then what theirs must be multiples of. `None` where sizes are fixed.

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use super::DeviceInfo;
 
-/// Where a buffer lives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MemoryKind {
     /// Memory that the device reaches fastest; filled and read back through staging buffers.
@@ -79,14 +78,11 @@ impl MemoryKind {
 /// Bytes of the two places that resources lie in. A device that has no memory of its own takes everything from the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Footprint {
-    /// Of the device's memory.
     pub device: u64,
-    /// Of the host's.
     pub host: u64,
 }
 
 impl Footprint {
-    /// More than anything takes.
     pub const ENDLESS: Self = Self { device: u64::MAX, host: u64::MAX };
 
     /// Whether there is room for it.

@@ -4,7 +4,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The column `status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -22,18 +21,15 @@ pub enum Status {
     Crashed,
     /// The driver reported the device lost.
     DeviceLost,
-    /// An allocation failed.
     OutOfMemory,
     /// The shader did not compile.
     CompileError,
-    /// Anything else that failed.
     Error,
     /// It was never tried: the device couldn't be opened, or had failed too often before.
     NotRun,
 }
 
 impl Status {
-    /// Every status.
     pub const ALL: [Self; 11] = [
         Self::Ok,
         Self::Skipped,
@@ -92,7 +88,6 @@ pub enum Stage {
     Opening,
     /// Running the reference that a search compares results with.
     Reference,
-    /// From source to SPIR-V.
     Compiling,
     /// Making resources and pipelines. Where the process is lost, nobody knows more: anything from compiling to the first comparison.
     Loading,
@@ -102,12 +97,10 @@ pub enum Stage {
     Sizing,
     /// Whatever belongs to rounds of samples.
     Timing,
-    /// Comparing results.
     Checking,
 }
 
 impl Stage {
-    /// How many there are.
     pub const COUNT: usize = Self::Checking as usize + 1;
 
     /// As written in a row.

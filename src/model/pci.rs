@@ -11,11 +11,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct PciAddress {
     /// The domain, which most machines have one of.
     pub domain: u32,
-    /// The bus.
     pub bus: u32,
     /// The device on the bus.
     pub device: u32,
-    /// The device's function.
     pub function: u32,
 }
 

@@ -127,7 +127,6 @@ struct Typed {
     published: BTreeMap<Bound, f64>,
     #[serde(default)]
     per_clock: BTreeMap<Bound, f64>,
-    /// For readers.
     #[serde(default, rename = "source")]
     _source: Vec<Source>,
 }
@@ -142,7 +141,6 @@ enum Clock {
     Nominal,
 }
 
-/// Where figures are from.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Source {

@@ -11,14 +11,12 @@ pub struct Plot {
     pub of: Plotted,
     /// Places on x that follow from its rows.
     pub marks: Option<Marks>,
-    /// What a model expects.
     pub expected: Option<Expectation>,
 }
 
 /// What is drawn of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plotted {
-    /// Its figure.
     Value,
     /// How many times as long it takes as the row with the least x.
     SlowDown,
@@ -41,7 +39,6 @@ pub type DerivedFigures<'f> = &'f dyn Fn(&str) -> Option<f64>;
 pub struct Expectation {
     /// Under which name those figures are derived.
     pub experiment: &'static str,
-    /// What it is called.
     pub name: &'static str,
     /// What is expected of a case with these values of axes, run by subgroups of so many lanes; the derived figures by their variant.
     /// Nothing where the model says nothing of it.
@@ -49,7 +46,6 @@ pub struct Expectation {
 }
 
 impl Plot {
-    /// Figures over an axis.
     pub const fn over(x: &'static str) -> Self {
         Self { x, of: Plotted::Value, marks: None, expected: None }
     }

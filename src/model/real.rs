@@ -65,7 +65,6 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D:
     Ok(Real::deserialize(deserializer)?.0)
 }
 
-/// Lists of numbers.
 pub mod list {
     use serde::{Deserialize, Deserializer, Serializer};
 
@@ -93,7 +92,6 @@ pub mod list {
 pub mod lists {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    /// One of them.
     #[derive(Serialize, Deserialize)]
     struct List(#[serde(with = "super::list")] Vec<f64>);
 

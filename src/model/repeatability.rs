@@ -21,7 +21,6 @@ pub enum Repeatability {
 }
 
 impl Repeatability {
-    /// Every class.
     pub const ALL: [Self; 6] = [Self::Core, Self::Memory, Self::Launch, Self::Host, Self::Placement, Self::Processor];
 
     /// The standard deviation of a case's time from one run to the next, as a share of it, beyond what the run shows itself: of a run of one
@@ -49,7 +48,6 @@ impl Repeatability {
         matches!(self, Self::Host | Self::Placement)
     }
 
-    /// As people are told.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Core => "core",

@@ -12,56 +12,47 @@ use super::permutation::{Permutation, scramble};
 pub enum Sequence {
     /// Uniform 32-bit words.
     Words {
-        /// Selects the sequence.
         seed: u64,
     },
     /// Bit patterns of `f32` whole numbers, uniform in `-magnitude..=magnitude`: sums and products of few of them are exact.
     WholeFloats {
-        /// Selects the sequence.
         seed: u64,
         /// The largest absolute value, at most 2^23.
         magnitude: u32,
     },
     /// The same of `f16`, two to a word, the first in its lower half.
     WholeHalves {
-        /// Selects the sequence.
         seed: u64,
         /// The largest absolute value, at most 2^10.
         magnitude: u32,
     },
     /// The same of `bfloat16`.
     WholeBfloats {
-        /// Selects the sequence.
         seed: u64,
         /// The largest absolute value, at most 2^7.
         magnitude: u32,
     },
     /// Bit patterns of `f32` of either sign from 1/8 up to 2, all bits of their mantissas random: sums and products of them round.
     FullFloats {
-        /// Selects the sequence.
         seed: u64,
     },
     /// Bit patterns of `f16` of either sign from 1/8 up to 2, all bits of their mantissas random, two to a word, the first in its
     /// lower half: sums and products of them round.
     FullHalves {
-        /// Selects the sequence.
         seed: u64,
     },
     /// The same of `bfloat16`.
     FullBfloats {
-        /// Selects the sequence.
         seed: u64,
     },
     /// Whole numbers as `f64`, each in two words, the lower half first.
     WholeDoubles {
-        /// Selects the sequence.
         seed: u64,
         /// The largest absolute value, at most 2^31 - 1.
         magnitude: u32,
     },
     /// Keys for a histogram: words whose top bytes are distributed in this way.
     Keys {
-        /// Selects the sequence.
         seed: u64,
         /// How often a top byte has which value.
         distribution: Distribution,
@@ -70,24 +61,20 @@ pub enum Sequence {
     Shuffled(Shuffled),
     /// Words in ascending order, no two alike, from the whole range: their distances are random.
     Ascending {
-        /// Selects the sequence.
         seed: u64,
         /// How many there are, at least one and at most 2^32.
         n: u64,
     },
     /// Few distinct words, which come in a random order, each about as often.
     Few {
-        /// Selects the sequence.
         seed: u64,
         /// How many distinct words there are, at least one.
         distinct: u32,
     },
-    /// Chained nodes.
     Chain(Chain),
     /// Texels of four bytes of a picture, line by line: squares of 32 texels with hard edges between them, under noise. Of each byte, the
     /// upper two bits are the square's and all others are random.
     Picture {
-        /// Selects the sequence.
         seed: u64,
         /// Texels of a line, at least one.
         width: u32,
@@ -189,7 +176,6 @@ impl Chain {
 const PICTURE_SQUARE: u64 = 32;
 
 impl Sequence {
-    /// The word at an index.
     #[expect(clippy::cast_possible_truncation, reason = "indexes of words are below 2^32, as is said where they are made")]
     pub fn word(self, index: u64) -> u32 {
         match self {

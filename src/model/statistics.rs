@@ -9,7 +9,6 @@ pub enum PipelineDetail {
     /// Nothing.
     #[default]
     None,
-    /// Statistics.
     Statistics,
     /// Statistics, and the code itself in every form that the driver shows.
     Code,
@@ -49,7 +48,6 @@ pub struct Representation {
 }
 
 impl Executable {
-    /// The value of a statistic.
     pub fn get(&self, name: &str) -> Option<StatValue> {
         self.statistics.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
@@ -59,13 +57,10 @@ impl Executable {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum StatValue {
-    /// A truth value.
     Boolean(bool),
     /// A whole number that may be negative.
     Signed(i64),
-    /// A whole number.
     Unsigned(u64),
-    /// Any number.
     Real(f64),
 }
 

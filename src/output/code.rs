@@ -33,7 +33,6 @@ impl CodeFolder {
         self.is_empty
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }

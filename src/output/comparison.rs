@@ -34,7 +34,6 @@ pub struct Report<'r> {
     pub is_whole: bool,
 }
 
-/// The report for people.
 pub fn comparison_text(report: &Report, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     // Who reads a pull request begins at the top; at a terminal, the end is what stays in sight.

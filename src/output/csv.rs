@@ -8,7 +8,6 @@ use std::io::{self, Write};
 use super::Writer;
 use crate::record::{Header, Record};
 
-/// Writes CSV.
 pub struct Csv<W> {
     out: W,
     header: Header,

@@ -8,7 +8,6 @@ use super::Writer;
 use super::json::json_line;
 use crate::record::{Header, Record};
 
-/// Writes JSON lines.
 pub struct Jsonl<W> {
     out: W,
     header: Header,

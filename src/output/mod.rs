@@ -71,16 +71,13 @@ pub trait Writer {
     fn finish(&mut self) -> io::Result<()>;
 }
 
-/// How rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Comma-separated values, every column.
     Csv,
     /// One JSON object per row, every column that isn't empty.
     Jsonl,
     /// For people: the columns that matter.
     Table,
-    /// The same as Markdown.
     Markdown,
     /// For people: what the device is, in a few lines.
     Card,
@@ -134,10 +131,8 @@ impl Format {
     }
 }
 
-/// Where rows go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// Standard output.
     Stdout,
     /// A file, which is created or overwritten.
     File(PathBuf),
@@ -173,7 +168,6 @@ impl Target {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "where nobody reads any more, measuring is to end"]
 pub enum WriteOutcome {
-    /// An output took it.
     Written,
     /// Standard output was the last output, and its reader has gone: a reason to end quietly.
     Closed,

@@ -17,20 +17,16 @@ const LEAST: u16 = 40;
 pub struct Page {
     /// How many characters a line may have.
     pub width: u16,
-    /// Whether it shows colours.
     pub is_coloured: bool,
 }
 
 impl Page {
-    /// A file.
     pub const FILE: Self = Self { width: WIDTH, is_coloured: false };
 
-    /// Standard output.
     pub fn stdout() -> Self {
         Self { width: fitting(columns(stdout())), is_coloured: is_coloured(stdout()) }
     }
 
-    /// The error stream.
     pub fn stderr() -> Self {
         Self { width: fitting(columns(stderr())), is_coloured: is_coloured(stderr()) }
     }

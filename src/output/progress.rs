@@ -11,7 +11,6 @@ use super::page::Page;
 use super::people;
 use super::tone::in_a_line;
 
-/// How much is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
     /// No progress, no notes.
@@ -19,7 +18,6 @@ pub enum Mode {
     /// Progress where the error stream is a terminal, and notes.
     #[default]
     Normal,
-    /// Details as well.
     Verbose,
 }
 

@@ -22,7 +22,6 @@ const HELD: usize = 256;
 pub enum Style {
     /// Columns aligned by spaces, no wider than a page.
     Text(Page),
-    /// GitHub's Markdown.
     Markdown,
 }
 
@@ -43,7 +42,6 @@ pub struct Table<W> {
 }
 
 impl<W: Write> Table<W> {
-    /// A writer of tables.
     pub fn new(out: W, style: Style) -> Self {
         Self { out, style, held: Vec::new(), under: None, tally: Tally::default(), said: Vec::new() }
     }

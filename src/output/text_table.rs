@@ -17,7 +17,6 @@ const RULE_ONLY: &str = "     ──            ";
 /// Where rows are whole, whatever the width.
 const IN_ROWS: &str = "a wider terminal or -o FILE.csv has them";
 
-/// What a column is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// Its title; where no column has any, the table has no head.
@@ -26,7 +25,6 @@ pub struct Column {
     pub align: Align,
     /// Whether a cell may take several lines.
     pub wraps: bool,
-    /// How needed it is.
     pub need: Need,
 }
 
@@ -35,14 +33,12 @@ pub struct Column {
 pub enum Align {
     /// Words.
     Left,
-    /// Numbers.
     Right,
 }
 
 /// How needed a column is: where there is no room for all, the least needed are left out, of equal ones the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
-    /// It follows from others.
     Spare,
     /// It says more of what others say.
     Useful,
@@ -83,7 +79,6 @@ impl Cell {
         Self { text: in_lines(text), tone: Tone::Plain }
     }
 
-    /// In this tone.
     #[must_use]
     pub fn toned(self, tone: Tone) -> Self {
         Self { tone, ..self }
@@ -96,7 +91,6 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
-/// A table.
 #[derive(Clone, Debug)]
 pub struct TextTable {
     columns: Vec<(Column, Vec<Cell>)>,
@@ -155,7 +149,6 @@ impl TextTable {
         text + &remark(&format!("left out for want of width: {}; {}", left_out.join(", "), self.elsewhere), page)
     }
 
-    /// The same, moved in.
     pub fn indented(&self, indent: usize, page: Page) -> String {
         let narrower = Page { width: page.width.saturating_sub(u16::try_from(indent).unwrap_or(0)), ..page };
         let text = self.fitted(narrower);

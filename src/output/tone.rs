@@ -5,13 +5,10 @@ use anstyle::{AnsiColor, Style};
 use super::page::Page;
 use crate::model::path_part;
 
-/// How something is meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// As anything else.
     #[default]
     Plain,
-    /// It failed: red.
     Bad,
     /// It is to be doubted: yellow.
     Doubtful,

@@ -12,7 +12,6 @@ use crate::model::{Axis, AxisValue, Point};
 pub struct LeftOut {
     /// Its name, with its variants where others are measured.
     pub name: String,
-    /// What was asked for.
     pub axis: String,
 }
 

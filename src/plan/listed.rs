@@ -13,11 +13,8 @@ const TUNED: &str = "tune/";
 /// A case as a row names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listed {
-    /// Its id.
     pub case_id: String,
-    /// Its experiment.
     pub experiment: String,
-    /// Its variant.
     pub variant: String,
     /// Its values on all axes, as `name=value;name=value`.
     pub axis_values: String,
@@ -28,7 +25,6 @@ pub struct Listed {
 pub struct Unlisted {
     /// Its place among those that were listed.
     pub place: usize,
-    /// Why.
     pub why: String,
 }
 

@@ -27,7 +27,6 @@ pub use values::{parse_number, parse_values};
 pub struct Request {
     /// Globs over experiment names, or over `name:variant`; empty means all.
     pub filters: Vec<String>,
-    /// `NAME=VALUES` each.
     pub axes: Vec<String>,
     /// What the caches hold when a sample begins.
     pub cache: Cache,
@@ -44,9 +43,7 @@ pub struct Plan<'a> {
 
 /// One experiment's share of a plan, or that of those of its variants that have the same axes.
 pub struct Selection {
-    /// The experiment.
     pub experiment: &'static dyn Experiment,
-    /// Its selected variants.
     pub variants: Vec<&'static str>,
     /// Its axes, their defaults replaced by what the user asked for.
     pub axes: Vec<Axis>,
@@ -56,9 +53,7 @@ pub struct Selection {
 pub struct Planned {
     /// Its place in the plan; `None` for one that was asked for by name.
     pub index: Option<u64>,
-    /// The experiment.
     pub experiment: &'static dyn Experiment,
-    /// The variant.
     pub variant: &'static str,
     /// Where it lies on the axes.
     pub point: Point,
@@ -78,9 +73,7 @@ pub struct Planned {
 /// How much work a case is along an axis of work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Amount {
-    /// The axis.
     pub axis: String,
-    /// The value on it.
     pub amount: u64,
     /// A word for all cases that are alike in all else.
     pub alike: String,
@@ -89,9 +82,7 @@ pub struct Amount {
 /// The case that another one is compared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
-    /// Identifies it.
     pub case_id: String,
-    /// Its variant.
     pub variant: &'static str,
     /// Where it lies on the axes.
     pub point: Point,

@@ -8,7 +8,6 @@ use std::str::FromStr;
 pub struct Shard {
     /// Which one, from 1.
     index: u64,
-    /// Of how many.
     count: u64,
 }
 

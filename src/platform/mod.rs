@@ -32,7 +32,6 @@ pub use system::{
 /// What a thread had of the processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadTime {
-    /// It ran.
     pub ran: Duration,
     /// It could have run, but another one did.
     pub waited: Duration,
@@ -50,7 +49,6 @@ pub enum OwnTime {
 /// What this process and everybody had of the processors so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessorTime {
-    /// This process.
     pub own: OwnTime,
     /// What all processors of the system were busy, whoever with; stolen time of a virtual machine counts. In steps of 10 to 16 ms.
     pub busy: Duration,
@@ -61,13 +59,10 @@ pub struct ProcessorTime {
 /// What a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
-    /// A regular file.
     Regular,
-    /// A folder.
     Folder,
     /// A pipe, with a name or without.
     Pipe,
-    /// A socket.
     Socket,
     /// The device that holds nothing and takes everything, such as `/dev/null`.
     Null,

@@ -23,7 +23,6 @@ pub fn write(out: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
 /// A line that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Line<T> {
-    /// A message.
     Message(T),
     /// Something else: a library's words.
     Words(String),

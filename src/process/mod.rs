@@ -58,7 +58,6 @@ pub struct Child<Reply> {
 pub enum Silence {
     /// It didn't answer in time.
     Late,
-    /// It is gone.
     Dead,
     /// It was never told what to do, for this reason: that is no fault of its own.
     Untold(String),
@@ -195,7 +194,6 @@ impl<Reply> Child<Reply> {
         self.reap(REAPING);
     }
 
-    /// Waits for its end.
     pub fn reap(&mut self, within: Duration) -> Option<ExitStatus> {
         let until = Instant::now() + within;
         loop {

@@ -7,7 +7,6 @@ use serde::{Serialize, Serializer};
 
 use crate::model::AxisValue;
 
-/// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// UTF-8 text on one line.
@@ -16,7 +15,6 @@ pub enum Kind {
     Integer,
     /// A finite 64-bit floating-point number, in the shortest decimal form that reads back as the same number.
     Real,
-    /// `true` or `false`.
     Boolean,
 }
 
@@ -41,15 +39,12 @@ impl fmt::Display for Kind {
 /// The value of one column in one row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell<'a> {
-    /// Not applicable.
     Empty,
     /// Text, as [`Cell::text`] makes it.
     Text(Cow<'a, str>),
-    /// A whole number.
     Integer(u64),
     /// A finite number, as [`Cell::real`] makes it.
     Real(f64),
-    /// A truth value.
     Boolean(bool),
 }
 
@@ -155,7 +150,6 @@ fn one_line(text: &str) -> Cow<'_, str> {
 
 /// A field of a record: what it shows, and how it is read back.
 pub(super) trait Field {
-    /// What it shows.
     fn cell(&self) -> Cell<'_>;
     /// Takes the value that a cell's text stands for; `false` where that is none of this field's kind.
     fn read(&mut self, text: &str) -> bool;

@@ -13,7 +13,6 @@ const SEPARATOR: u8 = 0xFF;
 pub struct Packed(Box<[u8]>);
 
 impl Packed {
-    /// Packs a row.
     pub fn new(record: &Record) -> Self {
         let mut bytes = Vec::new();
         for cell in record.fixed_cells() {

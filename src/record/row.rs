@@ -27,7 +27,6 @@ const QUIRK: &str = "quirk:";
 pub struct Described<'a> {
     /// What it is one of, `family/name`.
     pub experiment: &'a str,
-    /// Its variant.
     pub variant: &'a str,
     /// Where it lies on the axes.
     pub point: &'a Point,
@@ -44,7 +43,6 @@ pub struct Described<'a> {
 }
 
 impl<'a> Described<'a> {
-    /// Of a planned case.
     pub fn planned(planned: &'a Planned) -> Self {
         let Planned { index, experiment, variant, point, cache, case_id, case, .. } = planned;
         let case = case.as_ref().map_err(|Skip { reason }| Failure::new(Status::Skipped, reason.clone()).at(Stage::Planning));
@@ -64,7 +62,6 @@ pub enum Fate<'o> {
     Planned,
     /// It was never tried, since the device couldn't be opened or calibrated.
     NotRun(&'o Failure),
-    /// It was tried.
     Tried(&'o Outcome),
 }
 
@@ -323,7 +320,6 @@ impl Record {
         self.check_note = why.to_owned();
     }
 
-    /// Takes what was measured.
     fn measure(&mut self, case: &Case, measured: &Measured) {
         self.status = Status::Ok.to_string();
         self.add_flags(&measured.flags);

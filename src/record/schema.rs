@@ -18,7 +18,6 @@ pub const KEPT: [&str; 7] = ["axis_values", "status", "case_id", "driver_info", 
 /// Fixed columns whose meaning an axis may share: such an axis needs no column of its own.
 const ALSO_AXES: [&str; 4] = ["local_size_x", "local_size_y", "local_size_z", "subgroup_size"];
 
-/// A fixed column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
     /// Its name, in the header line and as a key of JSON lines.
@@ -27,9 +26,7 @@ pub struct Column {
     pub group: &'static str,
     /// The unit of its numbers; empty where they have none, and for text without numbers.
     pub unit: &'static str,
-    /// What its cells hold.
     pub kind: Kind,
-    /// What it says.
     pub description: &'static str,
 }
 

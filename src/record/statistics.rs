@@ -17,7 +17,6 @@ enum Column {
 struct Meaning {
     /// `VkDriverId`, as the column `driver_id` holds it.
     driver: &'static str,
-    /// The statistic's name.
     name: &'static str,
     column: Column,
     /// What the driver's unit is in the column's.
@@ -69,7 +68,6 @@ const MOCK: &str = "the mock device, src/measure/mock.rs";
 /// disagree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// Registers of an invocation.
     pub registers: Option<u64>,
     /// Bytes that an invocation spills to memory.
     pub spill_bytes: Option<u64>,

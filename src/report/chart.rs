@@ -1,15 +1,12 @@
 //! What a picture shows, before it is drawn: numbers and words, no colours and no places.
 
-/// A picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
     /// What it is of, in a few words: variant, axes that have one value in it, device.
     pub title: String,
-    /// What it shows.
     pub body: Body,
 }
 
-/// What a picture shows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
     /// A figure over an axis of numbers, a line for each series.
@@ -35,7 +32,6 @@ pub enum Ticks {
     Bytes,
 }
 
-/// An axis of numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scale {
     /// What it is, with its unit: `bandwidth, GB/s`.
@@ -51,7 +47,6 @@ pub struct Scale {
 pub struct Curves {
     /// The axis that is swept.
     pub x: Scale,
-    /// The figure.
     pub y: Scale,
     /// A line for each series, at most eight.
     pub lines: Vec<Line>,
@@ -61,7 +56,6 @@ pub struct Curves {
     pub expected: Vec<Expected>,
 }
 
-/// One series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     /// Its name in the legend; empty where there is one line.
@@ -73,9 +67,7 @@ pub struct Line {
 /// A figure at a place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Datum {
-    /// Where it lies.
     pub x: f64,
-    /// The figure.
     pub y: f64,
     /// The ends of its 95 % interval, if it has one.
     pub interval: Option<(f64, f64)>,
@@ -85,10 +77,8 @@ pub struct Datum {
     pub tip: String,
 }
 
-/// A place on x.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// The place.
     pub at: f64,
     /// What is there: `L1, 256 KiB`.
     pub text: String,
@@ -96,39 +86,31 @@ pub struct Mark {
     pub line: Option<usize>,
 }
 
-/// What a model expects.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
     /// Its name in the legend.
     pub name: String,
-    /// Its points, by x.
     pub points: Vec<(f64, f64)>,
 }
 
-/// Figures side by side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bars {
-    /// The figure.
     pub scale: Scale,
     /// The names of what stands side by side in each group, for the legend; one empty name where each group is one bar.
     pub series: Vec<String>,
-    /// From top to bottom.
     pub groups: Vec<BarGroup>,
 }
 
 /// The bars of one name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BarGroup {
-    /// The name.
     pub name: String,
     /// A bar for each series; `None` where there is no figure.
     pub bars: Vec<Option<Bar>>,
 }
 
-/// One bar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
-    /// Its figure.
     pub value: f64,
     /// The ends of the 95 % interval, if it has one.
     pub interval: Option<(f64, f64)>,
@@ -147,7 +129,6 @@ pub struct Grid {
     pub column_label: String,
     /// The columns, from left to right.
     pub columns: Vec<String>,
-    /// What the rows are.
     pub row_label: String,
     /// The rows, from top to bottom.
     pub rows: Vec<String>,
@@ -162,29 +143,22 @@ pub struct Grid {
 /// Which of two values is the better one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
-    /// The higher one.
     Higher,
-    /// The lower one.
     Lower,
-    /// Neither.
     Neither,
 }
 
-/// A cell of a grid.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GridCell {
     /// There is no row.
     Empty,
     /// There is a row without a figure: why, in a word or two, and at length.
     Without {
-        /// In the cell: `skipped`.
         text: String,
         /// What is told of it.
         tip: String,
     },
-    /// A figure.
     Value {
-        /// The figure.
         value: f64,
         /// In the cell, where there is room: `271`.
         text: String,
@@ -195,27 +169,21 @@ pub enum GridCell {
     },
 }
 
-/// Ratios with their intervals.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ratios {
     /// What a ratio is: `times as fast as before`.
     pub label: String,
     /// A change within this share counts as none: a band around 1.
     pub margin: f64,
-    /// From top to bottom.
     pub items: Vec<Ratio>,
 }
 
-/// A ratio.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ratio {
-    /// What it is of.
     pub name: String,
-    /// The ratio.
     pub value: f64,
     /// The ends of the 95 % interval.
     pub interval: (f64, f64),
-    /// What it means.
     pub verdict: Verdict,
     /// Whether its rows bear a flag.
     pub is_doubted: bool,
@@ -223,16 +191,11 @@ pub struct Ratio {
     pub tip: String,
 }
 
-/// What a ratio means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It became faster.
     Faster,
-    /// It became slower.
     Slower,
-    /// It is the same.
     Same,
-    /// Nobody can tell.
     Unclear,
 }
 
@@ -243,20 +206,17 @@ pub struct Roofline {
     pub x: Scale,
     /// Operations per second.
     pub y: Scale,
-    /// What bounds it.
     pub roofs: Vec<Roof>,
     /// The kernels: experiments, each a series with its own marker.
     pub kernels: Vec<Line>,
 }
 
-/// A bound.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Roof {
     /// So many bytes per second: a slope. In the unit of y per unit of x.
     Memory {
         /// Its name, with its figure: `memory, 3.0 TB/s`.
         name: String,
-        /// The bound.
         rate: f64,
     },
     /// So many operations per second: flat.

@@ -25,7 +25,6 @@ const WIDE: f64 = 20.0;
 /// A picture, and the sources whose rows it shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picture {
-    /// The picture.
     pub chart: Chart,
     /// The places of its sources.
     pub sources: BTreeSet<usize>,
@@ -34,7 +33,6 @@ pub struct Picture {
 /// The pictures of an experiment's rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pictures {
-    /// The pictures.
     pub shown: Vec<Picture>,
     /// How many more there would be.
     pub left_out: usize,
@@ -432,7 +430,6 @@ fn bar(row: &Row, keys: &[Key], unit: f64) -> Option<Bar> {
     })
 }
 
-/// The cell of a row.
 pub fn grid_cell(row: &Row, keys: &[Key], unit: f64) -> GridCell {
     match figure(row.record) {
         None => GridCell::Without { text: row.record.status.replace('_', " "), tip: tip(row, keys) },

@@ -6,16 +6,12 @@ use crate::output::in_a_line;
 use crate::record::Record;
 use crate::units::{figure as figure_words, percent};
 
-/// A row's figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure<'r> {
-    /// What it is: `bandwidth`.
     pub metric: &'r str,
-    /// Its unit.
     pub unit: &'r str,
     /// Which value is the better one: `higher`, `lower` or nothing.
     pub better: &'r str,
-    /// The figure.
     pub value: f64,
     /// The ends of its 95 % interval.
     pub interval: Option<(f64, f64)>,

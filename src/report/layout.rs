@@ -31,12 +31,10 @@ pub enum Shape {
     TooMany,
     /// Lines over an axis of numbers.
     Curves {
-        /// The axis.
         x: usize,
         /// What the lines differ in.
         series: Vec<usize>,
     },
-    /// Bars.
     Bars {
         /// What they are of, from top to bottom.
         names: usize,
@@ -44,20 +42,13 @@ pub enum Shape {
         series: Option<usize>,
     },
     /// A table with coloured cells.
-    Grid {
-        /// From left to right.
-        columns: usize,
-        /// From top to bottom.
-        rows: usize,
-    },
+    Grid { columns: usize, rows: usize },
 }
 
-/// How rows become pictures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// What each picture looks like.
     pub shape: Shape,
-    /// What pictures differ in.
     pub panels: Vec<usize>,
 }
 

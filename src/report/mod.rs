@@ -44,10 +44,8 @@ pub struct Source {
     pub rows: Vec<Record>,
 }
 
-/// What is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Contents<'c> {
-    /// The rows.
     pub sources: &'c [Source],
     /// The files that they are from.
     pub files: &'c [String],

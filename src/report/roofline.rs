@@ -57,7 +57,6 @@ fn roofline(rows: &[Row]) -> Option<Picture> {
     Some(Picture { chart, sources: [first.source].into() })
 }
 
-/// Where a kernel lies.
 #[expect(clippy::cast_precision_loss, reason = "it becomes a place in a picture")]
 fn point(row: &Row) -> Option<Datum> {
     let record = row.record;

@@ -10,15 +10,12 @@ use crate::experiments::{CATALOGUE, Experiment, Text, derived_with, find, text};
 
 /// What is shown of one experiment.
 pub struct Section<'r> {
-    /// Its name.
     pub name: &'r str,
     /// What is said of it; nothing where this version doesn't know it.
     pub text: Option<Text>,
-    /// Its rows.
     pub rows: Vec<Row<'r>>,
     /// What follows from them: under which name, and the rows.
     pub derived: Vec<(&'r str, Vec<Row<'r>>)>,
-    /// Its pictures.
     pub pictures: Pictures,
     /// What a search says of a shader, for each source that searched it.
     pub tuned: Vec<(Row<'r>, Tuned)>,
@@ -100,7 +97,6 @@ fn searches<'r>(rows: &[Row<'r>]) -> Vec<(Row<'r>, Tuned)> {
 }
 
 impl Section<'_> {
-    /// All of its pictures.
     pub fn shown(&self) -> impl Iterator<Item = &Picture> {
         self.tuned.iter().filter_map(|(_, tuned)| tuned.picture.as_ref()).chain(&self.pictures.shown)
     }
@@ -115,7 +111,6 @@ impl Section<'_> {
 #[derive(Default)]
 pub struct Slugs(HashMap<String, usize>);
 
-/// No name is longer.
 const LONGEST: usize = 80;
 
 impl Slugs {

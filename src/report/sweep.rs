@@ -21,7 +21,6 @@ pub struct Row<'r> {
     pub source: usize,
     /// What its source is called.
     pub label: &'r str,
-    /// The row.
     pub record: &'r Record,
 }
 
@@ -36,15 +35,11 @@ pub fn rows_of<'s>(sources: &'s [Source], is_of: impl Fn(&Record) -> bool) -> Ve
 /// What can tell rows apart.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
-    /// Whose rows they are.
     Source,
-    /// The variant.
     Variant,
-    /// What the caches held.
     Cache,
     /// How many lanes a subgroup had.
     SubgroupSize,
-    /// An axis.
     Axis(String),
 }
 
@@ -101,7 +96,6 @@ impl Key {
 /// What some rows differ in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dimension {
-    /// What it is.
     pub key: Key,
     /// What rows have there: numbers from the least to the greatest, words in the order in which they come.
     pub values: Vec<AxisValue>,

@@ -50,7 +50,6 @@ enum Task {
     Check(Vec<u32>),
 }
 
-/// What came of it.
 #[derive(Serialize, Deserialize)]
 enum Done {
     Compiled(Result<Compiled, CompileError>),

@@ -39,17 +39,11 @@ pub struct Noting {
     most_iterations: Option<u32>,
 }
 
-/// Where an array lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Home {
     /// In a buffer, or it is an array of buffers.
-    Buffer {
-        /// The descriptor set.
-        set: u32,
-        /// The binding.
-        binding: u32,
-    },
+    Buffer { set: u32, binding: u32 },
     /// In memory that a workgroup shares.
     Shared,
     /// In a variable of the invocation's own.
@@ -65,10 +59,8 @@ enum Notes {
     Everything,
 }
 
-/// An array that is noted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotedArray {
-    /// Where it lies.
     pub home: Home,
     /// Its name, as in `lights[].weights`; empty where the module has none.
     pub path: String,
@@ -81,7 +73,6 @@ pub struct NotedArray {
 /// An array that is indexed beyond its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overrun {
-    /// The array.
     pub array: NotedArray,
     /// The largest index, or the last negative one.
     pub index: i64,
@@ -148,7 +139,6 @@ impl Noting {
         8 * (self.arrays.len() + 1) as u64
     }
 
-    /// Whether it notes anything.
     pub fn is_idle(&self) -> bool {
         self.arrays.is_empty() && self.most_iterations.is_none()
     }

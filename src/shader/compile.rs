@@ -39,20 +39,13 @@ pub fn glsl_compiler() -> String {
 pub enum CompileError {
     /// The library has no such source.
     #[error("no shader `{path}`{}", suggestion(.nearest))]
-    NoSource {
-        /// The path asked for.
-        path: String,
-        /// The most similar paths.
-        nearest: Vec<String>,
-    },
-    /// The compiler refused it.
+    NoSource { path: String, nearest: Vec<String> },
     #[error(transparent)]
     Glsl(#[from] GlslError),
     /// What the compiler made can't be described. No process tells another one so: each describes modules by itself.
     #[serde(skip)]
     #[error("{subject}: {error}")]
     Reflect {
-        /// What was compiled.
         subject: ModuleKey,
         /// What is wrong with it.
         error: ReflectError,
@@ -69,7 +62,6 @@ pub enum CompileError {
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[error("{words}\n(compiling {subject})")]
 pub struct GlslError {
-    /// What was compiled.
     pub subject: ModuleKey,
     /// The file of the first error, the shader's or an include's, where the compiler names one.
     pub file: Option<String>,
@@ -82,11 +74,9 @@ pub struct GlslError {
 /// What a module is compiled from: with the texts of a [`Library`], all that it depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ModuleKey {
-    /// The shader's path.
     pub path: String,
     /// Macros, sorted by name.
     pub macros: Vec<(String, String)>,
-    /// What it is compiled for.
     pub target: SpirvTarget,
 }
 

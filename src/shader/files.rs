@@ -25,7 +25,6 @@ const GODOTS_KIND: &str = "#[compute]";
 const MOST_PLACES: usize = 10_000;
 const MOST_BYTES: usize = 64 << 20;
 
-/// How a shader is read.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
     /// Where `#include` looks after the including file's own folder, in this order.
@@ -48,81 +47,45 @@ pub struct Reading {
 /// Why a file gives no module.
 #[derive(Debug, Error)]
 pub enum FileError {
-    /// It can't be read.
     #[error("can't read {}: {source}", .path.shown())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// It is neither a text nor SPIR-V.
     #[error("{} is neither GLSL (it is no UTF-8 text) nor SPIR-V (it doesn't begin with 0x07230203)", .path.shown())]
-    Unknown {
-        /// The file.
-        path: PathBuf,
-    },
+    Unknown { path: PathBuf },
     /// Its name says that it is SPIR-V.
     #[error("{} is no SPIR-V: it doesn't begin with 0x07230203 (GLSL has another ending than .spv)", .path.shown())]
-    NoSpirv {
-        /// The file.
-        path: PathBuf,
-    },
+    NoSpirv { path: PathBuf },
     /// SPIR-V is words.
     #[error("{} has {bytes} bytes, no whole number of words: the SPIR-V is cut off", .path.shown())]
-    CutOff {
-        /// The file.
-        path: PathBuf,
-        /// Its size.
-        bytes: usize,
-    },
+    CutOff { path: PathBuf, bytes: usize },
     /// Both begin with a version.
     #[error("{} has a #version, and so has {}: leave the preamble's out", .shader.shown(), .preamble.shown())]
     Versions {
-        /// The shader.
         shader: PathBuf,
         /// What is put in front of it.
         preamble: PathBuf,
     },
     /// It includes files without end.
     #[error("{} includes more than {MOST_PLACES} files, or more than {}", .path.shown(), Bytes(MOST_BYTES as u64))]
-    Includes {
-        /// The file.
-        path: PathBuf,
-    },
+    Includes { path: PathBuf },
     /// SPIR-V is what the preprocessor has been over.
     #[error("{} is SPIR-V: macros, preambles and include folders are for GLSL", .path.shown())]
-    NoPreprocessor {
-        /// The file.
-        path: PathBuf,
-    },
+    NoPreprocessor { path: PathBuf },
     /// The module makes no sense.
     #[error("{}: {error}", .path.shown())]
-    Reflect {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        error: ReflectError,
-    },
+    Reflect { path: PathBuf, error: ReflectError },
     /// The module breaks a rule.
     #[error("{}: {error}", .path.shown())]
-    Invalid {
-        /// The file.
-        path: PathBuf,
-        /// Which, and where.
-        error: Invalid,
-    },
+    Invalid { path: PathBuf, error: Invalid },
     /// It keeps the compiler or the validator too busy.
     #[error("{}: {task} {what}", .path.shown())]
     Exceeded {
-        /// The file.
         path: PathBuf,
         /// What was done with it.
         task: &'static str,
         /// What that does: `takes longer than 20 s`.
         what: String,
     },
-    /// The GLSL doesn't compile.
     #[error("{0}")]
     Compile(#[from] CompileError),
 }
@@ -397,9 +360,7 @@ fn included(text: &str) -> Vec<&str> {
 /// A comment that goes on in the next line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Comment {
-    /// `/* ...`
     Block,
-    /// `// ... \`
     Line,
 }
 
@@ -424,7 +385,6 @@ fn comment_behind(mut line: &str, mut open: Option<Comment>) -> Option<Comment> 
     }
 }
 
-/// What a line includes.
 fn included_by(line: &str) -> Option<&str> {
     let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim_start();
     let close = match rest.chars().next()? {

@@ -21,9 +21,7 @@ pub struct WorkgroupFit {
 /// A limit, and what exceeds it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stop {
-    /// As Vulkan calls it.
     pub limit: &'static str,
-    /// What it allows.
     pub allowed: u64,
     /// What is needed; `u64::MAX` for more than can be told.
     pub needed: u64,

@@ -23,15 +23,12 @@ pub enum LengthsError {
     /// There is no such array.
     #[error("there is no array `{name}` in shared memory{}", suggestion(.nearest))]
     Unknown {
-        /// The name given.
         name: String,
         /// The nearest names that the module has.
         nearest: Vec<String>,
     },
-    /// It has fewer dimensions.
     #[error("`{name}` has fewer dimensions ({has}) than you give lengths ({given})")]
     Dimensions {
-        /// The array's name.
         name: String,
         /// How many lengths the shader gives it.
         has: usize,
@@ -40,16 +37,10 @@ pub enum LengthsError {
     },
     /// A length is no number.
     #[error("the length of `{name}` is no plain number: give the constants that it is made of other values")]
-    Derived {
-        /// The array's name.
-        name: String,
-    },
+    Derived { name: String },
     /// Code takes the array as a whole, or a row of it.
     #[error("`{name}` can't have another length: the shader copies or passes it as a whole")]
-    Whole {
-        /// The array's name.
-        name: String,
-    },
+    Whole { name: String },
     /// The module has no id or `constant_id` to spare.
     #[error("the module has no {0} left")]
     Exhausted(&'static str),
@@ -77,7 +68,6 @@ pub fn with_lengths(words: &[u32], arrays: &[(&str, usize)]) -> Result<(Vec<u32>
 struct Declared<'m> {
     /// The variables in shared memory by name.
     variables: HashMap<&'m str, &'m dr::Instruction>,
-    /// What pointers point to.
     pointees: HashMap<Word, Word>,
     /// The element and the length of arrays.
     arrays: HashMap<Word, (Word, Word)>,

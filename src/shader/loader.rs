@@ -42,7 +42,6 @@ pub enum LoadError {
 /// The version of the crate that parses SPIR-V; a test holds it to `Cargo.lock`.
 const RSPIRV_VERSION: &str = "0.13.0+sdk-1.4.341.0";
 
-/// What parses SPIR-V.
 pub fn spirv_parser() -> String {
     format!("rspirv {RSPIRV_VERSION}")
 }

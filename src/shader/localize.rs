@@ -22,7 +22,6 @@ pub(super) const HEADER_WORDS: usize = 5;
 pub(super) const BOUND: usize = 3;
 /// SPIR-V's universal limit for the bound of ids.
 pub(super) const MOST_IDS: u32 = 0x003f_ffff;
-/// The directions' names.
 const DIRECTIONS: [&str; 3] = ["x", "y", "z"];
 
 /// The specialization constants of a workgroup size.
@@ -45,26 +44,19 @@ pub enum LocalizeError {
     /// No compute entry point bears the name.
     #[error("no compute entry point `{name}`{}", suggestion(.nearest))]
     UnknownEntry {
-        /// The name given.
         name: String,
         /// The nearest names that the module has.
         nearest: Vec<String>,
     },
     /// The size is an expression of specialization constants, which other code may share.
     #[error("the workgroup size of `{entry}` in {direction} is an expression of specialization constants: set those instead")]
-    Derived {
-        /// The entry point's name.
-        entry: String,
-        /// `x`, `y` or `z`.
-        direction: &'static str,
-    },
+    Derived { entry: String, direction: &'static str },
     /// The module has no id or `constant_id` to spare.
     #[error("the module has no {0} left")]
     Exhausted(&'static str),
     /// The declaration is one that no compiler makes.
     #[error("the workgroup size of `{entry}` is declared in a way that can't be changed: {reason}")]
     Declaration {
-        /// The entry point's name.
         entry: String,
         /// What is strange about it.
         reason: &'static str,
@@ -257,11 +249,9 @@ struct Rewriting {
     defaults: [u32; 3],
     /// The size's constant that is there, and its new parts.
     size: Option<(Word, [Word; 3])>,
-    /// Decorations to add.
     decorations: Vec<u32>,
     /// Types and constants to add, before the size's constant, or else before the functions.
     constants: Vec<u32>,
-    /// The new bound.
     bound: u32,
 }
 

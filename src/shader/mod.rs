@@ -50,7 +50,6 @@ pub struct Module {
     pub spirv_hash: String,
     /// How long the GLSL compiler took.
     pub compile_time: Duration,
-    /// What the module declares.
     pub reflection: Reflection,
 }
 
@@ -72,9 +71,7 @@ impl Module {
 /// A module with the values of its specialization constants, as a pipeline needs them.
 #[derive(Clone, Debug)]
 pub struct Specialized {
-    /// The module.
     pub module: Arc<Module>,
-    /// The entry point.
     pub entry: String,
     /// Specialization map entries into `data`.
     pub entries: Vec<SpecializationEntry>,
@@ -106,7 +103,6 @@ pub struct SpecializationEntry {
 /// A case with its kernels compiled and specialized: all that a device needs.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// The case.
     pub case: Case,
     /// Its kernels, in the case's order.
     pub kernels: Vec<Specialized>,

@@ -50,14 +50,12 @@ pub use scalar::ScalarType;
 /// Values of specialization constants: their bits, by `constant_id`. A constant that is left out has its default.
 pub type SpecValues = BTreeMap<u32, u64>;
 
-/// What a module declares.
 #[derive(Clone, Debug)]
 pub struct Reflection {
     /// The SPIR-V version, major and minor.
     pub version: (u8, u8),
     /// What a device must be able to do.
     pub capabilities: Vec<Capability>,
-    /// SPIR-V extensions.
     pub extensions: Vec<String>,
     /// The compute entry points; at least one. What the GLSL compiler makes has exactly one, `main`.
     pub entry_points: Vec<EntryPoint>,
@@ -74,10 +72,8 @@ pub struct Reflection {
     code: Code,
 }
 
-/// A compute entry point.
 #[derive(Clone, Debug, Serialize)]
 pub struct EntryPoint {
-    /// Its name.
     pub name: String,
     /// Its workgroup size in x, y and z.
     pub local_size: [Extent; 3],
@@ -95,11 +91,8 @@ pub struct EntryPoint {
 pub enum Extent {
     /// A number that nothing changes.
     Literal(u32),
-    /// A specialization constant.
     Specialized {
-        /// Its `constant_id`.
         constant_id: u32,
-        /// Its default.
         default: u32,
     },
     /// An expression of specialization constants; GLSL has no such thing.
@@ -109,14 +102,11 @@ pub enum Extent {
     },
 }
 
-/// A specialization constant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SpecConstant {
-    /// `constant_id`
     pub id: u32,
     /// Its name in the source; empty for those that stand for the workgroup size.
     pub name: String,
-    /// Its type.
     #[serde(rename = "type")]
     pub ty: ScalarType,
     /// The bits of its default, zero-extended; `true` is 1.
@@ -126,13 +116,10 @@ pub struct SpecConstant {
 /// A descriptor that the module declares.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BindingInfo {
-    /// Descriptor set.
     pub set: u32,
-    /// Binding within the set.
     pub binding: u32,
     /// The variable's name, or its block's where the variable has none; may be empty.
     pub name: String,
-    /// What stands there.
     pub kind: BindingKind,
     /// Descriptors: 1, or for an array its length under the default specialization; 0 for an
     /// array whose length only the descriptor set layout says.
@@ -144,13 +131,10 @@ pub struct BindingInfo {
     pub image: Option<ImageInfo>,
 }
 
-/// A kind of descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BindingKind {
-    /// `buffer`
     StorageBuffer,
-    /// `uniform` block
     UniformBuffer,
     /// `texture2D` and its kind
     SampledImage,
@@ -158,7 +142,6 @@ pub enum BindingKind {
     StorageImage,
     /// `sampler2D` and its kind
     CombinedImageSampler,
-    /// `sampler`
     Sampler,
     /// `textureBuffer`, `samplerBuffer`
     UniformTexelBuffer,
@@ -172,31 +155,21 @@ pub enum BindingKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
-    /// It only reads.
     ReadOnly,
-    /// It only writes.
     WriteOnly,
-    /// It reads and writes.
     ReadWrite,
 }
 
 /// Why a module can't be described.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ReflectError {
-    /// It isn't a module.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// It is no compute shader.
     #[error("the module has no compute entry point")]
     NoComputeEntryPoint,
     /// No compute entry point bears the name.
     #[error("the module has no compute entry point `{name}`; it has {}", .known.iter().map(|name| name.shown()).collect::<Vec<_>>().join(", "))]
-    NoEntryPoint {
-        /// The name given.
-        name: String,
-        /// Those that there are.
-        known: Vec<String>,
-    },
+    NoEntryPoint { name: String, known: Vec<String> },
     /// A specialization constant isn't a scalar of a known type.
     #[error("specialization constant {id} has a type that pipelines can't set")]
     SpecConstantType {
@@ -205,28 +178,17 @@ pub enum ReflectError {
     },
     /// An entry point's workgroup size is missing or can't be evaluated.
     #[error("can't tell the workgroup size of `{entry}`")]
-    LocalSize {
-        /// The entry point's name.
-        entry: String,
-    },
+    LocalSize { entry: String },
     /// A variable's size can't be told: it is infinite, or depends on an operation that isn't on whole numbers, or a buffer's
     /// block lacks an offset or a stride.
     #[error("can't tell the size of `{name}` under these specialization constants")]
-    Size {
-        /// The variable's name.
-        name: String,
-    },
+    Size { name: String },
     /// Two variables of different kinds stand at one descriptor.
     #[error(
         "set {set}, binding {binding} is declared twice, as different kinds of descriptor; name one of the entry points by --entry \
          if each is for another"
     )]
-    Conflict {
-        /// Descriptor set.
-        set: u32,
-        /// Binding within the set.
-        binding: u32,
-    },
+    Conflict { set: u32, binding: u32 },
 }
 
 impl Reflection {

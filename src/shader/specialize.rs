@@ -16,21 +16,13 @@ pub enum SpecializeError {
     /// No specialization constant bears the name.
     #[error("no specialization constant `{name}`{}", suggestion(.nearest))]
     UnknownConstant {
-        /// The name given.
         name: String,
         /// The nearest names that the module has.
         nearest: Vec<String>,
     },
     /// A value has another type than its constant.
     #[error("specialization constant `{name}` is {declared}, but is given {given}")]
-    ConstantType {
-        /// Its name.
-        name: String,
-        /// The type in the shader.
-        declared: ScalarType,
-        /// The value's type.
-        given: ScalarType,
-    },
+    ConstantType { name: String, declared: ScalarType, given: ScalarType },
     /// Two values for one constant.
     #[error("specialization constant {id} is given two values")]
     Twice {
@@ -44,43 +36,20 @@ pub enum SpecializeError {
         declared: [u32; 3],
         /// What the kernel asks for.
         asked: [u32; 3],
-        /// What to do.
         hint: &'static str,
     },
     /// The module declares a descriptor that the kernel binds nothing to.
     #[error("set {set}, binding {binding} (`{name}`) is declared, but nothing is bound to it")]
-    Unbound {
-        /// Descriptor set.
-        set: u32,
-        /// Binding within the set.
-        binding: u32,
-        /// The variable's name.
-        name: String,
-    },
+    Unbound { set: u32, binding: u32, name: String },
     /// The kernel binds a resource to a descriptor that the module doesn't declare.
     #[error("a resource is bound to set {set}, binding {binding}, which the shader doesn't declare")]
-    Undeclared {
-        /// Descriptor set.
-        set: u32,
-        /// Binding within the set.
-        binding: u32,
-    },
+    Undeclared { set: u32, binding: u32 },
     /// The kernel binds two resources to one descriptor.
     #[error("two resources are bound to set {set}, binding {binding}")]
-    BoundTwice {
-        /// Descriptor set.
-        set: u32,
-        /// Binding within the set.
-        binding: u32,
-    },
+    BoundTwice { set: u32, binding: u32 },
     /// The length of a descriptor array changes with these values: the layout is made for the defaults.
     #[error("set {set}, binding {binding} is an array whose length depends on a specialization constant")]
-    DescriptorCount {
-        /// Descriptor set.
-        set: u32,
-        /// Binding within the set.
-        binding: u32,
-    },
+    DescriptorCount { set: u32, binding: u32 },
     /// Something can't be told under these values.
     #[error(transparent)]
     Reflect(#[from] ReflectError),

@@ -10,9 +10,7 @@ const CONFIDENCE: f64 = 0.95;
 /// A confidence interval, in the unit of its values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// Its lower end.
     pub low: f64,
-    /// Its upper end.
     pub high: f64,
 }
 

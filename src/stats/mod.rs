@@ -17,17 +17,13 @@ pub use student::{quantile_of_t, two_sided_p, upper_p};
 /// What a set of samples looks like.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
-    /// The smallest.
     pub min: f64,
     /// 5 % are below.
     pub p05: f64,
-    /// Half are below.
     pub median: f64,
-    /// The arithmetic mean.
     pub mean: f64,
     /// 95 % are below.
     pub p95: f64,
-    /// The largest.
     pub max: f64,
     /// The median absolute deviation from the median, unscaled.
     pub mad: f64,
@@ -58,7 +54,6 @@ pub fn quantile(values: &[f64], p: f64) -> f64 {
     quantile_of_sorted(&sorted(values), p)
 }
 
-/// The arithmetic mean.
 #[expect(clippy::cast_precision_loss, reason = "there are never 2^53 samples")]
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64

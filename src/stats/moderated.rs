@@ -16,7 +16,6 @@ const STRANGER: f64 = 0.001;
 /// Empirical Bayes Methods, Statistical Applications in Genetics and Molecular Biology 3 (2004), who compares many genes by few arrays.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prior {
-    /// The usual variance.
     pub variance: f64,
     /// How alike variances are, in degrees of freedom: none where the usual says nothing of a single one.
     pub degrees: f64,

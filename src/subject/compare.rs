@@ -69,7 +69,6 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Elements, Self::Sum, Self::Set, Self::None];
 
     fn name(self) -> &'static str {

@@ -6,7 +6,6 @@ use crate::shader::{EntryPoint, Reflection, SpecValues};
 /// A known fault of the driver's that can show in a shader, and by what of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
-    /// The fault.
     pub quirk: Quirk,
     /// How many subgroup reductions and scans the shader has in one loop.
     pub reductions: u64,

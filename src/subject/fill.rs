@@ -20,7 +20,6 @@ pub enum Fill {
     /// Seeded: floats of 0 to 1, whole numbers below the count of the buffer's elements, so that those that are indexes stay within;
     /// any bits of texels that stand for 0 to 1.
     Random,
-    /// Zeros.
     Zero,
     /// 0, 1, 2, ... through all numbers of the buffer, as far as each one's type goes.
     Iota,
@@ -163,7 +162,6 @@ fn write(target: &mut [u8], scalar: ScalarType, number: Number) {
     }
 }
 
-/// Zeros.
 pub(super) fn room(bytes: u64) -> Result<Vec<u8>, Skip> {
     let length = usize::try_from(bytes).unwrap_or(usize::MAX);
     let mut filled = Vec::new();

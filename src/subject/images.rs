@@ -25,7 +25,6 @@ pub struct ImageSpec {
     pub format: Option<String>,
     /// Width, height and depth or layers, as many as it has: expressions.
     pub extent: Vec<String>,
-    /// What it holds.
     pub fill: Option<Fill>,
 }
 

@@ -52,7 +52,6 @@ pub(super) fn skipped(reason: String) -> Failure {
 pub struct UserKernel {
     subject: Subject,
     device: DeviceInfo,
-    /// By their macros.
     sources: HashMap<Vec<(String, String)>, Arc<UserModule>>,
     /// What each binding was filled with last: sizes may follow axes, and all of them would be more than a host holds.
     fills: HashMap<(u32, u32, u32), (Sized, Data)>,
@@ -92,7 +91,6 @@ impl UserKernel {
         self.subject.reference = reference;
     }
 
-    /// What is run.
     pub fn subject(&self) -> &Subject {
         &self.subject
     }
@@ -491,19 +489,11 @@ pub enum Refusal<'r> {
     TooLarge {
         /// 0 to 2.
         direction: usize,
-        /// Invocations in that direction.
         size: u32,
-        /// The device's.
         limit: u32,
     },
-    /// More invocations in all.
     #[error("maxComputeWorkGroupInvocations is {limit}, and it has {invocations}")]
-    TooMany {
-        /// In a workgroup.
-        invocations: u64,
-        /// The device's.
-        limit: u32,
-    },
+    TooMany { invocations: u64, limit: u32 },
     /// One constant stands for several directions, which are to differ.
     #[error("one constant sets several of the workgroup's sizes, which can't be {} x {} x {}", size[0], size[1], size[2])]
     Coupled {
@@ -515,7 +505,6 @@ pub enum Refusal<'r> {
     TooMuchShared {
         /// Bytes that a workgroup needs.
         bytes: u64,
-        /// The device's.
         limit: u32,
     },
     /// How much Workgroup memory it needs can't be told.

@@ -371,7 +371,6 @@ impl<'v> Filling<'v> {
 
 /// One of a leaf's numbers.
 struct Number {
-    /// Which one of them.
     index: usize,
     at: u64,
     scalar: ScalarType,

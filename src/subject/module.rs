@@ -104,7 +104,6 @@ impl UserModule {
         self.noting.get_or_init(make).as_ref().map(|(noting, module)| (noting, module)).map_err(String::as_str)
     }
 
-    /// What it declares.
     pub(super) fn reflection(&self) -> &Reflection {
         &self.module.reflection
     }

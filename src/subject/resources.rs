@@ -150,7 +150,6 @@ impl Bound {
         self.bindings.push(Binding { set: info.set, binding: info.binding, element, resource, sampler });
     }
 
-    /// The reset program.
     pub(super) fn reset(&self) -> Vec<Step> {
         let copied = |step: &Step| match step {
             Step::Fill { resource, .. } => {

@@ -73,12 +73,10 @@ pub(super) fn elements(layout: &StructLayout, bytes: u64) -> Vec<Part<'_>> {
 pub(super) enum Number {
     /// A whole number of up to 64 bits, and what isn't known to be anything else: its bits.
     Whole(i64),
-    /// A float.
     Real(f64),
 }
 
 impl Number {
-    /// The number of some bytes.
     pub(super) fn of(scalar: ScalarType, bytes: &[u8]) -> Self {
         real(scalar, bytes).map_or_else(|| Self::Whole(whole(scalar, bytes)), Self::Real)
     }
@@ -161,7 +159,6 @@ pub(super) fn parts(layout: &StructLayout, bytes: u64) -> Vec<Part<'_>> {
 }
 
 impl Part<'_> {
-    /// As [`for_each`], for this part.
     pub(super) fn for_each(&self, visit: &mut dyn FnMut(u64, ScalarType)) {
         for member in self.members {
             of_type(&member.ty, member.offset.into(), self.end, visit);

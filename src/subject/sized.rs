@@ -18,7 +18,6 @@ pub(super) struct Sized {
 /// What bytes are.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Layout {
-    /// A block's members.
     Block(StructLayout),
     /// Texels, one behind the other.
     Texels(Texels),

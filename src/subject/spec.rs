@@ -62,7 +62,6 @@ pub struct Subject {
     pub checks: Vec<(String, Comparison)>,
     /// Whether a pass that reads what it writes may follow itself all the same.
     pub is_idempotent: bool,
-    /// Selects test data.
     pub seed: u64,
 }
 
@@ -111,7 +110,6 @@ pub enum Reference {
     /// Those of the shader as it is written, with the constants that all configurations share.
     #[default]
     Untouched,
-    /// Those of a configuration.
     Configuration(Point),
     /// Those of another shader with the same bindings, as it is written.
     Shader(FilePath),
@@ -129,7 +127,6 @@ pub struct BufferSpec {
     pub ty: Option<String>,
     /// How many elements it has: an expression.
     pub count: Option<String>,
-    /// What it holds.
     pub fill: Option<Fill>,
 }
 

@@ -24,7 +24,6 @@ pub(super) struct Texels {
 const CHANNELS: [&str; 4] = ["r", "g", "b", "a"];
 
 impl Texels {
-    /// How many there are.
     pub(super) fn count(&self) -> u64 {
         self.extent.iter().map(|side| u64::from(*side)).product()
     }
@@ -190,7 +189,6 @@ fn mask(width: u32) -> u32 {
     u32::MAX >> (32 - width)
 }
 
-/// A channel's bits.
 fn read(format: Format, texel: &[u8], channel: u32) -> u32 {
     let width = format.channel_bits(channel);
     if format.is_packed() {

@@ -15,12 +15,10 @@ pub(super) struct Variables {
 }
 
 impl Variables {
-    /// With `n` alone.
     pub(super) fn new(n: u64) -> Self {
         Self { n, threads: None, values: BTreeMap::from([("n".to_owned(), Value::from(n))]) }
     }
 
-    /// The problem's size.
     pub(super) fn n(&self) -> u64 {
         self.n
     }
@@ -30,7 +28,6 @@ impl Variables {
         self.threads
     }
 
-    /// Sets them.
     pub(super) fn set_threads(&mut self, threads: [u64; 3]) {
         self.threads = Some(threads);
     }
@@ -45,7 +42,6 @@ impl Variables {
         self.evaluate(text, what, Expression::integer)
     }
 
-    /// A whole number.
     pub(super) fn whole(&self, text: &str, what: &str) -> Result<i128, Failure> {
         let value = self.evaluate(text, what, Expression::value)?;
         match value {
@@ -54,12 +50,10 @@ impl Variables {
         }
     }
 
-    /// A number.
     pub(super) fn number(&self, text: &str, what: &str) -> Result<f64, Failure> {
         self.evaluate(text, what, Expression::number)
     }
 
-    /// Whether something holds.
     pub(super) fn truth(&self, text: &str, what: &str) -> Result<bool, Failure> {
         self.evaluate(text, what, Expression::truth)
     }

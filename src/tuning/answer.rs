@@ -22,7 +22,6 @@ const ROUGHEST: f64 = 1.0;
 /// A configuration that may take so many times as long as the best is not tied with it: too little is known of it.
 const WIDEST: f64 = 1.5;
 
-/// What a configuration takes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Timing {
     /// Its time, ns: the median of its rounds' medians.
@@ -31,7 +30,6 @@ pub struct Timing {
     /// The ends of the 95 % interval of that time, ns.
     #[serde(rename = "ci_low_ns")]
     pub low: f64,
-    /// The upper end.
     #[serde(rename = "ci_high_ns")]
     pub high: f64,
     /// Whether it was measured to the full precision; not where racing gave it up, or a budget was spent.
@@ -53,7 +51,6 @@ impl Timing {
 /// A configuration that was tried.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
-    /// Its values.
     pub point: Point,
     /// What it takes, or how it failed.
     pub outcome: Result<Timing, Failure>,
@@ -93,10 +90,8 @@ impl Ratio {
 /// A configuration and what it takes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Placed {
-    /// Its values.
     #[serde(serialize_with = "as_map")]
     pub point: Point,
-    /// What it takes.
     #[serde(flatten)]
     pub timing: Timing,
     /// How many times as long as the best it takes.
@@ -106,7 +101,6 @@ pub struct Placed {
 /// The default configuration beside the best.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Beside {
-    /// Its values.
     #[serde(serialize_with = "as_map")]
     pub point: Point,
     /// What it takes; nothing where it failed or wasn't measured.
@@ -122,7 +116,6 @@ pub struct Beside {
 pub struct Flatness {
     /// Configurations of the space that have a time.
     pub measured: usize,
-    /// Configurations of the space.
     pub configurations: usize,
     /// How many of those measured take at most 5 % longer than the best.
     pub within_5_percent: usize,

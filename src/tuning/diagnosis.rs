@@ -9,7 +9,6 @@ use crate::subject::{LOCAL_SIZE_AXES, Reference};
 /// What the results of a search suggest, in sentences for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnosis {
-    /// In words.
     pub words: String,
     /// Whether the reference itself can't be believed: then no answer can.
     pub doubts_reference: bool,

@@ -7,13 +7,21 @@
 //! table, t4    the best ones, over many runs and for other tools
 //! ```
 
+#[doc(hidden)]
 pub mod answer;
+#[doc(hidden)]
 mod diagnosis;
+#[doc(hidden)]
 pub mod search;
+#[doc(hidden)]
 pub mod space;
+#[doc(hidden)]
 mod t4;
 mod table;
 
 pub use diagnosis::{Diagnosis, diagnose};
 pub use t4::{T4Measurement, T4Result, T4Session, T4Times, T4Validity, t4};
 pub use table::{DeviceId, DriverId, KernelId, Match, Quality, Query, Table, TableEntry, TableError};
+
+#[doc(inline)]
+pub use crate::model::AxisValue;

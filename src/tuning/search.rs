@@ -28,7 +28,6 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// Every strategy.
     pub const ALL: [Self; 3] = [Self::Exhaustive, Self::Random, Self::HillClimbing];
 
     /// As written on the command line.
@@ -52,7 +51,6 @@ pub trait Search {
     fn tell(&mut self, configuration: usize, cost: Option<f64>);
 }
 
-/// A search of a space.
 pub fn search<'s>(strategy: Strategy, space: &'s Space, seed: u64) -> Box<dyn Search + 's> {
     search_from(strategy, space, seed, None)
 }

@@ -14,7 +14,6 @@ pub const MOST_COMBINATIONS: u32 = 1 << 24;
 /// An axis of a space, and the values that it can take there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dimension {
-    /// The axis's name.
     pub name: Cow<'static, str>,
     /// Its values, each once: numbers from the least to the greatest, words as they were given.
     pub values: Vec<AxisValue>,
@@ -78,7 +77,6 @@ pub enum SpaceError<E> {
 #[derive(Clone, Debug)]
 pub struct Space {
     axes: Vec<Dimension>,
-    /// Where each axis has its values.
     places: Vec<HashMap<AxisValue, usize>>,
     /// The combinations that are allowed, ascending; a combination is a number whose digits are places in the axes' values.
     allowed: Vec<u32>,
@@ -131,7 +129,6 @@ impl Space {
         Ok(space)
     }
 
-    /// Its axes.
     pub fn axes(&self) -> &[Dimension] {
         &self.axes
     }

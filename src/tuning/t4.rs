@@ -12,19 +12,16 @@ use serde_json::{Map, Value, json};
 
 use crate::model::{AxisValue, Status};
 
-/// The version of the schema.
 const SCHEMA_VERSION: &str = "1.1.0";
 
 /// What all results of a search have in common.
 #[derive(Clone, Debug)]
 pub struct T4Session {
-    /// The device's name.
     pub device: String,
     /// The driver's name and build.
     pub driver: String,
     /// The version of this program.
     pub tool_version: String,
-    /// When the search began.
     pub began: SystemTime,
     /// The name of the measurement that was sought to be best, such as `time`.
     pub objective: String,
@@ -33,13 +30,9 @@ pub struct T4Session {
 /// What became of one configuration.
 #[derive(Clone, Debug)]
 pub struct T4Result {
-    /// When it was evaluated.
     pub when: SystemTime,
-    /// The value of each axis.
     pub configuration: BTreeMap<String, AxisValue>,
-    /// How it ended.
     pub validity: T4Validity,
-    /// What it took.
     pub times: T4Times,
     /// What was measured, the objective among it; nothing where nothing could be.
     pub measurements: Vec<T4Measurement>,
@@ -52,11 +45,9 @@ pub enum T4Validity {
     Correct,
     /// It didn't end in time.
     Timeout,
-    /// It didn't compile.
     Compile,
     /// It failed when it ran.
     Runtime,
-    /// Its results were wrong.
     Correctness,
     /// A restriction or a limit of the device forbids it.
     Constraints,
@@ -73,16 +64,13 @@ pub struct T4Times {
     pub benchmark: Duration,
     /// All else that is not the search's nor the check's: resources, warming up, waiting.
     pub framework: Duration,
-    /// Choosing the configuration.
     pub search: Duration,
-    /// Checking the results.
     pub validation: Duration,
 }
 
 /// A number that was measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct T4Measurement {
-    /// What it is.
     pub name: String,
     /// The number; one that isn't finite is left out, since JSON has none.
     pub value: f64,

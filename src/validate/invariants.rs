@@ -11,7 +11,6 @@ const PRIME: i128 = (1 << 61) - 1;
 
 /// A matrix of whole numbers, row by row.
 pub struct Matrix<'m> {
-    /// Rows and columns.
     pub size: [usize; 2],
     /// The number in a row and a column; nothing where there is none.
     pub at: &'m (dyn Fn(usize, usize) -> Option<i64> + Sync),

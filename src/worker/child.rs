@@ -9,7 +9,6 @@ use super::protocol::{LONGEST_REPLY, Reply};
 use crate::platform::this_program;
 use crate::process::{Child, Listener};
 
-/// A worker process.
 pub(super) type Worker = Child<Reply>;
 
 /// Starts one.

@@ -10,9 +10,7 @@ use crate::gpu::driver_manifests;
 use crate::model::{DeviceInfo, Failure, Status};
 use crate::process::Listener;
 
-/// What was found.
 pub struct Found {
-    /// The loader's Vulkan version.
     pub loader_version: String,
     /// The layers that are known to be active.
     pub layers: Vec<String>,

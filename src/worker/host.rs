@@ -18,18 +18,15 @@ use crate::validate::Expected;
 /// What a process says of itself once its drivers are loaded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Hello {
-    /// The loader's Vulkan version.
     pub loader_version: String,
     /// The layers that are known to be active.
     pub layers: Vec<String>,
-    /// Every device.
     pub devices: Vec<DeviceInfo>,
 }
 
 /// Which device is meant, told to a process that finds its devices by itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// Identifies the device.
     pub device_uuid: Uuid,
     /// Identifies its driver: one device may have several.
     pub driver_uuid: Uuid,
@@ -47,19 +44,16 @@ impl Identity {
 /// How a device is opened and calibrated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Opening {
-    /// The device.
     pub device: Identity,
     /// The queue family; `None` for the device's default.
     pub queue: Option<u32>,
     /// What to ask the driver about each pipeline.
     pub detail: PipelineDetail,
-    /// Selects test data.
     pub seed: u64,
     /// On how many threads pipelines are made before they are needed; 0 for one by one, as they are.
     pub compile_threads: usize,
     /// Whether buffers are accessed robustly.
     pub is_robust: bool,
-    /// How much is measured.
     pub preset: Preset,
     /// In cold mode, how many bytes to evict with.
     pub evict_bytes: Option<u64>,
@@ -85,9 +79,7 @@ pub struct Opening {
 
 /// Drivers, loaded into this process.
 pub enum Host {
-    /// Simulated devices.
     Mock(Vec<MockOptions>),
-    /// The loader's.
     Vulkan(Box<Instance>),
 }
 
@@ -109,7 +101,6 @@ impl Host {
         }
     }
 
-    /// What there is.
     pub fn hello(&self) -> Hello {
         match self {
             Self::Mock(options) => {

@@ -33,12 +33,10 @@ pub use remote::{Isolated, NoDrivers, RemoteBench};
 pub use serve::serve;
 pub use source::check_evictor;
 
-/// Where devices come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Platform {
     /// Simulated devices, each with what follows `mock:` on the command line.
     Mock(Vec<String>),
-    /// Those of installed drivers.
     Vulkan {
         /// Whether the Khronos validation layer checks every call.
         validation: bool,

@@ -17,7 +17,6 @@ pub const LONGEST_REQUEST: u64 = 8 * SHADER.largest;
 /// The longest reply that is read: far longer than any that is written. Whatever else a driver prints is read up to there at a time.
 pub const LONGEST_REPLY: u64 = 16 << 20;
 
-/// From the supervisor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
@@ -33,7 +32,6 @@ pub enum Request {
     Close,
 }
 
-/// From the worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
@@ -43,9 +41,7 @@ pub enum Reply {
     NoDrivers(String),
     /// The device is open and calibrated; what the reference does comes next, if there is one.
     Calibrated,
-    /// All is ready.
     Opened(Box<Instrument>, Learned),
-    /// It can't be opened.
     Refused(Failure),
     /// To an item of the order.
     Answer(Box<Answer>),

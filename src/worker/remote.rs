@@ -57,7 +57,6 @@ impl Isolated {
         }
     }
 
-    /// What it found.
     pub fn hello(&self) -> &Hello {
         &self.hello
     }

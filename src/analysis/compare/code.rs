@@ -15,7 +15,6 @@ pub struct CodeChange {
     pub column: &'static str,
     /// Cases that have less of it.
     pub helped: usize,
-    /// Cases that have more.
     pub hurt: usize,
     /// Cases that have as much.
     pub unchanged: usize,

@@ -43,7 +43,6 @@ const ENOUGH_PROCESSES: u64 = 6;
 
 /// A case on both sides: the rows that count, and how they are read.
 pub struct Matched<'s> {
-    /// The case on each side.
     pub cases: [&'s SideCase; 2],
     /// Those of its rows that have a figure.
     pub rows: [Vec<&'s Observation>; 2],
@@ -71,7 +70,6 @@ pub struct Effect {
 /// How far figures of a class move from run to run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BetweenRuns {
-    /// The class.
     pub class: Repeatability,
     /// The standard deviation, as a share; where it is borrowed, that of the rows with the fewest processes.
     pub deviation: f64,
@@ -94,7 +92,6 @@ impl BetweenRuns {
         self.measured.is_some() && self.deviation <= LEAST_SPREAD
     }
 
-    /// As the spread of a row.
     fn spread(&self, row: &Observation) -> Spread {
         let deviation = if self.measured.is_some() { self.deviation } else { self.class.between_runs(row.processes) };
         Spread { variance: deviation.powi(2) * SCALE_OF_BORROWED, degrees: OF_BORROWED }

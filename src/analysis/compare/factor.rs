@@ -22,7 +22,6 @@ const AGREEMENT: f64 = 0.25;
 /// A factor that most cases of several experiments share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Factor {
-    /// The cases' class.
     pub class: Repeatability,
     /// The logarithm of how many times as fast they are.
     pub log: f64,
@@ -30,7 +29,6 @@ pub struct Factor {
     pub sharing: usize,
     /// All cases of the class.
     pub cases: usize,
-    /// Their experiments.
     pub experiments: usize,
     /// The clock's change, as a logarithm, where it agrees: then the factor is the clock's.
     pub clock: Option<f64>,
@@ -38,9 +36,7 @@ pub struct Factor {
 
 /// A case as far as common factors are concerned.
 pub struct Share<'s> {
-    /// Its experiment.
     pub experiment: &'s str,
-    /// What changed.
     pub effect: &'s Effect,
 }
 

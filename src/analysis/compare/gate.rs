@@ -9,7 +9,6 @@ use crate::globs;
 use crate::model::Status;
 use crate::units::parse_share;
 
-/// What fails a comparison.
 #[derive(Clone, Debug)]
 pub struct Gate {
     kind: Kind,
@@ -57,7 +56,6 @@ impl FromStr for Gate {
 }
 
 impl Gate {
-    /// As it was typed.
     pub fn text(&self) -> &str {
         &self.text
     }

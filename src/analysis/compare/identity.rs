@@ -34,7 +34,6 @@ const COLUMNS: [(&str, About); 22] = [
     ("validation", About::Validation),
 ];
 
-/// Their names.
 pub const IDENTITY: [&str; COLUMNS.len()] = names();
 
 const fn names() -> [&'static str; COLUMNS.len()] {
@@ -53,9 +52,7 @@ const MAY_BE_EMPTY: [&str; 2] = ["environment", "layers"];
 /// What a difference is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum About {
-    /// The device.
     Device,
-    /// Its driver.
     Driver,
     /// The machine, and the Vulkan loader on it.
     Host,
@@ -70,7 +67,6 @@ pub enum About {
 }
 
 impl About {
-    /// As people are told.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Device => "device",
@@ -92,9 +88,7 @@ impl About {
 /// A column in which the sides differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// What it is about.
     pub about: About,
-    /// The column.
     pub column: &'static str,
     /// Its values on the base, and on the other side.
     pub values: [String; 2],

@@ -52,7 +52,6 @@ pub use verdict::{FALSE_DISCOVERIES, Verdict};
 /// Values of a column that a warning names.
 const MOST_NAMED: usize = 5;
 
-/// How to compare.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Terms {
     /// A change within this share is none; `None` for the usual.
@@ -88,24 +87,17 @@ pub struct Comparison {
     pub margin: f64,
 }
 
-/// A case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    /// Its experiment.
     pub experiment: String,
-    /// Its variant.
     pub variant: String,
-    /// Its id.
     pub case_id: String,
-    /// Its axes.
     pub axes: String,
-    /// What became of it.
     pub verdict: Verdict,
     /// How many times as fast it is, with the ends of the 95 % interval.
     pub ratio: Option<Ratio>,
     /// Its figure on each side.
     pub figures: [Option<f64>; 2],
-    /// The figures' unit.
     pub unit: String,
     /// Reasons to doubt either figure, joined by `;`.
     pub flags: String,
@@ -115,7 +107,6 @@ pub struct Compared {
     pub left: Option<Ratio>,
     /// How it failed on the new side, in any of its runs.
     pub failures: Vec<Status>,
-    /// What the caches held.
     pub cache: String,
     /// Its device, where the sides have several.
     pub device: String,
@@ -126,11 +117,9 @@ pub struct Compared {
 /// How many times as fast something is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
-    /// The ratio.
     pub value: f64,
     /// The lower end of its 95 % interval.
     pub low: f64,
-    /// The upper end.
     pub high: f64,
 }
 
@@ -174,7 +163,6 @@ impl Compared {
         self.experiment.split('/').next().unwrap_or_default()
     }
 
-    /// Experiment, variant and axes.
     pub fn name(&self) -> String {
         let parts = [&self.experiment, &self.variant, &self.axes].map(String::as_str).into_iter();
         parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")

@@ -18,13 +18,10 @@ pub struct Observation {
     pub run: usize,
     /// The file, as a place among all.
     pub file: usize,
-    /// The line.
     pub line: u64,
-    /// How the case ended.
     pub status: Status,
     /// Why it has no figure, or what is wrong with it.
     pub reason: Box<str>,
-    /// The figure.
     pub value: Option<f64>,
     /// The ends of its interval.
     pub ends: Option<(f64, f64)>,
@@ -38,7 +35,6 @@ pub struct Observation {
     pub batch: Option<u64>,
     /// How far it moves from run to run.
     pub class: Repeatability,
-    /// Reasons to doubt it.
     pub flags: Box<str>,
     /// Clock rate over that at the start of the process, and core clock, MHz.
     pub clock: (Option<f64>, Option<f64>),
@@ -63,7 +59,6 @@ pub struct Code {
     pub all: u64,
 }
 
-/// A row's own comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
     /// The case that it was measured alternately with, as the row names it.

@@ -36,7 +36,6 @@ pub struct Pairing<'s> {
 
 /// How a case ended on one side.
 enum Fate<'s> {
-    /// With a figure.
     Figure,
     /// It failed, in so many of its runs.
     Failed(&'s Observation, usize),
@@ -121,7 +120,6 @@ impl<'s> Pairing<'s> {
         Ok(())
     }
 
-    /// Compares them.
     pub fn compared(mut self) -> Result<Comparison, Error> {
         let (mut matched, mut derived_pairs) = (Vec::new(), Vec::new());
         let (mut cases, mut derived, mut neither) = (Vec::new(), Vec::new(), 0);

@@ -37,32 +37,25 @@ const NEEDED: [&str; 15] = [
 /// Of these groups, only what says how a row came to be tells sides apart.
 const GROUPS: [&str; 3] = ["how", "case", "identity"];
 
-/// What is compared.
 #[derive(Clone, Debug)]
 pub enum Question {
     /// Files, each of a side: `None` is a side of its own.
     Files(Vec<(Option<String>, PathBuf)>),
     /// The rows of files by their values in a column, with the value that others are compared with.
     By {
-        /// The column or axis.
         column: String,
         /// The value of the base; `None` for that of the first row.
         base: Option<String>,
-        /// The files.
         files: Vec<PathBuf>,
     },
 }
 
-/// One side.
 #[derive(Debug, Default)]
 pub struct Side {
-    /// Its name.
     pub name: String,
     /// Its cases, in the order in which they first come.
     pub cases: Vec<SideCase>,
-    /// Its runs.
     pub runs: Vec<Run>,
-    /// Its devices.
     pub devices: Vec<DeviceKey>,
     case_of: HashMap<(Box<str>, usize), usize>,
     run_of: HashMap<(String, usize, usize), usize>,
@@ -71,34 +64,24 @@ pub struct Side {
 /// A device with its driver, as rows tell them apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DeviceKey {
-    /// Its UUID.
     pub device: String,
-    /// Its driver's UUID.
     pub driver: String,
-    /// Its driver's build.
     pub build: String,
-    /// Its name.
     pub name: String,
 }
 
-/// A case on one side.
 #[derive(Debug)]
 pub struct SideCase {
     /// What makes it the same case on the other side.
     pub key: Box<str>,
-    /// Its experiment.
     pub experiment: Box<str>,
-    /// Its variant.
     pub variant: Box<str>,
-    /// Its axes.
     pub axes: Box<str>,
-    /// Its id.
     pub case_id: Box<str>,
     /// The unit of its figure.
     pub unit: Box<str>,
     /// Which figure is the better one.
     pub better: Box<str>,
-    /// What the caches held.
     pub cache: Box<str>,
     /// Whether it follows from others.
     pub is_derived: bool,
@@ -111,7 +94,6 @@ pub struct SideCase {
 /// One run of a side on one device: what all its rows share, and how its timer and its clock are.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The file.
     pub file: usize,
     /// Its device and driver, as rows name the base of a pair: `deviceUUID/driverUUID`.
     pub device: Box<str>,
@@ -131,13 +113,11 @@ type Take<'t> = dyn FnMut(&Record, u64) -> Result<(), Error> + 't;
 /// The sides, and what to know of their files.
 #[derive(Debug, Default)]
 pub struct Sides {
-    /// The files' names.
     pub files: Vec<String>,
     /// The sides; the first is the base.
     pub sides: Vec<Side>,
     /// The column that tells them apart, where files don't.
     pub by: Option<String>,
-    /// What was left out.
     pub notes: Vec<String>,
 }
 

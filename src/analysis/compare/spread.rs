@@ -28,7 +28,6 @@ const OF_INTERVALS: [(u64, u64, f64, f64); 6] =
 /// The variance of a figure's logarithm, and how well it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {
-    /// The variance.
     pub variance: f64,
     /// Its degrees of freedom; infinite where it is known.
     pub degrees: f64,

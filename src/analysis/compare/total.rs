@@ -12,7 +12,6 @@ use super::verdict::Change;
 pub struct Total {
     /// The family; nothing for all.
     pub family: Option<String>,
-    /// How many cases.
     pub cases: usize,
     /// The mean with its 95 % interval.
     pub ratio: Ratio,

@@ -56,7 +56,6 @@ impl Verdict {
         Self::Same,
     ];
 
-    /// Its word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Broken => "broken",

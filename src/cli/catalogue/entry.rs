@@ -9,7 +9,6 @@ use crate::plan::{Plan, Request, Selection, select};
 
 /// An experiment, or those of its variants that are meant.
 pub struct Entry {
-    /// The experiment.
     pub experiment: &'static dyn Experiment,
     /// Its variants that are meant, in its own order, each once; none where it has but a nameless one.
     pub variants: Vec<&'static str>,
@@ -19,14 +18,12 @@ pub struct Entry {
 
 /// The values of an axis by default.
 pub struct Defaults<'e> {
-    /// The values.
     pub values: &'e [AxisValue],
     /// The variants that have them.
     pub variants: Vec<&'static str>,
 }
 
 impl Entry {
-    /// Its name.
     pub fn name(&self) -> &'static str {
         self.experiment.name()
     }

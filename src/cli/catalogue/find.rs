@@ -33,7 +33,6 @@ const SYNONYMS: &[(&str, &[&str])] = &[
 /// Shorter words mean themselves only, not all that begins with them.
 const LEAST_BEGINNING: usize = 3;
 
-/// What was found.
 pub struct Found {
     /// What the words name, or what is about them: the nearest first.
     pub entries: Vec<Entry>,
@@ -126,14 +125,12 @@ impl Texts {
         format!("{} {}", self.name, self.summary)
     }
 
-    /// Where a word stands.
     fn place(&self, word: &Word) -> Option<Place> {
         let places = [(Place::Name, &self.name), (Place::Summary, &self.summary), (Place::Text, &self.text)];
         places.into_iter().find_map(|(place, text)| word.is_in(text).then_some(place))
     }
 }
 
-/// What is looked for.
 struct Word {
     text: String,
     form: Form,

@@ -16,9 +16,7 @@ const DETAILED: usize = 8;
 /// Before the variants and the axes of an experiment.
 const INDENT: &str = "    ";
 
-/// The list as text.
 pub struct Listing<'l> {
-    /// What is listed.
     pub found: &'l Found,
     /// Whose defaults are shown.
     pub device: &'l DeviceInfo,

@@ -14,7 +14,6 @@ use crate::model::{Cache, Flag};
 /// The columns, as `run --cases` reads them.
 const COLUMNS: [&str; 7] = ["experiment", "variant", "case_id", "axis_values", "cache", "verdict", "why"];
 
-/// The most controls.
 const CONTROLS: usize = 8;
 
 /// Why a case is measured again.
@@ -44,7 +43,6 @@ pub struct Suspects<'c> {
 }
 
 impl<'c> Suspects<'c> {
-    /// Those of comparisons.
     pub fn new(sides: &'c Sides, comparisons: &'c [Comparison]) -> Self {
         let mut by_key: HashMap<&str, Vec<&SideCase>> = HashMap::new();
         for case in sides.sides.iter().flat_map(|side| &side.cases) {
@@ -72,7 +70,6 @@ impl<'c> Suspects<'c> {
         counts
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.cases.len()
     }
@@ -82,7 +79,6 @@ impl<'c> Suspects<'c> {
         self.cases.is_empty()
     }
 
-    /// Whether they are cold.
     pub fn are_cold(&self) -> bool {
         self.cases.iter().any(|(case, ..)| case.cache.as_ref() == Cache::Cold.as_str())
     }

@@ -15,18 +15,15 @@ pub const SCREEN: usize = 40;
 pub struct Page {
     lines: Vec<String>,
     width: usize,
-    /// Whether everything is told.
     is_whole: bool,
     has_left_out: bool,
 }
 
 impl Page {
-    /// A page with its title.
     pub fn new(title: &str, width: usize, is_whole: bool) -> Self {
         Self { lines: wrapped(title, width).lines().map(str::to_owned).collect(), width, is_whole, has_left_out: false }
     }
 
-    /// Whether everything is told.
     pub fn is_whole(&self) -> bool {
         self.is_whole
     }

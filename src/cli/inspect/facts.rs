@@ -35,7 +35,6 @@ pub(super) fn table(columns: impl IntoIterator<Item = Column>) -> TextTable {
     TextTable::new(columns).whole_in(IN_JSON)
 }
 
-/// The same, shown.
 pub(super) fn shown(table: &TextTable, page: Page) -> String {
     table.indented(INDENT, page)
 }

@@ -54,7 +54,6 @@ pub struct Looker<'r> {
     has_told_unfollowed: bool,
     /// Whether a process died that was compiling others as well: each is compiled on its own from then on.
     is_careful: bool,
-    /// Looks that failed.
     lost: u32,
     /// Passes that were looked at, and how long all that took.
     spent: (u32, Duration),

@@ -23,7 +23,6 @@ use crate::tuning::{
     diagnose, t4,
 };
 
-/// As rows have it.
 const TOOL_VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
 
 /// The answer, with what its files say besides.
@@ -144,7 +143,6 @@ fn timing(measured: &Measured) -> Timing {
     }
 }
 
-/// All its samples together.
 fn timed(measured: &Measured) -> Duration {
     let passes: f64 = measured.rounds.samples.iter().flatten().sum();
     Duration::try_from_secs_f64(passes * f64::from(measured.batch) / 1e9).unwrap_or_default()

@@ -53,7 +53,6 @@ pub struct Trial {
     pub measured: Option<Measured>,
     /// Why nothing was.
     pub failure: Option<Failure>,
-    /// When that was.
     pub when: SystemTime,
     /// Its case, where it may be run.
     case: Option<Case>,
@@ -90,7 +89,6 @@ impl Trial {
     }
 }
 
-/// A search under way.
 pub struct Race<'r> {
     arguments: &'r Tune,
     settings: &'r Settings,
@@ -116,7 +114,6 @@ pub struct Race<'r> {
     doubts: Vec<Doubt>,
     /// Whether the reference wrote nothing: then no result is compared.
     is_unchecked: bool,
-    /// Blocks so far.
     blocks: usize,
     /// When rows were last kept for now, and how long that took.
     held: Option<(Instant, Duration)>,
@@ -241,12 +238,10 @@ impl<'r> Race<'r> {
         &self.trials
     }
 
-    /// The configurations.
     pub fn space(&self) -> &Space {
         self.space
     }
 
-    /// The device.
     pub fn device(&self) -> &DeviceInfo {
         &self.targets.device(0).info
     }
@@ -266,7 +261,6 @@ impl<'r> Race<'r> {
         self.is_unchecked
     }
 
-    /// What is tuned.
     pub fn kernel(&self) -> &UserKernel {
         &self.kernel
     }

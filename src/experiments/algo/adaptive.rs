@@ -6,16 +6,12 @@ use crate::experiments::algo::{blur, raytrace, reduce, transpose};
 use crate::experiments::{Built, Config, Experiment, Setting};
 use crate::model::{Axis, AxisKind, AxisValue, Case, Point, Preset, Repeatability, Skip, Traffic};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Adaptive;
 
 /// An algorithm that is measured at many sizes.
 struct Algorithm {
-    /// The variant.
     name: &'static str,
-    /// Where it comes from.
     experiment: &'static dyn Experiment,
-    /// Its variant there.
     variant: &'static str,
     /// What its size is called there.
     size: Size,
@@ -25,7 +21,6 @@ struct Algorithm {
     most: [u32; 2],
 }
 
-/// What an axis counts.
 #[derive(Clone, Copy)]
 enum Size {
     /// All elements.
@@ -81,7 +76,6 @@ const ALGORITHMS: [Algorithm; 4] = [
     },
 ];
 
-/// Their names.
 pub(super) const NAMES: [&str; ALGORITHMS.len()] = {
     let mut names = [""; ALGORITHMS.len()];
     let mut i = 0;

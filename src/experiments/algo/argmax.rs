@@ -9,7 +9,6 @@ use crate::model::{
 };
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Argmax;
 
 /// The rungs of the ladder.
@@ -21,7 +20,6 @@ const DATA: &[&str] = &["random", "ascending"];
 /// Words of a key.
 const KEY: u64 = 2;
 
-/// What its variants gain.
 const LADDER: Ladder = Ladder { experiment: "algo/argmax", first: "atomics", choices: &["local_size_x", "items"] };
 
 struct Argmax;

@@ -17,10 +17,8 @@ use filter::Filter;
 use overtaking::TILING;
 use twin::Blurred;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Blur;
 
-/// What its variants gain.
 const LADDER: Ladder =
     Ladder { experiment: "algo/blur", first: "naive", choices: &["local_size_x", "local_size_y", "items", "segment"] };
 
@@ -214,7 +212,6 @@ fn tile(config: &Config) -> [u32; 2] {
     [config.u32("local_size_x"), config.u32("local_size_y").saturating_mul(items(config))]
 }
 
-/// The variant's kernel.
 fn kernel(config: &Config) -> Kernel {
     let source = match config.variant {
         "naive" => "algo/blur_naive.comp",
@@ -248,7 +245,6 @@ fn in_passes(case: &mut CaseBuilder, config: &Config, [weights, picture, target]
     case.run(kernel(config), &with([weights, between, target]), groups, &[size]);
 }
 
-/// A square image.
 fn image(format: Format, size: u32, role: ImageRole) -> Shape {
     Shape::Image { format, dimension: Dimension::D2, extent: [size, size, 1], role }
 }

@@ -15,7 +15,6 @@ use crate::model::{
 };
 use crate::validate::{Expected, invariants};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Compact;
 
 /// Words from which no cache of today holds a part that matters: 1 GiB.
@@ -27,10 +26,8 @@ const BY_WORKGROUP: &str = "workgroup_atomics";
 const SCAN: &str = "scan";
 const LOOK_BACK: &str = "look_back";
 
-/// What subgroups count by.
 const BALLOTS: &[SubgroupClass] = &[SubgroupClass::Ballot];
 
-/// What its variants gain.
 const LADDER: Ladder =
     Ladder { experiment: "algo/compact", first: BY_LANE, choices: &["local_size_x", "items", "order", "spins"] };
 

@@ -15,7 +15,6 @@ use crate::experiments::{
 };
 use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Point, Preset, Repeatability, Scalar, Skip, Work};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Conv2d;
 
 /// Elements of a vector: `vector` and `implicit` load and store vectors.
@@ -30,7 +29,6 @@ const ITEMS: &[u64] = &[1, 2, 4, 8, 16];
 /// The variant on cooperative matrices.
 const COOPMAT: &str = "coopmat";
 
-/// Shapes of its matrices.
 const SHAPES: &[&str] = &["16x16x16", "16x8x16", "16x16x32", "8x8x16"];
 
 /// What is true of larger results.
@@ -41,7 +39,6 @@ const INVARIANT: &str = "the result times a random vector is the source, as a ma
 const NEAR: &str = "products of whole numbers by the same module are exact; of full mantissas, sixteen pixels are as near as all \
                     roundings together allow";
 
-/// What its variants gain.
 const LADDER: Ladder = Ladder {
     experiment: "algo/conv2d",
     first: "direct",

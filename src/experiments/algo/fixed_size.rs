@@ -8,7 +8,6 @@ use crate::experiments::common::ladder::ratio;
 use crate::model::{Cache, Derived, Figure, Finished, Point, Untold};
 use crate::units;
 
-/// The derivation.
 pub const DERIVATION: &dyn Derivation = &FixedSize;
 
 const NAME: &str = "algo/fixed_size";
@@ -191,7 +190,6 @@ fn cost(binds: &[Finished]) -> Result<Figure, Untold> {
     })
 }
 
-/// The geometric mean.
 fn mean(figures: impl Iterator<Item = Figure> + Clone) -> Figure {
     #[expect(clippy::cast_precision_loss, reason = "sizes are few")]
     let of = |values: Vec<f64>| (values.iter().map(|value| value.ln()).sum::<f64>() / values.len().max(1) as f64).exp();

@@ -14,7 +14,6 @@ use crate::model::{
 };
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Histogram;
 
 /// A bin for each value of a key's top byte.
@@ -46,7 +45,6 @@ const MOST_GROUPS: u64 = 1 << 20;
 /// What the kernels' indexes of 32 bits must stay below, those past the end included.
 const INDEXES: u64 = 1 << 32;
 
-/// What its variants gain.
 const LADDER: Ladder =
     Ladder { experiment: "algo/histogram", first: "global_atomics", choices: &["local_size_x", "groups", "items", "copies"] };
 

@@ -16,7 +16,6 @@ use crate::model::{
     SpirvTarget, Work,
 };
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Matmul;
 
 /// Elements of a vector where a kernel takes four.
@@ -58,7 +57,6 @@ const NEAR: &str = "products of whole numbers by the same module are exact; of f
 const NEAR_OF_HALVES: &str = "products of whole numbers by the same module are exact, over as many as sums of f16 are; sums of full \
                               mantissas round too much to be compared: sixteen rows are no larger than can be";
 
-/// What its variants gain.
 const LADDER: Ladder = Ladder {
     experiment: "algo/matmul",
     first: "naive",

@@ -9,10 +9,8 @@ use crate::experiments::{
 use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Preset, Scalar, Sequence, Skip, Work};
 use twin::Twin;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &NBody;
 
-/// What its variants gain.
 const LADDER: Ladder = Ladder { experiment: "algo/nbody", first: "naive", choices: &["local_size_x", "items", "unroll"] };
 
 /// Operations that an interaction counts as (Nyland, Harris, Prins: Fast N-Body Simulation with CUDA, GPU Gems 3, chapter 31):

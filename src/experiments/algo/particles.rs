@@ -7,7 +7,6 @@ use crate::model::{
 };
 use crate::validate::{Expected, Near};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Particles;
 
 /// Words of a position, and of a velocity.

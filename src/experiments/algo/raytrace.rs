@@ -14,10 +14,8 @@ use crate::model::{
 use crate::validate::Expected;
 use scene::{BALLS, CLUSTER, Scene};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &RayTrace;
 
-/// What its variants gain.
 const LADDER: Ladder = Ladder { experiment: "algo/raytrace", first: "naive", choices: &["local_size_x", "local_size_y"] };
 
 /// In which order pixels come.

@@ -12,7 +12,6 @@ use crate::model::{
 };
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Reduce;
 
 /// The rungs of the ladder.
@@ -24,7 +23,6 @@ const WIDE: &[&str] = &["vector", "image"];
 /// Texels of a tile of the image along a line, and its lines, as the shader has them.
 const TILE: [u64; 2] = [8, 4];
 
-/// What its variants gain.
 const LADDER: Ladder = Ladder { experiment: "algo/reduce", first: "atomics", choices: &["local_size_x", "items"] };
 
 struct Reduce;

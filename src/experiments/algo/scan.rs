@@ -10,7 +10,6 @@ use crate::experiments::{Built, CaseBuilder, Config, Experiment, Handle, Left, S
 use crate::model::{Axis, Bound, Case, Headline, Kernel, Moved, Point, Repeatability, Scalar, Sequence, Skip, Traffic, Work};
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Scan;
 
 /// Words from which no cache of today holds a part that matters: 1 GiB for the source alone.
@@ -21,7 +20,6 @@ const TREE: &str = "blelloch";
 const SUBGROUP: &str = "subgroup";
 const LOOK_BACK: &str = "look_back";
 
-/// What its variants gain.
 const LADDER: Ladder =
     Ladder { experiment: "algo/scan", first: DOUBLING, choices: &["local_size_x", "items", "order", "spins"] };
 

@@ -9,7 +9,6 @@ use crate::experiments::common::ladder::Ladder;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, size_up_to, usual_size};
 use crate::model::{Axis, AxisKind, Headline, Point, Preset, Repeatability, Skip, Work};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Sort;
 
 const VARIANTS: &[&str] = &["bitonic", "radix", "radix8", "onesweep"];
@@ -28,7 +27,6 @@ const ITEMS: &[u64] = &[1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32];
 /// Counts share their words with two bits of state, so that they are below 2^30.
 const MOST_KEYS: u64 = (1 << 30) - 1;
 
-/// What its variants gain.
 const LADDER: Ladder = Ladder { experiment: "algo/sort", first: VARIANTS[0], choices: &["local_size_x", "items", "spins"] };
 
 struct Sort;

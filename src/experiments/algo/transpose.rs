@@ -8,7 +8,6 @@ use crate::model::{
 };
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Transpose;
 
 /// Words per matrix from which no cache of today holds a part that matters: 1 GiB.
@@ -18,7 +17,6 @@ const BEYOND_CACHES: u64 = 1 << 28;
 /// and eight words are few registers.
 const MOST_STAGES: u32 = 3;
 
-/// What its variants gain.
 const LADDER: Ladder =
     Ladder { experiment: "algo/transpose", first: "naive", choices: &["local_size_x", "local_size_y", "tile"] };
 

@@ -12,10 +12,8 @@ use crate::model::{
 };
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Bandwidth;
 
-/// Whose window is whose.
 const VARIANTS: &[&str] = &["private", SHARED];
 const SHARED: &str = "shared";
 
@@ -115,7 +113,6 @@ impl Shape {
         product([self.all_groups, self.local_size])
     }
 
-    /// Loads of all invocations.
     fn loads(&self) -> u64 {
         product([self.invocations(), self.reads])
     }

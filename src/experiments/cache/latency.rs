@@ -6,7 +6,6 @@ use crate::experiments::common::sweep::sweeps;
 use crate::experiments::{Built, Config, Experiment, Setting};
 use crate::model::{Axis, AxisKind, Case, Chain, Derived, Finished, Marks, Plot, Point, Preset, Repeatability, Skip, Traffic};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Latency;
 
 /// What figures on caches are reported under, here and by `cache/bandwidth`.
@@ -109,7 +108,6 @@ impl Experiment for Latency {
     }
 }
 
-/// Nodes of the walk.
 fn nodes(point: &Point) -> u64 {
     (point.integer("working_set_bytes") / point.integer("line_bytes")).max(1)
 }

@@ -10,7 +10,6 @@ use crate::model::{
 };
 use inference::{Finding, MOST_SECTORS, infer};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Line;
 
 /// What figures on lines are reported under.
@@ -81,7 +80,6 @@ impl Experiment for Line {
     }
 }
 
-/// Nodes of the walk.
 fn nodes(point: &Point) -> u64 {
     (point.integer("working_set_bytes") / NODE_BYTES).max(1)
 }

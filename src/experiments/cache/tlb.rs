@@ -10,7 +10,6 @@ use crate::model::{
 };
 use inference::{MOST_STEPS, Step, infer};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Tlb;
 
 /// Bytes of a line: what a page that is nothing else has.

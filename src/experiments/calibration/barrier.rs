@@ -3,7 +3,6 @@
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
 use crate::model::{Axis, Headline, Point, Repeatability, Skip, Work};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Barrier;
 
 /// Barriers per pass: enough that the barrier between passes hardly counts.

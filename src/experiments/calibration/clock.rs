@@ -4,7 +4,6 @@ use super::timer::instrument_case;
 use crate::experiments::{Built, Config, Experiment, Setting};
 use crate::model::{Axis, Headline, Measurand, Point, Repeatability, Skip};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Clock;
 
 struct Clock;

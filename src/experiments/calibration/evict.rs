@@ -4,7 +4,6 @@ use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_g
 use crate::model::{Axis, AxisKind, Case, Headline, Kernel, Moved, Point, Preset, Repeat, Repeatability, Skip, Traffic, Work};
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Evict;
 
 const LOCAL_SIZE: u64 = 64;

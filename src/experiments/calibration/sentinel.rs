@@ -4,7 +4,6 @@ use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, produc
 use crate::model::{Axis, AxisKind, Headline, Kernel, Scalar, Skip, Work};
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Sentinel;
 
 const LOCAL_SIZE: u32 = 64;

@@ -3,7 +3,6 @@
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
 use crate::model::{Axis, Headline, Measurand, Point, Repeatability, Skip, Work};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Timer;
 
 struct Timer;

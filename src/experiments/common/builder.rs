@@ -33,7 +33,6 @@ impl KernelHandle {
 
 /// A case, and what tells whether its results are right.
 pub struct Built<'a> {
-    /// The case.
     pub case: Case,
     twin: Twin<'a>,
 }
@@ -302,7 +301,6 @@ impl<'a> CaseBuilder<'a> {
         self.step(Step::Dependency(Dependency::Memory));
     }
 
-    /// Any other step.
     pub fn step(&mut self, step: Step) {
         self.case.pass.push(step);
     }

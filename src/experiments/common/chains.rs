@@ -29,7 +29,6 @@ pub struct Coefficients {
 /// How much a kernel computes.
 #[derive(Clone, Copy, Debug)]
 pub struct Chains {
-    /// Components of a vector.
     pub width: u64,
     /// Independent chains of an invocation.
     pub chains: u64,
@@ -37,13 +36,9 @@ pub struct Chains {
     pub pairs: u64,
     /// Blocks in an iteration of the loop.
     pub unroll: u64,
-    /// Iterations of the loop.
     pub iterations: u64,
-    /// Invocations of a workgroup.
     pub local_size: u64,
-    /// The grid.
     pub groups: [u32; 3],
-    /// What chains start from.
     starts: Sequence,
 }
 

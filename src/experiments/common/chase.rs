@@ -45,7 +45,6 @@ pub(in crate::experiments) enum Link {
 /// A walk, and what happens before it.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::experiments) struct Walk {
-    /// The nodes.
     pub(in crate::experiments) chain: Chain,
     /// How the walk gets from one to the next.
     pub(in crate::experiments) link: Link,
@@ -61,7 +60,6 @@ pub(in crate::experiments) struct Walk {
 /// Loads of one word in each of many pieces of memory.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::experiments) struct Sweep {
-    /// How many there are.
     pub(in crate::experiments) count: u64,
     /// Words from one to the next.
     pub(in crate::experiments) stride: u64,
@@ -184,7 +182,6 @@ impl Walk {
         ]
     }
 
-    /// A word of the state.
     #[expect(clippy::cast_possible_truncation, reason = "indexes of words are below 2^32, and passes are few")]
     fn state(self, passes: u64, word: u64) -> u32 {
         let local_size = u64::from(LOCAL_SIZE);

@@ -4,7 +4,6 @@ use crate::experiments::{Built, CaseBuilder, Config, Setting};
 use crate::model::{Axis, AxisKind, Headline, HostCost, Kernel, Measurand, POISON, Preset, Repeat, Scalar, Work};
 use crate::validate::Expected;
 
-/// Whose time it is.
 const SIDES: &[&str] = &["device", "host"];
 
 /// More commands would only make passes longer.

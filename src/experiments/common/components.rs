@@ -7,9 +7,7 @@ use crate::model::{Component, Kernel, Sequence};
 /// What factors and sums are made of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Kind {
-    /// Components of both factors.
     pub factor: Component,
-    /// Components of the sum.
     pub sum: Component,
     /// The shader's names of them.
     pub names: [&'static str; 2],
@@ -33,7 +31,6 @@ pub fn kind(name: &str) -> Kind {
 }
 
 impl Kind {
-    /// Bytes of a component of a factor.
     pub fn factor_bytes(self) -> u64 {
         match self.factor {
             Component::I8 | Component::U8 => 1,
@@ -42,7 +39,6 @@ impl Kind {
         }
     }
 
-    /// Bytes of a component of a sum.
     pub fn sum_bytes(self) -> u64 {
         if self.sum == Component::F16 { 2 } else { 4 }
     }
@@ -59,7 +55,6 @@ impl Kind {
         self.sum == Component::F16
     }
 
-    /// Whether sums are floats.
     pub fn is_float(self) -> bool {
         self.exact.is_some()
     }

@@ -16,7 +16,6 @@ pub struct Config<'a> {
 }
 
 impl<'a> Config<'a> {
-    /// A configuration.
     pub fn new(variant: &'a str, point: &'a Point, setting: &Setting<'a>) -> Self {
         Self { variant, point, setting: *setting }
     }
@@ -50,7 +49,6 @@ impl<'a> Config<'a> {
         self.setting.device
     }
 
-    /// Selects the test data.
     pub fn seed(&self) -> u64 {
         self.setting.seed
     }

@@ -11,7 +11,6 @@ const INDEXES: u64 = 1 << 32;
 /// workgroup apart.
 #[derive(Clone, Copy, Debug)]
 pub struct Elements {
-    /// How many there are.
     pub count: u64,
     local_size: u64,
     unroll: u64,

@@ -44,7 +44,6 @@ pub fn u32_of(n: u64) -> Result<u32, Skip> {
 /// Words, pixels or voxels along a side: more in two dimensions fit into no memory, and more in three can't be counted.
 pub const MOST_SIZE: u64 = 1 << 20;
 
-/// The greatest common divisor.
 pub fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }

@@ -21,7 +21,6 @@ const LEAST_ALIKE: usize = 2;
 /// A value of the axis and the rate there: work over time, in whatever unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mark {
-    /// On the axis.
     pub at: u64,
     /// The rate, and the ends of its interval.
     pub rate: f64,

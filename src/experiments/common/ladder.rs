@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use crate::model::{Cache, Derived, Figure, Finished, Point, Untold};
 use crate::units;
 
-/// A ladder.
 #[derive(Clone, Copy, Debug)]
 pub struct Ladder {
-    /// The experiment.
     pub experiment: &'static str,
     /// The variant that it begins with.
     pub first: &'static str,

@@ -59,7 +59,6 @@ impl Estimate {
     }
 }
 
-/// A level that ends.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::experiments) struct Level {
     /// The size up to which it reaches.
@@ -68,7 +67,6 @@ pub(in crate::experiments) struct Level {
     pub(in crate::experiments) cost: Result<Estimate, Untold>,
 }
 
-/// What a curve tells.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::experiments) struct Finding {
     /// The nearest first; one at least.

@@ -12,7 +12,6 @@ use crate::validate::{Expected, Mismatch, Near, Output, Position, Verdict};
 
 /// What is multiplied, as words of the axis `data`.
 const DATA: &[&str] = &[WHOLE, MANTISSAS];
-/// Small whole numbers.
 pub const WHOLE: &str = "whole";
 /// Floats whose mantissas take all values.
 const MANTISSAS: &str = "mantissas";
@@ -22,10 +21,8 @@ pub const TYPES: &[&str] = &["f16_f32", "f16_f16", "bf16_f32", "i8_i32", "u8_u32
 
 /// Iterations of a round in the shader.
 const ITERATIONS: u64 = 8;
-/// Different matrices in memory.
 const SETS: u64 = 64;
 
-/// How much is multiplied.
 #[derive(Clone, Copy)]
 struct Sizes {
     kind: Kind,
@@ -141,7 +138,6 @@ impl<T> Matrices<T> {
         Self { values: values.collect(), k: usize::try_from(k).unwrap_or(1) }
     }
 
-    /// Numbers that belong together.
     fn row(&self, index: u64) -> &[T] {
         let start = usize::try_from(index).unwrap_or(usize::MAX).saturating_mul(self.k);
         self.values.get(start..start.saturating_add(self.k)).unwrap_or_default()
@@ -232,15 +228,12 @@ fn words_of(sums: u64, kind: Kind) -> u64 {
 
 /// What the two experiments measure unless they are told otherwise.
 pub struct Defaults<'a> {
-    /// Shapes.
     pub shapes: &'a [&'static str],
     /// Sums in a column, and in a row.
     pub tiles: [u64; 2],
     /// Invocations per workgroup.
     pub local_size: u64,
-    /// Workgroups on a GPU.
     pub groups: u64,
-    /// Rounds on a GPU.
     pub rounds: u64,
 }
 

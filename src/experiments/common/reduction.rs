@@ -92,7 +92,6 @@ pub fn by_subgroups(kernel: Kernel, config: &Config) -> Result<Kernel, Skip> {
 pub struct Rounds {
     /// What the first dispatch takes its elements from.
     pub source: Handle,
-    /// How these are dealt.
     pub elements: Elements,
     /// What its kernel is told: how many words there are.
     pub count: u32,

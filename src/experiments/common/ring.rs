@@ -27,7 +27,6 @@ pub struct Ring {
     /// Words of workgroup memory, of which the last may be left over.
     words: u64,
     local_size: u64,
-    /// Hops of one invocation.
     pub hops: u64,
     groups: [u32; 3],
     /// Invocations of the whole grid.
@@ -45,7 +44,6 @@ impl Ring {
         Self { lanes, nodes, words, local_size, hops, groups, invocations }
     }
 
-    /// Hops of all invocations.
     pub fn all_hops(&self) -> u64 {
         product([self.invocations, self.hops])
     }

@@ -16,7 +16,6 @@ const VECTOR: u64 = 4;
 /// How workgroups come by their tiles, in the order of the shader's constants.
 const ORDERS: &[&str] = &["ticket", "index", "reversed"];
 
-/// What subgroups scan by.
 pub(in crate::experiments) const SHUFFLES: &[SubgroupClass] = &[SubgroupClass::Shuffle, SubgroupClass::ShuffleRelative];
 
 /// What look-back needs beside that.
@@ -37,11 +36,8 @@ const MOST_ROUNDS_OF_SUMS: u64 = 1 << 14;
 /// How the sums of tiles are scanned, in the order of the ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::experiments) enum Steps {
-    /// By doubling.
     Doubling,
-    /// As a tree.
     Tree,
-    /// By subgroups.
     Subgroups,
 }
 
@@ -68,7 +64,6 @@ impl Steps {
     }
 }
 
-/// An array in tiles.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::experiments) struct Tiles {
     /// Words of the array.
@@ -90,7 +85,6 @@ impl Tiles {
         Ok(Self { words, tile: local_size * items, groups })
     }
 
-    /// How many there are.
     pub(in crate::experiments) fn count(&self) -> u64 {
         self.words.div_ceil(self.tile)
     }

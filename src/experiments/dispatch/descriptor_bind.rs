@@ -4,7 +4,6 @@ use crate::experiments::common::commands;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
 use crate::model::{Axis, AxisKind, Point, Preset, Repeatability, Skip};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &DescriptorBind;
 
 /// What is bound before each dispatch.

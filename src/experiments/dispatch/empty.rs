@@ -5,7 +5,6 @@ mod fit;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, powers_of_two};
 use crate::model::{Axis, AxisKind, Derived, Finished, Headline, Kernel, Point, Preset, Repeatability, Skip, Work};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Empty;
 
 /// What the fit is reported under.

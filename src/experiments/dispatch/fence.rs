@@ -4,7 +4,6 @@ use crate::experiments::common::submissions;
 use crate::experiments::{Built, Config, Experiment, Setting};
 use crate::model::{Axis, HostCost, Point, Repeatability, Skip, Wait};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Fence;
 
 struct Fence;

@@ -4,7 +4,6 @@ use crate::experiments::common::commands;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
 use crate::model::{Axis, AxisKind, Contents, Point, Preset, Repeatability, Resource, Skip, Step};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Indirect;
 
 /// Where the number of workgroups comes from.

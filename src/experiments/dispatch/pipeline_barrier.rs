@@ -4,7 +4,6 @@ use crate::experiments::common::commands;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
 use crate::model::{Axis, AxisKind, Dependency, Point, Preset, Repeatability, Skip, Step};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &PipelineBarrier;
 
 /// What stands before each dispatch.

@@ -4,7 +4,6 @@ use crate::experiments::common::commands;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
 use crate::model::{Axis, AxisKind, Kernel, Point, Preset, Repeatability, Scalar, Skip};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &PushConstant;
 
 /// The words of the shader's block: what every device has.

@@ -4,7 +4,6 @@ use crate::experiments::common::commands;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
 use crate::model::{Axis, AxisKind, Point, Preset, Repeatability, Skip, Step, TimestampStage};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Timestamp;
 
 /// Where a timestamp is written after each dispatch.

@@ -11,7 +11,6 @@ use crate::model::{
 };
 use crate::validate::{Expected, Near};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Filter;
 
 const FORMATS: &[&str] = &["rgba8", "rgba16f"];
@@ -19,7 +18,6 @@ const FORMATS: &[&str] = &["rgba8", "rgba16f"];
 /// Positions in the image that lanes choose from, a power of two: four in each texel.
 const POSITIONS: u32 = 4096;
 
-/// Channels of either format.
 const CHANNELS: u32 = 4;
 
 struct Filter;

@@ -33,10 +33,8 @@ use crate::model::{
 use table::{Kind, PATHS, Path, Value};
 use walk::{Pattern, Walk};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Loads;
 
-/// The variants.
 const NAMES: [&str; PATHS.len()] = table::names(PATHS);
 
 /// One path of each sort of hardware.

@@ -10,10 +10,8 @@ use crate::model::{
 };
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Stream;
 
-/// The variants.
 const NAMES: [&str; STREAMED.len()] = names(STREAMED);
 
 /// The widest of each sort of hardware, and the most usual texel of images.
@@ -199,7 +197,6 @@ struct Image {
 }
 
 impl Image {
-    /// So many texels.
     fn of(count: u64) -> Self {
         let line_bits = count.trailing_zeros().min(count.max(1).next_power_of_two().ilog2().div_ceil(2));
         Self { line_bits, lines: count >> line_bits }

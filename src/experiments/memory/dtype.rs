@@ -8,10 +8,8 @@ use crate::model::{
 };
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Dtype;
 
-/// The types, by size.
 const TYPES: &[&str] = &["u8", "u16", "f16", "u32", "f32", "u64", "f64"];
 
 /// Words from which no cache of today holds a part that matters: 1 GiB.

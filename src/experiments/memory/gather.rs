@@ -6,7 +6,6 @@ use crate::model::{
 };
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Gather;
 
 /// The orders, from the easiest on.

@@ -4,13 +4,11 @@ use super::stream;
 use crate::experiments::{Built, Config, Elements, Experiment, Setting, issue_axis, local_size_axis, ordered};
 use crate::model::{Axis, AxisKind, MemoryKind, Point, Preset, Repeatability, Skip};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &HostVisible;
 
 /// The kinds of memory, as [`MemoryKind`] calls them.
 const KINDS: &[&str] = &["device_local", "host_visible", "host_cached", "device_host_visible"];
 
-/// Operations of `memory/stream`.
 const OPS: &[&str] = &["read", "init", "copy"];
 
 struct HostVisible;

@@ -8,7 +8,6 @@ use crate::model::{
 };
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Layout;
 
 /// Vertices of which one field alone is more than any cache of today holds: 1 GiB.

@@ -6,7 +6,6 @@ use crate::model::{
 };
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Misaligned;
 
 /// Words from which no cache of today holds a part that matters: 1 GiB.

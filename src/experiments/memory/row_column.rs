@@ -6,7 +6,6 @@ use crate::experiments::{
 use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &RowColumn;
 
 /// The values of the shader's specialization constant, in this order.

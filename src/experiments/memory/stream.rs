@@ -11,7 +11,6 @@ use crate::model::{
 };
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Stream;
 
 /// The operations. All but `read` are values of the shader's specialization constant, in this order.

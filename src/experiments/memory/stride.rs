@@ -6,10 +6,8 @@ use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setti
 use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Stride;
 
-/// The operations.
 const OPS: &[&str] = &["read", "write"];
 
 /// Words from which no cache of today holds a part that matters: 1 GiB.
@@ -132,7 +130,6 @@ impl Experiment for Stride {
     }
 }
 
-/// What is written to a word.
 #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words")]
 fn written(word: u64) -> u32 {
     (word as u32).wrapping_mul(2_654_435_761) >> 1

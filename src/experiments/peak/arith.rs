@@ -10,7 +10,6 @@ use crate::experiments::{Built, CaseBuilder, Config, Experiment, POWERS_TO_64, S
 use crate::model::{Axis, AxisKind, Bound, DeviceKind, Headline, Kernel, Preset, Skip, Work};
 use table::{Operation, TYPES, Type, WORDS};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Arith;
 
 /// The types that devices have units for, mostly.

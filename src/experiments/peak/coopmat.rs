@@ -4,7 +4,6 @@ use crate::experiments::common::products::{self, Defaults};
 use crate::experiments::{Built, Config, Experiment, Setting};
 use crate::model::{Axis, MatrixProduct, MatrixScope, Skip};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Coopmat;
 
 /// Shapes that devices were seen to list.

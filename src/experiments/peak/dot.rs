@@ -6,13 +6,11 @@ use crate::experiments::{Built, Config, Experiment, Setting, local_size_axis, pr
 use crate::model::{Axis, AxisKind, Feature, Headline, Kernel, Preset, Skip, Work};
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Dot;
 
 /// The signs of the two factors' bytes; in capitals, they are the shader's macros.
 const VARIANTS: &[&str] = &["unsigned", "signed", "mixed"];
 
-/// The operations.
 const OPS: &[&str] = &["dot", "dot_acc_sat"];
 
 /// Pairs of operations in a block.

@@ -5,7 +5,6 @@ use super::arith::{UNROLLS, chained};
 use crate::experiments::{Built, Config, Experiment, Setting};
 use crate::model::{Axis, AxisKind, Headline, Preset, Skip, Work};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Latency;
 
 /// The types of whose operations each has its own result.

@@ -9,7 +9,6 @@ use crate::model::{
 };
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Roofline;
 
 /// What the ridge is reported under.
@@ -135,7 +134,6 @@ struct Arithmetic {
     components: usize,
     /// Pairs of multiply-adds in an iteration of the loop; 0 where there is but one multiply-add.
     unrolled: u32,
-    /// Iterations of the loop.
     iterations: u32,
 }
 
@@ -199,13 +197,10 @@ struct Rate {
     high: f64,
 }
 
-/// What a row reached.
 #[derive(Clone, Copy)]
 struct Reached {
     flops_per_16_bytes: u64,
-    /// GFLOP/s.
     flops: Rate,
-    /// GB/s.
     bytes: Rate,
 }
 

@@ -6,7 +6,6 @@ use super::summary::{ASKED_BY, KINDS, Kind, Row, ends, of_largest, surest};
 use crate::experiments::{CATALOGUE, Derivation};
 use crate::model::{Derived, Figure, Finished, Point, Untold};
 
-/// The derivation.
 pub const DERIVATION: &dyn Derivation = &Share;
 
 const NAME: &str = "peak/share";

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::experiments::Derivation;
 use crate::model::{Derived, Figure, Finished, Point, Untold};
 
-/// The derivation.
 pub const DERIVATION: &dyn Derivation = &Summary;
 
 const NAME: &str = "peak/summary";
@@ -33,9 +32,7 @@ impl Derivation for Summary {
     }
 }
 
-/// A kind of figure.
 pub(super) struct Kind {
-    /// What it is called.
     pub(super) name: &'static str,
     /// The experiments that measure it.
     pub(super) sources: &'static [&'static str],
@@ -45,7 +42,6 @@ pub(super) struct Kind {
     unit: &'static str,
 }
 
-/// All kinds.
 pub(super) const KINDS: &[Kind] = &[
     Kind { is_of: |row| is_fma(row, "f32"), ..Kind::flops("fp32") },
     Kind { is_of: |row| is_fma(row, "f16"), ..Kind::flops("fp16") },
@@ -86,7 +82,6 @@ impl Kind {
         of_full_mantissas(self.sources.iter().flat_map(of_source).collect())
     }
 
-    /// The best of them.
     pub(super) fn best<'a>(&self, rows: &BTreeMap<&str, &'a [Finished]>) -> Option<Row<'a>> {
         surest(&self.candidates(rows))
     }

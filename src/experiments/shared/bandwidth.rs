@@ -6,7 +6,6 @@ use crate::model::{
 };
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Bandwidth;
 
 /// The values of the shader's specialization constant, in this order.
@@ -14,7 +13,6 @@ const OPS: &[&str] = &["read", "write", "read_modify_write"];
 
 /// Words that an invocation accesses in a burst.
 const BURST_WORDS: u64 = 8;
-/// Bursts of an iteration.
 const BURSTS: u32 = 4;
 /// Places in the source where windows begin, one for each workgroup in turn.
 const BEGINNINGS: u64 = 4;

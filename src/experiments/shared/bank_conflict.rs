@@ -14,7 +14,6 @@ use crate::model::{
 use crate::validate::Expected;
 use inference::{Candidate, Finding, infer};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &BankConflict;
 
 /// The values of the shader's specialization constant, in this order.
@@ -26,9 +25,7 @@ const BANKS: &str = "shared/banks";
 /// The few strides that a quick run takes: powers of two, where banks conflict, and neighbours of some, where they don't.
 const FEW_STRIDES: [u64; 9] = [1, 2, 3, 4, 8, 16, 32, 33, 64];
 
-/// Loads of an iteration.
 const LOADS: usize = 16;
-/// Shifts of the window.
 const SHIFTS: u32 = 8;
 /// Places in the source where windows begin, one for each workgroup in turn.
 const BEGINNINGS: u64 = 4;
@@ -50,7 +47,6 @@ struct Shape<'a> {
     pattern: &'a str,
     /// Words per element.
     width: u64,
-    /// Lanes of a subgroup.
     lanes: u32,
     /// Elements from lane to lane, padding included.
     row: u32,

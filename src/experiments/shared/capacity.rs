@@ -5,7 +5,6 @@ use crate::experiments::common::ring::{HOPS_PER_ITERATION, LEAST_NODES, MOST_HOP
 use crate::experiments::{Built, Config, Experiment, Setting, powers_of_two, product};
 use crate::model::{Axis, AxisKind, Bound, Case, Derived, Finished, Headline, Moved, Preset, Skip, Traffic, Work};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Capacity;
 
 /// What the knee is reported under.

@@ -4,7 +4,6 @@ use crate::experiments::common::ring::{HOPS_PER_ITERATION, LEAST_NODES, MOST_HOP
 use crate::experiments::{Built, Config, Experiment, Setting};
 use crate::model::{Axis, AxisKind, Headline, Preset, Skip, Work};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Latency;
 
 struct Latency;

@@ -7,7 +7,6 @@ use crate::model::{
 };
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Tile;
 
 /// Places in the source where tiles begin, one for each workgroup in turn.

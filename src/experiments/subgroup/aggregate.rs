@@ -7,7 +7,6 @@ use crate::model::{
 };
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Aggregate;
 
 /// Who does an atomic for all of it.

@@ -19,7 +19,6 @@ use number::{NAMES, Number};
 use table::{Operation, WORDS};
 use twin::Twin;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Ops;
 
 /// The types whose operations are all measured by default. Of the others a few tell what the type costs.

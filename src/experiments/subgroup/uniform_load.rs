@@ -4,7 +4,6 @@ use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, local_
 use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Sequence, Shuffled, Skip, SubgroupClass, Work};
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &UniformLoad;
 
 /// Loads of an iteration of the shader's loop.

@@ -6,7 +6,6 @@ use crate::experiments::{
 use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Sequence, Skip, SubgroupClass, Work};
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &VersusShared;
 
 /// The jobs; in capitals, the shader's macros.

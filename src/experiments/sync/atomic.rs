@@ -15,14 +15,12 @@ use crate::model::{
 use crate::validate::{Expected, Output, Verdict};
 use twin::{OPERATIONS, TYPES, Twin, first_word};
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Atomic;
 
 /// Results that are used, at addresses that depend on data; and neither.
 const USED: &str = "used";
 const COMBINABLE: &str = "combinable";
 
-/// Where cells lie.
 const MEMORY: &[&str] = &["global", "shared"];
 
 /// Who shares a cell; in capitals, the shader's macros for what a compiler may know.
@@ -54,13 +52,11 @@ struct Shape {
     groups: [u32; 3],
     /// Invocations of the whole grid.
     invocations: u64,
-    /// Atomics of one invocation.
     atomics: u64,
     /// Neighbouring invocations of a workgroup that share a cell.
     sharers: u64,
     /// Cells from one workgroup's first to the next one's.
     cells_per_group: u64,
-    /// Cells in all.
     cells: u64,
 }
 
@@ -298,12 +294,10 @@ impl Run<'_> {
         Once { cells, notes }
     }
 
-    /// Words of all cells.
     fn cell_words(&self) -> u64 {
         product([self.shape.cells, self.twin.words()])
     }
 
-    /// One of them.
     #[expect(clippy::cast_possible_truncation, reason = "half of a value is meant")]
     fn cell_word(&self, cells: &[u64], i: u64) -> u32 {
         let words = self.twin.words();

@@ -4,7 +4,6 @@ use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, lanes,
 use crate::model::{Axis, AxisKind, Feature, Headline, Kernel, Preset, Scalar, Skip, SubgroupClass, Work};
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Barrier;
 
 /// What stands in each step; in capitals, all but `nothing` are the shader's macros.
@@ -91,7 +90,6 @@ impl Experiment for Barrier {
     }
 }
 
-/// The features that a kind needs.
 fn needs(kind: &str) -> &'static [Feature] {
     match kind {
         "control_queue_family" => &[Feature::MemoryModel],
@@ -111,7 +109,6 @@ fn partner_bits(kind: &str, local_size: u32) -> u32 {
     }
 }
 
-/// What a workgroup does.
 #[derive(Clone, Copy, Debug)]
 struct Steps {
     local_size: u32,

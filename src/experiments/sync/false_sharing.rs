@@ -7,7 +7,6 @@ use crate::experiments::{
 use crate::model::{Axis, AxisKind, Headline, Kernel, Point, Preset, Repeat, Repeatability, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &FalseSharing;
 
 /// Whose words lie side by side.

@@ -8,10 +8,8 @@ use crate::model::{
 };
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Copy;
 
-/// From where to where.
 const DIRECTIONS: &[&str] = &["host_to_device", "device_to_host", "device_to_device"];
 
 /// Who copies. `shader` stores each element before it loads the next one, as `shader_loads_first` doesn't.
@@ -104,11 +102,9 @@ impl Experiment for Copy {
     }
 }
 
-/// One end of a copy.
 #[derive(Clone, Copy)]
 enum End {
     Memory(MemoryKind),
-    /// Memory of the process.
     Process,
 }
 

@@ -6,7 +6,6 @@ use crate::experiments::{
 use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Skip, Work};
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Divergence;
 
 /// The values of the shader's specialization constant, in this order.
@@ -23,7 +22,6 @@ const BRANCHES: &[u64] = &{
     all
 };
 
-/// Steps of an iteration.
 const STEPS: u64 = 4;
 
 /// More would keep the twin busy for minutes.
@@ -89,7 +87,6 @@ struct Twin<'a> {
 }
 
 impl Twin<'_> {
-    /// What each invocation writes.
     #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words, and a list in memory fewer")]
     fn results(self, local_size: u64) -> impl Fn(u64) -> u32 + Send + Sync {
         // Paths come back to the same lanes after as many workgroups as there are paths.

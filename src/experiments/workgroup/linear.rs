@@ -4,7 +4,6 @@ use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_g
 use crate::model::{Axis, AxisKind, Headline, Kernel, Point, Preset, Repeatability, Sequence, Skip, Work};
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Linear;
 
 /// The factor of saxpy: a whole number, so that every result is exact, with or without a fused multiply-add.

@@ -8,7 +8,6 @@ use crate::model::{
 };
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Occupancy;
 
 /// What the knee is reported under.

@@ -6,7 +6,6 @@ use crate::experiments::{
 use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Repeat, Scalar, Skip, Work};
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Persistent;
 
 /// What blocks are: all alike, or one of 16 with 16 times the steps.

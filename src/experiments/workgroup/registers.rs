@@ -7,7 +7,6 @@ use crate::model::{
 };
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Registers;
 
 /// What the beginning of spilling is reported under.
@@ -81,7 +80,6 @@ impl Experiment for Registers {
     }
 }
 
-/// What each invocation writes.
 #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words, and a list in memory fewer")]
 fn results(local_size: u64, values: u64, iterations: u64) -> impl Fn(u64) -> u32 + Send + Sync {
     // All workgroups hold the same values; the sum begins with their number, which is multiplied with each value.

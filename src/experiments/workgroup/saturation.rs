@@ -5,7 +5,6 @@ use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_g
 use crate::model::{Axis, AxisKind, Derived, Finished, Headline, Kernel, Point, Preset, Scalar, Skip, Work};
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Saturation;
 
 /// What the knee is reported under.
@@ -63,7 +62,6 @@ impl Experiment for Saturation {
     }
 }
 
-/// What each invocation writes.
 #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words")]
 fn results(local_size: u64, steps: u64) -> impl Fn(u64) -> u32 + Send + Sync {
     // All workgroups do the same, up to their last addition.

@@ -4,7 +4,6 @@ use crate::experiments::{Built, CaseBuilder, Config, Experiment, MOST_SIZE, Sett
 use crate::model::{Axis, AxisKind, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip, Texels, Work};
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Tile2d;
 
 struct Tile2d;

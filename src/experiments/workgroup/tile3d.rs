@@ -5,7 +5,6 @@ use crate::experiments::{Built, CaseBuilder, Config, Experiment, MOST_SIZE, Sett
 use crate::model::{Axis, AxisKind, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
-/// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Tile3d;
 
 /// The values of the shader's specialization constant, in this order.

@@ -54,7 +54,6 @@ pub struct Names {
 }
 
 impl Names {
-    /// Of the cases of a comparison.
     pub fn new(comparison: &Comparison) -> Self {
         let all = || comparison.cases.iter().chain(&comparison.derived);
         let first = comparison.cases.first().map(|case| &case.cache);
@@ -73,7 +72,6 @@ impl Names {
         names
     }
 
-    /// A case's name.
     pub fn of(&self, case: &Compared) -> String {
         let (count, values) = (self.counts.get(&case.experiment), self.values.get(&case.experiment));
         let tells = |value: &&str| count != values.and_then(|values| values.get(*value));

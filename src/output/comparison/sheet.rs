@@ -20,7 +20,6 @@ impl Sheet {
         Self { style, text: String::new() }
     }
 
-    /// All of it.
     pub fn text(self) -> String {
         format!("{}\n", self.text.trim_end())
     }
@@ -35,7 +34,6 @@ impl Sheet {
         };
     }
 
-    /// What matters most.
     pub fn answer(&mut self, words: &str) {
         match self.style {
             Style::Text(_) => self.words(words, Tone::Plain),

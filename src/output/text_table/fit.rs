@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 
 use super::Need;
 
-/// Between two columns.
 const GAP: usize = 3;
 /// Beside the first column and the last.
 const EDGES: usize = 2;
@@ -20,7 +19,6 @@ pub struct Demand {
     pub least: usize,
     /// Whether its cells may take several lines, and not its title alone.
     pub wraps: bool,
-    /// How needed it is.
     pub need: Need,
 }
 

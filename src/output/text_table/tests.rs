@@ -145,7 +145,6 @@ fn table() -> impl Strategy<Value = TextTable> {
     })
 }
 
-/// A text as it is seen.
 fn seen(text: &str) -> String {
     let mut rest = text.split('\u{1b}');
     let first = rest.next().unwrap_or_default().to_owned();

@@ -36,7 +36,6 @@ pub fn kind_of(file: &File, _path: &Path) -> io::Result<FileKind> {
     file.metadata().map(|metadata| kind(&metadata))
 }
 
-/// What something is.
 pub fn kind(metadata: &Metadata) -> FileKind {
     let kind = metadata.file_type();
     let is_null = || stat("/dev/null").is_ok_and(|null| u128::from(null.st_rdev) == u128::from(metadata.rdev()));

@@ -54,7 +54,6 @@ impl Axis {
         Self::new(&Scale { is_log: false, ..scale.clone() }, low, high, room)
     }
 
-    /// One with these ends.
     pub fn new(scale: &Scale, low: f64, high: f64, room: Room) -> Self {
         let axis = Self { low, high, is_log: scale.is_log, ticks: Vec::new() };
         let candidates = candidates(&axis, scale.ticks);
@@ -109,17 +108,14 @@ impl Axis {
         if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
     }
 
-    /// The ends.
     pub fn ends(&self) -> (f64, f64) {
         (self.low, self.high)
     }
 
-    /// Whether it is logarithmic.
     pub fn is_log(&self) -> bool {
         self.is_log
     }
 
-    /// What stands at it.
     pub fn ticks(&self) -> &[(f64, String)] {
         &self.ticks
     }

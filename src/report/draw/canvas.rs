@@ -41,26 +41,20 @@ pub enum Layer {
 /// Which side of a text its place is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The text begins there.
     Start,
     /// The text's middle is there.
     Middle,
-    /// The text ends there.
     End,
 }
 
 /// How a text is written. Its place is at half of its height.
 #[derive(Clone, Copy, Debug)]
 pub struct Writing {
-    /// Its size in pixels.
     pub size: f64,
-    /// Its colour.
     pub colour: RGBColor,
-    /// Where its place is.
     pub side: Side,
     /// Whether it runs upwards.
     pub is_turned: bool,
-    /// Whether it is bold.
     pub is_bold: bool,
 }
 
@@ -70,37 +64,28 @@ impl Writing {
         Self { size, colour: INK, side, is_turned: false, is_bold: false }
     }
 
-    /// In another colour.
     pub fn coloured(self, colour: RGBColor) -> Self {
         Self { colour, ..self }
     }
 }
 
-/// A rectangle.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
-    /// Its left edge.
     pub left: f64,
-    /// Its upper edge.
     pub top: f64,
-    /// Its width.
     pub width: f64,
-    /// Its height.
     pub height: f64,
 }
 
 impl Frame {
-    /// Its right edge.
     pub fn right(&self) -> f64 {
         self.left + self.width
     }
 
-    /// Its lower edge.
     pub fn bottom(&self) -> f64 {
         self.top + self.height
     }
 
-    /// Its middle.
     pub fn middle(&self) -> Point {
         (self.left + self.width / 2.0, self.top + self.height / 2.0)
     }
@@ -108,11 +93,8 @@ impl Frame {
 
 /// Two axes and what lies between them.
 pub struct Plot {
-    /// Where data is.
     pub frame: Frame,
-    /// The axis across.
     pub x: Axis,
-    /// The axis upright.
     pub y: Axis,
 }
 
@@ -144,7 +126,6 @@ pub const BELOW: f64 = 36.0;
 /// A picture that is being drawn. plotters' errors are kept until it is finished.
 pub struct Canvas<'a> {
     area: DrawingArea<SVGBackend<'a>, Shift>,
-    /// Above what plotters draws.
     above: String,
     /// Above all: what tells its tip.
     hits: String,
@@ -156,7 +137,6 @@ pub struct Canvas<'a> {
 pub struct Drawn {
     /// Our elements.
     pub above: String,
-    /// What failed.
     pub error: Option<String>,
 }
 
@@ -168,7 +148,6 @@ impl<'a> Canvas<'a> {
         Self { area, above: String::new(), hits: String::new(), place, error: None }
     }
 
-    /// What was drawn.
     pub fn finish(mut self) -> Drawn {
         let result = self.area.present();
         self.keep(result);
@@ -219,7 +198,6 @@ impl<'a> Canvas<'a> {
             .draw()
     }
 
-    /// A line through places.
     pub fn line(&mut self, points: &[Point], colour: RGBColor, width: f64) {
         self.path(points, line_style(colour, width, 1.0));
     }
@@ -235,21 +213,18 @@ impl<'a> Canvas<'a> {
         self.keep(result);
     }
 
-    /// A filled shape.
     pub fn polygon(&mut self, points: &[Point], colour: RGBColor, opacity: f64) {
         let polygon = Polygon::new(points.iter().copied().map(pixel).collect::<Vec<_>>(), colour.mix(opacity));
         let result = self.area.draw(&polygon);
         self.keep(result);
     }
 
-    /// A filled rectangle.
     pub fn rectangle(&mut self, frame: Frame, colour: RGBColor) {
         let corners = [pixel((frame.left, frame.top)), pixel((frame.right(), frame.bottom()))];
         let result = self.area.draw(&Rectangle::new(corners, colour.filled()));
         self.keep(result);
     }
 
-    /// A filled marker.
     pub fn marker(&mut self, shape: Shape, at: Point, r: f64, colour: RGBColor) {
         if shape == Shape::Circle {
             let circle = EmptyElement::at(pixel(at)) + Circle::new((0, 0), fine(r), colour.filled());

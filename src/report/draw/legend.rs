@@ -15,11 +15,8 @@ pub enum Swatch {
     Line(RGBColor, Dash, Option<Shape>),
     /// A bar of a series.
     Bar(usize),
-    /// A marker.
     Marker(RGBColor, Shape),
-    /// A hollow marker.
     Hollow(RGBColor, Shape),
-    /// A band.
     Band(RGBColor),
     /// What is flagged, and can be hidden: hollow.
     Flagged,

@@ -10,10 +10,8 @@ pub struct Dash(usize);
 impl Dash {
     /// A thin line at a place that is marked.
     pub const MARK: Self = Self(8);
-    /// What a model expects.
     pub const EXPECTED: Self = Self(9);
 
-    /// That of a series.
     pub fn of_series(index: usize) -> Self {
         Self(index % 8)
     }
@@ -51,9 +49,7 @@ pub const DASHES: [(u32, &[u32]); 10] = [
 /// The shape of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// A disc.
     Circle,
-    /// A square.
     Square,
     /// A triangle that points up.
     Up,
@@ -61,9 +57,7 @@ pub enum Shape {
     Diamond,
     /// A triangle that points down.
     Down,
-    /// A cross of diagonals.
     Times,
-    /// An upright cross.
     Plus,
     /// A star of four points.
     Star,

@@ -3,9 +3,7 @@
 
 use plotters::style::RGBColor;
 
-/// Texts, axes.
 pub const INK: RGBColor = RGBColor(0x1F, 0x1F, 0x1F);
-/// Texts that matter less.
 pub const FAINT: RGBColor = RGBColor(0x6E, 0x6E, 0x6E);
 /// Lines at the numbers of an axis.
 pub const GRID: RGBColor = RGBColor(0xE0, 0xE0, 0xE0);
@@ -28,13 +26,9 @@ pub const SERIES: [RGBColor; 8] = [
     RGBColor(0x88, 0x22, 0x55),
     RGBColor(0x56, 0xB4, 0xE9),
 ];
-/// It became faster.
 pub const GOOD: RGBColor = RGBColor(0x1A, 0x6F, 0xA8);
-/// It became slower.
 pub const BAD: RGBColor = RGBColor(0xC2, 0x4A, 0x12);
-/// It is the same.
 pub const SAME: RGBColor = RGBColor(0x5C, 0x5C, 0x5C);
-/// Nobody can tell.
 pub const UNCLEAR: RGBColor = RGBColor(0x84, 0x84, 0x84);
 /// What roofs are drawn with.
 pub const ROOF: RGBColor = RGBColor(0x2B, 0x2B, 0x2B);

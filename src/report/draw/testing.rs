@@ -113,7 +113,6 @@ fn heat_map(columns: usize, rows: usize, better: Better) -> Grid {
     }
 }
 
-/// Operations by type.
 fn matrix(rows: usize, columns: &[&str]) -> Grid {
     let names = ["inclusive_add", "exclusive_min", "clustered_or", "shuffle_xor", "ballot", "broadcast_first"];
     Grid {

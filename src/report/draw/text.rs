@@ -37,7 +37,6 @@ pub fn width(text: &str, size: f64) -> f64 {
     size * text.chars().map(advance).sum::<f64>()
 }
 
-/// In ems.
 fn advance(c: char) -> f64 {
     match c {
         'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '|' | '\'' | '!' | ' ' => 0.33,

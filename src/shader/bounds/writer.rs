@@ -22,7 +22,6 @@ pub(super) struct Array {
     largest: Word,
 }
 
-/// A module under change.
 pub(super) struct Writer {
     pub(super) module: Module,
     types: HashMap<Word, Instruction>,

@@ -43,12 +43,10 @@ const MOST_TYPES: u32 = 1 << 16;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BlockInfo {
-    /// Where it is bound.
     #[serde(flatten)]
     pub place: BlockPlace,
     /// The variable's name, or the block's where the variable has none; may be empty.
     pub name: String,
-    /// What lies in it.
     pub layout: StructLayout,
 }
 
@@ -58,19 +56,14 @@ pub struct BlockInfo {
 pub enum BlockPlace {
     /// A storage buffer, GLSL's `buffer`.
     StorageBuffer {
-        /// Descriptor set.
         set: u32,
-        /// Binding within the set.
         binding: u32,
     },
     /// A uniform buffer, GLSL's `uniform` block.
     UniformBuffer {
-        /// Descriptor set.
         set: u32,
-        /// Binding within the set.
         binding: u32,
     },
-    /// Push constants.
     PushConstants,
 }
 
@@ -85,14 +78,12 @@ pub struct StructLayout {
     pub members: Vec<MemberLayout>,
 }
 
-/// A struct's member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MemberLayout {
     /// Its name in the source; may be empty.
     pub name: String,
     /// Where it begins: bytes from the start of its struct.
     pub offset: u32,
-    /// What it is.
     #[serde(rename = "type")]
     pub ty: TypeLayout,
 }
@@ -103,7 +94,6 @@ pub struct MemberLayout {
 pub enum TypeLayout {
     /// A number. A `bool` of GLSL is a `uint` in a block.
     Scalar {
-        /// Its type.
         scalar: ScalarType,
     },
     /// A vector; its components follow each other without gaps.
@@ -113,7 +103,6 @@ pub enum TypeLayout {
         /// How many components it has.
         components: u32,
     },
-    /// A matrix.
     Matrix {
         /// The type of a component.
         scalar: ScalarType,
@@ -132,17 +121,14 @@ pub enum TypeLayout {
         length: u64,
         /// Bytes from one element to the next.
         stride: u32,
-        /// The type of an element.
         element: Box<TypeLayout>,
     },
     /// An array whose length only the buffer's size says.
     RuntimeArray {
         /// Bytes from one element to the next.
         stride: u32,
-        /// The type of an element.
         element: Box<TypeLayout>,
     },
-    /// A struct.
     Struct(StructLayout),
     /// The address of a block (a GLSL buffer reference), 8 bytes. What it leads to isn't followed.
     Pointer {
@@ -157,7 +143,6 @@ pub enum TypeLayout {
 pub enum MatrixOrder {
     /// Its columns, as GLSL has it by default.
     ColumnMajor,
-    /// Its rows.
     RowMajor,
 }
 

@@ -16,13 +16,18 @@ use crate::shader::loader::id;
 #[derive(Clone, Debug)]
 enum Definition {
     /// The bits of a scalar, and the specialization id that may replace them.
-    Scalar { bits: u64, constant_id: Option<u32> },
+    Scalar {
+        bits: u64,
+        constant_id: Option<u32>,
+    },
     /// All zeros, of any type.
     Null,
-    /// From other constants.
     Composite(Vec<Word>),
     /// An expression over other constants.
-    Operation { operation: Op, operands: Vec<Operand> },
+    Operation {
+        operation: Op,
+        operands: Vec<Operand>,
+    },
 }
 
 /// Composites within composites that have a value: as many as structs may nest. What walks a value needs this much stack.

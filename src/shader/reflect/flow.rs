@@ -17,10 +17,8 @@ use crate::shader::loader::id;
 /// The way out of a block.
 #[derive(Clone, Debug)]
 pub(super) enum End {
-    /// Out of the function.
     Return,
     Branch(Word),
-    /// Two ways.
     Condition {
         condition: Word,
         yes: Word,
@@ -99,7 +97,6 @@ pub(super) struct Flow {
 /// A loop of a function.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Loop {
-    /// The one around it.
     pub(super) outside: Option<usize>,
     /// How many there are around what stands in it, itself included.
     depth: usize,

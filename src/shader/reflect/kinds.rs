@@ -35,9 +35,7 @@ pub enum InstructionKind {
     GlobalLoad,
     /// Stores to storage buffers and through addresses.
     GlobalStore,
-    /// Loads from Workgroup memory.
     SharedLoad,
-    /// Stores to Workgroup memory.
     SharedStore,
     /// Loads of an invocation's own variables. Most are gone once a driver has given them registers.
     PrivateLoad,
@@ -49,9 +47,7 @@ pub enum InstructionKind {
     Image,
     /// Atomic operations, on images as well.
     Atomic,
-    /// Subgroup operations.
     Subgroup,
-    /// Execution and memory barriers.
     Barrier,
     /// Conditional branches and switches: one for each `if`, and one for each loop that has a condition.
     ControlFlow,
@@ -90,7 +86,6 @@ impl InstructionKind {
     /// How many kinds there are.
     pub(super) const COUNT: usize = DESCRIBED.len();
 
-    /// All kinds, arithmetic first.
     pub fn all() -> impl Iterator<Item = Self> {
         DESCRIBED.into_iter().map(|(kind, ..)| kind)
     }
@@ -112,7 +107,6 @@ impl fmt::Display for InstructionKind {
     }
 }
 
-/// Its name.
 impl Serialize for InstructionKind {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())

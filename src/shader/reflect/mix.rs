@@ -35,7 +35,6 @@ pub(super) const DEEPEST: usize = 63;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct InstructionMix {
-    /// All instructions.
     pub total: InstructionCounts,
     /// The same by loop depth: first what stands in no loop, then what stands in one, and so on to the innermost. A loop's
     /// condition stands in the loop. In a function called from within a loop the depths begin at the call's. What lies deeper
@@ -43,7 +42,6 @@ pub struct InstructionMix {
     pub by_depth: Vec<InstructionCounts>,
 }
 
-/// Instructions of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InstructionCounts([u64; InstructionKind::COUNT]);
 
@@ -58,7 +56,6 @@ impl InstructionCounts {
         InstructionKind::all().zip(self.0)
     }
 
-    /// Instructions of all kinds.
     pub fn sum(&self) -> u64 {
         self.0.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }

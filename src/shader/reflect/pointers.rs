@@ -15,9 +15,7 @@ use super::types::{TypeNode, Types};
 enum Memory {
     /// Storage buffers, and what addresses lead to.
     Global,
-    /// Workgroup memory.
     Shared,
-    /// An invocation's own variables.
     Private,
     /// Uniform buffers and push constants.
     Uniform,
@@ -95,7 +93,6 @@ impl Pointers {
         }
     }
 
-    /// The kind of a store to a pointer.
     pub(super) fn store(&self, pointer: Option<&Operand>) -> InstructionKind {
         match pointer.and_then(|pointer| self.memory(pointer)).unwrap_or(Memory::Other) {
             // What can be written is a storage buffer, even where it came through a function's parameter.

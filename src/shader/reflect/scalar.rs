@@ -7,7 +7,6 @@ use serde::{Serialize, Serializer};
 use crate::model::Scalar;
 use crate::plan::parse_number;
 
-/// A scalar type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ScalarType {
     /// `bool`; 32 bits wherever it has a size.
@@ -20,9 +19,7 @@ pub enum ScalarType {
     U16,
     /// `int16_t`
     I16,
-    /// `uint`
     U32,
-    /// `int`
     I32,
     /// `uint64_t`
     U64,
@@ -30,9 +27,7 @@ pub enum ScalarType {
     I64,
     /// `float16_t`
     F16,
-    /// `float`
     F32,
-    /// `double`
     F64,
     /// A float of another encoding, of so many bytes: `bfloat16_t`, `floate4m3_t`.
     OtherFloat(u8),
@@ -156,14 +151,12 @@ pub(super) fn unsigned(number: i64) -> u64 {
     u64::from_ne_bytes(number.to_ne_bytes())
 }
 
-/// As GLSL names it.
 impl Serialize for ScalarType {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-/// As GLSL names it.
 impl fmt::Display for ScalarType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

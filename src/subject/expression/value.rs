@@ -10,13 +10,9 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 /// A value that a name has, or an expression results in.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A whole number.
     Integer(i128),
-    /// Any other number; finite.
     Real(f64),
-    /// Whether a condition holds.
     Truth(bool),
-    /// A word.
     Word(String),
 }
 
@@ -46,7 +42,6 @@ impl Value {
         }
     }
 
-    /// What kind of value it is.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Integer(_) | Self::Real(_) => "a number",
@@ -56,7 +51,6 @@ impl Value {
     }
 }
 
-/// As expressions write it.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

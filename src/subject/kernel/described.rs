@@ -16,7 +16,6 @@ use crate::subject::variables::Variables;
 pub struct Constant {
     /// Its name, or its id where it has none.
     pub name: String,
-    /// Its type.
     pub ty: ScalarType,
     /// Its default, in words.
     pub default: String,

@@ -9,10 +9,8 @@ use super::{Ratio, Timing, Trial};
 use crate::model::{AxisValue, Point};
 use crate::tuning::space::{Dimension, Space};
 
-/// What an axis matters.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AxisEffect {
-    /// The axis.
     pub axis: String,
     /// The best's value on it.
     pub best: Option<AxisValue>,
@@ -43,7 +41,6 @@ pub struct AxisEffect {
 /// What another value of one axis costs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Loss {
-    /// The value.
     pub value: AxisValue,
     /// How many times as long as the best it takes.
     pub ratio: Ratio,
@@ -110,7 +107,6 @@ struct Sample {
     weights: Vec<f64>,
 }
 
-/// Shares of the variance.
 struct Shares {
     alone: Vec<f64>,
     together: f64,

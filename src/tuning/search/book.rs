@@ -72,7 +72,6 @@ impl<'s> Book<'s> {
         self.costs.insert(configuration, cost);
     }
 
-    /// Whether answers are owed.
     pub fn is_waiting(&self) -> bool {
         !self.out.is_empty()
     }

@@ -20,7 +20,6 @@ const PATIENCE: u32 = 12;
 /// Steps to an adjacent configuration that a jump has at most: far jumps lose what the optimum has found.
 const JUMP: usize = 3;
 
-/// Where the search stands.
 enum Phase {
     /// It asks for so many more by chance; the best of those is the next to climb from.
     Sampling { left: usize, samples: Vec<usize> },
@@ -30,7 +29,6 @@ enum Phase {
     Climbing { at: usize, untried: Vec<usize> },
 }
 
-/// Hill climbing with restarts.
 pub(super) struct HillClimbing<'s> {
     book: Book<'s>,
     phase: Phase,

@@ -16,7 +16,6 @@ use crate::worker::host::{Host, Identity, opened};
 /// Which kernel is to be tried, and where: the device is opened with robust buffer access.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpenBounds {
-    /// The device.
     pub device: Identity,
     /// The queue family; `None` for the device's default.
     pub queue: Option<u32>,
@@ -24,26 +23,22 @@ pub struct OpenBounds {
     pub deadline: Option<Duration>,
     /// On how many threads passes are compiled before they run; 0 to compile each when it runs.
     pub compile_threads: usize,
-    /// The kernel.
     pub subject: Subject,
 }
 
 /// A pass of that kernel that is to note how far it indexes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CheckBounds {
-    /// The pass.
     pub pass: Pass,
     /// Those that come next. Some are compiled meanwhile, where the device has threads for that; the process may die of it.
     pub next: Vec<Pass>,
 }
 
-/// Which pass it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pass {
     /// That of its reference. Where files are the reference, there is none to try.
     Reference,
-    /// That of a configuration.
     Configuration(Point),
 }
 

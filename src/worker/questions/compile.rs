@@ -14,15 +14,12 @@ use crate::worker::host::{Host, Identity};
 /// files. Nothing is run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Compile {
-    /// The device.
     pub device: Identity,
     /// The module's words.
     pub words: Vec<u32>,
-    /// The entry point.
     pub entry: String,
     /// The bits of specialization constants, by `constant_id`; the others have their defaults.
     pub values: Vec<(u32, u64)>,
-    /// What to ask.
     pub detail: PipelineDetail,
 }
 

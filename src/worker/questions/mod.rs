@@ -11,9 +11,7 @@ use serde_json::Value;
 use super::{Host, Isolated};
 use crate::model::{Failure, Status};
 
-/// Something to be asked.
 pub trait Question: Into<AnyQuestion> {
-    /// What is told.
     type Answer: Serialize + DeserializeOwned;
 
     /// Answers it where the drivers are.
@@ -30,7 +28,6 @@ pub trait Question: Into<AnyQuestion> {
 /// What is known of every question: how it is sent, who answers it, and that it arrives.
 macro_rules! questions {
     ($($name:ident($question:ty)),+ $(,)?) => {
-        /// Any question.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum AnyQuestion {
@@ -77,11 +74,8 @@ pub struct Kept {
     bounds: Option<Box<bounds::Checker>>,
 }
 
-/// Who is asked.
 pub enum Respondent<'h> {
-    /// This process.
     Here(&'h Host, Kept),
-    /// A worker.
     Apart(Box<Isolated>),
 }
 
@@ -98,7 +92,6 @@ impl Respondent<'_> {
     }
 }
 
-/// An answer as it is sent.
 fn sent(answer: impl Serialize) -> Result<Value, Failure> {
     serde_json::to_value(answer).map_err(|error| Failure::new(Status::Error, error.to_string()))
 }

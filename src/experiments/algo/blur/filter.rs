@@ -19,7 +19,6 @@ const MOST: f64 = 255.0;
 /// Vulkan leaves to devices which of them they take.
 const OF_HALF: f64 = MOST / 2048.0;
 
-/// A filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Filter {
     /// The weights of all taps, from one end to the other.

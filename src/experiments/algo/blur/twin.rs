@@ -6,15 +6,12 @@ use super::filter::Filter;
 use crate::model::Sequence;
 use crate::validate::{Mismatch, Output, Position, TexelPosition, Verdict};
 
-/// Channels of a pixel.
 const CHANNELS: usize = 4;
 
 /// Rows that are blurred together: their halo is blurred once for them.
 const BAND: usize = 64;
 
-/// A blurred picture.
 pub(super) struct Blurred {
-    /// Pixels of a row.
     size: usize,
     /// Channel by channel: the sum of all bytes, each as often as both weights say.
     sums: Vec<u32>,

@@ -25,7 +25,6 @@ const MOST_COMPARED: u64 = 1 << 27;
 
 /// Layers that are measured unless told otherwise.
 pub(super) const OF_GPUS: &[&str] = &["8x56x128x128x3", "8x56x256x64x1", "3x29x37x41x3"];
-/// The same on CPUs.
 pub(super) const OF_CPUS: &[&str] = &["1x16x16x16x3", "1x16x32x16x1", "1x7x5x3x3"];
 /// All that have a name.
 pub(super) const LAYERS: &[&str] =
@@ -52,13 +51,10 @@ pub(super) fn axes() -> [Axis; 5] {
 pub(super) struct Layer {
     /// What its elements are, as the axis `type` has it.
     pub(super) kind: &'static str,
-    /// Images.
     pub(super) images: u64,
     /// Width and height of each.
     pub(super) image_size: u64,
-    /// Channels of a pixel.
     pub(super) channels: u64,
-    /// Filters.
     pub(super) filters: u64,
     /// Width and height of each, an odd number.
     pub(super) filter_size: u64,
@@ -67,7 +63,6 @@ pub(super) struct Layer {
 /// One of the two factors.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Operand {
-    /// What it holds.
     pub(super) sequence: Sequence,
     elements: u64,
     is_half: bool,
@@ -100,12 +95,10 @@ impl Layer {
         Ok(layer)
     }
 
-    /// Pixels of all images.
     pub(super) fn pixels(&self) -> u64 {
         product([self.images, self.image_size, self.image_size])
     }
 
-    /// Places of a filter.
     pub(super) fn taps(&self) -> u64 {
         self.filter_size.pow(2)
     }

@@ -21,7 +21,6 @@ pub(super) struct Problem {
     pub(super) rows: u64,
     /// Columns of the right factor and of the result.
     pub(super) columns: u64,
-    /// What is summed over.
     pub(super) inner: u64,
     /// Whether the left factor lies column by column, and the right one.
     pub(super) transposed: [bool; 2],
@@ -52,7 +51,6 @@ impl Problem {
         product([self.rows, self.columns])
     }
 
-    /// Products of all sums.
     pub(super) fn products(&self) -> u64 {
         product([self.sums(), self.inner])
     }
@@ -95,7 +93,6 @@ impl Problem {
         Ok([self.kind.contents(seed), self.kind.contents(!seed)])
     }
 
-    /// Factors of full mantissas.
     pub(super) fn full(&self, seed: u64) -> Factors {
         [self.kind.full_contents(seed), self.kind.full_contents(!seed)]
     }
@@ -225,7 +222,6 @@ impl Problem {
     }
 }
 
-/// Numbers that belong together.
 fn row(of: &[i64], index: u64, length: u64) -> &[i64] {
     let [start, end] = [index * length, (index + 1) * length].map(|at| usize::try_from(at).unwrap_or(usize::MAX));
     of.get(start..end).unwrap_or_default()

@@ -23,9 +23,7 @@ type Body = [f64; 4];
 /// The bodies, and how a kernel adds up.
 #[derive(Clone, Copy)]
 pub(super) struct Twin {
-    /// Where they are.
     pub(super) source: Sequence,
-    /// How many there are.
     pub(super) count: u64,
     /// Additions that a term goes through, at most.
     pub(super) terms_in_a_row: u64,

@@ -104,7 +104,6 @@ impl Div for Rough {
     }
 }
 
-/// Three of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Vector(pub(super) [Rough; 3]);
 

@@ -9,7 +9,6 @@ pub(super) const CLUSTER: usize = 8;
 /// Clusters of either kind, in turn: four to a row, three rows.
 const CLUSTERS: usize = 12;
 
-/// Clusters of spheres.
 pub(super) const BALLS: usize = 4;
 
 /// A sphere: its centre and its radius.
@@ -18,10 +17,8 @@ pub(super) type Sphere = [f64; 4];
 /// A triangle: a corner, and the two edges that begin there.
 pub(super) type Triangle = [[f64; 3]; 3];
 
-/// The whole of it.
 #[derive(Clone, Debug)]
 pub(super) struct Scene {
-    /// Spheres, cluster by cluster.
     pub(super) spheres: Vec<Sphere>,
     /// Triangles, cluster by cluster, and then those of the room.
     pub(super) triangles: Vec<Triangle>,
@@ -81,12 +78,10 @@ impl Scene {
         }
     }
 
-    /// Triangles of the room.
     pub(super) fn room(&self) -> usize {
         self.triangles.len() - self.meshes() * CLUSTER
     }
 
-    /// Clusters of triangles.
     pub(super) fn meshes(&self) -> usize {
         self.bounds.len() - BALLS
     }
@@ -115,7 +110,6 @@ fn triangle([a, b, c]: [[f64; 3]; 3]) -> Triangle {
     [a, edge(b), edge(c)]
 }
 
-/// Numbers that look random.
 struct Random {
     seed: u32,
     taken: u32,

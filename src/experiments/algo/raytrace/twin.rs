@@ -28,7 +28,6 @@ const STEPS: u32 = 1;
 /// Of so many pixels, one may show what rounding decides, and as many of each edge.
 const MOST_UNKNOWN: u64 = 50;
 
-/// What a pixel shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pixel {
     /// What it hits, and whether that lies in the shadow.
@@ -39,7 +38,6 @@ pub(super) struct Pixel {
     pub(super) is_sure: bool,
 }
 
-/// A ray.
 #[derive(Clone, Copy)]
 struct Ray {
     origin: Vector,

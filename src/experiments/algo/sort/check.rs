@@ -17,7 +17,6 @@ const FEW: u32 = 16;
 pub(super) struct Problem {
     /// How many keys there are, fewer than 2^32.
     pub(super) n: u64,
-    /// The keys.
     pub(super) keys: Sequence,
     /// The values: no two alike, so that each tells where its key was.
     pub(super) values: Option<Sequence>,
@@ -26,7 +25,6 @@ pub(super) struct Problem {
 }
 
 impl Problem {
-    /// That of a case.
     pub(super) fn of(config: &Config) -> Self {
         let (n, seed) = (config.integer("n"), config.seed());
         let keys = match config.choice("order") {
@@ -69,7 +67,6 @@ impl Problem {
         }
     }
 
-    /// The keys before.
     fn source(self) -> impl IndexedParallelIterator<Item = u32> {
         let n = usize::try_from(self.n).unwrap_or(usize::MAX);
         (0..n).into_par_iter().map(move |i| self.keys.word(i as u64))

@@ -3,7 +3,6 @@
 use crate::experiments::{CaseBuilder, Config, Handle, KernelHandle, product, size_to_require};
 use crate::model::{Binding, Kernel, Scalar, Skip, SubgroupClass};
 
-/// Bits of a key.
 const KEY_BITS: u32 = 32;
 
 /// Bits of a digit of `radix8` and `onesweep`.
@@ -22,9 +21,7 @@ const TILES_EACH: u32 = 16;
 /// Where keys lie, or the values that belong to them.
 #[derive(Clone, Copy)]
 pub(super) struct Column {
-    /// Before.
     pub(super) source: Handle,
-    /// Afterwards.
     pub(super) target: Handle,
     /// The names of what they go through, where there are several passes over memory.
     pub(super) scratch: [&'static str; 2],

@@ -26,7 +26,6 @@ const STANDS_OUT: f64 = 2.0;
 /// Steps are seen if a straight line leaves so many times as much unexplained.
 const MUCH: f64 = 4.0;
 
-/// What the times tell.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Finding {
     /// Of each step, the bytes up to the end of the last word before it, and the first distance behind it.

@@ -10,13 +10,11 @@ const LEAST_SIZES: usize = 2 * Piece::LEAST;
 /// The least standard deviation, as a share: two of them are the noise of one percent at which the default preset stops measuring.
 const LEAST_VARIATION: f64 = 0.005;
 
-/// A measured cost.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
     /// The binary logarithm of the size.
     pub(super) size: f64,
     pub(super) cost: f64,
-    /// Its standard deviation.
     pub(super) deviation: f64,
 }
 

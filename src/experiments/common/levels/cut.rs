@@ -72,7 +72,6 @@ impl<'s> Cuts<'s> {
         })
     }
 
-    /// The best cut.
     pub(super) fn best(&self) -> Cut<'_> {
         let n = self.samples.len();
         let cost = |pieces: &usize| {

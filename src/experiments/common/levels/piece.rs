@@ -83,7 +83,6 @@ pub(super) struct Piece {
     to: f64,
     /// That it leads to a level, by exponent.
     levelling: [Line; EXPONENTS],
-    /// The best of these.
     levelled: Line,
 }
 
@@ -96,7 +95,6 @@ impl Piece {
         &self.levelled
     }
 
-    /// What explains it best.
     pub(super) fn best(&self) -> &Line {
         if self.levelled.unexplained <= self.steady.unexplained { &self.levelled } else { &self.steady }
     }
@@ -129,7 +127,6 @@ pub(super) struct Stretches<'s> {
     samples: &'s [Sample],
     shapes: [Shape; EXPONENTS],
     steadily: Vec<[f64; 6]>,
-    /// By exponent.
     to_a_level: Vec<Vec<[f64; 6]>>,
 }
 

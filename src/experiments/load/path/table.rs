@@ -17,11 +17,9 @@ pub const SIDE: u32 = 32;
 /// A way for a shader to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
-    /// The variant's name.
     pub name: &'static str,
     /// What is read, and how.
     pub kind: Kind,
-    /// What a load gives.
     pub value: Value,
 }
 
@@ -38,13 +36,10 @@ pub enum Kind {
     UniformBuffer,
     /// One that is small enough for a cache for constants.
     SmallUniformBuffer,
-    /// Push constants.
     PushConstants,
     /// An array whose elements are specialization constants.
     SpecConstants,
-    /// A uniform texel buffer.
     TexelBuffer,
-    /// A storage texel buffer.
     StorageTexelBuffer,
     /// A sampled image, by `texelFetch`.
     Fetch,
@@ -52,16 +47,13 @@ pub enum Kind {
     Nearest,
     /// A sampled image through a sampler that mixes four texels, where they meet.
     Linear,
-    /// A storage image.
     StorageImage,
 }
 
-/// What a load gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     /// So many 32-bit words.
     Words(u32),
-    /// A texel.
     Texel(Format),
 }
 
@@ -128,7 +120,6 @@ impl Path {
         if self.kind == Kind::Unaligned { [1, width] } else { [0, width.next_power_of_two()] }
     }
 
-    /// Its shader.
     pub fn shader(&self) -> &'static str {
         match self.value {
             Value::Words(_) => "load/path_words.comp",
@@ -159,7 +150,6 @@ macro_rules! paths {
 }
 
 paths! {
-    /// Every path of `load/path`.
     PATHS:
     words:
     Raw { "ssbo_scalar": 1, "ssbo_vec2": 2, "ssbo_vec3": 3, "ssbo_vec4": 4 }

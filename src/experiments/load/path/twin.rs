@@ -31,14 +31,12 @@ pub fn expected(invocations: u64, path: &'static Path, walk: Walk, source: Seque
 /// Texels as whole numbers, those between 0 and 1 as the bytes that they are.
 #[derive(Clone, Copy)]
 pub struct Texels {
-    /// What a texel is.
     pub format: Format,
     /// What they are made from.
     pub sequence: Sequence,
 }
 
 impl Texels {
-    /// A component of a texel.
     pub fn at(&self, texel: u64, component: u32) -> f64 {
         let index = texel * u64::from(self.format.channels()) + u64::from(component);
         match self.format.precision() {

@@ -14,7 +14,6 @@ pub const LOADS_PER_ITERATION: u32 = 16;
 pub enum Pattern {
     /// All lanes of a workgroup the same one.
     Uniform,
-    /// Neighbouring lanes neighbouring ones.
     Linear,
     /// Each lane one of its own.
     Random,
@@ -24,7 +23,6 @@ impl Pattern {
     /// The words of the axis `pattern`, in the order of the shader's constants.
     pub const WORDS: &[&str] = &["uniform", "linear", "random"];
 
-    /// The pattern of this word.
     pub fn of(word: &str) -> Self {
         match word {
             "uniform" => Self::Uniform,
@@ -76,11 +74,8 @@ impl Steps {
 /// A component of an element, and how often it counts in a result.
 #[derive(Clone, Copy, Debug)]
 pub struct Term {
-    /// The element.
     pub element: u32,
-    /// The component.
     pub component: u32,
-    /// How often it counts.
     pub weight: u32,
 }
 

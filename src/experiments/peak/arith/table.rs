@@ -9,7 +9,6 @@ pub enum Type {
     F16,
     F32,
     F64,
-    /// Each result rounded.
     Bf16,
     /// Sums and products of f32, which are rounded now and then.
     Bf16F32,
@@ -43,7 +42,6 @@ impl Type {
         matches!(self, Self::F16 | Self::F32 | Self::F64 | Self::Bf16 | Self::Bf16F32)
     }
 
-    /// Bits of a value.
     pub fn bits(self) -> u32 {
         match self {
             Self::I8 => 8,
@@ -67,7 +65,6 @@ impl Type {
     }
 }
 
-/// An operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     Fma,
@@ -90,7 +87,6 @@ pub const WORDS: &[&str] =
     &["fma", "add", "mul", "div", "rem", "rcp", "sqrt", "rsqrt", "exp2", "log2", "sin", "shift", "bit_count"];
 
 impl Operation {
-    /// The operation of a word.
     pub fn of(word: &str) -> Self {
         match word {
             "add" => Self::Add,

@@ -43,7 +43,6 @@ pub(super) struct Candidate {
     width: u64,
 }
 
-/// What the times tell.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Finding {
     /// The best candidate and those that can't be told apart from it.
@@ -169,7 +168,6 @@ struct Fit {
     unexplained: f64,
     /// The largest predicted time over the smallest.
     slowdown: f64,
-    /// Strides with conflicts.
     conflicts: usize,
 }
 
@@ -177,7 +175,6 @@ struct Fit {
 struct Level {
     /// How many times as many wait for each other as at stride 1.
     relative: f64,
-    /// How many strides.
     strides: f64,
     /// The mean of their times' logarithms.
     mean: f64,

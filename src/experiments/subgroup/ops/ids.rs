@@ -9,7 +9,6 @@ const SUBGROUP_SHIFT: u32 = 16;
 pub struct Fault {
     /// The invocation in its workgroup.
     pub invocation: usize,
-    /// What it saw.
     pub got: String,
     /// What it might have seen.
     pub expected: String,

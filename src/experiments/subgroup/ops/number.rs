@@ -8,15 +8,11 @@ use crate::model::Feature;
 /// What the operands are: the variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Number {
-    /// `uint`
     U32,
-    /// `int`
     I32,
-    /// `float`
     F32,
     /// `float16_t`
     F16,
-    /// `double`
     F64,
     /// `uint64_t`
     U64,
@@ -68,7 +64,6 @@ impl Number {
         }
     }
 
-    /// Bits of a value.
     pub fn width(self) -> u32 {
         match self {
             Self::U8 | Self::I8 => 8,
@@ -114,7 +109,6 @@ impl Number {
         }
     }
 
-    /// The shader's `BITS`.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the bits of the lower word are meant")]
     pub fn word(self, bits: u64) -> u32 {
         match self {
@@ -167,7 +161,6 @@ impl Number {
         }
     }
 
-    /// The smallest whole number.
     fn least(self) -> u64 {
         if self.is_signed() { 1 << (self.width() - 1) } else { 0 }
     }
@@ -186,7 +179,6 @@ impl Number {
         }
     }
 
-    /// One value of two.
     pub fn combine(self, reduction: Reduction, a: u64, b: u64) -> u64 {
         let of_floats = |combine: fn(f64, f64) -> f64| self.bits_of(combine(self.float(a), self.float(b)));
         let is_less = if self.is_signed() { self.signed(a) < self.signed(b) } else { a < b };

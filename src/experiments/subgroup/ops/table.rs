@@ -9,11 +9,9 @@ pub struct Operation {
     pub word: &'static str,
     /// The class that a device must list.
     pub class: SubgroupClass,
-    /// What it does.
     pub act: Act,
 }
 
-/// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// A yes or no, of a `bool` or of a ballot, which has a bit for each lane.
@@ -35,7 +33,6 @@ pub enum Vote {
     Elect,
     /// Whether all lanes say yes.
     All,
-    /// Whether any does.
     Any,
     /// The own bit of a ballot that all lanes have.
     InverseBallot,
@@ -43,12 +40,9 @@ pub enum Vote {
     BitExtract,
 }
 
-/// Which work on ballots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ballot {
-    /// All lanes' answers.
     Gather,
-    /// Bits that are set.
     Count,
     /// Those up to the own lane's.
     InclusiveCount,
@@ -65,19 +59,15 @@ pub enum Ballot {
 pub enum Move {
     /// Lane 1, a constant.
     Broadcast,
-    /// The first lane.
     BroadcastFirst,
     /// Any lane, told by data.
     Shuffle,
     /// The neighbour in a pair.
     ShuffleXor,
-    /// The lane below.
     ShuffleUp,
-    /// The lane above.
     ShuffleDown,
     /// The lane above, of the last the first.
     Rotate,
-    /// The same within clusters.
     RotateClustered,
     /// This lane of the own quad.
     QuadBroadcast(usize),
@@ -89,14 +79,11 @@ pub enum Move {
     QuadDiagonal,
 }
 
-/// Which lanes are reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// All.
     Whole,
     /// Up to the own one.
     Inclusive,
-    /// Below the own one.
     Exclusive,
     /// Those of the own cluster.
     Cluster,

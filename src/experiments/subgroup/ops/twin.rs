@@ -11,7 +11,6 @@ pub struct Twin {
     /// Lanes of a subgroup, invocations or not.
     pub size: usize,
     pub cluster_size: usize,
-    /// Operations of one invocation.
     pub chain: u32,
     /// The word that all invocations know.
     pub same: u32,
@@ -25,11 +24,9 @@ struct Lanes<'a> {
     picks: Vec<usize>,
 }
 
-/// One of them.
 #[derive(Clone, Copy)]
 struct Lane {
     index: usize,
-    /// What it holds.
     x: u64,
     pick: usize,
 }
@@ -81,7 +78,6 @@ impl Twin {
 
     // ---- operands ---------------------------------------------------------------------------------------------------------
 
-    /// A word as an operand.
     fn operand_of(&self, word: u32) -> u64 {
         self.number.operand_of(word, self.kept())
     }

@@ -3,7 +3,6 @@
 /// The operations, as the axis names them.
 pub const OPERATIONS: &[&str] = &["add", "min", "max", "and", "or", "xor", "exchange", "compare_exchange"];
 
-/// The types.
 pub const TYPES: &[&str] = &["u32", "i32", "u64", "i64", "f32", "f64"];
 
 /// Added from one operand of an invocation to the next one.
@@ -55,7 +54,6 @@ impl Twin<'_> {
         self.ty.starts_with('f')
     }
 
-    /// The shader's `WHOLE`.
     fn whole(&self, word: u32) -> u64 {
         let high = u64::from(word);
         if self.words() == 2 { (high << 32) | u64::from(word.wrapping_mul(0x5BD1_E995)) } else { high }

@@ -31,7 +31,6 @@ pub(super) struct Place {
 pub(super) struct Index {
     /// How many steps lead to the array.
     pub(super) steps: usize,
-    /// The array's type.
     pub(super) ty: Word,
     pub(super) index: Word,
 }
