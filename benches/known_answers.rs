@@ -195,8 +195,8 @@ struct Doubling {
 fn doubling(bench: &mut Bench, device: &mut Vulkan, is_asked: impl Fn(&str) -> bool) -> anyhow::Result<bool> {
     let (mut kernels, mut missed, mut none_is_gross) = (0.0, 0.0, true);
     for experiment in CATALOGUE.iter().filter(|experiment| is_asked(experiment.name())) {
-        for point in kernels_of(*experiment, &bench.setting()) {
-            let Some(doubling) = Doubling::new(bench, *experiment, &point)? else { continue };
+        for point in kernels_of(experiment, &bench.setting()) {
+            let Some(doubling) = Doubling::new(bench, experiment, &point)? else { continue };
             let ratios = doubling.ratios(device)?;
             device.unload();
             if let Some(why) = set_aside(&doubling.name) {
@@ -224,7 +224,7 @@ fn set_aside(name: &str) -> Option<&'static str> {
 
 /// Each variant of an experiment at each combination of words and of the few numbers that make another kernel; of what is swept
 /// freely, what others are compared with, or the middle value.
-fn kernels_of(experiment: &dyn Experiment, setting: &Setting) -> Vec<(&'static str, Point)> {
+fn kernels_of(experiment: &Experiment, setting: &Setting) -> Vec<(&'static str, Point)> {
     let experiment = CATALOGUE.iter().find(|known| known.name() == experiment.name());
     let Some(experiment) = experiment else { return Vec::new() };
     let mut points: Vec<Vec<(_, AxisValue)>> = vec![Vec::new()];
@@ -243,7 +243,7 @@ fn kernels_of(experiment: &dyn Experiment, setting: &Setting) -> Vec<(&'static s
 /// What is doubled: the axis along which the kernel's loops get longer, of several the innermost loop's, and whether there is one.
 /// Where there is none, any along which there is more work, although more workgroups may take no longer as long as the device has
 /// room for them, and a larger array may leave a cache.
-fn axis_to_double(experiment: &dyn Experiment, (variant, point): (&str, &Point), setting: &Setting) -> Option<(Axis, bool)> {
+fn axis_to_double(experiment: &Experiment, (variant, point): (&str, &Point), setting: &Setting) -> Option<(Axis, bool)> {
     let iterations = |axis: &Axis, n: u64| {
         let point = point.with(&axis.name, &AxisValue::from(n));
         experiment.case(&Config::new(variant, &point, setting)).map_or(0, |case| case.iterations)
@@ -264,7 +264,7 @@ fn middle(axis: &Axis) -> AxisValue {
 
 impl Doubling {
     /// `None` where the experiment has no axis of work, or the device can't run it.
-    fn new(bench: &mut Bench, experiment: &dyn Experiment, (variant, point): &(&str, Point)) -> anyhow::Result<Option<Self>> {
+    fn new(bench: &mut Bench, experiment: &Experiment, (variant, point): &(&str, Point)) -> anyhow::Result<Option<Self>> {
         let setting = bench.setting();
         let Some((axis, is_loop)) = axis_to_double(experiment, (variant, point), &setting) else { return Ok(None) };
         // The default preset's size: a quarter of a quick one may lie in a cache that the whole doesn't fit.

@@ -109,7 +109,7 @@ struct Experiments {
 }
 
 /// An experiment and its axes.
-type Known = (&'static dyn Experiment, Vec<Axis>);
+type Known = (&'static Experiment, Vec<Axis>);
 
 impl Experiments {
     /// A row's experiment. Nothing where it is of another version.
@@ -129,7 +129,7 @@ impl Experiments {
         let is_number = |axis: &Axis| matches!(record.by_axis.get(axis.name.as_ref()), Some(AxisValue::Integer(_)));
         let axes: Vec<Axis> = axes.iter().filter(|axis| axis.is_monotone && is_number(axis)).cloned().collect();
         let point = Point::new(record.by_axis.iter().map(|(name, value)| (name.clone().into(), value.clone())));
-        amounts(*experiment, &axes, &record.variant, &point)
+        amounts(experiment, &axes, &record.variant, &point)
     }
 
     /// A row as figures may be drawn from it: with all axes that the experiment has, the neutral value on those that

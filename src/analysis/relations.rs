@@ -64,15 +64,15 @@ impl Relations {
             let Some(experiment) = experiments::find(name) else { return Vec::new() };
             let flags: BTreeSet<String> = rows.iter().flat_map(|row| row.flags.iter().cloned()).collect();
             let own = experiment.derive(rows).into_iter().map(|derived| (derived, flags.clone()));
-            let asked = DERIVATIONS.iter().filter(|derivation| derivation.asked_by() == *name);
-            own.chain(asked.flat_map(|derivation| derivation.derive(&self.of(*derivation)))).collect()
+            let asked = DERIVATIONS.iter().filter(|derivation| derivation.asked_by == *name);
+            own.chain(asked.flat_map(|derivation| (derivation.derive)(&self.of(derivation)))).collect()
         })
     }
 
     /// The rows that a derivation's figures follow from.
-    fn of(&self, derivation: &dyn Derivation) -> BTreeMap<&str, &[Finished]> {
-        let sources = derivation.sources();
-        let is_read = |name: &str| name == derivation.asked_by() || sources.contains(name);
+    fn of(&self, derivation: &Derivation) -> BTreeMap<&str, &[Finished]> {
+        let sources = (derivation.sources)();
+        let is_read = |name: &str| name == derivation.asked_by || sources.contains(name);
         let read = self.finished.iter().filter(|(name, _)| is_read(name));
         read.map(|(name, rows)| (*name, rows.as_slice())).collect()
     }

@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn every_experiment_says_what_it_asks_and_how_to_read_it() {
-        let derivations = DERIVATIONS.iter().map(|derivation| derivation.name());
+        let derivations = DERIVATIONS.iter().map(|derivation| derivation.name);
         for name in CATALOGUE.iter().map(|experiment| experiment.name()).chain(derivations) {
             let Text { summary, body } = text(name).unwrap();
             let begins = ["- Question: ", "\n- Unit: ", "\n- At a glance: ", "\n## How to read it\n"];

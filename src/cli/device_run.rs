@@ -331,7 +331,7 @@ impl<'r> DeviceRun<'r> {
     /// Says what can't be concluded from so few rows: to who asked for it, by its name or by that of the experiment that it follows from.
     /// What follows from several isn't asked for by asking for one of them.
     fn tell_lacking(&self, conclusion: &str, line: &str) {
-        let is_joint = DERIVATIONS.iter().any(|derivation| derivation.name() == conclusion);
+        let is_joint = DERIVATIONS.iter().any(|derivation| derivation.name == conclusion);
         let is_asked = match is_joint {
             true => self.settings.filters.iter().any(|filter| filter == conclusion),
             false => !self.settings.filters.is_empty(),

@@ -59,74 +59,134 @@ impl Setting<'_> {
     }
 }
 
-/// One question to a device.
-pub trait Experiment: Sync {
-    /// `family/name`, as filters match it and rows carry it.
-    fn name(&self) -> &str;
+pub type Axes = fn(&Setting) -> Vec<Axis>;
+pub type Bare = fn(&Config) -> Result<Case, Skip>;
+pub type Build = for<'a> fn(&Config<'a>) -> Result<Built<'a>, Skip>;
 
-    /// Its variants, in the order of a ladder; one nameless variant unless it says otherwise.
-    fn variants(&self) -> &[&str] {
-        &[""]
+/// One question to a device. Its file names what differs from [`Experiment::new`].
+pub struct Experiment {
+    pub name: &'static str,
+    /// In the order of a ladder; one nameless variant unless it says otherwise.
+    pub variants: &'static [&'static str],
+    /// Where they are fewer than `variants`.
+    pub quick_variants: &'static [&'static str],
+    /// That of the ladder, where there is one.
+    pub base_variant: Option<&'static str>,
+    pub ladder: Option<Ladder>,
+    /// That of the ladder, where there is one.
+    pub derived: &'static [&'static str],
+    pub derive: fn(&[Finished]) -> Vec<Derived>,
+    pub peak_kind: Option<&'static str>,
+    pub is_of_peak: fn(&str, &Point) -> bool,
+    pub repeatability: fn(&Point) -> Repeatability,
+    pub plot: Option<Plot>,
+    pub axes: Axes,
+    /// Where variants differ in their default values.
+    pub axes_of: Option<fn(&str, &Setting) -> Vec<Axis>>,
+    pub build: Build,
+    /// Where the twin is costly.
+    pub case: Option<Bare>,
+    pub traffic: fn(&Case) -> Result<Vec<Traffic>, &'static str>,
+}
+
+impl Experiment {
+    /// The one of this name, `family/name`, with the axes and the cases that these give.
+    pub const fn new(name: &'static str, axes: Axes, build: Build) -> Self {
+        Self {
+            name,
+            variants: &[""],
+            quick_variants: &[],
+            base_variant: None,
+            ladder: None,
+            derived: &[],
+            derive: |_| Vec::new(),
+            peak_kind: None,
+            is_of_peak: |_, _| true,
+            repeatability: |_| Repeatability::Core,
+            plot: None,
+            axes,
+            axes_of: None,
+            build,
+            case: None,
+            traffic: |case| Ok(case.work.bytes.map(|_| Traffic::usual(case)).into_iter().collect()),
+        }
     }
 
-    /// Those of them that the quick overview measures: all, unless they are too many for it. A filter that names variants has
+    /// An experiment whose variants are the rungs of an algorithm: what the best of them gains over the first is reported.
+    pub const fn of_ladder(ladder: Ladder, axes: Axes, build: Build) -> Self {
+        Self {
+            ladder: Some(ladder),
+            base_variant: Some(ladder.first),
+            derived: &[Ladder::NAME],
+            ..Self::new(ladder.experiment, axes, build)
+        }
+    }
+
+    /// `family/name`, as filters match it and rows carry it.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    pub fn variants(&self) -> &'static [&'static str] {
+        self.variants
+    }
+
+    /// The variants that the quick overview measures: all, unless they are too many for it. A filter that names variants has
     /// the ones that it names.
-    fn quick_variants(&self) -> &[&str] {
-        self.variants()
+    pub fn quick_variants(&self) -> &'static [&'static str] {
+        if self.quick_variants.is_empty() { self.variants } else { self.quick_variants }
     }
 
     /// The variant that others at the same point are compared with (columns `relative` and `relative_to`).
-    fn base_variant(&self) -> Option<&str> {
-        self.ladder().map(|ladder| ladder.first)
+    pub fn base_variant(&self) -> Option<&'static str> {
+        self.base_variant
     }
 
-    /// What its variants are the rungs of, where they are those of an algorithm: what the best of them gains over the first is told.
-    fn ladder(&self) -> Option<Ladder> {
-        None
+    pub fn ladder(&self) -> Option<Ladder> {
+        self.ladder
     }
 
     /// The names, `family/name`, under which [`Experiment::derive`] reports. Filters match them as well.
-    fn derived(&self) -> &[&str] {
-        self.ladder().map_or(&[], |_| &[Ladder::NAME])
+    pub fn derived(&self) -> &'static [&'static str] {
+        self.derived
     }
 
     /// Figures that follow from finished rows of this experiment, all of one device and driver. Pure; rows come in any order and
     /// any of the plan's may be missing.
-    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
-        self.ladder().map(|ladder| ladder.derive(rows)).unwrap_or_default()
+    pub fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
+        let gains = self.ladder.map(|ladder| ladder.derive(rows)).unwrap_or_default();
+        gains.into_iter().chain((self.derive)(rows)).collect()
     }
 
     /// The kind of peak, as `peak/summary` calls it, that its figures are of and can't well exceed: `peak/share` tells how near its best
     /// row comes. Nothing for one whose own rows tell peaks.
-    fn peak_kind(&self) -> Option<&'static str> {
-        None
+    pub fn peak_kind(&self) -> Option<&'static str> {
+        self.peak_kind
     }
 
     /// Whether a row counts for [`Experiment::peak_kind`]: all do, unless some are limited by other units of the device.
-    fn is_of_peak(&self, variant: &str, point: &Point) -> bool {
-        let _ = (variant, point);
-        true
+    pub fn is_of_peak(&self, variant: &str, point: &Point) -> bool {
+        (self.is_of_peak)(variant, point)
     }
 
     /// How far the time of a case moves from run to run: comparison asks where one run can't show it.
-    fn repeatability(&self, point: &Point) -> Repeatability {
-        let _ = point;
-        Repeatability::Core
+    pub fn repeatability(&self, point: &Point) -> Repeatability {
+        (self.repeatability)(point)
     }
 
     /// How its rows are best drawn, where that doesn't follow from their axes.
-    fn plot(&self) -> Option<Plot> {
-        None
+    pub fn plot(&self) -> Option<Plot> {
+        self.plot
     }
 
     /// Its axes with the values that are measured by default.
-    fn axes(&self, setting: &Setting) -> Vec<Axis>;
+    pub fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        (self.axes)(setting)
+    }
 
-    /// The same for one variant: where some variants are measured at fewer values by default than others. Names, kinds and bases
-    /// are those of [`Experiment::axes`].
-    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
-        let _ = variant;
-        self.axes(setting)
+    /// The same for one variant. Names, kinds and bases are those of [`Experiment::axes`].
+    pub fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
+        self.axes_of.map_or_else(|| self.axes(setting), |axes_of| axes_of(variant, setting))
     }
 
     /// The case of a configuration and its CPU twin, or why the device can't run it. Pure: compiles nothing, touches no device,
@@ -135,14 +195,16 @@ pub trait Experiment: Sync {
     ///
     /// # Errors
     /// A limit or a feature that this experiment in particular needs and the device hasn't got.
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip>;
+    pub fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        (self.build)(config)
+    }
 
     /// The case alone.
     ///
     /// # Errors
     /// As [`Experiment::build`].
-    fn case(&self, config: &Config) -> Result<Case, Skip> {
-        self.build(config).map(|built| built.case)
+    pub fn case(&self, config: &Config) -> Result<Case, Skip> {
+        self.case.map_or_else(|| self.build(config).map(|built| built.case), |case| case(config))
     }
 
     /// How the bytes or items that one of its cases counts show in its kernels: in each of them, or in the one that does the work.
@@ -151,25 +213,25 @@ pub trait Experiment: Sync {
     ///
     /// # Errors
     /// Why they don't show in the code.
-    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        Ok(case.work.bytes.map(|_| Traffic::usual(case)).into_iter().collect())
+    pub fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        (self.traffic)(case)
     }
 }
 
+/// A derived row, with the flags of the rows that it follows from.
+pub type Told = (Derived, BTreeSet<String>);
+
 /// Figures that follow from the rows of several experiments.
-pub trait Derivation: Sync {
-    /// `family/name`, under which its figures are told. Filters match it as the name of the experiment that asks for it.
-    fn name(&self) -> &'static str;
-
-    /// The experiment that asks for it: figures are told where this one was tried, whatever became of the others.
-    fn asked_by(&self) -> &'static str;
-
+pub struct Derivation {
+    /// `family/name`, under which its figures are reported. Filters match it as the name of the experiment that asks for it.
+    pub name: &'static str,
+    /// The experiment that asks for it: figures are reported where this one was tried, whatever became of the others.
+    pub asked_by: &'static str,
     /// The experiments from whose rows its figures follow.
-    fn sources(&self) -> BTreeSet<&'static str>;
-
-    /// The figures, each with the flags of the rows that it follows from. Pure. The rows are the finished ones of its sources and of
+    pub sources: fn() -> BTreeSet<&'static str>,
+    /// Pure. The rows are the finished ones of its sources and of
     /// the experiment that asks, all of one device and driver, by the experiment's name; an experiment that has none isn't there.
-    fn derive(&self, rows: &BTreeMap<&str, &[Finished]>) -> Vec<(Derived, BTreeSet<String>)>;
+    pub derive: fn(&BTreeMap<&str, &[Finished]>) -> Vec<Told>,
 }
 
 /// Experiments of the family `calibration`.
@@ -305,10 +367,10 @@ macro_rules! catalogue {
         derivations { $($home:ident: $($derivation:ident),+;)+ }
     ) => {
         /// Every experiment, in catalogue order.
-        pub const CATALOGUE: &[&dyn Experiment] = &[$($($family::$name::EXPERIMENT),+),+];
+        pub const CATALOGUE: &[&Experiment] = &[$($(&$family::$name::EXPERIMENT),+),+];
 
         /// Every derivation from several experiments, in the order in which they are told.
-        pub const DERIVATIONS: &[&dyn Derivation] = &[$($($home::$derivation::DERIVATION),+),+];
+        pub const DERIVATIONS: &[Derivation] = &[$($($home::$derivation::DERIVATION),+),+];
 
         const TEXTS: &[&str] = &[
             $($(include_str!(concat!(stringify!($family), "/", stringify!($name), ".md")),)+)+
@@ -365,26 +427,26 @@ pub fn text(name: &str) -> Option<Text> {
         .find_map(|((titled, summary), body)| (titled == name).then_some(Text { summary, body: body.trim_matches('\n') }))
 }
 
-pub fn find(name: &str) -> Option<&'static dyn Experiment> {
+pub fn find(name: &str) -> Option<&'static Experiment> {
     CATALOGUE.iter().copied().find(|experiment| experiment.name() == name)
 }
 
 /// The names under which figures are told wherever an experiment is tried: those that it derives itself, and the derivations that
 /// it asks for.
-pub fn derived_with(experiment: &dyn Experiment) -> Vec<&str> {
-    let asked = DERIVATIONS.iter().filter(|derivation| derivation.asked_by() == experiment.name());
-    experiment.derived().iter().copied().chain(asked.map(|derivation| derivation.name())).collect()
+pub fn derived_with(experiment: &Experiment) -> Vec<&str> {
+    let asked = DERIVATIONS.iter().filter(|derivation| derivation.asked_by == experiment.name());
+    experiment.derived().iter().copied().chain(asked.map(|derivation| derivation.name)).collect()
 }
 
 /// Whether figures are told under this name that follow from others.
 pub fn is_derived_name(name: &str) -> bool {
-    CATALOGUE.iter().any(|experiment| derived_with(*experiment).contains(&name))
+    CATALOGUE.iter().any(|experiment| derived_with(experiment).contains(&name))
 }
 
 /// Whether figures are derived from the rows of the experiment of this name.
 pub fn is_source(name: &str) -> bool {
     let is_own = CATALOGUE.iter().any(|experiment| experiment.name() == name && !experiment.derived().is_empty());
-    is_own || DERIVATIONS.iter().any(|derivation| derivation.asked_by() == name || derivation.sources().contains(name))
+    is_own || DERIVATIONS.iter().any(|derivation| derivation.asked_by == name || (derivation.sources)().contains(name))
 }
 
 #[cfg(test)]
@@ -398,7 +460,7 @@ mod tests {
         unique.sort_unstable();
         unique.dedup();
         assert_eq!(unique.len(), names.len());
-        let derived: Vec<&str> = CATALOGUE.iter().flat_map(|experiment| derived_with(*experiment)).collect();
+        let derived: Vec<&str> = CATALOGUE.iter().flat_map(|experiment| derived_with(experiment)).collect();
         assert!(derived.iter().all(|name| find(name).is_none()), "a derivation bears an experiment's name");
         names.extend(derived);
         assert!(names.iter().all(|name| name.split('/').count() == 2));
@@ -413,10 +475,10 @@ mod tests {
     #[test]
     fn derivations_are_asked_by_an_experiment_and_follow_from_some() {
         for derivation in DERIVATIONS {
-            let sources = derivation.sources();
-            assert!(sources.len() > 1 && find(derivation.asked_by()).is_some(), "{}", derivation.name());
-            assert!(sources.iter().all(|source| find(source).is_some() && is_source(source)), "{}", derivation.name());
-            assert!(text(derivation.name()).is_some());
+            let sources = (derivation.sources)();
+            assert!(sources.len() > 1 && find(derivation.asked_by).is_some(), "{}", derivation.name);
+            assert!(sources.iter().all(|source| find(source).is_some() && is_source(source)), "{}", derivation.name);
+            assert!(text(derivation.name).is_some());
         }
         assert!(is_source("peak/arith") && is_source("cache/line") && !is_source("calibration/sentinel"));
     }

@@ -103,7 +103,7 @@ impl Listed {
                     `lanescope tune`"
                 .to_owned();
         }
-        if CATALOGUE.iter().any(|experiment| derived_with(*experiment).contains(&name.as_str())) {
+        if CATALOGUE.iter().any(|experiment| derived_with(experiment).contains(&name.as_str())) {
             return "follows from other rows, and isn't measured itself: take it out".to_owned();
         }
         format!(

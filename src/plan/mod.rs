@@ -43,7 +43,7 @@ pub struct Plan<'a> {
 
 /// One experiment's share of a plan, or that of those of its variants that have the same axes.
 pub struct Selection {
-    pub experiment: &'static dyn Experiment,
+    pub experiment: &'static Experiment,
     pub variants: Vec<&'static str>,
     /// Its axes, their defaults replaced by what the user asked for.
     pub axes: Vec<Axis>,
@@ -53,7 +53,7 @@ pub struct Selection {
 pub struct Planned {
     /// Its place in the plan; `None` for one that was asked for by name.
     pub index: Option<u64>,
-    pub experiment: &'static dyn Experiment,
+    pub experiment: &'static Experiment,
     pub variant: &'static str,
     /// Where it lies on the axes.
     pub point: Point,
@@ -276,7 +276,7 @@ fn takes_point(axes: &[Axis], point: &Point) -> Result<(), Skip> {
 }
 
 /// How much work a case is along each axis where more takes more time.
-pub fn amounts(experiment: &dyn Experiment, axes: &[Axis], variant: &str, point: &Point) -> Vec<Amount> {
+pub fn amounts(experiment: &Experiment, axes: &[Axis], variant: &str, point: &Point) -> Vec<Amount> {
     let along = |axis: &Axis| {
         let alike = point.with(&axis.name, &AxisValue::from("any"));
         let alike = format!("{}:{variant} {alike}", experiment.name());
@@ -307,15 +307,15 @@ pub fn select(filters: &[String], setting: &Setting) -> Result<Vec<Selection>, E
     let matchers = filters.iter().map(|filter| Filter::new(filter)).collect::<Result<Vec<_>, _>>()?;
     let mut selections = Vec::new();
     for experiment in CATALOGUE {
-        let matches = |variant: &&&str| is_meant(*experiment, variant, &matchers, setting.preset);
+        let matches = |variant: &&&str| is_meant(experiment, variant, &matchers, setting.preset);
         let variants: Vec<&'static str> = experiment.variants().iter().filter(matches).copied().collect();
-        selections.extend(with_equal_axes(*experiment, &variants, setting));
+        selections.extend(with_equal_axes(experiment, &variants, setting));
     }
     Ok(selections)
 }
 
 /// The variants of an experiment, apart where they have different values on their axes.
-fn with_equal_axes(experiment: &'static dyn Experiment, variants: &[&'static str], setting: &Setting) -> Vec<Selection> {
+fn with_equal_axes(experiment: &'static Experiment, variants: &[&'static str], setting: &Setting) -> Vec<Selection> {
     let mut selections: Vec<Selection> = Vec::new();
     for variant in variants {
         let axes = experiment.axes_of(variant, setting);
@@ -327,7 +327,7 @@ fn with_equal_axes(experiment: &'static dyn Experiment, variants: &[&'static str
     selections
 }
 
-fn is_meant(experiment: &dyn Experiment, variant: &str, filters: &[Filter], preset: Preset) -> bool {
+fn is_meant(experiment: &Experiment, variant: &str, filters: &[Filter], preset: Preset) -> bool {
     let matching = || filters.iter().filter(|filter| filter.matches(experiment, variant));
     let is_named = matching().any(|filter| filter.of_variants);
     let is_shown = preset != Preset::Quick || experiment.quick_variants().contains(&variant);
@@ -346,11 +346,11 @@ impl Filter {
         let glob = globs::matcher(text, |glob| glob.literal_separator(true))
             .map_err(|why| Error::Usage(format!("`{}` is no valid filter: {why}", beginning(text))))?;
         let filter = Self { glob, of_variants: text.contains(':') };
-        let any = CATALOGUE.iter().any(|experiment| experiment.variants().iter().any(|v| filter.matches(*experiment, v)));
+        let any = CATALOGUE.iter().any(|experiment| experiment.variants().iter().any(|v| filter.matches(experiment, v)));
         if any { Ok(filter) } else { Err(unknown_experiment(text)) }
     }
 
-    fn matches(&self, experiment: &dyn Experiment, variant: &str) -> bool {
+    fn matches(&self, experiment: &Experiment, variant: &str) -> bool {
         if self.of_variants {
             self.glob.is_match(format!("{}:{variant}", experiment.name()))
         } else {
@@ -372,7 +372,7 @@ pub fn unknown_experiment(given: &str) -> Error {
 
 /// What may be meant by a name that no experiment bears: a whole family, or names.
 fn near_experiments(given: &str) -> Vec<String> {
-    let family = |experiment: &&'static dyn Experiment| experiment.name().split('/').next();
+    let family = |experiment: &&'static Experiment| experiment.name().split('/').next();
     let families = nearest(given.strip_suffix("/*").unwrap_or(given), CATALOGUE.iter().filter_map(family));
     if !families.is_empty() {
         return families.iter().map(|family| format!("{family}/*")).collect();
@@ -380,7 +380,7 @@ fn near_experiments(given: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for experiment in CATALOGUE {
         names.push(experiment.name().to_owned());
-        names.extend(derived_with(*experiment).into_iter().map(str::to_owned));
+        names.extend(derived_with(experiment).into_iter().map(str::to_owned));
         let variants = experiment.variants().iter().filter(|variant| given.contains(':') && !variant.is_empty());
         names.extend(variants.map(|variant| format!("{}:{variant}", experiment.name())));
     }

@@ -54,7 +54,7 @@ impl Picture {
 
 /// The pictures of rows of one experiment. `experiment` is nothing where this version doesn't know it; `derived` are the rows that follow
 /// from its own. At most so many pictures.
-pub fn pictures(rows: &[Row], experiment: Option<&dyn Experiment>, derived: &[Row], most: usize) -> Pictures {
+pub fn pictures(rows: &[Row], experiment: Option<&Experiment>, derived: &[Row], most: usize) -> Pictures {
     let mut places = HashMap::new();
     let mut kinds: Vec<Vec<Row>> = Vec::new();
     for row in rows {
@@ -92,7 +92,7 @@ struct Drawer<'r> {
 }
 
 impl<'r> Drawer<'r> {
-    fn new(rows: &'r [Row<'r>], experiment: Option<&dyn Experiment>, derived: &'r [Row<'r>]) -> Self {
+    fn new(rows: &'r [Row<'r>], experiment: Option<&Experiment>, derived: &'r [Row<'r>]) -> Self {
         let plot = experiment.and_then(Experiment::plot);
         let with_figures: Vec<Row> = rows.iter().filter(|row| figure(row.record).is_some()).copied().collect();
         let x = plot.map(|plot| plot.x);

@@ -72,7 +72,7 @@ fn section<'r>(
 /// The pictures of an experiment's own rows, then those of what follows from them, unless those are marks in the first.
 fn all_pictures(
     rows: &[Row],
-    experiment: Option<&dyn Experiment>,
+    experiment: Option<&Experiment>,
     following: &[Row],
     derived: &[(&str, Vec<Row>)],
     most: usize,

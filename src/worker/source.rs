@@ -42,7 +42,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// Where a file can't be written.
-    fn show(&self, case: &Case, experiment: &dyn Experiment, outputs: &[Vec<u8>]) -> Result<(), Failure> {
+    fn show(&self, case: &Case, experiment: &Experiment, outputs: &[Vec<u8>]) -> Result<(), Failure> {
         let Some((folder, cache)) = &self.pictures else { return Ok(()) };
         let axes = experiment.axes_of(&case.variant, &self.setting());
         let case_id = case_id(&case.experiment, &case.variant, &axes, &case.point, *cache);

@@ -50,7 +50,7 @@ impl Driver {
     }
 
     /// Compiles, runs and checks one case as a run would, with the kernels of this compiler; nothing where the device can't run it.
-    fn verdict(&self, compiler: &Mutex<Compiler>, experiment: &dyn Experiment, at: &At) -> Option<Verdict> {
+    fn verdict(&self, compiler: &Mutex<Compiler>, experiment: &Experiment, at: &At) -> Option<Verdict> {
         let setting = setting(&self.info);
         let built = experiment.build(&Config::new(&at.variant, &at.point, &setting)).ok()?;
         check_limits(&built.case, &self.info).ok()?;
@@ -67,14 +67,14 @@ impl Driver {
     }
 
     /// Whether the kernel itself is right here, unless that was asked before.
-    fn is_right(&self, experiment: &'static dyn Experiment, at: &At) -> bool {
+    fn is_right(&self, experiment: &'static Experiment, at: &At) -> bool {
         let is_new = self.known.lock().unwrap().insert((experiment.name(), at.clone()));
         !is_new || self.verdict(&self.originals, experiment, at) == Some(Ok(()))
     }
 }
 
 /// All points of a mutant on all drivers; but for the full form, in an order that differs from mutant to mutant.
-fn trials<'d>(drivers: &'d [Driver], experiment: &dyn Experiment, mutant: &Mutant) -> Vec<(&'d Driver, At)> {
+fn trials<'d>(drivers: &'d [Driver], experiment: &Experiment, mutant: &Mutant) -> Vec<(&'d Driver, At)> {
     let of_driver = |driver: &'d Driver| {
         let points = mutant.at.iter().flat_map(move |line| places(experiment, &setting(&driver.info), line));
         points.map(move |at| (driver, at))
@@ -93,7 +93,7 @@ fn hash(text: &impl Hash) -> u64 {
 }
 
 /// What is wrong with a mutant, or with the kernel where the mutant was tried.
-fn faults(drivers: &[Driver], experiment: &'static dyn Experiment, mutant: &Mutant) -> Vec<String> {
+fn faults(drivers: &[Driver], experiment: &'static Experiment, mutant: &Mutant) -> Vec<String> {
     let compiler = Mutex::new(Compiler::new(mutant.library()).unwrap());
     let ran = trials(drivers, experiment, mutant).into_iter().filter_map(|(driver, at)| {
         let verdict = driver.verdict(&compiler, experiment, &at)?;
@@ -121,7 +121,7 @@ fn processors() -> usize {
 fn every_mutant_is_found_wrong_and_no_kernel_is() {
     let selected = std::env::var("LANESCOPE_TEST_MUTANTS").unwrap_or_default();
     let experiments = CATALOGUE.iter().filter(|experiment| experiment.name().starts_with(&selected));
-    let of = |experiment: &&'static dyn Experiment| {
+    let of = |experiment: &&'static Experiment| {
         let experiment = *experiment;
         Mutants::read(experiment).mutants.into_iter().map(move |mutant| (experiment, mutant))
     };
@@ -131,7 +131,7 @@ fn every_mutant_is_found_wrong_and_no_kernel_is() {
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {
         while let Some((experiment, mutant)) = mutants.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let faults = faults(&drivers, *experiment, mutant);
+            let faults = faults(&drivers, experiment, mutant);
             found.lock().unwrap().extend(faults);
         }
     };

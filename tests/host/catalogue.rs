@@ -571,10 +571,10 @@ fn a_twin_is_whole_and_comes_out_the_same_each_time() {
             assert_ne!(outputs, others, "{} {}: other data, same results", case.experiment, case.point);
         }
     }
-    let with_twin = |e: &&&dyn lanescope::experiments::Experiment| {
+    let with_twin = |e: &&&lanescope::experiments::Experiment| {
         let setting = setting(1);
         e.variants().iter().any(|variant| {
-            let point = crate::support::point(**e, &setting, &[]);
+            let point = crate::support::point(e, &setting, &[]);
             let case = e.case(&Config::new(variant, &point, &setting));
             matches!(case.map(|case| case.check), Ok(Check::Twin(_)))
         })

@@ -544,7 +544,7 @@ fn the_format_of_standard_output_and_of_other_files_can_be_chosen() {
 fn every_row_of_the_catalogue_can_be_read_back() {
     // Less work than by default, of which twins would take most of the time.
     let rows = measured(&["-d", "mock", "--max-time=5ms", "-a", "loads=16", "-a", "n=4096"]);
-    let derived: BTreeSet<&str> = CATALOGUE.iter().flat_map(|experiment| derived_with(*experiment)).collect();
+    let derived: BTreeSet<&str> = CATALOGUE.iter().flat_map(|experiment| derived_with(experiment)).collect();
     for row in &rows {
         let kind = if derived.contains(row.experiment.as_str()) { "derived" } else { "measured" };
         assert_eq!((row.schema.as_str(), row.row_kind.as_str()), (SCHEMA_VERSION, kind), "{}", row.experiment);
@@ -594,7 +594,7 @@ fn describe_opens_with_question_answer_and_time() {
     assert_eq!(lines[2], "Answer: bandwidth in GB/s; higher is better");
     assert_eq!(lines[3], "Time: 14 s to 2 min on a GPU, 31 s to 2 min on a processor (estimates for 42 cases)");
     assert!(lines[4].is_empty() && !described.contains("Question"), "told once: {described}");
-    let names = CATALOGUE.iter().map(|experiment| experiment.name()).chain(DERIVATIONS.iter().map(|of| of.name()));
+    let names = CATALOGUE.iter().map(|experiment| experiment.name()).chain(DERIVATIONS.iter().map(|of| of.name));
     for name in names {
         let described = succeeded(&["describe", name]).out;
         let opening: String = described.split("\n\n").next().unwrap().replace("\n  ", " ");

@@ -31,7 +31,7 @@ fn kernels_do_what_their_cases_count() {
     let mut checked: BTreeMap<String, u32> = BTreeMap::new();
     for device in [&device_classes()[0], &device_classes()[2]] {
         for experiment in CATALOGUE {
-            for case in sample(cases(*experiment, device), 1, 3) {
+            for case in sample(cases(experiment, device), 1, 3) {
                 let is_of_loads = OF_LOADS.iter().any(|family| case.experiment.starts_with(family));
                 let name = format!("{} {} {}", case.experiment, case.variant, case.point);
                 if case.work.bytes.is_some() || is_of_loads {
@@ -61,7 +61,7 @@ fn kernels_do_what_their_cases_count() {
 
 /// Each variant at every combination of what makes another kernel (words, and the few numbers that an axis has), and of what a
 /// quick run takes of all else.
-fn cases(experiment: &dyn Experiment, device: &lanescope::model::DeviceInfo) -> Vec<Case> {
+fn cases(experiment: &Experiment, device: &lanescope::model::DeviceInfo) -> Vec<Case> {
     let [quick, thorough] = [Preset::Quick, Preset::Thorough].map(|preset| Setting { queue: None, device, preset, seed: 1 });
     let mut points: Vec<Vec<_>> = vec![Vec::new()];
     for (few, all) in experiment.axes(&quick).into_iter().zip(experiment.axes(&thorough)) {

@@ -284,14 +284,14 @@ fn rows_of_different_shards_make_each_other_implausible() {
 /// Merging asks experiments for their axes without knowing the device.
 #[test]
 fn what_is_work_depends_on_no_device() {
-    let monotone = |experiment: &dyn Experiment, device: &DeviceInfo, preset| {
+    let monotone = |experiment: &Experiment, device: &DeviceInfo, preset| {
         let axes = experiment.axes(&Setting { queue: None, device, preset, seed: 1 });
         axes.into_iter().filter(|axis| axis.is_monotone).map(|axis| axis.name).collect::<Vec<_>>()
     };
     for experiment in CATALOGUE {
-        let mock = monotone(*experiment, &DeviceInfo::mock(), Preset::Default);
+        let mock = monotone(experiment, &DeviceInfo::mock(), Preset::Default);
         for device in crate::support::device_classes() {
-            let of = |preset| monotone(*experiment, &device, preset);
+            let of = |preset| monotone(experiment, &device, preset);
             assert!(crate::support::PRESETS.into_iter().all(|preset| of(preset) == mock), "{}", experiment.name());
         }
     }

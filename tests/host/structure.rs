@@ -806,7 +806,7 @@ fn place_faults(names: &[&str], files: &[&str]) -> Vec<String> {
 #[test]
 fn an_experiment_is_the_file_of_its_name() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/experiments");
-    let derivations = DERIVATIONS.iter().map(|derivation| derivation.name());
+    let derivations = DERIVATIONS.iter().map(|derivation| derivation.name);
     let names: Vec<&str> = CATALOGUE.iter().map(|experiment| experiment.name()).chain(derivations).collect();
     let found = files(&folder, "rs");
     let found: Vec<String> =

@@ -304,7 +304,7 @@ pub fn every_feature() -> BTreeSet<Feature> {
 pub const PRESETS: [Preset; 3] = [Preset::Quick, Preset::Default, Preset::Thorough];
 
 /// A point on an experiment's axes: the first default of each, but for those that are given as a user would write them.
-pub fn point(experiment: &dyn Experiment, setting: &Setting, given: &[(&str, &str)]) -> Point {
+pub fn point(experiment: &Experiment, setting: &Setting, given: &[(&str, &str)]) -> Point {
     let mut given: BTreeMap<&str, &str> = given.iter().copied().collect();
     let values = experiment.axes(setting).into_iter().map(|axis| {
         let value: AxisValue = match given.remove(axis.name.as_ref()) {

@@ -125,12 +125,12 @@ fn joined(line: &str, own: &str) -> String {
 
 /// All mutants of one experiment.
 pub struct Mutants {
-    pub experiment: &'static dyn Experiment,
+    pub experiment: &'static Experiment,
     pub mutants: Vec<Mutant>,
 }
 
 impl Mutants {
-    pub fn read(experiment: &'static dyn Experiment) -> Self {
+    pub fn read(experiment: &'static Experiment) -> Self {
         let path = folder().join(experiment.name()).with_extension("toml");
         let text = fs::read_to_string(&path).unwrap_or_default();
         let mutants = read(&text, &format!("{}.comp", experiment.name()));
@@ -150,7 +150,7 @@ pub struct At {
 }
 
 /// All cases that a line of a mutant's `at` stands for.
-pub fn places(experiment: &dyn Experiment, setting: &Setting, line: &str) -> Vec<At> {
+pub fn places(experiment: &Experiment, setting: &Setting, line: &str) -> Vec<At> {
     let mut variants = vec![experiment.variants()[0].to_owned()];
     let mut axes = experiment.axes(setting);
     axes.iter_mut().for_each(|axis| axis.defaults.truncate(1));

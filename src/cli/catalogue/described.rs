@@ -17,23 +17,23 @@ const INDENT: &str = "      ";
 /// # Errors
 /// None: the catalogue knows its names.
 pub fn described(name: &str, width: usize) -> Result<String, Error> {
-    let derivations = DERIVATIONS.iter().filter(|derivation| derivation.name() == name).map(|one| Ok(derivation(*one, width)));
-    let is_it = |experiment: &&&dyn Experiment| experiment.name() == name || experiment.derived().contains(&name);
-    let experiments = CATALOGUE.iter().filter(is_it).map(|one| description(*one, width));
+    let derivations = DERIVATIONS.iter().filter(|derivation| derivation.name == name).map(|one| Ok(derivation(one, width)));
+    let is_it = |experiment: &&&Experiment| experiment.name() == name || experiment.derived().contains(&name);
+    let experiments = CATALOGUE.iter().filter(is_it).map(|one| description(one, width));
     Ok(derivations.chain(experiments).collect::<Result<Vec<_>, _>>()?.join("\n"))
 }
 
-fn derivation(derivation: &dyn Derivation, width: usize) -> String {
-    let text = said(derivation.name());
-    let sources = Vec::from_iter(derivation.sources()).join(", ");
+fn derivation(derivation: &Derivation, width: usize) -> String {
+    let text = said(derivation.name);
+    let sources = Vec::from_iter((derivation.sources)()).join(", ");
     let unit = text.point("Unit");
     let answer = unit.split([';', '.']).next().unwrap_or_default();
-    let time = format!("none of its own: it follows from rows of other experiments, and comes with {}", derivation.asked_by());
+    let time = format!("none of its own: it follows from rows of other experiments, and comes with {}", derivation.asked_by);
     let drawn = wrapped(&format!("Derived from rows of: {sources}"), width);
-    format!("{}\n{}\n\n{drawn}\n", opening(derivation.name(), answer, &time, width), body(&text, width))
+    format!("{}\n{}\n\n{drawn}\n", opening(derivation.name, answer, &time, width), body(&text, width))
 }
 
-fn description(experiment: &'static dyn Experiment, width: usize) -> Result<String, Error> {
+fn description(experiment: &'static Experiment, width: usize) -> Result<String, Error> {
     let device = gpu();
     let entries = entries(&[experiment.name().to_owned()], &setting(&device))?;
     entries.iter().map(|entry| page(entry, &device, width)).collect()

@@ -9,7 +9,7 @@ use crate::plan::{Plan, Request, Selection, select};
 
 /// An experiment, or those of its variants that are meant.
 pub struct Entry {
-    pub experiment: &'static dyn Experiment,
+    pub experiment: &'static Experiment,
     /// Its variants that are meant, in its own order, each once; none where it has but a nameless one.
     pub variants: Vec<&'static str>,
     /// The same, apart where their axes have other values by default.

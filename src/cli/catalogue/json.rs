@@ -74,12 +74,12 @@ impl Catalogue {
     pub fn new(found: &Found, device: &DeviceInfo) -> Result<Self, Error> {
         let entries = || found.entries.iter().chain(&found.also);
         let is_asked = |name: &str| entries().any(|entry| entry.name() == name);
-        let derivations = DERIVATIONS.iter().filter(|derivation| is_asked(derivation.asked_by()));
+        let derivations = DERIVATIONS.iter().filter(|derivation| is_asked(derivation.asked_by));
         Ok(Self {
             device_name: device.name.clone(),
             device_kind: device.kind,
             experiments: entries().map(|entry| of_experiment(entry, device)).collect::<Result<_, _>>()?,
-            derivations: derivations.map(|derivation| of_derivation(*derivation)).collect(),
+            derivations: derivations.map(of_derivation).collect(),
         })
     }
 }
@@ -118,13 +118,13 @@ fn of_axis(axis: &Axis, all: &[Defaults]) -> OfAxis {
     }
 }
 
-fn of_derivation(derivation: &dyn Derivation) -> OfDerivation {
-    let text = said(derivation.name());
+fn of_derivation(derivation: &Derivation) -> OfDerivation {
+    let text = said(derivation.name);
     OfDerivation {
-        derivation: derivation.name(),
+        derivation: derivation.name,
         summary: text.summary,
         question: text.point("Question"),
-        comes_with: derivation.asked_by(),
-        sources: derivation.sources().into_iter().collect(),
+        comes_with: derivation.asked_by,
+        sources: (derivation.sources)().into_iter().collect(),
     }
 }

@@ -6,12 +6,19 @@ use crate::experiments::algo::{blur, raytrace, reduce, transpose};
 use crate::experiments::{Built, Config, Experiment, Setting};
 use crate::model::{Axis, AxisKind, AxisValue, Case, Point, Preset, Repeatability, Skip, Traffic};
 
-pub const EXPERIMENT: &dyn Experiment = &Adaptive;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: &NAMES,
+    quick_variants: &["reduce"],
+    repeatability: |_| Repeatability::Memory,
+    axes_of: Some(axes_of),
+    traffic,
+    ..Experiment::new("algo/adaptive", |setting| axes_of(NAMES[0], setting), build)
+};
 
 /// An algorithm that is measured at many sizes.
 struct Algorithm {
     name: &'static str,
-    experiment: &'static dyn Experiment,
+    experiment: &'static Experiment,
     variant: &'static str,
     /// What its size is called there.
     size: Size,
@@ -39,7 +46,7 @@ enum Fixed {
 const ALGORITHMS: [Algorithm; 4] = [
     Algorithm {
         name: "transpose",
-        experiment: transpose::EXPERIMENT,
+        experiment: &transpose::EXPERIMENT,
         variant: "padded",
         size: Size::Edge("matrix_size"),
         fixed: &[("tile", Fixed::Number(32))],
@@ -47,7 +54,7 @@ const ALGORITHMS: [Algorithm; 4] = [
     },
     Algorithm {
         name: "reduce",
-        experiment: reduce::EXPERIMENT,
+        experiment: &reduce::EXPERIMENT,
         variant: "vector",
         size: Size::Count("n"),
         fixed: &[("items", Fixed::Number(16))],
@@ -55,7 +62,7 @@ const ALGORITHMS: [Algorithm; 4] = [
     },
     Algorithm {
         name: "blur",
-        experiment: blur::EXPERIMENT,
+        experiment: &blur::EXPERIMENT,
         variant: "separable",
         size: Size::Edge("image_size"),
         fixed: &[
@@ -68,7 +75,7 @@ const ALGORITHMS: [Algorithm; 4] = [
     },
     Algorithm {
         name: "raytrace",
-        experiment: raytrace::EXPERIMENT,
+        experiment: &raytrace::EXPERIMENT,
         variant: "bounded",
         size: Size::Edge("image_size"),
         fixed: &[("rays", Fixed::Word("coherent"))],
@@ -92,80 +99,56 @@ const LEAST_WHOLE: u64 = 1 << 14;
 /// The largest problem, elements.
 const MOST: u64 = 1 << 28;
 
-struct Adaptive;
+fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
+    let algorithm = algorithm(variant);
+    let is_line = matches!(algorithm.size, Size::Count(_));
+    let powers = |from: u32, to: u32, step: usize| (from..=to).step_by(step).map(|power| 1_u64 << power).collect();
+    let most = setting.by_class(algorithm.most[0], algorithm.most[1]);
+    let n: Vec<u64> = match setting.preset {
+        Preset::Quick => setting.by_class(vec![1 << 8, 1 << 14], vec![1 << 12, 1 << 22]),
+        Preset::Default => powers(8, most, setting.by_class(4, 2)),
+        Preset::Thorough => powers(8, most, 2),
+    };
+    let (widths, heights): (Vec<u64>, Vec<u64>) = match (setting.preset, is_line) {
+        (Preset::Quick, true) => (setting.by_class(vec![16, 64], vec![64, 512]), vec![1]),
+        (Preset::Quick, false) => (vec![8, 16], vec![8]),
+        (Preset::Default, true) => (setting.by_class(vec![16, 64, 256], vec![32, 64, 128, 256, 512, 1024]), vec![1]),
+        (Preset::Default, false) => setting.by_class((vec![4, 8], vec![4, 8]), (vec![4, 8, 16, 32], vec![4, 8, 16])),
+        (Preset::Thorough, true) => (powers(4, 10, 1), vec![1]),
+        (Preset::Thorough, false) => (vec![1, 2, 4, 8, 16, 32, 64], vec![1, 2, 4, 8, 16, 32]),
+    };
+    vec![
+        Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), widths),
+        Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), heights),
+        Axis::new("n", "words, or pixels: a square number, but for reduce", AxisKind::AtLeast(1), n).up_to(MOST).of_work(),
+    ]
+}
 
-impl Experiment for Adaptive {
-    fn name(&self) -> &'static str {
-        "algo/adaptive"
-    }
-
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
-    }
-
-    fn variants(&self) -> &[&str] {
-        &NAMES
-    }
-
-    fn quick_variants(&self) -> &[&str] {
-        &["reduce"]
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        self.axes_of(NAMES[0], setting)
-    }
-
-    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
-        let algorithm = algorithm(variant);
-        let is_line = matches!(algorithm.size, Size::Count(_));
-        let powers = |from: u32, to: u32, step: usize| (from..=to).step_by(step).map(|power| 1_u64 << power).collect();
-        let most = setting.by_class(algorithm.most[0], algorithm.most[1]);
-        let n: Vec<u64> = match setting.preset {
-            Preset::Quick => setting.by_class(vec![1 << 8, 1 << 14], vec![1 << 12, 1 << 22]),
-            Preset::Default => powers(8, most, setting.by_class(4, 2)),
-            Preset::Thorough => powers(8, most, 2),
-        };
-        let (widths, heights): (Vec<u64>, Vec<u64>) = match (setting.preset, is_line) {
-            (Preset::Quick, true) => (setting.by_class(vec![16, 64], vec![64, 512]), vec![1]),
-            (Preset::Quick, false) => (vec![8, 16], vec![8]),
-            (Preset::Default, true) => (setting.by_class(vec![16, 64, 256], vec![32, 64, 128, 256, 512, 1024]), vec![1]),
-            (Preset::Default, false) => setting.by_class((vec![4, 8], vec![4, 8]), (vec![4, 8, 16, 32], vec![4, 8, 16])),
-            (Preset::Thorough, true) => (powers(4, 10, 1), vec![1]),
-            (Preset::Thorough, false) => (vec![1, 2, 4, 8, 16, 32, 64], vec![1, 2, 4, 8, 16, 32]),
-        };
-        vec![
-            Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), widths),
-            Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), heights),
-            Axis::new("n", "words, or pixels: a square number, but for reduce", AxisKind::AtLeast(1), n).up_to(MOST).of_work(),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let algorithm = algorithm(config.variant);
-        let (point, setting) = (algorithm.point(config.point)?, config.setting);
-        let case = algorithm.experiment.case(&Config::new(algorithm.variant, &point, &setting))?;
-        let case = Case {
-            experiment: self.name().to_owned(),
-            variant: config.variant.to_owned(),
-            point: config.point.clone(),
-            ..case
-        };
-        let again = move |ask: &mut dyn FnMut(&Built)| {
-            if let Ok(built) = algorithm.experiment.build(&Config::new(algorithm.variant, &point, &setting)) {
-                ask(&built);
-            }
-        };
-        Ok(Built::of_another(case, Arc::new(again)))
-    }
-
-    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        if case.point.integer("n") < LEAST_WHOLE {
-            return Err("bounds exclude a part of what the last workgroups would take");
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let algorithm = algorithm(config.variant);
+    let (point, setting) = (algorithm.point(config.point)?, config.setting);
+    let case = algorithm.experiment.case(&Config::new(algorithm.variant, &point, &setting))?;
+    let case = Case {
+        experiment: EXPERIMENT.name.to_owned(),
+        variant: config.variant.to_owned(),
+        point: config.point.clone(),
+        ..case
+    };
+    let again = move |ask: &mut dyn FnMut(&Built)| {
+        if let Ok(built) = algorithm.experiment.build(&Config::new(algorithm.variant, &point, &setting)) {
+            ask(&built);
         }
-        let algorithm = algorithm(&case.variant);
-        let point = algorithm.point(&case.point).map_err(|_| "there is no such case")?;
-        algorithm.experiment.traffic(&Case { variant: algorithm.variant.to_owned(), point, ..case.clone() })
+    };
+    Ok(Built::of_another(case, Arc::new(again)))
+}
+
+fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
+    if case.point.integer("n") < LEAST_WHOLE {
+        return Err("bounds exclude a part of what the last workgroups would take");
     }
+    let algorithm = algorithm(&case.variant);
+    let point = algorithm.point(&case.point).map_err(|_| "there is no such case")?;
+    algorithm.experiment.traffic(&Case { variant: algorithm.variant.to_owned(), point, ..case.clone() })
 }
 
 /// The one of this name.

@@ -4,12 +4,18 @@ use crate::experiments::common::ladder::Ladder;
 use crate::experiments::common::parts::in_parts;
 use crate::experiments::common::reduction::{self, BEYOND_CACHES, Rounds, VECTOR, by_subgroups, dealt, padded, taking};
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, u32_of};
-use crate::model::{
-    Axis, AxisKind, Bound, Case, Feature, Headline, Point, Preset, Repeatability, Sequence, Shuffled, Skip, Traffic, Work,
-};
+use crate::model::{Axis, AxisKind, Bound, Feature, Headline, Preset, Repeatability, Sequence, Shuffled, Skip, Work};
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Argmax;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: RUNGS,
+    quick_variants: &["atomics", "vector"],
+    peak_kind: Some("global"),
+    repeatability: |_| Repeatability::Memory,
+    axes_of: Some(|variant, setting| axes(setting, variant == "vector")),
+    traffic: reduction::traffic,
+    ..Experiment::of_ladder(LADDER, |setting| axes(setting, false), build)
+};
 
 /// The rungs of the ladder.
 const RUNGS: &[&str] = &["atomics", "tree", "subgroup", "vector"];
@@ -22,82 +28,42 @@ const KEY: u64 = 2;
 
 const LADDER: Ladder = Ladder { experiment: "algo/argmax", first: "atomics", choices: &["local_size_x", "items"] };
 
-struct Argmax;
-
-impl Experiment for Argmax {
-    fn name(&self) -> &'static str {
-        LADDER.experiment
-    }
-
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
-    }
-
-    fn variants(&self) -> &[&str] {
-        RUNGS
-    }
-
-    fn quick_variants(&self) -> &[&str] {
-        &["atomics", "vector"]
-    }
-
-    fn ladder(&self) -> Option<Ladder> {
-        Some(LADDER)
-    }
-
-    fn peak_kind(&self) -> Option<&'static str> {
-        Some("global")
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        axes(setting, false)
-    }
-
-    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
-        axes(setting, variant == "vector")
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let n = config.integer("n");
-        let (words, count) = (padded(n)?, u32_of(n)?);
-        let values = values(config, n, words);
-        let mut case = CaseBuilder::new(self.name(), config);
-        let key = move || {
-            let key = largest_key(n, |i| values.word(i));
-            move |word| halves(key)[usize::from(word > 0)]
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let n = config.integer("n");
+    let (words, count) = (padded(n)?, u32_of(n)?);
+    let values = values(config, n, words);
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let key = move || {
+        let key = largest_key(n, |i| values.word(i));
+        move |word| halves(key)[usize::from(word > 0)]
+    };
+    let result = case.output("result", Expected::words_from(KEY, key));
+    let source = case.input("source", words, values);
+    let items = config.integer("items");
+    let width = if config.variant == "vector" { VECTOR } else { 1 };
+    let elements = dealt(n.div_ceil(width), width, config)?;
+    if config.variant == "atomics" {
+        config.require(&[Feature::Int64, Feature::BufferInt64Atomics])?;
+        case.fill(result, 0);
+        case.barrier();
+        let kernel = taking("algo/argmax_atomics.comp", items, config);
+        case.run(kernel, &[result, source], elements.groups, &[count]);
+    } else {
+        let of = |shader, elements| taking(shader, elements, config);
+        let [first, later] = match config.variant {
+            "tree" => ["algo/argmax_tree.comp"; 2].map(|shader| Ok(of(shader, items))),
+            "subgroup" => ["algo/argmax_subgroup.comp"; 2].map(|shader| by_subgroups(of(shader, items), config)),
+            _ => [
+                by_subgroups(of("algo/argmax_vector.comp", items / width), config),
+                by_subgroups(of("algo/argmax_subgroup.comp", items), config),
+            ],
         };
-        let result = case.output("result", Expected::words_from(KEY, key));
-        let source = case.input("source", words, values);
-        let items = config.integer("items");
-        let width = if config.variant == "vector" { VECTOR } else { 1 };
-        let elements = dealt(n.div_ceil(width), width, config)?;
-        if config.variant == "atomics" {
-            config.require(&[Feature::Int64, Feature::BufferInt64Atomics])?;
-            case.fill(result, 0);
-            case.barrier();
-            let kernel = taking("algo/argmax_atomics.comp", items, config);
-            case.run(kernel, &[result, source], elements.groups, &[count]);
-        } else {
-            let of = |shader, elements| taking(shader, elements, config);
-            let [first, later] = match config.variant {
-                "tree" => ["algo/argmax_tree.comp"; 2].map(|shader| Ok(of(shader, items))),
-                "subgroup" => ["algo/argmax_subgroup.comp"; 2].map(|shader| by_subgroups(of(shader, items), config)),
-                _ => [
-                    by_subgroups(of("algo/argmax_vector.comp", items / width), config),
-                    by_subgroups(of("algo/argmax_subgroup.comp", items), config),
-                ],
-            };
-            let (first, later) = (first?, later?.define("KEYS", ""));
-            let kernel = |is_first: bool| if is_first { first.clone() } else { later.clone() };
-            Rounds { source, elements, count, words: KEY, result }.dispatch(&mut case, config, kernel)?;
-        }
-        let work = Work { bytes: Some(n * 4), items: Some(n), ..Work::default() };
-        Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
+        let (first, later) = (first?, later?.define("KEYS", ""));
+        let kernel = |is_first: bool| if is_first { first.clone() } else { later.clone() };
+        Rounds { source, elements, count, words: KEY, result }.dispatch(&mut case, config, kernel)?;
     }
-
-    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        reduction::traffic(case)
-    }
+    let work = Work { bytes: Some(n * 4), items: Some(n), ..Work::default() };
+    Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
 }
 
 fn axes(setting: &Setting, is_wide: bool) -> Vec<Axis> {
@@ -137,7 +103,7 @@ fn halves(key: u64) -> [u32; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::DeviceInfo;
+    use crate::model::{DeviceInfo, Point};
 
     #[test]
     fn of_equal_values_the_first_is_the_largest() {

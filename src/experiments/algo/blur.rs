@@ -9,15 +9,24 @@ use std::sync::{Arc, LazyLock};
 use crate::experiments::common::ladder::Ladder;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Handle, Setting, product, usual_size};
 use crate::model::{
-    Axis, AxisKind, Case, Contents, Derived, Dimension, Finished, Format, Headline, ImageRole, Kernel, Metric, Moved, Point,
-    Preset, Repeatability, Resource, Sampling, Scalar, Sequence, Shape, Skip, Texels, Traffic, Work,
+    Axis, AxisKind, Case, Contents, Dimension, Format, Headline, ImageRole, Kernel, Metric, Moved, Preset, Repeatability,
+    Resource, Sampling, Scalar, Sequence, Shape, Skip, Texels, Traffic, Work,
 };
 use crate::validate::Expected;
 use filter::Filter;
 use overtaking::TILING;
 use twin::Blurred;
 
-pub const EXPERIMENT: &dyn Experiment = &Blur;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: &["naive", "tiled", "separable", "filtered", "separable_tiled", "running"],
+    quick_variants: &["naive", "separable_tiled"],
+    derived: &[Ladder::NAME, TILING],
+    derive: |rows| overtaking::derive(rows, LADDER.choices),
+    repeatability: |_| Repeatability::Memory,
+    axes_of: Some(axes_of),
+    traffic,
+    ..Experiment::of_ladder(LADDER, axes, build)
+};
 
 const LADDER: Ladder =
     Ladder { experiment: "algo/blur", first: "naive", choices: &["local_size_x", "local_size_y", "items", "segment"] };
@@ -44,145 +53,111 @@ const BETWEEN: u64 = 8;
 /// Pixels over time, in 10^9 per second; they are the items. Bytes are others in variants that leave something between two passes.
 const RATE: Headline = Headline { metric: Metric::Items, name: "pixels", unit: "Gpixels/s", better: "higher" };
 
-struct Blur;
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let [widths, heights]: [Vec<u64>; 2] = match setting.preset {
+        Preset::Quick => setting.by_class([vec![8], vec![4]], [vec![8], vec![(usual_size(setting).min(128) / 8).max(1)]]),
+        Preset::Default => setting.by_class([vec![8, 16], vec![4, 8]], [vec![8, 16, 32], vec![8, 16]]),
+        Preset::Thorough => [vec![1, 2, 4, 8, 16, 32, 64], vec![1, 2, 4, 8, 16, 32]],
+    };
+    let items: Vec<u64> = match setting.preset {
+        Preset::Quick => vec![4],
+        Preset::Default => setting.by_class(vec![4], vec![4, 8]),
+        Preset::Thorough => vec![1, 2, 4, 8, 16],
+    };
+    let segments: Vec<u64> = match setting.preset {
+        Preset::Thorough => vec![16, 32, 64, 128, 256],
+        _ => setting.by_class(vec![32], vec![64]),
+    };
+    // With 0 a variant only copies, in its own way.
+    let radii: Vec<u64> = match setting.preset {
+        Preset::Quick => vec![setting.by_class(2, 8)],
+        Preset::Default => setting.by_class(vec![1, 4], vec![1, 2, 4, 8, 16]),
+        Preset::Thorough => vec![0, 1, 2, 4, 8, 16, 32],
+    };
+    let filters = if setting.preset == Preset::Quick { &FILTERS[..1] } else { FILTERS };
+    let sizes = match setting.preset {
+        Preset::Quick => vec![setting.by_class(32_u64, 4096)],
+        _ => setting.by_class(vec![64, 45], vec![4096, 1001]),
+    };
+    vec![
+        Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), widths),
+        Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), heights),
+        Axis::new("items", "pixels of an invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16]), items),
+        Axis::new("segment", "pixels that a running sum goes over", AxisKind::AtLeast(STEPS), segments)
+            .multiple_of(STEPS)
+            .up_to(MOST_SIZE),
+        Axis::new("radius", "pixels to either side that count", AxisKind::AtLeast(0), radii).up_to(MOST_RADIUS),
+        Axis::new("filter", "how pixels around one are weighted", AxisKind::Choices(FILTERS), filters.iter().copied()),
+        Axis::new("image_size", "width and height of the picture, pixels", AxisKind::AtLeast(1), sizes)
+            .up_to(MOST_SIZE)
+            .of_work(),
+    ]
+}
 
-impl Experiment for Blur {
-    fn name(&self) -> &'static str {
-        LADDER.experiment
-    }
-
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
-    }
-
-    fn variants(&self) -> &[&str] {
-        &["naive", "tiled", "separable", "filtered", "separable_tiled", "running"]
-    }
-
-    fn quick_variants(&self) -> &[&str] {
-        &["naive", "separable_tiled"]
-    }
-
-    fn ladder(&self) -> Option<Ladder> {
-        Some(LADDER)
-    }
-
-    fn derived(&self) -> &[&str] {
-        &[Ladder::NAME, TILING]
-    }
-
-    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
-        let mut told = LADDER.derive(rows);
-        told.extend(overtaking::derive(rows, LADDER.choices));
-        told
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let [widths, heights]: [Vec<u64>; 2] = match setting.preset {
-            Preset::Quick => setting.by_class([vec![8], vec![4]], [vec![8], vec![(usual_size(setting).min(128) / 8).max(1)]]),
-            Preset::Default => setting.by_class([vec![8, 16], vec![4, 8]], [vec![8, 16, 32], vec![8, 16]]),
-            Preset::Thorough => [vec![1, 2, 4, 8, 16, 32, 64], vec![1, 2, 4, 8, 16, 32]],
-        };
-        let items: Vec<u64> = match setting.preset {
-            Preset::Quick => vec![4],
-            Preset::Default => setting.by_class(vec![4], vec![4, 8]),
-            Preset::Thorough => vec![1, 2, 4, 8, 16],
-        };
-        let segments: Vec<u64> = match setting.preset {
-            Preset::Thorough => vec![16, 32, 64, 128, 256],
-            _ => setting.by_class(vec![32], vec![64]),
-        };
-        // With 0 a variant only copies, in its own way.
-        let radii: Vec<u64> = match setting.preset {
-            Preset::Quick => vec![setting.by_class(2, 8)],
-            Preset::Default => setting.by_class(vec![1, 4], vec![1, 2, 4, 8, 16]),
-            Preset::Thorough => vec![0, 1, 2, 4, 8, 16, 32],
-        };
-        let filters = if setting.preset == Preset::Quick { &FILTERS[..1] } else { FILTERS };
-        let sizes = match setting.preset {
-            Preset::Quick => vec![setting.by_class(32_u64, 4096)],
-            _ => setting.by_class(vec![64, 45], vec![4096, 1001]),
-        };
-        vec![
-            Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), widths),
-            Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), heights),
-            Axis::new("items", "pixels of an invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16]), items),
-            Axis::new("segment", "pixels that a running sum goes over", AxisKind::AtLeast(STEPS), segments)
-                .multiple_of(STEPS)
-                .up_to(MOST_SIZE),
-            Axis::new("radius", "pixels to either side that count", AxisKind::AtLeast(0), radii).up_to(MOST_RADIUS),
-            Axis::new("filter", "how pixels around one are weighted", AxisKind::Choices(FILTERS), filters.iter().copied()),
-            Axis::new("image_size", "width and height of the picture, pixels", AxisKind::AtLeast(1), sizes)
-                .up_to(MOST_SIZE)
-                .of_work(),
-        ]
-    }
-
-    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
-        let mut axes = self.axes(setting);
-        let is_wide_by_default = variant == "separable" && setting.preset == Preset::Default && !setting.device.is_cpu();
-        for axis in &mut axes {
-            match axis.name.as_ref() {
-                "items" if !has_items(variant) => axis.defaults = vec![1_u64.into()],
-                // Where a workgroup has many lines, it makes long pieces of few of them.
-                "items" if is_wide_by_default => axis.defaults = vec![8_u64.into(), 16_u64.into()],
-                "local_size_y" if is_wide_by_default => axis.defaults = vec![2_u64.into(), 8_u64.into()],
-                "segment" if variant != "running" => axis.defaults.truncate(1),
-                "filter" if variant == "running" => axis.defaults = vec![FILTERS[1].into()],
-                "filter" if setting.preset != Preset::Thorough && !OF_BOXES.contains(&variant) => axis.defaults.truncate(1),
-                _ => {}
-            }
+fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
+    let mut axes = axes(setting);
+    let is_wide_by_default = variant == "separable" && setting.preset == Preset::Default && !setting.device.is_cpu();
+    for axis in &mut axes {
+        match axis.name.as_ref() {
+            "items" if !has_items(variant) => axis.defaults = vec![1_u64.into()],
+            // Where a workgroup has many lines, it makes long pieces of few of them.
+            "items" if is_wide_by_default => axis.defaults = vec![8_u64.into(), 16_u64.into()],
+            "local_size_y" if is_wide_by_default => axis.defaults = vec![2_u64.into(), 8_u64.into()],
+            "segment" if variant != "running" => axis.defaults.truncate(1),
+            "filter" if variant == "running" => axis.defaults = vec![FILTERS[1].into()],
+            "filter" if setting.preset != Preset::Thorough && !OF_BOXES.contains(&variant) => axis.defaults.truncate(1),
+            _ => {}
         }
-        axes
     }
+    axes
+}
 
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let size = config.u32("image_size");
-        let pixels = u64::from(size).pow(2);
-        let filter = Filter::new(config.choice("filter") == "box", config.u32("radius"));
-        if config.variant == "running" && config.choice("filter") != "box" {
-            return Err(Skip::new("filter=gaussian: the case needs weights that are all the same, as filter=box has them"));
-        }
-        let source = Sequence::Picture { seed: config.seed(), width: size };
-        let error = filter.error(config.variant, config.integer("segment"));
-        let twin = filter.clone();
-        let blurred: Arc<Seen> = Arc::new(LazyLock::new(Box::new(move || Blurred::of(source, size, &twin))));
-        let mut case = CaseBuilder::new(self.name(), config);
-        let weights = case.add(filter.resource());
-        let picture = Resource::new("source", image(Format::Rgba8Unorm, size, ImageRole::Sampled), Contents::Sequence(source));
-        let picture = case.add(picture);
-        let nearest = {
-            let blurred = Arc::clone(&blurred);
-            Expected::words_from(pixels, move || move |at| blurred.nearest(at))
-        };
-        let target = Resource::new("target", image(Format::Rgba8Unorm, size, ImageRole::Storage), Contents::Undefined);
-        let target = case.output_image(target, nearest);
-        case.shows(target, [size, size], Texels::Rgba8);
-        let bytes = if is_in_passes(config.variant) {
-            in_passes(&mut case, config, [weights, picture, target]);
-            2 * (PIXEL + BETWEEN)
-        } else {
-            let [across, down] = tile(config);
-            case.run(kernel(config), &[weights, picture, target], [size.div_ceil(across), size.div_ceil(down), 1], &[size]);
-            2 * PIXEL
-        };
-        let taps = filter.taps();
-        let iterations = taps * (taps + 1) + config.integer("segment");
-        let case = case.iterations(iterations).checked_by(move |left| blurred.compare(left.of(target), error));
-        let work = Work { bytes: Some(product([pixels, bytes])), items: Some(pixels), ..Work::default() };
-        Ok(case.build(work, RATE))
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let size = config.u32("image_size");
+    let pixels = u64::from(size).pow(2);
+    let filter = Filter::new(config.choice("filter") == "box", config.u32("radius"));
+    if config.variant == "running" && config.choice("filter") != "box" {
+        return Err(Skip::new("filter=gaussian: the case needs weights that are all the same, as filter=box has them"));
     }
+    let source = Sequence::Picture { seed: config.seed(), width: size };
+    let error = filter.error(config.variant, config.integer("segment"));
+    let twin = filter.clone();
+    let blurred: Arc<Seen> = Arc::new(LazyLock::new(Box::new(move || Blurred::of(source, size, &twin))));
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let weights = case.add(filter.resource());
+    let picture = Resource::new("source", image(Format::Rgba8Unorm, size, ImageRole::Sampled), Contents::Sequence(source));
+    let picture = case.add(picture);
+    let nearest = {
+        let blurred = Arc::clone(&blurred);
+        Expected::words_from(pixels, move || move |at| blurred.nearest(at))
+    };
+    let target = Resource::new("target", image(Format::Rgba8Unorm, size, ImageRole::Storage), Contents::Undefined);
+    let target = case.output_image(target, nearest);
+    case.shows(target, [size, size], Texels::Rgba8);
+    let bytes = if is_in_passes(config.variant) {
+        in_passes(&mut case, config, [weights, picture, target]);
+        2 * (PIXEL + BETWEEN)
+    } else {
+        let [across, down] = tile(config);
+        case.run(kernel(config), &[weights, picture, target], [size.div_ceil(across), size.div_ceil(down), 1], &[size]);
+        2 * PIXEL
+    };
+    let taps = filter.taps();
+    let iterations = taps * (taps + 1) + config.integer("segment");
+    let case = case.iterations(iterations).checked_by(move |left| blurred.compare(left.of(target), error));
+    let work = Work { bytes: Some(product([pixels, bytes])), items: Some(pixels), ..Work::default() };
+    Ok(case.build(work, RATE))
+}
 
-    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        if case.variant != "naive" {
-            return Err("texels are fetched for a window, a halo or a sum that several pixels share");
-        }
-        // An iteration fetches a row.
-        let side = 2 * case.point.integer("radius") + 1;
-        let usual = Traffic::usual(case);
-        let counted = Moved { texels: 1, ..Moved::NONE };
-        Ok(vec![Traffic { counted, loops: vec![side], total: usual.invocations * side * side, ..usual }])
+fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
+    if case.variant != "naive" {
+        return Err("texels are fetched for a window, a halo or a sum that several pixels share");
     }
+    // An iteration fetches a row.
+    let side = 2 * case.point.integer("radius") + 1;
+    let usual = Traffic::usual(case);
+    let counted = Moved { texels: 1, ..Moved::NONE };
+    Ok(vec![Traffic { counted, loops: vec![side], total: usual.invocations * side * side, ..usual }])
 }
 
 /// What the twin makes of the picture, once it is asked.

@@ -10,12 +10,20 @@ use crate::experiments::common::parts::in_parts;
 use crate::experiments::common::tiles::{self, Steps, Tiles};
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Handle, Left, Setting, u32_of};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Headline, Kernel, Moved, Point, Preset, Repeatability, Scalar, Sequence, Shuffled, Skip,
+    Axis, AxisKind, Bound, Case, Headline, Kernel, Moved, Preset, Repeatability, Scalar, Sequence, Shuffled, Skip,
     SubgroupClass, Traffic, Work,
 };
 use crate::validate::{Expected, invariants};
 
-pub const EXPERIMENT: &dyn Experiment = &Compact;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: &[BY_LANE, BY_SUBGROUP, BY_WORKGROUP, SCAN, LOOK_BACK],
+    quick_variants: &[BY_LANE, LOOK_BACK],
+    peak_kind: Some("global"),
+    repeatability: |_| Repeatability::Memory,
+    axes_of: Some(|variant, setting| axes(tiles::axes_of(variant == LOOK_BACK, setting), setting)),
+    traffic,
+    ..Experiment::of_ladder(LADDER, |setting| axes(tiles::axes(setting), setting), build)
+};
 
 /// Words from which no cache of today holds a part that matters: 1 GiB.
 const BEYOND_CACHES: u64 = 1 << 28;
@@ -31,76 +39,40 @@ const BALLOTS: &[SubgroupClass] = &[SubgroupClass::Ballot];
 const LADDER: Ladder =
     Ladder { experiment: "algo/compact", first: BY_LANE, choices: &["local_size_x", "items", "order", "spins"] };
 
-struct Compact;
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let tiles = Tiles::new(config)?;
+    let kept = Kept::new(&tiles, config);
+    let (count, push) = (kept.count, [u32_of(tiles.words)?, u32_of(kept.count)?]);
+    let list = Arc::new(kept);
+    let of_kept = Arc::clone(&list);
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let source = case.input("source", tiles.padded(), Sequence::Shuffled(list.source));
+    let output = case.output("kept", Expected::words(count, move |i| of_kept.at(i)));
+    let counter = case.output("count", Expected::words(1, move |_| push[1]));
+    let resources = [source, output, counter];
+    let case = match config.variant {
+        LOOK_BACK => by_look_back(case, resources, list, tiles, push, config)?,
+        SCAN => by_scan(case, resources, &tiles, push, config)?,
+        _ => by_atomics(case, resources, &tiles, push, config)?,
+    };
+    let bytes = 4 * (tiles.words + count);
+    let work = Work { bytes: Some(bytes), items: Some(tiles.words), ..Work::default() };
+    Ok(case.bound((tiles.words >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
+}
 
-impl Experiment for Compact {
-    fn name(&self) -> &'static str {
-        LADDER.experiment
+fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
+    let [local_size, items, words] = ["local_size_x", "items", "n"].map(|axis| case.point.integer(axis));
+    if words % (local_size * items) != 0 {
+        return Err("the last tile is no whole one");
     }
-
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
-    }
-
-    fn variants(&self) -> &[&str] {
-        &[BY_LANE, BY_SUBGROUP, BY_WORKGROUP, SCAN, LOOK_BACK]
-    }
-
-    fn quick_variants(&self) -> &[&str] {
-        &[BY_LANE, LOOK_BACK]
-    }
-
-    fn ladder(&self) -> Option<Ladder> {
-        Some(LADDER)
-    }
-
-    fn peak_kind(&self) -> Option<&'static str> {
-        Some("global")
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        axes(tiles::axes(setting), setting)
-    }
-
-    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
-        axes(tiles::axes_of(variant == LOOK_BACK, setting), setting)
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let tiles = Tiles::new(config)?;
-        let kept = Kept::new(&tiles, config);
-        let (count, push) = (kept.count, [u32_of(tiles.words)?, u32_of(kept.count)?]);
-        let list = Arc::new(kept);
-        let of_kept = Arc::clone(&list);
-        let mut case = CaseBuilder::new(self.name(), config);
-        let source = case.input("source", tiles.padded(), Sequence::Shuffled(list.source));
-        let output = case.output("kept", Expected::words(count, move |i| of_kept.at(i)));
-        let counter = case.output("count", Expected::words(1, move |_| push[1]));
-        let resources = [source, output, counter];
-        let case = match config.variant {
-            LOOK_BACK => by_look_back(case, resources, list, tiles, push, config)?,
-            SCAN => by_scan(case, resources, &tiles, push, config)?,
-            _ => by_atomics(case, resources, &tiles, push, config)?,
-        };
-        let bytes = 4 * (tiles.words + count);
-        let work = Work { bytes: Some(bytes), items: Some(tiles.words), ..Work::default() };
-        Ok(case.bound((tiles.words >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
-    }
-
-    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        let [local_size, items, words] = ["local_size_x", "items", "n"].map(|axis| case.point.integer(axis));
-        if words % (local_size * items) != 0 {
-            return Err("the last tile is no whole one");
+    match case.variant.as_str() {
+        // What is read: what is written depends on the data. A whole tile has a way of its own beside the one that checks.
+        BY_LANE | BY_SUBGROUP | BY_WORKGROUP => {
+            let read = 4 * words;
+            let uncounted = 4 * items;
+            Ok(vec![Traffic { counted: Moved::READ, uncounted, total: read, ..Traffic::usual(case) }])
         }
-        match case.variant.as_str() {
-            // What is read: what is written depends on the data. A whole tile has a way of its own beside the one that checks.
-            BY_LANE | BY_SUBGROUP | BY_WORKGROUP => {
-                let read = 4 * words;
-                let uncounted = 4 * items;
-                Ok(vec![Traffic { counted: Moved::READ, uncounted, total: read, ..Traffic::usual(case) }])
-            }
-            _ => Err("whole tiles have a way of their own beside the one that checks, and what is stored depends on the data"),
-        }
+        _ => Err("whole tiles have a way of their own beside the one that checks, and what is stored depends on the data"),
     }
 }
 

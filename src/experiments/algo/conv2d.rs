@@ -13,9 +13,17 @@ use crate::experiments::common::subgroup_tiles::{SubgroupTiles, TILES, VECTOR_BY
 use crate::experiments::{
     Built, CaseBuilder, Config, Experiment, Handle, Setting, fold_groups, product, size_up_to, u32_of, workgroups,
 };
-use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Point, Preset, Repeatability, Scalar, Skip, Work};
+use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Preset, Repeatability, Scalar, Skip, Work};
 
-pub const EXPERIMENT: &dyn Experiment = &Conv2d;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: &["direct", "vector", "tiled", "implicit", COOPMAT],
+    quick_variants: &["direct", "implicit", COOPMAT],
+    peak_kind: Some("fp32"),
+    is_of_peak: |variant, point| variant != COOPMAT && point.choice("type") == layer::F32,
+    repeatability: |_| Repeatability::Core,
+    axes_of: Some(axes_of),
+    ..Experiment::of_ladder(LADDER, axes, build)
+};
 
 /// Elements of a vector: `vector` and `implicit` load and store vectors.
 const VECTOR: u64 = 4;
@@ -45,160 +53,123 @@ const LADDER: Ladder = Ladder {
     choices: &["local_size_x", "local_size_y", "items_m", "items_n", "tile_k", "shape", "tiles_m", "tiles_n"],
 };
 
-struct Conv2d;
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let quick = setting.preset == Preset::Quick;
+    let layers = if setting.device.is_cpu() { layer::OF_CPUS } else { layer::OF_GPUS };
+    let layers = if quick { &layers[..1] } else { layers };
+    let types = if setting.preset == Preset::Thorough { TYPES } else { &TYPES[..1] };
+    let is_few = quick || setting.device.is_cpu();
+    let usual = size_up_to(256, setting);
+    let [width, most] = [setting.by_class(8, 16), setting.by_class(64, 128)];
+    // Workgroups of half as many invocations are more in number: small layers have few.
+    let sizes = if is_few { vec![most] } else { vec![most, 2 * most] };
+    let heights: BTreeSet<u64> = sizes.into_iter().map(|size| (usual.min(size) / width).max(1)).collect();
+    let items = if is_few { vec![setting.by_class(4_u64, 8)] } else { vec![8, 4] };
+    let depths = if is_few { vec![8_u64] } else { vec![8, 16] };
+    let mut axes = vec![
+        Axis::new("type", "what is multiplied, and what adds up", AxisKind::Choices(TYPES), types.iter().copied()),
+        Axis::new(
+            "layer",
+            "images x their edge x channels x filters x edge of a filter",
+            AxisKind::Choices(LAYERS),
+            layers.iter().copied(),
+        ),
+    ];
+    axes.extend(layer::axes());
+    axes.extend([
+        Axis::new("local_size_x", "invocations of a workgroup along filters", AxisKind::AtLeast(1), [width]),
+        Axis::new("local_size_y", "invocations of a workgroup along pixels", AxisKind::AtLeast(1), heights),
+        Axis::new("items_m", "pixels of an invocation", AxisKind::Numbers(ITEMS), items.clone()),
+        Axis::new("items_n", "filters of an invocation", AxisKind::Numbers(ITEMS), items),
+        Axis::new("tile_k", "channels that workgroup memory holds at a time", AxisKind::Numbers(&[4, 8, 16, 32, 64]), depths),
+        Axis::new(
+            "shape",
+            "pixels, filters and channels of a cooperative matrix product",
+            AxisKind::Choices(SHAPES),
+            [SHAPES[0]],
+        ),
+        Axis::new("tiles_m", "matrices of sums beside each other along pixels", AxisKind::Numbers(TILES), [4_u64]),
+        Axis::new("tiles_n", "matrices of sums beside each other along filters", AxisKind::Numbers(TILES), [4_u64]),
+        products::data_axis_of(setting),
+    ]);
+    axes
+}
 
-impl Experiment for Conv2d {
-    fn name(&self) -> &'static str {
-        LADDER.experiment
+fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
+    let mut axes = axes(setting);
+    let quick = setting.preset == Preset::Quick;
+    let own = match variant {
+        // The first variant has the types of all.
+        "direct" => vec![("type", TYPES.iter().map(|kind| (*kind).into()).collect())],
+        COOPMAT => vec![
+            ("type", vec![layer::F16_F32.into()]),
+            ("local_size_x", vec![size_up_to(128, setting).into()]),
+            ("local_size_y", vec![1_u64.into()]),
+            ("tile_k", vec![32_u64.into()]),
+            ("tiles_m", if quick { vec![2_u64.into()] } else { vec![2_u64.into(), 4_u64.into()] }),
+            ("tiles_n", if quick { vec![4_u64.into()] } else { vec![4_u64.into(), 2_u64.into()] }),
+        ],
+        _ => vec![],
+    };
+    for (name, defaults) in own {
+        axes.iter_mut().filter(|axis| axis.name == name).for_each(|axis| axis.defaults.clone_from(&defaults));
     }
+    let without: &[&str] = match variant {
+        "direct" => &["items_m", "items_n", "tile_k"],
+        "vector" => &["items_n", "tile_k"],
+        // More of them don't fit into workgroup memory with all taps.
+        "tiled" => &["tile_k"],
+        COOPMAT => &["items_m", "items_n"],
+        _ => &[],
+    };
+    // What a variant has none of makes no difference to it.
+    axes.iter_mut().filter(|axis| without.contains(&axis.name.as_ref())).for_each(|axis| axis.defaults.truncate(1));
+    axes
+}
 
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Core
-    }
-
-    fn variants(&self) -> &[&str] {
-        &["direct", "vector", "tiled", "implicit", COOPMAT]
-    }
-
-    fn quick_variants(&self) -> &[&str] {
-        &["direct", "implicit", COOPMAT]
-    }
-
-    fn ladder(&self) -> Option<Ladder> {
-        Some(LADDER)
-    }
-
-    fn peak_kind(&self) -> Option<&'static str> {
-        Some("fp32")
-    }
-
-    fn is_of_peak(&self, variant: &str, point: &Point) -> bool {
-        variant != COOPMAT && point.choice("type") == layer::F32
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let quick = setting.preset == Preset::Quick;
-        let layers = if setting.device.is_cpu() { layer::OF_CPUS } else { layer::OF_GPUS };
-        let layers = if quick { &layers[..1] } else { layers };
-        let types = if setting.preset == Preset::Thorough { TYPES } else { &TYPES[..1] };
-        let is_few = quick || setting.device.is_cpu();
-        let usual = size_up_to(256, setting);
-        let [width, most] = [setting.by_class(8, 16), setting.by_class(64, 128)];
-        // Workgroups of half as many invocations are more in number: small layers have few.
-        let sizes = if is_few { vec![most] } else { vec![most, 2 * most] };
-        let heights: BTreeSet<u64> = sizes.into_iter().map(|size| (usual.min(size) / width).max(1)).collect();
-        let items = if is_few { vec![setting.by_class(4_u64, 8)] } else { vec![8, 4] };
-        let depths = if is_few { vec![8_u64] } else { vec![8, 16] };
-        let mut axes = vec![
-            Axis::new("type", "what is multiplied, and what adds up", AxisKind::Choices(TYPES), types.iter().copied()),
-            Axis::new(
-                "layer",
-                "images x their edge x channels x filters x edge of a filter",
-                AxisKind::Choices(LAYERS),
-                layers.iter().copied(),
-            ),
-        ];
-        axes.extend(layer::axes());
-        axes.extend([
-            Axis::new("local_size_x", "invocations of a workgroup along filters", AxisKind::AtLeast(1), [width]),
-            Axis::new("local_size_y", "invocations of a workgroup along pixels", AxisKind::AtLeast(1), heights),
-            Axis::new("items_m", "pixels of an invocation", AxisKind::Numbers(ITEMS), items.clone()),
-            Axis::new("items_n", "filters of an invocation", AxisKind::Numbers(ITEMS), items),
-            Axis::new(
-                "tile_k",
-                "channels that workgroup memory holds at a time",
-                AxisKind::Numbers(&[4, 8, 16, 32, 64]),
-                depths,
-            ),
-            Axis::new(
-                "shape",
-                "pixels, filters and channels of a cooperative matrix product",
-                AxisKind::Choices(SHAPES),
-                [SHAPES[0]],
-            ),
-            Axis::new("tiles_m", "matrices of sums beside each other along pixels", AxisKind::Numbers(TILES), [4_u64]),
-            Axis::new("tiles_n", "matrices of sums beside each other along filters", AxisKind::Numbers(TILES), [4_u64]),
-            products::data_axis_of(setting),
-        ]);
-        axes
-    }
-
-    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
-        let mut axes = self.axes(setting);
-        let quick = setting.preset == Preset::Quick;
-        let own = match variant {
-            // The first variant has the types of all.
-            "direct" => vec![("type", TYPES.iter().map(|kind| (*kind).into()).collect())],
-            COOPMAT => vec![
-                ("type", vec![layer::F16_F32.into()]),
-                ("local_size_x", vec![size_up_to(128, setting).into()]),
-                ("local_size_y", vec![1_u64.into()]),
-                ("tile_k", vec![32_u64.into()]),
-                ("tiles_m", if quick { vec![2_u64.into()] } else { vec![2_u64.into(), 4_u64.into()] }),
-                ("tiles_n", if quick { vec![4_u64.into()] } else { vec![4_u64.into(), 2_u64.into()] }),
-            ],
-            _ => vec![],
-        };
-        for (name, defaults) in own {
-            axes.iter_mut().filter(|axis| axis.name == name).for_each(|axis| axis.defaults.clone_from(&defaults));
-        }
-        let without: &[&str] = match variant {
-            "direct" => &["items_m", "items_n", "tile_k"],
-            "vector" => &["items_n", "tile_k"],
-            // More of them don't fit into workgroup memory with all taps.
-            "tiled" => &["tile_k"],
-            COOPMAT => &["items_m", "items_n"],
-            _ => &[],
-        };
-        // What a variant has none of makes no difference to it.
-        axes.iter_mut().filter(|axis| without.contains(&axis.name.as_ref())).for_each(|axis| axis.defaults.truncate(1));
-        axes
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let layer = Layer::new(config)?;
-        let tiling = Tiling::new(config, &layer)?;
-        let groups = fold_groups(tiling.groups, config.most_groups());
-        // Tiles are counted in 32 bits.
-        u32_of(workgroups(groups))?;
-        let pushed = [layer.pixels(), layer.image_size, layer.channels, layer.filters];
-        let [pixels, image_size, channels, filters] = pushed.map(u32_of);
-        let pushed = [pixels?, image_size?, channels?, filters?];
-        let is_cooperative = config.variant == COOPMAT;
-        let push: &[u32] = if is_cooperative { &[] } else { &pushed };
-        let run = |case: &mut CaseBuilder, names: [&'static str; 2], operands: Operands, target: Handle| {
-            let [source, weights] = [0, 1].map(|i| case.input(names[i], operands[i].words(), operands[i].sequence));
-            case.run(tiling.kernel.clone(), &[source, weights, target], groups, push);
-        };
-        let whole = layer.whole(config.seed());
-        let mut case = CaseBuilder::new(self.name(), config);
-        let case = if config.choice("data") == WHOLE {
-            let target = case.output("target", layer.expected(whole));
-            run(&mut case, ["source", "weights"], whole, target);
-            layer.show(&mut case, target)?;
-            if layer.is_large() { case.holds(INVARIANT, move |left| layer.check(whole, left.of(target))) } else { case }
-        } else {
-            let full = layer.full(config.seed());
-            let target = case.output("target", layer.expected_full(full));
-            run(&mut case, ["source", "weights"], full, target);
-            layer.show(&mut case, target)?;
-            let exact = case.output("whole target", layer.expected(whole));
-            case.reset(|case| run(case, ["whole source", "whole weights"], whole, exact));
-            case.holds(NEAR, move |left| {
-                layer.check(whole, left.of(exact))?;
-                layer.check_full(full, left.of(target))
-            })
-        };
-        let bound = match layer.kind {
-            _ if is_cooperative => Some(Bound::MatrixF16),
-            layer::F32 => Some(Bound::Float32),
-            _ => None,
-        };
-        Ok(case
-            .iterations(tiling.iterations)
-            .bound(bound)
-            .build(Work { flops: Some(product([2, layer.products()])), ..Work::default() }, Headline::FLOPS))
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let layer = Layer::new(config)?;
+    let tiling = Tiling::new(config, &layer)?;
+    let groups = fold_groups(tiling.groups, config.most_groups());
+    // Tiles are counted in 32 bits.
+    u32_of(workgroups(groups))?;
+    let pushed = [layer.pixels(), layer.image_size, layer.channels, layer.filters];
+    let [pixels, image_size, channels, filters] = pushed.map(u32_of);
+    let pushed = [pixels?, image_size?, channels?, filters?];
+    let is_cooperative = config.variant == COOPMAT;
+    let push: &[u32] = if is_cooperative { &[] } else { &pushed };
+    let run = |case: &mut CaseBuilder, names: [&'static str; 2], operands: Operands, target: Handle| {
+        let [source, weights] = [0, 1].map(|i| case.input(names[i], operands[i].words(), operands[i].sequence));
+        case.run(tiling.kernel.clone(), &[source, weights, target], groups, push);
+    };
+    let whole = layer.whole(config.seed());
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let case = if config.choice("data") == WHOLE {
+        let target = case.output("target", layer.expected(whole));
+        run(&mut case, ["source", "weights"], whole, target);
+        layer.show(&mut case, target)?;
+        if layer.is_large() { case.holds(INVARIANT, move |left| layer.check(whole, left.of(target))) } else { case }
+    } else {
+        let full = layer.full(config.seed());
+        let target = case.output("target", layer.expected_full(full));
+        run(&mut case, ["source", "weights"], full, target);
+        layer.show(&mut case, target)?;
+        let exact = case.output("whole target", layer.expected(whole));
+        case.reset(|case| run(case, ["whole source", "whole weights"], whole, exact));
+        case.holds(NEAR, move |left| {
+            layer.check(whole, left.of(exact))?;
+            layer.check_full(full, left.of(target))
+        })
+    };
+    let bound = match layer.kind {
+        _ if is_cooperative => Some(Bound::MatrixF16),
+        layer::F32 => Some(Bound::Float32),
+        _ => None,
+    };
+    Ok(case
+        .iterations(tiling.iterations)
+        .bound(bound)
+        .build(Work { flops: Some(product([2, layer.products()])), ..Work::default() }, Headline::FLOPS))
 }
 
 /// How the work is cut into workgroups.
@@ -330,7 +301,7 @@ fn width_of(tile: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Component, DeviceInfo, Feature, MatrixProduct, MatrixScope};
+    use crate::model::{Component, DeviceInfo, Feature, MatrixProduct, MatrixScope, Point};
 
     #[test]
     fn tiles_are_as_near_to_squares_as_they_can_be() {

@@ -3,37 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::adaptive;
-use crate::experiments::Derivation;
 use crate::experiments::common::ladder::ratio;
+use crate::experiments::{Derivation, Told};
 use crate::model::{Cache, Derived, Figure, Finished, Point, Untold};
 use crate::units;
 
-pub const DERIVATION: &dyn Derivation = &FixedSize;
+pub const DERIVATION: Derivation = Derivation {
+    name: NAME,
+    asked_by: ASKED_BY,
+    sources: || [ASKED_BY, BINDS].into(),
+    derive: |rows| {
+        let of = |experiment: &str| rows.get(experiment).copied().unwrap_or_default();
+        derive(of(ASKED_BY), of(BINDS))
+    },
+};
 
 const NAME: &str = "algo/fixed_size";
 const ASKED_BY: &str = "algo/adaptive";
 const BINDS: &str = "dispatch/pipeline_bind";
-
-struct FixedSize;
-
-impl Derivation for FixedSize {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn asked_by(&self) -> &'static str {
-        ASKED_BY
-    }
-
-    fn sources(&self) -> BTreeSet<&'static str> {
-        [ASKED_BY, BINDS].into()
-    }
-
-    fn derive(&self, rows: &BTreeMap<&str, &[Finished]>) -> Vec<(Derived, BTreeSet<String>)> {
-        let of = |experiment: &str| rows.get(experiment).copied().unwrap_or_default();
-        derive(of(ASKED_BY), of(BINDS))
-    }
-}
 
 /// Of each algorithm, the variants of its rows that hold for all sizes: what several rows of one name are told apart by.
 const VARIANTS: [(&str, [&str; 3]); adaptive::NAMES.len()] = [
@@ -51,9 +38,6 @@ type Loss<'r> = (u64, &'r Finished, &'r Finished, Figure);
 
 /// Rows of an algorithm by problem size and shape.
 type Sweep<'r> = BTreeMap<u64, BTreeMap<Shape, &'r Finished>>;
-
-/// A row, with the flags of the rows that it follows from.
-type Told = (Derived, BTreeSet<String>);
 
 fn derive(rows: &[Finished], binds: &[Finished]) -> Vec<Told> {
     let sweeps = VARIANTS.into_iter().map(|(name, of_all)| (name, of_all, sweep(name, rows)));

@@ -9,12 +9,19 @@ use crate::experiments::{
     usual_size, workgroups,
 };
 use crate::model::{
-    Axis, AxisKind, Bound, Case, DeviceInfo, Distribution, Headline, Kernel, Moved, Point, Preset, Repeatability, Scalar,
-    Sequence, Skip, SubgroupClass, Traffic, Work,
+    Axis, AxisKind, Bound, Case, DeviceInfo, Distribution, Headline, Kernel, Moved, Preset, Repeatability, Scalar, Sequence,
+    Skip, SubgroupClass, Traffic, Work,
 };
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Histogram;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: &["global_atomics", "shared_atomics", "subgroup_copies", "lane_copies", "aggregated", "vector"],
+    quick_variants: &["global_atomics", "vector"],
+    peak_kind: Some("global"),
+    repeatability: |_| Repeatability::Placement,
+    traffic,
+    ..Experiment::of_ladder(LADDER, axes, build)
+};
 
 /// A bin for each value of a key's top byte.
 const BINS: usize = 256;
@@ -48,112 +55,84 @@ const INDEXES: u64 = 1 << 32;
 const LADDER: Ladder =
     Ladder { experiment: "algo/histogram", first: "global_atomics", choices: &["local_size_x", "groups", "items", "copies"] };
 
-struct Histogram;
-
-impl Experiment for Histogram {
-    fn name(&self) -> &'static str {
-        LADDER.experiment
-    }
-
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Placement
-    }
-
-    fn variants(&self) -> &[&str] {
-        &["global_atomics", "shared_atomics", "subgroup_copies", "lane_copies", "aggregated", "vector"]
-    }
-
-    fn quick_variants(&self) -> &[&str] {
-        &["global_atomics", "vector"]
-    }
-
-    fn ladder(&self) -> Option<Ladder> {
-        Some(LADDER)
-    }
-
-    fn peak_kind(&self) -> Option<&'static str> {
-        Some("global")
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let usual = usual_size(setting);
-        let (names, n, sizes, groups) = match setting.preset {
-            // Global atomics take too long for an overview where many keys fall into one bin, or are many.
-            Preset::Quick => (
-                &NAMES[..1],
-                setting.by_class(vec![1_u64 << 16], vec![1 << 26]),
-                vec![setting.by_class(usual, size_up_to(1024, setting))],
-                setting.by_class(vec![4_u64], vec![1056]),
-            ),
-            Preset::Default => {
-                let n = setting.by_class(vec![1 << 18, 100_003], vec![1 << 28, 100_000_007]);
-                (NAMES, n, setting.by_class(vec![32, usual], vec![usual, 1024]), setting.by_class(vec![4_u64], vec![1056]))
-            }
-            Preset::Thorough => {
-                let n = setting.by_class(vec![1 << 18, 100_003], vec![1 << 28, 100_000_007]);
-                let groups = setting.by_class(vec![2, 4, 8], vec![264, 1056, 4224]);
-                (NAMES, n, powers_of_two(32, 1024).collect(), groups)
-            }
-        };
-        let copies = u64::from(lane_copies(setting.device));
-        vec![
-            Axis::new("distribution", "which bins keys fall into", AxisKind::Choices(NAMES), names.iter().copied()),
-            Axis::new("n", "keys of 32 bits", AxisKind::AtLeast(1), n).of_work(),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
-            // More of them are no more work.
-            Axis::new("groups", "workgroups that share the keys", AxisKind::AtLeast(1), groups).up_to(MOST_GROUPS),
-            Axis::new("items", "keys that an invocation loads before it counts one", AxisKind::Numbers(ITEMS), [16_u64]),
-            Axis::new(
-                "copies",
-                "copies of the bins for the lanes, in those variants that have some",
-                AxisKind::Numbers(COPIES),
-                [copies],
-            ),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let n = config.integer("n");
-        let copies = copies(config);
-        let kernel = kernel(config, copies)?;
-        let groups = fold_groups(config.integer("groups"), config.most_groups());
-        let tile = product([config.integer("local_size_x"), config.integer("items")]);
-        let reached = product([tile, workgroups(groups)]).saturating_add(n);
-        if reached >= INDEXES {
-            return Err(Skip::new(format!("indexes of 32 bits end at {INDEXES}, the grid's last tile at {reached}")));
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let usual = usual_size(setting);
+    let (names, n, sizes, groups) = match setting.preset {
+        // Global atomics take too long for an overview where many keys fall into one bin, or are many.
+        Preset::Quick => (
+            &NAMES[..1],
+            setting.by_class(vec![1_u64 << 16], vec![1 << 26]),
+            vec![setting.by_class(usual, size_up_to(1024, setting))],
+            setting.by_class(vec![4_u64], vec![1056]),
+        ),
+        Preset::Default => {
+            let n = setting.by_class(vec![1 << 18, 100_003], vec![1 << 28, 100_000_007]);
+            (NAMES, n, setting.by_class(vec![32, usual], vec![usual, 1024]), setting.by_class(vec![4_u64], vec![1056]))
         }
-        let distribution = DISTRIBUTIONS[config.code("distribution", NAMES) as usize].1;
-        let keys = Sequence::Keys { seed: config.seed(), distribution };
-        let mut case = CaseBuilder::new(self.name(), config);
-        let bins = case.output(
-            "bins",
-            Expected::words_from(BINS as u64, move || {
-                let counts = counts(keys, n);
-                move |bin| usize::try_from(bin).ok().and_then(|bin| counts.get(bin).copied()).unwrap_or_default()
-            }),
-        );
-        // Loads of several keys take the last ones whole.
-        let keys = case.input("keys", n.next_multiple_of(VECTOR), keys);
-        case.fill(bins, 0);
-        case.barrier();
-        case.run(kernel, &[bins, keys], groups, &[config.u32("n")]);
-        // Its tiles, and the bins that it clears and adds up.
-        let bins = BINS as u64 * if copies > 0 { u64::from(copies) + 1 } else { 0 };
-        let iterations = n.div_ceil(tile).div_ceil(workgroups(groups)) + bins.div_ceil(config.integer("local_size_x"));
-        let work = Work { bytes: Some(n * 4), items: Some(n), ..Work::default() };
-        let bound = (n >= BEYOND_CACHES).then_some(Bound::Memory);
-        Ok(case.iterations(iterations).bound(bound).build(work, Headline::BANDWIDTH))
-    }
-
-    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        let [n, size, items] = ["n", "local_size_x", "items"].map(|axis| case.point.integer(axis));
-        let round = product([size, items, workgroups(case.groups())]);
-        if n % round != 0 {
-            return Err("some workgroups take a tile less than others, or a part of one");
+        Preset::Thorough => {
+            let n = setting.by_class(vec![1 << 18, 100_003], vec![1 << 28, 100_000_007]);
+            let groups = setting.by_class(vec![2, 4, 8], vec![264, 1056, 4224]);
+            (NAMES, n, powers_of_two(32, 1024).collect(), groups)
         }
-        // A tile that isn't full has a way of its own.
-        Ok(vec![Traffic { loops: vec![n / round], counted: Moved::READ, uncounted: items * 4, ..Traffic::usual(case) }])
+    };
+    let copies = u64::from(lane_copies(setting.device));
+    vec![
+        Axis::new("distribution", "which bins keys fall into", AxisKind::Choices(NAMES), names.iter().copied()),
+        Axis::new("n", "keys of 32 bits", AxisKind::AtLeast(1), n).of_work(),
+        Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
+        // More of them are no more work.
+        Axis::new("groups", "workgroups that share the keys", AxisKind::AtLeast(1), groups).up_to(MOST_GROUPS),
+        Axis::new("items", "keys that an invocation loads before it counts one", AxisKind::Numbers(ITEMS), [16_u64]),
+        Axis::new(
+            "copies",
+            "copies of the bins for the lanes, in those variants that have some",
+            AxisKind::Numbers(COPIES),
+            [copies],
+        ),
+    ]
+}
+
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let n = config.integer("n");
+    let copies = copies(config);
+    let kernel = kernel(config, copies)?;
+    let groups = fold_groups(config.integer("groups"), config.most_groups());
+    let tile = product([config.integer("local_size_x"), config.integer("items")]);
+    let reached = product([tile, workgroups(groups)]).saturating_add(n);
+    if reached >= INDEXES {
+        return Err(Skip::new(format!("indexes of 32 bits end at {INDEXES}, the grid's last tile at {reached}")));
     }
+    let distribution = DISTRIBUTIONS[config.code("distribution", NAMES) as usize].1;
+    let keys = Sequence::Keys { seed: config.seed(), distribution };
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let bins = case.output(
+        "bins",
+        Expected::words_from(BINS as u64, move || {
+            let counts = counts(keys, n);
+            move |bin| usize::try_from(bin).ok().and_then(|bin| counts.get(bin).copied()).unwrap_or_default()
+        }),
+    );
+    // Loads of several keys take the last ones whole.
+    let keys = case.input("keys", n.next_multiple_of(VECTOR), keys);
+    case.fill(bins, 0);
+    case.barrier();
+    case.run(kernel, &[bins, keys], groups, &[config.u32("n")]);
+    // Its tiles, and the bins that it clears and adds up.
+    let bins = BINS as u64 * if copies > 0 { u64::from(copies) + 1 } else { 0 };
+    let iterations = n.div_ceil(tile).div_ceil(workgroups(groups)) + bins.div_ceil(config.integer("local_size_x"));
+    let work = Work { bytes: Some(n * 4), items: Some(n), ..Work::default() };
+    let bound = (n >= BEYOND_CACHES).then_some(Bound::Memory);
+    Ok(case.iterations(iterations).bound(bound).build(work, Headline::BANDWIDTH))
+}
+
+fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
+    let [n, size, items] = ["n", "local_size_x", "items"].map(|axis| case.point.integer(axis));
+    let round = product([size, items, workgroups(case.groups())]);
+    if n % round != 0 {
+        return Err("some workgroups take a tile less than others, or a part of one");
+    }
+    // A tile that isn't full has a way of its own.
+    Ok(vec![Traffic { loops: vec![n / round], counted: Moved::READ, uncounted: items * 4, ..Traffic::usual(case) }])
 }
 
 /// Copies of the bins in the memory of a workgroup; none where it counts in the bins of all.
@@ -225,7 +204,7 @@ fn counts(keys: Sequence, n: u64) -> [u32; BINS] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Subgroup;
+    use crate::model::{Point, Subgroup};
 
     fn device(lanes: u32, shared_bytes: u32) -> DeviceInfo {
         let mut device = DeviceInfo::mock();
@@ -268,7 +247,7 @@ mod tests {
         let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
         let numbers = values.map(|(name, value)| (name.into(), value.into()));
         let point = Point::new(numbers.into_iter().chain([("distribution".into(), "one".into())]));
-        Histogram.build(&Config::new(variant, &point, &setting)).err().map(|skip| skip.reason).unwrap_or_default()
+        build(&Config::new(variant, &point, &setting)).err().map(|skip| skip.reason).unwrap_or_default()
     }
 
     #[test]

@@ -12,11 +12,19 @@ use crate::experiments::{
     Built, CaseBuilder, Config, Experiment, Handle, Setting, fold_groups, product, size_up_to, u32_of, workgroups,
 };
 use crate::model::{
-    Axis, AxisKind, Bound, Component, Feature, Headline, Kernel, MatrixScope, Point, Preset, Repeatability, Scalar, Skip,
-    SpirvTarget, Work,
+    Axis, AxisKind, Bound, Component, Feature, Headline, Kernel, MatrixScope, Preset, Repeatability, Scalar, Skip, SpirvTarget,
+    Work,
 };
 
-pub const EXPERIMENT: &dyn Experiment = &Matmul;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: &NAMES,
+    quick_variants: &["naive", "buffered", "coopmat_subgroup", "coopmat_workgroup"],
+    peak_kind: Some("fp32"),
+    is_of_peak: |variant, point| !matches!(rung(variant), Rung::Cooperative(_)) && point.choice("type") == "f32",
+    repeatability: |_| Repeatability::Core,
+    axes_of: Some(axes_of),
+    ..Experiment::of_ladder(LADDER, |setting| axes_of(NAMES[0], setting), build)
+};
 
 /// Elements of a vector where a kernel takes four.
 const FOUR: u64 = 4;
@@ -102,79 +110,39 @@ fn rung(variant: &str) -> Rung {
     RUNGS.iter().find(|(name, _)| *name == variant).map_or(Rung::Naive, |(_, rung)| *rung)
 }
 
-struct Matmul;
-
-impl Experiment for Matmul {
-    fn name(&self) -> &'static str {
-        LADDER.experiment
-    }
-
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Core
-    }
-
-    fn variants(&self) -> &[&str] {
-        &NAMES
-    }
-
-    fn quick_variants(&self) -> &[&str] {
-        &["naive", "buffered", "coopmat_subgroup", "coopmat_workgroup"]
-    }
-
-    fn ladder(&self) -> Option<Ladder> {
-        Some(LADDER)
-    }
-
-    fn peak_kind(&self) -> Option<&'static str> {
-        Some("fp32")
-    }
-
-    fn is_of_peak(&self, variant: &str, point: &Point) -> bool {
-        !matches!(rung(variant), Rung::Cooperative(_)) && point.choice("type") == "f32"
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        self.axes_of(NAMES[0], setting)
-    }
-
-    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
-        axes_of(variant, setting)
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let problem = Problem::new(config);
-        let tiling = Tiling::new(config, &problem)?;
-        let mut case = CaseBuilder::new(self.name(), config);
-        let is_float = problem.kind.is_float();
-        // Bytes have no mantissas: they take all their values either way.
-        let case = if config.choice("data") == WHOLE || !is_float {
-            let factors = problem.whole(config.seed())?;
-            let sums = case.output("sums", problem.expected(factors));
-            tiling.run(&mut case, &problem, ["left", "right"], factors, sums);
-            if problem.is_large() { case.holds(INVARIANT, move |left| problem.check(factors, left.of(sums))) } else { case }
-        } else {
-            let factors = problem.full(config.seed());
-            let sums = case.output("sums", problem.expected_full(factors));
-            tiling.run(&mut case, &problem, ["left", "right"], factors, sums);
-            let short = problem.shortened();
-            let (whole, short_tiling) = (short.whole(config.seed())?, Tiling::new(config, &short)?);
-            let exact = case.output("whole sums", short.expected(whole));
-            case.reset(|case| short_tiling.run(case, &short, ["whole left", "whole right"], whole, exact));
-            let invariant = if problem.kind.sum == Component::F16 { NEAR_OF_HALVES } else { NEAR };
-            case.holds(invariant, move |left| {
-                short.check(whole, left.of(exact))?;
-                problem.check_full(factors, left.of(sums))
-            })
-        };
-        let operations = Some(product([2, problem.products()]));
-        let (work, headline) = if is_float {
-            (Work { flops: operations, ..Work::default() }, Headline::FLOPS)
-        } else {
-            (Work { ops: operations, ..Work::default() }, Headline::OPS)
-        };
-        let case = case.iterations(tiling.iterations).bound(bound(config.variant, problem.kind));
-        Ok(case.build(work, headline))
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let problem = Problem::new(config);
+    let tiling = Tiling::new(config, &problem)?;
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let is_float = problem.kind.is_float();
+    // Bytes have no mantissas: they take all their values either way.
+    let case = if config.choice("data") == WHOLE || !is_float {
+        let factors = problem.whole(config.seed())?;
+        let sums = case.output("sums", problem.expected(factors));
+        tiling.run(&mut case, &problem, ["left", "right"], factors, sums);
+        if problem.is_large() { case.holds(INVARIANT, move |left| problem.check(factors, left.of(sums))) } else { case }
+    } else {
+        let factors = problem.full(config.seed());
+        let sums = case.output("sums", problem.expected_full(factors));
+        tiling.run(&mut case, &problem, ["left", "right"], factors, sums);
+        let short = problem.shortened();
+        let (whole, short_tiling) = (short.whole(config.seed())?, Tiling::new(config, &short)?);
+        let exact = case.output("whole sums", short.expected(whole));
+        case.reset(|case| short_tiling.run(case, &short, ["whole left", "whole right"], whole, exact));
+        let invariant = if problem.kind.sum == Component::F16 { NEAR_OF_HALVES } else { NEAR };
+        case.holds(invariant, move |left| {
+            short.check(whole, left.of(exact))?;
+            problem.check_full(factors, left.of(sums))
+        })
+    };
+    let operations = Some(product([2, problem.products()]));
+    let (work, headline) = if is_float {
+        (Work { flops: operations, ..Work::default() }, Headline::FLOPS)
+    } else {
+        (Work { ops: operations, ..Work::default() }, Headline::OPS)
+    };
+    let case = case.iterations(tiling.iterations).bound(bound(config.variant, problem.kind));
+    Ok(case.build(work, headline))
 }
 
 /// What a product can't well be faster than.
@@ -461,7 +429,7 @@ fn cut(kernel: Kernel, problem: &Problem, tile: [u64; 2], tile_k: u64) -> Kernel
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{DeviceInfo, MatrixProduct};
+    use crate::model::{DeviceInfo, MatrixProduct, Point};
 
     /// A device that can multiply all types, by subgroups and by workgroups.
     fn device() -> DeviceInfo {

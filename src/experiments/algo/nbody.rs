@@ -9,7 +9,13 @@ use crate::experiments::{
 use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Preset, Scalar, Sequence, Skip, Work};
 use twin::Twin;
 
-pub const EXPERIMENT: &dyn Experiment = &NBody;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: &["naive", "tiled", "blocked"],
+    quick_variants: &["naive", "blocked"],
+    peak_kind: Some("fp32"),
+    axes_of: Some(axes_of),
+    ..Experiment::of_ladder(LADDER, |setting| axes_of(LADDER.first, setting), build)
+};
 
 const LADDER: Ladder = Ladder { experiment: "algo/nbody", first: "naive", choices: &["local_size_x", "items", "unroll"] };
 
@@ -35,86 +41,56 @@ const MOST_BODIES: u64 = 1 << 22;
 /// What is said of results of which the twin computes a part.
 const INVARIANT: &str = "256 accelerations as a twin has them, and a momentum that doesn't change";
 
-struct NBody;
+fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
+    let (sizes, items, unrolls) = match setting.preset {
+        Preset::Quick => (vec![setting.by_class(size_up_to(64, setting), size_up_to(256, setting))], vec![2_u64], vec![8_u64]),
+        Preset::Default => (setting.by_class(vec![16, 64], vec![64, 128, 256, 512]), vec![2, 8], vec![8]),
+        Preset::Thorough => (vec![1, 32, 48, 64, 128, 256, 512, 1024], vec![2, 4, 8], vec![1, 4, 8, 16]),
+    };
+    let items: Vec<u64> = if is_blocked(variant) { items } else { vec![1] };
+    // The second one is a prime number: nothing divides it.
+    let counts = match setting.preset {
+        Preset::Quick => vec![setting.by_class(1_u64 << 9, 1 << 18)],
+        _ => setting.by_class(vec![1 << 11, 1009], vec![1 << 18, 100_003]),
+    };
+    vec![
+        Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
+        Axis::new("items", "bodies of an invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16]), items),
+        Axis::new("unroll", "bodies that an iteration of the loop adds up", AxisKind::Numbers(POWERS_TO_64), unrolls),
+        Axis::new("bodies", "bodies", AxisKind::AtLeast(1), counts).up_to(MOST_BODIES).of_work(),
+    ]
+}
 
-impl Experiment for NBody {
-    fn name(&self) -> &'static str {
-        LADDER.experiment
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let [count, local_size, items, unroll] = ["bodies", "local_size_x", "items", "unroll"].map(|axis| config.integer(axis));
+    if items > 1 && !is_blocked(config.variant) {
+        return Err(Skip::new(format!("items is {items}: an invocation has one body, the case needs items=1")));
     }
-
-    fn variants(&self) -> &[&str] {
-        &["naive", "tiled", "blocked"]
-    }
-
-    fn quick_variants(&self) -> &[&str] {
-        &["naive", "blocked"]
-    }
-
-    fn ladder(&self) -> Option<Ladder> {
-        Some(LADDER)
-    }
-
-    fn peak_kind(&self) -> Option<&'static str> {
-        Some("fp32")
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        self.axes_of(LADDER.first, setting)
-    }
-
-    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
-        let (sizes, items, unrolls) = match setting.preset {
-            Preset::Quick => {
-                (vec![setting.by_class(size_up_to(64, setting), size_up_to(256, setting))], vec![2_u64], vec![8_u64])
-            }
-            Preset::Default => (setting.by_class(vec![16, 64], vec![64, 128, 256, 512]), vec![2, 8], vec![8]),
-            Preset::Thorough => (vec![1, 32, 48, 64, 128, 256, 512, 1024], vec![2, 4, 8], vec![1, 4, 8, 16]),
-        };
-        let items: Vec<u64> = if is_blocked(variant) { items } else { vec![1] };
-        // The second one is a prime number: nothing divides it.
-        let counts = match setting.preset {
-            Preset::Quick => vec![setting.by_class(1_u64 << 9, 1 << 18)],
-            _ => setting.by_class(vec![1 << 11, 1009], vec![1 << 18, 100_003]),
-        };
-        vec![
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
-            Axis::new("items", "bodies of an invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16]), items),
-            Axis::new("unroll", "bodies that an iteration of the loop adds up", AxisKind::Numbers(POWERS_TO_64), unrolls),
-            Axis::new("bodies", "bodies", AxisKind::AtLeast(1), counts).up_to(MOST_BODIES).of_work(),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let [count, local_size, items, unroll] = ["bodies", "local_size_x", "items", "unroll"].map(|axis| config.integer(axis));
-        if items > 1 && !is_blocked(config.variant) {
-            return Err(Skip::new(format!("items is {items}: an invocation has one body, the case needs items=1")));
-        }
-        let tile = local_size.max(LEAST_TILE).next_multiple_of(unroll);
-        let source = Sequence::WholeFloats { seed: config.seed(), magnitude: MAGNITUDE };
-        let twin = Twin { source, count, terms_in_a_row: tile + count.div_ceil(tile) + unroll };
-        let mut case = CaseBuilder::new(self.name(), config);
-        let bodies = case.input("bodies", count * VECTOR, source);
-        let accelerations = case.output("accelerations", twin.expected());
-        let shader = if config.variant == "naive" { "algo/nbody_naive.comp" } else { "algo/nbody_tiled.comp" };
-        let kernel = Kernel::new(shader, config.workgroup())
-            .constant("UNROLL", Scalar::U32(config.u32("unroll")))
-            .constant("ITEMS", Scalar::U32(config.u32("items")))
-            .constant("TILE", Scalar::U32(u32_of(tile)?));
-        let groups = fold_groups(count.div_ceil(local_size * items), config.most_groups());
-        case.run(kernel, &[bodies, accelerations], groups, &[u32_of(count)?]);
-        let interactions = product([count, count]);
-        let work = Work { flops: Some(product([interactions, OPERATIONS])), items: Some(interactions), ..Work::default() };
-        let case = case.bound(Some(Bound::Float32)).iterations(2 * count);
-        let case = if count <= MOST_OF_TWIN {
-            case.checked_by(move |left| left.compare(&[twin.expected()]).and_then(|()| twin.momentum(left.of(accelerations))))
-        } else {
-            case.holds(INVARIANT, move |left| {
-                let accelerations = left.of(accelerations);
-                twin.samples(accelerations).and_then(|()| twin.momentum(accelerations))
-            })
-        };
-        Ok(case.build(work, Headline::FLOPS))
-    }
+    let tile = local_size.max(LEAST_TILE).next_multiple_of(unroll);
+    let source = Sequence::WholeFloats { seed: config.seed(), magnitude: MAGNITUDE };
+    let twin = Twin { source, count, terms_in_a_row: tile + count.div_ceil(tile) + unroll };
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let bodies = case.input("bodies", count * VECTOR, source);
+    let accelerations = case.output("accelerations", twin.expected());
+    let shader = if config.variant == "naive" { "algo/nbody_naive.comp" } else { "algo/nbody_tiled.comp" };
+    let kernel = Kernel::new(shader, config.workgroup())
+        .constant("UNROLL", Scalar::U32(config.u32("unroll")))
+        .constant("ITEMS", Scalar::U32(config.u32("items")))
+        .constant("TILE", Scalar::U32(u32_of(tile)?));
+    let groups = fold_groups(count.div_ceil(local_size * items), config.most_groups());
+    case.run(kernel, &[bodies, accelerations], groups, &[u32_of(count)?]);
+    let interactions = product([count, count]);
+    let work = Work { flops: Some(product([interactions, OPERATIONS])), items: Some(interactions), ..Work::default() };
+    let case = case.bound(Some(Bound::Float32)).iterations(2 * count);
+    let case = if count <= MOST_OF_TWIN {
+        case.checked_by(move |left| left.compare(&[twin.expected()]).and_then(|()| twin.momentum(left.of(accelerations))))
+    } else {
+        case.holds(INVARIANT, move |left| {
+            let accelerations = left.of(accelerations);
+            twin.samples(accelerations).and_then(|()| twin.momentum(accelerations))
+        })
+    };
+    Ok(case.build(work, Headline::FLOPS))
 }
 
 /// Whether invocations have several bodies.

@@ -2,12 +2,19 @@
 
 use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, u32_of, usual_size};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Shuffled, Skip, Traffic,
-    Work,
+    Axis, AxisKind, Bound, Case, Headline, Kernel, Preset, Repeatability, Scalar, Sequence, Shuffled, Skip, Traffic, Work,
 };
 use crate::validate::{Expected, Near};
 
-pub const EXPERIMENT: &dyn Experiment = &Particles;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: &["integrate", "branch_uniform", "branch_divergent", "gather", "scatter"],
+    quick_variants: &["integrate", "gather"],
+    base_variant: Some("integrate"),
+    peak_kind: Some("global"),
+    repeatability: |_| Repeatability::Memory,
+    traffic,
+    ..Experiment::new("algo/particles", axes, build)
+};
 
 /// Words of a position, and of a velocity.
 const VECTOR: u64 = 4;
@@ -30,112 +37,83 @@ const MOST_STEPS: u64 = 1 << 10;
 /// Time between two steps, as the shader has it.
 const STEP: f64 = 0.5;
 
-struct Particles;
-
-impl Experiment for Particles {
-    fn name(&self) -> &'static str {
-        "algo/particles"
-    }
-
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
-    }
-
-    fn variants(&self) -> &[&str] {
-        &["integrate", "branch_uniform", "branch_divergent", "gather", "scatter"]
-    }
-
-    fn quick_variants(&self) -> &[&str] {
-        &["integrate", "gather"]
-    }
-
-    fn base_variant(&self) -> Option<&str> {
-        Some("integrate")
-    }
-
-    fn peak_kind(&self) -> Option<&'static str> {
-        Some("global")
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let usual = usual_size(setting);
-        let (sizes, unrolls, steps) = match setting.preset {
-            Preset::Quick => (vec![usual], vec![1_u64], vec![1_u64]),
-            Preset::Default => {
-                (setting.by_class(vec![16, 64, 256], vec![64, 256, 1024]), vec![1], vec![1, setting.by_class(64, 1024)])
-            }
-            Preset::Thorough => (vec![1, 32, 48, 64, 128, 256, 512, 1024], vec![1, 2, 4, 8], vec![1, 16, 64, 256]),
-        };
-        // The second one is a prime number: nothing divides it.
-        let counts = match setting.preset {
-            Preset::Quick => vec![setting.by_class(1_u64 << 12, BEYOND_CACHES)],
-            _ => setting.by_class(vec![1 << 14, 10_007], vec![BEYOND_CACHES, 10_000_019]),
-        };
-        vec![
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
-            Axis::new("unroll", "particles per invocation", AxisKind::Numbers(&[1, 2, 4, 8]), unrolls),
-            Axis::new("steps", "steps in time of a pass", AxisKind::AtLeast(1), steps).up_to(MOST_STEPS),
-            Axis::new("bodies", "particles", AxisKind::AtLeast(1), counts).of_work(),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let count = config.integer("bodies");
-        let (elements, steps) = (Elements::new(count, config)?, config.u32("steps"));
-        let words = count.saturating_mul(VECTOR);
-        u32_of(words)?;
-        let [positions, velocities] =
-            [0, 1].map(|part| Sequence::WholeFloats { seed: config.seed() ^ part, magnitude: MAGNITUDE });
-        let order = Shuffled { seed: config.seed(), n: count, block: count };
-        let run = match config.variant {
-            "branch_uniform" => LONG_RUN,
-            "branch_divergent" => 1,
-            _ => 0,
-        };
-        let variant = config.variant;
-        // Which particle's new state stands where.
-        let source = move |at: u64| match variant {
-            "gather" => order.at(at),
-            "scatter" => order.position(at),
-            _ => at,
-        };
-        let moved = Moved { positions, velocities, steps, run: run.into() };
-        let new = move |part: fn(Motion) -> f64| {
-            Expected::near(words, move |word| exactly(part(moved.component(source(word / VECTOR), word % VECTOR))))
-        };
-        let mut case = CaseBuilder::new(self.name(), config);
-        let mut resources = vec![
-            case.output("new positions", new(|motion| motion.position)),
-            case.output("new velocities", new(|motion| motion.velocity)),
-            case.input("positions", words, positions),
-            case.input("velocities", words, velocities),
-        ];
-        let kernel = Kernel::new("algo/particles.comp", config.workgroup())
-            .constant("UNROLL", Scalar::U32(config.u32("unroll")))
-            .constant("RUN", Scalar::U32(run));
-        let kernel = if is_ordered(variant) {
-            resources.push(case.input("indexes", count, Sequence::Shuffled(order)));
-            kernel.define(&variant.to_uppercase(), "")
-        } else {
-            kernel
-        };
-        case.run(kernel, &resources, elements.groups, &[u32_of(count)?, steps]);
-        let read_and_written = 2 * PARTICLE + u64::from(is_ordered(variant));
-        let work = Work { bytes: Some(count * read_and_written * 4), items: Some(count), ..Work::default() };
-        let bound = (count >= BEYOND_CACHES).then_some(Bound::Memory);
-        Ok(case.bound(bound).iterations(steps.into()).build(work, Headline::BANDWIDTH))
-    }
-
-    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        let [count, local_size, unroll] = ["bodies", "local_size_x", "unroll"].map(|axis| case.point.integer(axis));
-        let usual = Traffic::usual(case);
-        if count % (local_size * unroll) != 0 || usual.invocations * unroll != count {
-            return Err("bounds exclude some of the particles that the last workgroups would take");
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let usual = usual_size(setting);
+    let (sizes, unrolls, steps) = match setting.preset {
+        Preset::Quick => (vec![usual], vec![1_u64], vec![1_u64]),
+        Preset::Default => {
+            (setting.by_class(vec![16, 64, 256], vec![64, 256, 1024]), vec![1], vec![1, setting.by_class(64, 1024)])
         }
-        // The steps touch no buffer, and a whole tile has a way of its own beside the one that checks.
-        let loops = vec![unroll, case.point.integer("steps")];
-        Ok(vec![Traffic { loops, uncounted: usual.total / usual.invocations, ..usual }])
+        Preset::Thorough => (vec![1, 32, 48, 64, 128, 256, 512, 1024], vec![1, 2, 4, 8], vec![1, 16, 64, 256]),
+    };
+    // The second one is a prime number: nothing divides it.
+    let counts = match setting.preset {
+        Preset::Quick => vec![setting.by_class(1_u64 << 12, BEYOND_CACHES)],
+        _ => setting.by_class(vec![1 << 14, 10_007], vec![BEYOND_CACHES, 10_000_019]),
+    };
+    vec![
+        Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
+        Axis::new("unroll", "particles per invocation", AxisKind::Numbers(&[1, 2, 4, 8]), unrolls),
+        Axis::new("steps", "steps in time of a pass", AxisKind::AtLeast(1), steps).up_to(MOST_STEPS),
+        Axis::new("bodies", "particles", AxisKind::AtLeast(1), counts).of_work(),
+    ]
+}
+
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let count = config.integer("bodies");
+    let (elements, steps) = (Elements::new(count, config)?, config.u32("steps"));
+    let words = count.saturating_mul(VECTOR);
+    u32_of(words)?;
+    let [positions, velocities] = [0, 1].map(|part| Sequence::WholeFloats { seed: config.seed() ^ part, magnitude: MAGNITUDE });
+    let order = Shuffled { seed: config.seed(), n: count, block: count };
+    let run = match config.variant {
+        "branch_uniform" => LONG_RUN,
+        "branch_divergent" => 1,
+        _ => 0,
+    };
+    let variant = config.variant;
+    // Which particle's new state stands where.
+    let source = move |at: u64| match variant {
+        "gather" => order.at(at),
+        "scatter" => order.position(at),
+        _ => at,
+    };
+    let moved = Moved { positions, velocities, steps, run: run.into() };
+    let new = move |part: fn(Motion) -> f64| {
+        Expected::near(words, move |word| exactly(part(moved.component(source(word / VECTOR), word % VECTOR))))
+    };
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let mut resources = vec![
+        case.output("new positions", new(|motion| motion.position)),
+        case.output("new velocities", new(|motion| motion.velocity)),
+        case.input("positions", words, positions),
+        case.input("velocities", words, velocities),
+    ];
+    let kernel = Kernel::new("algo/particles.comp", config.workgroup())
+        .constant("UNROLL", Scalar::U32(config.u32("unroll")))
+        .constant("RUN", Scalar::U32(run));
+    let kernel = if is_ordered(variant) {
+        resources.push(case.input("indexes", count, Sequence::Shuffled(order)));
+        kernel.define(&variant.to_uppercase(), "")
+    } else {
+        kernel
+    };
+    case.run(kernel, &resources, elements.groups, &[u32_of(count)?, steps]);
+    let read_and_written = 2 * PARTICLE + u64::from(is_ordered(variant));
+    let work = Work { bytes: Some(count * read_and_written * 4), items: Some(count), ..Work::default() };
+    let bound = (count >= BEYOND_CACHES).then_some(Bound::Memory);
+    Ok(case.bound(bound).iterations(steps.into()).build(work, Headline::BANDWIDTH))
+}
+
+fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
+    let [count, local_size, unroll] = ["bodies", "local_size_x", "unroll"].map(|axis| case.point.integer(axis));
+    let usual = Traffic::usual(case);
+    if count % (local_size * unroll) != 0 || usual.invocations * unroll != count {
+        return Err("bounds exclude some of the particles that the last workgroups would take");
     }
+    // The steps touch no buffer, and a whole tile has a way of its own beside the one that checks.
+    let loops = vec![unroll, case.point.integer("steps")];
+    Ok(vec![Traffic { loops, uncounted: usual.total / usual.invocations, ..usual }])
 }
 
 /// Whether a list of indexes orders the particles.

@@ -14,7 +14,12 @@ use crate::model::{
 use crate::validate::Expected;
 use scene::{BALLS, CLUSTER, Scene};
 
-pub const EXPERIMENT: &dyn Experiment = &RayTrace;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: &["naive", "shared", "bounded", "packet"],
+    quick_variants: &["naive", "bounded"],
+    axes_of: Some(axes_of),
+    ..Experiment::of_ladder(LADDER, |setting| axes_of(LADDER.first, setting), build)
+};
 
 const LADDER: Ladder = Ladder { experiment: "algo/raytrace", first: "naive", choices: &["local_size_x", "local_size_y"] };
 
@@ -30,86 +35,61 @@ const RAYS_OF_PIXEL: u64 = 2;
 /// Rays over time, in 10^9 per second; they are the items.
 const RATE: Headline = Headline { metric: Metric::Items, name: "rays", unit: "Grays/s", better: "higher" };
 
-struct RayTrace;
+fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
+    let shapes: [Vec<u64>; 2] = match setting.preset {
+        // What shapes change, the best rung tells.
+        Preset::Quick if variant == LADDER.first => [vec![8], vec![8]],
+        Preset::Quick => [vec![4, 8], vec![4, 8]],
+        Preset::Default => [vec![4, 8, 16], vec![4, 8, 16]],
+        Preset::Thorough => [vec![1, 2, 4, 8, 16, 32, 64], vec![1, 2, 4, 8, 16]],
+    };
+    let sizes = match setting.preset {
+        Preset::Quick => vec![setting.by_class(32_u64, 1024)],
+        _ => setting.by_class(vec![64, 45], vec![1024, 1001]),
+    };
+    let rays = if setting.preset == Preset::Quick { &RAYS[..1] } else { RAYS };
+    let [widths, heights] = shapes;
+    vec![
+        Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), widths),
+        Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), heights),
+        Axis::new("rays", "the order of the pixels", AxisKind::Choices(RAYS), rays.iter().copied()),
+        Axis::new("image_size", "width and height of the picture, pixels", AxisKind::AtLeast(1), sizes)
+            .up_to(MOST_SIZE)
+            .of_work(),
+    ]
+}
 
-impl Experiment for RayTrace {
-    fn name(&self) -> &'static str {
-        LADDER.experiment
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let [x, y, size] = ["local_size_x", "local_size_y", "image_size"].map(|axis| config.u32(axis));
+    let pixels = u64::from(size).pow(2);
+    let scene = Scene::new(config.seed());
+    let kernel = kernel(config, [x, y, 1], &scene)?;
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let objects = scene.objects();
+    let scene_buffer = case.add(scene.resource());
+    let seen: Arc<Seen> = Arc::new(LazyLock::new(Box::new(move || twin::picture(&scene, size))));
+    let words = |part: fn(&twin::Pixel) -> u32| {
+        let seen = Arc::clone(&seen);
+        Expected::words(pixels, move |at| usize::try_from(at).ok().and_then(|at| seen.get(at)).map_or(0, part))
+    };
+    let picture = case.output("picture", words(|pixel| pixel.colour));
+    let hits = case.output("hits", words(|pixel| pixel.hit));
+    case.shows(picture, [size, size], Texels::Rgba8);
+    let mut resources = vec![scene_buffer, picture, hits];
+    if config.choice("rays") == "shuffled" {
+        let order = Shuffled { seed: config.seed(), n: pixels, block: pixels };
+        resources.push(case.input("indexes", pixels, Sequence::Shuffled(order)));
     }
-
-    fn variants(&self) -> &[&str] {
-        &["naive", "shared", "bounded", "packet"]
-    }
-
-    fn quick_variants(&self) -> &[&str] {
-        &["naive", "bounded"]
-    }
-
-    fn ladder(&self) -> Option<Ladder> {
-        Some(LADDER)
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        self.axes_of(LADDER.first, setting)
-    }
-
-    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
-        let shapes: [Vec<u64>; 2] = match setting.preset {
-            // What shapes change, the best rung tells.
-            Preset::Quick if variant == LADDER.first => [vec![8], vec![8]],
-            Preset::Quick => [vec![4, 8], vec![4, 8]],
-            Preset::Default => [vec![4, 8, 16], vec![4, 8, 16]],
-            Preset::Thorough => [vec![1, 2, 4, 8, 16, 32, 64], vec![1, 2, 4, 8, 16]],
-        };
-        let sizes = match setting.preset {
-            Preset::Quick => vec![setting.by_class(32_u64, 1024)],
-            _ => setting.by_class(vec![64, 45], vec![1024, 1001]),
-        };
-        let rays = if setting.preset == Preset::Quick { &RAYS[..1] } else { RAYS };
-        let [widths, heights] = shapes;
-        vec![
-            Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), widths),
-            Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), heights),
-            Axis::new("rays", "the order of the pixels", AxisKind::Choices(RAYS), rays.iter().copied()),
-            Axis::new("image_size", "width and height of the picture, pixels", AxisKind::AtLeast(1), sizes)
-                .up_to(MOST_SIZE)
-                .of_work(),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let [x, y, size] = ["local_size_x", "local_size_y", "image_size"].map(|axis| config.u32(axis));
-        let pixels = u64::from(size).pow(2);
-        let scene = Scene::new(config.seed());
-        let kernel = kernel(config, [x, y, 1], &scene)?;
-        let mut case = CaseBuilder::new(self.name(), config);
-        let objects = scene.objects();
-        let scene_buffer = case.add(scene.resource());
-        let seen: Arc<Seen> = Arc::new(LazyLock::new(Box::new(move || twin::picture(&scene, size))));
-        let words = |part: fn(&twin::Pixel) -> u32| {
-            let seen = Arc::clone(&seen);
-            Expected::words(pixels, move |at| usize::try_from(at).ok().and_then(|at| seen.get(at)).map_or(0, part))
-        };
-        let picture = case.output("picture", words(|pixel| pixel.colour));
-        let hits = case.output("hits", words(|pixel| pixel.hit));
-        case.shows(picture, [size, size], Texels::Rgba8);
-        let mut resources = vec![scene_buffer, picture, hits];
-        if config.choice("rays") == "shuffled" {
-            let order = Shuffled { seed: config.seed(), n: pixels, block: pixels };
-            resources.push(case.input("indexes", pixels, Sequence::Shuffled(order)));
-        }
-        case.run(kernel, &resources, [size.div_ceil(x), size.div_ceil(y), 1], &[size]);
-        let work = Work { items: Some(pixels * RAYS_OF_PIXEL), ..Work::default() };
-        let remarked = Arc::clone(&seen);
-        let case = case.checked_by(move |left| twin::compare(&seen, objects, left.of(picture), left.of(hits))).remarked_by(
-            move |_| {
-                let unknown = twin::unknown(&remarked);
-                (unknown > 0)
-                    .then(|| format!("{unknown} of {pixels} pixels at edges, where rounding decides, may show either side"))
-            },
-        );
-        Ok(case.build(work, RATE))
-    }
+    case.run(kernel, &resources, [size.div_ceil(x), size.div_ceil(y), 1], &[size]);
+    let work = Work { items: Some(pixels * RAYS_OF_PIXEL), ..Work::default() };
+    let remarked = Arc::clone(&seen);
+    let case =
+        case.checked_by(move |left| twin::compare(&seen, objects, left.of(picture), left.of(hits))).remarked_by(move |_| {
+            let unknown = twin::unknown(&remarked);
+            (unknown > 0)
+                .then(|| format!("{unknown} of {pixels} pixels at edges, where rounding decides, may show either side"))
+        });
+    Ok(case.build(work, RATE))
 }
 
 /// What the twin sees, once it is asked.

@@ -7,12 +7,20 @@ use crate::experiments::common::parts::in_parts;
 use crate::experiments::common::reduction::{self, BEYOND_CACHES, Rounds, VECTOR, by_subgroups, dealt, loads, padded, taking};
 use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Handle, Setting, u32_of, workgroups};
 use crate::model::{
-    Axis, Bound, Case, Contents, Dimension, Format, Headline, ImageRole, Point, Preset, Repeatability, Resource, Sampling,
-    Scalar, Sequence, Shape, Skip, Traffic, Work,
+    Bound, Contents, Dimension, Format, Headline, ImageRole, Preset, Repeatability, Resource, Sampling, Scalar, Sequence,
+    Shape, Skip, Work,
 };
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Reduce;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: RUNGS,
+    quick_variants: &["atomics", "vector"],
+    peak_kind: Some("global"),
+    repeatability: |_| Repeatability::Memory,
+    axes_of: Some(|variant, setting| reduction::axes(setting, items(setting), WIDE.contains(&variant))),
+    traffic: reduction::traffic,
+    ..Experiment::of_ladder(LADDER, |setting| reduction::axes(setting, items(setting), false), build)
+};
 
 /// The rungs of the ladder.
 const RUNGS: &[&str] = &["atomics", "interleaved", "sequential", "shared_atomic", "subgroup", "vector", "image"];
@@ -25,85 +33,45 @@ const TILE: [u64; 2] = [8, 4];
 
 const LADDER: Ladder = Ladder { experiment: "algo/reduce", first: "atomics", choices: &["local_size_x", "items"] };
 
-struct Reduce;
-
-impl Experiment for Reduce {
-    fn name(&self) -> &'static str {
-        LADDER.experiment
-    }
-
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
-    }
-
-    fn variants(&self) -> &[&str] {
-        RUNGS
-    }
-
-    fn quick_variants(&self) -> &[&str] {
-        &["atomics", "vector"]
-    }
-
-    fn ladder(&self) -> Option<Ladder> {
-        Some(LADDER)
-    }
-
-    fn peak_kind(&self) -> Option<&'static str> {
-        Some("global")
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        reduction::axes(setting, items(setting), false)
-    }
-
-    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
-        reduction::axes(setting, items(setting), WIDE.contains(&variant))
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let n = config.integer("n");
-        let (words, count) = (padded(n)?, u32_of(n)?);
-        let source = Sequence::Words { seed: config.seed() };
-        let mut case = CaseBuilder::new(self.name(), config);
-        let sum = move || {
-            let sum_of = |range: Range<u64>| range.map(|i| source.word(i)).fold(0, u32::wrapping_add);
-            let sum = in_parts(n, sum_of).into_iter().fold(0, u32::wrapping_add);
-            move |_| sum
-        };
-        let result = case.output("result", Expected::words_from(1, sum));
-        match config.variant {
-            "image" => from_image(&mut case, config, result, count, source)?,
-            "interleaved" | "sequential" => {
-                let is_interleaved = Scalar::Bool(config.variant == "interleaved");
-                let elements = dealt(n, 1, config)?;
-                let source = case.input("source", words, source);
-                let kernel = taking("algo/reduce_tree.comp", config.integer("items"), config);
-                let kernel = kernel.constant("INTERLEAVED", is_interleaved);
-                Rounds { source, elements, count, words: 1, result }.dispatch(&mut case, config, |_| kernel.clone())?;
-            }
-            rung => {
-                let width = if rung == "vector" { VECTOR } else { 1 };
-                let elements = dealt(n.div_ceil(width), width, config)?;
-                let of = |shader| taking(shader, config.integer("items") / width, config);
-                let kernel = match rung {
-                    "atomics" => of("algo/reduce_atomics.comp"),
-                    "shared_atomic" => of("algo/reduce_tree.comp").define("ONE_ATOMIC", ""),
-                    "subgroup" => by_subgroups(of("algo/reduce_subgroup.comp"), config)?,
-                    _ => by_subgroups(of("algo/reduce_subgroup.comp").define("VECTORS", ""), config)?,
-                };
-                let source = case.input("source", words, source);
-                case.fill(result, 0);
-                case.barrier();
-                case.run(kernel, &[result, source], elements.groups, &[count]);
-            }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let n = config.integer("n");
+    let (words, count) = (padded(n)?, u32_of(n)?);
+    let source = Sequence::Words { seed: config.seed() };
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let sum = move || {
+        let sum_of = |range: Range<u64>| range.map(|i| source.word(i)).fold(0, u32::wrapping_add);
+        let sum = in_parts(n, sum_of).into_iter().fold(0, u32::wrapping_add);
+        move |_| sum
+    };
+    let result = case.output("result", Expected::words_from(1, sum));
+    match config.variant {
+        "image" => from_image(&mut case, config, result, count, source)?,
+        "interleaved" | "sequential" => {
+            let is_interleaved = Scalar::Bool(config.variant == "interleaved");
+            let elements = dealt(n, 1, config)?;
+            let source = case.input("source", words, source);
+            let kernel = taking("algo/reduce_tree.comp", config.integer("items"), config);
+            let kernel = kernel.constant("INTERLEAVED", is_interleaved);
+            Rounds { source, elements, count, words: 1, result }.dispatch(&mut case, config, |_| kernel.clone())?;
         }
-        let work = Work { bytes: Some(n * 4), items: Some(n), ..Work::default() };
-        Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
+        rung => {
+            let width = if rung == "vector" { VECTOR } else { 1 };
+            let elements = dealt(n.div_ceil(width), width, config)?;
+            let of = |shader| taking(shader, config.integer("items") / width, config);
+            let kernel = match rung {
+                "atomics" => of("algo/reduce_atomics.comp"),
+                "shared_atomic" => of("algo/reduce_tree.comp").define("ONE_ATOMIC", ""),
+                "subgroup" => by_subgroups(of("algo/reduce_subgroup.comp"), config)?,
+                _ => by_subgroups(of("algo/reduce_subgroup.comp").define("VECTORS", ""), config)?,
+            };
+            let source = case.input("source", words, source);
+            case.fill(result, 0);
+            case.barrier();
+            case.run(kernel, &[result, source], elements.groups, &[count]);
+        }
     }
-
-    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        reduction::traffic(case)
-    }
+    let work = Work { bytes: Some(n * 4), items: Some(n), ..Work::default() };
+    Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
 }
 
 /// Words that an invocation takes by default.
@@ -175,7 +143,7 @@ fn from_image(case: &mut CaseBuilder, config: &Config, result: Handle, count: u3
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::DeviceInfo;
+    use crate::model::{DeviceInfo, Point};
 
     #[test]
     fn images_are_whole_tiles_that_hold_all_words() {
@@ -195,7 +163,7 @@ mod tests {
         let device = DeviceInfo::mock();
         let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 7 };
         let point = Point::new([("local_size_x", 8_u64), ("items", 1), ("n", 5)].map(|(name, n)| (name.into(), n.into())));
-        let built = Reduce.build(&Config::new("sequential", &point, &setting)).unwrap();
+        let built = build(&Config::new("sequential", &point, &setting)).unwrap();
         let words = Sequence::Words { seed: 7 };
         let sum = (0..5).fold(0_u32, |sum, i| sum.wrapping_add(words.word(i)));
         assert_eq!(built.check(&[sum.to_ne_bytes().to_vec()]), Ok(()));

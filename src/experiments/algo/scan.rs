@@ -6,11 +6,19 @@ use std::sync::{Arc, OnceLock};
 use crate::experiments::common::ladder::Ladder;
 use crate::experiments::common::parts::in_parts;
 use crate::experiments::common::tiles::{self, SHUFFLES, Steps, Tiles};
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Handle, Left, Setting, u32_of};
-use crate::model::{Axis, Bound, Case, Headline, Kernel, Moved, Point, Repeatability, Scalar, Sequence, Skip, Traffic, Work};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Handle, Left, u32_of};
+use crate::model::{Bound, Case, Headline, Kernel, Moved, Repeatability, Scalar, Sequence, Skip, Traffic, Work};
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Scan;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: &[DOUBLING, TREE, SUBGROUP, LOOK_BACK],
+    quick_variants: &[DOUBLING, LOOK_BACK],
+    peak_kind: Some("global"),
+    repeatability: |_| Repeatability::Memory,
+    axes_of: Some(|variant, setting| tiles::axes_of(variant == LOOK_BACK, setting)),
+    traffic,
+    ..Experiment::of_ladder(LADDER, tiles::axes, build)
+};
 
 /// Words from which no cache of today holds a part that matters: 1 GiB for the source alone.
 const BEYOND_CACHES: u64 = 1 << 28;
@@ -23,77 +31,41 @@ const LOOK_BACK: &str = "look_back";
 const LADDER: Ladder =
     Ladder { experiment: "algo/scan", first: DOUBLING, choices: &["local_size_x", "items", "order", "spins"] };
 
-struct Scan;
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let tiles = Tiles::new(config)?;
+    let words = tiles.words;
+    let source = Sequence::Words { seed: config.seed() };
+    let sums = Arc::new(Sums { source, words, all: OnceLock::new() });
+    let of_target = Arc::clone(&sums);
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let input = case.input("source", tiles.padded(), source);
+    let output = case.output("target", Expected::words(words, move |i| of_target.up_to(i)));
+    let case = match config.variant {
+        LOOK_BACK => by_look_back(case, [input, output], sums, tiles, config)?,
+        SUBGROUP => by_subgroup(case, [input, output], &tiles, config)?,
+        TREE => in_steps(case, [input, output], Steps::Tree, &tiles, config)?,
+        _ => in_steps(case, [input, output], Steps::Doubling, &tiles, config)?,
+    };
+    let work = Work { bytes: Some(2 * 4 * words), items: Some(words), ..Work::default() };
+    Ok(case.bound((words >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
+}
 
-impl Experiment for Scan {
-    fn name(&self) -> &'static str {
-        LADDER.experiment
+fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
+    let [local_size, items, words] = ["local_size_x", "items", "n"].map(|axis| case.point.integer(axis));
+    if words % (local_size * items) != 0 {
+        return Err("the last tile is no whole one");
     }
-
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
-    }
-
-    fn variants(&self) -> &[&str] {
-        &[DOUBLING, TREE, SUBGROUP, LOOK_BACK]
-    }
-
-    fn quick_variants(&self) -> &[&str] {
-        &[DOUBLING, LOOK_BACK]
-    }
-
-    fn ladder(&self) -> Option<Ladder> {
-        Some(LADDER)
-    }
-
-    fn peak_kind(&self) -> Option<&'static str> {
-        Some("global")
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        tiles::axes(setting)
-    }
-
-    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
-        tiles::axes_of(variant == LOOK_BACK, setting)
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let tiles = Tiles::new(config)?;
-        let words = tiles.words;
-        let source = Sequence::Words { seed: config.seed() };
-        let sums = Arc::new(Sums { source, words, all: OnceLock::new() });
-        let of_target = Arc::clone(&sums);
-        let mut case = CaseBuilder::new(self.name(), config);
-        let input = case.input("source", tiles.padded(), source);
-        let output = case.output("target", Expected::words(words, move |i| of_target.up_to(i)));
-        let case = match config.variant {
-            LOOK_BACK => by_look_back(case, [input, output], sums, tiles, config)?,
-            SUBGROUP => by_subgroup(case, [input, output], &tiles, config)?,
-            TREE => in_steps(case, [input, output], Steps::Tree, &tiles, config)?,
-            _ => in_steps(case, [input, output], Steps::Doubling, &tiles, config)?,
-        };
-        let work = Work { bytes: Some(2 * 4 * words), items: Some(words), ..Work::default() };
-        Ok(case.bound((words >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
-    }
-
-    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        let [local_size, items, words] = ["local_size_x", "items", "n"].map(|axis| case.point.integer(axis));
-        if words % (local_size * items) != 0 {
-            return Err("the last tile is no whole one");
-        }
-        match case.variant.as_str() {
-            // The tile's sum is beside what counts. The loops of the steps touch no buffer.
-            DOUBLING | TREE => Ok(vec![Traffic {
-                counted: Moved::READ_AND_WRITTEN,
-                uncounted: 4,
-                loops: vec![items, 1],
-                // Not those that scan the sums, which may be more.
-                invocations: words / items,
-                ..Traffic::usual(case)
-            }]),
-            _ => Err("whole tiles have a way of their own beside the one that checks"),
-        }
+    match case.variant.as_str() {
+        // The tile's sum is beside what counts. The loops of the steps touch no buffer.
+        DOUBLING | TREE => Ok(vec![Traffic {
+            counted: Moved::READ_AND_WRITTEN,
+            uncounted: 4,
+            loops: vec![items, 1],
+            // Not those that scan the sums, which may be more.
+            invocations: words / items,
+            ..Traffic::usual(case)
+        }]),
+        _ => Err("whole tiles have a way of their own beside the one that checks"),
     }
 }
 

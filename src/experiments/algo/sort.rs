@@ -7,9 +7,15 @@ use self::check::Problem;
 use self::passes::Column;
 use crate::experiments::common::ladder::Ladder;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, size_up_to, usual_size};
-use crate::model::{Axis, AxisKind, Headline, Point, Preset, Repeatability, Skip, Work};
+use crate::model::{Axis, AxisKind, Headline, Preset, Repeatability, Skip, Work};
 
-pub const EXPERIMENT: &dyn Experiment = &Sort;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: VARIANTS,
+    quick_variants: ENDS,
+    repeatability: |_| Repeatability::Memory,
+    axes_of: Some(axes_of),
+    ..Experiment::of_ladder(LADDER, axes, build)
+};
 
 const VARIANTS: &[&str] = &["bitonic", "radix", "radix8", "onesweep"];
 
@@ -29,100 +35,75 @@ const MOST_KEYS: u64 = (1 << 30) - 1;
 
 const LADDER: Ladder = Ladder { experiment: "algo/sort", first: VARIANTS[0], choices: &["local_size_x", "items", "spins"] };
 
-struct Sort;
+// No kind of peak: keys per second have none, and how many bytes a key moves is what the variants differ in.
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let usual = usual_size(setting);
+    // Software has small subgroups, so that a workgroup has many of them, and each needs counters of its own.
+    let (cpu, gpu) = match setting.preset {
+        Preset::Quick => (vec![64], vec![size_up_to(512, setting)]),
+        Preset::Default => (vec![64], vec![usual, 512]),
+        Preset::Thorough => (vec![1, 16, 32, 64, 128], vec![32, 64, 128, 192, 256, 384, 512, 1024]),
+    };
+    let sizes = setting.by_class(cpu, gpu);
+    let items = match setting.preset {
+        Preset::Thorough => setting.by_class(vec![4_u64, 16], vec![8, 12, 16, 20, 24]),
+        _ => setting.by_class(vec![4], vec![20]),
+    };
+    let keys = match setting.preset {
+        Preset::Quick => vec![setting.by_class(1_u64 << 11, 1 << 24)],
+        // No tile divides the second one.
+        _ => setting.by_class(vec![1_u64 << 14, 10_007], vec![1 << 26, 10_000_019]),
+    };
+    let few = |words: &'static [&'static str]| if setting.preset == Preset::Quick { &words[..1] } else { words };
+    let spins = setting.by_class(128_u64, 4096);
+    vec![
+        Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
+        Axis::new("items", "keys that an invocation takes", AxisKind::Numbers(ITEMS), items),
+        Axis::new("n", "keys", AxisKind::AtLeast(1), keys).up_to(MOST_KEYS).of_work(),
+        Axis::new("payload", "what belongs to a key", AxisKind::Choices(PAYLOADS), few(PAYLOADS).iter().copied()),
+        Axis::new("order", "the order of the keys before", AxisKind::Choices(ORDERS), few(ORDERS).iter().copied()),
+        Axis::new("spins", "looks at a tile that isn't ready, until its keys are counted", AxisKind::AtLeast(0), [spins])
+            .up_to(1 << 20),
+    ]
+}
 
-impl Experiment for Sort {
-    fn name(&self) -> &'static str {
-        LADDER.experiment
+fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
+    let mut axes = axes(setting);
+    // The first rungs take long, and aren't what an order is for.
+    if ["bitonic", "radix"].contains(&variant) && setting.preset != Preset::Thorough {
+        axes.iter_mut().filter(|axis| axis.name == "order").for_each(|axis| axis.defaults.truncate(1));
     }
+    axes
+}
 
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
-    }
-
-    fn variants(&self) -> &[&str] {
-        VARIANTS
-    }
-
-    fn quick_variants(&self) -> &[&str] {
-        ENDS
-    }
-
-    fn ladder(&self) -> Option<Ladder> {
-        Some(LADDER)
-    }
-
-    // No kind of peak: keys per second have none, and how many bytes a key moves is what the variants differ in.
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let usual = usual_size(setting);
-        // Software has small subgroups, so that a workgroup has many of them, and each needs counters of its own.
-        let (cpu, gpu) = match setting.preset {
-            Preset::Quick => (vec![64], vec![size_up_to(512, setting)]),
-            Preset::Default => (vec![64], vec![usual, 512]),
-            Preset::Thorough => (vec![1, 16, 32, 64, 128], vec![32, 64, 128, 192, 256, 384, 512, 1024]),
-        };
-        let sizes = setting.by_class(cpu, gpu);
-        let items = match setting.preset {
-            Preset::Thorough => setting.by_class(vec![4_u64, 16], vec![8, 12, 16, 20, 24]),
-            _ => setting.by_class(vec![4], vec![20]),
-        };
-        let keys = match setting.preset {
-            Preset::Quick => vec![setting.by_class(1_u64 << 11, 1 << 24)],
-            // No tile divides the second one.
-            _ => setting.by_class(vec![1_u64 << 14, 10_007], vec![1 << 26, 10_000_019]),
-        };
-        let few = |words: &'static [&'static str]| if setting.preset == Preset::Quick { &words[..1] } else { words };
-        let spins = setting.by_class(128_u64, 4096);
-        vec![
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
-            Axis::new("items", "keys that an invocation takes", AxisKind::Numbers(ITEMS), items),
-            Axis::new("n", "keys", AxisKind::AtLeast(1), keys).up_to(MOST_KEYS).of_work(),
-            Axis::new("payload", "what belongs to a key", AxisKind::Choices(PAYLOADS), few(PAYLOADS).iter().copied()),
-            Axis::new("order", "the order of the keys before", AxisKind::Choices(ORDERS), few(ORDERS).iter().copied()),
-            Axis::new("spins", "looks at a tile that isn't ready, until its keys are counted", AxisKind::AtLeast(0), [spins])
-                .up_to(1 << 20),
-        ]
-    }
-
-    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
-        let mut axes = self.axes(setting);
-        // The first rungs take long, and aren't what an order is for.
-        if ["bitonic", "radix"].contains(&variant) && setting.preset != Preset::Thorough {
-            axes.iter_mut().filter(|axis| axis.name == "order").for_each(|axis| axis.defaults.truncate(1));
-        }
-        axes
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let problem = Problem::of(config);
-        let mut case = CaseBuilder::new(self.name(), config);
-        let keys = Column {
-            source: case.input("source", problem.n, problem.keys),
-            target: case.output("target", problem.expected_keys()),
-            scratch: ["ping", "pong"],
-        };
-        let values = problem.values.map(|values| Column {
-            source: case.input("source values", problem.n, values),
-            target: case.output("target values", problem.expected_values()),
-            scratch: ["ping values", "pong values"],
-        });
-        let columns: Vec<Column> = [keys].into_iter().chain(values).collect();
-        let iterations = match config.variant {
-            "bitonic" => passes::bitonic(&mut case, config, &columns),
-            "radix" => passes::radix(&mut case, config, &columns),
-            "radix8" => passes::radix8(&mut case, config, &columns)?,
-            _ => passes::onesweep(&mut case, config, &columns)?,
-        };
-        let case = problem.checked(case.iterations(iterations), keys.target, values.map(|values| values.target));
-        Ok(case.build(Work { items: Some(problem.n), ..Work::default() }, Headline::ITEMS))
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let problem = Problem::of(config);
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let keys = Column {
+        source: case.input("source", problem.n, problem.keys),
+        target: case.output("target", problem.expected_keys()),
+        scratch: ["ping", "pong"],
+    };
+    let values = problem.values.map(|values| Column {
+        source: case.input("source values", problem.n, values),
+        target: case.output("target values", problem.expected_values()),
+        scratch: ["ping values", "pong values"],
+    });
+    let columns: Vec<Column> = [keys].into_iter().chain(values).collect();
+    let iterations = match config.variant {
+        "bitonic" => passes::bitonic(&mut case, config, &columns),
+        "radix" => passes::radix(&mut case, config, &columns),
+        "radix8" => passes::radix8(&mut case, config, &columns)?,
+        _ => passes::onesweep(&mut case, config, &columns)?,
+    };
+    let case = problem.checked(case.iterations(iterations), keys.target, values.map(|values| values.target));
+    Ok(case.build(Work { items: Some(problem.n), ..Work::default() }, Headline::ITEMS))
 }
 
 #[cfg(test)]
 mod testing {
     use super::*;
-    use crate::model::{DeviceInfo, SubgroupClass};
+    use crate::model::{DeviceInfo, Point, SubgroupClass};
 
     /// What becomes of a case on a device that can run all variants; numbers that aren't told are usual ones.
     pub(super) fn built<T>(

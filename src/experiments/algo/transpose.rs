@@ -3,12 +3,18 @@
 use crate::experiments::common::ladder::Ladder;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, MOST_SIZE, Setting, powers_of_two, product, usual_size};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, DeviceInfo, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip,
-    SubgroupClass, Traffic, Work,
+    Axis, AxisKind, Bound, Case, DeviceInfo, Headline, Kernel, Preset, Repeatability, Scalar, Sequence, Skip, SubgroupClass,
+    Traffic, Work,
 };
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Transpose;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: &["naive", "naive_loads_first", "tiled", "padded", "swizzled", "shuffle"],
+    peak_kind: Some("global"),
+    repeatability: |_| Repeatability::Memory,
+    traffic,
+    ..Experiment::of_ladder(LADDER, axes, build)
+};
 
 /// Words per matrix from which no cache of today holds a part that matters: 1 GiB.
 const BEYOND_CACHES: u64 = 1 << 28;
@@ -20,74 +26,50 @@ const MOST_STAGES: u32 = 3;
 const LADDER: Ladder =
     Ladder { experiment: "algo/transpose", first: "naive", choices: &["local_size_x", "local_size_y", "tile"] };
 
-struct Transpose;
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let quick = setting.preset == Preset::Quick;
+    let size = if quick { setting.by_class(512_u64, 8192) } else { setting.by_class(1024_u64, 8192) };
+    let height = (usual_size(setting) / 32).max(1);
+    let (widths, heights) =
+        if quick { (vec![32], vec![height]) } else { (powers_of_two(8, 32).collect(), powers_of_two(1, 32).collect()) };
+    vec![
+        Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), widths),
+        Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), heights),
+        Axis::new("tile", "edge of a workgroup's tile, words", AxisKind::Numbers(&[4, 8, 16, 32, 64]), [32_u64]),
+        Axis::new("matrix_size", "width and height of the matrix, words", AxisKind::AtLeast(1), [size])
+            .up_to(MOST_SIZE)
+            .of_work(),
+    ]
+}
 
-impl Experiment for Transpose {
-    fn name(&self) -> &'static str {
-        LADDER.experiment
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let [size, tile] = ["matrix_size", "tile"].map(|axis| config.u32(axis));
+    let kernel = kernel(config)?.constant("TILE", Scalar::U32(tile));
+    let (edge, source) = (u64::from(size), Sequence::Words { seed: config.seed() });
+    let words = edge.pow(2);
+    let transposed = move |i: u64| {
+        let [across, down] = [i % edge, i / edge];
+        source.word(across * edge + down)
+    };
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let resources = [case.input("source", words, source), case.output("target", Expected::words(words, transposed))];
+    case.run(kernel, &resources, [size.div_ceil(tile), size.div_ceil(tile), 1], &[size]);
+    let work = Work { bytes: Some(words * 2 * 4), items: Some(words), ..Work::default() };
+    Ok(case.bound((words >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
+}
 
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
+fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
+    if case.variant == "shuffle" {
+        return Err("blocks are dealt to subgroups, of which some may have none");
     }
-
-    fn variants(&self) -> &[&str] {
-        &["naive", "naive_loads_first", "tiled", "padded", "swizzled", "shuffle"]
-    }
-
-    fn ladder(&self) -> Option<Ladder> {
-        Some(LADDER)
-    }
-
-    fn peak_kind(&self) -> Option<&'static str> {
-        Some("global")
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let quick = setting.preset == Preset::Quick;
-        let size = if quick { setting.by_class(512_u64, 8192) } else { setting.by_class(1024_u64, 8192) };
-        let height = (usual_size(setting) / 32).max(1);
-        let (widths, heights) =
-            if quick { (vec![32], vec![height]) } else { (powers_of_two(8, 32).collect(), powers_of_two(1, 32).collect()) };
-        vec![
-            Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), widths),
-            Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), heights),
-            Axis::new("tile", "edge of a workgroup's tile, words", AxisKind::Numbers(&[4, 8, 16, 32, 64]), [32_u64]),
-            Axis::new("matrix_size", "width and height of the matrix, words", AxisKind::AtLeast(1), [size])
-                .up_to(MOST_SIZE)
-                .of_work(),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let [size, tile] = ["matrix_size", "tile"].map(|axis| config.u32(axis));
-        let kernel = kernel(config)?.constant("TILE", Scalar::U32(tile));
-        let (edge, source) = (u64::from(size), Sequence::Words { seed: config.seed() });
-        let words = edge.pow(2);
-        let transposed = move |i: u64| {
-            let [across, down] = [i % edge, i / edge];
-            source.word(across * edge + down)
-        };
-        let mut case = CaseBuilder::new(self.name(), config);
-        let resources = [case.input("source", words, source), case.output("target", Expected::words(words, transposed))];
-        case.run(kernel, &resources, [size.div_ceil(tile), size.div_ceil(tile), 1], &[size]);
-        let work = Work { bytes: Some(words * 2 * 4), items: Some(words), ..Work::default() };
-        Ok(case.bound((words >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
-    }
-
-    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        if case.variant == "shuffle" {
-            return Err("blocks are dealt to subgroups, of which some may have none");
-        }
-        let [tile, x, y] = ["tile", "local_size_x", "local_size_y"].map(|axis| case.point.integer(axis));
-        let loops = vec![(tile.div_ceil(x) * tile.div_ceil(y)).div_ceil(4)];
-        let usual = Traffic::usual(case);
-        // A whole tile has a way of its own beside the one that checks, where there is such a tile.
-        let steps = tile.div_ceil(x) * tile.div_ceil(y);
-        let is_twice = case.variant == "naive_loads_first" && tile % x == 0 && tile % y == 0 && steps % steps.min(4) == 0;
-        let uncounted = if is_twice { usual.total / usual.invocations } else { 0 };
-        Ok(vec![Traffic { loops, uncounted, ..usual }])
-    }
+    let [tile, x, y] = ["tile", "local_size_x", "local_size_y"].map(|axis| case.point.integer(axis));
+    let loops = vec![(tile.div_ceil(x) * tile.div_ceil(y)).div_ceil(4)];
+    let usual = Traffic::usual(case);
+    // A whole tile has a way of its own beside the one that checks, where there is such a tile.
+    let steps = tile.div_ceil(x) * tile.div_ceil(y);
+    let is_twice = case.variant == "naive_loads_first" && tile % x == 0 && tile % y == 0 && steps % steps.min(4) == 0;
+    let uncounted = if is_twice { usual.total / usual.invocations } else { 0 };
+    Ok(vec![Traffic { loops, uncounted, ..usual }])
 }
 
 fn kernel(config: &Config) -> Result<Kernel, Skip> {

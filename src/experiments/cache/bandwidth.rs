@@ -7,12 +7,20 @@ use crate::experiments::{
     workgroups,
 };
 use crate::model::{
-    Axis, AxisKind, Case, Derived, Finished, Headline, Kernel, Marks, Moved, Plot, Point, Preset, Repeatability, Scalar,
-    Sequence, Skip, Traffic, Work,
+    Axis, AxisKind, Case, Derived, Finished, Headline, Kernel, Marks, Moved, Plot, Preset, Repeatability, Scalar, Sequence,
+    Skip, Traffic, Work,
 };
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Bandwidth;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: VARIANTS,
+    derived: &[LEVELS.experiment],
+    derive,
+    repeatability: |_| Repeatability::Memory,
+    plot: Some(PLOT),
+    traffic,
+    ..Experiment::new("cache/bandwidth", axes, build)
+};
 
 const VARIANTS: &[&str] = &["private", SHARED];
 const SHARED: &str = "shared";
@@ -51,8 +59,6 @@ const SCATTER: u64 = 0x85EB_CA6B;
 
 /// More would keep the twin busy for minutes.
 const MOST_READS: u64 = 1 << 20;
-
-struct Bandwidth;
 
 /// The sizes that a configuration stands for.
 #[derive(Clone, Copy)]
@@ -123,83 +129,65 @@ impl Shape {
     }
 }
 
-impl Experiment for Bandwidth {
-    fn name(&self) -> &'static str {
-        "cache/bandwidth"
-    }
+fn derive(rows: &[Finished]) -> Vec<Derived> {
+    let sweeps = sweeps(rows.iter().filter(|row| row.variant == SHARED), "working_set_bytes");
+    let cost = |(bytes, rate): &(u64, f64)| (*bytes, 1.0 / rate);
+    let costs = |curve: &Vec<(u64, f64)>| curve.iter().map(cost).collect::<Vec<_>>();
+    sweeps.iter().flat_map(|(point, curve)| levels::derived(&LEVELS, point, &levels::infer(&costs(curve)))).collect()
+}
 
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
-    }
+const PLOT: Plot = {
+    let marks = Marks { experiment: LEVELS.experiment, variants: &LEVELS.capacities };
+    Plot { marks: Some(marks), ..Plot::over("working_set_bytes") }
+};
 
-    fn variants(&self) -> &[&str] {
-        VARIANTS
-    }
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let quick = setting.preset == Preset::Quick;
+    let sizes = if quick { vec![16 << 10, 1 << 20] } else { sizes(setting) };
+    // Eight workgroups for each processor of the largest devices of today.
+    let groups = setting.by_class(8_u64, 1056);
+    // On a GPU, enough to fill a first cache a hundred times.
+    let reads = if quick { setting.by_class(64_u64, 1024) } else { setting.by_class(512, 1024) };
+    vec![
+        Axis::new(
+            "working_set_bytes",
+            "size of a window: each workgroup's own, or that of all",
+            AxisKind::AtLeast(2 * BYTES),
+            sizes,
+        ),
+        local_size_axis(setting),
+        // Of other numbers of workgroups, other ones share a processor and its first cache: that isn't the same work.
+        Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]),
+        Axis::new("reads", "loads per invocation", AxisKind::AtLeast(LOADS_PER_ITERATION), [reads])
+            .multiple_of(LOADS_PER_ITERATION)
+            .up_to(MOST_READS)
+            .of_monotone_work(),
+    ]
+}
 
-    fn derived(&self) -> &[&str] {
-        &[LEVELS.experiment]
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let shape = Shape::new(config);
+    let reads = shape.reads;
+    let golden = if shape.is_shared { GOLDEN } else { 0 };
+    let iterations = reads / LOADS_PER_ITERATION;
+    let numbers = [shape.elements, shape.spacing, golden, shape.step, shape.strides, iterations];
+    let [elements, spacing, golden, step, strides, count] = numbers.map(u32_of);
+    let kernel = Kernel::new("cache/bandwidth.comp", config.workgroup()).constant("ITERATIONS", Scalar::U32(count?));
+    let a = Sequence::Words { seed: config.seed() };
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let resources = [
+        case.output("sums", Expected::words(shape.invocations(), move |invocation| sum(&shape, a, invocation))),
+        case.input("a", product([shape.all_elements(), WORDS]), a),
+    ];
+    case.run(kernel, &resources, shape.groups, &[elements?, spacing?, golden?, step?, strides?]);
+    let work = Work { bytes: Some(product([shape.loads(), BYTES])), items: Some(shape.loads()), ..Work::default() };
+    Ok(case.iterations(iterations).build(work, Headline::BANDWIDTH))
+}
 
-    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
-        let sweeps = sweeps(rows.iter().filter(|row| row.variant == SHARED), "working_set_bytes");
-        let cost = |(bytes, rate): &(u64, f64)| (*bytes, 1.0 / rate);
-        let costs = |curve: &Vec<(u64, f64)>| curve.iter().map(cost).collect::<Vec<_>>();
-        sweeps.iter().flat_map(|(point, curve)| levels::derived(&LEVELS, point, &levels::infer(&costs(curve)))).collect()
-    }
-
-    fn plot(&self) -> Option<Plot> {
-        let marks = Marks { experiment: LEVELS.experiment, variants: &LEVELS.capacities };
-        Some(Plot { marks: Some(marks), ..Plot::over("working_set_bytes") })
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let quick = setting.preset == Preset::Quick;
-        let sizes = if quick { vec![16 << 10, 1 << 20] } else { sizes(setting) };
-        // Eight workgroups for each processor of the largest devices of today.
-        let groups = setting.by_class(8_u64, 1056);
-        // On a GPU, enough to fill a first cache a hundred times.
-        let reads = if quick { setting.by_class(64_u64, 1024) } else { setting.by_class(512, 1024) };
-        vec![
-            Axis::new(
-                "working_set_bytes",
-                "size of a window: each workgroup's own, or that of all",
-                AxisKind::AtLeast(2 * BYTES),
-                sizes,
-            ),
-            local_size_axis(setting),
-            // Of other numbers of workgroups, other ones share a processor and its first cache: that isn't the same work.
-            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]),
-            Axis::new("reads", "loads per invocation", AxisKind::AtLeast(LOADS_PER_ITERATION), [reads])
-                .multiple_of(LOADS_PER_ITERATION)
-                .up_to(MOST_READS)
-                .of_monotone_work(),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let shape = Shape::new(config);
-        let reads = shape.reads;
-        let golden = if shape.is_shared { GOLDEN } else { 0 };
-        let iterations = reads / LOADS_PER_ITERATION;
-        let numbers = [shape.elements, shape.spacing, golden, shape.step, shape.strides, iterations];
-        let [elements, spacing, golden, step, strides, count] = numbers.map(u32_of);
-        let kernel = Kernel::new("cache/bandwidth.comp", config.workgroup()).constant("ITERATIONS", Scalar::U32(count?));
-        let a = Sequence::Words { seed: config.seed() };
-        let mut case = CaseBuilder::new(self.name(), config);
-        let resources = [
-            case.output("sums", Expected::words(shape.invocations(), move |invocation| sum(&shape, a, invocation))),
-            case.input("a", product([shape.all_elements(), WORDS]), a),
-        ];
-        case.run(kernel, &resources, shape.groups, &[elements?, spacing?, golden?, step?, strides?]);
-        let work = Work { bytes: Some(product([shape.loads(), BYTES])), items: Some(shape.loads()), ..Work::default() };
-        Ok(case.iterations(iterations).build(work, Headline::BANDWIDTH))
-    }
-
-    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        // One sum per invocation is written, which doesn't count.
-        let loops = vec![case.point.integer("reads") / LOADS_PER_ITERATION];
-        Ok(vec![Traffic { counted: Moved::READ, loops, ..Traffic::usual(case) }])
-    }
+fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
+    // One sum per invocation is written, which doesn't count.
+    let loops = vec![case.point.integer("reads") / LOADS_PER_ITERATION];
+    Ok(vec![Traffic { counted: Moved::READ, loops, ..Traffic::usual(case) }])
 }
 
 /// The sizes of windows: powers of two and, on a GPU, some in the middle, around where first and last caches end and where memory
@@ -337,10 +325,9 @@ mod tests {
             },
             ..Finished::default()
         };
-        let sizes: Vec<u64> =
-            Bandwidth.axes(&setting)[0].defaults.iter().map(|value| value.to_string().parse().unwrap()).collect();
+        let sizes: Vec<u64> = axes(&setting)[0].defaults.iter().map(|value| value.to_string().parse().unwrap()).collect();
         let rows: Vec<Finished> = VARIANTS.iter().flat_map(|variant| sizes.iter().map(|bytes| row(variant, *bytes))).collect();
-        let derived = Bandwidth.derive(&rows);
+        let derived = derive(&rows);
         let told: Vec<_> = derived.iter().map(|row| (row.variant, row.figure.clone().unwrap())).collect();
         let variants = [
             "bandwidth_count",
@@ -360,7 +347,7 @@ mod tests {
         // Rates that rise with the size tell no cache, and nor does what was not measured.
         let rising: Vec<Finished> = rows.iter().map(|row| Finished { value: 1e9 / row.value, ..row.clone() }).collect();
         for rows in [rising, Vec::new(), rows[..21].to_vec()] {
-            let derived = Bandwidth.derive(&rows);
+            let derived = derive(&rows);
             assert!(derived.len() == 1 && derived[0].figure.is_err(), "{derived:?}");
         }
     }

@@ -6,7 +6,14 @@ use crate::experiments::common::sweep::sweeps;
 use crate::experiments::{Built, Config, Experiment, Setting};
 use crate::model::{Axis, AxisKind, Case, Chain, Derived, Finished, Marks, Plot, Point, Preset, Repeatability, Skip, Traffic};
 
-pub const EXPERIMENT: &dyn Experiment = &Latency;
+pub const EXPERIMENT: Experiment = Experiment {
+    derived: &[LEVELS.experiment],
+    derive,
+    repeatability: |_| Repeatability::Memory,
+    plot: Some(PLOT),
+    traffic,
+    ..Experiment::new("cache/latency", axes, build)
+};
 
 /// What figures on caches are reported under, here and by `cache/bandwidth`.
 const LEVELS: Names = Names {
@@ -31,81 +38,65 @@ const PRELOADED_BYTES: (u64, u64) = (2 << 20, 1 << 20);
 /// What a node may tell of the next one, the neutral value first.
 const LINKS: &[&str] = &["index", "pointer", "index_unqualified"];
 
-struct Latency;
+fn derive(rows: &[Finished]) -> Vec<Derived> {
+    let sweeps = sweeps(rows, "working_set_bytes");
+    let derived = |(point, curve): (&Point, &Vec<(u64, f64)>)| {
+        // Figures of before there were pointers keep their ids.
+        let is_neutral = point.get("link").is_some_and(|link| *link == LINKS[0].into());
+        let point = if is_neutral { point.without(&["link"]) } else { point.clone() };
+        levels::derived(&LEVELS, &point, &levels::infer(curve))
+    };
+    sweeps.iter().flat_map(derived).collect()
+}
 
-impl Experiment for Latency {
-    fn name(&self) -> &'static str {
-        "cache/latency"
-    }
+const PLOT: Plot = {
+    let marks = Marks { experiment: LEVELS.experiment, variants: &LEVELS.capacities };
+    Plot { marks: Some(marks), ..Plot::over("working_set_bytes") }
+};
 
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
-    }
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let quick = setting.preset == Preset::Quick;
+    // Enough loads to see a fair sample of a large set, few enough that a pass of the slowest takes some 50 ms.
+    let hops = if quick { setting.by_class(1_u64 << 15, 1 << 16) } else { setting.by_class(1 << 18, 1 << 16) };
+    // The quick overview is about levels, which indexes show as well as pointers do, and on every device.
+    // The third is for whoever asks what the declaration of a buffer costs.
+    let links = match setting.preset {
+        Preset::Quick => 1,
+        Preset::Default => 2,
+        Preset::Thorough => LINKS.len(),
+    };
+    let links = LINKS[..links].iter().copied();
+    vec![
+        Axis::new("working_set_bytes", "memory that the walk leads through", AxisKind::AtLeast(64), sizes(setting)),
+        Axis::new("line_bytes", "bytes from node to node", AxisKind::Numbers(&[16, 32, 64, 128, 256]), [LINE_BYTES]),
+        Axis::new("hops", "loads per pass", AxisKind::AtLeast(HOPS_PER_ITERATION), [hops])
+            .multiple_of(HOPS_PER_ITERATION)
+            .up_to(MOST_HOPS)
+            .of_monotone_work(),
+        Axis {
+            neutral: Some(LINKS[0].into()),
+            ..Axis::new("link", "what a node tells of the next: its index, or its address", AxisKind::Choices(LINKS), links)
+                .relative_to(LINKS[0])
+        },
+    ]
+}
 
-    fn derived(&self) -> &[&str] {
-        &[LEVELS.experiment]
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let [bytes, line, hops] = ["working_set_bytes", "line_bytes", "hops"].map(|axis| config.integer(axis));
+    let chain = Chain { seed: config.seed(), nodes: nodes(config.point), stride: line / 4, detour: 0, places: 1 };
+    let preloads = bytes <= config.setting.by_class(PRELOADED_BYTES.0, PRELOADED_BYTES.1);
+    let preloaded = if preloads { chain.nodes } else { 0 };
+    let link = match config.choice("link") {
+        "pointer" => Link::Pointer,
+        "index_unqualified" => Link::UnqualifiedIndex,
+        _ => Link::Index,
+    };
+    chase::build(EXPERIMENT.name, config, Walk { chain, link, hops, preloaded, sweep: Sweep::of_nodes(chain) })
+}
 
-    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
-        let sweeps = sweeps(rows, "working_set_bytes");
-        let derived = |(point, curve): (&Point, &Vec<(u64, f64)>)| {
-            // Figures of before there were pointers keep their ids.
-            let is_neutral = point.get("link").is_some_and(|link| *link == LINKS[0].into());
-            let point = if is_neutral { point.without(&["link"]) } else { point.clone() };
-            levels::derived(&LEVELS, &point, &levels::infer(curve))
-        };
-        sweeps.iter().flat_map(derived).collect()
-    }
-
-    fn plot(&self) -> Option<Plot> {
-        let marks = Marks { experiment: LEVELS.experiment, variants: &LEVELS.capacities };
-        Some(Plot { marks: Some(marks), ..Plot::over("working_set_bytes") })
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let quick = setting.preset == Preset::Quick;
-        // Enough loads to see a fair sample of a large set, few enough that a pass of the slowest takes some 50 ms.
-        let hops = if quick { setting.by_class(1_u64 << 15, 1 << 16) } else { setting.by_class(1 << 18, 1 << 16) };
-        // The quick overview is about levels, which indexes show as well as pointers do, and on every device.
-        // The third is for whoever asks what the declaration of a buffer costs.
-        let links = match setting.preset {
-            Preset::Quick => 1,
-            Preset::Default => 2,
-            Preset::Thorough => LINKS.len(),
-        };
-        let links = LINKS[..links].iter().copied();
-        vec![
-            Axis::new("working_set_bytes", "memory that the walk leads through", AxisKind::AtLeast(64), sizes(setting)),
-            Axis::new("line_bytes", "bytes from node to node", AxisKind::Numbers(&[16, 32, 64, 128, 256]), [LINE_BYTES]),
-            Axis::new("hops", "loads per pass", AxisKind::AtLeast(HOPS_PER_ITERATION), [hops])
-                .multiple_of(HOPS_PER_ITERATION)
-                .up_to(MOST_HOPS)
-                .of_monotone_work(),
-            Axis {
-                neutral: Some(LINKS[0].into()),
-                ..Axis::new("link", "what a node tells of the next: its index, or its address", AxisKind::Choices(LINKS), links)
-                    .relative_to(LINKS[0])
-            },
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let [bytes, line, hops] = ["working_set_bytes", "line_bytes", "hops"].map(|axis| config.integer(axis));
-        let chain = Chain { seed: config.seed(), nodes: nodes(config.point), stride: line / 4, detour: 0, places: 1 };
-        let preloads = bytes <= config.setting.by_class(PRELOADED_BYTES.0, PRELOADED_BYTES.1);
-        let preloaded = if preloads { chain.nodes } else { 0 };
-        let link = match config.choice("link") {
-            "pointer" => Link::Pointer,
-            "index_unqualified" => Link::UnqualifiedIndex,
-            _ => Link::Index,
-        };
-        chase::build(self.name(), config, Walk { chain, link, hops, preloaded, sweep: Sweep::of_nodes(chain) })
-    }
-
-    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        let nodes = nodes(&case.point);
-        Ok(chase::traffic(case, nodes, nodes))
-    }
+fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
+    let nodes = nodes(&case.point);
+    Ok(chase::traffic(case, nodes, nodes))
 }
 
 fn nodes(point: &Point) -> u64 {
@@ -178,7 +169,7 @@ mod tests {
             let device = device(kind);
             let setting = setting(&device, Preset::Default);
             for (bytes, preloaded) in [(1 << 10, 16), (most, most / 64), (most + 64, 0)] {
-                let case = Latency.case(&Config::new("", &point(bytes, 64), &setting)).unwrap();
+                let case = EXPERIMENT.case(&Config::new("", &point(bytes, 64), &setting)).unwrap();
                 assert!(pushes(&case.pass, preloaded), "{bytes}");
                 assert!(pushes(&case.prepare, bytes / 64), "{bytes}");
             }
@@ -204,7 +195,7 @@ mod tests {
 
     #[test]
     fn levels_are_told_for_each_sweep_over_working_sets() {
-        let derived = Latency.derive(&[rows(64), rows(128)].concat());
+        let derived = derive(&[rows(64), rows(128)].concat());
         let told: Vec<_> = derived.iter().map(|row| (row.point.integer("line_bytes"), row.variant)).collect();
         let variants = ["count", "capacity_1", "latency_1", "latency_beyond"];
         assert_eq!(told, [64, 128].map(|line| variants.map(|variant| (line, variant))).concat());
@@ -218,7 +209,7 @@ mod tests {
     #[test]
     fn pointers_have_levels_of_their_own() {
         let pointing = rows(64).into_iter().map(|row| Finished { point: row.point.with("link", &LINKS[1].into()), ..row });
-        let derived = Latency.derive(&rows(64).into_iter().chain(pointing).collect::<Vec<_>>());
+        let derived = derive(&rows(64).into_iter().chain(pointing).collect::<Vec<_>>());
         let links: Vec<_> = derived.iter().map(|row| row.point.get("link").map(ToString::to_string)).collect();
         assert_eq!(links, [vec![None; 4], vec![Some("pointer".to_owned()); 4]].concat());
     }
@@ -226,7 +217,7 @@ mod tests {
     #[test]
     fn without_what_levels_follow_from_there_is_one_row_that_says_why() {
         for rows in [Vec::new(), rows(64)[..4].to_vec()] {
-            let derived = Latency.derive(&rows);
+            let derived = derive(&rows);
             assert_eq!(derived.len(), 1);
             assert!(derived[0].figure.clone().unwrap_err().to_string().contains("at least"), "{derived:?}");
         }

@@ -10,7 +10,13 @@ use crate::model::{
 };
 use inference::{MOST_STEPS, Step, infer};
 
-pub const EXPERIMENT: &dyn Experiment = &Tlb;
+pub const EXPERIMENT: Experiment = Experiment {
+    derived: &[REACH],
+    derive,
+    repeatability: |_| Repeatability::Memory,
+    traffic,
+    ..Experiment::new("cache/tlb", axes, build)
+};
 
 /// Bytes of a line: what a page that is nothing else has.
 const LINE_BYTES: u64 = 64;
@@ -27,67 +33,50 @@ const PAGES: [&str; MOST_STEPS] = ["pages_1", "pages_2", "pages_3", "pages_4", "
 const BYTES: [&str; MOST_STEPS] = ["bytes_1", "bytes_2", "bytes_3", "bytes_4", "bytes_5"];
 const MISSES: [&str; MOST_STEPS] = ["miss_1", "miss_2", "miss_3", "miss_4", "miss_5"];
 
-struct Tlb;
-
-impl Experiment for Tlb {
-    fn name(&self) -> &'static str {
-        "cache/tlb"
+fn derive(rows: &[Finished]) -> Vec<Derived> {
+    let sweeps = sweeps(rows, "pages");
+    let is_packed = |point: &Point| matches!(point.get("page_bytes"), Some(bytes) if *bytes == LINE_BYTES.into());
+    let mut derived = Vec::new();
+    for (point, curve) in sweeps.iter().filter(|(point, _)| !is_packed(point)) {
+        let packed = sweeps.get(&point.with("page_bytes", &LINE_BYTES.into())).filter(|_| !curve.is_empty());
+        derived.extend(reach(point, infer(curve, packed.map(Vec::as_slice))));
     }
+    derived
+}
 
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
-    }
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let (pages, page_bytes) = match setting.preset {
+        Preset::Quick => setting.by_class((vec![1023_u64], vec![64, 4 << 10]), (vec![255], vec![64, 64 << 10, 2 << 20])),
+        Preset::Default => setting.by_class(
+            (one_less_than(16, 1 << 14), vec![64, 4 << 10]),
+            (one_less_than(4, 1 << 14), vec![64, 4 << 10, 64 << 10, 2 << 20]),
+        ),
+        Preset::Thorough => setting.by_class(
+            (one_less_than(4, 1 << 16), vec![64, 4 << 10, 16 << 10]),
+            (one_less_than(4, 1 << 16), PAGE_BYTES.to_vec()),
+        ),
+    };
+    vec![
+        Axis::new("page_bytes", "bytes from page to page", AxisKind::Numbers(PAGE_BYTES), page_bytes).relative_to(LINE_BYTES),
+        Axis::new("pages", "pages with a line that the walk visits", AxisKind::AtLeast(1), pages),
+        Axis::new("hops", "loads per pass", AxisKind::AtLeast(HOPS_PER_ITERATION), [1_u64 << 16])
+            .multiple_of(HOPS_PER_ITERATION)
+            .up_to(MOST_HOPS)
+            .of_monotone_work(),
+    ]
+}
 
-    fn derived(&self) -> &[&str] {
-        &[REACH]
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let [pages, page_bytes, hops] = ["pages", "page_bytes", "hops"].map(|axis| config.integer(axis));
+    let places = page_bytes / LINE_BYTES;
+    let chain = Chain { seed: config.seed(), nodes: pages, stride: page_bytes / 4, detour: 0, places };
+    let preloaded = if pages <= PRELOADED_PAGES { pages } else { 0 };
+    chase::build(EXPERIMENT.name, config, Walk { chain, link: Link::Index, hops, preloaded, sweep: Sweep::of_nodes(chain) })
+}
 
-    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
-        let sweeps = sweeps(rows, "pages");
-        let is_packed = |point: &Point| matches!(point.get("page_bytes"), Some(bytes) if *bytes == LINE_BYTES.into());
-        let mut derived = Vec::new();
-        for (point, curve) in sweeps.iter().filter(|(point, _)| !is_packed(point)) {
-            let packed = sweeps.get(&point.with("page_bytes", &LINE_BYTES.into())).filter(|_| !curve.is_empty());
-            derived.extend(reach(point, infer(curve, packed.map(Vec::as_slice))));
-        }
-        derived
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let (pages, page_bytes) = match setting.preset {
-            Preset::Quick => setting.by_class((vec![1023_u64], vec![64, 4 << 10]), (vec![255], vec![64, 64 << 10, 2 << 20])),
-            Preset::Default => setting.by_class(
-                (one_less_than(16, 1 << 14), vec![64, 4 << 10]),
-                (one_less_than(4, 1 << 14), vec![64, 4 << 10, 64 << 10, 2 << 20]),
-            ),
-            Preset::Thorough => setting.by_class(
-                (one_less_than(4, 1 << 16), vec![64, 4 << 10, 16 << 10]),
-                (one_less_than(4, 1 << 16), PAGE_BYTES.to_vec()),
-            ),
-        };
-        vec![
-            Axis::new("page_bytes", "bytes from page to page", AxisKind::Numbers(PAGE_BYTES), page_bytes)
-                .relative_to(LINE_BYTES),
-            Axis::new("pages", "pages with a line that the walk visits", AxisKind::AtLeast(1), pages),
-            Axis::new("hops", "loads per pass", AxisKind::AtLeast(HOPS_PER_ITERATION), [1_u64 << 16])
-                .multiple_of(HOPS_PER_ITERATION)
-                .up_to(MOST_HOPS)
-                .of_monotone_work(),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let [pages, page_bytes, hops] = ["pages", "page_bytes", "hops"].map(|axis| config.integer(axis));
-        let places = page_bytes / LINE_BYTES;
-        let chain = Chain { seed: config.seed(), nodes: pages, stride: page_bytes / 4, detour: 0, places };
-        let preloaded = if pages <= PRELOADED_PAGES { pages } else { 0 };
-        chase::build(self.name(), config, Walk { chain, link: Link::Index, hops, preloaded, sweep: Sweep::of_nodes(chain) })
-    }
-
-    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        let pages = case.point.integer("pages");
-        Ok(chase::traffic(case, pages, pages))
-    }
+fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
+    let pages = case.point.integer("pages");
+    Ok(chase::traffic(case, pages, pages))
 }
 
 /// One less than the powers of two: what has a power of two of entries or bytes holds all of them, be it a TLB or the range of a
@@ -138,7 +127,7 @@ mod tests {
         for page_bytes in PAGE_BYTES {
             let values = [("pages", 48), ("page_bytes", *page_bytes), ("hops", 96)];
             let point = Point::new(values.map(|(name, value)| (name.into(), AxisValue::from(value))));
-            let case = Tlb.case(&Config::new("", &point, &setting)).unwrap();
+            let case = EXPERIMENT.case(&Config::new("", &point, &setting)).unwrap();
             assert_eq!((case.resources[1].bytes(), case.work.items), (48 * page_bytes, Some(96)));
         }
     }
@@ -148,7 +137,7 @@ mod tests {
     fn pages_come_as_near_to_the_largest_buffer_as_they_can() {
         let gpu = DeviceInfo { kind: DeviceKind::Discrete, ..DeviceInfo::mock() };
         let setting = Setting { device: &gpu, queue: None, preset: Preset::Default, seed: 1 };
-        let pages = Tlb.axes(&setting).into_iter().find(|axis| axis.name == "pages").unwrap();
+        let pages = axes(&setting).into_iter().find(|axis| axis.name == "pages").unwrap();
         let bytes = pages.defaults.iter().map(|pages| pages.to_string().parse::<u64>().unwrap() * (2 << 20));
         let largest = bytes.filter(|bytes| *bytes < 1 << 32).max();
         assert_eq!(largest, Some((4 << 30) - (2 << 20)));
@@ -176,7 +165,7 @@ mod tests {
                 .map(move |&pages| row(pages, page_bytes, if pages <= entries { 20.0 } else { 50.0 }))
                 .collect::<Vec<_>>()
         };
-        let derived = Tlb.derive(&[of(64, 1 << 20), of(4096, 64), of(65_536, 1 << 20)].concat());
+        let derived = derive(&[of(64, 1 << 20), of(4096, 64), of(65_536, 1 << 20)].concat());
         let told: Vec<_> = derived.iter().map(|row| (row.point.integer("page_bytes"), row.variant, row.unit)).collect();
         let steps = [(4096, "pages_1", "pages"), (4096, "bytes_1", "B"), (4096, "miss_1", "ns"), (65_536, "pages_1", "pages")];
         assert_eq!(told, steps);
@@ -194,7 +183,7 @@ mod tests {
         let alone: Vec<Finished> = pages.iter().map(|pages| row(*pages, 4096, 20.0)).collect();
         let few = [row(3, 64, 20.0), row(3, 4096, 20.0)];
         for rows in [&[][..], &alone, &few] {
-            let derived = Tlb.derive(rows);
+            let derived = derive(rows);
             assert!(derived.len() == 1 && derived[0].figure.is_err(), "{derived:?}");
         }
     }

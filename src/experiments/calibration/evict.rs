@@ -1,10 +1,11 @@
 //! `calibration/evict`: sweeping whatever the caches hold.
 
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups};
-use crate::model::{Axis, AxisKind, Case, Headline, Kernel, Moved, Point, Preset, Repeat, Repeatability, Skip, Traffic, Work};
+use crate::model::{Axis, AxisKind, Case, Headline, Kernel, Moved, Preset, Repeat, Repeatability, Skip, Traffic, Work};
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Evict;
+pub const EXPERIMENT: Experiment =
+    Experiment { repeatability: |_| Repeatability::Memory, traffic, ..Experiment::new("calibration/evict", axes, build) };
 
 const LOCAL_SIZE: u64 = 64;
 /// Words that a workgroup of the sweep reads and sums up.
@@ -17,8 +18,6 @@ const FACTOR: u32 = 2_654_435_761;
 const WATCHED_BYTES: u64 = 256 << 20;
 /// Cold mode evicts with at most this much where nothing tells the size of the last cache.
 const DEFAULT_BYTES: u64 = 512 << 20;
-
-struct Evict;
 
 /// Bytes that evict every cache of a device: twice the last level where the system tells its size, else 512 MiB or an eighth of
 /// the device's memory.
@@ -33,95 +32,84 @@ pub fn watched_bytes(heap_bytes: u64) -> u64 {
     WATCHED_BYTES.min(heap_bytes / 16).next_multiple_of(4)
 }
 
-impl Experiment for Evict {
-    fn name(&self) -> &'static str {
-        "calibration/evict"
-    }
+fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
+    let words = case.point.integer("evict_bytes").div_ceil(4);
+    let written = Traffic { total: words * 8, ..Traffic::usual(case) };
+    let swept = Traffic {
+        kernel: case.kernels.len() / 2,
+        counted: Moved::READ,
+        uncounted: 0,
+        loops: vec![LOCAL_SIZE],
+        invocations: words.div_ceil(SWEPT) * LOCAL_SIZE,
+        total: words * 4,
+    };
+    Ok(match case.point.choice("sweep") {
+        "off" => vec![written],
+        "read" => vec![written, swept],
+        _ => vec![swept],
+    })
+}
 
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
-    }
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let gpu = default_bytes(None, setting.device.local_heap_bytes());
+    let bytes = if setting.preset == Preset::Quick { setting.by_class(1 << 20, gpu) } else { setting.by_class(64 << 20, gpu) };
+    let sweeps = if setting.preset == Preset::Thorough { &SWEEPS[..2] } else { &SWEEPS[1..2] };
+    let sweep = Axis::new(
+        "sweep",
+        "reading what was written: not, after it, or alone",
+        AxisKind::Choices(SWEEPS),
+        sweeps.iter().copied(),
+    );
+    vec![
+        Axis::new("evict_bytes", "size of the buffer, bytes", AxisKind::AtLeast(4), [bytes]).of_work(),
+        Axis { neutral: Some(SWEEPS[0].into()), ..sweep },
+    ]
+}
 
-    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        let words = case.point.integer("evict_bytes").div_ceil(4);
-        let written = Traffic { total: words * 8, ..Traffic::usual(case) };
-        let swept = Traffic {
-            kernel: case.kernels.len() / 2,
-            counted: Moved::READ,
-            uncounted: 0,
-            loops: vec![LOCAL_SIZE],
-            invocations: words.div_ceil(SWEPT) * LOCAL_SIZE,
-            total: words * 4,
-        };
-        Ok(match case.point.choice("sweep") {
-            "off" => vec![written],
-            "read" => vec![written, swept],
-            _ => vec![swept],
-        })
+#[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words")]
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let words = config.integer("evict_bytes").div_ceil(4);
+    let limits = &config.device().limits;
+    let most_words = (limits.storage_buffer_range.min(limits.allocation_bytes) / 4).max(1);
+    let parts = split(words, most_words)?;
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let mut ballasts = Vec::new();
+    for (&words, name) in parts.iter().zip(NAMES) {
+        let ballast = case.output_from(0, name, Expected::words(words, |i| (i as u32).wrapping_mul(FACTOR)));
+        ballasts.push((ballast, words, u32::try_from(words).unwrap_or(u32::MAX)));
     }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let gpu = default_bytes(None, setting.device.local_heap_bytes());
-        let bytes =
-            if setting.preset == Preset::Quick { setting.by_class(1 << 20, gpu) } else { setting.by_class(64 << 20, gpu) };
-        let sweeps = if setting.preset == Preset::Thorough { &SWEEPS[..2] } else { &SWEEPS[1..2] };
-        let sweep = Axis::new(
-            "sweep",
-            "reading what was written: not, after it, or alone",
-            AxisKind::Choices(SWEEPS),
-            sweeps.iter().copied(),
-        );
-        vec![
-            Axis::new("evict_bytes", "size of the buffer, bytes", AxisKind::AtLeast(4), [bytes]).of_work(),
-            Axis { neutral: Some(SWEEPS[0].into()), ..sweep },
-        ]
+    let write = |case: &mut CaseBuilder| {
+        for &(ballast, words, n) in &ballasts {
+            let groups = fold_groups(words.div_ceil(LOCAL_SIZE), config.most_groups());
+            case.run(Kernel::new("calibration/evict.comp", [64, 1, 1]), &[ballast], groups, &[n]);
+        }
+    };
+    let sweep = config.choice("sweep");
+    match sweep {
+        "alone" => case.reset(write),
+        _ => write(&mut case),
     }
-
-    #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words")]
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let words = config.integer("evict_bytes").div_ceil(4);
-        let limits = &config.device().limits;
-        let most_words = (limits.storage_buffer_range.min(limits.allocation_bytes) / 4).max(1);
-        let parts = split(words, most_words)?;
-        let mut case = CaseBuilder::new(self.name(), config);
-        let mut ballasts = Vec::new();
-        for (&words, name) in parts.iter().zip(NAMES) {
-            let ballast = case.output_from(0, name, Expected::words(words, |i| (i as u32).wrapping_mul(FACTOR)));
-            ballasts.push((ballast, words, u32::try_from(words).unwrap_or(u32::MAX)));
-        }
-        let write = |case: &mut CaseBuilder| {
-            for &(ballast, words, n) in &ballasts {
-                let groups = fold_groups(words.div_ceil(LOCAL_SIZE), config.most_groups());
-                case.run(Kernel::new("calibration/evict.comp", [64, 1, 1]), &[ballast], groups, &[n]);
-            }
-        };
-        let sweep = config.choice("sweep");
-        match sweep {
-            "alone" => case.reset(write),
-            _ => write(&mut case),
-        }
-        if sweep == "read" {
-            case.depend();
-        }
-        if sweep != "off" {
-            let sums: Vec<u32> = parts.iter().flat_map(|&words| sums(words)).collect();
-            let sums = case.output("sums", Expected::words(sums.len() as u64, move |i| sums[i as usize]));
-            let mut first_sum = 0;
-            for (ballast, words, n) in ballasts {
-                let groups = fold_groups(words.div_ceil(SWEPT), config.most_groups());
-                let kernel = Kernel::new("calibration/sweep.comp", [64, 1, 1]);
-                case.run(kernel, &[ballast, sums], groups, &[n, first_sum]);
-                first_sum += words.div_ceil(SWEPT) as u32;
-            }
-        }
-        let (accesses, repeat) = match sweep {
-            "off" => (2, Repeat::AfterReset),
-            "read" => (3, Repeat::AfterReset),
-            _ => (1, Repeat::Resumes),
-        };
-        let work = Work { bytes: Some(words * 4 * accesses), ..Work::default() };
-        Ok(case.repeat(repeat).build(work, Headline::BANDWIDTH))
+    if sweep == "read" {
+        case.depend();
     }
+    if sweep != "off" {
+        let sums: Vec<u32> = parts.iter().flat_map(|&words| sums(words)).collect();
+        let sums = case.output("sums", Expected::words(sums.len() as u64, move |i| sums[i as usize]));
+        let mut first_sum = 0;
+        for (ballast, words, n) in ballasts {
+            let groups = fold_groups(words.div_ceil(SWEPT), config.most_groups());
+            let kernel = Kernel::new("calibration/sweep.comp", [64, 1, 1]);
+            case.run(kernel, &[ballast, sums], groups, &[n, first_sum]);
+            first_sum += words.div_ceil(SWEPT) as u32;
+        }
+    }
+    let (accesses, repeat) = match sweep {
+        "off" => (2, Repeat::AfterReset),
+        "read" => (3, Repeat::AfterReset),
+        _ => (1, Repeat::Resumes),
+    };
+    let work = Work { bytes: Some(words * 4 * accesses), ..Work::default() };
+    Ok(case.repeat(repeat).build(work, Headline::BANDWIDTH))
 }
 
 /// What the sweep's workgroups find in so many words that were written once.

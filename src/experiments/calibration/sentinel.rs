@@ -4,48 +4,40 @@ use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, produc
 use crate::model::{Axis, AxisKind, Headline, Kernel, Scalar, Skip, Work};
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Sentinel;
+pub const EXPERIMENT: Experiment = Experiment::new("calibration/sentinel", axes, build);
 
 const LOCAL_SIZE: u32 = 64;
 /// Numerical Recipes' quick linear congruential generator; any odd multiplier would do.
 const MULTIPLIER: u32 = 1_664_525;
 const INCREMENT: u32 = 1_013_904_223;
 
-struct Sentinel;
+fn axes(setting: &Setting) -> Vec<Axis> {
+    // At least three waves of 2048 invocations on the largest devices of today; a software driver takes about 1 ms.
+    let groups = setting.by_class(64_u64, 16_384);
+    // 65,535 iterations are the most that some software drivers run (see the quirk llvmpipe-loop-cap).
+    let steps = setting.by_class(256_u64, 2048);
+    vec![
+        Axis::new("groups", "workgroups of 64 invocations", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
+        Axis::new("steps", "multiply-adds per invocation", AxisKind::AtLeast(1), [steps]).of_monotone_work(),
+    ]
+}
 
-impl Experiment for Sentinel {
-    fn name(&self) -> &'static str {
-        "calibration/sentinel"
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        // At least three waves of 2048 invocations on the largest devices of today; a software driver takes about 1 ms.
-        let groups = setting.by_class(64_u64, 16_384);
-        // 65,535 iterations are the most that some software drivers run (see the quirk llvmpipe-loop-cap).
-        let steps = setting.by_class(256_u64, 2048);
-        vec![
-            Axis::new("groups", "workgroups of 64 invocations", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
-            Axis::new("steps", "multiply-adds per invocation", AxisKind::AtLeast(1), [steps]).of_monotone_work(),
-        ]
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words")]
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let steps = u32::try_from(config.integer("steps"));
-        let steps = steps.map_err(|_| Skip::new("the kernel counts its steps in 32 bits"))?;
-        let groups = config.u32("groups");
-        let invocations = u64::from(groups) * u64::from(LOCAL_SIZE);
-        let after_steps = move || {
-            let (multiplier, increment) = jump(steps);
-            move |i: u64| (i as u32).wrapping_mul(multiplier).wrapping_add(increment)
-        };
-        let mut case = CaseBuilder::new(self.name(), config);
-        let result = case.output("result", Expected::words_from(invocations, after_steps));
-        let kernel = Kernel::new("calibration/sentinel.comp", [LOCAL_SIZE, 1, 1]).constant("STEPS", Scalar::U32(steps));
-        case.run(kernel, &[result], [groups, 1, 1], &[]);
-        let work = Work { ops: Some(product([invocations, steps.into()])), items: Some(invocations), ..Work::default() };
-        Ok(case.iterations(steps.into()).build(work, Headline::OPS))
-    }
+#[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words")]
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let steps = u32::try_from(config.integer("steps"));
+    let steps = steps.map_err(|_| Skip::new("the kernel counts its steps in 32 bits"))?;
+    let groups = config.u32("groups");
+    let invocations = u64::from(groups) * u64::from(LOCAL_SIZE);
+    let after_steps = move || {
+        let (multiplier, increment) = jump(steps);
+        move |i: u64| (i as u32).wrapping_mul(multiplier).wrapping_add(increment)
+    };
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let result = case.output("result", Expected::words_from(invocations, after_steps));
+    let kernel = Kernel::new("calibration/sentinel.comp", [LOCAL_SIZE, 1, 1]).constant("STEPS", Scalar::U32(steps));
+    case.run(kernel, &[result], [groups, 1, 1], &[]);
+    let work = Work { ops: Some(product([invocations, steps.into()])), items: Some(invocations), ..Work::default() };
+    Ok(case.iterations(steps.into()).build(work, Headline::OPS))
 }
 
 /// The multiplier and the increment of `steps` steps at once (Brown: Random Number Generation with Arbitrary Strides, 1994).

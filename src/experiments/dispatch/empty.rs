@@ -3,55 +3,44 @@
 mod fit;
 
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, powers_of_two};
-use crate::model::{Axis, AxisKind, Derived, Finished, Headline, Kernel, Point, Preset, Repeatability, Skip, Work};
+use crate::model::{Axis, AxisKind, Derived, Finished, Headline, Kernel, Preset, Repeatability, Skip, Work};
 
-pub const EXPERIMENT: &dyn Experiment = &Empty;
+pub const EXPERIMENT: Experiment = Experiment {
+    derived: &[FIT],
+    derive,
+    repeatability: |_| Repeatability::Launch,
+    ..Experiment::new("dispatch/empty", axes, build)
+};
 
 /// What the fit is reported under.
 const FIT: &str = "dispatch/fit";
 
-struct Empty;
+fn derive(rows: &[Finished]) -> Vec<Derived> {
+    let mut sizes: Vec<u64> = rows.iter().map(|row| row.point.integer("local_size_x")).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes.into_iter().flat_map(|size| fit::of(size, rows)).collect()
+}
 
-impl Experiment for Empty {
-    fn name(&self) -> &'static str {
-        "dispatch/empty"
-    }
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let limits = &setting.device.limits;
+    let quick = setting.preset == Preset::Quick;
+    let most = setting.by_class(1_u64 << 12, 1 << 20);
+    let groups: Vec<u64> = if quick { vec![1] } else { powers_of_two(1, most).step_by(2).collect() };
+    let full = u64::from(limits.workgroup_invocations.min(limits.workgroup_size[0])).min(1024);
+    let sizes: Vec<u64> =
+        if quick { vec![1] } else { [1, 64, 256].into_iter().filter(|size| *size < full).chain([full]).collect() };
+    vec![
+        Axis::new("groups", "workgroups", AxisKind::AtLeast(1), groups).of_work(),
+        Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
+    ]
+}
 
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Launch
-    }
-
-    fn derived(&self) -> &[&str] {
-        &[FIT]
-    }
-
-    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
-        let mut sizes: Vec<u64> = rows.iter().map(|row| row.point.integer("local_size_x")).collect();
-        sizes.sort_unstable();
-        sizes.dedup();
-        sizes.into_iter().flat_map(|size| fit::of(size, rows)).collect()
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let limits = &setting.device.limits;
-        let quick = setting.preset == Preset::Quick;
-        let most = setting.by_class(1_u64 << 12, 1 << 20);
-        let groups: Vec<u64> = if quick { vec![1] } else { powers_of_two(1, most).step_by(2).collect() };
-        let full = u64::from(limits.workgroup_invocations.min(limits.workgroup_size[0])).min(1024);
-        let sizes: Vec<u64> =
-            if quick { vec![1] } else { [1, 64, 256].into_iter().filter(|size| *size < full).chain([full]).collect() };
-        vec![
-            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), groups).of_work(),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let groups = grid(config.integer("groups"), config.most_groups())?;
-        let mut case = CaseBuilder::new(self.name(), config);
-        case.run(Kernel::new("dispatch/empty.comp", config.workgroup()), &[], groups, &[]);
-        Ok(case.build(Work::default(), Headline::TIME))
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let groups = grid(config.integer("groups"), config.most_groups())?;
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    case.run(Kernel::new("dispatch/empty.comp", config.workgroup()), &[], groups, &[]);
+    Ok(case.build(Work::default(), Headline::TIME))
 }
 
 /// Side of the plane that many workgroups are laid out in: no device allows fewer along a dimension than twice that.

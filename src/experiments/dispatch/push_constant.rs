@@ -2,9 +2,10 @@
 
 use crate::experiments::common::commands;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
-use crate::model::{Axis, AxisKind, Kernel, Point, Preset, Repeatability, Scalar, Skip};
+use crate::model::{Axis, AxisKind, Kernel, Preset, Repeatability, Scalar, Skip};
 
-pub const EXPERIMENT: &dyn Experiment = &PushConstant;
+pub const EXPERIMENT: Experiment =
+    Experiment { repeatability: |_| Repeatability::Launch, ..Experiment::new("dispatch/push_constant", axes, build) };
 
 /// The words of the shader's block: what every device has.
 const WORDS: u32 = 32;
@@ -12,39 +13,27 @@ const WORDS: u32 = 32;
 /// Bytes that are set before each dispatch.
 const SIZES: &[u64] = &[0, 8, 16, 32, 64, 128];
 
-struct PushConstant;
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let values = if setting.preset == Preset::Quick { &SIZES[5..] } else { SIZES };
+    let axis = Axis::new("push_bytes", "bytes set before each dispatch", AxisKind::Numbers(SIZES), values.iter().copied());
+    [vec![axis.relative_to(0_u64)], commands::axes(setting)].concat()
+}
 
-impl Experiment for PushConstant {
-    fn name(&self) -> &'static str {
-        "dispatch/push_constant"
-    }
-
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Launch
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let values = if setting.preset == Preset::Quick { &SIZES[5..] } else { SIZES };
-        let axis = Axis::new("push_bytes", "bytes set before each dispatch", AxisKind::Numbers(SIZES), values.iter().copied());
-        [vec![axis.relative_to(0_u64)], commands::axes(setting)].concat()
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let count = commands::count(config);
-        // Words that are set before each dispatch, and that it sums up.
-        let words = config.u32("push_bytes") / 4;
-        let summed = words.max(2);
-        let sum = move |i| values(i, summed).into_iter().fold(0, u32::wrapping_add);
-        let mut case = CaseBuilder::new(self.name(), config);
-        let sums = case.output("sums", commands::words(if words > 0 { count } else { 1 }, sum));
-        let kernel = Kernel::new("dispatch/push.comp", [1, 1, 1]).constant("COUNT", Scalar::U32(summed));
-        let kernel = case.kernel(kernel, &[sums]);
-        case.bind(kernel);
-        // All of them first: what isn't set is undefined.
-        case.push(&values(0, WORDS));
-        (0..count).for_each(|i| case.dispatch(kernel, [1, 1, 1], &values(i, words)));
-        Ok(commands::build(case, config))
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let count = commands::count(config);
+    // Words that are set before each dispatch, and that it sums up.
+    let words = config.u32("push_bytes") / 4;
+    let summed = words.max(2);
+    let sum = move |i| values(i, summed).into_iter().fold(0, u32::wrapping_add);
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let sums = case.output("sums", commands::words(if words > 0 { count } else { 1 }, sum));
+    let kernel = Kernel::new("dispatch/push.comp", [1, 1, 1]).constant("COUNT", Scalar::U32(summed));
+    let kernel = case.kernel(kernel, &[sums]);
+    case.bind(kernel);
+    // All of them first: what isn't set is undefined.
+    case.push(&values(0, WORDS));
+    (0..count).for_each(|i| case.dispatch(kernel, [1, 1, 1], &values(i, words)));
+    Ok(commands::build(case, config))
 }
 
 /// What is set, so many words of it: where the sum goes, and terms that differ from command to command and from word to word.

@@ -6,12 +6,18 @@ use super::path::walk::{LOADS_PER_ITERATION, Pattern, Term, Walk};
 use super::path::{MAGNITUDE, gpu_invocations, sampler, texel_sequence, texels};
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, local_size_axis, product};
 use crate::model::{
-    Axis, AxisKind, Case, Contents, Format, Headline, Kernel, Moved, Point, Precision, Preset, Repeatability, Resource, Scalar,
-    Skip, Traffic, Work,
+    Axis, AxisKind, Case, Contents, Format, Headline, Kernel, Moved, Precision, Preset, Repeatability, Resource, Scalar, Skip,
+    Traffic, Work,
 };
 use crate::validate::{Expected, Near};
 
-pub const EXPERIMENT: &dyn Experiment = &Filter;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: &["four_fetches", "hardware"],
+    base_variant: Some("four_fetches"),
+    repeatability: |_| Repeatability::Memory,
+    traffic,
+    ..Experiment::new("load/filter", axes, build)
+};
 
 const FORMATS: &[&str] = &["rgba8", "rgba16f"];
 
@@ -20,83 +26,58 @@ const POSITIONS: u32 = 4096;
 
 const CHANNELS: u32 = 4;
 
-struct Filter;
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let n = setting.by_class(if setting.preset == Preset::Quick { 1024 } else { 4096 }, gpu_invocations(setting.device));
+    vec![
+        Axis::new("format", "what a texel is", AxisKind::Choices(FORMATS), FORMATS.iter().copied()),
+        // Their workgroups come in waves, the last of which is rarely full: time is in proportion to `loads`, not quite to n.
+        Axis::new("n", "invocations", AxisKind::AtLeast(1), [n]),
+        Axis::new("loads", "samples per invocation", AxisKind::Numbers(&[16, 32, 64, 128, 256]), [256_u64]).of_monotone_work(),
+        local_size_axis(setting),
+    ]
+}
 
-impl Experiment for Filter {
-    fn name(&self) -> &'static str {
-        "load/filter"
-    }
-
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
-    }
-
-    fn variants(&self) -> &[&str] {
-        &["four_fetches", "hardware"]
-    }
-
-    fn base_variant(&self) -> Option<&str> {
-        Some("four_fetches")
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let n = setting.by_class(if setting.preset == Preset::Quick { 1024 } else { 4096 }, gpu_invocations(setting.device));
-        vec![
-            Axis::new("format", "what a texel is", AxisKind::Choices(FORMATS), FORMATS.iter().copied()),
-            // Their workgroups come in waves, the last of which is rarely full: time is in proportion to `loads`, not quite to n.
-            Axis::new("n", "invocations", AxisKind::AtLeast(1), [n]),
-            Axis::new("loads", "samples per invocation", AxisKind::Numbers(&[16, 32, 64, 128, 256]), [256_u64])
-                .of_monotone_work(),
-            local_size_axis(setting),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let [n, loads, local_size] = ["n", "loads", "local_size_x"].map(|axis| config.integer(axis));
-        let format = if config.choice("format") == "rgba8" { Format::Rgba8Unorm } else { Format::Rgba16Float };
-        let is_hardware = config.variant == "hardware";
-        let texels = Texels { format, sequence: texel_sequence(format, config.seed(), MAGNITUDE) };
-        let walk = Walk::new(config, Pattern::Random, POSITIONS, CHANNELS);
-        // The shader sees bytes as fractions of one.
-        let unit = if format.precision() == Precision::Unorm8 { 255.0 } else { 1.0 };
-        let near = move |term: &Term| {
-            let value = sample(&texels, term) / unit;
-            if is_hardware {
-                Near { value, error: texels.error_of_sampler() / unit }
-            } else {
-                Near { value, error: 0.0 }.rounded(OPERATIONS, texels.range() / unit)
-            }
-        };
-        let mut case = CaseBuilder::new(self.name(), config);
-        let mut resources = vec![
-            case.output("results", Expected::near_from(n, move || walk.near(&near))),
-            case.add(Resource::new(
-                "texels",
-                self::texels(Kind::Fetch, format, [SIDE; 2]),
-                Contents::Sequence(texels.sequence),
-            )),
-        ];
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let [n, loads, local_size] = ["n", "loads", "local_size_x"].map(|axis| config.integer(axis));
+    let format = if config.choice("format") == "rgba8" { Format::Rgba8Unorm } else { Format::Rgba16Float };
+    let is_hardware = config.variant == "hardware";
+    let texels = Texels { format, sequence: texel_sequence(format, config.seed(), MAGNITUDE) };
+    let walk = Walk::new(config, Pattern::Random, POSITIONS, CHANNELS);
+    // The shader sees bytes as fractions of one.
+    let unit = if format.precision() == Precision::Unorm8 { 255.0 } else { 1.0 };
+    let near = move |term: &Term| {
+        let value = sample(&texels, term) / unit;
         if is_hardware {
-            resources.push(case.add(sampler(true)));
+            Near { value, error: texels.error_of_sampler() / unit }
+        } else {
+            Near { value, error: 0.0 }.rounded(OPERATIONS, texels.range() / unit)
         }
-        let kernel = Kernel::new("load/filter.comp", config.workgroup())
-            .constant("LOADS", Scalar::U32(config.u32("loads")))
-            .constant("PATTERN", Scalar::U32(walk.pattern.code()));
-        let kernel = if is_hardware { kernel.define("HARDWARE", "") } else { kernel };
-        let groups = fold_groups(n.div_ceil(local_size), config.most_groups());
-        case.run(kernel, &resources, groups, &[config.u32("n"), POSITIONS - 1]);
-        let work = Work { items: Some(product([n, loads])), ..Work::default() };
-        // Its iterations, and the samples of each where a compiler doesn't unroll them.
-        Ok(case.iterations(2 * loads).build(work, Headline::ITEMS))
+    };
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let mut resources = vec![
+        case.output("results", Expected::near_from(n, move || walk.near(&near))),
+        case.add(Resource::new("texels", self::texels(Kind::Fetch, format, [SIDE; 2]), Contents::Sequence(texels.sequence))),
+    ];
+    if is_hardware {
+        resources.push(case.add(sampler(true)));
     }
+    let kernel = Kernel::new("load/filter.comp", config.workgroup())
+        .constant("LOADS", Scalar::U32(config.u32("loads")))
+        .constant("PATTERN", Scalar::U32(walk.pattern.code()));
+    let kernel = if is_hardware { kernel.define("HARDWARE", "") } else { kernel };
+    let groups = fold_groups(n.div_ceil(local_size), config.most_groups());
+    case.run(kernel, &resources, groups, &[config.u32("n"), POSITIONS - 1]);
+    let work = Work { items: Some(product([n, loads])), ..Work::default() };
+    // Its iterations, and the samples of each where a compiler doesn't unroll them.
+    Ok(case.iterations(2 * loads).build(work, Headline::ITEMS))
+}
 
-    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        let fetches = if case.variant == "four_fetches" { 4 } else { 1 };
-        let loops = vec![case.point.integer("loads") / u64::from(LOADS_PER_ITERATION)];
-        let counted = Moved { texels: 1, ..Moved::NONE };
-        let traffic = Traffic::usual(case);
-        Ok(vec![Traffic { counted, loops, total: fetches * traffic.total, ..traffic }])
-    }
+fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
+    let fetches = if case.variant == "four_fetches" { 4 } else { 1 };
+    let loops = vec![case.point.integer("loads") / u64::from(LOADS_PER_ITERATION)];
+    let counted = Moved { texels: 1, ..Moved::NONE };
+    let traffic = Traffic::usual(case);
+    Ok(vec![Traffic { counted, loops, total: fetches * traffic.total, ..traffic }])
 }
 
 /// Operations of `four_fetches` for each sample, of which none has a larger result than the range: some ten of its mixing, 16 of the sum

@@ -26,14 +26,21 @@ pub(super) mod walk;
 
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, local_size_axis, product};
 use crate::model::{
-    Axis, AxisKind, Case, Contents, DeviceInfo, DeviceKind, Dimension, Format, Headline, ImageRole, Kernel, Moved, Point,
-    Precision, Preset, Repeatability, Resource, Sampling, Scalar, Sequence, Shape, Skip, Traffic, Work,
+    Axis, AxisKind, Case, Contents, DeviceInfo, DeviceKind, Dimension, Format, Headline, ImageRole, Kernel, Moved, Precision,
+    Preset, Repeatability, Resource, Sampling, Scalar, Sequence, Shape, Skip, Traffic, Work,
 };
 
 use table::{Kind, PATHS, Path, Value};
 use walk::{Pattern, Walk};
 
-pub const EXPERIMENT: &dyn Experiment = &Loads;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: &NAMES,
+    quick_variants: QUICK,
+    base_variant: Some("texel_buffer_rgba8"),
+    repeatability: |_| Repeatability::Memory,
+    traffic,
+    ..Experiment::new("load/path", axes, build)
+};
 
 const NAMES: [&str; PATHS.len()] = table::names(PATHS);
 
@@ -44,82 +51,57 @@ const QUICK: &[&str] = &["texel_buffer_rgba8", "ssbo_vec4", "ubo", "ubo_1kib", "
 /// iteration, x 10, the weights of four components, x 255, for bytes: below 2^24, where every whole number is an exact f32.
 pub(super) const MAGNITUDE: u32 = 127;
 
-struct Loads;
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let quick = setting.preset == Preset::Quick;
+    let patterns = if quick { &["uniform", "random"] } else { Pattern::WORDS };
+    let n = setting.by_class(if quick { 2048 } else { 8192 }, gpu_invocations(setting.device));
+    vec![
+        Axis::new(
+            "pattern",
+            "which elements lanes load at a time",
+            AxisKind::Choices(Pattern::WORDS),
+            patterns.iter().copied(),
+        )
+        .relative_to("random"),
+        // Their workgroups come in waves, the last of which is rarely full: time is in proportion to `loads`, not quite to n.
+        Axis::new("n", "invocations", AxisKind::AtLeast(1), [n]),
+        Axis::new("loads", "loads per invocation", AxisKind::Numbers(&[16, 32, 64, 128, 256]), [256_u64]).of_monotone_work(),
+        local_size_axis(setting),
+    ]
+}
 
-impl Experiment for Loads {
-    fn name(&self) -> &'static str {
-        "load/path"
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let path = Path::of(PATHS, config.variant)?;
+    let (n, loads, pattern) = (config.integer("n"), config.u32("loads"), Pattern::of(config.choice("pattern")));
+    let walk = Walk::new(config, pattern, path.elements(), path.value.components());
+    let source = match path.value {
+        Value::Words(_) => Sequence::Words { seed: config.seed() },
+        Value::Texel(format) => texel_sequence(format, config.seed(), MAGNITUDE),
+    };
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let mut resources = vec![case.output("results", twin::expected(n, path, walk, source))];
+    resources.extend(inputs(path, source).into_iter().map(|resource| case.add(resource)));
+    let kernel = kernel(path, config.workgroup(), source)
+        .constant("LOADS", Scalar::U32(loads))
+        .constant("PATTERN", Scalar::U32(pattern.code()));
+    let groups = fold_groups(n.div_ceil(config.u32("local_size_x").into()), config.most_groups());
+    let mut push = vec![config.u32("n"), path.elements() - 1];
+    if path.kind == Kind::PushConstants {
+        push.extend(few_words(source));
     }
+    case.run(kernel, &resources, groups, &push);
+    let items = product([n, loads.into()]);
+    let work = Work { bytes: Some(product([items, path.value.bytes().into()])), items: Some(items), ..Work::default() };
+    // Its iterations, and the loads of each where a compiler doesn't unroll them.
+    Ok(case.iterations(2 * u64::from(loads)).build(work, Headline::ITEMS))
+}
 
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
-    }
-
-    fn variants(&self) -> &[&str] {
-        &NAMES
-    }
-
-    fn quick_variants(&self) -> &[&str] {
-        QUICK
-    }
-
-    fn base_variant(&self) -> Option<&str> {
-        Some("texel_buffer_rgba8")
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let quick = setting.preset == Preset::Quick;
-        let patterns = if quick { &["uniform", "random"] } else { Pattern::WORDS };
-        let n = setting.by_class(if quick { 2048 } else { 8192 }, gpu_invocations(setting.device));
-        vec![
-            Axis::new(
-                "pattern",
-                "which elements lanes load at a time",
-                AxisKind::Choices(Pattern::WORDS),
-                patterns.iter().copied(),
-            )
-            .relative_to("random"),
-            // Their workgroups come in waves, the last of which is rarely full: time is in proportion to `loads`, not quite to n.
-            Axis::new("n", "invocations", AxisKind::AtLeast(1), [n]),
-            Axis::new("loads", "loads per invocation", AxisKind::Numbers(&[16, 32, 64, 128, 256]), [256_u64])
-                .of_monotone_work(),
-            local_size_axis(setting),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let path = Path::of(PATHS, config.variant)?;
-        let (n, loads, pattern) = (config.integer("n"), config.u32("loads"), Pattern::of(config.choice("pattern")));
-        let walk = Walk::new(config, pattern, path.elements(), path.value.components());
-        let source = match path.value {
-            Value::Words(_) => Sequence::Words { seed: config.seed() },
-            Value::Texel(format) => texel_sequence(format, config.seed(), MAGNITUDE),
-        };
-        let mut case = CaseBuilder::new(self.name(), config);
-        let mut resources = vec![case.output("results", twin::expected(n, path, walk, source))];
-        resources.extend(inputs(path, source).into_iter().map(|resource| case.add(resource)));
-        let kernel = kernel(path, config.workgroup(), source)
-            .constant("LOADS", Scalar::U32(loads))
-            .constant("PATTERN", Scalar::U32(pattern.code()));
-        let groups = fold_groups(n.div_ceil(config.u32("local_size_x").into()), config.most_groups());
-        let mut push = vec![config.u32("n"), path.elements() - 1];
-        if path.kind == Kind::PushConstants {
-            push.extend(few_words(source));
-        }
-        case.run(kernel, &resources, groups, &push);
-        let items = product([n, loads.into()]);
-        let work = Work { bytes: Some(product([items, path.value.bytes().into()])), items: Some(items), ..Work::default() };
-        // Its iterations, and the loads of each where a compiler doesn't unroll them.
-        Ok(case.iterations(2 * u64::from(loads)).build(work, Headline::ITEMS))
-    }
-
-    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        // Elements alone: what else a kernel reads and writes is little beside them.
-        let element = case.work.bytes.zip(case.work.items).map_or(0, |(bytes, items)| bytes / items);
-        let counted = Moved { indexed: 1, texels: element, ..Moved::READ };
-        let loops = vec![case.point.integer("loads") / u64::from(walk::LOADS_PER_ITERATION)];
-        Ok(vec![Traffic { counted, loops, ..Traffic::usual(case) }])
-    }
+fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
+    // Elements alone: what else a kernel reads and writes is little beside them.
+    let element = case.work.bytes.zip(case.work.items).map_or(0, |(bytes, items)| bytes / items);
+    let counted = Moved { indexed: 1, texels: element, ..Moved::READ };
+    let loops = vec![case.point.integer("loads") / u64::from(walk::LOADS_PER_ITERATION)];
+    Ok(vec![Traffic { counted, loops, ..Traffic::usual(case) }])
 }
 
 /// A large GPU needs many for a pass to take longer than its launch; on a small one that many take too long.
@@ -236,7 +218,7 @@ mod tests {
     }
 
     fn results(config: &Config) -> Vec<u32> {
-        let bytes = Loads.build(config).unwrap().expected()[0].bytes();
+        let bytes = build(config).unwrap().expected()[0].bytes();
         bytes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect()
     }
 
@@ -250,7 +232,7 @@ mod tests {
     #[test]
     fn items_are_loads_and_bytes_are_theirs() {
         for (variant, bytes) in [("ssbo_vec3", 12), ("ubo", 16), ("sampled_linear_rg8", 2), ("push_constant", 4)] {
-            let work = with(variant, "random", 256, 1, |config| Loads.build(config).unwrap().case.work);
+            let work = with(variant, "random", 256, 1, |config| build(config).unwrap().case.work);
             assert_eq!((work.items, work.bytes), (Some(256_000), Some(256_000 * bytes)), "{variant}");
         }
     }

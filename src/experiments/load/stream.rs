@@ -5,12 +5,21 @@ use super::path::twin::Texels;
 use super::path::{declaring, texel_sequence, texels, typed};
 use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis, product};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, Limits, Moved, Point, Preset, Repeatability, Resource, Scalar,
-    Sequence, Skip, Traffic, Work,
+    Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, Limits, Moved, Preset, Repeatability, Resource, Scalar, Sequence,
+    Skip, Traffic, Work,
 };
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Stream;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: &NAMES,
+    quick_variants: QUICK,
+    base_variant: Some("ssbo_vec4"),
+    peak_kind: Some("global"),
+    repeatability: |_| Repeatability::Memory,
+    axes_of: Some(axes_of),
+    traffic,
+    ..Experiment::new("load/stream", axes, build)
+};
 
 const NAMES: [&str; STREAMED.len()] = names(STREAMED);
 
@@ -40,106 +49,78 @@ const MAGNITUDE: u32 = 1 << 14;
 /// Elements that shaders can name: the index of a texel is an `int`.
 const MOST_ELEMENTS: u64 = 1 << 31;
 
-struct Stream;
-
-impl Experiment for Stream {
-    fn name(&self) -> &'static str {
-        "load/stream"
-    }
-
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
-    }
-
-    fn variants(&self) -> &[&str] {
-        &NAMES
-    }
-
-    fn quick_variants(&self) -> &[&str] {
-        QUICK
-    }
-
-    fn base_variant(&self) -> Option<&str> {
-        Some("ssbo_vec4")
-    }
-
-    fn peak_kind(&self) -> Option<&'static str> {
-        Some("global")
-    }
-
-    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
-        let Ok(path) = Path::of(STREAMED, variant) else { return self.axes(setting) };
-        let mut axes = self.axes(setting);
-        for axis in &mut axes {
-            match axis.name.as_ref() {
-                "order" if !is_image(path.kind) => axis.defaults.truncate(1),
-                // What is near in both directions commonly lies together in an image.
-                "order" if setting.preset == Preset::Quick => axis.defaults = vec![ORDERS[1].into()],
-                "array_bytes" => axis.defaults = vec![array_bytes(path, setting).into()],
-                _ => {}
-            }
+fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
+    let Ok(path) = Path::of(STREAMED, variant) else { return axes(setting) };
+    let mut axes = axes(setting);
+    for axis in &mut axes {
+        match axis.name.as_ref() {
+            "order" if !is_image(path.kind) => axis.defaults.truncate(1),
+            // What is near in both directions commonly lies together in an image.
+            "order" if setting.preset == Preset::Quick => axis.defaults = vec![ORDERS[1].into()],
+            "array_bytes" => axis.defaults = vec![array_bytes(path, setting).into()],
+            _ => {}
         }
-        axes
     }
+    axes
+}
 
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        vec![
-            Axis::new("order", "what neighbouring lanes load of an image", AxisKind::Choices(ORDERS), ORDERS.iter().copied())
-                .relative_to("line"),
-            Axis::new("array_bytes", "bytes of all elements", AxisKind::AtLeast(ALL_WIDTHS), [usual_bytes(setting)])
-                .multiple_of(ALL_WIDTHS)
-                .of_work(),
-            local_size_axis(setting),
-            Axis::new("invocation_bytes", "bytes per invocation", AxisKind::Numbers(INVOCATION_BYTES), [256_u64]),
-            Elements::unroll_axis("loads in flight per invocation", 16),
-        ]
+fn axes(setting: &Setting) -> Vec<Axis> {
+    vec![
+        Axis::new("order", "what neighbouring lanes load of an image", AxisKind::Choices(ORDERS), ORDERS.iter().copied())
+            .relative_to("line"),
+        Axis::new("array_bytes", "bytes of all elements", AxisKind::AtLeast(ALL_WIDTHS), [usual_bytes(setting)])
+            .multiple_of(ALL_WIDTHS)
+            .of_work(),
+        local_size_axis(setting),
+        Axis::new("invocation_bytes", "bytes per invocation", AxisKind::Numbers(INVOCATION_BYTES), [256_u64]),
+        Elements::unroll_axis("loads in flight per invocation", 16),
+    ]
+}
+
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let path = Path::of(STREAMED, config.variant)?;
+    let bytes = config.integer("array_bytes");
+    let (elements, loads) = dealt(path, config)?;
+    let image = Image::of(elements.count);
+    let is_tiled = config.choice("order") == "tile";
+    if is_tiled {
+        image.require_tiles(path)?;
     }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let path = Path::of(STREAMED, config.variant)?;
-        let bytes = config.integer("array_bytes");
-        let (elements, loads) = dealt(path, config)?;
-        let image = Image::of(elements.count);
-        let is_tiled = config.choice("order") == "tile";
-        if is_tiled {
-            image.require_tiles(path)?;
+    let order = if is_tiled { Some(image) } else { None };
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let (source, expected) = match path.value {
+        Value::Words(width) => {
+            let source = Sequence::Words { seed: config.seed() };
+            (Resource::words("values", bytes / 4, Contents::Sequence(source)), words(elements, width, source))
         }
-        let order = if is_tiled { Some(image) } else { None };
-        let mut case = CaseBuilder::new(self.name(), config);
-        let (source, expected) = match path.value {
-            Value::Words(width) => {
-                let source = Sequence::Words { seed: config.seed() };
-                (Resource::words("values", bytes / 4, Contents::Sequence(source)), words(elements, width, source))
-            }
-            Value::Texel(format) => {
-                let sequence = texel_sequence(format, config.seed(), MAGNITUDE);
-                let shape = texels(path.kind, format, image.extent());
-                let texels = Texels { format, sequence };
-                (Resource::new("texels", shape, Contents::Sequence(sequence)), sums(elements, order, texels))
-            }
-        };
-        let resources = [case.output("results", expected), case.add(source)];
-        let kernel = declaring(typed(Kernel::new("load/stream.comp", config.workgroup()), path.value), path)
-            .constant("UNROLL", Scalar::U32(loads))
-            .constant("IN_FLIGHT", Scalar::U32(config.u32("unroll")))
-            .constant("BY_TILES", Scalar::Bool(is_tiled));
-        let count = u32::try_from(elements.count).unwrap_or(u32::MAX);
-        case.run(kernel, &resources, elements.groups, &[count, image.line_bits]);
-        let work = Work { bytes: Some(bytes), items: Some(elements.count), ..Work::default() };
-        // Its iterations, and the loads of each where a compiler doesn't unroll them.
-        let case = case.iterations(2 * u64::from(loads)).bound((bytes >= BEYOND_CACHES).then_some(Bound::Memory));
-        Ok(case.build(work, Headline::BANDWIDTH))
-    }
+        Value::Texel(format) => {
+            let sequence = texel_sequence(format, config.seed(), MAGNITUDE);
+            let shape = texels(path.kind, format, image.extent());
+            let texels = Texels { format, sequence };
+            (Resource::new("texels", shape, Contents::Sequence(sequence)), sums(elements, order, texels))
+        }
+    };
+    let resources = [case.output("results", expected), case.add(source)];
+    let kernel = declaring(typed(Kernel::new("load/stream.comp", config.workgroup()), path.value), path)
+        .constant("UNROLL", Scalar::U32(loads))
+        .constant("IN_FLIGHT", Scalar::U32(config.u32("unroll")))
+        .constant("BY_TILES", Scalar::Bool(is_tiled));
+    let count = u32::try_from(elements.count).unwrap_or(u32::MAX);
+    case.run(kernel, &resources, elements.groups, &[count, image.line_bits]);
+    let work = Work { bytes: Some(bytes), items: Some(elements.count), ..Work::default() };
+    // Its iterations, and the loads of each where a compiler doesn't unroll them.
+    let case = case.iterations(2 * u64::from(loads)).bound((bytes >= BEYOND_CACHES).then_some(Bound::Memory));
+    Ok(case.build(work, Headline::BANDWIDTH))
+}
 
-    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        // Elements alone: a result is little beside those of an invocation.
-        let element = case.work.bytes.zip(case.work.items).map_or(0, |(bytes, items)| bytes / items);
-        let loads = case.point.integer("invocation_bytes") / element;
-        let iterations = loads / case.point.integer("unroll");
-        let counted = Moved { texels: element, ..Moved::READ };
-        // The way of workgroups that lack elements has a load in its loop as well.
-        Ok(vec![Traffic { counted, loops: vec![iterations], uncounted: element * iterations, ..Traffic::usual(case) }])
-    }
+fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
+    // Elements alone: a result is little beside those of an invocation.
+    let element = case.work.bytes.zip(case.work.items).map_or(0, |(bytes, items)| bytes / items);
+    let loads = case.point.integer("invocation_bytes") / element;
+    let iterations = loads / case.point.integer("unroll");
+    let counted = Moved { texels: element, ..Moved::READ };
+    // The way of workgroups that lack elements has a load in its loop as well.
+    Ok(vec![Traffic { counted, loops: vec![iterations], uncounted: element * iterations, ..Traffic::usual(case) }])
 }
 
 fn is_image(kind: Kind) -> bool {
@@ -255,7 +236,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::model::{DeviceInfo, DeviceKind};
+    use crate::model::{DeviceInfo, DeviceKind, Point};
 
     fn setting(device: &DeviceInfo) -> Setting<'_> {
         Setting { device, queue: None, preset: Preset::Default, seed: 1 }

@@ -3,12 +3,14 @@
 use std::ops::Add;
 
 use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis};
-use crate::model::{
-    Axis, AxisKind, Bound, Feature, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip, Work,
-};
+use crate::model::{Axis, AxisKind, Bound, Feature, Headline, Kernel, Preset, Repeatability, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Dtype;
+pub const EXPERIMENT: Experiment = Experiment {
+    peak_kind: Some("global"),
+    repeatability: |_| Repeatability::Memory,
+    ..Experiment::new("memory/dtype", axes, build)
+};
 
 const TYPES: &[&str] = &["u8", "u16", "f16", "u32", "f32", "u64", "f64"];
 
@@ -22,61 +24,45 @@ const HALF_MAGNITUDE: u32 = 1 << 10;
 /// Sums of 256 stay far below 2^53.
 const DOUBLE_MAGNITUDE: u32 = (1 << 31) - 1;
 
-struct Dtype;
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let quick = setting.preset == Preset::Quick;
+    let n = if quick { setting.by_class(1_u64 << 18, 1 << 26) } else { setting.by_class(1_u64 << 20, 1 << 28) };
+    let types = if quick { &["u8", "f16", "u32"] } else { TYPES };
+    let widths: &[u64] = if quick { &[1] } else { &[1, 2, 4] };
+    // On a GPU, as many as it takes to make the sums few even beside bytes.
+    let unroll = setting.by_class(16_u64, 64);
+    vec![
+        Axis::new("type", "what is read", AxisKind::Choices(TYPES), types.iter().copied()).relative_to("u32"),
+        Axis::new("width", "values per vector", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
+        Axis::new("n", "words of memory", AxisKind::AtLeast(1), [n]).of_work(),
+        local_size_axis(setting),
+        Elements::unroll_axis("vectors per invocation", unroll),
+    ]
+}
 
-impl Experiment for Dtype {
-    fn name(&self) -> &'static str {
-        "memory/dtype"
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let [n, width] = ["n", "width"].map(|axis| config.integer(axis));
+    let ty = config.choice("type");
+    config.require(needs(ty))?;
+    let (bytes, vector) = (n * 4, bytes_of(ty) * width);
+    if bytes % vector != 0 {
+        return Err(Skip::new(format!("n={n} words end within a vector: the case needs a multiple of {vector} bytes")));
     }
-
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
-    }
-
-    fn peak_kind(&self) -> Option<&'static str> {
-        Some("global")
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let quick = setting.preset == Preset::Quick;
-        let n = if quick { setting.by_class(1_u64 << 18, 1 << 26) } else { setting.by_class(1_u64 << 20, 1 << 28) };
-        let types = if quick { &["u8", "f16", "u32"] } else { TYPES };
-        let widths: &[u64] = if quick { &[1] } else { &[1, 2, 4] };
-        // On a GPU, as many as it takes to make the sums few even beside bytes.
-        let unroll = setting.by_class(16_u64, 64);
-        vec![
-            Axis::new("type", "what is read", AxisKind::Choices(TYPES), types.iter().copied()).relative_to("u32"),
-            Axis::new("width", "values per vector", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
-            Axis::new("n", "words of memory", AxisKind::AtLeast(1), [n]).of_work(),
-            local_size_axis(setting),
-            Elements::unroll_axis("vectors per invocation", unroll),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let [n, width] = ["n", "width"].map(|axis| config.integer(axis));
-        let ty = config.choice("type");
-        config.require(needs(ty))?;
-        let (bytes, vector) = (n * 4, bytes_of(ty) * width);
-        if bytes % vector != 0 {
-            return Err(Skip::new(format!("n={n} words end within a vector: the case needs a multiple of {vector} bytes")));
-        }
-        let elements = Elements::new(bytes / vector, config)?;
-        let (sums, data) = (elements.invocations(), data(ty, config.seed()));
-        let values = move |invocation| {
-            elements.of(invocation).flat_map(move |vector| (0..width).map(move |component| vector * width + component))
-        };
-        let sum = move |invocation| sum(ty, data, values(invocation));
-        let mut case = CaseBuilder::new(self.name(), config);
-        let resources = [case.output("sums", Expected::words(sums, sum)), case.input("data", n, data)];
-        let kernel = Kernel::new("memory/dtype.comp", config.workgroup())
-            .define(&ty.to_uppercase(), "")
-            .define("WIDTH", width)
-            .constant("UNROLL", Scalar::U32(config.u32("unroll")));
-        case.run(kernel, &resources, elements.groups, &[u32::try_from(elements.count).unwrap_or(u32::MAX)]);
-        let work = Work { bytes: Some((n + sums) * 4), items: Some(elements.count * width), ..Work::default() };
-        Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
-    }
+    let elements = Elements::new(bytes / vector, config)?;
+    let (sums, data) = (elements.invocations(), data(ty, config.seed()));
+    let values = move |invocation| {
+        elements.of(invocation).flat_map(move |vector| (0..width).map(move |component| vector * width + component))
+    };
+    let sum = move |invocation| sum(ty, data, values(invocation));
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let resources = [case.output("sums", Expected::words(sums, sum)), case.input("data", n, data)];
+    let kernel = Kernel::new("memory/dtype.comp", config.workgroup())
+        .define(&ty.to_uppercase(), "")
+        .define("WIDTH", width)
+        .constant("UNROLL", Scalar::U32(config.u32("unroll")));
+    case.run(kernel, &resources, elements.groups, &[u32::try_from(elements.count).unwrap_or(u32::MAX)]);
+    let work = Work { bytes: Some((n + sums) * 4), items: Some(elements.count * width), ..Work::default() };
+    Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
 }
 
 /// The features without which a device can't read a type.
@@ -166,11 +152,11 @@ mod tests {
             let mut device = device.clone();
             device.limits.workgroup_count[0] = limit_x;
             let setting = Setting { device: &device, queue: None, preset: Preset::Thorough, seed: 1 };
-            let axes = Dtype.axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
+            let axes = axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
             let at = |point: Point, (name, value): (&str, u64)| point.with(name, &value.into());
             let numbers = [("n", (1 << 30) - (1 << 13)), ("width", 1), ("unroll", 64), ("local_size_x", 256)];
             let point = numbers.into_iter().fold(Point::new(axes).with("type", &"u8".into()), at);
-            Dtype.build(&Config::new("", &point, &setting)).err().map(|skip| skip.reason)
+            build(&Config::new("", &point, &setting)).err().map(|skip| skip.reason)
         };
         assert_eq!(reason(1 << 20), None);
         assert!(reason(65_535).unwrap().starts_with("indexes of 32 bits end"));
@@ -181,9 +167,9 @@ mod tests {
         let device = crate::model::DeviceInfo::mock();
         let setting = Setting { device: &device, queue: None, preset: Preset::Thorough, seed: 1 };
         let reasons = TYPES.iter().map(|ty| {
-            let axes = Dtype.axes(&setting).into_iter();
+            let axes = axes(&setting).into_iter();
             let point = Point::new(axes.map(|axis| (axis.name, axis.defaults[0].clone()))).with("type", &(*ty).into());
-            Dtype.build(&Config::new("", &point, &setting)).err().map_or_else(String::new, |skip| skip.reason)
+            build(&Config::new("", &point, &setting)).err().map_or_else(String::new, |skip| skip.reason)
         });
         let named = ["storageBuffer8", "storageBuffer16", "storageBuffer16", "", "", "shaderInt64", "shaderFloat64"];
         assert!(reasons.zip(named).all(|(reason, name)| reason.starts_with(name) && reason.is_empty() == name.is_empty()));

@@ -2,47 +2,36 @@
 
 use super::stream;
 use crate::experiments::{Built, Config, Elements, Experiment, Setting, issue_axis, local_size_axis, ordered};
-use crate::model::{Axis, AxisKind, MemoryKind, Point, Preset, Repeatability, Skip};
+use crate::model::{Axis, AxisKind, MemoryKind, Preset, Repeatability, Skip};
 
-pub const EXPERIMENT: &dyn Experiment = &HostVisible;
+pub const EXPERIMENT: Experiment =
+    Experiment { repeatability: |_| Repeatability::Memory, ..Experiment::new("memory/host_visible", axes, build) };
 
 /// The kinds of memory, as [`MemoryKind`] calls them.
 const KINDS: &[&str] = &["device_local", "host_visible", "host_cached", "device_host_visible"];
 
 const OPS: &[&str] = &["read", "init", "copy"];
 
-struct HostVisible;
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let quick = setting.preset == Preset::Quick;
+    // On a GPU far beyond its last cache, though the bus needs 5 to 20 ms for it.
+    let n = if quick { setting.by_class(1_u64 << 18, 1 << 26) } else { setting.by_class(1_u64 << 20, 1 << 26) };
+    let ops = if quick { &OPS[..1] } else { OPS };
+    vec![
+        Axis::new("op", "what is done", AxisKind::Choices(OPS), ops.iter().copied()),
+        Axis::new("memory", "where the arrays lie", AxisKind::Choices(KINDS), KINDS.iter().copied())
+            .relative_to("device_local"),
+        Axis::new("width", "words per element", AxisKind::Numbers(&[1, 2, 4]), [4_u64]),
+        Axis::new("n", "words per array", AxisKind::AtLeast(4), [n]).of_work(),
+        local_size_axis(setting),
+        Elements::unroll_axis("elements per invocation", 8),
+        issue_axis(setting),
+    ]
+}
 
-impl Experiment for HostVisible {
-    fn name(&self) -> &'static str {
-        "memory/host_visible"
-    }
-
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let quick = setting.preset == Preset::Quick;
-        // On a GPU far beyond its last cache, though the bus needs 5 to 20 ms for it.
-        let n = if quick { setting.by_class(1_u64 << 18, 1 << 26) } else { setting.by_class(1_u64 << 20, 1 << 26) };
-        let ops = if quick { &OPS[..1] } else { OPS };
-        vec![
-            Axis::new("op", "what is done", AxisKind::Choices(OPS), ops.iter().copied()),
-            Axis::new("memory", "where the arrays lie", AxisKind::Choices(KINDS), KINDS.iter().copied())
-                .relative_to("device_local"),
-            Axis::new("width", "words per element", AxisKind::Numbers(&[1, 2, 4]), [4_u64]),
-            Axis::new("n", "words per array", AxisKind::AtLeast(4), [n]).of_work(),
-            local_size_axis(setting),
-            Elements::unroll_axis("elements per invocation", 8),
-            issue_axis(setting),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let memory = MemoryKind::named(config.choice("memory")).unwrap_or_default();
-        stream::build_in(memory, self.name(), config, |kernel| ordered(kernel, config))
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let memory = MemoryKind::named(config.choice("memory")).unwrap_or_default();
+    stream::build_in(memory, EXPERIMENT.name, config, |kernel| ordered(kernel, config))
 }
 
 #[cfg(test)]

@@ -4,84 +4,68 @@ use crate::experiments::{
     Built, CaseBuilder, Config, Experiment, POWERS_TO_64, Setting, local_size_axis, powers_of_two, product, workgroups,
 };
 use crate::model::{
-    Axis, AxisKind, Case, Headline, Kernel, Moved, Point, Preset, Repeatability, Scalar, Sequence, Skip, Traffic, Work,
+    Axis, AxisKind, Case, Headline, Kernel, Moved, Preset, Repeatability, Scalar, Sequence, Skip, Traffic, Work,
 };
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Reuse;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: &["global", "shared"],
+    base_variant: Some("global"),
+    repeatability: |_| Repeatability::Memory,
+    traffic,
+    ..Experiment::new("memory/reuse", axes, build)
+};
 
 /// Words of a workgroup's tile.
 const TILE: u64 = 2048;
 /// Loads of one iteration of the inner loop.
 const UNROLL: u64 = 8;
 
-struct Reuse;
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let quick = setting.preset == Preset::Quick;
+    // On a GPU 512 MiB of tiles: ten times the last cache of a large one of today.
+    let groups = setting.by_class(16_u64, if quick { 1 << 15 } else { 1 << 16 });
+    let reuses = if quick { vec![1, 16] } else { powers_of_two(1, 64).collect() };
+    vec![
+        Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
+        Axis::new("reuse", "uses of each word", AxisKind::Numbers(POWERS_TO_64), reuses),
+        local_size_axis(setting),
+    ]
+}
 
-impl Experiment for Reuse {
-    fn name(&self) -> &'static str {
-        "memory/reuse"
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let [local_size, reuse] = ["local_size_x", "reuse"].map(|axis| config.integer(axis));
+    let (groups, results) = config.grid(config.integer("groups"));
+    // The grid may be larger than asked for; each of its workgroups has a tile.
+    let all_groups = workgroups(groups);
+    let words = product([all_groups, TILE]);
+    let source = Sequence::Words { seed: config.seed() };
+    let result = move |invocation: u64| {
+        let (group, lane) = (invocation / local_size, invocation % local_size);
+        let sum =
+            |iteration| places(lane, local_size, iteration).map(|i| source.word(group * TILE + i)).fold(0, u32::wrapping_add);
+        (0..reuse).fold(0_u32, |result, iteration| result.wrapping_mul(3).wrapping_add(sum(iteration)))
+    };
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let resources = [case.output("results", Expected::words(results, result)), case.input("source", words, source)];
+    let kernel = Kernel::new("memory/reuse.comp", config.workgroup()).constant("REUSE", Scalar::U32(config.u32("reuse")));
+    let kernel = if config.variant == "shared" { kernel.define("SHARED", "") } else { kernel };
+    case.run(kernel, &resources, groups, &[]);
+    let uses = product([words, reuse]);
+    // Those of the outer loop, of the inner one in each of them, and of the copy.
+    let of_tile = TILE.div_ceil(UNROLL * local_size);
+    let work = Work { bytes: Some(product([all_groups, TILE * reuse + local_size, 4])), items: Some(uses), ..Work::default() };
+    Ok(case.iterations(reuse + (reuse + 1) * of_tile).build(work, Headline::BANDWIDTH))
+}
 
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
-    }
-
-    fn variants(&self) -> &[&str] {
-        &["global", "shared"]
-    }
-
-    fn base_variant(&self) -> Option<&str> {
-        Some("global")
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let quick = setting.preset == Preset::Quick;
-        // On a GPU 512 MiB of tiles: ten times the last cache of a large one of today.
-        let groups = setting.by_class(16_u64, if quick { 1 << 15 } else { 1 << 16 });
-        let reuses = if quick { vec![1, 16] } else { powers_of_two(1, 64).collect() };
-        vec![
-            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
-            Axis::new("reuse", "uses of each word", AxisKind::Numbers(POWERS_TO_64), reuses),
-            local_size_axis(setting),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let [local_size, reuse] = ["local_size_x", "reuse"].map(|axis| config.integer(axis));
-        let (groups, results) = config.grid(config.integer("groups"));
-        // The grid may be larger than asked for; each of its workgroups has a tile.
-        let all_groups = workgroups(groups);
-        let words = product([all_groups, TILE]);
-        let source = Sequence::Words { seed: config.seed() };
-        let result = move |invocation: u64| {
-            let (group, lane) = (invocation / local_size, invocation % local_size);
-            let sum = |iteration| {
-                places(lane, local_size, iteration).map(|i| source.word(group * TILE + i)).fold(0, u32::wrapping_add)
-            };
-            (0..reuse).fold(0_u32, |result, iteration| result.wrapping_mul(3).wrapping_add(sum(iteration)))
-        };
-        let mut case = CaseBuilder::new(self.name(), config);
-        let resources = [case.output("results", Expected::words(results, result)), case.input("source", words, source)];
-        let kernel = Kernel::new("memory/reuse.comp", config.workgroup()).constant("REUSE", Scalar::U32(config.u32("reuse")));
-        let kernel = if config.variant == "shared" { kernel.define("SHARED", "") } else { kernel };
-        case.run(kernel, &resources, groups, &[]);
-        let uses = product([words, reuse]);
-        // Those of the outer loop, of the inner one in each of them, and of the copy.
-        let of_tile = TILE.div_ceil(UNROLL * local_size);
-        let work =
-            Work { bytes: Some(product([all_groups, TILE * reuse + local_size, 4])), items: Some(uses), ..Work::default() };
-        Ok(case.iterations(reuse + (reuse + 1) * of_tile).build(work, Headline::BANDWIDTH))
-    }
-
-    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        // Each iteration passes over the tile in steps of `UNROLL` for each invocation, and so does the copy, which doesn't count.
-        let loops = vec![case.point.integer("reuse"), TILE / (UNROLL * case.point.integer("local_size_x"))];
-        let counted = match case.variant.as_str() {
-            "shared" => Moved { written: 1, ..Moved::SHARED_READ },
-            _ => Moved::READ_AND_WRITTEN,
-        };
-        Ok(vec![Traffic { counted, loops, ..Traffic::usual(case) }])
-    }
+fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
+    // Each iteration passes over the tile in steps of `UNROLL` for each invocation, and so does the copy, which doesn't count.
+    let loops = vec![case.point.integer("reuse"), TILE / (UNROLL * case.point.integer("local_size_x"))];
+    let counted = match case.variant.as_str() {
+        "shared" => Moved { written: 1, ..Moved::SHARED_READ },
+        _ => Moved::READ_AND_WRITTEN,
+    };
+    Ok(vec![Traffic { counted, loops, ..Traffic::usual(case) }])
 }
 
 /// The places in the tile that a lane reads in an iteration.

@@ -3,18 +3,20 @@
 use crate::experiments::{
     Built, CaseBuilder, Config, Elements, Experiment, MOST_SIZE, Setting, local_size_axis, product, workgroups,
 };
-use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip, Work};
+use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Preset, Repeatability, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &RowColumn;
+pub const EXPERIMENT: Experiment = Experiment {
+    peak_kind: Some("global"),
+    repeatability: |_| Repeatability::Memory,
+    ..Experiment::new("memory/row_column", axes, build)
+};
 
 /// The values of the shader's specialization constant, in this order.
 const WALKS: &[&str] = &["row", "column", "linear"];
 
 /// Words per matrix from which no cache of today holds a part that matters: 1 GiB.
 const BEYOND_CACHES: u64 = 1 << 28;
-
-struct RowColumn;
 
 /// The sizes that a point stands for.
 #[derive(Clone, Copy)]
@@ -54,49 +56,34 @@ impl Shape {
     }
 }
 
-impl Experiment for RowColumn {
-    fn name(&self) -> &'static str {
-        "memory/row_column"
-    }
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let quick = setting.preset == Preset::Quick;
+    let size = if quick { setting.by_class(512_u64, 8192) } else { setting.by_class(1024_u64, 16_384) };
+    let unroll = setting.by_class(2_u64, 16);
+    vec![
+        Axis::new("walk", "where neighbouring lanes read", AxisKind::Choices(WALKS), WALKS.iter().copied()).relative_to("row"),
+        Axis::new("matrix_size", "width and height of the matrix, words", AxisKind::AtLeast(1), [size])
+            .up_to(MOST_SIZE)
+            .of_work(),
+        local_size_axis(setting),
+        Elements::unroll_axis("words per invocation", unroll),
+    ]
+}
 
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
-    }
-
-    fn peak_kind(&self) -> Option<&'static str> {
-        Some("global")
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let quick = setting.preset == Preset::Quick;
-        let size = if quick { setting.by_class(512_u64, 8192) } else { setting.by_class(1024_u64, 16_384) };
-        let unroll = setting.by_class(2_u64, 16);
-        vec![
-            Axis::new("walk", "where neighbouring lanes read", AxisKind::Choices(WALKS), WALKS.iter().copied())
-                .relative_to("row"),
-            Axis::new("matrix_size", "width and height of the matrix, words", AxisKind::AtLeast(1), [size])
-                .up_to(MOST_SIZE)
-                .of_work(),
-            local_size_axis(setting),
-            Elements::unroll_axis("words per invocation", unroll),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let (shape, walk) = (Shape::new(config)?, config.choice("walk"));
-        let (words, sums) = (shape.size * shape.size, shape.invocations());
-        let matrix = Sequence::Words { seed: config.seed() };
-        let sum = move |i| shape.words(walk, i).map(|word| matrix.word(word)).fold(0, u32::wrapping_add);
-        let mut case = CaseBuilder::new(self.name(), config);
-        let resources = [case.output("sums", Expected::words(sums, sum)), case.input("matrix", words, matrix)];
-        let code = config.code("walk", WALKS);
-        let kernel = Kernel::new("memory/row_column.comp", config.workgroup())
-            .constant("WALK", Scalar::U32(code))
-            .constant("UNROLL", Scalar::U32(config.u32("unroll")));
-        case.run(kernel, &resources, shape.groups, &[config.u32("matrix_size")]);
-        let work = Work { bytes: Some((words + sums) * 4), items: Some(words), ..Work::default() };
-        Ok(case.bound((words >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let (shape, walk) = (Shape::new(config)?, config.choice("walk"));
+    let (words, sums) = (shape.size * shape.size, shape.invocations());
+    let matrix = Sequence::Words { seed: config.seed() };
+    let sum = move |i| shape.words(walk, i).map(|word| matrix.word(word)).fold(0, u32::wrapping_add);
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let resources = [case.output("sums", Expected::words(sums, sum)), case.input("matrix", words, matrix)];
+    let code = config.code("walk", WALKS);
+    let kernel = Kernel::new("memory/row_column.comp", config.workgroup())
+        .constant("WALK", Scalar::U32(code))
+        .constant("UNROLL", Scalar::U32(config.u32("unroll")));
+    case.run(kernel, &resources, shape.groups, &[config.u32("matrix_size")]);
+    let work = Work { bytes: Some((words + sums) * 4), items: Some(words), ..Work::default() };
+    Ok(case.bound((words >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
 }
 
 #[cfg(test)]

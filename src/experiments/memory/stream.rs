@@ -6,12 +6,13 @@ use crate::experiments::{
     Built, CaseBuilder, Config, Elements, Experiment, Setting, issue_axes, issued, issuing, local_size_axis,
 };
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, MemoryKind, POISON, Point, Preset, Repeatability, Resource,
-    Scalar, Sequence, Skip, Traffic, Work,
+    Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, MemoryKind, POISON, Preset, Repeatability, Resource, Scalar,
+    Sequence, Skip, Traffic, Work,
 };
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Stream;
+pub const EXPERIMENT: Experiment =
+    Experiment { repeatability: |_| Repeatability::Memory, traffic, ..Experiment::new("memory/stream", axes, build) };
 
 /// The operations. All but `read` are values of the shader's specialization constant, in this order.
 const OPS: &[&str] = &["read", "init", "copy", "scale", "triad", "3-point", "5-point"];
@@ -27,8 +28,6 @@ const BEYOND_CACHES: u64 = 1 << 28;
 /// Sums of 64 elements of 4 words stay below 2^24, where every whole number is an exact f32.
 const MAGNITUDE: u32 = 1 << 15;
 
-struct Stream;
-
 /// The sizes that a point stands for.
 #[derive(Clone, Copy)]
 struct Shape {
@@ -37,43 +36,33 @@ struct Shape {
     elements: Elements,
 }
 
-impl Experiment for Stream {
-    fn name(&self) -> &'static str {
-        "memory/stream"
-    }
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let quick = setting.preset == Preset::Quick;
+    let n = if quick { setting.by_class(1_u64 << 18, 1 << 28) } else { setting.by_class(1_u64 << 20, 1 << 28) };
+    let widths: &[u64] = if quick { &[1, 4] } else { &[1, 2, 4] };
+    let ops = if quick { FEW_OPS } else { OPS };
+    let mut axes = vec![
+        Axis::new("op", "what is done", AxisKind::Choices(OPS), ops.iter().copied()),
+        Axis::new("width", "words per element", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
+        Axis::new("n", "words per array", AxisKind::AtLeast(4), [n]).of_work(),
+        local_size_axis(setting),
+        Elements::unroll_axis("elements per invocation", 8),
+    ];
+    axes.extend(issue_axes(setting));
+    axes
+}
 
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    build_in(MemoryKind::DeviceLocal, EXPERIMENT.name, config, |kernel| issuing(kernel, config))
+}
 
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let quick = setting.preset == Preset::Quick;
-        let n = if quick { setting.by_class(1_u64 << 18, 1 << 28) } else { setting.by_class(1_u64 << 20, 1 << 28) };
-        let widths: &[u64] = if quick { &[1, 4] } else { &[1, 2, 4] };
-        let ops = if quick { FEW_OPS } else { OPS };
-        let mut axes = vec![
-            Axis::new("op", "what is done", AxisKind::Choices(OPS), ops.iter().copied()),
-            Axis::new("width", "words per element", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
-            Axis::new("n", "words per array", AxisKind::AtLeast(4), [n]).of_work(),
-            local_size_axis(setting),
-            Elements::unroll_axis("elements per invocation", 8),
-        ];
-        axes.extend(issue_axes(setting));
-        axes
+fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
+    if case.point.choice("op").ends_with("-point") {
+        return Err("neighbours that a stencil reads again count once");
     }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        build_in(MemoryKind::DeviceLocal, self.name(), config, |kernel| issuing(kernel, config))
-    }
-
-    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        if case.point.choice("op").ends_with("-point") {
-            return Err("neighbours that a stencil reads again count once");
-        }
-        // `read` writes one sum.
-        let rest = if case.point.choice("op") == "read" { 4 } else { 0 };
-        Ok(vec![issued(case, rest)])
-    }
+    // `read` writes one sum.
+    let rest = if case.point.choice("op") == "read" { 4 } else { 0 };
+    Ok(vec![issued(case, rest)])
 }
 
 /// The case and its twin, with the arrays in memory of some kind, for the experiment of this name.

@@ -3,10 +3,14 @@
 use std::ops::Add;
 
 use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, gcd, local_size_axis};
-use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip, Work};
+use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Preset, Repeatability, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Stride;
+pub const EXPERIMENT: Experiment = Experiment {
+    peak_kind: Some("global"),
+    repeatability: |_| Repeatability::Memory,
+    ..Experiment::new("memory/stride", axes, build)
+};
 
 const OPS: &[&str] = &["read", "write"];
 
@@ -18,8 +22,6 @@ const MAGNITUDE: u32 = 1 << 17;
 
 /// Every device has so many workgroups along z, and z times the step stays within 32 bits.
 const MOST: u64 = 65_535;
-
-struct Stride;
 
 /// The sizes that a point stands for.
 #[derive(Clone, Copy)]
@@ -68,66 +70,51 @@ fn step(stride: u64) -> u64 {
     near.find(|step| gcd(*step, stride) == 1).unwrap_or(1)
 }
 
-impl Experiment for Stride {
-    fn name(&self) -> &'static str {
-        "memory/stride"
-    }
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let quick = setting.preset == Preset::Quick;
+    // 512 MiB: ten times the last cache of a large GPU of today. Every strided write is read back whole and checked, so more
+    // would cost more time than it is worth.
+    let n = if quick { setting.by_class(1_u64 << 18, 1 << 27) } else { setting.by_class(1_u64 << 20, 1 << 27) };
+    let strides = if quick { vec![1, 2, 8, 32] } else { (1..=32_u64).chain([40, 48, 56, 64, 80, 96, 112, 127, 128]).collect() };
+    // On a GPU as many as it takes to make the sums of `read` few.
+    let unroll = setting.by_class(8_u64, 32);
+    vec![
+        Axis::new("op", "what is done", AxisKind::Choices(OPS), OPS.iter().copied()),
+        Axis::new("stride", "words from one lane to the next", AxisKind::AtLeast(1), strides).relative_to(1_u64),
+        Axis::new("n", "words of memory", AxisKind::AtLeast(1), [n]).of_work(),
+        local_size_axis(setting),
+        Elements::unroll_axis("words per invocation", unroll),
+    ]
+}
 
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let [n, stride] = ["n", "stride"].map(|axis| config.integer(axis));
+    if stride > MOST {
+        return Err(Skip::new(format!("maxComputeWorkGroupCount[2] is {MOST} on many devices, the case needs {stride}")));
     }
-
-    fn peak_kind(&self) -> Option<&'static str> {
-        Some("global")
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let quick = setting.preset == Preset::Quick;
-        // 512 MiB: ten times the last cache of a large GPU of today. Every strided write is read back whole and checked, so more
-        // would cost more time than it is worth.
-        let n = if quick { setting.by_class(1_u64 << 18, 1 << 27) } else { setting.by_class(1_u64 << 20, 1 << 27) };
-        let strides =
-            if quick { vec![1, 2, 8, 32] } else { (1..=32_u64).chain([40, 48, 56, 64, 80, 96, 112, 127, 128]).collect() };
-        // On a GPU as many as it takes to make the sums of `read` few.
-        let unroll = setting.by_class(8_u64, 32);
-        vec![
-            Axis::new("op", "what is done", AxisKind::Choices(OPS), OPS.iter().copied()),
-            Axis::new("stride", "words from one lane to the next", AxisKind::AtLeast(1), strides).relative_to(1_u64),
-            Axis::new("n", "words of memory", AxisKind::AtLeast(1), [n]).of_work(),
-            local_size_axis(setting),
-            Elements::unroll_axis("words per invocation", unroll),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let [n, stride] = ["n", "stride"].map(|axis| config.integer(axis));
-        if stride > MOST {
-            return Err(Skip::new(format!("maxComputeWorkGroupCount[2] is {MOST} on many devices, the case needs {stride}")));
-        }
-        let shape = Shape::new(config)?;
-        let kernel = Kernel::new("memory/stride.comp", config.workgroup())
-            .constant("STRIDE", Scalar::U32(config.u32("stride")))
-            .constant("UNROLL", Scalar::U32(config.u32("unroll")))
-            .constant("STEP", Scalar::U32(u32::try_from(shape.step).unwrap_or(u32::MAX)));
-        let [x, y, _] = shape.sweep.groups;
-        let (groups, push) = ([x, y, config.u32("stride")], [config.u32("n")]);
-        let mut case = CaseBuilder::new(self.name(), config);
-        let sums = if config.choice("op") == "read" {
-            let (sums, a) = (shape.invocations(), Sequence::WholeFloats { seed: config.seed(), magnitude: MAGNITUDE });
-            // Not sum(), whose neutral element is -0.0.
-            let sum = move |i| shape.words(i).map(|word| a.float(word)).fold(0.0, f32::add);
-            let resources = [case.output("sums", Expected::floats(sums, sum)), case.input("a", n, a)];
-            case.run(kernel.define("READ", ""), &resources, groups, &push);
-            sums
-        } else {
-            // Every word is written once, by whichever sweep.
-            let resources = [case.output("c", Expected::words(n, written))];
-            case.run(kernel, &resources, groups, &push);
-            0
-        };
-        let work = Work { bytes: Some((n + sums) * 4), items: Some(n), ..Work::default() };
-        Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
-    }
+    let shape = Shape::new(config)?;
+    let kernel = Kernel::new("memory/stride.comp", config.workgroup())
+        .constant("STRIDE", Scalar::U32(config.u32("stride")))
+        .constant("UNROLL", Scalar::U32(config.u32("unroll")))
+        .constant("STEP", Scalar::U32(u32::try_from(shape.step).unwrap_or(u32::MAX)));
+    let [x, y, _] = shape.sweep.groups;
+    let (groups, push) = ([x, y, config.u32("stride")], [config.u32("n")]);
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let sums = if config.choice("op") == "read" {
+        let (sums, a) = (shape.invocations(), Sequence::WholeFloats { seed: config.seed(), magnitude: MAGNITUDE });
+        // Not sum(), whose neutral element is -0.0.
+        let sum = move |i| shape.words(i).map(|word| a.float(word)).fold(0.0, f32::add);
+        let resources = [case.output("sums", Expected::floats(sums, sum)), case.input("a", n, a)];
+        case.run(kernel.define("READ", ""), &resources, groups, &push);
+        sums
+    } else {
+        // Every word is written once, by whichever sweep.
+        let resources = [case.output("c", Expected::words(n, written))];
+        case.run(kernel, &resources, groups, &push);
+        0
+    };
+    let work = Work { bytes: Some((n + sums) * 4), items: Some(n), ..Work::default() };
+    Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words")]

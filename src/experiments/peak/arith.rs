@@ -10,7 +10,12 @@ use crate::experiments::{Built, CaseBuilder, Config, Experiment, POWERS_TO_64, S
 use crate::model::{Axis, AxisKind, Bound, DeviceKind, Headline, Kernel, Preset, Skip, Work};
 use table::{Operation, TYPES, Type, WORDS};
 
-pub const EXPERIMENT: &dyn Experiment = &Arith;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: TYPES,
+    quick_variants: QUICK,
+    axes_of: Some(axes_of),
+    ..Experiment::new("peak/arith", |setting| axes_of("f32", setting), build)
+};
 
 /// The types that devices have units for, mostly.
 const QUICK: &[&str] = &["f16", "f32", "f64", "i32"];
@@ -18,59 +23,39 @@ const QUICK: &[&str] = &["f16", "f32", "f64", "i32"];
 /// Blocks of operations in an iteration of the loop.
 pub(super) const UNROLLS: AxisKind = AxisKind::Numbers(POWERS_TO_64);
 
-struct Arith;
+fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
+    let ty = Type::of(variant);
+    let ops = if setting.preset == Preset::Quick { &["fma"] } else { WORDS };
+    let few = setting.by_class(8_u64, 4);
+    // Two packed instructions for each chain: with one, an H100 has 94 % of its rate.
+    let widths: &[u64] = if ty == Type::F16 { &[1, 2, 4] } else { &[1, 2] };
+    let (widths, chains) = match setting.preset {
+        Preset::Quick => (&widths[widths.len() - 1..], vec![few]),
+        Preset::Default => (widths, vec![few]),
+        Preset::Thorough => (&[1, 2, 4][..], vec![1, few, 8]),
+    };
+    let chains: BTreeSet<u64> = chains.into_iter().collect();
+    vec![
+        Axis::new("op", "the operation", AxisKind::Choices(WORDS), ops.iter().copied()),
+        Axis::new("width", "components per vector", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
+        Axis::new("chains", "independent chains per invocation", AxisKind::Numbers(&[1, 2, 4, 8]), chains),
+        local_size_axis(setting),
+        unroll_axis(setting),
+        iterations_axis(setting, if ty.bits() == 64 { 32 } else { 256 }),
+        groups_axis(setting, 64),
+    ]
+}
 
-impl Experiment for Arith {
-    fn name(&self) -> &'static str {
-        "peak/arith"
-    }
-
-    fn variants(&self) -> &[&str] {
-        TYPES
-    }
-
-    fn quick_variants(&self) -> &[&str] {
-        QUICK
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        self.axes_of("f32", setting)
-    }
-
-    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
-        let ty = Type::of(variant);
-        let ops = if setting.preset == Preset::Quick { &["fma"] } else { WORDS };
-        let few = setting.by_class(8_u64, 4);
-        // Two packed instructions for each chain: with one, an H100 has 94 % of its rate.
-        let widths: &[u64] = if ty == Type::F16 { &[1, 2, 4] } else { &[1, 2] };
-        let (widths, chains) = match setting.preset {
-            Preset::Quick => (&widths[widths.len() - 1..], vec![few]),
-            Preset::Default => (widths, vec![few]),
-            Preset::Thorough => (&[1, 2, 4][..], vec![1, few, 8]),
-        };
-        let chains: BTreeSet<u64> = chains.into_iter().collect();
-        vec![
-            Axis::new("op", "the operation", AxisKind::Choices(WORDS), ops.iter().copied()),
-            Axis::new("width", "components per vector", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
-            Axis::new("chains", "independent chains per invocation", AxisKind::Numbers(&[1, 2, 4, 8]), chains),
-            local_size_axis(setting),
-            unroll_axis(setting),
-            iterations_axis(setting, if ty.bits() == 64 { 32 } else { 256 }),
-            groups_axis(setting, 64),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let (operation, ty) = (Operation::of(config.choice("op")), Type::of(config.variant));
-        let (case, chains) = chained(self.name(), config, operation, ty)?;
-        let count = Some(product([chains.operations(), operation.weight()]));
-        let (work, headline) = if ty.is_real() {
-            (Work { flops: count, ..Work::default() }, Headline::FLOPS)
-        } else {
-            (Work { ops: count, ..Work::default() }, Headline::OPS)
-        };
-        Ok(case.bound(bound(operation, ty)).build(work, headline))
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let (operation, ty) = (Operation::of(config.choice("op")), Type::of(config.variant));
+    let (case, chains) = chained(EXPERIMENT.name, config, operation, ty)?;
+    let count = Some(product([chains.operations(), operation.weight()]));
+    let (work, headline) = if ty.is_real() {
+        (Work { flops: count, ..Work::default() }, Headline::FLOPS)
+    } else {
+        (Work { ops: count, ..Work::default() }, Headline::OPS)
+    };
+    Ok(case.bound(bound(operation, ty)).build(work, headline))
 }
 
 /// The case of an operation and a type, and its chains; what it counts and leads with is for its experiment to say.

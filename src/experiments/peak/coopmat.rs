@@ -4,7 +4,12 @@ use crate::experiments::common::products::{self, Defaults};
 use crate::experiments::{Built, Config, Experiment, Setting};
 use crate::model::{Axis, MatrixProduct, MatrixScope, Skip};
 
-pub const EXPERIMENT: &dyn Experiment = &Coopmat;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: products::TYPES,
+    quick_variants: &["f16_f32"],
+    axes_of: Some(axes_of),
+    ..Experiment::new("peak/coopmat", |setting| axes_of(products::TYPES[0], setting), build)
+};
 
 /// Shapes that devices were seen to list.
 const SHAPES: &[&str] = &[
@@ -12,44 +17,23 @@ const SHAPES: &[&str] = &[
     "32x32x8", "32x32x32", "8x8x8", "16x16x64",
 ];
 
-struct Coopmat;
-
-impl Experiment for Coopmat {
-    fn name(&self) -> &'static str {
-        "peak/coopmat"
+fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
+    let is_wanted = |product: &MatrixProduct| product.scope == MatrixScope::Subgroup && product.workgroup_invocations.is_none();
+    let mut listed = products::listed(SHAPES, setting.device, is_wanted);
+    if products::is_quick(setting) {
+        listed.truncate(1);
     }
-
-    fn variants(&self) -> &[&str] {
-        products::TYPES
+    if listed.is_empty() {
+        listed.push(SHAPES[0]);
     }
+    products::axes(
+        variant,
+        setting,
+        SHAPES,
+        &Defaults { shapes: &listed, tiles: [4, 4], local_size: 128, groups: 1056, rounds: 64 },
+    )
+}
 
-    fn quick_variants(&self) -> &[&str] {
-        &["f16_f32"]
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        self.axes_of(products::TYPES[0], setting)
-    }
-
-    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
-        let is_wanted =
-            |product: &MatrixProduct| product.scope == MatrixScope::Subgroup && product.workgroup_invocations.is_none();
-        let mut listed = products::listed(SHAPES, setting.device, is_wanted);
-        if products::is_quick(setting) {
-            listed.truncate(1);
-        }
-        if listed.is_empty() {
-            listed.push(SHAPES[0]);
-        }
-        products::axes(
-            variant,
-            setting,
-            SHAPES,
-            &Defaults { shapes: &listed, tiles: [4, 4], local_size: 128, groups: 1056, rounds: 64 },
-        )
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        products::build(self.name(), config, MatrixScope::Subgroup)
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    products::build(EXPERIMENT.name, config, MatrixScope::Subgroup)
 }

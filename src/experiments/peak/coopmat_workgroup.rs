@@ -4,7 +4,12 @@ use crate::experiments::common::products::{self, Defaults};
 use crate::experiments::{Built, Config, Experiment, Setting};
 use crate::model::{Axis, Feature, MatrixScope, Skip};
 
-pub const EXPERIMENT: &dyn Experiment = &CoopmatWorkgroup;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: products::TYPES,
+    quick_variants: &["f16_f32"],
+    axes_of: Some(axes_of),
+    ..Experiment::new("peak/coopmat_workgroup", |setting| axes_of(products::TYPES[0], setting), build)
+};
 
 /// Multiples of what devices list.
 const SHAPES: &[&str] = &[
@@ -28,35 +33,14 @@ const SHAPES: &[&str] = &[
     "64x256x16",
 ];
 
-struct CoopmatWorkgroup;
+fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
+    let shapes: &[&str] = if products::is_quick(setting) { &["128x128x64"] } else { &["64x64x32", "128x128x16", "128x128x64"] };
+    products::axes(variant, setting, SHAPES, &Defaults { shapes, tiles: [1, 1], local_size: 256, groups: 528, rounds: 16 })
+}
 
-impl Experiment for CoopmatWorkgroup {
-    fn name(&self) -> &'static str {
-        "peak/coopmat_workgroup"
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    if !config.device().has(Feature::CooperativeMatrixWorkgroupScope) {
+        return Err(Skip::new("the case needs cooperativeMatrixWorkgroupScope, which the device lacks"));
     }
-
-    fn variants(&self) -> &[&str] {
-        products::TYPES
-    }
-
-    fn quick_variants(&self) -> &[&str] {
-        &["f16_f32"]
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        self.axes_of(products::TYPES[0], setting)
-    }
-
-    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
-        let shapes: &[&str] =
-            if products::is_quick(setting) { &["128x128x64"] } else { &["64x64x32", "128x128x16", "128x128x64"] };
-        products::axes(variant, setting, SHAPES, &Defaults { shapes, tiles: [1, 1], local_size: 256, groups: 528, rounds: 16 })
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        if !config.device().has(Feature::CooperativeMatrixWorkgroupScope) {
-            return Err(Skip::new("the case needs cooperativeMatrixWorkgroupScope, which the device lacks"));
-        }
-        products::build(self.name(), config, MatrixScope::Workgroup)
-    }
+    products::build(EXPERIMENT.name, config, MatrixScope::Workgroup)
 }

@@ -6,7 +6,8 @@ use crate::experiments::{Built, Config, Experiment, Setting, local_size_axis, pr
 use crate::model::{Axis, AxisKind, Feature, Headline, Kernel, Preset, Skip, Work};
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Dot;
+pub const EXPERIMENT: Experiment =
+    Experiment { variants: VARIANTS, quick_variants: &["signed"], ..Experiment::new("peak/dot", axes, build) };
 
 /// The signs of the two factors' bytes; in capitals, they are the shader's macros.
 const VARIANTS: &[&str] = &["unsigned", "signed", "mixed"];
@@ -25,51 +26,35 @@ const FACTORS: [u32; 2] = [0x93C5_7E2D, 0x4BF8_21D6];
 /// What a product is added to: so much that no sum can overflow, where it would saturate.
 const TERM_MASK: u32 = 0x0FFF_FFFF;
 
-struct Dot;
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let ops = if setting.preset == Preset::Quick { &OPS[..1] } else { OPS };
+    // Eight chains are a sixth slower on an H100, probably since their code is longer than its cache for instructions holds.
+    let few = [setting.by_class(8_u64, 4)];
+    let chains: &[u64] = if setting.preset == Preset::Thorough { &[1, 2, 4, 8] } else { &few };
+    vec![
+        Axis::new("op", "the operation", AxisKind::Choices(OPS), ops.iter().copied()),
+        Axis::new("chains", "independent chains per invocation", AxisKind::Numbers(&[1, 2, 4, 8]), chains.iter().copied()),
+        local_size_axis(setting),
+        unroll_axis(setting),
+        iterations_axis(setting, 256),
+        groups_axis(setting, 16),
+    ]
+}
 
-impl Experiment for Dot {
-    fn name(&self) -> &'static str {
-        "peak/dot"
-    }
-
-    fn variants(&self) -> &[&str] {
-        VARIANTS
-    }
-
-    fn quick_variants(&self) -> &[&str] {
-        &["signed"]
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let ops = if setting.preset == Preset::Quick { &OPS[..1] } else { OPS };
-        // Eight chains are a sixth slower on an H100, probably since their code is longer than its cache for instructions holds.
-        let few = [setting.by_class(8_u64, 4)];
-        let chains: &[u64] = if setting.preset == Preset::Thorough { &[1, 2, 4, 8] } else { &few };
-        vec![
-            Axis::new("op", "the operation", AxisKind::Choices(OPS), ops.iter().copied()),
-            Axis::new("chains", "independent chains per invocation", AxisKind::Numbers(&[1, 2, 4, 8]), chains.iter().copied()),
-            local_size_axis(setting),
-            unroll_axis(setting),
-            iterations_axis(setting, 256),
-            groups_axis(setting, 16),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        config.require(&[Feature::IntegerDotProduct])?;
-        let (variant, chains) = (config.variant, Chains::new(config, PAIRS));
-        let kernel = Kernel::new("peak/dot.comp", config.workgroup()).define(&variant.to_uppercase(), "");
-        let kernel = if config.choice("op") == "dot_acc_sat" { kernel.define("SATURATING", "") } else { kernel };
-        let [a, b] = FACTORS.map(u64::from);
-        let told = Coefficients { a, b, x_shape: 0, y_shape: TERM_MASK.into() };
-        let expected = Expected::words_from(chains.invocations(), move || {
-            let ends = chains.of_starts(|word| end(variant, word, chains.depth()));
-            move |i| (0..chains.chains).flat_map(|chain| chains.ends(&ends, i, chain)).fold(0, mix)
-        });
-        let case = chains.case(self.name(), config, kernel, told, expected)?;
-        let work = Work { ops: Some(product([chains.operations(), WEIGHT])), ..Work::default() };
-        Ok(case.build(work, Headline::OPS))
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    config.require(&[Feature::IntegerDotProduct])?;
+    let (variant, chains) = (config.variant, Chains::new(config, PAIRS));
+    let kernel = Kernel::new("peak/dot.comp", config.workgroup()).define(&variant.to_uppercase(), "");
+    let kernel = if config.choice("op") == "dot_acc_sat" { kernel.define("SATURATING", "") } else { kernel };
+    let [a, b] = FACTORS.map(u64::from);
+    let told = Coefficients { a, b, x_shape: 0, y_shape: TERM_MASK.into() };
+    let expected = Expected::words_from(chains.invocations(), move || {
+        let ends = chains.of_starts(|word| end(variant, word, chains.depth()));
+        move |i| (0..chains.chains).flat_map(|chain| chains.ends(&ends, i, chain)).fold(0, mix)
+    });
+    let case = chains.case(EXPERIMENT.name, config, kernel, told, expected)?;
+    let work = Work { ops: Some(product([chains.operations(), WEIGHT])), ..Work::default() };
+    Ok(case.build(work, Headline::OPS))
 }
 
 /// What a chain comes to. No sum overflows, so that saturating ones are no different.

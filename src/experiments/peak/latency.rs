@@ -5,44 +5,29 @@ use super::arith::{UNROLLS, chained};
 use crate::experiments::{Built, Config, Experiment, Setting};
 use crate::model::{Axis, AxisKind, Headline, Preset, Skip, Work};
 
-pub const EXPERIMENT: &dyn Experiment = &Latency;
+pub const EXPERIMENT: Experiment =
+    Experiment { variants: TYPES, quick_variants: &["f32"], ..Experiment::new("peak/latency", axes, build) };
 
 /// The types of whose operations each has its own result.
 const TYPES: &[&str] = &["f16", "f32", "f64", "bf16", "i8", "i16", "i32", "i64"];
 
-struct Latency;
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let ops = if setting.preset == Preset::Quick { &["fma"] } else { WORDS };
+    let subgroup = u64::from(setting.device.subgroup.size.max(1));
+    // A branch waits for nothing else here: iterations are longer than where other subgroups fill the gap. On a GPU a launch takes
+    // as long as a thousand operations: there are 262,144 of the shortest ones.
+    let (unroll, iterations) = setting.by_class((4_u64, 16_384_u64), (32, 512));
+    let about = "iterations of the loop";
+    vec![
+        Axis::new("op", "the operation", AxisKind::Choices(WORDS), ops.iter().copied()),
+        Axis::new("local_size_x", "invocations of the workgroup", AxisKind::AtLeast(1), [subgroup]),
+        Axis::new("unroll", "blocks of operations per iteration of the loop", UNROLLS, [unroll]),
+        Axis::new("iterations", about, AxisKind::AtLeast(1), [iterations]).of_monotone_work(),
+    ]
+}
 
-impl Experiment for Latency {
-    fn name(&self) -> &'static str {
-        "peak/latency"
-    }
-
-    fn variants(&self) -> &[&str] {
-        TYPES
-    }
-
-    fn quick_variants(&self) -> &[&str] {
-        &["f32"]
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let ops = if setting.preset == Preset::Quick { &["fma"] } else { WORDS };
-        let subgroup = u64::from(setting.device.subgroup.size.max(1));
-        // A branch waits for nothing else here: iterations are longer than where other subgroups fill the gap. On a GPU a launch takes
-        // as long as a thousand operations: there are 262,144 of the shortest ones.
-        let (unroll, iterations) = setting.by_class((4_u64, 16_384_u64), (32, 512));
-        let about = "iterations of the loop";
-        vec![
-            Axis::new("op", "the operation", AxisKind::Choices(WORDS), ops.iter().copied()),
-            Axis::new("local_size_x", "invocations of the workgroup", AxisKind::AtLeast(1), [subgroup]),
-            Axis::new("unroll", "blocks of operations per iteration of the loop", UNROLLS, [unroll]),
-            Axis::new("iterations", about, AxisKind::AtLeast(1), [iterations]).of_monotone_work(),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let (operation, ty) = (Operation::of(config.choice("op")), Type::of(config.variant));
-        let (case, chains) = chained(self.name(), config, operation, ty)?;
-        Ok(case.build(Work { items: Some(chains.depth()), ..Work::default() }, Headline::LATENCY))
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let (operation, ty) = (Operation::of(config.choice("op")), Type::of(config.variant));
+    let (case, chains) = chained(EXPERIMENT.name, config, operation, ty)?;
+    Ok(case.build(Work { items: Some(chains.depth()), ..Work::default() }, Headline::LATENCY))
 }

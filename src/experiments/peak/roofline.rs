@@ -9,7 +9,14 @@ use crate::model::{
 };
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Roofline;
+pub const EXPERIMENT: Experiment = Experiment {
+    derived: &[RIDGE],
+    derive,
+    peak_kind: Some("fp32"),
+    repeatability: |_| Repeatability::Memory,
+    traffic,
+    ..Experiment::new("peak/roofline", axes, build)
+};
 
 /// What the ridge is reported under.
 const RIDGE: &str = "peak/ridge";
@@ -45,86 +52,66 @@ const LOW: f64 = 0.5;
 /// With it, sums stay small: see the shader.
 const FACTOR: f32 = -1.0;
 
-struct Roofline;
-
-impl Experiment for Roofline {
-    fn name(&self) -> &'static str {
-        "peak/roofline"
+fn derive(rows: &[Finished]) -> Vec<Derived> {
+    let mut sweeps: BTreeMap<Point, Vec<&Finished>> = BTreeMap::new();
+    for row in rows {
+        sweeps.entry(row.point.without(&["flops_per_16_bytes"])).or_default().push(row);
     }
-
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
+    if sweeps.is_empty() {
+        sweeps.insert(Point::default(), Vec::new());
     }
+    sweeps.into_iter().map(|(point, rows)| ridge_row(point, &rows)).collect()
+}
 
-    fn derived(&self) -> &[&str] {
-        &[RIDGE]
-    }
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let quick = setting.preset == Preset::Quick;
+    let n = if quick { setting.by_class(1_u64 << 16, 1 << 26) } else { setting.by_class(1 << 18, 1 << 28) };
+    let flops = if quick { setting.by_class(vec![2, 64, 512], vec![2, 256, 2048]) } else { FLOPS.to_vec() };
+    vec![
+        Axis::new("flops_per_16_bytes", "flops with each element of 16 bytes", AxisKind::Numbers(FLOPS), flops),
+        Axis::new("n", "words of memory", AxisKind::AtLeast(4), [n]).of_work(),
+        local_size_axis(setting),
+        Elements::unroll_axis("elements per invocation", 8),
+    ]
+}
 
-    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
-        let mut sweeps: BTreeMap<Point, Vec<&Finished>> = BTreeMap::new();
-        for row in rows {
-            sweeps.entry(row.point.without(&["flops_per_16_bytes"])).or_default().push(row);
-        }
-        if sweeps.is_empty() {
-            sweeps.insert(Point::default(), Vec::new());
-        }
-        sweeps.into_iter().map(|(point, rows)| ridge_row(point, &rows)).collect()
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let [n, flops, unroll] = ["n", "flops_per_16_bytes", "unroll"].map(|axis| config.integer(axis));
+    if n % 4 != 0 {
+        return Err(Skip::new(format!("n={n} words end within an element of four: the case needs a multiple")));
     }
+    let elements = Elements::new(n / 4, config)?;
+    let (sums, arithmetic) = (elements.invocations(), Arithmetic::of(flops));
+    let data = Sequence::WholeFloats { seed: config.seed(), magnitude: MAGNITUDE };
+    let result = move |invocation| {
+        let own = elements.of(invocation).map(|i| [0, 1, 2, 3].map(|word| data.float(4 * i + word)));
+        // Beyond the end an invocation computes with zeros.
+        let all = own.chain(std::iter::repeat([0.0; 4])).zip(0..unroll).map(|(element, _)| element);
+        arithmetic.result(all)
+    };
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let resources = [case.output("results", Expected::words(sums, result)), case.input("data", n, data)];
+    let kernel = Kernel::new("peak/roofline.comp", config.workgroup())
+        .define("COMPONENTS", arithmetic.components)
+        .constant("UNROLL", Scalar::U32(config.u32("unroll")))
+        .define("PAIRS", arithmetic.unrolled)
+        .constant("PAIR_ITERATIONS", Scalar::U32(arithmetic.iterations));
+    let kernel = if arithmetic.is_looped() { kernel.define("LOOPED", "") } else { kernel };
+    let push = [u32::try_from(elements.count).unwrap_or(u32::MAX), FACTOR.to_bits()];
+    case.run(kernel, &resources, elements.groups, &push);
+    let work = Work {
+        bytes: Some((n + sums) * 4),
+        flops: Some(product([elements.count, flops])),
+        items: Some(elements.count),
+        ..Work::default()
+    };
+    let bound = if flops >= COMPUTES { Some(Bound::Float32) } else { (n >= BEYOND_CACHES).then_some(Bound::Memory) };
+    Ok(case.bound(bound).iterations(unroll * u64::from(arithmetic.iterations)).build(work, Headline::FLOPS))
+}
 
-    fn peak_kind(&self) -> Option<&'static str> {
-        Some("fp32")
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let quick = setting.preset == Preset::Quick;
-        let n = if quick { setting.by_class(1_u64 << 16, 1 << 26) } else { setting.by_class(1 << 18, 1 << 28) };
-        let flops = if quick { setting.by_class(vec![2, 64, 512], vec![2, 256, 2048]) } else { FLOPS.to_vec() };
-        vec![
-            Axis::new("flops_per_16_bytes", "flops with each element of 16 bytes", AxisKind::Numbers(FLOPS), flops),
-            Axis::new("n", "words of memory", AxisKind::AtLeast(4), [n]).of_work(),
-            local_size_axis(setting),
-            Elements::unroll_axis("elements per invocation", 8),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let [n, flops, unroll] = ["n", "flops_per_16_bytes", "unroll"].map(|axis| config.integer(axis));
-        if n % 4 != 0 {
-            return Err(Skip::new(format!("n={n} words end within an element of four: the case needs a multiple")));
-        }
-        let elements = Elements::new(n / 4, config)?;
-        let (sums, arithmetic) = (elements.invocations(), Arithmetic::of(flops));
-        let data = Sequence::WholeFloats { seed: config.seed(), magnitude: MAGNITUDE };
-        let result = move |invocation| {
-            let own = elements.of(invocation).map(|i| [0, 1, 2, 3].map(|word| data.float(4 * i + word)));
-            // Beyond the end an invocation computes with zeros.
-            let all = own.chain(std::iter::repeat([0.0; 4])).zip(0..unroll).map(|(element, _)| element);
-            arithmetic.result(all)
-        };
-        let mut case = CaseBuilder::new(self.name(), config);
-        let resources = [case.output("results", Expected::words(sums, result)), case.input("data", n, data)];
-        let kernel = Kernel::new("peak/roofline.comp", config.workgroup())
-            .define("COMPONENTS", arithmetic.components)
-            .constant("UNROLL", Scalar::U32(config.u32("unroll")))
-            .define("PAIRS", arithmetic.unrolled)
-            .constant("PAIR_ITERATIONS", Scalar::U32(arithmetic.iterations));
-        let kernel = if arithmetic.is_looped() { kernel.define("LOOPED", "") } else { kernel };
-        let push = [u32::try_from(elements.count).unwrap_or(u32::MAX), FACTOR.to_bits()];
-        case.run(kernel, &resources, elements.groups, &push);
-        let work = Work {
-            bytes: Some((n + sums) * 4),
-            flops: Some(product([elements.count, flops])),
-            items: Some(elements.count),
-            ..Work::default()
-        };
-        let bound = if flops >= COMPUTES { Some(Bound::Float32) } else { (n >= BEYOND_CACHES).then_some(Bound::Memory) };
-        Ok(case.bound(bound).iterations(unroll * u64::from(arithmetic.iterations)).build(work, Headline::FLOPS))
-    }
-
-    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        // Where there is much arithmetic, elements are a loop.
-        Ok(vec![Traffic { loops: vec![case.point.integer("unroll")], ..Traffic::usual(case) }])
-    }
+fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
+    // Where there is much arithmetic, elements are a loop.
+    Ok(vec![Traffic { loops: vec![case.point.integer("unroll")], ..Traffic::usual(case) }])
 }
 
 /// What is computed with each element.
@@ -278,7 +265,7 @@ mod tests {
     }
 
     fn figure(rows: &[Finished]) -> Result<Figure, Untold> {
-        let derived = Roofline.derive(rows);
+        let derived = derive(rows);
         assert_eq!(derived.len(), 1);
         derived[0].figure.clone()
     }
@@ -291,7 +278,7 @@ mod tests {
             let (low, high) = interval.unwrap();
             assert!((low - 20.0 * 0.99 / 1.01).abs() < 1e-9 && (high - 20.0 * 1.01 / 0.99).abs() < 1e-9, "{low} {high}");
         }
-        let note = &Roofline.derive(&rows(&[2, 4096], 2000.0))[0].note;
+        let note = &derive(&rows(&[2, 4096], 2000.0))[0].note;
         assert_eq!(note, "2000.00 GFLOP/s at flops_per_16_bytes=4096 over 100.00 GB/s at 2, the best of 2 rows");
     }
 

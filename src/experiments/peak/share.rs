@@ -6,32 +6,16 @@ use super::summary::{ASKED_BY, KINDS, Kind, Row, ends, of_largest, surest};
 use crate::experiments::{CATALOGUE, Derivation};
 use crate::model::{Derived, Figure, Finished, Point, Untold};
 
-pub const DERIVATION: &dyn Derivation = &Share;
+pub const DERIVATION: Derivation = Derivation { name: NAME, asked_by: ASKED_BY, sources, derive };
 
 const NAME: &str = "peak/share";
 
-struct Share;
-
-impl Derivation for Share {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn asked_by(&self) -> &'static str {
-        ASKED_BY
-    }
-
-    fn sources(&self) -> BTreeSet<&'static str> {
-        let of_peaks = KINDS.iter().flat_map(|kind| kind.sources).copied();
-        of_peaks.chain(compared().map(|(name, _)| name)).collect()
-    }
-
-    fn derive(&self, rows: &BTreeMap<&str, &[Finished]>) -> Vec<(Derived, BTreeSet<String>)> {
-        derive(rows)
-    }
+fn sources() -> BTreeSet<&'static str> {
+    let of_peaks = KINDS.iter().flat_map(|kind| kind.sources).copied();
+    of_peaks.chain(compared().map(|(name, _)| name)).collect()
 }
 
-/// The experiments whose shares are told, with the kind of peak that each is held against.
+/// The experiments whose shares are reported, with the kind of peak that each is held against.
 fn compared() -> impl Iterator<Item = (&'static str, &'static str)> {
     CATALOGUE.iter().filter_map(|experiment| Some((experiment.name(), experiment.peak_kind()?)))
 }

@@ -5,32 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::experiments::Derivation;
 use crate::model::{Derived, Figure, Finished, Point, Untold};
 
-pub const DERIVATION: &dyn Derivation = &Summary;
+pub const DERIVATION: Derivation = Derivation {
+    name: NAME,
+    asked_by: ASKED_BY,
+    sources: || KINDS.iter().flat_map(|kind| kind.sources).copied().collect(),
+    derive,
+};
 
 const NAME: &str = "peak/summary";
 
 /// The experiment whose rows ask for it, and for the shares of the peaks.
 pub(super) const ASKED_BY: &str = "peak/arith";
-
-struct Summary;
-
-impl Derivation for Summary {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn asked_by(&self) -> &'static str {
-        ASKED_BY
-    }
-
-    fn sources(&self) -> BTreeSet<&'static str> {
-        KINDS.iter().flat_map(|kind| kind.sources).copied().collect()
-    }
-
-    fn derive(&self, rows: &BTreeMap<&str, &[Finished]>) -> Vec<(Derived, BTreeSet<String>)> {
-        derive(rows)
-    }
-}
 
 pub(super) struct Kind {
     pub(super) name: &'static str,

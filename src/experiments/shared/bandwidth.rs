@@ -6,7 +6,7 @@ use crate::model::{
 };
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Bandwidth;
+pub const EXPERIMENT: Experiment = Experiment { traffic, ..Experiment::new("shared/bandwidth", axes, build) };
 
 /// The values of the shader's specialization constant, in this order.
 const OPS: &[&str] = &["read", "write", "read_modify_write"];
@@ -24,8 +24,6 @@ const GROWTH: u32 = 0x9E37_79B9;
 
 /// More would keep the twin busy for minutes.
 const MOST_ITERATIONS: u64 = 1 << 20;
-
-struct Bandwidth;
 
 /// What a configuration stands for. Sizes that don't fit saturate: no device has that much.
 #[derive(Clone, Copy)]
@@ -65,65 +63,59 @@ impl<'a> Shape<'a> {
     }
 }
 
-impl Experiment for Bandwidth {
-    fn name(&self) -> &'static str {
-        "shared/bandwidth"
-    }
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let quick = setting.preset == Preset::Quick;
+    let ops = if quick { &OPS[..1] } else { OPS };
+    let widths: &[u64] = if quick { &[4] } else { &[1, 2, 4] };
+    // Eight waves of 2048 invocations on the largest devices of today; fewer where a pass would take too long.
+    let groups = match setting.device.kind {
+        DeviceKind::Integrated => 1056,
+        _ => setting.by_class(4_u64, 8448),
+    };
+    let iterations = setting.by_class(16_u64, 256);
+    vec![
+        Axis::new("op", "what is done", AxisKind::Choices(OPS), ops.iter().copied()),
+        Axis::new("width", "words per element", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
+        local_size_axis(setting),
+        Axis::new("iterations", "times 32 words per invocation", AxisKind::AtLeast(1), [iterations])
+            .up_to(MOST_ITERATIONS)
+            .of_monotone_work(),
+        Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
+    ]
+}
 
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let quick = setting.preset == Preset::Quick;
-        let ops = if quick { &OPS[..1] } else { OPS };
-        let widths: &[u64] = if quick { &[4] } else { &[1, 2, 4] };
-        // Eight waves of 2048 invocations on the largest devices of today; fewer where a pass would take too long.
-        let groups = match setting.device.kind {
-            DeviceKind::Integrated => 1056,
-            _ => setting.by_class(4_u64, 8448),
-        };
-        let iterations = setting.by_class(16_u64, 256);
-        vec![
-            Axis::new("op", "what is done", AxisKind::Choices(OPS), ops.iter().copied()),
-            Axis::new("width", "words per element", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
-            local_size_axis(setting),
-            Axis::new("iterations", "times 32 words per invocation", AxisKind::AtLeast(1), [iterations])
-                .up_to(MOST_ITERATIONS)
-                .of_monotone_work(),
-            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
-        ]
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let shape = Shape::new(config);
+    let iterations = shape.iterations;
+    let op = config.code("op", OPS);
+    let kernel = Kernel::new("shared/bandwidth.comp", config.workgroup())
+        .define("WIDTH", shape.width)
+        .constant("OP", Scalar::U32(op))
+        .constant("ITERATIONS", Scalar::U32(config.u32("iterations")));
+    let source = Sequence::Words { seed: config.seed() };
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let resources = [
+        case.output("results", Expected::words_from(shape.invocations, move || results(shape, source))),
+        case.input("source", shape.source_words(), source),
+    ];
+    case.run(kernel, &resources, shape.groups, &[FIRST_BITS, TURN, SKEW, GROWTH]);
+    let ways = if shape.op == "read_modify_write" { 2 } else { 1 };
+    let bytes = product([shape.accesses(), 4 * ways * shape.width]);
+    let work = Work { bytes: Some(bytes), items: Some(shape.accesses()), ..Work::default() };
+    Ok(case.bound(Some(Bound::Shared)).iterations(iterations).build(work, Headline::BANDWIDTH))
+}
 
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let shape = Shape::new(config);
-        let iterations = shape.iterations;
-        let op = config.code("op", OPS);
-        let kernel = Kernel::new("shared/bandwidth.comp", config.workgroup())
-            .define("WIDTH", shape.width)
-            .constant("OP", Scalar::U32(op))
-            .constant("ITERATIONS", Scalar::U32(config.u32("iterations")));
-        let source = Sequence::Words { seed: config.seed() };
-        let mut case = CaseBuilder::new(self.name(), config);
-        let resources = [
-            case.output("results", Expected::words_from(shape.invocations, move || results(shape, source))),
-            case.input("source", shape.source_words(), source),
-        ];
-        case.run(kernel, &resources, shape.groups, &[FIRST_BITS, TURN, SKEW, GROWTH]);
-        let ways = if shape.op == "read_modify_write" { 2 } else { 1 };
-        let bytes = product([shape.accesses(), 4 * ways * shape.width]);
-        let work = Work { bytes: Some(bytes), items: Some(shape.accesses()), ..Work::default() };
-        Ok(case.bound(Some(Bound::Shared)).iterations(iterations).build(work, Headline::BANDWIDTH))
-    }
-
-    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        // A window is filled before the loop, and what was written there is read back behind it.
-        let width = case.point.integer("width");
-        let window = 4 * width * (BURST_WORDS / width + 1);
-        let written = Moved { shared_written: 1, ..Moved::NONE };
-        let (counted, uncounted) = match case.point.choice("op") {
-            "read" => (Moved::SHARED_READ, 0),
-            "write" => (written, window),
-            _ => (Moved { shared_read: 1, ..written }, 2 * window),
-        };
-        Ok(vec![Traffic { counted, uncounted, loops: vec![case.point.integer("iterations")], ..Traffic::usual(case) }])
-    }
+fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
+    // A window is filled before the loop, and what was written there is read back behind it.
+    let width = case.point.integer("width");
+    let window = 4 * width * (BURST_WORDS / width + 1);
+    let written = Moved { shared_written: 1, ..Moved::NONE };
+    let (counted, uncounted) = match case.point.choice("op") {
+        "read" => (Moved::SHARED_READ, 0),
+        "write" => (written, window),
+        _ => (Moved { shared_read: 1, ..written }, 2 * window),
+    };
+    Ok(vec![Traffic { counted, uncounted, loops: vec![case.point.integer("iterations")], ..Traffic::usual(case) }])
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "workgroup memory has far fewer words than usize can count")]
@@ -281,7 +273,7 @@ mod tests {
         {
             let point = point(op, width, iterations);
             let config = Config::new("", &point, &setting);
-            let built = Bandwidth.build(&config).unwrap();
+            let built = build(&config).unwrap();
             let (shape, source) = (Shape::new(&config), built.case.resources[1].sequence());
             let bytes = built.expected()[0].bytes();
             let words: Vec<u32> = bytes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect();

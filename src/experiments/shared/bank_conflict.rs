@@ -14,7 +14,8 @@ use crate::model::{
 use crate::validate::Expected;
 use inference::{Candidate, Finding, infer};
 
-pub const EXPERIMENT: &dyn Experiment = &BankConflict;
+pub const EXPERIMENT: Experiment =
+    Experiment { derived: &[BANKS], derive, plot: Some(PLOT), traffic, ..Experiment::new("shared/bank_conflict", axes, build) };
 
 /// The values of the shader's specialization constant, in this order.
 const PATTERNS: &[&str] = &["strided", "broadcast", "reversed", "xor", "random"];
@@ -38,8 +39,6 @@ const MOST_ITERATIONS: u64 = 1 << 20;
 
 /// No device has larger subgroups.
 const MOST_LANES: u64 = 128;
-
-struct BankConflict;
 
 /// What a configuration stands for. Sizes of the grid that don't fit saturate: no device has that much.
 #[derive(Clone, Copy)]
@@ -120,91 +119,81 @@ impl<'a> Shape<'a> {
     }
 }
 
-impl Experiment for BankConflict {
-    fn name(&self) -> &'static str {
-        "shared/bank_conflict"
+fn derive(rows: &[Finished]) -> Vec<Derived> {
+    let mut sweeps: BTreeMap<Point, Vec<&Finished>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| tells_banks(&row.point)) {
+        sweeps.entry(sweep(&row.point)).or_default().push(row);
     }
+    if sweeps.is_empty() {
+        sweeps.insert(Point::default(), Vec::new());
+    }
+    sweeps.into_iter().flat_map(|(point, rows)| banks(&point, &finding(&rows))).collect()
+}
 
-    fn derived(&self) -> &[&str] {
-        &[BANKS]
-    }
+const PLOT: Plot = {
+    let expected = Expectation { experiment: BANKS, name: "the busiest bank's words", of: expected_slow_down };
+    Plot { of: Plotted::SlowDown, expected: Some(expected), ..Plot::over("stride") }
+};
 
-    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
-        let mut sweeps: BTreeMap<Point, Vec<&Finished>> = BTreeMap::new();
-        for row in rows.iter().filter(|row| tells_banks(&row.point)) {
-            sweeps.entry(sweep(&row.point)).or_default().push(row);
-        }
-        if sweeps.is_empty() {
-            sweeps.insert(Point::default(), Vec::new());
-        }
-        sweeps.into_iter().flat_map(|(point, rows)| banks(&point, &finding(&rows))).collect()
-    }
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let quick = setting.preset == Preset::Quick;
+    let thorough = setting.preset == Preset::Thorough;
+    let strides: Vec<u64> = if quick { FEW_STRIDES.to_vec() } else { (1..=64).collect() };
+    let patterns = if thorough { PATTERNS } else { &PATTERNS[..1] };
+    // Where workgroup memory is a processor's cache, wider elements have little to add to 64 strides.
+    let one_width = quick || (!thorough && setting.device.is_cpu());
+    let widths: &[u64] = if one_width { &[1] } else { &[1, 2, 4] };
+    let paddings: &[u64] = if thorough { &[0, 1] } else { &[0] };
+    // Eight waves of 2048 invocations on the largest devices of today. On integrated ones a pass would take too long where 32
+    // lanes wait for each other; a software driver takes about 1 ms.
+    let groups = match setting.device.kind {
+        DeviceKind::Integrated => 1056,
+        _ => setting.by_class(4_u64, 8448),
+    };
+    vec![
+        Axis::new("pattern", "what the lanes of a subgroup read", AxisKind::Choices(PATTERNS), patterns.iter().copied())
+            .relative_to("strided"),
+        Axis::new("width", "words per element", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
+        Axis::new("padding", "elements added to the stride", AxisKind::Numbers(&[0, 1]), paddings.iter().copied())
+            .relative_to(0_u64),
+        Axis::new("stride", "elements from lane to lane", AxisKind::AtLeast(1), strides).relative_to(1_u64),
+        local_size_axis(setting),
+        Axis::new("iterations", "times 16 loads per invocation", AxisKind::AtLeast(1), [64_u64])
+            .up_to(MOST_ITERATIONS)
+            .of_monotone_work(),
+        Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
+    ]
+}
 
-    fn plot(&self) -> Option<Plot> {
-        let expected = Expectation { experiment: BANKS, name: "the busiest bank's words", of: expected_slow_down };
-        Some(Plot { of: Plotted::SlowDown, expected: Some(expected), ..Plot::over("stride") })
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let shape = Shape::new(config)?;
+    let pattern = config.code("pattern", PATTERNS);
+    let mut kernel = Kernel::new("shared/bank_conflict.comp", config.workgroup())
+        .define("WIDTH", shape.width)
+        .constant("PATTERN", Scalar::U32(pattern))
+        .constant("LANES", Scalar::U32(shape.lanes))
+        .constant("ROW", Scalar::U32(shape.row))
+        .constant("ELEMENTS", Scalar::U32(shape.elements))
+        .constant("ITERATIONS", Scalar::U32(shape.iterations));
+    kernel.required_subgroup_size = size_to_require(config.device(), shape.local_size);
+    let source = Sequence::Words { seed: config.seed() };
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let resources = [
+        case.output("results", Expected::words_from(shape.invocations, move || results(shape, source))),
+        case.input("source", shape.source_words(), source),
+    ];
+    case.run(kernel, &resources, shape.groups, &[FIRST_SHIFT, SHIFT_STEP]);
+    let loads = shape.loads();
+    // One access serves all lanes of a broadcast: what they get may exceed what the memory gives.
+    let bound = (shape.pattern != "broadcast").then_some(Bound::Shared);
+    let iterations = u64::from(shape.iterations) + u64::from(shape.elements).div_ceil(shape.local_size);
+    let work = Work { bytes: Some(product([loads, 4 * shape.width])), items: Some(loads), ..Work::default() };
+    Ok(case.bound(bound).iterations(iterations).build(work, Headline::BANDWIDTH))
+}
 
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let quick = setting.preset == Preset::Quick;
-        let thorough = setting.preset == Preset::Thorough;
-        let strides: Vec<u64> = if quick { FEW_STRIDES.to_vec() } else { (1..=64).collect() };
-        let patterns = if thorough { PATTERNS } else { &PATTERNS[..1] };
-        // Where workgroup memory is a processor's cache, wider elements have little to add to 64 strides.
-        let one_width = quick || (!thorough && setting.device.is_cpu());
-        let widths: &[u64] = if one_width { &[1] } else { &[1, 2, 4] };
-        let paddings: &[u64] = if thorough { &[0, 1] } else { &[0] };
-        // Eight waves of 2048 invocations on the largest devices of today. On integrated ones a pass would take too long where 32
-        // lanes wait for each other; a software driver takes about 1 ms.
-        let groups = match setting.device.kind {
-            DeviceKind::Integrated => 1056,
-            _ => setting.by_class(4_u64, 8448),
-        };
-        vec![
-            Axis::new("pattern", "what the lanes of a subgroup read", AxisKind::Choices(PATTERNS), patterns.iter().copied())
-                .relative_to("strided"),
-            Axis::new("width", "words per element", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
-            Axis::new("padding", "elements added to the stride", AxisKind::Numbers(&[0, 1]), paddings.iter().copied())
-                .relative_to(0_u64),
-            Axis::new("stride", "elements from lane to lane", AxisKind::AtLeast(1), strides).relative_to(1_u64),
-            local_size_axis(setting),
-            Axis::new("iterations", "times 16 loads per invocation", AxisKind::AtLeast(1), [64_u64])
-                .up_to(MOST_ITERATIONS)
-                .of_monotone_work(),
-            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let shape = Shape::new(config)?;
-        let pattern = config.code("pattern", PATTERNS);
-        let mut kernel = Kernel::new("shared/bank_conflict.comp", config.workgroup())
-            .define("WIDTH", shape.width)
-            .constant("PATTERN", Scalar::U32(pattern))
-            .constant("LANES", Scalar::U32(shape.lanes))
-            .constant("ROW", Scalar::U32(shape.row))
-            .constant("ELEMENTS", Scalar::U32(shape.elements))
-            .constant("ITERATIONS", Scalar::U32(shape.iterations));
-        kernel.required_subgroup_size = size_to_require(config.device(), shape.local_size);
-        let source = Sequence::Words { seed: config.seed() };
-        let mut case = CaseBuilder::new(self.name(), config);
-        let resources = [
-            case.output("results", Expected::words_from(shape.invocations, move || results(shape, source))),
-            case.input("source", shape.source_words(), source),
-        ];
-        case.run(kernel, &resources, shape.groups, &[FIRST_SHIFT, SHIFT_STEP]);
-        let loads = shape.loads();
-        // One access serves all lanes of a broadcast: what they get may exceed what the memory gives.
-        let bound = (shape.pattern != "broadcast").then_some(Bound::Shared);
-        let iterations = u64::from(shape.iterations) + u64::from(shape.elements).div_ceil(shape.local_size);
-        let work = Work { bytes: Some(product([loads, 4 * shape.width])), items: Some(loads), ..Work::default() };
-        Ok(case.bound(bound).iterations(iterations).build(work, Headline::BANDWIDTH))
-    }
-
-    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        let loops = vec![case.point.integer("iterations")];
-        Ok(vec![Traffic { counted: Moved::SHARED_READ, loops, ..Traffic::usual(case) }])
-    }
+fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
+    let loops = vec![case.point.integer("iterations")];
+    Ok(vec![Traffic { counted: Moved::SHARED_READ, loops, ..Traffic::usual(case) }])
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "workgroup memory has far fewer words than usize can count")]
@@ -306,13 +295,13 @@ mod tests {
     }
 
     fn point(given: &[(&'static str, u64)], pattern: &'static str) -> Point {
-        let axes = BankConflict.axes(&setting(&DeviceInfo::mock())).into_iter();
+        let axes = axes(&setting(&DeviceInfo::mock())).into_iter();
         let point = Point::new(axes.map(|axis| (axis.name, axis.defaults[0].clone()))).with("pattern", &pattern.into());
         given.iter().fold(point, |point, (name, value)| point.with(name, &(*value).into()))
     }
 
     fn case(device: &DeviceInfo, given: &[(&'static str, u64)], pattern: &'static str) -> Result<Case, Skip> {
-        BankConflict.build(&Config::new("", &point(given, pattern), &setting(device))).map(|built| built.case)
+        build(&Config::new("", &point(given, pattern), &setting(device))).map(|built| built.case)
     }
 
     #[test]
@@ -385,7 +374,7 @@ mod tests {
 
     #[test]
     fn banks_are_told_for_each_sweep_along_the_stride() {
-        let derived = BankConflict.derive(&[rows(64, "strided", Some(32)), rows(256, "strided", Some(32))].concat());
+        let derived = derive(&[rows(64, "strided", Some(32)), rows(256, "strided", Some(32))].concat());
         let told: Vec<_> = derived.iter().map(|row| (row.point.integer("local_size_x"), row.variant, row.unit)).collect();
         assert_eq!(told, [(64, "count", "banks"), (64, "width", "B"), (256, "count", "banks"), (256, "width", "B")]);
         for pair in derived.chunks(2) {
@@ -398,7 +387,7 @@ mod tests {
 
     #[test]
     fn idle_lanes_do_not_conflict() {
-        let note = |local_size| BankConflict.derive(&rows(local_size, "strided", Some(32)))[0].note.clone();
+        let note = |local_size| derive(&rows(local_size, "strided", Some(32)))[0].note.clone();
         assert!(note(32).contains("(subgroups of 32 lanes)"), "{}", note(32));
         assert!(!note(16).contains("(subgroups of 32 lanes)"), "{}", note(16));
     }
@@ -406,7 +395,7 @@ mod tests {
     #[test]
     fn without_what_banks_follow_from_the_rows_say_why() {
         let reason = |rows: &[Finished]| {
-            let derived = BankConflict.derive(rows);
+            let derived = derive(rows);
             assert_eq!(derived.len(), 2);
             derived[0].figure.clone().unwrap_err().to_string()
         };

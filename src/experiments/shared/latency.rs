@@ -4,37 +4,29 @@ use crate::experiments::common::ring::{HOPS_PER_ITERATION, LEAST_NODES, MOST_HOP
 use crate::experiments::{Built, Config, Experiment, Setting};
 use crate::model::{Axis, AxisKind, Headline, Preset, Skip, Work};
 
-pub const EXPERIMENT: &dyn Experiment = &Latency;
+pub const EXPERIMENT: Experiment = Experiment::new("shared/latency", axes, build);
 
-struct Latency;
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let quick = setting.preset == Preset::Quick;
+    let thorough = setting.preset == Preset::Thorough;
+    let lanes = u64::from(crate::experiments::lanes(setting.device));
+    let sizes = if quick || lanes == 1 { vec![1] } else { vec![1, lanes] };
+    let windows = if thorough { vec![1 << 10, 4 << 10, 16 << 10] } else { vec![4_u64 << 10] };
+    // Enough that beside them the launch is nothing, and little what it takes a lone lane to fill the window. A software driver
+    // takes up to 2 ms.
+    let hops = setting.by_class(1_u64 << 16, 1 << 18);
+    vec![
+        Axis::new("local_size_x", "invocations of the workgroup", AxisKind::AtLeast(1), sizes),
+        Axis::new("window_bytes", "workgroup memory that the cycle lies in", AxisKind::AtLeast(4 * LEAST_NODES), windows),
+        Axis::new("hops", "loads of an invocation", AxisKind::AtLeast(HOPS_PER_ITERATION), [hops])
+            .multiple_of(HOPS_PER_ITERATION)
+            .up_to(MOST_HOPS)
+            .of_monotone_work(),
+    ]
+}
 
-impl Experiment for Latency {
-    fn name(&self) -> &'static str {
-        "shared/latency"
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let quick = setting.preset == Preset::Quick;
-        let thorough = setting.preset == Preset::Thorough;
-        let lanes = u64::from(crate::experiments::lanes(setting.device));
-        let sizes = if quick || lanes == 1 { vec![1] } else { vec![1, lanes] };
-        let windows = if thorough { vec![1 << 10, 4 << 10, 16 << 10] } else { vec![4_u64 << 10] };
-        // Enough that beside them the launch is nothing, and little what it takes a lone lane to fill the window. A software driver
-        // takes up to 2 ms.
-        let hops = setting.by_class(1_u64 << 16, 1 << 18);
-        vec![
-            Axis::new("local_size_x", "invocations of the workgroup", AxisKind::AtLeast(1), sizes),
-            Axis::new("window_bytes", "workgroup memory that the cycle lies in", AxisKind::AtLeast(4 * LEAST_NODES), windows),
-            Axis::new("hops", "loads of an invocation", AxisKind::AtLeast(HOPS_PER_ITERATION), [hops])
-                .multiple_of(HOPS_PER_ITERATION)
-                .up_to(MOST_HOPS)
-                .of_monotone_work(),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let ring = Ring::new(1, config);
-        let work = Work { items: Some(ring.hops), ..Work::default() };
-        Ok(ring.case(self.name(), config)?.build(work, Headline::LATENCY))
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let ring = Ring::new(1, config);
+    let work = Work { items: Some(ring.hops), ..Work::default() };
+    Ok(ring.case(EXPERIMENT.name, config)?.build(work, Headline::LATENCY))
 }

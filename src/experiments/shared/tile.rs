@@ -2,12 +2,20 @@
 
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, lanes, local_size_axis, product};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, DeviceKind, Headline, Kernel, Moved, Point, Preset, Repeatability, Scalar, Sequence, Skip,
-    Traffic, Work,
+    Axis, AxisKind, Bound, Case, DeviceKind, Headline, Kernel, Moved, Preset, Repeatability, Scalar, Sequence, Skip, Traffic,
+    Work,
 };
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Tile;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: &["plain", "padded", "swizzled"],
+    quick_variants: &["plain", "padded"],
+    base_variant: Some("plain"),
+    peak_kind: Some("shared"),
+    repeatability: |_| Repeatability::Memory,
+    traffic,
+    ..Experiment::new("shared/tile", axes, build)
+};
 
 /// Places in the source where tiles begin, one for each workgroup in turn.
 const BEGINNINGS: u64 = 4;
@@ -18,84 +26,56 @@ const COLUMN_STEP: u64 = 3;
 /// More would keep the twin busy for minutes.
 const MOST_ITERATIONS: u64 = 1 << 18;
 
-struct Tile;
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let tiles: &[u64] = if setting.preset == Preset::Quick { &[32] } else { &[16, 32, 64] };
+    // As in shared/bank_conflict.
+    let groups = match setting.device.kind {
+        DeviceKind::Integrated => 1056,
+        _ => setting.by_class(4_u64, 8448),
+    };
+    vec![
+        Axis::new("tile", "rows and columns of the tile", AxisKind::Numbers(&[8, 16, 32, 64]), tiles.iter().copied()),
+        local_size_axis(setting),
+        Axis::new("iterations", "times N/2 loads per invocation", AxisKind::AtLeast(1), [64_u64])
+            .up_to(MOST_ITERATIONS)
+            .of_monotone_work(),
+        Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
+    ]
+}
 
-impl Experiment for Tile {
-    fn name(&self) -> &'static str {
-        "shared/tile"
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let [tile, local_size, iterations] = ["tile", "local_size_x", "iterations"].map(|axis| config.integer(axis));
+    let (groups, invocations) = config.grid(config.integer("groups"));
+    let source = Sequence::Words { seed: config.seed() };
+    let prepare = move || {
+        let results: Vec<u32> = (0..BEGINNINGS)
+            .flat_map(|begin| (0..tile).map(move |row| begin + row * tile))
+            .map(|first| result(source, first, tile, iterations))
+            .collect();
+        move |i: u64| results[index(i / local_size % BEGINNINGS * tile + i % local_size % tile)]
+    };
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let resources = [
+        case.output("results", Expected::words_from(invocations, prepare)),
+        case.input("source", tile * tile + BEGINNINGS - 1, source),
+    ];
+    let kernel = Kernel::new("shared/tile.comp", config.workgroup())
+        .constant("TILE", Scalar::U32(config.u32("tile")))
+        .constant("PADDING", Scalar::U32((config.variant == "padded").into()))
+        .constant("SWIZZLED", Scalar::Bool(config.variant == "swizzled"))
+        .constant("ITERATIONS", Scalar::U32(config.u32("iterations")));
+    case.run(kernel, &resources, groups, &[FIRST_COLUMN, COLUMN_STEP].map(|n| u32::try_from(n).unwrap_or(u32::MAX)));
+    let loads = product([invocations, iterations, tile / 2]);
+    let work = Work { bytes: Some(product([loads, 4])), items: Some(loads), ..Work::default() };
+    // Where rows are fewer than lanes, one access serves several of them.
+    let bound = (tile >= lanes(config.device()).into()).then_some(Bound::Shared);
+    let iterations = iterations + (tile * tile).div_ceil(local_size);
+    Ok(case.bound(bound).iterations(iterations).build(work, Headline::BANDWIDTH))
+}
 
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
-    }
-
-    fn variants(&self) -> &[&str] {
-        &["plain", "padded", "swizzled"]
-    }
-
-    fn quick_variants(&self) -> &[&str] {
-        &["plain", "padded"]
-    }
-
-    fn base_variant(&self) -> Option<&str> {
-        Some("plain")
-    }
-
-    fn peak_kind(&self) -> Option<&'static str> {
-        Some("shared")
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let tiles: &[u64] = if setting.preset == Preset::Quick { &[32] } else { &[16, 32, 64] };
-        // As in shared/bank_conflict.
-        let groups = match setting.device.kind {
-            DeviceKind::Integrated => 1056,
-            _ => setting.by_class(4_u64, 8448),
-        };
-        vec![
-            Axis::new("tile", "rows and columns of the tile", AxisKind::Numbers(&[8, 16, 32, 64]), tiles.iter().copied()),
-            local_size_axis(setting),
-            Axis::new("iterations", "times N/2 loads per invocation", AxisKind::AtLeast(1), [64_u64])
-                .up_to(MOST_ITERATIONS)
-                .of_monotone_work(),
-            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let [tile, local_size, iterations] = ["tile", "local_size_x", "iterations"].map(|axis| config.integer(axis));
-        let (groups, invocations) = config.grid(config.integer("groups"));
-        let source = Sequence::Words { seed: config.seed() };
-        let prepare = move || {
-            let results: Vec<u32> = (0..BEGINNINGS)
-                .flat_map(|begin| (0..tile).map(move |row| begin + row * tile))
-                .map(|first| result(source, first, tile, iterations))
-                .collect();
-            move |i: u64| results[index(i / local_size % BEGINNINGS * tile + i % local_size % tile)]
-        };
-        let mut case = CaseBuilder::new(self.name(), config);
-        let resources = [
-            case.output("results", Expected::words_from(invocations, prepare)),
-            case.input("source", tile * tile + BEGINNINGS - 1, source),
-        ];
-        let kernel = Kernel::new("shared/tile.comp", config.workgroup())
-            .constant("TILE", Scalar::U32(config.u32("tile")))
-            .constant("PADDING", Scalar::U32((config.variant == "padded").into()))
-            .constant("SWIZZLED", Scalar::Bool(config.variant == "swizzled"))
-            .constant("ITERATIONS", Scalar::U32(config.u32("iterations")));
-        case.run(kernel, &resources, groups, &[FIRST_COLUMN, COLUMN_STEP].map(|n| u32::try_from(n).unwrap_or(u32::MAX)));
-        let loads = product([invocations, iterations, tile / 2]);
-        let work = Work { bytes: Some(product([loads, 4])), items: Some(loads), ..Work::default() };
-        // Where rows are fewer than lanes, one access serves several of them.
-        let bound = (tile >= lanes(config.device()).into()).then_some(Bound::Shared);
-        let iterations = iterations + (tile * tile).div_ceil(local_size);
-        Ok(case.bound(bound).iterations(iterations).build(work, Headline::BANDWIDTH))
-    }
-
-    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        let loops = vec![case.point.integer("iterations")];
-        Ok(vec![Traffic { counted: Moved::SHARED_READ, loops, ..Traffic::usual(case) }])
-    }
+fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
+    let loops = vec![case.point.integer("iterations")];
+    Ok(vec![Traffic { counted: Moved::SHARED_READ, loops, ..Traffic::usual(case) }])
 }
 
 /// What an invocation writes whose row begins at this word of the source.

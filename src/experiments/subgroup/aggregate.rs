@@ -3,11 +3,17 @@
 use crate::experiments::common::ledger;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Left, Setting, product, size_to_require, usual_size};
 use crate::model::{
-    Axis, AxisKind, Headline, Kernel, Point, Preset, Repeat, Repeatability, Scalar, Sequence, Skip, SubgroupClass, Work,
+    Axis, AxisKind, Headline, Kernel, Preset, Repeat, Repeatability, Scalar, Sequence, Skip, SubgroupClass, Work,
 };
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Aggregate;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: VARIANTS,
+    quick_variants: &["lane"],
+    base_variant: Some("lane"),
+    repeatability: |_| Repeatability::Placement,
+    ..Experiment::new("subgroup/aggregate", axes, build)
+};
 
 /// Who does an atomic for all of it.
 const VARIANTS: &[&str] = &["lane", "subgroup", "workgroup"];
@@ -18,72 +24,48 @@ const CLASSES: &[SubgroupClass] = &[SubgroupClass::Arithmetic, SubgroupClass::Sh
 /// More would outlast the loops of some drivers.
 const MOST_ROUNDS: u64 = 60_000;
 
-struct Aggregate;
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let (groups, rounds) = setting.by_class((16_u64, 16_u64), (264, 128));
+    let sizes = match setting.preset {
+        Preset::Quick => vec![usual_size(setting)],
+        Preset::Default => vec![64, usual_size(setting)],
+        Preset::Thorough => vec![32, 64, 128, 256, 512, 1024],
+    };
+    vec![
+        Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
+        Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
+        Axis::new("requests", "times that an invocation asks", AxisKind::AtLeast(1), [rounds])
+            .up_to(MOST_ROUNDS)
+            .of_monotone_work(),
+    ]
+}
 
-impl Experiment for Aggregate {
-    fn name(&self) -> &'static str {
-        "subgroup/aggregate"
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let [local_size, rounds] = ["local_size_x", "requests"].map(|axis| config.integer(axis));
+    if config.variant == "subgroup" {
+        config.require_classes(CLASSES)?;
     }
-
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Placement
-    }
-
-    fn variants(&self) -> &[&str] {
-        VARIANTS
-    }
-
-    fn quick_variants(&self) -> &[&str] {
-        &VARIANTS[..1]
-    }
-
-    fn base_variant(&self) -> Option<&str> {
-        Some("lane")
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let (groups, rounds) = setting.by_class((16_u64, 16_u64), (264, 128));
-        let sizes = match setting.preset {
-            Preset::Quick => vec![usual_size(setting)],
-            Preset::Default => vec![64, usual_size(setting)],
-            Preset::Thorough => vec![32, 64, 128, 256, 512, 1024],
-        };
-        vec![
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
-            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
-            Axis::new("requests", "times that an invocation asks", AxisKind::AtLeast(1), [rounds])
-                .up_to(MOST_ROUNDS)
-                .of_monotone_work(),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let [local_size, rounds] = ["local_size_x", "requests"].map(|axis| config.integer(axis));
-        if config.variant == "subgroup" {
-            config.require_classes(CLASSES)?;
-        }
-        let (groups, invocations) = config.grid(config.integer("groups"));
-        let requests = Requests { invocations, rounds: config.u32("requests"), terms: Sequence::Words { seed: config.seed() } };
-        let kernel = Kernel::new("subgroup/aggregate.comp", config.workgroup())
-            .define(&format!("BY_{}", config.variant.to_uppercase()), "")
-            .constant("ROUNDS", Scalar::U32(requests.rounds));
-        let kernel = Kernel { required_subgroup_size: size_to_require(config.device(), local_size), ..kernel };
-        let mut case = CaseBuilder::new(self.name(), config);
-        // What a device leaves behind whose invocations come one after the other.
-        let counter = case.output_from(0, "counter", Expected::words(1, move |_| requests.places()));
-        let terms = case.input("terms", invocations, requests.terms);
-        let notes = case.output_from(0, "notes", Expected::words_from(invocations, move || requests.notes_in_order()));
-        let passes = case.output_from(0, "passes", Expected::words(1, |_| 1));
-        case.run(kernel, &[counter, terms, notes, passes], groups, &[]);
-        let in_any_order = move |left: &Left| {
-            let places = requests.places().wrapping_mul(ledger::passes(left.of(passes))?);
-            left.of(counter).compare(&Expected::words(1, |_| places))?;
-            ledger::check(left.of(notes), invocations, |_| 0, |_| (0, places))
-        };
-        let items = Some(product([invocations, rounds]));
-        let work = Work { ops: items, items, ..Work::default() };
-        Ok(case.repeat(Repeat::Resumes).iterations(rounds).checked_by(in_any_order).build(work, Headline::COST))
-    }
+    let (groups, invocations) = config.grid(config.integer("groups"));
+    let requests = Requests { invocations, rounds: config.u32("requests"), terms: Sequence::Words { seed: config.seed() } };
+    let kernel = Kernel::new("subgroup/aggregate.comp", config.workgroup())
+        .define(&format!("BY_{}", config.variant.to_uppercase()), "")
+        .constant("ROUNDS", Scalar::U32(requests.rounds));
+    let kernel = Kernel { required_subgroup_size: size_to_require(config.device(), local_size), ..kernel };
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    // What a device leaves behind whose invocations come one after the other.
+    let counter = case.output_from(0, "counter", Expected::words(1, move |_| requests.places()));
+    let terms = case.input("terms", invocations, requests.terms);
+    let notes = case.output_from(0, "notes", Expected::words_from(invocations, move || requests.notes_in_order()));
+    let passes = case.output_from(0, "passes", Expected::words(1, |_| 1));
+    case.run(kernel, &[counter, terms, notes, passes], groups, &[]);
+    let in_any_order = move |left: &Left| {
+        let places = requests.places().wrapping_mul(ledger::passes(left.of(passes))?);
+        left.of(counter).compare(&Expected::words(1, |_| places))?;
+        ledger::check(left.of(notes), invocations, |_| 0, |_| (0, places))
+    };
+    let items = Some(product([invocations, rounds]));
+    let work = Work { ops: items, items, ..Work::default() };
+    Ok(case.repeat(Repeat::Resumes).iterations(rounds).checked_by(in_any_order).build(work, Headline::COST))
 }
 
 /// What invocations ask for in a pass.
@@ -131,7 +113,7 @@ mod tests {
         let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
         let values = [("local_size_x", 8_u64), ("groups", 2), ("requests", ROUNDS.into())];
         let point = Point::new(values.map(|(name, value)| (name.into(), value.into())));
-        Aggregate.build(&Config::new(variant, &point, &setting)).map(then)
+        build(&Config::new(variant, &point, &setting)).map(then)
     }
 
     /// One round of each invocation in an order of its own, in places that begin here.

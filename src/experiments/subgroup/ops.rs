@@ -19,7 +19,12 @@ use number::{NAMES, Number};
 use table::{Operation, WORDS};
 use twin::Twin;
 
-pub const EXPERIMENT: &dyn Experiment = &Ops;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: NAMES,
+    quick_variants: &["u32", "f32"],
+    axes_of: Some(axes_of),
+    ..Experiment::new("subgroup/ops", axes, build)
+};
 
 /// The types whose operations are all measured by default. Of the others a few tell what the type costs.
 const COMMON: &[&str] = &["u32", "i32", "f32"];
@@ -43,114 +48,94 @@ const LOCAL_SIZE: u64 = 256;
 /// them.
 const BEGINNINGS: usize = 16;
 
-struct Ops;
-
-impl Experiment for Ops {
-    fn name(&self) -> &'static str {
-        "subgroup/ops"
+fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
+    let mut axes = axes(setting);
+    if setting.preset == Preset::Default && !COMMON.contains(&variant) {
+        let ops = axes.iter_mut().filter(|axis| axis.name == "op");
+        ops.for_each(|op| op.defaults = FEW.iter().copied().map(Into::into).collect());
     }
+    axes
+}
 
-    fn variants(&self) -> &[&str] {
-        NAMES
-    }
-
-    fn quick_variants(&self) -> &[&str] {
-        &["u32", "f32"]
-    }
-
-    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
-        let mut axes = self.axes(setting);
-        if setting.preset == Preset::Default && !COMMON.contains(&variant) {
-            let ops = axes.iter_mut().filter(|axis| axis.name == "op");
-            ops.for_each(|op| op.defaults = FEW.iter().copied().map(Into::into).collect());
-        }
-        axes
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let quick = setting.preset == Preset::Quick;
-        let limits = &setting.device.limits;
-        let full = LOCAL_SIZE.min(limits.workgroup_invocations.min(limits.workgroup_size[0]).into());
-        let partial = full.saturating_sub(LEFT_OUT).max(1);
-        let local_sizes = if quick { vec![partial] } else { vec![full, partial] };
-        let sizes = subgroup_sizes(&setting.device.subgroup, quick);
-        let clusters = match (setting.preset, sizes.last()) {
-            (Preset::Thorough, Some(&largest)) => powers_of_two(2, largest.clamp(CLUSTER_SIZE, 128)).collect(),
-            _ => vec![CLUSTER_SIZE],
-        };
-        let chain = setting.by_class(128_u64, 2048);
-        let groups = if quick { setting.by_class(16_u64, 1056) } else { setting.by_class(64_u64, 1056) };
-        let words = if quick { QUICK } else { WORDS };
-        vec![
-            Axis::new("op", "the operation", AxisKind::Choices(WORDS), words.iter().copied()),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), local_sizes).relative_to(full),
-            Axis::new("subgroup_size", "lanes of a subgroup, required where there is a choice", AxisKind::AtLeast(1), sizes),
-            Axis {
-                neutral: Some(CLUSTER_SIZE.into()),
-                ..Axis::new(
-                    "cluster_size",
-                    "lanes of a cluster, for the operations that have them",
-                    AxisKind::Numbers(&[2, 4, 8, 16, 32, 64, 128]),
-                    clusters,
-                )
-            },
-            Axis::new(
-                "chain",
-                "dependent operations per invocation",
-                AxisKind::Numbers(&[16, 32, 64, 128, 256, 512, 1024, 2048, 4096]),
-                [chain],
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let quick = setting.preset == Preset::Quick;
+    let limits = &setting.device.limits;
+    let full = LOCAL_SIZE.min(limits.workgroup_invocations.min(limits.workgroup_size[0]).into());
+    let partial = full.saturating_sub(LEFT_OUT).max(1);
+    let local_sizes = if quick { vec![partial] } else { vec![full, partial] };
+    let sizes = subgroup_sizes(&setting.device.subgroup, quick);
+    let clusters = match (setting.preset, sizes.last()) {
+        (Preset::Thorough, Some(&largest)) => powers_of_two(2, largest.clamp(CLUSTER_SIZE, 128)).collect(),
+        _ => vec![CLUSTER_SIZE],
+    };
+    let chain = setting.by_class(128_u64, 2048);
+    let groups = if quick { setting.by_class(16_u64, 1056) } else { setting.by_class(64_u64, 1056) };
+    let words = if quick { QUICK } else { WORDS };
+    vec![
+        Axis::new("op", "the operation", AxisKind::Choices(WORDS), words.iter().copied()),
+        Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), local_sizes).relative_to(full),
+        Axis::new("subgroup_size", "lanes of a subgroup, required where there is a choice", AxisKind::AtLeast(1), sizes),
+        Axis {
+            neutral: Some(CLUSTER_SIZE.into()),
+            ..Axis::new(
+                "cluster_size",
+                "lanes of a cluster, for the operations that have them",
+                AxisKind::Numbers(&[2, 4, 8, 16, 32, 64, 128]),
+                clusters,
             )
-            .of_monotone_work(),
-            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]),
-        ]
-    }
+        },
+        Axis::new(
+            "chain",
+            "dependent operations per invocation",
+            AxisKind::Numbers(&[16, 32, 64, 128, 256, 512, 1024, 2048, 4096]),
+            [chain],
+        )
+        .of_monotone_work(),
+        Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]),
+    ]
+}
 
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let Some(operation) = Operation::of(config.choice("op")) else {
-            return Err(Skip::new(
-                "VK_SUBGROUP_FEATURE_PARTITIONED_BIT_NV is one vendor's own class, of which the catalogue has no kernel: the \
-                 case needs one",
-            ));
-        };
-        let (number, variant) = (Number::named(config.variant), config.variant);
-        config.require_classes(&[operation.class])?;
-        require_type(operation, number, variant)?;
-        let of_variant = |Skip { reason }: Skip| Skip::new(format!("{reason} for {variant}"));
-        config.require(number.needs()).map_err(of_variant)?;
-        require_cluster(operation, config)?;
-        let required_subgroup_size = required_size(config)?;
-        let kernel = Kernel::new(operation.shader(), config.workgroup())
-            .define("OP", operation.code())
-            .constant("CHAIN", Scalar::U32(config.u32("chain")));
-        let kernel =
-            if operation.is_clustered() { kernel.define("CLUSTER_SIZE", config.integer("cluster_size")) } else { kernel };
-        let kernel = if number == Number::U32 { kernel } else { kernel.define(&variant.to_uppercase(), "") };
-        let kernel = Kernel { required_subgroup_size, ..kernel };
-        let grid = Grid::of(config, operation, number);
-        let [local_size, size] = [grid.local_size, grid.twin.size].map(|size| size as u64);
-        // What a device writes that numbers its lanes in order.
-        let own_id = move |i: u64| ids::in_order(i % local_size, size);
-        let in_order = move || grid.results(&(0..grid.invocations()).map(own_id).collect::<Vec<_>>()).unwrap_or_default();
-        let mut case = CaseBuilder::new(self.name(), config);
-        let results = case.output("results", grid.expected(in_order));
-        let recorded = case.output("ids", Expected::words(grid.invocations(), own_id));
-        let words = case.input("words", grid.invocations().min(BEGINNINGS as u64 * local_size), grid.words);
-        case.run(kernel, &[results, recorded, words], grid.groups, &[]);
-        // Which invocation is which lane is the driver's choice: the twin follows what was recorded, once that makes sense.
-        let as_recorded = move |left: &Left| {
-            let right = grid.results(&left.of(recorded).words())?;
-            left.of(results).compare(&grid.expected(|| right))
-        };
-        let chain = config.integer("chain");
-        // Those that lack lanes as well.
-        let subgroups = grid.times(local_size.div_ceil(size));
-        let work = Work {
-            ops: Some(product([grid.invocations(), chain])),
-            items: Some(product([subgroups, chain])),
-            ..Work::default()
-        };
-        Ok(case.checked_by(as_recorded).build(work, Headline::COST))
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let Some(operation) = Operation::of(config.choice("op")) else {
+        return Err(Skip::new(
+            "VK_SUBGROUP_FEATURE_PARTITIONED_BIT_NV is one vendor's own class, of which the catalogue has no kernel: the \
+             case needs one",
+        ));
+    };
+    let (number, variant) = (Number::named(config.variant), config.variant);
+    config.require_classes(&[operation.class])?;
+    require_type(operation, number, variant)?;
+    let of_variant = |Skip { reason }: Skip| Skip::new(format!("{reason} for {variant}"));
+    config.require(number.needs()).map_err(of_variant)?;
+    require_cluster(operation, config)?;
+    let required_subgroup_size = required_size(config)?;
+    let kernel = Kernel::new(operation.shader(), config.workgroup())
+        .define("OP", operation.code())
+        .constant("CHAIN", Scalar::U32(config.u32("chain")));
+    let kernel = if operation.is_clustered() { kernel.define("CLUSTER_SIZE", config.integer("cluster_size")) } else { kernel };
+    let kernel = if number == Number::U32 { kernel } else { kernel.define(&variant.to_uppercase(), "") };
+    let kernel = Kernel { required_subgroup_size, ..kernel };
+    let grid = Grid::of(config, operation, number);
+    let [local_size, size] = [grid.local_size, grid.twin.size].map(|size| size as u64);
+    // What a device writes that numbers its lanes in order.
+    let own_id = move |i: u64| ids::in_order(i % local_size, size);
+    let in_order = move || grid.results(&(0..grid.invocations()).map(own_id).collect::<Vec<_>>()).unwrap_or_default();
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let results = case.output("results", grid.expected(in_order));
+    let recorded = case.output("ids", Expected::words(grid.invocations(), own_id));
+    let words = case.input("words", grid.invocations().min(BEGINNINGS as u64 * local_size), grid.words);
+    case.run(kernel, &[results, recorded, words], grid.groups, &[]);
+    // Which invocation is which lane is the driver's choice: the twin follows what was recorded, once that makes sense.
+    let as_recorded = move |left: &Left| {
+        let right = grid.results(&left.of(recorded).words())?;
+        left.of(results).compare(&grid.expected(|| right))
+    };
+    let chain = config.integer("chain");
+    // Those that lack lanes as well.
+    let subgroups = grid.times(local_size.div_ceil(size));
+    let work =
+        Work { ops: Some(product([grid.invocations(), chain])), items: Some(product([subgroups, chain])), ..Work::default() };
+    Ok(case.checked_by(as_recorded).build(work, Headline::COST))
 }
 
 // ---- what the device offers -----------------------------------------------------------------------------------------------
@@ -323,14 +308,14 @@ mod tests {
             (None, "op") => (axis.name, op.into()),
             (None, _) => (axis.name, axis.defaults[0].clone()),
         };
-        Point::new(Ops.axes(setting).into_iter().map(value))
+        Point::new(axes(setting).into_iter().map(value))
     }
 
     fn case(subgroup: Subgroup, variant: &str, values: &[(&'static str, u64)], op: &'static str) -> Result<Case, Skip> {
         let device = device(subgroup);
         let setting = setting(&device);
         let point = point(&setting, values, op);
-        Ops.build(&Config::new(variant, &point, &setting)).map(|built| built.case)
+        build(&Config::new(variant, &point, &setting)).map(|built| built.case)
     }
 
     fn fixed(size: u32) -> Subgroup {
@@ -352,7 +337,7 @@ mod tests {
         let point = point(&setting, &[("local_size_x", 6), ("groups", 2)], "shuffle_up");
         let config = Config::new("u32", &point, &setting);
         let grid = Grid::of(&config, Operation::of("shuffle_up").unwrap(), Number::U32);
-        let built = Ops.build(&config).unwrap();
+        let built = build(&config).unwrap();
         let ids: Vec<u32> = (0..12).map(|i| ids::in_order(i % 6, 4)).collect();
         let linear = grid.results(&ids).unwrap();
         assert_eq!(built.expected().iter().map(Expected::bytes).collect::<Vec<_>>(), [stored(&linear), bytes(&ids)]);

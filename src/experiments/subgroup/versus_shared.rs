@@ -6,7 +6,12 @@ use crate::experiments::{
 use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Sequence, Skip, SubgroupClass, Work};
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &VersusShared;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: &[BY_SUBGROUP, BY_SHARED, UNROLLED],
+    quick_variants: &[BY_SUBGROUP],
+    base_variant: Some(BY_SUBGROUP),
+    ..Experiment::new("subgroup/versus_shared", axes, build)
+};
 
 /// The jobs; in capitals, the shader's macros.
 const JOBS: &[&str] = &["reduce", "scan", "broadcast"];
@@ -21,84 +26,64 @@ const MOST_UNROLLED: u64 = 1 << 11;
 /// More would keep the twin busy for minutes, and outlast the loops of some drivers.
 const MOST_JOBS: u64 = 1 << 12;
 
-struct VersusShared;
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let quick = setting.preset == Preset::Quick;
+    let names = if quick { &JOBS[..1] } else { JOBS };
+    let lanes = u64::from(lanes(setting.device));
+    let mut sizes = match setting.preset {
+        Preset::Quick => vec![usual_size(setting)],
+        Preset::Default => vec![lanes, usual_size(setting)],
+        Preset::Thorough => vec![lanes, 2 * lanes, 64, 128, 250, 256, 512, 1024],
+    };
+    sizes.sort_unstable();
+    sizes.dedup();
+    let (groups, jobs) = setting.by_class((16_u64, 32_u64), (1056, 2048));
+    vec![
+        Axis::new("job", "what the workgroup does", AxisKind::Choices(JOBS), names.iter().copied()),
+        Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
+        Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
+        Axis::new("jobs", "jobs of a workgroup, one after the other", AxisKind::AtLeast(1), [jobs])
+            .up_to(MOST_JOBS)
+            .of_monotone_work(),
+    ]
+}
 
-impl Experiment for VersusShared {
-    fn name(&self) -> &'static str {
-        "subgroup/versus_shared"
-    }
-
-    fn variants(&self) -> &[&str] {
-        &[BY_SUBGROUP, BY_SHARED, UNROLLED]
-    }
-
-    fn quick_variants(&self) -> &[&str] {
-        &[BY_SUBGROUP]
-    }
-
-    fn base_variant(&self) -> Option<&str> {
-        Some(BY_SUBGROUP)
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let quick = setting.preset == Preset::Quick;
-        let names = if quick { &JOBS[..1] } else { JOBS };
-        let lanes = u64::from(lanes(setting.device));
-        let mut sizes = match setting.preset {
-            Preset::Quick => vec![usual_size(setting)],
-            Preset::Default => vec![lanes, usual_size(setting)],
-            Preset::Thorough => vec![lanes, 2 * lanes, 64, 128, 250, 256, 512, 1024],
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let [local_size, jobs] = ["local_size_x", "jobs"].map(|axis| config.integer(axis));
+    let job = config.choice("job");
+    let kernel = Kernel::new("subgroup/versus_shared.comp", config.workgroup())
+        .define(&job.to_uppercase(), "")
+        .constant("JOBS", Scalar::U32(config.u32("jobs")));
+    let kernel = match config.variant {
+        BY_SUBGROUP => by_subgroup(kernel, config)?,
+        UNROLLED if job == "broadcast" => {
+            return Err(Skip::new("a broadcast has no loop: the variant `shared` is all of it"));
+        }
+        UNROLLED if local_size > MOST_UNROLLED => {
+            return Err(Skip::new(format!("steps are written out for at most {MOST_UNROLLED} invocations")));
+        }
+        UNROLLED => kernel.define("UNROLLED", local_size),
+        _ => kernel,
+    };
+    let (groups, invocations) = config.grid(config.integer("groups"));
+    let count = workgroups(groups);
+    let words = Sequence::Words { seed: config.seed() };
+    let results = move || {
+        let of_group = |group: u64| {
+            let terms: Vec<u32> = (0..local_size).map(|lane| words.word(group * local_size + lane)).collect();
+            (0..jobs).fold(terms.clone(), |x, _| after_job(job, &x, &terms))
         };
-        sizes.sort_unstable();
-        sizes.dedup();
-        let (groups, jobs) = setting.by_class((16_u64, 32_u64), (1056, 2048));
-        vec![
-            Axis::new("job", "what the workgroup does", AxisKind::Choices(JOBS), names.iter().copied()),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
-            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
-            Axis::new("jobs", "jobs of a workgroup, one after the other", AxisKind::AtLeast(1), [jobs])
-                .up_to(MOST_JOBS)
-                .of_monotone_work(),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let [local_size, jobs] = ["local_size_x", "jobs"].map(|axis| config.integer(axis));
-        let job = config.choice("job");
-        let kernel = Kernel::new("subgroup/versus_shared.comp", config.workgroup())
-            .define(&job.to_uppercase(), "")
-            .constant("JOBS", Scalar::U32(config.u32("jobs")));
-        let kernel = match config.variant {
-            BY_SUBGROUP => by_subgroup(kernel, config)?,
-            UNROLLED if job == "broadcast" => {
-                return Err(Skip::new("a broadcast has no loop: the variant `shared` is all of it"));
-            }
-            UNROLLED if local_size > MOST_UNROLLED => {
-                return Err(Skip::new(format!("steps are written out for at most {MOST_UNROLLED} invocations")));
-            }
-            UNROLLED => kernel.define("UNROLLED", local_size),
-            _ => kernel,
-        };
-        let (groups, invocations) = config.grid(config.integer("groups"));
-        let count = workgroups(groups);
-        let words = Sequence::Words { seed: config.seed() };
-        let results = move || {
-            let of_group = |group: u64| {
-                let terms: Vec<u32> = (0..local_size).map(|lane| words.word(group * local_size + lane)).collect();
-                (0..jobs).fold(terms.clone(), |x, _| after_job(job, &x, &terms))
-            };
-            let results: Vec<u32> = (0..count).flat_map(of_group).collect();
-            move |i: u64| usize::try_from(i).ok().and_then(|i| results.get(i).copied()).unwrap_or_default()
-        };
-        let mut case = CaseBuilder::new(self.name(), config);
-        let resources =
-            [case.output("results", Expected::words_from(invocations, results)), case.input("words", invocations, words)];
-        case.run(kernel, &resources, groups, &[]);
-        // Steps of the ladder, or parts that are summed up.
-        let steps = (1 + u64::from(local_size.ilog2())).max(local_size.div_ceil(u64::from(lanes(config.device()))));
-        let work = Work { ops: Some(product([invocations, jobs])), items: Some(product([count, jobs])), ..Work::default() };
-        Ok(case.iterations(product([jobs, 1 + steps])).build(work, Headline::COST))
-    }
+        let results: Vec<u32> = (0..count).flat_map(of_group).collect();
+        move |i: u64| usize::try_from(i).ok().and_then(|i| results.get(i).copied()).unwrap_or_default()
+    };
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let resources =
+        [case.output("results", Expected::words_from(invocations, results)), case.input("words", invocations, words)];
+    case.run(kernel, &resources, groups, &[]);
+    // Steps of the ladder, or parts that are summed up.
+    let steps = (1 + u64::from(local_size.ilog2())).max(local_size.div_ceil(u64::from(lanes(config.device()))));
+    let work = Work { ops: Some(product([invocations, jobs])), items: Some(product([count, jobs])), ..Work::default() };
+    Ok(case.iterations(product([jobs, 1 + steps])).build(work, Headline::COST))
 }
 
 /// A kernel that does the job by subgroups.
@@ -161,9 +146,9 @@ mod tests {
         device.subgroup.classes = [SubgroupClass::Arithmetic].into();
         let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
         let case = |job: &'static str, local_size: u64| {
-            let axes = VersusShared.axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
+            let axes = axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
             let point = Point::new(axes).with("job", &job.into()).with("local_size_x", &local_size.into());
-            VersusShared.build(&Config::new(BY_SUBGROUP, &point, &setting)).map(|built| built.case)
+            build(&Config::new(BY_SUBGROUP, &point, &setting)).map(|built| built.case)
         };
         let is_alone = |local_size| {
             let case = case("scan", local_size).unwrap();

@@ -15,7 +15,12 @@ use crate::model::{
 use crate::validate::{Expected, Output, Verdict};
 use twin::{OPERATIONS, TYPES, Twin, first_word};
 
-pub const EXPERIMENT: &dyn Experiment = &Atomic;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: &[USED, COMBINABLE],
+    quick_variants: &[USED],
+    repeatability,
+    ..Experiment::new("sync/atomic", axes, build)
+};
 
 /// Results that are used, at addresses that depend on data; and neither.
 const USED: &str = "used";
@@ -42,8 +47,6 @@ const MOST_ATOMICS: u64 = 1 << 16;
 const MOST_FLOATS: u64 = 1 << 21;
 /// The same of doubles, which begin with a multiple of 2^-22: sums below 2^31 keep it.
 const MOST_DOUBLES: u64 = 1 << 28;
-
-struct Atomic;
 
 /// Who shares what at a point.
 #[derive(Clone, Copy, Debug)]
@@ -89,103 +92,89 @@ impl Shape {
     }
 }
 
-impl Experiment for Atomic {
-    fn name(&self) -> &'static str {
-        "sync/atomic"
+fn repeatability(point: &Point) -> Repeatability {
+    match point.get("memory") {
+        Some(AxisValue::Choice(memory)) if memory == "shared" => Repeatability::Core,
+        _ => Repeatability::Placement,
     }
+}
 
-    fn repeatability(&self, point: &Point) -> Repeatability {
-        match point.get("memory") {
-            Some(AxisValue::Choice(memory)) if memory == "shared" => Repeatability::Core,
-            _ => Repeatability::Placement,
-        }
-    }
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let (quick, thorough) = (setting.preset == Preset::Quick, setting.preset == Preset::Thorough);
+    let ops = match setting.preset {
+        Preset::Quick => &OPERATIONS[..1],
+        Preset::Default => FEW_OPERATIONS,
+        Preset::Thorough => OPERATIONS,
+    };
+    let types = match setting.preset {
+        Preset::Quick => &TYPES[..1],
+        Preset::Default => FEW_TYPES,
+        Preset::Thorough => TYPES,
+    };
+    let memory = if quick { &MEMORY[..1] } else { MEMORY };
+    let contention = if quick { &CONTENTION[..1] } else { CONTENTION };
+    let sizes = if thorough { vec![64, 256, 1024] } else { vec![usual_size(setting)] };
+    let (groups, atomics) = setting.by_class((16_u64, 32_u64), (264, 512));
+    vec![
+        Axis::new("op", "the operation", AxisKind::Choices(OPERATIONS), ops.iter().copied()),
+        Axis::new("type", "what a cell holds", AxisKind::Choices(TYPES), types.iter().copied()),
+        Axis::new("memory", "where cells lie", AxisKind::Choices(MEMORY), memory.iter().copied()),
+        Axis::new("contention", "who shares a cell", AxisKind::Choices(CONTENTION), contention.iter().copied())
+            .relative_to("distinct"),
+        Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
+        Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
+        Axis::new("atomics", "operations per invocation", AxisKind::AtLeast(ATOMICS_PER_ITERATION), [atomics])
+            .multiple_of(ATOMICS_PER_ITERATION)
+            .up_to(MOST_ATOMICS)
+            .of_monotone_work(),
+    ]
+}
 
-    fn variants(&self) -> &[&str] {
-        &[USED, COMBINABLE]
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let (is_used, is_shared) = (config.variant == USED, is_shared(config));
+    let shape = Shape::new(config);
+    require_operation(config, is_used)?;
+    require_features(config)?;
+    require_size(config, &shape)?;
+    if !is_used && config.choice("contention") == "per_subgroup" {
+        config.require_classes(&[SubgroupClass::Basic])?;
     }
-
-    fn quick_variants(&self) -> &[&str] {
-        &[USED]
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let (quick, thorough) = (setting.preset == Preset::Quick, setting.preset == Preset::Thorough);
-        let ops = match setting.preset {
-            Preset::Quick => &OPERATIONS[..1],
-            Preset::Default => FEW_OPERATIONS,
-            Preset::Thorough => OPERATIONS,
-        };
-        let types = match setting.preset {
-            Preset::Quick => &TYPES[..1],
-            Preset::Default => FEW_TYPES,
-            Preset::Thorough => TYPES,
-        };
-        let memory = if quick { &MEMORY[..1] } else { MEMORY };
-        let contention = if quick { &CONTENTION[..1] } else { CONTENTION };
-        let sizes = if thorough { vec![64, 256, 1024] } else { vec![usual_size(setting)] };
-        let (groups, atomics) = setting.by_class((16_u64, 32_u64), (264, 512));
-        vec![
-            Axis::new("op", "the operation", AxisKind::Choices(OPERATIONS), ops.iter().copied()),
-            Axis::new("type", "what a cell holds", AxisKind::Choices(TYPES), types.iter().copied()),
-            Axis::new("memory", "where cells lie", AxisKind::Choices(MEMORY), memory.iter().copied()),
-            Axis::new("contention", "who shares a cell", AxisKind::Choices(CONTENTION), contention.iter().copied())
-                .relative_to("distinct"),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
-            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
-            Axis::new("atomics", "operations per invocation", AxisKind::AtLeast(ATOMICS_PER_ITERATION), [atomics])
-                .multiple_of(ATOMICS_PER_ITERATION)
-                .up_to(MOST_ATOMICS)
-                .of_monotone_work(),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let (is_used, is_shared) = (config.variant == USED, is_shared(config));
-        let shape = Shape::new(config);
-        require_operation(config, is_used)?;
-        require_features(config)?;
-        require_size(config, &shape)?;
-        if !is_used && config.choice("contention") == "per_subgroup" {
-            config.require_classes(&[SubgroupClass::Basic])?;
-        }
-        let (op, ty, seed) = (config.choice("op"), config.choice("type"), config.seed());
-        let (first, terms) = (first_word(op, ty), Sequence::Words { seed });
-        let run = Run { twin: Twin { op, ty, factor: terms.word(0) | 1 }, shape, terms };
-        // What a device leaves behind whose invocations come one after the other.
-        let once = Arc::new(LazyLock::new(move || run.one_after_the_other()));
-        let (of_cells, of_notes) = (Arc::clone(&once), Arc::clone(&once));
-        let of_cells = Expected::words(run.cell_words(), move |i| run.cell_word(&of_cells.cells, i));
-        let of_notes = Expected::words(shape.invocations, move |i| of_notes.notes.get(index(i)).copied().unwrap_or_default());
-        // Passes go on from what the last one left, unless the cells are gone with their workgroups.
-        let [cell, note, pass] = if is_shared { [POISON; 3] } else { [first, 0, 0] };
-        let mut case = CaseBuilder::new(self.name(), config);
-        let cells = case.output_from(cell, "cells", of_cells);
-        let mut resources = vec![cells, case.input("terms", shape.invocations, terms)];
-        let notes = is_used.then(|| {
-            let order = Sequence::Shuffled(Shuffled { seed, n: shape.invocations, block: 1 });
-            resources.push(case.input("numbers", shape.invocations, order));
-            case.output_from(note, "notes", of_notes)
-        });
-        let passes = (!is_shared).then(|| case.output_from(pass, "passes", Expected::words(1, |_| 1)));
-        resources.extend([notes, passes].into_iter().flatten());
-        let push: &[u32] = match (is_used, is_shared) {
-            (true, _) => &[first, u32_of(shape.cells_per_group)?],
-            (false, true) => &[first],
-            (false, false) => &[],
-        };
-        case.run(kernel(config, &shape, is_used), &resources, shape.groups, push);
-        let in_any_order = move |left: &Left| {
-            let passes = passes.map_or(Ok(1), |passes| ledger::passes(left.of(passes)))?;
-            run.check_cells(&once.cells, left.of(cells), passes)?;
-            notes.map_or(Ok(()), |notes| run.check_notes(left.of(notes), left.of(cells)))
-        };
-        let items = Some(product([shape.invocations, shape.atomics]));
-        let work = Work { ops: items, items, ..Work::default() };
-        let iterations = shape.atomics / ATOMICS_PER_ITERATION + 2 * shape.cells_per_group.div_ceil(shape.local_size);
-        let case = case.repeat(if is_shared { Repeat::Overwrites } else { Repeat::Resumes }).iterations(iterations);
-        Ok(case.checked_by(in_any_order).build(work, Headline::COST))
-    }
+    let (op, ty, seed) = (config.choice("op"), config.choice("type"), config.seed());
+    let (first, terms) = (first_word(op, ty), Sequence::Words { seed });
+    let run = Run { twin: Twin { op, ty, factor: terms.word(0) | 1 }, shape, terms };
+    // What a device leaves behind whose invocations come one after the other.
+    let once = Arc::new(LazyLock::new(move || run.one_after_the_other()));
+    let (of_cells, of_notes) = (Arc::clone(&once), Arc::clone(&once));
+    let of_cells = Expected::words(run.cell_words(), move |i| run.cell_word(&of_cells.cells, i));
+    let of_notes = Expected::words(shape.invocations, move |i| of_notes.notes.get(index(i)).copied().unwrap_or_default());
+    // Passes go on from what the last one left, unless the cells are gone with their workgroups.
+    let [cell, note, pass] = if is_shared { [POISON; 3] } else { [first, 0, 0] };
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let cells = case.output_from(cell, "cells", of_cells);
+    let mut resources = vec![cells, case.input("terms", shape.invocations, terms)];
+    let notes = is_used.then(|| {
+        let order = Sequence::Shuffled(Shuffled { seed, n: shape.invocations, block: 1 });
+        resources.push(case.input("numbers", shape.invocations, order));
+        case.output_from(note, "notes", of_notes)
+    });
+    let passes = (!is_shared).then(|| case.output_from(pass, "passes", Expected::words(1, |_| 1)));
+    resources.extend([notes, passes].into_iter().flatten());
+    let push: &[u32] = match (is_used, is_shared) {
+        (true, _) => &[first, u32_of(shape.cells_per_group)?],
+        (false, true) => &[first],
+        (false, false) => &[],
+    };
+    case.run(kernel(config, &shape, is_used), &resources, shape.groups, push);
+    let in_any_order = move |left: &Left| {
+        let passes = passes.map_or(Ok(1), |passes| ledger::passes(left.of(passes)))?;
+        run.check_cells(&once.cells, left.of(cells), passes)?;
+        notes.map_or(Ok(()), |notes| run.check_notes(left.of(notes), left.of(cells)))
+    };
+    let items = Some(product([shape.invocations, shape.atomics]));
+    let work = Work { ops: items, items, ..Work::default() };
+    let iterations = shape.atomics / ATOMICS_PER_ITERATION + 2 * shape.cells_per_group.div_ceil(shape.local_size);
+    let case = case.repeat(if is_shared { Repeat::Overwrites } else { Repeat::Resumes }).iterations(iterations);
+    Ok(case.checked_by(in_any_order).build(work, Headline::COST))
 }
 
 // ---- what is needed -------------------------------------------------------------------------------------------------------
@@ -346,7 +335,7 @@ mod tests {
         device.subgroup.classes = [SubgroupClass::Basic].into();
         device.features.extend([Feature::Int64, Feature::BufferInt64Atomics, Feature::SharedFloat32AtomicAdd]);
         let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
-        let axes = Atomic.axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
+        let axes = axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
         let point = [("local_size_x", 48_u64), ("groups", 3), ("atomics", 16)]
             .iter()
             .fold(Point::new(axes), |point, (name, value)| point.with(name, &(*value).into()));
@@ -366,7 +355,7 @@ mod tests {
             ("add", "f32", "shared", "distinct"),
         ] {
             with(USED, [op, ty, memory, contention], |config| {
-                let built = Atomic.build(config).unwrap();
+                let built = build(config).unwrap();
                 let outputs: Vec<Vec<u8>> = built.expected().iter().map(Expected::bytes).collect();
                 assert_eq!(built.check(&outputs), Ok(()), "{op} {ty} {memory} {contention}");
                 // How many passes there were shows in sums alone, and there in the lower bits.
@@ -401,7 +390,7 @@ mod tests {
 
     #[test]
     fn what_a_device_or_an_operation_lacks_is_named() {
-        let reason = |variant, words| with(variant, words, |config| Atomic.build(config).err().unwrap().reason);
+        let reason = |variant, words| with(variant, words, |config| build(config).err().unwrap().reason);
         assert!(reason(USED, ["add", "u64", "shared", "distinct"]).starts_with("shaderSharedInt64Atomics"));
         assert!(reason(USED, ["add", "f32", "global", "distinct"]).starts_with("shaderBufferFloat32AtomicAdd"));
         assert!(reason(USED, ["min", "f32", "shared", "distinct"]).contains("op=add"));

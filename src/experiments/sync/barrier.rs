@@ -4,7 +4,7 @@ use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, lanes,
 use crate::model::{Axis, AxisKind, Feature, Headline, Kernel, Preset, Scalar, Skip, SubgroupClass, Work};
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Barrier;
+pub const EXPERIMENT: Experiment = Experiment::new("sync/barrier", axes, build);
 
 /// What stands in each step; in capitals, all but `nothing` are the shader's macros.
 const KINDS: &[&str] = &[
@@ -31,63 +31,55 @@ const UNROLL: u64 = 8;
 /// More would keep the twin busy for minutes.
 const MOST_BARRIERS: u64 = 1 << 20;
 
-struct Barrier;
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let limits = &setting.device.limits;
+    let largest = limits.workgroup_size[0].min(limits.workgroup_invocations).max(1);
+    let quick = setting.preset == Preset::Quick;
+    let kinds = KINDS.iter().copied().filter(|kind| !quick || QUICK.contains(kind));
+    let sizes = if quick { vec![usual_size(setting)] } else { powers_of_two(1, largest.into()).collect() };
+    // One alone, and as many as a large GPU of today holds at once, whatever their size: two for each of its processors.
+    let groups = if quick { vec![1] } else { setting.by_class(vec![1_u64], vec![1, 256]) };
+    // On a GPU, enough that a lone workgroup takes many times what launching it does.
+    let barriers = setting.by_class(if quick { 800_u64 } else { 4000 }, 16384);
+    vec![
+        Axis::new("kind", "the barrier", AxisKind::Choices(KINDS), kinds).relative_to("nothing"),
+        Axis::new("traffic", "what a step works on", AxisKind::Choices(TRAFFIC), TRAFFIC.iter().copied()),
+        Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
+        Axis::new("groups", "workgroups", AxisKind::AtLeast(1), groups),
+        Axis::new("barriers", "steps per invocation", AxisKind::AtLeast(UNROLL), [barriers])
+            .multiple_of(UNROLL)
+            .up_to(MOST_BARRIERS)
+            .of_monotone_work(),
+    ]
+}
 
-impl Experiment for Barrier {
-    fn name(&self) -> &'static str {
-        "sync/barrier"
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let limits = &setting.device.limits;
-        let largest = limits.workgroup_size[0].min(limits.workgroup_invocations).max(1);
-        let quick = setting.preset == Preset::Quick;
-        let kinds = KINDS.iter().copied().filter(|kind| !quick || QUICK.contains(kind));
-        let sizes = if quick { vec![usual_size(setting)] } else { powers_of_two(1, largest.into()).collect() };
-        // One alone, and as many as a large GPU of today holds at once, whatever their size: two for each of its processors.
-        let groups = if quick { vec![1] } else { setting.by_class(vec![1_u64], vec![1, 256]) };
-        // On a GPU, enough that a lone workgroup takes many times what launching it does.
-        let barriers = setting.by_class(if quick { 800_u64 } else { 4000 }, 16384);
-        vec![
-            Axis::new("kind", "the barrier", AxisKind::Choices(KINDS), kinds).relative_to("nothing"),
-            Axis::new("traffic", "what a step works on", AxisKind::Choices(TRAFFIC), TRAFFIC.iter().copied()),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
-            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), groups),
-            Axis::new("barriers", "steps per invocation", AxisKind::AtLeast(UNROLL), [barriers])
-                .multiple_of(UNROLL)
-                .up_to(MOST_BARRIERS)
-                .of_monotone_work(),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let (kind, barriers) = (config.choice("kind"), config.integer("barriers"));
-        let has_traffic = config.choice("traffic") == "shared";
-        if kind.ends_with("subgroup") {
-            config.require_classes(&[SubgroupClass::Basic])?;
-            if has_traffic && lanes(config.device()) == 1 {
-                return Err(Skip::new("subgroups have one lane, which waits for no neighbour: the case needs two"));
-            }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let (kind, barriers) = (config.choice("kind"), config.integer("barriers"));
+    let has_traffic = config.choice("traffic") == "shared";
+    if kind.ends_with("subgroup") {
+        config.require_classes(&[SubgroupClass::Basic])?;
+        if has_traffic && lanes(config.device()) == 1 {
+            return Err(Skip::new("subgroups have one lane, which waits for no neighbour: the case needs two"));
         }
-        if kind == "execution" && has_traffic {
-            return Err(Skip::new("this barrier orders no memory: nobody may read behind it what others wrote before it"));
-        }
-        config.require(needs(kind))?;
-        let count = config.u32("barriers");
-        let (local_size, groups) = (config.u32("local_size_x"), config.u32("groups"));
-        let steps = Steps { local_size, count, partner_bits: partner_bits(kind, local_size), has_traffic };
-        let kernel = Kernel::new("sync/barrier.comp", config.workgroup()).constant("BARRIERS", Scalar::U32(count));
-        let kernel = if kind == "nothing" { kernel } else { kernel.define(&kind.to_uppercase(), "") };
-        let kernel = if has_traffic { kernel.define("TRAFFIC", "") } else { kernel };
-        let mut case = CaseBuilder::new(self.name(), config);
-        let invocations = u64::from(groups) * u64::from(local_size);
-        let result = case.output("result", Expected::words_from(invocations, move || steps.results()));
-        case.run(kernel, &[result], [groups, 1, 1], &[steps.partner_bits]);
-        // Steps of all workgroups, and those that follow each other.
-        let work = Work { ops: Some(product([barriers, groups.into()])), items: Some(barriers), ..Work::default() };
-        // At most: where the driver doesn't unroll the inner loop, both count.
-        Ok(case.iterations(barriers + barriers / UNROLL).build(work, Headline::COST))
     }
+    if kind == "execution" && has_traffic {
+        return Err(Skip::new("this barrier orders no memory: nobody may read behind it what others wrote before it"));
+    }
+    config.require(needs(kind))?;
+    let count = config.u32("barriers");
+    let (local_size, groups) = (config.u32("local_size_x"), config.u32("groups"));
+    let steps = Steps { local_size, count, partner_bits: partner_bits(kind, local_size), has_traffic };
+    let kernel = Kernel::new("sync/barrier.comp", config.workgroup()).constant("BARRIERS", Scalar::U32(count));
+    let kernel = if kind == "nothing" { kernel } else { kernel.define(&kind.to_uppercase(), "") };
+    let kernel = if has_traffic { kernel.define("TRAFFIC", "") } else { kernel };
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let invocations = u64::from(groups) * u64::from(local_size);
+    let result = case.output("result", Expected::words_from(invocations, move || steps.results()));
+    case.run(kernel, &[result], [groups, 1, 1], &[steps.partner_bits]);
+    // Steps of all workgroups, and those that follow each other.
+    let work = Work { ops: Some(product([barriers, groups.into()])), items: Some(barriers), ..Work::default() };
+    // At most: where the driver doesn't unroll the inner loop, both count.
+    Ok(case.iterations(barriers + barriers / UNROLL).build(work, Headline::COST))
 }
 
 fn needs(kind: &str) -> &'static [Feature] {
@@ -157,10 +149,10 @@ mod tests {
         for feature in [None, Some(Feature::MemoryModel), Some(Feature::MemoryModelDeviceScope)] {
             device.features.extend(feature);
             let setting = Setting { device: &device, queue: None, preset: Preset::Default, seed: 1 };
-            let axes = Barrier.axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
+            let axes = axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
             let point = Point::new(axes);
             let reason = |kind: &'static str| {
-                Barrier.build(&Config::new("", &point.with("kind", &kind.into()), &setting)).err().map(|skip| skip.reason)
+                build(&Config::new("", &point.with("kind", &kind.into()), &setting)).err().map(|skip| skip.reason)
             };
             reasons.push(["control_queue_family", "control_device"].map(reason));
         }
@@ -176,9 +168,9 @@ mod tests {
         let mut reason = |lanes, kind: &'static str, traffic: &'static str| {
             device.subgroup.size = lanes;
             let setting = Setting { device: &device, queue: None, preset: Preset::Default, seed: 1 };
-            let axes = Barrier.axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
+            let axes = axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
             let point = Point::new(axes).with("kind", &kind.into()).with("traffic", &traffic.into());
-            Barrier.build(&Config::new("", &point, &setting)).err().map(|skip| skip.reason)
+            build(&Config::new("", &point, &setting)).err().map(|skip| skip.reason)
         };
         assert!(reason(1, "subgroup", "shared").unwrap().contains("one lane"));
         let others = [(1, "subgroup", "registers"), (1, "control", "shared"), (2, "control_subgroup", "shared")];
@@ -189,11 +181,11 @@ mod tests {
     fn without_an_order_of_memory_nothing_is_read() {
         let device = DeviceInfo::mock();
         let setting = Setting { device: &device, queue: None, preset: Preset::Default, seed: 1 };
-        let axes = Barrier.axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
+        let axes = axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
         let point = Point::new(axes).with("kind", &"execution".into());
         let reason = |traffic: &'static str| {
             let point = point.with("traffic", &traffic.into());
-            Barrier.build(&Config::new("", &point, &setting)).err().map(|skip| skip.reason)
+            build(&Config::new("", &point, &setting)).err().map(|skip| skip.reason)
         };
         assert_eq!(reason("registers"), None);
         assert!(reason("shared").unwrap().contains("orders no memory"));

@@ -4,10 +4,11 @@ use crate::experiments::common::ledger;
 use crate::experiments::{
     Built, CaseBuilder, Config, Experiment, Left, Setting, fold_groups, product, u32_of, usual_size, workgroups,
 };
-use crate::model::{Axis, AxisKind, Headline, Kernel, Point, Preset, Repeat, Repeatability, Scalar, Sequence, Skip, Work};
+use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Repeat, Repeatability, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &FalseSharing;
+pub const EXPERIMENT: Experiment =
+    Experiment { repeatability: |_| Repeatability::Placement, ..Experiment::new("sync/false_sharing", axes, build) };
 
 /// Whose words lie side by side.
 const NEIGHBOURS: &[&str] = &["lanes", "workgroups"];
@@ -21,60 +22,48 @@ const ATOMICS_PER_ITERATION: u64 = 8;
 /// More would outlast the loops of some drivers.
 const MOST_ATOMICS: u64 = 1 << 16;
 
-struct FalseSharing;
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let quick = setting.preset == Preset::Quick;
+    let neighbours = if quick { &NEIGHBOURS[1..] } else { NEIGHBOURS };
+    let spacings = match setting.preset {
+        Preset::Quick => &SPACINGS[..1],
+        _ => SPACINGS,
+    };
+    let (groups, atomics) = setting.by_class((16_u64, 64_u64), (264, 256));
+    let local_size = setting.by_class(64_u64, usual_size(setting));
+    vec![
+        Axis::new("neighbours", "whose words are side by side", AxisKind::Choices(NEIGHBOURS), neighbours.iter().copied()),
+        Axis::new("spacing_bytes", "from a word to the next one", AxisKind::Numbers(SPACINGS), spacings.iter().copied())
+            .relative_to(SPACINGS[0]),
+        Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [local_size]),
+        Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
+        Axis::new("atomics", "operations per invocation", AxisKind::AtLeast(ATOMICS_PER_ITERATION), [atomics])
+            .multiple_of(ATOMICS_PER_ITERATION)
+            .up_to(MOST_ATOMICS)
+            .of_monotone_work(),
+    ]
+}
 
-impl Experiment for FalseSharing {
-    fn name(&self) -> &'static str {
-        "sync/false_sharing"
-    }
-
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Placement
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let quick = setting.preset == Preset::Quick;
-        let neighbours = if quick { &NEIGHBOURS[1..] } else { NEIGHBOURS };
-        let spacings = match setting.preset {
-            Preset::Quick => &SPACINGS[..1],
-            _ => SPACINGS,
-        };
-        let (groups, atomics) = setting.by_class((16_u64, 64_u64), (264, 256));
-        let local_size = setting.by_class(64_u64, usual_size(setting));
-        vec![
-            Axis::new("neighbours", "whose words are side by side", AxisKind::Choices(NEIGHBOURS), neighbours.iter().copied()),
-            Axis::new("spacing_bytes", "from a word to the next one", AxisKind::Numbers(SPACINGS), spacings.iter().copied())
-                .relative_to(SPACINGS[0]),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [local_size]),
-            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
-            Axis::new("atomics", "operations per invocation", AxisKind::AtLeast(ATOMICS_PER_ITERATION), [atomics])
-                .multiple_of(ATOMICS_PER_ITERATION)
-                .up_to(MOST_ATOMICS)
-                .of_monotone_work(),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let atomics = config.integer("atomics");
-        let shape = Shape::new(config);
-        u32_of(shape.words())?;
-        let kernel = Kernel::new("sync/false_sharing.comp", config.workgroup())
-            .constant("ATOMICS", Scalar::U32(shape.atomics))
-            .constant("SPACING", Scalar::U32(u32_of(shape.spacing)?));
-        let push = if shape.is_by_lane { [1, u32_of(shape.local_size)?] } else { [u32_of(shape.groups)?, 1] };
-        let mut case = CaseBuilder::new(self.name(), config);
-        let [of_cells, of_notes, of_passes] = shape.after(1);
-        let cells = case.output_from(0, "cells", of_cells);
-        let terms = case.input("terms", shape.invocations(), shape.terms);
-        let notes = case.output_from(0, "notes", of_notes);
-        let passes = case.output_from(0, "passes", of_passes);
-        case.run(kernel, &[cells, terms, notes, passes], shape.grid, &push);
-        let after_passes = move |left: &Left| left.compare(&shape.after(ledger::passes(left.of(passes))?));
-        let items = Some(product([shape.invocations(), atomics]));
-        let work = Work { ops: items, items, ..Work::default() };
-        let case = case.repeat(Repeat::Resumes).iterations(atomics / ATOMICS_PER_ITERATION).checked_by(after_passes);
-        Ok(case.build(work, Headline::COST))
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let atomics = config.integer("atomics");
+    let shape = Shape::new(config);
+    u32_of(shape.words())?;
+    let kernel = Kernel::new("sync/false_sharing.comp", config.workgroup())
+        .constant("ATOMICS", Scalar::U32(shape.atomics))
+        .constant("SPACING", Scalar::U32(u32_of(shape.spacing)?));
+    let push = if shape.is_by_lane { [1, u32_of(shape.local_size)?] } else { [u32_of(shape.groups)?, 1] };
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let [of_cells, of_notes, of_passes] = shape.after(1);
+    let cells = case.output_from(0, "cells", of_cells);
+    let terms = case.input("terms", shape.invocations(), shape.terms);
+    let notes = case.output_from(0, "notes", of_notes);
+    let passes = case.output_from(0, "passes", of_passes);
+    case.run(kernel, &[cells, terms, notes, passes], shape.grid, &push);
+    let after_passes = move |left: &Left| left.compare(&shape.after(ledger::passes(left.of(passes))?));
+    let items = Some(product([shape.invocations(), atomics]));
+    let work = Work { ops: items, items, ..Work::default() };
+    let case = case.repeat(Repeat::Resumes).iterations(atomics / ATOMICS_PER_ITERATION).checked_by(after_passes);
+    Ok(case.build(work, Headline::COST))
 }
 
 /// Whose word lies where, and what is added to it.
@@ -157,7 +146,7 @@ mod tests {
                 left.sort_unstable();
                 all.sort_unstable();
                 assert_eq!(left, all, "{neighbours} {spacing}");
-                let built = FalseSharing.build(config).unwrap();
+                let built = build(config).unwrap();
                 assert_eq!(built.check(&outputs), Ok(()));
                 let miscounted = [&outputs[..2], &[2_u32.to_ne_bytes().to_vec()]].concat();
                 assert!(built.check(&miscounted).is_err());

@@ -3,12 +3,13 @@
 use crate::experiments::calibration::evict;
 use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Handle, Setting, powers_of_two};
 use crate::model::{
-    Axis, AxisKind, Case, Contents, DeviceInfo, Headline, Kernel, Measurand, MemoryKind, POISON, Point, Preset, Repeatability,
+    Axis, AxisKind, Case, Contents, DeviceInfo, Headline, Kernel, Measurand, MemoryKind, POISON, Preset, Repeatability,
     Resource, Scalar, Sequence, Shape, Skip, Step, Traffic, Work,
 };
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Copy;
+pub const EXPERIMENT: Experiment =
+    Experiment { repeatability: |_| Repeatability::Memory, traffic, ..Experiment::new("transfer/copy", axes, build) };
 
 const DIRECTIONS: &[&str] = &["host_to_device", "device_to_host", "device_to_device"];
 
@@ -26,79 +27,67 @@ const UNROLL: u32 = 4;
 
 const LOCAL_SIZE: u64 = 256;
 
-struct Copy;
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let sizes: Vec<u64> = match setting.preset {
+        Preset::Quick => vec![setting.by_class(1 << 20, 1 << 26)],
+        Preset::Default => powers_of_two(1 << 12, setting.by_class(1 << 24, 1 << 28)).step_by(4).collect(),
+        Preset::Thorough => powers_of_two(1 << 10, setting.by_class(1 << 26, 1 << 30)).collect(),
+    };
+    let means = match setting.preset {
+        Preset::Quick => &MEANS[..1],
+        Preset::Default => &MEANS[..3],
+        Preset::Thorough => MEANS,
+    };
+    vec![
+        Axis::new("direction", "from where to where", AxisKind::Choices(DIRECTIONS), DIRECTIONS.iter().copied()),
+        Axis::new("by", "who copies", AxisKind::Choices(MEANS), means.iter().copied()).relative_to("command"),
+        Axis::new("transfer_bytes", "bytes to copy", AxisKind::AtLeast(ELEMENT), sizes).of_work(),
+    ]
+}
 
-impl Experiment for Copy {
-    fn name(&self) -> &'static str {
-        "transfer/copy"
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let bytes = config.integer("transfer_bytes");
+    let [direction, by] = ["direction", "by"].map(|axis| config.choice(axis));
+    if bytes % ELEMENT != 0 {
+        return Err(Skip::new(format!("transfer_bytes={bytes} is not a whole number of elements of {ELEMENT} bytes")));
     }
-
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
+    let [from, to] = ends(direction, by, config.device())?.map(|end| end.shape(bytes));
+    if by == "mapped" && direction == "device_to_host" && bytes > MOST_UNCACHED_READ && is_uncached(config.device()) {
+        let reason = format!("reading more than {MOST_UNCACHED_READ} bytes past the host's caches may take minutes");
+        return Err(Skip::new(reason));
     }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let sizes: Vec<u64> = match setting.preset {
-            Preset::Quick => vec![setting.by_class(1 << 20, 1 << 26)],
-            Preset::Default => powers_of_two(1 << 12, setting.by_class(1 << 24, 1 << 28)).step_by(4).collect(),
-            Preset::Thorough => powers_of_two(1 << 10, setting.by_class(1 << 26, 1 << 30)).collect(),
-        };
-        let means = match setting.preset {
-            Preset::Quick => &MEANS[..1],
-            Preset::Default => &MEANS[..3],
-            Preset::Thorough => MEANS,
-        };
-        vec![
-            Axis::new("direction", "from where to where", AxisKind::Choices(DIRECTIONS), DIRECTIONS.iter().copied()),
-            Axis::new("by", "who copies", AxisKind::Choices(MEANS), means.iter().copied()).relative_to("command"),
-            Axis::new("transfer_bytes", "bytes to copy", AxisKind::AtLeast(ELEMENT), sizes).of_work(),
-        ]
+    let words = Sequence::Words { seed: config.seed() };
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let source = case.add(Resource::new("source", from, Contents::Sequence(words)));
+    let target = Resource::new("target", to, Contents::Undefined);
+    let target = case.output_in(target, POISON, Expected::words(bytes / 4, move |word| words.word(word)));
+    match by {
+        "mapped" => {
+            case.step(Step::HostCopy { from: source.index(), to: target.index() });
+            case = case.measurand(Measurand::HostPass);
+        }
+        "command" => copy(&mut case, source, target),
+        _ => {
+            let elements = Elements::dealt(bytes / ELEMENT, LOCAL_SIZE, UNROLL.into(), config.most_groups())?;
+            let kernel = Kernel::new("transfer/copy.comp", [256, 1, 1])
+                .constant("UNROLL", Scalar::U32(UNROLL))
+                .constant("LOADS_FIRST", Scalar::Bool(by == "shader_loads_first"));
+            let count = u32::try_from(elements.count).unwrap_or(u32::MAX);
+            case.run(kernel, &[source, target], elements.groups, &[count]);
+        }
     }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let bytes = config.integer("transfer_bytes");
-        let [direction, by] = ["direction", "by"].map(|axis| config.choice(axis));
-        if bytes % ELEMENT != 0 {
-            return Err(Skip::new(format!("transfer_bytes={bytes} is not a whole number of elements of {ELEMENT} bytes")));
-        }
-        let [from, to] = ends(direction, by, config.device())?.map(|end| end.shape(bytes));
-        if by == "mapped" && direction == "device_to_host" && bytes > MOST_UNCACHED_READ && is_uncached(config.device()) {
-            let reason = format!("reading more than {MOST_UNCACHED_READ} bytes past the host's caches may take minutes");
-            return Err(Skip::new(reason));
-        }
-        let words = Sequence::Words { seed: config.seed() };
-        let mut case = CaseBuilder::new(self.name(), config);
-        let source = case.add(Resource::new("source", from, Contents::Sequence(words)));
-        let target = Resource::new("target", to, Contents::Undefined);
-        let target = case.output_in(target, POISON, Expected::words(bytes / 4, move |word| words.word(word)));
-        match by {
-            "mapped" => {
-                case.step(Step::HostCopy { from: source.index(), to: target.index() });
-                case = case.measurand(Measurand::HostPass);
-            }
-            "command" => copy(&mut case, source, target),
-            _ => {
-                let elements = Elements::dealt(bytes / ELEMENT, LOCAL_SIZE, UNROLL.into(), config.most_groups())?;
-                let kernel = Kernel::new("transfer/copy.comp", [256, 1, 1])
-                    .constant("UNROLL", Scalar::U32(UNROLL))
-                    .constant("LOADS_FIRST", Scalar::Bool(by == "shader_loads_first"));
-                let count = u32::try_from(elements.count).unwrap_or(u32::MAX);
-                case.run(kernel, &[source, target], elements.groups, &[count]);
-            }
-        }
-        // Software devices copy in the host's caches, as programs do that use them.
-        if by != "mapped" && !config.device().is_cpu() {
-            sweep(&mut case, config);
-        }
-        Ok(case.build(work(direction, bytes), Headline::BANDWIDTH))
+    // Software devices copy in the host's caches, as programs do that use them.
+    if by != "mapped" && !config.device().is_cpu() {
+        sweep(&mut case, config);
     }
+    Ok(case.build(work(direction, bytes), Headline::BANDWIDTH))
+}
 
-    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        match (case.point.choice("by"), case.point.choice("direction")) {
-            ("shader" | "shader_loads_first", "device_to_device") => Ok(vec![Traffic::usual(case)]),
-            ("shader" | "shader_loads_first", _) => Err("what crosses the bus counts once"),
-            _ => Err("no kernel copies"),
-        }
+fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
+    match (case.point.choice("by"), case.point.choice("direction")) {
+        ("shader" | "shader_loads_first", "device_to_device") => Ok(vec![Traffic::usual(case)]),
+        ("shader" | "shader_loads_first", _) => Err("what crosses the bus counts once"),
+        _ => Err("no kernel copies"),
     }
 }
 

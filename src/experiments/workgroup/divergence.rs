@@ -6,7 +6,7 @@ use crate::experiments::{
 use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Skip, Work};
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Divergence;
+pub const EXPERIMENT: Experiment = Experiment::new("workgroup/divergence", axes, build);
 
 /// The values of the shader's specialization constant, in this order.
 const PATTERNS: &[&str] = &["uniform", "alternate", "block", "random"];
@@ -27,54 +27,46 @@ const STEPS: u64 = 4;
 /// More would keep the twin busy for minutes.
 const MOST_ITERATIONS: u64 = 1 << 14;
 
-struct Divergence;
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let thorough = setting.preset == Preset::Thorough;
+    let quick = setting.preset == Preset::Quick;
+    let branches: Vec<u64> = match setting.preset {
+        Preset::Quick => vec![8],
+        Preset::Default => vec![1, 2, 4, 8, 16, 32],
+        Preset::Thorough => BRANCHES.to_vec(),
+    };
+    let patterns = if quick { &PATTERNS[1..2] } else { PATTERNS };
+    let sizes = if thorough { vec![32, 64, 256, 1024] } else { vec![usual_size(setting)] };
+    let groups = setting.by_class(4_u64, 8448);
+    let iterations = setting.by_class(32_u64, 128);
+    vec![
+        Axis::new("pattern", "which lanes take which path", AxisKind::Choices(PATTERNS), patterns.iter().copied()),
+        Axis::new("branches", "paths", AxisKind::Numbers(BRANCHES), branches).relative_to(1_u64),
+        Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
+        Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
+        Axis::new("turns", "times four steps of a path", AxisKind::AtLeast(1), [iterations])
+            .up_to(MOST_ITERATIONS)
+            .of_monotone_work(),
+    ]
+}
 
-impl Experiment for Divergence {
-    fn name(&self) -> &'static str {
-        "workgroup/divergence"
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let thorough = setting.preset == Preset::Thorough;
-        let quick = setting.preset == Preset::Quick;
-        let branches: Vec<u64> = match setting.preset {
-            Preset::Quick => vec![8],
-            Preset::Default => vec![1, 2, 4, 8, 16, 32],
-            Preset::Thorough => BRANCHES.to_vec(),
-        };
-        let patterns = if quick { &PATTERNS[1..2] } else { PATTERNS };
-        let sizes = if thorough { vec![32, 64, 256, 1024] } else { vec![usual_size(setting)] };
-        let groups = setting.by_class(4_u64, 8448);
-        let iterations = setting.by_class(32_u64, 128);
-        vec![
-            Axis::new("pattern", "which lanes take which path", AxisKind::Choices(PATTERNS), patterns.iter().copied()),
-            Axis::new("branches", "paths", AxisKind::Numbers(BRANCHES), branches).relative_to(1_u64),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
-            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
-            Axis::new("turns", "times four steps of a path", AxisKind::AtLeast(1), [iterations])
-                .up_to(MOST_ITERATIONS)
-                .of_monotone_work(),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let [local_size, iterations] = ["local_size_x", "turns"].map(|axis| config.integer(axis));
-        let (pattern, branches, lanes) = (config.choice("pattern"), config.u32("branches"), lanes(config.device()));
-        let twin = Twin { pattern, branches, lanes, steps: iterations * STEPS };
-        let code = config.code("pattern", PATTERNS);
-        let mut kernel = Kernel::new("workgroup/divergence.comp", config.workgroup())
-            .constant("PATTERN", Scalar::U32(code))
-            .constant("BRANCHES", Scalar::U32(branches))
-            .constant("LANES", Scalar::U32(lanes));
-        kernel.required_subgroup_size = size_to_require(config.device(), local_size);
-        let (groups, invocations) = config.grid(config.integer("groups"));
-        let mut case = CaseBuilder::new(self.name(), config);
-        let results = case.output("results", Expected::words_from(invocations, move || twin.results(local_size)));
-        case.run(kernel, &[results], groups, &[config.u32("turns")]);
-        let work = Work { ops: Some(product([invocations, iterations, STEPS])), items: Some(invocations), ..Work::default() };
-        // Where lanes that take no part in a loop are counted with those that do, all paths' loops sum up.
-        Ok(case.iterations(iterations * u64::from(branches)).build(work, Headline::OPS))
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let [local_size, iterations] = ["local_size_x", "turns"].map(|axis| config.integer(axis));
+    let (pattern, branches, lanes) = (config.choice("pattern"), config.u32("branches"), lanes(config.device()));
+    let twin = Twin { pattern, branches, lanes, steps: iterations * STEPS };
+    let code = config.code("pattern", PATTERNS);
+    let mut kernel = Kernel::new("workgroup/divergence.comp", config.workgroup())
+        .constant("PATTERN", Scalar::U32(code))
+        .constant("BRANCHES", Scalar::U32(branches))
+        .constant("LANES", Scalar::U32(lanes));
+    kernel.required_subgroup_size = size_to_require(config.device(), local_size);
+    let (groups, invocations) = config.grid(config.integer("groups"));
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let results = case.output("results", Expected::words_from(invocations, move || twin.results(local_size)));
+    case.run(kernel, &[results], groups, &[config.u32("turns")]);
+    let work = Work { ops: Some(product([invocations, iterations, STEPS])), items: Some(invocations), ..Work::default() };
+    // Where lanes that take no part in a loop are counted with those that do, all paths' loops sum up.
+    Ok(case.iterations(iterations * u64::from(branches)).build(work, Headline::OPS))
 }
 
 /// The shader, for one invocation at a time.

@@ -1,54 +1,42 @@
 //! `workgroup/linear`: how large should a one-dimensional workgroup be?
 
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, powers_of_two};
-use crate::model::{Axis, AxisKind, Headline, Kernel, Point, Preset, Repeatability, Sequence, Skip, Work};
+use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Repeatability, Sequence, Skip, Work};
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Linear;
+pub const EXPERIMENT: Experiment = Experiment {
+    peak_kind: Some("global"),
+    repeatability: |_| Repeatability::Memory,
+    ..Experiment::new("workgroup/linear", axes, build)
+};
 
 /// The factor of saxpy: a whole number, so that every result is exact, with or without a fused multiply-add.
 const A: f32 = 3.0;
 
-struct Linear;
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let largest = setting.device.limits.workgroup_size[0].min(setting.device.limits.workgroup_invocations).max(1);
+    let quick = setting.preset == Preset::Quick;
+    let n = if quick { setting.by_class(1_u64 << 14, 1 << 24) } else { setting.by_class(1_u64 << 16, 1 << 24) };
+    let is_taken = |size: &u64| !quick || [1, 32, 256, 1024].contains(size);
+    let sizes = powers_of_two(1, largest.into()).filter(is_taken);
+    vec![
+        Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
+        Axis::new("n", "elements", AxisKind::AtLeast(1), [n]).of_work(),
+    ]
+}
 
-impl Experiment for Linear {
-    fn name(&self) -> &'static str {
-        "workgroup/linear"
-    }
-
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
-    }
-
-    fn peak_kind(&self) -> Option<&'static str> {
-        Some("global")
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let largest = setting.device.limits.workgroup_size[0].min(setting.device.limits.workgroup_invocations).max(1);
-        let quick = setting.preset == Preset::Quick;
-        let n = if quick { setting.by_class(1_u64 << 14, 1 << 24) } else { setting.by_class(1_u64 << 16, 1 << 24) };
-        let is_taken = |size: &u64| !quick || [1, 32, 256, 1024].contains(size);
-        let sizes = powers_of_two(1, largest.into()).filter(is_taken);
-        vec![
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
-            Axis::new("n", "elements", AxisKind::AtLeast(1), [n]).of_work(),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let n = config.integer("n");
-        let [x, y] = [config.seed(), !config.seed()].map(|seed| Sequence::WholeFloats { seed, magnitude: 1 << 16 });
-        let mut case = CaseBuilder::new(self.name(), config);
-        let resources = [
-            case.input("x", n, x),
-            case.input("y", n, y),
-            case.output("z", Expected::floats(n, move |i| A * x.float(i) + y.float(i))),
-        ];
-        let groups = fold_groups(n.div_ceil(config.integer("local_size_x")), config.most_groups());
-        let kernel = Kernel::new("workgroup/linear.comp", config.workgroup());
-        case.run(kernel, &resources, groups, &[config.u32("n"), A.to_bits()]);
-        let work = Work { bytes: Some(n * 3 * 4), flops: Some(n * 2), items: Some(n), ..Work::default() };
-        Ok(case.build(work, Headline::BANDWIDTH))
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let n = config.integer("n");
+    let [x, y] = [config.seed(), !config.seed()].map(|seed| Sequence::WholeFloats { seed, magnitude: 1 << 16 });
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let resources = [
+        case.input("x", n, x),
+        case.input("y", n, y),
+        case.output("z", Expected::floats(n, move |i| A * x.float(i) + y.float(i))),
+    ];
+    let groups = fold_groups(n.div_ceil(config.integer("local_size_x")), config.most_groups());
+    let kernel = Kernel::new("workgroup/linear.comp", config.workgroup());
+    case.run(kernel, &resources, groups, &[config.u32("n"), A.to_bits()]);
+    let work = Work { bytes: Some(n * 3 * 4), flops: Some(n * 2), items: Some(n), ..Work::default() };
+    Ok(case.build(work, Headline::BANDWIDTH))
 }

@@ -6,7 +6,12 @@ use crate::experiments::{
 use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Repeat, Scalar, Skip, Work};
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Persistent;
+pub const EXPERIMENT: Experiment = Experiment {
+    variants: &["grid", "stride", "queue"],
+    quick_variants: &["grid", "queue"],
+    base_variant: Some("grid"),
+    ..Experiment::new("workgroup/persistent", axes, build)
+};
 
 /// What blocks are: all alike, or one of 16 with 16 times the steps.
 const LENGTHS: &[&str] = &["even", "uneven"];
@@ -19,78 +24,56 @@ const BEGINNINGS: u64 = 4;
 const MOST_BLOCKS: u64 = 1 << 22;
 const MOST_ITERATIONS: u64 = 1 << 14;
 
-struct Persistent;
-
-impl Experiment for Persistent {
-    fn name(&self) -> &'static str {
-        "workgroup/persistent"
-    }
-
-    fn variants(&self) -> &[&str] {
-        &["grid", "stride", "queue"]
-    }
-
-    fn quick_variants(&self) -> &[&str] {
-        &["grid", "queue"]
-    }
-
-    fn base_variant(&self) -> Option<&str> {
-        Some("grid")
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        // Of a GPU's workgroups, four or eight for each processor of the largest devices of today, which hold 2048 invocations each.
-        let (lengths, groups, iterations) = match setting.preset {
-            Preset::Quick => {
-                (&LENGTHS[1..], setting.by_class(vec![4_u64], vec![1056]), setting.by_class(vec![16_u64], vec![64]))
-            }
-            Preset::Default => {
-                (LENGTHS, setting.by_class(vec![2, 4], vec![528, 1056]), setting.by_class(vec![16, 64], vec![16, 256]))
-            }
-            Preset::Thorough => {
-                let groups = setting.by_class(vec![1, 2, 4, 8], vec![132, 264, 528, 1056, 2112]);
-                (LENGTHS, groups, setting.by_class(vec![16, 64], vec![16, 64, 256, 1024]))
-            }
-        };
-        let blocks = setting.by_class(128_u64, 1 << 17);
-        vec![
-            Axis::new("lengths", "steps of the blocks", AxisKind::Choices(LENGTHS), lengths.iter().copied()),
-            // More of them are no more work.
-            Axis::new("groups", "workgroups that stay", AxisKind::AtLeast(1), groups).up_to(MOST_BLOCKS),
-            local_size_axis(setting),
-            Axis::new("blocks", "blocks of items", AxisKind::AtLeast(1), [blocks]).up_to(MOST_BLOCKS).of_work(),
-            Axis::new("turns", "steps of an item of a short block", AxisKind::AtLeast(1), iterations)
-                .up_to(MOST_ITERATIONS)
-                .of_monotone_work(),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let [blocks, local_size, iterations] = ["blocks", "local_size_x", "turns"].map(|axis| config.integer(axis));
-        let groups = if config.variant == "grid" { blocks } else { config.integer("groups") };
-        let groups = fold_groups(groups, config.most_groups());
-        let (items, is_uneven) = (blocks * local_size, config.choice("lengths") == "uneven");
-        let kernel = Kernel::new("workgroup/persistent.comp", config.workgroup())
-            .constant("BLOCKS", Scalar::U32(config.u32("blocks")))
-            .constant("ITERATIONS", Scalar::U32(config.u32("turns")))
-            .constant("UNEVEN", Scalar::Bool(is_uneven));
-        let mut case = CaseBuilder::new(self.name(), config);
-        let results = case.output("results", Expected::words_from(items, move || results(local_size, iterations, is_uneven)));
-        if config.variant == "queue" {
-            // It begins empty, and each pass leaves it so.
-            let queue = case.output_from(0, "queue", Expected::words(1, |_| 0));
-            case.run(kernel.define("QUEUE", ""), &[results, queue], groups, &[]);
-            case = case.repeat(Repeat::Resumes);
-        } else {
-            case.run(kernel, &[results], groups, &[]);
+fn axes(setting: &Setting) -> Vec<Axis> {
+    // Of a GPU's workgroups, four or eight for each processor of the largest devices of today, which hold 2048 invocations each.
+    let (lengths, groups, iterations) = match setting.preset {
+        Preset::Quick => (&LENGTHS[1..], setting.by_class(vec![4_u64], vec![1056]), setting.by_class(vec![16_u64], vec![64])),
+        Preset::Default => {
+            (LENGTHS, setting.by_class(vec![2, 4], vec![528, 1056]), setting.by_class(vec![16, 64], vec![16, 256]))
         }
-        let long = if is_uneven { (0..blocks).filter(|block| is_long(*block)).count() as u64 } else { 0 };
-        let all_iterations = iterations * (blocks + long * (LONG - 1));
-        let work = Work { items: Some(items), ops: Some(product([all_iterations, local_size])), ..Work::default() };
-        // A lone workgroup may get all blocks, but for `grid`.
-        let iterations = if config.variant == "grid" { iterations * LONG } else { all_iterations + blocks };
-        Ok(case.iterations(iterations).build(work, Headline::ITEMS))
+        Preset::Thorough => {
+            let groups = setting.by_class(vec![1, 2, 4, 8], vec![132, 264, 528, 1056, 2112]);
+            (LENGTHS, groups, setting.by_class(vec![16, 64], vec![16, 64, 256, 1024]))
+        }
+    };
+    let blocks = setting.by_class(128_u64, 1 << 17);
+    vec![
+        Axis::new("lengths", "steps of the blocks", AxisKind::Choices(LENGTHS), lengths.iter().copied()),
+        // More of them are no more work.
+        Axis::new("groups", "workgroups that stay", AxisKind::AtLeast(1), groups).up_to(MOST_BLOCKS),
+        local_size_axis(setting),
+        Axis::new("blocks", "blocks of items", AxisKind::AtLeast(1), [blocks]).up_to(MOST_BLOCKS).of_work(),
+        Axis::new("turns", "steps of an item of a short block", AxisKind::AtLeast(1), iterations)
+            .up_to(MOST_ITERATIONS)
+            .of_monotone_work(),
+    ]
+}
+
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let [blocks, local_size, iterations] = ["blocks", "local_size_x", "turns"].map(|axis| config.integer(axis));
+    let groups = if config.variant == "grid" { blocks } else { config.integer("groups") };
+    let groups = fold_groups(groups, config.most_groups());
+    let (items, is_uneven) = (blocks * local_size, config.choice("lengths") == "uneven");
+    let kernel = Kernel::new("workgroup/persistent.comp", config.workgroup())
+        .constant("BLOCKS", Scalar::U32(config.u32("blocks")))
+        .constant("ITERATIONS", Scalar::U32(config.u32("turns")))
+        .constant("UNEVEN", Scalar::Bool(is_uneven));
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let results = case.output("results", Expected::words_from(items, move || results(local_size, iterations, is_uneven)));
+    if config.variant == "queue" {
+        // It begins empty, and each pass leaves it so.
+        let queue = case.output_from(0, "queue", Expected::words(1, |_| 0));
+        case.run(kernel.define("QUEUE", ""), &[results, queue], groups, &[]);
+        case = case.repeat(Repeat::Resumes);
+    } else {
+        case.run(kernel, &[results], groups, &[]);
     }
+    let long = if is_uneven { (0..blocks).filter(|block| is_long(*block)).count() as u64 } else { 0 };
+    let all_iterations = iterations * (blocks + long * (LONG - 1));
+    let work = Work { items: Some(items), ops: Some(product([all_iterations, local_size])), ..Work::default() };
+    // A lone workgroup may get all blocks, but for `grid`.
+    let iterations = if config.variant == "grid" { iterations * LONG } else { all_iterations + blocks };
+    Ok(case.iterations(iterations).build(work, Headline::ITEMS))
 }
 
 /// The items of all blocks.
@@ -128,7 +111,7 @@ mod tests {
         let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
         let numbers = values.map(|(name, value)| (name.into(), value.into()));
         let point = Point::new(numbers.into_iter().chain([("lengths".into(), lengths.into())]));
-        Persistent.build(&Config::new(variant, &point, &setting)).map(then)
+        build(&Config::new(variant, &point, &setting)).map(then)
     }
 
     fn case(variant: &str, values: [(&'static str, u64); 4], lengths: &'static str) -> Result<Case, Skip> {

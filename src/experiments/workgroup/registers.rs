@@ -7,7 +7,11 @@ use crate::model::{
 };
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Registers;
+pub const EXPERIMENT: Experiment = Experiment {
+    derived: &[SPILLING],
+    derive: |rows| sweeps("live_values", rows).into_iter().flat_map(|(point, rows)| spilling(&point, &rows)).collect(),
+    ..Experiment::new("workgroup/registers", axes, build)
+};
 
 /// What the beginning of spilling is reported under.
 const SPILLING: &str = "workgroup/spilling";
@@ -22,62 +26,42 @@ const MOST_ITERATIONS: u64 = 4096;
 /// The time of one multiply-add of one value in all invocations.
 const TIME_PER_VALUE: Headline = Headline { metric: Metric::TimePerItem, name: "time_per_value", unit: "ns", better: "lower" };
 
-struct Registers;
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let values: Vec<u64> = match (setting.preset, setting.device.is_cpu()) {
+        (Preset::Quick, _) => vec![16],
+        (_, true) => vec![4, 8, 12, 16, 24, 32, 48, 64, 96],
+        // Close together where registers run out on the devices of today: at 64, 128 and 256 of them.
+        (_, false) => {
+            vec![8, 16, 24, 32, 48, 56, 64, 80, 96, 112, 120, 128, 160, 192, 208, 224, 232, 240, 248, 256, 272, 288, 320, 384]
+        }
+    };
+    let sizes = if setting.preset == Preset::Thorough { vec![64, 256, 1024] } else { vec![usual_size(setting)] };
+    // Eight waves of 2048 invocations on the largest devices of today, as long as registers allow them.
+    let groups = setting.by_class(4_u64, 8448);
+    let iterations = setting.by_class(16_u64, 128);
+    vec![
+        Axis::new("live_values", "words that an invocation holds", AxisKind::AtLeast(2), values).up_to(MOST_VALUES),
+        Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
+        Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
+        Axis::new("turns", "multiply-adds of each value", AxisKind::AtLeast(1), [iterations])
+            .up_to(MOST_ITERATIONS)
+            .of_monotone_work(),
+    ]
+}
 
-impl Experiment for Registers {
-    fn name(&self) -> &'static str {
-        "workgroup/registers"
-    }
-
-    fn derived(&self) -> &[&str] {
-        &[SPILLING]
-    }
-
-    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
-        sweeps("live_values", rows).into_iter().flat_map(|(point, rows)| spilling(&point, &rows)).collect()
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let values: Vec<u64> = match (setting.preset, setting.device.is_cpu()) {
-            (Preset::Quick, _) => vec![16],
-            (_, true) => vec![4, 8, 12, 16, 24, 32, 48, 64, 96],
-            // Close together where registers run out on the devices of today: at 64, 128 and 256 of them.
-            (_, false) => {
-                vec![
-                    8, 16, 24, 32, 48, 56, 64, 80, 96, 112, 120, 128, 160, 192, 208, 224, 232, 240, 248, 256, 272, 288, 320,
-                    384,
-                ]
-            }
-        };
-        let sizes = if setting.preset == Preset::Thorough { vec![64, 256, 1024] } else { vec![usual_size(setting)] };
-        // Eight waves of 2048 invocations on the largest devices of today, as long as registers allow them.
-        let groups = setting.by_class(4_u64, 8448);
-        let iterations = setting.by_class(16_u64, 128);
-        vec![
-            Axis::new("live_values", "words that an invocation holds", AxisKind::AtLeast(2), values).up_to(MOST_VALUES),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
-            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
-            Axis::new("turns", "multiply-adds of each value", AxisKind::AtLeast(1), [iterations])
-                .up_to(MOST_ITERATIONS)
-                .of_monotone_work(),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let [local_size, values, iterations] = ["local_size_x", "live_values", "turns"].map(|axis| config.integer(axis));
-        let kernel = Kernel::new("workgroup/registers.comp", config.workgroup())
-            .constant("LIVE_VALUES", Scalar::U32(config.u32("live_values")))
-            .constant("ITERATIONS", Scalar::U32(config.u32("turns")));
-        let (groups, invocations) = config.grid(config.integer("groups"));
-        let mut case = CaseBuilder::new(self.name(), config);
-        let results =
-            case.output("results", Expected::words_from(invocations, move || results(local_size, values, iterations)));
-        case.run(kernel, &[results], groups, &[FACTOR]);
-        let updates = values * iterations;
-        let work = Work { items: Some(updates), ops: Some(product([updates, invocations])), ..Work::default() };
-        // At most: where the driver doesn't unroll the loops over the values, all of them count.
-        Ok(case.iterations(iterations + updates + 2 * values).build(work, TIME_PER_VALUE))
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let [local_size, values, iterations] = ["local_size_x", "live_values", "turns"].map(|axis| config.integer(axis));
+    let kernel = Kernel::new("workgroup/registers.comp", config.workgroup())
+        .constant("LIVE_VALUES", Scalar::U32(config.u32("live_values")))
+        .constant("ITERATIONS", Scalar::U32(config.u32("turns")));
+    let (groups, invocations) = config.grid(config.integer("groups"));
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let results = case.output("results", Expected::words_from(invocations, move || results(local_size, values, iterations)));
+    case.run(kernel, &[results], groups, &[FACTOR]);
+    let updates = values * iterations;
+    let work = Work { items: Some(updates), ops: Some(product([updates, invocations])), ..Work::default() };
+    // At most: where the driver doesn't unroll the loops over the values, all of them count.
+    Ok(case.iterations(iterations + updates + 2 * values).build(work, TIME_PER_VALUE))
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words, and a list in memory fewer")]
@@ -175,7 +159,7 @@ mod tests {
     }
 
     fn figures(rows: &[Finished]) -> [Result<Figure, Untold>; 2] {
-        let derived = Registers.derive(rows);
+        let derived = EXPERIMENT.derive(rows);
         assert_eq!(derived.iter().map(|row| row.variant).collect::<Vec<_>>(), ["time", "driver"]);
         [derived[0].figure.clone(), derived[1].figure.clone()]
     }

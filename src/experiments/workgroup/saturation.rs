@@ -5,7 +5,11 @@ use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_g
 use crate::model::{Axis, AxisKind, Derived, Finished, Headline, Kernel, Point, Preset, Scalar, Skip, Work};
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Saturation;
+pub const EXPERIMENT: Experiment = Experiment {
+    derived: &[FILL],
+    derive: |rows| sweeps("groups", rows).into_iter().flat_map(|(point, rows)| fill(&point, &rows)).collect(),
+    ..Experiment::new("workgroup/saturation", axes, build)
+};
 
 /// What the knee is reported under.
 const FILL: &str = "workgroup/fill";
@@ -13,53 +17,37 @@ const FILL: &str = "workgroup/fill";
 /// More would keep the twin busy for minutes.
 const MOST_STEPS: u64 = 1 << 18;
 
-struct Saturation;
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let groups = match setting.preset {
+        Preset::Quick => vec![setting.by_class(8, 1056)],
+        Preset::Default | Preset::Thorough => counts(setting.by_class(64, 1 << 14)),
+    };
+    let steps = setting.by_class(512_u64, 16384);
+    vec![
+        Axis::new("groups", "workgroups", AxisKind::AtLeast(1), groups).of_work(),
+        Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [64_u64]),
+        Axis::new("steps", "dependent steps per invocation", AxisKind::AtLeast(1), [steps])
+            .up_to(MOST_STEPS)
+            .of_monotone_work(),
+    ]
+}
 
-impl Experiment for Saturation {
-    fn name(&self) -> &'static str {
-        "workgroup/saturation"
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let [groups, local_size, steps] = ["groups", "local_size_x", "steps"].map(|axis| config.integer(axis));
+    // A grid of another size than asked for would be another point of the sweep.
+    let limit = config.most_groups();
+    let grid = fold_groups(groups, limit);
+    if workgroups(grid) != groups {
+        return Err(Skip::new(format!("maxComputeWorkGroupCount[0] is {limit}, the case needs {groups}")));
     }
-
-    fn derived(&self) -> &[&str] {
-        &[FILL]
-    }
-
-    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
-        sweeps("groups", rows).into_iter().flat_map(|(point, rows)| fill(&point, &rows)).collect()
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let groups = match setting.preset {
-            Preset::Quick => vec![setting.by_class(8, 1056)],
-            Preset::Default | Preset::Thorough => counts(setting.by_class(64, 1 << 14)),
-        };
-        let steps = setting.by_class(512_u64, 16384);
-        vec![
-            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), groups).of_work(),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [64_u64]),
-            Axis::new("steps", "dependent steps per invocation", AxisKind::AtLeast(1), [steps])
-                .up_to(MOST_STEPS)
-                .of_monotone_work(),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let [groups, local_size, steps] = ["groups", "local_size_x", "steps"].map(|axis| config.integer(axis));
-        // A grid of another size than asked for would be another point of the sweep.
-        let limit = config.most_groups();
-        let grid = fold_groups(groups, limit);
-        if workgroups(grid) != groups {
-            return Err(Skip::new(format!("maxComputeWorkGroupCount[0] is {limit}, the case needs {groups}")));
-        }
-        let invocations = product([groups, local_size]);
-        let mut case = CaseBuilder::new(self.name(), config);
-        let results = case.output("results", Expected::words_from(invocations, move || results(local_size, steps)));
-        let kernel =
-            Kernel::new("workgroup/saturation.comp", config.workgroup()).constant("STEPS", Scalar::U32(config.u32("steps")));
-        case.run(kernel, &[results], grid, &[]);
-        let work = Work { items: Some(invocations), ops: Some(product([invocations, steps])), ..Work::default() };
-        Ok(case.iterations(steps).build(work, Headline::ITEMS))
-    }
+    let invocations = product([groups, local_size]);
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let results = case.output("results", Expected::words_from(invocations, move || results(local_size, steps)));
+    let kernel =
+        Kernel::new("workgroup/saturation.comp", config.workgroup()).constant("STEPS", Scalar::U32(config.u32("steps")));
+    case.run(kernel, &[results], grid, &[]);
+    let work = Work { items: Some(invocations), ops: Some(product([invocations, steps])), ..Work::default() };
+    Ok(case.iterations(steps).build(work, Headline::ITEMS))
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words")]
@@ -110,7 +98,7 @@ mod tests {
 
     #[test]
     fn the_knee_is_where_the_device_is_full() {
-        let derived = Saturation.derive(&rows(96, &counts(1 << 14)));
+        let derived = EXPERIMENT.derive(&rows(96, &counts(1 << 14)));
         let told: Vec<_> = derived.iter().map(|row| (row.variant, row.figure.clone())).collect();
         let figure = |value: f64, low: f64| Ok(Figure { value, interval: Some((low, value)) });
         assert_eq!(told, [("groups", figure(96.0, 64.0)), ("invocations", figure(6144.0, 4096.0))]);
@@ -125,7 +113,7 @@ mod tests {
             (rows(96, &[1056]), "1 values of groups were measured"),
             (Vec::new(), "0 values of groups were measured"),
         ] {
-            let derived = Saturation.derive(&rows);
+            let derived = EXPERIMENT.derive(&rows);
             assert_eq!(derived.len(), 2);
             assert!(
                 derived.iter().all(|row| row.figure.clone().is_err_and(|reason| reason.to_string().contains(why))),

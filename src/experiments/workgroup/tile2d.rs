@@ -1,64 +1,50 @@
 //! `workgroup/tile2d`: which shape should a workgroup have over an image?
 
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, MOST_SIZE, Setting, powers_of_two};
-use crate::model::{Axis, AxisKind, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip, Texels, Work};
+use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Repeatability, Scalar, Sequence, Skip, Texels, Work};
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Tile2d;
+pub const EXPERIMENT: Experiment = Experiment {
+    peak_kind: Some("global"),
+    repeatability: |_| Repeatability::Memory,
+    ..Experiment::new("workgroup/tile2d", axes, build)
+};
 
-struct Tile2d;
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let limits = &setting.device.limits;
+    let largest = |axis: usize| u64::from(limits.workgroup_size[axis].min(limits.workgroup_invocations).max(1));
+    let quick = setting.preset == Preset::Quick;
+    let sizes = |axis: usize| -> Vec<u64> {
+        match (quick, axis) {
+            (true, 0) => vec![8, 32],
+            (true, _) => vec![1, 8],
+            (false, _) => powers_of_two(1, largest(axis)).collect(),
+        }
+    };
+    let size = if quick { setting.by_class(128_u64, 8192) } else { setting.by_class(256_u64, 8192) };
+    vec![
+        Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), sizes(0)),
+        Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), sizes(1)),
+        Axis::new("order", "the index that runs along a row", AxisKind::Choices(&["row", "column"]), ["row", "column"]),
+        Axis::new("image_size", "width and height of the image, pixels", AxisKind::AtLeast(1), [size])
+            .up_to(MOST_SIZE)
+            .of_work(),
+    ]
+}
 
-impl Experiment for Tile2d {
-    fn name(&self) -> &'static str {
-        "workgroup/tile2d"
-    }
-
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
-    }
-
-    fn peak_kind(&self) -> Option<&'static str> {
-        Some("global")
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let limits = &setting.device.limits;
-        let largest = |axis: usize| u64::from(limits.workgroup_size[axis].min(limits.workgroup_invocations).max(1));
-        let quick = setting.preset == Preset::Quick;
-        let sizes = |axis: usize| -> Vec<u64> {
-            match (quick, axis) {
-                (true, 0) => vec![8, 32],
-                (true, _) => vec![1, 8],
-                (false, _) => powers_of_two(1, largest(axis)).collect(),
-            }
-        };
-        let size = if quick { setting.by_class(128_u64, 8192) } else { setting.by_class(256_u64, 8192) };
-        vec![
-            Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), sizes(0)),
-            Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), sizes(1)),
-            Axis::new("order", "the index that runs along a row", AxisKind::Choices(&["row", "column"]), ["row", "column"]),
-            Axis::new("image_size", "width and height of the image, pixels", AxisKind::AtLeast(1), [size])
-                .up_to(MOST_SIZE)
-                .of_work(),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let [x, y, size] = ["local_size_x", "local_size_y", "image_size"].map(|axis| config.u32(axis));
-        let (pixels, source) = (u64::from(size).pow(2), Sequence::Words { seed: config.seed() });
-        let mut case = CaseBuilder::new(self.name(), config);
-        let resources = [
-            case.input("source", pixels, source),
-            case.output("target", Expected::words(pixels, move |i| gray(source.word(i)))),
-        ];
-        case.shows(resources[1], [size, size], Texels::Rgba8);
-        let by_column = config.choice("order") == "column";
-        let kernel = Kernel::new("workgroup/tile2d.comp", [x, y, 1]).constant("BY_COLUMN", Scalar::Bool(by_column));
-        // The image is square, so the grid is the same in both orders.
-        case.run(kernel, &resources, [size.div_ceil(x), size.div_ceil(y), 1], &[size, size]);
-        let work = Work { bytes: Some(pixels * 2 * 4), items: Some(pixels), ..Work::default() };
-        Ok(case.build(work, Headline::BANDWIDTH))
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let [x, y, size] = ["local_size_x", "local_size_y", "image_size"].map(|axis| config.u32(axis));
+    let (pixels, source) = (u64::from(size).pow(2), Sequence::Words { seed: config.seed() });
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let resources =
+        [case.input("source", pixels, source), case.output("target", Expected::words(pixels, move |i| gray(source.word(i))))];
+    case.shows(resources[1], [size, size], Texels::Rgba8);
+    let by_column = config.choice("order") == "column";
+    let kernel = Kernel::new("workgroup/tile2d.comp", [x, y, 1]).constant("BY_COLUMN", Scalar::Bool(by_column));
+    // The image is square, so the grid is the same in both orders.
+    case.run(kernel, &resources, [size.div_ceil(x), size.div_ceil(y), 1], &[size, size]);
+    let work = Work { bytes: Some(pixels * 2 * 4), items: Some(pixels), ..Work::default() };
+    Ok(case.build(work, Headline::BANDWIDTH))
 }
 
 /// The shader's function of the same name.

@@ -2,70 +2,56 @@
 
 use super::tile2d::gray;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, MOST_SIZE, Setting, powers_of_two};
-use crate::model::{Axis, AxisKind, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip, Work};
+use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Repeatability, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
-pub const EXPERIMENT: &dyn Experiment = &Tile3d;
+pub const EXPERIMENT: Experiment = Experiment {
+    peak_kind: Some("global"),
+    repeatability: |_| Repeatability::Memory,
+    ..Experiment::new("workgroup/tile3d", axes, build)
+};
 
 /// The values of the shader's specialization constant, in this order.
 const ORDERS: &[&str] = &["row", "column", "layer"];
 
-struct Tile3d;
+fn axes(setting: &Setting) -> Vec<Axis> {
+    let limits = &setting.device.limits;
+    let largest = |axis: usize| u64::from(limits.workgroup_size[axis].min(limits.workgroup_invocations).max(1));
+    let sizes = |axis: usize| -> Vec<u64> {
+        match (setting.preset, axis) {
+            (Preset::Quick, 0) => vec![8],
+            (Preset::Quick, _) => vec![4],
+            (Preset::Default, 0) => vec![1, 4, 8, 32, 128],
+            (Preset::Default, _) => vec![1, 4, 8],
+            (Preset::Thorough, _) => powers_of_two(1, largest(axis)).collect(),
+        }
+    };
+    let orders = if setting.preset == Preset::Thorough { ORDERS } else { &ORDERS[..1] };
+    // No power of two on a GPU, whose layers would share memory channels; twice 216 MiB is ten times the last cache of a
+    // large one of today.
+    let size = setting.by_class(32_u64, 384);
+    vec![
+        Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), sizes(0)),
+        Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), sizes(1)),
+        Axis::new("local_size_z", "depth of a workgroup", AxisKind::AtLeast(1), sizes(2)),
+        Axis::new("order", "the index that runs along a row", AxisKind::Choices(ORDERS), orders.iter().copied()),
+        Axis::new("volume_size", "width, height and depth of the volume, voxels", AxisKind::AtLeast(1), [size])
+            .up_to(MOST_SIZE)
+            .of_work(),
+    ]
+}
 
-impl Experiment for Tile3d {
-    fn name(&self) -> &'static str {
-        "workgroup/tile3d"
-    }
-
-    fn repeatability(&self, _: &Point) -> Repeatability {
-        Repeatability::Memory
-    }
-
-    fn peak_kind(&self) -> Option<&'static str> {
-        Some("global")
-    }
-
-    fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let limits = &setting.device.limits;
-        let largest = |axis: usize| u64::from(limits.workgroup_size[axis].min(limits.workgroup_invocations).max(1));
-        let sizes = |axis: usize| -> Vec<u64> {
-            match (setting.preset, axis) {
-                (Preset::Quick, 0) => vec![8],
-                (Preset::Quick, _) => vec![4],
-                (Preset::Default, 0) => vec![1, 4, 8, 32, 128],
-                (Preset::Default, _) => vec![1, 4, 8],
-                (Preset::Thorough, _) => powers_of_two(1, largest(axis)).collect(),
-            }
-        };
-        let orders = if setting.preset == Preset::Thorough { ORDERS } else { &ORDERS[..1] };
-        // No power of two on a GPU, whose layers would share memory channels; twice 216 MiB is ten times the last cache of a
-        // large one of today.
-        let size = setting.by_class(32_u64, 384);
-        vec![
-            Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), sizes(0)),
-            Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), sizes(1)),
-            Axis::new("local_size_z", "depth of a workgroup", AxisKind::AtLeast(1), sizes(2)),
-            Axis::new("order", "the index that runs along a row", AxisKind::Choices(ORDERS), orders.iter().copied()),
-            Axis::new("volume_size", "width, height and depth of the volume, voxels", AxisKind::AtLeast(1), [size])
-                .up_to(MOST_SIZE)
-                .of_work(),
-        ]
-    }
-
-    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let shape = ["local_size_x", "local_size_y", "local_size_z"].map(|axis| config.u32(axis));
-        let size = config.u32("volume_size");
-        let (voxels, source) = (u64::from(size).pow(3), Sequence::Words { seed: config.seed() });
-        let mut case = CaseBuilder::new(self.name(), config);
-        let resources = [
-            case.input("source", voxels, source),
-            case.output("target", Expected::words(voxels, move |i| gray(source.word(i)))),
-        ];
-        let order = (0..).zip(ORDERS).find(|(_, order)| **order == config.choice("order")).map_or(0, |(code, _)| code);
-        let kernel = Kernel::new("workgroup/tile3d.comp", shape).constant("ORDER", Scalar::U32(order));
-        // The volume is a cube, so the grid is the same in all orders.
-        case.run(kernel, &resources, shape.map(|extent| size.div_ceil(extent)), &[size; 3]);
-        let work = Work { bytes: Some(voxels * 2 * 4), items: Some(voxels), ..Work::default() };
-        Ok(case.build(work, Headline::BANDWIDTH))
-    }
+fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let shape = ["local_size_x", "local_size_y", "local_size_z"].map(|axis| config.u32(axis));
+    let size = config.u32("volume_size");
+    let (voxels, source) = (u64::from(size).pow(3), Sequence::Words { seed: config.seed() });
+    let mut case = CaseBuilder::new(EXPERIMENT.name, config);
+    let resources =
+        [case.input("source", voxels, source), case.output("target", Expected::words(voxels, move |i| gray(source.word(i))))];
+    let order = (0..).zip(ORDERS).find(|(_, order)| **order == config.choice("order")).map_or(0, |(code, _)| code);
+    let kernel = Kernel::new("workgroup/tile3d.comp", shape).constant("ORDER", Scalar::U32(order));
+    // The volume is a cube, so the grid is the same in all orders.
+    case.run(kernel, &resources, shape.map(|extent| size.div_ceil(extent)), &[size; 3]);
+    let work = Work { bytes: Some(voxels * 2 * 4), items: Some(voxels), ..Work::default() };
+    Ok(case.build(work, Headline::BANDWIDTH))
 }
