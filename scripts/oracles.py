@@ -28,6 +28,7 @@ MASKS = [
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z"), "<time>"),
     (re.compile(r"\br[0-9a-f]{16}\b"), "<run id>"),
     (re.compile(r"\(commit [0-9a-f]+(?:, with changes)?\)"), "(<commit>)"),
+    (re.compile(r"(?<=samples, )[\d.]+ (?:s|min|h)$", re.MULTILINE), "<duration>"),
     (re.compile(r"in (?:\d+(?:\.\d+)? ?(?:ms|s|min|m|h) ?)+"), "in <duration>"),
     # A user's shader has its whole path in its hash.
     (re.compile(r'"source_hash": "\w+"'), '"source_hash": "<hash>"'),
@@ -59,6 +60,7 @@ def commands(binary: str) -> dict[str, list[str]]:
     recorded = sorted(DATA.glob("*.csv"))
     for file in recorded:
         found |= {f"card-{file.stem}": ["card", str(file)], f"report-{file.stem}": ["report", "-q", str(file), "-o", "-"]}
+        found[f"merge-{file.stem}"] = ["merge", "-q", str(file), "-o", "-", "--format=csv"]
         found[f"again-{file.stem}"] = ["run", *MOCK, "--cases", str(file), "--dry-run", "--format=csv", "-q", f"--columns={COLUMNS}"]
     for first, second in zip(recorded, recorded[1:]):
         pair = f"{first.stem}-{second.stem}"
@@ -69,6 +71,12 @@ def commands(binary: str) -> dict[str, list[str]]:
     for shader in sorted((ROOT / "tests" / "tune").glob("*.comp")):
         found[f"inspect-{shader.stem}"] = ["inspect", str(shader)]
         found[f"inspect-json-{shader.stem}"] = ["inspect", str(shader), "--format=json"]
+    # Those whose results don't take long to compute.
+    for name in ("matmul", "reduce", "transpose"):
+        found[f"tune-{name}"] = [
+            *("tune", "--manifest", str(ROOT / "tests" / "tune" / f"{name}.toml"), *MOCK, "--processes=1", "--strategy=random", "--budget=12"),
+            *("--format=csv", f"--columns={COLUMNS}"),
+        ]
     return found
 
 
