@@ -43,7 +43,7 @@ impl Observing<'_, '_> {
     /// Tells that an entry has ended, once.
     pub(super) fn see_end(&mut self, entry: &mut Entry) {
         if !mem::replace(&mut entry.is_told, true) {
-            self.see(Event::Ended(entry.case()));
+            self.see(Event::Ended);
         }
     }
 

@@ -42,7 +42,6 @@ use crate::stats::{self, Interval, Summary};
 use crate::units::Nanos;
 
 pub use crate::platform::{ProcessorTime, ThreadTime};
-pub use batch::FLOORS_PER_SAMPLE;
 pub use bench::{Answer, Answering, Bench, Call, CaseKey, CaseSource, Job, Loaded, Loading, Loss, Order, ShaderFacts, Visited};
 pub use carried::{Carried, Reach};
 pub use dispatcher::Dispatcher;
@@ -55,7 +54,7 @@ pub use pool::{Opener, Pool};
 pub use race::Race;
 pub use rig::Conditions;
 pub use session::{BLOCK_CASES, Event, Options, Outcome, PairBase, Rule, Session, Task, VisitMade};
-pub use stop::{JUDGED_ROUNDS, LAST_ROUND, Progress, Stop, is_judged, judge};
+pub use stop::{JUDGED_ROUNDS, LAST_ROUND, Progress, Stop, judge};
 pub use visit::{Sizes, Visit};
 pub use vulkan::Vulkan;
 

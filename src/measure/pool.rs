@@ -18,7 +18,7 @@ pub struct Pool<'a> {
     opened: u32,
     known: Option<Known>,
     /// Losses in a row, at each stage.
-    losses: [u32; Stage::COUNT],
+    losses: [u32; Stage::ALL.len()],
     given_up: Option<Failure>,
 }
 
@@ -50,24 +50,16 @@ impl<'a> Pool<'a> {
     /// Why the device can't be measured on.
     pub fn new(slots: usize, opener: Opener<'a>) -> Result<Self, Failure> {
         let slots = (0..slots.max(1)).map(|_| Seat::default()).collect();
-        let mut pool = Self { opener, slots, opened: 0, known: None, losses: [0; Stage::COUNT], given_up: None };
+        let mut pool = Self { opener, slots, opened: 0, known: None, losses: [0; Stage::ALL.len()], given_up: None };
         pool.bench(0)?;
         Ok(pool)
     }
 
     /// One bench, which can't be replaced.
     pub fn single(bench: impl Bench + 'a) -> Self {
-        let known = Some(Known::of(&bench));
+        let mut bench: Option<Box<dyn Bench + 'a>> = Some(Box::new(bench));
         let gone = || Loss(Failure::new(Status::Error, "its only bench was lost"));
-        let slot = Seat { bench: Some(Box::new(bench)), process: 1, guests: 0 };
-        Self {
-            opener: Box::new(move |_| Err(gone())),
-            slots: vec![slot],
-            opened: 1,
-            known,
-            losses: [0; Stage::COUNT],
-            given_up: None,
-        }
+        Self::new(1, Box::new(move |_| bench.take().ok_or_else(gone))).expect("the bench is there")
     }
 
     /// Judges figures by these limits of the device, and not by those that its bench knows.

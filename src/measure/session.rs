@@ -95,7 +95,7 @@ pub enum Event<'a> {
     /// A process crashed at a case, so, and had had others: the case is measured once more, alone.
     Suspected(&'a Case, &'a Failure),
     /// A case has an outcome.
-    Ended(&'a Case),
+    Ended,
 }
 
 /// A visit to a case, with all that a later run needs to go on from it ([`Earlier`]).

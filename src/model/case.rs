@@ -3,7 +3,6 @@
 //! The gpu stage executes cases and knows nothing of experiments; experiments describe cases and never touch a device.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -79,62 +78,36 @@ pub enum Repeat {
     AfterReset,
 }
 
-/// A part of the device that the useful bytes of a pass must all go through, or that must do its operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Bound {
-    /// The device's memory, reading and writing together: the pass touches far more than any cache holds.
-    #[serde(rename = "memory")]
-    Memory,
-    /// Workgroup memory, of all processors together.
-    #[serde(rename = "shared")]
-    Shared,
-    /// The units that multiply and add `f16` outside of matrices, packed ones if there are.
-    #[serde(rename = "fp16")]
-    Float16,
-    /// The units that multiply and add `f32`.
-    #[serde(rename = "fp32")]
-    Float32,
-    /// The units that multiply and add `f64` outside of matrices.
-    #[serde(rename = "fp64")]
-    Float64,
-    /// The units that multiply and add whole numbers of 32 bits.
-    #[serde(rename = "int32")]
-    Int32,
-    /// The units that multiply dense matrices of `f16`.
-    #[serde(rename = "matrix_fp16")]
-    MatrixF16,
-    /// The same of `bf16`.
-    #[serde(rename = "matrix_bf16")]
-    MatrixBf16,
-    /// The same of `f32` that is rounded to 19 bits, which no kernel here measures: Vulkan has no such type.
-    #[serde(rename = "matrix_tf32")]
-    MatrixTf32,
-    /// The same of bytes.
-    #[serde(rename = "matrix_int8")]
-    MatrixI8,
-    /// The same of floats of 8 bits, which no kernel here measures.
-    #[serde(rename = "matrix_fp8")]
-    MatrixF8,
+words! {
+    /// A part of the device that the useful bytes of a pass must all go through, or that must do its operations.
+    #[derive(PartialOrd, Ord)]
+    pub enum Bound, as_str {
+        /// The device's memory, reading and writing together: the pass touches far more than any cache holds.
+        Memory = "memory",
+        /// Workgroup memory, of all processors together.
+        Shared = "shared",
+        /// The units that multiply and add `f16` outside of matrices, packed ones if there are.
+        Float16 = "fp16",
+        /// The units that multiply and add `f32`.
+        Float32 = "fp32",
+        /// The units that multiply and add `f64` outside of matrices.
+        Float64 = "fp64",
+        /// The units that multiply and add whole numbers of 32 bits.
+        Int32 = "int32",
+        /// The units that multiply dense matrices of `f16`.
+        MatrixF16 = "matrix_fp16",
+        /// The same of `bf16`.
+        MatrixBf16 = "matrix_bf16",
+        /// The same of `f32` that is rounded to 19 bits, which no kernel here measures: Vulkan has no such type.
+        MatrixTf32 = "matrix_tf32",
+        /// The same of bytes.
+        MatrixI8 = "matrix_int8",
+        /// The same of floats of 8 bits, which no kernel here measures.
+        MatrixF8 = "matrix_fp8",
+    }
 }
 
 impl Bound {
-    /// What files and people call it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Memory => "memory",
-            Self::Shared => "shared",
-            Self::Float16 => "fp16",
-            Self::Float32 => "fp32",
-            Self::Float64 => "fp64",
-            Self::Int32 => "int32",
-            Self::MatrixF16 => "matrix_fp16",
-            Self::MatrixBf16 => "matrix_bf16",
-            Self::MatrixTf32 => "matrix_tf32",
-            Self::MatrixI8 => "matrix_int8",
-            Self::MatrixF8 => "matrix_fp8",
-        }
-    }
-
     /// The unit of its rates, as rows have it.
     pub fn unit(self) -> &'static str {
         match self {
@@ -142,12 +115,6 @@ impl Bound {
             Self::Int32 | Self::MatrixI8 => "Gop/s",
             _ => "GFLOP/s",
         }
-    }
-}
-
-impl fmt::Display for Bound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

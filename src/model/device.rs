@@ -53,32 +53,20 @@ impl Serialize for Uuid {
     }
 }
 
-/// What kind of device it is (`VkPhysicalDeviceType`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DeviceKind {
-    /// A GPU with memory of its own.
-    Discrete,
-    /// A GPU that shares the host's memory.
-    Integrated,
-    /// A GPU in a virtual machine.
-    Virtual,
-    /// Software on the host's processor.
-    Cpu,
-    #[default]
-    Other,
-}
-
-impl DeviceKind {
-    /// As written in a row.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Discrete => "discrete",
-            Self::Integrated => "integrated",
-            Self::Virtual => "virtual",
-            Self::Cpu => "cpu",
-            Self::Other => "other",
-        }
+words! {
+    /// What kind of device it is (`VkPhysicalDeviceType`).
+    #[derive(Default, Hash)]
+    pub enum DeviceKind, as_str {
+        /// A GPU with memory of its own.
+        Discrete = "discrete",
+        /// A GPU that shares the host's memory.
+        Integrated = "integrated",
+        /// A GPU in a virtual machine.
+        Virtual = "virtual",
+        /// Software on the host's processor.
+        Cpu = "cpu",
+        #[default]
+        Other = "other",
     }
 }
 
@@ -238,126 +226,80 @@ pub struct Subgroup {
     pub classes: BTreeSet<SubgroupClass>,
 }
 
-/// A class of subgroup operations (`VkSubgroupFeatureFlagBits`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "each is the specification's own name")]
-pub enum SubgroupClass {
-    Basic,
-    Vote,
-    Arithmetic,
-    Ballot,
-    Shuffle,
-    ShuffleRelative,
-    Clustered,
-    Quad,
-    Rotate,
-    RotateClustered,
-}
-
-impl SubgroupClass {
-    pub const ALL: [Self; 10] = [
-        Self::Basic,
-        Self::Vote,
-        Self::Arithmetic,
-        Self::Ballot,
-        Self::Shuffle,
-        Self::ShuffleRelative,
-        Self::Clustered,
-        Self::Quad,
-        Self::Rotate,
-        Self::RotateClustered,
-    ];
-
-    pub fn vulkan_name(self) -> &'static str {
-        match self {
-            Self::Basic => "VK_SUBGROUP_FEATURE_BASIC_BIT",
-            Self::Vote => "VK_SUBGROUP_FEATURE_VOTE_BIT",
-            Self::Arithmetic => "VK_SUBGROUP_FEATURE_ARITHMETIC_BIT",
-            Self::Ballot => "VK_SUBGROUP_FEATURE_BALLOT_BIT",
-            Self::Shuffle => "VK_SUBGROUP_FEATURE_SHUFFLE_BIT",
-            Self::ShuffleRelative => "VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT",
-            Self::Clustered => "VK_SUBGROUP_FEATURE_CLUSTERED_BIT",
-            Self::Quad => "VK_SUBGROUP_FEATURE_QUAD_BIT",
-            Self::Rotate => "VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR",
-            Self::RotateClustered => "VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT_KHR",
-        }
+named! {
+    /// A class of subgroup operations (`VkSubgroupFeatureFlagBits`).
+    #[derive(PartialOrd, Ord, Hash)]
+    #[serde(rename_all = "snake_case")]
+    pub enum SubgroupClass, vulkan_name {
+        Basic = "VK_SUBGROUP_FEATURE_BASIC_BIT",
+        Vote = "VK_SUBGROUP_FEATURE_VOTE_BIT",
+        Arithmetic = "VK_SUBGROUP_FEATURE_ARITHMETIC_BIT",
+        Ballot = "VK_SUBGROUP_FEATURE_BALLOT_BIT",
+        Shuffle = "VK_SUBGROUP_FEATURE_SHUFFLE_BIT",
+        ShuffleRelative = "VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT",
+        Clustered = "VK_SUBGROUP_FEATURE_CLUSTERED_BIT",
+        Quad = "VK_SUBGROUP_FEATURE_QUAD_BIT",
+        Rotate = "VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR",
+        RotateClustered = "VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT_KHR",
     }
 }
 
-/// Declares the features with the names that Vulkan has for them.
-macro_rules! features {
-    ($($(#[$attribute:meta])* $feature:ident = $vulkan:literal,)+) => {
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(rename_all = "snake_case")]
-        pub enum Feature {
-            $(#[doc = concat!("`", $vulkan, "`")] $(#[$attribute])* $feature,)+
-        }
-
-        impl Feature {
-            pub const ALL: &[Self] = &[$(Self::$feature),+];
-
-            /// Vulkan's name of it: that of the structure's member, or of the extension where there is none.
-            pub fn vulkan_name(self) -> &'static str {
-                match self {
-                    $(Self::$feature => $vulkan,)+
-                }
-            }
-        }
-    };
-}
-
-features! {
-    Float16 = "shaderFloat16",
-    Float64 = "shaderFloat64",
-    Int8 = "shaderInt8",
-    Int16 = "shaderInt16",
-    Int64 = "shaderInt64",
-    Storage8 = "storageBuffer8BitAccess",
-    Storage16 = "storageBuffer16BitAccess",
-    StorageImageExtendedFormats = "shaderStorageImageExtendedFormats",
-    StorageImageReadWithoutFormat = "shaderStorageImageReadWithoutFormat",
-    StorageImageWriteWithoutFormat = "shaderStorageImageWriteWithoutFormat",
-    ImageGatherExtended = "shaderImageGatherExtended",
-    ImageCubeArray = "imageCubeArray",
-    UniformBufferArrayDynamicIndexing = "shaderUniformBufferArrayDynamicIndexing",
-    SampledImageArrayDynamicIndexing = "shaderSampledImageArrayDynamicIndexing",
-    StorageBufferArrayDynamicIndexing = "shaderStorageBufferArrayDynamicIndexing",
-    StorageImageArrayDynamicIndexing = "shaderStorageImageArrayDynamicIndexing",
-    /// `shaderSubgroupClock` or `shaderDeviceClock`
-    ShaderClock = "shaderSubgroupClock",
-    SubgroupExtendedTypes = "shaderSubgroupExtendedTypes",
-    BufferInt64Atomics = "shaderBufferInt64Atomics",
-    SharedInt64Atomics = "shaderSharedInt64Atomics",
-    BufferFloat32AtomicAdd = "shaderBufferFloat32AtomicAdd",
-    SharedFloat32AtomicAdd = "shaderSharedFloat32AtomicAdd",
-    BufferFloat64AtomicAdd = "shaderBufferFloat64AtomicAdd",
-    SharedFloat64AtomicAdd = "shaderSharedFloat64AtomicAdd",
-    MemoryModel = "vulkanMemoryModel",
-    MemoryModelDeviceScope = "vulkanMemoryModelDeviceScope",
-    CooperativeMatrix = "cooperativeMatrix",
-    CooperativeMatrixWorkgroupScope = "cooperativeMatrixWorkgroupScope",
-    CooperativeMatrixFlexibleDimensions = "cooperativeMatrixFlexibleDimensions",
-    CooperativeMatrixTensorAddressing = "cooperativeMatrixTensorAddressing",
-    IntegerDotProduct = "shaderIntegerDotProduct",
-    #[serde(rename = "bfloat16")]
-    BFloat16 = "shaderBFloat16Type",
-    #[serde(rename = "bfloat16_cooperative_matrix")]
-    BFloat16CooperativeMatrix = "shaderBFloat16CooperativeMatrix",
-    PipelineExecutableProperties = "VK_KHR_pipeline_executable_properties",
-    /// `VK_EXT_calibrated_timestamps` or its KHR form
-    CalibratedTimestamps = "VK_EXT_calibrated_timestamps",
-    RobustBufferAccess = "robustBufferAccess",
-    UniformBufferStandardLayout = "uniformBufferStandardLayout",
-    ScalarBlockLayout = "scalarBlockLayout",
-    /// `workgroupMemoryExplicitLayout` and its form for scalar layouts
-    WorkgroupMemoryExplicitLayout = "workgroupMemoryExplicitLayout",
-    Synchronization2 = "synchronization2",
-    Maintenance4 = "maintenance4",
-    TimelineSemaphore = "timelineSemaphore",
-    BufferDeviceAddress = "bufferDeviceAddress",
-    /// Events: all devices have them but some of those with `VK_KHR_portability_subset`.
-    Events = "events",
+named! {
+    /// An optional feature, with Vulkan's name of it: that of the structure's member, or of the extension where there is none.
+    #[derive(PartialOrd, Ord, Hash)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Feature, vulkan_name {
+        Float16 = "shaderFloat16",
+        Float64 = "shaderFloat64",
+        Int8 = "shaderInt8",
+        Int16 = "shaderInt16",
+        Int64 = "shaderInt64",
+        Storage8 = "storageBuffer8BitAccess",
+        Storage16 = "storageBuffer16BitAccess",
+        StorageImageExtendedFormats = "shaderStorageImageExtendedFormats",
+        StorageImageReadWithoutFormat = "shaderStorageImageReadWithoutFormat",
+        StorageImageWriteWithoutFormat = "shaderStorageImageWriteWithoutFormat",
+        ImageGatherExtended = "shaderImageGatherExtended",
+        ImageCubeArray = "imageCubeArray",
+        UniformBufferArrayDynamicIndexing = "shaderUniformBufferArrayDynamicIndexing",
+        SampledImageArrayDynamicIndexing = "shaderSampledImageArrayDynamicIndexing",
+        StorageBufferArrayDynamicIndexing = "shaderStorageBufferArrayDynamicIndexing",
+        StorageImageArrayDynamicIndexing = "shaderStorageImageArrayDynamicIndexing",
+        /// `shaderSubgroupClock` or `shaderDeviceClock`
+        ShaderClock = "shaderSubgroupClock",
+        SubgroupExtendedTypes = "shaderSubgroupExtendedTypes",
+        BufferInt64Atomics = "shaderBufferInt64Atomics",
+        SharedInt64Atomics = "shaderSharedInt64Atomics",
+        BufferFloat32AtomicAdd = "shaderBufferFloat32AtomicAdd",
+        SharedFloat32AtomicAdd = "shaderSharedFloat32AtomicAdd",
+        BufferFloat64AtomicAdd = "shaderBufferFloat64AtomicAdd",
+        SharedFloat64AtomicAdd = "shaderSharedFloat64AtomicAdd",
+        MemoryModel = "vulkanMemoryModel",
+        MemoryModelDeviceScope = "vulkanMemoryModelDeviceScope",
+        CooperativeMatrix = "cooperativeMatrix",
+        CooperativeMatrixWorkgroupScope = "cooperativeMatrixWorkgroupScope",
+        CooperativeMatrixFlexibleDimensions = "cooperativeMatrixFlexibleDimensions",
+        CooperativeMatrixTensorAddressing = "cooperativeMatrixTensorAddressing",
+        IntegerDotProduct = "shaderIntegerDotProduct",
+        #[serde(rename = "bfloat16")]
+        BFloat16 = "shaderBFloat16Type",
+        #[serde(rename = "bfloat16_cooperative_matrix")]
+        BFloat16CooperativeMatrix = "shaderBFloat16CooperativeMatrix",
+        PipelineExecutableProperties = "VK_KHR_pipeline_executable_properties",
+        /// `VK_EXT_calibrated_timestamps` or its KHR form
+        CalibratedTimestamps = "VK_EXT_calibrated_timestamps",
+        RobustBufferAccess = "robustBufferAccess",
+        UniformBufferStandardLayout = "uniformBufferStandardLayout",
+        ScalarBlockLayout = "scalarBlockLayout",
+        /// `workgroupMemoryExplicitLayout` and its form for scalar layouts
+        WorkgroupMemoryExplicitLayout = "workgroupMemoryExplicitLayout",
+        Synchronization2 = "synchronization2",
+        Maintenance4 = "maintenance4",
+        TimelineSemaphore = "timelineSemaphore",
+        BufferDeviceAddress = "bufferDeviceAddress",
+        /// Events: all devices have them but some of those with `VK_KHR_portability_subset`.
+        Events = "events",
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

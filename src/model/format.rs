@@ -8,7 +8,6 @@ macro_rules! formats {
         /// What a texel is: all that GLSL's layout qualifiers name.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
-        #[expect(missing_docs, reason = "each is channels and bits by name")]
         pub enum Format {
             $($format,)*
         }
@@ -81,33 +80,21 @@ formats! {
     Rg11B10Float: "r11f_g11f_b10f", 3, Float11;
 }
 
-/// What a device can use a format for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FormatUse {
-    /// `VK_FORMAT_FEATURE_UNIFORM_TEXEL_BUFFER_BIT`
-    UniformTexels,
-    /// `VK_FORMAT_FEATURE_STORAGE_TEXEL_BUFFER_BIT`
-    StorageTexels,
-    /// `VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT`, of an optimally tiled image
-    Sampled,
-    /// `VK_FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT`
-    SampledLinear,
-    /// `VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT`
-    Storage,
-}
-
-impl FormatUse {
-    pub const ALL: [Self; 5] = [Self::UniformTexels, Self::StorageTexels, Self::Sampled, Self::SampledLinear, Self::Storage];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::UniformTexels => "a uniform texel buffer",
-            Self::StorageTexels => "a storage texel buffer",
-            Self::Sampled => "a sampled image",
-            Self::SampledLinear => "linear filtering",
-            Self::Storage => "a storage image",
-        }
+named! {
+    /// What a device can use a format for.
+    #[derive(PartialOrd, Ord, Hash)]
+    #[serde(rename_all = "snake_case")]
+    pub enum FormatUse, as_str {
+        /// `VK_FORMAT_FEATURE_UNIFORM_TEXEL_BUFFER_BIT`
+        UniformTexels = "a uniform texel buffer",
+        /// `VK_FORMAT_FEATURE_STORAGE_TEXEL_BUFFER_BIT`
+        StorageTexels = "a storage texel buffer",
+        /// `VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT`, of an optimally tiled image
+        Sampled = "a sampled image",
+        /// `VK_FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT`
+        SampledLinear = "linear filtering",
+        /// `VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT`
+        Storage = "a storage image",
     }
 }
 

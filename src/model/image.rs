@@ -145,26 +145,15 @@ pub struct Sampling {
     pub is_unnormalized: bool,
 }
 
-/// What lies beyond an image's edge.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Edge {
-    /// The texels at the edge, again and again.
-    #[default]
-    Clamp,
-    Repeat,
-    Mirror,
-}
-
-impl Edge {
-    pub const ALL: [Self; 3] = [Self::Clamp, Self::Repeat, Self::Mirror];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Clamp => "clamp",
-            Self::Repeat => "repeat",
-            Self::Mirror => "mirror",
-        }
+words! {
+    /// What lies beyond an image's edge.
+    #[derive(Default, Hash)]
+    pub enum Edge, as_str {
+        /// The texels at the edge, again and again.
+        #[default]
+        Clamp = "clamp",
+        Repeat = "repeat",
+        Mirror = "mirror",
     }
 }
 

@@ -8,17 +8,19 @@ use serde::{Deserialize, Serialize};
 
 use super::DeviceInfo;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum MemoryKind {
-    /// Memory that the device reaches fastest; filled and read back through staging buffers.
-    #[default]
-    DeviceLocal,
-    /// The host's memory as the device sees it, which the host writes past its caches where there is such.
-    HostVisible,
-    /// The host's memory as the device sees it, which the host's caches hold.
-    HostCached,
-    /// The device's own memory as the host sees it.
-    DeviceHostVisible,
+words! {
+    #[derive(Default, Hash)]
+    pub enum MemoryKind, as_str {
+        /// Memory that the device reaches fastest; filled and read back through staging buffers.
+        #[default]
+        DeviceLocal = "device_local",
+        /// The host's memory as the device sees it, which the host writes past its caches where there is such.
+        HostVisible = "host_visible",
+        /// The host's memory as the device sees it, which the host's caches hold.
+        HostCached = "host_cached",
+        /// The device's own memory as the host sees it.
+        DeviceHostVisible = "device_host_visible",
+    }
 }
 
 /// A memory type of a device. Only those are listed that a program may use as plain memory.
@@ -39,23 +41,6 @@ pub struct MemoryType {
 impl MemoryKind {
     /// All that the host can map.
     pub const MAPPED: [Self; 3] = [Self::HostVisible, Self::HostCached, Self::DeviceHostVisible];
-
-    /// As axes and rows call it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::DeviceLocal => "device_local",
-            Self::HostVisible => "host_visible",
-            Self::HostCached => "host_cached",
-            Self::DeviceHostVisible => "device_host_visible",
-        }
-    }
-
-    /// The kind that an axis names.
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::DeviceLocal, Self::HostVisible, Self::HostCached, Self::DeviceHostVisible]
-            .into_iter()
-            .find(|kind| kind.as_str() == name)
-    }
 
     /// Whether the host can map it.
     pub fn is_mapped(self) -> bool {

@@ -1,5 +1,8 @@
 //! The vocabulary that all stages share: axes and points, cases as data, devices, and how a case can end.
 
+#[macro_use]
+mod words;
+
 mod axis;
 mod cache;
 mod case;
@@ -52,3 +55,4 @@ pub use repeatability::Repeatability;
 pub use sequence::{Chain, Contents, Sequence, Shuffled};
 pub use statistics::{Executable, PipelineDetail, PipelineStatistics, Representation, StatValue};
 pub use traffic::{Moved, Traffic};
+pub(crate) use words::{named, words};

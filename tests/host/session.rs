@@ -84,7 +84,8 @@ fn oracle(case: &Case) -> Vec<Vec<u8>> {
     built.expected().iter().map(Expected::bytes).collect()
 }
 
-impl Dispatcher for Flaky {
+/// Of a borrowed one: what it saw is looked at afterwards.
+impl Dispatcher for &mut Flaky {
     fn info(&self) -> &DeviceInfo {
         self.mock.info()
     }
@@ -150,14 +151,14 @@ impl Dispatcher for Flaky {
         self.to_rise = self.to_rise.saturating_sub(took);
         if is(SENTINEL) {
             self.sentinel += took;
-            submission.samples.iter_mut().for_each(|(start, end)| *end = Self::stretched(*start, *end, stretch));
+            submission.samples.iter_mut().for_each(|(start, end)| *end = Flaky::stretched(*start, *end, stretch));
         }
         if is("dispatch/submit") {
             self.late += self.untimed * samples;
         }
         if is(LINEAR.0) {
             self.warmed = self.warmed.or(Some(self.sentinel));
-            submission.samples.iter_mut().for_each(|(start, end)| *end = Self::stretched(*start, *end, self.stretch));
+            submission.samples.iter_mut().for_each(|(start, end)| *end = Flaky::stretched(*start, *end, self.stretch));
         }
         Ok(submission)
     }
@@ -191,7 +192,7 @@ fn outcomes_by(rules: &[Rule], device: &mut Flaky, filter: &str, axes: &[&str]) 
 
 /// The compiled cases of a request, and the instrument's own.
 fn prepared(device: &Flaky, filter: &str, axes: &[&str]) -> (ToolCases, Vec<Prepared>) {
-    let info = device.info().clone();
+    let info = device.mock.info().clone();
     let setting = Setting { device: &info, queue: None, preset: Preset::Quick, seed: 1 };
     let mut compiler = Compiler::new(Library::embedded()).expect("the compiler starts");
     let mut cases = |filter: &str, axes: &[&str]| -> Vec<Prepared> {
