@@ -229,7 +229,12 @@ fn extend(
     let packed = properties.properties.driver_version;
 
     info.device_uuid = Uuid(id.device_uuid);
-    info.pci_address = has_pci.then(|| pci_address(&pci));
+    info.pci_address = has_pci.then_some(PciAddress {
+        domain: pci.pci_domain,
+        bus: pci.pci_bus,
+        device: pci.pci_device,
+        function: pci.pci_function,
+    });
     info.driver.uuid = Uuid(id.driver_uuid);
     info.limits.allocation_bytes = memory.max_memory_allocation_size;
     if has_driver {
@@ -239,18 +244,9 @@ fn extend(
         info.driver.version = driver_version(Some(driver.driver_id), info.vendor_id, packed);
     }
     let features = Features::query(instance, physical, support);
-    info.features = features.list(support).into_iter().collect();
-    info.matrices = matrices::products(entry, instance, physical, support, &features);
+    info.features = features.list(support);
+    info.matrices = matrices::products(entry, instance, physical, &info.features);
     info.subgroup = subgroups(&subgroup, has_sizes.then_some(&sizes), &features);
-}
-
-fn pci_address(properties: &vk::PhysicalDevicePCIBusInfoPropertiesEXT<'_>) -> PciAddress {
-    PciAddress {
-        domain: properties.pci_domain,
-        bus: properties.pci_bus,
-        device: properties.pci_device,
-        function: properties.pci_function,
-    }
 }
 
 fn subgroups(

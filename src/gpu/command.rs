@@ -36,18 +36,18 @@ impl<'a> Recorder<'a> {
     }
 
     pub(super) fn reset(&self, case: &LoadedCase) {
-        self.steps(case, case.reset());
+        self.steps(case, &case.reset);
     }
 
     /// A reset, then one pass, with what prepares it.
     pub(super) fn checked_pass(&self, case: &LoadedCase, reset: &[Step]) {
         self.steps(case, reset);
         self.full_barrier();
-        if !case.prepare().is_empty() {
-            self.steps(case, case.prepare());
+        if !case.prepare.is_empty() {
+            self.steps(case, &case.prepare);
             self.full_barrier();
         }
-        self.steps(case, case.pass());
+        self.steps(case, &case.pass);
     }
 
     /// Samples: each a full barrier, a timestamp, a batch of passes, a timestamp. A pass that can't follow itself is reset before
@@ -61,7 +61,7 @@ impl<'a> Recorder<'a> {
         for sample in 0..sampling.samples {
             self.before_sample(case);
             if let Some(evictor) = sampling.evictor {
-                self.steps(evictor, evictor.pass());
+                self.steps(evictor, &evictor.pass);
                 self.full_barrier();
             }
             self.timestamp(sampling.queries, 2 * sample);
@@ -80,11 +80,11 @@ impl<'a> Recorder<'a> {
     pub(super) fn before_sample(&self, case: &LoadedCase) {
         if case.needs_reset() {
             self.full_barrier();
-            self.steps(case, case.reset());
+            self.steps(case, &case.reset);
         }
-        if !case.prepare().is_empty() {
+        if !case.prepare.is_empty() {
             self.full_barrier();
-            self.steps(case, case.prepare());
+            self.steps(case, &case.prepare);
         }
         self.full_barrier();
     }
@@ -141,7 +141,7 @@ impl<'a> Recorder<'a> {
                 Step::Dependency(dependency) => self.dependency(case, *dependency),
                 Step::SetEvent { .. } | Step::WaitEvent { .. } | Step::ResetEvent { .. } => self.event(case, step),
                 Step::Timestamp { query, stage } => {
-                    if let Some(queries) = case.queries() {
+                    if let Some(queries) = &case.queries {
                         let stage = match stage {
                             TimestampStage::Top => vk::PipelineStageFlags::TOP_OF_PIPE,
                             TimestampStage::Bottom => vk::PipelineStageFlags::BOTTOM_OF_PIPE,
@@ -152,7 +152,7 @@ impl<'a> Recorder<'a> {
                     }
                 }
                 Step::ResetTimestamps => {
-                    if let Some(queries) = case.queries() {
+                    if let Some(queries) = &case.queries {
                         // SAFETY: recording, outside of any query; the pool has so many.
                         unsafe { device.cmd_reset_query_pool(self.buffer, queries.raw(), 0, queries.capacity()) };
                     }
@@ -228,13 +228,13 @@ impl<'a> Recorder<'a> {
             if pass > 0 {
                 self.between_passes(case);
             }
-            self.steps(case, case.pass());
+            self.steps(case, &case.pass);
         }
     }
 
     /// Between the passes of a batch: compute to compute, unless the pass transfers as well.
     fn between_passes(&self, case: &LoadedCase) {
-        if case.pass().iter().any(transfers) {
+        if case.pass.iter().any(transfers) {
             self.shader_and_transfer_barrier();
         } else {
             let stage = vk::PipelineStageFlags::COMPUTE_SHADER;

@@ -110,32 +110,20 @@ pub struct Device {
 
 /// A case with its objects.
 pub(super) struct LoadedCase {
-    title: String,
-    reset: Vec<Step>,
-    prepare: Vec<Step>,
-    pass: Vec<Step>,
+    pub(super) title: String,
+    pub(super) reset: Vec<Step>,
+    pub(super) prepare: Vec<Step>,
+    pub(super) pass: Vec<Step>,
     repeat: Repeat,
     measurand: Measurand,
     kernels: Vec<BoundKernel>,
     events: Vec<Owned<vk::Event>>,
     /// Those that its own steps write.
-    queries: Option<QueryPool>,
+    pub(super) queries: Option<QueryPool>,
     resources: Vec<Arc<Resource>>,
 }
 
 impl LoadedCase {
-    pub(super) fn reset(&self) -> &[Step] {
-        &self.reset
-    }
-
-    pub(super) fn prepare(&self) -> &[Step] {
-        &self.prepare
-    }
-
-    pub(super) fn pass(&self) -> &[Step] {
-        &self.pass
-    }
-
     pub(super) fn needs_reset(&self) -> bool {
         self.repeat == Repeat::AfterReset
     }
@@ -150,18 +138,9 @@ impl LoadedCase {
         &self.resources[index]
     }
 
-    pub(super) fn title(&self) -> &str {
-        &self.title
-    }
-
     /// An event that a checked step names.
     pub(super) fn event(&self, number: u32) -> vk::Event {
         self.events.get(number as usize).map_or(vk::Event::null(), Owned::raw)
-    }
-
-    /// The queries that its own steps write.
-    pub(super) fn queries(&self) -> Option<&QueryPool> {
-        self.queries.as_ref()
     }
 
     /// The buffer that a step of the device's names.
@@ -255,11 +234,11 @@ impl Device {
         for bound in BoundSource::all(prepared) {
             let kernel = BoundKernel::new(|| self.compiled(&bound.source), &bound, &loaded)?;
             if let Some(all) = &mut statistics {
-                all.extend(kernel.statistics(&bound.source.name)?);
+                all.extend(kernel.compiled.statistics(&bound.source.name)?);
             }
             kernels.push(kernel);
         }
-        let pipeline_time = kernels.iter().map(BoundKernel::time).sum();
+        let pipeline_time = kernels.iter().map(|kernel| kernel.compiled.time).sum();
         // Only now: a case that failed on the way leaves nothing behind.
         let owned = resources.iter().cloned().zip(loaded.iter().cloned()).zip(sharable);
         self.shared.extend(owned.filter(|(_, sharable)| *sharable).map(|(shared, _)| shared));
@@ -370,7 +349,7 @@ impl Device {
     pub fn run_reset(&mut self, slot: Slot) -> Result<(), Error> {
         let case = case(&self.cases, self.generation, slot)?;
         if case.is_hosts() {
-            return host::run(case, case.reset(), 1).map(drop);
+            return host::run(case, &case.reset, 1).map(drop);
         }
         self.queue.run(&case.title, |recorder| recorder.reset(case)).map(drop)
     }
@@ -381,7 +360,7 @@ impl Device {
     /// Where the driver fails, loses the device, or doesn't end in time.
     pub fn run_checked(&mut self, slot: Slot) -> Result<Duration, Error> {
         let case = case(&self.cases, self.generation, slot)?;
-        run_after(&mut self.queue, case, case.reset())
+        run_after(&mut self.queue, case, &case.reset)
     }
 
     /// The same, but that the reset leaves [`OTHER_POISON`] in the place of [`POISON`].
@@ -390,7 +369,7 @@ impl Device {
     /// As [`Device::run_checked`].
     pub fn run_poisoned(&mut self, slot: Slot) -> Result<Duration, Error> {
         let case = case(&self.cases, self.generation, slot)?;
-        let mut reset = case.reset().to_vec();
+        let mut reset = case.reset.clone();
         for step in &mut reset {
             if let Step::Fill { word: word @ POISON, .. } = step {
                 *word = OTHER_POISON;
@@ -465,7 +444,7 @@ impl Device {
             return Err(Error::new(Status::Error, format!("{title}: a batch of {batch}, but the pass can't follow itself")));
         }
         if case.is_hosts() {
-            let host = (0..samples).map(|_| host::run(case, case.pass(), batch)).sum::<Result<Duration, Error>>()?;
+            let host = (0..samples).map(|_| host::run(case, &case.pass, batch)).sum::<Result<Duration, Error>>()?;
             return Ok(Submission { host, samples: Vec::new(), after: None });
         }
         if let Measurand::HostCost(cost) = case.measurand {
@@ -544,7 +523,7 @@ fn sharable(prepared: &Prepared) -> Vec<bool> {
 /// A reset, then one pass.
 fn run_after(queue: &mut Queue, case: &LoadedCase, reset: &[Step]) -> Result<Duration, Error> {
     if case.is_hosts() {
-        return Ok(host::run(case, reset, 1)? + host::run(case, case.pass(), 1)?);
+        return Ok(host::run(case, reset, 1)? + host::run(case, &case.pass, 1)?);
     }
     queue.run(&case.title, |recorder| recorder.checked_pass(case, reset))
 }

@@ -3,12 +3,15 @@
 //! Each feature has a structure of its own here, never the collective ones of Vulkan 1.2 and 1.3: so a 1.1 driver with extensions
 //! and a 1.3 driver are asked in the same way.
 
+use std::collections::BTreeSet;
 use std::ffi::CStr;
-use std::{ffi::c_void, ptr};
+use std::ptr;
 
 use ash::vk;
 
 use crate::model::{Feature, PipelineDetail};
+
+use super::younger::{CooperativeMatrix2Features, ShaderBfloat16Features};
 
 /// What decides whether a structure may be used on a device.
 pub(super) struct Support {
@@ -130,66 +133,6 @@ feature_chain! {
         core NEVER, extension c"VK_KHR_shader_bfloat16", since vk::make_api_version(0, 1, 4, 312);
 }
 
-/// `VkPhysicalDeviceShaderBfloat16FeaturesKHR`, which is younger than this version of ash.
-#[repr(C)]
-struct ShaderBfloat16Features {
-    s_type: vk::StructureType,
-    p_next: *mut c_void,
-    bfloat16_type: vk::Bool32,
-    bfloat16_dot_product: vk::Bool32,
-    bfloat16_cooperative_matrix: vk::Bool32,
-}
-
-impl Default for ShaderBfloat16Features {
-    fn default() -> Self {
-        Self {
-            // VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR
-            s_type: vk::StructureType::from_raw(1_000_141_000),
-            p_next: ptr::null_mut(),
-            bfloat16_type: vk::FALSE,
-            bfloat16_dot_product: vk::FALSE,
-            bfloat16_cooperative_matrix: vk::FALSE,
-        }
-    }
-}
-
-// SAFETY: the layout is that of Vulkan's header, and the specification lets it extend VkPhysicalDeviceFeatures2.
-unsafe impl vk::ExtendsPhysicalDeviceFeatures2 for ShaderBfloat16Features {}
-
-/// `VkPhysicalDeviceCooperativeMatrix2FeaturesNV`, which is younger than this version of ash.
-#[repr(C)]
-struct CooperativeMatrix2Features {
-    s_type: vk::StructureType,
-    p_next: *mut c_void,
-    workgroup_scope: vk::Bool32,
-    flexible_dimensions: vk::Bool32,
-    reductions: vk::Bool32,
-    conversions: vk::Bool32,
-    per_element_operations: vk::Bool32,
-    tensor_addressing: vk::Bool32,
-    block_loads: vk::Bool32,
-}
-
-impl Default for CooperativeMatrix2Features {
-    fn default() -> Self {
-        Self {
-            // VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV
-            s_type: vk::StructureType::from_raw(1_000_593_000),
-            p_next: ptr::null_mut(),
-            workgroup_scope: vk::FALSE,
-            flexible_dimensions: vk::FALSE,
-            reductions: vk::FALSE,
-            conversions: vk::FALSE,
-            per_element_operations: vk::FALSE,
-            tensor_addressing: vk::FALSE,
-            block_loads: vk::FALSE,
-        }
-    }
-}
-
-// SAFETY: the layout is that of Vulkan's header, and the specification lets it extend VkPhysicalDeviceFeatures2.
-unsafe impl vk::ExtendsPhysicalDeviceFeatures2 for CooperativeMatrix2Features {}
-
 /// Every optional feature that Lanescope knows, as the device has it.
 pub(super) struct Features {
     core: vk::PhysicalDeviceFeatures,
@@ -212,7 +155,7 @@ impl Features {
     }
 
     /// As the model names them. `VK_KHR_calibrated_timestamps` and its like have no structure and come from the extensions.
-    pub(super) fn list(&self, support: &Support) -> Vec<Feature> {
+    pub(super) fn list(&self, support: &Support) -> BTreeSet<Feature> {
         let (core, chain) = (&self.core, &self.chain);
         let calibrated =
             support.has(ash::ext::calibrated_timestamps::NAME) || support.has(ash::khr::calibrated_timestamps::NAME);
@@ -243,23 +186,23 @@ impl Features {
             (Feature::SharedFloat64AtomicAdd, chain.atomic_float.is_some_and(|s| on(s.shader_shared_float64_atomic_add))),
             (Feature::MemoryModel, chain.memory_model.is_some_and(|s| on(s.vulkan_memory_model))),
             (Feature::MemoryModelDeviceScope, chain.memory_model.is_some_and(|s| on(s.vulkan_memory_model_device_scope))),
-            (Feature::CooperativeMatrix, self.cooperative_matrix()),
-            (Feature::CooperativeMatrixWorkgroupScope, chain.matrix2.as_ref().is_some_and(|s| on(s.workgroup_scope))),
-            (Feature::CooperativeMatrixFlexibleDimensions, self.flexible_matrices()),
-            (Feature::CooperativeMatrixTensorAddressing, chain.matrix2.as_ref().is_some_and(|s| on(s.tensor_addressing))),
+            (Feature::CooperativeMatrix, chain.matrix.is_some_and(|s| on(s.cooperative_matrix))),
+            (Feature::CooperativeMatrixWorkgroupScope, chain.matrix2.is_some_and(|s| on(s.workgroup_scope))),
+            (Feature::CooperativeMatrixFlexibleDimensions, chain.matrix2.is_some_and(|s| on(s.flexible_dimensions))),
+            (Feature::CooperativeMatrixTensorAddressing, chain.matrix2.is_some_and(|s| on(s.tensor_addressing))),
             (Feature::IntegerDotProduct, chain.integer_dot.is_some_and(|s| on(s.shader_integer_dot_product))),
-            (Feature::BFloat16, chain.bfloat16.as_ref().is_some_and(|s| on(s.bfloat16_type))),
-            (Feature::BFloat16CooperativeMatrix, chain.bfloat16.as_ref().is_some_and(|s| on(s.bfloat16_cooperative_matrix))),
-            (Feature::PipelineExecutableProperties, self.executable_info()),
+            (Feature::BFloat16, chain.bfloat16.is_some_and(|s| on(s.bfloat16_type))),
+            (Feature::BFloat16CooperativeMatrix, chain.bfloat16.is_some_and(|s| on(s.bfloat16_cooperative_matrix))),
+            (Feature::PipelineExecutableProperties, chain.executables.is_some_and(|s| on(s.pipeline_executable_info))),
             (Feature::CalibratedTimestamps, calibrated),
             (Feature::RobustBufferAccess, on(core.robust_buffer_access)),
             (Feature::UniformBufferStandardLayout, chain.uniform_layout.is_some_and(|s| on(s.uniform_buffer_standard_layout))),
             (Feature::ScalarBlockLayout, chain.scalar_layout.is_some_and(|s| on(s.scalar_block_layout))),
             (Feature::WorkgroupMemoryExplicitLayout, self.workgroup_layout()),
-            (Feature::Synchronization2, self.synchronization2()),
+            (Feature::Synchronization2, chain.synchronization2.is_some_and(|s| on(s.synchronization2))),
             (Feature::Maintenance4, chain.maintenance4.is_some_and(|s| on(s.maintenance4))),
-            (Feature::TimelineSemaphore, self.timeline_semaphore()),
-            (Feature::BufferDeviceAddress, self.buffer_device_address()),
+            (Feature::TimelineSemaphore, chain.timeline.is_some_and(|s| on(s.timeline_semaphore))),
+            (Feature::BufferDeviceAddress, chain.buffer_address.is_some_and(|s| on(s.buffer_device_address))),
             (Feature::Events, chain.portability.is_none_or(|s| on(s.events))),
         ];
         all.into_iter().filter_map(|(feature, there)| there.then_some(feature)).collect()
@@ -271,36 +214,6 @@ impl Features {
             on(s.workgroup_memory_explicit_layout) && on(s.workgroup_memory_explicit_layout_scalar_block_layout)
         };
         self.chain.workgroup_layout.is_some_and(is_whole)
-    }
-
-    /// `synchronization2`
-    pub(super) fn synchronization2(&self) -> bool {
-        self.chain.synchronization2.is_some_and(|s| on(s.synchronization2))
-    }
-
-    /// `timelineSemaphore`
-    pub(super) fn timeline_semaphore(&self) -> bool {
-        self.chain.timeline.is_some_and(|s| on(s.timeline_semaphore))
-    }
-
-    /// `bufferDeviceAddress`
-    pub(super) fn buffer_device_address(&self) -> bool {
-        self.chain.buffer_address.is_some_and(|s| on(s.buffer_device_address))
-    }
-
-    /// `cooperativeMatrix`
-    pub(super) fn cooperative_matrix(&self) -> bool {
-        self.chain.matrix.is_some_and(|s| on(s.cooperative_matrix))
-    }
-
-    /// `cooperativeMatrixFlexibleDimensions`
-    pub(super) fn flexible_matrices(&self) -> bool {
-        self.chain.matrix2.as_ref().is_some_and(|s| on(s.flexible_dimensions))
-    }
-
-    /// `pipelineExecutableInfo`
-    pub(super) fn executable_info(&self) -> bool {
-        self.chain.executables.is_some_and(|s| on(s.pipeline_executable_info))
     }
 
     /// `subgroupSizeControl` and `computeFullSubgroups`

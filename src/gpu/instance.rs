@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ash::vk;
 
 use crate::model::{DeviceInfo, PipelineDetail, PipelineStatistics, Status};
-use crate::shader::{Prepared, Specialized};
+use crate::shader::Specialized;
 
 use super::capabilities;
 use super::device::{Device, DeviceOptions};
@@ -116,7 +116,8 @@ impl Instance {
                 capabilities::query(&inner.entry, &inner.raw, *physical, index, &loader_version, inner.layer)
             })
             .collect();
-        Ok(Self { layers: enabled_layers(options), inner, loader_version, physicals, devices })
+        let layers = options.validation.then(|| VALIDATION_LAYER.to_string_lossy().into_owned());
+        Ok(Self { layers: layers.into_iter().collect(), inner, loader_version, physicals, devices })
     }
 
     /// Every physical device; one that can't be used carries the reason.
@@ -156,23 +157,9 @@ impl Instance {
         Device::open(&self.inner, physical, info.clone(), options)
     }
 
-    /// Compiles the kernels of a case and says what the driver tells of each, in the case's order; `None` where it tells
-    /// nothing or isn't asked. Nothing is run and no memory is allocated, so this also works on a device that can only compile (and is marked
-    /// as unusable for that). Such devices are easily crashed: ask in a process of its own.
-    ///
-    /// # Errors
-    /// Where the case breaks a limit of the device, or the driver refuses.
-    pub fn pipeline_statistics(
-        &self,
-        index: usize,
-        prepared: &Prepared,
-        detail: PipelineDetail,
-    ) -> Result<Option<Vec<PipelineStatistics>>, Error> {
-        let (physical, info) = self.device(index)?;
-        statistics::of_case(&self.inner, physical, info, prepared, detail)
-    }
-
-    /// As [`Instance::pipeline_statistics`], of a kernel that belongs to no case. Its pipeline is made as its module declares it.
+    /// Compiles a kernel, whose pipeline is made as its module declares it, and says what the driver tells of it; `None` where it tells
+    /// nothing or isn't asked. Nothing is run and no memory is allocated, so this also works on a device that can only compile (and is
+    /// marked as unusable for that). Such devices are easily crashed: ask in a process of its own.
     ///
     /// # Errors
     /// Where the kernel breaks a limit of the device or has descriptors of kinds that aren't known, or the driver refuses.
@@ -393,9 +380,4 @@ unsafe extern "system" fn on_message(
         });
     }
     vk::FALSE
-}
-
-fn enabled_layers(options: InstanceOptions) -> Vec<String> {
-    let validation = options.validation.then(|| VALIDATION_LAYER.to_string_lossy().into_owned());
-    validation.into_iter().collect()
 }

@@ -9,7 +9,7 @@ use ash::vk;
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use gpu_allocator::{AllocationSizes, AllocatorDebugSettings};
 
-use crate::model::{DeviceInfo, PipelineDetail, Status};
+use crate::model::{DeviceInfo, Feature, PipelineDetail, Status};
 
 use super::address::AddressOf;
 use super::capabilities;
@@ -59,18 +59,8 @@ impl Logical {
         Ok(Arc::new(logical))
     }
 
-    /// The same for a device on which pipelines are only made and asked about: it may have no memory.
-    pub(super) fn for_compiling(
-        instance: &Arc<InstanceInner>,
-        physical: vk::PhysicalDevice,
-        info: &DeviceInfo,
-        family: u32,
-        detail: PipelineDetail,
-    ) -> Result<Arc<Self>, Error> {
-        Self::new(instance, physical, info, family, detail, false).map(Arc::new)
-    }
-
-    fn new(
+    /// The same without an allocator: for a device on which pipelines are only made and asked about, which may have no memory.
+    pub(super) fn new(
         instance: &Arc<InstanceInner>,
         physical: vk::PhysicalDevice,
         info: &DeviceInfo,
@@ -85,22 +75,21 @@ impl Logical {
             return Err(Error::new(Status::Error, format!("{} is of Vulkan {version}: 1.1 or newer is needed", info.name)));
         }
         let features = Features::query(&instance.raw, physical, &support);
-        let write_timestamp = if features.synchronization2() { Some(support.version) } else { None };
-        let timeline = features.timeline_semaphore().then_some(support.version);
-        let has_addresses = features.buffer_device_address();
-        let detail = if features.executable_info() { detail } else { PipelineDetail::None };
+        let listed = features.list(&support);
+        let version_with = |feature| listed.contains(&feature).then_some(support.version);
+        let detail = if listed.contains(&Feature::PipelineExecutableProperties) { detail } else { PipelineDetail::None };
         let (core, chain) = features.into_enabled(detail, is_robust);
         let raw = create(instance, physical, &support, core, chain, family).on("vkCreateDevice", || info.name.clone())?;
         let names = instance.names.then(|| ash::ext::debug_utils::Device::new(&instance.raw, &raw));
-        let write_timestamp = WriteTimestamp::new(&instance.raw, &raw, write_timestamp);
-        let address_of = has_addresses.then(|| AddressOf::new(&instance.raw, &raw, support.version));
+        let write_timestamp = WriteTimestamp::new(&instance.raw, &raw, version_with(Feature::Synchronization2));
+        let address_of = version_with(Feature::BufferDeviceAddress).map(|version| AddressOf::new(&instance.raw, &raw, version));
         let inquirer = Inquirer::new(&instance.raw, &raw, detail);
         Ok(Self {
             raw,
             physical,
             write_timestamp,
             has_budget: support.has(ash::ext::memory_budget::NAME),
-            timeline,
+            timeline: version_with(Feature::TimelineSemaphore),
             address_of,
             inquirer,
             names,

@@ -340,16 +340,9 @@ impl Staging {
     }
 
     fn up(&mut self, logical: &Arc<Logical>) -> Result<&mut Buffer, Error> {
-        match &mut self.up {
-            Some(staging) => Ok(staging),
-            empty => Ok(empty.insert(Buffer::new(
-                logical,
-                "staging for uploads",
-                CHUNK,
-                vk::BufferUsageFlags::TRANSFER_SRC,
-                MemoryLocation::CpuToGpu,
-            )?)),
-        }
+        let usage = vk::BufferUsageFlags::TRANSFER_SRC;
+        let new = || Buffer::new(logical, "staging for uploads", CHUNK, usage, MemoryLocation::CpuToGpu);
+        or_new(&mut self.up, new)
     }
 
     /// Reads a buffer back whole.
@@ -387,16 +380,16 @@ impl Staging {
     }
 
     fn down(&mut self, logical: &Arc<Logical>) -> Result<&mut Buffer, Error> {
-        match &mut self.down {
-            Some(staging) => Ok(staging),
-            empty => Ok(empty.insert(Buffer::new(
-                logical,
-                "staging for readback",
-                CHUNK,
-                vk::BufferUsageFlags::TRANSFER_DST,
-                MemoryLocation::GpuToCpu,
-            )?)),
-        }
+        let usage = vk::BufferUsageFlags::TRANSFER_DST;
+        let new = || Buffer::new(logical, "staging for readback", CHUNK, usage, MemoryLocation::GpuToCpu);
+        or_new(&mut self.down, new)
+    }
+}
+
+fn or_new(staging: &mut Option<Buffer>, new: impl FnOnce() -> Result<Buffer, Error>) -> Result<&mut Buffer, Error> {
+    match staging {
+        Some(staging) => Ok(staging),
+        empty => Ok(empty.insert(new()?)),
     }
 }
 

@@ -19,7 +19,7 @@ use super::statistics::Inquirer;
 
 /// A kernel that can be bound.
 pub(super) struct BoundKernel {
-    compiled: Compiled,
+    pub(super) compiled: Compiled,
     sets: Vec<vk::DescriptorSet>,
     /// The sets live in it; a kernel without bindings has none.
     _pool: Option<Owned<vk::DescriptorPool>>,
@@ -30,7 +30,8 @@ pub(super) struct Compiled {
     pipeline: Owned<vk::Pipeline>,
     layout: Owned<vk::PipelineLayout>,
     set_layouts: Vec<Owned<vk::DescriptorSetLayout>>,
-    time: Duration,
+    /// What its shader module and its pipeline took.
+    pub(super) time: Duration,
     logical: Arc<Logical>,
 }
 
@@ -179,16 +180,6 @@ impl BoundKernel {
         let compiled = compiled()?;
         let (pool, sets) = descriptor_sets(&compiled, &placed, resources, &bound.source.name)?;
         Ok(Self { compiled, sets, _pool: pool })
-    }
-
-    /// What its shader module and its pipeline took.
-    pub(super) fn time(&self) -> Duration {
-        self.compiled.time
-    }
-
-    /// As [`Compiled::statistics`].
-    pub(super) fn statistics(&self, name: &str) -> Result<Option<PipelineStatistics>, Error> {
-        self.compiled.statistics(name)
     }
 
     /// Binds the pipeline and its descriptor sets.

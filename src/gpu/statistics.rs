@@ -6,7 +6,7 @@ use ash::prelude::VkResult;
 use ash::vk;
 
 use crate::model::{DeviceInfo, Executable, PipelineDetail, PipelineStatistics, Representation, StatValue};
-use crate::shader::{Prepared, Specialized};
+use crate::shader::Specialized;
 
 use super::capabilities::text;
 use super::check;
@@ -14,7 +14,7 @@ use super::device::choose_family;
 use super::error::{Context, Error};
 use super::instance::InstanceInner;
 use super::logical::Logical;
-use super::pipeline::{BoundSource, Compiled, PipelineSource};
+use super::pipeline::{Compiled, PipelineSource};
 
 type Functions = ash::khr::pipeline_executable_properties::Device;
 
@@ -100,21 +100,8 @@ impl Inquirer {
     }
 }
 
-/// Compiles the kernels of a case on a device of their own, and reads what the driver tells of each; `None` where it tells
-/// nothing. No memory is allocated and nothing is submitted, so a device that can only compile will do.
-pub(super) fn of_case(
-    instance: &Arc<InstanceInner>,
-    physical: vk::PhysicalDevice,
-    info: &DeviceInfo,
-    prepared: &Prepared,
-    detail: PipelineDetail,
-) -> Result<Option<Vec<PipelineStatistics>>, Error> {
-    check::case(prepared, info)?;
-    let logical = compiling(instance, physical, info, detail)?;
-    BoundSource::all(prepared).map(|bound| of_source(&logical, &bound.source)).collect()
-}
-
-/// The same for a kernel of no case.
+/// Compiles a kernel on a device of its own, and reads what the driver tells of it; `None` where it tells nothing. No memory is
+/// allocated and nothing is submitted, so a device that can only compile will do.
 pub(super) fn of_kernel(
     instance: &Arc<InstanceInner>,
     physical: vk::PhysicalDevice,
@@ -123,21 +110,10 @@ pub(super) fn of_kernel(
     detail: PipelineDetail,
 ) -> Result<Option<PipelineStatistics>, Error> {
     check::kernel(specialized, info)?;
-    let logical = compiling(instance, physical, info, detail)?;
-    of_source(&logical, &PipelineSource { name: specialized.entry.clone(), specialized })
-}
-
-fn compiling(
-    instance: &Arc<InstanceInner>,
-    physical: vk::PhysicalDevice,
-    info: &DeviceInfo,
-    detail: PipelineDetail,
-) -> Result<Arc<Logical>, Error> {
-    Logical::for_compiling(instance, physical, info, choose_family(info, None)?.index, detail)
-}
-
-fn of_source(logical: &Arc<Logical>, source: &PipelineSource<'_>) -> Result<Option<PipelineStatistics>, Error> {
-    Compiled::new(logical, source)?.statistics(&source.name)
+    let family = choose_family(info, None)?.index;
+    let logical = Arc::new(Logical::new(instance, physical, info, family, detail, false)?);
+    let source = PipelineSource { name: specialized.entry.clone(), specialized };
+    Compiled::new(&logical, &source)?.statistics(&source.name)
 }
 
 /// A text up to its zero byte.

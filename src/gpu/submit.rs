@@ -9,7 +9,7 @@ use ash::vk;
 use crate::model::{DeviceKind, QueueFamily, Status};
 
 use super::command::Recorder;
-use super::costs::Timeline;
+use super::costs::{Signal, Timeline};
 use super::error::{Context, Error};
 use super::logical::Logical;
 use super::object::Owned;
@@ -79,7 +79,7 @@ impl Queue {
         // SAFETY: the buffer is recording.
         unsafe { self.logical.raw.end_command_buffer(self.buffer) }.on("vkEndCommandBuffer", || what.to_owned())?;
         let start = Instant::now();
-        self.submit().map_err(|result| self.failed("vkQueueSubmit", what, result))?;
+        self.submit(Signal::Fence).map_err(|result| self.failed("vkQueueSubmit", what, result))?;
         self.wait(start, what)?;
         Ok(start.elapsed())
     }
@@ -93,13 +93,6 @@ impl Queue {
             device.reset_fences(&[self.fence.raw()])?;
             device.begin_command_buffer(self.buffer, &info)
         }
-    }
-
-    fn submit(&self) -> Result<(), vk::Result> {
-        let buffers = [self.buffer];
-        let submit = vk::SubmitInfo::default().command_buffers(&buffers);
-        // SAFETY: the buffer is recorded whole, the fence is unsignalled, and `&mut self` in `run` keeps the queue to one thread.
-        unsafe { self.logical.raw.queue_submit(self.raw, &[submit], self.fence.raw()) }
     }
 
     /// Polls for a while, then sleeps.
