@@ -154,7 +154,7 @@ impl<'a> Recorder<'a> {
                 Step::ResetTimestamps => {
                     if let Some(queries) = &case.queries {
                         // SAFETY: recording, outside of any query; the pool has so many.
-                        unsafe { device.cmd_reset_query_pool(self.buffer, queries.raw(), 0, queries.capacity()) };
+                        unsafe { device.cmd_reset_query_pool(self.buffer, queries.raw(), 0, queries.capacity) };
                     }
                 }
                 Step::Fill { resource, word } => {

@@ -51,7 +51,6 @@ impl Slot {
 /// Less memory than this moves nothing: drivers hand it out in pages of so many bytes.
 const LEAST_DISPLACEMENT: u64 = 64 << 10;
 
-/// How to open a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceOptions {
     /// The queue family; `None` for the one that [`DeviceInfo::default_queue`] names.
@@ -64,10 +63,8 @@ pub struct DeviceOptions {
     pub compile_threads: usize,
 }
 
-/// What loading a case gives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loaded {
-    /// The case, for the other calls.
     pub slot: Slot,
     /// What its shader modules and pipelines took. Some drivers compile only at the first dispatch, which this doesn't hold.
     pub pipeline_time: Duration,
@@ -83,8 +80,7 @@ pub struct Loaded {
 pub struct Submission {
     /// The host's time from submitting to the end.
     pub host: Duration,
-    /// Start and end of each sample, as the device wrote them; empty where the queue has no timestamps, and where the host did
-    /// the work.
+    /// Start and end of each sample, as the device wrote them; empty without timestamps, and where the host did the work.
     pub samples: Vec<(Ticks, Ticks)>,
     /// The same of what ran after all of them, where something was to.
     pub after: Option<(Ticks, Ticks)>,
@@ -108,7 +104,6 @@ pub struct Device {
     logical: Arc<Logical>,
 }
 
-/// A case with its objects.
 pub(super) struct LoadedCase {
     pub(super) title: String,
     pub(super) reset: Vec<Step>,
@@ -155,7 +150,6 @@ impl LoadedCase {
 }
 
 impl Device {
-    /// Opens a device of the instance.
     pub(super) fn open(
         instance: &Arc<InstanceInner>,
         physical: vk::PhysicalDevice,
@@ -182,18 +176,15 @@ impl Device {
         })
     }
 
-    /// What is known about the device.
     pub fn info(&self) -> &DeviceInfo {
         &self.info
     }
 
-    /// The family of the queue that everything runs on.
     pub fn queue_family(&self) -> QueueFamily {
         self.queue.family()
     }
 
-    /// The core clock now, in MHz; `None` where the vendor's interface doesn't tell it. Takes microseconds as a rule, and the device
-    /// nothing.
+    /// The core clock now, in MHz; `None` where the vendor's interface doesn't tell it. Takes microseconds of the host as a rule.
     pub fn core_clock_mhz(&self) -> Option<f64> {
         self.core_clock.as_ref().and_then(CoreClock::mhz)
     }
@@ -216,9 +207,7 @@ impl Device {
     }
 
     /// Creates what a case needs and fills its resources. A resource that equals one of an already loaded case is shared with it.
-    ///
-    /// # Errors
-    /// Where the case breaks a limit, memory runs out, or the driver refuses. Nothing of the case stays loaded then.
+    /// Where the case breaks a limit, memory runs out, or the driver refuses, nothing of it stays loaded.
     pub fn load(&mut self, prepared: &Prepared) -> Result<Loaded, Error> {
         self.logical.alive()?;
         check::case(prepared, &self.info)?;
@@ -274,7 +263,6 @@ impl Device {
         self.ahead.iter().for_each(Ahead::forget);
     }
 
-    /// On how many threads pipelines are made ahead.
     pub fn compile_threads(&self) -> usize {
         self.ahead.as_ref().map_or(0, Ahead::threads)
     }
@@ -342,10 +330,9 @@ impl Device {
         memory::budget(&self.logical, &self.info, loaded.device)
     }
 
+    // What runs something fails where the driver fails, loses the device, or doesn't end in time.
+
     /// Runs the reset program alone, and waits.
-    ///
-    /// # Errors
-    /// As [`Device::run_checked`].
     pub fn run_reset(&mut self, slot: Slot) -> Result<(), Error> {
         let case = case(&self.cases, self.generation, slot)?;
         if case.is_hosts() {
@@ -355,18 +342,12 @@ impl Device {
     }
 
     /// Runs the reset program and one pass, and waits. Returns the host's time for that.
-    ///
-    /// # Errors
-    /// Where the driver fails, loses the device, or doesn't end in time.
     pub fn run_checked(&mut self, slot: Slot) -> Result<Duration, Error> {
         let case = case(&self.cases, self.generation, slot)?;
         run_after(&mut self.queue, case, &case.reset)
     }
 
     /// The same, but that the reset leaves [`OTHER_POISON`] in the place of [`POISON`].
-    ///
-    /// # Errors
-    /// As [`Device::run_checked`].
     pub fn run_poisoned(&mut self, slot: Slot) -> Result<Duration, Error> {
         let case = case(&self.cases, self.generation, slot)?;
         let mut reset = case.reset.clone();
@@ -379,9 +360,6 @@ impl Device {
     }
 
     /// Reads a resource of a case back whole.
-    ///
-    /// # Errors
-    /// As [`Device::run_checked`], and where the case has no such resource.
     pub fn read(&mut self, slot: Slot, resource: usize) -> Result<Vec<u8>, Error> {
         let case = case(&self.cases, self.generation, slot)?;
         let title = &case.title;
@@ -401,34 +379,15 @@ impl Device {
         }
     }
 
-    /// Takes `samples` samples of `batch` passes each in one submission. A batch of zero is two timestamps back to back.
-    ///
-    /// A pass that can't follow itself has its reset run before each sample, outside the timestamps.
-    ///
-    /// # Errors
-    /// As [`Device::run_checked`], and for a batch above one of a pass that can't follow itself.
+    /// Takes `samples` samples of `batch` passes each in one submission. A batch of zero is two timestamps back to back. A pass that
+    /// can't follow itself has its reset run before each sample, outside the timestamps; it has batches of one.
     pub fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Error> {
         self.sample_between(None, slot, batch, samples, None)
     }
 
-    /// The same, and in the same submission, right after the last sample, one pass of another case between timestamps of its own
-    /// ([`Submission::after`]): the host leaves no gap in which the device rests.
-    ///
-    /// # Errors
-    /// As [`Device::sample`].
-    pub fn sample_then(&mut self, slot: Slot, batch: u32, samples: u32, then: Slot) -> Result<Submission, Error> {
-        self.sample_between(None, slot, batch, samples, Some(then))
-    }
-
-    /// Takes `samples` samples of one pass each, the evictor's pass before each of them, outside the timestamps.
-    ///
-    /// # Errors
-    /// As [`Device::run_checked`].
-    pub fn sample_cold(&mut self, slot: Slot, samples: u32, evictor: Slot) -> Result<Submission, Error> {
-        self.sample_between(Some(evictor), slot, 1, samples, None)
-    }
-
-    fn sample_between(
+    /// The same, with the evictor's pass before each of them, outside the timestamps, and in the same submission, right after the last
+    /// sample, one pass of another case timed by itself ([`Submission::after`]): the device doesn't rest in between.
+    pub fn sample_between(
         &mut self,
         evictor: Option<Slot>,
         slot: Slot,
@@ -457,7 +416,7 @@ impl Device {
             None => return Err(Error::new(Status::Error, format!("{samples} samples are too many for one submission"))),
         };
         let has_timestamps = self.queue.family().timestamp_valid_bits > 0;
-        if has_timestamps && !self.queries.as_ref().is_some_and(|pool| pool.holds(queries)) {
+        if has_timestamps && self.queries.as_ref().is_none_or(|pool| queries > pool.capacity) {
             // The old pool goes first: it is idle.
             self.queries = None;
             self.queries = Some(QueryPool::new(&self.logical, queries)?);
@@ -494,9 +453,8 @@ impl Device {
     }
 }
 
-/// Of each resource, whether other cases may use the same: not one in which a pass finds what the last one left, which is its own;
-/// nor an input that a kernel can write to, nor what kernels reach by its address, at which nobody sees what they do. What a pass
-/// writes before it reads it is nobody's own.
+/// Of each resource, whether other cases may use the same: not one in which a pass finds what the last one left, which is its own; nor
+/// an input that a kernel can write to, nor what kernels reach by its address, unseen. What a pass writes before it reads is nobody's.
 fn sharable(prepared: &Prepared) -> Vec<bool> {
     let kernels = || prepared.case.kernels.iter().zip(&prepared.kernels);
     let accesses = |resource: usize| {
@@ -520,7 +478,6 @@ fn sharable(prepared: &Prepared) -> Vec<bool> {
         .collect()
 }
 
-/// A reset, then one pass.
 fn run_after(queue: &mut Queue, case: &LoadedCase, reset: &[Step]) -> Result<Duration, Error> {
     if case.is_hosts() {
         return Ok(host::run(case, reset, 1)? + host::run(case, &case.pass, 1)?);
@@ -535,7 +492,6 @@ fn case(cases: &[Option<LoadedCase>], generation: u64, slot: Slot) -> Result<&Lo
     case.filter(|_| current).ok_or_else(|| Error::new(Status::Error, "the case was unloaded"))
 }
 
-/// The queue family asked for, or the device's default.
 pub(super) fn choose_family(info: &DeviceInfo, asked: Option<u32>) -> Result<QueueFamily, Error> {
     let family = match asked {
         Some(index) => info.queues.iter().find(|family| family.index == index && family.compute),

@@ -69,9 +69,6 @@ fn in_folder(folder: &Path) -> Vec<PathBuf> {
 
 /// Demands that the loader can read all manifests to their ends: it would wait for a pipe for ever, and take a device's or a huge file's
 /// bytes for as long as there is memory.
-///
-/// # Errors
-/// What is no such file.
 pub(super) fn check() -> Result<(), Error> {
     // What isn't there or may not be read, the loader passes over.
     let is_passed_over = |error: &io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied);

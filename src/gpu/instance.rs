@@ -98,10 +98,8 @@ pub(super) struct InstanceInner {
 }
 
 impl Instance {
-    /// Loads the Vulkan loader of the system and asks all drivers for their devices.
-    ///
-    /// # Errors
-    /// Where there is no loader, no driver, or no validation layer though one was asked for; the text says what to install.
+    /// Loads the Vulkan loader of the system and asks all drivers for their devices. Where there is no loader, no driver, or no
+    /// validation layer though one was asked for, the error says what to install.
     pub fn load(options: InstanceOptions) -> Result<Self, Error> {
         drivers::check()?;
         let entry = load_entry()?;
@@ -141,17 +139,10 @@ impl Instance {
     }
 
     /// Opens a device, on the named queue family or else on the one that [`DeviceInfo::default_queue`] names.
-    ///
-    /// # Errors
-    /// Where the device can't be used, the family does no compute, or the driver refuses.
     pub fn open(&self, index: usize, queue_family: Option<u32>) -> Result<Device, Error> {
         self.open_with(index, DeviceOptions { queue_family, ..Default::default() })
     }
 
-    /// Opens a device.
-    ///
-    /// # Errors
-    /// As [`Instance::open`].
     pub fn open_with(&self, index: usize, options: DeviceOptions) -> Result<Device, Error> {
         let (physical, info) = self.device(index)?;
         Device::open(&self.inner, physical, info.clone(), options)
@@ -160,9 +151,6 @@ impl Instance {
     /// Compiles a kernel, whose pipeline is made as its module declares it, and says what the driver tells of it; `None` where it tells
     /// nothing or isn't asked. Nothing is run and no memory is allocated, so this also works on a device that can only compile (and is
     /// marked as unusable for that). Such devices are easily crashed: ask in a process of its own.
-    ///
-    /// # Errors
-    /// Where the kernel breaks a limit of the device or has descriptors of kinds that aren't known, or the driver refuses.
     pub fn kernel_statistics(
         &self,
         index: usize,

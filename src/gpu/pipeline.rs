@@ -61,17 +61,12 @@ impl<'a> BoundSource<'a> {
     }
 }
 
-/// Descriptors of a set's layout.
-struct SetBinding {
-    binding: u32,
-    kind: vk::DescriptorType,
-    count: u32,
-}
-
 fn refused(name: &str, info: &BindingInfo, problem: &str) -> Error {
     let BindingInfo { set, binding, name: variable, .. } = info;
     Error::new(Status::Error, format!("{name}: set {set}, binding {binding} ({variable}): {problem}"))
 }
+
+type SetBinding = vk::DescriptorSetLayoutBinding<'static>;
 
 /// The descriptor sets of a kernel, by number and without gaps, as its module declares them.
 fn set_slots(source: &PipelineSource<'_>) -> Result<Vec<Vec<SetBinding>>, Error> {
@@ -80,7 +75,8 @@ fn set_slots(source: &PipelineSource<'_>) -> Result<Vec<Vec<SetBinding>>, Error>
         let unknown = || refused(&source.name, info, "a kind of descriptor that Lanescope doesn't know");
         let kind = descriptor_type(info.kind).ok_or_else(unknown)?;
         // An array whose length only the layout says has one: what the compiler makes of it is the same for any.
-        sets.entry(info.set).or_default().push(SetBinding { binding: info.binding, kind, count: info.count.max(1) });
+        let slot = SetBinding::default().binding(info.binding).descriptor_type(kind).descriptor_count(info.count.max(1));
+        sets.entry(info.set).or_default().push(slot.stage_flags(vk::ShaderStageFlags::COMPUTE));
     }
     let count = sets.keys().next_back().map_or(0, |last| last + 1);
     Ok((0..count).map(|set| sets.remove(&set).unwrap_or_default()).collect())
@@ -215,16 +211,7 @@ fn set_layout(
     slots: &[SetBinding],
     source: &PipelineSource<'_>,
 ) -> Result<Owned<vk::DescriptorSetLayout>, Error> {
-    let bindings: Vec<_> = (slots.iter())
-        .map(|slot| {
-            vk::DescriptorSetLayoutBinding::default()
-                .binding(slot.binding)
-                .descriptor_type(slot.kind)
-                .descriptor_count(slot.count)
-                .stage_flags(vk::ShaderStageFlags::COMPUTE)
-        })
-        .collect();
-    let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+    let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(slots);
     // SAFETY: the device lives; reflection has each binding of a set once.
     let layout = unsafe { logical.raw.create_descriptor_set_layout(&info, None) }
         .on("vkCreateDescriptorSetLayout", || source.name.clone())?;

@@ -52,7 +52,8 @@ impl WriteTimestamp {
 
 pub(super) struct QueryPool {
     pool: Owned<vk::QueryPool>,
-    capacity: u32,
+    /// How many queries there are.
+    pub(super) capacity: u32,
     logical: Arc<Logical>,
 }
 
@@ -65,16 +66,6 @@ impl QueryPool {
         let pool = unsafe { logical.raw.create_query_pool(&info, None) }
             .on("vkCreateQueryPool", || format!("{capacity} timestamp queries"))?;
         Ok(Self { pool: Owned::new(logical, pool, "timestamps"), capacity, logical: Arc::clone(logical) })
-    }
-
-    /// Whether so many queries fit.
-    pub(super) fn holds(&self, queries: u32) -> bool {
-        queries <= self.capacity
-    }
-
-    /// How many queries there are.
-    pub(super) fn capacity(&self) -> u32 {
-        self.capacity
     }
 
     /// The handle, valid as long as this object.

@@ -124,7 +124,7 @@ impl Block<'_, '_, '_> {
     pub(super) fn visit_across(&mut self, slot: usize, index: usize, entries: &mut [Entry]) {
         let entry = &mut entries[index];
         let process = self.session.pool.process(slot);
-        let left = self.session.options.max_time.saturating_sub(entry.spent);
+        let left = self.session.options.max_time.saturating_sub(entry.spent());
         match self.try_across(slot, entry, left) {
             Ok(visited) => {
                 entry.announce(process, &visited, &mut self.observing);

@@ -34,21 +34,15 @@ impl CaseKey {
 
 /// Where a bench gets its cases from, and who knows what they must compute.
 pub trait CaseSource {
-    /// Makes and compiles a case.
-    ///
-    /// # Errors
-    /// Why it can't run, or doesn't compile.
+    /// Makes and compiles a case, or tells why it can't run or doesn't compile.
     fn prepare(&mut self, key: &CaseKey) -> Result<Prepared, Failure>;
 
-    /// Compares the outputs of a case, in the order of its check, with what they must hold.
-    ///
-    /// # Errors
-    /// Where that can't be told, as of a case that isn't one of its own.
+    /// Compares the outputs of a case, in the order of its check, with what they must hold. Fails where that can't be told, as of a case
+    /// that isn't one of its own.
     fn check(&mut self, case: &Case, outputs: Outputs) -> Result<Verdict, Failure>;
 
     /// What there is to say of outputs of a case, in the order of its check, that are right: how the pass went, where they tell it.
-    fn remark(&mut self, case: &Case, outputs: &[Vec<u8>]) -> Option<String> {
-        let _ = (case, outputs);
+    fn remark(&mut self, _: &Case, _: &[Vec<u8>]) -> Option<String> {
         None
     }
 
@@ -58,16 +52,12 @@ pub trait CaseSource {
     }
 
     /// The case whose outputs tell what those of all others must hold, where no twin does.
-    ///
-    /// # Errors
-    /// Why it can't run, or doesn't compile.
     fn reference(&mut self) -> Result<Option<Prepared>, Failure> {
         Ok(None)
     }
 
     /// Takes what the reference computed, in the order of its check; tells what that showed.
-    fn learn(&mut self, outputs: Outputs) -> Learned {
-        let _ = outputs;
+    fn learn(&mut self, _: Outputs) -> Learned {
         Learned::default()
     }
 }
@@ -277,9 +267,7 @@ pub trait Bench {
         false
     }
 
-    /// Does what is ordered, answering item by item. Where the answers' taker doesn't want to go on, the items left are left out.
-    ///
-    /// # Errors
-    /// That the bench was lost, at the first item that wasn't answered.
+    /// Does what is ordered, answering item by item. Where the answers' taker doesn't want to go on, the items left are left out. Where
+    /// the bench is lost, it is at the first item that wasn't answered.
     fn carry_out(&mut self, order: Order, answer: &mut Answering) -> Result<(), Loss>;
 }

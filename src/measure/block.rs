@@ -388,7 +388,7 @@ impl Block<'_, '_, '_> {
         let first = (rule != Rule::Each).then(|| FirstVisits::of(entries));
         let pool = &self.session.pool;
         let call = |entry: &Entry| {
-            let (left, expected) = (max_time.saturating_sub(entry.spent), max_time + entry.longest_visit());
+            let (left, expected) = (max_time.saturating_sub(entry.spent()), max_time + entry.longest_visit());
             let most_samples = first.as_ref().and_then(|first| first.most_samples(entry));
             let (is_alone, is_glance) = (entry.base_here().is_none(), rule == Rule::Glance);
             Some(Call { place: entry.place(pool, slot)?, left, expected, is_alone, most_samples, is_glance })
@@ -475,7 +475,7 @@ impl Block<'_, '_, '_> {
         for (i, entry) in entries.iter_mut().enumerate().filter(|(_, entry)| entry.is_due()) {
             entry.noise.push(entry.noise_now());
             let round = u32::try_from(entry.visits.len()).unwrap_or(u32::MAX);
-            let progress = Progress { round, noise: &entry.noise, max_noise, spent: entry.spent, max_time };
+            let progress = Progress { round, noise: &entry.noise, max_noise, spent: entry.spent(), max_time };
             leaving.extend(stop::judge(&progress).map(|stop| (i, stop)));
         }
         self.check(entries, &leaving);

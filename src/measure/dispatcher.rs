@@ -9,6 +9,8 @@ use crate::shader::Prepared;
 use crate::units::TickScale;
 
 /// Something that runs cases. Calibration, rounds and stop rules know only this; they never know whether a GPU is there.
+///
+/// A failure is what the device refused, or that it didn't end what it was given.
 pub trait Dispatcher {
     fn info(&self) -> &DeviceInfo;
 
@@ -43,69 +45,47 @@ pub trait Dispatcher {
     }
 
     /// Has a case compiled on other threads until it is loaded, where it does that.
-    fn compile_ahead(&mut self, prepared: &Prepared) {
-        let _ = prepared;
-    }
+    fn compile_ahead(&mut self, _: &Prepared) {}
 
     /// Drops what was compiled so far and not loaded.
     fn forget_compiled(&mut self) {}
 
     /// Makes resources and pipelines.
-    ///
-    /// # Errors
-    /// What the device refused.
     fn load(&mut self, prepared: &Prepared) -> Result<Loaded, Failure>;
 
     /// The reset program alone.
-    ///
-    /// # Errors
-    /// What the device refused, or that it didn't end.
     fn run_reset(&mut self, slot: Slot) -> Result<(), Failure>;
 
     /// The reset program and one pass; how long the host waited for it.
-    ///
-    /// # Errors
-    /// What the device refused, or that it didn't end.
     fn run_checked(&mut self, slot: Slot) -> Result<Duration, Failure>;
 
     /// The same, but that the reset leaves [`OTHER_POISON`](crate::model::OTHER_POISON) in the place of
     /// [`POISON`](crate::model::POISON). A device that simulates results leaves neither.
-    ///
-    /// # Errors
-    /// As [`Dispatcher::run_checked`].
     fn run_poisoned(&mut self, slot: Slot) -> Result<Duration, Failure> {
         self.run_checked(slot)
     }
 
     /// A resource's bytes as they are now.
-    ///
-    /// # Errors
-    /// What the device refused.
     fn read(&mut self, slot: Slot, resource: usize) -> Result<Vec<u8>, Failure>;
 
     /// `samples` samples of `batch` passes each, in one submission. A batch of 0 is two timestamps back to back.
-    ///
-    /// # Errors
-    /// What the device refused, or that it didn't end.
-    fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure>;
+    fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure> {
+        self.sample_between(None, slot, batch, samples, None)
+    }
 
-    /// The same, and right after them in the same submission one pass of another case, timed by itself
-    /// ([`Submission::after`](crate::gpu::Submission::after)).
-    ///
-    /// # Errors
-    /// What the device refused, or that it didn't end.
-    fn sample_then(&mut self, slot: Slot, batch: u32, samples: u32, then: Slot) -> Result<Submission, Failure>;
-
-    /// `samples` samples of one pass each, in one submission, the evictor's pass before each of them outside the timestamps.
-    ///
-    /// # Errors
-    /// What the device refused, or that it didn't end.
-    fn sample_cold(&mut self, slot: Slot, samples: u32, evictor: Slot) -> Result<Submission, Failure>;
+    /// The same, with the evictor's pass before each of them, outside the timestamps, and right after them in the same submission one
+    /// pass of another case, timed by itself ([`Submission::after`](crate::gpu::Submission::after)).
+    fn sample_between(
+        &mut self,
+        evictor: Option<Slot>,
+        slot: Slot,
+        batch: u32,
+        samples: u32,
+        then: Option<Slot>,
+    ) -> Result<Submission, Failure>;
 
     /// Frees a case before the others, where it does that. Resources that the next one may share with it stay until that is loaded.
-    fn release(&mut self, slot: Slot) {
-        let _ = slot;
-    }
+    fn release(&mut self, _: Slot) {}
 
     /// Frees everything that was loaded.
     fn unload(&mut self);

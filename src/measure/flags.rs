@@ -75,20 +75,22 @@ pub fn flags(subject: &Evidence) -> Vec<Flag> {
 
 /// The clock rate over that at the start, of the middle one of the visits. `None` where nothing was visited.
 pub(super) fn clock_ratio(conditions: &[Conditions]) -> Option<f64> {
-    let clocks: Vec<f64> = conditions.iter().map(|conditions| conditions.clock).collect();
-    Some(stats::median(&clocks)).filter(|clock| clock.is_finite())
+    middle(conditions, |conditions| Some(conditions.clock))
 }
 
 /// The core clock beside the middle one of the visits, in MHz. `None` where none has a reading.
 pub(super) fn clock_mhz(conditions: &[Conditions]) -> Option<f64> {
-    let clocks: Vec<f64> = conditions.iter().filter_map(|conditions| conditions.mhz).collect();
-    Some(stats::median(&clocks)).filter(|clock| clock.is_finite())
+    middle(conditions, |conditions| conditions.mhz)
 }
 
 /// Memory's speed over that at the start, beside the middle one of the visits. `None` where it wasn't watched.
 pub(super) fn memory_speed_ratio(conditions: &[Conditions]) -> Option<f64> {
-    let ratios: Vec<f64> = conditions.iter().filter_map(|conditions| conditions.memory).collect();
-    Some(stats::median(&ratios)).filter(|ratio| ratio.is_finite())
+    middle(conditions, |conditions| conditions.memory)
+}
+
+fn middle(conditions: &[Conditions], of: fn(&Conditions) -> Option<f64>) -> Option<f64> {
+    let all: Vec<f64> = conditions.iter().filter_map(of).collect();
+    Some(stats::median(&all)).filter(|middle| middle.is_finite())
 }
 
 /// Whether memory's speed, over that at the start, is another one.

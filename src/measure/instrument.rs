@@ -57,9 +57,6 @@ impl Timer {
     }
 
     /// The sentinel's time now: the least of a few, since whatever disturbs one makes it longer.
-    ///
-    /// # Errors
-    /// What the device refused.
     pub fn sentinel(self, device: &mut dyn Dispatcher, tools: Tools) -> Result<Nanos, Failure> {
         let mut least = f64::INFINITY;
         for _ in 0..SENTINELS {
@@ -112,9 +109,6 @@ pub struct Instrument {
 impl Instrument {
     /// Measures the instrument. `warm_up` is how long the device's clocks take to rise; `timer` is where times come from, where
     /// that is known: processes that share a case must take the same.
-    ///
-    /// # Errors
-    /// What the device refused.
     pub fn calibrate(
         device: &mut dyn Dispatcher,
         tools: Tools,
@@ -127,16 +121,13 @@ impl Instrument {
         while device.now() < until {
             device.sample(tools.sentinel, 1, 1)?;
         }
-        let sentinel = settled_sentinel(device, tools, timer)?;
+        let sentinel = settled(SENTINEL_TIMES, || timer.sentinel(device, tools))?;
         Ok(Self { timer, scale: device.tick_scale(), floor, sentinel, note })
     }
 }
 
 /// Durations of `samples` samples, one before them discarded, each in a submission of its own: so however long a batch is, no
 /// submission outlasts a watchdog.
-///
-/// # Errors
-/// What the device refused.
 pub fn repeat(device: &mut dyn Dispatcher, slot: Slot, timer: Timer, batch: u32, samples: u32) -> Result<Vec<f64>, Failure> {
     let mut times = Vec::new();
     for _ in 0..=samples {
@@ -176,9 +167,6 @@ struct Mark {
 /// The device clock's rate over the host's, across submissions of real work that last at least `span`.
 ///
 /// Device time is added up submission by submission: timestamps of few bits may wrap many times within the span.
-///
-/// # Errors
-/// What the device refused.
 pub fn clock_rate(device: &mut dyn Dispatcher, tools: Tools, scale: TickScale, span: Duration) -> Result<f64, Failure> {
     let mut stamp = || -> Result<(Ticks, Duration), Failure> {
         let submission = device.sample(tools.sentinel, 1, 1)?;
@@ -210,11 +198,6 @@ fn rate(marks: &[Mark]) -> f64 {
         (Some(first), Some(last)) => (last.device - first.device) / (last.host - first.host),
         _ => f64::NAN,
     }
-}
-
-/// The sentinel's time once it has stopped falling.
-fn settled_sentinel(device: &mut dyn Dispatcher, tools: Tools, timer: Timer) -> Result<Nanos, Failure> {
-    settled(SENTINEL_TIMES, || timer.sentinel(device, tools))
 }
 
 /// The median of so many times once it has stopped falling: some devices take longer to get up to speed than others, and what comes

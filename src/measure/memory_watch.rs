@@ -35,9 +35,6 @@ pub(super) struct MemoryWatch {
 
 impl MemoryWatch {
     /// Begins where memory can be read, by the device's own timestamps: the host's clock has much else in so short a time.
-    ///
-    /// # Errors
-    /// What the device refused.
     pub(super) fn begin(device: &mut dyn Dispatcher, tools: Tools, timer: Timer) -> Result<Option<Self>, Failure> {
         let (Some(sweep), Timer::Device(_)) = (tools.sweep, timer) else { return Ok(None) };
         let started = device.now();
@@ -51,9 +48,6 @@ impl MemoryWatch {
     }
 
     /// Memory's speed over that at the start, as a look tells it that isn't long ago, or else a new one. `None` right after the start.
-    ///
-    /// # Errors
-    /// What the device refused.
     pub(super) fn look(&mut self, device: &mut dyn Dispatcher, sweep: Slot) -> Result<Option<f64>, Failure> {
         let started = device.now();
         // Another speed is looked at again soon: whether it has come back decides about the visits that follow.

@@ -61,7 +61,7 @@ pub use vulkan::Vulkan;
 /// What was measured in rounds, each by one process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rounds {
-    #[serde(with = "real::lists")]
+    #[serde(with = "real")]
     pub samples: Vec<Vec<f64>>,
     /// Of each round, the process that took them.
     pub processes: Vec<u32>,

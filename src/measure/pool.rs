@@ -45,9 +45,6 @@ impl Known {
 
 impl<'a> Pool<'a> {
     /// So many benches, of which the first is opened now, the others when they are needed.
-    ///
-    /// # Errors
-    /// Why the device can't be measured on.
     pub fn new(slots: usize, opener: Opener<'a>) -> Result<Self, Failure> {
         let slots = (0..slots.max(1)).map(|_| Seat::default()).collect();
         let mut pool = Self { opener, slots, opened: 0, known: None, losses: [0; Stage::ALL.len()], given_up: None };
@@ -132,9 +129,6 @@ impl<'a> Pool<'a> {
     }
 
     /// The bench at a slot, opened if need be.
-    ///
-    /// # Errors
-    /// Why there can be none.
     pub(super) fn bench(&mut self, slot: usize) -> Result<&mut (dyn Bench + 'a), Failure> {
         while self.slots[slot].bench.is_none() {
             if let Some(failure) = &self.given_up {

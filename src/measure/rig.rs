@@ -24,15 +24,14 @@ const LONG_SAMPLE: Duration = Duration::from_millis(5);
 /// The sweep takes at most this part of the memory that is there for cases.
 const SWEEP_SHARE: u32 = 4;
 
-/// A device with its instrument.
 pub(super) struct Rig<'a> {
     pub(super) device: Box<dyn Dispatcher + 'a>,
     pub(super) instrument: Instrument,
     cases: ToolCases,
     /// The tools as loaded now.
-    tools: Tools,
+    pub(super) tools: Tools,
     /// How long its clocks take to rise.
-    warm_up: Duration,
+    pub(super) warm_up: Duration,
     contention: Contention,
     /// Where memory's speed can be told.
     memory: Option<MemoryWatch>,
@@ -61,9 +60,6 @@ pub struct Conditions {
 
 impl<'a> Rig<'a> {
     /// Calibrates a device. `timer` is where times come from, where that is known.
-    ///
-    /// # Errors
-    /// What the device refused, or that it can't be sampled cold.
     pub(super) fn calibrate(
         mut device: Box<dyn Dispatcher + 'a>,
         cases: ToolCases,
@@ -100,11 +96,6 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
-    /// The tools as loaded now.
-    pub(super) fn tools(&self) -> Tools {
-        self.tools
-    }
-
     /// Whether caches are evicted before every sample.
     pub(super) fn is_cold(&self) -> bool {
         self.tools.evictor.is_some()
@@ -133,11 +124,6 @@ impl<'a> Rig<'a> {
     fn clock(&mut self) -> Result<f64, Failure> {
         let Nanos(sentinel) = self.instrument.timer.sentinel(self.device.as_mut(), self.tools)?;
         Ok(self.instrument.sentinel.0 / sentinel)
-    }
-
-    /// How long its clocks take to rise.
-    pub(super) fn warm_up_time(&self) -> Duration {
-        self.warm_up
     }
 
     /// Keeps the device busy until its clocks have risen.
@@ -170,10 +156,7 @@ impl<'a> Rig<'a> {
 
     /// Samples in the form in which they are timed.
     pub(super) fn take(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure> {
-        match self.tools.evictor {
-            Some(evictor) => self.device.sample_cold(slot, samples, evictor),
-            None => self.device.sample(slot, batch, samples),
-        }
+        self.device.sample_between(self.tools.evictor, slot, batch, samples, None)
     }
 
     /// Samples in the form in which they are timed, in one submission. Long ones of a GPU are followed by the sentinel at once: a
@@ -189,7 +172,7 @@ impl<'a> Rig<'a> {
         if !is_watched {
             return self.take(slot, batch, samples);
         }
-        let mut submission = self.device.sample_then(slot, batch, samples, self.tools.sentinel)?;
+        let mut submission = self.device.sample_between(None, slot, batch, samples, Some(self.tools.sentinel))?;
         if let Some((start, end)) = submission.after {
             let sentinel = scale.between(start, end);
             self.after_samples.push(sentinel.0);
@@ -221,8 +204,7 @@ impl<'a> Rig<'a> {
         let after_samples = self.instrument.sentinel.0 / stats::median(&std::mem::take(&mut self.after_samples));
         // Without long samples it is no number, which is no minimum.
         let clock = after_visit.min(after_samples);
-        // After the sentinel and the sweep, which must not find a device that idled while a driver thought about an answer. The clock
-        // is still up: the device has just worked.
+        // After the sentinel and the sweep, which must not find a device that idled while a driver thought. The clock is still up.
         let mhz = self.device.core_clock_mhz();
         Ok(Conditions { clock, lost, mhz, memory })
     }

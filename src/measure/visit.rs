@@ -53,8 +53,7 @@ pub struct Sizes {
     pub batch: u32,
     /// Samples per visit, besides one that is discarded.
     pub samples: u32,
-    /// Samples of a single pass, besides one that is discarded, by which what a sample carries beside its passes is taken off; 0
-    /// where it stays in.
+    /// Samples of a single pass, besides one that is discarded, by which what a sample carries is taken off; 0 where it stays in.
     #[serde(default)]
     pub shorts: u32,
     /// Samples that one submission may hold.
@@ -102,22 +101,22 @@ pub(super) struct SampledCase {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Visit {
     /// Nanoseconds per pass (or what else is measured), a value per sample.
-    #[serde(with = "real::list")]
+    #[serde(with = "real")]
     pub samples: Vec<f64>,
     /// Samples of a single pass, ns, until what both kinds carry is taken off.
-    #[serde(with = "real::list", default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(with = "real", default, skip_serializing_if = "Vec::is_empty")]
     pub shorts: Vec<f64>,
     /// What a sample took beside its passes, ns, where that was told and taken off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constant: Option<f64>,
     /// Host time per pass of each submission, ns.
-    #[serde(with = "real::list")]
+    #[serde(with = "real")]
     pub host_times: Vec<f64>,
     /// In pairs: the time over that of the base, of each pair of samples.
-    #[serde(with = "real::list", default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(with = "real", default, skip_serializing_if = "Vec::is_empty")]
     pub ratios: Vec<f64>,
     /// In pairs: the base's samples, and under which conditions they were taken where that is on another device.
-    #[serde(with = "real::list", default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(with = "real", default, skip_serializing_if = "Vec::is_empty")]
     pub base: Vec<f64>,
     /// Those of the base's device, where that is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -321,7 +320,7 @@ impl Rig<'_> {
     }
 
     fn sample_clock(&mut self, max_time: Duration) -> Result<Visit, Failure> {
-        let (scale, tools) = (self.scale()?, self.tools());
+        let (scale, tools) = (self.scale()?, self.tools);
         let rate = instrument::clock_rate(self.device.as_mut(), tools, scale, max_time.min(Duration::from_millis(100)))?;
         let is_wrong = !(1.0 / CLOCKS_APART..CLOCKS_APART).contains(&rate);
         let implausible = is_wrong.then(|| format!("the device's clock runs at {rate:.3} times the host's"));
@@ -329,8 +328,7 @@ impl Rig<'_> {
     }
 }
 
-/// Discards the first sample, judges whether the others can be right, and takes off what they carry beside their passes, where that
-/// is told.
+/// Discards the first sample, judges whether the others can be right, and takes off what they carry beside passes, if told.
 pub(super) fn finish(visit: &mut Visit, sizes: Sizes, floor: Nanos) {
     visit.samples.remove(0);
     let sample = Nanos(stats::median(&visit.samples) * f64::from(sizes.batch));

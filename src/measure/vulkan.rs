@@ -26,7 +26,8 @@ impl Vulkan {
 
     /// Turns an error into a row's failure, and a validation message as well: a case that the layer objects to has undefined
     /// behaviour, and its figures mean nothing.
-    fn done<T>(&mut self, result: Result<T, Error>) -> Result<T, Failure> {
+    fn done<T>(&mut self, work: impl FnOnce(&mut Device) -> Result<T, Error>) -> Result<T, Failure> {
+        let result = work(&mut self.device);
         let messages = self.device.messages();
         let said = format!("validation: {}", messages.join(" | "));
         match result {
@@ -82,43 +83,34 @@ impl Dispatcher for Vulkan {
     }
 
     fn load(&mut self, prepared: &Prepared) -> Result<Loaded, Failure> {
-        let result = self.device.load(prepared);
-        self.done(result)
+        self.done(|device| device.load(prepared))
     }
 
     fn run_reset(&mut self, slot: Slot) -> Result<(), Failure> {
-        let result = self.device.run_reset(slot);
-        self.done(result)
+        self.done(|device| device.run_reset(slot))
     }
 
     fn run_checked(&mut self, slot: Slot) -> Result<Duration, Failure> {
-        let result = self.device.run_checked(slot);
-        self.done(result)
+        self.done(|device| device.run_checked(slot))
     }
 
     fn run_poisoned(&mut self, slot: Slot) -> Result<Duration, Failure> {
-        let result = self.device.run_poisoned(slot);
-        self.done(result)
+        self.done(|device| device.run_poisoned(slot))
     }
 
     fn read(&mut self, slot: Slot, resource: usize) -> Result<Vec<u8>, Failure> {
-        let result = self.device.read(slot, resource);
-        self.done(result)
+        self.done(|device| device.read(slot, resource))
     }
 
-    fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure> {
-        let result = self.device.sample(slot, batch, samples);
-        self.done(result)
-    }
-
-    fn sample_then(&mut self, slot: Slot, batch: u32, samples: u32, then: Slot) -> Result<Submission, Failure> {
-        let result = self.device.sample_then(slot, batch, samples, then);
-        self.done(result)
-    }
-
-    fn sample_cold(&mut self, slot: Slot, samples: u32, evictor: Slot) -> Result<Submission, Failure> {
-        let result = self.device.sample_cold(slot, samples, evictor);
-        self.done(result)
+    fn sample_between(
+        &mut self,
+        evictor: Option<Slot>,
+        slot: Slot,
+        batch: u32,
+        samples: u32,
+        then: Option<Slot>,
+    ) -> Result<Submission, Failure> {
+        self.done(|device| device.sample_between(evictor, slot, batch, samples, then))
     }
 
     fn release(&mut self, slot: Slot) {

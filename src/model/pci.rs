@@ -1,10 +1,7 @@
 //! Where a device sits on the PCI bus.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
-
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Where a device sits on the PCI bus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,18 +35,7 @@ impl FromStr for PciAddress {
     }
 }
 
-impl<'de> Deserialize<'de> for PciAddress {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Cow::<str>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
-    }
-}
-
-impl Serialize for PciAddress {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
+sent_as_text!(PciAddress);
 
 #[cfg(test)]
 mod tests {

@@ -68,10 +68,7 @@ impl Published {
         &BUILT_IN
     }
 
-    /// Reads a file of entries.
-    ///
-    /// # Errors
-    /// Where the text is no such file, and what is to be done about it.
+    /// Reads a file of entries. Where the text is none, the error says what is to be done about it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let file: File = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
         if file.device.is_empty() {

@@ -1,4 +1,4 @@
-//! Enums of whose variants each has a text, declared in one table.
+//! What the texts of types are declared with.
 
 /// An enum with a text for each variant, which the method gives, and with all its variants in order.
 macro_rules! named {
@@ -41,6 +41,24 @@ macro_rules! words {
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(self.$text())
+            }
+        }
+    };
+}
+
+/// Sends a type as the text that it prints as, and reads it back from that.
+macro_rules! sent_as_text {
+    ($type:ty) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <std::borrow::Cow<'_, str>>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
             }
         }
     };

@@ -163,14 +163,22 @@ impl Dispatcher for &mut Flaky {
         Ok(submission)
     }
 
-    fn sample_then(&mut self, slot: Slot, batch: u32, samples: u32, then: Slot) -> Result<Submission, Failure> {
-        let submission = self.sample(slot, batch, samples)?;
-        let after = self.sample(then, 1, 1)?.samples.first().copied();
-        Ok(Submission { after, ..submission })
-    }
-
-    fn sample_cold(&mut self, slot: Slot, samples: u32, evictor: Slot) -> Result<Submission, Failure> {
-        self.mock.sample_cold(slot, samples, evictor)
+    fn sample_between(
+        &mut self,
+        evictor: Option<Slot>,
+        slot: Slot,
+        batch: u32,
+        samples: u32,
+        then: Option<Slot>,
+    ) -> Result<Submission, Failure> {
+        let mut submission = match evictor {
+            Some(_) => self.mock.sample_between(evictor, slot, batch, samples, None)?,
+            None => self.sample(slot, batch, samples)?,
+        };
+        if let Some(then) = then {
+            submission.after = self.sample(then, 1, 1)?.samples.first().copied();
+        }
+        Ok(submission)
     }
 
     fn unload(&mut self) {
