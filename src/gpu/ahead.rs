@@ -18,8 +18,7 @@ use crate::shader::Specialized;
 /// More threads than this only wait for each other within a driver.
 const MOST_THREADS: usize = 16;
 
-/// On how many threads pipelines are best made while the device measures: on all cores but one, and on none where the device is
-/// software on the same cores.
+/// On how many threads pipelines are best made while the device measures: all cores but one; none where the device is software on them.
 pub fn compile_threads(device: &DeviceInfo) -> usize {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     if device.kind == DeviceKind::Cpu { 0 } else { cores.saturating_sub(1).clamp(1, MOST_THREADS) }
@@ -89,7 +88,6 @@ impl Ahead {
         Self { shared, threads, logical: Arc::clone(logical) }
     }
 
-    /// How many threads there are.
     pub(super) fn threads(&self) -> usize {
         self.threads.len()
     }

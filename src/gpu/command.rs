@@ -50,8 +50,7 @@ impl<'a> Recorder<'a> {
         self.steps(case, &case.pass);
     }
 
-    /// Samples: each a full barrier, a timestamp, a batch of passes, a timestamp. A pass that can't follow itself is reset before
-    /// the first timestamp.
+    /// Samples: each a full barrier, a timestamp, a batch of passes, a timestamp. What can't follow itself is reset first.
     pub(super) fn samples(&self, case: &LoadedCase, sampling: Sampling<'_>) {
         if let Some(queries) = sampling.queries {
             let pairs = sampling.samples + u32::from(sampling.then.is_some());
@@ -101,8 +100,7 @@ impl<'a> Recorder<'a> {
         unsafe { self.logical.write_timestamp.record(&self.logical.raw, self.buffer, queries.raw(), query) };
     }
 
-    /// The steps of a program. `check` saw them when the case was loaded: all indices are right, and a kernel is bound where one
-    /// is needed.
+    /// The steps of a program. `check` saw them at loading: all indices are right, and kernels are bound where needed.
     fn steps(&self, case: &LoadedCase, steps: &[Step]) {
         let device = &self.logical.raw;
         let mut bound = None;

@@ -119,7 +119,6 @@ impl Image {
         self.role.is_storage()
     }
 
-    /// Bytes of its texels.
     pub(super) fn bytes(&self) -> u64 {
         self.extent.iter().fold(self.texel_bytes.into(), |bytes, side| bytes * u64::from(*side))
     }

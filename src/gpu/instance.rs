@@ -26,8 +26,7 @@ pub(super) const API_VERSION: u32 = vk::API_VERSION_1_3;
 /// Synchronization validation, and that it looks at what shaders access: older layers always did.
 const SYNCHRONIZATION_SETTINGS: [&CStr; 2] = [c"validate_sync", c"syncval_shader_accesses_heuristic"];
 
-/// The first loader that knows VK_EXT_layer_settings. An older one refuses the extension, even if the layer offers it; the layer
-/// sees its settings all the same.
+/// The first loader that knows VK_EXT_layer_settings. An older one refuses the extension; the layer sees its settings all the same.
 const KNOWS_LAYER_SETTINGS: u32 = vk::make_api_version(0, 1, 3, 272);
 
 const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
@@ -38,8 +37,7 @@ pub struct InstanceOptions {
     pub validation: bool,
 }
 
-/// Warnings and errors of the validation layer, none left out. A clone outlives the instance and so also holds what is said
-/// while devices and the instance are destroyed.
+/// Warnings and errors of the validation layer, none left out. A clone outlives the instance, and holds what is said at its end.
 #[derive(Clone, Debug, Default)]
 pub struct MessageLog(Arc<Mutex<Vec<String>>>);
 

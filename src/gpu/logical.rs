@@ -148,9 +148,8 @@ impl Logical {
         self.lost.store(true, Ordering::Relaxed);
     }
 
-    /// Notes that work was submitted that may never end. From here on nothing of this device is destroyed, since the work still
-    /// uses it and vkDestroyDevice blocks for ever on such a device (lavapipe 25, SwiftShader): only the end of the process
-    /// frees it.
+    /// Notes that work was submitted that may never end. From here on nothing of this device is destroyed: the work still uses it, and
+    /// vkDestroyDevice blocks for ever on such a device (lavapipe 25, SwiftShader).
     pub(super) fn hang(&self) {
         self.hung.store(true, Ordering::Relaxed);
     }

@@ -218,8 +218,7 @@ impl Buffer {
         Ok(Self { raw, memory, allowed, bytes, address: None, name: name.to_owned() })
     }
 
-    /// The type of its memory. The allocator keeps its choice to itself, but tells the properties: it takes the first type that
-    /// has them.
+    /// The type of its memory. The allocator tells its properties alone: it takes the first type that has them.
     pub(super) fn memory_type(&self, info: &DeviceInfo) -> Option<MemoryType> {
         match &self.memory {
             Memory::Mapped { ty, .. } => Some(*ty),
@@ -248,7 +247,6 @@ impl Buffer {
         Some(work(unsafe { slice::from_raw_parts_mut(start.0.as_ptr(), length) }))
     }
 
-    /// The handle, valid as long as this object.
     pub(super) fn raw(&self) -> vk::Buffer {
         self.raw.raw()
     }

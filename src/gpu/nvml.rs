@@ -25,8 +25,7 @@ type Handle = *mut c_void;
 /// (`NVML_CLOCK_GRAPHICS`), which is the one that `nvidia-smi --lock-gpu-clocks` names.
 const CLOCK_SM: c_uint = 1;
 
-/// The functions that are used. Whoever makes them sees to it that they can be called for as long as the process lives, on any
-/// thread.
+/// The functions that are used. Whoever makes them answers for that they can be called until the process ends, on any thread.
 #[derive(Clone, Copy)]
 struct Functions {
     handle_by_uuid: unsafe extern "C" fn(*const c_char, *mut Handle) -> Return,

@@ -50,7 +50,6 @@ pub(super) struct BoundSource<'a> {
 }
 
 impl<'a> BoundSource<'a> {
-    /// The kernels of a case.
     pub(super) fn all(prepared: &'a Prepared) -> impl Iterator<Item = Self> {
         let title = check::title(&prepared.case);
         prepared.case.kernels.iter().zip(&prepared.kernels).map(move |(kernel, specialized)| {
@@ -178,7 +177,6 @@ impl BoundKernel {
         Ok(Self { compiled, sets, _pool: pool })
     }
 
-    /// Binds the pipeline and its descriptor sets.
     pub(super) fn bind(&self, device: &ash::Device, buffer: vk::CommandBuffer) {
         self.bind_pipeline(device, buffer);
         self.bind_descriptors(device, buffer);

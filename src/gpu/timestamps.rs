@@ -68,7 +68,6 @@ impl QueryPool {
         Ok(Self { pool: Owned::new(logical, pool, "timestamps"), capacity, logical: Arc::clone(logical) })
     }
 
-    /// The handle, valid as long as this object.
     pub(super) fn raw(&self) -> vk::QueryPool {
         self.pool.raw()
     }

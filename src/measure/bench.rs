@@ -22,7 +22,6 @@ use crate::validate::{Learned, Outputs, Verdict};
 pub struct CaseKey {
     pub experiment: String,
     pub variant: String,
-    /// Where it lies on the axes.
     pub point: Point,
 }
 
@@ -37,8 +36,7 @@ pub trait CaseSource {
     /// Makes and compiles a case, or tells why it can't run or doesn't compile.
     fn prepare(&mut self, key: &CaseKey) -> Result<Prepared, Failure>;
 
-    /// Compares the outputs of a case, in the order of its check, with what they must hold. Fails where that can't be told, as of a case
-    /// that isn't one of its own.
+    /// Compares the outputs of a case, in the order of its check, with what they must hold. Fails of a case that isn't its own.
     fn check(&mut self, case: &Case, outputs: Outputs) -> Result<Verdict, Failure>;
 
     /// What there is to say of outputs of a case, in the order of its check, that are right: how the pass went, where they tell it.
@@ -62,7 +60,6 @@ pub trait CaseSource {
     }
 }
 
-/// A case to be loaded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     pub key: CaseKey,
@@ -70,8 +67,7 @@ pub struct Job {
     pub base: Option<CaseKey>,
     /// The sizes that another bench chose for it and for its base: all benches of a case take the same.
     pub sizes: Option<(Sizes, Option<Sizes>)>,
-    /// Whether the results of the first pass are compared. Another bench may have done so; what is timed is compared in the end
-    /// in any case.
+    /// Whether the results of the first pass are compared. Another bench may have done so; what is timed is in any case.
     pub is_checked: bool,
 }
 
@@ -89,15 +85,13 @@ pub enum Order {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_ahead: bool,
     },
-    /// Have cases that are to be loaded later compiled on other threads, where the bench does that, and forget those that aren't
-    /// among them. Answers nothing.
+    /// Have cases that are to be loaded later compiled on other threads, where the bench does that, and forget others. Answers nothing.
     Anticipate {
         /// The cases, in the order in which they will be loaded.
         keys: Vec<CaseKey>,
     },
     /// Choose how the cases at these places are sampled. Answers [`Answer::Sized`] for each.
     Size {
-        /// The cases, in this order.
         calls: Vec<Call>,
         /// Whether only the fastest counts: then what is far slower than others before it isn't looked at twice.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -109,17 +103,10 @@ pub enum Order {
         is_busy: bool,
     },
     /// Visit cases. Answers [`Answer::Visited`] for each.
-    Visit {
-        /// The cases, in this order.
-        calls: Vec<Call>,
-    },
+    Visit { calls: Vec<Call> },
     /// End a round: measure an empty pass in these batch sizes, and keep the device busy until the round is long enough, unless
     /// the session sees to that. Answers [`Answer::RoundEnded`].
-    EndRound {
-        batches: Vec<u32>,
-        /// Whether to keep it busy.
-        stays_busy: bool,
-    },
+    EndRound { batches: Vec<u32>, stays_busy: bool },
     /// Keep the device busy. Answers [`Answer::Ready`].
     Work { time: Duration },
     /// Compare what the cases at these places leave behind after a timed batch. Answers [`Answer::Checked`] for each.
@@ -161,7 +148,6 @@ pub struct Call {
 pub enum Answer {
     /// What the bench itself needs is there.
     Ready(Result<(), Failure>),
-    /// A case is loaded, or why not.
     Loaded(Box<Loading>),
     /// The sizes chosen for a case and for its base.
     Sized(Result<(Sizes, Option<Sizes>), Failure>),
@@ -180,7 +166,6 @@ pub enum Answer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Loading {
     pub place: usize,
-    /// What compiling told, if the case compiled.
     pub shader: Option<ShaderFacts>,
     pub result: Result<Loaded, Failure>,
 }
@@ -248,7 +233,6 @@ pub type Answering<'a> = dyn FnMut(Answer) -> ControlFlow<()> + 'a;
 pub trait Bench {
     fn info(&self) -> &DeviceInfo;
 
-    /// What is known about its timing.
     fn instrument(&self) -> &Instrument;
 
     /// What the reference showed that its cases are compared with, where there is one.

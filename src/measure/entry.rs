@@ -31,7 +31,6 @@ impl Place {
     }
 }
 
-/// A case of a block, on its way to an outcome.
 pub(super) struct Entry<'c> {
     pub(super) task: &'c Task<'c>,
     /// Where it is loaded, by the pool's slots; and its base, by those of the base's pool.
@@ -70,7 +69,6 @@ pub(super) struct Entry<'c> {
 }
 
 impl<'c> Entry<'c> {
-    /// A case that is to be loaded, with what an earlier run measured of it.
     pub(super) fn new(task: &'c Task<'c>, slots: usize, earlier: Option<Earlier>) -> Self {
         Self {
             task,
@@ -130,12 +128,10 @@ impl<'c> Entry<'c> {
         self.is_paired() && matches!(self.task.base, Some(PairBase::There(_)))
     }
 
-    /// What a bench is told to load.
     pub(super) fn job(&self) -> Job {
         Job { key: self.task.key.clone(), base: self.base_here().cloned(), sizes: self.sizes, is_checked: !self.has_pipeline }
     }
 
-    /// What the base's bench is told to load.
     pub(super) fn base_job(&self) -> Option<Job> {
         let Some(PairBase::There(key)) = &self.task.base else { return None };
         let sizes = self.sizes.and_then(|(_, base)| base).map(|sizes| (sizes, None));
@@ -152,12 +148,10 @@ impl<'c> Entry<'c> {
         self.base_places[slot]?.at(pool, slot)
     }
 
-    /// Takes note that its base is loaded in this process.
     pub(super) fn base_loaded(&mut self, slot: usize, process: u32, index: usize) {
         self.base_places[slot] = Some(Place { process, index });
     }
 
-    /// Takes what loading in this process gave.
     pub(super) fn loaded(&mut self, slot: usize, process: u32, loading: Loading) {
         if self.shader.is_none() {
             self.shader = loading.shader;
@@ -218,7 +212,6 @@ impl<'c> Entry<'c> {
             })
     }
 
-    /// Ends it without figures.
     pub(super) fn fail(&mut self, failure: Failure) {
         self.ended = Some(Err(failure));
     }
@@ -281,8 +274,7 @@ impl<'c> Entry<'c> {
         self.sizes.map_or(1, |(sizes, _)| sizes.batch)
     }
 
-    /// What its samples carry beside its passes, by a timer with this floor. The timer's own figures, and what the host does, have no
-    /// part of it.
+    /// What its samples carry beside its passes, by a timer with this floor. The timer's figures and the host's have none.
     pub(super) fn carried(&self, floor: Nanos) -> Carried {
         let all: Vec<f64> = self.kept().filter_map(|visit| visit.constant).collect();
         let taken_off = (!all.is_empty()).then(|| Nanos(stats::median(&all)));

@@ -15,8 +15,7 @@ const PERIOD: Duration = Duration::from_millis(50);
 /// And so seldom that it takes at most one part in this many of the time: where memory is slow, so is reading it.
 const PERIOD_LOOKS: u32 = 100;
 
-/// Sweeps of a look of which the least counts. One before them is discarded: it finds more or less of its data in a cache, by what ran
-/// before.
+/// Sweeps of a look of which the least counts. One before them is discarded: how much it finds in a cache depends on what ran before.
 const SWEEPS: u32 = 2;
 
 /// Looks whose median is what later ones are compared with. Repeated sweeps of an H100 differed by 0.2 %.

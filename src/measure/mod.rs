@@ -88,7 +88,6 @@ impl Rounds {
         self.interval().map_or(f64::INFINITY, |interval| stats::noise(interval, self.value()))
     }
 
-    /// How many processes took part.
     pub fn process_count(&self) -> usize {
         let mut processes = self.processes.clone();
         processes.sort_unstable();
@@ -97,14 +96,12 @@ impl Rounds {
     }
 }
 
-/// What was measured of one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// The samples: nanoseconds per pass (or, for a clock rate, the ratio).
     pub rounds: Rounds,
     /// Passes per sample; 0 where the timer itself was measured.
     pub batch: u32,
-    /// Where the times come from.
     pub timer: Timer,
     pub stop: Stop,
     /// What its visits took, with what was repeated.
@@ -116,7 +113,6 @@ pub struct Measured {
     pub remark: Option<String>,
     /// An empty pass in the same batch form; `None` where nothing is dispatched.
     pub overhead: Option<Nanos>,
-    /// What its samples carry beside their passes.
     #[serde(default)]
     pub carried: Carried,
     /// Host time per pass, submission and wait included.
@@ -156,7 +152,6 @@ impl Measured {
         }
     }
 
-    /// The figure: the median of the round medians.
     pub fn value(&self) -> f64 {
         self.rounds.value()
     }

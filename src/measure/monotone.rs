@@ -15,8 +15,7 @@ const FASTER: f64 = 0.9;
 /// A case is held against so many of the next ones with less work, and with more. A sweep may have hundreds of thousands.
 const NEIGHBOURS: usize = 64;
 
-/// The measured cases along axes of work. A sweep may have hundreds of thousands, most of them alike to no other: each takes some 45
-/// bytes here.
+/// The measured cases along axes of work. A sweep may have hundreds of thousands: each takes some 45 bytes here.
 #[derive(Clone, Debug, Default)]
 pub struct Monotone {
     /// By a hash of what is alike, and by amounts of work. Of a million words hardly two have one hash of 64 bits.

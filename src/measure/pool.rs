@@ -30,7 +30,6 @@ struct Seat<'a> {
     guests: u32,
 }
 
-/// What a bench tells of itself.
 struct Known {
     info: DeviceInfo,
     instrument: Instrument,
@@ -74,7 +73,6 @@ impl<'a> Pool<'a> {
         self.slots.iter_mut().filter(|slot| slot.bench.is_some()).for_each(|slot| slot.process += last);
     }
 
-    /// How many benches there are.
     pub(super) fn len(&self) -> usize {
         self.slots.len()
     }
@@ -152,8 +150,7 @@ impl<'a> Pool<'a> {
                 self.slots[slot] = Seat { bench: Some(bench), process: self.opened, guests: 0 };
                 self.succeeded(Stage::Opening);
             }
-            // What a driver refuses in words, it will refuse again; and what becomes of a reference in the first process that runs it, will
-            // again become of it.
+            // What a driver refuses in words, it will refuse again; and what becomes of a reference in the first process will again.
             Err(Loss(mut failure))
                 if matches!(failure.status, Status::Error | Status::OutOfMemory)
                     || (failure.stage == Some(Stage::Reference) && self.opened == 0) =>
@@ -207,7 +204,6 @@ impl<'a> Pool<'a> {
         }
     }
 
-    /// Takes note that a bench did this.
     pub(super) fn succeeded(&mut self, at: Stage) {
         self.losses[at as usize] = 0;
     }

@@ -25,8 +25,7 @@ const LEAST_FIRST: f64 = 0.05;
 const LEAST: f64 = 0.01;
 
 /// By how many times itself the range of two, three, four and five rounds is widened on either side. With these it is about 2.8
-/// standard deviations of its middle to either end, and more for two rounds, whose range may be nearly nothing. The range of six is
-/// 2.6 by itself.
+/// standard deviations of its middle to either end, more for two rounds, whose range may be nothing. That of six is 2.6 by itself.
 const WIDENING: [f64; 4] = [2.0, 0.75, 0.3, 0.15];
 
 /// The median of the range of so many normal values, in standard deviations, from two on.

@@ -29,9 +29,8 @@ impl Stop {
     }
 }
 
-/// The numbers of rounds after which precision is judged. Judging after every round would stop at lucky moments and make
-/// intervals too narrow. Six is the least for which minimum to maximum of the round
-/// medians is a 95 % interval.
+/// The numbers of rounds after which precision is judged. Judging after each would stop at lucky moments and make intervals too narrow.
+/// Six is the least whose range of medians is a 95 % interval.
 pub const JUDGED_ROUNDS: [u32; 4] = [6, 9, 13, 19];
 
 /// The most rounds that a case is visited in.

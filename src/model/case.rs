@@ -16,7 +16,6 @@ pub struct Case {
     pub experiment: String,
     /// The variant's name; empty where the experiment has only one.
     pub variant: String,
-    /// Where the case lies on the experiment's axes.
     pub point: Point,
     pub measurand: Measurand,
     /// The kernels that steps bind, by index.
@@ -31,14 +30,10 @@ pub struct Case {
     pub prepare: Vec<Step>,
     /// What is timed, `batch` times between two timestamps.
     pub pass: Vec<Step>,
-    /// Whether the pass may follow itself without a reset.
     pub repeat: Repeat,
     pub work: Work,
-    /// The figure that the row leads with.
     pub headline: Headline,
-    /// How the results are checked.
     pub check: Check,
-    /// Outputs that people can look at.
     pub pictures: Vec<Picture>,
     /// The part of the device whose physical limit no pass can beat; `None` where none is known.
     pub bound: Option<Bound>,
@@ -122,8 +117,7 @@ impl Bound {
 /// As a float it is a NaN, which no twin produces.
 pub const POISON: u32 = 0xFFDE_AD01;
 
-/// Another one, of which every byte is another: what holds the one after a pass over the one, and the other after a pass over the
-/// other, was never written.
+/// Another one, of which every byte is another: what holds either after a pass over it was never written.
 pub const OTHER_POISON: u32 = 0x7FA1_5E02;
 
 impl Case {
@@ -294,7 +288,6 @@ pub struct Kernel {
     pub source: Cow<'static, str>,
     /// Preprocessor definitions: only for what must change the module (types, resource kinds, capabilities).
     pub macros: Vec<(String, String)>,
-    /// What it is compiled for.
     pub target: SpirvTarget,
     /// Workgroup size, written to the specialization ids that the shader declares for it.
     pub local_size: [u32; 3],
@@ -313,7 +306,6 @@ pub struct Binding {
     pub binding: u32,
     /// Which one of an array of descriptors it is; 0 where there is only one.
     pub element: u32,
-    /// Index into [`Case::resources`].
     pub resource: usize,
     /// The sampler of a combined image and sampler, by its index.
     pub sampler: Option<usize>,
@@ -409,7 +401,6 @@ impl Resource {
         }
     }
 
-    /// Bytes of its contents.
     pub fn bytes(&self) -> u64 {
         match self.shape {
             Shape::Buffer { bytes, .. } | Shape::HostMemory { bytes } => bytes,
@@ -466,12 +457,11 @@ impl Kernel {
     }
 }
 
-/// One step of a pass or of a reset program.
+/// One step of a pass or of a reset program. Kernels, resources, events and queries are told by their places in the case.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// Bind a kernel's pipeline and its descriptor sets.
     Bind {
-        /// Index into [`Case::kernels`].
         kernel: usize,
     },
     /// Set the push constants of the bound kernel, from offset 0.
@@ -484,7 +474,6 @@ pub enum Step {
     PushAddress {
         /// Bytes before the two words, a multiple of four. All of them are set before.
         offset: u32,
-        /// Index into [`Case::resources`].
         resource: usize,
     },
     Dispatch {
@@ -493,17 +482,14 @@ pub enum Step {
     },
     /// Bind a kernel's pipeline alone; the descriptor sets that are bound stay so. They must be of the same layout.
     BindPipeline {
-        /// Index into [`Case::kernels`].
         kernel: usize,
     },
     /// Bind a kernel's descriptor sets alone.
     BindDescriptors {
-        /// Index into [`Case::kernels`].
         kernel: usize,
     },
     /// Dispatch the bound kernel with the workgroups that the first three words of a buffer tell.
     DispatchIndirect {
-        /// Index into [`Case::resources`].
         resource: usize,
     },
     /// What a driver may make of a dependency between two dispatches.
@@ -530,20 +516,17 @@ pub enum Step {
     ResetTimestamps,
     /// Fill a buffer with one word. In a pass of the host's, the host does it.
     Fill {
-        /// Index into [`Case::resources`].
         resource: usize,
         word: u32,
     },
     /// Copy the whole of a buffer to another one of the same size, or to an image of as many bytes.
     Copy {
-        /// Index into [`Case::resources`].
         from: usize,
         to: usize,
     },
     /// Let the host copy: between memory of the process and a buffer that it sees. A pass with such a step has no other kind of
     /// step, and is timed by the host's clock.
     HostCopy {
-        /// Index into [`Case::resources`].
         from: usize,
         to: usize,
     },
@@ -568,10 +551,7 @@ pub enum Dependency {
     /// Compute waits for compute, and sees what it wrote (a global memory barrier).
     Memory,
     /// The same for one buffer (a buffer memory barrier).
-    Buffer {
-        /// Index into [`Case::resources`].
-        resource: usize,
-    },
+    Buffer { resource: usize },
     /// Everything waits for everything, and sees all that was written.
     Full,
 }
@@ -599,16 +579,11 @@ pub struct Work {
 /// What a headline figure is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
-    /// Time per pass.
     Time,
     TimePerItem,
-    /// Bytes per second.
     Bandwidth,
-    /// Floating-point operations per second.
     Flops,
-    /// Operations per second.
     Ops,
-    /// Items per second.
     Items,
     /// The device clock's rate over the host clock's.
     ClockRate,
@@ -617,7 +592,6 @@ pub enum Metric {
 /// The figure that a row leads with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headline {
-    /// What it is made of.
     pub metric: Metric,
     /// Its name in the column `metric`.
     pub name: &'static str,
@@ -628,19 +602,14 @@ pub struct Headline {
 }
 
 impl Headline {
-    /// Time per pass in nanoseconds.
     pub const TIME: Self = Self { metric: Metric::Time, name: "time", unit: "ns", better: "lower" };
     /// Time per dependent access or operation in nanoseconds; they are the items.
     pub const LATENCY: Self = Self { metric: Metric::TimePerItem, name: "latency", unit: "ns", better: "lower" };
     /// Time per operation in nanoseconds, with all that run at once; operations are the items.
     pub const COST: Self = Self { metric: Metric::TimePerItem, name: "cost", unit: "ns", better: "lower" };
-    /// Useful bytes over time, in 10^9 bytes per second.
     pub const BANDWIDTH: Self = Self { metric: Metric::Bandwidth, name: "bandwidth", unit: "GB/s", better: "higher" };
-    /// Floating-point operations over time, in 10^9 per second.
     pub const FLOPS: Self = Self { metric: Metric::Flops, name: "flops", unit: "GFLOP/s", better: "higher" };
-    /// Operations over time, in 10^9 per second.
     pub const OPS: Self = Self { metric: Metric::Ops, name: "ops", unit: "Gop/s", better: "higher" };
-    /// Items over time, in 10^9 per second.
     pub const ITEMS: Self = Self { metric: Metric::Items, name: "items", unit: "Gitems/s", better: "higher" };
     /// Device clock over host clock; one is right, neither direction is better than the other.
     pub const CLOCK_RATE: Self = Self { metric: Metric::ClockRate, name: "clock_rate", unit: "ratio", better: "" };
@@ -651,8 +620,7 @@ impl Headline {
 pub enum Check {
     /// Every element of these resources (by index) is read back and compared with the CPU twin.
     Twin(Vec<usize>),
-    /// These resources are read back, and hold what must be true of them, told here in words: where a twin would take far longer
-    /// than the device.
+    /// These resources are read back, and hold what must be true of them, in words: where a twin would take far longer.
     Invariant(Vec<usize>, &'static str),
     /// Nothing is there to check, for this reason.
     Nothing(&'static str),

@@ -8,7 +8,6 @@ use super::{Cache, Point};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Finished {
     pub variant: String,
-    /// Where it lies on the axes.
     pub point: Point,
     pub case_id: String,
     pub cache: Cache,
@@ -37,8 +36,7 @@ impl Finished {
     }
 }
 
-/// A figure that follows from several rows: one row of its own. A pure function of those, so that it can be had again from any
-/// file that holds them.
+/// A figure that follows from several rows: one row of its own. A pure function of those, which any file that holds them gives again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Derived {
     /// `family/name` of the derivation, such as `shared/banks`; one that the experiment announces.

@@ -24,7 +24,6 @@ impl fmt::Display for Uuid {
     }
 }
 
-/// The inverse of its printed form.
 impl FromStr for Uuid {
     type Err = String;
 
@@ -89,7 +88,6 @@ pub struct DeviceInfo {
     pub memory_types: Vec<MemoryType>,
     /// What the texel formats that Lanescope knows can be used for.
     pub formats: BTreeMap<Format, BTreeSet<FormatUse>>,
-    /// Known driver faults that apply to it.
     pub quirks: Vec<Quirk>,
     /// What it can do at most, where that is published.
     pub peaks: Peaks,
@@ -211,7 +209,6 @@ pub struct Subgroup {
     pub full_subgroups: bool,
     /// Whether compute shaders may use subgroup operations at all.
     pub in_compute: bool,
-    /// Which classes of operations there are.
     pub classes: BTreeSet<SubgroupClass>,
 }
 
@@ -307,7 +304,6 @@ pub struct QueueFamily {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heap {
     pub bytes: u64,
-    /// Whether it is the device's own.
     pub device_local: bool,
 }
 
@@ -324,8 +320,7 @@ impl DeviceInfo {
         }
     }
 
-    /// The mock device, with limits that are common among GPUs. It computes nothing and proves plumbing
-    /// only; its rows say `mock`.
+    /// The mock device, with limits that are common among GPUs. It computes nothing; its rows say `mock`.
     pub fn mock() -> Self {
         Self {
             name: "mock".to_owned(),
@@ -390,12 +385,10 @@ impl DeviceInfo {
         }
     }
 
-    /// Whether a format can be used in a way.
     pub fn supports(&self, format: Format, usage: FormatUse) -> bool {
         self.formats.get(&format).is_some_and(|uses| uses.contains(&usage))
     }
 
-    /// Whether a feature is there.
     pub fn has(&self, feature: Feature) -> bool {
         self.features.contains(&feature)
     }
@@ -407,8 +400,7 @@ impl DeviceInfo {
         compute().find(|family| family.graphics).or_else(|| compute().next())
     }
 
-    /// Whether pipelines can be made for it, though perhaps nothing be run on it: its driver told of a queue family to make a device
-    /// with.
+    /// Whether pipelines can be made for it, though perhaps nothing be run: its driver told of a queue family.
     pub fn can_compile(&self) -> bool {
         self.default_queue().is_some()
     }

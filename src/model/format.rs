@@ -28,7 +28,6 @@ macro_rules! formats {
                 }
             }
 
-            /// What each of them is.
             pub fn precision(self) -> Precision {
                 match self {
                     $(Self::$format => Precision::$precision,)*
@@ -103,25 +102,17 @@ named! {
 pub enum Precision {
     /// Bytes that stand for 0 to 1.
     Unorm8,
-    /// The same of 16 bits.
     Unorm16,
     /// Signed bytes that stand for -1 to 1.
     Snorm8,
-    /// The same of 16 bits.
     Snorm16,
-    /// `uint8_t`
     Uint8,
-    /// `uint16_t`
     Uint16,
     Uint32,
-    /// `int8_t`
     Sint8,
-    /// `int16_t`
     Sint16,
     Sint32,
-    /// `f16`
     Float16,
-    /// `f32`
     Float32,
     /// Three of ten bits and one of two in a word, which stand for 0 to 1.
     Unorm10,
@@ -158,7 +149,6 @@ impl Format {
         Self::ALL.iter().copied().find(|format| format.as_str() == name)
     }
 
-    /// What the numbers of its channels are.
     pub fn numbers(self) -> Numbers {
         match self.precision() {
             Precision::Unorm8 | Precision::Unorm16 | Precision::Unorm10 => Numbers::Unorm,

@@ -7,25 +7,18 @@ use super::{Feature, FormatUse, Limits};
 /// The dimensions of an image, as shaders see them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum Dimension {
-    /// `image1D`, `texture1D`
     #[serde(rename = "1d")]
     D1,
-    /// `image1DArray`
     #[serde(rename = "1d_array")]
     D1Array,
-    /// `image2D`
     #[serde(rename = "2d")]
     D2,
-    /// `image2DArray`
     #[serde(rename = "2d_array")]
     D2Array,
-    /// `image3D`
     #[serde(rename = "3d")]
     D3,
-    /// `imageCube`
     #[serde(rename = "cube")]
     Cube,
-    /// `imageCubeArray`
     #[serde(rename = "cube_array")]
     CubeArray,
 }
@@ -59,7 +52,6 @@ impl Dimension {
         !matches!(self, Self::D1 | Self::D2 | Self::D3)
     }
 
-    /// Whether layers are faces of cubes.
     pub fn is_cube(self) -> bool {
         matches!(self, Self::Cube | Self::CubeArray)
     }
@@ -88,7 +80,6 @@ impl Dimension {
             .or_else(|| (layers > limits.image_layers).then_some(("maxImageArrayLayers", limits.image_layers, layers)))
     }
 
-    /// The feature that a device needs for it.
     pub fn feature(self) -> Option<Feature> {
         (self == Self::CubeArray).then_some(Feature::ImageCubeArray)
     }

@@ -28,13 +28,10 @@ words! {
 pub struct MemoryType {
     /// Its index among the device's types.
     pub index: u32,
-    /// The heap that it takes from.
     pub heap: u32,
-    /// Whether that is the device's own.
     pub device_local: bool,
     /// Whether the host can map it, without having to flush anything (`HOST_VISIBLE` and `HOST_COHERENT`).
     pub host_visible: bool,
-    /// Whether the host's caches hold it.
     pub host_cached: bool,
 }
 
@@ -42,7 +39,6 @@ impl MemoryKind {
     /// All that the host can map.
     pub const MAPPED: [Self; 3] = [Self::HostVisible, Self::HostCached, Self::DeviceHostVisible];
 
-    /// Whether the host can map it.
     pub fn is_mapped(self) -> bool {
         self != Self::DeviceLocal
     }
@@ -70,7 +66,6 @@ pub struct Footprint {
 impl Footprint {
     pub const ENDLESS: Self = Self { device: u64::MAX, host: u64::MAX };
 
-    /// Whether there is room for it.
     pub fn fits(self, room: Self) -> bool {
         self.device <= room.device && self.host <= room.host
     }
@@ -81,7 +76,6 @@ impl Footprint {
         Self { device: room.device.saturating_sub(self.device), host: room.host.saturating_sub(self.host) }
     }
 
-    /// Each of several users' share.
     #[must_use]
     pub fn share(self, users: u32) -> Self {
         let users = u64::from(users.max(1));

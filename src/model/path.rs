@@ -69,8 +69,7 @@ impl<'de> Deserialize<'de> for FilePath {
     }
 }
 
-/// How people are shown a path, or a name from somebody's file: in one line, whatever it is made of. It may hold line ends, and would look
-/// like an error of its own.
+/// How people are shown a path, or a name from somebody's file: in one line: with line ends it would look like an error of its own.
 pub trait Shown {
     /// With escapes for what would end the line or what no text shows.
     fn shown(&self) -> String;

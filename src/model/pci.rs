@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Where a device sits on the PCI bus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PciAddress {
     /// The domain, which most machines have one of.
@@ -21,7 +20,6 @@ impl fmt::Display for PciAddress {
     }
 }
 
-/// The inverse of its printed form.
 impl FromStr for PciAddress {
     type Err = String;
 

@@ -27,7 +27,6 @@ pub struct Peak {
 pub struct Peaks(BTreeMap<Bound, Peak>);
 
 impl Peaks {
-    /// The limit of a part.
     pub fn limit(&self, bound: Bound) -> Option<Peak> {
         self.0.get(&bound).copied()
     }
@@ -63,7 +62,6 @@ static BUILT_IN: LazyLock<Published> =
     LazyLock::new(|| Published::parse(include_str!("limits.toml")).expect("a test reads the entries that come along"));
 
 impl Published {
-    /// The entries that come along.
     pub fn built_in() -> &'static Self {
         &BUILT_IN
     }

@@ -7,8 +7,7 @@ pub struct Permutation {
     n: u64,
 }
 
-/// Rounds of mixing. Each multiplies, which carries a bit upwards, and then folds the upper half down; three leave no pattern that
-/// a cache could follow.
+/// Rounds of mixing. Each multiplies, which carries bits upwards, and folds the upper half down; three leave no pattern for a cache.
 const ROUNDS: u32 = 4;
 
 impl Permutation {

@@ -2,12 +2,10 @@
 
 use super::Point;
 
-/// How an experiment's rows are best drawn.
 #[derive(Clone, Copy)]
 pub struct Plot {
     /// The axis of numbers that its curves run along.
     pub x: &'static str,
-    /// What is drawn over it.
     pub of: Plotted,
     /// Places on x that follow from its rows.
     pub marks: Option<Marks>,

@@ -36,8 +36,7 @@ pub enum Sequence {
     FullFloats {
         seed: u64,
     },
-    /// Bit patterns of `f16` of either sign from 1/8 up to 2, all bits of their mantissas random, two to a word, the first in its
-    /// lower half: sums and products of them round.
+    /// The same of `f16`, two to a word, the first in its lower half.
     FullHalves {
         seed: u64,
     },
@@ -54,7 +53,6 @@ pub enum Sequence {
     /// Keys for a histogram: words whose top bytes are distributed in this way.
     Keys {
         seed: u64,
-        /// How often a top byte has which value.
         distribution: Distribution,
     },
     /// Every index once, those of each block in an order of its own.
@@ -84,7 +82,6 @@ pub enum Sequence {
 /// The indexes from 0 on, blockwise in seeded orders: a block of one leaves them as they are, one of all of them shuffles the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shuffled {
-    /// Selects the orders.
     pub seed: u64,
     /// How many there are, at most 2^32.
     pub n: u64,
@@ -117,9 +114,7 @@ impl Shuffled {
 /// that nobody can know where the walk goes before it has been there. All other words are noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Chain {
-    /// Selects the order.
     pub seed: u64,
-    /// How many nodes there are.
     pub nodes: u64,
     /// Words from one node to the next one in memory. Nodes and stride multiplied are at most 2^32.
     pub stride: u64,
@@ -258,7 +253,6 @@ fn whole(word: u32, magnitude: u32) -> i32 {
 pub enum Contents {
     /// Nothing in particular: the reset program or the pass writes it before anyone reads it.
     Undefined,
-    /// A seeded sequence of words.
     Sequence(Sequence),
     /// These bytes, as many as the resource has.
     Data(Data),

@@ -14,7 +14,6 @@ pub enum PipelineDetail {
     Code,
 }
 
-/// What a driver's compiler tells about one pipeline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PipelineStatistics {
     /// What the driver made of it. A compute pipeline is one executable on most drivers.
@@ -24,7 +23,6 @@ pub struct PipelineStatistics {
 /// A piece of machine code (`VkPipelineExecutablePropertiesKHR`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Executable {
-    /// As the driver calls it.
     pub name: String,
     /// The subgroup size that it is dispatched with, in invocations; 0 where the driver doesn't say.
     pub subgroup_size: u32,
@@ -35,11 +33,9 @@ pub struct Executable {
     pub representations: Vec<Representation>,
 }
 
-/// A form of an executable's code (`VkPipelineExecutableInternalRepresentationKHR`): machine code, or what the driver made on the
-/// way to it.
+/// A form of an executable's code (`VkPipelineExecutableInternalRepresentationKHR`): machine code, or a stage of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Representation {
-    /// As the driver calls it.
     pub name: String,
     /// What it is, in the driver's words.
     pub description: String,
