@@ -11,21 +11,15 @@ use crate::model::{
 };
 
 use super::features::{Features, Support};
-use super::instance::API_VERSION;
+use super::instance::{API_VERSION, InstanceInner};
 use super::{format, matrices, memory, quirks};
 
 /// The hexadecimal vendor id of NVIDIA's PCI devices.
 const NVIDIA: u32 = 0x10DE;
 
 /// Everything that is known about a device before it is opened. Never fails: what can't be used says why.
-pub(super) fn query(
-    entry: &ash::Entry,
-    instance: &ash::Instance,
-    physical: vk::PhysicalDevice,
-    index: usize,
-    loader_version: &str,
-    layer: Option<u32>,
-) -> DeviceInfo {
+pub(super) fn query(inner: &InstanceInner, physical: vk::PhysicalDevice, index: usize, loader_version: &str) -> DeviceInfo {
+    let instance = &inner.raw;
     // SAFETY: the device comes from this instance.
     let properties = unsafe { instance.get_physical_device_properties(physical) };
     let mut info = identity(&properties, index, loader_version);
@@ -34,8 +28,8 @@ pub(super) fn query(
     (info.heaps, info.memory_types) = memory(instance, physical);
     info.formats = Format::ALL.iter().map(|format| (*format, format_uses(instance, physical, *format))).collect();
     if properties.api_version >= vk::API_VERSION_1_1 {
-        match support(instance, physical, layer) {
-            Ok(support) => extend(&mut info, (entry, instance), physical, &support),
+        match support(inner, physical) {
+            Ok(support) => extend(&mut info, inner, physical, &support),
             Err(result) => {
                 info.unusable = Some(format!("the driver can't list its extensions (VK_{result:?})"));
                 return info;
@@ -49,16 +43,12 @@ pub(super) fn query(
 }
 
 /// The versions and extensions of a device.
-pub(super) fn support(
-    instance: &ash::Instance,
-    physical: vk::PhysicalDevice,
-    layer: Option<u32>,
-) -> Result<Support, vk::Result> {
+pub(super) fn support(inner: &InstanceInner, physical: vk::PhysicalDevice) -> Result<Support, vk::Result> {
     // SAFETY: the device comes from this instance.
-    let version = unsafe { instance.get_physical_device_properties(physical) }.api_version.min(API_VERSION);
+    let version = unsafe { inner.raw.get_physical_device_properties(physical) }.api_version.min(API_VERSION);
     // SAFETY: as above.
-    let extensions = unsafe { instance.enumerate_device_extension_properties(physical) }?;
-    Ok(Support { version, extensions, layer })
+    let extensions = unsafe { inner.raw.enumerate_device_extension_properties(physical) }?;
+    Ok(Support { version, extensions, layer: inner.layer })
 }
 
 /// `1.3.239`
@@ -198,12 +188,7 @@ fn format_uses(instance: &ash::Instance, physical: vk::PhysicalDevice, format: F
 }
 
 /// Adds what only a Vulkan 1.1 device can tell.
-fn extend(
-    info: &mut DeviceInfo,
-    (entry, instance): (&ash::Entry, &ash::Instance),
-    physical: vk::PhysicalDevice,
-    support: &Support,
-) {
+fn extend(info: &mut DeviceInfo, inner: &InstanceInner, physical: vk::PhysicalDevice, support: &Support) {
     let mut id = vk::PhysicalDeviceIDProperties::default();
     let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
     let mut memory = vk::PhysicalDeviceMaintenance3Properties::default();
@@ -225,7 +210,7 @@ fn extend(
         properties = properties.push_next(&mut pci);
     }
     // SAFETY: the device comes from this instance and is of Vulkan 1.1; all structures live and are ones that it understands.
-    unsafe { instance.get_physical_device_properties2(physical, &mut properties) };
+    unsafe { inner.raw.get_physical_device_properties2(physical, &mut properties) };
     let packed = properties.properties.driver_version;
 
     info.device_uuid = Uuid(id.device_uuid);
@@ -243,9 +228,9 @@ fn extend(
         info.driver.info = text(driver.driver_info_as_c_str());
         info.driver.version = driver_version(Some(driver.driver_id), info.vendor_id, packed);
     }
-    let features = Features::query(instance, physical, support);
+    let features = Features::query(&inner.raw, physical, support);
     info.features = features.list(support);
-    info.matrices = matrices::products(entry, instance, physical, &info.features);
+    info.matrices = matrices::products(inner, physical, &info.features);
     info.subgroup = subgroups(&subgroup, has_sizes.then_some(&sizes), &features);
 }
 

@@ -20,9 +20,9 @@ use super::clock::CoreClock;
 use super::command::Sampling;
 use super::error::{Context, Error};
 use super::host;
-use super::instance::InstanceInner;
+use super::instance::Physical;
 use super::logical::Logical;
-use super::memory::{self, Buffer, Staging};
+use super::memory::{self, Buffer, NewBuffer, Staging};
 use super::object::Owned;
 use super::pipeline::{BoundKernel, BoundSource, Compiled, PipelineSource};
 use super::resource::Resource;
@@ -73,6 +73,26 @@ pub struct Loaded {
     pub statistics: Option<Vec<PipelineStatistics>>,
     /// Which memory types hold the case's buffers, in words.
     pub memory_types: String,
+}
+
+/// Samples of a case, taken in one submission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Samples {
+    /// Whose pass runs before each of them, outside the timestamps.
+    pub evictor: Option<Slot>,
+    pub slot: Slot,
+    /// Passes of each; none of two timestamps back to back.
+    pub batch: u32,
+    pub samples: u32,
+    /// What one pass is made of right after the last one, timed by itself ([`Submission::after`]): the device doesn't rest in between.
+    pub then: Option<Slot>,
+}
+
+impl Samples {
+    /// With nothing between them and nothing behind.
+    pub fn of(slot: Slot, batch: u32, samples: u32) -> Self {
+        Self { evictor: None, slot, batch, samples, then: None }
+    }
 }
 
 /// What one submission of samples gives.
@@ -150,17 +170,13 @@ impl LoadedCase {
 }
 
 impl Device {
-    pub(super) fn open(
-        instance: &Arc<InstanceInner>,
-        physical: vk::PhysicalDevice,
-        info: DeviceInfo,
-        options: DeviceOptions,
-    ) -> Result<Self, Error> {
+    pub(super) fn open(physical: Physical<'_>, options: DeviceOptions) -> Result<Self, Error> {
+        let info = physical.info.clone();
         if let Some(reason) = &info.unusable {
             return Err(Error::new(Status::Error, format!("{} can't be used: {reason}", info.name)));
         }
         let family = choose_family(&info, options.queue_family)?;
-        let logical = Logical::open(instance, physical, &info, family.index, options.detail, options.is_robust)?;
+        let logical = Logical::open(physical, family.index, options.detail, options.is_robust)?;
         Ok(Self {
             queue: Queue::new(&logical, family, info.kind)?,
             core_clock: CoreClock::find(&info),
@@ -200,8 +216,8 @@ impl Device {
         self.displacement = None;
         let halves =
             std::iter::successors(Some(bytes), |bytes| Some(bytes / 2)).take_while(|bytes| *bytes >= LEAST_DISPLACEMENT);
-        let usage = vk::BufferUsageFlags::STORAGE_BUFFER;
-        let buffer = |bytes| Buffer::new(&self.logical, "displacement", bytes, usage, MemoryLocation::GpuOnly).ok();
+        let (logical, name, usage) = (&self.logical, "displacement", vk::BufferUsageFlags::STORAGE_BUFFER);
+        let buffer = |bytes| Buffer::new(NewBuffer { logical, name, bytes, usage }, MemoryLocation::GpuOnly).ok();
         self.displacement = halves.into_iter().find_map(buffer);
         self.displacement.as_ref().map_or(0, Buffer::bytes)
     }
@@ -311,7 +327,7 @@ impl Device {
         if let Some(loaded) = self.shared.get(resource).filter(|_| sharable) {
             return Ok(Arc::clone(loaded));
         }
-        Resource::new(&self.logical, &mut self.queue, &mut self.staging, &self.info, resource, addressed).map(Arc::new)
+        Resource::new(&mut self.queue, &mut self.staging, &self.info, resource, addressed).map(Arc::new)
     }
 
     /// What resources loading the case would add now; shared ones count nothing.
@@ -364,37 +380,27 @@ impl Device {
         let case = case(&self.cases, self.generation, slot)?;
         let title = &case.title;
         match case.resources.get(resource).map(Arc::as_ref) {
-            Some(Resource::Buffer(buffer)) => self.staging.download(&self.logical, &mut self.queue, buffer),
+            Some(Resource::Buffer(buffer)) => self.staging.download(&mut self.queue, buffer),
             Some(Resource::Texels { buffer, bytes, .. }) => {
-                let mut read = self.staging.download(&self.logical, &mut self.queue, buffer)?;
+                let mut read = self.staging.download(&mut self.queue, buffer)?;
                 read.truncate(usize::try_from(*bytes).unwrap_or(usize::MAX));
                 Ok(read)
             }
-            Some(Resource::Image(image)) if image.is_storage() => {
-                self.staging.download_image(&self.logical, &mut self.queue, image)
-            }
+            Some(Resource::Image(image)) if image.is_storage() => self.staging.download_image(&mut self.queue, image),
             Some(memory @ Resource::HostMemory(_)) => Ok(memory.with_bytes(|bytes| bytes.to_vec()).unwrap_or_default()),
             Some(_) => Err(Error::new(Status::Error, format!("{title}: resource {resource} can't be read back"))),
             None => Err(Error::new(Status::Error, format!("{title}: there is no resource {resource}"))),
         }
     }
 
-    /// Takes `samples` samples of `batch` passes each in one submission. A batch of zero is two timestamps back to back. A pass that
-    /// can't follow itself has its reset run before each sample, outside the timestamps; it has batches of one.
+    /// Takes `samples` samples of `batch` passes each in one submission.
     pub fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Error> {
-        self.sample_between(None, slot, batch, samples, None)
+        self.sample_between(Samples::of(slot, batch, samples))
     }
 
-    /// The same, with the evictor's pass before each of them, outside the timestamps, and in the same submission, right after the last
-    /// sample, one pass of another case timed by itself ([`Submission::after`]): the device doesn't rest in between.
-    pub fn sample_between(
-        &mut self,
-        evictor: Option<Slot>,
-        slot: Slot,
-        batch: u32,
-        samples: u32,
-        then: Option<Slot>,
-    ) -> Result<Submission, Error> {
+    /// A pass that can't follow itself has its reset run before each sample, outside the timestamps; it has batches of one.
+    pub fn sample_between(&mut self, wanted: Samples) -> Result<Submission, Error> {
+        let Samples { evictor, slot, batch, samples, then } = wanted;
         let [evictor, then] = [evictor, then].map(|slot| slot.map(|slot| case(&self.cases, self.generation, slot)).transpose());
         let (evictor, then) = (evictor?, then?);
         let case = case(&self.cases, self.generation, slot)?;

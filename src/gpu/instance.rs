@@ -92,7 +92,15 @@ pub(super) struct InstanceInner {
     pub(super) log: MessageLog,
     messenger: Option<(ash::ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT)>,
     /// The library that the functions above live in. Fields drop after `drop` has run, so it outlives the instance.
-    entry: ash::Entry,
+    pub(super) entry: ash::Entry,
+}
+
+/// A device that isn't opened.
+#[derive(Clone, Copy)]
+pub(super) struct Physical<'a> {
+    pub(super) instance: &'a Arc<InstanceInner>,
+    pub(super) raw: vk::PhysicalDevice,
+    pub(super) info: &'a DeviceInfo,
 }
 
 impl Instance {
@@ -108,9 +116,7 @@ impl Instance {
         let physicals = physicals.on("vkEnumeratePhysicalDevices", || "the instance".into())?;
         let loader_version = capabilities::version(version);
         let devices = (physicals.iter().enumerate())
-            .map(|(index, physical)| {
-                capabilities::query(&inner.entry, &inner.raw, *physical, index, &loader_version, inner.layer)
-            })
+            .map(|(index, physical)| capabilities::query(&inner, *physical, index, &loader_version))
             .collect();
         let layers = options.validation.then(|| VALIDATION_LAYER.to_string_lossy().into_owned());
         Ok(Self { layers: layers.into_iter().collect(), inner, loader_version, physicals, devices })
@@ -142,8 +148,7 @@ impl Instance {
     }
 
     pub fn open_with(&self, index: usize, options: DeviceOptions) -> Result<Device, Error> {
-        let (physical, info) = self.device(index)?;
-        Device::open(&self.inner, physical, info.clone(), options)
+        Device::open(self.device(index)?, options)
     }
 
     /// Compiles a kernel, whose pipeline is made as its module declares it, and says what the driver tells of it; `None` where it tells
@@ -155,19 +160,16 @@ impl Instance {
         specialized: &Specialized,
         detail: PipelineDetail,
     ) -> Result<Option<PipelineStatistics>, Error> {
-        let (physical, info) = self.device(index)?;
-        statistics::of_kernel(&self.inner, physical, info, specialized, detail)
+        statistics::of_kernel(self.device(index)?, specialized, detail)
     }
 
-    fn device(&self, index: usize) -> Result<(vk::PhysicalDevice, &DeviceInfo), Error> {
-        let (Some(info), Some(physical)) = (self.devices.get(index), self.physicals.get(index)) else {
+    fn device(&self, index: usize) -> Result<Physical<'_>, Error> {
+        let (Some(info), Some(&raw)) = (self.devices.get(index), self.physicals.get(index)) else {
             let count = self.devices.len();
-            return Err(Error::new(
-                Status::Error,
-                format!("there is no device {index}: there are {count} (see `lanescope devices`)"),
-            ));
+            let message = format!("there is no device {index}: there are {count} (see `lanescope devices`)");
+            return Err(Error::new(Status::Error, message));
         };
-        Ok((*physical, info))
+        Ok(Physical { instance: &self.inner, raw, info })
     }
 }
 

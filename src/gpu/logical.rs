@@ -15,7 +15,7 @@ use super::address::AddressOf;
 use super::capabilities;
 use super::error::{Context, Error};
 use super::features::{FeatureChain, Features, Support};
-use super::instance::InstanceInner;
+use super::instance::{InstanceInner, Physical};
 use super::statistics::Inquirer;
 use super::timestamps::WriteTimestamp;
 
@@ -47,29 +47,21 @@ pub(super) struct Logical {
 impl Logical {
     /// Creates the device with one queue of the family and with all features that a shader of the catalogue can use.
     pub(super) fn open(
-        instance: &Arc<InstanceInner>,
-        physical: vk::PhysicalDevice,
-        info: &DeviceInfo,
+        physical: Physical<'_>,
         family: u32,
         detail: PipelineDetail,
         is_robust: bool,
     ) -> Result<Arc<Self>, Error> {
-        let logical = Self::new(instance, physical, info, family, detail, is_robust)?;
-        *logical.lock() = Some(logical.make_allocator(info)?);
+        let logical = Self::new(physical, family, detail, is_robust)?;
+        *logical.lock() = Some(logical.make_allocator(physical.info)?);
         Ok(Arc::new(logical))
     }
 
     /// The same without an allocator: for a device on which pipelines are only made and asked about, which may have no memory.
-    pub(super) fn new(
-        instance: &Arc<InstanceInner>,
-        physical: vk::PhysicalDevice,
-        info: &DeviceInfo,
-        family: u32,
-        detail: PipelineDetail,
-        is_robust: bool,
-    ) -> Result<Self, Error> {
-        let support = capabilities::support(&instance.raw, physical, instance.layer)
-            .on("vkEnumerateDeviceExtensionProperties", || info.name.clone())?;
+    pub(super) fn new(physical: Physical<'_>, family: u32, detail: PipelineDetail, is_robust: bool) -> Result<Self, Error> {
+        let Physical { instance, raw: physical, info } = physical;
+        let support =
+            capabilities::support(instance, physical).on("vkEnumerateDeviceExtensionProperties", || info.name.clone())?;
         if support.version < vk::API_VERSION_1_1 {
             let version = capabilities::version(support.version);
             return Err(Error::new(Status::Error, format!("{} is of Vulkan {version}: 1.1 or newer is needed", info.name)));

@@ -7,6 +7,7 @@ use ash::vk;
 
 use crate::model::{Component, Feature, MatrixProduct, MatrixScope};
 
+use super::instance::InstanceInner;
 use super::younger::FlexibleDimensions;
 
 /// `vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV`
@@ -14,28 +15,27 @@ type GetFlexibleDimensions = unsafe extern "system" fn(vk::PhysicalDevice, *mut 
 
 /// All products that the device lists; those of flexible sizes last. None where it has no such feature, or fails to tell.
 pub(super) fn products(
-    entry: &ash::Entry,
-    instance: &ash::Instance,
+    inner: &InstanceInner,
     physical: vk::PhysicalDevice,
     features: &BTreeSet<Feature>,
 ) -> Vec<MatrixProduct> {
     let mut products = Vec::new();
     if features.contains(&Feature::CooperativeMatrix) {
-        let functions = ash::khr::cooperative_matrix::Instance::new(entry, instance);
+        let functions = ash::khr::cooperative_matrix::Instance::new(&inner.entry, &inner.raw);
         // SAFETY: the device comes from this instance and has the extension.
         let listed = unsafe { functions.get_physical_device_cooperative_matrix_properties(physical) };
         products.extend(listed.unwrap_or_default().iter().map(fixed));
     }
     if features.contains(&Feature::CooperativeMatrixFlexibleDimensions) {
-        products.extend(flexible(entry, instance, physical).iter().map(multiples));
+        products.extend(flexible(inner, physical).iter().map(multiples));
     }
     products
 }
 
-fn flexible(entry: &ash::Entry, instance: &ash::Instance, physical: vk::PhysicalDevice) -> Vec<FlexibleDimensions> {
+fn flexible(inner: &InstanceInner, physical: vk::PhysicalDevice) -> Vec<FlexibleDimensions> {
     const NAME: &std::ffi::CStr = c"vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV";
     // SAFETY: the instance lives, and the name ends with a zero.
-    let Some(function) = (unsafe { entry.get_instance_proc_addr(instance.handle(), NAME.as_ptr()) }) else {
+    let Some(function) = (unsafe { inner.entry.get_instance_proc_addr(inner.raw.handle(), NAME.as_ptr()) }) else {
         return Vec::new();
     };
     // SAFETY: this is the function of that name, whose signature is the specification's.

@@ -204,11 +204,9 @@ impl BoundKernel {
     }
 }
 
-fn set_layout(
-    logical: &Arc<Logical>,
-    slots: &[SetBinding],
-    source: &PipelineSource<'_>,
-) -> Result<Owned<vk::DescriptorSetLayout>, Error> {
+type Made<T> = Result<Owned<T>, Error>;
+
+fn set_layout(logical: &Arc<Logical>, slots: &[SetBinding], source: &PipelineSource<'_>) -> Made<vk::DescriptorSetLayout> {
     let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(slots);
     // SAFETY: the device lives; reflection has each binding of a set once.
     let layout = unsafe { logical.raw.create_descriptor_set_layout(&info, None) }
@@ -220,7 +218,7 @@ fn pipeline_layout(
     logical: &Arc<Logical>,
     set_layouts: &[Owned<vk::DescriptorSetLayout>],
     source: &PipelineSource<'_>,
-) -> Result<Owned<vk::PipelineLayout>, Error> {
+) -> Made<vk::PipelineLayout> {
     let set_layouts: Vec<_> = set_layouts.iter().map(Owned::raw).collect();
     let range = vk::PushConstantRange::default()
         .stage_flags(vk::ShaderStageFlags::COMPUTE)
@@ -233,7 +231,7 @@ fn pipeline_layout(
     Ok(Owned::new(logical, layout, &source.name))
 }
 
-fn shader_module(logical: &Arc<Logical>, source: &PipelineSource<'_>) -> Result<Owned<vk::ShaderModule>, Error> {
+fn shader_module(logical: &Arc<Logical>, source: &PipelineSource<'_>) -> Made<vk::ShaderModule> {
     let info = vk::ShaderModuleCreateInfo::default().code(&source.specialized.module.words);
     // SAFETY: the words are valid SPIR-V: a compiler wrote them (the boundary's one trusted promise). Those of a user's own file
     // come here in a process that may die of them.
@@ -246,7 +244,7 @@ fn pipeline(
     module: &Owned<vk::ShaderModule>,
     layout: &Owned<vk::PipelineLayout>,
     source: &PipelineSource<'_>,
-) -> Result<Owned<vk::Pipeline>, Error> {
+) -> Made<vk::Pipeline> {
     let specialized = source.specialized;
     let entry = CString::new(specialized.entry.as_str())
         .map_err(|_| Error::new(Status::Error, format!("{}: the entry point's name holds a zero byte", source.name)))?;

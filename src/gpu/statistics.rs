@@ -5,14 +5,14 @@ use std::sync::Arc;
 use ash::prelude::VkResult;
 use ash::vk;
 
-use crate::model::{DeviceInfo, Executable, PipelineDetail, PipelineStatistics, Representation, StatValue};
+use crate::model::{Executable, PipelineDetail, PipelineStatistics, Representation, StatValue};
 use crate::shader::Specialized;
 
 use super::capabilities::text;
 use super::check;
 use super::device::choose_family;
 use super::error::{Context, Error};
-use super::instance::InstanceInner;
+use super::instance::Physical;
 use super::logical::Logical;
 use super::pipeline::{Compiled, PipelineSource};
 
@@ -103,15 +103,13 @@ impl Inquirer {
 /// Compiles a kernel on a device of its own, and reads what the driver tells of it; `None` where it tells nothing. No memory is
 /// allocated and nothing is submitted, so a device that can only compile will do.
 pub(super) fn of_kernel(
-    instance: &Arc<InstanceInner>,
-    physical: vk::PhysicalDevice,
-    info: &DeviceInfo,
+    physical: Physical<'_>,
     specialized: &Specialized,
     detail: PipelineDetail,
 ) -> Result<Option<PipelineStatistics>, Error> {
-    check::kernel(specialized, info)?;
-    let family = choose_family(info, None)?.index;
-    let logical = Arc::new(Logical::new(instance, physical, info, family, detail, false)?);
+    check::kernel(specialized, physical.info)?;
+    let family = choose_family(physical.info, None)?.index;
+    let logical = Arc::new(Logical::new(physical, family, detail, false)?);
     let source = PipelineSource { name: specialized.entry.clone(), specialized };
     Compiled::new(&logical, &source)?.statistics(&source.name)
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::ProcessorTime;
-use crate::gpu::{Loaded, Slot, Submission};
+use crate::gpu::{Loaded, Samples, Slot, Submission};
 use crate::model::{DeviceInfo, Failure, Footprint};
 use crate::shader::Prepared;
 use crate::units::TickScale;
@@ -70,19 +70,10 @@ pub trait Dispatcher {
 
     /// `samples` samples of `batch` passes each, in one submission. A batch of 0 is two timestamps back to back.
     fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure> {
-        self.sample_between(None, slot, batch, samples, None)
+        self.sample_between(Samples::of(slot, batch, samples))
     }
 
-    /// The same, with the evictor's pass before each of them, outside the timestamps, and right after them in the same submission one
-    /// pass of another case, timed by itself ([`Submission::after`](crate::gpu::Submission::after)).
-    fn sample_between(
-        &mut self,
-        evictor: Option<Slot>,
-        slot: Slot,
-        batch: u32,
-        samples: u32,
-        then: Option<Slot>,
-    ) -> Result<Submission, Failure>;
+    fn sample_between(&mut self, wanted: Samples) -> Result<Submission, Failure>;
 
     /// Frees a case before the others, where it does that. Resources that the next one may share with it stay until that is loaded.
     fn release(&mut self, _: Slot) {}

@@ -67,30 +67,22 @@ impl Timer {
     }
 }
 
-/// The cases that the instrument itself runs, as loaded.
+/// The cases that the instrument itself runs.
 #[derive(Clone, Copy, Debug)]
-pub struct Tools {
+pub struct ToolSet<T> {
     /// One workgroup that does nothing.
-    pub empty: Slot,
+    pub empty: T,
     /// A fixed amount of arithmetic.
-    pub sentinel: Slot,
+    pub sentinel: T,
     /// What runs before every sample of a pass, in cold mode.
-    pub evictor: Option<Slot>,
-    /// Reading far more than caches hold, where there is room for it.
-    pub sweep: Option<Slot>,
+    pub evictor: Option<T>,
+    /// Reading far more than caches hold, by which memory's speed is watched where there is room for it.
+    pub sweep: Option<T>,
 }
 
-#[derive(Clone, Debug)]
-pub struct ToolCases {
-    /// One workgroup that does nothing.
-    pub empty: Prepared,
-    /// A fixed amount of arithmetic.
-    pub sentinel: Prepared,
-    /// In cold mode, what runs before every sample of a pass.
-    pub evictor: Option<Prepared>,
-    /// Reading far more than caches hold, by which memory's speed is watched; `None` where it isn't.
-    pub sweep: Option<Prepared>,
-}
+pub type ToolCases = ToolSet<Prepared>;
+/// As loaded.
+pub type Tools = ToolSet<Slot>;
 
 /// What is known about a device's timing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -102,7 +102,7 @@ impl<'a> LocalBench<'a> {
         options: LocalOptions,
     ) -> Result<Self, Failure> {
         Ok(Self {
-            rig: Rig::calibrate(device, tools, options.warm_up, options.timer)?,
+            rig: Rig::calibrate(device, tools, options)?,
             source,
             max_time: options.max_time,
             cases: Vec::new(),

@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use super::{Dispatcher, ProcessorTime, ThreadTime};
 use crate::error::{Error, nearest};
 use crate::globs;
-use crate::gpu::{Loaded, Slot, Submission};
+use crate::gpu::{Loaded, Samples, Slot, Submission};
 use crate::model::{
     Bound, Case, DeviceInfo, Executable, Failure, Footprint, Peak, PipelineDetail, PipelineStatistics, Quirk, Representation,
     StatValue, Status, Step, SubgroupClass,
@@ -382,14 +382,8 @@ impl Dispatcher for Mock {
         Ok(bytes)
     }
 
-    fn sample_between(
-        &mut self,
-        evictor: Option<Slot>,
-        slot: Slot,
-        batch: u32,
-        samples: u32,
-        then: Option<Slot>,
-    ) -> Result<Submission, Failure> {
+    fn sample_between(&mut self, wanted: Samples) -> Result<Submission, Failure> {
+        let Samples { evictor, slot, batch, samples, then } = wanted;
         self.misbehave(slot);
         let case = &self.slots[slot.index()];
         let is_hosts = case.measurand.is_by_host();

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::local::LocalOptions;
 use super::memory_watch::MemoryWatch;
 use super::processor::Contention;
 use super::visit::SampledCase;
 use super::{Dispatcher, Instrument, ProcessorTime, Timer, ToolCases, Tools, flags};
-use crate::gpu::{Slot, Submission};
+use crate::gpu::{Samples, Slot, Submission};
 use crate::model::{DeviceKind, Failure, Measurand, Status, real};
 use crate::shader::Prepared;
 use crate::stats;
@@ -59,12 +60,10 @@ pub struct Conditions {
 }
 
 impl<'a> Rig<'a> {
-    /// Calibrates a device. `timer` is where times come from, where that is known.
     pub(super) fn calibrate(
         mut device: Box<dyn Dispatcher + 'a>,
         cases: ToolCases,
-        warm_up: Duration,
-        timer: Option<Timer>,
+        LocalOptions { warm_up, timer, .. }: LocalOptions,
     ) -> Result<Self, Failure> {
         let tools = load(device.as_mut(), &cases)?;
         let instrument = Instrument::calibrate(device.as_mut(), tools, warm_up, timer);
@@ -156,7 +155,7 @@ impl<'a> Rig<'a> {
 
     /// Samples in the form in which they are timed.
     pub(super) fn take(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure> {
-        self.device.sample_between(self.tools.evictor, slot, batch, samples, None)
+        self.device.sample_between(Samples { evictor: self.tools.evictor, ..Samples::of(slot, batch, samples) })
     }
 
     /// Samples in the form in which they are timed, in one submission. Long ones of a GPU are followed by the sentinel at once: a
@@ -172,7 +171,8 @@ impl<'a> Rig<'a> {
         if !is_watched {
             return self.take(slot, batch, samples);
         }
-        let mut submission = self.device.sample_between(None, slot, batch, samples, Some(self.tools.sentinel))?;
+        let mut submission =
+            self.device.sample_between(Samples { then: Some(self.tools.sentinel), ..Samples::of(slot, batch, samples) })?;
         if let Some((start, end)) = submission.after {
             let sentinel = scale.between(start, end);
             self.after_samples.push(sentinel.0);

@@ -278,13 +278,7 @@ impl Rig<'_> {
     }
 
     /// The times of samples of one submission, and what the host saw of that.
-    fn timed(
-        &mut self,
-        visit: &mut Visit,
-        subject: &SampledCase,
-        batch: u32,
-        samples: u32,
-    ) -> Result<(Vec<Nanos>, Nanos), Failure> {
+    fn timed(&mut self, visit: &mut Visit, subject: &SampledCase, batch: u32, samples: u32) -> Result<Timed, Failure> {
         let submission = self.take_watched(subject, batch, samples)?;
         let (_, timer) = subject.timing(&self.instrument);
         let times = timer.durations(&submission);
@@ -327,6 +321,8 @@ impl Rig<'_> {
         Ok(Visit { samples: vec![rate], implausible, ..Visit::default() })
     }
 }
+
+type Timed = (Vec<Nanos>, Nanos);
 
 /// Discards the first sample, judges whether the others can be right, and takes off what they carry beside passes, if told.
 pub(super) fn finish(visit: &mut Visit, sizes: Sizes, floor: Nanos) {

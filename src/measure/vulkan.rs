@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::{Dispatcher, ProcessorTime};
-use crate::gpu::{Device, Error, Loaded, Slot, Submission};
+use crate::gpu::{Device, Error, Loaded, Samples, Slot, Submission};
 use crate::model::{DeviceInfo, DeviceKind, Failure, Footprint, Status};
 use crate::platform;
 use crate::shader::Prepared;
@@ -102,15 +102,8 @@ impl Dispatcher for Vulkan {
         self.done(|device| device.read(slot, resource))
     }
 
-    fn sample_between(
-        &mut self,
-        evictor: Option<Slot>,
-        slot: Slot,
-        batch: u32,
-        samples: u32,
-        then: Option<Slot>,
-    ) -> Result<Submission, Failure> {
-        self.done(|device| device.sample_between(evictor, slot, batch, samples, then))
+    fn sample_between(&mut self, wanted: Samples) -> Result<Submission, Failure> {
+        self.done(|device| device.sample_between(wanted))
     }
 
     fn release(&mut self, slot: Slot) {

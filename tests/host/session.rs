@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use lanescope::experiments::{Config, Setting, find};
-use lanescope::gpu::{Loaded, Slot, Submission};
+use lanescope::gpu::{Loaded, Samples, Slot, Submission};
 use lanescope::measure::{
     CaseKey, CaseSource, Dispatcher, Earlier, Event, LocalBench, LocalOptions, Measured, Mock, MockOptions, Options, Pool,
     ProcessorTime, Rule, Session, Stop, Task, ToolCases, VisitMade,
@@ -163,16 +163,10 @@ impl Dispatcher for &mut Flaky {
         Ok(submission)
     }
 
-    fn sample_between(
-        &mut self,
-        evictor: Option<Slot>,
-        slot: Slot,
-        batch: u32,
-        samples: u32,
-        then: Option<Slot>,
-    ) -> Result<Submission, Failure> {
+    fn sample_between(&mut self, wanted: Samples) -> Result<Submission, Failure> {
+        let Samples { evictor, slot, batch, samples, then } = wanted;
         let mut submission = match evictor {
-            Some(_) => self.mock.sample_between(evictor, slot, batch, samples, None)?,
+            Some(_) => self.mock.sample_between(Samples { then: None, ..wanted })?,
             None => self.sample(slot, batch, samples)?,
         };
         if let Some(then) = then {
