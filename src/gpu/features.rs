@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ffi::CStr;
 use std::ptr;
 
-use ash::vk;
+use ash::{ext, khr, vk};
 
 use crate::model::{Feature, PipelineDetail};
 
@@ -38,6 +38,9 @@ impl Support {
     }
 }
 
+const V1_1: u32 = vk::API_VERSION_1_1;
+const V1_2: u32 = vk::API_VERSION_1_2;
+const V1_3: u32 = vk::API_VERSION_1_3;
 /// Not part of any Vulkan version yet.
 const NEVER: u32 = u32::MAX;
 /// Known to every layer that can check synchronization.
@@ -46,7 +49,7 @@ const ALWAYS: u32 = 0;
 /// Declares the chain: a field per structure, with the Vulkan version that it became part of, the extension that it came from,
 /// and the version of Vulkan's headers that first had it.
 macro_rules! feature_chain {
-    ($($field:ident: $structure:ty, core $core:expr, extension $extension:expr, since $since:expr;)*) => {
+    ($($field:ident: $structure:ty, $core:expr, $extension:expr, $since:expr;)*) => {
         /// The feature structures of one device; a field is empty where the device doesn't understand the structure.
         #[derive(Default)]
         pub(super) struct FeatureChain {
@@ -84,53 +87,37 @@ macro_rules! feature_chain {
 }
 
 feature_chain! {
-    storage16: vk::PhysicalDevice16BitStorageFeatures<'static>,
-        core vk::API_VERSION_1_1, extension ash::khr::_16bit_storage::NAME, since ALWAYS;
-    storage8: vk::PhysicalDevice8BitStorageFeatures<'static>,
-        core vk::API_VERSION_1_2, extension ash::khr::_8bit_storage::NAME, since ALWAYS;
-    float16_int8: vk::PhysicalDeviceShaderFloat16Int8Features<'static>,
-        core vk::API_VERSION_1_2, extension ash::khr::shader_float16_int8::NAME, since ALWAYS;
+    storage16: vk::PhysicalDevice16BitStorageFeatures<'static>, V1_1, khr::_16bit_storage::NAME, ALWAYS;
+    storage8: vk::PhysicalDevice8BitStorageFeatures<'static>, V1_2, khr::_8bit_storage::NAME, ALWAYS;
+    float16_int8: vk::PhysicalDeviceShaderFloat16Int8Features<'static>, V1_2, khr::shader_float16_int8::NAME, ALWAYS;
     subgroup_types: vk::PhysicalDeviceShaderSubgroupExtendedTypesFeatures<'static>,
-        core vk::API_VERSION_1_2, extension ash::khr::shader_subgroup_extended_types::NAME, since ALWAYS;
-    memory_model: vk::PhysicalDeviceVulkanMemoryModelFeatures<'static>,
-        core vk::API_VERSION_1_2, extension ash::khr::vulkan_memory_model::NAME, since ALWAYS;
-    atomic64: vk::PhysicalDeviceShaderAtomicInt64Features<'static>,
-        core vk::API_VERSION_1_2, extension ash::khr::shader_atomic_int64::NAME, since ALWAYS;
-    timeline: vk::PhysicalDeviceTimelineSemaphoreFeatures<'static>,
-        core vk::API_VERSION_1_2, extension ash::khr::timeline_semaphore::NAME, since ALWAYS;
-    subgroup_size: vk::PhysicalDeviceSubgroupSizeControlFeatures<'static>,
-        core vk::API_VERSION_1_3, extension ash::ext::subgroup_size_control::NAME, since ALWAYS;
-    synchronization2: vk::PhysicalDeviceSynchronization2Features<'static>,
-        core vk::API_VERSION_1_3, extension ash::khr::synchronization2::NAME, since ALWAYS;
-    maintenance4: vk::PhysicalDeviceMaintenance4Features<'static>,
-        core vk::API_VERSION_1_3, extension ash::khr::maintenance4::NAME, since ALWAYS;
+        V1_2, khr::shader_subgroup_extended_types::NAME, ALWAYS;
+    memory_model: vk::PhysicalDeviceVulkanMemoryModelFeatures<'static>, V1_2, khr::vulkan_memory_model::NAME, ALWAYS;
+    atomic64: vk::PhysicalDeviceShaderAtomicInt64Features<'static>, V1_2, khr::shader_atomic_int64::NAME, ALWAYS;
+    timeline: vk::PhysicalDeviceTimelineSemaphoreFeatures<'static>, V1_2, khr::timeline_semaphore::NAME, ALWAYS;
+    subgroup_size: vk::PhysicalDeviceSubgroupSizeControlFeatures<'static>, V1_3, ext::subgroup_size_control::NAME, ALWAYS;
+    synchronization2: vk::PhysicalDeviceSynchronization2Features<'static>, V1_3, khr::synchronization2::NAME, ALWAYS;
+    maintenance4: vk::PhysicalDeviceMaintenance4Features<'static>, V1_3, khr::maintenance4::NAME, ALWAYS;
     integer_dot: vk::PhysicalDeviceShaderIntegerDotProductFeatures<'static>,
-        core vk::API_VERSION_1_3, extension ash::khr::shader_integer_dot_product::NAME, since ALWAYS;
+        V1_3, khr::shader_integer_dot_product::NAME, ALWAYS;
     uniform_layout: vk::PhysicalDeviceUniformBufferStandardLayoutFeatures<'static>,
-        core vk::API_VERSION_1_2, extension ash::khr::uniform_buffer_standard_layout::NAME, since ALWAYS;
-    scalar_layout: vk::PhysicalDeviceScalarBlockLayoutFeatures<'static>,
-        core vk::API_VERSION_1_2, extension ash::ext::scalar_block_layout::NAME, since ALWAYS;
-    buffer_address: vk::PhysicalDeviceBufferDeviceAddressFeatures<'static>,
-        core vk::API_VERSION_1_2, extension ash::khr::buffer_device_address::NAME, since ALWAYS;
+        V1_2, khr::uniform_buffer_standard_layout::NAME, ALWAYS;
+    scalar_layout: vk::PhysicalDeviceScalarBlockLayoutFeatures<'static>, V1_2, ext::scalar_block_layout::NAME, ALWAYS;
+    buffer_address: vk::PhysicalDeviceBufferDeviceAddressFeatures<'static>, V1_2, khr::buffer_device_address::NAME, ALWAYS;
     workgroup_layout: vk::PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR<'static>,
-        core NEVER, extension ash::khr::workgroup_memory_explicit_layout::NAME, since ALWAYS;
-    clock: vk::PhysicalDeviceShaderClockFeaturesKHR<'static>,
-        core NEVER, extension ash::khr::shader_clock::NAME, since ALWAYS;
-    atomic_float: vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT<'static>,
-        core NEVER, extension ash::ext::shader_atomic_float::NAME, since ALWAYS;
+        NEVER, khr::workgroup_memory_explicit_layout::NAME, ALWAYS;
+    clock: vk::PhysicalDeviceShaderClockFeaturesKHR<'static>, NEVER, khr::shader_clock::NAME, ALWAYS;
+    atomic_float: vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT<'static>, NEVER, ext::shader_atomic_float::NAME, ALWAYS;
     // Its extension must be enabled wherever it is listed.
-    portability: vk::PhysicalDevicePortabilitySubsetFeaturesKHR<'static>,
-        core NEVER, extension ash::khr::portability_subset::NAME, since ALWAYS;
+    portability: vk::PhysicalDevicePortabilitySubsetFeaturesKHR<'static>, NEVER, khr::portability_subset::NAME, ALWAYS;
     executables: vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR<'static>,
-        core NEVER, extension ash::khr::pipeline_executable_properties::NAME, since ALWAYS;
+        NEVER, khr::pipeline_executable_properties::NAME, ALWAYS;
     rotate: vk::PhysicalDeviceShaderSubgroupRotateFeaturesKHR<'static>,
-        core NEVER, extension ash::khr::shader_subgroup_rotate::NAME, since vk::make_api_version(0, 1, 3, 277);
+        NEVER, khr::shader_subgroup_rotate::NAME, vk::make_api_version(0, 1, 3, 277);
     matrix: vk::PhysicalDeviceCooperativeMatrixFeaturesKHR<'static>,
-        core NEVER, extension ash::khr::cooperative_matrix::NAME, since vk::make_api_version(0, 1, 3, 255);
-    matrix2: CooperativeMatrix2Features,
-        core NEVER, extension c"VK_NV_cooperative_matrix2", since vk::make_api_version(0, 1, 3, 300);
-    bfloat16: ShaderBfloat16Features,
-        core NEVER, extension c"VK_KHR_shader_bfloat16", since vk::make_api_version(0, 1, 4, 312);
+        NEVER, khr::cooperative_matrix::NAME, vk::make_api_version(0, 1, 3, 255);
+    matrix2: CooperativeMatrix2Features, NEVER, c"VK_NV_cooperative_matrix2", vk::make_api_version(0, 1, 3, 300);
+    bfloat16: ShaderBfloat16Features, NEVER, c"VK_KHR_shader_bfloat16", vk::make_api_version(0, 1, 4, 312);
 }
 
 /// Every optional feature that Lanescope knows, as the device has it.
@@ -157,8 +144,7 @@ impl Features {
     /// As the model names them. `VK_KHR_calibrated_timestamps` and its like have no structure and come from the extensions.
     pub(super) fn list(&self, support: &Support) -> BTreeSet<Feature> {
         let (core, chain) = (&self.core, &self.chain);
-        let calibrated =
-            support.has(ash::ext::calibrated_timestamps::NAME) || support.has(ash::khr::calibrated_timestamps::NAME);
+        let calibrated = support.has(ext::calibrated_timestamps::NAME) || support.has(khr::calibrated_timestamps::NAME);
         let all = [
             (Feature::Float16, chain.float16_int8.is_some_and(|s| on(s.shader_float16))),
             (Feature::Float64, on(core.shader_float64)),

@@ -14,20 +14,16 @@ use super::younger::FlexibleDimensions;
 type GetFlexibleDimensions = unsafe extern "system" fn(vk::PhysicalDevice, *mut u32, *mut FlexibleDimensions) -> vk::Result;
 
 /// All products that the device lists; those of flexible sizes last. None where it has no such feature, or fails to tell.
-pub(super) fn products(
-    inner: &InstanceInner,
-    physical: vk::PhysicalDevice,
-    features: &BTreeSet<Feature>,
-) -> Vec<MatrixProduct> {
+pub(super) fn products(inner: &InstanceInner, raw: vk::PhysicalDevice, features: &BTreeSet<Feature>) -> Vec<MatrixProduct> {
     let mut products = Vec::new();
     if features.contains(&Feature::CooperativeMatrix) {
         let functions = ash::khr::cooperative_matrix::Instance::new(&inner.entry, &inner.raw);
         // SAFETY: the device comes from this instance and has the extension.
-        let listed = unsafe { functions.get_physical_device_cooperative_matrix_properties(physical) };
+        let listed = unsafe { functions.get_physical_device_cooperative_matrix_properties(raw) };
         products.extend(listed.unwrap_or_default().iter().map(fixed));
     }
     if features.contains(&Feature::CooperativeMatrixFlexibleDimensions) {
-        products.extend(flexible(inner, physical).iter().map(multiples));
+        products.extend(flexible(inner, raw).iter().map(multiples));
     }
     products
 }

@@ -91,12 +91,12 @@ impl Memory {
 
     /// Memory of a kind that the host can map, of the best type that the requirements allow and that has room.
     fn map(
-        logical: &Arc<Logical>,
-        name: &str,
+        new: NewBuffer<'_>,
         requirements: vk::MemoryRequirements,
         kind: MemoryKind,
         info: &DeviceInfo,
     ) -> Result<Self, Error> {
+        let NewBuffer { logical, name, .. } = new;
         let what = || format!("{} bytes of {} memory for buffer `{name}`", requirements.size, kind.as_str());
         let none = || Error::new(Status::Error, format!("no memory type of the device serves as {}", what()));
         let mut failure = None;
@@ -150,7 +150,7 @@ impl Buffer {
             return Self::new(new, MemoryLocation::GpuOnly);
         }
         let (raw, requirements) = Self::unbound(new)?;
-        let memory = Memory::map(new.logical, new.name, requirements, kind, info)?;
+        let memory = Memory::map(new, requirements, kind, info)?;
         Self::bind(new, raw, memory, requirements.memory_type_bits)
     }
 

@@ -86,10 +86,7 @@ pub enum Order {
         is_ahead: bool,
     },
     /// Have cases that are to be loaded later compiled on other threads, where the bench does that, and forget others. Answers nothing.
-    Anticipate {
-        /// The cases, in the order in which they will be loaded.
-        keys: Vec<CaseKey>,
-    },
+    Anticipate { keys: Vec<CaseKey> },
     /// Choose how the cases at these places are sampled. Answers [`Answer::Sized`] for each.
     Size {
         calls: Vec<Call>,
@@ -97,11 +94,8 @@ pub enum Order {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_race: bool,
     },
-    /// Begin a round. Answers nothing.
-    BeginRound {
-        /// Whether the device has worked for another bench until now: then its clocks are up.
-        is_busy: bool,
-    },
+    /// Begin a round, the device being busy if it has worked for another bench until now: then its clocks are up. Answers nothing.
+    BeginRound { is_busy: bool },
     /// Visit cases. Answers [`Answer::Visited`] for each.
     Visit { calls: Vec<Call> },
     /// End a round: measure an empty pass in these batch sizes, and keep the device busy until the round is long enough, unless
@@ -113,11 +107,8 @@ pub enum Order {
     Check { places: Vec<usize> },
     /// Free everything that was loaded. Answers nothing.
     Unload,
-    /// Begin a visit whose samples are ordered one by one. Answers [`Answer::Begun`].
-    Begin {
-        /// Whether the device's clocks must come back first.
-        recovers: bool,
-    },
+    /// Begin a visit whose samples are ordered one by one, perhaps once the device's clocks have come back. Answers [`Answer::Begun`].
+    Begin { recovers: bool },
     /// Take one sample of the case at this place. Answers [`Answer::Sampled`].
     Sample { place: usize, expected: Duration },
     /// End the visit that was begun last. Answers [`Answer::Ended`].

@@ -346,33 +346,16 @@ pub struct Resource {
 /// What a resource is, and how large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
-    /// A buffer, which kernels bind as a storage buffer or as a uniform one.
-    Buffer {
-        /// Its size, a multiple of four.
-        bytes: u64,
-        memory: MemoryKind,
-    },
-    /// A device-local buffer whose elements kernels use as a texel buffer.
-    Texels {
-        format: Format,
-        count: u32,
-        /// How they use it: as a uniform texel buffer, or as a storage one.
-        role: ImageRole,
-    },
-    /// A device-local image with one level, optimally tiled.
-    Image {
-        format: Format,
-        dimension: Dimension,
-        /// What these extend to; 1 in directions that it doesn't have.
-        extent: [u32; 3],
-        role: ImageRole,
-    },
+    /// A buffer, which kernels bind as a storage buffer or as a uniform one. Its size is a multiple of four.
+    Buffer { bytes: u64, memory: MemoryKind },
+    /// A device-local buffer whose elements kernels use as a uniform texel buffer, or as a storage one.
+    Texels { format: Format, count: u32, role: ImageRole },
+    /// A device-local image with one level, optimally tiled, that extends to 1 in directions that it doesn't have.
+    Image { format: Format, dimension: Dimension, extent: [u32; 3], role: ImageRole },
+    /// How kernels sample images.
     Sampler(Sampling),
-    /// Plain memory of the process, which only steps of the host touch.
-    HostMemory {
-        /// Its size, a multiple of four.
-        bytes: u64,
-    },
+    /// Plain memory of the process, which only steps of the host touch: a multiple of four bytes.
+    HostMemory { bytes: u64 },
 }
 
 impl Resource {
@@ -461,75 +444,40 @@ impl Kernel {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// Bind a kernel's pipeline and its descriptor sets.
-    Bind {
-        kernel: usize,
-    },
-    /// Set the push constants of the bound kernel, from offset 0.
-    Push {
-        /// Their bytes, a multiple of four.
-        bytes: Vec<u8>,
-    },
-    /// Set two words of the push constants of the bound kernel to where a buffer begins for the device: an address of 64 bits, its
-    /// lower half first. Other cases don't share such a buffer, since what kernels do through addresses shows at no descriptor.
-    PushAddress {
-        /// Bytes before the two words, a multiple of four. All of them are set before.
-        offset: u32,
-        resource: usize,
-    },
-    Dispatch {
-        /// Workgroups in x, y and z.
-        groups: [u32; 3],
-    },
+    Bind { kernel: usize },
+    /// Set the push constants of the bound kernel, from offset 0: a multiple of four bytes.
+    Push { bytes: Vec<u8> },
+    /// Set two words of the push constants of the bound kernel, from this byte on, to where a buffer begins for the device: an
+    /// address of 64 bits, its lower half first. The offset is a multiple of four, and all words are set before. Other cases
+    /// don't share such a buffer, since what kernels do through addresses shows at no descriptor.
+    PushAddress { offset: u32, resource: usize },
+    /// Dispatch the bound kernel with so many workgroups in x, y and z.
+    Dispatch { groups: [u32; 3] },
     /// Bind a kernel's pipeline alone; the descriptor sets that are bound stay so. They must be of the same layout.
-    BindPipeline {
-        kernel: usize,
-    },
+    BindPipeline { kernel: usize },
     /// Bind a kernel's descriptor sets alone.
-    BindDescriptors {
-        kernel: usize,
-    },
+    BindDescriptors { kernel: usize },
     /// Dispatch the bound kernel with the workgroups that the first three words of a buffer tell.
-    DispatchIndirect {
-        resource: usize,
-    },
+    DispatchIndirect { resource: usize },
     /// What a driver may make of a dependency between two dispatches.
     Dependency(Dependency),
-    /// Set an event once earlier dispatches are done.
-    SetEvent {
-        /// Its number: a case has as many events as its steps name.
-        event: u32,
-    },
+    /// Set an event once earlier dispatches are done. A case has as many events as its steps name, and as many queries.
+    SetEvent { event: u32 },
     /// Wait for an event; what was written before it was set is visible to later dispatches.
-    WaitEvent {
-        event: u32,
-    },
-    ResetEvent {
-        event: u32,
-    },
-    /// Write a timestamp that nobody reads.
-    Timestamp {
-        /// The number of its query: a case has as many as its steps name. Each is written once between two resets.
-        query: u32,
-        stage: TimestampStage,
-    },
+    WaitEvent { event: u32 },
+    /// Let an event be set again.
+    ResetEvent { event: u32 },
+    /// Write a timestamp that nobody reads, each once between two resets.
+    Timestamp { query: u32, stage: TimestampStage },
     /// Reset all queries of the case.
     ResetTimestamps,
     /// Fill a buffer with one word. In a pass of the host's, the host does it.
-    Fill {
-        resource: usize,
-        word: u32,
-    },
+    Fill { resource: usize, word: u32 },
     /// Copy the whole of a buffer to another one of the same size, or to an image of as many bytes.
-    Copy {
-        from: usize,
-        to: usize,
-    },
+    Copy { from: usize, to: usize },
     /// Let the host copy: between memory of the process and a buffer that it sees. A pass with such a step has no other kind of
     /// step, and is timed by the host's clock.
-    HostCopy {
-        from: usize,
-        to: usize,
-    },
+    HostCopy { from: usize, to: usize },
     /// Make all writes so far, by shaders and by transfers, visible to all that follows.
     Barrier,
 }

@@ -36,9 +36,6 @@ pub struct MemoryType {
 }
 
 impl MemoryKind {
-    /// All that the host can map.
-    pub const MAPPED: [Self; 3] = [Self::HostVisible, Self::HostCached, Self::DeviceHostVisible];
-
     pub fn is_mapped(self) -> bool {
         self != Self::DeviceLocal
     }
