@@ -52,7 +52,6 @@ struct Made {
     messages: Vec<String>,
 }
 
-/// What a pipeline is made from.
 struct Recipe {
     name: String,
     specialized: Specialized,
@@ -92,7 +91,6 @@ impl Ahead {
         self.threads.len()
     }
 
-    /// Has a pipeline made, unless it is already.
     pub(super) fn make(&self, source: &PipelineSource<'_>) {
         let mut state = self.shared.lock();
         let known = state.waiting.iter().chain(state.under_way.iter().map(|(recipe, _)| recipe));
@@ -119,7 +117,6 @@ impl Ahead {
         }
     }
 
-    /// Drops everything that was made or is to be made.
     pub(super) fn forget(&self) {
         let mut state = self.shared.lock();
         state.waiting.clear();

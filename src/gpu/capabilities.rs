@@ -14,7 +14,6 @@ use super::features::{Features, Support};
 use super::instance::{API_VERSION, InstanceInner};
 use super::{format, matrices, memory, quirks};
 
-/// The hexadecimal vendor id of NVIDIA's PCI devices.
 const NVIDIA: u32 = 0x10DE;
 
 /// Everything that is known about a device before it is opened. Never fails: what can't be used says why.
@@ -42,7 +41,6 @@ pub(super) fn query(inner: &InstanceInner, physical: vk::PhysicalDevice, index: 
     info
 }
 
-/// The versions and extensions of a device.
 pub(super) fn support(inner: &InstanceInner, physical: vk::PhysicalDevice) -> Result<Support, vk::Result> {
     // SAFETY: the device comes from this instance.
     let version = unsafe { inner.raw.get_physical_device_properties(physical) }.api_version.min(API_VERSION);
@@ -309,12 +307,6 @@ mod tests {
         assert_eq!(driver_version(Some(vk::DriverId::INTEL_PROPRIETARY_WINDOWS), 0x8086, intel), "101.2111");
     }
 
-    fn device() -> DeviceInfo {
-        let queue = QueueFamily { index: 0, count: 1, compute: true, graphics: true, transfer: true, timestamp_valid_bits: 64 };
-        let (heaps, memory_types) = (vec![Heap { bytes: 1, device_local: true }], DeviceInfo::mock().memory_types);
-        DeviceInfo { queues: vec![queue], heaps, memory_types, ..Default::default() }
-    }
-
     #[test]
     fn rotations_are_listed_where_they_can_be_enabled() {
         let operations = vk::SubgroupFeatureFlags::BASIC
@@ -329,10 +321,10 @@ mod tests {
     #[test]
     fn an_unusable_device_says_why() {
         let reason = |info: &DeviceInfo, version| unusable(info, version).unwrap_or_default();
-        assert_eq!(reason(&device(), vk::API_VERSION_1_1), "");
-        assert!(reason(&device(), vk::API_VERSION_1_0).contains("1.1 or newer"));
-        assert!(reason(&DeviceInfo { memory_types: vec![], ..device() }, vk::API_VERSION_1_3).contains("no memory"));
-        let mut without_compute = device();
+        assert_eq!(reason(&DeviceInfo::mock(), vk::API_VERSION_1_1), "");
+        assert!(reason(&DeviceInfo::mock(), vk::API_VERSION_1_0).contains("1.1 or newer"));
+        assert!(reason(&DeviceInfo { memory_types: vec![], ..DeviceInfo::mock() }, vk::API_VERSION_1_3).contains("no memory"));
+        let mut without_compute = DeviceInfo::mock();
         without_compute.queues[0].compute = false;
         assert!(reason(&without_compute, vk::API_VERSION_1_3).contains("compute"));
     }

@@ -15,7 +15,6 @@ use super::host;
 
 type Checked = Result<(), Error>;
 
-/// An address's bytes among push constants.
 const ADDRESS_BYTES: usize = 8;
 
 /// Refuses a case that breaks a rule or a limit of the device.
@@ -40,7 +39,6 @@ fn made(specialized: &Specialized, device: &DeviceInfo) -> Checked {
     subgroup_size(specialized, &device.subgroup)
 }
 
-/// How messages call a case.
 pub(super) fn title(case: &Case) -> String {
     let variant = if case.variant.is_empty() { String::new() } else { format!(" {}", case.variant) };
     format!("{}{variant} [{}]", case.experiment, case.point)

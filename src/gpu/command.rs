@@ -39,7 +39,6 @@ impl<'a> Recorder<'a> {
         self.steps(case, &case.reset);
     }
 
-    /// A reset, then one pass, with what prepares it.
     pub(super) fn checked_pass(&self, case: &LoadedCase, reset: &[Step]) {
         self.steps(case, reset);
         self.full_barrier();
@@ -75,7 +74,6 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// What a case needs done before each sample.
     pub(super) fn before_sample(&self, case: &LoadedCase) {
         if case.needs_reset() {
             self.full_barrier();
@@ -220,7 +218,6 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// The pass alone, as often as that.
     pub(super) fn passes(&self, case: &LoadedCase, times: u32) {
         for pass in 0..times {
             if pass > 0 {
@@ -287,7 +284,6 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// Whether a step writes or reads by a transfer command.
 fn transfers(step: &Step) -> bool {
     matches!(step, Step::Fill { .. } | Step::Copy { .. })
 }

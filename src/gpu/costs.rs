@@ -22,7 +22,6 @@ pub(super) struct Timeline {
     functions: Option<ash::khr::timeline_semaphore::Device>,
 }
 
-/// What is signalled when a submission is done.
 #[derive(Clone, Copy)]
 pub(super) enum Signal {
     Fence,
@@ -78,7 +77,6 @@ impl Queue {
         Ok(spent)
     }
 
-    /// Makes ready what the next submission signals.
     fn next_signal(&mut self, wait: Option<Wait>) -> Result<Signal, Error> {
         match wait {
             None | Some(Wait::Fence | Wait::FencePolled) => {
@@ -88,10 +86,10 @@ impl Queue {
             }
             Some(Wait::QueueIdle) => Ok(Signal::Nothing),
             Some(Wait::Timeline | Wait::TimelinePolled) => {
-                if self.timeline.is_none() {
-                    self.timeline = Some(Timeline::new(&self.logical)?);
-                }
-                let Some(timeline) = &mut self.timeline else { return Ok(Signal::Nothing) };
+                let timeline = match &mut self.timeline {
+                    Some(timeline) => timeline,
+                    none => none.insert(Timeline::new(&self.logical)?),
+                };
                 timeline.value += 1;
                 Ok(Signal::Timeline { semaphore: timeline.semaphore.raw(), value: timeline.value })
             }

@@ -37,12 +37,10 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// The slot of a device that is only simulated.
     pub fn simulated(index: usize) -> Self {
         Self { index, generation: 0 }
     }
 
-    /// Its place among the loaded cases.
     pub fn index(self) -> usize {
         self.index
     }
@@ -55,7 +53,6 @@ const LEAST_DISPLACEMENT: u64 = 64 << 10;
 pub struct DeviceOptions {
     /// The queue family; `None` for the one that [`DeviceInfo::default_queue`] names.
     pub queue_family: Option<u32>,
-    /// What to ask the driver about each pipeline.
     pub detail: PipelineDetail,
     /// Whether buffers are accessed robustly: the device then looks whether an access lies within its buffer, at a price.
     pub is_robust: bool,
@@ -68,8 +65,7 @@ pub struct Loaded {
     pub slot: Slot,
     /// What its shader modules and pipelines took. Some drivers compile only at the first dispatch, which this doesn't hold.
     pub pipeline_time: Duration,
-    /// What the driver tells of each kernel's pipeline, in the case's order; `None` unless asked for ([`DeviceOptions`]) and
-    /// where the driver tells nothing.
+    /// What the driver tells of each kernel's pipeline, in the case's order; `None` unless it was asked ([`DeviceOptions`]) and tells.
     pub statistics: Option<Vec<PipelineStatistics>>,
     /// Which memory types hold the case's buffers, in words.
     pub memory_types: String,
@@ -95,7 +91,6 @@ impl Samples {
     }
 }
 
-/// What one submission of samples gives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Submission {
     /// The host's time from submitting to the end.
@@ -143,27 +138,24 @@ impl LoadedCase {
         self.repeat == Repeat::AfterReset
     }
 
-    /// A kernel that a checked step names.
+    // `check` saw what steps name: it is there.
+
     pub(super) fn kernel(&self, index: usize) -> &BoundKernel {
         &self.kernels[index]
     }
 
-    /// A resource that a checked step names.
     pub(super) fn resource(&self, index: usize) -> &Resource {
         &self.resources[index]
     }
 
-    /// An event that a checked step names.
     pub(super) fn event(&self, number: u32) -> vk::Event {
         self.events.get(number as usize).map_or(vk::Event::null(), Owned::raw)
     }
 
-    /// The buffer that a step of the device's names.
     pub(super) fn buffer(&self, index: usize) -> Option<&Buffer> {
         self.resource(index).buffer()
     }
 
-    /// Whether the host does the work.
     fn is_hosts(&self) -> bool {
         host::is_hosts(&self.pass)
     }
@@ -283,7 +275,6 @@ impl Device {
         self.ahead.as_ref().map_or(0, Ahead::threads)
     }
 
-    /// As many events as the case's steps name.
     fn events(&self, case: &model::Case) -> Result<Vec<Owned<vk::Event>>, Error> {
         let event = |step: &Step| match step {
             Step::SetEvent { event } | Step::WaitEvent { event } | Step::ResetEvent { event } => Some(event + 1),
@@ -299,7 +290,6 @@ impl Device {
             .collect()
     }
 
-    /// As many queries as the case's own steps write.
     fn own_queries(&self, case: &model::Case) -> Result<Option<QueryPool>, Error> {
         let query = |step: &Step| if let Step::Timestamp { query, .. } = step { Some(query + 1) } else { None };
         let Some(count) = case.steps().filter_map(query).max() else { return Ok(None) };
@@ -375,7 +365,6 @@ impl Device {
         run_after(&mut self.queue, case, &reset)
     }
 
-    /// Reads a resource of a case back whole.
     pub fn read(&mut self, slot: Slot, resource: usize) -> Result<Vec<u8>, Error> {
         let case = case(&self.cases, self.generation, slot)?;
         let title = &case.title;

@@ -20,7 +20,6 @@ const MANIFEST: Kind = Kind { what: "a driver's manifest", largest: 1 << 20, may
 /// A driver's library, of which only the beginning is read.
 const LIBRARY: Kind = Kind { what: "a driver's library", largest: u64::MAX, may_stream: false };
 
-/// How many faults are told of.
 const MOST_TOLD: usize = 3;
 
 /// How libraries begin: ELF, the two of macOS, and Windows'.

@@ -23,7 +23,6 @@ pub(super) struct Support {
 }
 
 impl Support {
-    /// Whether the device offers the extension.
     pub(super) fn has(&self, extension: &CStr) -> bool {
         self.extensions.iter().any(|properties| properties.extension_name_as_c_str() == Ok(extension))
     }
@@ -145,6 +144,9 @@ impl Features {
     pub(super) fn list(&self, support: &Support) -> BTreeSet<Feature> {
         let (core, chain) = (&self.core, &self.chain);
         let calibrated = support.has(ext::calibrated_timestamps::NAME) || support.has(khr::calibrated_timestamps::NAME);
+        let has_layout = chain.workgroup_layout.is_some_and(|s| {
+            on(s.workgroup_memory_explicit_layout) && on(s.workgroup_memory_explicit_layout_scalar_block_layout)
+        });
         let all = [
             (Feature::Float16, chain.float16_int8.is_some_and(|s| on(s.shader_float16))),
             (Feature::Float64, on(core.shader_float64)),
@@ -184,7 +186,7 @@ impl Features {
             (Feature::RobustBufferAccess, on(core.robust_buffer_access)),
             (Feature::UniformBufferStandardLayout, chain.uniform_layout.is_some_and(|s| on(s.uniform_buffer_standard_layout))),
             (Feature::ScalarBlockLayout, chain.scalar_layout.is_some_and(|s| on(s.scalar_block_layout))),
-            (Feature::WorkgroupMemoryExplicitLayout, self.workgroup_layout()),
+            (Feature::WorkgroupMemoryExplicitLayout, has_layout),
             (Feature::Synchronization2, chain.synchronization2.is_some_and(|s| on(s.synchronization2))),
             (Feature::Maintenance4, chain.maintenance4.is_some_and(|s| on(s.maintenance4))),
             (Feature::TimelineSemaphore, chain.timeline.is_some_and(|s| on(s.timeline_semaphore))),
@@ -192,14 +194,6 @@ impl Features {
             (Feature::Events, chain.portability.is_none_or(|s| on(s.events))),
         ];
         all.into_iter().filter_map(|(feature, there)| there.then_some(feature)).collect()
-    }
-
-    /// `workgroupMemoryExplicitLayout` and `workgroupMemoryExplicitLayoutScalarBlockLayout`
-    fn workgroup_layout(&self) -> bool {
-        let is_whole = |s: vk::PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR<'_>| {
-            on(s.workgroup_memory_explicit_layout) && on(s.workgroup_memory_explicit_layout_scalar_block_layout)
-        };
-        self.chain.workgroup_layout.is_some_and(is_whole)
     }
 
     /// `subgroupSizeControl` and `computeFullSubgroups`

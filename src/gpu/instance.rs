@@ -15,7 +15,6 @@ use super::drivers;
 use super::error::{Context, Error};
 use super::statistics;
 
-/// What to say where no device is found.
 pub const NO_DEVICE_ADVICE: &str = "no Vulkan device found: install a driver (on Windows the GPU's; on Debian and Ubuntu \
      mesa-vulkan-drivers, which brings lavapipe for the processor), or set VK_DRIVER_FILES (VK_ICD_FILENAMES for loaders before 1.3.207) to a driver's .json \
      file";
@@ -53,7 +52,6 @@ impl MessageLog {
         (done, ASIDE.take().unwrap_or_default())
     }
 
-    /// Adds what was said elsewhere.
     pub(super) fn add(&self, messages: Vec<String>) {
         self.lock().extend(messages);
     }
@@ -211,7 +209,6 @@ fn loader_version(entry: &ash::Entry) -> Result<u32, Error> {
     Ok(version)
 }
 
-/// Which extensions the instance can have.
 struct Available {
     layer: Vec<vk::ExtensionProperties>,
     global: Vec<vk::ExtensionProperties>,
@@ -248,7 +245,6 @@ fn validation_extensions(entry: &ash::Entry) -> Result<Vec<vk::ExtensionProperti
     })
 }
 
-/// The Vulkan version that the validation layer was made for.
 fn validation_version(entry: &ash::Entry) -> Option<u32> {
     // SAFETY: the loader is loaded; the call has no other precondition.
     let layers = unsafe { entry.enumerate_instance_layer_properties() }.ok()?;

@@ -146,7 +146,6 @@ impl Logical {
         self.hung.store(true, Ordering::Relaxed);
     }
 
-    /// Whether objects of this device may be destroyed.
     pub(super) fn may_destroy(&self) -> bool {
         !self.hung.load(Ordering::Relaxed)
     }

@@ -134,7 +134,6 @@ impl Memory {
     }
 }
 
-/// What a buffer is to be.
 #[derive(Clone, Copy)]
 pub(super) struct NewBuffer<'a> {
     pub(super) logical: &'a Arc<Logical>,
@@ -215,11 +214,6 @@ impl Buffer {
         }
     }
 
-    /// Whether the host reads it in place.
-    fn is_mapped(&self) -> bool {
-        matches!(self.memory, Memory::Mapped { .. })
-    }
-
     /// Lets the host work on the buffer, where it is mapped for that. While nothing runs on the device, and one caller at a time:
     /// both hold for whoever has the device's case, which nobody shares.
     pub(super) fn with_mapped<T>(&self, work: impl FnOnce(&mut [u8]) -> T) -> Option<T> {
@@ -275,7 +269,6 @@ fn chunks(all: u64, most: u64) -> impl Iterator<Item = Chunk> {
 }
 
 impl Staging {
-    /// Fills a buffer with its contents.
     pub(super) fn upload(&mut self, queue: &mut Queue, target: &Buffer, contents: &Contents) -> Result<(), Error> {
         if is_undefined(contents) {
             return Ok(());
@@ -287,7 +280,7 @@ impl Staging {
             // Submitting makes the host's writes visible to the device.
             queue.run("an upload", |recorder| {
                 recorder.copy(staging, target, copy);
-                if target.is_mapped() {
+                if matches!(target.memory, Memory::Mapped { .. }) {
                     recorder.host_read_barrier();
                 }
             })?;
@@ -313,10 +306,9 @@ impl Staging {
         or_new(&mut self.up, NewBuffer { logical, name, bytes: CHUNK, usage }, MemoryLocation::CpuToGpu)
     }
 
-    /// Reads a buffer back whole.
     pub(super) fn download(&mut self, queue: &mut Queue, source: &Buffer) -> Result<Vec<u8>, Error> {
         let staging = self.down(&queue.logical)?;
-        let mut bytes = room(source.bytes(), &format!("buffer `{}`", source.name))?;
+        let mut bytes = room(source.bytes(), &format!("to read buffer `{}` back into", source.name))?;
         for chunk in chunks(source.bytes(), CHUNK) {
             let copy = vk::BufferCopy { src_offset: chunk.offset, dst_offset: 0, size: chunk.length };
             queue.run("a readback", |recorder| {
@@ -331,7 +323,7 @@ impl Staging {
     /// Reads an image that kernels write back whole, texels packed.
     pub(super) fn download_image(&mut self, queue: &mut Queue, source: &Image) -> Result<Vec<u8>, Error> {
         let staging = self.down(&queue.logical)?;
-        let mut bytes = room(source.bytes(), "an image")?;
+        let mut bytes = room(source.bytes(), "to read an image back into")?;
         for part in source.parts(CHUNK) {
             queue.run("a readback", |recorder| {
                 recorder.copy_part_out(source, staging, part);
@@ -355,11 +347,11 @@ fn or_new<'s>(staging: &'s mut Option<Buffer>, new: NewBuffer<'_>, at: MemoryLoc
     }
 }
 
-/// Room of the host's for what is read back.
-fn room(length: u64, what: &str) -> Result<Vec<u8>, Error> {
+/// Room of the host's.
+pub(super) fn room(length: u64, purpose: &str) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     let room = bytes.try_reserve_exact(usize::try_from(length).unwrap_or(usize::MAX));
-    room.map_err(|_| Error::new(Status::OutOfMemory, format!("the host has no {length} bytes to read {what} back into")))?;
+    room.map_err(|_| Error::new(Status::OutOfMemory, format!("the host has no {length} bytes {purpose}")))?;
     Ok(bytes)
 }
 

@@ -17,7 +17,6 @@ use super::object::Owned;
 use super::resource::Resource;
 use super::statistics::Inquirer;
 
-/// A kernel that can be bound.
 pub(super) struct BoundKernel {
     pub(super) compiled: Compiled,
     sets: Vec<vk::DescriptorSet>,
@@ -37,7 +36,6 @@ pub(super) struct Compiled {
 
 /// What a pipeline is made from.
 pub(super) struct PipelineSource<'a> {
-    /// Its name in captures and messages.
     pub(super) name: String,
     pub(super) specialized: &'a Specialized,
 }
@@ -131,7 +129,6 @@ fn placed(bound: &BoundSource<'_>) -> Result<Vec<Placed>, Error> {
     Ok(all)
 }
 
-/// Whether a resource can stand at a descriptor.
 fn takes(kind: BindingKind, resource: &model::Resource) -> bool {
     match (kind, resource.shape) {
         (BindingKind::StorageBuffer | BindingKind::UniformBuffer, Shape::Buffer { .. }) => true,
@@ -196,7 +193,6 @@ impl BoundKernel {
         }
     }
 
-    /// Sets push constants from an offset on.
     pub(super) fn push(&self, device: &ash::Device, buffer: vk::CommandBuffer, offset: u32, bytes: &[u8]) {
         let layout = self.compiled.layout.raw();
         // SAFETY: recording; `check` holds the bytes to the layout's range, and the offset to whole words.

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ash::vk;
 use gpu_allocator::MemoryLocation;
 
-use crate::model::{Contents, DeviceInfo, Shape, Status};
+use crate::model::{Contents, DeviceInfo, Shape};
 
 use super::error::{Context, Error};
 use super::format;
 use super::image::{Image, sampler};
 use super::logical::Logical;
-use super::memory::{Buffer, NewBuffer, Staging, fill};
+use super::memory::{Buffer, NewBuffer, Staging, fill, room};
 use super::object::Owned;
 use super::submit::Queue;
 
@@ -123,12 +123,8 @@ fn buffer_view(
 
 /// Touched here, so that no page is missing when it is measured.
 fn host_memory(name: &str, bytes: u64, contents: &Contents) -> Result<Vec<u8>, Error> {
-    let length = usize::try_from(bytes).unwrap_or(usize::MAX);
-    let mut memory = Vec::new();
-    memory
-        .try_reserve_exact(length)
-        .map_err(|_| Error::new(Status::OutOfMemory, format!("the host has no {bytes} bytes for `{name}`")))?;
-    memory.resize(length, 0xA5);
+    let mut memory = room(bytes, &format!("for `{name}`"))?;
+    memory.resize(usize::try_from(bytes).unwrap_or(usize::MAX), 0xA5);
     if !is_undefined(contents) {
         fill(&mut memory, contents, 0);
     }

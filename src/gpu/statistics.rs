@@ -18,7 +18,6 @@ use super::pipeline::{Compiled, PipelineSource};
 
 type Functions = ash::khr::pipeline_executable_properties::Device;
 
-/// Asks a device about its pipelines.
 pub(super) struct Inquirer {
     functions: Functions,
     has_code: bool,

@@ -52,7 +52,6 @@ impl WriteTimestamp {
 
 pub(super) struct QueryPool {
     pool: Owned<vk::QueryPool>,
-    /// How many queries there are.
     pub(super) capacity: u32,
     logical: Arc<Logical>,
 }

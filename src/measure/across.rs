@@ -18,13 +18,11 @@ use crate::model::{Failure, Stage, Status};
 /// Both devices work by turns while a round lasts, so that both have their clocks up in the next one.
 const TURN: Duration = Duration::from_millis(1);
 
-/// Why an order has no answer.
 enum Trouble {
     Failed(Failure),
     Lost(Loss),
 }
 
-/// Whose part of a pair is in trouble.
 enum PairTrouble {
     Own(Trouble),
     PairBase(Trouble),

@@ -71,7 +71,6 @@ pub struct Job {
     pub is_checked: bool,
 }
 
-/// What a bench is to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
@@ -133,14 +132,12 @@ pub struct Call {
     pub is_glance: bool,
 }
 
-/// What came of an item of an order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// What the bench itself needs is there.
     Ready(Result<(), Failure>),
     Loaded(Box<Loading>),
-    /// The sizes chosen for a case and for its base.
     Sized(Result<(Sizes, Option<Sizes>), Failure>),
     Visited(Result<Visited, Failure>),
     /// The medians of an empty pass, ns, in the order of the batch sizes, and how much a round still lacks.
@@ -153,7 +150,6 @@ pub enum Answer {
     Ended(Result<(Conditions, Duration), Failure>),
 }
 
-/// What is known once a case was to be loaded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Loading {
     pub place: usize,
@@ -175,7 +171,6 @@ pub struct ShaderFacts {
 }
 
 impl ShaderFacts {
-    /// Of a compiled case; `None` for one without kernels.
     pub fn from_prepared(prepared: &Prepared, is_simulated: bool) -> Option<Self> {
         prepared.kernels.first()?;
         let compile_time = prepared.kernels.iter().map(|kernel| kernel.module.compile_time).sum();

@@ -20,7 +20,6 @@ use crate::units::Nanos;
 /// Of each batch size, the medians of an empty pass in the rounds so far.
 type EmptyPasses = HashMap<u32, Vec<f64>>;
 
-/// Some cases that are measured together.
 pub(super) struct Block<'s, 'a, 'o> {
     pub(super) session: &'s mut Session<'a>,
     pub(super) observing: Observing<'s, 'o>,
@@ -35,7 +34,6 @@ pub(super) struct Observing<'s, 'o> {
 }
 
 impl Observing<'_, '_> {
-    /// Tells what happens, and hears whether to go on.
     pub(super) fn see(&mut self, event: Event) {
         self.goes_on &= (self.observe)(event).is_continue();
     }
@@ -481,8 +479,7 @@ impl Block<'_, '_, '_> {
         self.check(entries, &leaving);
     }
 
-    /// What has as many rounds as an interval needs, or as few as are kept, leaves with what it has. Checking takes milliseconds,
-    /// and without it nothing measured may stand.
+    /// What has as many rounds as an interval needs, or as few as are kept, leaves with what it has, once that is checked.
     fn end_early(&mut self, entries: &mut [Entry]) {
         if self.session.options.rule == Rule::Glance {
             self.end_glanced(entries);
@@ -492,7 +489,6 @@ impl Block<'_, '_, '_> {
         self.check(entries, &leaving);
     }
 
-    /// Whether it has enough rounds to leave with.
     fn may_leave(&self, entry: &Entry) -> bool {
         entry.has_enough() || (self.session.keeps_few && !self.observing.goes_on && !entry.visits.is_empty())
     }
@@ -526,7 +522,6 @@ impl Block<'_, '_, '_> {
         }
     }
 
-    /// Compares what the listed entries leave behind, at their places.
     pub(super) fn check_at(&mut self, slot: usize, entries: &mut [Entry], mut listed: VecDeque<(usize, usize)>) {
         let places = listed.iter().map(|(_, place)| *place).collect();
         let mut any = false;

@@ -36,7 +36,6 @@ pub trait Dispatcher {
     /// The memory that the cases loaded at one time may use.
     fn memory_budget(&self) -> Footprint;
 
-    /// What loading this case would add to what is loaded.
     fn footprint(&self, prepared: &Prepared) -> Footprint;
 
     /// On how many threads it compiles cases before they are loaded; 0 where it doesn't.
@@ -47,13 +46,10 @@ pub trait Dispatcher {
     /// Has a case compiled on other threads until it is loaded, where it does that.
     fn compile_ahead(&mut self, _: &Prepared) {}
 
-    /// Drops what was compiled so far and not loaded.
     fn forget_compiled(&mut self) {}
 
-    /// Makes resources and pipelines.
     fn load(&mut self, prepared: &Prepared) -> Result<Loaded, Failure>;
 
-    /// The reset program alone.
     fn run_reset(&mut self, slot: Slot) -> Result<(), Failure>;
 
     /// The reset program and one pass; how long the host waited for it.
@@ -65,7 +61,6 @@ pub trait Dispatcher {
         self.run_checked(slot)
     }
 
-    /// A resource's bytes as they are now.
     fn read(&mut self, slot: Slot, resource: usize) -> Result<Vec<u8>, Failure>;
 
     /// `samples` samples of `batch` passes each, in one submission. A batch of 0 is two timestamps back to back.
@@ -78,6 +73,5 @@ pub trait Dispatcher {
     /// Frees a case before the others, where it does that. Resources that the next one may share with it stay until that is loaded.
     fn release(&mut self, _: Slot) {}
 
-    /// Frees everything that was loaded.
     fn unload(&mut self);
 }

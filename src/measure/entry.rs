@@ -123,7 +123,6 @@ impl<'c> Entry<'c> {
         self.task.base.is_some() && self.unpaired.is_none()
     }
 
-    /// Whether that base is on another device.
     pub(super) fn is_paired_across(&self) -> bool {
         self.is_paired() && matches!(self.task.base, Some(PairBase::There(_)))
     }
@@ -305,7 +304,6 @@ fn rounds(visits: &[(u32, Visited)], of: impl Fn(&Visit) -> &Vec<f64>) -> Rounds
 }
 
 impl Session<'_> {
-    /// What came of an entry that has ended.
     pub(super) fn measured(&self, entry: Entry, stop: Stop) -> Result<Measured, Failure> {
         let rounds = entry.rounds(|visit| &visit.samples);
         let case = entry.case();

@@ -6,10 +6,8 @@ use super::rig::Conditions;
 use crate::model::{Case, Flag, Peaks};
 use crate::stats;
 
-/// A sample below this many floors is flagged.
 const NEAR_FLOORS: f64 = 20.0;
 
-/// A pass below this many empty passes is flagged.
 const LAUNCH_BOUND: f64 = 20.0;
 
 /// A clock that is further from its rate at the start is flagged.
@@ -25,11 +23,9 @@ const MEMORY_CHANGED: f64 = 0.05;
 /// More of its processor time than this lost to others is a reason to visit again.
 const CONTENDED: f64 = 0.1;
 
-/// A row is flagged where more than this share of its visits was disturbed, the tries to repeat them being used up. The middle one
-/// of the rounds doesn't move for fewer.
+/// A row is flagged where more than this share of its visits stayed disturbed: fewer don't move the middle one of the rounds.
 const DISTURBED: f64 = 0.25;
 
-/// What flags are judged by.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
     /// Half the interval over the median.

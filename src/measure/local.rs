@@ -25,7 +25,6 @@ use crate::validate::{Learned, Outputs};
 /// rounds within milliseconds, and never see how the device changes from one moment to another.
 const ROUND_SPAN: Duration = Duration::from_millis(50);
 
-/// Samples of an empty pass in a round.
 const EMPTY_SAMPLES: u32 = 5;
 
 /// How often a visit is repeated at most, when clocks were down or others took the processor.
@@ -36,7 +35,6 @@ pub(super) const REPEATS: u32 = 2;
 pub struct LocalOptions {
     /// How long the device is kept busy before it is believed to run at its clocks.
     pub warm_up: Duration,
-    /// The time that may be spent on timing one case.
     pub max_time: Duration,
     /// Where times come from, if another bench of the same device has found that out.
     pub timer: Option<Timer>,
@@ -50,11 +48,8 @@ pub struct LocalBench<'a> {
     cases: Vec<Option<LoadedCase>>,
     bases: Vec<LoadedBase>,
     has_tools: bool,
-    /// The shortest pass of those that were sized.
     fastest: Option<Duration>,
-    /// Cases that were prepared before they are loaded.
     pub(super) foreseen: HashMap<CaseKey, Result<Rc<Prepared>, Failure>>,
-    /// What cases may still take of memory.
     room: Footprint,
     round_started: Duration,
     /// A visit whose samples are ordered one by one.
@@ -79,11 +74,9 @@ struct LoadedBase {
 /// The bytes of a case's outputs.
 type Contents = Vec<Vec<u8>>;
 
-/// Why a case isn't loaded.
 enum Refusal {
     /// It doesn't fit beside the others, but may alone.
     Full,
-    /// It can't be, for this reason.
     Failed(Failure),
 }
 
@@ -94,7 +87,6 @@ impl From<Failure> for Refusal {
 }
 
 impl<'a> LocalBench<'a> {
-    /// Calibrates a device.
     pub fn new(
         device: Box<dyn Dispatcher + 'a>,
         tools: ToolCases,

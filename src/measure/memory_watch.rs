@@ -21,7 +21,6 @@ const SWEEPS: u32 = 2;
 /// Looks whose median is what later ones are compared with. Repeated sweeps of an H100 differed by 0.2 %.
 const START_LOOKS: u32 = 3;
 
-/// What is known of memory's speed.
 pub(super) struct MemoryWatch {
     timer: Timer,
     /// The sweep's time at the start.

@@ -121,18 +121,8 @@ impl MockOptions {
         info.queues.iter_mut().for_each(|family| family.timestamp_valid_bits = self.bits);
         let peak = Peak { rate: self.peak, is_hard: true };
         // What mock devices simulate: all that kernels are bound by.
-        let bounds = [
-            Bound::Memory,
-            Bound::Shared,
-            Bound::Float16,
-            Bound::Float32,
-            Bound::Float64,
-            Bound::Int32,
-            Bound::MatrixF16,
-            Bound::MatrixBf16,
-            Bound::MatrixI8,
-        ];
-        info.peaks = bounds.into_iter().filter(|_| self.peak > 0.0).map(|bound| (bound, peak)).collect();
+        let is_known = |bound: &Bound| self.peak > 0.0 && !matches!(bound, Bound::MatrixTf32 | Bound::MatrixF8);
+        info.peaks = Bound::ALL.into_iter().filter(is_known).map(|bound| (bound, peak)).collect();
         let mut fault = |name: &'static str, what: &'static str, most_iterations, most_reductions| {
             let (name, what) = (name.into(), what.into());
             info.quirks.push(Quirk { name, what, link: "".into(), most_iterations, most_reductions });

@@ -33,6 +33,7 @@ mod stop;
 mod visit;
 mod vulkan;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -77,8 +78,7 @@ impl Rounds {
         stats::median(&self.medians())
     }
 
-    /// The 95 % interval of the figure; `None` below six rounds. Processes are its top level: what they differ by is part of it,
-    /// where there are enough of them to tell.
+    /// The 95 % interval of the figure; `None` below six rounds. Processes are its top level, where there are enough to tell.
     pub fn interval(&self) -> Option<Interval> {
         stats::clustered_interval(&self.medians(), &self.processes)
     }
@@ -89,10 +89,7 @@ impl Rounds {
     }
 
     pub fn process_count(&self) -> usize {
-        let mut processes = self.processes.clone();
-        processes.sort_unstable();
-        processes.dedup();
-        processes.len()
+        self.processes.iter().collect::<BTreeSet<_>>().len()
     }
 }
 
@@ -117,11 +114,8 @@ pub struct Measured {
     pub carried: Carried,
     /// Host time per pass, submission and wait included.
     pub host_time: Nanos,
-    /// Making pipelines, and the first dispatch, in which some drivers compile.
     pub pipeline_time: Duration,
-    /// What the driver tells of each kernel's pipeline, in the case's order, where it was asked.
     pub statistics: Option<Vec<PipelineStatistics>>,
-    /// Which memory types hold buffers whose kind of memory the case asks for, in words.
     pub memory_types: String,
     /// Clock rate beside the visits over that at the start.
     pub clock_ratio: Option<f64>,
@@ -139,7 +133,6 @@ pub struct Measured {
     pub unpaired: Option<Failure>,
     /// Reasons to doubt the figures, in the order of the flags.
     pub flags: Vec<Flag>,
-    /// What can't be right, for the flag `implausible`.
     pub implausible: Option<String>,
 }
 

@@ -38,8 +38,7 @@ impl Time {
 }
 
 impl Monotone {
-    /// Notes a case with this amount of work, its time and the interval of that, in ns, and says what is implausible about it next
-    /// to those noted before.
+    /// Notes a case with this work, its time and the interval of that, ns, and says what is implausible beside those noted before.
     pub fn judge(&mut self, work: &Amount, time: f64, interval: Interval) -> Option<String> {
         let Amount { axis, amount, alike } = work;
         let time = Time::new(time, interval);

@@ -81,12 +81,10 @@ impl<'a> Pool<'a> {
         &self.known().info
     }
 
-    /// What the first bench found out about the device's timing.
     pub fn instrument(&self) -> &Instrument {
         &self.known().instrument
     }
 
-    /// What the reference showed in the first bench.
     pub fn learned(&self) -> &Learned {
         &self.known().learned
     }
@@ -95,7 +93,6 @@ impl<'a> Pool<'a> {
         self.known.as_ref().expect("a pool begins with a bench that was opened")
     }
 
-    /// Why the device was given up, if it was.
     pub fn given_up(&self) -> Option<&Failure> {
         self.given_up.as_ref()
     }

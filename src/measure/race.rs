@@ -34,7 +34,6 @@ const RANGES: [f64; 4] = [0.954, 1.588, 1.978, 2.257];
 /// The rounds up to which the spread from round to round is taken from the range.
 const FEW: usize = WIDENING.len() + 1;
 
-/// A race as it stands.
 pub struct Race {
     intervals: Vec<Option<Interval>>,
 }
@@ -68,7 +67,6 @@ impl Race {
         ends.min_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(case, _)| case)
     }
 
-    /// Whether a case lies wholly above the leader.
     pub fn is_beaten(&self, case: usize, leader: usize) -> bool {
         let [case, leader] = [case, leader].map(|case| self.intervals[case]);
         case.zip(leader).is_some_and(|(case, leader)| case.low > leader.high)

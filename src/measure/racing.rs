@@ -13,7 +13,6 @@ use super::visit::FAR_SLOWER;
 /// The most samples of a first visit. Most cases are beaten by it, and the spread of five is enough to tell.
 const FIRST_SAMPLES: u32 = 5;
 
-/// How many samples first visits take.
 pub(super) struct FirstVisits {
     fastest: Option<Duration>,
 }

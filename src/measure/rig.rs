@@ -29,9 +29,7 @@ pub(super) struct Rig<'a> {
     pub(super) device: Box<dyn Dispatcher + 'a>,
     pub(super) instrument: Instrument,
     cases: ToolCases,
-    /// The tools as loaded now.
     pub(super) tools: Tools,
-    /// How long its clocks take to rise.
     pub(super) warm_up: Duration,
     contention: Contention,
     /// Where memory's speed can be told.
@@ -95,7 +93,6 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
-    /// Whether caches are evicted before every sample.
     pub(super) fn is_cold(&self) -> bool {
         self.tools.evictor.is_some()
     }
@@ -134,7 +131,6 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
-    /// Runs the sentinel until then.
     pub(super) fn keep_busy(&mut self, until: Duration) -> Result<(), Failure> {
         while self.device.now() < until {
             self.device.sample(self.tools.sentinel, 1, 1)?;
@@ -143,7 +139,6 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
-    /// Notes that the device has just worked.
     pub(super) fn was_busy(&mut self) {
         self.last_busy = self.device.now();
     }
@@ -193,7 +188,6 @@ impl<'a> Rig<'a> {
         self.device.processor_time()
     }
 
-    /// Under which conditions the device worked since then.
     pub(super) fn conditions_since(&mut self, before: &Option<ProcessorTime>) -> Result<Conditions, Failure> {
         let after = self.device.processor_time();
         let lost = before.as_ref().zip(after).and_then(|(before, after)| self.contention.lost(before, after));

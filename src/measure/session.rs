@@ -69,7 +69,6 @@ pub enum PairBase {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// What compiling told, if it got that far.
     pub shader: Option<ShaderFacts>,
     pub result: Result<Measured, Failure>,
 }
@@ -95,13 +94,10 @@ pub enum Event<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct VisitMade<'a> {
     pub case: &'a Case,
-    /// The hash of its first kernel's SPIR-V; empty for a case without kernels.
     pub spirv_hash: &'a str,
-    /// Its sizes, and those of the base of a pair.
     pub sizes: (Sizes, Option<Sizes>),
     /// How many visits there were before that still count. Where it is fewer than were made, the others were dropped.
     pub before: usize,
-    /// The number of the process that made it.
     pub process: u32,
     pub visited: &'a Visited,
 }
@@ -149,8 +145,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The same session, where a case that was visited has an outcome even if measuring is broken off before it has as many rounds
-    /// as an interval needs. It says that it is rough.
+    /// The same session, where a case that was visited has an outcome, said to be rough, even if it has no interval yet.
     #[must_use]
     pub fn keeping_few_rounds(self) -> Self {
         Self { keeps_few: true, ..self }
@@ -198,7 +193,6 @@ impl<'a> Session<'a> {
         self.options.max_noise = max_noise;
     }
 
-    /// From now on, which cases are measured precisely.
     pub fn set_rule(&mut self, rule: Rule) {
         self.options.rule = rule;
     }
@@ -262,7 +256,6 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Whether a case that was measured alone didn't crash.
 fn is_innocent(outcome: &Outcome) -> bool {
     outcome.result.as_ref().map_or_else(|failure| failure.status != Status::Crashed || failure.is_untried, |_| true)
 }

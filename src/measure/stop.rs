@@ -23,7 +23,6 @@ words! {
 }
 
 impl Stop {
-    /// Whether it left a search before it was precise.
     pub fn is_early(self) -> bool {
         matches!(self, Self::Beaten | Self::Glanced | Self::BrokenOff)
     }
@@ -45,16 +44,13 @@ pub struct Progress<'a> {
     pub noise: &'a [f64],
     /// The noise that is precise enough.
     pub max_noise: f64,
-    /// Time spent on the case so far.
     pub spent: Duration,
-    /// Time that may be spent on it.
     pub max_time: Duration,
 }
 
 /// Noise that fell by less than this share since a judgement ago has stopped falling.
 const FALLING: f64 = 0.05;
 
-/// Whether a case leaves, and why.
 pub fn judge(progress: &Progress) -> Option<Stop> {
     let noise = progress.noise.last().copied().unwrap_or(f64::INFINITY);
     if noise <= progress.max_noise {

@@ -46,7 +46,6 @@ const BELOW_FLOOR: f64 = 0.75;
 pub(super) const FAR_SLOWER: f64 = 3.0;
 const LONG: Nanos = Nanos(5e6);
 
-/// In which sizes a case is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sizes {
     /// Passes per sample; 0 where the timer itself is measured.
@@ -121,7 +120,6 @@ pub struct Visit {
     /// Those of the base's device, where that is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_conditions: Option<Conditions>,
-    /// What can't be right about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub implausible: Option<String>,
 }
@@ -147,13 +145,11 @@ impl SampledCase {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizing {
-    /// The time that may be spent on timing the case.
     pub(super) max_time: Duration,
     /// Whether only the fastest counts: a sample isn't lengthened then for an error that is below what others are beaten by.
     pub(super) is_race: bool,
     /// How long a pass of a rival takes: one sample tells enough of a case that is far slower.
     pub(super) rival: Option<Duration>,
-    /// Whether one rough look is all that is wanted.
     pub(super) is_glance: bool,
 }
 
@@ -375,8 +371,7 @@ fn implausible_time(sample: Nanos, floor: Nanos) -> Option<String> {
     (!plausible).then(|| format!("a sample takes {sample}, though two timestamps back to back take {floor}"))
 }
 
-/// Whether one sample of a pass is enough beside a rival's: it is long, so that looking twice costs time, and nothing that
-/// disturbs a sample makes it so much longer.
+/// Whether one sample of a pass is enough beside a rival's: it is long, so that looking twice costs, and nothing disturbs so much.
 fn is_far_slower(pass: f64, rival: Duration) -> bool {
     pass > LONG.0 && pass > FAR_SLOWER * Nanos::from_duration(rival).0
 }

@@ -24,8 +24,7 @@ impl Vulkan {
         self.device.displace(bytes);
     }
 
-    /// Turns an error into a row's failure, and a validation message as well: a case that the layer objects to has undefined
-    /// behaviour, and its figures mean nothing.
+    /// Turns an error into a row's failure, and a validation message as well: what the layer objects to has no meaning.
     fn done<T>(&mut self, work: impl FnOnce(&mut Device) -> Result<T, Error>) -> Result<T, Failure> {
         let result = work(&mut self.device);
         let messages = self.device.messages();

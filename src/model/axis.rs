@@ -52,7 +52,6 @@ pub enum AxisKind {
     /// Every whole number from this one to [`Axis::most`]. What the device can't run becomes a skipped row.
     AtLeast(u64),
     Numbers(&'static [u64]),
-    /// One of these words.
     Choices(&'static [&'static str]),
 }
 
@@ -104,7 +103,6 @@ impl Axis {
         }
     }
 
-    /// The same axis of numbers up to this one.
     #[must_use]
     pub fn up_to(self, most: u64) -> Self {
         Self { most, ..self }

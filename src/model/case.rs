@@ -52,7 +52,6 @@ pub struct Picture {
     pub texels: Texels,
 }
 
-/// What a pixel of a [`Picture`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Texels {
     /// Red, green and blue, a byte each, and a byte that isn't shown.
@@ -121,7 +120,6 @@ pub const POISON: u32 = 0xFFDE_AD01;
 pub const OTHER_POISON: u32 = 0x7FA1_5E02;
 
 impl Case {
-    /// A case that does nothing, to be filled in.
     pub fn new(experiment: &str, point: &Point) -> Self {
         Self {
             experiment: experiment.to_owned(),
@@ -143,7 +141,6 @@ impl Case {
         }
     }
 
-    /// The steps of all its programs.
     pub fn steps(&self) -> impl Iterator<Item = &Step> {
         self.reset.iter().chain(&self.prepare).chain(&self.pass)
     }
@@ -211,6 +208,18 @@ impl Case {
     }
 }
 
+words! {
+    /// What the caches hold when a sample begins.
+    #[derive(Default, Hash)]
+    pub enum Cache, as_str {
+        /// What the passes before left there.
+        #[default]
+        Warm = "warm",
+        /// Nothing of the case: they were evicted before the sample, which is of one pass. Compares only with warm rows of batch 1.
+        Cold = "cold",
+    }
+}
+
 /// What the time of a case is the time of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measurand {
@@ -256,13 +265,10 @@ pub enum HostCost {
 pub enum Wait {
     /// Polling vkGetFenceStatus.
     FencePolled,
-    /// vkWaitForFences.
     Fence,
     /// Polling vkGetSemaphoreCounterValue.
     TimelinePolled,
-    /// vkWaitSemaphores.
     Timeline,
-    /// vkQueueWaitIdle.
     QueueIdle,
 }
 
@@ -282,7 +288,7 @@ pub enum SpirvTarget {
 }
 
 /// One compute kernel: a module and how it is specialized.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Kernel {
     /// The shader's path below `glsl/`, such as `memory/stream.comp`.
     pub source: Cow<'static, str>,
@@ -295,11 +301,9 @@ pub struct Kernel {
     pub constants: Vec<(String, Scalar)>,
     /// The subgroup size that the driver is required to use, where it lets one choose.
     pub required_subgroup_size: Option<u32>,
-    /// Which resource stands at which descriptor.
     pub bindings: Vec<Binding>,
 }
 
-/// A resource at a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binding {
     pub set: u32,
@@ -325,21 +329,17 @@ pub enum Scalar {
     U32(u32),
     I32(i32),
     F32(f32),
-    /// `uint64_t`
     U64(u64),
-    /// `int64_t`
     I64(i64),
     F64(f64),
 }
 
-/// Something that kernels and steps work on. Equal resources of different cases may share one allocation, unless
-/// it is an input that a kernel can write to.
+/// Something that kernels and steps work on. Equal ones of different cases may share memory, unless kernels can write such an input.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Resource {
     /// Its name in captures and validation messages; unique within the case.
     pub name: Cow<'static, str>,
     pub shape: Shape,
-    /// What it holds before anything runs.
     pub contents: Contents,
 }
 
@@ -414,25 +414,15 @@ impl Resource {
 impl Kernel {
     /// A kernel to which nothing is bound yet.
     pub fn new(source: &'static str, local_size: [u32; 3]) -> Self {
-        Self {
-            source: Cow::Borrowed(source),
-            macros: Vec::new(),
-            target: SpirvTarget::default(),
-            local_size,
-            constants: Vec::new(),
-            required_subgroup_size: None,
-            bindings: Vec::new(),
-        }
+        Self { source: Cow::Borrowed(source), local_size, ..Self::default() }
     }
 
-    /// The same with a specialization constant set.
     #[must_use]
     pub fn constant(mut self, name: &str, value: Scalar) -> Self {
         self.constants.push((name.to_owned(), value));
         self
     }
 
-    /// The same with a preprocessor definition.
     #[must_use]
     pub fn define(mut self, name: &str, value: impl ToString) -> Self {
         self.macros.push((name.to_owned(), value.to_string()));
@@ -475,15 +465,13 @@ pub enum Step {
     Fill { resource: usize, word: u32 },
     /// Copy the whole of a buffer to another one of the same size, or to an image of as many bytes.
     Copy { from: usize, to: usize },
-    /// Let the host copy: between memory of the process and a buffer that it sees. A pass with such a step has no other kind of
-    /// step, and is timed by the host's clock.
+    /// Let the host copy between its memory and a buffer that it sees. Such passes have no others, and the host times them.
     HostCopy { from: usize, to: usize },
     /// Make all writes so far, by shaders and by transfers, visible to all that follows.
     Barrier,
 }
 
 impl Step {
-    /// Push constants from 32-bit words.
     pub fn push_words(words: &[u32]) -> Self {
         let mut bytes = Vec::with_capacity(4 * words.len());
         words.iter().for_each(|word| bytes.extend_from_slice(&word.to_ne_bytes()));
@@ -504,7 +492,6 @@ pub enum Dependency {
     Full,
 }
 
-/// What a timestamp waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimestampStage {
     /// Nothing.
@@ -537,7 +524,6 @@ pub enum Metric {
     ClockRate,
 }
 
-/// The figure that a row leads with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headline {
     pub metric: Metric,
@@ -575,7 +561,6 @@ pub enum Check {
 }
 
 impl Check {
-    /// The resources that are read back.
     pub fn outputs(&self) -> &[usize] {
         match self {
             Self::Twin(resources) | Self::Invariant(resources, _) => resources,

@@ -51,7 +51,6 @@ pub struct Derived {
     pub unit: &'static str,
     /// Which value is the better one: `higher`, `lower`, or empty where neither is.
     pub better: &'static str,
-    /// The figure, or why there is none.
     pub figure: Result<Figure, Untold>,
     /// What it rests on and how sure it is, in words.
     pub note: String,
@@ -67,7 +66,6 @@ impl Derived {
     }
 }
 
-/// Why a figure isn't told, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Untold {
     /// Too little was measured to tell: a larger sweep may.
@@ -92,7 +90,6 @@ impl fmt::Display for Untold {
 }
 
 impl Untold {
-    /// The same with these words before it.
     #[must_use]
     pub fn behind(self, words: &str) -> Self {
         match self {
@@ -105,7 +102,6 @@ impl Untold {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
     pub value: f64,
-    /// The ends of its interval, where it has one.
     pub interval: Option<(f64, f64)>,
 }
 

@@ -97,7 +97,6 @@ named! {
     }
 }
 
-/// What a format's channels are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
     /// Bytes that stand for 0 to 1.
@@ -122,14 +121,12 @@ pub enum Precision {
     Float11,
 }
 
-/// What the numbers of a channel are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbers {
     /// Steps from 0 to 1.
     Unorm,
     /// Steps from -1 to 1.
     Snorm,
-    /// Whole numbers from 0 on.
     Uint,
     Sint,
     /// Floats; those of fewer than 16 bits have no sign, and the exponent of `f16`.
@@ -137,14 +134,12 @@ pub enum Numbers {
 }
 
 impl Numbers {
-    /// Whether shaders see whole numbers.
     pub fn is_whole(self) -> bool {
         matches!(self, Self::Uint | Self::Sint)
     }
 }
 
 impl Format {
-    /// The format that a layout qualifier names.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|format| format.as_str() == name)
     }
@@ -174,7 +169,6 @@ impl Format {
         }
     }
 
-    /// Bytes of a texel.
     pub fn bytes(self) -> u32 {
         (0..self.channels()).map(|channel| self.channel_bits(channel)).sum::<u32>() / 8
     }

@@ -97,12 +97,10 @@ pub enum ImageRole {
 }
 
 impl ImageRole {
-    /// Whether they read it through the texture units.
     pub fn is_sampled(self) -> bool {
         matches!(self, Self::Sampled | Self::StorageAndSampled)
     }
 
-    /// Whether they write it as a storage image.
     pub fn is_storage(self) -> bool {
         matches!(self, Self::Storage | Self::StorageAndSampled)
     }
@@ -130,7 +128,6 @@ impl ImageRole {
 pub struct Sampling {
     /// Whether neighbouring texels are mixed (bilinearly), or the nearest is taken.
     pub is_linear: bool,
-    /// What lies beyond an edge.
     pub edge: Edge,
     /// Whether places are given in texels, and not from 0 to 1.
     pub is_unnormalized: bool,

@@ -4,7 +4,6 @@
 mod words;
 
 mod axis;
-mod cache;
 mod case;
 mod data;
 mod derived;
@@ -28,10 +27,9 @@ mod statistics;
 mod traffic;
 
 pub use axis::{Axis, AxisKind, AxisValue, MOST_NUMBER, Point};
-pub use cache::Cache;
 pub use case::{
-    Binding, Bound, Case, Check, Dependency, Headline, HostCost, Kernel, Measurand, Metric, OTHER_POISON, POISON, Picture,
-    Repeat, Resource, Scalar, Shape, Skip, SpirvTarget, Step, Texels, TimestampStage, Wait, Work,
+    Binding, Bound, Cache, Case, Check, Dependency, Headline, HostCost, Kernel, Measurand, Metric, OTHER_POISON, POISON,
+    Picture, Repeat, Resource, Scalar, Shape, Skip, SpirvTarget, Step, Texels, TimestampStage, Wait, Work,
 };
 pub use data::Data;
 pub use derived::{Derived, Figure, Finished, Untold};

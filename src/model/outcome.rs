@@ -13,14 +13,11 @@ words! {
         Planned = "planned",
         /// It ran and gave a wrong result; no speed is published.
         WrongResult = "wrong_result",
-        /// It did not end in time.
         Timeout = "timeout",
         /// The driver took the process down.
         Crashed = "crashed",
-        /// The driver reported the device lost.
         DeviceLost = "device_lost",
         OutOfMemory = "out_of_memory",
-        /// The shader did not compile.
         CompileError = "compile_error",
         Error = "error",
         /// It was never tried: the device couldn't be opened, or had failed too often before.
@@ -65,7 +62,6 @@ const AT_REFERENCE: &str = "the reference: ";
 pub struct Failure {
     /// How it ended: one of the failures, or skipped, where only trying showed what the device lacks.
     pub status: Status,
-    /// What was under way, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<Stage>,
     /// Whether it is the device's, and the case was never tried.

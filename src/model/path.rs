@@ -19,27 +19,9 @@ impl FilePath {
     }
 }
 
-impl From<PathBuf> for FilePath {
-    fn from(path: PathBuf) -> Self {
-        Self(path)
-    }
-}
-
-impl From<String> for FilePath {
-    fn from(path: String) -> Self {
+impl<P: Into<PathBuf>> From<P> for FilePath {
+    fn from(path: P) -> Self {
         Self(path.into())
-    }
-}
-
-impl From<&str> for FilePath {
-    fn from(path: &str) -> Self {
-        Self(path.into())
-    }
-}
-
-impl From<FilePath> for PathBuf {
-    fn from(FilePath(path): FilePath) -> Self {
-        path
     }
 }
 

@@ -8,7 +8,6 @@ pub struct PciAddress {
     /// The domain, which most machines have one of.
     pub domain: u32,
     pub bus: u32,
-    /// The device on the bus.
     pub device: u32,
     pub function: u32,
 }

@@ -43,7 +43,6 @@ impl FromIterator<(Bound, Peak)> for Peaks {
     }
 }
 
-/// Entries of devices: what is published of them.
 #[derive(Clone, Debug, Default)]
 pub struct Published {
     entries: Vec<Entry>,

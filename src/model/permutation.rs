@@ -15,7 +15,6 @@ impl Permutation {
         Self { seed, n }
     }
 
-    /// How many elements it orders.
     pub fn count(self) -> u64 {
         self.n
     }

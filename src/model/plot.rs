@@ -38,8 +38,7 @@ pub struct Expectation {
     /// Under which name those figures are derived.
     pub experiment: &'static str,
     pub name: &'static str,
-    /// What is expected of a case with these values of axes, run by subgroups of so many lanes; the derived figures by their variant.
-    /// Nothing where the model says nothing of it.
+    /// What is expected of a case on these axes, by subgroups of so many lanes and by derived figures, if anything.
     pub of: fn(&Point, u64, DerivedFigures) -> Option<f64>,
 }
 

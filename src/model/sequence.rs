@@ -19,8 +19,7 @@ pub enum Sequence {
     WholeHalves { seed: u64, magnitude: u32 },
     /// The same of `bfloat16`, of 2^7 at most.
     WholeBfloats { seed: u64, magnitude: u32 },
-    /// Bit patterns of `f32` of either sign from 1/8 up to 2, all bits of their mantissas random: sums and products of them
-    /// round.
+    /// Bit patterns of `f32` of either sign from 1/8 up to 2, all bits of their mantissas random: sums and products round.
     FullFloats { seed: u64 },
     /// The same of `f16`, two to a word, the first in its lower half.
     FullHalves { seed: u64 },
@@ -32,8 +31,7 @@ pub enum Sequence {
     Keys { seed: u64, distribution: Distribution },
     /// Every index once, those of each block in an order of its own.
     Shuffled(Shuffled),
-    /// So many words in ascending order, no two alike, from the whole range: their distances are random. One at least, 2^32 at
-    /// most.
+    /// So many words in ascending order, one to 2^32, no two alike, from the whole range: their distances are random.
     Ascending { seed: u64, n: u64 },
     /// So many distinct words, one at least, which come in a random order, each about as often.
     Few { seed: u64, distinct: u32 },
@@ -171,7 +169,6 @@ impl Sequence {
         }
     }
 
-    /// The word at an index, read as `f32`.
     pub fn float(self, index: u64) -> f32 {
         f32::from_bits(self.word(index))
     }

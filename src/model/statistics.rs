@@ -2,11 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How much of what a driver's compiler tells is asked for. The machine code stays the same; making it takes longer the more is
-/// asked, since drivers bypass their caches then.
+/// How much of what a driver's compiler tells is asked for. More takes longer, since drivers bypass their caches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum PipelineDetail {
-    /// Nothing.
     #[default]
     None,
     Statistics,
@@ -54,7 +52,6 @@ impl Executable {
 #[serde(untagged)]
 pub enum StatValue {
     Boolean(bool),
-    /// A whole number that may be negative.
     Signed(i64),
     Unsigned(u64),
     Real(f64),
