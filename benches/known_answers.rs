@@ -84,7 +84,8 @@ fn known_answers(arguments: &[String]) -> anyhow::Result<bool> {
     let (names, sections): (Vec<&String>, Vec<&String>) = words.partition(|word| word.contains('/'));
     let wants = |section: &str| sections.is_empty() || sections.iter().any(|asked| *asked == section);
     let instance = Instance::load(InstanceOptions { validation: false })?;
-    let mut device = Vulkan::new(instance.open(index, None)?);
+    let open = || anyhow::Ok(Vulkan::new(instance.open(index, None)?));
+    let mut device = open()?;
     let mut bench = Bench { info: device.info().clone(), compiler: Compiler::new(Library::embedded())? };
     println!("{} ({})", bench.info.name, bench.info.driver.info);
     let mut all = true;
@@ -99,7 +100,8 @@ fn known_answers(arguments: &[String]) -> anyhow::Result<bool> {
         all &= clock(&mut bench, &mut device)?;
     }
     if wants("pairs") {
-        all &= pairs(&mut bench, &mut device)?;
+        drop(device);
+        all &= pairs(&mut bench, open)?;
     }
     Ok(all)
 }
@@ -375,7 +377,7 @@ impl CaseSource for Always {
 
 // ---- equal against equal ----------------------------------------------------------------------------------------------------
 
-fn pairs(bench: &mut Bench, device: &mut Vulkan) -> anyhow::Result<bool> {
+fn pairs(bench: &mut Bench, open: impl Fn() -> anyhow::Result<Vulkan>) -> anyhow::Result<bool> {
     let tools = ToolCases {
         empty: bench.case("calibration/empty", &[])?,
         sentinel: bench.case("calibration/sentinel", &[])?,
@@ -388,7 +390,7 @@ fn pairs(bench: &mut Bench, device: &mut Vulkan) -> anyhow::Result<bool> {
         let max_time = Duration::from_millis(500);
         let source = Always(case.clone());
         let options = LocalOptions { warm_up, max_time, timer: None };
-        let local = LocalBench::new(Box::new(&mut *device), tools.clone(), Box::new(source), options).map_err(failed)?;
+        let local = LocalBench::new(Box::new(open()?), tools.clone(), Box::new(source), options).map_err(failed)?;
         let mut session = Session::new(Pool::single(local), Options { rule: Rule::Each, max_noise: 0.01, max_time, seed: 1 });
         let key = CaseKey::from_case(&case.case);
         let task = Task { key: key.clone(), case: &case.case, base: Some(PairBase::Here(key)) };

@@ -391,6 +391,6 @@ pub(super) fn show(bar: &Bar, voice: &Voice, event: Event) {
             case.experiment, case.point, failure.reason
         )),
         Event::Visited(_) | Event::Round(_) => {}
-        Event::Ended(_) => bar.advance(1),
+        Event::Ended => bar.advance(1),
     }
 }

@@ -233,7 +233,7 @@ mod tests {
             assert!(of_device <= page::SCREEN && lines.iter().all(|line| line.chars().count() <= width), "{few}");
             assert!(few.ends_with("\n\n-v shows all of it.\n"), "{few}");
             let all = told("1.3", &[&device], width, true);
-            assert!(names(Feature::ALL).iter().all(|name| all.contains(name)), "{all}");
+            assert!(names(&Feature::ALL).iter().all(|name| all.contains(name)), "{all}");
             assert!(
                 all.contains("component type 59") && all.matches("    quirk ").count() == 5 && !all.contains("-v"),
                 "{all}"

@@ -2,21 +2,13 @@
 
 use ash::vk;
 
-/// Tells the addresses of buffers, on a device on which that is enabled: by a function of Vulkan 1.2, or by one of
-/// `VK_KHR_buffer_device_address`.
-pub(super) enum AddressOf {
-    Core,
-    Extension(ash::khr::buffer_device_address::Device),
-}
+/// Tells the addresses of buffers, on a device on which that is enabled: by a function of Vulkan 1.2, or on a device of an earlier version
+/// by this one of `VK_KHR_buffer_device_address`.
+pub(super) struct AddressOf(Option<ash::khr::buffer_device_address::Device>);
 
 impl AddressOf {
-    /// For a device of this Vulkan version.
     pub(super) fn new(instance: &ash::Instance, device: &ash::Device, version: u32) -> Self {
-        if version >= vk::API_VERSION_1_2 {
-            Self::Core
-        } else {
-            Self::Extension(ash::khr::buffer_device_address::Device::new(instance, device))
-        }
+        Self((version < vk::API_VERSION_1_2).then(|| ash::khr::buffer_device_address::Device::new(instance, device)))
     }
 
     /// The address of a buffer.
@@ -27,9 +19,9 @@ impl AddressOf {
         let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
         // SAFETY: the feature is enabled, or there would be no such object; the caller answers for the buffer.
         unsafe {
-            match self {
-                Self::Core => device.get_buffer_device_address(&info),
-                Self::Extension(functions) => functions.get_buffer_device_address(&info),
+            match &self.0 {
+                None => device.get_buffer_device_address(&info),
+                Some(functions) => functions.get_buffer_device_address(&info),
             }
         }
     }

@@ -18,8 +18,7 @@ use crate::shader::Specialized;
 /// More threads than this only wait for each other within a driver.
 const MOST_THREADS: usize = 16;
 
-/// On how many threads pipelines are best made while the device measures: on all cores but one, and on none where the device is
-/// software on the same cores.
+/// On how many threads pipelines are best made while the device measures: all cores but one; none where the device is software on them.
 pub fn compile_threads(device: &DeviceInfo) -> usize {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     if device.kind == DeviceKind::Cpu { 0 } else { cores.saturating_sub(1).clamp(1, MOST_THREADS) }
@@ -53,7 +52,6 @@ struct Made {
     messages: Vec<String>,
 }
 
-/// What a pipeline is made from.
 struct Recipe {
     name: String,
     specialized: Specialized,
@@ -89,12 +87,10 @@ impl Ahead {
         Self { shared, threads, logical: Arc::clone(logical) }
     }
 
-    /// How many threads there are.
     pub(super) fn threads(&self) -> usize {
         self.threads.len()
     }
 
-    /// Has a pipeline made, unless it is already.
     pub(super) fn make(&self, source: &PipelineSource<'_>) {
         let mut state = self.shared.lock();
         let known = state.waiting.iter().chain(state.under_way.iter().map(|(recipe, _)| recipe));
@@ -121,7 +117,6 @@ impl Ahead {
         }
     }
 
-    /// Drops everything that was made or is to be made.
     pub(super) fn forget(&self) {
         let mut state = self.shared.lock();
         state.waiting.clear();

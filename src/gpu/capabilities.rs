@@ -11,21 +11,14 @@ use crate::model::{
 };
 
 use super::features::{Features, Support};
-use super::instance::API_VERSION;
+use super::instance::{API_VERSION, InstanceInner};
 use super::{format, matrices, memory, quirks};
 
-/// The hexadecimal vendor id of NVIDIA's PCI devices.
 const NVIDIA: u32 = 0x10DE;
 
 /// Everything that is known about a device before it is opened. Never fails: what can't be used says why.
-pub(super) fn query(
-    entry: &ash::Entry,
-    instance: &ash::Instance,
-    physical: vk::PhysicalDevice,
-    index: usize,
-    loader_version: &str,
-    layer: Option<u32>,
-) -> DeviceInfo {
+pub(super) fn query(inner: &InstanceInner, physical: vk::PhysicalDevice, index: usize, loader_version: &str) -> DeviceInfo {
+    let instance = &inner.raw;
     // SAFETY: the device comes from this instance.
     let properties = unsafe { instance.get_physical_device_properties(physical) };
     let mut info = identity(&properties, index, loader_version);
@@ -34,8 +27,8 @@ pub(super) fn query(
     (info.heaps, info.memory_types) = memory(instance, physical);
     info.formats = Format::ALL.iter().map(|format| (*format, format_uses(instance, physical, *format))).collect();
     if properties.api_version >= vk::API_VERSION_1_1 {
-        match support(instance, physical, layer) {
-            Ok(support) => extend(&mut info, (entry, instance), physical, &support),
+        match support(inner, physical) {
+            Ok(support) => extend(&mut info, inner, physical, &support),
             Err(result) => {
                 info.unusable = Some(format!("the driver can't list its extensions (VK_{result:?})"));
                 return info;
@@ -48,17 +41,12 @@ pub(super) fn query(
     info
 }
 
-/// The versions and extensions of a device.
-pub(super) fn support(
-    instance: &ash::Instance,
-    physical: vk::PhysicalDevice,
-    layer: Option<u32>,
-) -> Result<Support, vk::Result> {
+pub(super) fn support(inner: &InstanceInner, physical: vk::PhysicalDevice) -> Result<Support, vk::Result> {
     // SAFETY: the device comes from this instance.
-    let version = unsafe { instance.get_physical_device_properties(physical) }.api_version.min(API_VERSION);
+    let version = unsafe { inner.raw.get_physical_device_properties(physical) }.api_version.min(API_VERSION);
     // SAFETY: as above.
-    let extensions = unsafe { instance.enumerate_device_extension_properties(physical) }?;
-    Ok(Support { version, extensions, layer })
+    let extensions = unsafe { inner.raw.enumerate_device_extension_properties(physical) }?;
+    Ok(Support { version, extensions, layer: inner.layer })
 }
 
 /// `1.3.239`
@@ -198,12 +186,7 @@ fn format_uses(instance: &ash::Instance, physical: vk::PhysicalDevice, format: F
 }
 
 /// Adds what only a Vulkan 1.1 device can tell.
-fn extend(
-    info: &mut DeviceInfo,
-    (entry, instance): (&ash::Entry, &ash::Instance),
-    physical: vk::PhysicalDevice,
-    support: &Support,
-) {
+fn extend(info: &mut DeviceInfo, inner: &InstanceInner, physical: vk::PhysicalDevice, support: &Support) {
     let mut id = vk::PhysicalDeviceIDProperties::default();
     let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
     let mut memory = vk::PhysicalDeviceMaintenance3Properties::default();
@@ -225,11 +208,16 @@ fn extend(
         properties = properties.push_next(&mut pci);
     }
     // SAFETY: the device comes from this instance and is of Vulkan 1.1; all structures live and are ones that it understands.
-    unsafe { instance.get_physical_device_properties2(physical, &mut properties) };
+    unsafe { inner.raw.get_physical_device_properties2(physical, &mut properties) };
     let packed = properties.properties.driver_version;
 
     info.device_uuid = Uuid(id.device_uuid);
-    info.pci_address = has_pci.then(|| pci_address(&pci));
+    info.pci_address = has_pci.then_some(PciAddress {
+        domain: pci.pci_domain,
+        bus: pci.pci_bus,
+        device: pci.pci_device,
+        function: pci.pci_function,
+    });
     info.driver.uuid = Uuid(id.driver_uuid);
     info.limits.allocation_bytes = memory.max_memory_allocation_size;
     if has_driver {
@@ -238,19 +226,10 @@ fn extend(
         info.driver.info = text(driver.driver_info_as_c_str());
         info.driver.version = driver_version(Some(driver.driver_id), info.vendor_id, packed);
     }
-    let features = Features::query(instance, physical, support);
-    info.features = features.list(support).into_iter().collect();
-    info.matrices = matrices::products(entry, instance, physical, support, &features);
+    let features = Features::query(&inner.raw, physical, support);
+    info.features = features.list(support);
+    info.matrices = matrices::products(inner, physical, &info.features);
     info.subgroup = subgroups(&subgroup, has_sizes.then_some(&sizes), &features);
-}
-
-fn pci_address(properties: &vk::PhysicalDevicePCIBusInfoPropertiesEXT<'_>) -> PciAddress {
-    PciAddress {
-        domain: properties.pci_domain,
-        bus: properties.pci_bus,
-        device: properties.pci_device,
-        function: properties.pci_function,
-    }
 }
 
 fn subgroups(
@@ -328,12 +307,6 @@ mod tests {
         assert_eq!(driver_version(Some(vk::DriverId::INTEL_PROPRIETARY_WINDOWS), 0x8086, intel), "101.2111");
     }
 
-    fn device() -> DeviceInfo {
-        let queue = QueueFamily { index: 0, count: 1, compute: true, graphics: true, transfer: true, timestamp_valid_bits: 64 };
-        let (heaps, memory_types) = (vec![Heap { bytes: 1, device_local: true }], DeviceInfo::mock().memory_types);
-        DeviceInfo { queues: vec![queue], heaps, memory_types, ..Default::default() }
-    }
-
     #[test]
     fn rotations_are_listed_where_they_can_be_enabled() {
         let operations = vk::SubgroupFeatureFlags::BASIC
@@ -348,10 +321,10 @@ mod tests {
     #[test]
     fn an_unusable_device_says_why() {
         let reason = |info: &DeviceInfo, version| unusable(info, version).unwrap_or_default();
-        assert_eq!(reason(&device(), vk::API_VERSION_1_1), "");
-        assert!(reason(&device(), vk::API_VERSION_1_0).contains("1.1 or newer"));
-        assert!(reason(&DeviceInfo { memory_types: vec![], ..device() }, vk::API_VERSION_1_3).contains("no memory"));
-        let mut without_compute = device();
+        assert_eq!(reason(&DeviceInfo::mock(), vk::API_VERSION_1_1), "");
+        assert!(reason(&DeviceInfo::mock(), vk::API_VERSION_1_0).contains("1.1 or newer"));
+        assert!(reason(&DeviceInfo { memory_types: vec![], ..DeviceInfo::mock() }, vk::API_VERSION_1_3).contains("no memory"));
+        let mut without_compute = DeviceInfo::mock();
         without_compute.queues[0].compute = false;
         assert!(reason(&without_compute, vk::API_VERSION_1_3).contains("compute"));
     }

@@ -15,7 +15,6 @@ use super::host;
 
 type Checked = Result<(), Error>;
 
-/// An address's bytes among push constants.
 const ADDRESS_BYTES: usize = 8;
 
 /// Refuses a case that breaks a rule or a limit of the device.
@@ -30,12 +29,16 @@ pub(super) fn kernel(specialized: &Specialized, device: &DeviceInfo) -> Checked 
     let sets = device.limits.descriptor_sets;
     let beyond = specialized.bindings.iter().find(|info| info.set >= sets);
     beyond.map_or(Ok(()), |info| at_most("the number of descriptor sets", u64::from(info.set) + 1, sets.into()))?;
+    made(specialized, device)
+}
+
+/// What any pipeline must fulfil.
+fn made(specialized: &Specialized, device: &DeviceInfo) -> Checked {
     limits(specialized, &device.limits)?;
     specialization(specialized)?;
     subgroup_size(specialized, &device.subgroup)
 }
 
-/// How messages call a case.
 pub(super) fn title(case: &Case) -> String {
     let variant = if case.variant.is_empty() { String::new() } else { format!(" {}", case.variant) };
     format!("{}{variant} [{}]", case.experiment, case.point)
@@ -48,9 +51,7 @@ fn check(prepared: &Prepared, device: &DeviceInfo) -> Checked {
     sampling(case, device)?;
     for (kernel, specialized) in case.kernels.iter().zip(&prepared.kernels) {
         bindings(kernel, specialized, &case.resources, &device.limits)?;
-        limits(specialized, &device.limits)?;
-        specialization(specialized)?;
-        subgroup_size(specialized, &device.subgroup)?;
+        made(specialized, device)?;
     }
     if host::is_hosts(&case.pass) {
         require(case.measurand == Measurand::HostPass && case.prepare.is_empty(), || {

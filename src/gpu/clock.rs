@@ -11,10 +11,8 @@ use super::nvml::Gpu;
 /// The driver that NVIDIA's management library comes with, as `VkDriverId` names it. Of GPUs under others the library knows nothing.
 const NVIDIA: &str = "NVIDIA_PROPRIETARY";
 
-/// Where Linux shows its devices.
 const SYSFS: &str = "/sys";
 
-/// What tells the core clock of a device.
 pub(super) enum CoreClock {
     Nvml(Gpu),
     /// Linux' driver of AMD's GPUs, whichever driver of Vulkan's stands upon it.
@@ -71,7 +69,6 @@ fn monitors(device: &Path) -> Vec<PathBuf> {
     entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
 }
 
-/// What a monitor's first frequency is of.
 fn label(monitor: &Path) -> Option<String> {
     let text = fs::read_to_string(monitor.join("freq1_label")).ok()?;
     Some(text.trim().to_owned())

@@ -36,22 +36,20 @@ impl<'a> Recorder<'a> {
     }
 
     pub(super) fn reset(&self, case: &LoadedCase) {
-        self.steps(case, case.reset());
+        self.steps(case, &case.reset);
     }
 
-    /// A reset, then one pass, with what prepares it.
     pub(super) fn checked_pass(&self, case: &LoadedCase, reset: &[Step]) {
         self.steps(case, reset);
         self.full_barrier();
-        if !case.prepare().is_empty() {
-            self.steps(case, case.prepare());
+        if !case.prepare.is_empty() {
+            self.steps(case, &case.prepare);
             self.full_barrier();
         }
-        self.steps(case, case.pass());
+        self.steps(case, &case.pass);
     }
 
-    /// Samples: each a full barrier, a timestamp, a batch of passes, a timestamp. A pass that can't follow itself is reset before
-    /// the first timestamp.
+    /// Samples: each a full barrier, a timestamp, a batch of passes, a timestamp. What can't follow itself is reset first.
     pub(super) fn samples(&self, case: &LoadedCase, sampling: Sampling<'_>) {
         if let Some(queries) = sampling.queries {
             let pairs = sampling.samples + u32::from(sampling.then.is_some());
@@ -61,7 +59,7 @@ impl<'a> Recorder<'a> {
         for sample in 0..sampling.samples {
             self.before_sample(case);
             if let Some(evictor) = sampling.evictor {
-                self.steps(evictor, evictor.pass());
+                self.steps(evictor, &evictor.pass);
                 self.full_barrier();
             }
             self.timestamp(sampling.queries, 2 * sample);
@@ -76,15 +74,14 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// What a case needs done before each sample.
     pub(super) fn before_sample(&self, case: &LoadedCase) {
         if case.needs_reset() {
             self.full_barrier();
-            self.steps(case, case.reset());
+            self.steps(case, &case.reset);
         }
-        if !case.prepare().is_empty() {
+        if !case.prepare.is_empty() {
             self.full_barrier();
-            self.steps(case, case.prepare());
+            self.steps(case, &case.prepare);
         }
         self.full_barrier();
     }
@@ -101,8 +98,7 @@ impl<'a> Recorder<'a> {
         unsafe { self.logical.write_timestamp.record(&self.logical.raw, self.buffer, queries.raw(), query) };
     }
 
-    /// The steps of a program. `check` saw them when the case was loaded: all indices are right, and a kernel is bound where one
-    /// is needed.
+    /// The steps of a program. `check` saw them at loading: all indices are right, and kernels are bound where needed.
     fn steps(&self, case: &LoadedCase, steps: &[Step]) {
         let device = &self.logical.raw;
         let mut bound = None;
@@ -141,7 +137,7 @@ impl<'a> Recorder<'a> {
                 Step::Dependency(dependency) => self.dependency(case, *dependency),
                 Step::SetEvent { .. } | Step::WaitEvent { .. } | Step::ResetEvent { .. } => self.event(case, step),
                 Step::Timestamp { query, stage } => {
-                    if let Some(queries) = case.queries() {
+                    if let Some(queries) = &case.queries {
                         let stage = match stage {
                             TimestampStage::Top => vk::PipelineStageFlags::TOP_OF_PIPE,
                             TimestampStage::Bottom => vk::PipelineStageFlags::BOTTOM_OF_PIPE,
@@ -152,9 +148,9 @@ impl<'a> Recorder<'a> {
                     }
                 }
                 Step::ResetTimestamps => {
-                    if let Some(queries) = case.queries() {
+                    if let Some(queries) = &case.queries {
                         // SAFETY: recording, outside of any query; the pool has so many.
-                        unsafe { device.cmd_reset_query_pool(self.buffer, queries.raw(), 0, queries.capacity()) };
+                        unsafe { device.cmd_reset_query_pool(self.buffer, queries.raw(), 0, queries.capacity) };
                     }
                 }
                 Step::Fill { resource, word } => {
@@ -222,19 +218,18 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// The pass alone, as often as that.
     pub(super) fn passes(&self, case: &LoadedCase, times: u32) {
         for pass in 0..times {
             if pass > 0 {
                 self.between_passes(case);
             }
-            self.steps(case, case.pass());
+            self.steps(case, &case.pass);
         }
     }
 
     /// Between the passes of a batch: compute to compute, unless the pass transfers as well.
     fn between_passes(&self, case: &LoadedCase) {
-        if case.pass().iter().any(transfers) {
+        if case.pass.iter().any(transfers) {
             self.shader_and_transfer_barrier();
         } else {
             let stage = vk::PipelineStageFlags::COMPUTE_SHADER;
@@ -289,7 +284,6 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// Whether a step writes or reads by a transfer command.
 fn transfers(step: &Step) -> bool {
     matches!(step, Step::Fill { .. } | Step::Copy { .. })
 }

@@ -18,20 +18,12 @@ use super::submit::Queue;
 pub(super) struct Timeline {
     semaphore: Owned<vk::Semaphore>,
     value: u64,
-    functions: Functions,
+    /// Those of the extension, on a device of an earlier version than Vulkan 1.2.
+    functions: Option<ash::khr::timeline_semaphore::Device>,
 }
 
-/// Where the functions of timeline semaphores come from.
-enum Functions {
-    /// Vulkan 1.2.
-    Core,
-    /// `VK_KHR_timeline_semaphore`.
-    Extension(ash::khr::timeline_semaphore::Device),
-}
-
-/// What is signalled when a submission is done.
 #[derive(Clone, Copy)]
-enum Signal {
+pub(super) enum Signal {
     Fence,
     Timeline { semaphore: vk::Semaphore, value: u64 },
     Nothing,
@@ -50,7 +42,7 @@ impl Queue {
 
     fn cost_of_recording(&mut self, case: &LoadedCase, times: u32) -> Result<Duration, Error> {
         let mut spent = Duration::ZERO;
-        self.run(case.title(), |recorder| {
+        self.run(&case.title, |recorder| {
             recorder.before_sample(case);
             let start = Instant::now();
             recorder.passes(case, times);
@@ -61,7 +53,7 @@ impl Queue {
 
     /// One command buffer with one pass, submitted again and again, each time when the one before is done.
     fn cost_of_submitting(&mut self, case: &LoadedCase, wait: Option<Wait>, times: u32) -> Result<Duration, Error> {
-        let what = case.title();
+        let what = &case.title;
         if case.needs_reset() {
             self.run(what, |recorder| recorder.reset(case))?;
         }
@@ -73,7 +65,7 @@ impl Queue {
         for _ in 0..times {
             let signal = self.next_signal(wait)?;
             let start = Instant::now();
-            self.submit_with(signal).map_err(|result| self.failed("vkQueueSubmit", what, result))?;
+            self.submit(signal).map_err(|result| self.failed("vkQueueSubmit", what, result))?;
             if wait.is_none() {
                 spent += start.elapsed();
             }
@@ -85,7 +77,6 @@ impl Queue {
         Ok(spent)
     }
 
-    /// Makes ready what the next submission signals.
     fn next_signal(&mut self, wait: Option<Wait>) -> Result<Signal, Error> {
         match wait {
             None | Some(Wait::Fence | Wait::FencePolled) => {
@@ -95,17 +86,17 @@ impl Queue {
             }
             Some(Wait::QueueIdle) => Ok(Signal::Nothing),
             Some(Wait::Timeline | Wait::TimelinePolled) => {
-                if self.timeline.is_none() {
-                    self.timeline = Some(Timeline::new(&self.logical)?);
-                }
-                let Some(timeline) = &mut self.timeline else { return Ok(Signal::Nothing) };
+                let timeline = match &mut self.timeline {
+                    Some(timeline) => timeline,
+                    none => none.insert(Timeline::new(&self.logical)?),
+                };
                 timeline.value += 1;
                 Ok(Signal::Timeline { semaphore: timeline.semaphore.raw(), value: timeline.value })
             }
         }
     }
 
-    fn submit_with(&self, signal: Signal) -> Result<(), vk::Result> {
+    pub(super) fn submit(&self, signal: Signal) -> Result<(), vk::Result> {
         let buffers = [self.buffer];
         let (semaphores, values);
         let mut timeline = vk::TimelineSemaphoreSubmitInfo::default();
@@ -175,11 +166,8 @@ impl Timeline {
         let Some(version) = logical.timeline else {
             return Err(Error::new(Status::Error, "the device has no timeline semaphores"));
         };
-        let functions = if version >= vk::API_VERSION_1_2 {
-            Functions::Core
-        } else {
-            Functions::Extension(ash::khr::timeline_semaphore::Device::new(&logical.instance.raw, &logical.raw))
-        };
+        let functions = (version < vk::API_VERSION_1_2)
+            .then(|| ash::khr::timeline_semaphore::Device::new(&logical.instance.raw, &logical.raw));
         let mut ty = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
         let info = vk::SemaphoreCreateInfo::default().push_next(&mut ty);
         // SAFETY: the device lives and has the feature enabled.
@@ -192,8 +180,8 @@ impl Timeline {
         // SAFETY: the semaphore lives and is a timeline.
         unsafe {
             match &self.functions {
-                Functions::Core => device.get_semaphore_counter_value(self.semaphore.raw()),
-                Functions::Extension(functions) => functions.get_semaphore_counter_value(self.semaphore.raw()),
+                None => device.get_semaphore_counter_value(self.semaphore.raw()),
+                Some(functions) => functions.get_semaphore_counter_value(self.semaphore.raw()),
             }
         }
     }
@@ -204,8 +192,8 @@ impl Timeline {
         // SAFETY: as above.
         unsafe {
             match &self.functions {
-                Functions::Core => device.wait_semaphores(&info, nanoseconds),
-                Functions::Extension(functions) => functions.wait_semaphores(&info, nanoseconds),
+                None => device.wait_semaphores(&info, nanoseconds),
+                Some(functions) => functions.wait_semaphores(&info, nanoseconds),
             }
         }
     }

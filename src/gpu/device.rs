@@ -20,9 +20,9 @@ use super::clock::CoreClock;
 use super::command::Sampling;
 use super::error::{Context, Error};
 use super::host;
-use super::instance::InstanceInner;
+use super::instance::Physical;
 use super::logical::Logical;
-use super::memory::{self, Buffer, Staging};
+use super::memory::{self, Buffer, NewBuffer, Staging};
 use super::object::Owned;
 use super::pipeline::{BoundKernel, BoundSource, Compiled, PipelineSource};
 use super::resource::Resource;
@@ -37,12 +37,10 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// The slot of a device that is only simulated.
     pub fn simulated(index: usize) -> Self {
         Self { index, generation: 0 }
     }
 
-    /// Its place among the loaded cases.
     pub fn index(self) -> usize {
         self.index
     }
@@ -51,12 +49,10 @@ impl Slot {
 /// Less memory than this moves nothing: drivers hand it out in pages of so many bytes.
 const LEAST_DISPLACEMENT: u64 = 64 << 10;
 
-/// How to open a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceOptions {
     /// The queue family; `None` for the one that [`DeviceInfo::default_queue`] names.
     pub queue_family: Option<u32>,
-    /// What to ask the driver about each pipeline.
     pub detail: PipelineDetail,
     /// Whether buffers are accessed robustly: the device then looks whether an access lies within its buffer, at a price.
     pub is_robust: bool,
@@ -64,27 +60,42 @@ pub struct DeviceOptions {
     pub compile_threads: usize,
 }
 
-/// What loading a case gives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loaded {
-    /// The case, for the other calls.
     pub slot: Slot,
     /// What its shader modules and pipelines took. Some drivers compile only at the first dispatch, which this doesn't hold.
     pub pipeline_time: Duration,
-    /// What the driver tells of each kernel's pipeline, in the case's order; `None` unless asked for ([`DeviceOptions`]) and
-    /// where the driver tells nothing.
+    /// What the driver tells of each kernel's pipeline, in the case's order; `None` unless it was asked ([`DeviceOptions`]) and tells.
     pub statistics: Option<Vec<PipelineStatistics>>,
     /// Which memory types hold the case's buffers, in words.
     pub memory_types: String,
 }
 
-/// What one submission of samples gives.
+/// Samples of a case, taken in one submission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Samples {
+    /// Whose pass runs before each of them, outside the timestamps.
+    pub evictor: Option<Slot>,
+    pub slot: Slot,
+    /// Passes of each; none of two timestamps back to back.
+    pub batch: u32,
+    pub samples: u32,
+    /// What one pass is made of right after the last one, timed by itself ([`Submission::after`]): the device doesn't rest in between.
+    pub then: Option<Slot>,
+}
+
+impl Samples {
+    /// With nothing between them and nothing behind.
+    pub fn of(slot: Slot, batch: u32, samples: u32) -> Self {
+        Self { evictor: None, slot, batch, samples, then: None }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Submission {
     /// The host's time from submitting to the end.
     pub host: Duration,
-    /// Start and end of each sample, as the device wrote them; empty where the queue has no timestamps, and where the host did
-    /// the work.
+    /// Start and end of each sample, as the device wrote them; empty without timestamps, and where the host did the work.
     pub samples: Vec<(Ticks, Ticks)>,
     /// The same of what ran after all of them, where something was to.
     pub after: Option<(Ticks, Ticks)>,
@@ -108,86 +119,56 @@ pub struct Device {
     logical: Arc<Logical>,
 }
 
-/// A case with its objects.
 pub(super) struct LoadedCase {
-    title: String,
-    reset: Vec<Step>,
-    prepare: Vec<Step>,
-    pass: Vec<Step>,
+    pub(super) title: String,
+    pub(super) reset: Vec<Step>,
+    pub(super) prepare: Vec<Step>,
+    pub(super) pass: Vec<Step>,
     repeat: Repeat,
     measurand: Measurand,
     kernels: Vec<BoundKernel>,
     events: Vec<Owned<vk::Event>>,
     /// Those that its own steps write.
-    queries: Option<QueryPool>,
+    pub(super) queries: Option<QueryPool>,
     resources: Vec<Arc<Resource>>,
 }
 
 impl LoadedCase {
-    pub(super) fn reset(&self) -> &[Step] {
-        &self.reset
-    }
-
-    pub(super) fn prepare(&self) -> &[Step] {
-        &self.prepare
-    }
-
-    pub(super) fn pass(&self) -> &[Step] {
-        &self.pass
-    }
-
     pub(super) fn needs_reset(&self) -> bool {
         self.repeat == Repeat::AfterReset
     }
 
-    /// A kernel that a checked step names.
+    // `check` saw what steps name: it is there.
+
     pub(super) fn kernel(&self, index: usize) -> &BoundKernel {
         &self.kernels[index]
     }
 
-    /// A resource that a checked step names.
     pub(super) fn resource(&self, index: usize) -> &Resource {
         &self.resources[index]
     }
 
-    pub(super) fn title(&self) -> &str {
-        &self.title
-    }
-
-    /// An event that a checked step names.
     pub(super) fn event(&self, number: u32) -> vk::Event {
         self.events.get(number as usize).map_or(vk::Event::null(), Owned::raw)
     }
 
-    /// The queries that its own steps write.
-    pub(super) fn queries(&self) -> Option<&QueryPool> {
-        self.queries.as_ref()
-    }
-
-    /// The buffer that a step of the device's names.
     pub(super) fn buffer(&self, index: usize) -> Option<&Buffer> {
         self.resource(index).buffer()
     }
 
-    /// Whether the host does the work.
     fn is_hosts(&self) -> bool {
         host::is_hosts(&self.pass)
     }
 }
 
 impl Device {
-    /// Opens a device of the instance.
-    pub(super) fn open(
-        instance: &Arc<InstanceInner>,
-        physical: vk::PhysicalDevice,
-        info: DeviceInfo,
-        options: DeviceOptions,
-    ) -> Result<Self, Error> {
+    pub(super) fn open(physical: Physical<'_>, options: DeviceOptions) -> Result<Self, Error> {
+        let info = physical.info.clone();
         if let Some(reason) = &info.unusable {
             return Err(Error::new(Status::Error, format!("{} can't be used: {reason}", info.name)));
         }
         let family = choose_family(&info, options.queue_family)?;
-        let logical = Logical::open(instance, physical, &info, family.index, options.detail, options.is_robust)?;
+        let logical = Logical::open(physical, family.index, options.detail, options.is_robust)?;
         Ok(Self {
             queue: Queue::new(&logical, family, info.kind)?,
             core_clock: CoreClock::find(&info),
@@ -203,18 +184,15 @@ impl Device {
         })
     }
 
-    /// What is known about the device.
     pub fn info(&self) -> &DeviceInfo {
         &self.info
     }
 
-    /// The family of the queue that everything runs on.
     pub fn queue_family(&self) -> QueueFamily {
         self.queue.family()
     }
 
-    /// The core clock now, in MHz; `None` where the vendor's interface doesn't tell it. Takes microseconds as a rule, and the device
-    /// nothing.
+    /// The core clock now, in MHz; `None` where the vendor's interface doesn't tell it. Takes microseconds of the host as a rule.
     pub fn core_clock_mhz(&self) -> Option<f64> {
         self.core_clock.as_ref().and_then(CoreClock::mhz)
     }
@@ -230,16 +208,14 @@ impl Device {
         self.displacement = None;
         let halves =
             std::iter::successors(Some(bytes), |bytes| Some(bytes / 2)).take_while(|bytes| *bytes >= LEAST_DISPLACEMENT);
-        let usage = vk::BufferUsageFlags::STORAGE_BUFFER;
-        let buffer = |bytes| Buffer::new(&self.logical, "displacement", bytes, usage, MemoryLocation::GpuOnly).ok();
+        let (logical, name, usage) = (&self.logical, "displacement", vk::BufferUsageFlags::STORAGE_BUFFER);
+        let buffer = |bytes| Buffer::new(NewBuffer { logical, name, bytes, usage }, MemoryLocation::GpuOnly).ok();
         self.displacement = halves.into_iter().find_map(buffer);
         self.displacement.as_ref().map_or(0, Buffer::bytes)
     }
 
     /// Creates what a case needs and fills its resources. A resource that equals one of an already loaded case is shared with it.
-    ///
-    /// # Errors
-    /// Where the case breaks a limit, memory runs out, or the driver refuses. Nothing of the case stays loaded then.
+    /// Where the case breaks a limit, memory runs out, or the driver refuses, nothing of it stays loaded.
     pub fn load(&mut self, prepared: &Prepared) -> Result<Loaded, Error> {
         self.logical.alive()?;
         check::case(prepared, &self.info)?;
@@ -255,11 +231,11 @@ impl Device {
         for bound in BoundSource::all(prepared) {
             let kernel = BoundKernel::new(|| self.compiled(&bound.source), &bound, &loaded)?;
             if let Some(all) = &mut statistics {
-                all.extend(kernel.statistics(&bound.source.name)?);
+                all.extend(kernel.compiled.statistics(&bound.source.name)?);
             }
             kernels.push(kernel);
         }
-        let pipeline_time = kernels.iter().map(BoundKernel::time).sum();
+        let pipeline_time = kernels.iter().map(|kernel| kernel.compiled.time).sum();
         // Only now: a case that failed on the way leaves nothing behind.
         let owned = resources.iter().cloned().zip(loaded.iter().cloned()).zip(sharable);
         self.shared.extend(owned.filter(|(_, sharable)| *sharable).map(|(shared, _)| shared));
@@ -295,12 +271,10 @@ impl Device {
         self.ahead.iter().for_each(Ahead::forget);
     }
 
-    /// On how many threads pipelines are made ahead.
     pub fn compile_threads(&self) -> usize {
         self.ahead.as_ref().map_or(0, Ahead::threads)
     }
 
-    /// As many events as the case's steps name.
     fn events(&self, case: &model::Case) -> Result<Vec<Owned<vk::Event>>, Error> {
         let event = |step: &Step| match step {
             Step::SetEvent { event } | Step::WaitEvent { event } | Step::ResetEvent { event } => Some(event + 1),
@@ -316,7 +290,6 @@ impl Device {
             .collect()
     }
 
-    /// As many queries as the case's own steps write.
     fn own_queries(&self, case: &model::Case) -> Result<Option<QueryPool>, Error> {
         let query = |step: &Step| if let Step::Timestamp { query, .. } = step { Some(query + 1) } else { None };
         let Some(count) = case.steps().filter_map(query).max() else { return Ok(None) };
@@ -344,7 +317,7 @@ impl Device {
         if let Some(loaded) = self.shared.get(resource).filter(|_| sharable) {
             return Ok(Arc::clone(loaded));
         }
-        Resource::new(&self.logical, &mut self.queue, &mut self.staging, &self.info, resource, addressed).map(Arc::new)
+        Resource::new(&mut self.queue, &mut self.staging, &self.info, resource, addressed).map(Arc::new)
     }
 
     /// What resources loading the case would add now; shared ones count nothing.
@@ -363,34 +336,27 @@ impl Device {
         memory::budget(&self.logical, &self.info, loaded.device)
     }
 
+    // What runs something fails where the driver fails, loses the device, or doesn't end in time.
+
     /// Runs the reset program alone, and waits.
-    ///
-    /// # Errors
-    /// As [`Device::run_checked`].
     pub fn run_reset(&mut self, slot: Slot) -> Result<(), Error> {
         let case = case(&self.cases, self.generation, slot)?;
         if case.is_hosts() {
-            return host::run(case, case.reset(), 1).map(drop);
+            return host::run(case, &case.reset, 1).map(drop);
         }
         self.queue.run(&case.title, |recorder| recorder.reset(case)).map(drop)
     }
 
     /// Runs the reset program and one pass, and waits. Returns the host's time for that.
-    ///
-    /// # Errors
-    /// Where the driver fails, loses the device, or doesn't end in time.
     pub fn run_checked(&mut self, slot: Slot) -> Result<Duration, Error> {
         let case = case(&self.cases, self.generation, slot)?;
-        run_after(&mut self.queue, case, case.reset())
+        run_after(&mut self.queue, case, &case.reset)
     }
 
     /// The same, but that the reset leaves [`OTHER_POISON`] in the place of [`POISON`].
-    ///
-    /// # Errors
-    /// As [`Device::run_checked`].
     pub fn run_poisoned(&mut self, slot: Slot) -> Result<Duration, Error> {
         let case = case(&self.cases, self.generation, slot)?;
-        let mut reset = case.reset().to_vec();
+        let mut reset = case.reset.clone();
         for step in &mut reset {
             if let Step::Fill { word: word @ POISON, .. } = step {
                 *word = OTHER_POISON;
@@ -399,64 +365,31 @@ impl Device {
         run_after(&mut self.queue, case, &reset)
     }
 
-    /// Reads a resource of a case back whole.
-    ///
-    /// # Errors
-    /// As [`Device::run_checked`], and where the case has no such resource.
     pub fn read(&mut self, slot: Slot, resource: usize) -> Result<Vec<u8>, Error> {
         let case = case(&self.cases, self.generation, slot)?;
         let title = &case.title;
         match case.resources.get(resource).map(Arc::as_ref) {
-            Some(Resource::Buffer(buffer)) => self.staging.download(&self.logical, &mut self.queue, buffer),
+            Some(Resource::Buffer(buffer)) => self.staging.download(&mut self.queue, buffer),
             Some(Resource::Texels { buffer, bytes, .. }) => {
-                let mut read = self.staging.download(&self.logical, &mut self.queue, buffer)?;
+                let mut read = self.staging.download(&mut self.queue, buffer)?;
                 read.truncate(usize::try_from(*bytes).unwrap_or(usize::MAX));
                 Ok(read)
             }
-            Some(Resource::Image(image)) if image.is_storage() => {
-                self.staging.download_image(&self.logical, &mut self.queue, image)
-            }
+            Some(Resource::Image(image)) if image.is_storage() => self.staging.download_image(&mut self.queue, image),
             Some(memory @ Resource::HostMemory(_)) => Ok(memory.with_bytes(|bytes| bytes.to_vec()).unwrap_or_default()),
             Some(_) => Err(Error::new(Status::Error, format!("{title}: resource {resource} can't be read back"))),
             None => Err(Error::new(Status::Error, format!("{title}: there is no resource {resource}"))),
         }
     }
 
-    /// Takes `samples` samples of `batch` passes each in one submission. A batch of zero is two timestamps back to back.
-    ///
-    /// A pass that can't follow itself has its reset run before each sample, outside the timestamps.
-    ///
-    /// # Errors
-    /// As [`Device::run_checked`], and for a batch above one of a pass that can't follow itself.
+    /// Takes `samples` samples of `batch` passes each in one submission.
     pub fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Error> {
-        self.sample_between(None, slot, batch, samples, None)
+        self.sample_between(Samples::of(slot, batch, samples))
     }
 
-    /// The same, and in the same submission, right after the last sample, one pass of another case between timestamps of its own
-    /// ([`Submission::after`]): the host leaves no gap in which the device rests.
-    ///
-    /// # Errors
-    /// As [`Device::sample`].
-    pub fn sample_then(&mut self, slot: Slot, batch: u32, samples: u32, then: Slot) -> Result<Submission, Error> {
-        self.sample_between(None, slot, batch, samples, Some(then))
-    }
-
-    /// Takes `samples` samples of one pass each, the evictor's pass before each of them, outside the timestamps.
-    ///
-    /// # Errors
-    /// As [`Device::run_checked`].
-    pub fn sample_cold(&mut self, slot: Slot, samples: u32, evictor: Slot) -> Result<Submission, Error> {
-        self.sample_between(Some(evictor), slot, 1, samples, None)
-    }
-
-    fn sample_between(
-        &mut self,
-        evictor: Option<Slot>,
-        slot: Slot,
-        batch: u32,
-        samples: u32,
-        then: Option<Slot>,
-    ) -> Result<Submission, Error> {
+    /// A pass that can't follow itself has its reset run before each sample, outside the timestamps; it has batches of one.
+    pub fn sample_between(&mut self, wanted: Samples) -> Result<Submission, Error> {
+        let Samples { evictor, slot, batch, samples, then } = wanted;
         let [evictor, then] = [evictor, then].map(|slot| slot.map(|slot| case(&self.cases, self.generation, slot)).transpose());
         let (evictor, then) = (evictor?, then?);
         let case = case(&self.cases, self.generation, slot)?;
@@ -465,7 +398,7 @@ impl Device {
             return Err(Error::new(Status::Error, format!("{title}: a batch of {batch}, but the pass can't follow itself")));
         }
         if case.is_hosts() {
-            let host = (0..samples).map(|_| host::run(case, case.pass(), batch)).sum::<Result<Duration, Error>>()?;
+            let host = (0..samples).map(|_| host::run(case, &case.pass, batch)).sum::<Result<Duration, Error>>()?;
             return Ok(Submission { host, samples: Vec::new(), after: None });
         }
         if let Measurand::HostCost(cost) = case.measurand {
@@ -478,7 +411,7 @@ impl Device {
             None => return Err(Error::new(Status::Error, format!("{samples} samples are too many for one submission"))),
         };
         let has_timestamps = self.queue.family().timestamp_valid_bits > 0;
-        if has_timestamps && !self.queries.as_ref().is_some_and(|pool| pool.holds(queries)) {
+        if has_timestamps && self.queries.as_ref().is_none_or(|pool| queries > pool.capacity) {
             // The old pool goes first: it is idle.
             self.queries = None;
             self.queries = Some(QueryPool::new(&self.logical, queries)?);
@@ -515,9 +448,8 @@ impl Device {
     }
 }
 
-/// Of each resource, whether other cases may use the same: not one in which a pass finds what the last one left, which is its own;
-/// nor an input that a kernel can write to, nor what kernels reach by its address, at which nobody sees what they do. What a pass
-/// writes before it reads it is nobody's own.
+/// Of each resource, whether other cases may use the same: not one in which a pass finds what the last one left, which is its own; nor
+/// an input that a kernel can write to, nor what kernels reach by its address, unseen. What a pass writes before it reads is nobody's.
 fn sharable(prepared: &Prepared) -> Vec<bool> {
     let kernels = || prepared.case.kernels.iter().zip(&prepared.kernels);
     let accesses = |resource: usize| {
@@ -541,10 +473,9 @@ fn sharable(prepared: &Prepared) -> Vec<bool> {
         .collect()
 }
 
-/// A reset, then one pass.
 fn run_after(queue: &mut Queue, case: &LoadedCase, reset: &[Step]) -> Result<Duration, Error> {
     if case.is_hosts() {
-        return Ok(host::run(case, reset, 1)? + host::run(case, case.pass(), 1)?);
+        return Ok(host::run(case, reset, 1)? + host::run(case, &case.pass, 1)?);
     }
     queue.run(&case.title, |recorder| recorder.checked_pass(case, reset))
 }
@@ -556,7 +487,6 @@ fn case(cases: &[Option<LoadedCase>], generation: u64, slot: Slot) -> Result<&Lo
     case.filter(|_| current).ok_or_else(|| Error::new(Status::Error, "the case was unloaded"))
 }
 
-/// The queue family asked for, or the device's default.
 pub(super) fn choose_family(info: &DeviceInfo, asked: Option<u32>) -> Result<QueueFamily, Error> {
     let family = match asked {
         Some(index) => info.queues.iter().find(|family| family.index == index && family.compute),

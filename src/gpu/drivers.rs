@@ -20,7 +20,6 @@ const MANIFEST: Kind = Kind { what: "a driver's manifest", largest: 1 << 20, may
 /// A driver's library, of which only the beginning is read.
 const LIBRARY: Kind = Kind { what: "a driver's library", largest: u64::MAX, may_stream: false };
 
-/// How many faults are told of.
 const MOST_TOLD: usize = 3;
 
 /// How libraries begin: ELF, the two of macOS, and Windows'.
@@ -69,9 +68,6 @@ fn in_folder(folder: &Path) -> Vec<PathBuf> {
 
 /// Demands that the loader can read all manifests to their ends: it would wait for a pipe for ever, and take a device's or a huge file's
 /// bytes for as long as there is memory.
-///
-/// # Errors
-/// What is no such file.
 pub(super) fn check() -> Result<(), Error> {
     // What isn't there or may not be read, the loader passes over.
     let is_passed_over = |error: &io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied);

@@ -4,6 +4,7 @@ use ash::vk;
 use gpu_allocator::AllocationError;
 
 use crate::model::{Failure, Status};
+use crate::units::Bytes;
 
 /// The call in which drivers compile.
 pub(super) const CREATE_PIPELINES: &str = "vkCreateComputePipelines";
@@ -17,12 +18,10 @@ pub struct Error {
 }
 
 impl Error {
-    /// A failure described in words.
     pub(super) fn new(status: Status, message: impl Into<String>) -> Self {
         Self { message: message.into(), status }
     }
 
-    /// A Vulkan call that failed on an object.
     pub(super) fn call(call: &'static str, object: &str, result: vk::Result) -> Self {
         let status = match result {
             vk::Result::ERROR_DEVICE_LOST => Status::DeviceLost,
@@ -36,16 +35,13 @@ impl Error {
     }
 
     pub(super) fn allocation(object: &str, bytes: u64, error: &AllocationError) -> Self {
+        let bytes = Bytes(bytes);
         match error {
-            AllocationError::OutOfMemory => Self::new(
-                Status::OutOfMemory,
-                format!(
-                    "vkAllocateMemory failed on {object} ({}): {}",
-                    crate::units::Bytes(bytes),
-                    advice(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)
-                ),
-            ),
-            other => Self::new(Status::Error, format!("no memory for {object} ({}): {other}", crate::units::Bytes(bytes))),
+            AllocationError::OutOfMemory => {
+                let advice = advice(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
+                Self::new(Status::OutOfMemory, format!("vkAllocateMemory failed on {object} ({bytes}): {advice}"))
+            }
+            other => Self::new(Status::Error, format!("no memory for {object} ({bytes}): {other}")),
         }
     }
 
@@ -83,7 +79,6 @@ fn is_out_of_memory(result: vk::Result) -> bool {
     )
 }
 
-/// What a user can try.
 fn advice(result: vk::Result) -> &'static str {
     match result {
         vk::Result::ERROR_DEVICE_LOST => {

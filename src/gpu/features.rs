@@ -3,12 +3,15 @@
 //! Each feature has a structure of its own here, never the collective ones of Vulkan 1.2 and 1.3: so a 1.1 driver with extensions
 //! and a 1.3 driver are asked in the same way.
 
+use std::collections::BTreeSet;
 use std::ffi::CStr;
-use std::{ffi::c_void, ptr};
+use std::ptr;
 
-use ash::vk;
+use ash::{ext, khr, vk};
 
 use crate::model::{Feature, PipelineDetail};
+
+use super::younger::{CooperativeMatrix2Features, ShaderBfloat16Features};
 
 /// What decides whether a structure may be used on a device.
 pub(super) struct Support {
@@ -20,7 +23,6 @@ pub(super) struct Support {
 }
 
 impl Support {
-    /// Whether the device offers the extension.
     pub(super) fn has(&self, extension: &CStr) -> bool {
         self.extensions.iter().any(|properties| properties.extension_name_as_c_str() == Ok(extension))
     }
@@ -35,6 +37,9 @@ impl Support {
     }
 }
 
+const V1_1: u32 = vk::API_VERSION_1_1;
+const V1_2: u32 = vk::API_VERSION_1_2;
+const V1_3: u32 = vk::API_VERSION_1_3;
 /// Not part of any Vulkan version yet.
 const NEVER: u32 = u32::MAX;
 /// Known to every layer that can check synchronization.
@@ -43,7 +48,7 @@ const ALWAYS: u32 = 0;
 /// Declares the chain: a field per structure, with the Vulkan version that it became part of, the extension that it came from,
 /// and the version of Vulkan's headers that first had it.
 macro_rules! feature_chain {
-    ($($field:ident: $structure:ty, core $core:expr, extension $extension:expr, since $since:expr;)*) => {
+    ($($field:ident: $structure:ty, $core:expr, $extension:expr, $since:expr;)*) => {
         /// The feature structures of one device; a field is empty where the device doesn't understand the structure.
         #[derive(Default)]
         pub(super) struct FeatureChain {
@@ -81,114 +86,38 @@ macro_rules! feature_chain {
 }
 
 feature_chain! {
-    storage16: vk::PhysicalDevice16BitStorageFeatures<'static>,
-        core vk::API_VERSION_1_1, extension ash::khr::_16bit_storage::NAME, since ALWAYS;
-    storage8: vk::PhysicalDevice8BitStorageFeatures<'static>,
-        core vk::API_VERSION_1_2, extension ash::khr::_8bit_storage::NAME, since ALWAYS;
-    float16_int8: vk::PhysicalDeviceShaderFloat16Int8Features<'static>,
-        core vk::API_VERSION_1_2, extension ash::khr::shader_float16_int8::NAME, since ALWAYS;
+    storage16: vk::PhysicalDevice16BitStorageFeatures<'static>, V1_1, khr::_16bit_storage::NAME, ALWAYS;
+    storage8: vk::PhysicalDevice8BitStorageFeatures<'static>, V1_2, khr::_8bit_storage::NAME, ALWAYS;
+    float16_int8: vk::PhysicalDeviceShaderFloat16Int8Features<'static>, V1_2, khr::shader_float16_int8::NAME, ALWAYS;
     subgroup_types: vk::PhysicalDeviceShaderSubgroupExtendedTypesFeatures<'static>,
-        core vk::API_VERSION_1_2, extension ash::khr::shader_subgroup_extended_types::NAME, since ALWAYS;
-    memory_model: vk::PhysicalDeviceVulkanMemoryModelFeatures<'static>,
-        core vk::API_VERSION_1_2, extension ash::khr::vulkan_memory_model::NAME, since ALWAYS;
-    atomic64: vk::PhysicalDeviceShaderAtomicInt64Features<'static>,
-        core vk::API_VERSION_1_2, extension ash::khr::shader_atomic_int64::NAME, since ALWAYS;
-    timeline: vk::PhysicalDeviceTimelineSemaphoreFeatures<'static>,
-        core vk::API_VERSION_1_2, extension ash::khr::timeline_semaphore::NAME, since ALWAYS;
-    subgroup_size: vk::PhysicalDeviceSubgroupSizeControlFeatures<'static>,
-        core vk::API_VERSION_1_3, extension ash::ext::subgroup_size_control::NAME, since ALWAYS;
-    synchronization2: vk::PhysicalDeviceSynchronization2Features<'static>,
-        core vk::API_VERSION_1_3, extension ash::khr::synchronization2::NAME, since ALWAYS;
-    maintenance4: vk::PhysicalDeviceMaintenance4Features<'static>,
-        core vk::API_VERSION_1_3, extension ash::khr::maintenance4::NAME, since ALWAYS;
+        V1_2, khr::shader_subgroup_extended_types::NAME, ALWAYS;
+    memory_model: vk::PhysicalDeviceVulkanMemoryModelFeatures<'static>, V1_2, khr::vulkan_memory_model::NAME, ALWAYS;
+    atomic64: vk::PhysicalDeviceShaderAtomicInt64Features<'static>, V1_2, khr::shader_atomic_int64::NAME, ALWAYS;
+    timeline: vk::PhysicalDeviceTimelineSemaphoreFeatures<'static>, V1_2, khr::timeline_semaphore::NAME, ALWAYS;
+    subgroup_size: vk::PhysicalDeviceSubgroupSizeControlFeatures<'static>, V1_3, ext::subgroup_size_control::NAME, ALWAYS;
+    synchronization2: vk::PhysicalDeviceSynchronization2Features<'static>, V1_3, khr::synchronization2::NAME, ALWAYS;
+    maintenance4: vk::PhysicalDeviceMaintenance4Features<'static>, V1_3, khr::maintenance4::NAME, ALWAYS;
     integer_dot: vk::PhysicalDeviceShaderIntegerDotProductFeatures<'static>,
-        core vk::API_VERSION_1_3, extension ash::khr::shader_integer_dot_product::NAME, since ALWAYS;
+        V1_3, khr::shader_integer_dot_product::NAME, ALWAYS;
     uniform_layout: vk::PhysicalDeviceUniformBufferStandardLayoutFeatures<'static>,
-        core vk::API_VERSION_1_2, extension ash::khr::uniform_buffer_standard_layout::NAME, since ALWAYS;
-    scalar_layout: vk::PhysicalDeviceScalarBlockLayoutFeatures<'static>,
-        core vk::API_VERSION_1_2, extension ash::ext::scalar_block_layout::NAME, since ALWAYS;
-    buffer_address: vk::PhysicalDeviceBufferDeviceAddressFeatures<'static>,
-        core vk::API_VERSION_1_2, extension ash::khr::buffer_device_address::NAME, since ALWAYS;
+        V1_2, khr::uniform_buffer_standard_layout::NAME, ALWAYS;
+    scalar_layout: vk::PhysicalDeviceScalarBlockLayoutFeatures<'static>, V1_2, ext::scalar_block_layout::NAME, ALWAYS;
+    buffer_address: vk::PhysicalDeviceBufferDeviceAddressFeatures<'static>, V1_2, khr::buffer_device_address::NAME, ALWAYS;
     workgroup_layout: vk::PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR<'static>,
-        core NEVER, extension ash::khr::workgroup_memory_explicit_layout::NAME, since ALWAYS;
-    clock: vk::PhysicalDeviceShaderClockFeaturesKHR<'static>,
-        core NEVER, extension ash::khr::shader_clock::NAME, since ALWAYS;
-    atomic_float: vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT<'static>,
-        core NEVER, extension ash::ext::shader_atomic_float::NAME, since ALWAYS;
+        NEVER, khr::workgroup_memory_explicit_layout::NAME, ALWAYS;
+    clock: vk::PhysicalDeviceShaderClockFeaturesKHR<'static>, NEVER, khr::shader_clock::NAME, ALWAYS;
+    atomic_float: vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT<'static>, NEVER, ext::shader_atomic_float::NAME, ALWAYS;
     // Its extension must be enabled wherever it is listed.
-    portability: vk::PhysicalDevicePortabilitySubsetFeaturesKHR<'static>,
-        core NEVER, extension ash::khr::portability_subset::NAME, since ALWAYS;
+    portability: vk::PhysicalDevicePortabilitySubsetFeaturesKHR<'static>, NEVER, khr::portability_subset::NAME, ALWAYS;
     executables: vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR<'static>,
-        core NEVER, extension ash::khr::pipeline_executable_properties::NAME, since ALWAYS;
+        NEVER, khr::pipeline_executable_properties::NAME, ALWAYS;
     rotate: vk::PhysicalDeviceShaderSubgroupRotateFeaturesKHR<'static>,
-        core NEVER, extension ash::khr::shader_subgroup_rotate::NAME, since vk::make_api_version(0, 1, 3, 277);
+        NEVER, khr::shader_subgroup_rotate::NAME, vk::make_api_version(0, 1, 3, 277);
     matrix: vk::PhysicalDeviceCooperativeMatrixFeaturesKHR<'static>,
-        core NEVER, extension ash::khr::cooperative_matrix::NAME, since vk::make_api_version(0, 1, 3, 255);
-    matrix2: CooperativeMatrix2Features,
-        core NEVER, extension c"VK_NV_cooperative_matrix2", since vk::make_api_version(0, 1, 3, 300);
-    bfloat16: ShaderBfloat16Features,
-        core NEVER, extension c"VK_KHR_shader_bfloat16", since vk::make_api_version(0, 1, 4, 312);
+        NEVER, khr::cooperative_matrix::NAME, vk::make_api_version(0, 1, 3, 255);
+    matrix2: CooperativeMatrix2Features, NEVER, c"VK_NV_cooperative_matrix2", vk::make_api_version(0, 1, 3, 300);
+    bfloat16: ShaderBfloat16Features, NEVER, c"VK_KHR_shader_bfloat16", vk::make_api_version(0, 1, 4, 312);
 }
-
-/// `VkPhysicalDeviceShaderBfloat16FeaturesKHR`, which is younger than this version of ash.
-#[repr(C)]
-struct ShaderBfloat16Features {
-    s_type: vk::StructureType,
-    p_next: *mut c_void,
-    bfloat16_type: vk::Bool32,
-    bfloat16_dot_product: vk::Bool32,
-    bfloat16_cooperative_matrix: vk::Bool32,
-}
-
-impl Default for ShaderBfloat16Features {
-    fn default() -> Self {
-        Self {
-            // VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR
-            s_type: vk::StructureType::from_raw(1_000_141_000),
-            p_next: ptr::null_mut(),
-            bfloat16_type: vk::FALSE,
-            bfloat16_dot_product: vk::FALSE,
-            bfloat16_cooperative_matrix: vk::FALSE,
-        }
-    }
-}
-
-// SAFETY: the layout is that of Vulkan's header, and the specification lets it extend VkPhysicalDeviceFeatures2.
-unsafe impl vk::ExtendsPhysicalDeviceFeatures2 for ShaderBfloat16Features {}
-
-/// `VkPhysicalDeviceCooperativeMatrix2FeaturesNV`, which is younger than this version of ash.
-#[repr(C)]
-struct CooperativeMatrix2Features {
-    s_type: vk::StructureType,
-    p_next: *mut c_void,
-    workgroup_scope: vk::Bool32,
-    flexible_dimensions: vk::Bool32,
-    reductions: vk::Bool32,
-    conversions: vk::Bool32,
-    per_element_operations: vk::Bool32,
-    tensor_addressing: vk::Bool32,
-    block_loads: vk::Bool32,
-}
-
-impl Default for CooperativeMatrix2Features {
-    fn default() -> Self {
-        Self {
-            // VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV
-            s_type: vk::StructureType::from_raw(1_000_593_000),
-            p_next: ptr::null_mut(),
-            workgroup_scope: vk::FALSE,
-            flexible_dimensions: vk::FALSE,
-            reductions: vk::FALSE,
-            conversions: vk::FALSE,
-            per_element_operations: vk::FALSE,
-            tensor_addressing: vk::FALSE,
-            block_loads: vk::FALSE,
-        }
-    }
-}
-
-// SAFETY: the layout is that of Vulkan's header, and the specification lets it extend VkPhysicalDeviceFeatures2.
-unsafe impl vk::ExtendsPhysicalDeviceFeatures2 for CooperativeMatrix2Features {}
 
 /// Every optional feature that Lanescope knows, as the device has it.
 pub(super) struct Features {
@@ -212,10 +141,12 @@ impl Features {
     }
 
     /// As the model names them. `VK_KHR_calibrated_timestamps` and its like have no structure and come from the extensions.
-    pub(super) fn list(&self, support: &Support) -> Vec<Feature> {
+    pub(super) fn list(&self, support: &Support) -> BTreeSet<Feature> {
         let (core, chain) = (&self.core, &self.chain);
-        let calibrated =
-            support.has(ash::ext::calibrated_timestamps::NAME) || support.has(ash::khr::calibrated_timestamps::NAME);
+        let calibrated = support.has(ext::calibrated_timestamps::NAME) || support.has(khr::calibrated_timestamps::NAME);
+        let has_layout = chain.workgroup_layout.is_some_and(|s| {
+            on(s.workgroup_memory_explicit_layout) && on(s.workgroup_memory_explicit_layout_scalar_block_layout)
+        });
         let all = [
             (Feature::Float16, chain.float16_int8.is_some_and(|s| on(s.shader_float16))),
             (Feature::Float64, on(core.shader_float64)),
@@ -243,64 +174,26 @@ impl Features {
             (Feature::SharedFloat64AtomicAdd, chain.atomic_float.is_some_and(|s| on(s.shader_shared_float64_atomic_add))),
             (Feature::MemoryModel, chain.memory_model.is_some_and(|s| on(s.vulkan_memory_model))),
             (Feature::MemoryModelDeviceScope, chain.memory_model.is_some_and(|s| on(s.vulkan_memory_model_device_scope))),
-            (Feature::CooperativeMatrix, self.cooperative_matrix()),
-            (Feature::CooperativeMatrixWorkgroupScope, chain.matrix2.as_ref().is_some_and(|s| on(s.workgroup_scope))),
-            (Feature::CooperativeMatrixFlexibleDimensions, self.flexible_matrices()),
-            (Feature::CooperativeMatrixTensorAddressing, chain.matrix2.as_ref().is_some_and(|s| on(s.tensor_addressing))),
+            (Feature::CooperativeMatrix, chain.matrix.is_some_and(|s| on(s.cooperative_matrix))),
+            (Feature::CooperativeMatrixWorkgroupScope, chain.matrix2.is_some_and(|s| on(s.workgroup_scope))),
+            (Feature::CooperativeMatrixFlexibleDimensions, chain.matrix2.is_some_and(|s| on(s.flexible_dimensions))),
+            (Feature::CooperativeMatrixTensorAddressing, chain.matrix2.is_some_and(|s| on(s.tensor_addressing))),
             (Feature::IntegerDotProduct, chain.integer_dot.is_some_and(|s| on(s.shader_integer_dot_product))),
-            (Feature::BFloat16, chain.bfloat16.as_ref().is_some_and(|s| on(s.bfloat16_type))),
-            (Feature::BFloat16CooperativeMatrix, chain.bfloat16.as_ref().is_some_and(|s| on(s.bfloat16_cooperative_matrix))),
-            (Feature::PipelineExecutableProperties, self.executable_info()),
+            (Feature::BFloat16, chain.bfloat16.is_some_and(|s| on(s.bfloat16_type))),
+            (Feature::BFloat16CooperativeMatrix, chain.bfloat16.is_some_and(|s| on(s.bfloat16_cooperative_matrix))),
+            (Feature::PipelineExecutableProperties, chain.executables.is_some_and(|s| on(s.pipeline_executable_info))),
             (Feature::CalibratedTimestamps, calibrated),
             (Feature::RobustBufferAccess, on(core.robust_buffer_access)),
             (Feature::UniformBufferStandardLayout, chain.uniform_layout.is_some_and(|s| on(s.uniform_buffer_standard_layout))),
             (Feature::ScalarBlockLayout, chain.scalar_layout.is_some_and(|s| on(s.scalar_block_layout))),
-            (Feature::WorkgroupMemoryExplicitLayout, self.workgroup_layout()),
-            (Feature::Synchronization2, self.synchronization2()),
+            (Feature::WorkgroupMemoryExplicitLayout, has_layout),
+            (Feature::Synchronization2, chain.synchronization2.is_some_and(|s| on(s.synchronization2))),
             (Feature::Maintenance4, chain.maintenance4.is_some_and(|s| on(s.maintenance4))),
-            (Feature::TimelineSemaphore, self.timeline_semaphore()),
-            (Feature::BufferDeviceAddress, self.buffer_device_address()),
+            (Feature::TimelineSemaphore, chain.timeline.is_some_and(|s| on(s.timeline_semaphore))),
+            (Feature::BufferDeviceAddress, chain.buffer_address.is_some_and(|s| on(s.buffer_device_address))),
             (Feature::Events, chain.portability.is_none_or(|s| on(s.events))),
         ];
         all.into_iter().filter_map(|(feature, there)| there.then_some(feature)).collect()
-    }
-
-    /// `workgroupMemoryExplicitLayout` and `workgroupMemoryExplicitLayoutScalarBlockLayout`
-    fn workgroup_layout(&self) -> bool {
-        let is_whole = |s: vk::PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR<'_>| {
-            on(s.workgroup_memory_explicit_layout) && on(s.workgroup_memory_explicit_layout_scalar_block_layout)
-        };
-        self.chain.workgroup_layout.is_some_and(is_whole)
-    }
-
-    /// `synchronization2`
-    pub(super) fn synchronization2(&self) -> bool {
-        self.chain.synchronization2.is_some_and(|s| on(s.synchronization2))
-    }
-
-    /// `timelineSemaphore`
-    pub(super) fn timeline_semaphore(&self) -> bool {
-        self.chain.timeline.is_some_and(|s| on(s.timeline_semaphore))
-    }
-
-    /// `bufferDeviceAddress`
-    pub(super) fn buffer_device_address(&self) -> bool {
-        self.chain.buffer_address.is_some_and(|s| on(s.buffer_device_address))
-    }
-
-    /// `cooperativeMatrix`
-    pub(super) fn cooperative_matrix(&self) -> bool {
-        self.chain.matrix.is_some_and(|s| on(s.cooperative_matrix))
-    }
-
-    /// `cooperativeMatrixFlexibleDimensions`
-    pub(super) fn flexible_matrices(&self) -> bool {
-        self.chain.matrix2.as_ref().is_some_and(|s| on(s.flexible_dimensions))
-    }
-
-    /// `pipelineExecutableInfo`
-    pub(super) fn executable_info(&self) -> bool {
-        self.chain.executables.is_some_and(|s| on(s.pipeline_executable_info))
     }
 
     /// `subgroupSizeControl` and `computeFullSubgroups`

@@ -4,7 +4,6 @@ use ash::vk;
 
 use crate::model::Format;
 
-/// Vulkan's name of a format.
 pub(super) fn raw(format: Format) -> vk::Format {
     match format {
         Format::R8Unorm => vk::Format::R8_UNORM,

@@ -8,7 +8,6 @@ use crate::model::{Status, Step};
 use super::device::LoadedCase;
 use super::error::Error;
 
-/// Whether a pass is the host's.
 pub(super) fn is_hosts(pass: &[Step]) -> bool {
     pass.iter().any(|step| matches!(step, Step::HostCopy { .. }))
 }

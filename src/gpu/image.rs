@@ -33,7 +33,6 @@ pub(super) struct Part {
     rows: u32,
     /// Where it begins among the image's bytes.
     pub(super) offset: u64,
-    /// Its bytes.
     pub(super) length: u64,
 }
 
@@ -95,13 +94,11 @@ impl Image {
         let raw = unsafe { logical.raw.create_image(&info, None) }.on("vkCreateImage", || format!("image `{name}`"))?;
         let raw = Owned::new(logical, raw, name);
         let memory = Memory::of_image(logical, name, &raw)?;
-        let whole =
-            vk::ImageSubresourceRange::default().aspect_mask(vk::ImageAspectFlags::COLOR).level_count(1).layer_count(layers);
         let info = vk::ImageViewCreateInfo::default()
             .image(raw.raw())
             .view_type(view_type)
             .format(format::raw(format))
-            .subresource_range(whole);
+            .subresource_range(whole(layers));
         // SAFETY: the image lives and has its memory; `check` saw that cubes have whole cubes' layers.
         let view = unsafe { logical.raw.create_image_view(&info, None) };
         let view = view.on("vkCreateImageView", || format!("image `{name}`"))?;
@@ -119,7 +116,6 @@ impl Image {
         self.role.is_storage()
     }
 
-    /// Bytes of its texels.
     pub(super) fn bytes(&self) -> u64 {
         self.extent.iter().fold(self.texel_bytes.into(), |bytes, side| bytes * u64::from(*side))
     }
@@ -150,6 +146,10 @@ impl Image {
             .image_offset(vk::Offset3D { x: 0, y: signed(part.row), z })
             .image_extent(vk::Extent3D { width: self.extent[0], height: part.rows, depth })
     }
+}
+
+fn whole(layers: u32) -> vk::ImageSubresourceRange {
+    vk::ImageSubresourceRange::default().aspect_mask(vk::ImageAspectFlags::COLOR).level_count(1).layer_count(layers)
 }
 
 fn types(dimension: Dimension) -> (vk::ImageType, vk::ImageViewType) {
@@ -200,10 +200,6 @@ impl Recorder<'_> {
     fn transition(&self, image: &Image, old: vk::ImageLayout, new: vk::ImageLayout) {
         let all = vk::PipelineStageFlags::ALL_COMMANDS;
         let (before, after) = (vk::AccessFlags::MEMORY_WRITE, vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE);
-        let whole = vk::ImageSubresourceRange::default()
-            .aspect_mask(vk::ImageAspectFlags::COLOR)
-            .level_count(1)
-            .layer_count(image.dimension.layers(image.extent));
         let barrier = vk::ImageMemoryBarrier::default()
             .src_access_mask(before)
             .dst_access_mask(after)
@@ -212,7 +208,7 @@ impl Recorder<'_> {
             .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
             .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
             .image(image.raw.raw())
-            .subresource_range(whole);
+            .subresource_range(whole(image.dimension.layers(image.extent)));
         let flags = vk::DependencyFlags::empty();
         // SAFETY: recording; the image lives, has the usages of both layouts, and is in the old one or was just made.
         unsafe { self.logical.raw.cmd_pipeline_barrier(self.buffer, all, all, flags, &[], &[], &[barrier]) };

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ash::vk;
 
 use crate::model::{DeviceInfo, PipelineDetail, PipelineStatistics, Status};
-use crate::shader::{Prepared, Specialized};
+use crate::shader::Specialized;
 
 use super::capabilities;
 use super::device::{Device, DeviceOptions};
@@ -15,7 +15,6 @@ use super::drivers;
 use super::error::{Context, Error};
 use super::statistics;
 
-/// What to say where no device is found.
 pub const NO_DEVICE_ADVICE: &str = "no Vulkan device found: install a driver (on Windows the GPU's; on Debian and Ubuntu \
      mesa-vulkan-drivers, which brings lavapipe for the processor), or set VK_DRIVER_FILES (VK_ICD_FILENAMES for loaders before 1.3.207) to a driver's .json \
      file";
@@ -26,8 +25,7 @@ pub(super) const API_VERSION: u32 = vk::API_VERSION_1_3;
 /// Synchronization validation, and that it looks at what shaders access: older layers always did.
 const SYNCHRONIZATION_SETTINGS: [&CStr; 2] = [c"validate_sync", c"syncval_shader_accesses_heuristic"];
 
-/// The first loader that knows VK_EXT_layer_settings. An older one refuses the extension, even if the layer offers it; the layer
-/// sees its settings all the same.
+/// The first loader that knows VK_EXT_layer_settings. An older one refuses the extension; the layer sees its settings all the same.
 const KNOWS_LAYER_SETTINGS: u32 = vk::make_api_version(0, 1, 3, 272);
 
 const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
@@ -38,8 +36,7 @@ pub struct InstanceOptions {
     pub validation: bool,
 }
 
-/// Warnings and errors of the validation layer, none left out. A clone outlives the instance and so also holds what is said
-/// while devices and the instance are destroyed.
+/// Warnings and errors of the validation layer, none left out. A clone outlives the instance, and holds what is said at its end.
 #[derive(Clone, Debug, Default)]
 pub struct MessageLog(Arc<Mutex<Vec<String>>>);
 
@@ -55,7 +52,6 @@ impl MessageLog {
         (done, ASIDE.take().unwrap_or_default())
     }
 
-    /// Adds what was said elsewhere.
     pub(super) fn add(&self, messages: Vec<String>) {
         self.lock().extend(messages);
     }
@@ -94,14 +90,20 @@ pub(super) struct InstanceInner {
     pub(super) log: MessageLog,
     messenger: Option<(ash::ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT)>,
     /// The library that the functions above live in. Fields drop after `drop` has run, so it outlives the instance.
-    entry: ash::Entry,
+    pub(super) entry: ash::Entry,
+}
+
+/// A device that isn't opened.
+#[derive(Clone, Copy)]
+pub(super) struct Physical<'a> {
+    pub(super) instance: &'a Arc<InstanceInner>,
+    pub(super) raw: vk::PhysicalDevice,
+    pub(super) info: &'a DeviceInfo,
 }
 
 impl Instance {
-    /// Loads the Vulkan loader of the system and asks all drivers for their devices.
-    ///
-    /// # Errors
-    /// Where there is no loader, no driver, or no validation layer though one was asked for; the text says what to install.
+    /// Loads the Vulkan loader of the system and asks all drivers for their devices. Where there is no loader, no driver, or no
+    /// validation layer though one was asked for, the error says what to install.
     pub fn load(options: InstanceOptions) -> Result<Self, Error> {
         drivers::check()?;
         let entry = load_entry()?;
@@ -112,11 +114,10 @@ impl Instance {
         let physicals = physicals.on("vkEnumeratePhysicalDevices", || "the instance".into())?;
         let loader_version = capabilities::version(version);
         let devices = (physicals.iter().enumerate())
-            .map(|(index, physical)| {
-                capabilities::query(&inner.entry, &inner.raw, *physical, index, &loader_version, inner.layer)
-            })
+            .map(|(index, physical)| capabilities::query(&inner, *physical, index, &loader_version))
             .collect();
-        Ok(Self { layers: enabled_layers(options), inner, loader_version, physicals, devices })
+        let layers = options.validation.then(|| VALIDATION_LAYER.to_string_lossy().into_owned());
+        Ok(Self { layers: layers.into_iter().collect(), inner, loader_version, physicals, devices })
     }
 
     /// Every physical device; one that can't be used carries the reason.
@@ -140,61 +141,33 @@ impl Instance {
     }
 
     /// Opens a device, on the named queue family or else on the one that [`DeviceInfo::default_queue`] names.
-    ///
-    /// # Errors
-    /// Where the device can't be used, the family does no compute, or the driver refuses.
     pub fn open(&self, index: usize, queue_family: Option<u32>) -> Result<Device, Error> {
         self.open_with(index, DeviceOptions { queue_family, ..Default::default() })
     }
 
-    /// Opens a device.
-    ///
-    /// # Errors
-    /// As [`Instance::open`].
     pub fn open_with(&self, index: usize, options: DeviceOptions) -> Result<Device, Error> {
-        let (physical, info) = self.device(index)?;
-        Device::open(&self.inner, physical, info.clone(), options)
+        Device::open(self.device(index)?, options)
     }
 
-    /// Compiles the kernels of a case and says what the driver tells of each, in the case's order; `None` where it tells
-    /// nothing or isn't asked. Nothing is run and no memory is allocated, so this also works on a device that can only compile (and is marked
-    /// as unusable for that). Such devices are easily crashed: ask in a process of its own.
-    ///
-    /// # Errors
-    /// Where the case breaks a limit of the device, or the driver refuses.
-    pub fn pipeline_statistics(
-        &self,
-        index: usize,
-        prepared: &Prepared,
-        detail: PipelineDetail,
-    ) -> Result<Option<Vec<PipelineStatistics>>, Error> {
-        let (physical, info) = self.device(index)?;
-        statistics::of_case(&self.inner, physical, info, prepared, detail)
-    }
-
-    /// As [`Instance::pipeline_statistics`], of a kernel that belongs to no case. Its pipeline is made as its module declares it.
-    ///
-    /// # Errors
-    /// Where the kernel breaks a limit of the device or has descriptors of kinds that aren't known, or the driver refuses.
+    /// Compiles a kernel, whose pipeline is made as its module declares it, and says what the driver tells of it; `None` where it tells
+    /// nothing or isn't asked. Nothing is run and no memory is allocated, so this also works on a device that can only compile (and is
+    /// marked as unusable for that). Such devices are easily crashed: ask in a process of its own.
     pub fn kernel_statistics(
         &self,
         index: usize,
         specialized: &Specialized,
         detail: PipelineDetail,
     ) -> Result<Option<PipelineStatistics>, Error> {
-        let (physical, info) = self.device(index)?;
-        statistics::of_kernel(&self.inner, physical, info, specialized, detail)
+        statistics::of_kernel(self.device(index)?, specialized, detail)
     }
 
-    fn device(&self, index: usize) -> Result<(vk::PhysicalDevice, &DeviceInfo), Error> {
-        let (Some(info), Some(physical)) = (self.devices.get(index), self.physicals.get(index)) else {
+    fn device(&self, index: usize) -> Result<Physical<'_>, Error> {
+        let (Some(info), Some(&raw)) = (self.devices.get(index), self.physicals.get(index)) else {
             let count = self.devices.len();
-            return Err(Error::new(
-                Status::Error,
-                format!("there is no device {index}: there are {count} (see `lanescope devices`)"),
-            ));
+            let message = format!("there is no device {index}: there are {count} (see `lanescope devices`)");
+            return Err(Error::new(Status::Error, message));
         };
-        Ok((*physical, info))
+        Ok(Physical { instance: &self.inner, raw, info })
     }
 }
 
@@ -236,7 +209,6 @@ fn loader_version(entry: &ash::Entry) -> Result<u32, Error> {
     Ok(version)
 }
 
-/// Which extensions the instance can have.
 struct Available {
     layer: Vec<vk::ExtensionProperties>,
     global: Vec<vk::ExtensionProperties>,
@@ -273,7 +245,6 @@ fn validation_extensions(entry: &ash::Entry) -> Result<Vec<vk::ExtensionProperti
     })
 }
 
-/// The Vulkan version that the validation layer was made for.
 fn validation_version(entry: &ash::Entry) -> Option<u32> {
     // SAFETY: the loader is loaded; the call has no other precondition.
     let layers = unsafe { entry.enumerate_instance_layer_properties() }.ok()?;
@@ -393,9 +364,4 @@ unsafe extern "system" fn on_message(
         });
     }
     vk::FALSE
-}
-
-fn enabled_layers(options: InstanceOptions) -> Vec<String> {
-    let validation = options.validation.then(|| VALIDATION_LAYER.to_string_lossy().into_owned());
-    validation.into_iter().collect()
 }

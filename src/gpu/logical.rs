@@ -9,13 +9,13 @@ use ash::vk;
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use gpu_allocator::{AllocationSizes, AllocatorDebugSettings};
 
-use crate::model::{DeviceInfo, PipelineDetail, Status};
+use crate::model::{DeviceInfo, Feature, PipelineDetail, Status};
 
 use super::address::AddressOf;
 use super::capabilities;
 use super::error::{Context, Error};
 use super::features::{FeatureChain, Features, Support};
-use super::instance::InstanceInner;
+use super::instance::{InstanceInner, Physical};
 use super::statistics::Inquirer;
 use super::timestamps::WriteTimestamp;
 
@@ -47,60 +47,41 @@ pub(super) struct Logical {
 impl Logical {
     /// Creates the device with one queue of the family and with all features that a shader of the catalogue can use.
     pub(super) fn open(
-        instance: &Arc<InstanceInner>,
-        physical: vk::PhysicalDevice,
-        info: &DeviceInfo,
+        physical: Physical<'_>,
         family: u32,
         detail: PipelineDetail,
         is_robust: bool,
     ) -> Result<Arc<Self>, Error> {
-        let logical = Self::new(instance, physical, info, family, detail, is_robust)?;
-        *logical.lock() = Some(logical.make_allocator(info)?);
+        let logical = Self::new(physical, family, detail, is_robust)?;
+        *logical.lock() = Some(logical.make_allocator(physical.info)?);
         Ok(Arc::new(logical))
     }
 
-    /// The same for a device on which pipelines are only made and asked about: it may have no memory.
-    pub(super) fn for_compiling(
-        instance: &Arc<InstanceInner>,
-        physical: vk::PhysicalDevice,
-        info: &DeviceInfo,
-        family: u32,
-        detail: PipelineDetail,
-    ) -> Result<Arc<Self>, Error> {
-        Self::new(instance, physical, info, family, detail, false).map(Arc::new)
-    }
-
-    fn new(
-        instance: &Arc<InstanceInner>,
-        physical: vk::PhysicalDevice,
-        info: &DeviceInfo,
-        family: u32,
-        detail: PipelineDetail,
-        is_robust: bool,
-    ) -> Result<Self, Error> {
-        let support = capabilities::support(&instance.raw, physical, instance.layer)
-            .on("vkEnumerateDeviceExtensionProperties", || info.name.clone())?;
+    /// The same without an allocator: for a device on which pipelines are only made and asked about, which may have no memory.
+    pub(super) fn new(physical: Physical<'_>, family: u32, detail: PipelineDetail, is_robust: bool) -> Result<Self, Error> {
+        let Physical { instance, raw: physical, info } = physical;
+        let support =
+            capabilities::support(instance, physical).on("vkEnumerateDeviceExtensionProperties", || info.name.clone())?;
         if support.version < vk::API_VERSION_1_1 {
             let version = capabilities::version(support.version);
             return Err(Error::new(Status::Error, format!("{} is of Vulkan {version}: 1.1 or newer is needed", info.name)));
         }
         let features = Features::query(&instance.raw, physical, &support);
-        let write_timestamp = if features.synchronization2() { Some(support.version) } else { None };
-        let timeline = features.timeline_semaphore().then_some(support.version);
-        let has_addresses = features.buffer_device_address();
-        let detail = if features.executable_info() { detail } else { PipelineDetail::None };
+        let listed = features.list(&support);
+        let version_with = |feature| listed.contains(&feature).then_some(support.version);
+        let detail = if listed.contains(&Feature::PipelineExecutableProperties) { detail } else { PipelineDetail::None };
         let (core, chain) = features.into_enabled(detail, is_robust);
         let raw = create(instance, physical, &support, core, chain, family).on("vkCreateDevice", || info.name.clone())?;
         let names = instance.names.then(|| ash::ext::debug_utils::Device::new(&instance.raw, &raw));
-        let write_timestamp = WriteTimestamp::new(&instance.raw, &raw, write_timestamp);
-        let address_of = has_addresses.then(|| AddressOf::new(&instance.raw, &raw, support.version));
+        let write_timestamp = WriteTimestamp::new(&instance.raw, &raw, version_with(Feature::Synchronization2));
+        let address_of = version_with(Feature::BufferDeviceAddress).map(|version| AddressOf::new(&instance.raw, &raw, version));
         let inquirer = Inquirer::new(&instance.raw, &raw, detail);
         Ok(Self {
             raw,
             physical,
             write_timestamp,
             has_budget: support.has(ash::ext::memory_budget::NAME),
-            timeline,
+            timeline: version_with(Feature::TimelineSemaphore),
             address_of,
             inquirer,
             names,
@@ -159,14 +140,12 @@ impl Logical {
         self.lost.store(true, Ordering::Relaxed);
     }
 
-    /// Notes that work was submitted that may never end. From here on nothing of this device is destroyed, since the work still
-    /// uses it and vkDestroyDevice blocks for ever on such a device (lavapipe 25, SwiftShader): only the end of the process
-    /// frees it.
+    /// Notes that work was submitted that may never end. From here on nothing of this device is destroyed: the work still uses it, and
+    /// vkDestroyDevice blocks for ever on such a device (lavapipe 25, SwiftShader).
     pub(super) fn hang(&self) {
         self.hung.store(true, Ordering::Relaxed);
     }
 
-    /// Whether objects of this device may be destroyed.
     pub(super) fn may_destroy(&self) -> bool {
         !self.hung.load(Ordering::Relaxed)
     }

@@ -1,81 +1,37 @@
 //! Which products of cooperative matrices a device does.
 
-use std::ffi::c_void;
+use std::collections::BTreeSet;
 use std::{mem, ptr};
 
 use ash::vk;
 
-use crate::model::{Component, MatrixProduct, MatrixScope};
+use crate::model::{Component, Feature, MatrixProduct, MatrixScope};
 
-use super::features::{Features, Support};
-
-/// `VkCooperativeMatrixFlexibleDimensionsPropertiesNV`, which is younger than this version of ash.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct FlexibleDimensions {
-    s_type: vk::StructureType,
-    p_next: *mut c_void,
-    m_granularity: u32,
-    n_granularity: u32,
-    k_granularity: u32,
-    a_type: vk::ComponentTypeKHR,
-    b_type: vk::ComponentTypeKHR,
-    c_type: vk::ComponentTypeKHR,
-    result_type: vk::ComponentTypeKHR,
-    saturating_accumulation: vk::Bool32,
-    scope: vk::ScopeKHR,
-    workgroup_invocations: u32,
-}
-
-impl Default for FlexibleDimensions {
-    fn default() -> Self {
-        let component = vk::ComponentTypeKHR::from_raw(0);
-        Self {
-            // VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_FLEXIBLE_DIMENSIONS_PROPERTIES_NV
-            s_type: vk::StructureType::from_raw(1_000_593_001),
-            p_next: ptr::null_mut(),
-            m_granularity: 0,
-            n_granularity: 0,
-            k_granularity: 0,
-            a_type: component,
-            b_type: component,
-            c_type: component,
-            result_type: component,
-            saturating_accumulation: vk::FALSE,
-            scope: vk::ScopeKHR::from_raw(0),
-            workgroup_invocations: 0,
-        }
-    }
-}
+use super::instance::InstanceInner;
+use super::younger::FlexibleDimensions;
 
 /// `vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV`
 type GetFlexibleDimensions = unsafe extern "system" fn(vk::PhysicalDevice, *mut u32, *mut FlexibleDimensions) -> vk::Result;
 
 /// All products that the device lists; those of flexible sizes last. None where it has no such feature, or fails to tell.
-pub(super) fn products(
-    entry: &ash::Entry,
-    instance: &ash::Instance,
-    physical: vk::PhysicalDevice,
-    support: &Support,
-    features: &Features,
-) -> Vec<MatrixProduct> {
+pub(super) fn products(inner: &InstanceInner, raw: vk::PhysicalDevice, features: &BTreeSet<Feature>) -> Vec<MatrixProduct> {
     let mut products = Vec::new();
-    if features.cooperative_matrix() && support.has(ash::khr::cooperative_matrix::NAME) {
-        let functions = ash::khr::cooperative_matrix::Instance::new(entry, instance);
+    if features.contains(&Feature::CooperativeMatrix) {
+        let functions = ash::khr::cooperative_matrix::Instance::new(&inner.entry, &inner.raw);
         // SAFETY: the device comes from this instance and has the extension.
-        let listed = unsafe { functions.get_physical_device_cooperative_matrix_properties(physical) };
+        let listed = unsafe { functions.get_physical_device_cooperative_matrix_properties(raw) };
         products.extend(listed.unwrap_or_default().iter().map(fixed));
     }
-    if features.flexible_matrices() {
-        products.extend(flexible(entry, instance, physical).iter().map(multiples));
+    if features.contains(&Feature::CooperativeMatrixFlexibleDimensions) {
+        products.extend(flexible(inner, raw).iter().map(multiples));
     }
     products
 }
 
-fn flexible(entry: &ash::Entry, instance: &ash::Instance, physical: vk::PhysicalDevice) -> Vec<FlexibleDimensions> {
+fn flexible(inner: &InstanceInner, physical: vk::PhysicalDevice) -> Vec<FlexibleDimensions> {
     const NAME: &std::ffi::CStr = c"vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV";
     // SAFETY: the instance lives, and the name ends with a zero.
-    let Some(function) = (unsafe { entry.get_instance_proc_addr(instance.handle(), NAME.as_ptr()) }) else {
+    let Some(function) = (unsafe { inner.entry.get_instance_proc_addr(inner.raw.handle(), NAME.as_ptr()) }) else {
         return Vec::new();
     };
     // SAFETY: this is the function of that name, whose signature is the specification's.

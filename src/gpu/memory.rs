@@ -91,12 +91,12 @@ impl Memory {
 
     /// Memory of a kind that the host can map, of the best type that the requirements allow and that has room.
     fn map(
-        logical: &Arc<Logical>,
-        name: &str,
+        new: NewBuffer<'_>,
         requirements: vk::MemoryRequirements,
         kind: MemoryKind,
         info: &DeviceInfo,
     ) -> Result<Self, Error> {
+        let NewBuffer { logical, name, .. } = new;
         let what = || format!("{} bytes of {} memory for buffer `{name}`", requirements.size, kind.as_str());
         let none = || Error::new(Status::Error, format!("no memory type of the device serves as {}", what()));
         let mut failure = None;
@@ -134,32 +134,29 @@ impl Memory {
     }
 }
 
+#[derive(Clone, Copy)]
+pub(super) struct NewBuffer<'a> {
+    pub(super) logical: &'a Arc<Logical>,
+    pub(super) name: &'a str,
+    /// One at least.
+    pub(super) bytes: u64,
+    pub(super) usage: vk::BufferUsageFlags,
+}
+
 impl Buffer {
-    pub(super) fn of_kind(
-        logical: &Arc<Logical>,
-        name: &str,
-        bytes: u64,
-        usage: vk::BufferUsageFlags,
-        kind: MemoryKind,
-        info: &DeviceInfo,
-    ) -> Result<Self, Error> {
+    pub(super) fn of_kind(new: NewBuffer<'_>, kind: MemoryKind, info: &DeviceInfo) -> Result<Self, Error> {
         if !kind.is_mapped() {
-            return Self::new(logical, name, bytes, usage, MemoryLocation::GpuOnly);
+            return Self::new(new, MemoryLocation::GpuOnly);
         }
-        let (raw, requirements) = Self::unbound(logical, name, bytes, usage)?;
-        let memory = Memory::map(logical, name, requirements, kind, info)?;
-        Self::bind(logical, raw, memory, requirements.memory_type_bits, bytes, name)
+        let (raw, requirements) = Self::unbound(new)?;
+        let memory = Memory::map(new, requirements, kind, info)?;
+        Self::bind(new, raw, memory, requirements.memory_type_bits)
     }
 
     /// A buffer where the allocator puts it.
-    pub(super) fn new(
-        logical: &Arc<Logical>,
-        name: &str,
-        bytes: u64,
-        usage: vk::BufferUsageFlags,
-        location: MemoryLocation,
-    ) -> Result<Self, Error> {
-        let (raw, requirements) = Self::unbound(logical, name, bytes, usage)?;
+    pub(super) fn new(new: NewBuffer<'_>, location: MemoryLocation) -> Result<Self, Error> {
+        let NewBuffer { logical, name, .. } = new;
+        let (raw, requirements) = Self::unbound(new)?;
         let allocation_scheme = if requirements.size >= DEDICATED_FROM {
             AllocationScheme::DedicatedBuffer(raw.raw())
         } else {
@@ -167,33 +164,24 @@ impl Buffer {
         };
         let desc = AllocationCreateDesc { name, requirements, location, linear: true, allocation_scheme };
         let memory = Memory::allocate(logical, &format!("buffer `{name}`"), &desc)?;
-        Self::bind(logical, raw, memory, requirements.memory_type_bits, bytes, name)
+        Self::bind(new, raw, memory, requirements.memory_type_bits)
     }
 
     /// The same for kernels that reach it by its address.
-    pub(super) fn with_address(
-        logical: &Arc<Logical>,
-        name: &str,
-        bytes: u64,
-        usage: vk::BufferUsageFlags,
-        location: MemoryLocation,
-    ) -> Result<Self, Error> {
+    pub(super) fn with_address(new: NewBuffer<'_>, location: MemoryLocation) -> Result<Self, Error> {
+        let NewBuffer { logical, name, usage, .. } = new;
         let Some(address_of) = &logical.address_of else {
             return Err(Error::new(Status::Error, format!("the device tells no addresses, as of buffer `{name}`")));
         };
         let usage = usage | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
-        let buffer = Self::new(logical, name, bytes, usage, location)?;
+        let buffer = Self::new(NewBuffer { usage, ..new }, location)?;
         // SAFETY: the buffer lives and has the usage; on a device that tells addresses, the allocator has all memory for that.
         let address = unsafe { address_of.buffer(&logical.raw, buffer.raw()) };
         Ok(Self { address: Some(address), ..buffer })
     }
 
-    fn unbound(
-        logical: &Arc<Logical>,
-        name: &str,
-        bytes: u64,
-        usage: vk::BufferUsageFlags,
-    ) -> Result<(Owned<vk::Buffer>, vk::MemoryRequirements), Error> {
+    fn unbound(new: NewBuffer<'_>) -> Result<(Owned<vk::Buffer>, vk::MemoryRequirements), Error> {
+        let NewBuffer { logical, name, bytes, usage } = new;
         let info = vk::BufferCreateInfo::default().size(bytes).usage(usage).sharing_mode(vk::SharingMode::EXCLUSIVE);
         // SAFETY: the device lives, and the caller asks for at least one byte.
         let raw = unsafe { logical.raw.create_buffer(&info, None) }.on("vkCreateBuffer", || format!("buffer `{name}`"))?;
@@ -203,14 +191,8 @@ impl Buffer {
         Ok((raw, requirements))
     }
 
-    fn bind(
-        logical: &Logical,
-        raw: Owned<vk::Buffer>,
-        memory: Memory,
-        allowed: u32,
-        bytes: u64,
-        name: &str,
-    ) -> Result<Self, Error> {
+    fn bind(new: NewBuffer<'_>, raw: Owned<vk::Buffer>, memory: Memory, allowed: u32) -> Result<Self, Error> {
+        let NewBuffer { logical, name, bytes, .. } = new;
         let (object, offset) = memory.place();
         // SAFETY: the memory is unbound, fits the buffer's requirements, and outlives it (fields drop in order).
         let bound = unsafe { logical.raw.bind_buffer_memory(raw.raw(), object, offset) };
@@ -218,8 +200,7 @@ impl Buffer {
         Ok(Self { raw, memory, allowed, bytes, address: None, name: name.to_owned() })
     }
 
-    /// The type of its memory. The allocator keeps its choice to itself, but tells the properties: it takes the first type that
-    /// has them.
+    /// The type of its memory. The allocator tells its properties alone: it takes the first type that has them.
     pub(super) fn memory_type(&self, info: &DeviceInfo) -> Option<MemoryType> {
         match &self.memory {
             Memory::Mapped { ty, .. } => Some(*ty),
@@ -233,11 +214,6 @@ impl Buffer {
         }
     }
 
-    /// Whether the host reads it in place.
-    fn is_mapped(&self) -> bool {
-        matches!(self.memory, Memory::Mapped { .. })
-    }
-
     /// Lets the host work on the buffer, where it is mapped for that. While nothing runs on the device, and one caller at a time:
     /// both hold for whoever has the device's case, which nobody shares.
     pub(super) fn with_mapped<T>(&self, work: impl FnOnce(&mut [u8]) -> T) -> Option<T> {
@@ -248,7 +224,6 @@ impl Buffer {
         Some(work(unsafe { slice::from_raw_parts_mut(start.0.as_ptr(), length) }))
     }
 
-    /// The handle, valid as long as this object.
     pub(super) fn raw(&self) -> vk::Buffer {
         self.raw.raw()
     }
@@ -294,25 +269,18 @@ fn chunks(all: u64, most: u64) -> impl Iterator<Item = Chunk> {
 }
 
 impl Staging {
-    /// Fills a buffer with its contents.
-    pub(super) fn upload(
-        &mut self,
-        logical: &Arc<Logical>,
-        queue: &mut Queue,
-        target: &Buffer,
-        contents: &Contents,
-    ) -> Result<(), Error> {
+    pub(super) fn upload(&mut self, queue: &mut Queue, target: &Buffer, contents: &Contents) -> Result<(), Error> {
         if is_undefined(contents) {
             return Ok(());
         }
-        let staging = self.up(logical)?;
+        let staging = self.up(&queue.logical)?;
         for chunk in chunks(target.bytes(), CHUNK) {
             fill(staging.mapped(chunk.length)?, contents, chunk.offset);
             let copy = vk::BufferCopy { src_offset: 0, dst_offset: chunk.offset, size: chunk.length };
             // Submitting makes the host's writes visible to the device.
             queue.run("an upload", |recorder| {
                 recorder.copy(staging, target, copy);
-                if target.is_mapped() {
+                if matches!(target.memory, Memory::Mapped { .. }) {
                     recorder.host_read_barrier();
                 }
             })?;
@@ -321,16 +289,10 @@ impl Staging {
     }
 
     /// Fills an image with its contents, part by part, and leaves it in the layout in which kernels use it.
-    pub(super) fn upload_image(
-        &mut self,
-        logical: &Arc<Logical>,
-        queue: &mut Queue,
-        target: &Image,
-        contents: &Contents,
-    ) -> Result<(), Error> {
+    pub(super) fn upload_image(&mut self, queue: &mut Queue, target: &Image, contents: &Contents) -> Result<(), Error> {
         queue.run("an upload", |recorder| recorder.begin_filling(target))?;
         if !is_undefined(contents) {
-            let staging = self.up(logical)?;
+            let staging = self.up(&queue.logical)?;
             for part in target.parts(CHUNK) {
                 fill(staging.mapped(part.length)?, contents, part.offset);
                 queue.run("an upload", |recorder| recorder.copy_part_in(staging, target, part))?;
@@ -340,22 +302,13 @@ impl Staging {
     }
 
     fn up(&mut self, logical: &Arc<Logical>) -> Result<&mut Buffer, Error> {
-        match &mut self.up {
-            Some(staging) => Ok(staging),
-            empty => Ok(empty.insert(Buffer::new(
-                logical,
-                "staging for uploads",
-                CHUNK,
-                vk::BufferUsageFlags::TRANSFER_SRC,
-                MemoryLocation::CpuToGpu,
-            )?)),
-        }
+        let (name, usage) = ("staging for uploads", vk::BufferUsageFlags::TRANSFER_SRC);
+        or_new(&mut self.up, NewBuffer { logical, name, bytes: CHUNK, usage }, MemoryLocation::CpuToGpu)
     }
 
-    /// Reads a buffer back whole.
-    pub(super) fn download(&mut self, logical: &Arc<Logical>, queue: &mut Queue, source: &Buffer) -> Result<Vec<u8>, Error> {
-        let staging = self.down(logical)?;
-        let mut bytes = room(source.bytes(), &format!("buffer `{}`", source.name))?;
+    pub(super) fn download(&mut self, queue: &mut Queue, source: &Buffer) -> Result<Vec<u8>, Error> {
+        let staging = self.down(&queue.logical)?;
+        let mut bytes = room(source.bytes(), &format!("to read buffer `{}` back into", source.name))?;
         for chunk in chunks(source.bytes(), CHUNK) {
             let copy = vk::BufferCopy { src_offset: chunk.offset, dst_offset: 0, size: chunk.length };
             queue.run("a readback", |recorder| {
@@ -368,14 +321,9 @@ impl Staging {
     }
 
     /// Reads an image that kernels write back whole, texels packed.
-    pub(super) fn download_image(
-        &mut self,
-        logical: &Arc<Logical>,
-        queue: &mut Queue,
-        source: &Image,
-    ) -> Result<Vec<u8>, Error> {
-        let staging = self.down(logical)?;
-        let mut bytes = room(source.bytes(), "an image")?;
+    pub(super) fn download_image(&mut self, queue: &mut Queue, source: &Image) -> Result<Vec<u8>, Error> {
+        let staging = self.down(&queue.logical)?;
+        let mut bytes = room(source.bytes(), "to read an image back into")?;
         for part in source.parts(CHUNK) {
             queue.run("a readback", |recorder| {
                 recorder.copy_part_out(source, staging, part);
@@ -387,24 +335,23 @@ impl Staging {
     }
 
     fn down(&mut self, logical: &Arc<Logical>) -> Result<&mut Buffer, Error> {
-        match &mut self.down {
-            Some(staging) => Ok(staging),
-            empty => Ok(empty.insert(Buffer::new(
-                logical,
-                "staging for readback",
-                CHUNK,
-                vk::BufferUsageFlags::TRANSFER_DST,
-                MemoryLocation::GpuToCpu,
-            )?)),
-        }
+        let (name, usage) = ("staging for readback", vk::BufferUsageFlags::TRANSFER_DST);
+        or_new(&mut self.down, NewBuffer { logical, name, bytes: CHUNK, usage }, MemoryLocation::GpuToCpu)
     }
 }
 
-/// Room of the host's for what is read back.
-fn room(length: u64, what: &str) -> Result<Vec<u8>, Error> {
+fn or_new<'s>(staging: &'s mut Option<Buffer>, new: NewBuffer<'_>, at: MemoryLocation) -> Result<&'s mut Buffer, Error> {
+    match staging {
+        Some(staging) => Ok(staging),
+        empty => Ok(empty.insert(Buffer::new(new, at)?)),
+    }
+}
+
+/// Room of the host's.
+pub(super) fn room(length: u64, purpose: &str) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     let room = bytes.try_reserve_exact(usize::try_from(length).unwrap_or(usize::MAX));
-    room.map_err(|_| Error::new(Status::OutOfMemory, format!("the host has no {length} bytes to read {what} back into")))?;
+    room.map_err(|_| Error::new(Status::OutOfMemory, format!("the host has no {length} bytes {purpose}")))?;
     Ok(bytes)
 }
 

@@ -23,7 +23,7 @@
 //! submit        one queue: record, submit, wait      timestamps  query pools
 //! ahead         pipelines made on other threads
 //! clock         the core clock    nvml   NVIDIA's library, which tells it
-//! statistics    what the driver's compiler tells of pipelines
+//! statistics    what the driver's compiler tells of pipelines    younger   structures that ash doesn't know
 //! ```
 //!
 //! Every safe function here upholds Vulkan's valid usage by itself: `check` refuses whatever a caller could get wrong. Two
@@ -59,9 +59,10 @@ mod resource;
 mod statistics;
 mod submit;
 mod timestamps;
+mod younger;
 
 pub use ahead::compile_threads;
-pub use device::{Device, DeviceOptions, Loaded, Slot, Submission};
+pub use device::{Device, DeviceOptions, Loaded, Samples, Slot, Submission};
 pub use drivers::driver_manifests;
 pub use error::Error;
 pub use instance::{Instance, InstanceOptions, MessageLog, NO_DEVICE_ADVICE};

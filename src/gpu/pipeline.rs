@@ -17,9 +17,8 @@ use super::object::Owned;
 use super::resource::Resource;
 use super::statistics::Inquirer;
 
-/// A kernel that can be bound.
 pub(super) struct BoundKernel {
-    compiled: Compiled,
+    pub(super) compiled: Compiled,
     sets: Vec<vk::DescriptorSet>,
     /// The sets live in it; a kernel without bindings has none.
     _pool: Option<Owned<vk::DescriptorPool>>,
@@ -30,13 +29,13 @@ pub(super) struct Compiled {
     pipeline: Owned<vk::Pipeline>,
     layout: Owned<vk::PipelineLayout>,
     set_layouts: Vec<Owned<vk::DescriptorSetLayout>>,
-    time: Duration,
+    /// What its shader module and its pipeline took.
+    pub(super) time: Duration,
     logical: Arc<Logical>,
 }
 
 /// What a pipeline is made from.
 pub(super) struct PipelineSource<'a> {
-    /// Its name in captures and messages.
     pub(super) name: String,
     pub(super) specialized: &'a Specialized,
 }
@@ -49,7 +48,6 @@ pub(super) struct BoundSource<'a> {
 }
 
 impl<'a> BoundSource<'a> {
-    /// The kernels of a case.
     pub(super) fn all(prepared: &'a Prepared) -> impl Iterator<Item = Self> {
         let title = check::title(&prepared.case);
         prepared.case.kernels.iter().zip(&prepared.kernels).map(move |(kernel, specialized)| {
@@ -60,17 +58,12 @@ impl<'a> BoundSource<'a> {
     }
 }
 
-/// Descriptors of a set's layout.
-struct SetBinding {
-    binding: u32,
-    kind: vk::DescriptorType,
-    count: u32,
-}
-
 fn refused(name: &str, info: &BindingInfo, problem: &str) -> Error {
     let BindingInfo { set, binding, name: variable, .. } = info;
     Error::new(Status::Error, format!("{name}: set {set}, binding {binding} ({variable}): {problem}"))
 }
+
+type SetBinding = vk::DescriptorSetLayoutBinding<'static>;
 
 /// The descriptor sets of a kernel, by number and without gaps, as its module declares them.
 fn set_slots(source: &PipelineSource<'_>) -> Result<Vec<Vec<SetBinding>>, Error> {
@@ -79,7 +72,8 @@ fn set_slots(source: &PipelineSource<'_>) -> Result<Vec<Vec<SetBinding>>, Error>
         let unknown = || refused(&source.name, info, "a kind of descriptor that Lanescope doesn't know");
         let kind = descriptor_type(info.kind).ok_or_else(unknown)?;
         // An array whose length only the layout says has one: what the compiler makes of it is the same for any.
-        sets.entry(info.set).or_default().push(SetBinding { binding: info.binding, kind, count: info.count.max(1) });
+        let slot = SetBinding::default().binding(info.binding).descriptor_type(kind).descriptor_count(info.count.max(1));
+        sets.entry(info.set).or_default().push(slot.stage_flags(vk::ShaderStageFlags::COMPUTE));
     }
     let count = sets.keys().next_back().map_or(0, |last| last + 1);
     Ok((0..count).map(|set| sets.remove(&set).unwrap_or_default()).collect())
@@ -135,7 +129,6 @@ fn placed(bound: &BoundSource<'_>) -> Result<Vec<Placed>, Error> {
     Ok(all)
 }
 
-/// Whether a resource can stand at a descriptor.
 fn takes(kind: BindingKind, resource: &model::Resource) -> bool {
     match (kind, resource.shape) {
         (BindingKind::StorageBuffer | BindingKind::UniformBuffer, Shape::Buffer { .. }) => true,
@@ -181,17 +174,6 @@ impl BoundKernel {
         Ok(Self { compiled, sets, _pool: pool })
     }
 
-    /// What its shader module and its pipeline took.
-    pub(super) fn time(&self) -> Duration {
-        self.compiled.time
-    }
-
-    /// As [`Compiled::statistics`].
-    pub(super) fn statistics(&self, name: &str) -> Result<Option<PipelineStatistics>, Error> {
-        self.compiled.statistics(name)
-    }
-
-    /// Binds the pipeline and its descriptor sets.
     pub(super) fn bind(&self, device: &ash::Device, buffer: vk::CommandBuffer) {
         self.bind_pipeline(device, buffer);
         self.bind_descriptors(device, buffer);
@@ -211,7 +193,6 @@ impl BoundKernel {
         }
     }
 
-    /// Sets push constants from an offset on.
     pub(super) fn push(&self, device: &ash::Device, buffer: vk::CommandBuffer, offset: u32, bytes: &[u8]) {
         let layout = self.compiled.layout.raw();
         // SAFETY: recording; `check` holds the bytes to the layout's range, and the offset to whole words.
@@ -219,21 +200,10 @@ impl BoundKernel {
     }
 }
 
-fn set_layout(
-    logical: &Arc<Logical>,
-    slots: &[SetBinding],
-    source: &PipelineSource<'_>,
-) -> Result<Owned<vk::DescriptorSetLayout>, Error> {
-    let bindings: Vec<_> = (slots.iter())
-        .map(|slot| {
-            vk::DescriptorSetLayoutBinding::default()
-                .binding(slot.binding)
-                .descriptor_type(slot.kind)
-                .descriptor_count(slot.count)
-                .stage_flags(vk::ShaderStageFlags::COMPUTE)
-        })
-        .collect();
-    let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+type Made<T> = Result<Owned<T>, Error>;
+
+fn set_layout(logical: &Arc<Logical>, slots: &[SetBinding], source: &PipelineSource<'_>) -> Made<vk::DescriptorSetLayout> {
+    let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(slots);
     // SAFETY: the device lives; reflection has each binding of a set once.
     let layout = unsafe { logical.raw.create_descriptor_set_layout(&info, None) }
         .on("vkCreateDescriptorSetLayout", || source.name.clone())?;
@@ -244,7 +214,7 @@ fn pipeline_layout(
     logical: &Arc<Logical>,
     set_layouts: &[Owned<vk::DescriptorSetLayout>],
     source: &PipelineSource<'_>,
-) -> Result<Owned<vk::PipelineLayout>, Error> {
+) -> Made<vk::PipelineLayout> {
     let set_layouts: Vec<_> = set_layouts.iter().map(Owned::raw).collect();
     let range = vk::PushConstantRange::default()
         .stage_flags(vk::ShaderStageFlags::COMPUTE)
@@ -257,7 +227,7 @@ fn pipeline_layout(
     Ok(Owned::new(logical, layout, &source.name))
 }
 
-fn shader_module(logical: &Arc<Logical>, source: &PipelineSource<'_>) -> Result<Owned<vk::ShaderModule>, Error> {
+fn shader_module(logical: &Arc<Logical>, source: &PipelineSource<'_>) -> Made<vk::ShaderModule> {
     let info = vk::ShaderModuleCreateInfo::default().code(&source.specialized.module.words);
     // SAFETY: the words are valid SPIR-V: a compiler wrote them (the boundary's one trusted promise). Those of a user's own file
     // come here in a process that may die of them.
@@ -270,7 +240,7 @@ fn pipeline(
     module: &Owned<vk::ShaderModule>,
     layout: &Owned<vk::PipelineLayout>,
     source: &PipelineSource<'_>,
-) -> Result<Owned<vk::Pipeline>, Error> {
+) -> Made<vk::Pipeline> {
     let specialized = source.specialized;
     let entry = CString::new(specialized.entry.as_str())
         .map_err(|_| Error::new(Status::Error, format!("{}: the entry point's name holds a zero byte", source.name)))?;

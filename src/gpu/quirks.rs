@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use crate::model::{DeviceInfo, Quirk};
 
-/// Whether a device's driver has a fault.
 type Applies = fn(&DeviceInfo) -> bool;
 
 /// Each fault with the devices that have it.
@@ -40,7 +39,6 @@ const QUIRKS: &[(Quirk, Applies)] = &[
     ),
 ];
 
-/// The faults that apply to a device.
 pub(super) fn of(device: &DeviceInfo) -> Vec<Quirk> {
     QUIRKS.iter().filter(|(_, applies)| applies(device)).map(|(quirk, _)| quirk.clone()).collect()
 }

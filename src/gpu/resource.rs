@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ash::vk;
 use gpu_allocator::MemoryLocation;
 
-use crate::model::{Contents, DeviceInfo, Shape, Status};
+use crate::model::{Contents, DeviceInfo, Shape};
 
 use super::error::{Context, Error};
 use super::format;
 use super::image::{Image, sampler};
 use super::logical::Logical;
-use super::memory::{Buffer, Staging, fill};
+use super::memory::{Buffer, NewBuffer, Staging, fill, room};
 use super::object::Owned;
 use super::submit::Queue;
 
@@ -32,13 +32,13 @@ pub(super) enum Resource {
 impl Resource {
     /// Makes a resource and fills it. Kernels may reach it by its address.
     pub(super) fn new(
-        logical: &Arc<Logical>,
         queue: &mut Queue,
         staging: &mut Staging,
         info: &DeviceInfo,
         model: &crate::model::Resource,
         is_addressed: bool,
     ) -> Result<Self, Error> {
+        let logical = &Arc::clone(&queue.logical);
         let name = model.name.as_ref();
         match model.shape {
             Shape::Buffer { bytes, memory } => {
@@ -47,12 +47,13 @@ impl Resource {
                     | vk::BufferUsageFlags::INDIRECT_BUFFER
                     | vk::BufferUsageFlags::TRANSFER_SRC
                     | vk::BufferUsageFlags::TRANSFER_DST;
+                let new = NewBuffer { logical, name, bytes, usage };
                 let buffer = if is_addressed {
-                    Buffer::with_address(logical, name, bytes, usage, MemoryLocation::GpuOnly)?
+                    Buffer::with_address(new, MemoryLocation::GpuOnly)?
                 } else {
-                    Buffer::of_kind(logical, name, bytes, usage, memory, info)?
+                    Buffer::of_kind(new, memory, info)?
                 };
-                staging.upload(logical, queue, &buffer, &model.contents)?;
+                staging.upload(queue, &buffer, &model.contents)?;
                 Ok(Self::Buffer(buffer))
             }
             Shape::Texels { format, role, .. } => {
@@ -64,15 +65,15 @@ impl Resource {
                     usage |= vk::BufferUsageFlags::STORAGE_TEXEL_BUFFER | vk::BufferUsageFlags::TRANSFER_SRC;
                 }
                 let bytes = model.bytes();
-                let whole_words = bytes.next_multiple_of(4);
-                let buffer = Buffer::new(logical, name, whole_words, usage, MemoryLocation::GpuOnly)?;
-                staging.upload(logical, queue, &buffer, &model.contents)?;
+                let new = NewBuffer { logical, name, bytes: bytes.next_multiple_of(4), usage };
+                let buffer = Buffer::new(new, MemoryLocation::GpuOnly)?;
+                staging.upload(queue, &buffer, &model.contents)?;
                 let view = buffer_view(logical, name, &buffer, (format::raw(format), bytes))?;
                 Ok(Self::Texels { view, buffer, bytes })
             }
             Shape::Image { format, dimension, extent, role } => {
                 let image = Image::new(logical, name, format, (dimension, extent), role)?;
-                staging.upload_image(logical, queue, &image, &model.contents)?;
+                staging.upload_image(queue, &image, &model.contents)?;
                 Ok(Self::Image(image))
             }
             Shape::Sampler(sampling) => sampler(logical, name, sampling).map(Self::Sampler),
@@ -122,12 +123,8 @@ fn buffer_view(
 
 /// Touched here, so that no page is missing when it is measured.
 fn host_memory(name: &str, bytes: u64, contents: &Contents) -> Result<Vec<u8>, Error> {
-    let length = usize::try_from(bytes).unwrap_or(usize::MAX);
-    let mut memory = Vec::new();
-    memory
-        .try_reserve_exact(length)
-        .map_err(|_| Error::new(Status::OutOfMemory, format!("the host has no {bytes} bytes for `{name}`")))?;
-    memory.resize(length, 0xA5);
+    let mut memory = room(bytes, &format!("for `{name}`"))?;
+    memory.resize(usize::try_from(bytes).unwrap_or(usize::MAX), 0xA5);
     if !is_undefined(contents) {
         fill(&mut memory, contents, 0);
     }

@@ -5,20 +5,19 @@ use std::sync::Arc;
 use ash::prelude::VkResult;
 use ash::vk;
 
-use crate::model::{DeviceInfo, Executable, PipelineDetail, PipelineStatistics, Representation, StatValue};
-use crate::shader::{Prepared, Specialized};
+use crate::model::{Executable, PipelineDetail, PipelineStatistics, Representation, StatValue};
+use crate::shader::Specialized;
 
 use super::capabilities::text;
 use super::check;
 use super::device::choose_family;
 use super::error::{Context, Error};
-use super::instance::InstanceInner;
+use super::instance::Physical;
 use super::logical::Logical;
-use super::pipeline::{BoundSource, Compiled, PipelineSource};
+use super::pipeline::{Compiled, PipelineSource};
 
 type Functions = ash::khr::pipeline_executable_properties::Device;
 
-/// Asks a device about its pipelines.
 pub(super) struct Inquirer {
     functions: Functions,
     has_code: bool,
@@ -100,44 +99,18 @@ impl Inquirer {
     }
 }
 
-/// Compiles the kernels of a case on a device of their own, and reads what the driver tells of each; `None` where it tells
-/// nothing. No memory is allocated and nothing is submitted, so a device that can only compile will do.
-pub(super) fn of_case(
-    instance: &Arc<InstanceInner>,
-    physical: vk::PhysicalDevice,
-    info: &DeviceInfo,
-    prepared: &Prepared,
-    detail: PipelineDetail,
-) -> Result<Option<Vec<PipelineStatistics>>, Error> {
-    check::case(prepared, info)?;
-    let logical = compiling(instance, physical, info, detail)?;
-    BoundSource::all(prepared).map(|bound| of_source(&logical, &bound.source)).collect()
-}
-
-/// The same for a kernel of no case.
+/// Compiles a kernel on a device of its own, and reads what the driver tells of it; `None` where it tells nothing. No memory is
+/// allocated and nothing is submitted, so a device that can only compile will do.
 pub(super) fn of_kernel(
-    instance: &Arc<InstanceInner>,
-    physical: vk::PhysicalDevice,
-    info: &DeviceInfo,
+    physical: Physical<'_>,
     specialized: &Specialized,
     detail: PipelineDetail,
 ) -> Result<Option<PipelineStatistics>, Error> {
-    check::kernel(specialized, info)?;
-    let logical = compiling(instance, physical, info, detail)?;
-    of_source(&logical, &PipelineSource { name: specialized.entry.clone(), specialized })
-}
-
-fn compiling(
-    instance: &Arc<InstanceInner>,
-    physical: vk::PhysicalDevice,
-    info: &DeviceInfo,
-    detail: PipelineDetail,
-) -> Result<Arc<Logical>, Error> {
-    Logical::for_compiling(instance, physical, info, choose_family(info, None)?.index, detail)
-}
-
-fn of_source(logical: &Arc<Logical>, source: &PipelineSource<'_>) -> Result<Option<PipelineStatistics>, Error> {
-    Compiled::new(logical, source)?.statistics(&source.name)
+    check::kernel(specialized, physical.info)?;
+    let family = choose_family(physical.info, None)?.index;
+    let logical = Arc::new(Logical::new(physical, family, detail, false)?);
+    let source = PipelineSource { name: specialized.entry.clone(), specialized };
+    Compiled::new(&logical, &source)?.statistics(&source.name)
 }
 
 /// A text up to its zero byte.

@@ -9,7 +9,7 @@ use ash::vk;
 use crate::model::{DeviceKind, QueueFamily, Status};
 
 use super::command::Recorder;
-use super::costs::Timeline;
+use super::costs::{Signal, Timeline};
 use super::error::{Context, Error};
 use super::logical::Logical;
 use super::object::Owned;
@@ -27,7 +27,6 @@ pub(super) struct Queue {
     pub(super) raw: vk::Queue,
     family: QueueFamily,
     pub(super) buffer: vk::CommandBuffer,
-    /// The longest that a submission may take.
     pub(super) timeout: Duration,
     spin: Duration,
     pub(super) fence: Owned<vk::Fence>,
@@ -40,22 +39,20 @@ impl Queue {
     /// The device's queue of the family it was opened with.
     pub(super) fn new(logical: &Arc<Logical>, family: QueueFamily, kind: DeviceKind) -> Result<Self, Error> {
         let device = &logical.raw;
+        let whose = || format!("queue family {}", family.index);
         // SAFETY: the device was created with one queue of this family.
         let raw = unsafe { device.get_device_queue(family.index, 0) };
         let info =
             vk::CommandPoolCreateInfo::default().flags(vk::CommandPoolCreateFlags::TRANSIENT).queue_family_index(family.index);
         // SAFETY: as above.
-        let pool = unsafe { device.create_command_pool(&info, None) }
-            .on("vkCreateCommandPool", || format!("queue family {}", family.index))?;
+        let pool = unsafe { device.create_command_pool(&info, None) }.on("vkCreateCommandPool", whose)?;
         let pool = Owned::new(logical, pool, "commands");
         let info = vk::CommandBufferAllocateInfo::default().command_pool(pool.raw()).command_buffer_count(1);
         // SAFETY: the pool lives.
-        let buffers = unsafe { device.allocate_command_buffers(&info) }
-            .on("vkAllocateCommandBuffers", || format!("queue family {}", family.index))?;
+        let buffers = unsafe { device.allocate_command_buffers(&info) }.on("vkAllocateCommandBuffers", whose)?;
         let buffer = buffers.first().copied().unwrap_or_default();
         // SAFETY: the device lives.
-        let fence = unsafe { device.create_fence(&vk::FenceCreateInfo::default(), None) }
-            .on("vkCreateFence", || format!("queue family {}", family.index))?;
+        let fence = unsafe { device.create_fence(&vk::FenceCreateInfo::default(), None) }.on("vkCreateFence", whose)?;
         let fence = Owned::new(logical, fence, "submission");
         // On a processor the work needs the very cores that polling would take.
         let spin = if kind == DeviceKind::Cpu { Duration::ZERO } else { SPIN };
@@ -79,7 +76,7 @@ impl Queue {
         // SAFETY: the buffer is recording.
         unsafe { self.logical.raw.end_command_buffer(self.buffer) }.on("vkEndCommandBuffer", || what.to_owned())?;
         let start = Instant::now();
-        self.submit().map_err(|result| self.failed("vkQueueSubmit", what, result))?;
+        self.submit(Signal::Fence).map_err(|result| self.failed("vkQueueSubmit", what, result))?;
         self.wait(start, what)?;
         Ok(start.elapsed())
     }
@@ -93,13 +90,6 @@ impl Queue {
             device.reset_fences(&[self.fence.raw()])?;
             device.begin_command_buffer(self.buffer, &info)
         }
-    }
-
-    fn submit(&self) -> Result<(), vk::Result> {
-        let buffers = [self.buffer];
-        let submit = vk::SubmitInfo::default().command_buffers(&buffers);
-        // SAFETY: the buffer is recorded whole, the fence is unsignalled, and `&mut self` in `run` keeps the queue to one thread.
-        unsafe { self.logical.raw.queue_submit(self.raw, &[submit], self.fence.raw()) }
     }
 
     /// Polls for a while, then sleeps.
@@ -126,7 +116,6 @@ impl Queue {
         })
     }
 
-    /// What it means that a submission didn't end in time.
     pub(super) fn timed_out(&self, what: &str) -> Error {
         self.logical.hang();
         let limit = self.timeout.as_secs_f64();

@@ -52,7 +52,7 @@ impl WriteTimestamp {
 
 pub(super) struct QueryPool {
     pool: Owned<vk::QueryPool>,
-    capacity: u32,
+    pub(super) capacity: u32,
     logical: Arc<Logical>,
 }
 
@@ -67,17 +67,6 @@ impl QueryPool {
         Ok(Self { pool: Owned::new(logical, pool, "timestamps"), capacity, logical: Arc::clone(logical) })
     }
 
-    /// Whether so many queries fit.
-    pub(super) fn holds(&self, queries: u32) -> bool {
-        queries <= self.capacity
-    }
-
-    /// How many queries there are.
-    pub(super) fn capacity(&self) -> u32 {
-        self.capacity
-    }
-
-    /// The handle, valid as long as this object.
     pub(super) fn raw(&self) -> vk::QueryPool {
         self.pool.raw()
     }

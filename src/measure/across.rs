@@ -18,13 +18,11 @@ use crate::model::{Failure, Stage, Status};
 /// Both devices work by turns while a round lasts, so that both have their clocks up in the next one.
 const TURN: Duration = Duration::from_millis(1);
 
-/// Why an order has no answer.
 enum Trouble {
     Failed(Failure),
     Lost(Loss),
 }
 
-/// Whose part of a pair is in trouble.
 enum PairTrouble {
     Own(Trouble),
     PairBase(Trouble),
@@ -124,7 +122,7 @@ impl Block<'_, '_, '_> {
     pub(super) fn visit_across(&mut self, slot: usize, index: usize, entries: &mut [Entry]) {
         let entry = &mut entries[index];
         let process = self.session.pool.process(slot);
-        let left = self.session.options.max_time.saturating_sub(entry.spent);
+        let left = self.session.options.max_time.saturating_sub(entry.spent());
         match self.try_across(slot, entry, left) {
             Ok(visited) => {
                 entry.announce(process, &visited, &mut self.observing);

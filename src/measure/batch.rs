@@ -28,7 +28,7 @@ pub(super) const STEPS: [u32; 8] = [1, 2, 4, DIFFERENCED_FROM, 32, 128, 512, 204
 const DISTURBED_FLOORS: f64 = 9.0;
 
 /// How many floors a sample lasts at least where the constant part is taken off: many enough for the timer's own scatter to be small.
-pub const FLOORS_PER_SAMPLE: f64 = 50.0;
+const FLOORS_PER_SAMPLE: f64 = 50.0;
 
 /// How many floors it lasts where that isn't, and the time suffices; and where it doesn't.
 const FLOORS_UNDIVIDED: f64 = 1000.0;

@@ -22,7 +22,6 @@ use crate::validate::{Learned, Outputs, Verdict};
 pub struct CaseKey {
     pub experiment: String,
     pub variant: String,
-    /// Where it lies on the axes.
     pub point: Point,
 }
 
@@ -34,21 +33,14 @@ impl CaseKey {
 
 /// Where a bench gets its cases from, and who knows what they must compute.
 pub trait CaseSource {
-    /// Makes and compiles a case.
-    ///
-    /// # Errors
-    /// Why it can't run, or doesn't compile.
+    /// Makes and compiles a case, or tells why it can't run or doesn't compile.
     fn prepare(&mut self, key: &CaseKey) -> Result<Prepared, Failure>;
 
-    /// Compares the outputs of a case, in the order of its check, with what they must hold.
-    ///
-    /// # Errors
-    /// Where that can't be told, as of a case that isn't one of its own.
+    /// Compares the outputs of a case, in the order of its check, with what they must hold. Fails of a case that isn't its own.
     fn check(&mut self, case: &Case, outputs: Outputs) -> Result<Verdict, Failure>;
 
     /// What there is to say of outputs of a case, in the order of its check, that are right: how the pass went, where they tell it.
-    fn remark(&mut self, case: &Case, outputs: &[Vec<u8>]) -> Option<String> {
-        let _ = (case, outputs);
+    fn remark(&mut self, _: &Case, _: &[Vec<u8>]) -> Option<String> {
         None
     }
 
@@ -58,21 +50,16 @@ pub trait CaseSource {
     }
 
     /// The case whose outputs tell what those of all others must hold, where no twin does.
-    ///
-    /// # Errors
-    /// Why it can't run, or doesn't compile.
     fn reference(&mut self) -> Result<Option<Prepared>, Failure> {
         Ok(None)
     }
 
     /// Takes what the reference computed, in the order of its check; tells what that showed.
-    fn learn(&mut self, outputs: Outputs) -> Learned {
-        let _ = outputs;
+    fn learn(&mut self, _: Outputs) -> Learned {
         Learned::default()
     }
 }
 
-/// A case to be loaded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     pub key: CaseKey,
@@ -80,12 +67,10 @@ pub struct Job {
     pub base: Option<CaseKey>,
     /// The sizes that another bench chose for it and for its base: all benches of a case take the same.
     pub sizes: Option<(Sizes, Option<Sizes>)>,
-    /// Whether the results of the first pass are compared. Another bench may have done so; what is timed is compared in the end
-    /// in any case.
+    /// Whether the results of the first pass are compared. Another bench may have done so; what is timed is in any case.
     pub is_checked: bool,
 }
 
-/// What a bench is to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
@@ -99,48 +84,30 @@ pub enum Order {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_ahead: bool,
     },
-    /// Have cases that are to be loaded later compiled on other threads, where the bench does that, and forget those that aren't
-    /// among them. Answers nothing.
-    Anticipate {
-        /// The cases, in the order in which they will be loaded.
-        keys: Vec<CaseKey>,
-    },
+    /// Have cases that are to be loaded later compiled on other threads, where the bench does that, and forget others. Answers nothing.
+    Anticipate { keys: Vec<CaseKey> },
     /// Choose how the cases at these places are sampled. Answers [`Answer::Sized`] for each.
     Size {
-        /// The cases, in this order.
         calls: Vec<Call>,
         /// Whether only the fastest counts: then what is far slower than others before it isn't looked at twice.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_race: bool,
     },
-    /// Begin a round. Answers nothing.
-    BeginRound {
-        /// Whether the device has worked for another bench until now: then its clocks are up.
-        is_busy: bool,
-    },
+    /// Begin a round, the device being busy if it has worked for another bench until now: then its clocks are up. Answers nothing.
+    BeginRound { is_busy: bool },
     /// Visit cases. Answers [`Answer::Visited`] for each.
-    Visit {
-        /// The cases, in this order.
-        calls: Vec<Call>,
-    },
+    Visit { calls: Vec<Call> },
     /// End a round: measure an empty pass in these batch sizes, and keep the device busy until the round is long enough, unless
     /// the session sees to that. Answers [`Answer::RoundEnded`].
-    EndRound {
-        batches: Vec<u32>,
-        /// Whether to keep it busy.
-        stays_busy: bool,
-    },
+    EndRound { batches: Vec<u32>, stays_busy: bool },
     /// Keep the device busy. Answers [`Answer::Ready`].
     Work { time: Duration },
     /// Compare what the cases at these places leave behind after a timed batch. Answers [`Answer::Checked`] for each.
     Check { places: Vec<usize> },
     /// Free everything that was loaded. Answers nothing.
     Unload,
-    /// Begin a visit whose samples are ordered one by one. Answers [`Answer::Begun`].
-    Begin {
-        /// Whether the device's clocks must come back first.
-        recovers: bool,
-    },
+    /// Begin a visit whose samples are ordered one by one, perhaps once the device's clocks have come back. Answers [`Answer::Begun`].
+    Begin { recovers: bool },
     /// Take one sample of the case at this place. Answers [`Answer::Sampled`].
     Sample { place: usize, expected: Duration },
     /// End the visit that was begun last. Answers [`Answer::Ended`].
@@ -165,15 +132,12 @@ pub struct Call {
     pub is_glance: bool,
 }
 
-/// What came of an item of an order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// What the bench itself needs is there.
     Ready(Result<(), Failure>),
-    /// A case is loaded, or why not.
     Loaded(Box<Loading>),
-    /// The sizes chosen for a case and for its base.
     Sized(Result<(Sizes, Option<Sizes>), Failure>),
     Visited(Result<Visited, Failure>),
     /// The medians of an empty pass, ns, in the order of the batch sizes, and how much a round still lacks.
@@ -186,11 +150,9 @@ pub enum Answer {
     Ended(Result<(Conditions, Duration), Failure>),
 }
 
-/// What is known once a case was to be loaded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Loading {
     pub place: usize,
-    /// What compiling told, if the case compiled.
     pub shader: Option<ShaderFacts>,
     pub result: Result<Loaded, Failure>,
 }
@@ -209,7 +171,6 @@ pub struct ShaderFacts {
 }
 
 impl ShaderFacts {
-    /// Of a compiled case; `None` for one without kernels.
     pub fn from_prepared(prepared: &Prepared, is_simulated: bool) -> Option<Self> {
         prepared.kernels.first()?;
         let compile_time = prepared.kernels.iter().map(|kernel| kernel.module.compile_time).sum();
@@ -258,7 +219,6 @@ pub type Answering<'a> = dyn FnMut(Answer) -> ControlFlow<()> + 'a;
 pub trait Bench {
     fn info(&self) -> &DeviceInfo;
 
-    /// What is known about its timing.
     fn instrument(&self) -> &Instrument;
 
     /// What the reference showed that its cases are compared with, where there is one.
@@ -277,9 +237,7 @@ pub trait Bench {
         false
     }
 
-    /// Does what is ordered, answering item by item. Where the answers' taker doesn't want to go on, the items left are left out.
-    ///
-    /// # Errors
-    /// That the bench was lost, at the first item that wasn't answered.
+    /// Does what is ordered, answering item by item. Where the answers' taker doesn't want to go on, the items left are left out. Where
+    /// the bench is lost, it is at the first item that wasn't answered.
     fn carry_out(&mut self, order: Order, answer: &mut Answering) -> Result<(), Loss>;
 }

@@ -20,7 +20,6 @@ use crate::units::Nanos;
 /// Of each batch size, the medians of an empty pass in the rounds so far.
 type EmptyPasses = HashMap<u32, Vec<f64>>;
 
-/// Some cases that are measured together.
 pub(super) struct Block<'s, 'a, 'o> {
     pub(super) session: &'s mut Session<'a>,
     pub(super) observing: Observing<'s, 'o>,
@@ -35,7 +34,6 @@ pub(super) struct Observing<'s, 'o> {
 }
 
 impl Observing<'_, '_> {
-    /// Tells what happens, and hears whether to go on.
     pub(super) fn see(&mut self, event: Event) {
         self.goes_on &= (self.observe)(event).is_continue();
     }
@@ -43,7 +41,7 @@ impl Observing<'_, '_> {
     /// Tells that an entry has ended, once.
     pub(super) fn see_end(&mut self, entry: &mut Entry) {
         if !mem::replace(&mut entry.is_told, true) {
-            self.see(Event::Ended(entry.case()));
+            self.see(Event::Ended);
         }
     }
 
@@ -388,7 +386,7 @@ impl Block<'_, '_, '_> {
         let first = (rule != Rule::Each).then(|| FirstVisits::of(entries));
         let pool = &self.session.pool;
         let call = |entry: &Entry| {
-            let (left, expected) = (max_time.saturating_sub(entry.spent), max_time + entry.longest_visit());
+            let (left, expected) = (max_time.saturating_sub(entry.spent()), max_time + entry.longest_visit());
             let most_samples = first.as_ref().and_then(|first| first.most_samples(entry));
             let (is_alone, is_glance) = (entry.base_here().is_none(), rule == Rule::Glance);
             Some(Call { place: entry.place(pool, slot)?, left, expected, is_alone, most_samples, is_glance })
@@ -475,14 +473,13 @@ impl Block<'_, '_, '_> {
         for (i, entry) in entries.iter_mut().enumerate().filter(|(_, entry)| entry.is_due()) {
             entry.noise.push(entry.noise_now());
             let round = u32::try_from(entry.visits.len()).unwrap_or(u32::MAX);
-            let progress = Progress { round, noise: &entry.noise, max_noise, spent: entry.spent, max_time };
+            let progress = Progress { round, noise: &entry.noise, max_noise, spent: entry.spent(), max_time };
             leaving.extend(stop::judge(&progress).map(|stop| (i, stop)));
         }
         self.check(entries, &leaving);
     }
 
-    /// What has as many rounds as an interval needs, or as few as are kept, leaves with what it has. Checking takes milliseconds,
-    /// and without it nothing measured may stand.
+    /// What has as many rounds as an interval needs, or as few as are kept, leaves with what it has, once that is checked.
     fn end_early(&mut self, entries: &mut [Entry]) {
         if self.session.options.rule == Rule::Glance {
             self.end_glanced(entries);
@@ -492,7 +489,6 @@ impl Block<'_, '_, '_> {
         self.check(entries, &leaving);
     }
 
-    /// Whether it has enough rounds to leave with.
     fn may_leave(&self, entry: &Entry) -> bool {
         entry.has_enough() || (self.session.keeps_few && !self.observing.goes_on && !entry.visits.is_empty())
     }
@@ -526,7 +522,6 @@ impl Block<'_, '_, '_> {
         }
     }
 
-    /// Compares what the listed entries leave behind, at their places.
     pub(super) fn check_at(&mut self, slot: usize, entries: &mut [Entry], mut listed: VecDeque<(usize, usize)>) {
         let places = listed.iter().map(|(_, place)| *place).collect();
         let mut any = false;

@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use super::ProcessorTime;
-use crate::gpu::{Loaded, Slot, Submission};
+use crate::gpu::{Loaded, Samples, Slot, Submission};
 use crate::model::{DeviceInfo, Failure, Footprint};
 use crate::shader::Prepared;
 use crate::units::TickScale;
 
 /// Something that runs cases. Calibration, rounds and stop rules know only this; they never know whether a GPU is there.
+///
+/// A failure is what the device refused, or that it didn't end what it was given.
 pub trait Dispatcher {
     fn info(&self) -> &DeviceInfo;
 
@@ -34,7 +36,6 @@ pub trait Dispatcher {
     /// The memory that the cases loaded at one time may use.
     fn memory_budget(&self) -> Footprint;
 
-    /// What loading this case would add to what is loaded.
     fn footprint(&self, prepared: &Prepared) -> Footprint;
 
     /// On how many threads it compiles cases before they are loaded; 0 where it doesn't.
@@ -43,157 +44,34 @@ pub trait Dispatcher {
     }
 
     /// Has a case compiled on other threads until it is loaded, where it does that.
-    fn compile_ahead(&mut self, prepared: &Prepared) {
-        let _ = prepared;
-    }
+    fn compile_ahead(&mut self, _: &Prepared) {}
 
-    /// Drops what was compiled so far and not loaded.
     fn forget_compiled(&mut self) {}
 
-    /// Makes resources and pipelines.
-    ///
-    /// # Errors
-    /// What the device refused.
     fn load(&mut self, prepared: &Prepared) -> Result<Loaded, Failure>;
 
-    /// The reset program alone.
-    ///
-    /// # Errors
-    /// What the device refused, or that it didn't end.
     fn run_reset(&mut self, slot: Slot) -> Result<(), Failure>;
 
     /// The reset program and one pass; how long the host waited for it.
-    ///
-    /// # Errors
-    /// What the device refused, or that it didn't end.
     fn run_checked(&mut self, slot: Slot) -> Result<Duration, Failure>;
 
     /// The same, but that the reset leaves [`OTHER_POISON`](crate::model::OTHER_POISON) in the place of
     /// [`POISON`](crate::model::POISON). A device that simulates results leaves neither.
-    ///
-    /// # Errors
-    /// As [`Dispatcher::run_checked`].
     fn run_poisoned(&mut self, slot: Slot) -> Result<Duration, Failure> {
         self.run_checked(slot)
     }
 
-    /// A resource's bytes as they are now.
-    ///
-    /// # Errors
-    /// What the device refused.
     fn read(&mut self, slot: Slot, resource: usize) -> Result<Vec<u8>, Failure>;
 
     /// `samples` samples of `batch` passes each, in one submission. A batch of 0 is two timestamps back to back.
-    ///
-    /// # Errors
-    /// What the device refused, or that it didn't end.
-    fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure>;
+    fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure> {
+        self.sample_between(Samples::of(slot, batch, samples))
+    }
 
-    /// The same, and right after them in the same submission one pass of another case, timed by itself
-    /// ([`Submission::after`](crate::gpu::Submission::after)).
-    ///
-    /// # Errors
-    /// What the device refused, or that it didn't end.
-    fn sample_then(&mut self, slot: Slot, batch: u32, samples: u32, then: Slot) -> Result<Submission, Failure>;
-
-    /// `samples` samples of one pass each, in one submission, the evictor's pass before each of them outside the timestamps.
-    ///
-    /// # Errors
-    /// What the device refused, or that it didn't end.
-    fn sample_cold(&mut self, slot: Slot, samples: u32, evictor: Slot) -> Result<Submission, Failure>;
+    fn sample_between(&mut self, wanted: Samples) -> Result<Submission, Failure>;
 
     /// Frees a case before the others, where it does that. Resources that the next one may share with it stay until that is loaded.
-    fn release(&mut self, slot: Slot) {
-        let _ = slot;
-    }
+    fn release(&mut self, _: Slot) {}
 
-    /// Frees everything that was loaded.
     fn unload(&mut self);
-}
-
-/// Whoever lends a device gets it back.
-impl<D: Dispatcher + ?Sized> Dispatcher for &mut D {
-    fn info(&self) -> &DeviceInfo {
-        (**self).info()
-    }
-
-    fn is_simulated(&self) -> bool {
-        (**self).is_simulated()
-    }
-
-    fn tick_scale(&self) -> Option<TickScale> {
-        (**self).tick_scale()
-    }
-
-    fn now(&self) -> Duration {
-        (**self).now()
-    }
-
-    fn processor_time(&self) -> Option<ProcessorTime> {
-        (**self).processor_time()
-    }
-
-    fn core_clock_mhz(&self) -> Option<f64> {
-        (**self).core_clock_mhz()
-    }
-
-    fn memory_budget(&self) -> Footprint {
-        (**self).memory_budget()
-    }
-
-    fn footprint(&self, prepared: &Prepared) -> Footprint {
-        (**self).footprint(prepared)
-    }
-
-    fn compile_threads(&self) -> usize {
-        (**self).compile_threads()
-    }
-
-    fn compile_ahead(&mut self, prepared: &Prepared) {
-        (**self).compile_ahead(prepared);
-    }
-
-    fn forget_compiled(&mut self) {
-        (**self).forget_compiled();
-    }
-
-    fn load(&mut self, prepared: &Prepared) -> Result<Loaded, Failure> {
-        (**self).load(prepared)
-    }
-
-    fn run_reset(&mut self, slot: Slot) -> Result<(), Failure> {
-        (**self).run_reset(slot)
-    }
-
-    fn run_checked(&mut self, slot: Slot) -> Result<Duration, Failure> {
-        (**self).run_checked(slot)
-    }
-
-    fn run_poisoned(&mut self, slot: Slot) -> Result<Duration, Failure> {
-        (**self).run_poisoned(slot)
-    }
-
-    fn read(&mut self, slot: Slot, resource: usize) -> Result<Vec<u8>, Failure> {
-        (**self).read(slot, resource)
-    }
-
-    fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure> {
-        (**self).sample(slot, batch, samples)
-    }
-
-    fn sample_then(&mut self, slot: Slot, batch: u32, samples: u32, then: Slot) -> Result<Submission, Failure> {
-        (**self).sample_then(slot, batch, samples, then)
-    }
-
-    fn sample_cold(&mut self, slot: Slot, samples: u32, evictor: Slot) -> Result<Submission, Failure> {
-        (**self).sample_cold(slot, samples, evictor)
-    }
-
-    fn release(&mut self, slot: Slot) {
-        (**self).release(slot);
-    }
-
-    fn unload(&mut self) {
-        (**self).unload();
-    }
 }

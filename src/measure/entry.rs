@@ -31,7 +31,6 @@ impl Place {
     }
 }
 
-/// A case of a block, on its way to an outcome.
 pub(super) struct Entry<'c> {
     pub(super) task: &'c Task<'c>,
     /// Where it is loaded, by the pool's slots; and its base, by those of the base's pool.
@@ -45,13 +44,9 @@ pub(super) struct Entry<'c> {
     pub(super) statistics: Option<Vec<PipelineStatistics>>,
     pub(super) memory_types: String,
     pub(super) overhead: Option<Nanos>,
-    /// What was kept of each round.
-    pub(super) visits: Vec<Visit>,
-    /// Under which conditions, and by which process.
-    pub(super) conditions: Vec<Conditions>,
-    pub(super) processes: Vec<u32>,
+    /// What was kept of each round, and the process that made it.
+    pub(super) visits: Vec<(u32, Visited)>,
     pub(super) noise: Vec<f64>,
-    pub(super) spent: Duration,
     pub(super) ended: Option<Result<Stop, Failure>>,
     /// Whether it has to wait for another block: it no longer fits beside the others.
     pub(super) is_deferred: bool,
@@ -74,7 +69,6 @@ pub(super) struct Entry<'c> {
 }
 
 impl<'c> Entry<'c> {
-    /// A case that is to be loaded, with what an earlier run measured of it.
     pub(super) fn new(task: &'c Task<'c>, slots: usize, earlier: Option<Earlier>) -> Self {
         Self {
             task,
@@ -88,10 +82,7 @@ impl<'c> Entry<'c> {
             memory_types: String::new(),
             overhead: None,
             visits: Vec::new(),
-            conditions: Vec::new(),
-            processes: Vec::new(),
             noise: Vec::new(),
-            spent: Duration::ZERO,
             ended: None,
             is_deferred: false,
             suspected_at: None,
@@ -132,17 +123,14 @@ impl<'c> Entry<'c> {
         self.task.base.is_some() && self.unpaired.is_none()
     }
 
-    /// Whether that base is on another device.
     pub(super) fn is_paired_across(&self) -> bool {
         self.is_paired() && matches!(self.task.base, Some(PairBase::There(_)))
     }
 
-    /// What a bench is told to load.
     pub(super) fn job(&self) -> Job {
         Job { key: self.task.key.clone(), base: self.base_here().cloned(), sizes: self.sizes, is_checked: !self.has_pipeline }
     }
 
-    /// What the base's bench is told to load.
     pub(super) fn base_job(&self) -> Option<Job> {
         let Some(PairBase::There(key)) = &self.task.base else { return None };
         let sizes = self.sizes.and_then(|(_, base)| base).map(|sizes| (sizes, None));
@@ -159,12 +147,10 @@ impl<'c> Entry<'c> {
         self.base_places[slot]?.at(pool, slot)
     }
 
-    /// Takes note that its base is loaded in this process.
     pub(super) fn base_loaded(&mut self, slot: usize, process: u32, index: usize) {
         self.base_places[slot] = Some(Place { process, index });
     }
 
-    /// Takes what loading in this process gave.
     pub(super) fn loaded(&mut self, slot: usize, process: u32, loading: Loading) {
         if self.shader.is_none() {
             self.shader = loading.shader;
@@ -193,16 +179,11 @@ impl<'c> Entry<'c> {
             self.sizes = None;
             return;
         }
-        for (process, Visited { visit, conditions, spent }) in earlier.visits {
-            self.visits.push(visit);
-            self.conditions.push(conditions);
-            self.processes.push(process);
-            self.spent += spent;
-        }
+        self.visits = earlier.visits;
         // It was judged before, but for the last time: that comes after its next visit.
         while JUDGED_ROUNDS.get(self.noise.len() + 1).is_some_and(|next| self.visits.len() >= *next as usize) {
             let judged = JUDGED_ROUNDS[self.noise.len()] as usize;
-            let noise = self.noise_of(&self.visits[..judged], &self.processes[..judged]);
+            let noise = self.noise_of(&self.visits[..judged]);
             self.noise.push(noise);
         }
     }
@@ -217,10 +198,7 @@ impl<'c> Entry<'c> {
 
     pub(super) fn visited(&mut self, slot: usize, process: u32, visited: Visited) {
         (self.timed[slot], self.checked[slot]) = (true, false);
-        self.visits.push(visited.visit);
-        self.conditions.push(visited.conditions);
-        self.processes.push(process);
-        self.spent += visited.spent;
+        self.visits.push((process, visited));
     }
 
     /// Whether it did alone what it was lost at with its base.
@@ -233,7 +211,6 @@ impl<'c> Entry<'c> {
             })
     }
 
-    /// Ends it without figures.
     pub(super) fn fail(&mut self, failure: Failure) {
         self.ended = Some(Err(failure));
     }
@@ -243,11 +220,22 @@ impl<'c> Entry<'c> {
         self.unpaired = Some(failure);
         // What was sampled in alternation doesn't go with what follows.
         self.visits.clear();
-        self.conditions.clear();
-        self.processes.clear();
         self.noise.clear();
-        self.spent = Duration::ZERO;
         self.timed.fill(false);
+    }
+
+    fn kept(&self) -> impl Iterator<Item = &Visit> {
+        self.visits.iter().map(|(_, visited)| &visited.visit)
+    }
+
+    /// What its visits took, with what they repeated.
+    pub(super) fn spent(&self) -> Duration {
+        self.visits.iter().map(|(_, visited)| visited.spent).sum()
+    }
+
+    /// Whether it can't be right, by any of its visits.
+    pub(super) fn implausible(&self) -> Option<&String> {
+        self.kept().find_map(|visit| visit.implausible.as_ref())
     }
 
     /// Whether it was visited in as many rounds as the first look takes: fewer have no interval.
@@ -285,38 +273,37 @@ impl<'c> Entry<'c> {
         self.sizes.map_or(1, |(sizes, _)| sizes.batch)
     }
 
-    /// What its samples carry beside its passes, by a timer with this floor. The timer's own figures, and what the host does, have no
-    /// part of it.
+    /// What its samples carry beside its passes, by a timer with this floor. The timer's figures and the host's have none.
     pub(super) fn carried(&self, floor: Nanos) -> Carried {
-        let all: Vec<f64> = self.visits.iter().filter_map(|visit| visit.constant).collect();
+        let all: Vec<f64> = self.kept().filter_map(|visit| visit.constant).collect();
         let taken_off = (!all.is_empty()).then(|| Nanos(stats::median(&all)));
         if self.is_pass() { Carried::new(taken_off, floor, self.batch()) } else { Carried::default() }
     }
 
     pub(super) fn rounds(&self, of: impl Fn(&Visit) -> &Vec<f64>) -> Rounds {
-        rounds(&self.visits, &self.processes, of)
+        rounds(&self.visits, of)
     }
 
     /// Noise of what the case is measured for: in a pair, of the ratio.
     pub(super) fn noise_now(&self) -> f64 {
-        self.noise_of(&self.visits, &self.processes)
+        self.noise_of(&self.visits)
     }
 
-    fn noise_of(&self, visits: &[Visit], processes: &[u32]) -> f64 {
+    fn noise_of(&self, visits: &[(u32, Visited)]) -> f64 {
         match self.is_paired() {
-            true => rounds(visits, processes, |visit| &visit.ratios),
-            false => rounds(visits, processes, |visit| &visit.samples),
+            true => rounds(visits, |visit| &visit.ratios),
+            false => rounds(visits, |visit| &visit.samples),
         }
         .noise()
     }
 }
 
-fn rounds(visits: &[Visit], processes: &[u32], of: impl Fn(&Visit) -> &Vec<f64>) -> Rounds {
-    Rounds { samples: visits.iter().map(|visit| of(visit).clone()).collect(), processes: processes.to_vec() }
+fn rounds(visits: &[(u32, Visited)], of: impl Fn(&Visit) -> &Vec<f64>) -> Rounds {
+    let (processes, samples) = visits.iter().map(|(process, visited)| (*process, of(&visited.visit).clone())).unzip();
+    Rounds { samples, processes }
 }
 
 impl Session<'_> {
-    /// What came of an entry that has ended.
     pub(super) fn measured(&self, entry: Entry, stop: Stop) -> Result<Measured, Failure> {
         let rounds = entry.rounds(|visit| &visit.samples);
         let case = entry.case();
@@ -336,30 +323,32 @@ impl Session<'_> {
             Reach::new((carried, time), (base, pass.time), self.base_pool.is_none())
         });
         let passes: Vec<Pass> = entry.is_pass().then_some(own).into_iter().chain(base).collect();
-        let base_conditions: Vec<Conditions> = entry.visits.iter().filter_map(|visit| visit.base_conditions).collect();
+        let conditions: Vec<Conditions> = entry.visits.iter().map(|(_, visited)| visited.conditions).collect();
+        let base_conditions: Vec<Conditions> = entry.kept().filter_map(|visit| visit.base_conditions).collect();
         let subject = Evidence {
             noise: entry.noise_now(),
             // Of what left early no precision was asked.
             max_noise: if stop.is_early() { f64::INFINITY } else { self.options.max_noise },
             passes: &passes,
-            conditions: if entry.is_pass() { [&entry.conditions, &base_conditions] } else { [&[], &[]] },
+            conditions: if entry.is_pass() { [&conditions, &base_conditions] } else { [&[], &[]] },
         };
-        let host_times: Vec<f64> = entry.visits.iter().flat_map(|visit| &visit.host_times).copied().collect();
+        let host_times: Vec<f64> = entry.kept().flat_map(|visit| &visit.host_times).copied().collect();
         let beyond_limit = || flags::beyond_limit(case, time, &self.pool.info().peaks);
+        let implausible = entry.implausible().cloned().or_else(beyond_limit);
         let mut measured = Measured {
             is_compared: entry.is_right || entry.is_checked(),
             remark: entry.remark.clone(),
             batch: entry.batch(),
             timer: self.timer_of(case.measurand)?,
             stop,
-            duration: entry.spent,
+            duration: entry.spent(),
             overhead,
             carried,
             pair_reach,
             host_time: Nanos(if host_times.is_empty() { 0.0 } else { stats::median(&host_times) }),
-            clock_ratio: flags::clock_ratio(&entry.conditions).filter(|_| !is_by_host),
-            clock_mhz: flags::clock_mhz(&entry.conditions).filter(|_| !is_by_host),
-            memory_speed_ratio: flags::memory_speed_ratio(&entry.conditions).filter(|_| !is_by_host),
+            clock_ratio: flags::clock_ratio(&conditions).filter(|_| !is_by_host),
+            clock_mhz: flags::clock_mhz(&conditions).filter(|_| !is_by_host),
+            memory_speed_ratio: flags::memory_speed_ratio(&conditions).filter(|_| !is_by_host),
             pipeline_time: entry.pipeline_time,
             pair: entry.is_paired().then(|| entry.rounds(|visit| &visit.ratios)),
             unpaired: entry.unpaired,
@@ -369,7 +358,6 @@ impl Session<'_> {
             memory_types: entry.memory_types,
             rounds,
         };
-        let implausible = entry.visits.iter().find_map(|visit| visit.implausible.clone()).or_else(beyond_limit);
         implausible.into_iter().for_each(|reason| measured.doubt(reason));
         Ok(measured)
     }

@@ -6,10 +6,8 @@ use super::rig::Conditions;
 use crate::model::{Case, Flag, Peaks};
 use crate::stats;
 
-/// A sample below this many floors is flagged.
 const NEAR_FLOORS: f64 = 20.0;
 
-/// A pass below this many empty passes is flagged.
 const LAUNCH_BOUND: f64 = 20.0;
 
 /// A clock that is further from its rate at the start is flagged.
@@ -25,11 +23,9 @@ const MEMORY_CHANGED: f64 = 0.05;
 /// More of its processor time than this lost to others is a reason to visit again.
 const CONTENDED: f64 = 0.1;
 
-/// A row is flagged where more than this share of its visits was disturbed, the tries to repeat them being used up. The middle one
-/// of the rounds doesn't move for fewer.
+/// A row is flagged where more than this share of its visits stayed disturbed: fewer don't move the middle one of the rounds.
 const DISTURBED: f64 = 0.25;
 
-/// What flags are judged by.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
     /// Half the interval over the median.
@@ -75,20 +71,22 @@ pub fn flags(subject: &Evidence) -> Vec<Flag> {
 
 /// The clock rate over that at the start, of the middle one of the visits. `None` where nothing was visited.
 pub(super) fn clock_ratio(conditions: &[Conditions]) -> Option<f64> {
-    let clocks: Vec<f64> = conditions.iter().map(|conditions| conditions.clock).collect();
-    Some(stats::median(&clocks)).filter(|clock| clock.is_finite())
+    middle(conditions, |conditions| Some(conditions.clock))
 }
 
 /// The core clock beside the middle one of the visits, in MHz. `None` where none has a reading.
 pub(super) fn clock_mhz(conditions: &[Conditions]) -> Option<f64> {
-    let clocks: Vec<f64> = conditions.iter().filter_map(|conditions| conditions.mhz).collect();
-    Some(stats::median(&clocks)).filter(|clock| clock.is_finite())
+    middle(conditions, |conditions| conditions.mhz)
 }
 
 /// Memory's speed over that at the start, beside the middle one of the visits. `None` where it wasn't watched.
 pub(super) fn memory_speed_ratio(conditions: &[Conditions]) -> Option<f64> {
-    let ratios: Vec<f64> = conditions.iter().filter_map(|conditions| conditions.memory).collect();
-    Some(stats::median(&ratios)).filter(|ratio| ratio.is_finite())
+    middle(conditions, |conditions| conditions.memory)
+}
+
+fn middle(conditions: &[Conditions], of: fn(&Conditions) -> Option<f64>) -> Option<f64> {
+    let all: Vec<f64> = conditions.iter().filter_map(of).collect();
+    Some(stats::median(&all)).filter(|middle| middle.is_finite())
 }
 
 /// Whether memory's speed, over that at the start, is another one.

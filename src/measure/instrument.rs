@@ -40,7 +40,6 @@ pub enum Timer {
 }
 
 impl Timer {
-    /// As written in a row.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Device(_) => "device",
@@ -48,7 +47,6 @@ impl Timer {
         }
     }
 
-    /// The time of each sample of a submission.
     pub fn durations(self, submission: &Submission) -> Vec<Nanos> {
         match self {
             Self::Device(scale) => submission.samples.iter().map(|(start, end)| scale.between(*start, *end)).collect(),
@@ -57,9 +55,6 @@ impl Timer {
     }
 
     /// The sentinel's time now: the least of a few, since whatever disturbs one makes it longer.
-    ///
-    /// # Errors
-    /// What the device refused.
     pub fn sentinel(self, device: &mut dyn Dispatcher, tools: Tools) -> Result<Nanos, Failure> {
         let mut least = f64::INFINITY;
         for _ in 0..SENTINELS {
@@ -70,30 +65,22 @@ impl Timer {
     }
 }
 
-/// The cases that the instrument itself runs, as loaded.
+/// The cases that the instrument itself runs.
 #[derive(Clone, Copy, Debug)]
-pub struct Tools {
+pub struct ToolSet<T> {
     /// One workgroup that does nothing.
-    pub empty: Slot,
+    pub empty: T,
     /// A fixed amount of arithmetic.
-    pub sentinel: Slot,
+    pub sentinel: T,
     /// What runs before every sample of a pass, in cold mode.
-    pub evictor: Option<Slot>,
-    /// Reading far more than caches hold, where there is room for it.
-    pub sweep: Option<Slot>,
+    pub evictor: Option<T>,
+    /// Reading far more than caches hold, by which memory's speed is watched where there is room for it.
+    pub sweep: Option<T>,
 }
 
-#[derive(Clone, Debug)]
-pub struct ToolCases {
-    /// One workgroup that does nothing.
-    pub empty: Prepared,
-    /// A fixed amount of arithmetic.
-    pub sentinel: Prepared,
-    /// In cold mode, what runs before every sample of a pass.
-    pub evictor: Option<Prepared>,
-    /// Reading far more than caches hold, by which memory's speed is watched; `None` where it isn't.
-    pub sweep: Option<Prepared>,
-}
+pub type ToolCases = ToolSet<Prepared>;
+/// As loaded.
+pub type Tools = ToolSet<Slot>;
 
 /// What is known about a device's timing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -112,9 +99,6 @@ pub struct Instrument {
 impl Instrument {
     /// Measures the instrument. `warm_up` is how long the device's clocks take to rise; `timer` is where times come from, where
     /// that is known: processes that share a case must take the same.
-    ///
-    /// # Errors
-    /// What the device refused.
     pub fn calibrate(
         device: &mut dyn Dispatcher,
         tools: Tools,
@@ -127,16 +111,12 @@ impl Instrument {
         while device.now() < until {
             device.sample(tools.sentinel, 1, 1)?;
         }
-        let sentinel = settled_sentinel(device, tools, timer)?;
+        let sentinel = settled(SENTINEL_TIMES, || timer.sentinel(device, tools))?;
         Ok(Self { timer, scale: device.tick_scale(), floor, sentinel, note })
     }
 }
 
-/// Durations of `samples` samples, one before them discarded, each in a submission of its own: so however long a batch is, no
-/// submission outlasts a watchdog.
-///
-/// # Errors
-/// What the device refused.
+/// Durations of `samples` samples, one before them discarded, each in a submission of its own, which outlasts no watchdog.
 pub fn repeat(device: &mut dyn Dispatcher, slot: Slot, timer: Timer, batch: u32, samples: u32) -> Result<Vec<f64>, Failure> {
     let mut times = Vec::new();
     for _ in 0..=samples {
@@ -154,16 +134,15 @@ fn choose_timer(device: &mut dyn Dispatcher, tools: Tools) -> Result<(Timer, Opt
     if scale.wrap() < SHORTEST_WRAP {
         return host(format!("the device's timestamps wrap after {}", scale.wrap()));
     }
-    let rate = clock_rate(device, tools, scale, CLOCK_SPAN)?;
-    if (rate - 1.0).abs() <= CLOCK_TOLERANCE {
-        return Ok((Timer::Device(scale), None));
-    }
+    let mut rate = f64::NAN;
     // One disturbed comparison must not cost the whole run its timer.
-    let again = clock_rate(device, tools, scale, 2 * CLOCK_SPAN)?;
-    if (again - 1.0).abs() <= CLOCK_TOLERANCE {
-        return Ok((Timer::Device(scale), None));
+    for span in [CLOCK_SPAN, 2 * CLOCK_SPAN] {
+        rate = clock_rate(device, tools, scale, span)?;
+        if (rate - 1.0).abs() <= CLOCK_TOLERANCE {
+            return Ok((Timer::Device(scale), None));
+        }
     }
-    host(format!("the device's clock runs at {again:.4} times the host's, though it should agree within 1 %"))
+    host(format!("the device's clock runs at {rate:.4} times the host's, though it should agree within 1 %"))
 }
 
 /// A moment on both clocks: nanoseconds since the first.
@@ -176,9 +155,6 @@ struct Mark {
 /// The device clock's rate over the host's, across submissions of real work that last at least `span`.
 ///
 /// Device time is added up submission by submission: timestamps of few bits may wrap many times within the span.
-///
-/// # Errors
-/// What the device refused.
 pub fn clock_rate(device: &mut dyn Dispatcher, tools: Tools, scale: TickScale, span: Duration) -> Result<f64, Failure> {
     let mut stamp = || -> Result<(Ticks, Duration), Failure> {
         let submission = device.sample(tools.sentinel, 1, 1)?;
@@ -212,13 +188,7 @@ fn rate(marks: &[Mark]) -> f64 {
     }
 }
 
-/// The sentinel's time once it has stopped falling.
-fn settled_sentinel(device: &mut dyn Dispatcher, tools: Tools, timer: Timer) -> Result<Nanos, Failure> {
-    settled(SENTINEL_TIMES, || timer.sentinel(device, tools))
-}
-
-/// The median of so many times once it has stopped falling: some devices take longer to get up to speed than others, and what comes
-/// later is compared with this.
+/// The median of so many times once it has stopped falling: some devices take long to get up to speed.
 pub(super) fn settled(count: u32, mut time: impl FnMut() -> Result<Nanos, Failure>) -> Result<Nanos, Failure> {
     let mut median = || -> Result<f64, Failure> {
         let times = (0..count).map(|_| Ok(time()?.0)).collect::<Result<Vec<_>, Failure>>()?;
@@ -236,7 +206,6 @@ pub(super) fn settled(count: u32, mut time: impl FnMut() -> Result<Nanos, Failur
     Ok(Nanos(last))
 }
 
-/// Visits of the floor, and samples in each.
 const FLOOR_VISITS: usize = 9;
 const FLOOR_SAMPLES: u32 = 15;
 

@@ -25,7 +25,6 @@ use crate::validate::{Learned, Outputs};
 /// rounds within milliseconds, and never see how the device changes from one moment to another.
 const ROUND_SPAN: Duration = Duration::from_millis(50);
 
-/// Samples of an empty pass in a round.
 const EMPTY_SAMPLES: u32 = 5;
 
 /// How often a visit is repeated at most, when clocks were down or others took the processor.
@@ -36,13 +35,11 @@ pub(super) const REPEATS: u32 = 2;
 pub struct LocalOptions {
     /// How long the device is kept busy before it is believed to run at its clocks.
     pub warm_up: Duration,
-    /// The time that may be spent on timing one case.
     pub max_time: Duration,
     /// Where times come from, if another bench of the same device has found that out.
     pub timer: Option<Timer>,
 }
 
-/// A bench whose device this process owns.
 pub struct LocalBench<'a> {
     pub(super) rig: Rig<'a>,
     pub(super) source: Box<dyn CaseSource + 'a>,
@@ -51,11 +48,8 @@ pub struct LocalBench<'a> {
     cases: Vec<Option<LoadedCase>>,
     bases: Vec<LoadedBase>,
     has_tools: bool,
-    /// The shortest pass of those that were sized.
     fastest: Option<Duration>,
-    /// Cases that were prepared before they are loaded.
     pub(super) foreseen: HashMap<CaseKey, Result<Rc<Prepared>, Failure>>,
-    /// What cases may still take of memory.
     room: Footprint,
     round_started: Duration,
     /// A visit whose samples are ordered one by one.
@@ -67,7 +61,6 @@ struct LoadedCase {
     subject: SampledCase,
     /// What it left behind when that was found right.
     right: Option<Fingerprint>,
-    /// Its place among the bases.
     base: Option<usize>,
 }
 
@@ -81,11 +74,9 @@ struct LoadedBase {
 /// The bytes of a case's outputs.
 type Contents = Vec<Vec<u8>>;
 
-/// Why a case isn't loaded.
 enum Refusal {
     /// It doesn't fit beside the others, but may alone.
     Full,
-    /// It can't be, for this reason.
     Failed(Failure),
 }
 
@@ -96,10 +87,6 @@ impl From<Failure> for Refusal {
 }
 
 impl<'a> LocalBench<'a> {
-    /// Calibrates a device.
-    ///
-    /// # Errors
-    /// What the device refused.
     pub fn new(
         device: Box<dyn Dispatcher + 'a>,
         tools: ToolCases,
@@ -107,7 +94,7 @@ impl<'a> LocalBench<'a> {
         options: LocalOptions,
     ) -> Result<Self, Failure> {
         Ok(Self {
-            rig: Rig::calibrate(device, tools, options.warm_up, options.timer)?,
+            rig: Rig::calibrate(device, tools, options)?,
             source,
             max_time: options.max_time,
             cases: Vec::new(),
@@ -123,9 +110,6 @@ impl<'a> LocalBench<'a> {
     }
 
     /// Runs the source's reference, if it has one, and lets it know what that computes. Before anything is loaded.
-    ///
-    /// # Errors
-    /// What the device refused, and why the reference can't run.
     pub fn learn(&mut self) -> Result<(), Failure> {
         let Some(prepared) = self.source.reference()? else { return Ok(()) };
         let loaded = self.rig.device.load(&prepared)?;
@@ -190,7 +174,6 @@ impl<'a> LocalBench<'a> {
         Ok(Loaded { unpaired, ..loaded })
     }
 
-    /// The base of a pair: one that is loaded, or a new one, compiled.
     fn prepare_base(&mut self, key: &CaseKey) -> Result<FoundBase, Failure> {
         match self.bases.iter().position(|base| base.key == *key) {
             Some(place) => Ok(FoundBase::Known(place)),
@@ -262,9 +245,8 @@ impl<'a> LocalBench<'a> {
         Ok((subject, right, Loaded { pipeline_time, statistics, memory_types, unpaired: None }))
     }
 
-    /// Compares what a case left behind with its twin, unless it is byte by byte what was found right before: twins of large
-    /// cases take longer than the cases. Gives what stands for it, or nothing where nothing is to be compared, and what there is to
-    /// say of it.
+    /// Compares what a case left behind with its twin, unless it is byte by byte what was found right before: twins of large cases take
+    /// longer than the cases. Gives what stands for it, if anything is to be compared, and what there is to say of it.
     fn compare(
         &mut self,
         case: &Case,
@@ -338,7 +320,7 @@ impl<'a> LocalBench<'a> {
                 None => self.rig.visit(&subject, self.max_time)?,
             };
             let conditions = self.rig.conditions_since(&before)?;
-            let (now, warm_up) = (self.rig.device.now(), self.rig.warm_up_time());
+            let (now, warm_up) = (self.rig.device.now(), self.rig.warm_up);
             let recovery = flags::recovery(&conditions, warm_up);
             let more = now.saturating_sub(visit_started) + recovery;
             let may_repeat = repeats_left > 0 && now.saturating_sub(started) + more < left;
@@ -369,7 +351,7 @@ impl<'a> LocalBench<'a> {
     /// The time of an empty pass in each batch size, visited in each round as the cases are; then works on until the round is long
     /// enough, or tells how much it lacks.
     fn end_round(&mut self, batches: &[u32], stays_busy: bool) -> Result<(Vec<f64>, Duration), Failure> {
-        let empty = self.rig.tools().empty;
+        let empty = self.rig.tools.empty;
         let &Instrument { timer, floor, .. } = &self.rig.instrument;
         let mut median = |batch| -> Result<f64, Failure> {
             Ok(stats::median(&instrument::repeat(self.rig.device.as_mut(), empty, timer, batch, EMPTY_SAMPLES)?))
@@ -389,9 +371,8 @@ impl<'a> LocalBench<'a> {
         Ok((medians, until.saturating_sub(self.rig.device.now())))
     }
 
-    /// Runs one more sample, exactly in the timed form, and compares what it leaves behind. Other cases may share the case's
-    /// outputs, so what its last timed sample left is gone by now; the poison of the reset makes sure that this one wrote it. Gives
-    /// what there is to say of it.
+    /// Runs one more sample, exactly in the timed form, and compares what it leaves behind. Other cases may share the case's outputs,
+    /// so what its last timed sample left is gone; the poison of the reset shows that this one wrote it. Gives what there is to say.
     fn check(&mut self, place: usize) -> Result<Option<String>, Failure> {
         let case = self.case(place)?;
         let (SampledCase { prepared, slot, sizes }, right) = (case.subject.clone(), case.right);

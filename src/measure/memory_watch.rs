@@ -15,14 +15,12 @@ const PERIOD: Duration = Duration::from_millis(50);
 /// And so seldom that it takes at most one part in this many of the time: where memory is slow, so is reading it.
 const PERIOD_LOOKS: u32 = 100;
 
-/// Sweeps of a look of which the least counts. One before them is discarded: it finds more or less of its data in a cache, by what ran
-/// before.
+/// Sweeps of a look of which the least counts. One before them is discarded: how much it finds in a cache depends on what ran before.
 const SWEEPS: u32 = 2;
 
 /// Looks whose median is what later ones are compared with. Repeated sweeps of an H100 differed by 0.2 %.
 const START_LOOKS: u32 = 3;
 
-/// What is known of memory's speed.
 pub(super) struct MemoryWatch {
     timer: Timer,
     /// The sweep's time at the start.
@@ -35,9 +33,6 @@ pub(super) struct MemoryWatch {
 
 impl MemoryWatch {
     /// Begins where memory can be read, by the device's own timestamps: the host's clock has much else in so short a time.
-    ///
-    /// # Errors
-    /// What the device refused.
     pub(super) fn begin(device: &mut dyn Dispatcher, tools: Tools, timer: Timer) -> Result<Option<Self>, Failure> {
         let (Some(sweep), Timer::Device(_)) = (tools.sweep, timer) else { return Ok(None) };
         let started = device.now();
@@ -51,9 +46,6 @@ impl MemoryWatch {
     }
 
     /// Memory's speed over that at the start, as a look tells it that isn't long ago, or else a new one. `None` right after the start.
-    ///
-    /// # Errors
-    /// What the device refused.
     pub(super) fn look(&mut self, device: &mut dyn Dispatcher, sweep: Slot) -> Result<Option<f64>, Failure> {
         let started = device.now();
         // Another speed is looked at again soon: whether it has come back decides about the visits that follow.

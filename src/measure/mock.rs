@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use super::{Dispatcher, ProcessorTime, ThreadTime};
 use crate::error::{Error, nearest};
 use crate::globs;
-use crate::gpu::{Loaded, Slot, Submission};
+use crate::gpu::{Loaded, Samples, Slot, Submission};
 use crate::model::{
     Bound, Case, DeviceInfo, Executable, Failure, Footprint, Peak, PipelineDetail, PipelineStatistics, Quirk, Representation,
     StatValue, Status, Step, SubgroupClass,
@@ -27,74 +27,76 @@ const DISPATCH_NS: f64 = 2000.0;
 const COLD_FACTOR: f64 = 2.0;
 const BARRIER_NS: f64 = 100.0;
 
-/// What the mock simulates besides a perfect device.
-#[derive(Clone, Debug)]
-pub struct MockOptions {
-    /// Relative standard deviation of samples within a submission.
-    pub noise: f64,
-    /// Relative standard deviation between submissions.
-    pub spread: f64,
-    /// Relative standard deviation between processes.
-    pub process: f64,
-    /// By how much of itself a pass gets slower per simulated second.
-    pub drift: f64,
-    /// By how much of itself moving bytes gets slower per simulated second, all else being as fast as ever.
-    pub memory_drift: f64,
-    /// The device clock's rate over the host's.
-    pub clock: f64,
-    /// Valid bits of timestamps; 0 for none.
-    pub bits: u32,
-    /// How many times as fast as the usual mock it works.
-    pub speed: f64,
-    /// The core clock that it tells, in MHz, while it is as fast as at the start; 0 for none. Nothing gets faster or slower by it.
-    pub mhz: f64,
-    /// How many times as long anything takes right after a long sample as after a rest: its power is limited, and it lowers its clock.
-    pub power: f64,
-    /// The share of its processor time that other processes take.
-    pub contention: f64,
-    /// What its memory, and workgroup memory, can physically move, and what its units can compute, in 10^9 per second; 0 for unknown.
-    pub peak: f64,
-    /// Loop iterations of one invocation beyond which a driver fault shows; 0 for no fault.
-    pub iterations: u64,
-    /// Subgroup reductions and scans in one loop beyond which another fault shows; 0 for no fault.
-    pub reductions: u64,
-    // What follows is told by a glob over names such as `memory/stream`, or over these with the axes after a blank.
-    /// Experiments whose results are wrong.
-    pub wrong: Option<GlobMatcher>,
-    /// Experiments at which the device is lost.
-    pub lost: Option<GlobMatcher>,
-    /// Experiments for which there is no memory.
-    pub memory: Option<GlobMatcher>,
-    /// Experiments at whose samples the process is taken down.
-    pub crash: Option<GlobMatcher>,
-    /// Experiments whose samples never end.
-    pub hang: Option<GlobMatcher>,
+/// Declares the options: what each is where it isn't given, and what reads it.
+macro_rules! options {
+    ($($(#[$doc:meta])* $key:ident: $type:ty = $default:expr, $read:expr;)+) => {
+        /// What the mock simulates besides a perfect device.
+        #[derive(Clone, Debug)]
+        pub struct MockOptions {
+            $($(#[$doc])* pub $key: $type,)+
+        }
+
+        impl Default for MockOptions {
+            fn default() -> Self {
+                Self { $($key: $default,)+ }
+            }
+        }
+
+        impl MockOptions {
+            fn set(&mut self, key: &str, value: &str) -> Result<(), Error> {
+                match key {
+                    $(stringify!($key) => self.$key = $read(key, value)?,)+
+                    _ => {
+                        let nearest = nearest(key, [$(stringify!($key)),+]);
+                        return Err(Error::Unknown { what: "option of the mock device", given: key.to_owned(), nearest });
+                    }
+                }
+                Ok(())
+            }
+        }
+    };
 }
 
-impl Default for MockOptions {
-    fn default() -> Self {
-        Self {
-            noise: 0.01,
-            spread: 0.0,
-            process: 0.0,
-            drift: 0.0,
-            memory_drift: 0.0,
-            clock: 1.0,
-            bits: 64,
-            speed: 1.0,
-            mhz: 1500.0,
-            power: 1.0,
-            contention: 0.0,
-            peak: 0.0,
-            iterations: 0,
-            reductions: 0,
-            wrong: None,
-            lost: None,
-            memory: None,
-            crash: None,
-            hang: None,
-        }
-    }
+options! {
+    /// Relative standard deviation of samples within a submission.
+    noise: f64 = 0.01, number(0.0, 1.0);
+    /// Relative standard deviation between submissions.
+    spread: f64 = 0.0, number(0.0, 1.0);
+    /// Relative standard deviation between processes.
+    process: f64 = 0.0, number(0.0, 1.0);
+    /// By how much of itself a pass gets slower per simulated second.
+    drift: f64 = 0.0, number(-1.0, 1.0);
+    /// By how much of itself moving bytes gets slower per simulated second, all else being as fast as ever.
+    memory_drift: f64 = 0.0, number(-1.0, 1.0);
+    /// The device clock's rate over the host's.
+    clock: f64 = 1.0, number(0.01, 100.0);
+    /// Valid bits of timestamps; 0 for none.
+    bits: u32 = 64, bits;
+    /// How many times as fast as the usual mock it works.
+    speed: f64 = 1.0, number(0.001, 1000.0);
+    /// The core clock that it tells, in MHz, while it is as fast as at the start; 0 for none. Nothing gets faster or slower by it.
+    mhz: f64 = 1500.0, number(0.0, 1e5);
+    /// How many times as long anything takes right after a long sample as after a rest: its power is limited, and it lowers its clock.
+    power: f64 = 1.0, number(1.0, 100.0);
+    /// The share of its processor time that other processes take.
+    contention: f64 = 0.0, number(0.0, 0.99);
+    /// What its memory, and workgroup memory, can physically move, and what its units can compute, in 10^9 per second; 0 for unknown.
+    peak: f64 = 0.0, number(0.0, 1e9);
+    /// Loop iterations of one invocation beyond which a driver fault shows; 0 for no fault.
+    iterations: u64 = 0, count;
+    /// Subgroup reductions and scans in one loop beyond which another fault shows; 0 for no fault.
+    reductions: u64 = 0, count;
+    // What follows is told by a glob over names such as `memory/stream`, or over these with the axes after a blank.
+    /// Experiments whose results are wrong.
+    wrong: Option<GlobMatcher> = None, glob;
+    /// Experiments at which the device is lost.
+    lost: Option<GlobMatcher> = None, glob;
+    /// Experiments for which there is no memory.
+    memory: Option<GlobMatcher> = None, glob;
+    /// Experiments at whose samples the process is taken down.
+    crash: Option<GlobMatcher> = None, glob;
+    /// Experiments whose samples never end.
+    hang: Option<GlobMatcher> = None, glob;
 }
 
 impl MockOptions {
@@ -103,58 +105,10 @@ impl MockOptions {
     /// # Errors
     /// An unknown key or an unusable value.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        const KEYS: [&str; 19] = [
-            "noise",
-            "spread",
-            "process",
-            "drift",
-            "memory_drift",
-            "clock",
-            "bits",
-            "speed",
-            "mhz",
-            "power",
-            "contention",
-            "peak",
-            "iterations",
-            "reductions",
-            "wrong",
-            "lost",
-            "memory",
-            "crash",
-            "hang",
-        ];
         let mut options = Self::default();
         for pair in text.split(',').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            match key {
-                "noise" => options.noise = number(key, value, 0.0, 1.0)?,
-                "spread" => options.spread = number(key, value, 0.0, 1.0)?,
-                "process" => options.process = number(key, value, 0.0, 1.0)?,
-                "drift" => options.drift = number(key, value, -1.0, 1.0)?,
-                "memory_drift" => options.memory_drift = number(key, value, -1.0, 1.0)?,
-                "clock" => options.clock = number(key, value, 0.01, 100.0)?,
-                "bits" => options.bits = bits(value)?,
-                "speed" => options.speed = number(key, value, 0.001, 1000.0)?,
-                "mhz" => options.mhz = number(key, value, 0.0, 1e5)?,
-                "power" => options.power = number(key, value, 1.0, 100.0)?,
-                "contention" => options.contention = number(key, value, 0.0, 0.99)?,
-                "peak" => options.peak = number(key, value, 0.0, 1e9)?,
-                "iterations" => options.iterations = count(key, value)?,
-                "reductions" => options.reductions = count(key, value)?,
-                "wrong" => options.wrong = Some(glob(key, value)?),
-                "lost" => options.lost = Some(glob(key, value)?),
-                "memory" => options.memory = Some(glob(key, value)?),
-                "crash" => options.crash = Some(glob(key, value)?),
-                "hang" => options.hang = Some(glob(key, value)?),
-                _ => {
-                    return Err(Error::Unknown {
-                        what: "option of the mock device",
-                        given: key.to_owned(),
-                        nearest: nearest(key, KEYS),
-                    });
-                }
-            }
+            options.set(key, value)?;
         }
         Ok(options)
     }
@@ -167,58 +121,45 @@ impl MockOptions {
         info.queues.iter_mut().for_each(|family| family.timestamp_valid_bits = self.bits);
         let peak = Peak { rate: self.peak, is_hard: true };
         // What mock devices simulate: all that kernels are bound by.
-        let bounds = [
-            Bound::Memory,
-            Bound::Shared,
-            Bound::Float16,
-            Bound::Float32,
-            Bound::Float64,
-            Bound::Int32,
-            Bound::MatrixF16,
-            Bound::MatrixBf16,
-            Bound::MatrixI8,
-        ];
-        info.peaks = bounds.into_iter().filter(|_| self.peak > 0.0).map(|bound| (bound, peak)).collect();
-        let fault = |name: &'static str, what: &'static str| Quirk {
-            name: name.into(),
-            what: what.into(),
-            link: "".into(),
-            most_iterations: None,
-            most_reductions: None,
+        let is_known = |bound: &Bound| self.peak > 0.0 && !matches!(bound, Bound::MatrixTf32 | Bound::MatrixF8);
+        info.peaks = Bound::ALL.into_iter().filter(is_known).map(|bound| (bound, peak)).collect();
+        let mut fault = |name: &'static str, what: &'static str, most_iterations, most_reductions| {
+            let (name, what) = (name.into(), what.into());
+            info.quirks.push(Quirk { name, what, link: "".into(), most_iterations, most_reductions });
         };
-        info.quirks.extend((self.iterations > 0).then_some(Quirk {
-            most_iterations: Some(self.iterations),
-            ..fault("mock-loop-cap", "the mock device was told to have a fault of loops")
-        }));
+        if self.iterations > 0 {
+            fault("mock-loop-cap", "the mock device was told to have a fault of loops", Some(self.iterations), None);
+        }
         if self.reductions > 0 {
+            let what = "the mock device was told to have a fault of subgroup reductions and scans";
+            fault("mock-reductions", what, None, Some(self.reductions));
             // What the device can't do can't go wrong.
             info.subgroup.in_compute = true;
             info.subgroup.classes.extend([SubgroupClass::Basic, SubgroupClass::Arithmetic]);
         }
-        info.quirks.extend((self.reductions > 0).then_some(Quirk {
-            most_reductions: Some(self.reductions),
-            ..fault("mock-reductions", "the mock device was told to have a fault of subgroup reductions and scans")
-        }));
         info
     }
 }
 
-fn number(key: &str, text: &str, least: f64, most: f64) -> Result<f64, Error> {
-    let value = text.parse().ok().filter(|value| (least..=most).contains(value));
-    value.ok_or_else(|| Error::Usage(format!("mock:{key}={text}: a number from {least} to {most} is needed")))
+fn number(least: f64, most: f64) -> impl Fn(&str, &str) -> Result<f64, Error> {
+    move |key, text| {
+        let value = text.parse().ok().filter(|value| (least..=most).contains(value));
+        value.ok_or_else(|| Error::Usage(format!("mock:{key}={text}: a number from {least} to {most} is needed")))
+    }
 }
 
-fn bits(text: &str) -> Result<u32, Error> {
+fn bits(key: &str, text: &str) -> Result<u32, Error> {
     let value = text.parse().ok().filter(|bits| *bits == 0 || (16..=64).contains(bits));
-    value.ok_or_else(|| Error::Usage(format!("mock:bits={text}: 0, or 16 to 64 is needed")))
+    value.ok_or_else(|| Error::Usage(format!("mock:{key}={text}: 0, or 16 to 64 is needed")))
 }
 
 fn count(key: &str, text: &str) -> Result<u64, Error> {
     text.parse().map_err(|_| Error::Usage(format!("mock:{key}={text}: a whole number is needed")))
 }
 
-fn glob(key: &str, text: &str) -> Result<GlobMatcher, Error> {
-    globs::matcher(text, |glob| glob).map_err(|why| Error::Usage(format!("mock:{key}={}: {why}", globs::beginning(text))))
+fn glob(key: &str, text: &str) -> Result<Option<GlobMatcher>, Error> {
+    let matcher = globs::matcher(text, |glob| glob);
+    matcher.map(Some).map_err(|why| Error::Usage(format!("mock:{key}={}: {why}", globs::beginning(text))))
 }
 
 /// Says what a case's outputs must hold: what a right device would have written.
@@ -327,9 +268,7 @@ impl Mock {
         let ticks = (self.now * self.options.clock) as u64;
         Ticks(if self.options.bits >= 64 { ticks } else { ticks & ((1 << self.options.bits) - 1) })
     }
-}
 
-impl Mock {
     /// What it tells of any pipeline: one executable, as on most drivers. The names are this device's own.
     pub fn statistics(detail: PipelineDetail) -> PipelineStatistics {
         let statistics = [("Registers", 32), ("Spilled bytes", 0), ("Code bytes", 1024)];
@@ -433,27 +372,24 @@ impl Dispatcher for Mock {
         Ok(bytes)
     }
 
-    fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure> {
+    fn sample_between(&mut self, wanted: Samples) -> Result<Submission, Failure> {
+        let Samples { evictor, slot, batch, samples, then } = wanted;
         self.misbehave(slot);
         let case = &self.slots[slot.index()];
-        let is_timer = !case.measurand.is_pass();
-        let work = if is_timer { 0.0 } else { self.pass_ns(case) * f64::from(batch) };
-        let submission = self.simulate(0.0, work, samples);
-        let is_hosts = self.slots[slot.index()].measurand.is_by_host();
-        Ok(if is_hosts { Submission { samples: Vec::new(), ..submission } } else { submission })
-    }
-
-    fn sample_then(&mut self, slot: Slot, batch: u32, samples: u32, then: Slot) -> Result<Submission, Failure> {
-        let submission = self.sample(slot, batch, samples)?;
-        let work = self.pass_ns(&self.slots[then.index()]) * self.options.power;
-        let after = self.simulate(0.0, work, 1);
-        Ok(Submission { after: after.samples.first().copied(), ..submission })
-    }
-
-    fn sample_cold(&mut self, slot: Slot, samples: u32, evictor: Slot) -> Result<Submission, Failure> {
-        let before = self.pass_ns(&self.slots[evictor.index()]);
-        let work = COLD_FACTOR * self.pass_ns(&self.slots[slot.index()]);
-        Ok(self.simulate(before, work, samples))
+        let is_hosts = case.measurand.is_by_host();
+        let pass = if case.measurand.is_pass() { self.pass_ns(case) * f64::from(batch) } else { 0.0 };
+        let mut submission = match evictor.map(|evictor| self.pass_ns(&self.slots[evictor.index()])) {
+            Some(before) => self.simulate(before, COLD_FACTOR * pass, samples),
+            None => self.simulate(0.0, pass, samples),
+        };
+        if is_hosts {
+            submission.samples.clear();
+        }
+        if let Some(then) = then {
+            let work = self.pass_ns(&self.slots[then.index()]) * self.options.power;
+            submission.after = self.simulate(0.0, work, 1).samples.first().copied();
+        }
+        Ok(submission)
     }
 
     fn unload(&mut self) {

@@ -33,6 +33,7 @@ mod stop;
 mod visit;
 mod vulkan;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -42,7 +43,6 @@ use crate::stats::{self, Interval, Summary};
 use crate::units::Nanos;
 
 pub use crate::platform::{ProcessorTime, ThreadTime};
-pub use batch::FLOORS_PER_SAMPLE;
 pub use bench::{Answer, Answering, Bench, Call, CaseKey, CaseSource, Job, Loaded, Loading, Loss, Order, ShaderFacts, Visited};
 pub use carried::{Carried, Reach};
 pub use dispatcher::Dispatcher;
@@ -55,14 +55,14 @@ pub use pool::{Opener, Pool};
 pub use race::Race;
 pub use rig::Conditions;
 pub use session::{BLOCK_CASES, Event, Options, Outcome, PairBase, Rule, Session, Task, VisitMade};
-pub use stop::{JUDGED_ROUNDS, LAST_ROUND, Progress, Stop, is_judged, judge};
+pub use stop::{JUDGED_ROUNDS, LAST_ROUND, Progress, Stop, judge};
 pub use visit::{Sizes, Visit};
 pub use vulkan::Vulkan;
 
 /// What was measured in rounds, each by one process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rounds {
-    #[serde(with = "real::lists")]
+    #[serde(with = "real")]
     pub samples: Vec<Vec<f64>>,
     /// Of each round, the process that took them.
     pub processes: Vec<u32>,
@@ -78,8 +78,7 @@ impl Rounds {
         stats::median(&self.medians())
     }
 
-    /// The 95 % interval of the figure; `None` below six rounds. Processes are its top level: what they differ by is part of it,
-    /// where there are enough of them to tell.
+    /// The 95 % interval of the figure; `None` below six rounds. Processes are its top level, where there are enough to tell.
     pub fn interval(&self) -> Option<Interval> {
         stats::clustered_interval(&self.medians(), &self.processes)
     }
@@ -89,23 +88,17 @@ impl Rounds {
         self.interval().map_or(f64::INFINITY, |interval| stats::noise(interval, self.value()))
     }
 
-    /// How many processes took part.
     pub fn process_count(&self) -> usize {
-        let mut processes = self.processes.clone();
-        processes.sort_unstable();
-        processes.dedup();
-        processes.len()
+        self.processes.iter().collect::<BTreeSet<_>>().len()
     }
 }
 
-/// What was measured of one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// The samples: nanoseconds per pass (or, for a clock rate, the ratio).
     pub rounds: Rounds,
     /// Passes per sample; 0 where the timer itself was measured.
     pub batch: u32,
-    /// Where the times come from.
     pub timer: Timer,
     pub stop: Stop,
     /// What its visits took, with what was repeated.
@@ -117,16 +110,12 @@ pub struct Measured {
     pub remark: Option<String>,
     /// An empty pass in the same batch form; `None` where nothing is dispatched.
     pub overhead: Option<Nanos>,
-    /// What its samples carry beside their passes.
     #[serde(default)]
     pub carried: Carried,
     /// Host time per pass, submission and wait included.
     pub host_time: Nanos,
-    /// Making pipelines, and the first dispatch, in which some drivers compile.
     pub pipeline_time: Duration,
-    /// What the driver tells of each kernel's pipeline, in the case's order, where it was asked.
     pub statistics: Option<Vec<PipelineStatistics>>,
-    /// Which memory types hold buffers whose kind of memory the case asks for, in words.
     pub memory_types: String,
     /// Clock rate beside the visits over that at the start.
     pub clock_ratio: Option<f64>,
@@ -144,7 +133,6 @@ pub struct Measured {
     pub unpaired: Option<Failure>,
     /// Reasons to doubt the figures, in the order of the flags.
     pub flags: Vec<Flag>,
-    /// What can't be right, for the flag `implausible`.
     pub implausible: Option<String>,
 }
 
@@ -157,7 +145,6 @@ impl Measured {
         }
     }
 
-    /// The figure: the median of the round medians.
     pub fn value(&self) -> f64 {
         self.rounds.value()
     }

@@ -15,8 +15,7 @@ const FASTER: f64 = 0.9;
 /// A case is held against so many of the next ones with less work, and with more. A sweep may have hundreds of thousands.
 const NEIGHBOURS: usize = 64;
 
-/// The measured cases along axes of work. A sweep may have hundreds of thousands, most of them alike to no other: each takes some 45
-/// bytes here.
+/// The measured cases along axes of work. A sweep may have hundreds of thousands: each takes some 45 bytes here.
 #[derive(Clone, Debug, Default)]
 pub struct Monotone {
     /// By a hash of what is alike, and by amounts of work. Of a million words hardly two have one hash of 64 bits.
@@ -39,8 +38,7 @@ impl Time {
 }
 
 impl Monotone {
-    /// Notes a case with this amount of work, its time and the interval of that, in ns, and says what is implausible about it next
-    /// to those noted before.
+    /// Notes a case with this work, its time and the interval of that, ns, and says what is implausible beside those noted before.
     pub fn judge(&mut self, work: &Amount, time: f64, interval: Interval) -> Option<String> {
         let Amount { axis, amount, alike } = work;
         let time = Time::new(time, interval);

@@ -18,7 +18,7 @@ pub struct Pool<'a> {
     opened: u32,
     known: Option<Known>,
     /// Losses in a row, at each stage.
-    losses: [u32; Stage::COUNT],
+    losses: [u32; Stage::ALL.len()],
     given_up: Option<Failure>,
 }
 
@@ -30,7 +30,6 @@ struct Seat<'a> {
     guests: u32,
 }
 
-/// What a bench tells of itself.
 struct Known {
     info: DeviceInfo,
     instrument: Instrument,
@@ -45,29 +44,18 @@ impl Known {
 
 impl<'a> Pool<'a> {
     /// So many benches, of which the first is opened now, the others when they are needed.
-    ///
-    /// # Errors
-    /// Why the device can't be measured on.
     pub fn new(slots: usize, opener: Opener<'a>) -> Result<Self, Failure> {
         let slots = (0..slots.max(1)).map(|_| Seat::default()).collect();
-        let mut pool = Self { opener, slots, opened: 0, known: None, losses: [0; Stage::COUNT], given_up: None };
+        let mut pool = Self { opener, slots, opened: 0, known: None, losses: [0; Stage::ALL.len()], given_up: None };
         pool.bench(0)?;
         Ok(pool)
     }
 
     /// One bench, which can't be replaced.
     pub fn single(bench: impl Bench + 'a) -> Self {
-        let known = Some(Known::of(&bench));
+        let mut bench: Option<Box<dyn Bench + 'a>> = Some(Box::new(bench));
         let gone = || Loss(Failure::new(Status::Error, "its only bench was lost"));
-        let slot = Seat { bench: Some(Box::new(bench)), process: 1, guests: 0 };
-        Self {
-            opener: Box::new(move |_| Err(gone())),
-            slots: vec![slot],
-            opened: 1,
-            known,
-            losses: [0; Stage::COUNT],
-            given_up: None,
-        }
+        Self::new(1, Box::new(move |_| bench.take().ok_or_else(gone))).expect("the bench is there")
     }
 
     /// Judges figures by these limits of the device, and not by those that its bench knows.
@@ -85,7 +73,6 @@ impl<'a> Pool<'a> {
         self.slots.iter_mut().filter(|slot| slot.bench.is_some()).for_each(|slot| slot.process += last);
     }
 
-    /// How many benches there are.
     pub(super) fn len(&self) -> usize {
         self.slots.len()
     }
@@ -94,12 +81,10 @@ impl<'a> Pool<'a> {
         &self.known().info
     }
 
-    /// What the first bench found out about the device's timing.
     pub fn instrument(&self) -> &Instrument {
         &self.known().instrument
     }
 
-    /// What the reference showed in the first bench.
     pub fn learned(&self) -> &Learned {
         &self.known().learned
     }
@@ -108,7 +93,6 @@ impl<'a> Pool<'a> {
         self.known.as_ref().expect("a pool begins with a bench that was opened")
     }
 
-    /// Why the device was given up, if it was.
     pub fn given_up(&self) -> Option<&Failure> {
         self.given_up.as_ref()
     }
@@ -140,9 +124,6 @@ impl<'a> Pool<'a> {
     }
 
     /// The bench at a slot, opened if need be.
-    ///
-    /// # Errors
-    /// Why there can be none.
     pub(super) fn bench(&mut self, slot: usize) -> Result<&mut (dyn Bench + 'a), Failure> {
         while self.slots[slot].bench.is_none() {
             if let Some(failure) = &self.given_up {
@@ -166,8 +147,7 @@ impl<'a> Pool<'a> {
                 self.slots[slot] = Seat { bench: Some(bench), process: self.opened, guests: 0 };
                 self.succeeded(Stage::Opening);
             }
-            // What a driver refuses in words, it will refuse again; and what becomes of a reference in the first process that runs it, will
-            // again become of it.
+            // What a driver refuses in words, it will refuse again; and what becomes of a reference in the first process will again.
             Err(Loss(mut failure))
                 if matches!(failure.status, Status::Error | Status::OutOfMemory)
                     || (failure.stage == Some(Stage::Reference) && self.opened == 0) =>
@@ -221,7 +201,6 @@ impl<'a> Pool<'a> {
         }
     }
 
-    /// Takes note that a bench did this.
     pub(super) fn succeeded(&mut self, at: Stage) {
         self.losses[at as usize] = 0;
     }

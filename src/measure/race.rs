@@ -25,8 +25,7 @@ const LEAST_FIRST: f64 = 0.05;
 const LEAST: f64 = 0.01;
 
 /// By how many times itself the range of two, three, four and five rounds is widened on either side. With these it is about 2.8
-/// standard deviations of its middle to either end, and more for two rounds, whose range may be nearly nothing. The range of six is
-/// 2.6 by itself.
+/// standard deviations of its middle to either end, more for two rounds, whose range may be nothing. That of six is 2.6 by itself.
 const WIDENING: [f64; 4] = [2.0, 0.75, 0.3, 0.15];
 
 /// The median of the range of so many normal values, in standard deviations, from two on.
@@ -35,7 +34,6 @@ const RANGES: [f64; 4] = [0.954, 1.588, 1.978, 2.257];
 /// The rounds up to which the spread from round to round is taken from the range.
 const FEW: usize = WIDENING.len() + 1;
 
-/// A race as it stands.
 pub struct Race {
     intervals: Vec<Option<Interval>>,
 }
@@ -69,7 +67,6 @@ impl Race {
         ends.min_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(case, _)| case)
     }
 
-    /// Whether a case lies wholly above the leader.
     pub fn is_beaten(&self, case: usize, leader: usize) -> bool {
         let [case, leader] = [case, leader].map(|case| self.intervals[case]);
         case.zip(leader).is_some_and(|(case, leader)| case.low > leader.high)

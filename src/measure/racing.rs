@@ -13,7 +13,6 @@ use super::visit::FAR_SLOWER;
 /// The most samples of a first visit. Most cases are beaten by it, and the spread of five is enough to tell.
 const FIRST_SAMPLES: u32 = 5;
 
-/// How many samples first visits take.
 pub(super) struct FirstVisits {
     fastest: Option<Duration>,
 }
@@ -84,9 +83,9 @@ impl Block<'_, '_, '_> {
             Some(Ok(stop)) => stop != Stop::Beaten,
             Some(Err(_)) => false,
         };
-        let is_plausible = entry.visits.iter().all(|visit| visit.implausible.is_none());
         let time = entry.rounds(|visit| &visit.samples).value();
-        runs && is_plausible && flags::beyond_limit(entry.case(), time, &self.session.pool.info().peaks).is_none()
+        runs && entry.implausible().is_none()
+            && flags::beyond_limit(entry.case(), time, &self.session.pool.info().peaks).is_none()
     }
 
     fn beat(&mut self, entry: &mut Entry, leader: usize) {

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::local::LocalOptions;
 use super::memory_watch::MemoryWatch;
 use super::processor::Contention;
 use super::visit::SampledCase;
 use super::{Dispatcher, Instrument, ProcessorTime, Timer, ToolCases, Tools, flags};
-use crate::gpu::{Slot, Submission};
+use crate::gpu::{Samples, Slot, Submission};
 use crate::model::{DeviceKind, Failure, Measurand, Status, real};
 use crate::shader::Prepared;
 use crate::stats;
@@ -24,15 +25,12 @@ const LONG_SAMPLE: Duration = Duration::from_millis(5);
 /// The sweep takes at most this part of the memory that is there for cases.
 const SWEEP_SHARE: u32 = 4;
 
-/// A device with its instrument.
 pub(super) struct Rig<'a> {
     pub(super) device: Box<dyn Dispatcher + 'a>,
     pub(super) instrument: Instrument,
     cases: ToolCases,
-    /// The tools as loaded now.
-    tools: Tools,
-    /// How long its clocks take to rise.
-    warm_up: Duration,
+    pub(super) tools: Tools,
+    pub(super) warm_up: Duration,
     contention: Contention,
     /// Where memory's speed can be told.
     memory: Option<MemoryWatch>,
@@ -60,15 +58,10 @@ pub struct Conditions {
 }
 
 impl<'a> Rig<'a> {
-    /// Calibrates a device. `timer` is where times come from, where that is known.
-    ///
-    /// # Errors
-    /// What the device refused, or that it can't be sampled cold.
     pub(super) fn calibrate(
         mut device: Box<dyn Dispatcher + 'a>,
         cases: ToolCases,
-        warm_up: Duration,
-        timer: Option<Timer>,
+        LocalOptions { warm_up, timer, .. }: LocalOptions,
     ) -> Result<Self, Failure> {
         let tools = load(device.as_mut(), &cases)?;
         let instrument = Instrument::calibrate(device.as_mut(), tools, warm_up, timer);
@@ -100,12 +93,6 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
-    /// The tools as loaded now.
-    pub(super) fn tools(&self) -> Tools {
-        self.tools
-    }
-
-    /// Whether caches are evicted before every sample.
     pub(super) fn is_cold(&self) -> bool {
         self.tools.evictor.is_some()
     }
@@ -135,11 +122,6 @@ impl<'a> Rig<'a> {
         Ok(self.instrument.sentinel.0 / sentinel)
     }
 
-    /// How long its clocks take to rise.
-    pub(super) fn warm_up_time(&self) -> Duration {
-        self.warm_up
-    }
-
     /// Keeps the device busy until its clocks have risen.
     pub(super) fn warm_up(&mut self) -> Result<(), Failure> {
         let until = self.device.now() + self.warm_up;
@@ -149,7 +131,6 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
-    /// Runs the sentinel until then.
     pub(super) fn keep_busy(&mut self, until: Duration) -> Result<(), Failure> {
         while self.device.now() < until {
             self.device.sample(self.tools.sentinel, 1, 1)?;
@@ -158,7 +139,6 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
-    /// Notes that the device has just worked.
     pub(super) fn was_busy(&mut self) {
         self.last_busy = self.device.now();
     }
@@ -170,10 +150,7 @@ impl<'a> Rig<'a> {
 
     /// Samples in the form in which they are timed.
     pub(super) fn take(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure> {
-        match self.tools.evictor {
-            Some(evictor) => self.device.sample_cold(slot, samples, evictor),
-            None => self.device.sample(slot, batch, samples),
-        }
+        self.device.sample_between(Samples { evictor: self.tools.evictor, ..Samples::of(slot, batch, samples) })
     }
 
     /// Samples in the form in which they are timed, in one submission. Long ones of a GPU are followed by the sentinel at once: a
@@ -189,7 +166,8 @@ impl<'a> Rig<'a> {
         if !is_watched {
             return self.take(slot, batch, samples);
         }
-        let mut submission = self.device.sample_then(slot, batch, samples, self.tools.sentinel)?;
+        let mut submission =
+            self.device.sample_between(Samples { then: Some(self.tools.sentinel), ..Samples::of(slot, batch, samples) })?;
         if let Some((start, end)) = submission.after {
             let sentinel = scale.between(start, end);
             self.after_samples.push(sentinel.0);
@@ -210,7 +188,6 @@ impl<'a> Rig<'a> {
         self.device.processor_time()
     }
 
-    /// Under which conditions the device worked since then.
     pub(super) fn conditions_since(&mut self, before: &Option<ProcessorTime>) -> Result<Conditions, Failure> {
         let after = self.device.processor_time();
         let lost = before.as_ref().zip(after).and_then(|(before, after)| self.contention.lost(before, after));
@@ -221,8 +198,7 @@ impl<'a> Rig<'a> {
         let after_samples = self.instrument.sentinel.0 / stats::median(&std::mem::take(&mut self.after_samples));
         // Without long samples it is no number, which is no minimum.
         let clock = after_visit.min(after_samples);
-        // After the sentinel and the sweep, which must not find a device that idled while a driver thought about an answer. The clock
-        // is still up: the device has just worked.
+        // After the sentinel and the sweep, which must not find a device that idled while a driver thought. The clock is still up.
         let mhz = self.device.core_clock_mhz();
         Ok(Conditions { clock, lost, mhz, memory })
     }

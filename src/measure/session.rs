@@ -20,8 +20,7 @@ use crate::validate::Learned;
 /// The most cases in a block: more would spread one case's rounds over minutes, with other clocks at each end.
 pub const BLOCK_CASES: usize = 64;
 
-/// So many crashes that nobody is found to be to blame for, and cases are measured one by one: a process may be killed from outside,
-/// but hardly twice.
+/// So many crashes that nobody is found to be to blame for, and cases are measured one by one: one may be a kill from outside.
 const MOST_UNEXPLAINED: u32 = 2;
 
 /// Which cases are measured precisely.
@@ -43,7 +42,6 @@ pub enum Rule {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Which cases are measured precisely.
     pub rule: Rule,
     /// The noise that is precise enough.
     pub max_noise: f64,
@@ -53,13 +51,10 @@ pub struct Options {
     pub seed: u64,
 }
 
-/// A case to be measured.
 #[derive(Clone, Debug)]
 pub struct Task<'c> {
-    /// What benches know it by.
     pub key: CaseKey,
     pub case: &'c Case,
-    /// What it is measured alternately with.
     pub base: Option<PairBase>,
 }
 
@@ -74,9 +69,7 @@ pub enum PairBase {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// What compiling told, if it got that far.
     pub shader: Option<ShaderFacts>,
-    /// Its figures, or why there are none.
     pub result: Result<Measured, Failure>,
 }
 
@@ -90,25 +83,21 @@ pub enum Event<'a> {
     /// A case is worked on in another way: loaded once more, sized, or checked.
     Working(&'a Case),
     Timing(&'a Case, u32),
-    /// A visit to a case was made.
     Visited(VisitMade<'a>),
     /// A process crashed at a case, so, and had had others: the case is measured once more, alone.
     Suspected(&'a Case, &'a Failure),
     /// A case has an outcome.
-    Ended(&'a Case),
+    Ended,
 }
 
 /// A visit to a case, with all that a later run needs to go on from it ([`Earlier`]).
 #[derive(Clone, Copy, Debug)]
 pub struct VisitMade<'a> {
     pub case: &'a Case,
-    /// The hash of its first kernel's SPIR-V; empty for a case without kernels.
     pub spirv_hash: &'a str,
-    /// Its sizes, and those of the base of a pair.
     pub sizes: (Sizes, Option<Sizes>),
     /// How many visits there were before that still count. Where it is fewer than were made, the others were dropped.
     pub before: usize,
-    /// The number of the process that made it.
     pub process: u32,
     pub visited: &'a Visited,
 }
@@ -129,8 +118,7 @@ pub struct Session<'a> {
     pub(super) last_round: Option<Instant>,
     /// What comes after the next block.
     pub(super) anticipated: Vec<CaseKey>,
-    /// Whether cases are compiled one by one, since a bench was lost that compiled others meanwhile: so that it shows which one it
-    /// is lost at. Until the end of the block.
+    /// Whether cases are compiled one by one, since a bench was lost that compiled others meanwhile: that shows which it is lost at.
     pub(super) is_careful: bool,
     /// Whether a case with too few rounds for an interval has an outcome where measuring is broken off.
     pub(super) keeps_few: bool,
@@ -157,8 +145,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The same session, where a case that was visited has an outcome even if measuring is broken off before it has as many rounds
-    /// as an interval needs. It says that it is rough.
+    /// The same session, where a case that was visited has an outcome, said to be rough, even if it has no interval yet.
     #[must_use]
     pub fn keeping_few_rounds(self) -> Self {
         Self { keeps_few: true, ..self }
@@ -170,8 +157,7 @@ impl<'a> Session<'a> {
         Self { sessions, ..self }
     }
 
-    /// The same session, the bases of pairs being run on another device. Where that can't be paired with, cases are measured alone,
-    /// and say so.
+    /// The same session, the bases of pairs being run on another device. Where it can't be, cases are measured alone and say so.
     #[must_use]
     pub fn with_base(self, pool: Result<Pool<'a>, Failure>) -> Self {
         let timers = |pool: &Pool<'a>| [&self.pool, pool].map(|pool| pool.instrument().timer.as_str());
@@ -188,7 +174,6 @@ impl<'a> Session<'a> {
         Self { base_pool: pool.ok().filter(|_| failure.is_none()), base_failure: failure, ..self }
     }
 
-    /// What is known about the instrument.
     pub fn instrument(&self) -> &Instrument {
         self.pool.instrument()
     }
@@ -208,7 +193,6 @@ impl<'a> Session<'a> {
         self.options.max_noise = max_noise;
     }
 
-    /// From now on, which cases are measured precisely.
     pub fn set_rule(&mut self, rule: Rule) {
         self.options.rule = rule;
     }
@@ -272,7 +256,6 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Whether a case that was measured alone didn't crash.
 fn is_innocent(outcome: &Outcome) -> bool {
     outcome.result.as_ref().map_or_else(|failure| failure.status != Status::Crashed || failure.is_untried, |_| true)
 }

@@ -2,59 +2,38 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use crate::model::words;
 
-/// Why measuring a case ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Stop {
-    /// The precision asked for was reached.
-    Precise,
-    /// More rounds no longer made it more precise.
-    Stable,
-    /// Its time, or the last round, was spent.
-    Budget,
-    /// In a race, another case is faster for certain.
-    Beaten,
-    /// One look was asked for.
-    Glanced,
-    /// The search ended before it had as many rounds as an interval needs.
-    BrokenOff,
+words! {
+    /// Why measuring a case ended.
+    pub enum Stop, as_str {
+        /// The precision asked for was reached.
+        Precise = "precise",
+        /// More rounds no longer made it more precise.
+        Stable = "stable",
+        /// Its time, or the last round, was spent.
+        Budget = "budget",
+        /// In a race, another case is faster for certain.
+        Beaten = "beaten",
+        /// One look was asked for.
+        Glanced = "glanced",
+        /// The search ended before it had as many rounds as an interval needs.
+        BrokenOff = "broken_off",
+    }
 }
 
 impl Stop {
-    pub const ALL: [Self; 6] = [Self::Precise, Self::Stable, Self::Budget, Self::Beaten, Self::Glanced, Self::BrokenOff];
-
-    /// Whether it left a search before it was precise.
     pub fn is_early(self) -> bool {
         matches!(self, Self::Beaten | Self::Glanced | Self::BrokenOff)
     }
-
-    /// As written in a row.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Precise => "precise",
-            Self::Stable => "stable",
-            Self::Budget => "budget",
-            Self::Beaten => "beaten",
-            Self::Glanced => "glanced",
-            Self::BrokenOff => "broken_off",
-        }
-    }
 }
 
-/// The numbers of rounds after which precision is judged. Judging after every round would stop at lucky moments and make
-/// intervals too narrow. Six is the least for which minimum to maximum of the round
-/// medians is a 95 % interval.
+/// The numbers of rounds after which precision is judged. Judging after each would stop at lucky moments and make intervals too narrow.
+/// Six is the least whose range of medians is a 95 % interval.
 pub const JUDGED_ROUNDS: [u32; 4] = [6, 9, 13, 19];
 
 /// The most rounds that a case is visited in.
 pub const LAST_ROUND: u32 = JUDGED_ROUNDS[JUDGED_ROUNDS.len() - 1];
-
-/// Whether cases may leave after this round.
-pub fn is_judged(round: u32) -> bool {
-    JUDGED_ROUNDS.contains(&round)
-}
 
 /// What is known about a case when it is judged.
 #[derive(Clone, Copy, Debug)]
@@ -65,16 +44,13 @@ pub struct Progress<'a> {
     pub noise: &'a [f64],
     /// The noise that is precise enough.
     pub max_noise: f64,
-    /// Time spent on the case so far.
     pub spent: Duration,
-    /// Time that may be spent on it.
     pub max_time: Duration,
 }
 
 /// Noise that fell by less than this share since a judgement ago has stopped falling.
 const FALLING: f64 = 0.05;
 
-/// Whether a case leaves, and why.
 pub fn judge(progress: &Progress) -> Option<Stop> {
     let noise = progress.noise.last().copied().unwrap_or(f64::INFINITY);
     if noise <= progress.max_noise {

@@ -46,15 +46,13 @@ const BELOW_FLOOR: f64 = 0.75;
 pub(super) const FAR_SLOWER: f64 = 3.0;
 const LONG: Nanos = Nanos(5e6);
 
-/// In which sizes a case is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sizes {
     /// Passes per sample; 0 where the timer itself is measured.
     pub batch: u32,
     /// Samples per visit, besides one that is discarded.
     pub samples: u32,
-    /// Samples of a single pass, besides one that is discarded, by which what a sample carries beside its passes is taken off; 0
-    /// where it stays in.
+    /// Samples of a single pass, besides one that is discarded, by which what a sample carries is taken off; 0 where it stays in.
     #[serde(default)]
     pub shorts: u32,
     /// Samples that one submission may hold.
@@ -102,27 +100,26 @@ pub(super) struct SampledCase {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Visit {
     /// Nanoseconds per pass (or what else is measured), a value per sample.
-    #[serde(with = "real::list")]
+    #[serde(with = "real")]
     pub samples: Vec<f64>,
     /// Samples of a single pass, ns, until what both kinds carry is taken off.
-    #[serde(with = "real::list", default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(with = "real", default, skip_serializing_if = "Vec::is_empty")]
     pub shorts: Vec<f64>,
     /// What a sample took beside its passes, ns, where that was told and taken off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constant: Option<f64>,
     /// Host time per pass of each submission, ns.
-    #[serde(with = "real::list")]
+    #[serde(with = "real")]
     pub host_times: Vec<f64>,
     /// In pairs: the time over that of the base, of each pair of samples.
-    #[serde(with = "real::list", default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(with = "real", default, skip_serializing_if = "Vec::is_empty")]
     pub ratios: Vec<f64>,
     /// In pairs: the base's samples, and under which conditions they were taken where that is on another device.
-    #[serde(with = "real::list", default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(with = "real", default, skip_serializing_if = "Vec::is_empty")]
     pub base: Vec<f64>,
     /// Those of the base's device, where that is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_conditions: Option<Conditions>,
-    /// What can't be right about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub implausible: Option<String>,
 }
@@ -148,13 +145,11 @@ impl SampledCase {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizing {
-    /// The time that may be spent on timing the case.
     pub(super) max_time: Duration,
     /// Whether only the fastest counts: a sample isn't lengthened then for an error that is below what others are beaten by.
     pub(super) is_race: bool,
     /// How long a pass of a rival takes: one sample tells enough of a case that is far slower.
     pub(super) rival: Option<Duration>,
-    /// Whether one rough look is all that is wanted.
     pub(super) is_glance: bool,
 }
 
@@ -279,13 +274,7 @@ impl Rig<'_> {
     }
 
     /// The times of samples of one submission, and what the host saw of that.
-    fn timed(
-        &mut self,
-        visit: &mut Visit,
-        subject: &SampledCase,
-        batch: u32,
-        samples: u32,
-    ) -> Result<(Vec<Nanos>, Nanos), Failure> {
+    fn timed(&mut self, visit: &mut Visit, subject: &SampledCase, batch: u32, samples: u32) -> Result<Timed, Failure> {
         let submission = self.take_watched(subject, batch, samples)?;
         let (_, timer) = subject.timing(&self.instrument);
         let times = timer.durations(&submission);
@@ -321,7 +310,7 @@ impl Rig<'_> {
     }
 
     fn sample_clock(&mut self, max_time: Duration) -> Result<Visit, Failure> {
-        let (scale, tools) = (self.scale()?, self.tools());
+        let (scale, tools) = (self.scale()?, self.tools);
         let rate = instrument::clock_rate(self.device.as_mut(), tools, scale, max_time.min(Duration::from_millis(100)))?;
         let is_wrong = !(1.0 / CLOCKS_APART..CLOCKS_APART).contains(&rate);
         let implausible = is_wrong.then(|| format!("the device's clock runs at {rate:.3} times the host's"));
@@ -329,8 +318,9 @@ impl Rig<'_> {
     }
 }
 
-/// Discards the first sample, judges whether the others can be right, and takes off what they carry beside their passes, where that
-/// is told.
+type Timed = (Vec<Nanos>, Nanos);
+
+/// Discards the first sample, judges whether the others can be right, and takes off what they carry beside passes, if told.
 pub(super) fn finish(visit: &mut Visit, sizes: Sizes, floor: Nanos) {
     visit.samples.remove(0);
     let sample = Nanos(stats::median(&visit.samples) * f64::from(sizes.batch));
@@ -381,8 +371,7 @@ fn implausible_time(sample: Nanos, floor: Nanos) -> Option<String> {
     (!plausible).then(|| format!("a sample takes {sample}, though two timestamps back to back take {floor}"))
 }
 
-/// Whether one sample of a pass is enough beside a rival's: it is long, so that looking twice costs time, and nothing that
-/// disturbs a sample makes it so much longer.
+/// Whether one sample of a pass is enough beside a rival's: it is long, so that looking twice costs, and nothing disturbs so much.
 fn is_far_slower(pass: f64, rival: Duration) -> bool {
     pass > LONG.0 && pass > FAR_SLOWER * Nanos::from_duration(rival).0
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::{Dispatcher, ProcessorTime};
-use crate::gpu::{Device, Error, Loaded, Slot, Submission};
+use crate::gpu::{Device, Error, Loaded, Samples, Slot, Submission};
 use crate::model::{DeviceInfo, DeviceKind, Failure, Footprint, Status};
 use crate::platform;
 use crate::shader::Prepared;
@@ -24,9 +24,9 @@ impl Vulkan {
         self.device.displace(bytes);
     }
 
-    /// Turns an error into a row's failure, and a validation message as well: a case that the layer objects to has undefined
-    /// behaviour, and its figures mean nothing.
-    fn done<T>(&mut self, result: Result<T, Error>) -> Result<T, Failure> {
+    /// Turns an error into a row's failure, and a validation message as well: what the layer objects to has no meaning.
+    fn done<T>(&mut self, work: impl FnOnce(&mut Device) -> Result<T, Error>) -> Result<T, Failure> {
+        let result = work(&mut self.device);
         let messages = self.device.messages();
         let said = format!("validation: {}", messages.join(" | "));
         match result {
@@ -82,43 +82,27 @@ impl Dispatcher for Vulkan {
     }
 
     fn load(&mut self, prepared: &Prepared) -> Result<Loaded, Failure> {
-        let result = self.device.load(prepared);
-        self.done(result)
+        self.done(|device| device.load(prepared))
     }
 
     fn run_reset(&mut self, slot: Slot) -> Result<(), Failure> {
-        let result = self.device.run_reset(slot);
-        self.done(result)
+        self.done(|device| device.run_reset(slot))
     }
 
     fn run_checked(&mut self, slot: Slot) -> Result<Duration, Failure> {
-        let result = self.device.run_checked(slot);
-        self.done(result)
+        self.done(|device| device.run_checked(slot))
     }
 
     fn run_poisoned(&mut self, slot: Slot) -> Result<Duration, Failure> {
-        let result = self.device.run_poisoned(slot);
-        self.done(result)
+        self.done(|device| device.run_poisoned(slot))
     }
 
     fn read(&mut self, slot: Slot, resource: usize) -> Result<Vec<u8>, Failure> {
-        let result = self.device.read(slot, resource);
-        self.done(result)
+        self.done(|device| device.read(slot, resource))
     }
 
-    fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure> {
-        let result = self.device.sample(slot, batch, samples);
-        self.done(result)
-    }
-
-    fn sample_then(&mut self, slot: Slot, batch: u32, samples: u32, then: Slot) -> Result<Submission, Failure> {
-        let result = self.device.sample_then(slot, batch, samples, then);
-        self.done(result)
-    }
-
-    fn sample_cold(&mut self, slot: Slot, samples: u32, evictor: Slot) -> Result<Submission, Failure> {
-        let result = self.device.sample_cold(slot, samples, evictor);
-        self.done(result)
+    fn sample_between(&mut self, wanted: Samples) -> Result<Submission, Failure> {
+        self.done(|device| device.sample_between(wanted))
     }
 
     fn release(&mut self, slot: Slot) {

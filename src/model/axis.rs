@@ -52,7 +52,6 @@ pub enum AxisKind {
     /// Every whole number from this one to [`Axis::most`]. What the device can't run becomes a skipped row.
     AtLeast(u64),
     Numbers(&'static [u64]),
-    /// One of these words.
     Choices(&'static [&'static str]),
 }
 
@@ -63,7 +62,6 @@ pub struct Axis {
     pub name: Cow<'static, str>,
     /// What it varies, with the unit of its numbers.
     pub description: Cow<'static, str>,
-    /// The values that it can take.
     pub kind: AxisKind,
     /// Of [`AxisKind::AtLeast`], the largest one: what the twin follows in a reasonable time, or the kernel can count.
     pub most: u64,
@@ -71,8 +69,7 @@ pub struct Axis {
     pub multiple_of: u64,
     /// The values that are measured when the user names none.
     pub defaults: Vec<AxisValue>,
-    /// The value that stands for "as if the axis were not there": it is left out of the case id, so that a new axis keeps the
-    /// ids of old rows.
+    /// The value that stands for "as if the axis were not there": left out of the case id, so that old rows keep theirs.
     pub neutral: Option<AxisValue>,
     /// The value whose case others along this axis are compared with (columns `relative` and `relative_to`). It comes first among
     /// the values, so that the case is finished when others refer to it.
@@ -106,7 +103,6 @@ impl Axis {
         }
     }
 
-    /// The same axis of numbers up to this one.
     #[must_use]
     pub fn up_to(self, most: u64) -> Self {
         Self { most, ..self }
@@ -118,7 +114,6 @@ impl Axis {
         Self { multiple_of, ..self }
     }
 
-    /// The same axis with the value that others are compared with.
     #[must_use]
     pub fn relative_to(self, base: impl Into<AxisValue>) -> Self {
         Self { base: Some(base.into()), ..self }
@@ -156,7 +151,6 @@ impl Axis {
         }
     }
 
-    /// Whether this axis can take the value.
     pub fn accepts(&self, value: &AxisValue) -> bool {
         match (&self.kind, value) {
             (AxisKind::AtLeast(least), AxisValue::Integer(n)) => (*least..=self.most).contains(n) && n % self.multiple_of == 0,
@@ -172,7 +166,6 @@ impl Axis {
 pub struct Point(Vec<(Cow<'static, str>, AxisValue)>);
 
 impl Point {
-    /// A point from names and values.
     pub fn new(values: impl IntoIterator<Item = (Cow<'static, str>, AxisValue)>) -> Self {
         Self(values.into_iter().collect())
     }
@@ -195,17 +188,11 @@ impl Point {
 
     /// The number on an axis, at most `u32::MAX`: for what Vulkan limits in 32 bits (sizes of workgroups and grids), where
     /// anything larger is beyond the limit and stays beyond it. Other axes check their own bounds.
-    ///
-    /// # Panics
-    /// As [`Point::integer`].
     pub fn u32(&self, axis: &str) -> u32 {
         u32::try_from(self.integer(axis)).unwrap_or(u32::MAX)
     }
 
-    /// The choice on an axis.
-    ///
-    /// # Panics
-    /// Where the point has no such axis of choices: an experiment asks only for the axes that it declares.
+    /// The choice on an axis, as [`Point::integer`] gives a number.
     pub fn choice(&self, axis: &str) -> &str {
         match self.get(axis) {
             Some(AxisValue::Choice(word)) => word,
@@ -223,9 +210,6 @@ impl Point {
     }
 
     /// Changes the value at a place, in the experiment's order: for who goes through many points and keeps none.
-    ///
-    /// # Panics
-    /// Where the point has no such place.
     pub fn set(&mut self, place: usize, value: AxisValue) {
         self.0[place].1 = value;
     }

@@ -3,7 +3,6 @@
 //! The gpu stage executes cases and knows nothing of experiments; experiments describe cases and never touch a device.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +16,6 @@ pub struct Case {
     pub experiment: String,
     /// The variant's name; empty where the experiment has only one.
     pub variant: String,
-    /// Where the case lies on the experiment's axes.
     pub point: Point,
     pub measurand: Measurand,
     /// The kernels that steps bind, by index.
@@ -32,14 +30,10 @@ pub struct Case {
     pub prepare: Vec<Step>,
     /// What is timed, `batch` times between two timestamps.
     pub pass: Vec<Step>,
-    /// Whether the pass may follow itself without a reset.
     pub repeat: Repeat,
     pub work: Work,
-    /// The figure that the row leads with.
     pub headline: Headline,
-    /// How the results are checked.
     pub check: Check,
-    /// Outputs that people can look at.
     pub pictures: Vec<Picture>,
     /// The part of the device whose physical limit no pass can beat; `None` where none is known.
     pub bound: Option<Bound>,
@@ -58,7 +52,6 @@ pub struct Picture {
     pub texels: Texels,
 }
 
-/// What a pixel of a [`Picture`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Texels {
     /// Red, green and blue, a byte each, and a byte that isn't shown.
@@ -79,62 +72,36 @@ pub enum Repeat {
     AfterReset,
 }
 
-/// A part of the device that the useful bytes of a pass must all go through, or that must do its operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Bound {
-    /// The device's memory, reading and writing together: the pass touches far more than any cache holds.
-    #[serde(rename = "memory")]
-    Memory,
-    /// Workgroup memory, of all processors together.
-    #[serde(rename = "shared")]
-    Shared,
-    /// The units that multiply and add `f16` outside of matrices, packed ones if there are.
-    #[serde(rename = "fp16")]
-    Float16,
-    /// The units that multiply and add `f32`.
-    #[serde(rename = "fp32")]
-    Float32,
-    /// The units that multiply and add `f64` outside of matrices.
-    #[serde(rename = "fp64")]
-    Float64,
-    /// The units that multiply and add whole numbers of 32 bits.
-    #[serde(rename = "int32")]
-    Int32,
-    /// The units that multiply dense matrices of `f16`.
-    #[serde(rename = "matrix_fp16")]
-    MatrixF16,
-    /// The same of `bf16`.
-    #[serde(rename = "matrix_bf16")]
-    MatrixBf16,
-    /// The same of `f32` that is rounded to 19 bits, which no kernel here measures: Vulkan has no such type.
-    #[serde(rename = "matrix_tf32")]
-    MatrixTf32,
-    /// The same of bytes.
-    #[serde(rename = "matrix_int8")]
-    MatrixI8,
-    /// The same of floats of 8 bits, which no kernel here measures.
-    #[serde(rename = "matrix_fp8")]
-    MatrixF8,
+words! {
+    /// A part of the device that the useful bytes of a pass must all go through, or that must do its operations.
+    #[derive(PartialOrd, Ord)]
+    pub enum Bound, as_str {
+        /// The device's memory, reading and writing together: the pass touches far more than any cache holds.
+        Memory = "memory",
+        /// Workgroup memory, of all processors together.
+        Shared = "shared",
+        /// The units that multiply and add `f16` outside of matrices, packed ones if there are.
+        Float16 = "fp16",
+        /// The units that multiply and add `f32`.
+        Float32 = "fp32",
+        /// The units that multiply and add `f64` outside of matrices.
+        Float64 = "fp64",
+        /// The units that multiply and add whole numbers of 32 bits.
+        Int32 = "int32",
+        /// The units that multiply dense matrices of `f16`.
+        MatrixF16 = "matrix_fp16",
+        /// The same of `bf16`.
+        MatrixBf16 = "matrix_bf16",
+        /// The same of `f32` that is rounded to 19 bits, which no kernel here measures: Vulkan has no such type.
+        MatrixTf32 = "matrix_tf32",
+        /// The same of bytes.
+        MatrixI8 = "matrix_int8",
+        /// The same of floats of 8 bits, which no kernel here measures.
+        MatrixF8 = "matrix_fp8",
+    }
 }
 
 impl Bound {
-    /// What files and people call it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Memory => "memory",
-            Self::Shared => "shared",
-            Self::Float16 => "fp16",
-            Self::Float32 => "fp32",
-            Self::Float64 => "fp64",
-            Self::Int32 => "int32",
-            Self::MatrixF16 => "matrix_fp16",
-            Self::MatrixBf16 => "matrix_bf16",
-            Self::MatrixTf32 => "matrix_tf32",
-            Self::MatrixI8 => "matrix_int8",
-            Self::MatrixF8 => "matrix_fp8",
-        }
-    }
-
     /// The unit of its rates, as rows have it.
     pub fn unit(self) -> &'static str {
         match self {
@@ -145,22 +112,14 @@ impl Bound {
     }
 }
 
-impl fmt::Display for Bound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 /// The word that outputs hold before a checked pass: a kernel that writes nothing can't pass for one that wrote the result.
 /// As a float it is a NaN, which no twin produces.
 pub const POISON: u32 = 0xFFDE_AD01;
 
-/// Another one, of which every byte is another: what holds the one after a pass over the one, and the other after a pass over the
-/// other, was never written.
+/// Another one, of which every byte is another: what holds either after a pass over it was never written.
 pub const OTHER_POISON: u32 = 0x7FA1_5E02;
 
 impl Case {
-    /// A case that does nothing, to be filled in.
     pub fn new(experiment: &str, point: &Point) -> Self {
         Self {
             experiment: experiment.to_owned(),
@@ -182,7 +141,6 @@ impl Case {
         }
     }
 
-    /// The steps of all its programs.
     pub fn steps(&self) -> impl Iterator<Item = &Step> {
         self.reset.iter().chain(&self.prepare).chain(&self.pass)
     }
@@ -250,6 +208,18 @@ impl Case {
     }
 }
 
+words! {
+    /// What the caches hold when a sample begins.
+    #[derive(Default, Hash)]
+    pub enum Cache, as_str {
+        /// What the passes before left there.
+        #[default]
+        Warm = "warm",
+        /// Nothing of the case: they were evicted before the sample, which is of one pass. Compares only with warm rows of batch 1.
+        Cold = "cold",
+    }
+}
+
 /// What the time of a case is the time of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measurand {
@@ -295,13 +265,10 @@ pub enum HostCost {
 pub enum Wait {
     /// Polling vkGetFenceStatus.
     FencePolled,
-    /// vkWaitForFences.
     Fence,
     /// Polling vkGetSemaphoreCounterValue.
     TimelinePolled,
-    /// vkWaitSemaphores.
     Timeline,
-    /// vkQueueWaitIdle.
     QueueIdle,
 }
 
@@ -321,13 +288,12 @@ pub enum SpirvTarget {
 }
 
 /// One compute kernel: a module and how it is specialized.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Kernel {
     /// The shader's path below `glsl/`, such as `memory/stream.comp`.
     pub source: Cow<'static, str>,
     /// Preprocessor definitions: only for what must change the module (types, resource kinds, capabilities).
     pub macros: Vec<(String, String)>,
-    /// What it is compiled for.
     pub target: SpirvTarget,
     /// Workgroup size, written to the specialization ids that the shader declares for it.
     pub local_size: [u32; 3],
@@ -335,18 +301,15 @@ pub struct Kernel {
     pub constants: Vec<(String, Scalar)>,
     /// The subgroup size that the driver is required to use, where it lets one choose.
     pub required_subgroup_size: Option<u32>,
-    /// Which resource stands at which descriptor.
     pub bindings: Vec<Binding>,
 }
 
-/// A resource at a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binding {
     pub set: u32,
     pub binding: u32,
     /// Which one of an array of descriptors it is; 0 where there is only one.
     pub element: u32,
-    /// Index into [`Case::resources`].
     pub resource: usize,
     /// The sampler of a combined image and sampler, by its index.
     pub sampler: Option<usize>,
@@ -366,54 +329,33 @@ pub enum Scalar {
     U32(u32),
     I32(i32),
     F32(f32),
-    /// `uint64_t`
     U64(u64),
-    /// `int64_t`
     I64(i64),
     F64(f64),
 }
 
-/// Something that kernels and steps work on. Equal resources of different cases may share one allocation, unless
-/// it is an input that a kernel can write to.
+/// Something that kernels and steps work on. Equal ones of different cases may share memory, unless kernels can write such an input.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Resource {
     /// Its name in captures and validation messages; unique within the case.
     pub name: Cow<'static, str>,
     pub shape: Shape,
-    /// What it holds before anything runs.
     pub contents: Contents,
 }
 
 /// What a resource is, and how large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
-    /// A buffer, which kernels bind as a storage buffer or as a uniform one.
-    Buffer {
-        /// Its size, a multiple of four.
-        bytes: u64,
-        memory: MemoryKind,
-    },
-    /// A device-local buffer whose elements kernels use as a texel buffer.
-    Texels {
-        format: Format,
-        count: u32,
-        /// How they use it: as a uniform texel buffer, or as a storage one.
-        role: ImageRole,
-    },
-    /// A device-local image with one level, optimally tiled.
-    Image {
-        format: Format,
-        dimension: Dimension,
-        /// What these extend to; 1 in directions that it doesn't have.
-        extent: [u32; 3],
-        role: ImageRole,
-    },
+    /// A buffer, which kernels bind as a storage buffer or as a uniform one. Its size is a multiple of four.
+    Buffer { bytes: u64, memory: MemoryKind },
+    /// A device-local buffer whose elements kernels use as a uniform texel buffer, or as a storage one.
+    Texels { format: Format, count: u32, role: ImageRole },
+    /// A device-local image with one level, optimally tiled, that extends to 1 in directions that it doesn't have.
+    Image { format: Format, dimension: Dimension, extent: [u32; 3], role: ImageRole },
+    /// How kernels sample images.
     Sampler(Sampling),
-    /// Plain memory of the process, which only steps of the host touch.
-    HostMemory {
-        /// Its size, a multiple of four.
-        bytes: u64,
-    },
+    /// Plain memory of the process, which only steps of the host touch: a multiple of four bytes.
+    HostMemory { bytes: u64 },
 }
 
 impl Resource {
@@ -442,7 +384,6 @@ impl Resource {
         }
     }
 
-    /// Bytes of its contents.
     pub fn bytes(&self) -> u64 {
         match self.shape {
             Shape::Buffer { bytes, .. } | Shape::HostMemory { bytes } => bytes,
@@ -473,25 +414,15 @@ impl Resource {
 impl Kernel {
     /// A kernel to which nothing is bound yet.
     pub fn new(source: &'static str, local_size: [u32; 3]) -> Self {
-        Self {
-            source: Cow::Borrowed(source),
-            macros: Vec::new(),
-            target: SpirvTarget::default(),
-            local_size,
-            constants: Vec::new(),
-            required_subgroup_size: None,
-            bindings: Vec::new(),
-        }
+        Self { source: Cow::Borrowed(source), local_size, ..Self::default() }
     }
 
-    /// The same with a specialization constant set.
     #[must_use]
     pub fn constant(mut self, name: &str, value: Scalar) -> Self {
         self.constants.push((name.to_owned(), value));
         self
     }
 
-    /// The same with a preprocessor definition.
     #[must_use]
     pub fn define(mut self, name: &str, value: impl ToString) -> Self {
         self.macros.push((name.to_owned(), value.to_string()));
@@ -499,93 +430,48 @@ impl Kernel {
     }
 }
 
-/// One step of a pass or of a reset program.
+/// One step of a pass or of a reset program. Kernels, resources, events and queries are told by their places in the case.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// Bind a kernel's pipeline and its descriptor sets.
-    Bind {
-        /// Index into [`Case::kernels`].
-        kernel: usize,
-    },
-    /// Set the push constants of the bound kernel, from offset 0.
-    Push {
-        /// Their bytes, a multiple of four.
-        bytes: Vec<u8>,
-    },
-    /// Set two words of the push constants of the bound kernel to where a buffer begins for the device: an address of 64 bits, its
-    /// lower half first. Other cases don't share such a buffer, since what kernels do through addresses shows at no descriptor.
-    PushAddress {
-        /// Bytes before the two words, a multiple of four. All of them are set before.
-        offset: u32,
-        /// Index into [`Case::resources`].
-        resource: usize,
-    },
-    Dispatch {
-        /// Workgroups in x, y and z.
-        groups: [u32; 3],
-    },
+    Bind { kernel: usize },
+    /// Set the push constants of the bound kernel, from offset 0: a multiple of four bytes.
+    Push { bytes: Vec<u8> },
+    /// Set two words of the push constants of the bound kernel, from this byte on, to where a buffer begins for the device: an
+    /// address of 64 bits, its lower half first. The offset is a multiple of four, and all words are set before. Other cases
+    /// don't share such a buffer, since what kernels do through addresses shows at no descriptor.
+    PushAddress { offset: u32, resource: usize },
+    /// Dispatch the bound kernel with so many workgroups in x, y and z.
+    Dispatch { groups: [u32; 3] },
     /// Bind a kernel's pipeline alone; the descriptor sets that are bound stay so. They must be of the same layout.
-    BindPipeline {
-        /// Index into [`Case::kernels`].
-        kernel: usize,
-    },
+    BindPipeline { kernel: usize },
     /// Bind a kernel's descriptor sets alone.
-    BindDescriptors {
-        /// Index into [`Case::kernels`].
-        kernel: usize,
-    },
+    BindDescriptors { kernel: usize },
     /// Dispatch the bound kernel with the workgroups that the first three words of a buffer tell.
-    DispatchIndirect {
-        /// Index into [`Case::resources`].
-        resource: usize,
-    },
+    DispatchIndirect { resource: usize },
     /// What a driver may make of a dependency between two dispatches.
     Dependency(Dependency),
-    /// Set an event once earlier dispatches are done.
-    SetEvent {
-        /// Its number: a case has as many events as its steps name.
-        event: u32,
-    },
+    /// Set an event once earlier dispatches are done. A case has as many events as its steps name, and as many queries.
+    SetEvent { event: u32 },
     /// Wait for an event; what was written before it was set is visible to later dispatches.
-    WaitEvent {
-        event: u32,
-    },
-    ResetEvent {
-        event: u32,
-    },
-    /// Write a timestamp that nobody reads.
-    Timestamp {
-        /// The number of its query: a case has as many as its steps name. Each is written once between two resets.
-        query: u32,
-        stage: TimestampStage,
-    },
+    WaitEvent { event: u32 },
+    /// Let an event be set again.
+    ResetEvent { event: u32 },
+    /// Write a timestamp that nobody reads, each once between two resets.
+    Timestamp { query: u32, stage: TimestampStage },
     /// Reset all queries of the case.
     ResetTimestamps,
     /// Fill a buffer with one word. In a pass of the host's, the host does it.
-    Fill {
-        /// Index into [`Case::resources`].
-        resource: usize,
-        word: u32,
-    },
+    Fill { resource: usize, word: u32 },
     /// Copy the whole of a buffer to another one of the same size, or to an image of as many bytes.
-    Copy {
-        /// Index into [`Case::resources`].
-        from: usize,
-        to: usize,
-    },
-    /// Let the host copy: between memory of the process and a buffer that it sees. A pass with such a step has no other kind of
-    /// step, and is timed by the host's clock.
-    HostCopy {
-        /// Index into [`Case::resources`].
-        from: usize,
-        to: usize,
-    },
+    Copy { from: usize, to: usize },
+    /// Let the host copy between its memory and a buffer that it sees. Such passes have no others, and the host times them.
+    HostCopy { from: usize, to: usize },
     /// Make all writes so far, by shaders and by transfers, visible to all that follows.
     Barrier,
 }
 
 impl Step {
-    /// Push constants from 32-bit words.
     pub fn push_words(words: &[u32]) -> Self {
         let mut bytes = Vec::with_capacity(4 * words.len());
         words.iter().for_each(|word| bytes.extend_from_slice(&word.to_ne_bytes()));
@@ -601,15 +487,11 @@ pub enum Dependency {
     /// Compute waits for compute, and sees what it wrote (a global memory barrier).
     Memory,
     /// The same for one buffer (a buffer memory barrier).
-    Buffer {
-        /// Index into [`Case::resources`].
-        resource: usize,
-    },
+    Buffer { resource: usize },
     /// Everything waits for everything, and sees all that was written.
     Full,
 }
 
-/// What a timestamp waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimestampStage {
     /// Nothing.
@@ -632,25 +514,18 @@ pub struct Work {
 /// What a headline figure is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
-    /// Time per pass.
     Time,
     TimePerItem,
-    /// Bytes per second.
     Bandwidth,
-    /// Floating-point operations per second.
     Flops,
-    /// Operations per second.
     Ops,
-    /// Items per second.
     Items,
     /// The device clock's rate over the host clock's.
     ClockRate,
 }
 
-/// The figure that a row leads with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headline {
-    /// What it is made of.
     pub metric: Metric,
     /// Its name in the column `metric`.
     pub name: &'static str,
@@ -661,19 +536,14 @@ pub struct Headline {
 }
 
 impl Headline {
-    /// Time per pass in nanoseconds.
     pub const TIME: Self = Self { metric: Metric::Time, name: "time", unit: "ns", better: "lower" };
     /// Time per dependent access or operation in nanoseconds; they are the items.
     pub const LATENCY: Self = Self { metric: Metric::TimePerItem, name: "latency", unit: "ns", better: "lower" };
     /// Time per operation in nanoseconds, with all that run at once; operations are the items.
     pub const COST: Self = Self { metric: Metric::TimePerItem, name: "cost", unit: "ns", better: "lower" };
-    /// Useful bytes over time, in 10^9 bytes per second.
     pub const BANDWIDTH: Self = Self { metric: Metric::Bandwidth, name: "bandwidth", unit: "GB/s", better: "higher" };
-    /// Floating-point operations over time, in 10^9 per second.
     pub const FLOPS: Self = Self { metric: Metric::Flops, name: "flops", unit: "GFLOP/s", better: "higher" };
-    /// Operations over time, in 10^9 per second.
     pub const OPS: Self = Self { metric: Metric::Ops, name: "ops", unit: "Gop/s", better: "higher" };
-    /// Items over time, in 10^9 per second.
     pub const ITEMS: Self = Self { metric: Metric::Items, name: "items", unit: "Gitems/s", better: "higher" };
     /// Device clock over host clock; one is right, neither direction is better than the other.
     pub const CLOCK_RATE: Self = Self { metric: Metric::ClockRate, name: "clock_rate", unit: "ratio", better: "" };
@@ -684,15 +554,13 @@ impl Headline {
 pub enum Check {
     /// Every element of these resources (by index) is read back and compared with the CPU twin.
     Twin(Vec<usize>),
-    /// These resources are read back, and hold what must be true of them, told here in words: where a twin would take far longer
-    /// than the device.
+    /// These resources are read back, and hold what must be true of them, in words: where a twin would take far longer.
     Invariant(Vec<usize>, &'static str),
     /// Nothing is there to check, for this reason.
     Nothing(&'static str),
 }
 
 impl Check {
-    /// The resources that are read back.
     pub fn outputs(&self) -> &[usize] {
         match self {
             Self::Twin(resources) | Self::Invariant(resources, _) => resources,

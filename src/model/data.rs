@@ -14,7 +14,6 @@ pub struct Data {
 }
 
 impl Data {
-    /// Takes bytes.
     pub fn new(bytes: Vec<u8>) -> Self {
         let outputs = [bytes];
         let fingerprint = fingerprint(&outputs);

@@ -8,7 +8,6 @@ use super::{Cache, Point};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Finished {
     pub variant: String,
-    /// Where it lies on the axes.
     pub point: Point,
     pub case_id: String,
     pub cache: Cache,
@@ -37,8 +36,7 @@ impl Finished {
     }
 }
 
-/// A figure that follows from several rows: one row of its own. A pure function of those, so that it can be had again from any
-/// file that holds them.
+/// A figure that follows from several rows: one row of its own. A pure function of those, which any file that holds them gives again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Derived {
     /// `family/name` of the derivation, such as `shared/banks`; one that the experiment announces.
@@ -53,7 +51,6 @@ pub struct Derived {
     pub unit: &'static str,
     /// Which value is the better one: `higher`, `lower`, or empty where neither is.
     pub better: &'static str,
-    /// The figure, or why there is none.
     pub figure: Result<Figure, Untold>,
     /// What it rests on and how sure it is, in words.
     pub note: String,
@@ -69,7 +66,6 @@ impl Derived {
     }
 }
 
-/// Why a figure isn't told, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Untold {
     /// Too little was measured to tell: a larger sweep may.
@@ -94,7 +90,6 @@ impl fmt::Display for Untold {
 }
 
 impl Untold {
-    /// The same with these words before it.
     #[must_use]
     pub fn behind(self, words: &str) -> Self {
         match self {
@@ -107,7 +102,6 @@ impl Untold {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
     pub value: f64,
-    /// The ends of its interval, where it has one.
     pub interval: Option<(f64, f64)>,
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use super::{Case, Format, FormatUse, MatrixProduct, MemoryType, PciAddress, Peaks, real};
 
@@ -24,7 +24,6 @@ impl fmt::Display for Uuid {
     }
 }
 
-/// The inverse of its printed form.
 impl FromStr for Uuid {
     type Err = String;
 
@@ -40,45 +39,22 @@ impl FromStr for Uuid {
     }
 }
 
-impl<'de> Deserialize<'de> for Uuid {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Cow::<str>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
-    }
-}
+sent_as_text!(Uuid);
 
-impl Serialize for Uuid {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-/// What kind of device it is (`VkPhysicalDeviceType`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DeviceKind {
-    /// A GPU with memory of its own.
-    Discrete,
-    /// A GPU that shares the host's memory.
-    Integrated,
-    /// A GPU in a virtual machine.
-    Virtual,
-    /// Software on the host's processor.
-    Cpu,
-    #[default]
-    Other,
-}
-
-impl DeviceKind {
-    /// As written in a row.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Discrete => "discrete",
-            Self::Integrated => "integrated",
-            Self::Virtual => "virtual",
-            Self::Cpu => "cpu",
-            Self::Other => "other",
-        }
+words! {
+    /// What kind of device it is (`VkPhysicalDeviceType`).
+    #[derive(Default, Hash)]
+    pub enum DeviceKind, as_str {
+        /// A GPU with memory of its own.
+        Discrete = "discrete",
+        /// A GPU that shares the host's memory.
+        Integrated = "integrated",
+        /// A GPU in a virtual machine.
+        Virtual = "virtual",
+        /// Software on the host's processor.
+        Cpu = "cpu",
+        #[default]
+        Other = "other",
     }
 }
 
@@ -112,7 +88,6 @@ pub struct DeviceInfo {
     pub memory_types: Vec<MemoryType>,
     /// What the texel formats that Lanescope knows can be used for.
     pub formats: BTreeMap<Format, BTreeSet<FormatUse>>,
-    /// Known driver faults that apply to it.
     pub quirks: Vec<Quirk>,
     /// What it can do at most, where that is published.
     pub peaks: Peaks,
@@ -234,130 +209,83 @@ pub struct Subgroup {
     pub full_subgroups: bool,
     /// Whether compute shaders may use subgroup operations at all.
     pub in_compute: bool,
-    /// Which classes of operations there are.
     pub classes: BTreeSet<SubgroupClass>,
 }
 
-/// A class of subgroup operations (`VkSubgroupFeatureFlagBits`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "each is the specification's own name")]
-pub enum SubgroupClass {
-    Basic,
-    Vote,
-    Arithmetic,
-    Ballot,
-    Shuffle,
-    ShuffleRelative,
-    Clustered,
-    Quad,
-    Rotate,
-    RotateClustered,
-}
-
-impl SubgroupClass {
-    pub const ALL: [Self; 10] = [
-        Self::Basic,
-        Self::Vote,
-        Self::Arithmetic,
-        Self::Ballot,
-        Self::Shuffle,
-        Self::ShuffleRelative,
-        Self::Clustered,
-        Self::Quad,
-        Self::Rotate,
-        Self::RotateClustered,
-    ];
-
-    pub fn vulkan_name(self) -> &'static str {
-        match self {
-            Self::Basic => "VK_SUBGROUP_FEATURE_BASIC_BIT",
-            Self::Vote => "VK_SUBGROUP_FEATURE_VOTE_BIT",
-            Self::Arithmetic => "VK_SUBGROUP_FEATURE_ARITHMETIC_BIT",
-            Self::Ballot => "VK_SUBGROUP_FEATURE_BALLOT_BIT",
-            Self::Shuffle => "VK_SUBGROUP_FEATURE_SHUFFLE_BIT",
-            Self::ShuffleRelative => "VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT",
-            Self::Clustered => "VK_SUBGROUP_FEATURE_CLUSTERED_BIT",
-            Self::Quad => "VK_SUBGROUP_FEATURE_QUAD_BIT",
-            Self::Rotate => "VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR",
-            Self::RotateClustered => "VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT_KHR",
-        }
+named! {
+    /// A class of subgroup operations (`VkSubgroupFeatureFlagBits`).
+    #[derive(PartialOrd, Ord, Hash)]
+    #[serde(rename_all = "snake_case")]
+    pub enum SubgroupClass, vulkan_name {
+        Basic = "VK_SUBGROUP_FEATURE_BASIC_BIT",
+        Vote = "VK_SUBGROUP_FEATURE_VOTE_BIT",
+        Arithmetic = "VK_SUBGROUP_FEATURE_ARITHMETIC_BIT",
+        Ballot = "VK_SUBGROUP_FEATURE_BALLOT_BIT",
+        Shuffle = "VK_SUBGROUP_FEATURE_SHUFFLE_BIT",
+        ShuffleRelative = "VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT",
+        Clustered = "VK_SUBGROUP_FEATURE_CLUSTERED_BIT",
+        Quad = "VK_SUBGROUP_FEATURE_QUAD_BIT",
+        Rotate = "VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR",
+        RotateClustered = "VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT_KHR",
     }
 }
 
-/// Declares the features with the names that Vulkan has for them.
-macro_rules! features {
-    ($($(#[$attribute:meta])* $feature:ident = $vulkan:literal,)+) => {
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(rename_all = "snake_case")]
-        pub enum Feature {
-            $(#[doc = concat!("`", $vulkan, "`")] $(#[$attribute])* $feature,)+
-        }
-
-        impl Feature {
-            pub const ALL: &[Self] = &[$(Self::$feature),+];
-
-            /// Vulkan's name of it: that of the structure's member, or of the extension where there is none.
-            pub fn vulkan_name(self) -> &'static str {
-                match self {
-                    $(Self::$feature => $vulkan,)+
-                }
-            }
-        }
-    };
-}
-
-features! {
-    Float16 = "shaderFloat16",
-    Float64 = "shaderFloat64",
-    Int8 = "shaderInt8",
-    Int16 = "shaderInt16",
-    Int64 = "shaderInt64",
-    Storage8 = "storageBuffer8BitAccess",
-    Storage16 = "storageBuffer16BitAccess",
-    StorageImageExtendedFormats = "shaderStorageImageExtendedFormats",
-    StorageImageReadWithoutFormat = "shaderStorageImageReadWithoutFormat",
-    StorageImageWriteWithoutFormat = "shaderStorageImageWriteWithoutFormat",
-    ImageGatherExtended = "shaderImageGatherExtended",
-    ImageCubeArray = "imageCubeArray",
-    UniformBufferArrayDynamicIndexing = "shaderUniformBufferArrayDynamicIndexing",
-    SampledImageArrayDynamicIndexing = "shaderSampledImageArrayDynamicIndexing",
-    StorageBufferArrayDynamicIndexing = "shaderStorageBufferArrayDynamicIndexing",
-    StorageImageArrayDynamicIndexing = "shaderStorageImageArrayDynamicIndexing",
-    /// `shaderSubgroupClock` or `shaderDeviceClock`
-    ShaderClock = "shaderSubgroupClock",
-    SubgroupExtendedTypes = "shaderSubgroupExtendedTypes",
-    BufferInt64Atomics = "shaderBufferInt64Atomics",
-    SharedInt64Atomics = "shaderSharedInt64Atomics",
-    BufferFloat32AtomicAdd = "shaderBufferFloat32AtomicAdd",
-    SharedFloat32AtomicAdd = "shaderSharedFloat32AtomicAdd",
-    BufferFloat64AtomicAdd = "shaderBufferFloat64AtomicAdd",
-    SharedFloat64AtomicAdd = "shaderSharedFloat64AtomicAdd",
-    MemoryModel = "vulkanMemoryModel",
-    MemoryModelDeviceScope = "vulkanMemoryModelDeviceScope",
-    CooperativeMatrix = "cooperativeMatrix",
-    CooperativeMatrixWorkgroupScope = "cooperativeMatrixWorkgroupScope",
-    CooperativeMatrixFlexibleDimensions = "cooperativeMatrixFlexibleDimensions",
-    CooperativeMatrixTensorAddressing = "cooperativeMatrixTensorAddressing",
-    IntegerDotProduct = "shaderIntegerDotProduct",
-    #[serde(rename = "bfloat16")]
-    BFloat16 = "shaderBFloat16Type",
-    #[serde(rename = "bfloat16_cooperative_matrix")]
-    BFloat16CooperativeMatrix = "shaderBFloat16CooperativeMatrix",
-    PipelineExecutableProperties = "VK_KHR_pipeline_executable_properties",
-    /// `VK_EXT_calibrated_timestamps` or its KHR form
-    CalibratedTimestamps = "VK_EXT_calibrated_timestamps",
-    RobustBufferAccess = "robustBufferAccess",
-    UniformBufferStandardLayout = "uniformBufferStandardLayout",
-    ScalarBlockLayout = "scalarBlockLayout",
-    /// `workgroupMemoryExplicitLayout` and its form for scalar layouts
-    WorkgroupMemoryExplicitLayout = "workgroupMemoryExplicitLayout",
-    Synchronization2 = "synchronization2",
-    Maintenance4 = "maintenance4",
-    TimelineSemaphore = "timelineSemaphore",
-    BufferDeviceAddress = "bufferDeviceAddress",
-    /// Events: all devices have them but some of those with `VK_KHR_portability_subset`.
-    Events = "events",
+named! {
+    /// An optional feature, with Vulkan's name of it: that of the structure's member, or of the extension where there is none.
+    #[derive(PartialOrd, Ord, Hash)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Feature, vulkan_name {
+        Float16 = "shaderFloat16",
+        Float64 = "shaderFloat64",
+        Int8 = "shaderInt8",
+        Int16 = "shaderInt16",
+        Int64 = "shaderInt64",
+        Storage8 = "storageBuffer8BitAccess",
+        Storage16 = "storageBuffer16BitAccess",
+        StorageImageExtendedFormats = "shaderStorageImageExtendedFormats",
+        StorageImageReadWithoutFormat = "shaderStorageImageReadWithoutFormat",
+        StorageImageWriteWithoutFormat = "shaderStorageImageWriteWithoutFormat",
+        ImageGatherExtended = "shaderImageGatherExtended",
+        ImageCubeArray = "imageCubeArray",
+        UniformBufferArrayDynamicIndexing = "shaderUniformBufferArrayDynamicIndexing",
+        SampledImageArrayDynamicIndexing = "shaderSampledImageArrayDynamicIndexing",
+        StorageBufferArrayDynamicIndexing = "shaderStorageBufferArrayDynamicIndexing",
+        StorageImageArrayDynamicIndexing = "shaderStorageImageArrayDynamicIndexing",
+        /// `shaderSubgroupClock` or `shaderDeviceClock`
+        ShaderClock = "shaderSubgroupClock",
+        SubgroupExtendedTypes = "shaderSubgroupExtendedTypes",
+        BufferInt64Atomics = "shaderBufferInt64Atomics",
+        SharedInt64Atomics = "shaderSharedInt64Atomics",
+        BufferFloat32AtomicAdd = "shaderBufferFloat32AtomicAdd",
+        SharedFloat32AtomicAdd = "shaderSharedFloat32AtomicAdd",
+        BufferFloat64AtomicAdd = "shaderBufferFloat64AtomicAdd",
+        SharedFloat64AtomicAdd = "shaderSharedFloat64AtomicAdd",
+        MemoryModel = "vulkanMemoryModel",
+        MemoryModelDeviceScope = "vulkanMemoryModelDeviceScope",
+        CooperativeMatrix = "cooperativeMatrix",
+        CooperativeMatrixWorkgroupScope = "cooperativeMatrixWorkgroupScope",
+        CooperativeMatrixFlexibleDimensions = "cooperativeMatrixFlexibleDimensions",
+        CooperativeMatrixTensorAddressing = "cooperativeMatrixTensorAddressing",
+        IntegerDotProduct = "shaderIntegerDotProduct",
+        #[serde(rename = "bfloat16")]
+        BFloat16 = "shaderBFloat16Type",
+        #[serde(rename = "bfloat16_cooperative_matrix")]
+        BFloat16CooperativeMatrix = "shaderBFloat16CooperativeMatrix",
+        PipelineExecutableProperties = "VK_KHR_pipeline_executable_properties",
+        /// `VK_EXT_calibrated_timestamps` or its KHR form
+        CalibratedTimestamps = "VK_EXT_calibrated_timestamps",
+        RobustBufferAccess = "robustBufferAccess",
+        UniformBufferStandardLayout = "uniformBufferStandardLayout",
+        ScalarBlockLayout = "scalarBlockLayout",
+        /// `workgroupMemoryExplicitLayout` and its form for scalar layouts
+        WorkgroupMemoryExplicitLayout = "workgroupMemoryExplicitLayout",
+        Synchronization2 = "synchronization2",
+        Maintenance4 = "maintenance4",
+        TimelineSemaphore = "timelineSemaphore",
+        BufferDeviceAddress = "bufferDeviceAddress",
+        /// Events: all devices have them but some of those with `VK_KHR_portability_subset`.
+        Events = "events",
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -376,7 +304,6 @@ pub struct QueueFamily {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heap {
     pub bytes: u64,
-    /// Whether it is the device's own.
     pub device_local: bool,
 }
 
@@ -393,8 +320,7 @@ impl DeviceInfo {
         }
     }
 
-    /// The mock device, with limits that are common among GPUs. It computes nothing and proves plumbing
-    /// only; its rows say `mock`.
+    /// The mock device, with limits that are common among GPUs. It computes nothing; its rows say `mock`.
     pub fn mock() -> Self {
         Self {
             name: "mock".to_owned(),
@@ -459,12 +385,10 @@ impl DeviceInfo {
         }
     }
 
-    /// Whether a format can be used in a way.
     pub fn supports(&self, format: Format, usage: FormatUse) -> bool {
         self.formats.get(&format).is_some_and(|uses| uses.contains(&usage))
     }
 
-    /// Whether a feature is there.
     pub fn has(&self, feature: Feature) -> bool {
         self.features.contains(&feature)
     }
@@ -476,8 +400,7 @@ impl DeviceInfo {
         compute().find(|family| family.graphics).or_else(|| compute().next())
     }
 
-    /// Whether pipelines can be made for it, though perhaps nothing be run on it: its driver told of a queue family to make a device
-    /// with.
+    /// Whether pipelines can be made for it, though perhaps nothing be run: its driver told of a queue family.
     pub fn can_compile(&self) -> bool {
         self.default_queue().is_some()
     }

@@ -7,7 +7,6 @@ use super::permutation::scramble;
 /// How the top bytes of words are distributed; all their other bits are uniform, so that the words don't compress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Distribution {
-    /// All values are equally likely.
     Uniform,
     /// The likeliest value is twice as likely as the next one, three times as likely as the third, and so on (Zipf's law): it is the top
     /// byte of 16 % of all words. The values lie in an order of no meaning that the seed shifts.

@@ -8,7 +8,6 @@ macro_rules! formats {
         /// What a texel is: all that GLSL's layout qualifiers name.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
-        #[expect(missing_docs, reason = "each is channels and bits by name")]
         pub enum Format {
             $($format,)*
         }
@@ -29,7 +28,6 @@ macro_rules! formats {
                 }
             }
 
-            /// What each of them is.
             pub fn precision(self) -> Precision {
                 match self {
                     $(Self::$format => Precision::$precision,)*
@@ -81,60 +79,39 @@ formats! {
     Rg11B10Float: "r11f_g11f_b10f", 3, Float11;
 }
 
-/// What a device can use a format for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FormatUse {
-    /// `VK_FORMAT_FEATURE_UNIFORM_TEXEL_BUFFER_BIT`
-    UniformTexels,
-    /// `VK_FORMAT_FEATURE_STORAGE_TEXEL_BUFFER_BIT`
-    StorageTexels,
-    /// `VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT`, of an optimally tiled image
-    Sampled,
-    /// `VK_FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT`
-    SampledLinear,
-    /// `VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT`
-    Storage,
-}
-
-impl FormatUse {
-    pub const ALL: [Self; 5] = [Self::UniformTexels, Self::StorageTexels, Self::Sampled, Self::SampledLinear, Self::Storage];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::UniformTexels => "a uniform texel buffer",
-            Self::StorageTexels => "a storage texel buffer",
-            Self::Sampled => "a sampled image",
-            Self::SampledLinear => "linear filtering",
-            Self::Storage => "a storage image",
-        }
+named! {
+    /// What a device can use a format for.
+    #[derive(PartialOrd, Ord, Hash)]
+    #[serde(rename_all = "snake_case")]
+    pub enum FormatUse, as_str {
+        /// `VK_FORMAT_FEATURE_UNIFORM_TEXEL_BUFFER_BIT`
+        UniformTexels = "a uniform texel buffer",
+        /// `VK_FORMAT_FEATURE_STORAGE_TEXEL_BUFFER_BIT`
+        StorageTexels = "a storage texel buffer",
+        /// `VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT`, of an optimally tiled image
+        Sampled = "a sampled image",
+        /// `VK_FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT`
+        SampledLinear = "linear filtering",
+        /// `VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT`
+        Storage = "a storage image",
     }
 }
 
-/// What a format's channels are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
     /// Bytes that stand for 0 to 1.
     Unorm8,
-    /// The same of 16 bits.
     Unorm16,
     /// Signed bytes that stand for -1 to 1.
     Snorm8,
-    /// The same of 16 bits.
     Snorm16,
-    /// `uint8_t`
     Uint8,
-    /// `uint16_t`
     Uint16,
     Uint32,
-    /// `int8_t`
     Sint8,
-    /// `int16_t`
     Sint16,
     Sint32,
-    /// `f16`
     Float16,
-    /// `f32`
     Float32,
     /// Three of ten bits and one of two in a word, which stand for 0 to 1.
     Unorm10,
@@ -144,14 +121,12 @@ pub enum Precision {
     Float11,
 }
 
-/// What the numbers of a channel are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbers {
     /// Steps from 0 to 1.
     Unorm,
     /// Steps from -1 to 1.
     Snorm,
-    /// Whole numbers from 0 on.
     Uint,
     Sint,
     /// Floats; those of fewer than 16 bits have no sign, and the exponent of `f16`.
@@ -159,19 +134,16 @@ pub enum Numbers {
 }
 
 impl Numbers {
-    /// Whether shaders see whole numbers.
     pub fn is_whole(self) -> bool {
         matches!(self, Self::Uint | Self::Sint)
     }
 }
 
 impl Format {
-    /// The format that a layout qualifier names.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|format| format.as_str() == name)
     }
 
-    /// What the numbers of its channels are.
     pub fn numbers(self) -> Numbers {
         match self.precision() {
             Precision::Unorm8 | Precision::Unorm16 | Precision::Unorm10 => Numbers::Unorm,
@@ -197,7 +169,6 @@ impl Format {
         }
     }
 
-    /// Bytes of a texel.
     pub fn bytes(self) -> u32 {
         (0..self.channels()).map(|channel| self.channel_bits(channel)).sum::<u32>() / 8
     }

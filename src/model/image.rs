@@ -7,25 +7,18 @@ use super::{Feature, FormatUse, Limits};
 /// The dimensions of an image, as shaders see them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum Dimension {
-    /// `image1D`, `texture1D`
     #[serde(rename = "1d")]
     D1,
-    /// `image1DArray`
     #[serde(rename = "1d_array")]
     D1Array,
-    /// `image2D`
     #[serde(rename = "2d")]
     D2,
-    /// `image2DArray`
     #[serde(rename = "2d_array")]
     D2Array,
-    /// `image3D`
     #[serde(rename = "3d")]
     D3,
-    /// `imageCube`
     #[serde(rename = "cube")]
     Cube,
-    /// `imageCubeArray`
     #[serde(rename = "cube_array")]
     CubeArray,
 }
@@ -59,7 +52,6 @@ impl Dimension {
         !matches!(self, Self::D1 | Self::D2 | Self::D3)
     }
 
-    /// Whether layers are faces of cubes.
     pub fn is_cube(self) -> bool {
         matches!(self, Self::Cube | Self::CubeArray)
     }
@@ -88,7 +80,6 @@ impl Dimension {
             .or_else(|| (layers > limits.image_layers).then_some(("maxImageArrayLayers", limits.image_layers, layers)))
     }
 
-    /// The feature that a device needs for it.
     pub fn feature(self) -> Option<Feature> {
         (self == Self::CubeArray).then_some(Feature::ImageCubeArray)
     }
@@ -106,12 +97,10 @@ pub enum ImageRole {
 }
 
 impl ImageRole {
-    /// Whether they read it through the texture units.
     pub fn is_sampled(self) -> bool {
         matches!(self, Self::Sampled | Self::StorageAndSampled)
     }
 
-    /// Whether they write it as a storage image.
     pub fn is_storage(self) -> bool {
         matches!(self, Self::Storage | Self::StorageAndSampled)
     }
@@ -139,32 +128,20 @@ impl ImageRole {
 pub struct Sampling {
     /// Whether neighbouring texels are mixed (bilinearly), or the nearest is taken.
     pub is_linear: bool,
-    /// What lies beyond an edge.
     pub edge: Edge,
     /// Whether places are given in texels, and not from 0 to 1.
     pub is_unnormalized: bool,
 }
 
-/// What lies beyond an image's edge.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Edge {
-    /// The texels at the edge, again and again.
-    #[default]
-    Clamp,
-    Repeat,
-    Mirror,
-}
-
-impl Edge {
-    pub const ALL: [Self; 3] = [Self::Clamp, Self::Repeat, Self::Mirror];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Clamp => "clamp",
-            Self::Repeat => "repeat",
-            Self::Mirror => "mirror",
-        }
+words! {
+    /// What lies beyond an image's edge.
+    #[derive(Default, Hash)]
+    pub enum Edge, as_str {
+        /// The texels at the edge, again and again.
+        #[default]
+        Clamp = "clamp",
+        Repeat = "repeat",
+        Mirror = "mirror",
     }
 }
 

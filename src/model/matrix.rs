@@ -4,10 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The type of a matrix's components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "each is the type's own name")]
 pub enum Component {
     F16,
     F32,
@@ -55,7 +53,6 @@ impl fmt::Display for Component {
 /// Whose operation a product is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "each is the specification's own name")]
 pub enum MatrixScope {
     Subgroup,
     Workgroup,

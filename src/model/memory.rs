@@ -8,17 +8,19 @@ use serde::{Deserialize, Serialize};
 
 use super::DeviceInfo;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum MemoryKind {
-    /// Memory that the device reaches fastest; filled and read back through staging buffers.
-    #[default]
-    DeviceLocal,
-    /// The host's memory as the device sees it, which the host writes past its caches where there is such.
-    HostVisible,
-    /// The host's memory as the device sees it, which the host's caches hold.
-    HostCached,
-    /// The device's own memory as the host sees it.
-    DeviceHostVisible,
+words! {
+    #[derive(Default, Hash)]
+    pub enum MemoryKind, as_str {
+        /// Memory that the device reaches fastest; filled and read back through staging buffers.
+        #[default]
+        DeviceLocal = "device_local",
+        /// The host's memory as the device sees it, which the host writes past its caches where there is such.
+        HostVisible = "host_visible",
+        /// The host's memory as the device sees it, which the host's caches hold.
+        HostCached = "host_cached",
+        /// The device's own memory as the host sees it.
+        DeviceHostVisible = "device_host_visible",
+    }
 }
 
 /// A memory type of a device. Only those are listed that a program may use as plain memory.
@@ -26,38 +28,14 @@ pub enum MemoryKind {
 pub struct MemoryType {
     /// Its index among the device's types.
     pub index: u32,
-    /// The heap that it takes from.
     pub heap: u32,
-    /// Whether that is the device's own.
     pub device_local: bool,
     /// Whether the host can map it, without having to flush anything (`HOST_VISIBLE` and `HOST_COHERENT`).
     pub host_visible: bool,
-    /// Whether the host's caches hold it.
     pub host_cached: bool,
 }
 
 impl MemoryKind {
-    /// All that the host can map.
-    pub const MAPPED: [Self; 3] = [Self::HostVisible, Self::HostCached, Self::DeviceHostVisible];
-
-    /// As axes and rows call it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::DeviceLocal => "device_local",
-            Self::HostVisible => "host_visible",
-            Self::HostCached => "host_cached",
-            Self::DeviceHostVisible => "device_host_visible",
-        }
-    }
-
-    /// The kind that an axis names.
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::DeviceLocal, Self::HostVisible, Self::HostCached, Self::DeviceHostVisible]
-            .into_iter()
-            .find(|kind| kind.as_str() == name)
-    }
-
-    /// Whether the host can map it.
     pub fn is_mapped(self) -> bool {
         self != Self::DeviceLocal
     }
@@ -85,7 +63,6 @@ pub struct Footprint {
 impl Footprint {
     pub const ENDLESS: Self = Self { device: u64::MAX, host: u64::MAX };
 
-    /// Whether there is room for it.
     pub fn fits(self, room: Self) -> bool {
         self.device <= room.device && self.host <= room.host
     }
@@ -96,7 +73,6 @@ impl Footprint {
         Self { device: room.device.saturating_sub(self.device), host: room.host.saturating_sub(self.host) }
     }
 
-    /// Each of several users' share.
     #[must_use]
     pub fn share(self, users: u32) -> Self {
         let users = u64::from(users.max(1));

@@ -1,7 +1,9 @@
 //! The vocabulary that all stages share: axes and points, cases as data, devices, and how a case can end.
 
+#[macro_use]
+mod words;
+
 mod axis;
-mod cache;
 mod case;
 mod data;
 mod derived;
@@ -25,10 +27,9 @@ mod statistics;
 mod traffic;
 
 pub use axis::{Axis, AxisKind, AxisValue, MOST_NUMBER, Point};
-pub use cache::Cache;
 pub use case::{
-    Binding, Bound, Case, Check, Dependency, Headline, HostCost, Kernel, Measurand, Metric, OTHER_POISON, POISON, Picture,
-    Repeat, Resource, Scalar, Shape, Skip, SpirvTarget, Step, Texels, TimestampStage, Wait, Work,
+    Binding, Bound, Cache, Case, Check, Dependency, Headline, HostCost, Kernel, Measurand, Metric, OTHER_POISON, POISON,
+    Picture, Repeat, Resource, Scalar, Shape, Skip, SpirvTarget, Step, Texels, TimestampStage, Wait, Work,
 };
 pub use data::Data;
 pub use derived::{Derived, Figure, Finished, Untold};
@@ -52,3 +53,4 @@ pub use repeatability::Repeatability;
 pub use sequence::{Chain, Contents, Sequence, Shuffled};
 pub use statistics::{Executable, PipelineDetail, PipelineStatistics, Representation, StatValue};
 pub use traffic::{Moved, Traffic};
+pub(crate) use words::{named, words};

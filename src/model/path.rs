@@ -19,27 +19,9 @@ impl FilePath {
     }
 }
 
-impl From<PathBuf> for FilePath {
-    fn from(path: PathBuf) -> Self {
-        Self(path)
-    }
-}
-
-impl From<String> for FilePath {
-    fn from(path: String) -> Self {
+impl<P: Into<PathBuf>> From<P> for FilePath {
+    fn from(path: P) -> Self {
         Self(path.into())
-    }
-}
-
-impl From<&str> for FilePath {
-    fn from(path: &str) -> Self {
-        Self(path.into())
-    }
-}
-
-impl From<FilePath> for PathBuf {
-    fn from(FilePath(path): FilePath) -> Self {
-        path
     }
 }
 
@@ -69,8 +51,7 @@ impl<'de> Deserialize<'de> for FilePath {
     }
 }
 
-/// How people are shown a path, or a name from somebody's file: in one line, whatever it is made of. It may hold line ends, and would look
-/// like an error of its own.
+/// How people are shown a path, or a name from somebody's file: in one line: with line ends it would look like an error of its own.
 pub trait Shown {
     /// With escapes for what would end the line or what no text shows.
     fn shown(&self) -> String;

@@ -1,18 +1,13 @@
 //! Where a device sits on the PCI bus.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-/// Where a device sits on the PCI bus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PciAddress {
     /// The domain, which most machines have one of.
     pub domain: u32,
     pub bus: u32,
-    /// The device on the bus.
     pub device: u32,
     pub function: u32,
 }
@@ -24,7 +19,6 @@ impl fmt::Display for PciAddress {
     }
 }
 
-/// The inverse of its printed form.
 impl FromStr for PciAddress {
     type Err = String;
 
@@ -38,18 +32,7 @@ impl FromStr for PciAddress {
     }
 }
 
-impl<'de> Deserialize<'de> for PciAddress {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Cow::<str>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
-    }
-}
-
-impl Serialize for PciAddress {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
+sent_as_text!(PciAddress);
 
 #[cfg(test)]
 mod tests {

@@ -27,7 +27,6 @@ pub struct Peak {
 pub struct Peaks(BTreeMap<Bound, Peak>);
 
 impl Peaks {
-    /// The limit of a part.
     pub fn limit(&self, bound: Bound) -> Option<Peak> {
         self.0.get(&bound).copied()
     }
@@ -44,7 +43,6 @@ impl FromIterator<(Bound, Peak)> for Peaks {
     }
 }
 
-/// Entries of devices: what is published of them.
 #[derive(Clone, Debug, Default)]
 pub struct Published {
     entries: Vec<Entry>,
@@ -63,15 +61,11 @@ static BUILT_IN: LazyLock<Published> =
     LazyLock::new(|| Published::parse(include_str!("limits.toml")).expect("a test reads the entries that come along"));
 
 impl Published {
-    /// The entries that come along.
     pub fn built_in() -> &'static Self {
         &BUILT_IN
     }
 
-    /// Reads a file of entries.
-    ///
-    /// # Errors
-    /// Where the text is no such file, and what is to be done about it.
+    /// Reads a file of entries. Where the text is none, the error says what is to be done about it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let file: File = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
         if file.device.is_empty() {

@@ -7,24 +7,16 @@ pub struct Permutation {
     n: u64,
 }
 
-/// Rounds of mixing. Each multiplies, which carries a bit upwards, and then folds the upper half down; three leave no pattern that
-/// a cache could follow.
+/// Rounds of mixing. Each multiplies, which carries bits upwards, and folds the upper half down; three leave no pattern for a cache.
 const ROUNDS: u32 = 4;
 
 impl Permutation {
-    /// An order of `0..n`.
     pub fn new(seed: u64, n: u64) -> Self {
         Self { seed, n }
     }
 
-    /// How many elements it orders.
-    pub fn len(self) -> u64 {
+    pub fn count(self) -> u64 {
         self.n
-    }
-
-    /// Whether it orders nothing.
-    pub fn is_empty(self) -> bool {
-        self.n == 0
     }
 
     /// The element at a position below `n`.

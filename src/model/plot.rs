@@ -2,12 +2,10 @@
 
 use super::Point;
 
-/// How an experiment's rows are best drawn.
 #[derive(Clone, Copy)]
 pub struct Plot {
     /// The axis of numbers that its curves run along.
     pub x: &'static str,
-    /// What is drawn over it.
     pub of: Plotted,
     /// Places on x that follow from its rows.
     pub marks: Option<Marks>,
@@ -40,8 +38,7 @@ pub struct Expectation {
     /// Under which name those figures are derived.
     pub experiment: &'static str,
     pub name: &'static str,
-    /// What is expected of a case with these values of axes, run by subgroups of so many lanes; the derived figures by their variant.
-    /// Nothing where the model says nothing of it.
+    /// What is expected of a case on these axes, by subgroups of so many lanes and by derived figures, if anything.
     pub of: fn(&Point, u64, DerivedFigures) -> Option<f64>,
 }
 

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use serde::de::{Error, Visitor};
+use serde::de::{DeserializeOwned, Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A number that is written as a number where it is finite, else as a word.
 #[derive(Clone, Copy, Debug)]
-struct Real(f64);
+pub struct Real(f64);
 
 impl Serialize for Real {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -49,68 +49,44 @@ impl<'de> Deserialize<'de> for Real {
     }
 }
 
-/// Writes one number.
-///
-/// # Errors
-/// As the serializer.
-pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-    Real(*value).serialize(serializer)
+/// What is made of numbers, and the form in which it is sent.
+pub trait Reals: Sized {
+    type Sent: Serialize + DeserializeOwned;
+
+    fn sent(&self) -> Self::Sent;
+    fn arrived(sent: Self::Sent) -> Self;
 }
 
-/// Reads one number.
-///
-/// # Errors
-/// Where there is none.
-pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    Ok(Real::deserialize(deserializer)?.0)
-}
+impl Reals for f64 {
+    type Sent = Real;
 
-pub mod list {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    use super::Real;
-
-    /// Writes a list.
-    ///
-    /// # Errors
-    /// As the serializer.
-    pub fn serialize<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(values.iter().map(|value| Real(*value)))
+    fn sent(&self) -> Real {
+        Real(*self)
     }
 
-    /// Reads a list.
-    ///
-    /// # Errors
-    /// Where there is none.
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
-        let values = Vec::<Real>::deserialize(deserializer)?;
-        Ok(values.into_iter().map(|Real(value)| value).collect())
+    fn arrived(Real(value): Real) -> Self {
+        value
     }
 }
 
-/// Lists of lists of numbers.
-pub mod lists {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+impl<T: Reals> Reals for Vec<T> {
+    type Sent = Vec<T::Sent>;
 
-    #[derive(Serialize, Deserialize)]
-    struct List(#[serde(with = "super::list")] Vec<f64>);
-
-    /// Writes them.
-    ///
-    /// # Errors
-    /// As the serializer.
-    pub fn serialize<S: Serializer>(lists: &[Vec<f64>], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(lists.iter().map(|list| List(list.clone())))
+    fn sent(&self) -> Self::Sent {
+        self.iter().map(T::sent).collect()
     }
 
-    /// Reads them.
-    ///
-    /// # Errors
-    /// Where there are none.
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Vec<f64>>, D::Error> {
-        let lists = Vec::<List>::deserialize(deserializer)?;
-        Ok(lists.into_iter().map(|List(list)| list).collect())
+    fn arrived(sent: Self::Sent) -> Self {
+        sent.into_iter().map(T::arrived).collect()
     }
+}
+
+pub fn serialize<T: Reals, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    value.sent().serialize(serializer)
+}
+
+pub fn deserialize<'de, T: Reals, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    T::Sent::deserialize(deserializer).map(T::arrived)
 }
 
 #[cfg(test)]

@@ -3,26 +3,26 @@
 /// Processes from which on a run shows how far they differ.
 const FEWEST_PROCESSES: u64 = 3;
 
-/// What a time depends on that a run doesn't control: clocks, where buffers lie, the host's scheduler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Repeatability {
-    /// Arithmetic, workgroup memory, subgroups: the core clock alone.
-    Core,
-    /// Loads and stores: caches, memory, and what moves bytes.
-    Memory,
-    /// Launching work: microseconds that the device's front end takes.
-    Launch,
-    /// What the host's clock times: the host's scheduler and the driver's threads.
-    Host,
-    /// Where in memory the buffers happen to lie: global atomics, and what shares a cache line.
-    Placement,
-    /// Any work of a device that is a processor: other programs, and the clock that they leave.
-    Processor,
+words! {
+    /// What a time depends on that a run doesn't control: clocks, where buffers lie, the host's scheduler.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum Repeatability, as_str {
+        /// Arithmetic, workgroup memory, subgroups: the core clock alone.
+        Core = "core",
+        /// Loads and stores: caches, memory, and what moves bytes.
+        Memory = "memory",
+        /// Launching work: microseconds that the device's front end takes.
+        Launch = "launch",
+        /// What the host's clock times: the host's scheduler and the driver's threads.
+        Host = "host-timed",
+        /// Where in memory the buffers happen to lie: global atomics, and what shares a cache line.
+        Placement = "placement",
+        /// Any work of a device that is a processor: other programs, and the clock that they leave.
+        Processor = "processor",
+    }
 }
 
 impl Repeatability {
-    pub const ALL: [Self; 6] = [Self::Core, Self::Memory, Self::Launch, Self::Host, Self::Placement, Self::Processor];
-
     /// The standard deviation of a case's time from one run to the next, as a share of it, beyond what the run shows itself: of a run of one
     /// process, and of one whose rounds are dealt over several, which show a part of it. It counts where runs aren't repeated.
     ///
@@ -46,16 +46,5 @@ impl Repeatability {
     /// Whether only several processes, each with other allocations, show how far it moves: one run's own spread is far too small.
     pub fn needs_processes(self) -> bool {
         matches!(self, Self::Host | Self::Placement)
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Core => "core",
-            Self::Memory => "memory",
-            Self::Launch => "launch",
-            Self::Host => "host-timed",
-            Self::Placement => "placement",
-            Self::Processor => "processor",
-        }
     }
 }

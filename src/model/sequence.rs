@@ -11,80 +11,40 @@ use super::permutation::{Permutation, scramble};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sequence {
     /// Uniform 32-bit words.
-    Words {
-        seed: u64,
-    },
-    /// Bit patterns of `f32` whole numbers, uniform in `-magnitude..=magnitude`: sums and products of few of them are exact.
-    WholeFloats {
-        seed: u64,
-        /// The largest absolute value, at most 2^23.
-        magnitude: u32,
-    },
+    Words { seed: u64 },
+    /// Bit patterns of `f32` whole numbers, uniform in `-magnitude..=magnitude`, which is at most 2^23: sums and products of
+    /// few of them are exact.
+    WholeFloats { seed: u64, magnitude: u32 },
+    /// The same of `f16`, of 2^10 at most, two to a word, the first in its lower half.
+    WholeHalves { seed: u64, magnitude: u32 },
+    /// The same of `bfloat16`, of 2^7 at most.
+    WholeBfloats { seed: u64, magnitude: u32 },
+    /// Bit patterns of `f32` of either sign from 1/8 up to 2, all bits of their mantissas random: sums and products round.
+    FullFloats { seed: u64 },
     /// The same of `f16`, two to a word, the first in its lower half.
-    WholeHalves {
-        seed: u64,
-        /// The largest absolute value, at most 2^10.
-        magnitude: u32,
-    },
+    FullHalves { seed: u64 },
     /// The same of `bfloat16`.
-    WholeBfloats {
-        seed: u64,
-        /// The largest absolute value, at most 2^7.
-        magnitude: u32,
-    },
-    /// Bit patterns of `f32` of either sign from 1/8 up to 2, all bits of their mantissas random: sums and products of them round.
-    FullFloats {
-        seed: u64,
-    },
-    /// Bit patterns of `f16` of either sign from 1/8 up to 2, all bits of their mantissas random, two to a word, the first in its
-    /// lower half: sums and products of them round.
-    FullHalves {
-        seed: u64,
-    },
-    /// The same of `bfloat16`.
-    FullBfloats {
-        seed: u64,
-    },
-    /// Whole numbers as `f64`, each in two words, the lower half first.
-    WholeDoubles {
-        seed: u64,
-        /// The largest absolute value, at most 2^31 - 1.
-        magnitude: u32,
-    },
+    FullBfloats { seed: u64 },
+    /// Whole numbers as `f64`, of 2^31 - 1 at most, each in two words, the lower half first.
+    WholeDoubles { seed: u64, magnitude: u32 },
     /// Keys for a histogram: words whose top bytes are distributed in this way.
-    Keys {
-        seed: u64,
-        /// How often a top byte has which value.
-        distribution: Distribution,
-    },
+    Keys { seed: u64, distribution: Distribution },
     /// Every index once, those of each block in an order of its own.
     Shuffled(Shuffled),
-    /// Words in ascending order, no two alike, from the whole range: their distances are random.
-    Ascending {
-        seed: u64,
-        /// How many there are, at least one and at most 2^32.
-        n: u64,
-    },
-    /// Few distinct words, which come in a random order, each about as often.
-    Few {
-        seed: u64,
-        /// How many distinct words there are, at least one.
-        distinct: u32,
-    },
+    /// So many words in ascending order, one to 2^32, no two alike, from the whole range: their distances are random.
+    Ascending { seed: u64, n: u64 },
+    /// So many distinct words, one at least, which come in a random order, each about as often.
+    Few { seed: u64, distinct: u32 },
+    /// A cycle through nodes.
     Chain(Chain),
-    /// Texels of four bytes of a picture, line by line: squares of 32 texels with hard edges between them, under noise. Of each byte, the
-    /// upper two bits are the square's and all others are random.
-    Picture {
-        seed: u64,
-        /// Texels of a line, at least one.
-        width: u32,
-    },
+    /// Texels of four bytes of a picture, lines of so many, one at least: squares of 32 texels with hard edges between them,
+    /// under noise. Of each byte, the upper two bits are the square's and all others are random.
+    Picture { seed: u64, width: u32 },
 }
 
 /// The indexes from 0 on, blockwise in seeded orders: a block of one leaves them as they are, one of all of them shuffles the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shuffled {
-    /// Selects the orders.
     pub seed: u64,
     /// How many there are, at most 2^32.
     pub n: u64,
@@ -117,9 +77,7 @@ impl Shuffled {
 /// that nobody can know where the walk goes before it has been there. All other words are noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Chain {
-    /// Selects the order.
     pub seed: u64,
-    /// How many nodes there are.
     pub nodes: u64,
     /// Words from one node to the next one in memory. Nodes and stride multiplied are at most 2^32.
     pub stride: u64,
@@ -211,7 +169,6 @@ impl Sequence {
         }
     }
 
-    /// The word at an index, read as `f32`.
     pub fn float(self, index: u64) -> f32 {
         f32::from_bits(self.word(index))
     }
@@ -258,7 +215,6 @@ fn whole(word: u32, magnitude: u32) -> i32 {
 pub enum Contents {
     /// Nothing in particular: the reset program or the pass writes it before anyone reads it.
     Undefined,
-    /// A seeded sequence of words.
     Sequence(Sequence),
     /// These bytes, as many as the resource has.
     Data(Data),

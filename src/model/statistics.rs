@@ -2,11 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How much of what a driver's compiler tells is asked for. The machine code stays the same; making it takes longer the more is
-/// asked, since drivers bypass their caches then.
+/// How much of what a driver's compiler tells is asked for. More takes longer, since drivers bypass their caches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum PipelineDetail {
-    /// Nothing.
     #[default]
     None,
     Statistics,
@@ -14,7 +12,6 @@ pub enum PipelineDetail {
     Code,
 }
 
-/// What a driver's compiler tells about one pipeline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PipelineStatistics {
     /// What the driver made of it. A compute pipeline is one executable on most drivers.
@@ -24,7 +21,6 @@ pub struct PipelineStatistics {
 /// A piece of machine code (`VkPipelineExecutablePropertiesKHR`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Executable {
-    /// As the driver calls it.
     pub name: String,
     /// The subgroup size that it is dispatched with, in invocations; 0 where the driver doesn't say.
     pub subgroup_size: u32,
@@ -35,11 +31,9 @@ pub struct Executable {
     pub representations: Vec<Representation>,
 }
 
-/// A form of an executable's code (`VkPipelineExecutableInternalRepresentationKHR`): machine code, or what the driver made on the
-/// way to it.
+/// A form of an executable's code (`VkPipelineExecutableInternalRepresentationKHR`): machine code, or a stage of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Representation {
-    /// As the driver calls it.
     pub name: String,
     /// What it is, in the driver's words.
     pub description: String,
@@ -58,7 +52,6 @@ impl Executable {
 #[serde(untagged)]
 pub enum StatValue {
     Boolean(bool),
-    /// A whole number that may be negative.
     Signed(i64),
     Unsigned(u64),
     Real(f64),

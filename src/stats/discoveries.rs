@@ -3,14 +3,6 @@
 /// How many of the smallest of these p-values count as discoveries among so many tests, so that at most this share of them is false
 /// on average: the step-up rule of Benjamini and Hochberg, Controlling the False Discovery Rate, Journal of the Royal Statistical
 /// Society B 57 (1995). `tests` may be more than there are p-values: tests that were decided otherwise still had their chance.
-///
-/// ```
-/// use lanescope::stats::largest_discovery;
-///
-/// // The fourth is above 4/6 of 5 %, but the fifth is below 5/6 of it.
-/// assert_eq!(largest_discovery(&[0.001, 0.035, 0.008, 0.02, 0.04, 0.9], 6, 0.05), Some(0.04));
-/// assert_eq!(largest_discovery(&[0.04, 0.9], 6, 0.05), None);
-/// ```
 #[expect(clippy::cast_precision_loss, reason = "there are never 2^53 tests")]
 pub fn largest_discovery(p_values: &[f64], tests: usize, rate: f64) -> Option<f64> {
     let mut sorted = p_values.to_vec();
@@ -22,6 +14,13 @@ pub fn largest_discovery(p_values: &[f64], tests: usize, rate: f64) -> Option<f6
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_larger_one_may_let_smaller_ones_pass() {
+        // The fourth is above 4/6 of 5 %, but the fifth is below 5/6 of it.
+        assert_eq!(largest_discovery(&[0.001, 0.035, 0.008, 0.02, 0.04, 0.9], 6, 0.05), Some(0.04));
+        assert_eq!(largest_discovery(&[0.04, 0.9], 6, 0.05), None);
+    }
 
     #[test]
     fn tests_that_were_decided_otherwise_count() {

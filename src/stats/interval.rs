@@ -20,14 +20,6 @@ pub struct Interval {
 /// The coverage of such a pair is 1 - 2 P(Bin(n, 1/2) <= k - 1) for any continuous distribution, and no less for any other:
 /// David and Nagaraja, Order Statistics, 3rd edition (2003), section 7.1. Six values give minimum to maximum (96.9 %), nine the
 /// 2nd to the 8th (96.1 %), thirteen the 3rd to the 11th (97.8 %), nineteen the 5th to the 15th (98.1 %).
-///
-/// ```
-/// use lanescope::stats::{Interval, median_interval};
-///
-/// let rounds = [3.0, 1.0, 6.0, 2.0, 5.0, 4.0];
-/// assert_eq!(median_interval(&rounds), Some(Interval { low: 1.0, high: 6.0 }));
-/// assert_eq!(median_interval(&rounds[..5]), None);
-/// ```
 pub fn median_interval(values: &[f64]) -> Option<Interval> {
     let rank = rank(values.len())?;
     let sorted = sorted(values);

@@ -14,7 +14,6 @@ pub use moderated::Prior;
 pub use normal::normal_bound;
 pub use student::{quantile_of_t, two_sided_p, upper_p};
 
-/// What a set of samples looks like.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
     pub min: f64,
@@ -29,7 +28,6 @@ pub struct Summary {
     pub mad: f64,
 }
 
-/// All statistics that a row shows of its samples.
 pub fn summary(samples: &[f64]) -> Summary {
     let sorted = sorted(samples);
     Summary {

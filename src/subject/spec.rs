@@ -69,9 +69,9 @@ impl Subject {
     /// How its shader is read, with these macros.
     pub(super) fn reading(&self, macros: Vec<(String, String)>) -> Reading {
         Reading {
-            include_folders: self.include_folders.iter().cloned().map(PathBuf::from).collect(),
+            include_folders: self.include_folders.iter().map(|path| path.to_path_buf()).collect(),
             macros,
-            preamble: self.preamble.clone().map(PathBuf::from),
+            preamble: self.preamble.as_ref().map(|path| path.to_path_buf()),
             target: self.target,
             entry: self.entry.clone(),
             ..Reading::default()

@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use lanescope::gpu::{Device, DeviceOptions, Instance, InstanceOptions, MessageLog, NO_DEVICE_ADVICE, Slot};
+use lanescope::gpu::{Device, DeviceOptions, Instance, InstanceOptions, MessageLog, NO_DEVICE_ADVICE, Samples, Slot};
 use lanescope::model::{
     Binding, Case, Contents, DeviceKind, Feature, Footprint, Kernel, Point, Repeat, Resource, Sequence, SpirvTarget, Status,
     Step,
@@ -433,7 +433,7 @@ fn an_evictor_runs_once_before_each_cold_sample() {
         let evictor = load(device, &evictor);
         let slot = load(device, &scale(1000, 64, 3).done());
         device.run_reset(evictor).unwrap();
-        let submission = device.sample_cold(slot, 5, evictor).unwrap();
+        let submission = device.sample_between(Samples { evictor: Some(evictor), ..Samples::of(slot, 1, 5) }).unwrap();
         assert_eq!(submission.samples.len(), 5);
         assert_eq!(words(&device.read(evictor, 0).unwrap()), [5; 64]);
     });
@@ -453,7 +453,7 @@ fn what_follows_the_samples_is_timed_by_itself() {
         device.run_reset(then).unwrap();
         let has_timestamps = device.queue_family().timestamp_valid_bits > 0;
         for _ in 0..2 {
-            let submission = device.sample_then(slot, 2, 5, then).unwrap();
+            let submission = device.sample_between(Samples { then: Some(then), ..Samples::of(slot, 2, 5) }).unwrap();
             assert_eq!(
                 (submission.samples.len(), submission.after.is_some()),
                 (if has_timestamps { 5 } else { 0 }, has_timestamps)

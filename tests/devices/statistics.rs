@@ -175,10 +175,10 @@ fn triad(device: &DeviceInfo, unroll: u64, subgroup_size: Option<u32>) -> Prepar
 
 /// Of the case's one kernel, its one executable.
 fn told(instance: &Instance, prepared: &Prepared) -> Executable {
-    let kernels =
-        instance.pipeline_statistics(0, prepared, PipelineDetail::Code).unwrap_or_else(|error| panic!("{error}")).unwrap();
-    assert_eq!((kernels.len(), kernels[0].executables.len()), (1, 1), "{kernels:?}");
-    kernels[0].executables[0].clone()
+    let [kernel] = &prepared.kernels[..] else { panic!("{} kernels", prepared.kernels.len()) };
+    let told = instance.kernel_statistics(0, kernel, PipelineDetail::Code).unwrap_or_else(|error| panic!("{error}")).unwrap();
+    assert_eq!(told.executables.len(), 1, "{told:?}");
+    told.executables[0].clone()
 }
 
 fn count(executable: &Executable, name: &str) -> u64 {

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use lanescope::experiments::Setting;
 use lanescope::measure::{
-    BLOCK_CASES, CaseKey, CaseSource, Dispatcher, Event, LAST_ROUND, LocalBench, LocalOptions, Measured, Mock, MockOptions,
-    Options, Pool, Progress, Race, Rounds, Rule, Session, Stop, Task, Timer, ToolCases, is_judged, judge,
+    BLOCK_CASES, CaseKey, CaseSource, Dispatcher, Event, JUDGED_ROUNDS, LAST_ROUND, LocalBench, LocalOptions, Measured, Mock,
+    MockOptions, Options, Pool, Progress, Race, Rounds, Rule, Session, Stop, Task, Timer, ToolCases, judge,
 };
 use lanescope::model::{AxisValue, Case, DeviceInfo, Failure, Flag, Point, Preset, Status};
 use lanescope::plan::{Plan, Request};
@@ -84,7 +84,7 @@ fn run(rule: Rule, runners: &mut [Runner], rng: &mut ChaCha8Rng) -> usize {
         if rule == Rule::Race {
             drop_beaten(runners);
         }
-        if is_judged(round) {
+        if JUDGED_ROUNDS.contains(&round) {
             runners.iter_mut().filter(|runner| runner.ended.is_none()).for_each(Runner::judge);
         }
     }
@@ -287,7 +287,7 @@ fn broken_off(
     let tasks: Vec<Task> = prepared.iter().map(|p| Task { key: task(p), case: &p.case, base: None }).collect();
     let (mut ended, mut begun) = (0, 0);
     let outcomes = session.measure(&tasks, &mut |event| {
-        ended += usize::from(matches!(event, Event::Ended(_)));
+        ended += usize::from(matches!(event, Event::Ended));
         begun += usize::from(matches!(event, Event::Timing(..)));
         if begun >= visits { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });

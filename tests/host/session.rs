@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use lanescope::experiments::{Config, Setting, find};
-use lanescope::gpu::{Loaded, Slot, Submission};
+use lanescope::gpu::{Loaded, Samples, Slot, Submission};
 use lanescope::measure::{
     CaseKey, CaseSource, Dispatcher, Earlier, Event, LocalBench, LocalOptions, Measured, Mock, MockOptions, Options, Pool,
     ProcessorTime, Rule, Session, Stop, Task, ToolCases, VisitMade,
@@ -84,7 +84,8 @@ fn oracle(case: &Case) -> Vec<Vec<u8>> {
     built.expected().iter().map(Expected::bytes).collect()
 }
 
-impl Dispatcher for Flaky {
+/// Of a borrowed one: what it saw is looked at afterwards.
+impl Dispatcher for &mut Flaky {
     fn info(&self) -> &DeviceInfo {
         self.mock.info()
     }
@@ -150,26 +151,28 @@ impl Dispatcher for Flaky {
         self.to_rise = self.to_rise.saturating_sub(took);
         if is(SENTINEL) {
             self.sentinel += took;
-            submission.samples.iter_mut().for_each(|(start, end)| *end = Self::stretched(*start, *end, stretch));
+            submission.samples.iter_mut().for_each(|(start, end)| *end = Flaky::stretched(*start, *end, stretch));
         }
         if is("dispatch/submit") {
             self.late += self.untimed * samples;
         }
         if is(LINEAR.0) {
             self.warmed = self.warmed.or(Some(self.sentinel));
-            submission.samples.iter_mut().for_each(|(start, end)| *end = Self::stretched(*start, *end, self.stretch));
+            submission.samples.iter_mut().for_each(|(start, end)| *end = Flaky::stretched(*start, *end, self.stretch));
         }
         Ok(submission)
     }
 
-    fn sample_then(&mut self, slot: Slot, batch: u32, samples: u32, then: Slot) -> Result<Submission, Failure> {
-        let submission = self.sample(slot, batch, samples)?;
-        let after = self.sample(then, 1, 1)?.samples.first().copied();
-        Ok(Submission { after, ..submission })
-    }
-
-    fn sample_cold(&mut self, slot: Slot, samples: u32, evictor: Slot) -> Result<Submission, Failure> {
-        self.mock.sample_cold(slot, samples, evictor)
+    fn sample_between(&mut self, wanted: Samples) -> Result<Submission, Failure> {
+        let Samples { evictor, slot, batch, samples, then } = wanted;
+        let mut submission = match evictor {
+            Some(_) => self.mock.sample_between(Samples { then: None, ..wanted })?,
+            None => self.sample(slot, batch, samples)?,
+        };
+        if let Some(then) = then {
+            submission.after = self.sample(then, 1, 1)?.samples.first().copied();
+        }
+        Ok(submission)
     }
 
     fn unload(&mut self) {
@@ -191,7 +194,7 @@ fn outcomes_by(rules: &[Rule], device: &mut Flaky, filter: &str, axes: &[&str]) 
 
 /// The compiled cases of a request, and the instrument's own.
 fn prepared(device: &Flaky, filter: &str, axes: &[&str]) -> (ToolCases, Vec<Prepared>) {
-    let info = device.info().clone();
+    let info = device.mock.info().clone();
     let setting = Setting { device: &info, queue: None, preset: Preset::Quick, seed: 1 };
     let mut compiler = Compiler::new(Library::embedded()).expect("the compiler starts");
     let mut cases = |filter: &str, axes: &[&str]| -> Vec<Prepared> {

@@ -53,7 +53,7 @@ impl<'s> Book<'s> {
             self.ask(start);
             return Some(start);
         }
-        while self.passed < self.order.len() {
+        while self.passed < self.order.count() {
             #[expect(clippy::cast_possible_truncation, reason = "below the number of configurations")]
             let configuration = self.order.at(self.passed) as usize;
             self.passed += 1;

@@ -407,7 +407,8 @@ fn a_buffer_may_stand_as_a_uniform_one() {
 
 /// The kinds of memory that a device has.
 fn kinds(info: &DeviceInfo) -> Vec<MemoryKind> {
-    let mapped = MemoryKind::MAPPED.into_iter().filter(|kind| !info.memory_types_for(*kind, u32::MAX).is_empty());
+    let mapped =
+        MemoryKind::ALL.into_iter().filter(|kind| kind.is_mapped() && !info.memory_types_for(*kind, u32::MAX).is_empty());
     std::iter::once(MemoryKind::DeviceLocal).chain(mapped).collect()
 }
 
