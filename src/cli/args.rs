@@ -138,8 +138,8 @@ pub struct Devices {
 /// `lanescope list`
 #[derive(Debug, Args)]
 pub struct List {
-    /// Only experiments that have all of these words: families, names or globs (memory, memory/stream, '*atomic*'), or what it is
-    /// about, such as texture or bandwidth
+    /// Only experiments that have all of these words: in their names and summaries (memory, bandwidth), else in what they are about
+    /// (texels); names and globs as `run` takes them (memory/stream, '*/*atomic*') each add some
     #[arg(value_name = "WORD")]
     pub words: Vec<String>,
 

@@ -31,7 +31,7 @@ pub fn list(arguments: &List) -> anyhow::Result<u8> {
     if arguments.json {
         return print_as_is(&json(&Catalogue::new(&found, &device)?)?);
     }
-    let listing = Listing { found: &found, device: &device, is_detailed: arguments.verbose, width: width() };
+    let listing = Listing { entries: &found, device: &device, is_detailed: arguments.verbose, width: width() };
     print(&listing.to_string())
 }
 

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::entry::{Defaults, Entry, headlines, said};
-use super::find::Found;
 use super::nominal::setting;
 use crate::cli::estimate::Estimate;
 use crate::error::Error;
@@ -71,14 +70,13 @@ impl Catalogue {
     ///
     /// # Errors
     /// None: the catalogue knows its names.
-    pub fn new(found: &Found, device: &DeviceInfo) -> Result<Self, Error> {
-        let entries = || found.entries.iter().chain(&found.also);
-        let is_asked = |name: &str| entries().any(|entry| entry.name() == name);
+    pub fn new(entries: &[Entry], device: &DeviceInfo) -> Result<Self, Error> {
+        let is_asked = |name: &str| entries.iter().any(|entry| entry.name() == name);
         let derivations = DERIVATIONS.iter().filter(|derivation| is_asked(derivation.asked_by()));
         Ok(Self {
             device_name: device.name.clone(),
             device_kind: device.kind,
-            experiments: entries().map(|entry| of_experiment(entry, device)).collect::<Result<_, _>>()?,
+            experiments: entries.iter().map(|entry| of_experiment(entry, device)).collect::<Result<_, _>>()?,
             derivations: derivations.map(|derivation| of_derivation(*derivation)).collect(),
         })
     }

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use super::entry::Entry;
-use super::find::Found;
 use super::nominal::is_nominal;
 use super::words::{defaults, hanging, shortened, whose};
 use crate::cli::prose::wrapped;
@@ -17,7 +16,7 @@ const DETAILED: usize = 8;
 const INDENT: &str = "    ";
 
 pub struct Listing<'l> {
-    pub found: &'l Found,
+    pub entries: &'l [Entry],
     /// Whose defaults are shown.
     pub device: &'l DeviceInfo,
     /// Whether variants and axes are shown of however many there are.
@@ -28,18 +27,13 @@ pub struct Listing<'l> {
 
 impl fmt::Display for Listing<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Found { entries, also } = self.found;
-        let is_detailed = self.is_detailed || entries.len() <= DETAILED;
-        let names = entries.iter().map(|entry| entry.name().len()).max().unwrap_or(0);
-        for entry in entries {
+        let is_detailed = self.is_detailed || self.entries.len() <= DETAILED;
+        let names = self.entries.iter().map(|entry| entry.name().len()).max().unwrap_or(0);
+        for entry in self.entries {
             self.title(f, entry, names)?;
             if is_detailed {
                 self.detail(f, entry)?;
             }
-        }
-        if !also.is_empty() {
-            let names: Vec<&str> = also.iter().map(Entry::name).collect();
-            writeln!(f, "\n{}", hanging(&format!("Mentioned by: {}", names.join(", ")), self.width, 2))?;
         }
         writeln!(f, "\n{}", wrapped(&self.advice(is_detailed), self.width))
     }
