@@ -7,7 +7,7 @@ use super::words::{abridged, counted, indented, listed, shown};
 use crate::error::Error;
 use crate::experiments::is_derived_name;
 use crate::record::{Choice, Standing, choose};
-use crate::record::{Packed, Record, Recovery, SCHEMA_VERSION};
+use crate::record::{Packed, Record, Recovery, SCHEMA_VERSION, Use, needed};
 
 /// Conflicts, and rows of one conflict, that are named.
 const SHOWN_CONFLICTS: usize = 20;
@@ -15,54 +15,6 @@ const SHOWN_PLACES: usize = 4;
 
 /// The most axes that the rows of a file may have: many times those of all experiments. Each is a column of every row that is written.
 const MOST_AXES: usize = 1000;
-
-/// The columns without which rows can't be told apart, put in order or followed from.
-pub const NEEDED: [&str; 27] = [
-    "experiment",
-    "variant",
-    "axis_values",
-    "status",
-    "value",
-    "quality_flags",
-    "reason",
-    "relative_to",
-    "pair_base",
-    "time_ns",
-    "ci_low_ns",
-    "ci_high_ns",
-    "stop",
-    "registers",
-    "spill_bytes",
-    "row_kind",
-    "case_id",
-    "subgroup_size",
-    "cache",
-    "plan_id",
-    "plan_cases",
-    "plan_index",
-    "driver_info",
-    "device_uuid",
-    "driver_uuid",
-    "run_id",
-    "written_at",
-];
-
-/// The columns without which a card would say less than rows do.
-const NEEDED_FOR_CARD: [&str; 13] = [
-    "unit",
-    "better",
-    "checked",
-    "noise",
-    "value_ci_low",
-    "value_ci_high",
-    "device_name",
-    "device_type",
-    "vendor_id",
-    "timer",
-    "items_per_pass",
-    "local_size_x",
-    "validation",
-];
 
 /// What rows are read for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,8 +31,10 @@ pub enum Purpose {
 
 impl Purpose {
     fn needed(self) -> Vec<&'static str> {
-        let more: &[&str] = if matches!(self, Self::Card | Self::Report) { &NEEDED_FOR_CARD } else { &[] };
-        NEEDED.iter().chain(more).copied().collect()
+        match self {
+            Self::Card | Self::Report => needed(&[Use::Rows, Use::Card]),
+            Self::Merging | Self::MergingPart => needed(&[Use::Rows]),
+        }
     }
 
     /// What can't be done without a column.

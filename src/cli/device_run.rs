@@ -109,7 +109,7 @@ impl<'r> DeviceRun<'r> {
 
     fn announce(&self) {
         let DeviceInfo { name, driver, .. } = &self.place.info;
-        let cases = self.plan.len();
+        let cases = self.plan.count();
         let part = self.settings.shard.map(|shard| format!(", of which part {shard}")).unwrap_or_default();
         let plural = if cases == 1 { "" } else { "s" };
         let listed = self.listed.map(|count| format!(", of which {count} {} listed", if count == 1 { "is" } else { "are" }));
@@ -199,7 +199,7 @@ impl<'r> DeviceRun<'r> {
         Options {
             rule: Rule::Each,
             max_noise: common.max_noise(),
-            max_time: common.max_time(quick_time(self.listed.unwrap_or(self.plan.len()).saturating_mul(self.turns()))),
+            max_time: common.max_time(quick_time(self.listed.unwrap_or(self.plan.count()).saturating_mul(self.turns()))),
             seed: common.seed,
         }
     }

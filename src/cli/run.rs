@@ -142,7 +142,7 @@ const PLANNED_ROW: u64 = 550;
 
 /// Of values on several axes, all combinations are cases: a slip of the finger makes more than anybody could measure, or a disk hold.
 fn check_count(settings: &RunSettings, plan: &Plan) -> Result<(), Error> {
-    let cases = plan.len();
+    let cases = plan.count();
     if cases <= settings.max_cases {
         return Ok(());
     }
@@ -192,7 +192,7 @@ impl Shared<'_> {
             let (place, plan) = (targets.device(index), &plans[index]);
             let name = if plans.len() > 1 { place.info.name.as_str() } else { "" };
             // About so many: telling exactly would take making them all.
-            let cases = listed.map_or(plan.len(), Cases::count);
+            let cases = listed.map_or(plan.count(), Cases::count);
             let cases = settings.shard.map_or(cases, |shard| cases / shard.count());
             let cases = cases.saturating_sub(kept.count(index));
             let is_wanted = |planned: &Planned| {
@@ -242,7 +242,7 @@ fn templates(settings: &Settings, targets: &Targets, plans: &[Plan]) -> Vec<Reco
     let run = run_row(settings, targets);
     let of_plan = |(device, plan): (&DeviceInfo, &Plan)| Record {
         plan_id: plan.id().to_owned(),
-        plan_cases: Some(plan.len()),
+        plan_cases: Some(plan.count()),
         ..device_row(run.clone(), settings, targets, device)
     };
     targets.devices().zip(plans).map(of_plan).collect()

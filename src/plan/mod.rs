@@ -90,14 +90,9 @@ pub struct Base {
 
 impl Selection {
     /// The number of its cases, saturating.
-    pub fn len(&self) -> u64 {
+    fn count(&self) -> u64 {
         let values = self.axes.iter().map(|axis| axis.defaults.len() as u64);
         values.fold(self.variants.len() as u64, u64::saturating_mul)
-    }
-
-    /// Whether it has no case.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The variant and the point that a case is compared with: its own, but for what the experiment compares.
@@ -173,13 +168,8 @@ impl<'a> Plan<'a> {
     }
 
     /// The number of cases, those that will be skipped included.
-    pub fn len(&self) -> u64 {
-        self.selections.iter().map(Selection::len).fold(0, u64::saturating_add)
-    }
-
-    /// Whether there is no case.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    pub fn count(&self) -> u64 {
+        self.selections.iter().map(Selection::count).fold(0, u64::saturating_add)
     }
 
     /// Whether any case is compared with another one.
@@ -203,15 +193,15 @@ impl<'a> Plan<'a> {
         names
     }
 
-    /// The case at an index below [`Plan::len`].
+    /// The case at an index below [`Plan::count`].
     pub fn get(&self, index: u64) -> Option<Planned> {
         let mut rest = index;
         for selection in &self.selections {
-            if rest < selection.len() {
+            if rest < selection.count() {
                 let (variant, point) = selection.at(rest);
                 return Some(Planned { index: Some(index), ..self.planned(selection, variant, point) });
             }
-            rest -= selection.len();
+            rest -= selection.count();
         }
         None
     }
@@ -219,7 +209,7 @@ impl<'a> Plan<'a> {
     /// All cases, in catalogue order, made as they are asked for.
     pub fn iter(&self) -> impl Iterator<Item = Planned> {
         // Not one by one by their indexes: a plan of listed cases has a selection for each.
-        let all = self.selections.iter().flat_map(|selection| (0..selection.len()).map(move |place| (selection, place)));
+        let all = self.selections.iter().flat_map(|selection| (0..selection.count()).map(move |place| (selection, place)));
         (0..).zip(all).map(|(index, (selection, place))| {
             let (variant, point) = selection.at(place);
             Planned { index: Some(index), ..self.planned(selection, variant, point) }
@@ -419,7 +409,7 @@ mod tests {
         for preset in [Preset::Quick, Preset::Default, Preset::Thorough] {
             let plan = Plan::new(&Request::default(), Setting { queue: None, device: &device, preset, seed: 1 }).unwrap();
             let ids: HashSet<String> = plan.iter().map(|planned| planned.case_id).collect();
-            assert_eq!(ids.len() as u64, plan.len());
+            assert_eq!(ids.len() as u64, plan.count());
         }
     }
 
@@ -502,9 +492,9 @@ mod tests {
     fn a_widened_plan_is_counted_not_held() {
         let device = device();
         let plan = plan(&device, &["memory/stream"], &["n=4..4000000:+4", "local_size_x=1..1024"]).unwrap();
-        assert_eq!(plan.len(), 7 * 3 * 2 * 1_000_000 * 1024, "operations, widths, orders of issue, sizes");
-        assert!(plan.get(plan.len() - 1).is_some());
-        assert!(plan.get(plan.len()).is_none());
+        assert_eq!(plan.count(), 7 * 3 * 2 * 1_000_000 * 1024, "operations, widths, orders of issue, sizes");
+        assert!(plan.get(plan.count() - 1).is_some());
+        assert!(plan.get(plan.count()).is_none());
     }
 
     #[test]
@@ -515,8 +505,8 @@ mod tests {
         assert_ne!(id(&["stride=1,2"]), id(&["stride=1,4"]));
         for (axis, held) in [("stride=1,2", true), ("stride=2,4", false)] {
             let plan = plan(&device, &["memory/stride"], &[axis]).unwrap();
-            let last = plan.get(plan.len() - 1).unwrap();
-            assert_eq!(last.index, Some(plan.len() - 1));
+            let last = plan.get(plan.count() - 1).unwrap();
+            assert_eq!(last.index, Some(plan.count() - 1));
             assert_eq!(plan.holds(&last.base.unwrap(), "memory/stride"), held, "{axis}");
         }
     }
@@ -562,7 +552,7 @@ mod tests {
         let count = |axes: &[&str]| {
             let plan = plan(&device, &["subgroup/ops"], axes).unwrap();
             let of = |variant: &str| plan.iter().filter(|planned| planned.variant == variant).count();
-            (of("u32"), of("f16"), plan.iter().count() as u64 == plan.len())
+            (of("u32"), of("f16"), plan.iter().count() as u64 == plan.count())
         };
         let (all, few, is_whole) = count(&[]);
         assert!(few > 0 && few < all && is_whole, "{few} of {all}");

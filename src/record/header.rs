@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::cell::Cell;
-use super::schema::{COLUMNS, KEPT, Record, position};
+use super::schema::{COLUMNS, Record, Use, position};
 use super::v1;
 use crate::error::{Error, nearest};
 
@@ -35,8 +35,8 @@ impl Header {
             return Err(Error::Unknown { what: "column", given: (*unknown).clone(), nearest });
         }
         if !names.is_empty() {
-            let is_chosen = |name: &str| KEPT.contains(&name) || names.iter().any(|chosen| *chosen == name);
-            self.fixed.retain(|place| is_chosen(COLUMNS[*place].name));
+            let is_chosen = |name: &str| names.iter().any(|chosen| *chosen == name);
+            self.fixed.retain(|place| COLUMNS[*place].is_for(&[Use::Any]) || is_chosen(COLUMNS[*place].name));
         }
         Ok(self)
     }

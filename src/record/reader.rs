@@ -10,7 +10,7 @@ use csv::StringRecord;
 use thiserror::Error;
 
 use super::cell::Cell;
-use super::schema::{self, COLUMNS, Column, KEPT, Record, SCHEMA_VERSION};
+use super::schema::{self, COLUMNS, Column, Record, SCHEMA_VERSION, Use};
 use super::v1;
 use crate::model::{AxisValue, Point, Shown};
 use crate::regular::{self, ROWS};
@@ -105,7 +105,7 @@ impl Layout {
     pub(super) fn may_lack(self, name: &str) -> bool {
         match self {
             Self::V1 => v1::LATER.contains(&name),
-            Self::V2 => !KEPT.contains(&name),
+            Self::V2 => !schema::needed(&[Use::Any]).contains(&name),
         }
     }
 

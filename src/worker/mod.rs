@@ -26,10 +26,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use crate::process::Listener;
-pub use find::{Found, Place, find};
-pub use host::{Hello, Host, Identity, Opening};
-pub use protocol::{Reply, Request};
-pub use remote::{Isolated, NoDrivers, RemoteBench};
+pub use find::{Place, find};
+pub use host::{Host, Identity, Opening};
+pub use remote::Isolated;
 pub use serve::serve;
 pub use source::check_evictor;
 

@@ -13,9 +13,7 @@ use std::sync::LazyLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lanescope::analysis::earlier;
-use lanescope::record::schema::KEPT;
-use lanescope::record::{COLUMNS, Record, Recovery};
+use lanescope::record::{COLUMNS, Record, Recovery, Use, needed};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rustix::process::Signal;
@@ -579,9 +577,9 @@ fn columns_of_the_users_own_are_never_dropped() {
 
 #[test]
 fn a_file_of_chosen_columns_can_be_resumed_where_it_has_what_that_needs() {
-    let needed = earlier::needed();
+    let all_needed = needed(&[Use::Rows, Use::Plan, Use::Resuming]);
     // A column beside them, since rows are compared with those of a whole run.
-    let chosen = format!("{},relative", needed.join(","));
+    let chosen = format!("{},relative", all_needed.join(","));
     let folder = Folder::new();
     assert_eq!(folder.resume(MOCK, &["--columns", &chosen]).code, Some(0));
     let text = fs::read_to_string(folder.file()).unwrap();
@@ -592,8 +590,8 @@ fn a_file_of_chosen_columns_can_be_resumed_where_it_has_what_that_needs() {
     assert!(ran.code == Some(0) && ran.err.contains("89 rows are kept"), "{}", ran.err);
     folder.is_whole();
     // Without any one of them, its name is told.
-    for lacking in needed.iter().filter(|name| !KEPT.contains(name)) {
-        let others = needed.iter().filter(|name| *name != lacking).copied().collect::<Vec<_>>().join(",");
+    for lacking in all_needed.iter().filter(|name| !needed(&[Use::Any]).contains(name)) {
+        let others = all_needed.iter().filter(|name| *name != lacking).copied().collect::<Vec<_>>().join(",");
         let folder = Folder::new();
         let header = text.lines().next().unwrap().split(',').filter(|name| name != lacking).collect::<Vec<_>>().join(",");
         fs::write(folder.file(), format!("{header}\n")).unwrap();

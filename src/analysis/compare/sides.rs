@@ -12,27 +12,8 @@ use super::observation::Observation;
 use crate::error::{Error, nearest};
 use crate::model::{AxisValue, Point, Status};
 use crate::record::schema::{COLUMNS, position};
-use crate::record::{ReadError, Record, Recovery};
+use crate::record::{ReadError, Record, Recovery, Use, needed};
 use crate::regular::{self, ROWS};
-
-/// The columns without which rows can't be compared.
-const NEEDED: [&str; 15] = [
-    "experiment",
-    "variant",
-    "status",
-    "value",
-    "unit",
-    "better",
-    "quality_flags",
-    "reason",
-    "timer",
-    "row_kind",
-    "cache",
-    "validation",
-    "device_name",
-    "device_type",
-    "run_id",
-];
 
 /// Of these groups, only what says how a row came to be tells sides apart.
 const GROUPS: [&str; 3] = ["how", "case", "identity"];
@@ -295,7 +276,7 @@ fn read_file(name: &str, path: &Path, take: &mut Take) -> Result<Option<String>,
 
 /// The columns that a file lacks; of those that tell how far a figure may be off, one way is enough.
 fn lacking<R: Read>(recovery: &Recovery<R>) -> Vec<&'static str> {
-    let mut missing = recovery.missing(&NEEDED);
+    let mut missing = recovery.missing(&needed(&[Use::Comparison]));
     if !recovery.missing(&["round_medians_ns"]).is_empty() {
         missing.extend(recovery.missing(&["ci_low_ns", "ci_high_ns"]));
     }
