@@ -38,7 +38,6 @@ pub fn card(arguments: &Card) -> anyhow::Result<u8> {
     Ok(EXIT_OK)
 }
 
-/// Says what the rows don't.
 fn tell(rows: &Rows, progress: &Progress) {
     for note in rows.notes().iter().chain(&gaps::told(rows)) {
         progress.note(&format!("note: {note}"));

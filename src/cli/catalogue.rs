@@ -22,7 +22,6 @@ use crate::experiments::CATALOGUE;
 use crate::output::{Mode, json};
 use crate::plan;
 
-/// Prints the experiments that match.
 pub fn list(arguments: &List) -> anyhow::Result<u8> {
     let voice = Voice::new(Mode::Normal);
     let asked = arguments.device.as_deref().map(|device| target::info(device, DEADLINES, &voice.listener())).transpose()?;
@@ -35,7 +34,6 @@ pub fn list(arguments: &List) -> anyhow::Result<u8> {
     print(&listing.to_string())
 }
 
-/// Prints what there is to know about one experiment, about a derivation, or about what derives figures under a name.
 pub fn describe(arguments: &Describe) -> anyhow::Result<u8> {
     let text = described(&arguments.name, width())?;
     if text.is_empty() {

@@ -9,13 +9,10 @@ use crate::model::{AxisValue, Cache, Shown};
 use crate::record::{Record, Standing};
 use crate::tuning::{DeviceId, DriverId, KernelId, Table, TableEntry};
 
-/// The experiment whose rows tell it.
 const EXPERIMENT: &str = "algo/adaptive";
 
 /// Adds what rows found to a tuning table, and gives the number of entries.
-///
-/// # Errors
-/// Rows that tell nothing of it, and a table that can't be read or written.
+/// Errors: rows that tell nothing of it, and a table that can't be read or written.
 pub fn save(rows: &Rows, path: &Path) -> anyhow::Result<usize> {
     let mut best: BTreeMap<[String; 4], TableEntry> = BTreeMap::new();
     for row in rows.in_order() {

@@ -24,7 +24,6 @@ use crate::model::Shown;
 use crate::output::{Format, Mode, Progress, Report, Target, say, write_whole};
 use suspects::Suspects;
 
-/// Reads both sides, compares them, and tells what changed.
 pub fn compare(arguments: &Compare) -> anyhow::Result<u8> {
     let question = sides::question(arguments)?;
     let targets = files::targets(arguments, &question)?;
@@ -50,7 +49,6 @@ pub fn compare(arguments: &Compare) -> anyhow::Result<u8> {
     Ok(if failures.is_empty() { EXIT_OK } else { EXIT_FAILED })
 }
 
-/// Writes the cases to measure again, and says how.
 fn suspect(file: &Path, sides: &Sides, comparisons: &[Comparison]) -> anyhow::Result<Vec<String>> {
     let suspects = Suspects::new(sides, comparisons);
     if suspects.is_empty() {

@@ -37,7 +37,6 @@ const NO_STATISTICS: &str =
 /// What cases are measured alternately with.
 #[derive(Clone, Copy)]
 pub enum Pairing<'r> {
-    /// Nothing.
     None,
     /// The case that each is compared with, on the same device.
     Bases,
@@ -47,12 +46,9 @@ pub enum Pairing<'r> {
 
 /// One device's share of a run.
 pub struct DeviceRun<'r> {
-    /// What the run was told.
     pub settings: &'r RunSettings,
-    /// What devices are opened from.
     pub targets: &'r Targets,
     pub place: &'r Place,
-    /// What is to be measured on it.
     pub plan: &'r Plan<'r>,
     pub pairing: Pairing<'r>,
     /// A row with all that is the same in this device's rows.
@@ -73,9 +69,7 @@ pub struct DeviceRun<'r> {
 
 impl<'r> DeviceRun<'r> {
     /// Measures the plan and writes its rows.
-    ///
-    /// # Errors
-    /// Where rows can't be written. What a device refuses stands in its rows.
+    /// Errors: where rows can't be written. What a device refuses stands in its rows.
     pub fn run(mut self) -> anyhow::Result<()> {
         let plan = self.plan;
         self.announce();
@@ -134,7 +128,6 @@ impl<'r> DeviceRun<'r> {
         }
     }
 
-    /// Opens benches of a device.
     fn opener(&self, place: &'r Place) -> Opener<'r> {
         let mut usual = self.common().opening(place, self.options().max_time);
         if let Some(bytes) = usual.evict_bytes {
@@ -166,7 +159,6 @@ impl<'r> DeviceRun<'r> {
         Ok(())
     }
 
-    /// How long measuring so many cases of this device takes, about.
     pub fn estimate(&self, cases: u64) -> Estimate {
         let sides = if self.settings.is_paired { 2 } else { 1 };
         Estimate::of_cases(cases, &self.place.info, self.common().processes, self.options().max_time * sides)

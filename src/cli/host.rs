@@ -75,7 +75,6 @@ pub fn number_of_run() -> u64 {
     hash64(&run_id())
 }
 
-/// Those of these variables that drivers, layers or the loader read.
 fn of_drivers(variables: impl Iterator<Item = (String, String)>) -> impl Iterator<Item = (String, String)> {
     variables.filter(|(name, _)| DRIVER_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
 }

@@ -26,10 +26,6 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes a device; nothing where another run has it.
-    ///
-    /// # Errors
-    /// That it can't be locked at all.
     fn try_take(device: &DeviceInfo) -> Result<Option<Self>, Error> {
         let path = path(device);
         let locked = open(&path).and_then(|file| Ok((FileExt::try_lock_exclusive(&file)?, file)));
@@ -55,18 +51,13 @@ struct Waiting<'w> {
 
 impl Waiting<'_> {
     /// Takes all of them, each once. All runs take devices in the same order: two that want the same ones would else wait for each other.
-    ///
-    /// # Errors
-    /// As [`Waiting::take`].
     fn take_all<'d>(&self, devices: impl Iterator<Item = &'d DeviceInfo>) -> Result<Option<Vec<Lock>>, Error> {
         let by_path: BTreeMap<PathBuf, &DeviceInfo> = devices.map(|device| (path(device), device)).collect();
         by_path.into_values().map(|device| self.take(device)).collect::<Result<Option<Vec<_>>, _>>()
     }
 
     /// Takes a device as soon as no other run has it; nothing where the user wanted to wait no longer.
-    ///
-    /// # Errors
-    /// That another run has it, and there is no time left to wait: a failure that another try may mend.
+    /// Errors: that another run has it, and there is no time left to wait: a failure that another try may mend.
     fn take(&self, device: &DeviceInfo) -> Result<Option<Lock>, Error> {
         let mut is_first = true;
         loop {
@@ -97,7 +88,6 @@ impl Waiting<'_> {
     }
 }
 
-/// What the user is told who waits.
 fn waiting(device: &DeviceInfo) -> String {
     format!("waiting for {}: another run measures on it and holds {}", device.name, path(device).shown())
 }
@@ -132,9 +122,7 @@ fn open(path: &Path) -> io::Result<File> {
 
 /// Keeps other runs off the devices, where that is asked for. Software devices share the processor, and with it one lock. Nothing where
 /// the user interrupted the wait for one.
-///
-/// # Errors
-/// That another run has a device, and that one can't be locked: failures that another try may mend.
+/// Errors: that another run has a device, and that one can't be locked: failures that another try may mend.
 pub fn take_all(settings: &Settings, targets: &Targets, voice: &Voice) -> Result<Option<Vec<Lock>>, Error> {
     if settings.locking == Locking::Off || targets.are_mock() {
         return Ok(Some(Vec::new()));

@@ -12,7 +12,6 @@ use crate::model::{Shown, Status};
 use crate::output::{self, Format, Mode, Outputs, Progress, Target, WriteOutcome};
 use crate::record::{Header, Record};
 
-/// Reads the files, checks that nothing is missing and nothing contradicts, and writes what they hold together.
 pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
     let progress = Progress::new(if arguments.quiet { Mode::Quiet } else { Mode::Normal });
     if arguments.format == Some(Format::Card) {
@@ -46,21 +45,17 @@ pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
 }
 
 /// Brings the file of a run that was resumed into the form that one without interruption would have.
-///
-/// # Errors
-/// Where it can't be read or replaced; it stays as it is.
+/// Errors: where it can't be read or replaced; it stays as it is.
 pub fn renew(file: &Path, columns: &[String], is_anonymous: bool) -> anyhow::Result<()> {
     let mut rows = Rows::default();
     rows.read(file, Purpose::Merging)?;
     write(&rows, vec![(Target::File(file.to_owned()), Format::Csv)], Form { columns, is_anonymous }).map(drop)
 }
 
-/// What is written of each row.
 #[derive(Clone, Copy)]
 struct Form<'f> {
     /// The columns that were chosen; none for all.
     columns: &'f [String],
-    /// Whether the host's name is left out.
     is_anonymous: bool,
 }
 

@@ -51,7 +51,6 @@ use crate::worker::serve;
 use args::colours::Colours;
 use args::{Arguments, Command};
 
-/// Parses the command line, runs the command, prints what went wrong, and gives the exit code.
 pub fn main() -> u8 {
     platform::outlive_full_files();
     // Checks are shared among all processors. Where the system has no threads left for that, the first check would end in a panic.

@@ -11,9 +11,6 @@ use crate::output::{Format, Staged, Target};
 
 /// Files as named; standard output where it is named and where no file is. With `beside`, a person at a terminal sees that beside
 /// files as well.
-///
-/// # Errors
-/// A file whose format its ending doesn't tell.
 pub fn targets(files: &[PathBuf], asked: Option<Format>, beside: Option<Format>) -> Result<Vec<(Target, Format)>, Error> {
     let is_terminal = std::io::stdout().is_terminal();
     let for_stdout = asked.or(beside.filter(|_| is_terminal)).unwrap_or(Format::for_stdout(is_terminal));
@@ -52,9 +49,7 @@ pub fn stage(targets: Vec<(Target, Format)>) -> (Vec<(Target, Format)>, Vec<Stag
 }
 
 /// Gives files their own names: they are whole.
-///
-/// # Errors
-/// Where one can't be renamed; it stays under its temporary name.
+/// Errors: where one can't be renamed; it stays under its temporary name.
 pub fn finish(staged: Vec<Staged>) -> anyhow::Result<()> {
     staged.into_iter().try_for_each(|file| {
         let path = file.path().to_owned();

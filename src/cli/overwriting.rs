@@ -12,7 +12,6 @@ use crate::platform::{self, FileKind};
 /// What lies beside files while they are written: until they are whole, to go on from, and to keep others off.
 const BESIDE: [&str; 3] = [".part", ".progress", ".lock"];
 
-/// The files of a command.
 #[derive(Default)]
 pub struct Files {
     /// What each file that is read holds.
@@ -52,10 +51,6 @@ impl Files {
         self.writing("--resume", &rows.resume).writing("--output", rows.files.iter().filter(|file| !is_resumed(file)))
     }
 
-    /// Demands that they are apart.
-    ///
-    /// # Errors
-    /// A file that would be written over.
     pub fn check(&self) -> Result<(), Error> {
         for (i, (flag, file)) in self.written.iter().enumerate() {
             if let Some((what, read)) = self.read.iter().find(|(_, read)| is_same_file(read, file)) {

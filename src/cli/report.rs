@@ -19,7 +19,6 @@ use crate::output::{Mode, Progress, hand_over, write_whole};
 use crate::regular;
 use crate::report::{Contents, drawn, page};
 
-/// Reads the rows, and writes the page and the figures.
 pub fn report(arguments: &Report) -> anyhow::Result<u8> {
     let files = named_files(&arguments.files)?;
     check(arguments, &files)?;
@@ -67,7 +66,6 @@ fn check(arguments: &Report, files: &[(Option<String>, PathBuf)]) -> Result<(), 
     Ok(())
 }
 
-/// What changed from the first side to the others.
 fn comparisons(
     arguments: &Report,
     files: &[(Option<String>, PathBuf)],

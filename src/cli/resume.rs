@@ -24,9 +24,7 @@ pub struct Kept {
     devices: Vec<DeviceKept>,
     /// The file that holds them, to be continued.
     file: Option<PathBuf>,
-    /// Whether the host's name stays out of them.
     is_anonymous: bool,
-    /// What the user should know.
     pub notes: Vec<String>,
 }
 
@@ -43,9 +41,7 @@ impl Kept {
     }
 
     /// Keeps what the file of `--resume` holds, if it is there, and leaves it as a file of just that.
-    ///
-    /// # Errors
-    /// What isn't a file of rows, or holds rows that don't belong to this run, with what differs.
+    /// Errors: what isn't a file of rows, or holds rows that don't belong to this run, with what differs.
     pub fn read(
         settings: &RunSettings,
         targets: &Targets,
@@ -152,17 +148,14 @@ impl Kept {
         Ok(())
     }
 
-    /// Whether a case of a device needn't be measured again.
     pub fn holds(&self, device: usize, planned: &Planned) -> bool {
         planned.index.is_some_and(|index| self.devices[device].places.contains(&index))
     }
 
-    /// How many cases of a device are kept.
     pub fn count(&self, device: usize) -> u64 {
         self.devices[device].places.len() as u64
     }
 
-    /// Whether any row is kept.
     pub fn is_anything(&self) -> bool {
         self.devices.iter().any(|device| !device.places.is_empty())
     }
@@ -173,9 +166,6 @@ impl Kept {
     }
 
     /// Gives the kept rows to the outputs that haven't got them.
-    ///
-    /// # Errors
-    /// Where one can't be written, or the file can't be read back.
     pub fn pass_on(&self, outputs: &mut Outputs) -> anyhow::Result<()> {
         if let Some(file) = self.file.as_deref().filter(|_| outputs.lacks_rows()) {
             for row in Reader::open(file)? {
@@ -197,9 +187,7 @@ impl DeviceKept {
 }
 
 /// Looks at the file of a search that is to go on: what its journal doesn't know isn't overwritten. Gives what the user should know.
-///
-/// # Errors
-/// A file of rows that no journal of this search goes with.
+/// Errors: a file of rows that no journal of this search goes with.
 pub fn check_search(file: &Path, template: &Record, header: &Header, left: Left) -> anyhow::Result<Option<String>> {
     if Format::from_path(file)? != Format::Csv {
         return Err(Error::Usage(format!("only CSV can be resumed, not {}", file.shown())).into());
@@ -239,9 +227,6 @@ pub fn check_search(file: &Path, template: &Record, header: &Header, left: Left)
 }
 
 /// Where the outputs of a run go, the file to be resumed among them; and those that bear temporary names.
-///
-/// # Errors
-/// A file whose format its ending doesn't tell.
 #[expect(clippy::type_complexity, reason = "a name for two lists would say no more")]
 pub fn output_targets(rows: &RowFiles, kept: &Kept) -> Result<(Vec<(Target, Format)>, Vec<Staged>), Error> {
     let mut files = rows.files.clone();
@@ -264,7 +249,6 @@ fn keep_beside(file: &Path) -> anyhow::Result<PathBuf> {
     copied.with_context(|| format!("can't copy {} to a name beside it", file.shown()))
 }
 
-/// Whether a device is in the run twice.
 fn has_twins(targets: &Targets) -> bool {
     let devices: Vec<&DeviceInfo> = targets.devices().collect();
     devices.iter().enumerate().any(|(i, device)| devices[..i].iter().any(|earlier| earlier.index == device.index))

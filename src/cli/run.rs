@@ -26,7 +26,6 @@ use crate::record::{Described, Fate, Header, Record};
 use crate::units::Bytes;
 use crate::worker::check_evictor;
 
-/// Runs experiments on devices and writes rows.
 pub fn run(arguments: Run) -> anyhow::Result<u8> {
     let cases = arguments.cases.as_deref().map(Cases::read).transpose()?;
     let settings = RunSettings::new(arguments, cases.as_ref().is_some_and(Cases::are_rows))?;
@@ -168,7 +167,6 @@ fn check_pairs(plans: &[Plan]) -> Result<(), Error> {
     Err(Error::Usage(message.to_owned()))
 }
 
-/// What the devices of a run share.
 struct Shared<'r> {
     settings: &'r RunSettings,
     /// The cases that are measured, where that isn't all.

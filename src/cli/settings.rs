@@ -254,9 +254,6 @@ impl Settings {
 
 impl RunSettings {
     /// What `run` was told; `are_rows` is whether its file of cases is one of rows.
-    ///
-    /// # Errors
-    /// Flags that contradict each other.
     pub fn new(typed: Run, are_rows: bool) -> Result<Self, Error> {
         let is_of_rows = are_rows && typed.filters.is_empty() && typed.axis.is_empty();
         let usual = if typed.filters.is_empty() && !is_of_rows { Preset::Quick } else { Preset::Default };

@@ -12,7 +12,6 @@ use crate::model::{DeviceInfo, DeviceKind, Failure, Feature, Published};
 use crate::worker::questions::{Kept, Respondent};
 use crate::worker::{self, Deadlines, Host, Isolated, Listener, Opening, Place, Platform};
 
-/// The devices that a run works on, resolved from what the user typed.
 pub struct Targets {
     devices: Vec<Place>,
     loader_layers: Vec<String>,
@@ -32,9 +31,7 @@ enum Access {
 
 impl Targets {
     /// Finds the devices that are meant.
-    ///
-    /// # Errors
-    /// No loader, no driver, no usable device, or none that is meant.
+    /// Errors: no loader, no driver, no usable device, or none that is meant.
     pub fn resolve(settings: &Settings, voice: &Voice) -> anyhow::Result<Self> {
         let DeviceChoice { asked, may_repeat, queue, validation, is_robust } = &settings.devices;
         let platform = platform(asked, *queue, *validation)?;
@@ -80,7 +77,6 @@ impl Targets {
         self.devices.iter().any(|place| matches!(place.platform, Platform::Mock(_)))
     }
 
-    /// Active layers, joined by `;`.
     pub fn layers(&self) -> String {
         self.loader_layers.join(";")
     }
@@ -94,9 +90,7 @@ impl Targets {
     }
 
     /// Opens and calibrates one of the devices.
-    ///
-    /// # Errors
-    /// What the driver refused, or that it took its process down.
+    /// Errors: what the driver refused, or that it took its process down.
     pub fn open(&self, device: &Place, opening: Opening) -> Result<Box<dyn Bench>, Loss> {
         match &self.access {
             Access::Here(host) => Ok(Box::new(host.open(&opening, || {}).map_err(Loss)?)),
@@ -112,9 +106,6 @@ impl Targets {
     }
 
     /// Who answers questions on one of the devices.
-    ///
-    /// # Errors
-    /// Why no process could be started for it.
     pub fn respondent(&self, device: &Place) -> Result<Respondent<'_>, Failure> {
         match &self.access {
             Access::Here(host) => Ok(Respondent::Here(host, Kept::default())),
@@ -126,9 +117,7 @@ impl Targets {
 }
 
 /// Devices that pipelines are only made for: those that can't run anything count. None is opened.
-///
-/// # Errors
-/// No loader, no driver, or no device that is meant.
+/// Errors: no loader, no driver, or no device that is meant.
 pub fn for_compiling(asked: &[String], deadlines: Deadlines, listener: &Arc<dyn Listener>) -> Result<Vec<Place>, Error> {
     let platform = platform(asked, None, false)?;
     let all = worker::find(&platform, deadlines, listener)?.devices;
@@ -141,9 +130,7 @@ pub fn for_compiling(asked: &[String], deadlines: Deadlines, listener: &Arc<dyn 
 }
 
 /// What is known of one device. It isn't opened.
-///
-/// # Errors
-/// No loader, no driver, or not one device that is meant.
+/// Errors: no loader, no driver, or not one device that is meant.
 pub fn info(asked: &str, deadlines: Deadlines, listener: &Arc<dyn Listener>) -> Result<DeviceInfo, Error> {
     let asked = [asked.to_owned()];
     let platform = platform(&asked, None, false)?;
@@ -154,7 +141,6 @@ pub fn info(asked: &str, deadlines: Deadlines, listener: &Arc<dyn Listener>) -> 
     chosen.try_into().map(only).map_err(|_| Error::Usage("one device is meant: name it by its index".to_owned()))
 }
 
-/// What devices are wanted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     Run,

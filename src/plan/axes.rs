@@ -23,9 +23,7 @@ impl fmt::Display for LeftOut {
 
 /// Replaces an axis's values in every selected experiment that has it, by those that it takes. What takes none is left out. Gives the
 /// axis's name.
-///
-/// # Errors
-/// An axis that none has, and a value that none takes.
+/// Errors: an axis that none has, and a value that none takes.
 pub(super) fn set<'t>(selections: &mut Vec<Selection>, text: &'t str, left_out: &mut Vec<LeftOut>) -> Result<&'t str, Error> {
     let Some((name, values)) = text.split_once('=') else {
         return Err(Error::Usage(format!("`{text}` is not NAME=VALUES, such as local_size_x=32..1024:*2")));

@@ -10,7 +10,6 @@ use crate::model::{Axis, AxisKind, AxisValue, Cache, Point};
 /// How experiments are called whose kernel is the user's.
 const TUNED: &str = "tune/";
 
-/// A case as a row names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listed {
     pub case_id: String,
@@ -23,7 +22,6 @@ pub struct Listed {
 /// Why a row's case can't be planned, in words that say what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unlisted {
-    /// Its place among those that were listed.
     pub place: usize,
     pub why: String,
 }
@@ -31,9 +29,7 @@ pub struct Unlisted {
 impl<'a> Plan<'a> {
     /// A plan of exactly these cases, in the catalogue's order and not theirs: equal sets make equal plans, and what others are
     /// compared with comes before them. What the device can't run is skipped, as in any plan.
-    ///
-    /// # Errors
-    /// The rows that name no case of this catalogue under their id.
+    /// Errors: the rows that name no case of this catalogue under their id.
     pub fn of_cases(listed: &[Listed], cache: Cache, setting: Setting<'a>) -> Result<Self, Vec<Unlisted>> {
         let (mut selections, mut unlisted, mut seen) = (BTreeMap::new(), Vec::new(), HashSet::new());
         for (place, case) in listed.iter().enumerate() {

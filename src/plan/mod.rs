@@ -22,7 +22,6 @@ pub use listed::{Listed, Unlisted};
 pub use shard::Shard;
 pub use values::{parse_number, parse_values};
 
-/// What a user asks for.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// Globs over experiment names, or over `name:variant`; empty means all.
@@ -55,7 +54,6 @@ pub struct Planned {
     pub index: Option<u64>,
     pub experiment: &'static dyn Experiment,
     pub variant: &'static str,
-    /// Where it lies on the axes.
     pub point: Point,
     /// What the caches hold when a sample begins.
     pub cache: Cache,
@@ -70,7 +68,6 @@ pub struct Planned {
     pub case: Result<Case, Skip>,
 }
 
-/// How much work a case is along an axis of work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Amount {
     pub axis: String,
@@ -79,12 +76,10 @@ pub struct Amount {
     pub alike: String,
 }
 
-/// The case that another one is compared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
     pub case_id: String,
     pub variant: &'static str,
-    /// Where it lies on the axes.
     pub point: Point,
 }
 
@@ -105,7 +100,6 @@ impl Selection {
         })
     }
 
-    /// Puts first what others are compared with.
     fn bases_first(&mut self) {
         let base_variant = self.experiment.base_variant();
         self.variants.sort_by_key(|variant| Some(*variant) != base_variant);
@@ -140,9 +134,7 @@ fn to_index(n: u64) -> usize {
 
 impl<'a> Plan<'a> {
     /// Resolves a request for a device.
-    ///
-    /// # Errors
-    /// Unknown experiments, axes and values, with the nearest valid names.
+    /// Errors: unknown experiments, axes and values, with the nearest valid names.
     pub fn new(request: &Request, setting: Setting<'a>) -> Result<Self, Error> {
         let mut selections = select(&request.filters, &setting)?;
         let (mut set, mut left_out) = (HashSet::new(), Vec::new());
@@ -172,7 +164,6 @@ impl<'a> Plan<'a> {
         self.selections.iter().map(Selection::count).fold(0, u64::saturating_add)
     }
 
-    /// Whether any case is compared with another one.
     pub fn has_bases(&self) -> bool {
         let differs = |selection: &Selection| {
             let base_variant = selection.experiment.base_variant();
@@ -223,7 +214,6 @@ impl<'a> Plan<'a> {
         Some(self.planned(selection, variant, point.clone()))
     }
 
-    /// Whether a case is one of the plan's.
     pub fn holds(&self, base: &Base, experiment: &str) -> bool {
         self.selections.iter().filter(|selection| selection.experiment.name() == experiment).any(|selection| {
             let has = |axis: &Axis| base.point.get(&axis.name).is_some_and(|value| axis.defaults.contains(value));
@@ -290,9 +280,7 @@ fn plan_id(selections: &[Selection], cache: Cache, seed: u64) -> String {
 
 /// The experiments, and of them the variants, that match any of the filters. Where no filter names variants, the quick overview
 /// has the few that the experiment chose for it.
-///
-/// # Errors
-/// A filter that matches nothing, or is no valid glob.
+/// Errors: a filter that matches nothing, or is no valid glob.
 pub fn select(filters: &[String], setting: &Setting) -> Result<Vec<Selection>, Error> {
     let matchers = filters.iter().map(|filter| Filter::new(filter)).collect::<Result<Vec<_>, _>>()?;
     let mut selections = Vec::new();
@@ -349,7 +337,6 @@ impl Filter {
     }
 }
 
-/// The error for a name that no experiment bears.
 pub fn unknown_experiment(given: &str) -> Error {
     let nearest = near_experiments(given);
     if nearest.is_empty() {

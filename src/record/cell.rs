@@ -19,7 +19,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As the schema names it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -36,7 +35,6 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The value of one column in one row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell<'a> {
     Empty,
@@ -97,7 +95,6 @@ impl<'a> Cell<'a> {
         if value.is_finite() { Self::Real(value) } else { Self::Empty }
     }
 
-    /// Whether nothing is in it.
     pub fn is_empty(&self) -> bool {
         *self == Self::Empty
     }

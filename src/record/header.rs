@@ -24,9 +24,6 @@ impl Header {
     }
 
     /// The same with these fixed columns alone, in their usual order, and those that every file has. Where none is named, all of them.
-    ///
-    /// # Errors
-    /// A name that is no column's, with what may have been meant.
     pub fn choosing(mut self, names: &[String]) -> Result<Self, Error> {
         let names: Vec<&String> = names.iter().filter(|name| !name.is_empty()).collect();
         if let Some(unknown) = names.iter().find(|name| position(name).is_none() && !self.axes.contains(**name)) {
@@ -41,7 +38,6 @@ impl Header {
         Ok(self)
     }
 
-    /// The names of all columns, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.fixed.iter().map(|place| COLUMNS[*place].name).chain(self.axes.iter().map(String::as_str))
     }

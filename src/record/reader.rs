@@ -15,7 +15,6 @@ use super::v1;
 use crate::model::{AxisValue, Point, Shown};
 use crate::regular::{self, ROWS};
 
-/// What is wrong with a file of rows, and where.
 #[derive(Debug, Error)]
 #[error("{file}{place}: {problem}")]
 pub struct ReadError {
@@ -26,7 +25,6 @@ pub struct ReadError {
 }
 
 impl ReadError {
-    /// Something wrong with a file as a whole.
     pub(super) fn of_file(file: String, problem: String) -> Self {
         Self { file, place: Place::default(), problem, holds_no_rows: false }
     }
@@ -77,7 +75,6 @@ impl Layout {
         if has(Self::V1.axes()) && !has(Self::V2.axes()) { Self::V1 } else { Self::V2 }
     }
 
-    /// The column that holds all axes.
     fn axes(self) -> &'static str {
         match self {
             Self::V1 => "axes",
@@ -93,7 +90,6 @@ impl Layout {
         }
     }
 
-    /// The names of its fixed columns, in order.
     pub(super) fn names(self) -> Vec<&'static str> {
         match self {
             Self::V1 => v1::COLUMNS.to_vec(),
@@ -101,7 +97,6 @@ impl Layout {
         }
     }
 
-    /// Whether a file may be without this fixed column.
     pub(super) fn may_lack(self, name: &str) -> bool {
         match self {
             Self::V1 => v1::LATER.contains(&name),
@@ -138,7 +133,6 @@ impl Layout {
 /// What a column of the file is to us.
 #[derive(Debug)]
 enum Role {
-    /// The fixed column at this place.
     Fixed(usize),
     /// An axis, if a row's `axes` names it; else somebody else's column, which is passed over.
     Other,
@@ -155,7 +149,6 @@ pub struct Reader<R> {
     names: StringRecord,
     roles: Vec<Role>,
     rows: csv::StringRecordsIntoIter<Watched<R>>,
-    /// The line of the row that was read last.
     line: u64,
 }
 
@@ -181,10 +174,6 @@ impl<R: Read> Read for Watched<R> {
 }
 
 impl Reader<File> {
-    /// Opens a file.
-    ///
-    /// # Errors
-    /// Where it can't be opened, or as [`Reader::new`].
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let file = path.shown();
         match regular::open(path, ROWS) {
@@ -196,9 +185,7 @@ impl Reader<File> {
 
 impl<R: Read> Reader<R> {
     /// Reads the header line; `file` is what errors call the input.
-    ///
-    /// # Errors
-    /// Where the input can't be read, a column comes twice, or it isn't a file of rows at all.
+    /// Errors: where the input can't be read, a column comes twice, or it isn't a file of rows at all.
     pub fn new(file: impl Into<String>, input: R) -> Result<Self, ReadError> {
         let file = file.into();
         let mut csv = csv::Reader::from_reader(Watched { input, last: 0, has_both: None });
@@ -246,12 +233,10 @@ impl<R: Read> Reader<R> {
         needed.iter().copied().filter(|name| !is_there(name) && !came_later(name)).collect()
     }
 
-    /// The line of the row that was given last.
     pub fn line(&self) -> u64 {
         self.line
     }
 
-    /// The cells of the next row.
     pub(super) fn next_row(&mut self) -> Option<csv::Result<StringRecord>> {
         let row = self.rows.next()?;
         let position = row.as_ref().map_or_else(csv::Error::position, StringRecord::position);
@@ -259,7 +244,6 @@ impl<R: Read> Reader<R> {
         Some(row)
     }
 
-    /// What the rows are read from.
     pub(super) fn input(&self) -> &R {
         &self.rows.reader().get_ref().input
     }
@@ -278,19 +262,16 @@ impl<R: Read> Reader<R> {
         (self.line_of(position), position.byte() + if position.byte() > 0 { self.left_over() } else { 0 })
     }
 
-    /// Something wrong with the row at a position.
     pub(super) fn error(&self, position: Option<&csv::Position>, problem: &str) -> ReadError {
         let place = Place { line: position.map(|position| self.line_of(position)), column: None };
         ReadError { place, ..ReadError::of_file(self.file.clone(), problem.to_owned()) }
     }
 
-    /// What the CSV reader says, in our words.
     pub(super) fn csv_error(&self, error: &csv::Error) -> ReadError {
         let line = error.position().map(|position| self.line_of(position));
         ReadError { place: Place { line, column: None }, ..csv_error(&self.file, error) }
     }
 
-    /// The row that cells stand for.
     pub(super) fn record(&self, row: &StringRecord) -> Result<Record, ReadError> {
         let wrong = |column: &str, problem: String| ReadError {
             file: self.file.clone(),

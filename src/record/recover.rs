@@ -21,13 +21,11 @@ use crate::model::Shown;
 use crate::regular::{self, ROWS};
 use crate::units::Bytes;
 
-/// How much is read at once.
 const CHUNK: usize = 64 << 10;
 
 /// The longest row that is read, in bytes: no row comes near. Something else may have no line end at all, and no end.
 const LONGEST_ROW: usize = 16 << 20;
 
-/// What was dropped at the end of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// The line on which the torn row begins.
@@ -50,10 +48,6 @@ pub struct Recovery<R> {
 }
 
 impl Recovery<File> {
-    /// Opens a file.
-    ///
-    /// # Errors
-    /// Where it can't be opened, or as [`Recovery::new`].
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let file = path.shown();
         match regular::open(path, ROWS) {
@@ -65,9 +59,8 @@ impl Recovery<File> {
 
 impl<R: Read> Recovery<R> {
     /// Reads the header line; `file` is what errors call the input.
-    ///
-    /// # Errors
-    /// As [`Reader::new`]; and where the input ends within the header line, which [`ReadError::holds_no_rows`] tells apart.
+    /// Errors: as [`Reader::new`]; and where the input ends within the header line, which [`ReadError::holds_no_rows`] tells
+    /// apart.
     pub fn new(file: impl Into<String>, input: R) -> Result<Self, ReadError> {
         let file = file.into();
         let mut rows = WholeRows::new(input);
@@ -87,17 +80,14 @@ impl<R: Read> Recovery<R> {
         Ok(Self { reader: Reader::new(file, rows)?, cut: None, ended: false })
     }
 
-    /// The line of the row that was given last.
     pub fn line(&self) -> u64 {
         self.reader.line()
     }
 
-    /// The names of all columns, in the file's order.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         self.reader.columns()
     }
 
-    /// Whether its columns have the names of schema 1.
     pub fn is_of_v1(&self) -> bool {
         self.reader.is_of_v1()
     }

@@ -50,7 +50,6 @@ impl Column {
     }
 }
 
-/// The names of the columns that all of these take, in order.
 pub fn needed(uses: &[Use]) -> Vec<&'static str> {
     COLUMNS.iter().filter(|column| column.is_for(uses)).map(|column| column.name).collect()
 }
@@ -65,7 +64,6 @@ macro_rules! columns {
     (@kind real) => { Kind::Real };
     (@kind boolean) => { Kind::Boolean };
     ($($group:ident { $($name:ident: $kind:ident $(in $unit:literal)? $(for $($use:ident)+)?, $description:literal;)* })*) => {
-        /// All fixed columns, in order.
         pub const COLUMNS: &[Column] = &[$($(Column {
             name: stringify!($name),
             group: stringify!($group),
@@ -93,7 +91,6 @@ macro_rules! columns {
                 [$($(&self.$name),*),*]
             }
 
-            /// The fixed fields, in the order of the columns, to be read into.
             pub(super) fn fields_mut(&mut self) -> [&mut dyn Field; COLUMNS.len()] {
                 [$($(&mut self.$name),*),*]
             }
@@ -248,13 +245,11 @@ impl Record {
         }
     }
 
-    /// The cells of the fixed columns, in order.
     pub fn fixed_cells(&self) -> impl Iterator<Item = Cell<'_>> {
         self.fields().into_iter().map(Field::cell)
     }
 }
 
-/// The place of a fixed column.
 pub fn position(name: &str) -> Option<usize> {
     COLUMNS.iter().position(|column| column.name == name)
 }

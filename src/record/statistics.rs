@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 use super::Record;
 use crate::model::{Case, Executable, PipelineStatistics};
 
-/// A column that statistics fill.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Column {
     Registers,
@@ -71,7 +70,6 @@ pub struct Figures {
     pub registers: Option<u64>,
     /// Bytes that an invocation spills to memory.
     pub spill_bytes: Option<u64>,
-    /// Bytes of machine code.
     pub code_bytes: Option<u64>,
 }
 
@@ -123,7 +121,6 @@ fn figure(driver: &str, column: Column, executables: &[Executable]) -> Option<u6
     meanings.filter_map(of).next()
 }
 
-/// The value that all have.
 fn common<T: PartialEq>(mut values: impl Iterator<Item = Option<T>>) -> Option<T> {
     let first = values.next()??;
     values.all(|value| value.as_ref() == Some(&first)).then_some(first)

@@ -11,10 +11,6 @@ use crate::process::{Child, Listener};
 
 pub(super) type Worker = Child<Reply>;
 
-/// Starts one.
-///
-/// # Errors
-/// What the system says.
 pub(super) fn start(platform: &Platform, listener: &Arc<dyn Listener>) -> io::Result<Worker> {
     Child::start(&mut command(platform)?, LONGEST_REPLY, listener)
 }

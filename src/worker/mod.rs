@@ -37,7 +37,6 @@ pub enum Platform {
     /// Simulated devices, each with what follows `mock:` on the command line.
     Mock(Vec<String>),
     Vulkan {
-        /// Whether the Khronos validation layer checks every call.
         validation: bool,
         /// The manifest of the only driver to load; `None` for all that the loader finds.
         driver: Option<PathBuf>,

@@ -14,7 +14,6 @@ use crate::model::{DeviceInfo, Failure, Stage, Status};
 use crate::process::Listener;
 use crate::validate::Learned;
 
-/// A worker whose drivers are loaded.
 pub struct Isolated {
     worker: Worker,
     hello: Hello,
@@ -22,12 +21,10 @@ pub struct Isolated {
     deadlines: Deadlines,
 }
 
-/// Why there are no devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoDrivers {
     /// The loader, or the mock, refused in these words.
     Refused(String),
-    /// The worker died, or hangs.
     Lost(Failure),
 }
 
@@ -41,10 +38,6 @@ impl From<NoDrivers> for Failure {
 }
 
 impl Isolated {
-    /// Starts a worker and lets it load the drivers.
-    ///
-    /// # Errors
-    /// Why it couldn't.
     pub fn start(platform: &Platform, deadlines: Deadlines, listener: &Arc<dyn Listener>) -> Result<Self, NoDrivers> {
         let started = child::start(platform, listener);
         let mut worker = started.map_err(|error| NoDrivers::Refused(format!("can't start a worker process: {error}")))?;
@@ -61,10 +54,6 @@ impl Isolated {
         &self.hello
     }
 
-    /// Opens and calibrates a device.
-    ///
-    /// # Errors
-    /// What the driver refused, or that the worker died of it.
     pub fn open(mut self, device: &DeviceInfo, opening: Opening) -> Result<RemoteBench, Loss> {
         let waited = self.deadlines.first + self.deadlines.usual + opening.warm_up * 2;
         let (compiles_ahead, has_reference) = (opening.compile_threads > 0, opening.subject.is_some());
@@ -100,9 +89,7 @@ impl Isolated {
     }
 
     /// Asks something, which may take as long as a case's first dispatch: whatever is asked compiles.
-    ///
-    /// # Errors
-    /// Why it can't be answered, or that the worker died of it or didn't answer within its deadlines.
+    /// Errors: why it can't be answered, or that the worker died of it or didn't answer within its deadlines.
     pub fn ask<Q: Question>(&mut self, question: Q) -> Result<Q::Answer, Failure> {
         self.worker.turn_the_page();
         self.worker.say(&Request::Ask(question.into()));
@@ -115,7 +102,6 @@ impl Isolated {
     }
 }
 
-/// A bench whose device another process owns.
 pub struct RemoteBench {
     worker: Worker,
     listener: Arc<dyn Listener>,

@@ -15,9 +15,6 @@ use crate::measure::{Bench, LocalBench, Loss, Order};
 use crate::platform::{crash_quietly, end_at_once};
 
 /// Serves until the supervisor closes, or is gone. Gives the exit code.
-///
-/// # Errors
-/// Where nobody reads what it says.
 pub fn serve(platform: &Platform) -> anyhow::Result<u8> {
     crash_quietly();
     let say = |reply: &Reply| protocol::write(&mut io::stdout().lock(), reply);
@@ -80,9 +77,6 @@ fn carry_out(bench: &mut LocalBench, order: Order, number: u64, halted: &AtomicU
 
 /// Reads requests on a thread of its own, so that the end of the supervisor is the worker's as well, however long a driver takes.
 /// Also tells the number of the last order that was halted.
-///
-/// # Errors
-/// Where the system has no thread left.
 fn listen() -> io::Result<(Receiver<Request>, Arc<AtomicU64>)> {
     let (sender, receiver) = mpsc::channel();
     let halted = Arc::new(AtomicU64::new(0));

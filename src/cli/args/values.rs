@@ -118,9 +118,6 @@ flag_values!(Strategy {
 });
 
 /// A number of bytes that a buffer may have.
-///
-/// # Errors
-/// What is no number, or below 4.
 pub fn bytes(text: &str) -> Result<u64, String> {
     parse_number(text)
         .filter(|bytes| *bytes >= 4)
@@ -131,9 +128,6 @@ pub fn bytes(text: &str) -> Result<u64, String> {
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 /// A time: `500ms`.
-///
-/// # Errors
-/// What is none, 0, or more than a hundred years.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let duration = humantime::parse_duration(text).map_err(|error| format!("{error}; try 500ms or 2s"))?;
     match duration {

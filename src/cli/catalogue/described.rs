@@ -9,13 +9,9 @@ use crate::error::Error;
 use crate::experiments::{CATALOGUE, DERIVATIONS, Derivation, Experiment, Text, derived_with};
 use crate::model::{Axis, AxisKind, DeviceInfo, Headline};
 
-/// What stands before the description of an axis.
 const INDENT: &str = "      ";
 
 /// What there is to say under a name, which may be that of what is derived; nothing where nothing has it.
-///
-/// # Errors
-/// None: the catalogue knows its names.
 pub fn described(name: &str, width: usize) -> Result<String, Error> {
     let derivations = DERIVATIONS.iter().filter(|derivation| derivation.name() == name).map(|one| Ok(derivation(*one, width)));
     let is_it = |experiment: &&&dyn Experiment| experiment.name() == name || experiment.derived().contains(&name);

@@ -10,9 +10,7 @@ const OF_FILTERS: [char; 6] = ['/', ':', '*', '?', '[', '{'];
 
 /// The experiments of all filters together that have all of the words: in their names and summaries, those in names first, or, where none
 /// has, in what else is said of them.
-///
-/// # Errors
-/// A filter or a word that nothing has, with the nearest ones.
+/// Errors: a filter or a word that nothing has, with the nearest ones.
 pub fn find(typed: &[String], setting: &Setting) -> Result<Vec<Entry>, Error> {
     let (filters, words): (Vec<String>, Vec<String>) = typed.iter().cloned().partition(|word| word.contains(OF_FILTERS));
     let words: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();

@@ -66,10 +66,6 @@ struct OfDerivation {
 }
 
 impl Catalogue {
-    /// What was found, as a device has it.
-    ///
-    /// # Errors
-    /// None: the catalogue knows its names.
     pub fn new(entries: &[Entry], device: &DeviceInfo) -> Result<Self, Error> {
         let is_asked = |name: &str| entries.iter().any(|entry| entry.name() == name);
         let derivations = DERIVATIONS.iter().filter(|derivation| is_asked(derivation.asked_by()));

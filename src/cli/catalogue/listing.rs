@@ -12,16 +12,13 @@ use crate::model::DeviceInfo;
 /// So many experiments are shown with their variants and axes unless the user asks for more: about a screen.
 const DETAILED: usize = 8;
 
-/// Before the variants and the axes of an experiment.
 const INDENT: &str = "    ";
 
 pub struct Listing<'l> {
     pub entries: &'l [Entry],
-    /// Whose defaults are shown.
     pub device: &'l DeviceInfo,
     /// Whether variants and axes are shown of however many there are.
     pub is_detailed: bool,
-    /// The longest line, in characters.
     pub width: usize,
 }
 

@@ -15,9 +15,7 @@ use crate::output::{
 };
 
 /// Files as named; standard output where it is named, where no file is, and beside files for a person at a terminal.
-///
-/// # Errors
-/// A file whose format its ending doesn't tell, one that is named twice, and one that is read.
+/// Errors: a file whose format its ending doesn't tell, one that is named twice, and one that is read.
 pub fn targets(arguments: &Compare, question: &Question) -> Result<Vec<(Target, Format)>, Error> {
     let asked = arguments.format.map(Shape::format);
     let mut targets: Vec<(Target, Format)> = Vec::new();
@@ -38,7 +36,6 @@ pub fn targets(arguments: &Compare, question: &Question) -> Result<Vec<(Target, 
     Ok(targets)
 }
 
-/// Demands that files that are written are apart from each other, and from those that are read.
 fn check(targets: &[(Target, Format)], suspects: Option<&Path>, question: &Question) -> Result<(), Error> {
     let named = targets.iter().filter_map(|(target, _)| match target {
         Target::File(path) => Some(path),
@@ -48,10 +45,6 @@ fn check(targets: &[(Target, Format)], suspects: Option<&Path>, question: &Quest
     read.writing("--output", named).writing("--suspects", suspects).check()
 }
 
-/// Writes the report everywhere.
-///
-/// # Errors
-/// A file that can't be written.
 pub fn write(targets: &[(Target, Format)], report: &Report) -> anyhow::Result<()> {
     for (target, format) in targets {
         match target {

@@ -25,13 +25,10 @@ use crate::tuning::{
 
 const TOOL_VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
 
-/// The answer, with what its files say besides.
 pub struct Found {
     answer: Answer,
-    /// How it was found, in words.
     effort: String,
     entry: TableEntry,
-    /// Whether the best leaves its buffers.
     leaves: bool,
 }
 
@@ -75,9 +72,6 @@ impl Found {
     }
 
     /// Says it, and adds the best configuration to the table that is asked for, where it may be believed.
-    ///
-    /// # Errors
-    /// Where the table can't be read or written.
     pub fn tell(self, arguments: &Tune, voice: &Voice, is_believed: bool) -> anyhow::Result<()> {
         let page = Page::stderr();
         let mut text = answer_text(&self.answer, page);
@@ -100,9 +94,7 @@ impl Found {
 }
 
 /// Files that are written when all is measured must be writable before, and none is written over what is read, or twice.
-///
-/// # Errors
-/// A table that is none, a folder that isn't there, and a file that is named for two things.
+/// Errors: a table that is none, a folder that isn't there, and a file that is named for two things.
 pub fn check_files(arguments: &Tune, subject: &Subject, rows: &RowFiles) -> Result<(), Error> {
     let read = subject.files().map_err(|error| Error::Usage(error.to_string()))?;
     let files = read.into_iter().fold(Files::default(), |files, (what, file)| files.reading(what, [file]));
@@ -152,10 +144,6 @@ fn values(point: &Point) -> BTreeMap<String, AxisValue> {
     point.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect()
 }
 
-/// Writes all results as T4.
-///
-/// # Errors
-/// Where the file can't be written.
 pub fn write_t4(race: &Race, path: &Path) -> anyhow::Result<()> {
     let device = race.device();
     let (spent, _) = race.spent();

@@ -41,7 +41,6 @@ const SMALL: usize = 512;
 /// Failures of each kind that are told of one by one.
 const MOST_TOLD: u64 = 3;
 
-/// Tunes a kernel on a device and writes rows and the answer.
 pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::Result<u8> {
     // It may be a stream that nobody writes to: until it is read, there is nothing to end.
     let arguments = manifest::with_manifest(arguments, typed)?;
@@ -143,7 +142,6 @@ fn usage(failure: &Failure) -> Error {
     Error::Usage(failure.reason.clone())
 }
 
-/// The configurations that may be.
 fn space(arguments: &Tune, kernel: &mut UserKernel, device: &DeviceInfo) -> Result<Space, Error> {
     let axes = subject::axes(arguments, kernel, device)?;
     kernel.share(subject::shared(&axes));
@@ -231,7 +229,6 @@ fn alike(
     Ok(in_common(template).into_iter().chain(own).collect())
 }
 
-/// A row with all that is the same in this device's rows.
 fn template(settings: &Settings, targets: &Targets, kernel: &UserKernel, space: &Space) -> Record {
     let device = &targets.device(0).info;
     // Two runs over the same configurations have the same plan.

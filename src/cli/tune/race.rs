@@ -43,20 +43,14 @@ pub const SIZE: &str = "n";
 /// The time that a configuration may be timed with the preset quick.
 const QUICK_TIME: Duration = Duration::from_millis(500);
 
-/// What became of a configuration.
 pub struct Trial {
-    /// Where it lies on the axes.
     pub point: Point,
     /// Its row, until it is written.
     row: Option<Record>,
-    /// What was measured, where anything was.
     pub measured: Option<Measured>,
-    /// Why nothing was.
     pub failure: Option<Failure>,
     pub when: SystemTime,
-    /// Its case, where it may be run.
     case: Option<Case>,
-    /// Whether it leaves buffers, as the reference does.
     leaves: bool,
     /// A fault of the driver's that it comes to.
     quirk: Option<Quirk>,
@@ -68,7 +62,6 @@ impl Trial {
         Self { point, row: None, measured: None, failure: None, when, case, leaves: false, quirk: None }
     }
 
-    /// The time that a search compares.
     pub fn cost(&self) -> Option<f64> {
         self.measured.as_ref().map(Measured::value)
     }
@@ -78,7 +71,6 @@ impl Trial {
         self.case.as_ref()
     }
 
-    /// Whether it leaves buffers, as the reference does.
     pub fn leaves(&self) -> bool {
         self.leaves
     }
@@ -104,13 +96,10 @@ pub struct Race<'r> {
     journal: Option<&'r Journal>,
     bar: Bar,
     started: Instant,
-    /// What was tried, by configuration.
     trials: BTreeMap<usize, Trial>,
     /// The configuration that is the shader as it is written.
     written: Option<usize>,
-    /// The hash of the shader.
     hash: String,
-    /// Why its results are doubtful on this device.
     doubts: Vec<Doubt>,
     /// Whether the reference wrote nothing: then no result is compared.
     is_unchecked: bool,
@@ -119,7 +108,6 @@ pub struct Race<'r> {
     held: Option<(Instant, Duration)>,
     /// What a configuration of the last block took until each was visited once.
     pace: Option<Duration>,
-    /// Whether all that is to be tried was.
     has_searched: bool,
     /// Samples so far, those of measurements that were replaced included.
     samples: usize,
@@ -128,7 +116,6 @@ pub struct Race<'r> {
 }
 
 impl<'r> Race<'r> {
-    /// A search that begins now.
     pub fn new(
         (arguments, settings): (&'r Tune, &'r Settings),
         targets: &'r Targets,
@@ -175,9 +162,6 @@ impl<'r> Race<'r> {
 
     /// Searches until everything was tried, or the budget is spent; then measures those that may be the best beside each other.
     /// Tells whether it came to its end.
-    ///
-    /// # Errors
-    /// Where rows can't be written.
     pub fn run(&mut self, mut session: Session) -> anyhow::Result<bool> {
         self.introduce(&session);
         self.go_on(&mut session)?;
@@ -233,7 +217,6 @@ impl<'r> Race<'r> {
         Ok(!interrupt::is_asked() && session.given_up().is_none())
     }
 
-    /// What was tried, by configuration.
     pub fn trials(&self) -> &BTreeMap<usize, Trial> {
         &self.trials
     }
@@ -251,12 +234,10 @@ impl<'r> Race<'r> {
         self.written.map(|written| self.space.point(written))
     }
 
-    /// The hash of the shader's source, or of its SPIR-V.
     pub fn hash(&self) -> &str {
         &self.hash
     }
 
-    /// Whether the reference wrote nothing: then no result was compared.
     pub fn is_unchecked(&self) -> bool {
         self.is_unchecked
     }
@@ -265,7 +246,6 @@ impl<'r> Race<'r> {
         &self.kernel
     }
 
-    /// How long it has taken, and how many samples.
     pub fn spent(&self) -> (Duration, usize) {
         (self.started.elapsed(), self.samples)
     }
@@ -284,7 +264,6 @@ impl<'r> Race<'r> {
         !self.sink.is_closed() && !interrupt::is_asked() && !self.is_late() && self.room(0) > 0
     }
 
-    /// Whether what comes next depends on no answer.
     fn asks_ahead(&self) -> bool {
         matches!(self.strategy, Strategy::Exhaustive | Strategy::Random)
     }
@@ -553,7 +532,6 @@ impl<'r> Race<'r> {
 
     // ---- rows -----------------------------------------------------------------------------------------------------------------
 
-    /// Writes the rows of what won't be measured again.
     fn write_beaten(&mut self) -> anyhow::Result<()> {
         let written = self.written;
         let is_out = |trial: &Trial| trial.measured.as_ref().is_none_or(|measured| measured.stop == Stop::Beaten);
@@ -588,9 +566,6 @@ impl<'r> Race<'r> {
 }
 
 /// Opens the device, and runs the reference there.
-///
-/// # Errors
-/// Why that can't be, in words for the user.
 pub fn session<'r>(
     arguments: &Tune,
     settings: &Settings,

@@ -17,10 +17,6 @@ use crate::subject::{
 };
 use crate::tuning::space::{Dimension, Space};
 
-/// What flags say of the kernel itself.
-///
-/// # Errors
-/// What can't be read of them.
 pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
     let usage = |flag: &str, words: String| Error::Usage(format!("--{flag}: {words}"));
     let shader = arguments.shader.clone().ok_or_else(|| Error::Usage("a shader is needed".to_owned()))?;
@@ -140,9 +136,6 @@ fn macros(arguments: &Tune) -> Result<Vec<(String, Vec<String>)>, Error> {
 // ---- axes -----------------------------------------------------------------------------------------------------------------
 
 /// The axes that it is tuned along, those of the workgroup size first.
-///
-/// # Errors
-/// Names that nothing bears, and values that can't be.
 pub fn axes(arguments: &Tune, kernel: &mut UserKernel, device: &DeviceInfo) -> Result<Vec<Dimension>, Error> {
     let mut given: Vec<(String, Vec<AxisValue>)> = Vec::new();
     for text in &arguments.axis {
@@ -315,10 +308,6 @@ fn default_sizes(written: [Option<u32>; 3], is_flat: [bool; 3], device: &DeviceI
 
 // ---- the reference --------------------------------------------------------------------------------------------------------
 
-/// What outputs are compared with.
-///
-/// # Errors
-/// What is none of the three.
 pub fn reference(text: &str, kernel: &mut UserKernel) -> Result<Reference, Error> {
     let path = FilePath::of_text(text);
     let is_shader = path.extension().is_some_and(|ending| ["comp", "glsl", "spv"].iter().any(|known| ending == *known));
