@@ -172,25 +172,19 @@ fn open_own(path: &Path, options: &OpenOptions) -> io::Result<File> {
     Ok(file)
 }
 
-/// Replaces what a file of this program's own holds; it is made where it isn't there. One that is another user's, or has other names as
-/// well, makes room for a new one.
+/// Puts a new file of this program's own in the place of the one that is there. That keeps what it holds under its other names.
 /// Errors: for what is no regular file that it is, or that it can't be replaced.
 pub fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let is_alone = |file: &File| {
-        let metadata = file.metadata()?;
-        Ok::<_, io::Error>(!platform::has_other_names(&metadata) && !is_anothers(path, &metadata)?)
-    };
-    let mut file = match found_or_made(path) {
-        Ok((file, is_new)) if is_new || is_alone(&file)? => file,
-        Err(error) if error.kind() != ErrorKind::PermissionDenied || !is_named(path) => return Err(error),
-        _ => {
-            check_own(&std::fs::symlink_metadata(path)?)?;
-            let kept = |error| refused(&format!("{} can't be replaced: {error}", path.shown()));
-            std::fs::remove_file(path).map_err(kept)?;
-            File::create_new(path)?
-        }
-    };
-    file.set_len(0)?;
+    let old = std::fs::symlink_metadata(path).ok();
+    if let Some(old) = &old {
+        check_own(old)?;
+        let kept = |error| refused(&format!("{} can't be replaced: {error}", path.shown()));
+        std::fs::remove_file(path).map_err(kept)?;
+    }
+    let mut file = File::create_new(path)?;
+    if let Some(old) = old.filter(|old| !platform::is_by_another(old)) {
+        file.set_permissions(old.permissions())?;
+    }
     file.write_all(bytes)
 }
 
