@@ -205,12 +205,17 @@ impl<Reply> Drop for Child<Reply> {
     }
 }
 
-/// What the process says that started this one, read on a thread of its own: its end is this process's as well, whatever that is at.
-pub fn listen<T: DeserializeOwned + Send + 'static>(longest: u64) -> io::Result<Receiver<T>> {
+/// What the process says that started this one, read on a thread of its own, which notes it first: its end is this process's as well,
+/// whatever that is at.
+pub fn listen<T: DeserializeOwned + Send + 'static>(
+    longest: u64,
+    mut note: impl FnMut(&T) + Send + 'static,
+) -> io::Result<Receiver<T>> {
     let (sender, receiver) = mpsc::channel();
     let listening = move || {
         let mut input = BufReader::new(io::stdin());
         while let Ok(Some(Line::Message(message))) = messages::read(&mut input, longest) {
+            note(&message);
             if sender.send(message).is_err() {
                 break;
             }

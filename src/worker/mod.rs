@@ -8,11 +8,10 @@
 //! ```text
 //! host      the devices of the installed drivers, or the mock's, in this process     source   the catalogue's cases, compiled
 //! placement where buffers lie, in a study of several processes
-//! protocol  what supervisor and worker say to each other        serve   the worker's side    child, remote   the supervisor's
+//! protocol  what supervisor and worker say to each other        serve   the worker's side           remote   the supervisor's
 //! questions what else a process is asked, a file for each        find    all devices, drivers that crash when asked included
 //! ```
 
-mod child;
 mod find;
 mod host;
 mod placement;

@@ -1,18 +1,22 @@
 //! A bench whose device another process owns.
 
 use std::fmt::Debug;
+use std::io;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::child::{self, Worker};
 use super::host::{Hello, Opening};
-use super::protocol::{Reply, Request};
+use super::protocol::{LONGEST_REPLY, Reply, Request};
 use super::questions::Question;
 use super::{Deadlines, Platform};
 use crate::measure::{Answer, Answering, Bench, Instrument, Loading, Loss, Order};
 use crate::model::{DeviceInfo, Failure, Stage, Status};
-use crate::process::Listener;
+use crate::platform::this_program;
+use crate::process::{Child, Listener};
 use crate::validate::Learned;
+
+type Worker = Child<Reply>;
 
 pub struct Isolated {
     worker: Worker,
@@ -39,7 +43,7 @@ impl From<NoDrivers> for Failure {
 
 impl Isolated {
     pub fn start(platform: &Platform, deadlines: Deadlines, listener: &Arc<dyn Listener>) -> Result<Self, NoDrivers> {
-        let started = child::start(platform, listener);
+        let started = command(platform).and_then(|mut command| Worker::start(&mut command, LONGEST_REPLY, listener));
         let mut worker = started.map_err(|error| NoDrivers::Refused(format!("can't start a worker process: {error}")))?;
         let waited = deadlines.first + deadlines.usual;
         match worker.hear(waited) {
@@ -222,4 +226,21 @@ impl Drop for RemoteBench {
 
 fn out_of_turn(reply: &impl Debug) -> Failure {
     Failure::new(Status::Error, format!("a worker process said something out of turn: {reply:?}"))
+}
+
+fn command(platform: &Platform) -> io::Result<Command> {
+    let mut command = Command::new(this_program()?);
+    command.arg("worker");
+    match platform {
+        Platform::Mock(devices) => devices.iter().for_each(|options| {
+            command.arg(format!("--mock={options}"));
+        }),
+        Platform::Vulkan { validation, driver } => {
+            command.args(validation.then_some("--validation"));
+            if let Some(driver) = driver {
+                command.env("VK_DRIVER_FILES", driver).env("VK_ICD_FILENAMES", driver);
+            }
+        }
+    }
+    Ok(command)
 }
