@@ -39,10 +39,7 @@ pub fn card(arguments: &Card) -> anyhow::Result<u8> {
 }
 
 fn tell(rows: &Rows, progress: &Progress) {
-    for note in rows.notes().iter().chain(&gaps::told(rows)) {
-        progress.note(&format!("note: {note}"));
-    }
-    if let Some(fault) = rows.faults().first() {
-        progress.note(&format!("note: {}. The rows of the first file are shown.", fault.trim_end_matches(':')));
-    }
+    progress.notes(rows.notes().iter().chain(&gaps::told(rows)));
+    let shown = |fault: &String| format!("{}. The rows of the first file are shown.", fault.trim_end_matches(':'));
+    progress.notes(rows.faults().first().map(shown));
 }

@@ -29,7 +29,7 @@ pub fn compare(arguments: &Compare) -> anyhow::Result<u8> {
     let targets = files::targets(arguments, &question)?;
     let sides = read(&question)?;
     let progress = Progress::new(if arguments.quiet { Mode::Quiet } else { Mode::Normal });
-    sides.notes.iter().for_each(|note| progress.note(&format!("note: {note}")));
+    progress.notes(&sides.notes);
     let comparisons = compared(&sides, &Terms { margin: arguments.margin, is_forced: arguments.force })?;
     let failures = gates::failures(&arguments.fail_on, &comparisons)?;
     let report = Report { comparisons: &comparisons, failures: &failures, is_whole: arguments.all };

@@ -174,9 +174,7 @@ impl<'r> DeviceRun<'r> {
 
     fn introduce(&self, session: &Session) {
         let (device, instrument) = (&self.place.info, session.instrument());
-        if let Some(note) = &instrument.note {
-            self.progress().note(&format!("note: {note}"));
-        }
+        self.progress().notes(&instrument.note);
         for quirk in &device.quirks {
             self.progress().note(&format!("note: known driver fault {}: {}", quirk.name, quirk.what));
         }
@@ -192,7 +190,7 @@ impl<'r> DeviceRun<'r> {
             rule: Rule::Each,
             max_noise: common.max_noise(),
             max_time: common.max_time(quick_time(self.listed.unwrap_or(self.plan.count()).saturating_mul(self.turns()))),
-            seed: common.seed,
+            seed: common.flags.seed,
         }
     }
 

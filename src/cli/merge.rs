@@ -19,15 +19,15 @@ pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
     }
     Files::default().reading("the rows", &arguments.files).writing("--save-table", &arguments.save_table).check()?;
     Files::default().writing("--output", &arguments.output).writing("--save-table", &arguments.save_table).check()?;
-    let targets = outputs::targets(&arguments.output, arguments.format, None)?;
+    let targets = outputs::targets(&arguments.output, arguments.format, Format::for_stdout(outputs::is_terminal()), false)?;
     let mut rows = Rows::default();
     for file in &arguments.files {
         rows.read(file, if arguments.partial { Purpose::MergingPart } else { Purpose::Merging })?;
     }
-    rows.notes().iter().for_each(|note| progress.note(&format!("note: {note}")));
+    progress.notes(rows.notes());
     let (mut faults, gaps) = (rows.faults(), gaps::told(&rows));
     if arguments.partial {
-        gaps.iter().for_each(|gap| progress.note(&format!("note: {gap}")));
+        progress.notes(gaps);
     } else {
         faults.extend(gaps);
     }

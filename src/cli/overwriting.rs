@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::settings::RowFiles;
+use super::args::measuring::Measuring;
 use crate::error::Error;
 use crate::model::Shown;
 use crate::output::{Target, is_same_file};
@@ -46,9 +46,9 @@ impl Files {
 
     /// Rows are written, maybe to go on with those of an earlier run, whose file may be named as output as well.
     #[must_use]
-    pub fn writing_rows(self, rows: &RowFiles) -> Self {
-        let is_resumed = |file: &&PathBuf| rows.resume.as_ref().is_some_and(|resumed| is_same_file(file, resumed));
-        self.writing("--resume", &rows.resume).writing("--output", rows.files.iter().filter(|file| !is_resumed(file)))
+    pub fn writing_rows(self, flags: &Measuring) -> Self {
+        let is_resumed = |file: &&PathBuf| flags.resume.as_ref().is_some_and(|resumed| is_same_file(file, resumed));
+        self.writing("--resume", &flags.resume).writing("--output", flags.output.iter().filter(|file| !is_resumed(file)))
     }
 
     pub fn check(&self) -> Result<(), Error> {

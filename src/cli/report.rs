@@ -26,7 +26,7 @@ pub fn report(arguments: &Report) -> anyhow::Result<u8> {
     let (sources, mut notes) = sources::sources(&files)?;
     let comparisons = if arguments.compare { comparisons(arguments, &files, &mut notes)? } else { Vec::new() };
     let progress = Progress::new(if arguments.quiet { Mode::Quiet } else { Mode::Normal });
-    notes.iter().for_each(|note| progress.note(&format!("note: {note}")));
+    progress.notes(&notes);
     let names: Vec<String> = files.iter().map(|(_, file)| file.shown()).collect();
     let contents =
         Contents { sources: &sources, files: &names, notes: &notes, limits: limits.as_ref(), comparisons: &comparisons };

@@ -7,7 +7,7 @@ use anyhow::Context;
 
 use super::journal::Left;
 use super::outputs;
-use super::settings::{RowFiles, RunSettings};
+use super::settings::{RunSettings, Settings};
 use super::target::Targets;
 use crate::analysis::Relations;
 use crate::analysis::earlier::{Judge, check_columns, check_same_columns};
@@ -49,9 +49,9 @@ impl Kept {
         templates: &[Record],
         header: &Header,
     ) -> anyhow::Result<Self> {
-        let mut kept = Self { is_anonymous: settings.common.rows.are_anonymous, ..Self::nothing(plans.len()) };
-        let RowFiles { resume, are_staged, .. } = &settings.common.rows;
-        let Some(asked) = resume else { return Ok(kept) };
+        let Settings { flags, are_staged, .. } = &settings.common;
+        let mut kept = Self { is_anonymous: flags.anonymous, ..Self::nothing(plans.len()) };
+        let Some(asked) = &flags.resume else { return Ok(kept) };
         if Format::from_path(asked)? != Format::Csv {
             return Err(Error::Usage(format!("only CSV can be resumed, not {}", asked.shown())).into());
         }
@@ -228,19 +228,20 @@ pub fn check_search(file: &Path, template: &Record, header: &Header, left: Left)
 
 /// Where the outputs of a run go, the file to be resumed among them; and those that bear temporary names.
 #[expect(clippy::type_complexity, reason = "a name for two lists would say no more")]
-pub fn output_targets(rows: &RowFiles, kept: &Kept) -> Result<(Vec<(Target, Format)>, Vec<Staged>), Error> {
-    let mut files = rows.files.clone();
-    let resumed = rows.resume.as_ref();
+pub fn output_targets(settings: &Settings, kept: &Kept) -> Result<(Vec<(Target, Format)>, Vec<Staged>), Error> {
+    let mut files = settings.flags.output.clone();
+    let resumed = settings.flags.resume.as_ref();
     files.retain(|file| !resumed.is_some_and(|resumed| output::is_same_file(file, resumed)));
     files.splice(0..0, resumed.cloned());
-    let mut targets = outputs::targets(&files, rows.format, Some(rows.on_terminal))?;
+    let for_stdout = if outputs::is_terminal() { settings.on_terminal } else { Format::for_stdout(false) };
+    let mut targets = outputs::targets(&files, settings.flags.format, for_stdout, true)?;
     if let (Some(_), Some((target, format))) = (resumed, targets.first_mut()) {
         *format = Format::Csv;
         if let (Target::File(path), true) = (&*target, kept.file.is_some()) {
             *target = Target::Continued(path.clone());
         }
     }
-    Ok(if rows.are_staged { outputs::stage(targets) } else { (targets, Vec::new()) })
+    Ok(if settings.are_staged { outputs::stage(targets) } else { (targets, Vec::new()) })
 }
 
 /// Copies a file to a name beside it that nothing bears.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::limits;
-use super::settings::{DeviceChoice, Settings};
+use super::settings::Settings;
 use super::voice::Voice;
 use crate::error::{Error, nearest};
 use crate::gpu::NO_DEVICE_ADVICE;
@@ -33,9 +33,9 @@ impl Targets {
     /// Finds the devices that are meant.
     /// Errors: no loader, no driver, no usable device, or none that is meant.
     pub fn resolve(settings: &Settings, voice: &Voice) -> anyhow::Result<Self> {
-        let DeviceChoice { asked, may_repeat, queue, validation, is_robust } = &settings.devices;
-        let platform = platform(asked, *queue, *validation)?;
-        let (all, layers, access) = if let Some(deadlines) = settings.isolation {
+        let Settings { devices: asked, may_repeat, flags, .. } = settings;
+        let platform = platform(asked, flags.queue, flags.validation)?;
+        let (all, layers, access) = if let Some(deadlines) = settings.isolation() {
             let listener = voice.listener();
             let found = worker::find(&platform, deadlines, &listener)?;
             let access = Access::Apart { deadlines, listener, finder: Mutex::new(found.worker.map(Box::new)) };
@@ -51,8 +51,8 @@ impl Targets {
         let is_mock = matches!(platform, Platform::Mock(_));
         let chosen = if is_mock { infos } else { choose(&infos, asked, *may_repeat, Purpose::Run)? };
         for device in &chosen {
-            check_queue(device, *queue)?;
-            if *is_robust && !device.has(Feature::RobustBufferAccess) {
+            check_queue(device, flags.queue)?;
+            if flags.robust && !device.has(Feature::RobustBufferAccess) {
                 return Err(Error::Usage(format!("{} has no robust buffer access: leave out --robust", device.name)).into());
             }
         }

@@ -1,11 +1,11 @@
 //! Where the answer goes.
 
-use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use anyhow::Context;
 
 use super::super::args::compare::{Compare, Shape};
+use super::super::outputs;
 use super::super::overwriting::Files;
 use super::sides;
 use crate::analysis::compare::Question;
@@ -14,24 +14,9 @@ use crate::output::{
     Format, Page, Report, Style, Target, comparison_csv, comparison_jsonl, comparison_text, hand_over, write_whole,
 };
 
-/// Files as named; standard output where it is named, where no file is, and beside files for a person at a terminal.
 /// Errors: a file whose format its ending doesn't tell, one that is named twice, and one that is read.
 pub fn targets(arguments: &Compare, question: &Question) -> Result<Vec<(Target, Format)>, Error> {
-    let asked = arguments.format.map(Shape::format);
-    let mut targets: Vec<(Target, Format)> = Vec::new();
-    for path in &arguments.output {
-        let target = Target::from_argument(path);
-        let format = match (&target, asked) {
-            (Target::File(path), None) => Format::from_path(path)?,
-            (Target::File(path), Some(format)) => Format::from_path(path).unwrap_or(format),
-            _ => asked.unwrap_or(Format::Table),
-        };
-        targets.push((target, format));
-    }
-    let is_named = targets.iter().any(|(target, _)| *target == Target::Stdout);
-    if targets.is_empty() || (io::stdout().is_terminal() && !is_named) {
-        targets.push((Target::Stdout, asked.unwrap_or(Format::Table)));
-    }
+    let targets = outputs::targets(&arguments.output, arguments.format.map(Shape::format), Format::Table, true)?;
     check(&targets, arguments.suspects.as_deref(), question)?;
     Ok(targets)
 }

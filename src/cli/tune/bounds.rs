@@ -238,7 +238,7 @@ impl<'r> Looker<'r> {
         let mut checker = self.targets.respondent(place)?;
         checker.ask(OpenBounds {
             device: Identity::at_place(&place.info, place.index),
-            queue: self.settings.devices.queue,
+            queue: self.settings.flags.queue,
             deadline: self.settings.submission_deadline(),
             compile_threads: compile_threads(&place.info),
             subject: self.subject.clone(),

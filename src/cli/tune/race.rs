@@ -174,7 +174,7 @@ impl<'r> Race<'r> {
         if is_glancing {
             session.set_rule(Rule::Glance);
         }
-        let mut search = search_from(self.strategy, self.space, self.settings.seed, self.written);
+        let mut search = search_from(self.strategy, self.space, self.settings.flags.seed, self.written);
         let mut ahead = Vec::new();
         while self.goes_on() && session.given_up().is_none() {
             let asked = if ahead.is_empty() { search.ask(self.room(0)) } else { std::mem::take(&mut ahead) };
@@ -311,8 +311,7 @@ impl<'r> Race<'r> {
     fn introduce(&mut self, session: &Session) {
         self.is_unchecked = session.learned().wrote_nothing;
         let instrument = session.instrument();
-        instrument.note.iter().for_each(|note| self.sink.voice.progress.note(&format!("note: {note}")));
-        session.learned().notes.iter().for_each(|note| self.sink.voice.progress.note(&format!("note: {note}")));
+        self.sink.voice.progress.notes(instrument.note.iter().chain(&session.learned().notes));
         let said = format!("timer: {}, floor {}", instrument.timer.as_str(), instrument.floor);
         self.sink.voice.progress.detail(&said);
     }
@@ -575,7 +574,7 @@ pub fn session<'r>(
     let options = Options {
         max_noise: settings.max_noise(),
         max_time: settings.max_time(QUICK_TIME),
-        seed: settings.seed,
+        seed: settings.flags.seed,
         rule: if arguments.no_race { Rule::Each } else { Rule::Race },
     };
     let pool = Pool::new(settings.processes, opener(settings, targets, subject.clone(), options.max_time));
