@@ -7,7 +7,7 @@ use super::words::listed;
 use crate::digest;
 use crate::model::{Case, DeviceInfo, Kernel, Status};
 use crate::plan::{Plan, Planned};
-use crate::record::{Described, Fate, Header, Record, Recovery, SCHEMA_VERSION, Standing, Use, needed};
+use crate::record::{Described, Fate, Header, Reader, Record, SCHEMA_VERSION, Standing, Use, needed};
 use crate::shader::{CompileError, Compiler, Library, ModuleKey};
 
 /// Tells which rows of an earlier run are a run's own.
@@ -123,7 +123,7 @@ pub fn lacking(header: &Header) -> Vec<&'static str> {
 ///
 /// # Errors
 /// Which are too many, or missing.
-pub fn check_columns<R: Read>(rows: &Recovery<R>, header: &Header) -> Result<(), String> {
+pub fn check_columns<R: Read>(rows: &Reader<R>, header: &Header) -> Result<(), String> {
     if rows.is_of_v1() {
         return Err(format!(
             "it is of schema 1, and this lanescope writes {SCHEMA_VERSION}: `lanescope merge --partial` turns it into {SCHEMA_VERSION}"
@@ -143,7 +143,7 @@ pub fn check_columns<R: Read>(rows: &Recovery<R>, header: &Header) -> Result<(),
 ///
 /// # Errors
 /// Which are too many, or missing.
-pub fn check_same_columns<R: Read>(rows: &Recovery<R>, header: &Header) -> Result<(), String> {
+pub fn check_same_columns<R: Read>(rows: &Reader<R>, header: &Header) -> Result<(), String> {
     let (there, wanted): (BTreeSet<&str>, BTreeSet<&str>) = (rows.columns().collect(), header.names().collect());
     let own: Vec<&str> = there.difference(&wanted).copied().collect();
     if !own.is_empty() {

@@ -7,7 +7,7 @@ use super::words::{abridged, counted, indented, listed, shown};
 use crate::error::Error;
 use crate::experiments::is_derived_name;
 use crate::record::{Choice, Standing, choose};
-use crate::record::{Packed, Record, Recovery, SCHEMA_VERSION, Use, needed};
+use crate::record::{Packed, Reader, Record, SCHEMA_VERSION, Use, needed};
 
 /// Conflicts, and rows of one conflict, that are named.
 const SHOWN_CONFLICTS: usize = 20;
@@ -157,20 +157,20 @@ impl FileRows {
     /// A usage error where it can't be read, isn't a file of rows, or isn't whole.
     pub fn read(path: &Path, purpose: Purpose) -> Result<Self, Error> {
         let usage = |error: crate::record::ReadError| Error::Usage(error.to_string());
-        let mut recovery = Recovery::open(path).map_err(usage)?;
-        let missing = recovery.missing(&purpose.needed());
+        let mut reader = Reader::open(path).map_err(usage)?;
+        let missing = reader.missing(&purpose.needed());
         if !missing.is_empty() {
             let (file, missing, why) = (shown(path), listed(missing), purpose.words());
             return Err(Error::Usage(format!("{file} lacks {missing}: {why}")));
         }
         let (mut fresh, mut paired_with_itself, mut newest) = (Vec::new(), BTreeSet::new(), None);
         let mut axes: BTreeSet<String> = BTreeSet::new();
-        while let Some(record) = recovery.next() {
+        while let Some(record) = reader.next() {
             let mut record = record.map_err(usage)?;
             newest = newest.max(Some(version(&record.schema)));
             axes.extend(record.by_axis.keys().filter(|name| !axes.contains(*name)).cloned().collect::<Vec<_>>());
             if axes.len() > MOST_AXES {
-                let (file, line) = (shown(path), recovery.line());
+                let (file, line) = (shown(path), reader.line());
                 let words = format!("the rows so far have more than {MOST_AXES} axes, which no file of lanescope's has");
                 return Err(Error::Usage(format!("{file}, line {line}: {words}")));
             }
@@ -181,13 +181,13 @@ impl FileRows {
             }
             let case = record.case_id.as_str().into();
             let is_derived = record.is_derived();
-            fresh.push(Fresh { packed: Packed::new(&record), line: recovery.line(), device, case, is_derived });
+            fresh.push(Fresh { packed: Packed::new(&record), line: reader.line(), device, case, is_derived });
         }
         let mut torn = None;
-        if let Some(cut) = recovery.cut() {
+        if let Some(cut) = reader.cut() {
             let file = shown(path);
             if purpose == Purpose::Merging {
-                let mend = if recovery.is_of_v1() {
+                let mend = if reader.is_of_v1() {
                     "--partial leaves it out".to_owned()
                 } else {
                     format!("finish it by `lanescope run` as before, with --resume {file}, or leave it out by --partial")

@@ -28,7 +28,7 @@ pub fn list(arguments: &List) -> anyhow::Result<u8> {
     let device = asked.unwrap_or_else(nominal::gpu);
     let found = find(&arguments.words, &nominal::setting(&device))?;
     if arguments.json {
-        return print_as_is(&json(&Catalogue::new(&found, &device)?)?);
+        return print_as_is(&json(&Catalogue::new(&found, &device))?);
     }
     let listing = Listing { entries: &found, device: &device, is_detailed: arguments.verbose, width: width() };
     print(&listing.to_string())

@@ -1,6 +1,6 @@
 //! What rows of `algo/adaptive` found, as a tuning table: the fastest workgroup of each algorithm, problem size, device and driver.
 
-use std::collections::{BTreeMap, btree_map};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::analysis::Rows;
@@ -19,14 +19,8 @@ pub fn save(rows: &Rows, path: &Path) -> anyhow::Result<usize> {
         let record = row.packed.record();
         let Some(entry) = entry(&record) else { continue };
         let key = [record.device_uuid, record.driver_uuid, record.variant, format!("{:?}", entry.size)];
-        match best.entry(key) {
-            btree_map::Entry::Vacant(place) => {
-                place.insert(entry);
-            }
-            btree_map::Entry::Occupied(mut place) if entry.time_ns < place.get().time_ns => {
-                place.insert(entry);
-            }
-            btree_map::Entry::Occupied(_) => {}
+        if best.get(&key).is_none_or(|known| entry.time_ns < known.time_ns) {
+            best.insert(key, entry);
         }
     }
     if best.is_empty() {
@@ -50,7 +44,7 @@ fn entry(row: &Record) -> Option<TableEntry> {
         && !row.is_derived()
         && Standing::from_row(row) == Standing::Finished
         && row.cache == Cache::Warm.as_str()
-        && !row.quality_flags.split(';').any(|flag| flag == "implausible");
+        && !row.is_implausible();
     let axis = |name: &str| match row.by_axis.get(name) {
         Some(AxisValue::Integer(number)) => Some(*number),
         _ => None,

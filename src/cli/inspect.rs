@@ -33,7 +33,7 @@ pub fn inspect(arguments: &Inspect) -> anyhow::Result<u8> {
     let macros = arguments.define.iter().map(|define| defines::split(define).map(owned)).collect::<Result<_, _>>()?;
     let include_folders = arguments.include.clone();
     let entry = arguments.entry.clone();
-    let (preamble, target) = (arguments.preamble.clone(), arguments.target_env.target());
+    let (preamble, target) = (arguments.preamble.clone(), arguments.target_env);
     let reading = Reading { include_folders, macros, preamble, target, entry, may_stream: true, ..Reading::default() };
     let module = from_file(&arguments.shader, &reading).map_err(|error| Error::Usage(error.to_string()))?;
     let values = values(&module.reflection, &arguments.constant)?;

@@ -34,8 +34,7 @@ pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
     if !faults.is_empty() {
         anyhow::bail!("{}\nnothing was written", faults.join("\n"));
     }
-    let form = Form { columns: &arguments.columns, is_anonymous: arguments.anonymous };
-    let summary = write(&rows, targets, form)?;
+    let summary = write(&rows, targets, &arguments.columns, arguments.anonymous)?;
     if let Some(path) = &arguments.save_table {
         let count = chosen::save(&rows, path)?;
         progress.note(&format!("{} in {}", counted(count as u64, "best workgroup"), path.shown()));
@@ -49,22 +48,15 @@ pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
 pub fn renew(file: &Path, columns: &[String], is_anonymous: bool) -> anyhow::Result<()> {
     let mut rows = Rows::default();
     rows.read(file, Purpose::Merging)?;
-    write(&rows, vec![(Target::File(file.to_owned()), Format::Csv)], Form { columns, is_anonymous }).map(drop)
-}
-
-#[derive(Clone, Copy)]
-struct Form<'f> {
-    /// The columns that were chosen; none for all.
-    columns: &'f [String],
-    is_anonymous: bool,
+    write(&rows, vec![(Target::File(file.to_owned()), Format::Csv)], columns, is_anonymous).map(drop)
 }
 
 /// Writes the rows, and gives the files their names once all are whole.
-fn write(rows: &Rows, targets: Vec<(Target, Format)>, form: Form) -> anyhow::Result<Summary> {
-    let header = Header::new(rows.axes()).choosing(form.columns)?;
+fn write(rows: &Rows, targets: Vec<(Target, Format)>, columns: &[String], is_anonymous: bool) -> anyhow::Result<Summary> {
+    let header = Header::new(rows.axes()).choosing(columns)?;
     let (opened, staged) = outputs::stage(targets);
     let outputs = output::open(&opened, &header)?;
-    let written = fill(rows, outputs, form.is_anonymous);
+    let written = fill(rows, outputs, is_anonymous);
     match &written {
         Ok(_) => outputs::finish(staged)?,
         // What can't be removed bears a name that says what it is.

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::model::{DeviceInfo, Shown};
 use crate::output::{self, Format, Outputs, Staged, Target};
 use crate::plan::{Plan, Planned};
-use crate::record::{Header, Reader, Record, Recovery, Standing};
+use crate::record::{Header, Reader, Record, Standing};
 use crate::regular;
 
 /// Kept rows, by device of the run.
@@ -66,7 +66,7 @@ impl Kept {
             kept.notes.push(format!("{} is not there: measuring everything", asked.shown()));
             return Ok(kept);
         };
-        match Recovery::open(source) {
+        match Reader::open(source) {
             Ok(rows) => {
                 let mut judge = Judge::new(targets.devices().collect(), plans, templates, settings.is_paired)?;
                 kept.take_over(rows, source, &work, &mut judge, header)?;
@@ -81,7 +81,7 @@ impl Kept {
     /// interrupted, one of the two is whole.
     fn take_over(
         &mut self,
-        rows: Recovery<std::fs::File>,
+        rows: Reader<std::fs::File>,
         source: &Path,
         work: &Path,
         judge: &mut Judge,
@@ -101,7 +101,7 @@ impl Kept {
 
     fn copy(
         &mut self,
-        mut rows: Recovery<std::fs::File>,
+        mut rows: Reader<std::fs::File>,
         source: &Path,
         staged: &Staged,
         judge: &mut Judge,
@@ -201,7 +201,7 @@ pub fn check_search(file: &Path, template: &Record, header: &Header, left: Left)
     if !file.exists() && left == Left::Nothing {
         return Ok(Some(format!("{name} is not there: searching from the beginning")));
     }
-    let rows = match Recovery::open(file) {
+    let rows = match Reader::open(file) {
         Ok(rows) => rows,
         Err(_) if !file.exists() => return Ok(None),
         Err(error) if error.holds_no_rows() => return Ok(None),

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
-use super::{Plan, Selection, case_id, plan_id};
+use super::{Plan, Selection, case_id};
 use crate::experiments::{CATALOGUE, Setting, derived_with, find};
 use crate::model::{Axis, AxisKind, AxisValue, Cache, Point};
 
@@ -42,9 +42,7 @@ impl<'a> Plan<'a> {
         if !unlisted.is_empty() {
             return Err(unlisted);
         }
-        let selections: Vec<Selection> = selections.into_values().collect();
-        let id = plan_id(&selections, cache, setting.seed);
-        Ok(Self { setting, selections, cache, id, left_out: Vec::new() })
+        Ok(Self::of_selections(selections.into_values().collect(), cache, setting))
     }
 }
 

@@ -16,7 +16,7 @@ use crate::experiments::{CATALOGUE, Config, Experiment, Setting, derived_with};
 use crate::globs::{self, beginning};
 use crate::model::{Axis, AxisValue, Cache, Case, Point, Preset, Skip};
 
-pub use axes::{LeftOut, tell_what_others_do};
+pub use axes::tell_what_others_do;
 pub use limits::check_limits;
 pub use listed::{Listed, Unlisted};
 pub use shard::Shard;
@@ -37,7 +37,7 @@ pub struct Plan<'a> {
     selections: Vec<Selection>,
     cache: Cache,
     id: String,
-    left_out: Vec<LeftOut>,
+    left_out: Vec<String>,
 }
 
 /// One experiment's share of a plan, or that of those of its variants that have the same axes.
@@ -144,13 +144,22 @@ impl<'a> Plan<'a> {
                 return Err(Error::Usage(format!("axis `{name}` is given twice: join its values by commas")));
             }
         }
+        Ok(Self { left_out, ..Self::of_selections(selections, request.cache, setting) })
+    }
+
+    /// The default sweep of these variants of an experiment.
+    pub fn of_variants(experiment: &'static dyn Experiment, variants: &[&'static str], setting: Setting<'a>) -> Self {
+        Self::of_selections(with_equal_axes(experiment, variants, &setting), Cache::default(), setting)
+    }
+
+    fn of_selections(mut selections: Vec<Selection>, cache: Cache, setting: Setting<'a>) -> Self {
         selections.iter_mut().for_each(Selection::bases_first);
-        let id = plan_id(&selections, request.cache, setting.seed);
-        Ok(Self { setting, selections, cache: request.cache, id, left_out })
+        let id = plan_id(&selections, cache, setting.seed);
+        Self { setting, selections, cache, id, left_out: Vec::new() }
     }
 
     /// What filters name, but has none of the values that are asked for on an axis.
-    pub fn left_out(&self) -> &[LeftOut] {
+    pub fn left_out(&self) -> &[String] {
         &self.left_out
     }
 

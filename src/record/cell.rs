@@ -29,12 +29,6 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell<'a> {
     Empty,
@@ -48,31 +42,10 @@ pub enum Cell<'a> {
 
 /// What readers of tables take, in any case, for a missing value or for a number that isn't one: pandas' `na_values`, R, Julia,
 /// and what `strtod` and its kind accept.
+#[rustfmt::skip]
 const MISSING: &[&str] = &[
-    "na",
-    "n/a",
-    "<na>",
-    "#na",
-    "#n/a",
-    "#n/a n/a",
-    "nan",
-    "+nan",
-    "-nan",
-    "nat",
-    "null",
-    "nil",
-    "none",
-    "missing",
-    "inf",
-    "+inf",
-    "-inf",
-    "infinity",
-    "+infinity",
-    "-infinity",
-    "1.#ind",
-    "-1.#ind",
-    "1.#qnan",
-    "-1.#qnan",
+    "na", "n/a", "<na>", "#na", "#n/a", "#n/a n/a", "nan", "+nan", "-nan", "nat", "null", "nil", "none", "missing",
+    "inf", "+inf", "-inf", "infinity", "+infinity", "-infinity", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan",
 ];
 
 impl<'a> Cell<'a> {

@@ -22,7 +22,6 @@ pub use environment::environment;
 pub use header::Header;
 pub use packed::Packed;
 pub use reader::{ReadError, Reader};
-pub use recover::Recovery;
 pub use row::{Described, Fate, quirk_flag};
 pub use schema::{COLUMNS, Record, SCHEMA_VERSION, Use, needed};
 pub use standing::{Choice, Standing, choose};

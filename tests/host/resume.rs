@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lanescope::record::{COLUMNS, Record, Recovery, Use, needed};
+use lanescope::record::{COLUMNS, Reader, Record, Use, needed};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rustix::process::Signal;
@@ -119,14 +119,14 @@ impl Folder {
     fn has_whole_rows(&self) -> usize {
         // Asked before it is opened: a run may begin its file in between, and never takes it away again.
         let is_there = self.file().exists();
-        let recovery = match Recovery::open(&self.file()) {
-            Ok(recovery) => recovery,
+        let reader = match Reader::open(&self.file()) {
+            Ok(reader) => reader,
             Err(error) => {
                 assert!(!is_there || error.holds_no_rows(), "{error}");
                 return 0;
             }
         };
-        let rows: Vec<Record> = recovery.map(|row| row.unwrap()).collect();
+        let rows: Vec<Record> = reader.map(|row| row.unwrap()).collect();
         let known: BTreeSet<&str> = WHOLE.0.iter().map(|row| row.case_id.as_str()).collect();
         let cases: BTreeSet<&str> = rows.iter().map(|row| row.case_id.as_str()).collect();
         assert_eq!(cases.len(), rows.len(), "a case comes twice");
@@ -737,7 +737,7 @@ fn a_shard_has_its_name_once_it_is_whole() {
     family.end();
     assert_eq!(folder.names(), ["rows.csv.part", "rows.csv.progress"].map(str::to_owned).into());
     // The block may have been in writing: its last row may be torn.
-    let kept = Recovery::open(&part).unwrap().filter(|row| row.is_ok()).count();
+    let kept = Reader::open(&part).unwrap().filter(|row| row.is_ok()).count();
     let ran = folder.resume(MOCK, &shard);
     assert!(ran.code == Some(0) && ran.err.contains(&format!("rows.csv.part: {kept} rows are kept")), "{}", ran.err);
     assert_eq!(folder.names(), ["rows.csv".to_owned()].into());

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use crate::error::Error;
 use crate::experiments::{Experiment, Setting, Text, text};
 use crate::model::{Axis, AxisValue, Headline};
-use crate::plan::{Plan, Request, Selection, select};
+use crate::plan::{Plan, Selection, select};
 
 /// An experiment, or those of its variants that are meant.
 pub struct Entry {
@@ -38,10 +38,10 @@ impl Entry {
         axes.iter().map(|axis| (axis, self.defaults(&axis.name))).collect()
     }
 
-    pub fn sweep<'d>(&self, setting: Setting<'d>) -> Result<Plan<'d>, Error> {
-        let variants = self.variants.iter().map(|variant| format!("{}:{variant}", self.name()));
-        let filters = if self.variants.is_empty() { vec![self.name().to_owned()] } else { variants.collect() };
-        Plan::new(&Request { filters, ..Request::default() }, setting)
+    /// Its default sweep.
+    pub fn sweep<'d>(&self, setting: Setting<'d>) -> Plan<'d> {
+        let variants = if self.variants.is_empty() { self.experiment.variants() } else { &self.variants };
+        Plan::of_variants(self.experiment, variants, setting)
     }
 
     fn defaults(&self, name: &str) -> Vec<Defaults<'_>> {

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::analysis::{FileRows, Purpose, Rows, gaps, related};
+use crate::analysis::{FileRows, Purpose, Rows, related};
+use crate::cli::card::notes;
 use crate::error::Error;
 use crate::model::Shown;
 use crate::record::Record;
@@ -59,14 +60,6 @@ pub fn sources(files: &[Named]) -> Result<(Vec<Source>, Vec<String>), Error> {
     let labels = labels(&joined, &found);
     let sources = found.into_iter().zip(labels).map(|((_, rows), label)| Source { label, rows });
     Ok((sources.collect(), notes))
-}
-
-fn notes(rows: &Rows) -> Vec<String> {
-    let mut notes: Vec<String> = rows.notes().into_iter().chain(gaps::told(rows)).collect();
-    if let Some(fault) = rows.faults().first() {
-        notes.push(format!("{}. The rows of the first file are shown.", fault.trim_end_matches(':')));
-    }
-    notes
 }
 
 /// The rows of a device, and the cases that they are of.

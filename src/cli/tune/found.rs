@@ -42,15 +42,15 @@ struct Best {
 
 impl Found {
     pub fn from_race(race: &Race, arguments: &Tune) -> Self {
-        let trials: Vec<answer::Trial> = race.trials().values().map(trial).collect();
-        let reference = &race.kernel().subject().reference;
+        let trials: Vec<answer::Trial> = race.trials.values().map(trial).collect();
+        let reference = &race.kernel.subject().reference;
         let best = Best::new(race, &trials);
         let diagnosis = diagnose(&trials, reference, race.written_point().as_ref());
         // A reference that nobody named, and that nothing else agrees with, is none to believe.
         let is_chosen = arguments.reference.is_none() && *reference != Reference::Untouched;
         let is_doubted = diagnosis.as_ref().is_some_and(|of| of.doubts_reference || (is_chosen && of.only_reference));
         let is_told = best.as_ref().is_some_and(|best| best.answer.is_told() && !best.leaves);
-        Self { best, diagnosis, is_believed: is_told && !is_doubted && !race.is_unchecked() }
+        Self { best, diagnosis, is_believed: is_told && !is_doubted && !race.is_unchecked }
     }
 
     /// Says it, and adds the best configuration to the table that is asked for. Tells whether the answer may be believed.
@@ -81,16 +81,16 @@ impl Found {
 
 impl Best {
     fn new(race: &Race, trials: &[answer::Trial]) -> Option<Self> {
-        let answer = Answer::new(race.space(), trials, race.written_point().as_ref())?;
+        let answer = Answer::new(race.space, trials, race.written_point().as_ref())?;
         let (time, samples) = race.spent();
-        let (tried, all, seconds) = (trials.len(), race.space().len(), time.as_secs_f64());
+        let (tried, all, seconds) = (trials.len(), race.space.len(), time.as_secs_f64());
         let effort = format!("{tried} of {all} configurations tried, {samples} samples, {seconds:.1} s");
         let device = race.device();
         let entry = TableEntry {
-            kernel: KernelId { name: race.kernel().subject().name.clone(), hash: race.hash().to_owned() },
+            kernel: KernelId { name: race.kernel.subject().name.clone(), hash: race.hash.clone() },
             device: DeviceId::from(device),
             driver: DriverId::from(&device.driver),
-            size: race.kernel().size(),
+            size: race.kernel.size(),
             configuration: values(&answer.best.point),
             time_ns: answer.best.timing.time,
             ci_low_ns: answer.best.timing.low,
@@ -98,7 +98,7 @@ impl Best {
             when: SystemTime::now(),
             tool_version: TOOL_VERSION.to_owned(),
         };
-        let leaves = race.trials().values().any(|trial| trial.point == answer.best.point && trial.leaves());
+        let leaves = race.trials.values().any(|trial| trial.point == answer.best.point && trial.leaves);
         Some(Self { answer, effort, entry, leaves })
     }
 }
@@ -164,7 +164,7 @@ pub fn write_t4(race: &Race, path: &Path) -> anyhow::Result<()> {
         began: SystemTime::now().checked_sub(spent).unwrap_or(SystemTime::UNIX_EPOCH),
         objective: "time".to_owned(),
     };
-    let results: Vec<T4Result> = race.trials().values().filter_map(result).collect();
+    let results: Vec<T4Result> = race.trials.values().filter_map(result).collect();
     // All is measured: it is no error of usage any more.
     let written = Staged::new(path).write(json(&t4(&session, &results))?.as_bytes());
     written.with_context(|| format!("can't write {}", path.shown()))
@@ -177,7 +177,7 @@ fn result(trial: &Trial) -> Option<T4Result> {
         |name: &str, value: f64, unit: &str| T4Measurement { name: name.to_owned(), value, unit: unit.to_owned() };
     let mut measurements: Vec<T4Measurement> =
         measured.map(|of| measurement("time", of.value() / 1e6, "ms")).into_iter().collect();
-    if let (Some(of), Some(case)) = (measured, trial.case()) {
+    if let (Some(of), Some(case)) = (measured, &trial.case) {
         let headline = case.headline;
         let amount = match headline.metric {
             Metric::Bandwidth => case.work.bytes,

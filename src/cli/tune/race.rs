@@ -50,8 +50,10 @@ pub struct Trial {
     pub measured: Option<Measured>,
     pub failure: Option<Failure>,
     pub when: SystemTime,
-    case: Option<Case>,
-    leaves: bool,
+    /// Where the device's limits allow it.
+    pub case: Option<Case>,
+    /// Whether it leaves buffers, as the reference does.
+    pub leaves: bool,
     /// A fault of the driver's that it comes to.
     quirk: Option<Quirk>,
 }
@@ -66,15 +68,6 @@ impl Trial {
         self.measured.as_ref().map(Measured::value)
     }
 
-    /// Its case, where the device's limits allow it.
-    pub fn case(&self) -> Option<&Case> {
-        self.case.as_ref()
-    }
-
-    pub fn leaves(&self) -> bool {
-        self.leaves
-    }
-
     /// Whether it was measured as precisely as the best.
     pub fn is_finalist(&self) -> bool {
         self.measured.as_ref().is_some_and(|measured| !measured.stop.is_early())
@@ -85,8 +78,8 @@ pub struct Race<'r> {
     arguments: &'r Tune,
     settings: &'r Settings,
     targets: &'r Targets,
-    kernel: UserKernel,
-    space: &'r Space,
+    pub kernel: UserKernel,
+    pub space: &'r Space,
     looker: Looker<'r>,
     strategy: Strategy,
     budget: Budget,
@@ -96,13 +89,14 @@ pub struct Race<'r> {
     journal: Option<&'r Journal>,
     bar: Bar,
     started: Instant,
-    trials: BTreeMap<usize, Trial>,
+    /// What was tried, by configuration.
+    pub trials: BTreeMap<usize, Trial>,
     /// The configuration that is the shader as it is written.
     written: Option<usize>,
-    hash: String,
+    pub hash: String,
     doubts: Vec<Doubt>,
     /// Whether the reference wrote nothing: then no result is compared.
-    is_unchecked: bool,
+    pub is_unchecked: bool,
     blocks: usize,
     /// When rows were last kept for now, and how long that took.
     held: Option<(Instant, Duration)>,
@@ -217,14 +211,6 @@ impl<'r> Race<'r> {
         Ok(!interrupt::is_asked() && session.given_up().is_none())
     }
 
-    pub fn trials(&self) -> &BTreeMap<usize, Trial> {
-        &self.trials
-    }
-
-    pub fn space(&self) -> &Space {
-        self.space
-    }
-
     pub fn device(&self) -> &DeviceInfo {
         &self.targets.device(0).info
     }
@@ -232,18 +218,6 @@ impl<'r> Race<'r> {
     /// The configuration that is the shader as it is written, if that is one of the space.
     pub fn written_point(&self) -> Option<Point> {
         self.written.map(|written| self.space.point(written))
-    }
-
-    pub fn hash(&self) -> &str {
-        &self.hash
-    }
-
-    pub fn is_unchecked(&self) -> bool {
-        self.is_unchecked
-    }
-
-    pub fn kernel(&self) -> &UserKernel {
-        &self.kernel
     }
 
     pub fn spent(&self) -> (Duration, usize) {
@@ -300,7 +274,7 @@ impl<'r> Race<'r> {
     }
 
     /// The fastest so far of those that were measured to the end.
-    pub fn best(&self) -> Option<usize> {
+    fn best(&self) -> Option<usize> {
         let finalists = self.trials.iter().filter(|(_, trial)| trial.is_finalist());
         let costs = finalists.filter_map(|(configuration, trial)| Some((*configuration, trial.cost()?)));
         costs.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(configuration, _)| configuration)
