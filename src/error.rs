@@ -6,10 +6,8 @@ use thiserror::Error;
 
 use crate::model::Shown;
 
-/// An error that ends a command.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// A name that nothing bears.
     #[error("unknown {what} `{given}`{}", suggestion(.nearest))]
     Unknown {
         /// What kind of name: `experiment`, `axis`, `device`, `option`.
@@ -17,7 +15,6 @@ pub enum Error {
         given: String,
         nearest: Vec<String>,
     },
-    /// A value that can't be used.
     #[error("{0}")]
     Usage(String),
     /// No device can do the work; the message says what to install or set.
@@ -26,7 +23,6 @@ pub enum Error {
     /// Something that another try may mend.
     #[error("{0}")]
     Busy(String),
-    /// An output that can't be written.
     #[error("can't write {path}: {cause}")]
     Output { path: String, cause: std::io::Error },
 }
@@ -44,13 +40,11 @@ pub const EXIT_RETRY: u8 = 75;
 pub const EXIT_INTERRUPTED: u8 = 130;
 
 impl Error {
-    /// The error of an output at this path, from what the system said.
     pub fn unwritable(path: &Path) -> impl FnOnce(std::io::Error) -> Self + use<> {
         let path = path.shown();
         move |cause| Self::Output { path, cause }
     }
 
-    /// The exit code of a command that ends with it.
     pub fn exit_code(&self) -> u8 {
         if matches!(self, Self::Busy(_)) { EXIT_RETRY } else { EXIT_USAGE }
     }

@@ -9,9 +9,7 @@ const MOST_NESTED: usize = 16;
 const LONGEST: usize = 4000;
 
 /// What matches a glob, to which `choose` gives its options.
-///
-/// # Errors
-/// What is wrong with it, in words that follow its name and a colon.
+/// Errors: what is wrong with it, in words that follow its name and a colon.
 pub fn matcher(
     text: &str,
     choose: impl for<'g, 't> FnOnce(&'g mut GlobBuilder<'t>) -> &'g mut GlobBuilder<'t>,

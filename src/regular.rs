@@ -38,9 +38,7 @@ pub const TABLE: Kind = Kind { what: "a tuning table", largest: 256 << 20, may_s
 pub const DATA: Kind = Kind { what: "data", largest: 4 << 30, may_stream: false };
 
 /// Opens a file to read.
-///
-/// # Errors
-/// What the system says; and for what is no regular file, or larger than it can be, that it is.
+/// Errors: for what is no regular file, or larger than it can be, that it is.
 pub fn open(path: &Path, kind: Kind) -> io::Result<File> {
     // Before it is opened: with some devices that has effects.
     allowed_to_read(path, platform::kind_at(path)?, kind)?;
@@ -81,10 +79,6 @@ fn too_large(bytes: u64, kind: Kind) -> io::Error {
     io::Error::new(ErrorKind::FileTooLarge, words)
 }
 
-/// The bytes of a file.
-///
-/// # Errors
-/// As [`open`].
 pub fn read(path: &Path, kind: Kind) -> io::Result<Vec<u8>> {
     let (mut file, mut bytes) = (open(path, kind)?, Vec::new());
     // A stream tells no size, and a file may grow.
@@ -103,9 +97,7 @@ pub fn is_named(path: &Path) -> bool {
 }
 
 /// The text of a file.
-///
-/// # Errors
-/// As [`open`], and where it is no UTF-8.
+/// Errors: as [`open`], and where it is no UTF-8.
 pub fn read_text(path: &Path, kind: Kind) -> io::Result<String> {
     let no_text = |_| io::Error::new(ErrorKind::InvalidData, "it is no text: its bytes aren't UTF-8");
     String::from_utf8(read(path, kind)?).map_err(no_text)
@@ -115,9 +107,7 @@ pub fn read_text(path: &Path, kind: Kind) -> io::Result<String> {
 /// is made where it isn't there, and tells so. No link is followed: somebody may have put it there. Nor is a file taken that another user
 /// owns, who could change it later, unless the folder is that user's. One that has other names as well is parted from them: what they
 /// name stays as it is.
-///
-/// # Errors
-/// What the system says; and for what is no regular file that it is, or that it is another user's.
+/// Errors: for what is no regular file that it is, or that it is another user's.
 pub fn own(path: &Path) -> io::Result<(File, bool)> {
     let (file, is_new) = found_or_made(path)?;
     let metadata = file.metadata()?;
@@ -132,9 +122,7 @@ pub fn own(path: &Path) -> io::Result<(File, bool)> {
 }
 
 /// Opens a file once more that [`own`] has opened or made.
-///
-/// # Errors
-/// As [`own`], and where it isn't there.
+/// Errors: as [`own`], and where it isn't there.
 pub fn own_again(path: &Path) -> io::Result<File> {
     open_own(path, platform::without_following(OpenOptions::new().read(true).write(true)))
 }
@@ -165,9 +153,7 @@ fn found_or_made(path: &Path) -> io::Result<(File, bool)> {
 }
 
 /// A file that users share to lock something, whoever made it: what it holds is never read nor changed.
-///
-/// # Errors
-/// What the system says; and for what is no regular file that it is.
+/// Errors: for what is no regular file that it is.
 pub fn shared_lock(path: &Path) -> io::Result<(File, bool)> {
     let denied = match found_or_made(path) {
         // Another user's can be read, which is enough.
@@ -186,27 +172,19 @@ fn open_own(path: &Path, options: &OpenOptions) -> io::Result<File> {
     Ok(file)
 }
 
-/// Replaces what a file of this program's own holds; it is made where it isn't there. One that is another user's, or has other names as
-/// well, makes room for a new one.
-///
-/// # Errors
-/// What the system says; and for what is no regular file that it is, or that it can't be replaced.
+/// Puts a new file of this program's own in the place of the one that is there. That keeps what it holds under its other names.
+/// Errors: for what is no regular file that it is, or that it can't be replaced.
 pub fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let is_alone = |file: &File| {
-        let metadata = file.metadata()?;
-        Ok::<_, io::Error>(!platform::has_other_names(&metadata) && !is_anothers(path, &metadata)?)
-    };
-    let mut file = match found_or_made(path) {
-        Ok((file, is_new)) if is_new || is_alone(&file)? => file,
-        Err(error) if error.kind() != ErrorKind::PermissionDenied || !is_named(path) => return Err(error),
-        _ => {
-            check_own(&std::fs::symlink_metadata(path)?)?;
-            let kept = |error| refused(&format!("{} can't be replaced: {error}", path.shown()));
-            std::fs::remove_file(path).map_err(kept)?;
-            File::create_new(path)?
-        }
-    };
-    file.set_len(0)?;
+    let old = std::fs::symlink_metadata(path).ok();
+    if let Some(old) = &old {
+        check_own(old)?;
+        let kept = |error| refused(&format!("{} can't be replaced: {error}", path.shown()));
+        std::fs::remove_file(path).map_err(kept)?;
+    }
+    let mut file = File::create_new(path)?;
+    if let Some(old) = old.filter(|old| !platform::is_by_another(old)) {
+        file.set_permissions(old.permissions())?;
+    }
     file.write_all(bytes)
 }
 
@@ -218,9 +196,7 @@ fn check_own(metadata: &Metadata) -> io::Result<()> {
 }
 
 /// A folder to write into, which is made where it isn't there, and so are those around it.
-///
-/// # Errors
-/// What the system says; and for what is no folder that it is none.
+/// Errors: for what is no folder that it is none.
 pub fn folder(path: &Path) -> io::Result<()> {
     std::fs::create_dir_all(path).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => io::Error::new(ErrorKind::NotADirectory, "something that is no folder has this name"),
@@ -230,9 +206,7 @@ pub fn folder(path: &Path) -> io::Result<()> {
 
 /// Opens a file of the user's to write, and to read where it is regular; it is made where it isn't there, and tells so. A pipe must have a
 /// reader, and a disk isn't written to.
-///
-/// # Errors
-/// What the system says, and what can't be written to.
+/// Errors: what the system says, and what can't be written to.
 pub fn output(path: &Path) -> io::Result<(File, bool)> {
     let writing = || platform::without_waiting(OpenOptions::new().write(true)).clone();
     let kind = || platform::kind_at(path).ok();

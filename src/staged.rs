@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use crate::platform::{self, FileKind};
 use crate::regular;
 
-/// What follows the name of a file that isn't whole yet.
 const ENDING: &str = ".part";
 
 /// The names of a file that is being written: its own, and the one that it has until it is whole.
@@ -39,9 +38,7 @@ impl Staged {
     }
 
     /// Writes the whole file, and gives it its own name.
-    ///
-    /// # Errors
-    /// What the system says; what bore the name before then stays as it was.
+    /// Errors: what bore the name before then stays as it was.
     pub fn write(self, bytes: &[u8]) -> io::Result<()> {
         match &self.temporary {
             Some(temporary) => regular::overwrite(temporary, bytes)?,
@@ -53,9 +50,7 @@ impl Staged {
 
     /// Gives the file its own name, once all that was written is on the disk. What bore that name before is replaced, its
     /// permissions kept.
-    ///
-    /// # Errors
-    /// What the system says; the file then stays under its temporary name.
+    /// Errors: the file then stays under its temporary name.
     pub fn finish(self) -> io::Result<()> {
         let Some(temporary) = &self.temporary else { return Ok(()) };
         let file = regular::own_again(temporary).map_err(|error| match error.kind() {
@@ -75,9 +70,6 @@ impl Staged {
     }
 
     /// Removes what was written; what bore the file's name before stays as it was.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn discard(self) -> io::Result<()> {
         self.temporary.map_or(Ok(()), fs::remove_file)
     }

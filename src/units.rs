@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticks(pub u64);
 
-/// A duration in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub struct Nanos(#[serde(with = "crate::model::real")] pub f64);
 
@@ -17,7 +16,6 @@ pub struct Nanos(#[serde(with = "crate::model::real")] pub f64);
 pub struct Bytes(pub u64);
 
 impl Nanos {
-    /// From the standard library's duration.
     pub fn from_duration(duration: std::time::Duration) -> Self {
         Self(duration.as_secs_f64() * 1e9)
     }
@@ -137,7 +135,6 @@ fn ratio_place(value: f64, half: Option<f64>) -> i32 {
     half.filter(|half| *half > 0.0).map_or(-DIGITS.1, |half| power_of_ten(half).clamp(-DIGITS.1, -1))
 }
 
-/// A number down to a place.
 fn at_place(value: f64, place: i32) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");
@@ -173,7 +170,6 @@ fn in_unit(ns: f64, shown: impl Fn(f64) -> String) -> String {
     format!("{number} {unit}")
 }
 
-/// The exponent of its first digit.
 #[expect(clippy::cast_possible_truncation, reason = "exponents of doubles are below 400, and what is infinite saturates")]
 fn power_of_ten(value: f64) -> i32 {
     value.abs().log10().floor() as i32
@@ -249,9 +245,6 @@ impl TickScale {
 }
 
 /// A share as people type it: `1%` or `0.01`.
-///
-/// # Errors
-/// What is none between 0 and 1.
 pub fn parse_share(text: &str) -> Result<f64, String> {
     let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |percent| (percent.trim(), 0.01));
     let share = number.parse::<f64>().map(|number| number * unit).ok();

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 /// What a checked pass left in a case's outputs, in the order of its check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outputs {
-    /// Their bytes.
     pub bytes: Vec<Vec<u8>>,
     /// The same of a pass before it whose reset left [`OTHER_POISON`](crate::model::OTHER_POISON) in the place of
     /// [`POISON`](crate::model::POISON), where there was one.
@@ -34,45 +33,34 @@ pub type Verdict = Result<(), Mismatch>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     pub output: String,
-    /// Where the first wrong element is.
     pub at: Position,
-    /// What the device wrote there.
     pub got: String,
     pub expected: String,
-    /// Wrong elements in this output.
     pub wrong: u64,
-    /// Elements in this output.
     pub total: u64,
     /// How it might be compared instead, in words.
     pub hint: Option<Box<str>>,
 }
 
 impl Mismatch {
-    /// One thing that is wrong.
     pub fn single(output: &str, at: Position, got: String, expected: String) -> Self {
         Self { output: output.to_owned(), at, got, expected, wrong: 1, total: 1, hint: None }
     }
 }
 
-/// Where an element is in its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Position {
-    /// An element by its index.
     Element(u64),
-    /// A component of a texel.
     Texel(Box<TexelPosition>),
     /// An element by its index, all being sorted.
     Sorted(u64),
-    /// The sum of all elements.
     Sum,
     /// The number of elements that were written.
     Count,
-    /// A row of a matrix.
     Row(u64),
     Whole,
 }
 
-/// A component of a texel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TexelPosition {
     /// The texel's place, as shaders say it.
@@ -116,7 +104,6 @@ pub struct Expected<'a> {
     at: At<'a>,
 }
 
-/// What an element must be.
 enum At<'a> {
     Word(Box<dyn Fn(u64) -> u32 + Sync + 'a>),
     /// The same float, bit by bit.
@@ -125,7 +112,6 @@ enum At<'a> {
     Near(Box<dyn Fn(u64) -> Near + Sync + 'a>),
 }
 
-/// A number, and how far a device's may be from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Near {
     pub value: f64,
@@ -216,7 +202,6 @@ impl<'a> Expected<'a> {
         Self::floats(elements, move |index| (*at)(index))
     }
 
-    /// How many elements there are.
     pub fn elements(&self) -> u64 {
         self.elements
     }
@@ -292,9 +277,7 @@ impl Output<'_> {
     }
 
     /// Compares every element with what it must be.
-    ///
-    /// # Errors
-    /// The first that is wrong, missing or left over.
+    /// Errors: the first that is wrong, missing or left over.
     pub fn compare(&self, expected: &Expected) -> Verdict {
         let element = |index: u64| {
             let start = usize::try_from(index).ok()?.checked_mul(4)?;

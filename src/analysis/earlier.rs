@@ -3,12 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io::Read;
 
-use super::rows::NEEDED;
 use super::words::listed;
 use crate::digest;
 use crate::model::{Case, DeviceInfo, Kernel, Status};
 use crate::plan::{Plan, Planned};
-use crate::record::{Described, Fate, Header, PLANNED, Record, Recovery, SCHEMA_VERSION, Standing};
+use crate::record::{Described, Fate, Header, Reader, Record, SCHEMA_VERSION, Standing, Use, needed};
 use crate::shader::{CompileError, Compiler, Library, ModuleKey};
 
 /// Tells which rows of an earlier run are a run's own.
@@ -111,35 +110,26 @@ impl<'r> Judge<'r> {
     }
 }
 
-/// Columns that show whether a row was measured to its end, with today's sources.
-const MEASURED: [&str; 4] = ["processes", "rounds", "samples", "source_hash"];
+/// What a run needs to go on from a file.
+const NEEDED: [Use; 3] = [Use::Rows, Use::Plan, Use::Resuming];
 
-/// The columns that a run needs to go on from a file: what merging needs, what the plan says of a case, what must be alike, and
-/// whether a row stands.
-pub fn needed() -> Vec<&'static str> {
-    let alike = identity(&Record::new()).into_iter().map(|(name, _)| name);
-    let all = NEEDED.into_iter().chain(PLANNED).chain(MEASURED).chain(alike);
-    let mut seen = BTreeSet::new();
-    all.filter(|name| seen.insert(*name)).collect()
-}
-
-/// Those of them that a file with this header doesn't have.
+/// The columns that it needs, and a file with this header doesn't have.
 pub fn lacking(header: &Header) -> Vec<&'static str> {
     let there: BTreeSet<&str> = header.names().collect();
-    needed().into_iter().filter(|name| !there.contains(name)).collect()
+    needed(&NEEDED).into_iter().filter(|name| !there.contains(name)).collect()
 }
 
 /// Demands that a file to be resumed has the columns that its new rows have, and those that resuming needs.
 ///
 /// # Errors
 /// Which are too many, or missing.
-pub fn check_columns<R: Read>(rows: &Recovery<R>, header: &Header) -> Result<(), String> {
+pub fn check_columns<R: Read>(rows: &Reader<R>, header: &Header) -> Result<(), String> {
     if rows.is_of_v1() {
         return Err(format!(
             "it is of schema 1, and this lanescope writes {SCHEMA_VERSION}: `lanescope merge --partial` turns it into {SCHEMA_VERSION}"
         ));
     }
-    let missing = rows.missing(&needed());
+    let missing = rows.missing(&needed(&NEEDED));
     if !missing.is_empty() {
         return Err(format!(
             "it lacks {}, without which it can't be resumed (see --columns): name a new file",
@@ -153,7 +143,7 @@ pub fn check_columns<R: Read>(rows: &Recovery<R>, header: &Header) -> Result<(),
 ///
 /// # Errors
 /// Which are too many, or missing.
-pub fn check_same_columns<R: Read>(rows: &Recovery<R>, header: &Header) -> Result<(), String> {
+pub fn check_same_columns<R: Read>(rows: &Reader<R>, header: &Header) -> Result<(), String> {
     let (there, wanted): (BTreeSet<&str>, BTreeSet<&str>) = (rows.columns().collect(), header.names().collect());
     let own: Vec<&str> = there.difference(&wanted).copied().collect();
     if !own.is_empty() {

@@ -25,5 +25,5 @@ mod words;
 pub use card::Card;
 pub use doubts::{DOUBTS, Doubt, Tally};
 pub use relations::Relations;
-pub use rows::{DeviceRows, FileRows, Group, NEEDED, Position, Purpose, Row, Rows};
+pub use rows::{DeviceRows, FileRows, Group, Position, Purpose, Row, Rows};
 pub use words::counted;

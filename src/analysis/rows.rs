@@ -7,7 +7,7 @@ use super::words::{abridged, counted, indented, listed, shown};
 use crate::error::Error;
 use crate::experiments::is_derived_name;
 use crate::record::{Choice, Standing, choose};
-use crate::record::{Packed, Record, Recovery, SCHEMA_VERSION};
+use crate::record::{Packed, Reader, Record, SCHEMA_VERSION, Use, needed};
 
 /// Conflicts, and rows of one conflict, that are named.
 const SHOWN_CONFLICTS: usize = 20;
@@ -15,54 +15,6 @@ const SHOWN_PLACES: usize = 4;
 
 /// The most axes that the rows of a file may have: many times those of all experiments. Each is a column of every row that is written.
 const MOST_AXES: usize = 1000;
-
-/// The columns without which rows can't be told apart, put in order or followed from.
-pub const NEEDED: [&str; 27] = [
-    "experiment",
-    "variant",
-    "axis_values",
-    "status",
-    "value",
-    "quality_flags",
-    "reason",
-    "relative_to",
-    "pair_base",
-    "time_ns",
-    "ci_low_ns",
-    "ci_high_ns",
-    "stop",
-    "registers",
-    "spill_bytes",
-    "row_kind",
-    "case_id",
-    "subgroup_size",
-    "cache",
-    "plan_id",
-    "plan_cases",
-    "plan_index",
-    "driver_info",
-    "device_uuid",
-    "driver_uuid",
-    "run_id",
-    "written_at",
-];
-
-/// The columns without which a card would say less than rows do.
-const NEEDED_FOR_CARD: [&str; 13] = [
-    "unit",
-    "better",
-    "checked",
-    "noise",
-    "value_ci_low",
-    "value_ci_high",
-    "device_name",
-    "device_type",
-    "vendor_id",
-    "timer",
-    "items_per_pass",
-    "local_size_x",
-    "validation",
-];
 
 /// What rows are read for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,8 +31,10 @@ pub enum Purpose {
 
 impl Purpose {
     fn needed(self) -> Vec<&'static str> {
-        let more: &[&str] = if matches!(self, Self::Card | Self::Report) { &NEEDED_FOR_CARD } else { &[] };
-        NEEDED.iter().chain(more).copied().collect()
+        match self {
+            Self::Card | Self::Report => needed(&[Use::Rows, Use::Card]),
+            Self::Merging | Self::MergingPart => needed(&[Use::Rows]),
+        }
     }
 
     /// What can't be done without a column.
@@ -203,20 +157,20 @@ impl FileRows {
     /// A usage error where it can't be read, isn't a file of rows, or isn't whole.
     pub fn read(path: &Path, purpose: Purpose) -> Result<Self, Error> {
         let usage = |error: crate::record::ReadError| Error::Usage(error.to_string());
-        let mut recovery = Recovery::open(path).map_err(usage)?;
-        let missing = recovery.missing(&purpose.needed());
+        let mut reader = Reader::open(path).map_err(usage)?;
+        let missing = reader.missing(&purpose.needed());
         if !missing.is_empty() {
             let (file, missing, why) = (shown(path), listed(missing), purpose.words());
             return Err(Error::Usage(format!("{file} lacks {missing}: {why}")));
         }
         let (mut fresh, mut paired_with_itself, mut newest) = (Vec::new(), BTreeSet::new(), None);
         let mut axes: BTreeSet<String> = BTreeSet::new();
-        while let Some(record) = recovery.next() {
+        while let Some(record) = reader.next() {
             let mut record = record.map_err(usage)?;
             newest = newest.max(Some(version(&record.schema)));
             axes.extend(record.by_axis.keys().filter(|name| !axes.contains(*name)).cloned().collect::<Vec<_>>());
             if axes.len() > MOST_AXES {
-                let (file, line) = (shown(path), recovery.line());
+                let (file, line) = (shown(path), reader.line());
                 let words = format!("the rows so far have more than {MOST_AXES} axes, which no file of lanescope's has");
                 return Err(Error::Usage(format!("{file}, line {line}: {words}")));
             }
@@ -227,13 +181,13 @@ impl FileRows {
             }
             let case = record.case_id.as_str().into();
             let is_derived = record.is_derived();
-            fresh.push(Fresh { packed: Packed::new(&record), line: recovery.line(), device, case, is_derived });
+            fresh.push(Fresh { packed: Packed::new(&record), line: reader.line(), device, case, is_derived });
         }
         let mut torn = None;
-        if let Some(cut) = recovery.cut() {
+        if let Some(cut) = reader.cut() {
             let file = shown(path);
             if purpose == Purpose::Merging {
-                let mend = if recovery.is_of_v1() {
+                let mend = if reader.is_of_v1() {
                     "--partial leaves it out".to_owned()
                 } else {
                     format!("finish it by `lanescope run` as before, with --resume {file}, or leave it out by --partial")

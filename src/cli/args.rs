@@ -16,7 +16,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use super::version;
-use crate::model::PipelineDetail;
+use crate::model::{PipelineDetail, SpirvTarget};
 use crate::output::Format;
 use crate::shader::apart::COMMAND;
 use crate::worker::Platform;
@@ -26,18 +26,16 @@ use limits::LimitsFile;
 use report::Report;
 use run::Run;
 use tune::Tune;
-use values::{TargetEnv, duration};
+use values::duration;
 
 /// A Vulkan-native low-level compute profiler: measured, checked rows of how a device behaves.
 #[derive(Debug, Parser)]
 #[command(name = "lanescope", version = version::SHORT, long_version = version::LONG.as_str(), about, max_term_width = 100)]
 pub struct Arguments {
-    /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Show every device of every installed driver, and why one can't be used
@@ -96,7 +94,6 @@ impl Command {
     }
 }
 
-/// `lanescope worker`
 #[derive(Debug, Args)]
 pub struct Worker {
     /// Simulate a device that is told this; may come several times
@@ -109,7 +106,6 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Where its devices come from.
     pub fn platform(&self) -> Platform {
         if self.mock.is_empty() {
             Platform::Vulkan { validation: self.validation, driver: None }
@@ -119,7 +115,6 @@ impl Worker {
     }
 }
 
-/// `lanescope devices`
 #[derive(Debug, Args)]
 pub struct Devices {
     /// As JSON, with every limit and feature
@@ -130,16 +125,14 @@ pub struct Devices {
     #[arg(short, long)]
     pub verbose: bool,
 
-    /// The user's own limits.
     #[command(flatten)]
     pub limits: LimitsFile,
 }
 
-/// `lanescope list`
 #[derive(Debug, Args)]
 pub struct List {
-    /// Only experiments that have all of these words: families, names or globs (memory, memory/stream, '*atomic*'), or what it is
-    /// about, such as texture or bandwidth
+    /// Only experiments that have all of these words: in their names and summaries (memory, bandwidth), else in what they are about
+    /// (texels); names and globs as `run` takes them (memory/stream, '*/*atomic*') each add some
     #[arg(value_name = "WORD")]
     pub words: Vec<String>,
 
@@ -157,14 +150,12 @@ pub struct List {
     pub verbose: bool,
 }
 
-/// `lanescope describe`
 #[derive(Debug, Args)]
 pub struct Describe {
     /// The experiment, such as memory/stream
     pub name: String,
 }
 
-/// `lanescope inspect`
 #[derive(Debug, Args)]
 pub struct Inspect {
     /// A compute shader: GLSL, or SPIR-V of either byte order
@@ -191,8 +182,8 @@ pub struct Inspect {
     pub constant: Vec<String>,
 
     /// What to compile GLSL for: newer versions allow newer SPIR-V
-    #[arg(long, value_enum, default_value_t = TargetEnv::Vulkan1_1, value_name = "VERSION")]
-    pub target_env: TargetEnv,
+    #[arg(long, value_enum, default_value_t = SpirvTarget::Vulkan1_1, value_name = "VERSION")]
+    pub target_env: SpirvTarget,
 
     /// Say what a device makes of it, too: device by index, part of its name, or UUID, as `devices` shows them; `mock` simulates one;
     /// `all` is all that can compile, whether or not they can run anything
@@ -215,7 +206,6 @@ pub struct Inspect {
     #[arg(short, long)]
     pub verbose: bool,
 
-    /// Whether it has colours.
     #[command(flatten)]
     pub colours: Colours,
 }
@@ -227,7 +217,6 @@ impl Inspect {
     }
 }
 
-/// How a shader is described.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum InspectFormat {
     /// For people
@@ -236,7 +225,6 @@ pub enum InspectFormat {
     Json,
 }
 
-/// `lanescope schema`
 #[derive(Debug, Args)]
 pub struct Schema {
     /// As JSON
@@ -252,7 +240,6 @@ pub struct Schema {
     pub pandas: bool,
 }
 
-/// `lanescope merge`
 #[derive(Debug, Args)]
 pub struct Merge {
     /// CSV files of shards, of parts of a run or of whole runs, in any order; one of `run --dry-run` lets missing cases be named
@@ -290,12 +277,10 @@ pub struct Merge {
     #[arg(short, long)]
     pub quiet: bool,
 
-    /// Whether it has colours.
     #[command(flatten)]
     pub colours: Colours,
 }
 
-/// `lanescope card`
 #[derive(Debug, Args)]
 pub struct Card {
     /// CSV files of rows, such as `lanescope run -o rows.csv` writes; each device has a column
@@ -306,11 +291,9 @@ pub struct Card {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// The user's own limits.
     #[command(flatten)]
     pub limits: LimitsFile,
 
-    /// Whether it has colours.
     #[command(flatten)]
     pub colours: Colours,
 }

@@ -23,7 +23,7 @@ pub fn card(arguments: &Card) -> anyhow::Result<u8> {
     for file in &arguments.files {
         rows.read(file, Purpose::Card)?;
     }
-    tell(&rows, &Progress::new(Mode::Normal));
+    Progress::new(Mode::Normal).notes(notes(&rows));
     let mut text = Vec::new();
     let files = arguments.files.iter().map(|file| file.shown()).collect();
     let page = if file.is_some() { Page::FILE } else { Page::stdout() };
@@ -38,12 +38,9 @@ pub fn card(arguments: &Card) -> anyhow::Result<u8> {
     Ok(EXIT_OK)
 }
 
-/// Says what the rows don't.
-fn tell(rows: &Rows, progress: &Progress) {
-    for note in rows.notes().iter().chain(&gaps::told(rows)) {
-        progress.note(&format!("note: {note}"));
-    }
-    if let Some(fault) = rows.faults().first() {
-        progress.note(&format!("note: {}. The rows of the first file are shown.", fault.trim_end_matches(':')));
-    }
+/// What to know of rows that are shown.
+pub fn notes(rows: &Rows) -> Vec<String> {
+    let shown = |fault: &String| format!("{}. The rows of the first file are shown.", fault.trim_end_matches(':'));
+    let fault = rows.faults().first().map(shown);
+    rows.notes().into_iter().chain(gaps::told(rows)).chain(fault).collect()
 }

@@ -19,10 +19,8 @@ const KIND: &str = "row_kind";
 /// How a row begins that is no case.
 const DERIVED: &str = "derived";
 
-/// How many names a message lists.
 const MOST_NAMED: usize = 5;
 
-/// The cases that a file lists.
 pub struct Cases {
     file: String,
     /// By their ids, with as much as the file tells of each.
@@ -31,7 +29,6 @@ pub struct Cases {
     are_rows: bool,
 }
 
-/// A case in a file.
 #[derive(Clone, Debug, Default)]
 struct Named {
     case: Listed,
@@ -40,9 +37,6 @@ struct Named {
 
 impl Cases {
     /// Reads a file: CSV with a column `case_id`, or an id on each line; blank lines and those that begin with `#` are passed over.
-    ///
-    /// # Errors
-    /// Where it can't be read, lists no case, or something else than cases.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let file = path.shown();
         let usage = |words: String| Error::Usage(format!("--cases: {file}: {words}"));
@@ -56,7 +50,6 @@ impl Cases {
         Ok(Self { file, listed, are_rows: [CASE, EXPERIMENT, VARIANT, AXES].into_iter().all(has) })
     }
 
-    /// Whether a case is listed.
     pub fn holds(&self, case_id: &str) -> bool {
         self.listed.contains_key(case_id)
     }
@@ -70,10 +63,6 @@ impl Cases {
         self.are_rows
     }
 
-    /// A plan of them alone.
-    ///
-    /// # Errors
-    /// How many this catalogue doesn't have, with what to do.
     pub fn plan<'a>(&self, cache: Cache, setting: Setting<'a>) -> Result<Plan<'a>, Error> {
         let cases: Vec<Listed> = self.listed.values().map(|named| named.case.clone()).collect();
         Plan::of_cases(&cases, cache, setting).map_err(|unlisted| self.refused(&unlisted))
@@ -94,10 +83,6 @@ impl Cases {
         Error::Usage(format!("--cases: {}, line {line}: {name} {why}{more}", self.file))
     }
 
-    /// Demands that every case is one of the plans'.
-    ///
-    /// # Errors
-    /// How many aren't, with what to do.
     pub fn check(&self, plans: &[Plan]) -> Result<(), Error> {
         let there: HashSet<String> = plans.iter().flat_map(Plan::iter).map(|planned| planned.case_id).collect();
         let missing: Vec<(&String, &Named)> = self.listed.iter().filter(|(id, _)| !there.contains(*id)).collect();

@@ -22,20 +22,18 @@ use crate::experiments::CATALOGUE;
 use crate::output::{Mode, json};
 use crate::plan;
 
-/// Prints the experiments that match.
 pub fn list(arguments: &List) -> anyhow::Result<u8> {
     let voice = Voice::new(Mode::Normal);
     let asked = arguments.device.as_deref().map(|device| target::info(device, DEADLINES, &voice.listener())).transpose()?;
     let device = asked.unwrap_or_else(nominal::gpu);
     let found = find(&arguments.words, &nominal::setting(&device))?;
     if arguments.json {
-        return print_as_is(&json(&Catalogue::new(&found, &device)?)?);
+        return print_as_is(&json(&Catalogue::new(&found, &device))?);
     }
-    let listing = Listing { found: &found, device: &device, is_detailed: arguments.verbose, width: width() };
+    let listing = Listing { entries: &found, device: &device, is_detailed: arguments.verbose, width: width() };
     print(&listing.to_string())
 }
 
-/// Prints what there is to know about one experiment, about a derivation, or about what derives figures under a name.
 pub fn describe(arguments: &Describe) -> anyhow::Result<u8> {
     let text = described(&arguments.name, width())?;
     if text.is_empty() {

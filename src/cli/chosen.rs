@@ -1,6 +1,6 @@
 //! What rows of `algo/adaptive` found, as a tuning table: the fastest workgroup of each algorithm, problem size, device and driver.
 
-use std::collections::{BTreeMap, btree_map};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::analysis::Rows;
@@ -9,27 +9,18 @@ use crate::model::{AxisValue, Cache, Shown};
 use crate::record::{Record, Standing};
 use crate::tuning::{DeviceId, DriverId, KernelId, Table, TableEntry};
 
-/// The experiment whose rows tell it.
 const EXPERIMENT: &str = "algo/adaptive";
 
 /// Adds what rows found to a tuning table, and gives the number of entries.
-///
-/// # Errors
-/// Rows that tell nothing of it, and a table that can't be read or written.
+/// Errors: rows that tell nothing of it, and a table that can't be read or written.
 pub fn save(rows: &Rows, path: &Path) -> anyhow::Result<usize> {
     let mut best: BTreeMap<[String; 4], TableEntry> = BTreeMap::new();
     for row in rows.in_order() {
         let record = row.packed.record();
         let Some(entry) = entry(&record) else { continue };
         let key = [record.device_uuid, record.driver_uuid, record.variant, format!("{:?}", entry.size)];
-        match best.entry(key) {
-            btree_map::Entry::Vacant(place) => {
-                place.insert(entry);
-            }
-            btree_map::Entry::Occupied(mut place) if entry.time_ns < place.get().time_ns => {
-                place.insert(entry);
-            }
-            btree_map::Entry::Occupied(_) => {}
+        if best.get(&key).is_none_or(|known| entry.time_ns < known.time_ns) {
+            best.insert(key, entry);
         }
     }
     if best.is_empty() {
@@ -53,7 +44,7 @@ fn entry(row: &Record) -> Option<TableEntry> {
         && !row.is_derived()
         && Standing::from_row(row) == Standing::Finished
         && row.cache == Cache::Warm.as_str()
-        && !row.quality_flags.split(';').any(|flag| flag == "implausible");
+        && !row.is_implausible();
     let axis = |name: &str| match row.by_axis.get(name) {
         Some(AxisValue::Integer(number)) => Some(*number),
         _ => None,

@@ -24,13 +24,12 @@ use crate::model::Shown;
 use crate::output::{Format, Mode, Progress, Report, Target, say, write_whole};
 use suspects::Suspects;
 
-/// Reads both sides, compares them, and tells what changed.
 pub fn compare(arguments: &Compare) -> anyhow::Result<u8> {
     let question = sides::question(arguments)?;
     let targets = files::targets(arguments, &question)?;
     let sides = read(&question)?;
     let progress = Progress::new(if arguments.quiet { Mode::Quiet } else { Mode::Normal });
-    sides.notes.iter().for_each(|note| progress.note(&format!("note: {note}")));
+    progress.notes(&sides.notes);
     let comparisons = compared(&sides, &Terms { margin: arguments.margin, is_forced: arguments.force })?;
     let failures = gates::failures(&arguments.fail_on, &comparisons)?;
     let report = Report { comparisons: &comparisons, failures: &failures, is_whole: arguments.all };
@@ -50,7 +49,6 @@ pub fn compare(arguments: &Compare) -> anyhow::Result<u8> {
     Ok(if failures.is_empty() { EXIT_OK } else { EXIT_FAILED })
 }
 
-/// Writes the cases to measure again, and says how.
 fn suspect(file: &Path, sides: &Sides, comparisons: &[Comparison]) -> anyhow::Result<Vec<String>> {
     let suspects = Suspects::new(sides, comparisons);
     if suspects.is_empty() {

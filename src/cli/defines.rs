@@ -4,9 +4,7 @@ use crate::error::Error;
 
 /// A macro's name, with its parameters where it has some, and its text: of `NAME`, which is 1 as with other compilers, of `NAME=TEXT`, or
 /// of `NAME(PARAMETERS)=TEXT`.
-///
-/// # Errors
-/// Where GLSL would take it for no macro.
+/// Errors: where GLSL would take it for no macro.
 pub fn split(define: &str) -> Result<(&str, &str), Error> {
     let (name, text) = define.split_once('=').unwrap_or((define, "1"));
     let is_macro = match name.split_once('(') {

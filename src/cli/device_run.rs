@@ -37,7 +37,6 @@ const NO_STATISTICS: &str =
 /// What cases are measured alternately with.
 #[derive(Clone, Copy)]
 pub enum Pairing<'r> {
-    /// Nothing.
     None,
     /// The case that each is compared with, on the same device.
     Bases,
@@ -47,12 +46,9 @@ pub enum Pairing<'r> {
 
 /// One device's share of a run.
 pub struct DeviceRun<'r> {
-    /// What the run was told.
     pub settings: &'r RunSettings,
-    /// What devices are opened from.
     pub targets: &'r Targets,
     pub place: &'r Place,
-    /// What is to be measured on it.
     pub plan: &'r Plan<'r>,
     pub pairing: Pairing<'r>,
     /// A row with all that is the same in this device's rows.
@@ -73,9 +69,7 @@ pub struct DeviceRun<'r> {
 
 impl<'r> DeviceRun<'r> {
     /// Measures the plan and writes its rows.
-    ///
-    /// # Errors
-    /// Where rows can't be written. What a device refuses stands in its rows.
+    /// Errors: where rows can't be written. What a device refuses stands in its rows.
     pub fn run(mut self) -> anyhow::Result<()> {
         let plan = self.plan;
         self.announce();
@@ -109,7 +103,7 @@ impl<'r> DeviceRun<'r> {
 
     fn announce(&self) {
         let DeviceInfo { name, driver, .. } = &self.place.info;
-        let cases = self.plan.len();
+        let cases = self.plan.count();
         let part = self.settings.shard.map(|shard| format!(", of which part {shard}")).unwrap_or_default();
         let plural = if cases == 1 { "" } else { "s" };
         let listed = self.listed.map(|count| format!(", of which {count} {} listed", if count == 1 { "is" } else { "are" }));
@@ -134,7 +128,6 @@ impl<'r> DeviceRun<'r> {
         }
     }
 
-    /// Opens benches of a device.
     fn opener(&self, place: &'r Place) -> Opener<'r> {
         let mut usual = self.common().opening(place, self.options().max_time);
         if let Some(bytes) = usual.evict_bytes {
@@ -166,7 +159,6 @@ impl<'r> DeviceRun<'r> {
         Ok(())
     }
 
-    /// How long measuring so many cases of this device takes, about.
     pub fn estimate(&self, cases: u64) -> Estimate {
         let sides = if self.settings.is_paired { 2 } else { 1 };
         Estimate::of_cases(cases, &self.place.info, self.common().processes, self.options().max_time * sides)
@@ -182,9 +174,7 @@ impl<'r> DeviceRun<'r> {
 
     fn introduce(&self, session: &Session) {
         let (device, instrument) = (&self.place.info, session.instrument());
-        if let Some(note) = &instrument.note {
-            self.progress().note(&format!("note: {note}"));
-        }
+        self.progress().notes(&instrument.note);
         for quirk in &device.quirks {
             self.progress().note(&format!("note: known driver fault {}: {}", quirk.name, quirk.what));
         }
@@ -199,8 +189,8 @@ impl<'r> DeviceRun<'r> {
         Options {
             rule: Rule::Each,
             max_noise: common.max_noise(),
-            max_time: common.max_time(quick_time(self.listed.unwrap_or(self.plan.len()).saturating_mul(self.turns()))),
-            seed: common.seed,
+            max_time: common.max_time(quick_time(self.listed.unwrap_or(self.plan.count()).saturating_mul(self.turns()))),
+            seed: common.flags.seed,
         }
     }
 

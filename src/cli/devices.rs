@@ -27,7 +27,6 @@ const MATRIX_LINES: usize = 3;
 /// The same of what devices can do at most.
 const PEAK_LINES: usize = 4;
 
-/// Prints every device of every installed driver.
 pub fn devices(arguments: &Devices) -> anyhow::Result<u8> {
     let limits = limits::read(&arguments.limits)?;
     let voice = Voice::new(if arguments.verbose { Mode::Verbose } else { Mode::Normal });

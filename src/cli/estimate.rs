@@ -20,7 +20,6 @@ const LEAST_ON_PROCESSOR: Duration = Duration::from_millis(700);
 /// What compiling, making data and checking add to the time of a case that takes all that it may be timed.
 const PREPARING: Duration = Duration::from_millis(500);
 
-/// What a run of cases may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
     /// Cases that the device can do.
@@ -32,7 +31,6 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Of the default sweeps of a plan for a device.
     pub fn new(plan: &Plan, device: &DeviceInfo) -> Self {
         let cases = plan.iter().filter(|planned| planned.case.is_ok()).count() as u64;
         Self::of_cases(cases, device, DEFAULT_PROCESSES.into(), DEFAULT_TIME)
@@ -60,7 +58,6 @@ impl fmt::Display for Estimate {
     }
 }
 
-/// A time as a whole number, and its unit.
 fn about(time: Duration) -> (u64, &'static str) {
     let seconds = time.as_secs();
     match seconds {

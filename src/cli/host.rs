@@ -11,26 +11,10 @@ use crate::plan::parse_number;
 use crate::record::{Record, environment};
 
 /// Variables that change what a driver, a layer or the loader does begin like this.
+#[rustfmt::skip]
 const DRIVER_PREFIXES: &[&str] = &[
-    "ACO_",
-    "AMDVLK_",
-    "AMD_DEBUG",
-    "AMD_VULKAN_",
-    "ANV_",
-    "DRI_",
-    "GALLIUM_",
-    "INTEL_DEBUG",
-    "LP_",
-    "MESA_",
-    "NIR_",
-    "NVK_",
-    "PVR_",
-    "RADV_",
-    "TU_",
-    "V3D_",
-    "VK_",
-    "__GL_",
-    "__NV_",
+    "ACO_", "AMDVLK_", "AMD_DEBUG", "AMD_VULKAN_", "ANV_", "DRI_", "GALLIUM_", "INTEL_DEBUG", "LP_", "MESA_", "NIR_", "NVK_",
+    "PVR_", "RADV_", "TU_", "V3D_", "VK_", "__GL_", "__NV_",
 ];
 
 /// Fills the columns that are the same in all rows of a run on this machine.
@@ -75,7 +59,6 @@ pub fn number_of_run() -> u64 {
     hash64(&run_id())
 }
 
-/// Those of these variables that drivers, layers or the loader read.
 fn of_drivers(variables: impl Iterator<Item = (String, String)>) -> impl Iterator<Item = (String, String)> {
     variables.filter(|(name, _)| DRIVER_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
 }

@@ -33,7 +33,7 @@ pub fn inspect(arguments: &Inspect) -> anyhow::Result<u8> {
     let macros = arguments.define.iter().map(|define| defines::split(define).map(owned)).collect::<Result<_, _>>()?;
     let include_folders = arguments.include.clone();
     let entry = arguments.entry.clone();
-    let (preamble, target) = (arguments.preamble.clone(), arguments.target_env.target());
+    let (preamble, target) = (arguments.preamble.clone(), arguments.target_env);
     let reading = Reading { include_folders, macros, preamble, target, entry, may_stream: true, ..Reading::default() };
     let module = from_file(&arguments.shader, &reading).map_err(|error| Error::Usage(error.to_string()))?;
     let values = values(&module.reflection, &arguments.constant)?;
@@ -51,7 +51,6 @@ pub fn inspect(arguments: &Inspect) -> anyhow::Result<u8> {
 
 // ---- what is told ---------------------------------------------------------------------------------------------------------
 
-/// A shader under a specialization.
 #[derive(Debug, Serialize)]
 struct Inspection<'m> {
     spirv_version: String,
@@ -71,7 +70,6 @@ struct Inspection<'m> {
     shared_bytes_depend_on: Vec<u32>,
     bindings: Vec<Bound<'m>>,
     blocks: Vec<BlockInfo>,
-    /// What devices make of it, where any were named.
     #[serde(skip_serializing_if = "Option::is_none")]
     devices: Option<Vec<DevicePart>>,
 }
@@ -82,7 +80,6 @@ struct Bound<'m> {
     info: BindingInfo,
     /// What functions do with it, whatever is declared.
     used_access: Access,
-    /// All variables at its place.
     variables: Vec<&'m str>,
 }
 
@@ -90,7 +87,6 @@ struct Bound<'m> {
 struct EntryReport<'m> {
     #[serde(flatten)]
     declared: &'m EntryPoint,
-    /// Its workgroup size under the specialization.
     workgroup: [u32; 3],
     subgroup_classes: Vec<SubgroupClass>,
     instructions: InstructionMix,

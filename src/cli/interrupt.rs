@@ -8,21 +8,16 @@ use anyhow::Context;
 use crate::error::EXIT_INTERRUPTED;
 use crate::output::{self, say};
 
-/// How often the user, or a scheduler, asked to stop.
 static ASKED: AtomicU32 = AtomicU32::new(0);
 
 /// Whether there is nothing to end yet: the command waits.
 static IS_WAITING: AtomicBool = AtomicBool::new(false);
 
 /// Listens from now on: to SIGINT, SIGTERM and SIGHUP, on Windows to the console's events.
-///
-/// # Errors
-/// Where the system lets nobody listen.
 pub fn listen() -> anyhow::Result<()> {
     ctrlc::set_handler(asked).context("can't listen to Ctrl-C")
 }
 
-/// Whether the run is to end.
 pub fn is_asked() -> bool {
     ASKED.load(Ordering::Relaxed) > 0
 }

@@ -19,7 +19,6 @@ use crate::output::{Format, Target, is_at};
 use crate::platform::{self, FileKind};
 use crate::regular;
 
-/// What follows the name of the file of rows.
 const ENDING: &str = ".progress";
 
 /// Says what the file is, and behind it which form its lines have.
@@ -39,15 +38,12 @@ pub struct Journals {
     others: Vec<Claim>,
     /// Whether no case is without a row.
     is_whole: bool,
-    /// What the user should know.
     pub notes: Vec<String>,
 }
 
 impl Journals {
     /// Claims these files. What is no file, such as `/dev/null` or a pipe, may have several writers.
-    ///
-    /// # Errors
-    /// That another run writes to one of them, or that what lies beside it is something else's.
+    /// Errors: that another run writes to one of them, or that what lies beside it is something else's.
     pub fn claim<'f>(files: impl IntoIterator<Item = &'f Path>) -> Result<Self, Error> {
         let mut new = Self { visits: None, others: Vec::new(), is_whole: false, notes: Vec::new() };
         for file in files {
@@ -85,13 +81,11 @@ impl Journals {
         }
     }
 
-    /// What lies there, for a run whose rows have this in common.
     pub fn left(&self, common: &[Vec<(&str, String)>]) -> Left {
         // What can't be read is nobody's to overwrite.
         self.visits.as_ref().map_or(Left::Nothing, |journal| journal.left(common).unwrap_or(Left::ByOthers))
     }
 
-    /// How to go on from what is left, in words.
     pub fn hint(&self) -> Option<String> {
         let journal = self.visits.as_ref()?;
         Some(format!("to go on: the same command with --resume {} (in the place of -o)", journal.claim.rows.shown()))
@@ -107,7 +101,6 @@ impl Journals {
     }
 }
 
-/// What an earlier run left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
     /// It came to its end, or there was none.
@@ -146,7 +139,6 @@ fn beside(file: &Path) -> Option<PathBuf> {
 
 /// A file of rows that nobody else writes to. The system lets it go however the process ends.
 struct Claim {
-    /// The file of rows, as it was named.
     rows: PathBuf,
     path: PathBuf,
     file: File,
@@ -246,7 +238,6 @@ pub struct Ended {
 
 #[derive(Serialize, Deserialize)]
 struct VisitLine {
-    /// The device's place in the run.
     device: usize,
     case_id: String,
     spirv_hash: String,
@@ -330,7 +321,6 @@ impl Journal {
         self.state().earlier.remove(&(device, case_id.to_owned()))
     }
 
-    /// What came of a case in an earlier run.
     pub fn take_ended(&self, device: usize, case_id: &str) -> Option<Ended> {
         self.state().ended.remove(&(device, case_id.to_owned()))
     }
@@ -340,7 +330,6 @@ impl Journal {
         self.state().ended.len()
     }
 
-    /// The highest number of a process that made a visit.
     pub fn last_process(&self) -> u32 {
         let state = self.state();
         let visits = state.earlier.values().flat_map(|earlier| &earlier.visits).map(|(process, _)| *process);
@@ -397,7 +386,6 @@ impl Journal {
         }
     }
 
-    /// Why visits are no longer noted, where that is so.
     pub fn failure(&self) -> Option<String> {
         let path = self.claim.path.shown();
         self.state().failed.as_ref().map(|error| format!("can't write {path}: {error}; what is broken off is measured anew"))

@@ -9,7 +9,6 @@ use anyhow::Context;
 use super::turns::{Turns, Turnstile};
 use crate::model::DeviceInfo;
 
-/// How devices that wait for each other do so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
     /// Each until those before it are done.
@@ -43,9 +42,7 @@ impl Groups {
 }
 
 /// Does the work of each device: of at most `jobs` groups at a time, and those on the processor alone, when the others are done.
-///
-/// # Errors
-/// The first error of any of them. What is under way goes on to its end, what hasn't begun does not.
+/// Errors: the first error of any of them. What is under way goes on to its end, what hasn't begun does not.
 pub fn run<'d>(
     devices: impl Iterator<Item = &'d DeviceInfo>,
     jobs: usize,
@@ -69,7 +66,6 @@ pub fn run<'d>(
     run_group(&alone, waiting, &work)
 }
 
-/// Devices that wait for each other.
 fn run_group(
     group: &[usize],
     waiting: Waiting,

@@ -7,10 +7,6 @@ use crate::error::Error;
 use crate::model::{DeviceInfo, Published, Shown};
 use crate::regular::{self, LIMITS};
 
-/// Reads the file that `--limits` names, if it names one.
-///
-/// # Errors
-/// A file that can't be read or isn't one of limits, and what to do about it.
 pub fn read(typed: &LimitsFile) -> Result<Option<Published>, Error> {
     typed.limits.as_deref().map(of_file).transpose()
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use fs4::fs_std::FileExt;
 
 use super::interrupt;
-use super::settings::{Locking, Settings};
+use super::settings::Settings;
 use super::target::Targets;
 use super::voice::Voice;
 use crate::error::Error;
@@ -26,10 +26,6 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes a device; nothing where another run has it.
-    ///
-    /// # Errors
-    /// That it can't be locked at all.
     fn try_take(device: &DeviceInfo) -> Result<Option<Self>, Error> {
         let path = path(device);
         let locked = open(&path).and_then(|file| Ok((FileExt::try_lock_exclusive(&file)?, file)));
@@ -45,7 +41,8 @@ impl Lock {
 
 /// How long to wait for devices that other runs have, and what to do meanwhile.
 struct Waiting<'w> {
-    locking: Locking,
+    /// How long, at most; `None` for not at all, `Some(None)` for as long as it takes.
+    patience: Option<Option<Duration>>,
     started: Instant,
     /// Hears once of each device that is waited for.
     say: &'w dyn Fn(&str),
@@ -55,18 +52,13 @@ struct Waiting<'w> {
 
 impl Waiting<'_> {
     /// Takes all of them, each once. All runs take devices in the same order: two that want the same ones would else wait for each other.
-    ///
-    /// # Errors
-    /// As [`Waiting::take`].
     fn take_all<'d>(&self, devices: impl Iterator<Item = &'d DeviceInfo>) -> Result<Option<Vec<Lock>>, Error> {
         let by_path: BTreeMap<PathBuf, &DeviceInfo> = devices.map(|device| (path(device), device)).collect();
         by_path.into_values().map(|device| self.take(device)).collect::<Result<Option<Vec<_>>, _>>()
     }
 
     /// Takes a device as soon as no other run has it; nothing where the user wanted to wait no longer.
-    ///
-    /// # Errors
-    /// That another run has it, and there is no time left to wait: a failure that another try may mend.
+    /// Errors: that another run has it, and there is no time left to wait: a failure that another try may mend.
     fn take(&self, device: &DeviceInfo) -> Result<Option<Lock>, Error> {
         let mut is_first = true;
         loop {
@@ -75,7 +67,7 @@ impl Waiting<'_> {
             }
             let left = self.left();
             if left.is_zero() {
-                return Err(busy(device, self.locking));
+                return Err(busy(device, self.patience.is_some()));
             }
             if is_first {
                 (self.say)(&waiting(device));
@@ -89,26 +81,21 @@ impl Waiting<'_> {
     }
 
     fn left(&self) -> Duration {
-        match self.locking {
-            Locking::Waiting(None) => Duration::MAX,
-            Locking::Waiting(Some(patience)) => patience.saturating_sub(self.started.elapsed()),
-            Locking::Off | Locking::AtOnce => Duration::ZERO,
-        }
+        self.patience
+            .map_or(Duration::ZERO, |most| most.map_or(Duration::MAX, |most| most.saturating_sub(self.started.elapsed())))
     }
 }
 
-/// What the user is told who waits.
 fn waiting(device: &DeviceInfo) -> String {
     format!("waiting for {}: another run measures on it and holds {}", device.name, path(device).shown())
 }
 
-fn busy(device: &DeviceInfo, locking: Locking) -> Error {
-    let (name, path) = (&device.name, path(device));
-    Error::Busy(match locking {
-        Locking::Waiting(_) => format!("another run still measures on {name} (it holds {}): wait longer", path.shown()),
-        Locking::Off | Locking::AtOnce => format!(
-            "another run measures on {name} (it holds {}): wait for it by --wait, or use --no-lock and doubt the figures",
-            path.shown()
+fn busy(device: &DeviceInfo, has_waited: bool) -> Error {
+    let (name, path) = (&device.name, path(device).shown());
+    Error::Busy(match has_waited {
+        true => format!("another run still measures on {name} (it holds {path}): wait longer"),
+        false => format!(
+            "another run measures on {name} (it holds {path}): wait for it by --wait, or use --no-lock and doubt the figures"
         ),
     })
 }
@@ -132,15 +119,13 @@ fn open(path: &Path) -> io::Result<File> {
 
 /// Keeps other runs off the devices, where that is asked for. Software devices share the processor, and with it one lock. Nothing where
 /// the user interrupted the wait for one.
-///
-/// # Errors
-/// That another run has a device, and that one can't be locked: failures that another try may mend.
+/// Errors: that another run has a device, and that one can't be locked: failures that another try may mend.
 pub fn take_all(settings: &Settings, targets: &Targets, voice: &Voice) -> Result<Option<Vec<Lock>>, Error> {
-    if settings.locking == Locking::Off || targets.are_mock() {
+    if settings.flags.no_lock || targets.are_mock() {
         return Ok(Some(Vec::new()));
     }
     let (say, is_over) = (|words: &str| voice.progress.note(words), interrupt::is_asked);
-    let waiting = Waiting { locking: settings.locking, started: Instant::now(), say: &say, is_over: &is_over };
+    let waiting = Waiting { patience: settings.flags.wait, started: Instant::now(), say: &say, is_over: &is_over };
     interrupt::while_waiting(|| waiting.take_all(targets.devices()))
 }
 
@@ -161,12 +146,12 @@ mod tests {
     /// Takes devices, and tells what was said.
     fn taken(
         devices: &[&DeviceInfo],
-        locking: Locking,
+        patience: Option<Option<Duration>>,
         is_over: &dyn Fn() -> bool,
     ) -> (Result<Option<usize>, Error>, Vec<String>) {
         let said = RefCell::new(Vec::new());
         let say = |words: &str| said.borrow_mut().push(words.to_owned());
-        let waiting = Waiting { locking, started: Instant::now(), say: &say, is_over };
+        let waiting = Waiting { patience, started: Instant::now(), say: &say, is_over };
         let taken = waiting.take_all(devices.iter().copied()).map(|locks| locks.map(|locks| locks.len()));
         (taken, said.into_inner())
     }
@@ -175,12 +160,12 @@ mod tests {
     fn a_device_is_taken_once_at_a_time() {
         let (one, other) = (device(1), device(2));
         let lock = Lock::try_take(&one).unwrap().unwrap();
-        let (refused, said) = taken(&[&one], Locking::AtOnce, &|| false);
+        let (refused, said) = taken(&[&one], None, &|| false);
         assert!(matches!(refused, Err(Error::Busy(said)) if said.contains("--no-lock") && said.contains("--wait")));
         assert_eq!(said, Vec::<String>::new());
-        assert_eq!(taken(&[&other, &other], Locking::AtOnce, &|| false).0.unwrap(), Some(1), "once for both");
+        assert_eq!(taken(&[&other, &other], None, &|| false).0.unwrap(), Some(1), "once for both");
         drop(lock);
-        assert_eq!(taken(&[&one, &other], Locking::AtOnce, &|| false).0.unwrap(), Some(2));
+        assert_eq!(taken(&[&one, &other], None, &|| false).0.unwrap(), Some(2));
         [one, other].iter().for_each(|device| std::fs::remove_file(path(device)).unwrap());
     }
 
@@ -197,7 +182,7 @@ mod tests {
             }
             false
         };
-        let (got, said) = taken(&[&device], Locking::Waiting(None), &is_over);
+        let (got, said) = taken(&[&device], Some(None), &is_over);
         assert_eq!((got.unwrap(), *looks.borrow()), (Some(1), 3));
         assert_eq!(said, [waiting(&device)], "once");
         assert!(said[0].contains(&path(&device).shown()), "{said:?}");
@@ -208,9 +193,9 @@ mod tests {
     fn the_wait_ends_with_the_time_and_with_the_user() {
         let device = device(4);
         let _lock = Lock::try_take(&device).unwrap().unwrap();
-        let (late, said) = taken(&[&device], Locking::Waiting(Some(Duration::from_millis(30))), &|| false);
+        let (late, said) = taken(&[&device], Some(Some(Duration::from_millis(30))), &|| false);
         assert!(matches!(late, Err(Error::Busy(said)) if said.contains("still measures")) && said.len() == 1);
-        assert!(matches!(taken(&[&device], Locking::Waiting(None), &|| true).0, Ok(None)));
+        assert!(matches!(taken(&[&device], Some(None), &|| true).0, Ok(None)));
         std::fs::remove_file(path(&device)).unwrap();
     }
 
@@ -220,7 +205,7 @@ mod tests {
     fn what_is_no_lock_is_told_of_and_not_waited_for() {
         let device = device(5);
         std::os::unix::fs::symlink("/dev/zero", path(&device)).unwrap();
-        let (refused, _) = taken(&[&device], Locking::Waiting(None), &|| false);
+        let (refused, _) = taken(&[&device], Some(None), &|| false);
         assert!(matches!(refused, Err(Error::Busy(said)) if said.contains("remove it") && said.contains("--no-lock")));
         std::fs::remove_file(path(&device)).unwrap();
     }

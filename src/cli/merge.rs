@@ -12,7 +12,6 @@ use crate::model::{Shown, Status};
 use crate::output::{self, Format, Mode, Outputs, Progress, Target, WriteOutcome};
 use crate::record::{Header, Record};
 
-/// Reads the files, checks that nothing is missing and nothing contradicts, and writes what they hold together.
 pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
     let progress = Progress::new(if arguments.quiet { Mode::Quiet } else { Mode::Normal });
     if arguments.format == Some(Format::Card) {
@@ -20,23 +19,22 @@ pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
     }
     Files::default().reading("the rows", &arguments.files).writing("--save-table", &arguments.save_table).check()?;
     Files::default().writing("--output", &arguments.output).writing("--save-table", &arguments.save_table).check()?;
-    let targets = outputs::targets(&arguments.output, arguments.format, None)?;
+    let targets = outputs::targets(&arguments.output, arguments.format, Format::for_stdout(outputs::is_terminal()), false)?;
     let mut rows = Rows::default();
     for file in &arguments.files {
         rows.read(file, if arguments.partial { Purpose::MergingPart } else { Purpose::Merging })?;
     }
-    rows.notes().iter().for_each(|note| progress.note(&format!("note: {note}")));
+    progress.notes(rows.notes());
     let (mut faults, gaps) = (rows.faults(), gaps::told(&rows));
     if arguments.partial {
-        gaps.iter().for_each(|gap| progress.note(&format!("note: {gap}")));
+        progress.notes(gaps);
     } else {
         faults.extend(gaps);
     }
     if !faults.is_empty() {
         anyhow::bail!("{}\nnothing was written", faults.join("\n"));
     }
-    let form = Form { columns: &arguments.columns, is_anonymous: arguments.anonymous };
-    let summary = write(&rows, targets, form)?;
+    let summary = write(&rows, targets, &arguments.columns, arguments.anonymous)?;
     if let Some(path) = &arguments.save_table {
         let count = chosen::save(&rows, path)?;
         progress.note(&format!("{} in {}", counted(count as u64, "best workgroup"), path.shown()));
@@ -46,30 +44,19 @@ pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
 }
 
 /// Brings the file of a run that was resumed into the form that one without interruption would have.
-///
-/// # Errors
-/// Where it can't be read or replaced; it stays as it is.
+/// Errors: where it can't be read or replaced; it stays as it is.
 pub fn renew(file: &Path, columns: &[String], is_anonymous: bool) -> anyhow::Result<()> {
     let mut rows = Rows::default();
     rows.read(file, Purpose::Merging)?;
-    write(&rows, vec![(Target::File(file.to_owned()), Format::Csv)], Form { columns, is_anonymous }).map(drop)
-}
-
-/// What is written of each row.
-#[derive(Clone, Copy)]
-struct Form<'f> {
-    /// The columns that were chosen; none for all.
-    columns: &'f [String],
-    /// Whether the host's name is left out.
-    is_anonymous: bool,
+    write(&rows, vec![(Target::File(file.to_owned()), Format::Csv)], columns, is_anonymous).map(drop)
 }
 
 /// Writes the rows, and gives the files their names once all are whole.
-fn write(rows: &Rows, targets: Vec<(Target, Format)>, form: Form) -> anyhow::Result<Summary> {
-    let header = Header::new(rows.axes()).choosing(form.columns)?;
+fn write(rows: &Rows, targets: Vec<(Target, Format)>, columns: &[String], is_anonymous: bool) -> anyhow::Result<Summary> {
+    let header = Header::new(rows.axes()).choosing(columns)?;
     let (opened, staged) = outputs::stage(targets);
     let outputs = output::open(&opened, &header)?;
-    let written = fill(rows, outputs, form.is_anonymous);
+    let written = fill(rows, outputs, is_anonymous);
     match &written {
         Ok(_) => outputs::finish(staged)?,
         // What can't be removed bears a name that says what it is.

@@ -39,10 +39,6 @@ mod voice;
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
-use std::num::NonZero;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 
 use clap::Parser;
 
@@ -55,10 +51,13 @@ use crate::worker::serve;
 use args::colours::Colours;
 use args::{Arguments, Command};
 
-/// Parses the command line, runs the command, prints what went wrong, and gives the exit code.
 pub fn main() -> u8 {
-    do_without_threads_where_there_are_none();
     platform::outlive_full_files();
+    // Checks are shared among all processors. Where the system has no threads left for that, the first check would end in a panic.
+    if let Err(error) = rayon::ThreadPoolBuilder::new().build_global() {
+        say(&format!("error: can't start a thread for each processor: {error}"));
+        return EXIT_FAILED;
+    }
     let arguments = match parsed(std::env::args_os().collect()) {
         Ok(arguments) => arguments,
         Err(answer) => return answered(&answer),
@@ -87,38 +86,6 @@ fn answered(answer: &clap::Error) -> u8 {
     // Where nobody reads it, the exit code still tells.
     let _ = answer.print();
     u8::try_from(answer.exit_code()).unwrap_or(EXIT_FAILED)
-}
-
-/// Threads that there has to be room for beside those that share checks: some that are just ending count for a moment longer.
-const SPARE_THREADS: usize = 8;
-
-/// Checks are shared among all processors. Where the system has no thread left for that, this one does them alone: else the first check
-/// would end the process. It is settled now, since a pool that couldn't be built can't be built again.
-fn do_without_threads_where_there_are_none() {
-    let processors = thread::available_parallelism().map_or(1, NonZero::get);
-    let pool = rayon::ThreadPoolBuilder::new();
-    let pool = if is_room_for(processors + SPARE_THREADS) { pool } else { pool.num_threads(1).use_current_thread() };
-    // What fails here has been set up already.
-    let _ = pool.build_global();
-}
-
-/// Whether the system lets this process have so many more threads.
-fn is_room_for(threads: usize) -> bool {
-    let is_over = Arc::new(AtomicBool::new(false));
-    let wait = |is_over: Arc<AtomicBool>| {
-        move || {
-            while !is_over.load(Ordering::Relaxed) {
-                thread::park()
-            }
-        }
-    };
-    let spawn = |_| thread::Builder::new().stack_size(64 << 10).spawn(wait(is_over.clone())).ok();
-    let waiting: Vec<thread::JoinHandle<()>> = (0..threads).map_while(spawn).collect();
-    is_over.store(true, Ordering::Relaxed);
-    waiting.iter().for_each(|one| one.thread().unpark());
-    let started = waiting.len();
-    waiting.into_iter().for_each(|one| drop(one.join()));
-    started == threads
 }
 
 fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {

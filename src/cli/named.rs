@@ -6,9 +6,6 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 
 /// The files that arguments name, each with the name of its side if it has one.
-///
-/// # Errors
-/// A name without a file, and standard input for several.
 pub fn named_files(arguments: &[OsString]) -> Result<Vec<(Option<String>, PathBuf)>, Error> {
     let files: Vec<Vec<_>> = arguments.iter().map(|argument| side(argument)).collect::<Result<_, _>>()?;
     let files = files.concat();
@@ -16,10 +13,6 @@ pub fn named_files(arguments: &[OsString]) -> Result<Vec<(Option<String>, PathBu
     Ok(files)
 }
 
-/// Refuses standard input for several files.
-///
-/// # Errors
-/// That it can be read once.
 pub fn once_from_standard_input<'f>(files: impl Iterator<Item = &'f Path>) -> Result<(), Error> {
     if files.filter(|file| *file == Path::new("-")).count() > 1 {
         return Err(Error::Usage("`-` is standard input, which can be read once: name files for the others".to_owned()));

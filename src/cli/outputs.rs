@@ -9,14 +9,15 @@ use crate::error::Error;
 use crate::model::Shown;
 use crate::output::{Format, Staged, Target};
 
-/// Files as named; standard output where it is named and where no file is. With `beside`, a person at a terminal sees that beside
-/// files as well.
-///
-/// # Errors
-/// A file whose format its ending doesn't tell.
-pub fn targets(files: &[PathBuf], asked: Option<Format>, beside: Option<Format>) -> Result<Vec<(Target, Format)>, Error> {
-    let is_terminal = std::io::stdout().is_terminal();
-    let for_stdout = asked.or(beside.filter(|_| is_terminal)).unwrap_or(Format::for_stdout(is_terminal));
+/// Files as named; standard output where it is named and where no file is, in this format unless one is asked for. With `beside`, a
+/// person at a terminal sees that beside files as well.
+pub fn targets(
+    files: &[PathBuf],
+    asked: Option<Format>,
+    for_stdout: Format,
+    beside: bool,
+) -> Result<Vec<(Target, Format)>, Error> {
+    let for_stdout = asked.unwrap_or(for_stdout);
     let mut targets = Vec::new();
     for path in files {
         let target = Target::from_argument(path);
@@ -28,10 +29,14 @@ pub fn targets(files: &[PathBuf], asked: Option<Format>, beside: Option<Format>)
         targets.push((target, format));
     }
     let is_named = targets.iter().any(|(target, _)| *target == Target::Stdout);
-    if targets.is_empty() || (beside.is_some() && is_terminal && !is_named) {
+    if targets.is_empty() || (beside && is_terminal() && !is_named) {
         targets.push((Target::Stdout, for_stdout));
     }
     Ok(targets)
+}
+
+pub fn is_terminal() -> bool {
+    std::io::stdout().is_terminal()
 }
 
 /// Gives every file a temporary name until [`finish`].
@@ -52,9 +57,7 @@ pub fn stage(targets: Vec<(Target, Format)>) -> (Vec<(Target, Format)>, Vec<Stag
 }
 
 /// Gives files their own names: they are whole.
-///
-/// # Errors
-/// Where one can't be renamed; it stays under its temporary name.
+/// Errors: where one can't be renamed; it stays under its temporary name.
 pub fn finish(staged: Vec<Staged>) -> anyhow::Result<()> {
     staged.into_iter().try_for_each(|file| {
         let path = file.path().to_owned();

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::settings::RowFiles;
+use super::args::measuring::Measuring;
 use crate::error::Error;
 use crate::model::Shown;
 use crate::output::{Target, is_same_file};
@@ -12,7 +12,6 @@ use crate::platform::{self, FileKind};
 /// What lies beside files while they are written: until they are whole, to go on from, and to keep others off.
 const BESIDE: [&str; 3] = [".part", ".progress", ".lock"];
 
-/// The files of a command.
 #[derive(Default)]
 pub struct Files {
     /// What each file that is read holds.
@@ -47,15 +46,11 @@ impl Files {
 
     /// Rows are written, maybe to go on with those of an earlier run, whose file may be named as output as well.
     #[must_use]
-    pub fn writing_rows(self, rows: &RowFiles) -> Self {
-        let is_resumed = |file: &&PathBuf| rows.resume.as_ref().is_some_and(|resumed| is_same_file(file, resumed));
-        self.writing("--resume", &rows.resume).writing("--output", rows.files.iter().filter(|file| !is_resumed(file)))
+    pub fn writing_rows(self, flags: &Measuring) -> Self {
+        let is_resumed = |file: &&PathBuf| flags.resume.as_ref().is_some_and(|resumed| is_same_file(file, resumed));
+        self.writing("--resume", &flags.resume).writing("--output", flags.output.iter().filter(|file| !is_resumed(file)))
     }
 
-    /// Demands that they are apart.
-    ///
-    /// # Errors
-    /// A file that would be written over.
     pub fn check(&self) -> Result<(), Error> {
         for (i, (flag, file)) in self.written.iter().enumerate() {
             if let Some((what, read)) = self.read.iter().find(|(_, read)| is_same_file(read, file)) {

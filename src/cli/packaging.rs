@@ -19,7 +19,6 @@ pub fn completions(shell: Shell) -> anyhow::Result<u8> {
     print_as_is(&String::from_utf8(script)?)
 }
 
-/// Prints the manual page, or writes those of all commands into a folder.
 pub fn man(folder: Option<&Path>) -> anyhow::Result<u8> {
     let Some(folder) = folder else {
         let mut page = Vec::new();

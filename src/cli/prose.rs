@@ -16,7 +16,6 @@ pub fn rendered(markdown: &str, width: usize) -> String {
     page.lines.join("\n")
 }
 
-/// What is rendered so far.
 #[derive(Default)]
 struct Page {
     width: usize,

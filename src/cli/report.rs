@@ -19,7 +19,6 @@ use crate::output::{Mode, Progress, hand_over, write_whole};
 use crate::regular;
 use crate::report::{Contents, drawn, page};
 
-/// Reads the rows, and writes the page and the figures.
 pub fn report(arguments: &Report) -> anyhow::Result<u8> {
     let files = named_files(&arguments.files)?;
     check(arguments, &files)?;
@@ -27,7 +26,7 @@ pub fn report(arguments: &Report) -> anyhow::Result<u8> {
     let (sources, mut notes) = sources::sources(&files)?;
     let comparisons = if arguments.compare { comparisons(arguments, &files, &mut notes)? } else { Vec::new() };
     let progress = Progress::new(if arguments.quiet { Mode::Quiet } else { Mode::Normal });
-    notes.iter().for_each(|note| progress.note(&format!("note: {note}")));
+    progress.notes(&notes);
     let names: Vec<String> = files.iter().map(|(_, file)| file.shown()).collect();
     let contents =
         Contents { sources: &sources, files: &names, notes: &notes, limits: limits.as_ref(), comparisons: &comparisons };
@@ -67,7 +66,6 @@ fn check(arguments: &Report, files: &[(Option<String>, PathBuf)]) -> Result<(), 
     Ok(())
 }
 
-/// What changed from the first side to the others.
 fn comparisons(
     arguments: &Report,
     files: &[(Option<String>, PathBuf)],

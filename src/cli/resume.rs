@@ -7,7 +7,7 @@ use anyhow::Context;
 
 use super::journal::Left;
 use super::outputs;
-use super::settings::{RowFiles, RunSettings};
+use super::settings::{RunSettings, Settings};
 use super::target::Targets;
 use crate::analysis::Relations;
 use crate::analysis::earlier::{Judge, check_columns, check_same_columns};
@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::model::{DeviceInfo, Shown};
 use crate::output::{self, Format, Outputs, Staged, Target};
 use crate::plan::{Plan, Planned};
-use crate::record::{Header, Reader, Record, Recovery, Standing};
+use crate::record::{Header, Reader, Record, Standing};
 use crate::regular;
 
 /// Kept rows, by device of the run.
@@ -24,9 +24,7 @@ pub struct Kept {
     devices: Vec<DeviceKept>,
     /// The file that holds them, to be continued.
     file: Option<PathBuf>,
-    /// Whether the host's name stays out of them.
     is_anonymous: bool,
-    /// What the user should know.
     pub notes: Vec<String>,
 }
 
@@ -43,9 +41,7 @@ impl Kept {
     }
 
     /// Keeps what the file of `--resume` holds, if it is there, and leaves it as a file of just that.
-    ///
-    /// # Errors
-    /// What isn't a file of rows, or holds rows that don't belong to this run, with what differs.
+    /// Errors: what isn't a file of rows, or holds rows that don't belong to this run, with what differs.
     pub fn read(
         settings: &RunSettings,
         targets: &Targets,
@@ -53,9 +49,9 @@ impl Kept {
         templates: &[Record],
         header: &Header,
     ) -> anyhow::Result<Self> {
-        let mut kept = Self { is_anonymous: settings.common.rows.are_anonymous, ..Self::nothing(plans.len()) };
-        let RowFiles { resume, are_staged, .. } = &settings.common.rows;
-        let Some(asked) = resume else { return Ok(kept) };
+        let Settings { flags, are_staged, .. } = &settings.common;
+        let mut kept = Self { is_anonymous: flags.anonymous, ..Self::nothing(plans.len()) };
+        let Some(asked) = &flags.resume else { return Ok(kept) };
         if Format::from_path(asked)? != Format::Csv {
             return Err(Error::Usage(format!("only CSV can be resumed, not {}", asked.shown())).into());
         }
@@ -70,7 +66,7 @@ impl Kept {
             kept.notes.push(format!("{} is not there: measuring everything", asked.shown()));
             return Ok(kept);
         };
-        match Recovery::open(source) {
+        match Reader::open(source) {
             Ok(rows) => {
                 let mut judge = Judge::new(targets.devices().collect(), plans, templates, settings.is_paired)?;
                 kept.take_over(rows, source, &work, &mut judge, header)?;
@@ -85,7 +81,7 @@ impl Kept {
     /// interrupted, one of the two is whole.
     fn take_over(
         &mut self,
-        rows: Recovery<std::fs::File>,
+        rows: Reader<std::fs::File>,
         source: &Path,
         work: &Path,
         judge: &mut Judge,
@@ -105,7 +101,7 @@ impl Kept {
 
     fn copy(
         &mut self,
-        mut rows: Recovery<std::fs::File>,
+        mut rows: Reader<std::fs::File>,
         source: &Path,
         staged: &Staged,
         judge: &mut Judge,
@@ -152,17 +148,14 @@ impl Kept {
         Ok(())
     }
 
-    /// Whether a case of a device needn't be measured again.
     pub fn holds(&self, device: usize, planned: &Planned) -> bool {
         planned.index.is_some_and(|index| self.devices[device].places.contains(&index))
     }
 
-    /// How many cases of a device are kept.
     pub fn count(&self, device: usize) -> u64 {
         self.devices[device].places.len() as u64
     }
 
-    /// Whether any row is kept.
     pub fn is_anything(&self) -> bool {
         self.devices.iter().any(|device| !device.places.is_empty())
     }
@@ -173,9 +166,6 @@ impl Kept {
     }
 
     /// Gives the kept rows to the outputs that haven't got them.
-    ///
-    /// # Errors
-    /// Where one can't be written, or the file can't be read back.
     pub fn pass_on(&self, outputs: &mut Outputs) -> anyhow::Result<()> {
         if let Some(file) = self.file.as_deref().filter(|_| outputs.lacks_rows()) {
             for row in Reader::open(file)? {
@@ -197,9 +187,7 @@ impl DeviceKept {
 }
 
 /// Looks at the file of a search that is to go on: what its journal doesn't know isn't overwritten. Gives what the user should know.
-///
-/// # Errors
-/// A file of rows that no journal of this search goes with.
+/// Errors: a file of rows that no journal of this search goes with.
 pub fn check_search(file: &Path, template: &Record, header: &Header, left: Left) -> anyhow::Result<Option<String>> {
     if Format::from_path(file)? != Format::Csv {
         return Err(Error::Usage(format!("only CSV can be resumed, not {}", file.shown())).into());
@@ -213,7 +201,7 @@ pub fn check_search(file: &Path, template: &Record, header: &Header, left: Left)
     if !file.exists() && left == Left::Nothing {
         return Ok(Some(format!("{name} is not there: searching from the beginning")));
     }
-    let rows = match Recovery::open(file) {
+    let rows = match Reader::open(file) {
         Ok(rows) => rows,
         Err(_) if !file.exists() => return Ok(None),
         Err(error) if error.holds_no_rows() => return Ok(None),
@@ -239,23 +227,21 @@ pub fn check_search(file: &Path, template: &Record, header: &Header, left: Left)
 }
 
 /// Where the outputs of a run go, the file to be resumed among them; and those that bear temporary names.
-///
-/// # Errors
-/// A file whose format its ending doesn't tell.
 #[expect(clippy::type_complexity, reason = "a name for two lists would say no more")]
-pub fn output_targets(rows: &RowFiles, kept: &Kept) -> Result<(Vec<(Target, Format)>, Vec<Staged>), Error> {
-    let mut files = rows.files.clone();
-    let resumed = rows.resume.as_ref();
+pub fn output_targets(settings: &Settings, kept: &Kept) -> Result<(Vec<(Target, Format)>, Vec<Staged>), Error> {
+    let mut files = settings.flags.output.clone();
+    let resumed = settings.flags.resume.as_ref();
     files.retain(|file| !resumed.is_some_and(|resumed| output::is_same_file(file, resumed)));
     files.splice(0..0, resumed.cloned());
-    let mut targets = outputs::targets(&files, rows.format, Some(rows.on_terminal))?;
+    let for_stdout = if outputs::is_terminal() { settings.on_terminal } else { Format::for_stdout(false) };
+    let mut targets = outputs::targets(&files, settings.flags.format, for_stdout, true)?;
     if let (Some(_), Some((target, format))) = (resumed, targets.first_mut()) {
         *format = Format::Csv;
         if let (Target::File(path), true) = (&*target, kept.file.is_some()) {
             *target = Target::Continued(path.clone());
         }
     }
-    Ok(if rows.are_staged { outputs::stage(targets) } else { (targets, Vec::new()) })
+    Ok(if settings.are_staged { outputs::stage(targets) } else { (targets, Vec::new()) })
 }
 
 /// Copies a file to a name beside it that nothing bears.
@@ -264,7 +250,6 @@ fn keep_beside(file: &Path) -> anyhow::Result<PathBuf> {
     copied.with_context(|| format!("can't copy {} to a name beside it", file.shown()))
 }
 
-/// Whether a device is in the run twice.
 fn has_twins(targets: &Targets) -> bool {
     let devices: Vec<&DeviceInfo> = targets.devices().collect();
     devices.iter().enumerate().any(|(i, device)| devices[..i].iter().any(|earlier| earlier.index == device.index))

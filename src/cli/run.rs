@@ -26,55 +26,43 @@ use crate::record::{Described, Fate, Header, Record};
 use crate::units::Bytes;
 use crate::worker::check_evictor;
 
-/// Runs experiments on devices and writes rows.
 pub fn run(arguments: Run) -> anyhow::Result<u8> {
     let cases = arguments.cases.as_deref().map(Cases::read).transpose()?;
     let settings = RunSettings::new(arguments, cases.as_ref().is_some_and(Cases::are_rows))?;
-    let Settings { rows, .. } = &settings.common;
+    let flags = &settings.common.flags;
     check_files(&settings)?;
     let limits = limits::read(&settings.limits)?;
     // From here on there is something to end. What is read until then may be a stream that nobody writes to.
     interrupt::listen()?;
-    let voice = Voice::new(settings.common.mode);
+    let voice = Voice::new(settings.common.mode());
     let mut targets = Targets::resolve(&settings.common, &voice)?;
     limits.iter().for_each(|own| targets.limit(own));
     let plans = plans(&settings, &targets, cases.as_ref())?;
-    for left_out in plans.first().map(Plan::left_out).unwrap_or_default() {
-        voice.progress.note(&format!("note: {left_out}"));
-    }
+    voice.progress.notes(plans.first().map(Plan::left_out).unwrap_or_default());
     // Where they are the plan, it has no others.
     let cases = cases.filter(|_| !settings.is_of_rows);
     cases.as_ref().map_or(Ok(()), |cases| cases.check(&plans))?;
-    let header = Header::new(plans.iter().flat_map(Plan::axis_names)).choosing(&rows.columns)?;
+    let header = Header::new(plans.iter().flat_map(Plan::axis_names)).choosing(&flags.columns)?;
     let lacking = lacking(&header);
     if !lacking.is_empty() && !settings.is_dry {
-        voice
-            .progress
-            .note(&format!("note: what is interrupted can't be resumed: --columns leaves out {}", lacking.join(", ")));
+        let words = "note: what is interrupted can't be resumed: --columns leaves out";
+        voice.progress.note(&format!("{words} {}", lacking.join(", ")));
     }
     let Some(_locks) = lock::take_all(&settings.common, &targets, &voice)? else { return Ok(EXIT_INTERRUPTED) };
     let templates = templates(&settings.common, &targets, &plans);
-    let mut journals = Journals::claim(rows.resume.iter().chain(&rows.files).map(PathBuf::as_path))?;
+    let mut journals = Journals::claim(flags.resume.iter().chain(&flags.output).map(PathBuf::as_path))?;
     let mut kept = Kept::read(&settings, &targets, &plans, &templates, &header)?;
-    kept.notes.iter().for_each(|note| voice.progress.note(&format!("note: {note}")));
-    let (output_targets, staged) = output_targets(rows, &kept)?;
+    voice.progress.notes(&kept.notes);
+    let (output_targets, staged) = output_targets(&settings.common, &kept)?;
     if !settings.is_dry {
-        journals.begin(&templates.iter().map(in_common).collect::<Vec<_>>(), rows.resume.is_some());
+        journals.begin(&templates.iter().map(in_common).collect::<Vec<_>>(), flags.resume.is_some());
     }
-    journals.notes.iter().for_each(|note| voice.progress.note(&format!("note: {note}")));
-    settings.common.dump.as_deref().map(PictureFolder::create).transpose()?;
-    let code = settings.isa.as_deref().map(CodeFolder::create).transpose()?;
-    let mut samples = settings.samples.as_deref().map(Samples::open).transpose()?;
+    voice.progress.notes(&journals.notes);
+    let mut beside = beside(&settings)?;
     let mut outputs = output::Reserved::new(&output_targets)?.beside(limits.as_ref()).begin(&header)?;
     kept.pass_on(&mut outputs)?;
-    samples.iter_mut().try_for_each(|samples| samples.begin(kept.is_anything()))?;
-    let sink = Sink::new(
-        outputs,
-        Beside { samples, code, unseen: settings.common.dump.clone() },
-        voice,
-        targets.are_mock(),
-        settings.is_dry,
-    );
+    beside.samples.iter_mut().try_for_each(|samples| samples.begin(kept.is_anything()))?;
+    let sink = Sink::new(outputs, beside, voice, targets.are_mock(), settings.is_dry);
     let progress = sink.voice.progress.clone();
     let shared = Shared {
         settings: &settings,
@@ -86,9 +74,7 @@ pub fn run(arguments: Run) -> anyhow::Result<u8> {
         journals: &journals,
     };
     let measured = shared.run_devices(&mut kept);
-    if let Some(failure) = journals.journal().and_then(Journal::failure) {
-        sink.voice.progress.note(&format!("note: {failure}"));
-    }
+    progress.notes(journals.journal().and_then(Journal::failure));
     // Whatever ended the run, the rows so far are written whole.
     let code = sink.finish();
     let code = measured.and(code)?;
@@ -99,25 +85,34 @@ pub fn run(arguments: Run) -> anyhow::Result<u8> {
         return Ok(EXIT_INTERRUPTED);
     }
     outputs::finish(staged)?;
-    if let (Some(file), true, None) = (&rows.resume, kept.is_anything(), settings.shard) {
+    if let (Some(file), true, None) = (&flags.resume, kept.is_anything(), settings.shard) {
         // In the plan's order, and rows that were kept compared with bases that are new.
-        merge::renew(file, &rows.columns, rows.are_anonymous)?;
+        merge::renew(file, &flags.columns, flags.anonymous)?;
     }
     journals.finish();
     Ok(code)
 }
 
+/// What is written beside rows.
+fn beside(settings: &RunSettings) -> Result<Beside, Error> {
+    let unseen = settings.common.dump.clone();
+    unseen.as_deref().map(PictureFolder::create).transpose()?;
+    let code = settings.isa.as_deref().map(CodeFolder::create).transpose()?;
+    let samples = settings.samples.as_deref().map(Samples::open).transpose()?;
+    Ok(Beside { samples, code, unseen })
+}
+
 /// Nothing is written over what says what is measured, nor over what else is written.
 fn check_files(settings: &RunSettings) -> Result<(), Error> {
-    let RunSettings { samples, cases, common: Settings { rows, .. }, .. } = settings;
+    let RunSettings { samples, cases, common, .. } = settings;
     let read = Files::default().reading("the cases", cases).reading("the limits", &settings.limits.limits);
-    read.writing_rows(rows).writing("--samples", samples).check()
+    read.writing_rows(&common.flags).writing("--samples", samples).check()
 }
 
 fn plans<'t>(settings: &RunSettings, targets: &'t Targets, cases: Option<&Cases>) -> anyhow::Result<Vec<Plan<'t>>> {
-    let Settings { devices, preset, seed, .. } = &settings.common;
+    let Settings { flags, preset, .. } = &settings.common;
     let request = Request { filters: settings.filters.clone(), axes: settings.axes.clone(), cache: settings.common.cache() };
-    let setting = |device| Setting { device, queue: devices.queue, preset: *preset, seed: *seed };
+    let setting = |device| Setting { device, queue: flags.queue, preset: *preset, seed: flags.seed };
     let plan = |device| match cases {
         Some(cases) if settings.is_of_rows => cases.plan(request.cache, setting(device)),
         _ => Plan::new(&request, setting(device)),
@@ -142,7 +137,7 @@ const PLANNED_ROW: u64 = 550;
 
 /// Of values on several axes, all combinations are cases: a slip of the finger makes more than anybody could measure, or a disk hold.
 fn check_count(settings: &RunSettings, plan: &Plan) -> Result<(), Error> {
-    let cases = plan.len();
+    let cases = plan.count();
     if cases <= settings.max_cases {
         return Ok(());
     }
@@ -168,7 +163,6 @@ fn check_pairs(plans: &[Plan]) -> Result<(), Error> {
     Err(Error::Usage(message.to_owned()))
 }
 
-/// What the devices of a run share.
 struct Shared<'r> {
     settings: &'r RunSettings,
     /// The cases that are measured, where that isn't all.
@@ -192,7 +186,7 @@ impl Shared<'_> {
             let (place, plan) = (targets.device(index), &plans[index]);
             let name = if plans.len() > 1 { place.info.name.as_str() } else { "" };
             // About so many: telling exactly would take making them all.
-            let cases = listed.map_or(plan.len(), Cases::count);
+            let cases = listed.map_or(plan.count(), Cases::count);
             let cases = settings.shard.map_or(cases, |shard| cases / shard.count());
             let cases = cases.saturating_sub(kept.count(index));
             let is_wanted = |planned: &Planned| {
@@ -242,7 +236,7 @@ fn templates(settings: &Settings, targets: &Targets, plans: &[Plan]) -> Vec<Reco
     let run = run_row(settings, targets);
     let of_plan = |(device, plan): (&DeviceInfo, &Plan)| Record {
         plan_id: plan.id().to_owned(),
-        plan_cases: Some(plan.len()),
+        plan_cases: Some(plan.count()),
         ..device_row(run.clone(), settings, targets, device)
     };
     targets.devices().zip(plans).map(of_plan).collect()

@@ -27,67 +27,27 @@ pub const STUDY_PROCESSES: u8 = 6;
 /// What all commands share that measure.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Which devices, and how they are used.
-    pub devices: DeviceChoice,
-    /// How long worker processes may be silent; `None` where all is done in this one.
-    pub isolation: Option<Deadlines>,
+    /// As they were typed.
+    pub flags: Measuring,
+    /// The devices that are asked for; none for the one that is best.
+    pub devices: Vec<String>,
+    /// Whether one that is named twice is used twice.
+    pub may_repeat: bool,
     /// Over how many processes the rounds of a device are dealt.
     pub processes: usize,
     pub preset: Preset,
     /// Differs from run to run where buffers are to lie elsewhere in each process of each; `None` where they lie as they come.
     pub placement: Option<u64>,
-    /// Noise that is precise enough, as a share, where the preset's isn't meant.
-    pub asked_noise: Option<f64>,
-    /// The time that a case may be timed, where the preset's isn't meant.
-    pub asked_time: Option<Duration>,
-    /// Selects test data and the order of visits.
-    pub seed: u64,
     /// What drivers are asked about pipelines.
     pub detail: PipelineDetail,
     /// What is evicted from caches before every sample; `None` where they stay warm.
     pub evict: Option<Evict>,
     /// The folder for pictures of what cases left behind.
     pub dump: Option<PathBuf>,
-    pub rows: RowFiles,
-    /// Whether other runs are kept off the devices, and what to do where one of them has a device.
-    pub locking: Locking,
-    pub mode: Mode,
-}
-
-/// Whether other runs are kept off the devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Locking {
-    Off,
-    /// They are; where one of them has a device, the command ends.
-    AtOnce,
-    /// They are; the command waits for a device that one of them has: so long, or as long as it takes.
-    Waiting(Option<Duration>),
-}
-
-impl Locking {
-    /// What `--no-lock` and `--wait` say.
-    fn asked(no_lock: bool, wait: Option<Option<Duration>>) -> Self {
-        match (no_lock, wait) {
-            (true, _) => Self::Off,
-            (false, None) => Self::AtOnce,
-            (false, Some(patience)) => Self::Waiting(patience),
-        }
-    }
-}
-
-/// Which devices are meant, and how they are used.
-#[derive(Clone, Debug)]
-pub struct DeviceChoice {
-    /// As typed; none for the one that is best.
-    pub asked: Vec<String>,
-    /// Whether one that is named twice is used twice.
-    pub may_repeat: bool,
-    /// The queue family; `None` for the device's default.
-    pub queue: Option<u32>,
-    /// Whether the validation layer is on.
-    pub validation: bool,
-    /// Whether buffers are accessed robustly.
-    pub is_robust: bool,
+    /// What a terminal shows where no format is asked for.
+    pub on_terminal: Format,
+    /// Whether files bear temporary names until all is written.
+    pub are_staged: bool,
 }
 
 /// How much is evicted from caches.
@@ -97,24 +57,6 @@ pub enum Evict {
     Usual,
     /// So many bytes.
     Bytes(u64),
-}
-
-#[derive(Clone, Debug)]
-pub struct RowFiles {
-    /// Files, in the order in which they were named.
-    pub files: Vec<PathBuf>,
-    /// The format of standard output, and of files whose ending doesn't tell.
-    pub format: Option<Format>,
-    /// What a terminal shows where no format is asked for.
-    pub on_terminal: Format,
-    /// The columns that were chosen; none for all.
-    pub columns: Vec<String>,
-    /// Whether the host's name stays out of them.
-    pub are_anonymous: bool,
-    /// The file of what was interrupted and goes on.
-    pub resume: Option<PathBuf>,
-    /// Whether files bear temporary names until all is written.
-    pub are_staged: bool,
 }
 
 /// What `run` was told beside.
@@ -151,47 +93,39 @@ pub struct RunSettings {
 
 impl Settings {
     /// The flags that all measuring commands share, with what each of them takes in its own way: device, preset and processes.
-    fn new(flags: Measuring, asked: Vec<String>, preset: Preset, processes: usize) -> Self {
-        let mode = match (flags.quiet, flags.verbose) {
-            (true, _) => Mode::Quiet,
-            (_, true) => Mode::Verbose,
-            _ => Mode::Normal,
-        };
+    fn new(flags: Measuring, devices: Vec<String>, preset: Preset, processes: usize) -> Self {
         Self {
-            devices: DeviceChoice {
-                asked,
-                may_repeat: false,
-                queue: flags.queue,
-                validation: flags.validation,
-                is_robust: flags.robust,
-            },
-            isolation: (!flags.no_isolate).then_some(Deadlines { first: flags.first_timeout, usual: flags.timeout }),
+            devices,
+            may_repeat: false,
             processes,
             preset,
             placement: None,
-            asked_noise: flags.max_noise,
-            asked_time: flags.max_time,
-            seed: flags.seed,
             detail: if flags.stats { PipelineDetail::Statistics } else { PipelineDetail::None },
             evict: None,
             dump: None,
-            rows: RowFiles {
-                files: flags.output,
-                format: flags.format,
-                on_terminal: Format::Table,
-                columns: flags.columns,
-                are_anonymous: flags.anonymous,
-                resume: flags.resume,
-                are_staged: false,
-            },
-            locking: Locking::asked(flags.no_lock, flags.wait),
-            mode,
+            on_terminal: Format::Table,
+            are_staged: false,
+            flags,
         }
+    }
+
+    pub fn mode(&self) -> Mode {
+        match (self.flags.quiet, self.flags.verbose) {
+            (true, _) => Mode::Quiet,
+            (_, true) => Mode::Verbose,
+            _ => Mode::Normal,
+        }
+    }
+
+    /// How long worker processes may be silent; `None` where all is done in this one.
+    pub fn isolation(&self) -> Option<Deadlines> {
+        let Measuring { no_isolate, first_timeout: first, timeout: usual, .. } = self.flags;
+        (!no_isolate).then_some(Deadlines { first, usual })
     }
 
     /// The noise that is precise enough: half the 95 % interval over the median.
     pub fn max_noise(&self) -> f64 {
-        self.asked_noise.unwrap_or(match self.preset {
+        self.flags.max_noise.unwrap_or(match self.preset {
             Preset::Quick => 0.05,
             Preset::Default => 0.01,
             Preset::Thorough => 0.005,
@@ -200,7 +134,7 @@ impl Settings {
 
     /// The time that a case may be timed: in a quick run it depends on the command.
     pub fn max_time(&self, quick: Duration) -> Duration {
-        self.asked_time.unwrap_or(match self.preset {
+        self.flags.max_time.unwrap_or(match self.preset {
             Preset::Quick => quick,
             Preset::Default => DEFAULT_TIME,
             Preset::Thorough => Duration::from_secs(10),
@@ -226,18 +160,18 @@ impl Settings {
 
     /// How long a submission may take before the device counts as hung: late enough that it is the supervisor that loses patience.
     pub fn submission_deadline(&self) -> Option<Duration> {
-        self.isolation.map(|deadlines| (deadlines.first + deadlines.usual) * 2)
+        self.isolation().map(|deadlines| (deadlines.first + deadlines.usual) * 2)
     }
 
     /// How a device is opened whose cases may be timed so long, for the catalogue, in the first process.
     pub fn opening(&self, place: &Place, max_time: Duration) -> Opening {
         Opening {
             device: Identity::at_place(&place.info, place.index),
-            queue: self.devices.queue,
+            queue: self.flags.queue,
             detail: self.detail,
-            is_robust: self.devices.is_robust,
+            is_robust: self.flags.robust,
             compile_threads: 0,
-            seed: self.seed,
+            seed: self.flags.seed,
             preset: self.preset,
             evict_bytes: self.evict_bytes(&place.info),
             warm_up: warm_up(&place.info),
@@ -254,9 +188,6 @@ impl Settings {
 
 impl RunSettings {
     /// What `run` was told; `are_rows` is whether its file of cases is one of rows.
-    ///
-    /// # Errors
-    /// Flags that contradict each other.
     pub fn new(typed: Run, are_rows: bool) -> Result<Self, Error> {
         let is_of_rows = are_rows && typed.filters.is_empty() && typed.axis.is_empty();
         let usual = if typed.filters.is_empty() && !is_of_rows { Preset::Quick } else { Preset::Default };
@@ -277,18 +208,16 @@ impl RunSettings {
         let mut common = Settings::new(typed.measuring, typed.device, preset.amount(), processes);
         common.placement = (preset == RunPreset::Study).then(number_of_run);
         // A device may be paired with itself.
-        common.devices.may_repeat = typed.paired;
+        common.may_repeat = typed.paired;
         common.evict = typed.cold.then(|| typed.evict_bytes.map_or(Evict::Usual, Evict::Bytes));
         // Of everything, a card says what matters; whoever asks for certain rows wants to see them.
         let asks_for_certain = !typed.filters.is_empty() || typed.cases.is_some() || typed.shard.is_some();
         if !(asks_for_certain || typed.paired || typed.cold || typed.tables || typed.dry_run) {
-            common.rows.on_terminal = Format::Card;
+            common.on_terminal = Format::Card;
         }
         // A part of a file looks whole.
-        common.rows.are_staged = typed.shard.is_some() && !typed.dry_run;
-        if typed.dry_run {
-            common.locking = Locking::Off;
-        }
+        common.are_staged = typed.shard.is_some() && !typed.dry_run;
+        common.flags.no_lock |= typed.dry_run;
         common.dump.clone_from(&typed.dump);
         if typed.isa.is_some() {
             common.detail = PipelineDetail::Code;

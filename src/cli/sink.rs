@@ -18,16 +18,13 @@ pub struct Sink {
     is_mock: bool,
     is_dry: bool,
     started: Instant,
-    /// Failures of each kind that are told of.
     most_told: u64,
     state: Mutex<State>,
 }
 
-/// What is written beside rows, where it is asked for.
 #[derive(Default)]
 pub struct Beside {
     pub samples: Option<Samples>,
-    /// What drivers show of their code.
     pub code: Option<CodeFolder>,
     /// The folder for pictures, as long as no case has made one.
     pub unseen: Option<PathBuf>,
@@ -36,7 +33,6 @@ pub struct Beside {
 struct State {
     outputs: Outputs,
     beside: Beside,
-    /// Whether nobody reads any more.
     closed: bool,
     written: u64,
     skipped: u64,
@@ -72,24 +68,18 @@ impl Sink {
         Self { most_told: most, ..self }
     }
 
-    /// Whether nobody reads any more.
     pub fn is_closed(&self) -> bool {
         self.state().closed
     }
 
     /// Writes a row of what wasn't measured.
-    ///
-    /// # Errors
-    /// As [`Sink::write_with`].
     pub fn write(&self, row: Record) -> anyhow::Result<()> {
         self.write_with(row, None)
     }
 
     /// Writes a row to all outputs, and says if it is one of a failure; and beside it what is asked for of its measured case. What
     /// can't be written beside rows fails the run, and ends nothing else.
-    ///
-    /// # Errors
-    /// Where an output can't be written; the others have the row nevertheless.
+    /// Errors: where an output can't be written; the others have the row nevertheless.
     pub fn write_with(&self, mut row: Record, measured: Option<(&Case, &Measured)>) -> anyhow::Result<()> {
         row.written_at = self.now();
         let status = Status::named(&row.status);
@@ -129,9 +119,6 @@ impl Sink {
     }
 
     /// Keeps rows that may yet be measured again, where outputs can take them back: a process that is killed leaves them.
-    ///
-    /// # Errors
-    /// As [`Sink::write_with`].
     pub fn hold(&self, mut rows: Vec<Record>) -> anyhow::Result<()> {
         rows.iter_mut().for_each(|row| row.written_at = self.now());
         let mut state = self.state();
@@ -164,9 +151,6 @@ impl Sink {
     }
 
     /// Writes what outputs hold back, sums up, and gives the exit code.
-    ///
-    /// # Errors
-    /// Where an output can't be written.
     pub fn finish(self) -> anyhow::Result<u8> {
         let Self { voice, is_dry, started, state, most_told, .. } = self;
         let mut state = state.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -6,19 +6,12 @@ use crate::output::{Page, hand_over, show};
 /// The longest line that is written for people, in characters; a terminal may be narrower.
 const WIDTH: usize = 100;
 
-/// Prints a command's text for people.
-///
-/// # Errors
-/// Where nobody reads any more.
 pub fn print(text: &str) -> anyhow::Result<u8> {
     show(text)?;
     Ok(EXIT_OK)
 }
 
 /// Prints what is for programs, or legible already, as it is.
-///
-/// # Errors
-/// As [`print()`].
 pub fn print_as_is(text: &str) -> anyhow::Result<u8> {
     hand_over(text)?;
     Ok(EXIT_OK)

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::limits;
-use super::settings::{DeviceChoice, Settings};
+use super::settings::Settings;
 use super::voice::Voice;
 use crate::error::{Error, nearest};
 use crate::gpu::NO_DEVICE_ADVICE;
@@ -12,7 +12,6 @@ use crate::model::{DeviceInfo, DeviceKind, Failure, Feature, Published};
 use crate::worker::questions::{Kept, Respondent};
 use crate::worker::{self, Deadlines, Host, Isolated, Listener, Opening, Place, Platform};
 
-/// The devices that a run works on, resolved from what the user typed.
 pub struct Targets {
     devices: Vec<Place>,
     loader_layers: Vec<String>,
@@ -32,13 +31,11 @@ enum Access {
 
 impl Targets {
     /// Finds the devices that are meant.
-    ///
-    /// # Errors
-    /// No loader, no driver, no usable device, or none that is meant.
+    /// Errors: no loader, no driver, no usable device, or none that is meant.
     pub fn resolve(settings: &Settings, voice: &Voice) -> anyhow::Result<Self> {
-        let DeviceChoice { asked, may_repeat, queue, validation, is_robust } = &settings.devices;
-        let platform = platform(asked, *queue, *validation)?;
-        let (all, layers, access) = if let Some(deadlines) = settings.isolation {
+        let Settings { devices: asked, may_repeat, flags, .. } = settings;
+        let platform = platform(asked, flags.queue, flags.validation)?;
+        let (all, layers, access) = if let Some(deadlines) = settings.isolation() {
             let listener = voice.listener();
             let found = worker::find(&platform, deadlines, &listener)?;
             let access = Access::Apart { deadlines, listener, finder: Mutex::new(found.worker.map(Box::new)) };
@@ -49,18 +46,14 @@ impl Targets {
             let place = |info: DeviceInfo| Place { index: info.index, info, platform: platform.clone() };
             (hello.devices.into_iter().map(place).collect(), hello.layers, Access::Here(host))
         };
-        let infos: Vec<DeviceInfo> = all.iter().map(|place| place.info.clone()).collect();
-        // Simulated devices are those that were asked for.
-        let is_mock = matches!(platform, Platform::Mock(_));
-        let chosen = if is_mock { infos } else { choose(&infos, asked, *may_repeat, Purpose::Run)? };
-        for device in &chosen {
-            check_queue(device, *queue)?;
-            if *is_robust && !device.has(Feature::RobustBufferAccess) {
-                return Err(Error::Usage(format!("{} has no robust buffer access: leave out --robust", device.name)).into());
+        let devices = choose(all, asked, *may_repeat, Purpose::Run)?;
+        for Place { info, .. } in &devices {
+            check_queue(info, flags.queue)?;
+            if flags.robust && !info.has(Feature::RobustBufferAccess) {
+                return Err(Error::Usage(format!("{} has no robust buffer access: leave out --robust", info.name)).into());
             }
         }
-        let devices = chosen.iter().filter_map(|device| all.iter().find(|place| place.info.index == device.index).cloned());
-        Ok(Self { devices: devices.collect(), loader_layers: layers, access })
+        Ok(Self { devices, loader_layers: layers, access })
     }
 
     /// Gives devices the limits that the user's own entries have of them.
@@ -80,7 +73,6 @@ impl Targets {
         self.devices.iter().any(|place| matches!(place.platform, Platform::Mock(_)))
     }
 
-    /// Active layers, joined by `;`.
     pub fn layers(&self) -> String {
         self.loader_layers.join(";")
     }
@@ -94,9 +86,7 @@ impl Targets {
     }
 
     /// Opens and calibrates one of the devices.
-    ///
-    /// # Errors
-    /// What the driver refused, or that it took its process down.
+    /// Errors: what the driver refused, or that it took its process down.
     pub fn open(&self, device: &Place, opening: Opening) -> Result<Box<dyn Bench>, Loss> {
         match &self.access {
             Access::Here(host) => Ok(Box::new(host.open(&opening, || {}).map_err(Loss)?)),
@@ -112,9 +102,6 @@ impl Targets {
     }
 
     /// Who answers questions on one of the devices.
-    ///
-    /// # Errors
-    /// Why no process could be started for it.
     pub fn respondent(&self, device: &Place) -> Result<Respondent<'_>, Failure> {
         match &self.access {
             Access::Here(host) => Ok(Respondent::Here(host, Kept::default())),
@@ -126,35 +113,22 @@ impl Targets {
 }
 
 /// Devices that pipelines are only made for: those that can't run anything count. None is opened.
-///
-/// # Errors
-/// No loader, no driver, or no device that is meant.
+/// Errors: no loader, no driver, or no device that is meant.
 pub fn for_compiling(asked: &[String], deadlines: Deadlines, listener: &Arc<dyn Listener>) -> Result<Vec<Place>, Error> {
     let platform = platform(asked, None, false)?;
-    let all = worker::find(&platform, deadlines, listener)?.devices;
-    if matches!(platform, Platform::Mock(_)) {
-        return Ok(all);
-    }
-    let infos: Vec<DeviceInfo> = all.iter().map(|place| place.info.clone()).collect();
-    let chosen = choose(&infos, asked, false, Purpose::Compile)?;
-    Ok(chosen.iter().filter_map(|device| all.iter().find(|place| place.info.index == device.index).cloned()).collect())
+    choose(worker::find(&platform, deadlines, listener)?.devices, asked, false, Purpose::Compile)
 }
 
 /// What is known of one device. It isn't opened.
-///
-/// # Errors
-/// No loader, no driver, or not one device that is meant.
+/// Errors: no loader, no driver, or not one device that is meant.
 pub fn info(asked: &str, deadlines: Deadlines, listener: &Arc<dyn Listener>) -> Result<DeviceInfo, Error> {
     let asked = [asked.to_owned()];
     let platform = platform(&asked, None, false)?;
-    let places = worker::find(&platform, deadlines, listener)?.devices;
-    let all: Vec<DeviceInfo> = places.into_iter().map(|place| place.info).collect();
-    let chosen = if matches!(platform, Platform::Mock(_)) { all } else { choose(&all, &asked, false, Purpose::Run)? };
-    let only = |[device]: [DeviceInfo; 1]| device;
+    let chosen = choose(worker::find(&platform, deadlines, listener)?.devices, &asked, false, Purpose::Run)?;
+    let only = |[place]: [Place; 1]| place.info;
     chosen.try_into().map(only).map_err(|_| Error::Usage("one device is meant: name it by its index".to_owned()))
 }
 
-/// What devices are wanted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     Run,
@@ -190,22 +164,25 @@ fn mock_options(name: &str) -> Option<String> {
     }
 }
 
-/// The devices that are meant, in the order asked for, each once unless they are to be paired.
-fn choose(all: &[DeviceInfo], asked: &[String], paired: bool, purpose: Purpose) -> Result<Vec<DeviceInfo>, Error> {
-    let usable: Vec<&DeviceInfo> = all.iter().filter(|device| purpose.is_met(device)).collect();
+/// The devices that are meant, in the order asked for, each once unless they are to be paired. Simulated ones are those that were asked for.
+fn choose(all: Vec<Place>, asked: &[String], paired: bool, purpose: Purpose) -> Result<Vec<Place>, Error> {
+    if all.iter().any(|place| matches!(place.platform, Platform::Mock(_))) {
+        return Ok(all);
+    }
+    let usable: Vec<&Place> = all.iter().filter(|place| purpose.is_met(&place.info)).collect();
     if usable.is_empty() {
-        return Err(no_device(all));
+        return Err(no_device(&all));
     }
     if asked.is_empty() {
-        let gpu = usable.iter().find(|device| device.kind != DeviceKind::Cpu);
+        let gpu = usable.iter().find(|place| place.info.kind != DeviceKind::Cpu);
         return Ok(vec![(*gpu.unwrap_or(&usable[0])).clone()]);
     }
-    let mut chosen: Vec<DeviceInfo> = Vec::new();
+    let mut chosen: Vec<Place> = Vec::new();
     for name in asked {
-        let found = if name == "all" { usable.clone() } else { vec![find(all, name, purpose)?] };
-        for device in found {
-            if paired || chosen.iter().all(|earlier| earlier.index != device.index) {
-                chosen.push(device.clone());
+        let found = if name == "all" { usable.clone() } else { vec![find(&all, name, purpose)?] };
+        for place in found {
+            if paired || chosen.iter().all(|earlier| earlier.info.index != place.info.index) {
+                chosen.push(place.clone());
             }
         }
     }
@@ -213,33 +190,33 @@ fn choose(all: &[DeviceInfo], asked: &[String], paired: bool, purpose: Purpose) 
 }
 
 /// The one device with this index, UUID, or part of its name or of its driver's.
-fn find<'a>(all: &'a [DeviceInfo], asked: &str, purpose: Purpose) -> Result<&'a DeviceInfo, Error> {
+fn find<'a>(all: &'a [Place], asked: &str, purpose: Purpose) -> Result<&'a Place, Error> {
     let lower = asked.to_lowercase();
-    let by_index = |device: &&DeviceInfo| asked.parse() == Ok(device.index);
-    let by_uuid = |device: &&DeviceInfo| device.device_uuid.to_string() == lower;
-    let by_name = |device: &&DeviceInfo| {
-        [&device.name, &device.driver.name, &device.driver.info].iter().any(|name| name.to_lowercase().contains(&lower))
+    let by_index = |place: &&Place| asked.parse() == Ok(place.info.index);
+    let by_uuid = |place: &&Place| place.info.device_uuid.to_string() == lower;
+    let by_name = |Place { info, .. }: &&Place| {
+        [&info.name, &info.driver.name, &info.driver.info].iter().any(|name| name.to_lowercase().contains(&lower))
     };
     let exact = all.iter().find(by_index).or_else(|| all.iter().find(by_uuid));
-    let found: Vec<&DeviceInfo> = exact.map_or_else(|| all.iter().filter(by_name).collect(), |device| vec![device]);
+    let found: Vec<&Place> = exact.map_or_else(|| all.iter().filter(by_name).collect(), |place| vec![place]);
     match found.as_slice() {
-        [device] => match &device.unusable {
-            Some(reason) if !purpose.is_met(device) => {
-                Err(Error::NoDevice(format!("device {} ({}) can't be used: {reason}", device.index, device.name)))
+        [place] => match &place.info.unusable {
+            Some(reason) if !purpose.is_met(&place.info) => {
+                Err(Error::NoDevice(format!("device {} ({}) can't be used: {reason}", place.info.index, place.info.name)))
             }
-            _ => Ok(device),
+            _ => Ok(place),
         },
         [] => Err(unknown(asked, all)),
         several => {
-            let names: Vec<String> = several.iter().map(|device| described(device)).collect();
+            let names: Vec<String> = several.iter().map(|place| described(place)).collect();
             Err(Error::Usage(format!("device `{asked}` could be any of {}: name it by its index", names.join(", "))))
         }
     }
 }
 
 /// With the nearest names; where none is near, with all there are.
-fn unknown(asked: &str, all: &[DeviceInfo]) -> Error {
-    let nearest = nearest(asked, all.iter().map(|device| device.name.as_str()));
+fn unknown(asked: &str, all: &[Place]) -> Error {
+    let nearest = nearest(asked, all.iter().map(|place| place.info.name.as_str()));
     if nearest.is_empty() {
         let there: Vec<String> = all.iter().map(described).collect();
         return Error::Usage(format!("unknown device `{asked}`: there are {}", there.join(", ")));
@@ -247,12 +224,12 @@ fn unknown(asked: &str, all: &[DeviceInfo]) -> Error {
     Error::Unknown { what: "device", given: asked.to_owned(), nearest }
 }
 
-fn described(device: &DeviceInfo) -> String {
-    format!("{} ({}, {})", device.index, device.name, device.driver.label())
+fn described(Place { info, .. }: &Place) -> String {
+    format!("{} ({}, {})", info.index, info.name, info.driver.label())
 }
 
-fn no_device(all: &[DeviceInfo]) -> Error {
-    let reason = |device: &DeviceInfo| format!("{}: {}; ", device.name, device.unusable.as_deref().unwrap_or_default());
+fn no_device(all: &[Place]) -> Error {
+    let reason = |Place { info, .. }: &Place| format!("{}: {}; ", info.name, info.unusable.as_deref().unwrap_or_default());
     let unusable: String = all.iter().map(reason).collect();
     Error::NoDevice(format!("{unusable}{NO_DEVICE_ADVICE}"))
 }
@@ -272,13 +249,11 @@ fn check_queue(device: &DeviceInfo, queue: Option<u32>) -> Result<(), Error> {
 mod tests {
     use super::*;
 
-    fn devices() -> Vec<DeviceInfo> {
-        let device = |index, name: &str, kind, unusable: Option<&str>| DeviceInfo {
-            index,
-            name: name.to_owned(),
-            kind,
-            unusable: unusable.map(str::to_owned),
-            ..DeviceInfo::mock()
+    fn devices() -> Vec<Place> {
+        let device = |index, name: &str, kind, unusable: Option<&str>| {
+            let (name, unusable) = (name.to_owned(), unusable.map(str::to_owned));
+            let info = DeviceInfo { index, name, kind, unusable, ..DeviceInfo::mock() };
+            Place { info, index, platform: Platform::Vulkan { validation: false, driver: None } }
         };
         vec![
             device(0, "llvmpipe", DeviceKind::Cpu, None),
@@ -288,10 +263,14 @@ mod tests {
         ]
     }
 
-    fn chosen(asked: &[&str]) -> Result<Vec<usize>, String> {
+    fn chosen_of(all: Vec<Place>, asked: &[&str], purpose: Purpose) -> Result<Vec<usize>, String> {
         let asked: Vec<String> = asked.iter().map(ToString::to_string).collect();
-        let found = choose(&devices(), &asked, false, Purpose::Run).map_err(|error| error.to_string())?;
-        Ok(found.iter().map(|device| device.index).collect())
+        let found = choose(all, &asked, false, purpose).map_err(|error| error.to_string())?;
+        Ok(found.iter().map(|place| place.info.index).collect())
+    }
+
+    fn chosen(asked: &[&str]) -> Result<Vec<usize>, String> {
+        chosen_of(devices(), asked, Purpose::Run)
     }
 
     #[test]
@@ -316,16 +295,9 @@ mod tests {
     #[test]
     fn what_can_not_run_may_still_compile() {
         let mut all = devices();
-        all.push(DeviceInfo {
-            index: 4,
-            name: "crashed".to_owned(),
-            unusable: Some("SIGSEGV".to_owned()),
-            ..DeviceInfo::default()
-        });
-        let chosen = |asked: &str| {
-            let found = choose(&all, &[asked.to_owned()], false, Purpose::Compile).map_err(|error| error.to_string())?;
-            Ok::<Vec<usize>, String>(found.iter().map(|device| device.index).collect())
-        };
+        let (name, unusable) = ("crashed".to_owned(), Some("SIGSEGV".to_owned()));
+        all.push(Place { info: DeviceInfo { index: 4, name, unusable, ..DeviceInfo::default() }, ..all[0].clone() });
+        let chosen = |asked: &str| chosen_of(all.clone(), &[asked], Purpose::Compile);
         assert_eq!(chosen("all"), Ok(vec![0, 1, 2, 3]));
         assert_eq!(chosen("ghost"), Ok(vec![3]));
         assert!(chosen("crashed").unwrap_err().contains("can't be used: SIGSEGV"));
@@ -333,7 +305,7 @@ mod tests {
 
     #[test]
     fn without_a_device_the_error_says_what_to_do() {
-        let error = choose(&[], &[], false, Purpose::Run).unwrap_err().to_string();
+        let error = chosen_of(Vec::new(), &[], Purpose::Run).unwrap_err();
         assert!(error.contains("mesa-vulkan-drivers") && error.contains("VK_DRIVER_FILES"), "{error}");
     }
 }

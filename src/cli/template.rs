@@ -20,7 +20,7 @@ pub fn run_row(settings: &Settings, targets: &Targets) -> Record {
     } else {
         describe_host(&mut run);
     }
-    if settings.rows.are_anonymous {
+    if settings.flags.anonymous {
         run.host.clear();
     }
     run
@@ -30,10 +30,10 @@ pub fn run_row(settings: &Settings, targets: &Targets) -> Record {
 pub fn device_row(mut row: Record, settings: &Settings, targets: &Targets, device: &DeviceInfo) -> Record {
     row.describe_device(device);
     row.layers = targets.layers();
-    row.queue_family = settings.devices.queue.or_else(|| device.default_queue().map(|family| family.index)).map(u64::from);
-    row.validation = Some(settings.devices.validation);
-    row.robustness = Some(settings.devices.is_robust);
-    row.seed = Some(settings.seed);
+    row.queue_family = settings.flags.queue.or_else(|| device.default_queue().map(|family| family.index)).map(u64::from);
+    row.validation = Some(settings.flags.validation);
+    row.robustness = Some(settings.flags.robust);
+    row.seed = Some(settings.flags.seed);
     row
 }
 

@@ -42,7 +42,6 @@ impl Turnstile {
     }
 }
 
-/// The turns of one device.
 pub struct Turns<'t> {
     turnstile: &'t Turnstile,
     place: usize,
@@ -51,12 +50,10 @@ pub struct Turns<'t> {
 }
 
 impl Turns<'_> {
-    /// How many devices take turns.
     pub fn devices(&self) -> usize {
         self.change(|state| state.devices.len())
     }
 
-    /// Waits for the first turn.
     pub fn begin(&mut self) {
         self.wait();
     }
@@ -75,7 +72,6 @@ impl Turns<'_> {
         self.wait();
     }
 
-    /// Lets those go on that are less far.
     fn wait(&mut self) {
         let Self { turnstile, place, progress, .. } = *self;
         let has_turn = std::mem::replace(&mut self.has_turn, true);

@@ -9,18 +9,15 @@ use crate::worker::Listener;
 /// Speaks to the user. A clone is the same voice.
 #[derive(Clone, Debug)]
 pub struct Voice {
-    /// Words and bars.
     pub progress: Progress,
     faults: Arc<AtomicU64>,
 }
 
 impl Voice {
-    /// A voice that says as much as this.
     pub fn new(mode: Mode) -> Self {
         Self { progress: Progress::new(mode), faults: Arc::default() }
     }
 
-    /// As what workers speak to.
     pub fn listener(&self) -> Arc<dyn Listener> {
         Arc::new(self.clone())
     }
@@ -31,7 +28,6 @@ impl Voice {
         self.progress.answer(what);
     }
 
-    /// Whether anything failed beside the rows.
     pub fn has_faults(&self) -> bool {
         self.faults.load(Ordering::Relaxed) > 0
     }

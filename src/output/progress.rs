@@ -1,6 +1,7 @@
 //! Progress and words for the person who waits, on the error stream.
 
 use std::fmt;
+use std::fmt::Display;
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -68,6 +69,11 @@ impl Progress {
         if self.mode > Mode::Quiet {
             self.say(line);
         }
+    }
+
+    /// What the user should know, a line each.
+    pub fn notes(&self, notes: impl IntoIterator<Item: Display>) {
+        notes.into_iter().for_each(|note| self.note(&format!("note: {note}")));
     }
 
     /// Says a line of what was asked for, quiet or not.

@@ -7,9 +7,7 @@ use crate::model::{
 };
 
 /// Whether the device can run the case at all.
-///
-/// # Errors
-/// The first limit that the case breaks, with its value.
+/// Errors: the first limit that the case breaks, with its value.
 pub fn check_limits(case: &Case, device: &DeviceInfo) -> Result<(), Skip> {
     case.kernels.iter().try_for_each(|kernel| kernel_limits(kernel, &case.resources, device))?;
     case.resources.iter().try_for_each(|resource| resource_limits(resource, device))?;

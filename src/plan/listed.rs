@@ -3,14 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
-use super::{Plan, Selection, case_id, plan_id};
+use super::{Plan, Selection, case_id};
 use crate::experiments::{CATALOGUE, Setting, derived_with, find};
 use crate::model::{Axis, AxisKind, AxisValue, Cache, Point};
 
 /// How experiments are called whose kernel is the user's.
 const TUNED: &str = "tune/";
 
-/// A case as a row names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listed {
     pub case_id: String,
@@ -23,7 +22,6 @@ pub struct Listed {
 /// Why a row's case can't be planned, in words that say what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unlisted {
-    /// Its place among those that were listed.
     pub place: usize,
     pub why: String,
 }
@@ -31,9 +29,7 @@ pub struct Unlisted {
 impl<'a> Plan<'a> {
     /// A plan of exactly these cases, in the catalogue's order and not theirs: equal sets make equal plans, and what others are
     /// compared with comes before them. What the device can't run is skipped, as in any plan.
-    ///
-    /// # Errors
-    /// The rows that name no case of this catalogue under their id.
+    /// Errors: the rows that name no case of this catalogue under their id.
     pub fn of_cases(listed: &[Listed], cache: Cache, setting: Setting<'a>) -> Result<Self, Vec<Unlisted>> {
         let (mut selections, mut unlisted, mut seen) = (BTreeMap::new(), Vec::new(), HashSet::new());
         for (place, case) in listed.iter().enumerate() {
@@ -46,9 +42,7 @@ impl<'a> Plan<'a> {
         if !unlisted.is_empty() {
             return Err(unlisted);
         }
-        let selections: Vec<Selection> = selections.into_values().collect();
-        let id = plan_id(&selections, cache, setting.seed);
-        Ok(Self { setting, selections, cache, id, left_out: Vec::new() })
+        Ok(Self::of_selections(selections.into_values().collect(), cache, setting))
     }
 }
 
@@ -180,7 +174,7 @@ mod tests {
         rows.reverse();
         rows.extend(rows.clone());
         let again = Plan::of_cases(&rows, Cache::Warm, setting(&device, Preset::Default)).unwrap();
-        assert_eq!(again.len(), all.len());
+        assert_eq!(again.count(), all.count());
         let ids = |plan: &Plan| -> HashSet<String> { plan.iter().map(|case| case.case_id).collect() };
         assert_eq!(ids(&again), ids(&all));
         for (index, case) in again.iter().enumerate() {

@@ -16,13 +16,12 @@ use crate::experiments::{CATALOGUE, Config, Experiment, Setting, derived_with};
 use crate::globs::{self, beginning};
 use crate::model::{Axis, AxisValue, Cache, Case, Point, Preset, Skip};
 
-pub use axes::{LeftOut, tell_what_others_do};
+pub use axes::tell_what_others_do;
 pub use limits::check_limits;
 pub use listed::{Listed, Unlisted};
 pub use shard::Shard;
 pub use values::{parse_number, parse_values};
 
-/// What a user asks for.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// Globs over experiment names, or over `name:variant`; empty means all.
@@ -38,7 +37,7 @@ pub struct Plan<'a> {
     selections: Vec<Selection>,
     cache: Cache,
     id: String,
-    left_out: Vec<LeftOut>,
+    left_out: Vec<String>,
 }
 
 /// One experiment's share of a plan, or that of those of its variants that have the same axes.
@@ -55,7 +54,6 @@ pub struct Planned {
     pub index: Option<u64>,
     pub experiment: &'static Experiment,
     pub variant: &'static str,
-    /// Where it lies on the axes.
     pub point: Point,
     /// What the caches hold when a sample begins.
     pub cache: Cache,
@@ -70,7 +68,6 @@ pub struct Planned {
     pub case: Result<Case, Skip>,
 }
 
-/// How much work a case is along an axis of work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Amount {
     pub axis: String,
@@ -79,25 +76,18 @@ pub struct Amount {
     pub alike: String,
 }
 
-/// The case that another one is compared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
     pub case_id: String,
     pub variant: &'static str,
-    /// Where it lies on the axes.
     pub point: Point,
 }
 
 impl Selection {
     /// The number of its cases, saturating.
-    pub fn len(&self) -> u64 {
+    fn count(&self) -> u64 {
         let values = self.axes.iter().map(|axis| axis.defaults.len() as u64);
         values.fold(self.variants.len() as u64, u64::saturating_mul)
-    }
-
-    /// Whether it has no case.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The variant and the point that a case is compared with: its own, but for what the experiment compares.
@@ -110,7 +100,6 @@ impl Selection {
         })
     }
 
-    /// Puts first what others are compared with.
     fn bases_first(&mut self) {
         let base_variant = self.experiment.base_variant();
         self.variants.sort_by_key(|variant| Some(*variant) != base_variant);
@@ -145,9 +134,7 @@ fn to_index(n: u64) -> usize {
 
 impl<'a> Plan<'a> {
     /// Resolves a request for a device.
-    ///
-    /// # Errors
-    /// Unknown experiments, axes and values, with the nearest valid names.
+    /// Errors: unknown experiments, axes and values, with the nearest valid names.
     pub fn new(request: &Request, setting: Setting<'a>) -> Result<Self, Error> {
         let mut selections = select(&request.filters, &setting)?;
         let (mut set, mut left_out) = (HashSet::new(), Vec::new());
@@ -157,13 +144,22 @@ impl<'a> Plan<'a> {
                 return Err(Error::Usage(format!("axis `{name}` is given twice: join its values by commas")));
             }
         }
+        Ok(Self { left_out, ..Self::of_selections(selections, request.cache, setting) })
+    }
+
+    /// The default sweep of these variants of an experiment.
+    pub fn of_variants(experiment: &'static dyn Experiment, variants: &[&'static str], setting: Setting<'a>) -> Self {
+        Self::of_selections(with_equal_axes(experiment, variants, &setting), Cache::default(), setting)
+    }
+
+    fn of_selections(mut selections: Vec<Selection>, cache: Cache, setting: Setting<'a>) -> Self {
         selections.iter_mut().for_each(Selection::bases_first);
-        let id = plan_id(&selections, request.cache, setting.seed);
-        Ok(Self { setting, selections, cache: request.cache, id, left_out })
+        let id = plan_id(&selections, cache, setting.seed);
+        Self { setting, selections, cache, id, left_out: Vec::new() }
     }
 
     /// What filters name, but has none of the values that are asked for on an axis.
-    pub fn left_out(&self) -> &[LeftOut] {
+    pub fn left_out(&self) -> &[String] {
         &self.left_out
     }
 
@@ -173,16 +169,10 @@ impl<'a> Plan<'a> {
     }
 
     /// The number of cases, those that will be skipped included.
-    pub fn len(&self) -> u64 {
-        self.selections.iter().map(Selection::len).fold(0, u64::saturating_add)
+    pub fn count(&self) -> u64 {
+        self.selections.iter().map(Selection::count).fold(0, u64::saturating_add)
     }
 
-    /// Whether there is no case.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Whether any case is compared with another one.
     pub fn has_bases(&self) -> bool {
         let differs = |selection: &Selection| {
             let base_variant = selection.experiment.base_variant();
@@ -203,15 +193,15 @@ impl<'a> Plan<'a> {
         names
     }
 
-    /// The case at an index below [`Plan::len`].
+    /// The case at an index below [`Plan::count`].
     pub fn get(&self, index: u64) -> Option<Planned> {
         let mut rest = index;
         for selection in &self.selections {
-            if rest < selection.len() {
+            if rest < selection.count() {
                 let (variant, point) = selection.at(rest);
                 return Some(Planned { index: Some(index), ..self.planned(selection, variant, point) });
             }
-            rest -= selection.len();
+            rest -= selection.count();
         }
         None
     }
@@ -219,7 +209,7 @@ impl<'a> Plan<'a> {
     /// All cases, in catalogue order, made as they are asked for.
     pub fn iter(&self) -> impl Iterator<Item = Planned> {
         // Not one by one by their indexes: a plan of listed cases has a selection for each.
-        let all = self.selections.iter().flat_map(|selection| (0..selection.len()).map(move |place| (selection, place)));
+        let all = self.selections.iter().flat_map(|selection| (0..selection.count()).map(move |place| (selection, place)));
         (0..).zip(all).map(|(index, (selection, place))| {
             let (variant, point) = selection.at(place);
             Planned { index: Some(index), ..self.planned(selection, variant, point) }
@@ -233,7 +223,6 @@ impl<'a> Plan<'a> {
         Some(self.planned(selection, variant, point.clone()))
     }
 
-    /// Whether a case is one of the plan's.
     pub fn holds(&self, base: &Base, experiment: &str) -> bool {
         self.selections.iter().filter(|selection| selection.experiment.name() == experiment).any(|selection| {
             let has = |axis: &Axis| base.point.get(&axis.name).is_some_and(|value| axis.defaults.contains(value));
@@ -300,9 +289,7 @@ fn plan_id(selections: &[Selection], cache: Cache, seed: u64) -> String {
 
 /// The experiments, and of them the variants, that match any of the filters. Where no filter names variants, the quick overview
 /// has the few that the experiment chose for it.
-///
-/// # Errors
-/// A filter that matches nothing, or is no valid glob.
+/// Errors: a filter that matches nothing, or is no valid glob.
 pub fn select(filters: &[String], setting: &Setting) -> Result<Vec<Selection>, Error> {
     let matchers = filters.iter().map(|filter| Filter::new(filter)).collect::<Result<Vec<_>, _>>()?;
     let mut selections = Vec::new();
@@ -359,7 +346,6 @@ impl Filter {
     }
 }
 
-/// The error for a name that no experiment bears.
 pub fn unknown_experiment(given: &str) -> Error {
     let nearest = near_experiments(given);
     if nearest.is_empty() {
@@ -419,7 +405,7 @@ mod tests {
         for preset in [Preset::Quick, Preset::Default, Preset::Thorough] {
             let plan = Plan::new(&Request::default(), Setting { queue: None, device: &device, preset, seed: 1 }).unwrap();
             let ids: HashSet<String> = plan.iter().map(|planned| planned.case_id).collect();
-            assert_eq!(ids.len() as u64, plan.len());
+            assert_eq!(ids.len() as u64, plan.count());
         }
     }
 
@@ -502,9 +488,9 @@ mod tests {
     fn a_widened_plan_is_counted_not_held() {
         let device = device();
         let plan = plan(&device, &["memory/stream"], &["n=4..4000000:+4", "local_size_x=1..1024"]).unwrap();
-        assert_eq!(plan.len(), 7 * 3 * 2 * 1_000_000 * 1024, "operations, widths, orders of issue, sizes");
-        assert!(plan.get(plan.len() - 1).is_some());
-        assert!(plan.get(plan.len()).is_none());
+        assert_eq!(plan.count(), 7 * 3 * 2 * 1_000_000 * 1024, "operations, widths, orders of issue, sizes");
+        assert!(plan.get(plan.count() - 1).is_some());
+        assert!(plan.get(plan.count()).is_none());
     }
 
     #[test]
@@ -515,8 +501,8 @@ mod tests {
         assert_ne!(id(&["stride=1,2"]), id(&["stride=1,4"]));
         for (axis, held) in [("stride=1,2", true), ("stride=2,4", false)] {
             let plan = plan(&device, &["memory/stride"], &[axis]).unwrap();
-            let last = plan.get(plan.len() - 1).unwrap();
-            assert_eq!(last.index, Some(plan.len() - 1));
+            let last = plan.get(plan.count() - 1).unwrap();
+            assert_eq!(last.index, Some(plan.count() - 1));
             assert_eq!(plan.holds(&last.base.unwrap(), "memory/stride"), held, "{axis}");
         }
     }
@@ -562,7 +548,7 @@ mod tests {
         let count = |axes: &[&str]| {
             let plan = plan(&device, &["subgroup/ops"], axes).unwrap();
             let of = |variant: &str| plan.iter().filter(|planned| planned.variant == variant).count();
-            (of("u32"), of("f16"), plan.iter().count() as u64 == plan.len())
+            (of("u32"), of("f16"), plan.iter().count() as u64 == plan.count())
         };
         let (all, few, is_whole) = count(&[]);
         assert!(few > 0 && few < all && is_whole, "{few} of {all}");

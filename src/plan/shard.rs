@@ -12,12 +12,10 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// How many parts there are.
     pub fn count(self) -> u64 {
         self.count
     }
 
-    /// Whether the case with this id belongs to it.
     pub fn holds(self, case_id: &str) -> bool {
         // A case id is a letter and sixteen hexadecimal digits of a hash; FNV-1a would spread any other text as well.
         let hash = case_id

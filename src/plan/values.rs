@@ -10,9 +10,6 @@ const MOST_VALUES: usize = 1 << 20;
 ///
 /// Items are separated by commas: a number (`4096`, `2^12`, `4Ki`), a range with both ends (`1..8`, `0..64:+16`,
 /// `32..1024:*2`), or a word.
-///
-/// # Errors
-/// What can't be parsed, and what the axis can't take.
 pub fn parse_values(axis: &Axis, text: &str) -> Result<Vec<AxisValue>, Error> {
     let mut values = Vec::new();
     let mut seen = std::collections::HashSet::new();

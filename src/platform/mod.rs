@@ -29,7 +29,6 @@ pub use system::{
     crash_quietly, end_at_once, end_children_with_this, keep_interrupts_from, limit_memory, outlive_full_files, this_program,
 };
 
-/// What a thread had of the processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadTime {
     pub ran: Duration,
@@ -56,7 +55,6 @@ pub struct ProcessorTime {
     pub idle: Duration,
 }
 
-/// What a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     Regular,

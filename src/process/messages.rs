@@ -8,10 +8,6 @@ use std::io::{self, BufRead, Read, Write};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Writes a message as a line.
-///
-/// # Errors
-/// Where nobody reads any more.
 pub fn write(out: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     let mut line = vec![b'\n'];
     serde_json::to_writer(&mut line, message)?;
@@ -20,7 +16,6 @@ pub fn write(out: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     out.flush()
 }
 
-/// A line that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Line<T> {
     Message(T),
@@ -29,9 +24,6 @@ pub enum Line<T> {
 }
 
 /// Reads the next line that isn't blank; `None` at the end. What is longer than any message comes in pieces, as words.
-///
-/// # Errors
-/// Where the pipe can't be read.
 pub fn read<T: DeserializeOwned>(input: &mut impl BufRead, longest: u64) -> io::Result<Option<Line<T>>> {
     loop {
         let mut line = Vec::new();

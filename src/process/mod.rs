@@ -53,10 +53,8 @@ pub struct Child<Reply> {
     is_killed: bool,
 }
 
-/// Why a process says nothing more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Silence {
-    /// It didn't answer in time.
     Late,
     Dead,
     /// It was never told what to do, for this reason: that is no fault of its own.
@@ -65,9 +63,6 @@ pub enum Silence {
 
 impl<Reply: DeserializeOwned + Send + 'static> Child<Reply> {
     /// Starts one, whose messages aren't longer than this.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn start(command: &mut Command, longest: u64, listener: &Arc<dyn Listener>) -> io::Result<Self> {
         platform::keep_interrupts_from(command);
         platform::end_children_with_this()?;
@@ -122,7 +117,6 @@ impl<Reply: DeserializeOwned + Send + 'static> Child<Reply> {
         }
     }
 
-    /// The next thing that it says.
     pub fn hear(&mut self, within: Duration) -> Result<Reply, Silence> {
         if let Some(why) = self.untold.take() {
             return Err(Silence::Untold(why));
@@ -176,7 +170,6 @@ impl<Reply: DeserializeOwned + Send + 'static> Child<Reply> {
         if lines.is_empty() { String::new() } else { format!("; its last words: {}", lines.join(" | ")) }
     }
 
-    /// Whether its process hasn't ended.
     pub fn is_alive(&mut self) -> bool {
         matches!(self.process.try_wait(), Ok(None))
     }
@@ -212,15 +205,17 @@ impl<Reply> Drop for Child<Reply> {
     }
 }
 
-/// What the process says that started this one, read on a thread of its own: its end is this process's as well, whatever that is at.
-///
-/// # Errors
-/// Where the system has no thread left.
-pub fn listen<T: DeserializeOwned + Send + 'static>(longest: u64) -> io::Result<Receiver<T>> {
+/// What the process says that started this one, read on a thread of its own, which notes it first: its end is this process's as well,
+/// whatever that is at.
+pub fn listen<T: DeserializeOwned + Send + 'static>(
+    longest: u64,
+    mut note: impl FnMut(&T) + Send + 'static,
+) -> io::Result<Receiver<T>> {
     let (sender, receiver) = mpsc::channel();
     let listening = move || {
         let mut input = BufReader::new(io::stdin());
         while let Ok(Some(Line::Message(message))) = messages::read(&mut input, longest) {
+            note(&message);
             if sender.send(message).is_err() {
                 break;
             }

@@ -19,7 +19,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As the schema names it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -30,13 +29,6 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// The value of one column in one row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell<'a> {
     Empty,
@@ -50,31 +42,10 @@ pub enum Cell<'a> {
 
 /// What readers of tables take, in any case, for a missing value or for a number that isn't one: pandas' `na_values`, R, Julia,
 /// and what `strtod` and its kind accept.
+#[rustfmt::skip]
 const MISSING: &[&str] = &[
-    "na",
-    "n/a",
-    "<na>",
-    "#na",
-    "#n/a",
-    "#n/a n/a",
-    "nan",
-    "+nan",
-    "-nan",
-    "nat",
-    "null",
-    "nil",
-    "none",
-    "missing",
-    "inf",
-    "+inf",
-    "-inf",
-    "infinity",
-    "+infinity",
-    "-infinity",
-    "1.#ind",
-    "-1.#ind",
-    "1.#qnan",
-    "-1.#qnan",
+    "na", "n/a", "<na>", "#na", "#n/a", "#n/a n/a", "nan", "+nan", "-nan", "nat", "null", "nil", "none", "missing",
+    "inf", "+inf", "-inf", "infinity", "+infinity", "-infinity", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan",
 ];
 
 impl<'a> Cell<'a> {
@@ -97,7 +68,6 @@ impl<'a> Cell<'a> {
         if value.is_finite() { Self::Real(value) } else { Self::Empty }
     }
 
-    /// Whether nothing is in it.
     pub fn is_empty(&self) -> bool {
         *self == Self::Empty
     }

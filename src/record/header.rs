@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::cell::Cell;
-use super::schema::{COLUMNS, KEPT, Record, position};
+use super::schema::{COLUMNS, Record, Use, position};
 use super::v1;
 use crate::error::{Error, nearest};
 
@@ -24,9 +24,6 @@ impl Header {
     }
 
     /// The same with these fixed columns alone, in their usual order, and those that every file has. Where none is named, all of them.
-    ///
-    /// # Errors
-    /// A name that is no column's, with what may have been meant.
     pub fn choosing(mut self, names: &[String]) -> Result<Self, Error> {
         let names: Vec<&String> = names.iter().filter(|name| !name.is_empty()).collect();
         if let Some(unknown) = names.iter().find(|name| position(name).is_none() && !self.axes.contains(**name)) {
@@ -35,13 +32,12 @@ impl Header {
             return Err(Error::Unknown { what: "column", given: (*unknown).clone(), nearest });
         }
         if !names.is_empty() {
-            let is_chosen = |name: &str| KEPT.contains(&name) || names.iter().any(|chosen| *chosen == name);
-            self.fixed.retain(|place| is_chosen(COLUMNS[*place].name));
+            let is_chosen = |name: &str| names.iter().any(|chosen| *chosen == name);
+            self.fixed.retain(|place| COLUMNS[*place].is_for(&[Use::Any]) || is_chosen(COLUMNS[*place].name));
         }
         Ok(self)
     }
 
-    /// The names of all columns, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.fixed.iter().map(|place| COLUMNS[*place].name).chain(self.axes.iter().map(String::as_str))
     }

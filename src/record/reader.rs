@@ -1,34 +1,32 @@
 //! Reads rows back from CSV, by the names in the header line.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fmt;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::Path;
 
 use csv::StringRecord;
 use thiserror::Error;
 
 use super::cell::Cell;
-use super::schema::{self, COLUMNS, Column, KEPT, Record, SCHEMA_VERSION};
+use super::recover::{Cut, WholeRows};
+use super::schema::{self, COLUMNS, Column, Record, SCHEMA_VERSION, Use};
 use super::v1;
 use crate::model::{AxisValue, Point, Shown};
 use crate::regular::{self, ROWS};
 
-/// What is wrong with a file of rows, and where.
 #[derive(Debug, Error)]
 #[error("{file}{place}: {problem}")]
 pub struct ReadError {
     file: String,
-    place: Place,
+    place: String,
     problem: String,
     holds_no_rows: bool,
 }
 
 impl ReadError {
-    /// Something wrong with a file as a whole.
     pub(super) fn of_file(file: String, problem: String) -> Self {
-        Self { file, place: Place::default(), problem, holds_no_rows: false }
+        Self { file, place: String::new(), problem, holds_no_rows: false }
     }
 
     /// The error of a file that was to hold rows, and was left before it had any.
@@ -43,22 +41,9 @@ impl ReadError {
 }
 
 /// Where in a file, as far as it is known.
-#[derive(Debug, Default)]
-struct Place {
-    line: Option<u64>,
-    column: Option<String>,
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(line) = self.line {
-            write!(f, ", line {line}")?;
-        }
-        if let Some(column) = &self.column {
-            write!(f, ", column `{column}`")?;
-        }
-        Ok(())
-    }
+fn place(line: Option<u64>, column: Option<&str>) -> String {
+    let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
+    line + &column.map(|column| format!(", column `{column}`")).unwrap_or_default()
 }
 
 /// The major version of the schema whose names the columns of a file bear.
@@ -77,7 +62,6 @@ impl Layout {
         if has(Self::V1.axes()) && !has(Self::V2.axes()) { Self::V1 } else { Self::V2 }
     }
 
-    /// The column that holds all axes.
     fn axes(self) -> &'static str {
         match self {
             Self::V1 => "axes",
@@ -93,7 +77,6 @@ impl Layout {
         }
     }
 
-    /// The names of its fixed columns, in order.
     pub(super) fn names(self) -> Vec<&'static str> {
         match self {
             Self::V1 => v1::COLUMNS.to_vec(),
@@ -101,11 +84,10 @@ impl Layout {
         }
     }
 
-    /// Whether a file may be without this fixed column.
     pub(super) fn may_lack(self, name: &str) -> bool {
         match self {
             Self::V1 => v1::LATER.contains(&name),
-            Self::V2 => !KEPT.contains(&name),
+            Self::V2 => !schema::needed(&[Use::Any]).contains(&name),
         }
     }
 
@@ -138,13 +120,12 @@ impl Layout {
 /// What a column of the file is to us.
 #[derive(Debug)]
 enum Role {
-    /// The fixed column at this place.
     Fixed(usize),
     /// An axis, if a row's `axes` names it; else somebody else's column, which is passed over.
     Other,
 }
 
-/// Reads the rows of a CSV file, one by one.
+/// Reads the whole rows of a CSV file, one by one, and knows at the end whether a torn one followed.
 ///
 /// Columns are found by name, in any order: a fixed column that is missing stays empty (an older minor version didn't have it, or it
 /// was left out), an unknown one is passed over (a newer minor version, or a user's own) unless the row names an axis like it. Rows of
@@ -154,37 +135,13 @@ pub struct Reader<R> {
     layout: Layout,
     names: StringRecord,
     roles: Vec<Role>,
-    rows: csv::StringRecordsIntoIter<Watched<R>>,
-    /// The line of the row that was read last.
+    rows: csv::StringRecordsIntoIter<WholeRows<R>>,
     line: u64,
-}
-
-/// An input of which it is known how its first line ended.
-struct Watched<R> {
-    input: R,
-    last: u8,
-    /// Whether it ended by a carriage return and a line feed; nothing before its end.
-    has_both: Option<bool>,
-}
-
-impl<R: Read> Read for Watched<R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let count = self.input.read(out)?;
-        if self.has_both.is_none() {
-            let end = out[..count].iter().position(|byte| *byte == b'\n');
-            let before = end.map(|end| end.checked_sub(1).map_or(self.last, |place| out[place]));
-            self.has_both = before.map(|byte| byte == b'\r');
-            self.last = out[..count].last().copied().unwrap_or(self.last);
-        }
-        Ok(count)
-    }
+    cut: Option<Cut>,
+    has_ended: bool,
 }
 
 impl Reader<File> {
-    /// Opens a file.
-    ///
-    /// # Errors
-    /// Where it can't be opened, or as [`Reader::new`].
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let file = path.shown();
         match regular::open(path, ROWS) {
@@ -196,16 +153,15 @@ impl Reader<File> {
 
 impl<R: Read> Reader<R> {
     /// Reads the header line; `file` is what errors call the input.
-    ///
-    /// # Errors
-    /// Where the input can't be read, a column comes twice, or it isn't a file of rows at all.
+    /// Errors: where the input can't be read, a column comes twice, or it isn't a file of rows at all; and where it ends within the header
+    /// line, which [`ReadError::holds_no_rows`] tells apart.
     pub fn new(file: impl Into<String>, input: R) -> Result<Self, ReadError> {
         let file = file.into();
-        let mut csv = csv::Reader::from_reader(Watched { input, last: 0, has_both: None });
+        let mut csv = csv::Reader::from_reader(WholeRows::begin(&file, input)?);
         let names = csv.headers().cloned().map_err(|error| csv_error(&file, &error))?;
         let wrong = |column: &str, problem: &str| ReadError {
             file: file.clone(),
-            place: Place { line: Some(1), column: Some(column.to_owned()) },
+            place: place(Some(1), Some(column)),
             problem: problem.to_owned(),
             holds_no_rows: false,
         };
@@ -225,7 +181,7 @@ impl<R: Read> Reader<R> {
             return Err(wrong(missing, "is missing: this is not a file that lanescope wrote"));
         }
         let roles = names.iter().map(|name| layout.position(name).map_or(Role::Other, Role::Fixed)).collect();
-        Ok(Self { file, layout, names, roles, rows: csv.into_records(), line: 1 })
+        Ok(Self { file, layout, names, roles, rows: csv.into_records(), line: 1, cut: None, has_ended: false })
     }
 
     /// The names of all columns, in the file's order.
@@ -234,67 +190,80 @@ impl<R: Read> Reader<R> {
     }
 
     /// Whether its columns have the names of schema 1.
-    pub(super) fn is_of_v1(&self) -> bool {
+    pub fn is_of_v1(&self) -> bool {
         self.layout == Layout::V1
     }
 
     /// Those of these columns, by the names that they have today, that the file lacks though its version of the schema has them.
-    pub(super) fn missing(&self, needed: &[&'static str]) -> Vec<&'static str> {
+    pub fn missing(&self, needed: &[&'static str]) -> Vec<&'static str> {
         let is_there =
             |name: &str| self.roles.iter().any(|role| matches!(role, Role::Fixed(place) if COLUMNS[*place].name == name));
         let came_later = |name: &str| self.layout == Layout::V1 && v1::LATER.contains(&name);
         needed.iter().copied().filter(|name| !is_there(name) && !came_later(name)).collect()
     }
 
-    /// The line of the row that was given last.
     pub fn line(&self) -> u64 {
         self.line
     }
 
-    /// The cells of the next row.
-    pub(super) fn next_row(&mut self) -> Option<csv::Result<StringRecord>> {
+    /// What was dropped at the end, once every row was given.
+    pub fn cut(&self) -> Option<Cut> {
+        self.cut
+    }
+
+    fn next_cells(&mut self) -> Option<csv::Result<StringRecord>> {
         let row = self.rows.next()?;
         let position = row.as_ref().map_or_else(csv::Error::position, StringRecord::position);
-        self.line = position.map_or(self.line, |position| self.line_of(position));
+        self.line = position.map_or(self.line, |position| self.beginning(position).0);
         Some(row)
     }
 
-    /// What the rows are read from.
-    pub(super) fn input(&self) -> &R {
-        &self.rows.reader().get_ref().input
+    /// The next row as it is, or why it has none of its own.
+    fn next_row(&mut self) -> Option<Result<Record, ReadError>> {
+        let Some(row) = self.next_cells() else {
+            self.cut = self.input().cut();
+            return None;
+        };
+        let (position, error) = match row {
+            Ok(row) if !row.as_slice().contains('\0') => return Some(self.record(&row)),
+            Ok(row) => (row.position().cloned(), self.error(row.position(), "the row holds zero bytes")),
+            Err(error) if matches!(error.kind(), csv::ErrorKind::Io(_)) => return Some(Err(self.csv_error(&error))),
+            Err(error) => (error.position().cloned(), self.csv_error(&error)),
+        };
+        match (self.next_cells(), self.input().cut(), position) {
+            (None, None, Some(position)) => {
+                let (line, whole_bytes) = self.beginning(&position);
+                self.cut = Some(Cut { line, whole_bytes });
+                None
+            }
+            _ => Some(Err(error)),
+        }
     }
 
-    /// Bytes of a line's end that the CSV reader counts to the row behind it: it takes the first of two for the end.
-    fn left_over(&self) -> u64 {
-        u64::from(self.rows.reader().get_ref().has_both == Some(true))
+    fn input(&self) -> &WholeRows<R> {
+        self.rows.reader().get_ref()
     }
 
-    fn line_of(&self, position: &csv::Position) -> u64 {
-        position.line() + if position.byte() > 0 { self.left_over() } else { 0 }
+    /// The line and the byte at which a row begins. Of two bytes that end a line, the CSV reader counts the second one to the row behind.
+    fn beginning(&self, position: &csv::Position) -> (u64, u64) {
+        let left_over = u64::from(position.byte() > 0 && self.input().has_two_ends());
+        (position.line() + left_over, position.byte() + left_over)
     }
 
-    /// The line and the byte at which a row begins.
-    pub(super) fn beginning(&self, position: &csv::Position) -> (u64, u64) {
-        (self.line_of(position), position.byte() + if position.byte() > 0 { self.left_over() } else { 0 })
-    }
-
-    /// Something wrong with the row at a position.
-    pub(super) fn error(&self, position: Option<&csv::Position>, problem: &str) -> ReadError {
-        let place = Place { line: position.map(|position| self.line_of(position)), column: None };
+    fn error(&self, position: Option<&csv::Position>, problem: &str) -> ReadError {
+        let place = place(position.map(|position| self.beginning(position).0), None);
         ReadError { place, ..ReadError::of_file(self.file.clone(), problem.to_owned()) }
     }
 
-    /// What the CSV reader says, in our words.
-    pub(super) fn csv_error(&self, error: &csv::Error) -> ReadError {
-        let line = error.position().map(|position| self.line_of(position));
-        ReadError { place: Place { line, column: None }, ..csv_error(&self.file, error) }
+    fn csv_error(&self, error: &csv::Error) -> ReadError {
+        let line = error.position().map(|position| self.beginning(position).0);
+        ReadError { place: place(line, None), ..csv_error(&self.file, error) }
     }
 
-    /// The row that cells stand for.
-    pub(super) fn record(&self, row: &StringRecord) -> Result<Record, ReadError> {
+    fn record(&self, row: &StringRecord) -> Result<Record, ReadError> {
         let wrong = |column: &str, problem: String| ReadError {
             file: self.file.clone(),
-            place: Place { line: row.position().map(|position| self.line_of(position)), column: Some(column.to_owned()) },
+            place: place(row.position().map(|position| self.beginning(position).0), Some(column)),
             problem,
             holds_no_rows: false,
         };
@@ -304,7 +273,7 @@ impl<R: Read> Reader<R> {
             let Role::Fixed(place) = role else { continue };
             if !fields[*place].read(text) {
                 let Column { kind, .. } = COLUMNS[*place];
-                return Err(wrong(name, format!("`{text}` is not of type {kind}{}", of_spreadsheet(text))));
+                return Err(wrong(name, format!("`{text}` is not of type {}{}", kind.as_str(), of_spreadsheet(text))));
             }
         }
         self.layout.check_version(&record.schema).map_err(|problem| wrong("schema", problem))?;
@@ -328,8 +297,13 @@ impl<R: Read> Iterator for Reader<R> {
     type Item = Result<Record, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let row = self.next_row()?;
-        Some(row.map_err(|error| self.csv_error(&error)).and_then(|row| self.record(&row)))
+        if self.has_ended {
+            return None;
+        }
+        let row = self.next_row();
+        // What follows an error was read to judge it.
+        self.has_ended = !matches!(row, Some(Ok(_)));
+        row
     }
 }
 
@@ -372,7 +346,7 @@ fn csv_error(file: &str, error: &csv::Error) -> ReadError {
         csv::ErrorKind::Io(error) => format!("can't be read: {error}"),
         _ => error.to_string(),
     };
-    ReadError { place: Place { line, column: None }, ..ReadError::of_file(file.to_owned(), problem) }
+    ReadError { place: place(line, None), ..ReadError::of_file(file.to_owned(), problem) }
 }
 
 #[cfg(test)]
@@ -430,7 +404,7 @@ mod tests {
             assert_eq!((reader.next().unwrap().unwrap().case_id.as_str(), reader.line()), ("c1", 2));
             assert!(reader.next().is_some() && reader.line() == 3);
             assert!(reader.next().unwrap().unwrap_err().to_string().starts_with("rows.csv, line 4, column `time_ns`"));
-            let short = "schema,case_id,axis_values|v2.0,c1,|v2.0|".replace('|', ends);
+            let short = "schema,case_id,axis_values|v2.0,c1,|v2.0|v2.0,c2,|".replace('|', ends);
             assert!(read(&short).unwrap_err().starts_with("rows.csv, line 3: the row has 1 cells"));
         }
     }
@@ -450,7 +424,7 @@ mod tests {
         insta::assert_snapshot!(error("schema,case_id,axes\nv2.0,c1,\n"), @"rows.csv, line 2, column `schema`: version `v2.0` in a file whose columns have the names of v1");
         insta::assert_snapshot!(error("schema,case_id,axis_values\nv1.3,c1,\n"), @"rows.csv, line 2, column `schema`: version `v1.3` in a file whose columns have the names of v2");
         insta::assert_snapshot!(error("schema,case_id,axes,bytes\nv1.0,c1,,x\n"), @"rows.csv, line 2, column `bytes`: `x` is not of type integer");
-        insta::assert_snapshot!(error("schema,case_id,axis_values\nv2.0,c1,\nv2.0\n"), @"rows.csv, line 3: the row has 1 cells, the header 3; was the file cut off?");
+        insta::assert_snapshot!(error("schema,case_id,axis_values\nv2.0,c1,\nv2.0\nv2.0,c2,\n"), @"rows.csv, line 3: the row has 1 cells, the header 3; was the file cut off?");
         insta::assert_snapshot!(error("schema,case_id,axis_values,axis_values\n"), @"rows.csv, line 1, column `axis_values`: comes twice");
         insta::assert_snapshot!(error("a,b\n1,2\n"), @"rows.csv, line 1, column `schema`: is missing: this is not a file that lanescope wrote");
         for axes in ["n=08", "n=+8", "n=8;", " n=8", "n=8 ", "=8", "\"n\n=8\""] {

@@ -1,4 +1,4 @@
-//! Reads the rows of a file that its writer may have left unfinished: killed, out of disk, out of power.
+//! The whole rows of a file that its writer may have left unfinished: killed, out of disk, out of power.
 //!
 //! Only the end of such a file can be torn, since rows are appended whole and in order. What counts as whole:
 //!
@@ -11,23 +11,16 @@
 //!   that a caller may begin such a file anew, but never one that isn't of rows at all.
 
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
 
-use super::reader::{Layout, ReadError, Reader};
-use super::schema::Record;
-use crate::model::Shown;
-use crate::regular::{self, ROWS};
+use super::reader::{Layout, ReadError};
 use crate::units::Bytes;
 
-/// How much is read at once.
 const CHUNK: usize = 64 << 10;
 
 /// The longest row that is read, in bytes: no row comes near. Something else may have no line end at all, and no end.
 const LONGEST_ROW: usize = 16 << 20;
 
-/// What was dropped at the end of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// The line on which the torn row begins.
@@ -39,116 +32,6 @@ pub struct Cut {
 impl fmt::Display for Cut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the last row was cut at line {}", self.line)
-    }
-}
-
-/// Reads the whole rows of a CSV file, one by one, and knows at the end whether a torn one followed.
-pub struct Recovery<R> {
-    reader: Reader<WholeRows<R>>,
-    cut: Option<Cut>,
-    ended: bool,
-}
-
-impl Recovery<File> {
-    /// Opens a file.
-    ///
-    /// # Errors
-    /// Where it can't be opened, or as [`Recovery::new`].
-    pub fn open(path: &Path) -> Result<Self, ReadError> {
-        let file = path.shown();
-        match regular::open(path, ROWS) {
-            Ok(input) => Self::new(file, input),
-            Err(error) => Err(ReadError::of_file(file, format!("can't be opened: {error}"))),
-        }
-    }
-}
-
-impl<R: Read> Recovery<R> {
-    /// Reads the header line; `file` is what errors call the input.
-    ///
-    /// # Errors
-    /// As [`Reader::new`]; and where the input ends within the header line, which [`ReadError::holds_no_rows`] tells apart.
-    pub fn new(file: impl Into<String>, input: R) -> Result<Self, ReadError> {
-        let file = file.into();
-        let mut rows = WholeRows::new(input);
-        if let Err(error) = rows.fill() {
-            return Err(ReadError::of_file(file, format!("can't be read: {error}")));
-        }
-        if let Some(words) = other_form(&rows.buffer) {
-            return Err(ReadError::of_file(file, words.to_owned()));
-        }
-        if rows.whole == 0 && is_torn_header(rows.tail()) {
-            return Err(ReadError::without_rows(file, "holds no rows: it ends within its header line"));
-        }
-        if rows.whole == 0 && rows.tail().contains(&b'\r') {
-            let words = "its lines end in carriage returns alone: convert them to line feeds, as `tr '\\r' '\\n'` does";
-            return Err(ReadError::of_file(file, words.to_owned()));
-        }
-        Ok(Self { reader: Reader::new(file, rows)?, cut: None, ended: false })
-    }
-
-    /// The line of the row that was given last.
-    pub fn line(&self) -> u64 {
-        self.reader.line()
-    }
-
-    /// The names of all columns, in the file's order.
-    pub fn columns(&self) -> impl Iterator<Item = &str> {
-        self.reader.columns()
-    }
-
-    /// Whether its columns have the names of schema 1.
-    pub fn is_of_v1(&self) -> bool {
-        self.reader.is_of_v1()
-    }
-
-    /// Those of these columns that the file lacks, though its version of the schema has them.
-    pub fn missing(&self, needed: &[&'static str]) -> Vec<&'static str> {
-        self.reader.missing(needed)
-    }
-
-    /// What was dropped at the end, once every row was given.
-    pub fn cut(&self) -> Option<Cut> {
-        self.cut
-    }
-
-    /// The next row as it is, or why it has none of its own.
-    fn next_row(&mut self) -> Option<Result<Record, ReadError>> {
-        let row = match self.reader.next_row() {
-            None => {
-                self.cut = self.reader.input().cut();
-                return None;
-            }
-            Some(row) => row,
-        };
-        let (position, error) = match row {
-            Ok(row) if !row.as_slice().contains('\0') => return Some(self.reader.record(&row)),
-            Ok(row) => (row.position().cloned(), self.reader.error(row.position(), "the row holds zero bytes")),
-            Err(error) if matches!(error.kind(), csv::ErrorKind::Io(_)) => return Some(Err(self.reader.csv_error(&error))),
-            Err(error) => (error.position().cloned(), self.reader.csv_error(&error)),
-        };
-        match (self.reader.next_row(), self.reader.input().cut(), position) {
-            (None, None, Some(position)) => {
-                let (line, whole_bytes) = self.reader.beginning(&position);
-                self.cut = Some(Cut { line, whole_bytes });
-                None
-            }
-            _ => Some(Err(error)),
-        }
-    }
-}
-
-impl<R: Read> Iterator for Recovery<R> {
-    type Item = Result<Record, ReadError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        let row = self.next_row();
-        // What follows an error was read to judge it.
-        self.ended = !matches!(row, Some(Ok(_)));
-        row
     }
 }
 
@@ -217,7 +100,7 @@ impl State {
 }
 
 /// Passes on what ends with a line feed, and withholds the rest.
-struct WholeRows<R> {
+pub(super) struct WholeRows<R> {
     input: R,
     buffer: Vec<u8>,
     /// Up to here the buffer was passed on.
@@ -226,23 +109,35 @@ struct WholeRows<R> {
     whole: usize,
     state: State,
     is_at_end: bool,
+    /// Whether the first line ends by a carriage return and a line feed; nothing before its end.
+    has_both: Option<bool>,
     /// Bytes and lines that went before the buffer.
     bytes_before: u64,
     lines_before: u64,
 }
 
 impl<R: Read> WholeRows<R> {
-    fn new(input: R) -> Self {
-        Self {
-            input,
-            buffer: Vec::new(),
-            passed: 0,
-            whole: 0,
-            state: State::FieldStart,
-            is_at_end: false,
-            bytes_before: 0,
-            lines_before: 0,
+    pub(super) fn begin(file: &str, input: R) -> Result<Self, ReadError> {
+        let (passed, whole, state) = (0, 0, State::FieldStart);
+        let (buffer, is_at_end, has_both, bytes_before, lines_before) = (Vec::new(), false, None, 0, 0);
+        let mut rows = Self { input, buffer, passed, whole, state, is_at_end, has_both, bytes_before, lines_before };
+        let of_file = |problem: String| ReadError::of_file(file.to_owned(), problem);
+        rows.fill().map_err(|error| of_file(format!("can't be read: {error}")))?;
+        if let Some(words) = other_form(&rows.buffer) {
+            return Err(of_file(words.to_owned()));
         }
+        if rows.whole == 0 && is_torn_header(rows.tail()) {
+            return Err(ReadError::without_rows(file.to_owned(), "holds no rows: it ends within its header line"));
+        }
+        if rows.whole == 0 && rows.tail().contains(&b'\r') {
+            let words = "its lines end in carriage returns alone: convert them to line feeds, as `tr '\\r' '\\n'` does";
+            return Err(of_file(words.to_owned()));
+        }
+        Ok(rows)
+    }
+
+    pub(super) fn has_two_ends(&self) -> bool {
+        self.has_both == Some(true)
     }
 
     /// Reads on until there is something to pass on, or nothing more comes.
@@ -260,6 +155,9 @@ impl<R: Read> WholeRows<R> {
             self.is_at_end = (&mut self.input).take(CHUNK as u64).read_to_end(&mut self.buffer)? == 0;
             for (i, byte) in self.buffer.iter().enumerate().skip(scanned) {
                 self.state = self.state.after(*byte);
+                if *byte == b'\n' {
+                    self.has_both.get_or_insert(i > 0 && self.buffer[i - 1] == b'\r');
+                }
                 if *byte == b'\n' && self.state == State::FieldStart {
                     self.whole = i + 1;
                 }
@@ -282,7 +180,7 @@ impl<R: Read> WholeRows<R> {
     }
 
     /// What was withheld, once all was passed on.
-    fn cut(&self) -> Option<Cut> {
+    pub(super) fn cut(&self) -> Option<Cut> {
         (self.is_at_end && !self.tail().is_empty()).then(|| Cut {
             line: self.lines_before + self.lines_in_whole() + 1,
             whole_bytes: self.bytes_before + self.whole as u64,
@@ -305,7 +203,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::record::{Header, v1};
+    use crate::record::{Header, Reader, Record, v1};
 
     /// A file as the writer leaves it, and where its lines end.
     fn file(records: &[Record]) -> (Vec<u8>, Vec<usize>) {
@@ -331,9 +229,9 @@ mod tests {
     type Recovered = (Vec<Record>, Option<Cut>);
 
     fn recovered(bytes: impl Read) -> Result<Recovered, ReadError> {
-        let mut recovery = Recovery::new("rows.csv", bytes)?;
-        let rows = recovery.by_ref().collect::<Result<Vec<_>, _>>()?;
-        Ok((rows, recovery.cut()))
+        let mut reader = Reader::new("rows.csv", bytes)?;
+        let rows = reader.by_ref().collect::<Result<Vec<_>, _>>()?;
+        Ok((rows, reader.cut()))
     }
 
     fn refused(bytes: &[u8]) -> String {

@@ -15,7 +15,6 @@ use crate::units::Nanos;
 /// Of what a search dropped after a first look.
 const AFTER_ONE_PASS: &str = "compared after one pass, not after a timed batch: that is done of what is measured to the end";
 
-/// The values of the column `row_kind`.
 const MEASURED: &str = "measured";
 const DERIVED: &str = "derived";
 
@@ -28,13 +27,9 @@ pub struct Described<'a> {
     /// What it is one of, `family/name`.
     pub experiment: &'a str,
     pub variant: &'a str,
-    /// Where it lies on the axes.
     pub point: &'a Point,
-    /// What the caches hold when a sample begins.
     pub cache: Cache,
-    /// Identifies it among all runs.
     pub case_id: &'a str,
-    /// Its place in the plan.
     pub index: Option<u64>,
     /// The case, or why there is none.
     pub case: Result<&'a Case, Failure>,
@@ -50,12 +45,10 @@ impl<'a> Described<'a> {
     }
 }
 
-/// The flag of a known driver fault.
 pub fn quirk_flag(quirk: &Quirk) -> String {
     format!("{QUIRK}{}", quirk.name)
 }
 
-/// What came of a case.
 #[derive(Clone, Copy, Debug)]
 pub enum Fate<'o> {
     /// Nothing: it is planned.
@@ -92,7 +85,6 @@ impl Record {
         row
     }
 
-    /// Fills the columns that identify the device and its driver.
     pub fn describe_device(&mut self, device: &DeviceInfo) {
         self.device_name = device.name.clone();
         self.device_type = device.kind.as_str().to_owned();
@@ -145,7 +137,6 @@ impl Record {
         self.better = case.headline.better.to_owned();
     }
 
-    /// Fills the columns that compiling tells.
     fn describe_shader(&mut self, shader: &ShaderFacts) {
         self.source_hash.clone_from(&shader.source_hash);
         self.spirv_hash.clone_from(&shader.spirv_hash);
@@ -169,7 +160,6 @@ impl Record {
         self.add_reason(format!("not paired, its base: {status}: {reason}"));
     }
 
-    /// Says one more thing about how it came to be.
     pub fn add_reason(&mut self, reason: String) {
         let parts = [mem::take(&mut self.reason), reason];
         self.reason = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
@@ -202,7 +192,6 @@ impl Record {
         parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
-    /// Whether it bears a flag.
     pub fn has_flag(&self, name: &str) -> bool {
         self.quality_flags.split(';').any(|flag| flag == name)
     }
@@ -217,7 +206,6 @@ impl Record {
         half(self.value, self.value_ci_low.zip(self.value_ci_high), self.noise)
     }
 
-    /// Whether its figure can't be right.
     pub fn is_implausible(&self) -> bool {
         self.has_flag(Flag::Implausible.name())
     }
@@ -235,7 +223,6 @@ impl Record {
         self.reason = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
     }
 
-    /// Whether it follows from other rows.
     pub fn is_derived(&self) -> bool {
         self.row_kind == DERIVED
     }
@@ -285,7 +272,6 @@ impl Record {
         }
     }
 
-    /// Says how results are checked.
     fn describe_check(&mut self, check: &Check) {
         let (checked, what) = match *check {
             Check::Twin(_) => ("true", ""),
@@ -295,7 +281,6 @@ impl Record {
         (self.checked, self.check_note) = (checked.to_owned(), what.to_owned());
     }
 
-    /// Takes a failure of a case: it has no figures.
     fn fail_case(&mut self, case: &Case, failure: &Failure) {
         self.fail(failure);
         if failure.status == Status::WrongResult {
@@ -314,7 +299,6 @@ impl Record {
         }
     }
 
-    /// Says that nothing of its results was compared, and why.
     pub fn leave_unchecked(&mut self, why: &str) {
         self.checked = "false".to_owned();
         self.check_note = why.to_owned();
@@ -343,7 +327,6 @@ impl Record {
         }
     }
 
-    /// Adds flags to those that the plan gave it.
     fn add_flags(&mut self, flags: &[impl ToString]) {
         let known = (!self.quality_flags.is_empty()).then(|| self.quality_flags.clone());
         self.quality_flags = flags.iter().map(ToString::to_string).chain(known).collect::<Vec<_>>().join(";");
@@ -413,7 +396,6 @@ impl Record {
     }
 }
 
-/// The cell of the column `round_medians_ns`.
 fn round_medians(rounds: &Rounds) -> String {
     let medians = rounds.medians().into_iter().zip(&rounds.processes);
     medians.map(|(median, process)| format!("{process}:{}", Cell::real(median))).collect::<Vec<_>>().join(";")

@@ -12,11 +12,24 @@ use crate::model::{AxisValue, Point};
 /// for the number 1.1, and 1.3.230 for a date.
 pub const SCHEMA_VERSION: &str = "v2.1";
 
-/// The columns that every file has: what a row is of, whether it has a figure, and how to read it.
-pub const KEPT: [&str; 7] = ["axis_values", "status", "case_id", "driver_info", "device_uuid", "driver_uuid", "schema"];
+/// What nobody can do with a file that lacks a column, which `--columns` may have left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// Anything: every file has what a row is of, whether it has a figure, and how to read it.
+    Any,
+    /// To tell rows apart, put them in order and follow from them.
+    Rows,
+    /// To say as much on a card, or a page, as rows do.
+    Card,
+    Comparison,
+    /// To tell whether a row is what the plan says of its case, whoever measures it.
+    Plan,
+    /// To tell whether it was measured to its end, with today's sources, on the same driver.
+    Resuming,
+}
 
 /// Fixed columns whose meaning an axis may share: such an axis needs no column of its own.
-const ALSO_AXES: [&str; 4] = ["local_size_x", "local_size_y", "local_size_z", "subgroup_size"];
+pub const ALSO_AXES: [&str; 4] = ["local_size_x", "local_size_y", "local_size_z", "subgroup_size"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
@@ -27,7 +40,18 @@ pub struct Column {
     /// The unit of its numbers; empty where they have none, and for text without numbers.
     pub unit: &'static str,
     pub kind: Kind,
+    uses: &'static [Use],
     pub description: &'static str,
+}
+
+impl Column {
+    pub fn is_for(&self, uses: &[Use]) -> bool {
+        self.uses.iter().any(|own| uses.contains(own))
+    }
+}
+
+pub fn needed(uses: &[Use]) -> Vec<&'static str> {
+    COLUMNS.iter().filter(|column| column.is_for(uses)).map(|column| column.name).collect()
 }
 
 macro_rules! columns {
@@ -39,13 +63,13 @@ macro_rules! columns {
     (@kind integer) => { Kind::Integer };
     (@kind real) => { Kind::Real };
     (@kind boolean) => { Kind::Boolean };
-    ($($group:ident { $($name:ident: $kind:ident $(in $unit:literal)?, $description:literal;)* })*) => {
-        /// All fixed columns, in order.
+    ($($group:ident { $($name:ident: $kind:ident $(in $unit:literal)? $(for $($use:ident)+)?, $description:literal;)* })*) => {
         pub const COLUMNS: &[Column] = &[$($(Column {
             name: stringify!($name),
             group: stringify!($group),
             unit: concat!($($unit)?),
             kind: columns!(@kind $kind),
+            uses: &[$($(Use::$use),+)?],
             description: $description,
         }),*),*];
 
@@ -67,7 +91,6 @@ macro_rules! columns {
                 [$($(&self.$name),*),*]
             }
 
-            /// The fixed fields, in the order of the columns, to be read into.
             pub(super) fn fields_mut(&mut self) -> [&mut dyn Field; COLUMNS.len()] {
                 [$($(&mut self.$name),*),*]
             }
@@ -77,35 +100,35 @@ macro_rules! columns {
 
 columns! {
     result {
-        experiment: text, "The experiment's name, FAMILY/NAME.";
-        variant: text, "The experiment's variant; empty where it has only one.";
-        axis_values: text, "All axes as `name=value` joined by `;`, sorted by name.";
-        status: text, "ok, skipped, planned, wrong_result, timeout, crashed, device_lost, out_of_memory, compile_error, error, or not_run (the device had failed before).";
-        value: real, "The headline figure, in the unit of the column unit.";
-        unit: text, "Unit of value, value_ci_low and value_ci_high.";
-        value_ci_low: real, "Lower end of the 95 % confidence interval of value.";
-        value_ci_high: real, "Upper end of the 95 % confidence interval of value.";
-        noise: real in "ratio", "Half the confidence interval of the rounds over time_ns: what more of them would lower.";
-        quality_flags: text, "Reasons to doubt the figure, joined by `;`: near_floor, launch_bound, noisy, drift, throttled, memory_speed, contended, out_of_bounds, implausible, quirk:NAME.";
-        reason: text, "Why there is no figure, what is implausible about it, or why it has no pair, in words.";
+        experiment: text for Rows Comparison Plan, "The experiment's name, FAMILY/NAME.";
+        variant: text for Rows Comparison Plan, "The experiment's variant; empty where it has only one.";
+        axis_values: text for Any Rows Plan, "All axes as `name=value` joined by `;`, sorted by name.";
+        status: text for Any Rows Comparison, "ok, skipped, planned, wrong_result, timeout, crashed, device_lost, out_of_memory, compile_error, error, or not_run (the device had failed before).";
+        value: real for Rows Comparison, "The headline figure, in the unit of the column unit.";
+        unit: text for Card Comparison Plan, "Unit of value, value_ci_low and value_ci_high.";
+        value_ci_low: real for Card, "Lower end of the 95 % confidence interval of value.";
+        value_ci_high: real for Card, "Upper end of the 95 % confidence interval of value.";
+        noise: real in "ratio" for Card, "Half the confidence interval of the rounds over time_ns: what more of them would lower.";
+        quality_flags: text for Rows Comparison, "Reasons to doubt the figure, joined by `;`: near_floor, launch_bound, noisy, drift, throttled, memory_speed, contended, out_of_bounds, implausible, quirk:NAME.";
+        reason: text for Rows Comparison, "Why there is no figure, what is implausible about it, or why it has no pair, in words.";
         failed_stage: text, "What was under way when a case failed or was skipped: planning, opening, reference, compiling, loading, first_dispatch, sizing, timing or checking; empty where nobody knows.";
-        metric: text, "What value is: the figure that the experiment is about.";
-        better: text, "higher or lower: which value is the better one.";
-        checked: text, "true (every output element was compared), invariant, or false.";
+        metric: text for Plan, "What value is: the figure that the experiment is about.";
+        better: text for Card Comparison Plan, "higher or lower: which value is the better one.";
+        checked: text for Card, "true (every output element was compared), invariant, or false.";
         check_note: text, "Why nothing was checked, what the invariant is, what results tell of how a pass went, what was left unchecked, or what a derived figure rests on.";
     }
     comparison {
         relative: real in "ratio", "value over the value of the case that relative_to names.";
-        relative_to: text, "The case_id that relative refers to; empty where that case wasn't run, except in a shard, which names one of another shard.";
-        pair_base: text, "The case_id that this case was measured alternately with; on another device with @deviceUUID/driverUUID after it.";
+        relative_to: text for Rows, "The case_id that relative refers to; empty where that case wasn't run, except in a shard, which names one of another shard.";
+        pair_base: text for Rows, "The case_id that this case was measured alternately with; on another device with @deviceUUID/driverUUID after it.";
         ratio: real in "ratio", "Time over the time of pair_base, from the paired medians.";
         ratio_ci_low: real in "ratio", "Lower end of the 95 % confidence interval of ratio.";
         ratio_ci_high: real in "ratio", "Upper end of the 95 % confidence interval of ratio.";
     }
     time {
-        time_ns: real in "ns", "Time per pass: the median of the rounds' medians. What a sample takes beside its passes was taken off, or may still be in: see taken_off_ns.";
-        ci_low_ns: real in "ns", "Lower end of the 95 % confidence interval of time_ns. Where taken_off_ns is empty it is lower than the rounds say, by the timer's floor over batch: so much of a sample may be no pass's.";
-        ci_high_ns: real in "ns", "Upper end of the 95 % confidence interval of time_ns.";
+        time_ns: real in "ns" for Rows, "Time per pass: the median of the rounds' medians. What a sample takes beside its passes was taken off, or may still be in: see taken_off_ns.";
+        ci_low_ns: real in "ns" for Rows, "Lower end of the 95 % confidence interval of time_ns. Where taken_off_ns is empty it is lower than the rounds say, by the timer's floor over batch: so much of a sample may be no pass's.";
+        ci_high_ns: real in "ns" for Rows, "Upper end of the 95 % confidence interval of time_ns.";
         round_medians_ns: text in "ns", "Per pass, the median of each round, in order, as `PROCESS:NS` joined by `;`: 1:391.5;2:392.25 is a round of process 1, then one of process 2. time_ns is their median. The interval follows from them, and from what samples may carry beside passes.";
         time_min_ns: real in "ns", "Smallest sample, per pass.";
         time_mean_ns: real in "ns", "Mean of the samples, per pass.";
@@ -118,12 +141,12 @@ columns! {
         host_time_ns: real in "ns", "Time per pass as the host's clock saw it, submission included.";
     }
     how {
-        timer: text, "device (timestamp queries) or host.";
-        processes: integer, "Processes that the rounds were dealt over.";
-        rounds: integer, "Visits of the case; each gives one median.";
-        samples: integer, "Samples kept, over all rounds.";
+        timer: text for Card Comparison, "device (timestamp queries) or host.";
+        processes: integer for Resuming, "Processes that the rounds were dealt over.";
+        rounds: integer for Resuming, "Visits of the case; each gives one median.";
+        samples: integer for Resuming, "Samples kept, over all rounds.";
         batch: integer in "passes", "Passes per sample.";
-        stop: text, "Why measuring ended: precise, stable, budget; broken_off (the run or the search ended before it had six rounds); in a search also beaten (by a faster one) or glanced (one look was enough).";
+        stop: text for Rows, "Why measuring ended: precise, stable, budget; broken_off (the run or the search ended before it had six rounds); in a search also beaten (by a faster one) or glanced (one look was enough).";
         duration_ms: real in "ms", "What timing the case took, its repeated visits included; compiling, loading and checking come on top.";
         clock_ratio: real in "ratio", "Clock rate beside the case's visits over that at the start of their process: the sentinel's time then over its time now.";
         clock_mhz: real in "MHz", "Core clock beside the case's visits, as the vendor's own interface tells it (NVIDIA: NVML; AMD on Linux: sysfs): the median; empty elsewhere.";
@@ -133,54 +156,54 @@ columns! {
         pipeline_cache_hit: boolean, "Whether the driver found the pipelines in its cache.";
         memory_types: text, "Which memory types and heaps hold the case's buffers.";
         statistics: text, "With --stats, what the driver's compiler tells of the pipelines, as one JSON object: static estimates, by the driver's own names.";
-        registers: integer, "Registers per invocation (AMD: vector registers), of several kernels the most, as the driver's compiler tells with --stats.";
-        spill_bytes: integer in "bytes", "Registers spilled to memory per invocation, of several kernels the most, as the driver's compiler tells with --stats.";
+        registers: integer for Rows, "Registers per invocation (AMD: vector registers), of several kernels the most, as the driver's compiler tells with --stats.";
+        spill_bytes: integer in "bytes" for Rows, "Registers spilled to memory per invocation, of several kernels the most, as the driver's compiler tells with --stats.";
         shared_bytes: integer in "bytes", "Workgroup memory, of several kernels the most.";
         code_bytes: integer in "bytes", "Machine code, of several kernels the sum, as the driver's compiler tells with --stats.";
     }
     work {
-        bytes_per_pass: integer in "bytes", "Useful bytes moved; a copy counts both directions.";
-        flops_per_pass: integer, "Floating-point operations; a fused multiply-add counts two.";
-        ops_per_pass: integer, "Other operations.";
-        items_per_pass: integer, "Items processed.";
+        bytes_per_pass: integer in "bytes" for Plan, "Useful bytes moved; a copy counts both directions.";
+        flops_per_pass: integer for Plan, "Floating-point operations; a fused multiply-add counts two.";
+        ops_per_pass: integer for Plan, "Other operations.";
+        items_per_pass: integer for Card Plan, "Items processed.";
         gb_per_s: real in "GB/s", "bytes_per_pass over time_ns, in 10^9 per second.";
         gflop_per_s: real in "GFLOP/s", "flops_per_pass over time_ns, in 10^9 per second.";
         gop_per_s: real in "Gop/s", "ops_per_pass over time_ns, in 10^9 per second.";
         gitems_per_s: real in "Gitems/s", "items_per_pass over time_ns, in 10^9 per second.";
     }
     case {
-        row_kind: text, "measured, or derived (computed from finished rows).";
-        case_id: text, "Hash of experiment, variant, non-neutral axis values, cache and required subgroup size; a letter comes first.";
-        local_size_x: integer in "invocations", "Workgroup size in x, of the kernel with the most invocations.";
-        local_size_y: integer in "invocations", "Workgroup size in y, of the same kernel.";
-        local_size_z: integer in "invocations", "Workgroup size in z, of the same kernel.";
-        groups_x: integer in "workgroups", "Workgroups in x, of the dispatch with the most invocations.";
-        groups_y: integer in "workgroups", "Workgroups in y, of the same dispatch.";
-        groups_z: integer in "workgroups", "Workgroups in z, of the same dispatch.";
-        subgroup_size: integer in "invocations", "Subgroup size that the kernel ran with.";
-        cache: text, "warm, or cold (caches evicted before every sample).";
-        validation: boolean, "Whether the validation layer was active, which slows everything down.";
-        robustness: boolean, "Whether robust buffer access was enabled.";
+        row_kind: text for Rows Comparison Plan, "measured, or derived (computed from finished rows).";
+        case_id: text for Any Rows, "Hash of experiment, variant, non-neutral axis values, cache and required subgroup size; a letter comes first.";
+        local_size_x: integer in "invocations" for Card Plan, "Workgroup size in x, of the kernel with the most invocations.";
+        local_size_y: integer in "invocations" for Plan, "Workgroup size in y, of the same kernel.";
+        local_size_z: integer in "invocations" for Plan, "Workgroup size in z, of the same kernel.";
+        groups_x: integer in "workgroups" for Plan, "Workgroups in x, of the dispatch with the most invocations.";
+        groups_y: integer in "workgroups" for Plan, "Workgroups in y, of the same dispatch.";
+        groups_z: integer in "workgroups" for Plan, "Workgroups in z, of the same dispatch.";
+        subgroup_size: integer in "invocations" for Rows, "Subgroup size that the kernel ran with.";
+        cache: text for Rows Comparison Plan, "warm, or cold (caches evicted before every sample).";
+        validation: boolean for Card Comparison Resuming, "Whether the validation layer was active, which slows everything down.";
+        robustness: boolean for Resuming, "Whether robust buffer access was enabled.";
         seed: integer, "Seed of the data and of the order.";
-        source_hash: text, "Hash of everything that the GLSL compiler read: sources, macros, target. Where a case has kernels of several modules, hash of their hashes.";
+        source_hash: text for Resuming, "Hash of everything that the GLSL compiler read: sources, macros, target. Where a case has kernels of several modules, hash of their hashes.";
         spirv_hash: text, "Hash of the SPIR-V words before specialization. Where a case has kernels of several modules, hash of their hashes.";
-        plan_id: text, "Hash of the plan (experiments, variants, values of axes, cache, seed): the same in all shards of a run.";
-        plan_cases: integer, "Cases of the whole plan for this device, those of other shards included.";
-        plan_index: integer, "The case's place in the plan, from 0.";
+        plan_id: text for Rows, "Hash of the plan (experiments, variants, values of axes, cache, seed): the same in all shards of a run.";
+        plan_cases: integer for Rows, "Cases of the whole plan for this device, those of other shards included.";
+        plan_index: integer for Rows Plan, "The case's place in the plan, from 0.";
     }
     identity {
-        device_name: text, "The device's own name.";
-        device_type: text, "discrete, integrated, virtual, cpu or other.";
+        device_name: text for Card Comparison Resuming, "The device's own name.";
+        device_type: text for Card Comparison, "discrete, integrated, virtual, cpu or other.";
         driver_name: text, "The driver's name.";
-        driver_info: text, "The driver's own description of its build.";
-        driver_version: text, "The driver's version, decoded as its vendor packs it.";
+        driver_info: text for Any Rows Resuming, "The driver's own description of its build.";
+        driver_version: text for Resuming, "The driver's version, decoded as its vendor packs it.";
         api_version: text, "The device's Vulkan version.";
-        device_uuid: text, "Identifies the device (deviceUUID).";
-        driver_uuid: text, "Identifies the driver build (driverUUID).";
-        vendor_id: integer, "PCI vendor id, or a Khronos vendor id.";
+        device_uuid: text for Any Rows, "Identifies the device (deviceUUID).";
+        driver_uuid: text for Any Rows Resuming, "Identifies the driver build (driverUUID).";
+        vendor_id: integer for Card, "PCI vendor id, or a Khronos vendor id.";
         device_id: integer, "The vendor's device id.";
-        driver_id: text, "VkDriverId as the specification names it.";
-        queue_family: integer, "Index of the queue family that the work ran on.";
+        driver_id: text for Resuming, "VkDriverId as the specification names it.";
+        queue_family: integer for Resuming, "Index of the queue family that the work ran on.";
         loader_version: text, "The Vulkan loader's version.";
         layers: text, "Active Vulkan layers, joined by `;`.";
         environment: text, "Variables set that drivers and the loader read, as `NAME=VALUE` joined by `;`; files without their folders.";
@@ -190,9 +213,9 @@ columns! {
         cpu_threads: integer, "Logical processors of the host.";
         tool_version: text, "Version of lanescope.";
         glsl_compiler: text, "The GLSL compiler and its version.";
-        run_id: text, "Identifies the run: the same in all of its rows.";
-        written_at: text, "When the row was written (RFC 3339, UTC).";
-        schema: text, "Version of this table of columns, vMAJOR.MINOR.";
+        run_id: text for Rows Comparison, "Identifies the run: the same in all of its rows.";
+        written_at: text for Rows, "When the row was written (RFC 3339, UTC).";
+        schema: text for Any, "Version of this table of columns, vMAJOR.MINOR.";
     }
 }
 
@@ -222,20 +245,13 @@ impl Record {
         }
     }
 
-    /// The cells of the fixed columns, in order.
     pub fn fixed_cells(&self) -> impl Iterator<Item = Cell<'_>> {
         self.fields().into_iter().map(Field::cell)
     }
 }
 
-/// The place of a fixed column.
 pub fn position(name: &str) -> Option<usize> {
     COLUMNS.iter().position(|column| column.name == name)
-}
-
-/// Whether an axis may bear this name: no fixed column does (in any case: SQL ignores it), or one that means the same.
-pub fn may_name_axis(name: &str) -> bool {
-    ALSO_AXES.contains(&name) || !COLUMNS.iter().any(|column| column.name.eq_ignore_ascii_case(name))
 }
 
 #[cfg(test)]
@@ -283,17 +299,6 @@ mod tests {
         case: row_kind case_id local_size_x local_size_y local_size_z groups_x groups_y groups_z subgroup_size cache validation robustness seed source_hash spirv_hash plan_id plan_cases plan_index
         identity: device_name device_type driver_name driver_info driver_version api_version device_uuid driver_uuid vendor_id device_id driver_id queue_family loader_version layers environment host os cpu_name cpu_threads tool_version glsl_compiler run_id written_at schema
         ");
-    }
-
-    #[test]
-    fn what_every_file_has_is_a_column() {
-        assert!(KEPT.iter().all(|name| position(name).is_some()));
-    }
-
-    #[test]
-    fn axes_share_a_fixed_name_only_with_its_meaning() {
-        assert!(may_name_axis("stride") && may_name_axis("local_size_x") && may_name_axis("subgroup_size"));
-        assert!(!may_name_axis("noise") && !may_name_axis("shared_bytes") && !may_name_axis("Seed"));
     }
 
     #[test]

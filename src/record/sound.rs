@@ -1,7 +1,7 @@
 //! Whether a row can be what a run wrote: figures are there and fit each other.
 
 use super::Record;
-use super::schema::{COLUMNS, position};
+use super::schema::{COLUMNS, Use};
 use crate::model::{Flag, Status};
 
 /// Two figures of one row differ by no more than what rounding leaves.
@@ -12,29 +12,6 @@ const LONGEST_NS: f64 = 1e15;
 
 /// A clock rate has no time.
 const CLOCK_RATE: &str = "clock_rate";
-
-/// What the plan says of a case, whoever measures it.
-pub const PLANNED: [&str; 19] = [
-    "row_kind",
-    "experiment",
-    "variant",
-    "axis_values",
-    "cache",
-    "plan_index",
-    "local_size_x",
-    "local_size_y",
-    "local_size_z",
-    "groups_x",
-    "groups_y",
-    "groups_z",
-    "bytes_per_pass",
-    "flops_per_pass",
-    "ops_per_pass",
-    "items_per_pass",
-    "metric",
-    "unit",
-    "better",
-];
 
 impl Record {
     /// What no run would have written of a measured case: the column, and what is wrong with it.
@@ -95,8 +72,8 @@ impl Record {
     pub fn departure(&self, planned: &Self) -> Option<(&'static str, String)> {
         let cells = |record: &Self| record.fixed_cells().map(|cell| cell.to_string()).collect::<Vec<_>>();
         let (own, expected) = (cells(self), cells(planned));
-        let differs = |name: &&str| position(name).is_some_and(|place| own[place] != expected[place]);
-        let place = position(PLANNED.iter().find(|name| differs(name))?)?;
+        let differs = |place: &usize| COLUMNS[*place].is_for(&[Use::Plan]) && own[*place] != expected[*place];
+        let place = (0..COLUMNS.len()).find(differs)?;
         Some((COLUMNS[place].name, format!("it is `{}`, and the plan says `{}`", own[place], expected[place])))
     }
 }

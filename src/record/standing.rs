@@ -22,7 +22,6 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// How far a row got.
     pub fn from_row(row: &Record) -> Self {
         match Status::named(&row.status) {
             Some(Status::Planned) => Self::Planned,
@@ -40,12 +39,9 @@ impl Standing {
     }
 }
 
-/// What becomes of two rows of one case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// The one that was read first stands.
     First,
-    /// The one that was read second stands.
     Second,
     /// Both are results, and not the same.
     Conflict,

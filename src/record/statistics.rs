@@ -5,25 +5,11 @@ use serde_json::{Map, Value};
 use super::Record;
 use crate::model::{Case, Executable, PipelineStatistics};
 
-/// A column that statistics fill.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Column {
     Registers,
     SpillBytes,
     CodeBytes,
-}
-
-/// What one driver calls the figure of a column.
-struct Meaning {
-    /// `VkDriverId`, as the column `driver_id` holds it.
-    driver: &'static str,
-    name: &'static str,
-    column: Column,
-    /// What the driver's unit is in the column's.
-    factor: u64,
-    /// How it is known that the figure is what the column says.
-    #[expect(dead_code, reason = "documents the entry")]
-    source: &'static str,
 }
 
 /// The columns' figures by driver. What isn't listed stays in the column `statistics` alone, above all:
@@ -33,36 +19,25 @@ struct Meaning {
 /// - RADV's `Spilled SGPRs` go into lanes of vector registers, not to memory, and its `Scratch size` counts arrays too.
 /// - Intel's `Max live registers` are those of a hardware thread, which runs 8, 16 or 32 invocations, and its `Spill count`
 ///   counts instructions, not bytes. Likewise NVK's spills.
-const MEANINGS: &[Meaning] = &[
-    Meaning {
-        driver: "NVIDIA_PROPRIETARY",
-        name: "Register Count",
-        column: Column::Registers,
-        factor: 1,
-        source: "driver 580.159.04 on an H100, whose architecture allots registers to threads",
-    },
-    Meaning {
-        driver: "NVIDIA_PROPRIETARY",
-        name: "Binary Size",
-        column: Column::CodeBytes,
-        factor: 1,
-        source: "driver 580.159.04 on an H100",
-    },
-    Meaning { driver: "MESA_RADV", name: "VGPRs", column: Column::Registers, factor: 1, source: RADV },
-    // ACO adds up the registers that its spill instructions store, each of which is four bytes of every invocation
-    // (spill_vgpr in src/amd/compiler/aco_spill.cpp).
-    Meaning { driver: "MESA_RADV", name: "Spilled VGPRs", column: Column::SpillBytes, factor: 4, source: RADV },
-    Meaning { driver: "MESA_RADV", name: "Code size", column: Column::CodeBytes, factor: 1, source: RADV },
-    Meaning { driver: "MESA_NVK", name: "Number of GPRs", column: Column::Registers, factor: 1, source: NVK },
-    Meaning { driver: "MESA_NVK", name: "Code Size", column: Column::CodeBytes, factor: 1, source: NVK },
-    Meaning { driver: "MOCK", name: "Registers", column: Column::Registers, factor: 1, source: MOCK },
-    Meaning { driver: "MOCK", name: "Spilled bytes", column: Column::SpillBytes, factor: 1, source: MOCK },
-    Meaning { driver: "MOCK", name: "Code bytes", column: Column::CodeBytes, factor: 1, source: MOCK },
+///
+/// A driver by its `VkDriverId`, its name of a figure, the column, and what its unit is in the column's.
+const MEANINGS: [(&str, &str, Column, u64); 10] = [
+    // Driver 580.159.04 on an H100, whose architecture allots registers to threads.
+    ("NVIDIA_PROPRIETARY", "Register Count", Column::Registers, 1),
+    ("NVIDIA_PROPRIETARY", "Binary Size", Column::CodeBytes, 1),
+    // Mesa 22.3.6 and 25.0.7, radv_GetPipelineExecutableStatisticsKHR (src/amd/vulkan). ACO adds up the registers that its spill
+    // instructions store, each of which is four bytes of every invocation (spill_vgpr in src/amd/compiler/aco_spill.cpp).
+    ("MESA_RADV", "VGPRs", Column::Registers, 1),
+    ("MESA_RADV", "Spilled VGPRs", Column::SpillBytes, 4),
+    ("MESA_RADV", "Code size", Column::CodeBytes, 1),
+    // Mesa 24, nvk_get_pipeline_executable_statistics (src/nouveau/vulkan).
+    ("MESA_NVK", "Number of GPRs", Column::Registers, 1),
+    ("MESA_NVK", "Code Size", Column::CodeBytes, 1),
+    // The mock device, src/measure/mock.rs.
+    ("MOCK", "Registers", Column::Registers, 1),
+    ("MOCK", "Spilled bytes", Column::SpillBytes, 1),
+    ("MOCK", "Code bytes", Column::CodeBytes, 1),
 ];
-
-const RADV: &str = "Mesa 22.3.6 and 25.0.7, radv_GetPipelineExecutableStatisticsKHR (src/amd/vulkan)";
-const NVK: &str = "Mesa 24, nvk_get_pipeline_executable_statistics (src/nouveau/vulkan)";
-const MOCK: &str = "the mock device, src/measure/mock.rs";
 
 /// The figures that drivers tell under names of their own, in common units; none where the driver tells none, or its executables
 /// disagree.
@@ -71,7 +46,6 @@ pub struct Figures {
     pub registers: Option<u64>,
     /// Bytes that an invocation spills to memory.
     pub spill_bytes: Option<u64>,
-    /// Bytes of machine code.
     pub code_bytes: Option<u64>,
 }
 
@@ -115,15 +89,10 @@ impl Record {
 
 /// A column's figure. Nobody knows which of several executables a dispatch runs, so they must agree.
 fn figure(driver: &str, column: Column, executables: &[Executable]) -> Option<u64> {
-    let meanings = MEANINGS.iter().filter(|meaning| meaning.driver == driver && meaning.column == column);
-    let of = |meaning: &Meaning| {
-        let count = |executable: &Executable| executable.get(meaning.name)?.count()?.checked_mul(meaning.factor);
-        common(executables.iter().map(count))
-    };
-    meanings.filter_map(of).next()
+    let (_, name, _, factor) = MEANINGS.iter().find(|(of, _, own, _)| *of == driver && *own == column)?;
+    common(executables.iter().map(|executable| executable.get(name)?.count()?.checked_mul(*factor)))
 }
 
-/// The value that all have.
 fn common<T: PartialEq>(mut values: impl Iterator<Item = Option<T>>) -> Option<T> {
     let first = values.next()??;
     values.all(|value| value.as_ref() == Some(&first)).then_some(first)
@@ -297,9 +266,9 @@ mod tests {
 
     #[test]
     fn no_statistic_means_two_things() {
-        for (i, meaning) in MEANINGS.iter().enumerate() {
-            let twin = MEANINGS[..i].iter().find(|other| (other.driver, other.name) == (meaning.driver, meaning.name));
-            assert!(twin.is_none() && meaning.factor > 0, "{} {}", meaning.driver, meaning.name);
+        for (i, (driver, name, column, factor)) in MEANINGS.iter().enumerate() {
+            let is_twin = |of: &str, other: &str, own: Column| of == *driver && (other == *name || own == *column);
+            assert!(*factor > 0 && !MEANINGS[..i].iter().any(|(of, other, own, _)| is_twin(of, other, *own)), "{driver} {name}");
         }
     }
 }

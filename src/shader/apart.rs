@@ -170,7 +170,7 @@ fn failed(told: &str) -> String {
 pub fn serve() -> io::Result<()> {
     platform::crash_quietly();
     let memory = platform::limit_memory(MEMORY)?;
-    for task in listen::<Task>(LONGEST)? {
+    for task in listen::<Task>(LONGEST, |_| {})? {
         let done = match task {
             Task::Compile { library, subject } => Done::Compiled(compiled(library, subject, memory)?),
             Task::Check(words) => Done::Checked(validate(&words)),

@@ -9,7 +9,6 @@ use super::{Mismatch, Near, Position, Verdict};
 /// A prime, 2^61 - 1: what is true of whole numbers is true of their remainders, and what is not is so of nearly none.
 const PRIME: i128 = (1 << 61) - 1;
 
-/// A matrix of whole numbers, row by row.
 pub struct Matrix<'m> {
     pub size: [usize; 2],
     /// The number in a row and a column; nothing where there is none.
@@ -47,7 +46,6 @@ pub fn product(output: &str, [left, right, result]: [&Matrix; 3]) -> Verdict {
     Err(Mismatch { wrong: wrong.len() as u64, total: expected.len() as u64, ..found })
 }
 
-/// Rows that [`near_rows`] compares.
 const ROWS_COMPARED: u64 = 16;
 
 /// Whether a matrix of numbers that round can be right: of rows from the first to the last, sixteen at most, every number is as near as
@@ -84,7 +82,6 @@ pub fn sorted(output: &str, before: impl IndexedParallelIterator<Item = u32>, af
     permutation(output, before, after)
 }
 
-/// Whether words are the same as others, in any order.
 pub fn permutation(output: &str, before: impl IndexedParallelIterator<Item = u32>, after: &[u32]) -> Verdict {
     let weights = |word: u32| {
         let first = mixed(word.into());

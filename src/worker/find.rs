@@ -27,15 +27,12 @@ pub struct Place {
     pub info: DeviceInfo,
     /// Its index in a process that loads the platform below.
     pub index: usize,
-    /// What such a process loads.
     pub platform: Platform,
 }
 
 /// Asks for all devices. Where that takes the worker down, each driver is asked in a worker of its own, so that the others can
 /// still be used.
-///
-/// # Errors
-/// Where there is no loader or no driver, in words that say what to do.
+/// Errors: where there is no loader or no driver, in words that say what to do.
 pub fn find(platform: &Platform, deadlines: Deadlines, listener: &Arc<dyn Listener>) -> Result<Found, Error> {
     let mut asked = Isolated::start(platform, deadlines, listener);
     if matches!(&asked, Err(NoDrivers::Lost(failure)) if failure.status == Status::Crashed) {

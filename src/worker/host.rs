@@ -41,18 +41,15 @@ impl Identity {
     }
 }
 
-/// How a device is opened and calibrated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Opening {
     pub device: Identity,
     /// The queue family; `None` for the device's default.
     pub queue: Option<u32>,
-    /// What to ask the driver about each pipeline.
     pub detail: PipelineDetail,
     pub seed: u64,
     /// On how many threads pipelines are made before they are needed; 0 for one by one, as they are.
     pub compile_threads: usize,
-    /// Whether buffers are accessed robustly.
     pub is_robust: bool,
     pub preset: Preset,
     /// In cold mode, how many bytes to evict with.
@@ -77,7 +74,6 @@ pub struct Opening {
     pub subject: Option<Box<Subject>>,
 }
 
-/// Drivers, loaded into this process.
 pub enum Host {
     Mock(Vec<MockOptions>),
     Vulkan(Box<Instance>),
@@ -85,9 +81,7 @@ pub enum Host {
 
 impl Host {
     /// Loads them.
-    ///
-    /// # Errors
-    /// Where there is no loader, no driver, or what the mock is told can't be read.
+    /// Errors: where there is no loader, no driver, or what the mock is told can't be read.
     pub fn load(platform: &Platform) -> Result<Self, Error> {
         match platform {
             Platform::Mock(devices) => {
@@ -122,9 +116,6 @@ impl Host {
     }
 
     /// Opens and calibrates a device; tells so, and runs the reference of a kernel of the user's.
-    ///
-    /// # Errors
-    /// What the driver refused, or that there is no such device.
     pub fn open(&self, opening: &Opening, mut calibrated: impl FnMut()) -> Result<LocalBench<'static>, Failure> {
         let device = self.device(&opening.device)?;
         let mut catalogue = Catalogue::new(&device, opening.queue, opening.preset, opening.seed)?;
@@ -144,9 +135,6 @@ impl Host {
     }
 
     /// The device that is meant: that of the same identity, at the same place if several have it.
-    ///
-    /// # Errors
-    /// There is none.
     pub(super) fn device(&self, identity: &Identity) -> Result<DeviceInfo, Failure> {
         let devices = self.hello().devices;
         let is_it =

@@ -8,11 +8,10 @@
 //! ```text
 //! host      the devices of the installed drivers, or the mock's, in this process     source   the catalogue's cases, compiled
 //! placement where buffers lie, in a study of several processes
-//! protocol  what supervisor and worker say to each other        serve   the worker's side    child, remote   the supervisor's
+//! protocol  what supervisor and worker say to each other        serve   the worker's side           remote   the supervisor's
 //! questions what else a process is asked, a file for each        find    all devices, drivers that crash when asked included
 //! ```
 
-mod child;
 mod find;
 mod host;
 mod placement;
@@ -26,10 +25,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use crate::process::Listener;
-pub use find::{Found, Place, find};
-pub use host::{Hello, Host, Identity, Opening};
-pub use protocol::{Reply, Request};
-pub use remote::{Isolated, NoDrivers, RemoteBench};
+pub use find::{Place, find};
+pub use host::{Host, Identity, Opening};
+pub use remote::Isolated;
 pub use serve::serve;
 pub use source::check_evictor;
 
@@ -38,7 +36,6 @@ pub enum Platform {
     /// Simulated devices, each with what follows `mock:` on the command line.
     Mock(Vec<String>),
     Vulkan {
-        /// Whether the Khronos validation layer checks every call.
         validation: bool,
         /// The manifest of the only driver to load; `None` for all that the loader finds.
         driver: Option<PathBuf>,

@@ -11,7 +11,6 @@ use crate::model::DeviceInfo;
 
 /// What is taken is a multiple of this: drivers hand memory out in pages of at most so many bytes, or in multiples of them.
 const STEP: u64 = 64 << 10;
-/// The most that is taken.
 const MOST: u64 = 256 << 20;
 /// It is at most one part in so many of the device's memory: cases need the rest.
 const SHARE: u64 = 32;

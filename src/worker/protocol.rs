@@ -43,9 +43,7 @@ pub enum Reply {
     Calibrated,
     Opened(Box<Instrument>, Learned),
     Refused(Failure),
-    /// To an item of the order.
     Answer(Box<Answer>),
-    /// The order is carried out.
     Done,
     /// The device is lost, or hangs: the worker ends without touching it again.
     Lost(Failure),

@@ -1,20 +1,23 @@
 //! A bench whose device another process owns.
 
 use std::fmt::Debug;
+use std::io;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::child::{self, Worker};
 use super::host::{Hello, Opening};
-use super::protocol::{Reply, Request};
+use super::protocol::{LONGEST_REPLY, Reply, Request};
 use super::questions::Question;
 use super::{Deadlines, Platform};
 use crate::measure::{Answer, Answering, Bench, Instrument, Loading, Loss, Order};
 use crate::model::{DeviceInfo, Failure, Stage, Status};
-use crate::process::Listener;
+use crate::platform::this_program;
+use crate::process::{Child, Listener};
 use crate::validate::Learned;
 
-/// A worker whose drivers are loaded.
+type Worker = Child<Reply>;
+
 pub struct Isolated {
     worker: Worker,
     hello: Hello,
@@ -22,12 +25,10 @@ pub struct Isolated {
     deadlines: Deadlines,
 }
 
-/// Why there are no devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoDrivers {
     /// The loader, or the mock, refused in these words.
     Refused(String),
-    /// The worker died, or hangs.
     Lost(Failure),
 }
 
@@ -41,12 +42,8 @@ impl From<NoDrivers> for Failure {
 }
 
 impl Isolated {
-    /// Starts a worker and lets it load the drivers.
-    ///
-    /// # Errors
-    /// Why it couldn't.
     pub fn start(platform: &Platform, deadlines: Deadlines, listener: &Arc<dyn Listener>) -> Result<Self, NoDrivers> {
-        let started = child::start(platform, listener);
+        let started = command(platform).and_then(|mut command| Worker::start(&mut command, LONGEST_REPLY, listener));
         let mut worker = started.map_err(|error| NoDrivers::Refused(format!("can't start a worker process: {error}")))?;
         let waited = deadlines.first + deadlines.usual;
         match worker.hear(waited) {
@@ -61,10 +58,6 @@ impl Isolated {
         &self.hello
     }
 
-    /// Opens and calibrates a device.
-    ///
-    /// # Errors
-    /// What the driver refused, or that the worker died of it.
     pub fn open(mut self, device: &DeviceInfo, opening: Opening) -> Result<RemoteBench, Loss> {
         let waited = self.deadlines.first + self.deadlines.usual + opening.warm_up * 2;
         let (compiles_ahead, has_reference) = (opening.compile_threads > 0, opening.subject.is_some());
@@ -100,9 +93,7 @@ impl Isolated {
     }
 
     /// Asks something, which may take as long as a case's first dispatch: whatever is asked compiles.
-    ///
-    /// # Errors
-    /// Why it can't be answered, or that the worker died of it or didn't answer within its deadlines.
+    /// Errors: why it can't be answered, or that the worker died of it or didn't answer within its deadlines.
     pub fn ask<Q: Question>(&mut self, question: Q) -> Result<Q::Answer, Failure> {
         self.worker.turn_the_page();
         self.worker.say(&Request::Ask(question.into()));
@@ -115,7 +106,6 @@ impl Isolated {
     }
 }
 
-/// A bench whose device another process owns.
 pub struct RemoteBench {
     worker: Worker,
     listener: Arc<dyn Listener>,
@@ -236,4 +226,21 @@ impl Drop for RemoteBench {
 
 fn out_of_turn(reply: &impl Debug) -> Failure {
     Failure::new(Status::Error, format!("a worker process said something out of turn: {reply:?}"))
+}
+
+fn command(platform: &Platform) -> io::Result<Command> {
+    let mut command = Command::new(this_program()?);
+    command.arg("worker");
+    match platform {
+        Platform::Mock(devices) => devices.iter().for_each(|options| {
+            command.arg(format!("--mock={options}"));
+        }),
+        Platform::Vulkan { validation, driver } => {
+            command.args(validation.then_some("--validation"));
+            if let Some(driver) = driver {
+                command.env("VK_DRIVER_FILES", driver).env("VK_ICD_FILENAMES", driver);
+            }
+        }
+    }
+    Ok(command)
 }

@@ -1,23 +1,20 @@
 //! The worker's side: owns a device, and does what the supervisor orders.
 
-use std::io::{self, BufReader};
+use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver};
-use std::thread;
+use std::sync::mpsc::Receiver;
 
 use super::Platform;
 use super::host::Host;
-use super::protocol::{self, Line, Reply, Request};
+use super::protocol::{self, Reply, Request};
 use super::questions::Kept;
 use crate::measure::{Bench, LocalBench, Loss, Order};
 use crate::platform::{crash_quietly, end_at_once};
+use crate::process;
 
 /// Serves until the supervisor closes, or is gone. Gives the exit code.
-///
-/// # Errors
-/// Where nobody reads what it says.
 pub fn serve(platform: &Platform) -> anyhow::Result<u8> {
     crash_quietly();
     let say = |reply: &Reply| protocol::write(&mut io::stdout().lock(), reply);
@@ -78,31 +75,14 @@ fn carry_out(bench: &mut LocalBench, order: Order, number: u64, halted: &AtomicU
     })
 }
 
-/// Reads requests on a thread of its own, so that the end of the supervisor is the worker's as well, however long a driver takes.
-/// Also tells the number of the last order that was halted.
-///
-/// # Errors
-/// Where the system has no thread left.
+/// The requests, and the number of the last order that was halted.
 fn listen() -> io::Result<(Receiver<Request>, Arc<AtomicU64>)> {
-    let (sender, receiver) = mpsc::channel();
     let halted = Arc::new(AtomicU64::new(0));
-    let shared = Arc::clone(&halted);
-    let listening = move || {
-        let mut input = BufReader::new(io::stdin());
-        let mut orders = 0;
-        while let Ok(Some(line)) = protocol::read(&mut input, protocol::LONGEST_REQUEST) {
-            let Line::Message(request) = line else { break };
-            match request {
-                Request::Order(_) => orders += 1,
-                Request::Halt => shared.store(orders, Ordering::Relaxed),
-                Request::Open(_) | Request::Ask(_) | Request::Close => {}
-            }
-            if sender.send(request).is_err() {
-                return;
-            }
-        }
-        end_at_once();
+    let (shared, mut orders) = (Arc::clone(&halted), 0);
+    let note = move |request: &Request| match request {
+        Request::Order(_) => orders += 1,
+        Request::Halt => shared.store(orders, Ordering::Relaxed),
+        Request::Open(_) | Request::Ask(_) | Request::Close => {}
     };
-    thread::Builder::new().spawn(listening)?;
-    Ok((receiver, halted))
+    Ok((process::listen(protocol::LONGEST_REQUEST, note)?, halted))
 }

@@ -13,7 +13,6 @@ use crate::validate::{Learned, Outputs, Verdict};
 /// What evicts caches, and what sweeps memory.
 const EVICT: &str = "calibration/evict";
 
-/// Makes the catalogue's cases for a device.
 pub(super) struct Catalogue {
     pub(super) device: DeviceInfo,
     pub(super) queue: Option<u32>,
@@ -25,10 +24,6 @@ pub(super) struct Catalogue {
 }
 
 impl Catalogue {
-    /// The catalogue for a device.
-    ///
-    /// # Errors
-    /// Where the GLSL compiler can't start.
     pub(super) fn new(device: &DeviceInfo, queue: Option<u32>, preset: Preset, seed: u64) -> Result<Self, Failure> {
         let compiler = Compiler::new(Library::embedded()).map_err(|error| Failure::new(Status::Error, error.to_string()))?;
         Ok(Self { device: device.clone(), queue, preset, seed, compiler, pictures: None })
@@ -39,9 +34,6 @@ impl Catalogue {
     }
 
     /// Writes what there is to be seen in a case's outputs, right or wrong.
-    ///
-    /// # Errors
-    /// Where a file can't be written.
     fn show(&self, case: &Case, experiment: &Experiment, outputs: &[Vec<u8>]) -> Result<(), Failure> {
         let Some((folder, cache)) = &self.pictures else { return Ok(()) };
         let axes = experiment.axes_of(&case.variant, &self.setting());
@@ -56,9 +48,6 @@ impl Catalogue {
     }
 
     /// The cases that measuring itself needs. `evict_bytes` asks for cold mode.
-    ///
-    /// # Errors
-    /// Where the device can't run one of them.
     pub(super) fn tools(&mut self, evict_bytes: Option<u64>) -> Result<ToolCases, Failure> {
         // A processor's memory is the host's as well: what others do there is told by its own flag.
         let swept = (self.device.kind != DeviceKind::Cpu).then(|| evict::watched_bytes(self.device.local_heap_bytes()));
@@ -104,7 +93,6 @@ impl CaseSource for Catalogue {
     }
 }
 
-/// A kernel of the user's.
 pub(super) struct Tuned(pub(super) UserKernel);
 
 impl CaseSource for Tuned {
@@ -138,9 +126,7 @@ fn named(name: &str, failure: Failure) -> Failure {
 }
 
 /// Whether a device can evict with so many bytes.
-///
-/// # Errors
-/// The limit that is in the way, which is the user's to mend.
+/// Errors: the limit that is in the way, which is the user's to mend.
 pub fn check_evictor(device: &DeviceInfo, bytes: u64) -> Result<(), Error> {
     let setting = Setting { queue: None, device, preset: Preset::Default, seed: 0 };
     let tool = tool(&setting, EVICT, &[("evict_bytes", bytes.into())]);

@@ -13,9 +13,7 @@ use std::sync::LazyLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lanescope::analysis::earlier;
-use lanescope::record::schema::KEPT;
-use lanescope::record::{COLUMNS, Record, Recovery};
+use lanescope::record::{COLUMNS, Reader, Record, Use, needed};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rustix::process::Signal;
@@ -121,14 +119,14 @@ impl Folder {
     fn has_whole_rows(&self) -> usize {
         // Asked before it is opened: a run may begin its file in between, and never takes it away again.
         let is_there = self.file().exists();
-        let recovery = match Recovery::open(&self.file()) {
-            Ok(recovery) => recovery,
+        let reader = match Reader::open(&self.file()) {
+            Ok(reader) => reader,
             Err(error) => {
                 assert!(!is_there || error.holds_no_rows(), "{error}");
                 return 0;
             }
         };
-        let rows: Vec<Record> = recovery.map(|row| row.unwrap()).collect();
+        let rows: Vec<Record> = reader.map(|row| row.unwrap()).collect();
         let known: BTreeSet<&str> = WHOLE.0.iter().map(|row| row.case_id.as_str()).collect();
         let cases: BTreeSet<&str> = rows.iter().map(|row| row.case_id.as_str()).collect();
         assert_eq!(cases.len(), rows.len(), "a case comes twice");
@@ -579,9 +577,9 @@ fn columns_of_the_users_own_are_never_dropped() {
 
 #[test]
 fn a_file_of_chosen_columns_can_be_resumed_where_it_has_what_that_needs() {
-    let needed = earlier::needed();
+    let all_needed = needed(&[Use::Rows, Use::Plan, Use::Resuming]);
     // A column beside them, since rows are compared with those of a whole run.
-    let chosen = format!("{},relative", needed.join(","));
+    let chosen = format!("{},relative", all_needed.join(","));
     let folder = Folder::new();
     assert_eq!(folder.resume(MOCK, &["--columns", &chosen]).code, Some(0));
     let text = fs::read_to_string(folder.file()).unwrap();
@@ -592,8 +590,8 @@ fn a_file_of_chosen_columns_can_be_resumed_where_it_has_what_that_needs() {
     assert!(ran.code == Some(0) && ran.err.contains("89 rows are kept"), "{}", ran.err);
     folder.is_whole();
     // Without any one of them, its name is told.
-    for lacking in needed.iter().filter(|name| !KEPT.contains(name)) {
-        let others = needed.iter().filter(|name| *name != lacking).copied().collect::<Vec<_>>().join(",");
+    for lacking in all_needed.iter().filter(|name| !needed(&[Use::Any]).contains(name)) {
+        let others = all_needed.iter().filter(|name| *name != lacking).copied().collect::<Vec<_>>().join(",");
         let folder = Folder::new();
         let header = text.lines().next().unwrap().split(',').filter(|name| name != lacking).collect::<Vec<_>>().join(",");
         fs::write(folder.file(), format!("{header}\n")).unwrap();
@@ -739,7 +737,7 @@ fn a_shard_has_its_name_once_it_is_whole() {
     family.end();
     assert_eq!(folder.names(), ["rows.csv.part", "rows.csv.progress"].map(str::to_owned).into());
     // The block may have been in writing: its last row may be torn.
-    let kept = Recovery::open(&part).unwrap().filter(|row| row.is_ok()).count();
+    let kept = Reader::open(&part).unwrap().filter(|row| row.is_ok()).count();
     let ran = folder.resume(MOCK, &shard);
     assert!(ran.code == Some(0) && ran.err.contains(&format!("rows.csv.part: {kept} rows are kept")), "{}", ran.err);
     assert_eq!(folder.names(), ["rows.csv".to_owned()].into());

@@ -12,27 +12,8 @@ use super::observation::Observation;
 use crate::error::{Error, nearest};
 use crate::model::{AxisValue, Point, Status};
 use crate::record::schema::{COLUMNS, position};
-use crate::record::{ReadError, Record, Recovery};
+use crate::record::{ReadError, Reader, Record, Use, needed};
 use crate::regular::{self, ROWS};
-
-/// The columns without which rows can't be compared.
-const NEEDED: [&str; 15] = [
-    "experiment",
-    "variant",
-    "status",
-    "value",
-    "unit",
-    "better",
-    "quality_flags",
-    "reason",
-    "timer",
-    "row_kind",
-    "cache",
-    "validation",
-    "device_name",
-    "device_type",
-    "run_id",
-];
 
 /// Of these groups, only what says how a row came to be tells sides apart.
 const GROUPS: [&str; 3] = ["how", "case", "identity"];
@@ -275,29 +256,29 @@ fn read_file(name: &str, path: &Path, take: &mut Take) -> Result<Option<String>,
     } else {
         Box::new(regular::open(path, ROWS).map_err(|error| Error::Usage(format!("{name}: can't be opened: {error}")))?)
     };
-    let mut recovery = Recovery::new(name, input).map_err(usage)?;
-    let missing = lacking(&recovery);
+    let mut reader = Reader::new(name, input).map_err(usage)?;
+    let missing = lacking(&reader);
     if !missing.is_empty() {
         let missing = listed(missing);
         let words = format!("{name} lacks {missing}: rows can't be compared without; were they left out by --columns?");
         return Err(Error::Usage(words));
     }
     let mut count = 0_u64;
-    while let Some(record) = recovery.next() {
-        take(&record.map_err(usage)?, recovery.line())?;
+    while let Some(record) = reader.next() {
+        take(&record.map_err(usage)?, reader.line())?;
         count += 1;
     }
-    if count == 0 && recovery.cut().is_none() {
+    if count == 0 && reader.cut().is_none() {
         return Err(Error::Usage(format!("{name} holds no rows")));
     }
-    Ok(recovery.cut().map(|cut| format!("{name}: {cut} and is left out")))
+    Ok(reader.cut().map(|cut| format!("{name}: {cut} and is left out")))
 }
 
 /// The columns that a file lacks; of those that tell how far a figure may be off, one way is enough.
-fn lacking<R: Read>(recovery: &Recovery<R>) -> Vec<&'static str> {
-    let mut missing = recovery.missing(&NEEDED);
-    if !recovery.missing(&["round_medians_ns"]).is_empty() {
-        missing.extend(recovery.missing(&["ci_low_ns", "ci_high_ns"]));
+fn lacking<R: Read>(reader: &Reader<R>) -> Vec<&'static str> {
+    let mut missing = reader.missing(&needed(&[Use::Comparison]));
+    if !reader.missing(&["round_medians_ns"]).is_empty() {
+        missing.extend(reader.missing(&["ci_low_ns", "ci_high_ns"]));
     }
     missing
 }

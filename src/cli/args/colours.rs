@@ -13,7 +13,6 @@ pub struct Colours {
 }
 
 impl Colours {
-    /// Takes it for what is shown from now on.
     pub fn choose(self) {
         match self.color {
             ColorChoice::Auto => {}

@@ -10,7 +10,6 @@ use crate::analysis::compare::Gate;
 use crate::output::Format;
 use crate::units::parse_share;
 
-/// What it says below its flags.
 const EXAMPLES: &str = "\
 Examples:
   lanescope compare before.csv after.csv
@@ -19,7 +18,6 @@ Examples:
 
 Exit codes: 0: compared; 1: a --fail-on failed; 2: these can't be compared.";
 
-/// `lanescope compare`
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Compare {
@@ -72,12 +70,10 @@ pub struct Compare {
     #[arg(short, long)]
     pub quiet: bool,
 
-    /// Whether it has colours.
     #[command(flatten)]
     pub colours: Colours,
 }
 
-/// How a comparison is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Shape {
     /// For people
@@ -91,7 +87,6 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// As outputs know it.
     pub fn format(self) -> Format {
         match self {
             Self::Table => Format::Table,

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// `--limits`
 #[derive(Clone, Debug, Args)]
 pub struct LimitsFile {
     /// What your devices can do at most, as TOML (README.md, "Limits of your device"): it comes before what is known of them

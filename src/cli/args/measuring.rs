@@ -95,7 +95,6 @@ pub struct Measuring {
     #[arg(short, long)]
     pub verbose: bool,
 
-    /// Whether tables and answers have colours.
     #[command(flatten)]
     pub colours: Colours,
 }

@@ -8,14 +8,12 @@ use clap::Args;
 use super::limits::LimitsFile;
 use crate::units::parse_share;
 
-/// What it says below its flags.
 const EXAMPLES: &str = "\
 Examples:
   lanescope report rows.csv -o report.html
   lanescope report before=a1.csv,a2.csv after=b1.csv,b2.csv --compare -o report.html
   lanescope report rows.csv --figures figures/";
 
-/// `lanescope report`
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Report {
@@ -41,7 +39,6 @@ pub struct Report {
     #[arg(long, value_name = "SHARE", value_parser = parse_share, requires = "compare")]
     pub margin: Option<f64>,
 
-    /// The user's own limits.
     #[command(flatten)]
     pub limits: LimitsFile,
 

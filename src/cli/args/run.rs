@@ -9,7 +9,6 @@ use super::measuring::Measuring;
 use super::values::{RunPreset, bytes, count};
 use crate::plan::Shard;
 
-/// `lanescope run`
 #[derive(Debug, Args)]
 pub struct Run {
     /// Globs over names such as memory/stream or calibration/timer:floor (none: all, with the preset quick)
@@ -32,7 +31,6 @@ pub struct Run {
     #[arg(long, value_enum)]
     pub preset: Option<RunPreset>,
 
-    /// Where, how precisely and how safely it measures, and where rows go.
     #[command(flatten)]
     pub measuring: Measuring,
 
@@ -90,7 +88,6 @@ pub struct Run {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub jobs: Option<u32>,
 
-    /// The user's own limits.
     #[command(flatten)]
     pub limits: LimitsFile,
 }

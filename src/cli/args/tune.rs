@@ -6,12 +6,11 @@ use std::time::Duration;
 use clap::Args;
 
 use super::measuring::Measuring;
-use super::values::{TargetEnv, count, duration, with_path};
-use crate::model::Preset;
+use super::values::{count, duration, with_path};
+use crate::model::{Preset, SpirvTarget};
 use crate::plan::parse_number;
 use crate::tuning::search::Strategy;
 
-/// `lanescope tune`
 #[derive(Clone, Debug, Args)]
 pub struct Tune {
     /// The shader: GLSL, or SPIR-V of either byte order; a literal workgroup size is made specializable
@@ -138,8 +137,8 @@ pub struct Tune {
     pub include: Vec<PathBuf>,
 
     /// What to compile GLSL for
-    #[arg(long, value_enum, default_value_t = TargetEnv::Vulkan1_1, value_name = "VERSION")]
-    pub target_env: TargetEnv,
+    #[arg(long, value_enum, default_value_t = SpirvTarget::Vulkan1_1, value_name = "VERSION")]
+    pub target_env: SpirvTarget,
 
     /// The entry point, where the module has several
     #[arg(long, value_name = "NAME")]
@@ -165,7 +164,6 @@ pub struct Tune {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), default_value_t = 1)]
     pub processes: u32,
 
-    /// Where, how precisely and how safely it measures, and where rows go.
     #[command(flatten)]
     pub measuring: Measuring,
 }
@@ -183,12 +181,9 @@ impl Budget {
     }
 }
 
-/// What a search may spend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Budget {
-    /// So long.
     Time(Duration),
-    /// So many configurations.
     Count(usize),
 }
 

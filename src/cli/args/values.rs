@@ -10,32 +10,6 @@ use crate::output::Format;
 use crate::plan::parse_number;
 use crate::tuning::search::Strategy;
 
-/// What GLSL is compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TargetEnv {
-    /// SPIR-V 1.3
-    #[value(name = "vulkan1.1")]
-    Vulkan1_1,
-    /// SPIR-V 1.5
-    #[value(name = "vulkan1.2")]
-    Vulkan1_2,
-    /// SPIR-V 1.6
-    #[value(name = "vulkan1.3")]
-    Vulkan1_3,
-}
-
-impl TargetEnv {
-    /// As the compiler calls it.
-    pub fn target(self) -> SpirvTarget {
-        match self {
-            Self::Vulkan1_1 => SpirvTarget::Vulkan1_1,
-            Self::Vulkan1_2 => SpirvTarget::Vulkan1_2,
-            Self::Vulkan1_3 => SpirvTarget::Vulkan1_3,
-        }
-    }
-}
-
-/// Reads a count.
 pub fn count(text: &str) -> Result<u64, String> {
     parse_number(text).filter(|n| *n > 0).ok_or_else(|| "a whole number from 1 is needed, such as 2^20 or 64Ki".to_owned())
 }
@@ -62,6 +36,12 @@ macro_rules! flag_values {
     };
 }
 
+flag_values!(SpirvTarget {
+    Vulkan1_1: "vulkan1.1", "SPIR-V 1.3";
+    Vulkan1_2: "vulkan1.2", "SPIR-V 1.5";
+    Vulkan1_3: "vulkan1.3", "SPIR-V 1.6";
+});
+
 flag_values!(Preset {
     Quick: "quick", "A cross-section in about a minute: 45 s of timing in all, 5 % of noise allowed";
     Default: "default", "The whole default sweep: up to 2 s a case, 1 % of noise allowed";
@@ -71,14 +51,12 @@ flag_values!(Preset {
 /// How much `run` measures, and over how many processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunPreset {
-    /// So much, each case in few processes.
     Usual(Preset),
     /// For comparing runs: the default sweep, each case in many processes.
     Study,
 }
 
 impl RunPreset {
-    /// How much is measured.
     pub fn amount(self) -> Preset {
         match self {
             Self::Usual(preset) => preset,
@@ -117,10 +95,6 @@ flag_values!(Strategy {
     HillClimbing: "hill-climbing", "From good ones to better neighbours; from where there is none, a jump nearby (greedy iterated local search)";
 });
 
-/// A number of bytes that a buffer may have.
-///
-/// # Errors
-/// What is no number, or below 4.
 pub fn bytes(text: &str) -> Result<u64, String> {
     parse_number(text)
         .filter(|bytes| *bytes >= 4)
@@ -131,9 +105,6 @@ pub fn bytes(text: &str) -> Result<u64, String> {
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 /// A time: `500ms`.
-///
-/// # Errors
-/// What is none, 0, or more than a hundred years.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let duration = humantime::parse_duration(text).map_err(|error| format!("{error}; try 500ms or 2s"))?;
     match duration {

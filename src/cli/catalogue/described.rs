@@ -9,13 +9,9 @@ use crate::error::Error;
 use crate::experiments::{CATALOGUE, DERIVATIONS, Derivation, Experiment, Text, derived_with};
 use crate::model::{Axis, AxisKind, DeviceInfo, Headline};
 
-/// What stands before the description of an axis.
 const INDENT: &str = "      ";
 
 /// What there is to say under a name, which may be that of what is derived; nothing where nothing has it.
-///
-/// # Errors
-/// None: the catalogue knows its names.
 pub fn described(name: &str, width: usize) -> Result<String, Error> {
     let derivations = DERIVATIONS.iter().filter(|derivation| derivation.name == name).map(|one| Ok(derivation(one, width)));
     let is_it = |experiment: &&&Experiment| experiment.name() == name || experiment.derived().contains(&name);
@@ -36,18 +32,17 @@ fn derivation(derivation: &Derivation, width: usize) -> String {
 fn description(experiment: &'static Experiment, width: usize) -> Result<String, Error> {
     let device = gpu();
     let entries = entries(&[experiment.name().to_owned()], &setting(&device))?;
-    entries.iter().map(|entry| page(entry, &device, width)).collect()
+    Ok(entries.iter().map(|entry| page(entry, &device, width)).collect())
 }
 
-fn page(entry: &Entry, device: &DeviceInfo, width: usize) -> Result<String, Error> {
-    let mut page = opening(entry.name(), &answer(entry, device)?, &time(entry)?, width);
+fn page(entry: &Entry, device: &DeviceInfo, width: usize) -> String {
+    let mut page = opening(entry.name(), &answer(entry, device), &time(entry), width);
     page.push_str(&format!("\n{}\n", body(&said(entry.name()), width)));
     let lists = [("Variants", entry.variants.clone()), ("Derived rows", derived_with(entry.experiment))];
     for (title, names) in lists.into_iter().filter(|(_, names)| !names.is_empty()) {
         page.push_str(&format!("\n{}\n", wrapped(&format!("{title}: {}", names.join(", ")), width)));
     }
-    page.push_str(&axes(entry, device, width));
-    Ok(page)
+    page + &axes(entry, device, width)
 }
 
 /// The three lines that everybody reads: the question, what answers it, and how long that takes.
@@ -64,8 +59,8 @@ fn body(text: &Text, width: usize) -> String {
 }
 
 /// The figures that its rows lead with.
-fn answer(entry: &Entry, device: &DeviceInfo) -> Result<String, Error> {
-    let all = headlines(&entry.sweep(setting(device))?);
+fn answer(entry: &Entry, device: &DeviceInfo) -> String {
+    let all = headlines(&entry.sweep(setting(device)));
     let unit =
         |headline: &Headline| if headline.unit == "ratio" { "as a ratio".to_owned() } else { format!("in {}", headline.unit) };
     let figures: Vec<String> = all.iter().map(|headline| format!("{} {}", headline.name, unit(headline))).collect();
@@ -73,17 +68,17 @@ fn answer(entry: &Entry, device: &DeviceInfo) -> Result<String, Error> {
         "" => "neither higher nor lower is better".to_owned(),
         better => format!("{better} is better"),
     };
-    Ok(format!("{}; {better}", figures.join(" or ")))
+    format!("{}; {better}", figures.join(" or "))
 }
 
 /// How long its default sweep takes, on either class of devices.
-fn time(entry: &Entry) -> Result<String, Error> {
-    let of = |device: DeviceInfo| Ok::<_, Error>(Estimate::new(&entry.sweep(setting(&device))?, &device));
-    let (gpu, processor) = (of(gpu())?, of(processor())?);
+fn time(entry: &Entry) -> String {
+    let of = |device: DeviceInfo| Estimate::new(&entry.sweep(setting(&device)), &device);
+    let (gpu, processor) = (of(gpu()), of(processor()));
     let cases =
         if gpu.cases == processor.cases { gpu.cases.to_string() } else { format!("{} and {}", gpu.cases, processor.cases) };
     let plural = if cases == "1" { "" } else { "s" };
-    Ok(format!("{gpu} on a GPU, {processor} on a processor (estimate{plural} for {cases} case{plural})"))
+    format!("{gpu} on a GPU, {processor} on a processor (estimate{plural} for {cases} case{plural})")
 }
 
 /// Its axes with their values; nothing where it has none.

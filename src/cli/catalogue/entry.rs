@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use crate::error::Error;
 use crate::experiments::{Experiment, Setting, Text, text};
 use crate::model::{Axis, AxisValue, Headline};
-use crate::plan::{Plan, Request, Selection, select};
+use crate::plan::{Plan, Selection, select};
 
 /// An experiment, or those of its variants that are meant.
 pub struct Entry {
@@ -16,7 +16,6 @@ pub struct Entry {
     selections: Vec<Selection>,
 }
 
-/// The values of an axis by default.
 pub struct Defaults<'e> {
     pub values: &'e [AxisValue],
     /// The variants that have them.
@@ -40,13 +39,9 @@ impl Entry {
     }
 
     /// Its default sweep.
-    ///
-    /// # Errors
-    /// None: its names are the catalogue's.
-    pub fn sweep<'d>(&self, setting: Setting<'d>) -> Result<Plan<'d>, Error> {
-        let variants = self.variants.iter().map(|variant| format!("{}:{variant}", self.name()));
-        let filters = if self.variants.is_empty() { vec![self.name().to_owned()] } else { variants.collect() };
-        Plan::new(&Request { filters, ..Request::default() }, setting)
+    pub fn sweep<'d>(&self, setting: Setting<'d>) -> Plan<'d> {
+        let variants = if self.variants.is_empty() { self.experiment.variants() } else { &self.variants };
+        Plan::of_variants(self.experiment, variants, setting)
     }
 
     fn defaults(&self, name: &str) -> Vec<Defaults<'_>> {
@@ -70,9 +65,6 @@ impl Entry {
 }
 
 /// What filters mean, each experiment once; all of the catalogue where there is none.
-///
-/// # Errors
-/// A filter that means nothing.
 pub fn entries(filters: &[String], setting: &Setting) -> Result<Vec<Entry>, Error> {
     let mut entries: Vec<Entry> = Vec::new();
     for selection in select(filters, setting)? {
@@ -87,7 +79,6 @@ pub fn entries(filters: &[String], setting: &Setting) -> Result<Vec<Entry>, Erro
     Ok(entries)
 }
 
-/// What is said of an experiment or of a derivation.
 pub fn said(name: &str) -> Text {
     text(name).unwrap_or(Text { summary: "", body: "" })
 }

@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::entry::{Defaults, Entry, headlines, said};
-use super::find::Found;
 use super::nominal::setting;
 use crate::cli::estimate::Estimate;
-use crate::error::Error;
 use crate::experiments::{DERIVATIONS, Derivation, derived_with};
 use crate::model::{Axis, AxisKind, AxisValue, DeviceInfo, DeviceKind, Headline};
 
@@ -67,29 +65,24 @@ struct OfDerivation {
 }
 
 impl Catalogue {
-    /// What was found, as a device has it.
-    ///
-    /// # Errors
-    /// None: the catalogue knows its names.
-    pub fn new(found: &Found, device: &DeviceInfo) -> Result<Self, Error> {
-        let entries = || found.entries.iter().chain(&found.also);
-        let is_asked = |name: &str| entries().any(|entry| entry.name() == name);
+    pub fn new(entries: &[Entry], device: &DeviceInfo) -> Self {
+        let is_asked = |name: &str| entries.iter().any(|entry| entry.name() == name);
         let derivations = DERIVATIONS.iter().filter(|derivation| is_asked(derivation.asked_by));
-        Ok(Self {
+        Self {
             device_name: device.name.clone(),
             device_kind: device.kind,
-            experiments: entries().map(|entry| of_experiment(entry, device)).collect::<Result<_, _>>()?,
+            experiments: entries.iter().map(|entry| of_experiment(entry, device)).collect(),
             derivations: derivations.map(of_derivation).collect(),
-        })
+        }
     }
 }
 
-fn of_experiment(entry: &Entry, device: &DeviceInfo) -> Result<OfExperiment, Error> {
+fn of_experiment(entry: &Entry, device: &DeviceInfo) -> OfExperiment {
     let (name, experiment) = (entry.name(), entry.experiment);
-    let sweep = entry.sweep(setting(device))?;
+    let sweep = entry.sweep(setting(device));
     let Estimate { cases, least, most } = Estimate::new(&sweep, device);
     let of_metric = |Headline { name, unit, better, .. }| OfMetric { metric: name, unit, better };
-    Ok(OfExperiment {
+    OfExperiment {
         experiment: name,
         summary: entry.summary(),
         question: said(name).point("Question"),
@@ -101,7 +94,7 @@ fn of_experiment(entry: &Entry, device: &DeviceInfo) -> Result<OfExperiment, Err
         least_seconds: least.as_secs_f64(),
         most_seconds: most.as_secs_f64(),
         axes: entry.axes().into_iter().map(|(axis, defaults)| of_axis(axis, &defaults)).collect(),
-    })
+    }
 }
 
 fn of_axis(axis: &Axis, all: &[Defaults]) -> OfAxis {

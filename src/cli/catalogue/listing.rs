@@ -3,7 +3,6 @@
 use std::fmt;
 
 use super::entry::Entry;
-use super::find::Found;
 use super::nominal::is_nominal;
 use super::words::{defaults, hanging, shortened, whose};
 use crate::cli::prose::wrapped;
@@ -13,33 +12,25 @@ use crate::model::DeviceInfo;
 /// So many experiments are shown with their variants and axes unless the user asks for more: about a screen.
 const DETAILED: usize = 8;
 
-/// Before the variants and the axes of an experiment.
 const INDENT: &str = "    ";
 
 pub struct Listing<'l> {
-    pub found: &'l Found,
-    /// Whose defaults are shown.
+    pub entries: &'l [Entry],
     pub device: &'l DeviceInfo,
     /// Whether variants and axes are shown of however many there are.
     pub is_detailed: bool,
-    /// The longest line, in characters.
     pub width: usize,
 }
 
 impl fmt::Display for Listing<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Found { entries, also } = self.found;
-        let is_detailed = self.is_detailed || entries.len() <= DETAILED;
-        let names = entries.iter().map(|entry| entry.name().len()).max().unwrap_or(0);
-        for entry in entries {
+        let is_detailed = self.is_detailed || self.entries.len() <= DETAILED;
+        let names = self.entries.iter().map(|entry| entry.name().len()).max().unwrap_or(0);
+        for entry in self.entries {
             self.title(f, entry, names)?;
             if is_detailed {
                 self.detail(f, entry)?;
             }
-        }
-        if !also.is_empty() {
-            let names: Vec<&str> = also.iter().map(Entry::name).collect();
-            writeln!(f, "\n{}", hanging(&format!("Mentioned by: {}", names.join(", ")), self.width, 2))?;
         }
         writeln!(f, "\n{}", wrapped(&self.advice(is_detailed), self.width))
     }

@@ -44,7 +44,6 @@ pub fn processor() -> DeviceInfo {
     }
 }
 
-/// Whether it is one of those that nobody has.
 pub fn is_nominal(device: &DeviceInfo) -> bool {
     device.name.is_empty()
 }

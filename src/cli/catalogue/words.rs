@@ -57,7 +57,6 @@ pub fn shortened(words: &[&str], what: &str) -> String {
     }
 }
 
-/// Whose defaults are shown.
 pub fn whose(device: &DeviceInfo) -> String {
     if is_nominal(device) {
         return "a discrete GPU with 16 GiB that can do everything".to_owned();

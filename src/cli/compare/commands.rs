@@ -14,13 +14,17 @@ use crate::platform::shell_word;
 /// Columns that tell devices and drivers apart.
 const OF_DEVICES: [&str; 5] = ["device_name", "device_uuid", "driver_name", "driver_info", "driver_version"];
 
-/// How the sides are measured once more.
 enum Way<'c> {
     /// In one run, of each side its device, then compared by this column with this value.
-    Alternately { column: &'c str, base: &'c str },
+    Alternately {
+        column: &'c str,
+        base: &'c str,
+    },
     /// In one run of the same device, then compared by this column with this value.
-    Once { column: &'c str, base: &'c str },
-    /// Each side by itself, as before.
+    Once {
+        column: &'c str,
+        base: &'c str,
+    },
     Apart,
 }
 

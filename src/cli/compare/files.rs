@@ -1,11 +1,11 @@
 //! Where the answer goes.
 
-use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use anyhow::Context;
 
 use super::super::args::compare::{Compare, Shape};
+use super::super::outputs;
 use super::super::overwriting::Files;
 use super::sides;
 use crate::analysis::compare::Question;
@@ -14,31 +14,13 @@ use crate::output::{
     Format, Page, Report, Style, Target, comparison_csv, comparison_jsonl, comparison_text, hand_over, write_whole,
 };
 
-/// Files as named; standard output where it is named, where no file is, and beside files for a person at a terminal.
-///
-/// # Errors
-/// A file whose format its ending doesn't tell, one that is named twice, and one that is read.
+/// Errors: a file whose format its ending doesn't tell, one that is named twice, and one that is read.
 pub fn targets(arguments: &Compare, question: &Question) -> Result<Vec<(Target, Format)>, Error> {
-    let asked = arguments.format.map(Shape::format);
-    let mut targets: Vec<(Target, Format)> = Vec::new();
-    for path in &arguments.output {
-        let target = Target::from_argument(path);
-        let format = match (&target, asked) {
-            (Target::File(path), None) => Format::from_path(path)?,
-            (Target::File(path), Some(format)) => Format::from_path(path).unwrap_or(format),
-            _ => asked.unwrap_or(Format::Table),
-        };
-        targets.push((target, format));
-    }
-    let is_named = targets.iter().any(|(target, _)| *target == Target::Stdout);
-    if targets.is_empty() || (io::stdout().is_terminal() && !is_named) {
-        targets.push((Target::Stdout, asked.unwrap_or(Format::Table)));
-    }
+    let targets = outputs::targets(&arguments.output, arguments.format.map(Shape::format), Format::Table, true)?;
     check(&targets, arguments.suspects.as_deref(), question)?;
     Ok(targets)
 }
 
-/// Demands that files that are written are apart from each other, and from those that are read.
 fn check(targets: &[(Target, Format)], suspects: Option<&Path>, question: &Question) -> Result<(), Error> {
     let named = targets.iter().filter_map(|(target, _)| match target {
         Target::File(path) => Some(path),
@@ -48,10 +30,6 @@ fn check(targets: &[(Target, Format)], suspects: Option<&Path>, question: &Quest
     read.writing("--output", named).writing("--suspects", suspects).check()
 }
 
-/// Writes the report everywhere.
-///
-/// # Errors
-/// A file that can't be written.
 pub fn write(targets: &[(Target, Format)], report: &Report) -> anyhow::Result<()> {
     for (target, format) in targets {
         match target {

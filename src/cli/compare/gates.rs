@@ -5,9 +5,7 @@ use crate::error::Error;
 use crate::units::ratio_between;
 
 /// A line for each gate that fails, of each comparison: with how many cases, and the worst of them.
-///
-/// # Errors
-/// A gate that could never fail: below the margin, or whose glob names no case.
+/// Errors: a gate that could never fail: below the margin, or whose glob names no case.
 pub fn failures(gates: &[Gate], comparisons: &[Comparison]) -> Result<Vec<String>, Error> {
     let mut lines = Vec::new();
     for gate in gates {

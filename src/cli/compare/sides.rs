@@ -7,10 +7,6 @@ use super::super::named::{named_files, once_from_standard_input};
 use crate::analysis::compare::Question;
 use crate::error::Error;
 
-/// What is asked.
-///
-/// # Errors
-/// A name without a file, and standard input for several.
 pub fn question(arguments: &Compare) -> Result<Question, Error> {
     let Some(column) = &arguments.by else { return Ok(Question::Files(named_files(&arguments.sides)?)) };
     let files: Vec<PathBuf> = arguments.sides.iter().map(PathBuf::from).collect();
@@ -18,7 +14,6 @@ pub fn question(arguments: &Compare) -> Result<Question, Error> {
     Ok(Question::By { column: column.clone(), base: arguments.base.clone(), files })
 }
 
-/// The files that are read.
 pub fn files(question: &Question) -> Vec<&Path> {
     match question {
         Question::Files(files) => files.iter().map(|(_, file)| file.as_path()).collect(),

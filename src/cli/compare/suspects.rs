@@ -16,10 +16,8 @@ const COLUMNS: [&str; 7] = ["experiment", "variant", "case_id", "axis_values", "
 
 const CONTROLS: usize = 8;
 
-/// Why a case is measured again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Why {
-    /// It is slower or faster.
     Changed,
     /// Neither a change nor the lack of one is shown.
     Unclear,
@@ -63,7 +61,6 @@ impl<'c> Suspects<'c> {
         Self { cases }
     }
 
-    /// How many of each kind.
     pub fn counts(&self) -> BTreeMap<Why, usize> {
         let mut counts = BTreeMap::new();
         self.cases.iter().for_each(|(.., why)| *counts.entry(*why).or_default() += 1);
@@ -74,7 +71,6 @@ impl<'c> Suspects<'c> {
         self.cases.len()
     }
 
-    /// Whether there is nothing to measure again.
     pub fn is_empty(&self) -> bool {
         self.cases.is_empty()
     }
@@ -92,10 +88,6 @@ impl<'c> Suspects<'c> {
         self.counts().into_iter().map(one).collect::<Vec<_>>().join(", ")
     }
 
-    /// As CSV.
-    ///
-    /// # Errors
-    /// Nothing that happens in memory.
     pub fn csv(&self) -> anyhow::Result<String> {
         let mut bytes = Vec::new();
         let mut csv = csv::Writer::from_writer(&mut bytes);

@@ -2,16 +2,12 @@
 
 use crate::cli::prose::wrapped;
 
-/// What stands before a name.
 const INDENT: usize = 4;
-/// What stands before a value.
 const VALUE: usize = INDENT + 13;
-/// The lines that words may take.
 const WORD_LINES: usize = 3;
 /// The lines that a device may take, its title included.
 pub const SCREEN: usize = 40;
 
-/// What is told of one device.
 pub struct Page {
     lines: Vec<String>,
     width: usize,
@@ -28,7 +24,6 @@ impl Page {
         self.is_whole
     }
 
-    /// A value in words.
     pub fn add(&mut self, name: &str, value: &str) {
         let words: Vec<&str> = value.split(' ').collect();
         self.add_fitting(name, &words, (" ", WORD_LINES), |_| "...".to_owned());

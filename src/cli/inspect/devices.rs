@@ -128,7 +128,6 @@ fn constants(module: &Module, values: &SpecValues) -> String {
     given.collect::<Vec<_>>().join(";")
 }
 
-/// Why no pipeline may be made, if so.
 fn obstacle(module: &Module, needs: &Needs, workgroup: &WorkgroupFit) -> Option<String> {
     let unknown = module.reflection.bindings.iter().filter(|binding| binding.kind == BindingKind::Other).map(|binding| {
         let BindingInfo { set, binding, name, .. } = binding;

@@ -5,7 +5,6 @@ use crate::output::{Cell, Column, Need, Page, TextTable, Tone, in_a_line, paragr
 /// Where programs find what has no room.
 const IN_JSON: &str = "a wider terminal or --format json has them";
 
-/// How far what is below a heading is moved in.
 const INDENT: usize = 3;
 
 /// What is said below a heading: what each line is about, and what it says.
@@ -30,7 +29,6 @@ impl Facts {
     }
 }
 
-/// A table below a heading.
 pub(super) fn table(columns: impl IntoIterator<Item = Column>) -> TextTable {
     TextTable::new(columns).whole_in(IN_JSON)
 }

@@ -10,7 +10,6 @@ use crate::output::{Page, Tone, in_a_line, paragraph};
 use crate::record::statistics_object;
 use crate::shader::{Lack, Needs, WorkgroupFit};
 
-/// What one device makes of the shader.
 #[derive(Debug, Serialize)]
 pub(super) struct DevicePart {
     pub(super) index: usize,
@@ -41,7 +40,6 @@ pub(super) struct DevicePart {
     pub(super) is_code_asked: bool,
 }
 
-/// What a driver tells of an executable.
 #[derive(Debug, Serialize)]
 pub(super) struct Told {
     pub(super) name: String,
@@ -67,7 +65,6 @@ impl DevicePart {
 // ---- for people -----------------------------------------------------------------------------------------------------------
 
 impl DevicePart {
-    /// What it makes of the shader, in lines.
     pub(super) fn text(&self, page: Page) -> String {
         let mut facts = Facts::new();
         if let Some(reason) = &self.unusable {

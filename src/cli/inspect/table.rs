@@ -6,16 +6,13 @@ use super::facts::{shown, table};
 use super::part::{DevicePart, Told};
 use crate::output::{Column, Need, Page, paragraph};
 
-/// What an empty cell shows.
 const NOTHING: &str = "-";
 
-/// All devices: each by itself, then their statistics side by side.
 pub(super) fn devices_text(parts: &[DevicePart], page: Page) -> String {
     let each: String = parts.iter().map(|part| part.text(page)).collect();
     each + &statistics_text(parts, page)
 }
 
-/// The table, if any driver tells anything.
 fn statistics_text(parts: &[DevicePart], page: Page) -> String {
     let parts: Vec<&DevicePart> = parts.iter().filter(|part| part.executables.is_some()).collect();
     if parts.is_empty() {

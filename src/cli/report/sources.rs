@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::analysis::{FileRows, Purpose, Rows, gaps, related};
+use crate::analysis::{FileRows, Purpose, Rows, related};
+use crate::cli::card::notes;
 use crate::error::Error;
 use crate::model::Shown;
 use crate::record::Record;
@@ -24,7 +25,6 @@ pub fn sides(files: &[Named]) -> Vec<Vec<&Path>> {
     sides.into_iter().map(|(_, files)| files).collect()
 }
 
-/// Rows that belong together, and what they are called.
 struct Joined {
     name: Option<String>,
     files: Vec<PathBuf>,
@@ -33,9 +33,7 @@ struct Joined {
 
 /// The rows of files, a source for each device with its driver, and what to know of the files. Files without a name are joined, such as
 /// those of shards and of several families, unless one is another run of what is there already.
-///
-/// # Errors
-/// A file that can't be read, or isn't one of rows; none that has any.
+/// Errors: a file that can't be read, or isn't one of rows; none that has any.
 pub fn sources(files: &[Named]) -> Result<(Vec<Source>, Vec<String>), Error> {
     let mut joined: Vec<Joined> = Vec::new();
     for (name, path) in files {
@@ -62,15 +60,6 @@ pub fn sources(files: &[Named]) -> Result<(Vec<Source>, Vec<String>), Error> {
     let labels = labels(&joined, &found);
     let sources = found.into_iter().zip(labels).map(|((_, rows), label)| Source { label, rows });
     Ok((sources.collect(), notes))
-}
-
-/// What to know of rows.
-fn notes(rows: &Rows) -> Vec<String> {
-    let mut notes: Vec<String> = rows.notes().into_iter().chain(gaps::told(rows)).collect();
-    if let Some(fault) = rows.faults().first() {
-        notes.push(format!("{}. The rows of the first file are shown.", fault.trim_end_matches(':')));
-    }
-    notes
 }
 
 /// The rows of a device, and the cases that they are of.

@@ -23,7 +23,6 @@ const MOST_LOST: u32 = 3;
 /// How many of the configurations that come next a process is told of: twice the most threads that compile.
 const MOST_AHEAD: usize = 32;
 
-/// What was seen of a configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// It leaves what the reference doesn't, or what ruins the driver's own memory: it isn't run. In words.
@@ -45,7 +44,6 @@ pub struct Looker<'r> {
     reference: Option<BTreeSet<Home>>,
     /// The arrays of which the user knows.
     told: BTreeSet<(Home, String)>,
-    /// The workgroup size as the shader is written.
     written_size: [u32; 3],
     /// The driver's fault of ending loops, where it has that, and whether the user knows that it shows.
     loop_cap: Option<Quirk>,
@@ -61,9 +59,7 @@ pub struct Looker<'r> {
 
 impl<'r> Looker<'r> {
     /// Looks at the reference first. Where files are the reference, `configuration` stands for it.
-    ///
-    /// # Errors
-    /// The reference indexes beyond an array that isn't in a buffer: nothing can be compared with what comes of that.
+    /// Errors: the reference indexes beyond an array that isn't in a buffer: nothing can be compared with what comes of that.
     pub fn new(
         settings: &'r Settings,
         targets: &'r Targets,
@@ -121,7 +117,6 @@ impl<'r> Looker<'r> {
         Ok(new)
     }
 
-    /// Whether the reference leaves a buffer.
     pub fn reference_leaves(&self) -> bool {
         self.reference.as_ref().is_some_and(|left| !left.is_empty())
     }
@@ -190,7 +185,6 @@ impl<'r> Looker<'r> {
         Some(if text.contains(' ') { format!("'{text}'") } else { text })
     }
 
-    /// Says once that the driver ends loops.
     fn tell_cap(&mut self, whose: &str) {
         let Some(Quirk { name, what, .. }) = self.loop_cap.as_ref().filter(|_| !self.has_told_cap) else { return };
         let words = format!(
@@ -200,7 +194,6 @@ impl<'r> Looker<'r> {
         self.warn(&words);
     }
 
-    /// Says how long looking took.
     pub fn tell_time(&self) {
         let (passes, time) = (self.spent.0, self.spent.1.as_secs_f64());
         self.voice.progress.detail(&format!("looked at the indexes of {passes} passes in {time:.1} s"));
@@ -245,7 +238,7 @@ impl<'r> Looker<'r> {
         let mut checker = self.targets.respondent(place)?;
         checker.ask(OpenBounds {
             device: Identity::at_place(&place.info, place.index),
-            queue: self.settings.devices.queue,
+            queue: self.settings.flags.queue,
             deadline: self.settings.submission_deadline(),
             compile_threads: compile_threads(&place.info),
             subject: self.subject.clone(),

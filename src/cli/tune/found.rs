@@ -9,14 +9,13 @@ use anyhow::Context;
 use super::race::{Race, Trial};
 use crate::cli::args::tune::Tune;
 use crate::cli::overwriting::Files;
-use crate::cli::settings::RowFiles;
 use crate::cli::voice::Voice;
 use crate::error::Error;
 use crate::measure::{Measured, Race as Standings};
 use crate::model::{AxisValue, Failure, Metric, Point, Shown, Status};
 use crate::output::{Page, Staged, Tone, answer_text, json, paragraph};
 use crate::stats::Interval;
-use crate::subject::Subject;
+use crate::subject::{Reference, Subject};
 use crate::tuning::answer::{self, Answer, Timing};
 use crate::tuning::{
     DeviceId, Diagnosis, DriverId, KernelId, T4Measurement, T4Result, T4Session, T4Times, T4Validity, Table, TableEntry,
@@ -25,39 +24,73 @@ use crate::tuning::{
 
 const TOOL_VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
 
-/// The answer, with what its files say besides.
 pub struct Found {
+    /// Nothing where no configuration has a time.
+    best: Option<Best>,
+    /// What the pattern of right and wrong results suggests.
+    diagnosis: Option<Diagnosis>,
+    /// Whether the time of the best is known, and what it computes isn't by chance.
+    is_believed: bool,
+}
+
+struct Best {
     answer: Answer,
-    /// How it was found, in words.
     effort: String,
     entry: TableEntry,
-    /// Whether the best leaves its buffers.
     leaves: bool,
 }
 
-/// What the pattern of right and wrong results suggests.
-pub fn diagnosis(race: &Race) -> Option<Diagnosis> {
-    diagnose(&trials(race), &race.kernel().subject().reference, race.written_point().as_ref())
-}
-
-fn trials(race: &Race) -> Vec<answer::Trial> {
-    race.trials().values().map(trial).collect()
-}
-
 impl Found {
-    /// What follows from a search; nothing where no configuration has a time.
-    pub fn from_race(race: &Race) -> Option<Self> {
-        let trials = trials(race);
-        let answer = Answer::new(race.space(), &trials, race.written_point().as_ref())?;
+    pub fn from_race(race: &Race, arguments: &Tune) -> Self {
+        let trials: Vec<answer::Trial> = race.trials.values().map(trial).collect();
+        let reference = &race.kernel.subject().reference;
+        let best = Best::new(race, &trials);
+        let diagnosis = diagnose(&trials, reference, race.written_point().as_ref());
+        // A reference that nobody named, and that nothing else agrees with, is none to believe.
+        let is_chosen = arguments.reference.is_none() && *reference != Reference::Untouched;
+        let is_doubted = diagnosis.as_ref().is_some_and(|of| of.doubts_reference || (is_chosen && of.only_reference));
+        let is_told = best.as_ref().is_some_and(|best| best.answer.is_told() && !best.leaves);
+        Self { best, diagnosis, is_believed: is_told && !is_doubted && !race.is_unchecked }
+    }
+
+    /// Says it, and adds the best configuration to the table that is asked for. Tells whether the answer may be believed.
+    pub fn tell(self, arguments: &Tune, voice: &Voice) -> anyhow::Result<bool> {
+        if let Some(Diagnosis { words, .. }) = self.diagnosis {
+            voice.progress.answer(&format!("\nWrong results: {words}."));
+        }
+        let Some(best) = self.best else { return Ok(false) };
+        let page = Page::stderr();
+        let mut text = answer_text(&best.answer, page);
+        if best.leaves {
+            let words =
+                "Don't take it before you have mended it: it indexes beyond a buffer, and what it computes there is by chance.";
+            text += &Tone::Bad.paragraph(words, page);
+        }
+        text += &paragraph(&best.effort, page);
+        voice.progress.note("");
+        text.lines().for_each(|line| voice.progress.toned_answer(line));
+        // What nobody may believe isn't kept for others.
+        if let Some(path) = arguments.save_table.as_ref().filter(|_| self.is_believed) {
+            let mut table = Table::default();
+            table.insert(best.entry);
+            table.save(path)?;
+        }
+        Ok(self.is_believed)
+    }
+}
+
+impl Best {
+    fn new(race: &Race, trials: &[answer::Trial]) -> Option<Self> {
+        let answer = Answer::new(race.space, trials, race.written_point().as_ref())?;
         let (time, samples) = race.spent();
-        let (tried, all, seconds) = (trials.len(), race.space().len(), time.as_secs_f64());
+        let (tried, all, seconds) = (trials.len(), race.space.len(), time.as_secs_f64());
         let effort = format!("{tried} of {all} configurations tried, {samples} samples, {seconds:.1} s");
         let device = race.device();
         let entry = TableEntry {
-            kernel: KernelId { name: race.kernel().subject().name.clone(), hash: race.hash().to_owned() },
+            kernel: KernelId { name: race.kernel.subject().name.clone(), hash: race.hash.clone() },
             device: DeviceId::from(device),
             driver: DriverId::from(&device.driver),
-            size: race.kernel().size(),
+            size: race.kernel.size(),
             configuration: values(&answer.best.point),
             time_ns: answer.best.timing.time,
             ci_low_ns: answer.best.timing.low,
@@ -65,48 +98,17 @@ impl Found {
             when: SystemTime::now(),
             tool_version: TOOL_VERSION.to_owned(),
         };
-        let leaves = race.trials().values().any(|trial| trial.point == answer.best.point && trial.leaves());
+        let leaves = race.trials.values().any(|trial| trial.point == answer.best.point && trial.leaves);
         Some(Self { answer, effort, entry, leaves })
-    }
-
-    /// Whether the answer may be believed: its time is known, and what it computes isn't by chance.
-    pub fn is_believed(&self) -> bool {
-        self.answer.is_told() && !self.leaves
-    }
-
-    /// Says it, and adds the best configuration to the table that is asked for, where it may be believed.
-    ///
-    /// # Errors
-    /// Where the table can't be read or written.
-    pub fn tell(self, arguments: &Tune, voice: &Voice, is_believed: bool) -> anyhow::Result<()> {
-        let page = Page::stderr();
-        let mut text = answer_text(&self.answer, page);
-        if self.leaves {
-            let words =
-                "Don't take it before you have mended it: it indexes beyond a buffer, and what it computes there is by chance.";
-            text += &Tone::Bad.paragraph(words, page);
-        }
-        text += &paragraph(&self.effort, page);
-        voice.progress.note("");
-        text.lines().for_each(|line| voice.progress.toned_answer(line));
-        // What nobody may believe isn't kept for others.
-        if let Some(path) = arguments.save_table.as_ref().filter(|_| is_believed) {
-            let mut table = Table::default();
-            table.insert(self.entry);
-            table.save(path)?;
-        }
-        Ok(())
     }
 }
 
 /// Files that are written when all is measured must be writable before, and none is written over what is read, or twice.
-///
-/// # Errors
-/// A table that is none, a folder that isn't there, and a file that is named for two things.
-pub fn check_files(arguments: &Tune, subject: &Subject, rows: &RowFiles) -> Result<(), Error> {
+/// Errors: a table that is none, a folder that isn't there, and a file that is named for two things.
+pub fn check_files(arguments: &Tune, subject: &Subject) -> Result<(), Error> {
     let read = subject.files().map_err(|error| Error::Usage(error.to_string()))?;
     let files = read.into_iter().fold(Files::default(), |files, (what, file)| files.reading(what, [file]));
-    let written = files.reading("the manifest", &arguments.manifest).writing_rows(rows);
+    let written = files.reading("the manifest", &arguments.manifest).writing_rows(&arguments.measuring);
     written.writing("--t4", &arguments.t4).writing("--save-table", &arguments.save_table).check()?;
     if let Some(path) = arguments.save_table.as_deref().filter(|path| path.exists()) {
         Table::load(path).map_err(|error| Error::Usage(error.to_string()))?;
@@ -152,10 +154,6 @@ fn values(point: &Point) -> BTreeMap<String, AxisValue> {
     point.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect()
 }
 
-/// Writes all results as T4.
-///
-/// # Errors
-/// Where the file can't be written.
 pub fn write_t4(race: &Race, path: &Path) -> anyhow::Result<()> {
     let device = race.device();
     let (spent, _) = race.spent();
@@ -166,7 +164,7 @@ pub fn write_t4(race: &Race, path: &Path) -> anyhow::Result<()> {
         began: SystemTime::now().checked_sub(spent).unwrap_or(SystemTime::UNIX_EPOCH),
         objective: "time".to_owned(),
     };
-    let results: Vec<T4Result> = race.trials().values().filter_map(result).collect();
+    let results: Vec<T4Result> = race.trials.values().filter_map(result).collect();
     // All is measured: it is no error of usage any more.
     let written = Staged::new(path).write(json(&t4(&session, &results))?.as_bytes());
     written.with_context(|| format!("can't write {}", path.shown()))
@@ -179,7 +177,7 @@ fn result(trial: &Trial) -> Option<T4Result> {
         |name: &str, value: f64, unit: &str| T4Measurement { name: name.to_owned(), value, unit: unit.to_owned() };
     let mut measurements: Vec<T4Measurement> =
         measured.map(|of| measurement("time", of.value() / 1e6, "ms")).into_iter().collect();
-    if let (Some(of), Some(case)) = (measured, trial.case()) {
+    if let (Some(of), Some(case)) = (measured, &trial.case) {
         let headline = case.headline;
         let amount = match headline.metric {
             Metric::Bandwidth => case.work.bytes,

@@ -20,9 +20,6 @@ struct Whole {
 }
 
 /// Flags with what their manifest says; the command line's own win.
-///
-/// # Errors
-/// A manifest that can't be read, and keys that are no flags.
 pub fn with_manifest(given: Tune, typed: impl Iterator<Item = OsString>) -> Result<Tune, Error> {
     check_repeats(&given)?;
     let Some(path) = &given.manifest else { return Ok(given) };
@@ -49,7 +46,6 @@ fn check_repeats(given: &Tune) -> Result<(), Error> {
     Ok(())
 }
 
-/// The first line of what clap says, without its own prefix.
 fn said_by(error: &clap::Error) -> String {
     let text = error.to_string();
     let line = text.lines().next().unwrap_or_default();

@@ -28,7 +28,6 @@ use crate::output;
 use crate::record::{Header, Record};
 use crate::shader::size_macros;
 use crate::subject::{CONSTANT_AXIS, LOCAL_SIZE_AXES, Reference, Subject, UserKernel};
-use crate::tuning::Diagnosis;
 use crate::tuning::search::Strategy;
 use crate::tuning::space::{Space, SpaceError};
 use bounds::Looker;
@@ -41,42 +40,29 @@ const SMALL: usize = 512;
 /// Failures of each kind that are told of one by one.
 const MOST_TOLD: u64 = 3;
 
-/// Tunes a kernel on a device and writes rows and the answer.
 pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::Result<u8> {
     // It may be a stream that nobody writes to: until it is read, there is nothing to end.
     let arguments = manifest::with_manifest(arguments, typed)?;
     interrupt::listen()?;
     arguments.measuring.colours.choose();
     let settings = Settings::from(&arguments);
-    let rows = &settings.rows;
-    let voice = Voice::new(settings.mode);
-    let mut subject = subject::subject(&arguments)?;
+    let flags = &settings.flags;
+    let voice = Voice::new(settings.mode());
+    let subject = subject::subject(&arguments)?;
     let targets = Targets::resolve(&settings, &voice)?;
-    let place = targets.device(0);
-    let mut kernel = UserKernel::new(subject.clone(), place.info.clone());
-    if let Some(text) = &arguments.reference {
-        subject.reference = subject::reference(text, &mut kernel)?;
-        kernel = UserKernel::new(subject.clone(), place.info.clone());
-    }
-    let space = space(&arguments, &mut kernel, &place.info)?;
-    if let Some((point, note)) = subject::instead_of_written(&mut kernel, &space) {
-        voice.progress.note(&note);
-        kernel.compare_with(Reference::Configuration(point));
-    }
+    let (mut kernel, space) = kernel_and_space(&arguments, subject, &targets.device(0).info, &voice)?;
     let subject = kernel.subject().clone();
-    // Whatever the user has to mend shows here, before anything is measured.
-    kernel.reference().map_err(|failure| usage(&failure))?;
-    found::check_files(&arguments, &subject, rows)?;
+    found::check_files(&arguments, &subject)?;
     let header = Header::new(space.axes().iter().map(|axis| axis.name.to_string()).chain([SIZE.to_owned()]));
-    let header = header.choosing(&rows.columns)?;
+    let header = header.choosing(&flags.columns)?;
     let Some(_locks) = lock::take_all(&settings, &targets, &voice)? else { return Ok(EXIT_INTERRUPTED) };
-    let mut journals = Journals::claim(rows.resume.iter().chain(&rows.files).map(PathBuf::as_path))?;
+    let mut journals = Journals::claim(flags.resume.iter().chain(&flags.output).map(PathBuf::as_path))?;
     let template = template(&settings, &targets, &kernel, &space);
     let hash = kernel.hash().map_err(|failure| usage(&failure))?;
     let common = [alike((&arguments, &settings), &template, &subject, &hash)?];
-    let note = rows.resume.as_deref().map(|file| resume::check_search(file, &template, &header, journals.left(&common)));
-    note.transpose()?.flatten().into_iter().for_each(|note| voice.progress.note(&format!("note: {note}")));
-    let (output_targets, _) = resume::output_targets(rows, &Kept::nothing(1))?;
+    let note = flags.resume.as_deref().map(|file| resume::check_search(file, &template, &header, journals.left(&common)));
+    voice.progress.notes(note.transpose()?.flatten());
+    let (output_targets, _) = resume::output_targets(&settings, &Kept::nothing(1))?;
     let reserved = output::Reserved::new(&output_targets)?;
     introduce(&arguments, &voice, &mut kernel, &space)?;
     let axes: Vec<&str> = space.axes().iter().map(|axis| axis.name.as_ref()).collect();
@@ -92,8 +78,8 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
             false => error,
             true => anyhow!("{error}; the shader indexes beyond its buffers, which may be why: mend that, or try --robust"),
         })?;
-    journals.begin(&common, rows.resume.is_some());
-    journals.notes.iter().for_each(|note| voice.progress.note(&format!("note: {note}")));
+    journals.begin(&common, flags.resume.is_some());
+    voice.progress.notes(&journals.notes);
     let outputs = reserved.begin(&header)?;
     let sink = Sink::new(outputs, Beside::default(), voice.clone(), targets.are_mock(), false).telling_few(MOST_TOLD);
     let strategy = strategy(&arguments, &space);
@@ -107,31 +93,19 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
         (&sink, journals.journal()),
     );
     let raced = race.run(session);
-    let (found, diagnosis, wrote_nothing) = (Found::from_race(&race), found::diagnosis(&race), race.is_unchecked());
+    let found = Found::from_race(&race, &arguments);
     let kept = arguments.t4.as_deref().map(|path| found::write_t4(&race, path)).transpose();
     // Whatever ended the search, the rows so far are written whole.
     drop(race);
     let finished = sink.finish();
-    if let Some(failure) = journals.journal().and_then(Journal::failure) {
-        voice.progress.note(&format!("note: {failure}"));
-    }
+    voice.progress.notes(journals.journal().and_then(Journal::failure));
     let is_whole = raced.and_then(|is_whole| finished.map(|_| is_whole)).and_then(|is_whole| kept.map(|_| is_whole))?;
     if is_whole {
         journals.finish();
     } else {
         journals.hint().into_iter().for_each(|hint| voice.progress.note(&hint));
     }
-    // A reference that nobody named, and that nothing else agrees with, is none to believe.
-    let is_chosen = arguments.reference.is_none() && subject.reference != Reference::Untouched;
-    let doubts = |of: &Diagnosis| of.doubts_reference || (is_chosen && of.only_reference);
-    let doubts_reference = diagnosis.as_ref().is_some_and(doubts);
-    let is_believed = found.as_ref().is_some_and(Found::is_believed) && !doubts_reference && !wrote_nothing;
-    if let Some(Diagnosis { words, .. }) = diagnosis {
-        voice.progress.answer(&format!("\nWrong results: {words}."));
-    }
-    if let Some(found) = found {
-        found.tell(&arguments, &voice, is_believed)?;
-    }
+    let is_believed = found.tell(&arguments, &voice)?;
     Ok(match interrupt::is_asked() {
         true => EXIT_INTERRUPTED,
         false if is_believed && !voice.has_faults() => EXIT_OK,
@@ -139,11 +113,32 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
     })
 }
 
+/// The kernel with what its results are compared with, and the configurations that may be.
+fn kernel_and_space(
+    arguments: &Tune,
+    mut subject: Subject,
+    device: &DeviceInfo,
+    voice: &Voice,
+) -> Result<(UserKernel, Space), Error> {
+    let mut kernel = UserKernel::new(subject.clone(), device.clone());
+    if let Some(text) = &arguments.reference {
+        subject.reference = subject::reference(text, &mut kernel)?;
+        kernel = UserKernel::new(subject, device.clone());
+    }
+    let space = space(arguments, &mut kernel, device)?;
+    if let Some((point, note)) = subject::instead_of_written(&mut kernel, &space) {
+        voice.progress.note(&note);
+        kernel.compare_with(Reference::Configuration(point));
+    }
+    // Whatever the user has to mend shows here, before anything is measured.
+    kernel.reference().map_err(|failure| usage(&failure))?;
+    Ok((kernel, space))
+}
+
 fn usage(failure: &Failure) -> Error {
     Error::Usage(failure.reason.clone())
 }
 
-/// The configurations that may be.
 fn space(arguments: &Tune, kernel: &mut UserKernel, device: &DeviceInfo) -> Result<Space, Error> {
     let axes = subject::axes(arguments, kernel, device)?;
     kernel.share(subject::shared(&axes));
@@ -190,9 +185,7 @@ fn introduce(arguments: &Tune, voice: &Voice, kernel: &mut UserKernel, space: &S
     };
     let (name, count, axes) = (kernel.name(), space.len(), axes.join(", "));
     voice.progress.note(&format!("{name}: {count} configurations ({axes}), {}{budget}", strategy.as_str()));
-    if let Some(note) = kernel.note().map_err(|failure| usage(&failure))? {
-        voice.progress.note(&format!("note: {note}"));
-    }
+    voice.progress.notes(kernel.note().map_err(|failure| usage(&failure))?);
     for (axis, name) in LOCAL_SIZE_AXES.iter().zip(size_macros(&kernel.subject().shader)) {
         let (Some(name), true) = (name, space.axes().iter().any(|own| own.name == *axis && own.values.len() > 1)) else {
             continue;
@@ -226,18 +219,17 @@ fn alike(
     hash: &str,
 ) -> anyhow::Result<Vec<(&'static str, String)>> {
     let subject = label('s', Sha256::new_with_prefix(serde_json::to_vec(subject)?));
-    let precision = format!("{:?} {} {:?}", settings.max_noise(), arguments.no_race, settings.asked_time);
+    let precision = format!("{:?} {} {:?}", settings.max_noise(), arguments.no_race, settings.flags.max_time);
     let own = [("shader", hash.to_owned()), ("subject", subject), ("precision", precision)];
     Ok(in_common(template).into_iter().chain(own).collect())
 }
 
-/// A row with all that is the same in this device's rows.
 fn template(settings: &Settings, targets: &Targets, kernel: &UserKernel, space: &Space) -> Record {
     let device = &targets.device(0).info;
     // Two runs over the same configurations have the same plan.
     let mut plan = Sha256::new_with_prefix(kernel.name());
     space.axes().iter().for_each(|axis| plan.update(format!("\n{}={:?}", axis.name, axis.values)));
-    plan.update(format!("\n{} seed={} n={} {}", space.len(), settings.seed, kernel.subject().n, kernel.problem()));
+    plan.update(format!("\n{} seed={} n={} {}", space.len(), settings.flags.seed, kernel.subject().n, kernel.problem()));
     Record {
         plan_id: label('p', plan),
         plan_cases: Some(space.len() as u64),

@@ -43,21 +43,17 @@ pub const SIZE: &str = "n";
 /// The time that a configuration may be timed with the preset quick.
 const QUICK_TIME: Duration = Duration::from_millis(500);
 
-/// What became of a configuration.
 pub struct Trial {
-    /// Where it lies on the axes.
     pub point: Point,
     /// Its row, until it is written.
     row: Option<Record>,
-    /// What was measured, where anything was.
     pub measured: Option<Measured>,
-    /// Why nothing was.
     pub failure: Option<Failure>,
     pub when: SystemTime,
-    /// Its case, where it may be run.
-    case: Option<Case>,
+    /// Where the device's limits allow it.
+    pub case: Option<Case>,
     /// Whether it leaves buffers, as the reference does.
-    leaves: bool,
+    pub leaves: bool,
     /// A fault of the driver's that it comes to.
     quirk: Option<Quirk>,
 }
@@ -68,19 +64,8 @@ impl Trial {
         Self { point, row: None, measured: None, failure: None, when, case, leaves: false, quirk: None }
     }
 
-    /// The time that a search compares.
     pub fn cost(&self) -> Option<f64> {
         self.measured.as_ref().map(Measured::value)
-    }
-
-    /// Its case, where the device's limits allow it.
-    pub fn case(&self) -> Option<&Case> {
-        self.case.as_ref()
-    }
-
-    /// Whether it leaves buffers, as the reference does.
-    pub fn leaves(&self) -> bool {
-        self.leaves
     }
 
     /// Whether it was measured as precisely as the best.
@@ -93,8 +78,8 @@ pub struct Race<'r> {
     arguments: &'r Tune,
     settings: &'r Settings,
     targets: &'r Targets,
-    kernel: UserKernel,
-    space: &'r Space,
+    pub kernel: UserKernel,
+    pub space: &'r Space,
     looker: Looker<'r>,
     strategy: Strategy,
     budget: Budget,
@@ -105,21 +90,18 @@ pub struct Race<'r> {
     bar: Bar,
     started: Instant,
     /// What was tried, by configuration.
-    trials: BTreeMap<usize, Trial>,
+    pub trials: BTreeMap<usize, Trial>,
     /// The configuration that is the shader as it is written.
     written: Option<usize>,
-    /// The hash of the shader.
-    hash: String,
-    /// Why its results are doubtful on this device.
+    pub hash: String,
     doubts: Vec<Doubt>,
     /// Whether the reference wrote nothing: then no result is compared.
-    is_unchecked: bool,
+    pub is_unchecked: bool,
     blocks: usize,
     /// When rows were last kept for now, and how long that took.
     held: Option<(Instant, Duration)>,
     /// What a configuration of the last block took until each was visited once.
     pace: Option<Duration>,
-    /// Whether all that is to be tried was.
     has_searched: bool,
     /// Samples so far, those of measurements that were replaced included.
     samples: usize,
@@ -128,7 +110,6 @@ pub struct Race<'r> {
 }
 
 impl<'r> Race<'r> {
-    /// A search that begins now.
     pub fn new(
         (arguments, settings): (&'r Tune, &'r Settings),
         targets: &'r Targets,
@@ -175,9 +156,6 @@ impl<'r> Race<'r> {
 
     /// Searches until everything was tried, or the budget is spent; then measures those that may be the best beside each other.
     /// Tells whether it came to its end.
-    ///
-    /// # Errors
-    /// Where rows can't be written.
     pub fn run(&mut self, mut session: Session) -> anyhow::Result<bool> {
         self.introduce(&session);
         self.go_on(&mut session)?;
@@ -190,7 +168,7 @@ impl<'r> Race<'r> {
         if is_glancing {
             session.set_rule(Rule::Glance);
         }
-        let mut search = search_from(self.strategy, self.space, self.settings.seed, self.written);
+        let mut search = search_from(self.strategy, self.space, self.settings.flags.seed, self.written);
         let mut ahead = Vec::new();
         while self.goes_on() && session.given_up().is_none() {
             let asked = if ahead.is_empty() { search.ask(self.room(0)) } else { std::mem::take(&mut ahead) };
@@ -233,15 +211,6 @@ impl<'r> Race<'r> {
         Ok(!interrupt::is_asked() && session.given_up().is_none())
     }
 
-    /// What was tried, by configuration.
-    pub fn trials(&self) -> &BTreeMap<usize, Trial> {
-        &self.trials
-    }
-
-    pub fn space(&self) -> &Space {
-        self.space
-    }
-
     pub fn device(&self) -> &DeviceInfo {
         &self.targets.device(0).info
     }
@@ -251,21 +220,6 @@ impl<'r> Race<'r> {
         self.written.map(|written| self.space.point(written))
     }
 
-    /// The hash of the shader's source, or of its SPIR-V.
-    pub fn hash(&self) -> &str {
-        &self.hash
-    }
-
-    /// Whether the reference wrote nothing: then no result was compared.
-    pub fn is_unchecked(&self) -> bool {
-        self.is_unchecked
-    }
-
-    pub fn kernel(&self) -> &UserKernel {
-        &self.kernel
-    }
-
-    /// How long it has taken, and how many samples.
     pub fn spent(&self) -> (Duration, usize) {
         (self.started.elapsed(), self.samples)
     }
@@ -284,7 +238,6 @@ impl<'r> Race<'r> {
         !self.sink.is_closed() && !interrupt::is_asked() && !self.is_late() && self.room(0) > 0
     }
 
-    /// Whether what comes next depends on no answer.
     fn asks_ahead(&self) -> bool {
         matches!(self.strategy, Strategy::Exhaustive | Strategy::Random)
     }
@@ -321,7 +274,7 @@ impl<'r> Race<'r> {
     }
 
     /// The fastest so far of those that were measured to the end.
-    pub fn best(&self) -> Option<usize> {
+    fn best(&self) -> Option<usize> {
         let finalists = self.trials.iter().filter(|(_, trial)| trial.is_finalist());
         let costs = finalists.filter_map(|(configuration, trial)| Some((*configuration, trial.cost()?)));
         costs.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(configuration, _)| configuration)
@@ -332,8 +285,7 @@ impl<'r> Race<'r> {
     fn introduce(&mut self, session: &Session) {
         self.is_unchecked = session.learned().wrote_nothing;
         let instrument = session.instrument();
-        instrument.note.iter().for_each(|note| self.sink.voice.progress.note(&format!("note: {note}")));
-        session.learned().notes.iter().for_each(|note| self.sink.voice.progress.note(&format!("note: {note}")));
+        self.sink.voice.progress.notes(instrument.note.iter().chain(&session.learned().notes));
         let said = format!("timer: {}, floor {}", instrument.timer.as_str(), instrument.floor);
         self.sink.voice.progress.detail(&said);
     }
@@ -553,7 +505,6 @@ impl<'r> Race<'r> {
 
     // ---- rows -----------------------------------------------------------------------------------------------------------------
 
-    /// Writes the rows of what won't be measured again.
     fn write_beaten(&mut self) -> anyhow::Result<()> {
         let written = self.written;
         let is_out = |trial: &Trial| trial.measured.as_ref().is_none_or(|measured| measured.stop == Stop::Beaten);
@@ -588,9 +539,6 @@ impl<'r> Race<'r> {
 }
 
 /// Opens the device, and runs the reference there.
-///
-/// # Errors
-/// Why that can't be, in words for the user.
 pub fn session<'r>(
     arguments: &Tune,
     settings: &Settings,
@@ -600,7 +548,7 @@ pub fn session<'r>(
     let options = Options {
         max_noise: settings.max_noise(),
         max_time: settings.max_time(QUICK_TIME),
-        seed: settings.seed,
+        seed: settings.flags.seed,
         rule: if arguments.no_race { Rule::Each } else { Rule::Race },
     };
     let pool = Pool::new(settings.processes, opener(settings, targets, subject.clone(), options.max_time));

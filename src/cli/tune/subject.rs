@@ -17,29 +17,14 @@ use crate::subject::{
 };
 use crate::tuning::space::{Dimension, Space};
 
-/// What flags say of the kernel itself.
-///
-/// # Errors
-/// What can't be read of them.
 pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
     let usage = |flag: &str, words: String| Error::Usage(format!("--{flag}: {words}"));
     let shader = arguments.shader.clone().ok_or_else(|| Error::Usage("a shader is needed".to_owned()))?;
     let name = arguments.name.clone().unwrap_or_else(|| stem(&shader));
-    let buffers = arguments
-        .buffer
-        .iter()
-        .map(|text| BufferSpec::parse(text).map_err(|words| usage("buffer", format!("`{text}`: {words}"))));
-    let images =
-        arguments.image.iter().map(|text| ImageSpec::parse(text).map_err(|words| usage("image", format!("`{text}`: {words}"))));
-    let samplers = arguments
-        .sampler
-        .iter()
-        .map(|text| SamplerSpec::parse(text).map_err(|words| usage("sampler", format!("`{text}`: {words}"))));
-    let members = arguments.push.iter().map(|text| {
-        let (name, value) =
-            text.split_once('=').ok_or_else(|| usage("push", format!("`{text}`: NAME=EXPRESSION is needed")))?;
+    let member = |text: &str| {
+        let (name, value) = text.split_once('=').ok_or_else(|| "NAME=EXPRESSION is needed".to_owned())?;
         Ok((name.trim().to_owned(), value.trim().to_owned()))
-    });
+    };
     let macros = macros(arguments)?.into_iter().filter_map(|(name, values)| Some((name, values.into_iter().next()?)));
     let three = |flag: &str, text: &Option<String>| {
         text.as_deref().map(|text| directions(text).map_err(|words| usage(flag, words))).transpose()
@@ -52,13 +37,13 @@ pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
         preamble: arguments.preamble.clone().map(FilePath::from),
         constants: Vec::new(),
         lengths: lengths(arguments)?,
-        target: arguments.target_env.target(),
+        target: arguments.target_env,
         entry: arguments.entry.clone(),
         n: arguments.n,
-        buffers: buffers.collect::<Result<_, _>>()?,
-        images: images.collect::<Result<_, _>>()?,
-        samplers: samplers.collect::<Result<_, _>>()?,
-        members: members.collect::<Result<_, Error>>()?,
+        buffers: parsed("buffer", &arguments.buffer, BufferSpec::parse)?,
+        images: parsed("image", &arguments.image, ImageSpec::parse)?,
+        samplers: parsed("sampler", &arguments.sampler, SamplerSpec::parse)?,
+        members: parsed("push", &arguments.push, member)?,
         threads: three("threads", &arguments.threads)?,
         groups: three("groups", &arguments.groups)?,
         bytes: arguments.bytes.clone(),
@@ -69,6 +54,11 @@ pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
         is_idempotent: arguments.idempotent,
         seed: arguments.measuring.seed,
     })
+}
+
+/// The texts of a flag, each as this reads it.
+fn parsed<T>(flag: &str, texts: &[String], parse: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, Error> {
+    texts.iter().map(|text| parse(text).map_err(|words| Error::Usage(format!("--{flag}: `{text}`: {words}")))).collect()
 }
 
 /// Arrays in shared memory with their lengths. Of several of one name the last one counts: the command line's stand behind the
@@ -140,9 +130,6 @@ fn macros(arguments: &Tune) -> Result<Vec<(String, Vec<String>)>, Error> {
 // ---- axes -----------------------------------------------------------------------------------------------------------------
 
 /// The axes that it is tuned along, those of the workgroup size first.
-///
-/// # Errors
-/// Names that nothing bears, and values that can't be.
 pub fn axes(arguments: &Tune, kernel: &mut UserKernel, device: &DeviceInfo) -> Result<Vec<Dimension>, Error> {
     let mut given: Vec<(String, Vec<AxisValue>)> = Vec::new();
     for text in &arguments.axis {
@@ -315,10 +302,6 @@ fn default_sizes(written: [Option<u32>; 3], is_flat: [bool; 3], device: &DeviceI
 
 // ---- the reference --------------------------------------------------------------------------------------------------------
 
-/// What outputs are compared with.
-///
-/// # Errors
-/// What is none of the three.
 pub fn reference(text: &str, kernel: &mut UserKernel) -> Result<Reference, Error> {
     let path = FilePath::of_text(text);
     let is_shader = path.extension().is_some_and(|ending| ["comp", "glsl", "spv"].iter().any(|known| ending == *known));

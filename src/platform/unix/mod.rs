@@ -20,18 +20,11 @@ use super::FileKind;
 
 pub use processor::processor_time;
 
-/// What a path leads to.
-///
-/// # Errors
-/// What the system says, also where there is nothing.
 pub fn kind_at(path: &Path) -> io::Result<FileKind> {
     std::fs::metadata(path).map(|metadata| kind(&metadata))
 }
 
 /// What an open file is, which was found by this path.
-///
-/// # Errors
-/// What the system says.
 pub fn kind_of(file: &File, _path: &Path) -> io::Result<FileKind> {
     file.metadata().map(|metadata| kind(&metadata))
 }
@@ -66,9 +59,6 @@ fn flags(flags: OFlags) -> i32 {
 }
 
 /// Reading and writing wait as usual, once a file is open that was opened without waiting.
-///
-/// # Errors
-/// What the system says.
 pub fn after_opening(file: &File) -> io::Result<()> {
     let flags = fcntl_getfl(file)?;
     Ok(fcntl_setfl(file, flags - OFlags::NONBLOCK)?)
@@ -106,17 +96,14 @@ pub fn name_of(parts: impl Iterator<Item = Result<char, u16>>) -> OsString {
     OsString::from_vec(bytes)
 }
 
-/// Whether a file is another user's than this process's.
 pub fn is_by_another(file: &Metadata) -> bool {
     file.uid() != geteuid().as_raw()
 }
 
-/// Whether two files are of one user.
 pub fn have_one_owner(one: &Metadata, other: &Metadata) -> bool {
     one.uid() == other.uid()
 }
 
-/// Whether a file has more than one name.
 pub fn has_other_names(file: &Metadata) -> bool {
     file.nlink() > 1
 }
@@ -126,15 +113,11 @@ pub fn are_one(one: &Metadata, other: &Metadata) -> bool {
     is_same_file(one, other)
 }
 
-/// Whether two open files are one.
 pub fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
 /// No other user can read this file.
-///
-/// # Errors
-/// What the system says.
 pub fn keep_from_others(file: &File) -> io::Result<()> {
     file.set_permissions(std::fs::Permissions::from_mode(0o600))
 }
@@ -174,9 +157,6 @@ pub fn shell_word(text: &str) -> String {
 }
 
 /// This program, also where its file was replaced since it started.
-///
-/// # Errors
-/// What the system says.
 pub fn this_program() -> io::Result<PathBuf> {
     let running = PathBuf::from("/proc/self/exe");
     if cfg!(target_os = "linux") && running.exists() { Ok(running) } else { std::env::current_exe() }
@@ -188,9 +168,6 @@ pub fn keep_interrupts_from(command: &mut Command) {
 }
 
 /// A process of this program ends with the one that started it by itself: its input ends.
-///
-/// # Errors
-/// None.
 pub fn end_children_with_this() -> io::Result<()> {
     Ok(())
 }
@@ -206,9 +183,6 @@ pub fn end_at_once() -> ! {
 
 /// From now on this process can have so many bytes of memory and no more, where the system holds processes to that; fewer, where it could
 /// not have so many before. Gives the limit.
-///
-/// # Errors
-/// What the system says.
 pub fn limit_memory(bytes: u64) -> io::Result<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let maximum = getrlimit(Resource::As).maximum;

@@ -94,7 +94,6 @@ pub(super) fn memory_of_this_job() -> io::Result<Option<usize>> {
     Ok(is_limited.then_some(limits.ProcessMemoryLimit))
 }
 
-/// What this process had of the processors so far.
 pub(super) fn time_of_this_process() -> io::Result<Duration> {
     let [mut began, mut ended, mut kernel, mut user] = [FILETIME::default(); 4];
     // SAFETY: the process's handle is a constant; the answers are written to four variables of their type.

@@ -17,23 +17,15 @@ use std::sync::{Mutex, PoisonError};
 use self::calls::Job;
 use super::{FileKind, OwnTime, ProcessorTime};
 
-/// What a path leads to.
-///
-/// # Errors
-/// What the system says, also where there is nothing.
 pub fn kind_at(path: &Path) -> io::Result<FileKind> {
     device(path).map_or_else(|| std::fs::metadata(path).map(|metadata| kind(&metadata)), Ok)
 }
 
 /// What an open file is, which was found by this path.
-///
-/// # Errors
-/// What the system says.
 pub fn kind_of(file: &File, path: &Path) -> io::Result<FileKind> {
     device(path).map_or_else(|| file.metadata().map(|metadata| kind(&metadata)), Ok)
 }
 
-/// What something is that has metadata.
 pub fn kind(metadata: &Metadata) -> FileKind {
     match () {
         () if metadata.is_file() => FileKind::Regular,
@@ -70,9 +62,6 @@ pub fn without_following(options: &mut OpenOptions) -> &mut OpenOptions {
 }
 
 /// There is nothing to take back.
-///
-/// # Errors
-/// None.
 pub fn after_opening(_file: &File) -> io::Result<()> {
     Ok(())
 }
@@ -95,7 +84,6 @@ pub fn parts_of(c: char) -> Vec<u16> {
     c.encode_utf16(&mut [0; 2]).to_vec()
 }
 
-/// The name of these parts.
 pub fn name_of(parts: impl Iterator<Item = Result<char, u16>>) -> OsString {
     let mut words = Vec::new();
     for part in parts {
@@ -134,9 +122,6 @@ pub fn is_same_file(named: &Metadata, own: &Metadata) -> bool {
 }
 
 /// The folder for temporary files is the user's own there.
-///
-/// # Errors
-/// None.
 pub fn keep_from_others(_file: &File) -> io::Result<()> {
     Ok(())
 }
@@ -152,7 +137,6 @@ pub fn is_stdout_closed() -> bool {
     io::stdout().as_raw_handle().is_null()
 }
 
-/// How many columns a terminal has.
 pub fn columns(stream: impl AsHandle) -> Option<u16> {
     terminal_size::terminal_size_of(stream).map(|(width, _)| width.0)
 }
@@ -176,9 +160,6 @@ pub fn shell_word(text: &str) -> String {
 }
 
 /// This program. Its file can't be replaced while it runs.
-///
-/// # Errors
-/// What the system says.
 pub fn this_program() -> io::Result<PathBuf> {
     std::env::current_exe()
 }
@@ -192,9 +173,6 @@ pub fn keep_interrupts_from(command: &mut Command) {
 
 /// What this process starts from now on ends with it, and so does what that starts. They are of one job from their first moment on: this
 /// process is of it as well, and may end at any time.
-///
-/// # Errors
-/// What the system says.
 pub fn end_children_with_this() -> io::Result<()> {
     static JOB: Mutex<Option<Job>> = Mutex::new(None);
     let mut job = JOB.lock().unwrap_or_else(PoisonError::into_inner);
@@ -217,9 +195,6 @@ pub fn end_at_once() -> ! {
 }
 
 /// From now on this process can have so many bytes of memory and no more; fewer, where it could not have so many before. Gives the limit.
-///
-/// # Errors
-/// What the system says.
 pub fn limit_memory(bytes: u64) -> io::Result<u64> {
     let asked = usize::try_from(bytes).unwrap_or(usize::MAX);
     // That job holds it as well.

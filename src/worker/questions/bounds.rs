@@ -45,13 +45,11 @@ pub enum Pass {
 /// What a pass did with the ends of arrays.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
-    /// The arrays that were indexed beyond their ends.
     pub overruns: Vec<Overrun>,
     /// Whether an invocation came to as many iterations of its loops as the driver is known to run.
     pub loops_too_often: bool,
     /// How many of the shader's loads, stores and atomic operations nobody could watch, since it can't be told how far they reach.
     pub unfollowed: usize,
-    /// What the validation layer had to say about the pass.
     pub messages: Vec<String>,
 }
 
@@ -105,7 +103,6 @@ pub(super) struct Checker {
     kernel: UserKernel,
     /// A simulated device indexes nothing.
     device: Option<(Vulkan, MessageLog)>,
-    /// Passes that are compiled ahead.
     foreseen: Vec<(Pass, Noted)>,
     /// The last pass that ran: the next one may share its resources.
     last: Option<Slot>,
@@ -122,7 +119,6 @@ impl Checker {
         }
     }
 
-    /// A pass as it was prepared ahead, or now.
     fn prepared(&mut self, pass: &Pass) -> Noted {
         match self.foreseen.iter().position(|(known, _)| known == pass) {
             Some(at) => self.foreseen.swap_remove(at).1,

@@ -15,7 +15,6 @@ use crate::worker::host::{Host, Identity};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Compile {
     pub device: Identity,
-    /// The module's words.
     pub words: Vec<u32>,
     pub entry: String,
     /// The bits of specialization constants, by `constant_id`; the others have their defaults.
@@ -53,7 +52,6 @@ impl Question for Compile {
 }
 
 impl Compile {
-    /// The module under its specialization.
     fn specialized(self) -> Result<Specialized, Failure> {
         let failed = |words: String| Failure::new(Status::Error, words);
         let module = Module::of_spirv(self.words, Some(&self.entry)).map_err(|error| failed(error.to_string()))?;

@@ -14,10 +14,6 @@ use crate::model::{Failure, Status};
 pub trait Question: Into<AnyQuestion> {
     type Answer: Serialize + DeserializeOwned;
 
-    /// Answers it where the drivers are.
-    ///
-    /// # Errors
-    /// Why it can't be answered.
     fn answer(self, host: &Host, kept: &mut Kept) -> Result<Self::Answer, Failure>;
 
     /// A question and an answer with something in every part: they must arrive as they were sent.
@@ -81,9 +77,6 @@ pub enum Respondent<'h> {
 
 impl Respondent<'_> {
     /// Asks something.
-    ///
-    /// # Errors
-    /// Why it can't be answered, or that the worker died of it.
     pub fn ask<Q: Question>(&mut self, question: Q) -> Result<Q::Answer, Failure> {
         match self {
             Self::Here(host, kept) => question.answer(host, kept),

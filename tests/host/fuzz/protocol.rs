@@ -2,8 +2,7 @@
 
 use std::fmt::Debug;
 
-use lanescope::worker::protocol::{LONGEST_REPLY, LONGEST_REQUEST, Line, read, write};
-use lanescope::worker::{Reply, Request};
+use lanescope::worker::protocol::{LONGEST_REPLY, LONGEST_REQUEST, Line, Reply, Request, read, write};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
