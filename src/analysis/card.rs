@@ -31,7 +31,6 @@ const MANY: f64 = 0.25;
 pub struct Card {
     pub device: String,
     pub uuid: String,
-    /// Its driver, and what kind of device it is.
     pub driver: String,
     /// What is told of it: a label, and the figure in words. What couldn't be told is left out.
     pub facts: Vec<(&'static str, String)>,
@@ -83,7 +82,6 @@ impl Card {
     }
 }
 
-/// The rows of one device.
 struct OneDevice<'r> {
     rows: Vec<&'r Record>,
     own: Option<&'r Published>,
@@ -259,7 +257,6 @@ impl<'r> OneDevice<'r> {
     }
 }
 
-/// A time in words.
 fn time(row: &Record) -> String {
     Nanos(row.value.unwrap_or(f64::NAN)).to_string()
 }

@@ -58,7 +58,6 @@ impl Tally {
         }
     }
 
-    /// How many rows bear a flag.
     pub fn bearing(&self, doubt: &Doubt) -> u64 {
         DOUBTS.iter().zip(self.bearing).find(|(own, _)| *own == doubt).map_or(0, |(_, count)| count)
     }

@@ -24,9 +24,6 @@ pub struct Judge<'r> {
 
 impl<'r> Judge<'r> {
     /// For a run of these plans on these devices, whose new rows begin with these templates.
-    ///
-    /// # Errors
-    /// Where the compiler can't be had.
     pub fn new(
         devices: Vec<&'r DeviceInfo>,
         plans: &'r [Plan<'r>],
@@ -130,9 +127,6 @@ pub fn lacking(header: &Header) -> Vec<&'static str> {
 }
 
 /// Demands that a file to be resumed has the columns that its new rows have, and those that resuming needs.
-///
-/// # Errors
-/// Which are too many, or missing.
 pub fn check_columns<R: Read>(rows: &Recovery<R>, header: &Header) -> Result<(), String> {
     if rows.is_of_v1() {
         return Err(format!(
@@ -150,9 +144,6 @@ pub fn check_columns<R: Read>(rows: &Recovery<R>, header: &Header) -> Result<(),
 }
 
 /// Demands that a file has the columns that new rows have.
-///
-/// # Errors
-/// Which are too many, or missing.
 pub fn check_same_columns<R: Read>(rows: &Recovery<R>, header: &Header) -> Result<(), String> {
     let (there, wanted): (BTreeSet<&str>, BTreeSet<&str>) = (rows.columns().collect(), header.names().collect());
     let own: Vec<&str> = there.difference(&wanted).copied().collect();

@@ -48,7 +48,6 @@ pub fn told(rows: &Rows) -> Vec<String> {
     told
 }
 
-/// How many cases they are.
 fn count(ranges: &[Range<u64>]) -> u64 {
     ranges.iter().fold(0, |count, range| count.saturating_add(range.end - range.start))
 }

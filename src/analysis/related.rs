@@ -11,9 +11,6 @@ use crate::record::Record;
 
 /// Gives every row in order, its relations renewed, and after those of a device what follows from them. The taker says `false` where
 /// it wants no more.
-///
-/// # Errors
-/// What the taker says.
 pub fn each<E>(rows: &Rows, take: &mut dyn FnMut(Record) -> Result<bool, E>) -> Result<(), E> {
     let mut experiments = Experiments::default();
     let in_order = rows.in_order();

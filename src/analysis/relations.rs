@@ -15,7 +15,6 @@ use crate::stats::Interval;
 /// A row that was disturbed would put the blame on others.
 const DISTURBED: [Flag; 3] = [Flag::Noisy, Flag::Throttled, Flag::Contended];
 
-/// What is known of the rows so far.
 #[derive(Default)]
 pub struct Relations {
     /// The figures of rows that others may be compared with, by a hash of their case_id: a sweep has as many as rows.

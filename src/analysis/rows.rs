@@ -64,7 +64,6 @@ const NEEDED_FOR_CARD: [&str; 13] = [
     "validation",
 ];
 
-/// What rows are read for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// To become one file: a row that was cut is to be measured first.
@@ -141,13 +140,11 @@ pub struct Group {
 pub struct Position {
     /// The plan, as a place among [`Rows::groups`].
     pub group: usize,
-    /// The place in that plan.
     pub index: u64,
     /// The place of the row among all.
     pub row: usize,
 }
 
-/// The rows of all files.
 #[derive(Default)]
 pub struct Rows {
     files: Vec<PathBuf>,
@@ -167,7 +164,6 @@ pub struct Rows {
     conflicts: BTreeMap<usize, Vec<Place>>,
     /// The first contradiction of each group about its plan.
     disputes: BTreeMap<usize, String>,
-    /// Files whose last row was cut.
     torn: Vec<String>,
     /// Under which names figures follow from others that this version doesn't know.
     underivable: BTreeSet<String>,
@@ -197,10 +193,6 @@ pub struct FileRows {
 }
 
 impl FileRows {
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// A usage error where it can't be read, isn't a file of rows, or isn't whole.
     pub fn read(path: &Path, purpose: Purpose) -> Result<Self, Error> {
         let usage = |error: crate::record::ReadError| Error::Usage(error.to_string());
         let mut recovery = Recovery::open(path).map_err(usage)?;
@@ -249,9 +241,6 @@ impl FileRows {
 
 impl Rows {
     /// Takes the rows of a file.
-    ///
-    /// # Errors
-    /// As [`FileRows::read`].
     pub fn read(&mut self, path: &Path, purpose: Purpose) -> Result<(), Error> {
         self.take(FileRows::read(path, purpose)?);
         Ok(())
@@ -360,7 +349,6 @@ impl Rows {
         group
     }
 
-    /// The names of all axes.
     pub fn axes(&self) -> impl Iterator<Item = &str> {
         self.axes.iter().map(String::as_str)
     }

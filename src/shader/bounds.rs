@@ -24,7 +24,6 @@ use super::loader::{LoadError, id, load};
 use super::validator::{Invalid, validate};
 use writer::Writer;
 
-/// A module that notes how far it indexes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Noting {
     /// The module; the entry point is its only one.
@@ -70,51 +69,36 @@ pub struct NotedArray {
     is_signed: bool,
 }
 
-/// An array that is indexed beyond its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overrun {
     pub array: NotedArray,
     /// The largest index, or the last negative one.
     pub index: i64,
-    /// How many elements the array has.
     pub length: u32,
 }
 
-/// Why a module can't note anything.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotingError {
-    /// The words are no module.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// The module lacks something that it must have.
     #[error("the module has no {0}")]
     Missing(&'static str),
-    /// The rewritten module isn't valid.
     #[error(transparent)]
     Invalid(#[from] Invalid),
 }
 
 impl Noting {
     /// Rewrites a module whose only purpose is this entry point. Where no invocation leaves an array, it notes nothing.
-    ///
-    /// # Errors
-    /// Where the words are no module, or the new ones aren't valid.
     pub fn of_overruns(words: &[u32], entry: &str) -> Result<Self, NotingError> {
         Self::rewrite(words, entry, Notes::Overruns, None)
     }
 
     /// The same, but it also notes where an invocation comes to so many iterations of its loops.
-    ///
-    /// # Errors
-    /// As [`Noting::of_overruns`].
     pub fn counting(words: &[u32], entry: &str, most_iterations: Option<u32>) -> Result<Self, NotingError> {
         Self::rewrite(words, entry, Notes::Overruns, most_iterations)
     }
 
     /// The same, but it notes how far each array is indexed in any case: for seeing that it notes at all.
-    ///
-    /// # Errors
-    /// As [`Noting::of_overruns`].
     pub fn of_everything(words: &[u32], entry: &str) -> Result<Self, NotingError> {
         Self::rewrite(words, entry, Notes::Everything, None)
     }

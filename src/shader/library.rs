@@ -58,12 +58,10 @@ impl Library {
         self
     }
 
-    /// The text at a path.
     pub fn get(&self, path: &str) -> Option<&str> {
         self.sources.get(path).map(AsRef::as_ref)
     }
 
-    /// All paths, sorted.
     pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
         self.sources.keys().map(String::as_str)
     }
@@ -75,9 +73,6 @@ impl Library {
 
     /// The path and text that `#include "requested"` means in the file `including`: relative to that file's folder, else to the
     /// include folders, of which the embedded sources have `include/`.
-    ///
-    /// # Errors
-    /// Why there is none.
     pub fn resolve(&self, including: &str, requested: &str) -> Result<(String, &str), String> {
         for path in self.places(including, requested) {
             if let Some(text) = self.sources.get(&path) {

@@ -35,32 +35,20 @@ pub struct LocalSizeIds {
     pub added: [bool; 3],
 }
 
-/// Why an entry point's workgroup size can't be made specializable.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LocalizeError {
-    /// The module can't be described.
     #[error(transparent)]
     Reflect(#[from] ReflectError),
-    /// No compute entry point bears the name.
     #[error("no compute entry point `{name}`{}", suggestion(.nearest))]
-    UnknownEntry {
-        name: String,
-        /// The nearest names that the module has.
-        nearest: Vec<String>,
-    },
+    UnknownEntry { name: String, nearest: Vec<String> },
     /// The size is an expression of specialization constants, which other code may share.
     #[error("the workgroup size of `{entry}` in {direction} is an expression of specialization constants: set those instead")]
     Derived { entry: String, direction: &'static str },
-    /// The module has no id or `constant_id` to spare.
     #[error("the module has no {0} left")]
     Exhausted(&'static str),
     /// The declaration is one that no compiler makes.
     #[error("the workgroup size of `{entry}` is declared in a way that can't be changed: {reason}")]
-    Declaration {
-        entry: String,
-        /// What is strange about it.
-        reason: &'static str,
-    },
+    Declaration { entry: String, reason: &'static str },
 }
 
 /// Makes the workgroup size of a compute entry point specializable in every direction. Directions that are so already keep their
@@ -83,9 +71,6 @@ pub enum LocalizeError {
 /// size may be the very constant that is decorated, and follows unasked. Such a shader is wrong or out of bounds under another size:
 /// whoever changes the size has to check results. Where the GLSL is at hand, [`with_local_size_ids`](super::with_local_size_ids)
 /// has the compiler make the size specializable, and then every use of `gl_WorkGroupSize` follows.
-///
-/// # Errors
-/// Where the words are no module, the entry point isn't there, or its size is declared in a way that can't be changed.
 pub fn specializable(words: &[u32], entry: &str) -> Result<(Vec<u32>, LocalSizeIds), LocalizeError> {
     let reflection = Reflection::parse(words)?;
     let point = find(&reflection, entry)?;
@@ -170,7 +155,6 @@ pub(super) fn opcode(instruction: &[u32]) -> Option<Op> {
     Op::from_u32(instruction.first()? & 0xffff)
 }
 
-/// An instruction of few operands.
 pub(super) fn instruction(op: Op, operands: &[u32]) -> Vec<u32> {
     let length = u32::try_from(operands.len() + 1).unwrap_or(u32::MAX);
     [&[(length << 16) | op as u32], operands].concat()
@@ -241,7 +225,6 @@ impl Declarations {
 
 // ---- the new module -------------------------------------------------------------------------------------------------------
 
-/// What to change about a module.
 struct Rewriting {
     /// The entry point that stays.
     function: Word,

@@ -17,20 +17,17 @@ pub struct Needs {
     pub unknown: Vec<String>,
 }
 
-/// Something that a module needs and a device lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lack {
     /// The module's side: a capability, a version of SPIR-V, an amount.
     pub need: String,
     /// The device's side: the feature that is missing, or the limit.
     pub missing: String,
-    /// Whether it is a limit that is too low.
     #[serde(skip)]
     pub is_limit: bool,
 }
 
 impl Needs {
-    /// What a device lacks for an entry point of a module.
     pub fn check(module: &Module, entry: &EntryPoint, device: &DeviceInfo) -> Self {
         let reflection = &module.reflection;
         let mut needs = Self::default();

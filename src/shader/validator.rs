@@ -15,7 +15,6 @@ use rspirv::spirv;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// What makes a module invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[error("not valid SPIR-V, {place}: {what}")]
 pub struct Invalid {
@@ -59,9 +58,6 @@ pub enum BlockLayouts {
 /// Checks a module against the rules of SPIR-V and of Vulkan for it.
 ///
 /// Blocks may have any layout that some feature of Vulkan allows: see [`block_layouts`] for which one they need.
-///
-/// # Errors
-/// The first rule that is broken, and where.
 pub fn validate(words: &[u32]) -> Result<(), Invalid> {
     validate_for(words, BlockLayouts::Scalar)
 }

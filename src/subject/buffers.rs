@@ -52,7 +52,6 @@ fn block<'b>(info: &BindingInfo, blocks: &'b [BlockInfo]) -> Option<&'b BlockInf
     at(info, blocks).max_by_key(|block| (block.runtime_stride(), block.layout.bytes))
 }
 
-/// What is said to shaders that work on addresses.
 const BOUND_ALONE: &str = "only buffers that are bound can be tuned with so far";
 
 /// Whether a type has an address in it, which nobody could fill in.
@@ -66,9 +65,6 @@ fn has_address(ty: &TypeLayout) -> bool {
 }
 
 /// Blocks must hold nothing but numbers, and the module must not make addresses of these.
-///
-/// # Errors
-/// The member that is an address, or the capability.
 pub(super) fn check_numbers(reflection: &Reflection, blocks: &[BlockInfo]) -> Result<(), Failure> {
     let addresses = blocks.iter().flat_map(|block| block.layout.members.iter().filter(|member| has_address(&member.ty)));
     if let Some(name) = addresses.map(|member| member.name.as_str()).next() {
@@ -80,10 +76,6 @@ pub(super) fn check_numbers(reflection: &Reflection, blocks: &[BlockInfo]) -> Re
     Ok(())
 }
 
-/// The size of a binding's buffer.
-///
-/// # Errors
-/// Counts that are none, and types that don't fit.
 pub(super) fn sized(
     info: &BindingInfo,
     blocks: &[BlockInfo],

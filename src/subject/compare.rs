@@ -96,7 +96,6 @@ impl FromStr for Comparison {
     }
 }
 
-/// An output that is compared.
 #[derive(Clone, Copy)]
 pub(super) struct Compared<'o> {
     pub(super) name: &'o str,

@@ -12,7 +12,6 @@ pub struct Doubt {
 }
 
 impl Doubt {
-    /// What to make of it, in words.
     pub fn words(&self) -> String {
         let Quirk { name, what, .. } = &self.quirk;
         format!(

@@ -32,23 +32,6 @@ pub use value::Value;
 ///
 /// Whole numbers are exact. A quotient of theirs that isn't whole is a real number, never rounded silently: `n / 4` where a
 /// count is wanted is an error where `n` is 10, and `ceil_div(n, 4)` is 3.
-///
-/// ```
-/// use lanescope::subject::{Expression, Value};
-///
-/// let groups = Expression::parse("ceil_div(n, local_size_x) * 2^4")?;
-/// let values = |name: &str| match name {
-///     "n" => Some(Value::Integer(1000)),
-///     "local_size_x" => Some(Value::Integer(64)),
-///     _ => None,
-/// };
-/// assert_eq!(groups.integer(&values)?, 256);
-/// assert_eq!(groups.names().collect::<Vec<_>>(), ["n", "local_size_x"]);
-///
-/// let error = Expression::parse("n / (tile + ").unwrap_err();
-/// assert_eq!(error.to_string(), "expected a value, but the expression ends\n  n / (tile + \n              ^");
-/// # Ok::<(), lanescope::subject::ExpressionError>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct Expression {
     text: String,
@@ -56,10 +39,6 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// Parses an expression.
-    ///
-    /// # Errors
-    /// What isn't one, at its place.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         let root = parse::parse(text).map_err(|fault| fault.in_text(text))?;
         Ok(Self { text: text.to_owned(), root })
@@ -79,9 +58,6 @@ impl Expression {
     }
 
     /// Holds its names against those that there are.
-    ///
-    /// # Errors
-    /// The first name that isn't among them, with the nearest ones.
     pub fn check_names<'a>(&self, known: impl IntoIterator<Item = &'a str>) -> Result<(), ExpressionError> {
         let known: Vec<&str> = known.into_iter().collect();
         let mut unknown = None;
@@ -96,36 +72,23 @@ impl Expression {
         Err(Fault::new(place, format!("unknown name `{name}`{hint}")).in_text(&self.text))
     }
 
-    /// Its value.
-    ///
-    /// # Errors
-    /// A name without a value, a value of the wrong kind, a division by zero, or a number beyond all limits, at its place.
     pub fn value(&self, of: &dyn Fn(&str) -> Option<Value>) -> Result<Value, ExpressionError> {
         self.root.value(of).map_err(|fault| fault.in_text(&self.text))
     }
 
     /// Its value where a count is wanted: whole, not negative, below 2^64.
-    ///
-    /// # Errors
-    /// As for [`value`](Self::value), and any other value.
     pub fn integer(&self, of: &dyn Fn(&str) -> Option<Value>) -> Result<u64, ExpressionError> {
         let value = self.value(of)?;
         value.as_count().ok_or_else(|| self.not("a whole number from 0 to 2^64 - 1", &value))
     }
 
     /// Its value where a number is wanted.
-    ///
-    /// # Errors
-    /// As for [`value`](Self::value), and any other value.
     pub fn number(&self, of: &dyn Fn(&str) -> Option<Value>) -> Result<f64, ExpressionError> {
         let value = self.value(of)?;
         value.as_real().ok_or_else(|| self.not("a number", &value))
     }
 
     /// Its value where a condition is wanted.
-    ///
-    /// # Errors
-    /// As for [`value`](Self::value), and any other value.
     pub fn truth(&self, of: &dyn Fn(&str) -> Option<Value>) -> Result<bool, ExpressionError> {
         match self.value(of)? {
             Value::Truth(truth) => Ok(truth),
@@ -225,7 +188,6 @@ impl Fault {
     }
 }
 
-/// What is wrong with an expression, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpressionError {
     text: String,

@@ -13,7 +13,6 @@ use crate::model::{FilePath, Sequence, Shown, Skip, path_text};
 use crate::regular::{self, DATA};
 use crate::shader::{ScalarType, StructLayout};
 
-/// What a buffer or an image is filled with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fill {
@@ -23,7 +22,6 @@ pub enum Fill {
     Zero,
     /// 0, 1, 2, ... through all numbers of the buffer, as far as each one's type goes.
     Iota,
-    /// One number, as shaders see it.
     Constant(#[serde(with = "crate::model::real")] f64),
     /// The bytes of a file, which has to have as many.
     File(FilePath),
@@ -58,15 +56,11 @@ impl fmt::Display for Fill {
 }
 
 impl Fill {
-    /// The file that has its bytes.
     pub(super) fn file(&self) -> Option<&FilePath> {
         if let Self::File(path) = self { Some(path) } else { None }
     }
 
     /// The bytes of a buffer of this layout. `elements` is what whole random numbers stay below.
-    ///
-    /// # Errors
-    /// A file that can't be read, or is of another size; a buffer that is larger than the host's memory.
     pub(super) fn bytes(&self, layout: &StructLayout, bytes: u64, elements: u64, seed: u64) -> Result<Vec<u8>, Skip> {
         if let Self::File(path) = self {
             return file(path, bytes, "the buffer");

@@ -16,7 +16,6 @@ use crate::error::{nearest, suggestion};
 use crate::model::{Dimension, FACES, Failure, Format, ImageRole, Numbers, Shape};
 use crate::shader::{BindingInfo, BindingKind, ImageInfo, ScalarType};
 
-/// What the user says of an image.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImageSpec {
     /// Its name, its binding, or set and binding with a colon between; one of an array with its number in brackets behind that.
@@ -30,9 +29,6 @@ pub struct ImageSpec {
 
 impl ImageSpec {
     /// Reads `PLACE=FORMAT[WIDTH,HEIGHT,DEPTH]:FILL`, of which everything behind `=` may be left out in part.
-    ///
-    /// # Errors
-    /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let form = "PLACE=FORMAT[WIDTH,HEIGHT,DEPTH]:FILL is needed, such as picture=rgba8[1024,768]:random";
         let Parts { place, word, bracket, fill } = Parts::of(text, form)?;
@@ -52,9 +48,6 @@ impl fmt::Display for ImageSpec {
 }
 
 /// The size of an image.
-///
-/// # Errors
-/// What can't be tuned with, formats that don't fit, extents that are none.
 pub(super) fn sized(info: &BindingInfo, spec: Option<&ImageSpec>, world: &World<'_>) -> Result<Sized, Failure> {
     let name = called(info);
     let image = described(info, &name)?;
@@ -73,10 +66,6 @@ pub(super) fn sized(info: &BindingInfo, spec: Option<&ImageSpec>, world: &World<
     Ok(Sized::texels(Shape::Image { format, dimension, extent, role }, texels))
 }
 
-/// The size of a texel buffer.
-///
-/// # Errors
-/// As [`sized`].
 pub(super) fn sized_buffer(info: &BindingInfo, spec: Option<&BufferSpec>, world: &World<'_>) -> Result<Sized, Failure> {
     let name = called(info);
     let image = described(info, &name)?;

@@ -31,7 +31,6 @@ use crate::shader::{
 
 pub use described::Constant;
 
-/// The axes of the workgroup size.
 pub const LOCAL_SIZE_AXES: [&str; 3] = ["local_size_x", "local_size_y", "local_size_z"];
 /// How an axis begins that is a specialization constant; its name in the shader follows, or its id.
 pub const CONSTANT_AXIS: &str = "spec_";
@@ -76,7 +75,6 @@ struct Made {
 }
 
 impl UserKernel {
-    /// A subject on a device. Nothing is read yet.
     pub fn new(subject: Subject, device: DeviceInfo) -> Self {
         Self { subject, device, sources: HashMap::new(), fills: HashMap::new(), expected: None, first_passes: HashMap::new() }
     }
@@ -101,9 +99,6 @@ impl UserKernel {
     }
 
     /// The shader under a configuration's macros.
-    ///
-    /// # Errors
-    /// `compile_error` where it doesn't compile or can't be described.
     pub(super) fn source(&mut self, point: &Point) -> Result<Arc<UserModule>, Failure> {
         let mut macros = self.subject.macros.clone();
         for (name, value) in point.iter().filter_map(|(name, value)| Some((name.strip_prefix(MACRO_AXIS)?, value))) {
@@ -210,9 +205,6 @@ impl UserKernel {
 
     /// A configuration as it is prepared, but for its results: it notes how far it indexes its arrays. Nothing where it indexes none.
     /// The case's only output is what it notes.
-    ///
-    /// # Errors
-    /// As [`UserKernel::prepare`], and where the module can't be made to note anything.
     pub fn noting(&mut self, point: &Point) -> Result<Option<(Prepared, Noting)>, Failure> {
         let refused = |reason: &str| Failure::new(Status::CompileError, reason);
         let Prepared { mut case, .. } = self.prepare(point)?;
@@ -247,9 +239,6 @@ impl UserKernel {
     }
 
     /// The case of a configuration that is measured elsewhere: buffers are left empty.
-    ///
-    /// # Errors
-    /// As [`UserKernel::prepare`], but for what buffers are filled with.
     pub fn describe(&mut self, point: &Point) -> Result<Case, Failure> {
         let made = self.make(point)?;
         self.specialized(&made).map(|_| made.case)
@@ -436,9 +425,6 @@ impl UserKernel {
     }
 
     /// What forbids a configuration: a restriction, or the device's limits to a workgroup's size and memory. Nothing where it is allowed.
-    ///
-    /// # Errors
-    /// A restriction that can't be evaluated.
     pub fn refusal<'r>(&mut self, point: &Point, restrictions: &'r [String]) -> Result<Option<Refusal<'r>>, Failure> {
         // A macro of this value may not compile, which is for its own row to say, unless it isn't to be tried anyway.
         let Ok(source) = self.source(point) else {
@@ -478,36 +464,18 @@ impl UserKernel {
     }
 }
 
-/// Why a configuration isn't tried.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum Refusal<'r> {
-    /// What the user restricts it to.
     #[error("--restrict '{0}' doesn't hold")]
     Restricted(&'r str),
-    /// More invocations in a direction than a workgroup of the device may have.
     #[error("maxComputeWorkGroupSize[{direction}] is {limit}, and it has {size}")]
-    TooLarge {
-        /// 0 to 2.
-        direction: usize,
-        size: u32,
-        limit: u32,
-    },
+    TooLarge { direction: usize, size: u32, limit: u32 },
     #[error("maxComputeWorkGroupInvocations is {limit}, and it has {invocations}")]
     TooMany { invocations: u64, limit: u32 },
-    /// One constant stands for several directions, which are to differ.
     #[error("one constant sets several of the workgroup's sizes, which can't be {} x {} x {}", size[0], size[1], size[2])]
-    Coupled {
-        /// The size that is asked for.
-        size: [u32; 3],
-    },
-    /// More Workgroup memory than the device has.
+    Coupled { size: [u32; 3] },
     #[error("maxComputeSharedMemorySize is {limit}, and it needs {bytes}")]
-    TooMuchShared {
-        /// Bytes that a workgroup needs.
-        bytes: u64,
-        limit: u32,
-    },
-    /// How much Workgroup memory it needs can't be told.
+    TooMuchShared { bytes: u64, limit: u32 },
     #[error(transparent)]
     Undescribed(#[from] ReflectError),
 }

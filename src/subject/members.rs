@@ -38,12 +38,9 @@ impl Part<'_> {
     }
 }
 
-/// Why a name leads nowhere.
 #[derive(Debug, PartialEq)]
 enum Lost {
-    /// Nothing is called so.
     Unknown,
-    /// An element that isn't there.
     Beyond { array: String, length: u64 },
 }
 
@@ -123,9 +120,6 @@ fn has_struct(ty: &TypeLayout) -> bool {
 }
 
 /// Whether each name that a value is given for means something in one of the blocks.
-///
-/// # Errors
-/// The first that doesn't, and what is like it.
 pub(super) fn check(blocks: &[(&str, &StructLayout)], given: &[(String, String)]) -> Result<(), Failure> {
     for (name, _) in given {
         let lost: Vec<Lost> = blocks.iter().filter_map(|(block, layout)| find(layout, block, name).err()).collect();
@@ -153,9 +147,6 @@ pub(super) fn check(blocks: &[(&str, &StructLayout)], given: &[(String, String)]
 
 /// The bytes of a block whose members are given by name: where nothing is said counts are `n`, vectors called size or alike the
 /// invocations that there are to be, and floats 1.
-///
-/// # Errors
-/// Values that can't be.
 pub(super) fn fill(
     layout: &StructLayout,
     block: &str,
@@ -188,9 +179,7 @@ pub(super) fn fill(
 /// A member of which the user says nothing, or not all.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unsaid {
-    /// What a user calls it.
     pub name: String,
-    /// Its type, in GLSL's words.
     pub ty: String,
     /// What it is then: one value of all its numbers, or one of each. Nothing where that can't be told.
     pub assumed: Option<String>,
@@ -209,9 +198,6 @@ impl Unsaid {
 const LARGEST: u64 = 1 << 20;
 
 /// Whether a block's members can have values one by one.
-///
-/// # Errors
-/// That it is too large, and what to do instead.
 pub(super) fn check_size(block: &str, bytes: u64) -> Result<(), Failure> {
     if bytes <= LARGEST {
         return Ok(());
@@ -252,9 +238,6 @@ pub(super) fn unsaid(
 const MOST_NAMED: usize = 12;
 
 /// Whether every member has a value or one that may be assumed.
-///
-/// # Errors
-/// All that have none, and the flags that would give them one.
 pub(super) fn check_said(unsaid: &[Unsaid]) -> Result<(), Failure> {
     let open: Vec<&Unsaid> = unsaid.iter().filter(|member| member.assumed.is_none()).collect();
     if open.is_empty() {
@@ -278,7 +261,6 @@ pub(super) fn check_said(unsaid: &[Unsaid]) -> Result<(), Failure> {
 struct Leaf<'l> {
     /// Its name where it is declared.
     own: &'l str,
-    /// What a user calls it.
     path: String,
     ty: &'l TypeLayout,
     at: u64,

@@ -15,7 +15,6 @@ pub(super) struct UserModule {
     /// The module, its storage buffers' access narrowed to what it does with them.
     pub(super) module: Arc<Module>,
     entry: usize,
-    /// Its workgroup size as it is written.
     pub(super) local_size: [u32; 3],
     /// In which directions it has extent, or may have: those that the shader gives a size above 1, or a constant of its own.
     pub(super) directions: [bool; 3],
@@ -28,10 +27,6 @@ pub(super) struct UserModule {
 }
 
 impl UserModule {
-    /// Reads and compiles the subject's shader.
-    ///
-    /// # Errors
-    /// `compile_error` with what is wrong with it.
     pub(super) fn read(subject: &Subject, macros: Vec<(String, String)>) -> Result<Self, Failure> {
         let refused = |reason: String| Failure::new(Status::CompileError, reason);
         let said = |words: String| refused(format!("{}: {words}", subject.shader.shown()));
@@ -90,9 +85,6 @@ impl UserModule {
     }
 
     /// The same, made to note how far it indexes its arrays, and where an invocation comes to so many iterations; its entry point is the only one of its module.
-    ///
-    /// # Errors
-    /// Why it can't be.
     pub(super) fn noting(&self, most_iterations: Option<u32>) -> Result<(&Noting, &Arc<Module>), &str> {
         let make = || {
             let name = &self.entry().name;
@@ -108,7 +100,6 @@ impl UserModule {
         &self.module.reflection
     }
 
-    /// The entry point that is run.
     pub(super) fn entry(&self) -> &EntryPoint {
         &self.reflection().entry_points[self.entry]
     }

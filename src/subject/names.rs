@@ -56,9 +56,6 @@ fn is_of(place: &str, info: &BindingInfo, blocks: &[BlockInfo]) -> bool {
 }
 
 /// Everything that the user names.
-///
-/// # Errors
-/// What isn't there, and what is something else.
 pub(super) fn check(subject: &Subject, infos: &[BindingInfo], blocks: &[BlockInfo]) -> Result<(), Failure> {
     let buffers = subject.buffers.iter().map(|spec| (Flag::Buffer, spec.place.as_str()));
     let images = subject.images.iter().map(|spec| (Flag::Image, spec.place.as_str()));

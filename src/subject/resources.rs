@@ -22,11 +22,9 @@ pub(super) struct World<'w> {
     pub(super) subject: &'w Subject,
     pub(super) blocks: &'w [BlockInfo],
     pub(super) variables: &'w Variables,
-    /// In which directions the shader's workgroup has extent.
     pub(super) directions: [bool; 3],
 }
 
-/// The resources of a configuration.
 #[derive(Default)]
 pub(super) struct Bound {
     pub(super) resources: Vec<Resource>,
@@ -42,7 +40,6 @@ pub(super) struct Bound {
     copies: Vec<Step>,
 }
 
-/// A resource that the kernel writes.
 pub(super) struct Output {
     pub(super) resource: usize,
     pub(super) name: String,
@@ -63,9 +60,6 @@ pub(super) struct Unfilled {
 
 impl Bound {
     /// The resources of bindings, of which `used` says what functions do with them.
-    ///
-    /// # Errors
-    /// What can't be bound, and what the user says that doesn't fit.
     pub(super) fn of(infos: &[BindingInfo], used: &[BindingInfo], world: &World<'_>) -> Result<Self, Failure> {
         let mut bound = Self::default();
         let count: u64 = infos.iter().map(|info| u64::from(info.count)).sum();
@@ -203,9 +197,6 @@ impl Unfilled {
     }
 
     /// Its bytes. `seed` is the subject's.
-    ///
-    /// # Errors
-    /// Files that don't fit, and what the host has no memory for.
     pub(super) fn bytes(&self, fill: &Fill, seed: u64) -> Result<Vec<u8>, Failure> {
         let Self { info, element, sized, .. } = self;
         let place = u64::from(info.binding).wrapping_mul(0x9E37_79B9) ^ u64::from(*element).wrapping_mul(0xC2B2_AE3D_27D4_EB4F);

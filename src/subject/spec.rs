@@ -19,7 +19,6 @@ use crate::shader::{FileError, Reading, included_files};
 pub struct Subject {
     /// What rows call it, behind `tune/`.
     pub name: String,
-    /// The shader: GLSL or SPIR-V.
     pub shader: FilePath,
     /// Where `#include` looks after the including file's own folder.
     pub include_folders: Vec<FilePath>,
@@ -31,17 +30,13 @@ pub struct Subject {
     pub constants: Vec<(String, String)>,
     /// Arrays in shared memory, with expressions for their lengths, the outermost first: they count instead of literal lengths.
     pub lengths: Vec<(String, Vec<String>)>,
-    /// What GLSL is compiled for.
     pub target: SpirvTarget,
     /// The entry point; `None` for the only one.
     pub entry: Option<String>,
     /// The problem's size, `n` in expressions.
     pub n: u64,
-    /// What the user says of buffers.
     pub buffers: Vec<BufferSpec>,
-    /// What the user says of images.
     pub images: Vec<ImageSpec>,
-    /// What the user says of samplers.
     pub samplers: Vec<SamplerSpec>,
     /// Members of push constants and of uniform blocks: the name and an expression.
     pub members: Vec<(String, String)>,
@@ -55,7 +50,6 @@ pub struct Subject {
     pub flops: Option<String>,
     /// What outputs are compared with.
     pub reference: Reference,
-    /// How exactly.
     pub tolerance: Tolerance,
     /// What of buffers and images must be the reference's, where not every element at its place: by what [`BufferSpec::place`] may
     /// say.
@@ -79,9 +73,6 @@ impl Subject {
     }
 
     /// The files that it is made of, and what each one holds.
-    ///
-    /// # Errors
-    /// Where the shader can't be read.
     pub fn files(&self) -> Result<Vec<(&'static str, PathBuf)>, FileError> {
         let held = |what: &'static str| move |path: &FilePath| (what, path.to_path_buf());
         let mut files = vec![("the shader", self.shader.to_path_buf())];
@@ -117,7 +108,6 @@ pub enum Reference {
     Files(Vec<(String, FilePath)>),
 }
 
-/// What the user says of a buffer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BufferSpec {
     /// Its name, its binding, or set and binding with a colon between.
@@ -132,9 +122,6 @@ pub struct BufferSpec {
 
 impl BufferSpec {
     /// Reads `PLACE=TYPE[COUNT]:FILL`, of which everything behind `=` may be left out in part.
-    ///
-    /// # Errors
-    /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let Parts { place, word, bracket, fill } =
             Parts::of(text, "PLACE=TYPE[COUNT]:FILL is needed, such as data=float[n]:random")?;

@@ -40,10 +40,6 @@ impl Texels {
         place[..directions].to_vec()
     }
 
-    /// What they hold at first.
-    ///
-    /// # Errors
-    /// A file that can't be read, or is of another size; more than the host's memory.
     pub(super) fn filled(&self, fill: &Fill, seed: u64) -> Result<Vec<u8>, Skip> {
         if let Fill::File(path) = fill {
             return fill::file(path, self.bytes(), "the texels have");

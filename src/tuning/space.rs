@@ -20,7 +20,6 @@ pub struct Dimension {
 }
 
 impl Dimension {
-    /// An axis with these values.
     pub fn new<V: Into<AxisValue>>(name: impl Into<Cow<'static, str>>, values: impl IntoIterator<Item = V>) -> Self {
         let mut kept: Vec<AxisValue> = Vec::new();
         let mut seen = std::collections::HashSet::new();
@@ -50,24 +49,14 @@ fn all_numbers(values: &[AxisValue]) -> bool {
 /// Why there is no space to search.
 #[derive(Debug, Error)]
 pub enum SpaceError<E> {
-    /// An axis without values.
     #[error("axis `{0}` has no values")]
     NoValues(String),
-    /// Two axes of one name.
     #[error("axis `{0}` comes twice")]
     Twice(String),
-    /// More combinations than anybody would wait for.
     #[error("the axes have {count} combinations, more than {most} are not looked at: give some of them fewer values")]
-    TooLarge {
-        /// How many, in words.
-        count: String,
-        /// The most that are looked at.
-        most: u32,
-    },
-    /// The restrictions leave nothing.
+    TooLarge { count: String, most: u32 },
     #[error("none of the {0} combinations of the axes is allowed: loosen a restriction, or give more values")]
     Empty(usize),
-    /// A restriction can't be evaluated.
     #[error(transparent)]
     Restriction(E),
 }
@@ -84,9 +73,6 @@ pub struct Space {
 
 impl Space {
     /// The combinations of the axes' values that the predicate allows.
-    ///
-    /// # Errors
-    /// Where there are no such combinations, or too many to look at; and what the predicate says.
     pub fn new<E>(
         axes: impl IntoIterator<Item = Dimension>,
         is_allowed: impl FnMut(&Point) -> Result<bool, E>,
@@ -109,9 +95,6 @@ impl Space {
     }
 
     /// The configurations that were tried, whatever a search might have tried besides. A point that lacks an axis of another is left out.
-    ///
-    /// # Errors
-    /// Where no point has all axes, or the axes have more combinations than can be numbered.
     pub fn of<'p>(points: impl IntoIterator<Item = &'p Point> + Clone) -> Result<Self, SpaceError<Infallible>> {
         let mut values: BTreeMap<&str, Vec<AxisValue>> = BTreeMap::new();
         for (axis, value) in points.clone().into_iter().flat_map(Point::iter) {

@@ -57,7 +57,6 @@ pub struct Matched<'s> {
 pub struct Effect {
     /// How many times as fast, as a logarithm, and how far that may be off.
     pub change: Change,
-    /// How it moves from run to run.
     pub class: Repeatability,
     /// The change of the clock beside the case, as a logarithm, where the sentinel tells it.
     pub clock: Option<f64>,
@@ -188,9 +187,6 @@ impl<'s> Matched<'s> {
     }
 
     /// The effect, given how far figures move from run to run.
-    ///
-    /// # Errors
-    /// Why there is no ratio.
     pub fn effect(&self, pools: &Pools, runs: [&[Run]; 2]) -> Result<Effect, &'static str> {
         let class = self.class();
         if let Some(effect) = self.paired(class, pools, runs) {
@@ -225,7 +221,6 @@ impl<'s> Matched<'s> {
         parts.map(|part| Spread { variance: part.variance * pool.scale, ..part }).collect()
     }
 
-    /// The variance by which runs are expected to differ.
     fn moved(&self, pool: &BetweenRuns) -> f64 {
         let of = |rows: &Vec<&Observation>| {
             rows.iter().map(|row| pool.spread(row).variance).sum::<f64>() / count(rows.len()).powi(2)

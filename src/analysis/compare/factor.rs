@@ -27,7 +27,6 @@ pub struct Factor {
     pub log: f64,
     /// How many cases share it, of how many.
     pub sharing: usize,
-    /// All cases of the class.
     pub cases: usize,
     pub experiments: usize,
     /// The clock's change, as a logarithm, where it agrees: then the factor is the clock's.
@@ -40,7 +39,6 @@ pub struct Share<'s> {
     pub effect: &'s Effect,
 }
 
-/// The factors that classes share.
 pub fn factors(cases: &[Share], margin: f64) -> Vec<Factor> {
     let mut by_class: BTreeMap<Repeatability, Vec<&Share>> = BTreeMap::new();
     // Where buffers lie isn't common to anything.

@@ -49,7 +49,6 @@ const fn names() -> [&'static str; COLUMNS.len()] {
 /// Columns that are empty where there is nothing to tell: no variable is set, no layer is active.
 const MAY_BE_EMPTY: [&str; 2] = ["environment", "layers"];
 
-/// What a difference is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum About {
     Device,
@@ -85,7 +84,6 @@ impl About {
     }
 }
 
-/// A column in which the sides differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     pub about: About,

@@ -96,7 +96,6 @@ pub struct Compared {
     pub verdict: Verdict,
     /// How many times as fast it is, with the ends of the 95 % interval.
     pub ratio: Option<Ratio>,
-    /// Its figure on each side.
     pub figures: [Option<f64>; 2],
     pub unit: String,
     /// Reasons to doubt either figure, joined by `;`.
@@ -114,11 +113,9 @@ pub struct Compared {
     pub key: String,
 }
 
-/// How many times as fast something is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
     pub value: f64,
-    /// The lower end of its 95 % interval.
     pub low: f64,
     pub high: f64,
 }
@@ -183,9 +180,6 @@ impl Compared {
 
 /// Compares every other side with the first one. Values of a column that have no case in common with the base's are left out: axes and
 /// variants of one name belong to several experiments.
-///
-/// # Errors
-/// Sides that have nothing in common, or whose rows can't be compared.
 pub fn compare(sides: &Sides, terms: &Terms) -> Result<Vec<Comparison>, Error> {
     let Some((base, others)) = sides.sides.split_first() else { return Ok(Vec::new()) };
     let has_common = |new: &&Side| {

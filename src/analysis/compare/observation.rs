@@ -23,7 +23,6 @@ pub struct Observation {
     /// Why it has no figure, or what is wrong with it.
     pub reason: Box<str>,
     pub value: Option<f64>,
-    /// The ends of its interval.
     pub ends: Option<(f64, f64)>,
     /// Time per pass, ns.
     pub time: Option<f64>,
@@ -63,7 +62,6 @@ pub struct Code {
 pub struct Pair {
     /// The case that it was measured alternately with, as the row names it.
     pub base: String,
-    /// Its time over the other's.
     pub ratio: f64,
     /// How far that may be off.
     pub spread: Option<Spread>,
@@ -111,12 +109,10 @@ impl Observation {
         }
     }
 
-    /// Whether it bears a flag.
     pub fn has_flag(&self, flag: Flag) -> bool {
         self.flags.split(';').any(|own| own == flag.name())
     }
 
-    /// Whether it has a figure.
     pub fn is_ok(&self) -> bool {
         self.status == Status::Ok && self.value.is_some()
     }

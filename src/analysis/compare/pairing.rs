@@ -45,9 +45,6 @@ enum Fate<'s> {
 
 impl<'s> Pairing<'s> {
     /// Puts the cases of two sides together.
-    ///
-    /// # Errors
-    /// Sides that have nothing in common, or whose rows can't be compared.
     pub fn new(sides: &'s Sides, pair: [&'s Side; 2], terms: Terms) -> Result<Self, Error> {
         let by = sides.by.as_deref();
         let slots = slots(pair)?;

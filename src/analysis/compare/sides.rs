@@ -78,16 +78,13 @@ pub struct SideCase {
     pub variant: Box<str>,
     pub axes: Box<str>,
     pub case_id: Box<str>,
-    /// The unit of its figure.
     pub unit: Box<str>,
     /// Which figure is the better one.
     pub better: Box<str>,
     pub cache: Box<str>,
-    /// Whether it follows from others.
     pub is_derived: bool,
     /// Its device, as a place among those of its side.
     pub device: usize,
-    /// Its rows: one for each run.
     pub rows: Vec<Observation>,
 }
 
@@ -110,7 +107,6 @@ pub struct Run {
 /// What takes a row that stands at this line.
 type Take<'t> = dyn FnMut(&Record, u64) -> Result<(), Error> + 't;
 
-/// The sides, and what to know of their files.
 #[derive(Debug, Default)]
 pub struct Sides {
     pub files: Vec<String>,
@@ -121,10 +117,6 @@ pub struct Sides {
     pub notes: Vec<String>,
 }
 
-/// Reads what is compared.
-///
-/// # Errors
-/// A usage error: a file that can't be read or holds no rows, a case that comes twice, fewer than two sides.
 pub fn read(question: &Question) -> Result<Sides, Error> {
     let mut sides = Sides::default();
     match question {
@@ -136,9 +128,6 @@ pub fn read(question: &Question) -> Result<Sides, Error> {
 
 impl Sides {
     /// Sides of rows that are in memory.
-    ///
-    /// # Errors
-    /// As [`read`]: a case that comes twice.
     pub fn of_records<'r>(sides: impl IntoIterator<Item = (&'r str, &'r [Record])>) -> Result<Self, Error> {
         let mut all = Self::default();
         for (place, (name, records)) in sides.into_iter().enumerate() {
@@ -262,7 +251,6 @@ impl Sides {
     }
 }
 
-/// What an input is called.
 fn input_name(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { shown(path) }
 }

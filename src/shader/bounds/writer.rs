@@ -11,12 +11,10 @@ use super::{Home, NotedArray, Notes, NotingError};
 use crate::shader::loader::id;
 use follow::{Index, Place, Step, is_local, pointers, reaches_further};
 
-/// An array that is noted.
 pub(super) struct Array {
     pub(super) told: NotedArray,
     variable: Word,
     path: Vec<Step>,
-    /// The type of the array.
     ty: Word,
     /// The variable that holds the largest index so far.
     largest: Word,
@@ -25,7 +23,6 @@ pub(super) struct Array {
 pub(super) struct Writer {
     pub(super) module: Module,
     types: HashMap<Word, Instruction>,
-    /// The types of all results.
     type_of: HashMap<Word, Word>,
     constants: HashMap<Word, Instruction>,
     places: HashMap<Word, Place>,
@@ -121,7 +118,6 @@ impl Writer {
         self.module.annotations.push(Instruction::new(Op::Decorate, None, None, operands.collect()));
     }
 
-    /// What a decoration of a variable's says.
     fn decoration(&self, target: Word, decoration: Decoration) -> Option<u32> {
         self.module.annotations.iter().find_map(|instruction| match &instruction.operands[..] {
             [Operand::IdRef(id), Operand::Decoration(kind), Operand::LiteralBit32(value)]
@@ -510,7 +506,6 @@ impl Writer {
     }
 }
 
-/// The buffer that is noted in.
 struct Buffer {
     variable: Word,
     to_word: Word,

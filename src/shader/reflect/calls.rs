@@ -51,7 +51,6 @@ impl<'a> Reached<'a> {
         Self { functions: finished }
     }
 
-    /// The classes of subgroup operations in them.
     pub(super) fn subgroup_classes(&self) -> BTreeSet<SubgroupClass> {
         let blocks = self.functions.iter().flat_map(Function::blocks);
         blocks.flat_map(|(block, _)| &block.classes).copied().collect()

@@ -16,7 +16,6 @@ use super::types::Types;
 use crate::model::SubgroupClass;
 use crate::shader::loader::id;
 
-/// The functions of a module.
 #[derive(Clone, Debug)]
 pub(super) struct Code {
     functions: HashMap<Word, Vec<BasicBlock>>,
@@ -59,7 +58,6 @@ impl Code {
     }
 }
 
-/// What an import of extended instructions is called by, and what it is.
 fn extended_set(import: &Instruction) -> Option<(Word, ExtendedSet)> {
     match &import.operands[..] {
         [Operand::LiteralString(name)] => Some((import.result_id?, ExtendedSet::named(name))),

@@ -14,24 +14,14 @@ use super::constants::{Constants, Values};
 use super::types::Types;
 use crate::shader::loader::id;
 
-/// The way out of a block.
+/// The way out of a block. Of a switch, `constant` is its selector's type where that is a constant; its cases are bits of a selector,
+/// and where they lead.
 #[derive(Clone, Debug)]
 pub(super) enum End {
     Return,
     Branch(Word),
-    Condition {
-        condition: Word,
-        yes: Word,
-        no: Word,
-    },
-    Switch {
-        selector: Word,
-        /// The selector's type, where it is a constant.
-        constant: Option<ScalarType>,
-        default: Word,
-        /// Bits of a selector, and where they lead.
-        cases: Vec<(u64, Word)>,
-    },
+    Condition { condition: Word, yes: Word, no: Word },
+    Switch { selector: Word, constant: Option<ScalarType>, default: Word, cases: Vec<(u64, Word)> },
 }
 
 impl End {
@@ -94,7 +84,6 @@ pub(super) struct Flow {
     pub(super) loops: Vec<Loop>,
 }
 
-/// A loop of a function.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Loop {
     pub(super) outside: Option<usize>,

@@ -94,7 +94,6 @@ impl Index {
         self.member_names.get(&(id, member)).map_or("", String::as_str)
     }
 
-    /// Whether an id has a decoration.
     pub(super) fn has(&self, id: Word, decoration: Decoration) -> bool {
         self.decorations.get(&id).is_some_and(|all| all.iter().any(|one| one.decoration == decoration))
     }
@@ -104,7 +103,6 @@ impl Index {
         argument(self.decorations.get(&id)?, decoration)
     }
 
-    /// Whether a struct's member has a decoration.
     pub(super) fn member_has(&self, id: Word, member: u32, decoration: Decoration) -> bool {
         self.members.get(&(id, member)).is_some_and(|all| all.iter().any(|one| one.decoration == decoration))
     }

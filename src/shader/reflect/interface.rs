@@ -12,7 +12,6 @@ use super::uses::{Use, uses};
 use super::{Access, BindingInfo, BindingKind, BlockPlace, ImageInfo, ReflectError};
 use crate::shader::loader::id;
 
-/// The variables of a module.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interface {
     descriptors: Vec<Descriptor>,
@@ -68,13 +67,11 @@ impl Interface {
         interface
     }
 
-    /// The variables at a descriptor's place, in the module's order.
     pub(super) fn variables(&self, set: u32, binding: u32) -> Vec<&str> {
         let here = self.descriptors.iter().map(|descriptor| &descriptor.info);
         here.filter(|info| (info.set, info.binding) == (set, binding)).map(|info| info.name.as_str()).collect()
     }
 
-    /// The variables in Workgroup memory that no function uses.
     pub(super) fn unused_shared(&self) -> &[String] {
         &self.unused_shared
     }

@@ -90,7 +90,6 @@ impl InstructionKind {
         DESCRIBED.into_iter().map(|(kind, ..)| kind)
     }
 
-    /// What it is called in a table's head and in JSON.
     pub fn name(self) -> &'static str {
         DESCRIBED[self as usize].1
     }

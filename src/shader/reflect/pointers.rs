@@ -34,7 +34,6 @@ pub(super) struct Pointers {
 }
 
 impl Pointers {
-    /// The module's pointer types and variables.
     pub(super) fn of(module: &Module, types: &Types, index: &Index) -> Self {
         let mut pointers = Self::default();
         for instruction in &module.types_global_values {

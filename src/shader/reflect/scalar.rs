@@ -11,21 +11,14 @@ use crate::plan::parse_number;
 pub enum ScalarType {
     /// `bool`; 32 bits wherever it has a size.
     Bool,
-    /// `uint8_t`
     U8,
-    /// `int8_t`
     I8,
-    /// `uint16_t`
     U16,
-    /// `int16_t`
     I16,
     U32,
     I32,
-    /// `uint64_t`
     U64,
-    /// `int64_t`
     I64,
-    /// `float16_t`
     F16,
     F32,
     F64,
@@ -70,7 +63,6 @@ impl ScalarType {
         }
     }
 
-    /// Whether it is a floating-point type.
     pub fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::F32 | Self::F64 | Self::OtherFloat(_))
     }
@@ -141,12 +133,10 @@ impl ScalarType {
     }
 }
 
-/// The same bits as a signed number.
 pub(super) fn signed(bits: u64) -> i64 {
     i64::from_ne_bytes(bits.to_ne_bytes())
 }
 
-/// The bits of a signed number.
 pub(super) fn unsigned(number: i64) -> u64 {
     u64::from_ne_bytes(number.to_ne_bytes())
 }

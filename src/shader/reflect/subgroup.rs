@@ -27,7 +27,6 @@ const OF_CAPABILITIES: [(Capability, SubgroupClass); 12] = [
     (Capability::SubgroupBallotKHR, SubgroupClass::Ballot),
 ];
 
-/// The classes of built-in variables.
 const OF_BUILT_INS: [(BuiltIn, SubgroupClass); 9] = [
     (BuiltIn::NumSubgroups, SubgroupClass::Basic),
     (BuiltIn::SubgroupId, SubgroupClass::Basic),
@@ -43,7 +42,6 @@ const OF_BUILT_INS: [(BuiltIn, SubgroupClass); 9] = [
 /// Tells the classes that a module's instructions use.
 #[derive(Debug)]
 pub(super) struct Subgroups<'a> {
-    /// Built-in variables that belong to a class.
     variables: HashMap<Word, SubgroupClass>,
     constants: &'a Values,
 }
@@ -59,7 +57,6 @@ impl<'a> Subgroups<'a> {
         Self { variables: variables.collect(), constants }
     }
 
-    /// Adds the classes that an instruction uses.
     pub(super) fn note(&self, instruction: &Instruction, classes: &mut BTreeSet<SubgroupClass>) {
         classes.extend(self.class(instruction));
         if !self.variables.is_empty() {

@@ -8,7 +8,6 @@ use rspirv::spirv::{Op, Word};
 use super::Access;
 use crate::shader::loader::id;
 
-/// Whether anything is read, and whether anything is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Use {
     reads: bool,
@@ -90,7 +89,6 @@ enum Reached {
     Image,
 }
 
-/// The variable that each pointer leads to, and each image comes from.
 struct Roots {
     pointer_types: HashSet<Word>,
     image_types: HashSet<Word>,

@@ -20,13 +20,11 @@ pub(super) struct Place {
     pub(super) variable: Word,
     pub(super) class: StorageClass,
     pub(super) path: Vec<Step>,
-    /// The type of what it leads to.
     pub(super) ty: Option<Word>,
     /// The array, by how many of the steps lead to it and its type, and the index.
     pub(super) indexes: Vec<Index>,
 }
 
-/// An index on the way to what a pointer leads to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Index {
     /// How many steps lead to the array.
@@ -41,7 +39,6 @@ pub(super) fn is_local(class: StorageClass) -> bool {
 }
 
 impl Writer {
-    /// The module's variables, from which pointers are followed.
     pub(super) fn note_variables(&mut self) {
         for instruction in self.module.types_global_values.clone() {
             if instruction.class.opcode == Op::Variable {
@@ -106,7 +103,6 @@ impl Writer {
         };
     }
 
-    /// The value of a constant of 32 bits.
     pub(super) fn literal(&self, constant: Word) -> Option<u32> {
         let instruction = self.constants.get(&constant).filter(|constant| constant.class.opcode == Op::Constant)?;
         match instruction.operands[..] {
