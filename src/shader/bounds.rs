@@ -40,12 +40,10 @@ pub struct Noting {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+/// Where an array lies: in a buffer (or it is an array of buffers), in memory that a workgroup shares, or with the invocation.
 pub enum Home {
-    /// In a buffer, or it is an array of buffers.
     Buffer { set: u32, binding: u32 },
-    /// In memory that a workgroup shares.
     Shared,
-    /// In a variable of the invocation's own.
     Invocation,
 }
 
@@ -88,13 +86,9 @@ pub enum NotingError {
 }
 
 impl Noting {
-    /// Rewrites a module whose only purpose is this entry point. Where no invocation leaves an array, it notes nothing.
-    pub fn of_overruns(words: &[u32], entry: &str) -> Result<Self, NotingError> {
-        Self::rewrite(words, entry, Notes::Overruns, None)
-    }
-
-    /// The same, but it also notes where an invocation comes to so many iterations of its loops.
-    pub fn counting(words: &[u32], entry: &str, most_iterations: Option<u32>) -> Result<Self, NotingError> {
+    /// Rewrites a module whose only purpose is this entry point. Where no invocation leaves an array or comes to so many iterations of its
+    /// loops, it notes nothing.
+    pub fn of_overruns(words: &[u32], entry: &str, most_iterations: Option<u32>) -> Result<Self, NotingError> {
         Self::rewrite(words, entry, Notes::Overruns, most_iterations)
     }
 

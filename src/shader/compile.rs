@@ -114,11 +114,6 @@ impl Compiler {
         Ok(Self { library, shaderc, known: HashMap::new() })
     }
 
-    /// The sources that it compiles.
-    pub fn library(&self) -> &Library {
-        &self.library
-    }
-
     /// The module of a source (a path of the library) with these macros. The order of macros doesn't matter.
     pub fn compile(
         &mut self,

@@ -5,18 +5,15 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rspirv::spirv::{Decoration, Op};
+use rspirv::spirv::{Decoration, MAGIC_NUMBER as MAGIC, Op};
 use thiserror::Error;
 
 use super::compile::shortened;
-use super::localize::{HEADER_WORDS, instructions, opcode};
+use super::words::{HEADER_WORDS, instructions, opcode};
 use super::{CompileError, Invalid, Library, Module, ModuleKey, ReflectError, Reflection, apart};
 use crate::model::{Shown, SpirvTarget, path_text, readable, system_name};
 use crate::regular::{self, Kind, SHADER};
 use crate::units::Bytes;
-
-/// SPIR-V's first word, in this machine's byte order.
-const MAGIC: u32 = 0x0723_0203;
 
 /// The line with which a compute shader of the engine Godot begins.
 const GODOTS_KIND: &str = "#[compute]";

@@ -10,7 +10,7 @@ use rspirv::dr::{self, Operand};
 use rspirv::spirv::{Decoration, Op, StorageClass, Word};
 use thiserror::Error;
 
-use super::localize::{BOUND, HEADER_WORDS, MOST_IDS, Place, instruction, opcode, unused_spec_id, with_places};
+use super::words::{BOUND, HEADER_WORDS, Place, instruction, opcode, take_id, unused_spec_id, with_places};
 use super::{LoadError, load, validate};
 use crate::error::{nearest, suggestion};
 
@@ -143,9 +143,7 @@ impl Lengths {
     }
 
     fn take_id(&mut self) -> Result<Word, LengthsError> {
-        let id = self.bound;
-        self.bound = id.checked_add(1).filter(|bound| *bound <= MOST_IDS).ok_or(LengthsError::Exhausted("id"))?;
-        Ok(id)
+        take_id(&mut self.bound).ok_or(LengthsError::Exhausted("id"))
     }
 
     fn apply(&self, words: &[u32]) -> Vec<u32> {

@@ -14,7 +14,7 @@ use rspirv::grammar;
 use rspirv::spirv::{self, Op, Word};
 use thiserror::Error;
 
-const HEADER_WORDS: usize = 5;
+use super::words::HEADER_WORDS;
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LoadError {
@@ -222,16 +222,7 @@ pub(super) fn id(operand: &Operand) -> Option<Word> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn module(instructions: &[&[u32]]) -> Vec<u32> {
-        let mut words = vec![spirv::MAGIC_NUMBER, 0x0001_0300, 0, 100, 0];
-        for instruction in instructions {
-            let length = u32::try_from(instruction.len()).unwrap();
-            words.push((length << 16) | instruction[0]);
-            words.extend(&instruction[1..]);
-        }
-        words
-    }
+    use crate::shader::words::module;
 
     #[test]
     fn the_parser_is_the_one_in_the_lock_file() {

@@ -15,6 +15,7 @@ mod passes;
 mod reflect;
 mod specialize;
 mod validator;
+mod words;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -114,16 +114,8 @@ pub(super) fn wide(seed: u64, index: u64) -> u64 {
 
 /// How many whole numbers from 0 on a type has.
 fn most(scalar: ScalarType) -> u64 {
-    match scalar {
-        ScalarType::U8 => 1 << 8,
-        ScalarType::I8 => 1 << 7,
-        ScalarType::U16 => 1 << 16,
-        ScalarType::I16 => 1 << 15,
-        ScalarType::Bool => 2,
-        ScalarType::I32 => 1 << 31,
-        ScalarType::U32 => 1 << 32,
-        _ => 1 << 63,
-    }
+    let bits = 8 * scalar.bytes() - u64::from(scalar.is_signed());
+    if scalar == ScalarType::Bool { 2 } else { 1 << bits.min(63) }
 }
 
 #[expect(
@@ -146,12 +138,7 @@ fn write(target: &mut [u8], scalar: ScalarType, number: Number) {
         ScalarType::OtherFloat(_) => target[0] = (real * 56.0) as u8,
         _ => {
             let bytes = usize::try_from(scalar.bytes()).unwrap_or(8);
-            let low = if cfg!(target_endian = "big") {
-                whole.to_be_bytes().split_at(8 - bytes).1.to_vec()
-            } else {
-                whole.to_le_bytes()[..bytes].to_vec()
-            };
-            target[..bytes].copy_from_slice(&low);
+            target[..bytes].copy_from_slice(&whole.to_le_bytes()[..bytes]);
         }
     }
 }

@@ -73,7 +73,7 @@ pub(super) fn sized_buffer(info: &BindingInfo, spec: Option<&BufferSpec>, world:
     let format = format(&format!("texel buffer `{name}`"), image, asked, Format::Rgba32Float)?;
     let count = spec.and_then(|spec| spec.count.as_deref());
     let what = format!("the count of texel buffer `{name}`");
-    let count = count.map_or(Ok(world.variables.n()), |count| world.variables.integer(count, &what))?;
+    let count = count.map_or(Ok(world.variables.n), |count| world.variables.integer(count, &what))?;
     if count == 0 {
         return Err(skipped(format!("texel buffer `{name}` would have no elements")));
     }
@@ -128,7 +128,7 @@ fn usual_extent(dimension: Dimension, world: &World<'_>) -> Result<[u32; 3], Fai
     let layers = (dimension.is_layered() && !dimension.is_cube()).then_some(axes);
     let directions = std::array::from_fn(|i| i < axes || (layers == Some(i) && world.directions[i]));
     let mut extent = [1; 3];
-    for (side, even) in extent.iter_mut().zip(even_threads(world.variables.n(), directions)) {
+    for (side, even) in extent.iter_mut().zip(even_threads(world.variables.n, directions)) {
         *side = self::side(even.max(1), "an image")?;
     }
     if dimension.is_cube() {

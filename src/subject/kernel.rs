@@ -118,7 +118,7 @@ impl UserKernel {
     fn variables_of(&self, source: &UserModule, point: &Point, values: &SpecValues) -> Variables {
         let mut variables = Variables::new(self.subject.n);
         for (name, size) in LOCAL_SIZE_AXES.iter().zip(local_size(source, point)) {
-            variables.add(name, Value::from(u64::from(size)));
+            variables.add(name, Value::Integer(size.into()));
         }
         for constant in source.constants() {
             let bits = values.get(&constant.id).copied().unwrap_or(constant.default_bits);
@@ -133,7 +133,7 @@ impl UserKernel {
             variables.add(&format!("{CONSTANT_AXIS}{name}"), value);
         }
         for (name, size) in source.size_names(local_size(source, point)) {
-            variables.add(name, Value::from(u64::from(size)));
+            variables.add(name, Value::Integer(size.into()));
         }
         self.add_known(&mut variables, point);
         variables
@@ -270,7 +270,7 @@ impl UserKernel {
         let local_size = local_size(&source, point);
         let (values, mut variables) = self.values(&source, point)?;
         if let Some(threads) = self.threads(&source, &variables)? {
-            variables.set_threads(threads);
+            variables.threads = Some(threads);
         }
         let reflection = source.reflection();
         let described = |error: ReflectError| Failure::new(Status::CompileError, error.to_string());
@@ -405,7 +405,7 @@ impl UserKernel {
 
     /// Workgroups: as many as are asked for, or as cover the invocations that are.
     fn groups(&self, local_size: [u32; 3], variables: &Variables) -> Result<[u32; 3], Failure> {
-        let counts: Vec<u64> = match variables.threads() {
+        let counts: Vec<u64> = match variables.threads {
             Some(threads) => threads.iter().zip(local_size).map(|(n, size)| n.div_ceil(u64::from(size.max(1)))).collect(),
             None => {
                 let texts = self.subject.groups.iter().flatten();
@@ -507,7 +507,7 @@ pub(super) fn even_threads(n: u64, directions: [bool; 3]) -> [u64; 3] {
 
 fn axis_value(value: &AxisValue) -> Value {
     match value {
-        AxisValue::Integer(n) => Value::from(*n),
+        AxisValue::Integer(n) => Value::Integer((*n).into()),
         AxisValue::Choice(word) => word_value(word),
     }
 }
@@ -515,7 +515,7 @@ fn axis_value(value: &AxisValue) -> Value {
 /// A word as expressions see it: a number where it is one.
 fn word_value(word: &str) -> Value {
     match (parse_number(word), word.parse::<i64>(), word.parse::<f64>()) {
-        (Some(n), ..) => Value::from(n),
+        (Some(n), ..) => Value::Integer(n.into()),
         (_, Ok(whole), _) => Value::Integer(whole.into()),
         (_, _, Ok(real)) => Value::Real(real),
         _ => Value::Word(word.to_owned()),

@@ -6,8 +6,8 @@ use super::spec::Subject;
 use crate::error::nearest;
 use crate::model::{Failure, Shown, Status};
 use crate::shader::{
-    EntryPoint, Extent, LocalSizeIds, Module, Noting, Reading, Reflection, ScalarType, SpecConstant, SpecValues, from_file,
-    specializable, with_lengths,
+    EntryPoint, Extent, LocalSizeIds, Module, Noting, Reading, Reflection, SpecConstant, SpecValues, from_file, specializable,
+    with_lengths,
 };
 
 /// A module under some macros.
@@ -88,7 +88,7 @@ impl UserModule {
     pub(super) fn noting(&self, most_iterations: Option<u32>) -> Result<(&Noting, &Arc<Module>), &str> {
         let make = || {
             let name = &self.entry().name;
-            let noting = Noting::counting(&self.module.words, name, most_iterations).map_err(|error| error.to_string())?;
+            let noting = Noting::of_overruns(&self.module.words, name, most_iterations).map_err(|error| error.to_string())?;
             let mut module = Module::of_spirv(noting.words.clone(), Some(name)).map_err(|error| error.to_string())?;
             module.reflection.bindings = module.reflection.used_bindings().to_vec();
             Ok((noting, Arc::new(module)))
@@ -189,19 +189,4 @@ pub(super) fn bits(constant: &SpecConstant, value: &str) -> Result<u64, Failure>
         let reason = format!("specialization constant `{}` is {}, and can't be `{value}`", called(constant), constant.ty);
         Failure::new(Status::CompileError, reason)
     })
-}
-
-/// Whether a constant's values are numbers from 0 on, as axes hold them.
-pub(super) fn is_count(ty: ScalarType) -> bool {
-    matches!(
-        ty,
-        ScalarType::U8
-            | ScalarType::U16
-            | ScalarType::U32
-            | ScalarType::U64
-            | ScalarType::I8
-            | ScalarType::I16
-            | ScalarType::I32
-            | ScalarType::I64
-    )
 }

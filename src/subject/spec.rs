@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::compare::{Comparison, Tolerance};
+use super::expression::split_outside;
 use super::fill::Fill;
 use super::images::ImageSpec;
 use super::samplers::SamplerSpec;
@@ -13,7 +14,7 @@ use crate::model::{FilePath, Point, SpirvTarget};
 use crate::shader::{FileError, Reading, included_files};
 
 /// A kernel and all that its user says of it. Every process that measures it makes the same cases of it. Expressions are texts here: see
-/// [`Expression`](super::Expression) for what they may say.
+/// [`Expression`](super::expression::Expression) for what they may say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(Default))]
 pub struct Subject {
@@ -145,7 +146,8 @@ impl Parts {
         if place.is_empty() {
             return Err("the name or binding is missing before `=`".to_owned());
         }
-        let (shape, fill) = split_fill(rest);
+        // A colon within the count belongs to it; a path behind it may have brackets and colons.
+        let (shape, fill) = split_outside(rest, ':').map_or((rest, None), |(shape, fill)| (shape, Some(fill)));
         let fill = fill.map(str::parse).transpose()?;
         let (word, bracket) = match shape.split_once('[') {
             None => (shape.trim(), None),
@@ -157,21 +159,6 @@ impl Parts {
         let word = Some(word.to_owned()).filter(|word| !word.is_empty());
         Ok(Self { place, word, bracket, fill })
     }
-}
-
-/// What stands before and behind the colon that follows the count; one within it belongs to it.
-fn split_fill(text: &str) -> (&str, Option<&str>) {
-    // A path may have brackets and colons: the first colon outside of the count is meant.
-    let mut depth = 0;
-    for (at, c) in text.char_indices() {
-        match c {
-            '[' => depth += 1,
-            ']' => depth -= 1,
-            ':' if depth == 0 => return (&text[..at], Some(&text[at + 1..])),
-            _ => {}
-        }
-    }
-    (text, None)
 }
 
 impl fmt::Display for BufferSpec {

@@ -96,11 +96,6 @@ impl BlockInfo {
         let stride = self.runtime_stride().unwrap_or(0);
         elements.checked_mul(stride.into())?.checked_add(self.layout.bytes)
     }
-
-    /// How many elements the runtime array has in a buffer of so many bytes; nothing for a block of fixed size.
-    pub fn elements_in(&self, bytes: u64) -> Option<u64> {
-        bytes.saturating_sub(self.layout.bytes).checked_div(self.runtime_stride()?.into())
-    }
 }
 
 impl TypeLayout {

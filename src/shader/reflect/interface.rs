@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use rspirv::dr::{Instruction, Module};
+use rspirv::dr::{Function, Instruction, Module};
 use rspirv::spirv::{Decoration, Dim, Op, StorageClass, Word};
 
 use super::constants::Values;
@@ -48,7 +48,9 @@ struct Shared {
 impl Interface {
     pub(super) fn of(module: &Module, types: &Types, index: &Index) -> Self {
         let mut interface = Self::default();
-        let used = used_ids(module);
+        // Variables that no function mentions are declared, but take no memory.
+        let operands = module.functions.iter().flat_map(Function::all_inst_iter).flat_map(|instruction| &instruction.operands);
+        let used: HashSet<Word> = operands.filter_map(id).collect();
         for (variable, class, ty) in module.types_global_values.iter().filter_map(|instruction| variable(instruction, types)) {
             let named = Named { name: name(variable, ty, types, index), ty };
             match class {
@@ -187,13 +189,6 @@ impl Access {
     fn and(self, other: Self) -> Self {
         if self == other { self } else { Self::ReadWrite }
     }
-}
-
-/// All ids that functions mention: variables beyond these are declared, but take no memory.
-fn used_ids(module: &Module) -> HashSet<Word> {
-    let blocks = module.functions.iter().flat_map(|function| &function.blocks);
-    let instructions = blocks.flat_map(|block| &block.instructions);
-    instructions.flat_map(|instruction| &instruction.operands).filter_map(id).collect()
 }
 
 /// A variable's id, storage class and type.

@@ -27,6 +27,10 @@ pub enum ScalarType {
 }
 
 impl ScalarType {
+    /// All but truth values and floats of other encodings.
+    pub const NUMBERS: [Self; 11] =
+        [Self::U8, Self::I8, Self::U16, Self::I16, Self::U32, Self::I32, Self::U64, Self::I64, Self::F16, Self::F32, Self::F64];
+
     pub(super) fn int(bits: u32, signed: bool) -> Option<Self> {
         Some(match (bits, signed) {
             (8, false) => Self::U8,
@@ -65,6 +69,16 @@ impl ScalarType {
 
     pub fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::F32 | Self::F64 | Self::OtherFloat(_))
+    }
+
+    /// Whether it is a whole number with a sign.
+    pub fn is_signed(self) -> bool {
+        matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
+    }
+
+    /// Whether it is a number without a fraction.
+    pub fn is_whole(self) -> bool {
+        !self.is_float() && self != Self::Bool
     }
 
     /// The bits that a value of this type has.
@@ -111,11 +125,11 @@ impl ScalarType {
     pub fn shown(self, bits: u64) -> String {
         match self {
             Self::Bool => (bits != 0).to_string(),
-            Self::I8 | Self::I16 | Self::I32 | Self::I64 => self.extend(bits).to_string(),
+            _ if self.is_signed() => self.extend(bits).to_string(),
             Self::F32 => u32::try_from(bits).map_or_else(|_| format!("{bits:#x}"), |bits| f32::from_bits(bits).to_string()),
             Self::F64 => f64::from_bits(bits).to_string(),
             Self::F16 | Self::OtherFloat(_) => format!("{bits:#x}"),
-            Self::U8 | Self::U16 | Self::U32 | Self::U64 => bits.to_string(),
+            _ => bits.to_string(),
         }
     }
 

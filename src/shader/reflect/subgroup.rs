@@ -10,22 +10,21 @@ use super::index::Index;
 use crate::model::SubgroupClass;
 use crate::shader::loader::id;
 
-/// The class that the device must have for a capability, as the specification of `VkSubgroupFeatureFlagBits` pairs them; the
-/// capabilities that older extensions brought stand with those that replaced them.
-const OF_CAPABILITIES: [(Capability, SubgroupClass); 12] = [
-    (Capability::GroupNonUniform, SubgroupClass::Basic),
-    (Capability::GroupNonUniformVote, SubgroupClass::Vote),
-    (Capability::GroupNonUniformArithmetic, SubgroupClass::Arithmetic),
-    (Capability::GroupNonUniformBallot, SubgroupClass::Ballot),
-    (Capability::GroupNonUniformShuffle, SubgroupClass::Shuffle),
-    (Capability::GroupNonUniformShuffleRelative, SubgroupClass::ShuffleRelative),
-    (Capability::GroupNonUniformClustered, SubgroupClass::Clustered),
-    (Capability::GroupNonUniformQuad, SubgroupClass::Quad),
-    (Capability::QuadControlKHR, SubgroupClass::Quad),
-    (Capability::GroupNonUniformRotateKHR, SubgroupClass::Rotate),
-    (Capability::SubgroupVoteKHR, SubgroupClass::Vote),
-    (Capability::SubgroupBallotKHR, SubgroupClass::Ballot),
-];
+/// The class that a device must have for a capability, as the specification of `VkSubgroupFeatureFlagBits` pairs them.
+pub(in crate::shader) fn class_of(capability: Capability) -> Option<SubgroupClass> {
+    Some(match capability {
+        Capability::GroupNonUniform => SubgroupClass::Basic,
+        Capability::GroupNonUniformVote => SubgroupClass::Vote,
+        Capability::GroupNonUniformArithmetic => SubgroupClass::Arithmetic,
+        Capability::GroupNonUniformBallot => SubgroupClass::Ballot,
+        Capability::GroupNonUniformShuffle => SubgroupClass::Shuffle,
+        Capability::GroupNonUniformShuffleRelative => SubgroupClass::ShuffleRelative,
+        Capability::GroupNonUniformClustered => SubgroupClass::Clustered,
+        Capability::GroupNonUniformQuad => SubgroupClass::Quad,
+        Capability::GroupNonUniformRotateKHR => SubgroupClass::Rotate,
+        _ => return None,
+    })
+}
 
 const OF_BUILT_INS: [(BuiltIn, SubgroupClass); 9] = [
     (BuiltIn::NumSubgroups, SubgroupClass::Basic),
@@ -107,8 +106,14 @@ fn of_operation(operation: GroupOperation) -> Option<SubgroupClass> {
     }
 }
 
-/// The class of the capability that the grammar demands for an instruction.
+/// The class of the capability that the grammar demands for an instruction. Those that older extensions brought stand with those that
+/// replaced them.
 fn of_capabilities(instruction: &Instruction) -> Option<SubgroupClass> {
-    let known = |needed| OF_CAPABILITIES.iter().find(|(capability, _)| *capability == needed);
-    instruction.class.capabilities.iter().find_map(|needed| known(*needed)).map(|(_, class)| *class)
+    let class = |capability: &Capability| match capability {
+        Capability::QuadControlKHR => Some(SubgroupClass::Quad),
+        Capability::SubgroupVoteKHR => Some(SubgroupClass::Vote),
+        Capability::SubgroupBallotKHR => Some(SubgroupClass::Ballot),
+        capability => class_of(*capability),
+    };
+    instruction.class.capabilities.iter().find_map(class)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rspirv::dr::{Instruction, Module, Operand};
+use rspirv::dr::{Function, Instruction, Module, Operand};
 use rspirv::spirv::{Op, Word};
 
 use super::Access;
@@ -40,8 +40,7 @@ impl Use {
 pub(super) fn uses(module: &Module) -> HashMap<Word, Use> {
     let mut roots = Roots::of(module);
     let mut uses: HashMap<Word, Use> = HashMap::new();
-    let blocks = module.functions.iter().flat_map(|function| &function.blocks);
-    for instruction in blocks.flat_map(|block| &block.instructions) {
+    for instruction in module.functions.iter().flat_map(Function::all_inst_iter) {
         if roots.follow(instruction) {
             continue;
         }

@@ -44,7 +44,7 @@ impl UserKernel {
             name: module::called(constant),
             ty: constant.ty,
             default: constant.ty.shown(constant.default_bits),
-            is_count: module::is_count(constant.ty),
+            is_count: constant.ty.is_whole(),
         });
         Ok(constants.collect())
     }

@@ -133,13 +133,16 @@ impl Writer {
 
     /// How the shader calls the array: members of a block without a name of its own are global.
     pub(super) fn path_name(&self, variable: Word, path: &[Step]) -> String {
-        let mut name = self.name(variable, None).unwrap_or_default();
+        let mut name = self.names.name(variable).to_owned();
         let mut ty = self.places.get(&variable).and_then(|place| place.ty);
         for step in path {
             let instruction = ty.and_then(|ty| self.types.get(&ty));
             let place = match step {
                 Step::Member(member) => {
-                    let member_name = ty.and_then(|ty| self.name(ty, Some(*member))).unwrap_or_else(|| member.to_string());
+                    let member_name = match ty.map_or("", |ty| self.names.member_name(ty, *member)) {
+                        "" => member.to_string(),
+                        name => name.to_owned(),
+                    };
                     name = if name.is_empty() { member_name } else { format!("{name}.{member_name}") };
                     *member as usize
                 }
@@ -151,19 +154,6 @@ impl Writer {
             ty = instruction.and_then(|ty| id(ty.operands.get(place)?));
         }
         name
-    }
-
-    pub(super) fn name(&self, target: Word, member: Option<u32>) -> Option<String> {
-        let named = self.module.debug_names.iter().find_map(|instruction| match (&instruction.operands[..], member) {
-            ([Operand::IdRef(id), Operand::LiteralString(name)], None) if *id == target => Some(name.clone()),
-            ([Operand::IdRef(id), Operand::LiteralBit32(place), Operand::LiteralString(name)], Some(member))
-                if (*id, *place) == (target, member) =>
-            {
-                Some(name.clone())
-            }
-            _ => None,
-        });
-        named.filter(|name| !name.is_empty())
     }
 }
 
