@@ -81,7 +81,6 @@ impl<'r> Judge<'r> {
         &self.plans[device]
     }
 
-    /// Whether a row was measured with the sources that this run has.
     fn is_current(&mut self, row: &Record, planned: &Planned) -> bool {
         match &planned.case {
             Ok(case) if row.status != Status::Skipped.as_str() => self.source_hash(case) == Some(row.source_hash.clone()),

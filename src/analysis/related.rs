@@ -105,7 +105,6 @@ struct Experiments {
     known: HashMap<String, Option<Known>>,
 }
 
-/// An experiment and its axes.
 type Known = (&'static dyn Experiment, Vec<Axis>);
 
 impl Experiments {
@@ -120,7 +119,6 @@ impl Experiments {
         known.as_ref()
     }
 
-    /// How much work a row's case is.
     fn work(&mut self, record: &Record) -> Vec<Amount> {
         let Some((experiment, axes)) = self.of(record) else { return Vec::new() };
         let is_number = |axis: &Axis| matches!(record.by_axis.get(axis.name.as_ref()), Some(AxisValue::Integer(_)));

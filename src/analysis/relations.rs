@@ -49,7 +49,6 @@ impl Relations {
         }
     }
 
-    /// Compares a row with its base, if that has a figure.
     pub fn compare(&self, base: &str, row: &mut Record) {
         if let Some(value) = self.values.get(&hash64(base)) {
             row.compare_with(base, *value);
@@ -68,7 +67,6 @@ impl Relations {
         })
     }
 
-    /// The rows that a derivation's figures follow from.
     fn of(&self, derivation: &dyn Derivation) -> BTreeMap<&str, &[Finished]> {
         let sources = derivation.sources();
         let is_read = |name: &str| name == derivation.asked_by() || sources.contains(name);

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use super::words::{abridged, counted, indented, listed, shown};
+use super::words::{abridged, counted, indented, listed};
 use crate::error::Error;
 use crate::experiments::is_derived_name;
+use crate::model::Shown;
 use crate::record::{Choice, Standing, choose};
 use crate::record::{Packed, Record, Recovery, SCHEMA_VERSION};
 
@@ -70,9 +71,7 @@ pub enum Purpose {
     Merging,
     /// The same, whatever is missing.
     MergingPart,
-    /// To be told in a few lines.
     Card,
-    /// To be shown on a page.
     Report,
 }
 
@@ -82,7 +81,6 @@ impl Purpose {
         NEEDED.iter().chain(more).copied().collect()
     }
 
-    /// What can't be done without a column.
     fn words(self) -> &'static str {
         match self {
             Self::Merging | Self::MergingPart => "rows can't be merged without; were they left out by --columns?",
@@ -94,21 +92,15 @@ impl Purpose {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
-    /// The file's place among those given.
     file: usize,
     line: u64,
 }
 
-/// A row that stands for its case.
 pub struct Row {
     pub packed: Packed,
-    /// How far its case got.
     pub standing: Standing,
-    /// The group that it belongs to.
     pub group: usize,
-    /// Its place in the plan.
     pub index: Option<u64>,
-    /// The order in which its case was first seen.
     seen: usize,
     place: Place,
 }
@@ -131,7 +123,6 @@ pub struct Group {
     /// The plan's id; empty where rows name none.
     pub plan: String,
     pub cases: Option<u64>,
-    /// Where rows were first said to be of this group.
     place: Place,
 }
 
@@ -141,19 +132,15 @@ pub struct Position {
     /// The plan, as a place among [`Rows::groups`].
     pub group: usize,
     pub index: u64,
-    /// The place of the row among all.
     pub row: usize,
 }
 
 #[derive(Default)]
 pub struct Rows {
     files: Vec<PathBuf>,
-    /// Devices, in the order in which they first come.
     pub blocks: Vec<DeviceRows>,
-    /// Plans, in the order in which they first come.
     pub groups: Vec<Group>,
     rows: Vec<Row>,
-    /// Every place in a plan that any row takes.
     positions: Vec<Position>,
     axes: BTreeSet<String>,
     /// Blocks by device and turn, groups by block and plan or run, rows by block and case.
@@ -180,13 +167,11 @@ struct Fresh {
     is_derived: bool,
 }
 
-/// The rows of one file, as they stand there.
 pub struct FileRows {
     path: PathBuf,
     fresh: Vec<Fresh>,
     /// Devices that are paired with themselves in it.
     paired_with_itself: BTreeSet<String>,
-    /// That its last row was cut.
     torn: Option<String>,
     /// The version of its columns, where that is newer than this program's.
     newer: Option<String>,
@@ -198,7 +183,7 @@ impl FileRows {
         let mut recovery = Recovery::open(path).map_err(usage)?;
         let missing = recovery.missing(&purpose.needed());
         if !missing.is_empty() {
-            let (file, missing, why) = (shown(path), listed(missing), purpose.words());
+            let (file, missing, why) = (path.shown(), listed(missing), purpose.words());
             return Err(Error::Usage(format!("{file} lacks {missing}: {why}")));
         }
         let (mut fresh, mut paired_with_itself, mut newest) = (Vec::new(), BTreeSet::new(), None);
@@ -208,7 +193,7 @@ impl FileRows {
             newest = newest.max(Some(version(&record.schema)));
             axes.extend(record.by_axis.keys().filter(|name| !axes.contains(*name)).cloned().collect::<Vec<_>>());
             if axes.len() > MOST_AXES {
-                let (file, line) = (shown(path), recovery.line());
+                let (file, line) = (path.shown(), recovery.line());
                 let words = format!("the rows so far have more than {MOST_AXES} axes, which no file of lanescope's has");
                 return Err(Error::Usage(format!("{file}, line {line}: {words}")));
             }
@@ -223,7 +208,7 @@ impl FileRows {
         }
         let mut torn = None;
         if let Some(cut) = recovery.cut() {
-            let file = shown(path);
+            let file = path.shown();
             if purpose == Purpose::Merging {
                 let mend = if recovery.is_of_v1() {
                     "--partial leaves it out".to_owned()
@@ -240,7 +225,6 @@ impl FileRows {
 }
 
 impl Rows {
-    /// Takes the rows of a file.
     pub fn read(&mut self, path: &Path, purpose: Purpose) -> Result<(), Error> {
         self.take(FileRows::read(path, purpose)?);
         Ok(())
@@ -256,7 +240,6 @@ impl Rows {
         2 * measured().filter(is_known).count() > measured().count()
     }
 
-    /// Takes the rows of a file that was read.
     pub fn take(&mut self, file: FileRows) {
         self.torn.extend(file.torn);
         self.newer.extend(file.newer.map(|version| (file.path.clone(), version)));
@@ -306,7 +289,6 @@ impl Rows {
         self.positions.extend(index.map(|index| Position { group, index, row }));
     }
 
-    /// Decides between a row and another one of its case.
     fn settle(&mut self, row: usize, new: Row, record: &Record) {
         let old = &mut self.rows[row];
         if old.packed == new.packed {
@@ -380,7 +362,7 @@ impl Rows {
     /// What to know of the files that keeps nobody from merging them.
     pub fn notes(&self) -> Vec<String> {
         let newer = self.newer.iter().map(|(file, minor)| {
-            let file = shown(file);
+            let file = file.shown();
             format!("{file} was written by a newer lanescope (schema {minor}): columns beyond {SCHEMA_VERSION} are left out")
         });
         let unplaced = self.rows.iter().filter(|row| row.index.is_none()).count() as u64;
@@ -424,7 +406,7 @@ impl Rows {
     }
 
     fn shown_place(&self, place: Place) -> String {
-        format!("{}, line {}", shown(&self.files[place.file]), place.line)
+        format!("{}, line {}", self.files[place.file].shown(), place.line)
     }
 }
 

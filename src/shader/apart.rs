@@ -25,7 +25,6 @@ use crate::process::{Child, Listener, Silence, listen};
 use crate::regular::SHADER;
 use crate::units::Bytes;
 
-/// The hidden command that does the work.
 pub const COMMAND: &str = "compile";
 
 /// How long it may take to compile a shader. Large ones take a few seconds.

@@ -30,7 +30,6 @@ pub struct Noting {
     pub words: Vec<u32>,
     /// The set and binding of the storage buffer that it notes in, which must be filled with zeros before it runs.
     pub place: (u32, u32),
-    /// The arrays, in the order in which it notes them.
     pub arrays: Vec<NotedArray>,
     /// Loads, stores and atomic operations of which it can't be told how far they reach.
     pub unfollowed: usize,
@@ -47,12 +46,10 @@ pub enum Home {
     Invocation,
 }
 
-/// What is noted of arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Notes {
     /// Nothing unless an invocation leaves one: thousands that raise the same words take their time.
     Overruns,
-    /// How far each is indexed.
     Everything,
 }
 
@@ -61,7 +58,6 @@ pub struct NotedArray {
     pub home: Home,
     /// Its name, as in `lights[].weights`; empty where the module has none.
     pub path: String,
-    /// Whether its length is that of the buffer.
     pub is_runtime: bool,
     /// Whether all its indexes are signed: then those from 2^31 on are negative ones.
     is_signed: bool,

@@ -57,7 +57,6 @@ pub struct GlslError {
     pub subject: ModuleKey,
     /// The file of the first error, the shader's or an include's, where the compiler names one.
     pub file: Option<String>,
-    /// The line of the first error in that file, from 1.
     pub line: Option<u32>,
     pub words: String,
 }

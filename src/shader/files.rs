@@ -15,7 +15,6 @@ use crate::model::{Shown, SpirvTarget, path_text, readable, system_name};
 use crate::regular::{self, Kind, SHADER};
 use crate::units::Bytes;
 
-/// The line with which a compute shader of the engine Godot begins.
 const GODOTS_KIND: &str = "#[compute]";
 
 /// The most places in which includes are looked for, and the most bytes that they have together.
@@ -137,7 +136,6 @@ fn directive(line: &str) -> Option<&str> {
     Some(line.trim_start().strip_prefix('#')?.trim_start())
 }
 
-/// The macro that a line defines.
 fn defined(line: &str) -> Option<&str> {
     let rest = directive(line)?.strip_prefix("define")?;
     let name = rest.trim_start();
@@ -309,7 +307,6 @@ fn is_elsewhere(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory)
 }
 
-/// The file that a key names.
 fn on_disk(key: &str) -> PathBuf {
     let path = if cfg!(windows) { key.to_owned() } else { format!("/{key}") };
     system_name(&path).into()

@@ -5,7 +5,6 @@ use serde::Serialize;
 use super::reflect::{EntryPoint, Extent, ReflectError, Reflection, SpecValues};
 use crate::model::Limits;
 
-/// A device's limits for an entry point's workgroups under a specialization.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WorkgroupFit {
     pub size: [u32; 3],

@@ -44,7 +44,6 @@ pub fn with_lengths(words: &[u32], arrays: &[(&str, usize)]) -> Result<(Vec<u32>
     Ok((words, all))
 }
 
-/// What of a module bears on arrays in shared memory.
 struct Declared<'m> {
     /// The variables in shared memory by name.
     variables: HashMap<&'m str, &'m dr::Instruction>,

@@ -3,7 +3,6 @@
 //! The compiler folds `gl_WorkGroupSize.x` of a literal size to a plain number, and all that is computed from it. Only a source that
 //! says from the start that the size is specialized makes a module in which every use follows.
 
-/// The layout qualifiers of a size's directions.
 const QUALIFIERS: [&str; 3] = ["local_size_x", "local_size_y", "local_size_z"];
 
 /// The text with these `constant_id`s wherever it declares a workgroup size; lines stay where they are. Leave out the directions

@@ -19,7 +19,6 @@ use crate::error::{nearest, suggestion};
 
 const DIRECTIONS: [&str; 3] = ["x", "y", "z"];
 
-/// The specialization constants of a workgroup size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalSizeIds {
     /// The `constant_id` in x, y and z. A shader may have one for several directions.
@@ -124,14 +123,12 @@ impl LocalSizeIds {
     }
 }
 
-/// What of a module bears on workgroup sizes.
 #[derive(Default)]
 struct Declarations {
     /// Types of whole numbers of 32 bits, and whether they are signed, in their order.
     integers: Vec<(Word, bool)>,
     /// Vectors of three, by the type of their components.
     triples: HashMap<Word, Word>,
-    /// The types of scalar constants.
     constants: HashMap<Word, Word>,
     /// The ids decorated as `WorkgroupSize`.
     decorated: HashSet<Word>,
@@ -181,7 +178,6 @@ impl Declarations {
 // ---- the new module -------------------------------------------------------------------------------------------------------
 
 struct Rewriting {
-    /// The entry point that stays.
     function: Word,
     /// Its size as the execution mode has to say it.
     defaults: [u32; 3],
@@ -309,7 +305,6 @@ impl Rewriting {
         self.size.is_some_and(|(size, _)| is_composite && instruction.get(2) == Some(&size))
     }
 
-    /// Writes what becomes of an instruction.
     fn copy(&self, old: &[u32], specialized: &mut HashSet<Word>, out: &mut Vec<u32>) {
         match (opcode(old), old) {
             (Some(Op::EntryPoint), [_, model, function, ..])
@@ -407,22 +402,6 @@ mod tests {
             instructions(&words)
                 .any(|words| words[1..] == SIZE[1..3].iter().copied().chain([100, 101, 102]).collect::<Vec<_>>())
         );
-    }
-
-    #[test]
-    fn the_other_entry_points_are_left_out() {
-        let main = entry(b"a\0\0\0");
-        let mut other = entry(b"b\0\0\0");
-        other[2] = 2;
-        let mut mode = MODE;
-        (mode[1], mode[3]) = (2, 64);
-        let whole = module(&[&main, &other, &MODE, &mode]);
-        let (words, ids) = specializable(&whole, "b").unwrap();
-        assert_eq!(ids.defaults, [64, 3, 4]);
-        let names: Vec<String> = Reflection::parse(&words).unwrap().entry_points.into_iter().map(|point| point.name).collect();
-        assert_eq!(names, ["b"]);
-        let unknown = LocalizeError::UnknownEntry { name: "c".to_owned(), nearest: vec![] };
-        assert_eq!(specializable(&whole, "c"), Err(unknown));
     }
 
     #[test]

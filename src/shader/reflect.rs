@@ -192,8 +192,14 @@ impl Reflection {
         let interface = Interface::of(module, &types, &index);
         Ok(Self {
             version: module.header.as_ref().map_or((0, 0), dr::ModuleHeader::version),
-            capabilities: capabilities(module),
-            extensions: extensions(module),
+            capabilities: declared(&module.capabilities, |operand| match operand {
+                Operand::Capability(capability) => Some(*capability),
+                _ => None,
+            }),
+            extensions: declared(&module.extensions, |operand| match operand {
+                Operand::LiteralString(name) => Some(name.clone()),
+                _ => None,
+            }),
             entry_points: entry_points(module, &constants, &defaults, &index)?,
             spec_constants: constants.specializable(&types, &index)?,
             bindings: interface.bindings(&defaults)?,
@@ -206,7 +212,6 @@ impl Reflection {
         })
     }
 
-    /// The workgroup size of an entry point under a specialization.
     pub fn local_size(&self, entry: &EntryPoint, values: &SpecValues) -> Result<[u32; 3], ReflectError> {
         let values = self.constants.evaluate(&self.types, values);
         let mut size = [0; 3];
@@ -227,7 +232,7 @@ impl Reflection {
 
     /// The names of the variables in Workgroup memory that no function uses.
     pub fn unused_shared(&self) -> &[String] {
-        self.interface.unused_shared()
+        &self.interface.unused_shared
     }
 
     /// The names of the variables at a descriptor's set and binding: several where the module sees it in several ways.
@@ -235,7 +240,6 @@ impl Reflection {
         self.interface.variables(set, binding)
     }
 
-    /// The descriptors under a specialization: array lengths may depend on it.
     pub fn bindings_under(&self, values: &SpecValues) -> Result<Vec<BindingInfo>, ReflectError> {
         self.interface.bindings(&self.constants.evaluate(&self.types, values))
     }
@@ -277,22 +281,9 @@ impl Reflection {
     }
 }
 
-fn capabilities(module: &dr::Module) -> Vec<Capability> {
-    let operands = module.capabilities.iter().flat_map(|instruction| &instruction.operands);
-    let declared = operands.filter_map(|operand| match operand {
-        Operand::Capability(capability) => Some(*capability),
-        _ => None,
-    });
-    declared.collect()
-}
-
-fn extensions(module: &dr::Module) -> Vec<String> {
-    let operands = module.extensions.iter().flat_map(|instruction| &instruction.operands);
-    let declared = operands.filter_map(|operand| match operand {
-        Operand::LiteralString(name) => Some(name.clone()),
-        _ => None,
-    });
-    declared.collect()
+/// What instructions declare that have an operand of one kind.
+fn declared<T>(instructions: &[dr::Instruction], of: impl Fn(&Operand) -> Option<T>) -> Vec<T> {
+    instructions.iter().flat_map(|instruction| &instruction.operands).filter_map(of).collect()
 }
 
 fn entry_points(

@@ -18,8 +18,10 @@ pub enum SpecializeError {
     ConstantType { name: String, declared: ScalarType, given: ScalarType },
     #[error("specialization constant {id} is given two values")]
     Twice { id: u32 },
-    #[error("the shader's local size is {declared:?}, and can't be made {asked:?}: {hint}")]
-    LocalSize { declared: [u32; 3], asked: [u32; 3], hint: &'static str },
+    #[error(
+        "the shader's local size is {declared:?}, and can't be made {asked:?}: include local_size.glsl instead of giving literal sizes"
+    )]
+    LocalSize { declared: [u32; 3], asked: [u32; 3] },
     #[error("set {set}, binding {binding} (`{name}`) is declared, but nothing is bound to it")]
     Unbound { set: u32, binding: u32, name: String },
     #[error("a resource is bound to set {set}, binding {binding}, which the shader doesn't declare")]
@@ -85,7 +87,6 @@ fn with_values(
     })
 }
 
-/// Compiles and specializes all kernels of a case.
 pub fn prepare(case: Case, compiler: &mut Compiler) -> Result<Prepared, Failure> {
     let mut kernels = Vec::with_capacity(case.kernels.len());
     for kernel in &case.kernels {
@@ -149,8 +150,7 @@ fn check_local_size(
     if declared == asked {
         return Ok(());
     }
-    let hint = "include local_size.glsl instead of giving literal sizes";
-    Err(SpecializeError::LocalSize { declared, asked, hint })
+    Err(SpecializeError::LocalSize { declared, asked })
 }
 
 fn check_bindings(declared: &[BindingInfo], kernel: &Kernel) -> Result<(), SpecializeError> {
@@ -189,23 +189,12 @@ fn pack(constants: &[SpecConstant], values: &SpecValues) -> (Vec<SpecializationE
         if entries.iter().any(|entry| entry.id == constant.id) {
             continue;
         }
-        let bytes = value_bytes(constant.ty, *bits);
-        data.resize(data.len().next_multiple_of(bytes.len()), 0);
-        let offset = u32::try_from(data.len()).unwrap_or(u32::MAX);
-        let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        entries.push(SpecializationEntry { id: constant.id, offset, size });
-        data.extend(bytes);
+        let bits = bits.to_le_bytes();
+        let size = usize::try_from(constant.ty.bytes()).unwrap_or(bits.len());
+        data.resize(data.len().next_multiple_of(size), 0);
+        let [offset, size_in_map] = [data.len(), size].map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
+        entries.push(SpecializationEntry { id: constant.id, offset, size: size_in_map });
+        data.extend(&bits[..size]);
     }
     (entries, data)
-}
-
-/// The bytes of a value in the machine's own order.
-#[expect(clippy::cast_possible_truncation, reason = "values fit their types")]
-fn value_bytes(ty: ScalarType, bits: u64) -> Vec<u8> {
-    match ty.bytes() {
-        1 => vec![bits as u8],
-        2 => (bits as u16).to_ne_bytes().to_vec(),
-        4 => (bits as u32).to_ne_bytes().to_vec(),
-        _ => bits.to_ne_bytes().to_vec(),
-    }
 }

@@ -106,7 +106,6 @@ fn validate_for(words: &[u32], layouts: BlockLayouts) -> Result<(), Invalid> {
     Err(Invalid { place, what: lines.join(": ") })
 }
 
-/// Where the first fault is, and what the validator says of it.
 fn fault(words: &[u32], layouts: BlockLayouts, has_names: bool) -> Result<Option<(String, String)>, Invalid> {
     let validator = Validator::new(layouts, has_names)
         .ok_or_else(|| Invalid { place: UNTOLD.to_owned(), what: "the validator knows no rules for Vulkan 1.4".to_owned() })?;

@@ -2,7 +2,6 @@
 
 use rspirv::spirv::{Decoration, Op, Word};
 
-/// Words before the first instruction.
 pub(super) const HEADER_WORDS: usize = 5;
 /// Where the header says which ids there are.
 pub(super) const BOUND: usize = 3;
@@ -59,7 +58,6 @@ pub(super) fn take_id(bound: &mut u32) -> Option<Word> {
     Some(id)
 }
 
-/// The parts of a module that matter here.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     Head,

@@ -5,7 +5,7 @@ use super::sized::Sized;
 use super::spec::BufferSpec;
 use super::{scalars, variables::Variables};
 use crate::model::Failure;
-use crate::shader::{BindingInfo, BindingKind, BlockInfo, BlockPlace, Capability, Reflection, ScalarType, TypeLayout};
+use crate::shader::{BindingInfo, BindingKind, BlockInfo, Capability, Reflection, ScalarType, TypeLayout};
 
 use super::kernel::{said, skipped};
 
@@ -38,12 +38,7 @@ pub(super) fn called(info: &BindingInfo) -> String {
 
 /// The blocks of a binding: several where the shader declares it several times, to see its bytes as other types.
 fn at<'b>(info: &BindingInfo, blocks: &'b [BlockInfo]) -> impl Iterator<Item = &'b BlockInfo> + use<'b> {
-    let (set, binding) = (info.set, info.binding);
-    let place = match info.kind {
-        BindingKind::StorageBuffer => Some(BlockPlace::StorageBuffer { set, binding }),
-        BindingKind::UniformBuffer => Some(BlockPlace::UniformBuffer { set, binding }),
-        _ => None,
-    };
+    let place = info.block_place();
     blocks.iter().filter(move |block| Some(block.place) == place)
 }
 

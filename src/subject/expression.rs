@@ -49,13 +49,11 @@ impl Expression {
         value.as_count().ok_or_else(|| self.not("a whole number from 0 to 2^64 - 1", &value))
     }
 
-    /// Its value where a number is wanted.
     pub fn number(&self, of: &dyn Fn(&str) -> Option<Value>) -> Result<f64, ExpressionError> {
         let value = self.value(of)?;
         value.as_real().ok_or_else(|| self.not("a number", &value))
     }
 
-    /// Its value where a condition is wanted.
     pub fn truth(&self, of: &dyn Fn(&str) -> Option<Value>) -> Result<bool, ExpressionError> {
         match self.value(of)? {
             Value::Truth(truth) => Ok(truth),
@@ -70,7 +68,6 @@ impl Expression {
 
 // ---- errors ---------------------------------------------------------------------------------------------------------------
 
-/// What is wrong at a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Fault {
     place: Range<usize>,
@@ -93,7 +90,6 @@ pub struct ExpressionError {
     fault: Fault,
 }
 
-/// Characters that are shown before and after a place.
 const SHOWN: usize = 60;
 
 /// What is wrong; below it the text, or the part of a long one around the place, and below that a mark under the place.
@@ -335,7 +331,6 @@ mod tests {
         assert!(refused(&" ".repeat(5000)).0.contains("at most 4096 bytes, and this has 5000"));
     }
 
-    /// Texts from what expressions are made of.
     fn like_an_expression() -> impl Strategy<Value = String> {
         let pieces = "n tile x layout wide 0 1 64Ki 2.5 1e308 18446744073709551615 'row' + - * / % ^ \
                       ( ) , ? : == < && || ! min( ceil_div( if( é"

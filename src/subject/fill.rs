@@ -88,7 +88,6 @@ impl Fill {
     }
 }
 
-/// A number before it takes a type.
 #[derive(Clone, Copy)]
 enum Number {
     Whole(u64),

@@ -47,7 +47,6 @@ impl fmt::Display for ImageSpec {
     }
 }
 
-/// The size of an image.
 pub(super) fn sized(info: &BindingInfo, spec: Option<&ImageSpec>, world: &World<'_>) -> Result<Sized, Failure> {
     let name = called(info);
     let image = described(info, &name)?;

@@ -47,7 +47,6 @@ pub(super) fn skipped(reason: String) -> Failure {
     Failure::new(Status::Skipped, reason)
 }
 
-/// A subject on a device.
 pub struct UserKernel {
     subject: Subject,
     device: DeviceInfo,
@@ -60,7 +59,6 @@ pub struct UserKernel {
     first_passes: HashMap<Point, Vec<Written>>,
 }
 
-/// A configuration's case, and what it is made from.
 struct Made {
     case: Case,
     source: Arc<UserModule>,
@@ -84,7 +82,6 @@ impl UserKernel {
         self.subject.constants = constants;
     }
 
-    /// Compares results with another reference.
     pub fn compare_with(&mut self, reference: Reference) {
         self.subject.reference = reference;
     }
@@ -93,12 +90,10 @@ impl UserKernel {
         &self.subject
     }
 
-    /// The name of its rows' experiment.
     pub fn name(&self) -> String {
         format!("tune/{}", self.subject.name)
     }
 
-    /// The shader under a configuration's macros.
     pub(super) fn source(&mut self, point: &Point) -> Result<Arc<UserModule>, Failure> {
         let mut macros = self.subject.macros.clone();
         for (name, value) in point.iter().filter_map(|(name, value)| Some((name.strip_prefix(MACRO_AXIS)?, value))) {
@@ -361,7 +356,6 @@ impl UserKernel {
         pushed.into_iter().chain(uniforms)
     }
 
-    /// The members of those of which the user says nothing.
     fn unsaid(&self, blocks: &[BlockInfo], unfilled: &[Unfilled], push_bytes: u64, variables: &Variables) -> Vec<Unsaid> {
         let of = |(layout, name, bytes): (&StructLayout, String, u64)| {
             members::unsaid(layout, &name, bytes, &self.subject.members, variables)

@@ -19,7 +19,6 @@ const COUNTS: [&str; 10] = ["n", "count", "length", "len", "size", "total", "num
 const EXTENTS: [&str; 6] = ["size", "resolution", "dimensions", "dims", "dim", "extent"];
 const BEFORE_EXTENTS: [&str; 9] = ["", "u", "i", "image", "texture", "input", "output", "grid", "screen"];
 
-/// Some numbers of a block.
 struct Place<'l> {
     at: u64,
     /// A type of the block's, or a part of a vector or a matrix, which has none of its own there.
@@ -171,7 +170,6 @@ pub struct Unsaid {
     pub ty: String,
     /// What it is then: one value of all its numbers, or one of each. Nothing where that can't be told.
     pub assumed: Option<String>,
-    /// How many numbers of it are without a value.
     numbers: usize,
 }
 
@@ -196,7 +194,6 @@ pub(super) fn check_size(block: &str, bytes: u64) -> Result<(), Failure> {
     )))
 }
 
-/// The members of a block of which nothing is said.
 pub(super) fn unsaid(
     layout: &StructLayout,
     block: &str,
@@ -245,7 +242,6 @@ pub(super) fn check_said(unsaid: &[Unsaid]) -> Result<(), Failure> {
     )))
 }
 
-/// A member without members of its own.
 struct Leaf<'l> {
     /// Its name where it is declared.
     own: &'l str,
@@ -339,7 +335,6 @@ impl<'v> Filling<'v> {
     }
 }
 
-/// One of a leaf's numbers.
 struct Number {
     index: usize,
     at: u64,
@@ -365,7 +360,6 @@ impl Number {
     }
 }
 
-/// The bits of a member's number.
 fn number(scalar: ScalarType, text: Option<&str>, name: &str, variables: &Variables) -> Result<u64, Failure> {
     let what = &format!("`{name}`");
     let text = text.ok_or_else(|| said(format!("{what} has no value")))?;

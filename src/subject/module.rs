@@ -10,7 +10,6 @@ use crate::shader::{
     with_lengths,
 };
 
-/// A module under some macros.
 pub(super) struct UserModule {
     /// The module, its storage buffers' access narrowed to what it does with them.
     pub(super) module: Arc<Module>,
@@ -22,7 +21,6 @@ pub(super) struct UserModule {
     pub(super) note: Option<String>,
     /// The `constant_id`s of the lengths of arrays in shared memory that expressions give, as the subject lists those.
     pub(super) lengths: Vec<Vec<u32>>,
-    /// See [`UserModule::noting`].
     noting: OnceLock<Result<(Noting, Arc<Module>), String>>,
 }
 
@@ -106,16 +104,9 @@ impl UserModule {
 
     /// The constants that a user may give values: those that are neither the workgroup size nor a length that follows it.
     pub(super) fn constants(&self) -> impl Iterator<Item = &SpecConstant> {
-        let others: Vec<u32> = self.size_constants().chain(self.lengths.iter().flatten().copied()).collect();
+        let others: Vec<u32> =
+            self.size_values([1; 3]).map(|(id, _)| id).chain(self.lengths.iter().flatten().copied()).collect();
         self.reflection().spec_constants.iter().filter(move |constant| !others.contains(&constant.id))
-    }
-
-    fn size_constants(&self) -> impl Iterator<Item = u32> {
-        let extents = self.entry().local_size;
-        extents.into_iter().filter_map(|extent| match extent {
-            Extent::Specialized { constant_id, .. } => Some(constant_id),
-            Extent::Literal(_) | Extent::Derived { .. } => None,
-        })
     }
 
     /// The direction whose size a constant of this name is; nothing where it is none's, or several'.
@@ -153,7 +144,6 @@ impl UserModule {
         })
     }
 
-    /// The constant of this name, or of this `constant_id`.
     pub(super) fn constant(&self, name: &str) -> Option<&SpecConstant> {
         let mut constants = self.constants();
         constants.find(|constant| constant.name == name || name.parse() == Ok(constant.id))

@@ -68,7 +68,6 @@ pub(super) fn elements(layout: &StructLayout, bytes: u64) -> Vec<Part<'_>> {
     std::iter::once(part(head, None)).chain(each).collect()
 }
 
-/// A number, as it is compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Number {
     /// A whole number of up to 64 bits, and what isn't known to be anything else: its bits.

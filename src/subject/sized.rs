@@ -25,12 +25,10 @@ impl Sized {
         Self { shape: plain(bytes), layout: Layout::Block(layout), elements }
     }
 
-    /// An image, or a texel buffer.
     pub(super) fn texels(shape: Shape, texels: Texels) -> Self {
         Self { shape, elements: texels.count(), layout: Layout::Texels(texels) }
     }
 
-    /// Bytes of its contents.
     pub(super) fn bytes(&self) -> u64 {
         match self.layout {
             Layout::Texels(texels) => texels.count().saturating_mul(texels.format.bytes().into()),

@@ -49,7 +49,6 @@ pub struct Subject {
     pub bytes: Option<String>,
     /// Floating-point operations of a pass.
     pub flops: Option<String>,
-    /// What outputs are compared with.
     pub reference: Reference,
     pub tolerance: Tolerance,
     /// What of buffers and images must be the reference's, where not every element at its place: by what [`BufferSpec::place`] may
@@ -61,7 +60,6 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// How its shader is read, with these macros.
     pub(super) fn reading(&self, macros: Vec<(String, String)>) -> Reading {
         Reading {
             include_folders: self.include_folders.iter().cloned().map(PathBuf::from).collect(),
@@ -139,7 +137,6 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Reads them; `form` is what is needed.
     pub(super) fn of(text: &str, form: &str) -> Result<Self, String> {
         let (place, rest) = text.split_once('=').ok_or(form)?;
         let place = place.trim().to_owned();

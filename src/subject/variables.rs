@@ -6,7 +6,6 @@ use super::expression::{Expression, ExpressionError, Value};
 use super::kernel::said;
 use crate::model::Failure;
 
-/// Names and what they stand for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Variables {
     pub(super) n: u64,
@@ -25,7 +24,6 @@ impl Variables {
         self.values.entry(name.to_owned()).or_insert(value);
     }
 
-    /// A whole number from 0 on.
     pub(super) fn integer(&self, text: &str, what: &str) -> Result<u64, Failure> {
         self.evaluate(text, what, Expression::integer)
     }

@@ -11,7 +11,6 @@ use crate::model::{AxisValue, Point};
 /// The most combinations that are looked at. Each costs a call of the predicate, about a microsecond.
 pub const MOST_COMBINATIONS: u32 = 1 << 24;
 
-/// An axis of a space, and the values that it can take there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dimension {
     pub name: Cow<'static, str>,
@@ -181,7 +180,6 @@ impl Space {
         found
     }
 
-    /// The place of a configuration's value on each axis.
     pub(super) fn places(&self, configuration: usize) -> Vec<usize> {
         let mut rest = self.allowed[configuration] as usize;
         let mut places = vec![0; self.axes.len()];
@@ -191,7 +189,6 @@ impl Space {
         places
     }
 
-    /// The configuration at these places, if it is allowed.
     pub(super) fn at(&self, places: &[usize]) -> Option<usize> {
         self.allowed.binary_search(&self.numbered(places)?).ok()
     }

@@ -39,9 +39,7 @@ pub struct Observation {
     pub clock: (Option<f64>, Option<f64>),
     /// Hashes of its modules, and of their sources; 0 where none is told.
     pub modules: [u64; 2],
-    /// How much work it is.
     pub work: [Option<u64>; WORK.len()],
-    /// What the driver's compiler made of it.
     pub code: Option<Code>,
     /// Its time over that of the case that it was measured alternately with.
     pub pair: Option<Box<Pair>>,
@@ -49,12 +47,10 @@ pub struct Observation {
     pub is_early: bool,
 }
 
-/// What the driver's compiler made of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
     /// Registers per invocation, bytes spilled, bytes of code: where told.
     pub figures: [Option<u64>; 3],
-    /// A hash of all that it told.
     pub all: u64,
 }
 
@@ -63,12 +59,10 @@ pub struct Pair {
     /// The case that it was measured alternately with, as the row names it.
     pub base: String,
     pub ratio: f64,
-    /// How far that may be off.
     pub spread: Option<Spread>,
 }
 
 impl Observation {
-    /// Of a row of this status that stands here.
     pub fn new(record: &Record, status: Status, run: usize, (file, line): (usize, u64)) -> Self {
         let ends = record.value_ci_low.zip(record.value_ci_high);
         let time_ends = record.ci_low_ns.zip(record.ci_high_ns).or(ends);

@@ -40,18 +40,10 @@ pub enum Verdict {
 
 impl Verdict {
     /// Every verdict, in the order in which people want to know them.
-    pub const ALL: [Self; 10] = [
-        Self::Broken,
-        Self::Failing,
-        Self::Missing,
-        Self::Slower,
-        Self::Faster,
-        Self::Fixed,
-        Self::New,
-        Self::Changed,
-        Self::Unclear,
-        Self::Same,
-    ];
+    pub const ALL: [Self; 10] = {
+        use Verdict::*;
+        [Broken, Failing, Missing, Slower, Faster, Fixed, New, Changed, Unclear, Same]
+    };
 
     pub fn as_str(self) -> &'static str {
         match self {

@@ -165,7 +165,6 @@ impl Writer {
         variable
     }
 
-    /// Has the functions that an entry point calls note their accesses.
     pub(super) fn instrument(&mut self, entry: Word) {
         // Blocks stand after those that dominate them: what a pointer is made of comes before it.
         self.each_called(entry, |writer, function| {
@@ -294,7 +293,6 @@ impl Writer {
         }
     }
 
-    /// Width and signedness of a whole number.
     fn integer(&self, value: Word) -> Option<(u32, bool)> {
         match self.types.get(self.type_of.get(&value)?)?.operands[..] {
             [Operand::LiteralBit32(width), Operand::LiteralBit32(signed)] => Some((width, signed == 1)),
@@ -351,7 +349,6 @@ impl Writer {
 
     // ---- the end ----------------------------------------------------------------------------------------------------------
 
-    /// Writes what was noted where the entry point returns.
     pub(super) fn finish(&mut self, function: Word, notes: Notes) -> Result<(), NotingError> {
         let buffer = self.declare_buffer();
         let entry = self.module.functions.iter().position(|f| f.def.as_ref().and_then(|def| def.result_id) == Some(function));
@@ -460,7 +457,6 @@ impl Writer {
         }
     }
 
-    /// Raises a word of the buffer to a value.
     fn raise(&mut self, buffer: &Buffer, word: usize, value: Word, code: &mut Vec<Instruction>) {
         let word = self.constant(u32::try_from(word).unwrap_or(u32::MAX));
         let place = self.emit(code, Op::AccessChain, buffer.to_word, &[buffer.variable, self.zero, word]);

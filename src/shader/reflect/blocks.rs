@@ -36,7 +36,6 @@ pub enum BlockPlace {
     PushConstants,
 }
 
-/// A struct with an explicit layout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StructLayout {
     /// The struct's name in the source; may be empty.
@@ -167,7 +166,6 @@ fn prefix(scalar: ScalarType) -> &'static str {
     }
 }
 
-/// The layouts of all blocks.
 pub(super) fn describe(interface: &Interface, types: &Types, values: &Values) -> Result<Vec<BlockInfo>, ReflectError> {
     let mut describer = Describer { types, values, sizes: types.explicit(values), types_left: MOST_TYPES };
     let mut blocks = Vec::new();

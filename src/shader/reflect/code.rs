@@ -51,7 +51,6 @@ impl Code {
         Self { functions }
     }
 
-    /// A function's blocks, and which of them control flow reaches.
     pub(super) fn reached(&self, function: Word, values: &Values) -> (&[BasicBlock], Flow) {
         let blocks = self.functions.get(&function).map_or(&[][..], Vec::as_slice);
         (blocks, flow::reached(blocks.iter().map(|block| &block.node), values))

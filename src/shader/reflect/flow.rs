@@ -66,7 +66,6 @@ impl End {
     }
 }
 
-/// A block as control flow sees it.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) label: Word,
@@ -75,7 +74,6 @@ pub(super) struct Node {
     pub(super) end: End,
 }
 
-/// What control flow reaches in a function.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flow {
     /// The blocks, by their places, each with the innermost of the loops in which it stands.
@@ -92,13 +90,11 @@ pub(super) struct Loop {
 }
 
 impl Flow {
-    /// How many loops are around what stands in this one.
     pub(super) fn depth(&self, innermost: Option<usize>) -> usize {
         innermost.map_or(0, |of| self.loops[of].depth)
     }
 }
 
-/// The blocks that control flow reaches from the first.
 pub(super) fn reached<'a>(nodes: impl Iterator<Item = &'a Node>, values: &Values) -> Flow {
     let nodes: Vec<&Node> = nodes.collect();
     let mut unvisited: HashMap<Word, usize> = nodes.iter().enumerate().map(|(place, node)| (node.label, place)).collect();

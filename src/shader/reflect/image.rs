@@ -7,7 +7,6 @@ use super::ScalarType;
 use super::types::{TypeNode, Types};
 use crate::model::{Dimension, Format};
 
-/// An image or a texel buffer that a module declares.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ImageInfo {
     /// Its dimensions; nothing for texel buffers, and for what no compute shader has.

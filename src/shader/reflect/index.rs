@@ -17,7 +17,6 @@ struct Decorated {
     argument: Option<u32>,
 }
 
-/// What a module says about its ids beside their definitions.
 #[derive(Debug, Default)]
 pub(in crate::shader) struct Index {
     names: HashMap<Word, String>,
@@ -89,7 +88,6 @@ impl Index {
         self.names.get(&id).map_or("", String::as_str)
     }
 
-    /// The name of a struct's member; empty where it has none.
     pub(in crate::shader) fn member_name(&self, id: Word, member: u32) -> &str {
         self.member_names.get(&(id, member)).map_or("", String::as_str)
     }
@@ -98,7 +96,6 @@ impl Index {
         self.decorations.get(&id).is_some_and(|all| all.iter().any(|one| one.decoration == decoration))
     }
 
-    /// The first literal of an id's decoration.
     pub(in crate::shader) fn argument(&self, id: Word, decoration: Decoration) -> Option<u32> {
         argument(self.decorations.get(&id)?, decoration)
     }
@@ -107,7 +104,6 @@ impl Index {
         self.members.get(&(id, member)).is_some_and(|all| all.iter().any(|one| one.decoration == decoration))
     }
 
-    /// The first literal of a member's decoration.
     pub(in crate::shader) fn member_argument(&self, id: Word, member: u32, decoration: Decoration) -> Option<u32> {
         argument(self.members.get(&(id, member))?, decoration)
     }

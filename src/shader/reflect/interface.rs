@@ -17,16 +17,14 @@ pub(super) struct Interface {
     descriptors: Vec<Descriptor>,
     push: Vec<Named>,
     shared: Vec<Shared>,
-    unused_shared: Vec<String>,
+    pub(super) unused_shared: Vec<String>,
 }
 
-/// A descriptor whose count depends on constants.
 #[derive(Clone, Debug)]
 struct Descriptor {
     /// The count is left for later.
     info: BindingInfo,
     variable: Word,
-    /// The type that each descriptor of an array has.
     ty: Word,
     /// The lengths of its arrays, outermost first; nothing for a length that the module leaves open.
     lengths: Vec<Option<Word>>,
@@ -74,11 +72,6 @@ impl Interface {
         here.filter(|info| (info.set, info.binding) == (set, binding)).map(|info| info.name.as_str()).collect()
     }
 
-    pub(super) fn unused_shared(&self) -> &[String] {
-        &self.unused_shared
-    }
-
-    /// The descriptors, those at the same place merged.
     pub(super) fn bindings(&self, values: &Values) -> Result<Vec<BindingInfo>, ReflectError> {
         let mut merged: BTreeMap<(u32, u32), BindingInfo> = BTreeMap::new();
         for descriptor in &self.descriptors {
@@ -125,7 +118,7 @@ impl Interface {
     pub(super) fn blocks(&self) -> Vec<(BlockPlace, &str, Word)> {
         let mut descriptors: Vec<&Descriptor> = self.descriptors.iter().collect();
         descriptors.sort_by_key(|descriptor| (descriptor.info.set, descriptor.info.binding));
-        let buffers = descriptors.into_iter().filter_map(|of| Some((of.place()?, of.info.name.as_str(), of.ty)));
+        let buffers = descriptors.into_iter().filter_map(|of| Some((of.info.block_place()?, of.info.name.as_str(), of.ty)));
         buffers.chain(self.push.iter().map(|push| (BlockPlace::PushConstants, push.name.as_str(), push.ty))).collect()
     }
 
@@ -162,17 +155,19 @@ impl Named {
     }
 }
 
-impl Descriptor {
+impl BindingInfo {
     /// Where its block stands, if it is a buffer.
-    fn place(&self) -> Option<BlockPlace> {
-        let BindingInfo { set, binding, kind, .. } = self.info;
+    pub fn block_place(&self) -> Option<BlockPlace> {
+        let Self { set, binding, kind, .. } = *self;
         match kind {
             BindingKind::StorageBuffer => Some(BlockPlace::StorageBuffer { set, binding }),
             BindingKind::UniformBuffer => Some(BlockPlace::UniformBuffer { set, binding }),
             _ => None,
         }
     }
+}
 
+impl Descriptor {
     fn count(&self, values: &Values) -> Result<u32, ReflectError> {
         let mut count = 1_u32;
         for length in &self.lengths {
@@ -191,7 +186,6 @@ impl Access {
     }
 }
 
-/// A variable's id, storage class and type.
 fn variable(instruction: &Instruction, types: &Types) -> Option<(Word, StorageClass, Word)> {
     if instruction.class.opcode != Op::Variable {
         return None;

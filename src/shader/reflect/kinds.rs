@@ -203,7 +203,6 @@ pub(super) fn of_opcode(opcode: Op) -> Option<InstructionKind> {
     range.map_or(Some(Other), |(.., kind)| *kind)
 }
 
-/// A set of extended instructions, as its name tells it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ExtendedSet {
     Glsl,
@@ -222,7 +221,6 @@ impl ExtendedSet {
         }
     }
 
-    /// The kind of the set's instruction with this number.
     pub(super) fn kind(self, instruction: Word) -> Option<InstructionKind> {
         match self {
             Self::Glsl => {

@@ -50,7 +50,6 @@ impl InstructionCounts {
     }
 }
 
-/// A map from each kind's name to its count.
 impl Serialize for InstructionCounts {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.iter())
@@ -58,7 +57,6 @@ impl Serialize for InstructionCounts {
 }
 
 impl InstructionMix {
-    /// Adds instructions that stand at a depth in so many places.
     pub(super) fn add(&mut self, depth: usize, counts: &InstructionCounts, times: u64) {
         if self.by_depth.len() <= depth {
             self.by_depth.resize(depth + 1, InstructionCounts::default());

@@ -36,7 +36,6 @@ fn find(module: &Module, name: &str) -> Result<Word, ReflectError> {
     })
 }
 
-/// The function and the name of a compute entry point.
 fn compute(instruction: &Instruction) -> Option<(Word, &str)> {
     match &instruction.operands[..] {
         [Operand::ExecutionModel(ExecutionModel::GLCompute), Operand::IdRef(function), Operand::LiteralString(name), ..] => {

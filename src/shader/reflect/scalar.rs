@@ -71,17 +71,14 @@ impl ScalarType {
         matches!(self, Self::F16 | Self::F32 | Self::F64 | Self::OtherFloat(_))
     }
 
-    /// Whether it is a whole number with a sign.
     pub fn is_signed(self) -> bool {
         matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
     }
 
-    /// Whether it is a number without a fraction.
     pub fn is_whole(self) -> bool {
         !self.is_float() && self != Self::Bool
     }
 
-    /// The bits that a value of this type has.
     pub(super) fn truncate(self, bits: u64) -> u64 {
         match self.bytes() {
             8 => bits,

@@ -38,7 +38,6 @@ const OF_BUILT_INS: [(BuiltIn, SubgroupClass); 9] = [
     (BuiltIn::SubgroupLtMask, SubgroupClass::Ballot),
 ];
 
-/// Tells the classes that a module's instructions use.
 #[derive(Debug)]
 pub(super) struct Subgroups<'a> {
     variables: HashMap<Word, SubgroupClass>,

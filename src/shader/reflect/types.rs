@@ -27,7 +27,6 @@ pub(super) enum TypeNode {
     Opaque,
 }
 
-/// A struct's member with its explicit layout, where it has one.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Member {
     pub(super) name: String,
@@ -37,11 +36,9 @@ pub(super) struct Member {
     pub(super) row_major: bool,
 }
 
-/// A scalar's or vector's components.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub(super) component: ScalarType,
-    /// How many, for a vector.
     pub(super) components: Option<usize>,
 }
 
@@ -155,7 +152,6 @@ impl Layout {
         end.checked_next_multiple_of(self.align)?.checked_add(self.size)
     }
 
-    /// So many of them in an array.
     fn repeated(self, count: u64) -> Option<Self> {
         let stride = self.size.checked_next_multiple_of(self.align)?;
         Some(Self { size: stride.checked_mul(count)?, align: self.align })

@@ -80,7 +80,6 @@ fn of_image(instruction: &Instruction, place: usize) -> Use {
     }
 }
 
-/// What an id stands for that comes from a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reached {
     Memory,

@@ -8,7 +8,6 @@ use super::{Fault, Value};
 /// Floats of this size and more are far beyond all that is counted.
 const MOST: f64 = 1e30;
 
-/// Where names have their values from.
 type Names<'a> = &'a dyn Fn(&str) -> Option<Value>;
 
 impl Node {

@@ -11,7 +11,6 @@ const LONGEST: usize = 4096;
 /// How deep expressions nest, long sums among them: evaluation takes this much stack.
 const DEEPEST: usize = 128;
 
-/// A part of an expression, and where it stands in the text.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) kind: Kind,
@@ -184,7 +183,6 @@ impl Parser {
         node(Kind::Choice(Box::new([condition, holds, fails])))
     }
 
-    /// A value with what stands before it.
     fn prefixed(&mut self) -> Result<Node, Fault> {
         let start = self.place().start;
         let make = match self.peek() {
@@ -241,7 +239,6 @@ impl Parser {
         placed(kind, whole)
     }
 
-    /// The arguments, and where their parenthesis ends.
     fn arguments(&mut self, name: &Range<usize>) -> Result<(Vec<Node>, usize), Fault> {
         self.at += 1;
         let mut arguments = Vec::new();

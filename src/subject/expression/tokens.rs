@@ -5,7 +5,6 @@ use std::ops::Range;
 use super::{Fault, Value};
 use crate::plan::parse_number;
 
-/// A part of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
     Value(Value),

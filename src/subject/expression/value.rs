@@ -5,7 +5,6 @@ use std::fmt;
 /// Up to here every whole number is a float.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// A value that a name has, or an expression results in.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Integer(i128),
@@ -15,7 +14,6 @@ pub enum Value {
 }
 
 impl Value {
-    /// The number, where it is one.
     #[expect(clippy::cast_precision_loss, reason = "a float is asked for")]
     pub fn as_real(&self) -> Option<f64> {
         match self {

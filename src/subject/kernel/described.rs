@@ -11,7 +11,6 @@ use crate::subject::module;
 use crate::subject::spec::Subject;
 use crate::subject::variables::Variables;
 
-/// A specialization constant that may be an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constant {
     /// Its name, or its id where it has none.

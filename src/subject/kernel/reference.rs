@@ -137,7 +137,7 @@ impl UserKernel {
                 self.first_passes.clear();
             }
             if got.iter().any(Written::has_unwritten) {
-                self.first_passes.insert(point.clone(), got.iter().map(Written::without_bytes).collect());
+                self.first_passes.insert(point.clone(), got.iter().map(|got| got.with(Vec::new())).collect());
             }
             return got;
         }

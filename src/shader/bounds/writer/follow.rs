@@ -6,7 +6,6 @@ use rspirv::spirv::{Op, StorageClass, Word};
 use super::Writer;
 use crate::shader::loader::id;
 
-/// A step from a variable towards what a pointer leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Step {
     Member(u32),
@@ -68,7 +67,6 @@ impl Writer {
         }
     }
 
-    /// Notes where a pointer leads that is made of another.
     pub(super) fn follow(&mut self, instruction: &Instruction) {
         let Some(result) = instruction.result_id else { return };
         let base = instruction.operands.first().and_then(id).and_then(|base| self.places.get(&base));
@@ -157,47 +155,16 @@ impl Writer {
     }
 }
 
-/// The pointers through which an instruction reads or writes.
 pub(super) fn pointers(instruction: &Instruction) -> Vec<Word> {
-    let op = instruction.class.opcode;
-    let count = match op {
+    let count = match instruction.class.opcode {
         Op::Load | Op::Store | Op::CooperativeMatrixLoadKHR | Op::CooperativeMatrixStoreKHR => 1,
         Op::CopyMemory | Op::CopyMemorySized => 2,
-        _ if is_atomic(op) => 1,
+        _ if instruction.class.opname.starts_with("Atomic") => 1,
         _ => 0,
     };
     instruction.operands.iter().take(count).filter_map(id).collect()
 }
 
-/// Whether an instruction reaches further than what its pointer leads to.
 pub(super) fn reaches_further(instruction: &Instruction) -> bool {
     matches!(instruction.class.opcode, Op::CooperativeMatrixLoadKHR | Op::CooperativeMatrixStoreKHR)
-}
-
-fn is_atomic(op: Op) -> bool {
-    use Op::*;
-    matches!(
-        op,
-        AtomicLoad
-            | AtomicStore
-            | AtomicExchange
-            | AtomicCompareExchange
-            | AtomicCompareExchangeWeak
-            | AtomicIIncrement
-            | AtomicIDecrement
-            | AtomicIAdd
-            | AtomicISub
-            | AtomicSMin
-            | AtomicUMin
-            | AtomicSMax
-            | AtomicUMax
-            | AtomicAnd
-            | AtomicOr
-            | AtomicXor
-            | AtomicFAddEXT
-            | AtomicFMinEXT
-            | AtomicFMaxEXT
-            | AtomicFlagTestAndSet
-            | AtomicFlagClear
-    )
 }
