@@ -31,7 +31,6 @@ const MANY: f64 = 0.25;
 pub struct Card {
     pub device: String,
     pub uuid: String,
-    /// Its driver, and what kind of device it is.
     pub driver: String,
     /// What is told of it: a label, and the figure in words. What couldn't be told is left out.
     pub facts: Vec<(&'static str, String)>,
@@ -63,7 +62,6 @@ const LINES: &[Line] = &[
     ("transfer", |rows| together([rows.transfer("host_to_device", "to the device"), rows.transfer("device_to_host", "back")])),
 ];
 
-/// What is told of several things on one line.
 fn together(told: [Option<String>; 2]) -> Option<String> {
     let told: Vec<String> = told.into_iter().flatten().collect();
     (!told.is_empty()).then(|| told.join(", "))
@@ -83,20 +81,17 @@ impl Card {
     }
 }
 
-/// The rows of one device.
 struct OneDevice<'r> {
     rows: Vec<&'r Record>,
     own: Option<&'r Published>,
 }
 
 impl<'r> OneDevice<'r> {
-    /// Those with a figure that can be right.
     fn usable(&self) -> impl Iterator<Item = &'r Record> {
         let is_usable = |row: &&&Record| row.status == Status::Ok.as_str() && row.value.is_some() && !row.is_implausible();
         self.rows.iter().filter(is_usable).copied()
     }
 
-    /// Those of an experiment whose axes have these values.
     fn of<'s>(&'s self, experiment: &'s str, axes: &'s [(&str, &str)]) -> impl Iterator<Item = &'r Record> + 's {
         let has = |row: &Record, axis: &str, value: &str| row.by_axis.get(axis).is_some_and(|own| own.to_string() == value);
         self.usable().filter(move |row| row.experiment == experiment && axes.iter().all(|(axis, value)| has(row, axis, value)))
@@ -144,7 +139,6 @@ impl<'r> OneDevice<'r> {
         Some(self.figure(self.derived("peak/summary", kind)?, Some(bound)))
     }
 
-    /// Several peaks on one line, each behind its word.
     fn of_kinds(&self, kinds: &[(&str, &str)]) -> Option<String> {
         let told = |(kind, word): &(&str, &str)| {
             self.derived("peak/summary", kind).map(|row| format!("{word}{}", self.figure(row, None)))
@@ -259,7 +253,6 @@ impl<'r> OneDevice<'r> {
     }
 }
 
-/// A time in words.
 fn time(row: &Record) -> String {
     Nanos(row.value.unwrap_or(f64::NAN)).to_string()
 }
@@ -287,7 +280,6 @@ fn integer(row: &Record, axis: &str) -> Option<u64> {
     }
 }
 
-/// A figure, and half its interval where it has one.
 fn value_and_half(row: &Record) -> (f64, Option<f64>) {
     let half = row.value_ci_low.zip(row.value_ci_high).map(|(low, high)| (high - low) / 2.0);
     (row.value.unwrap_or(f64::NAN), half)
@@ -333,7 +325,6 @@ fn wrong(measured: &[&Record]) -> Vec<String> {
     wrong.into_iter().chain(doubted).collect()
 }
 
-/// What all figures are to be read by.
 fn circumstances(ok: &[&Record]) -> Vec<String> {
     let all_but_few = |is: &dyn Fn(&Record) -> bool| ok.iter().filter(|row| is(row)).count() * 2 > ok.len();
     let is_cold = ok.iter().any(|row| row.cache == "cold");

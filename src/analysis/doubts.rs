@@ -6,9 +6,7 @@ use crate::record::Record;
 /// A reason to doubt rows that is about the circumstances and not about one of them.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Doubt {
-    /// The flag that says it in a row.
     pub flag: Flag,
-    /// What it is, and what to do.
     pub advice: &'static str,
     /// Whether it is the machine's, so that measuring again may mend it.
     pub is_of_machine: bool,
@@ -42,7 +40,6 @@ const MANY: u64 = 5;
 /// How many rows there are, and how many of them bear which flag.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
-    /// Rows with a figure that was measured.
     pub measured: u64,
     bearing: [u64; DOUBTS.len()],
 }
@@ -58,12 +55,10 @@ impl Tally {
         }
     }
 
-    /// How many rows bear a flag.
     pub fn bearing(&self, doubt: &Doubt) -> u64 {
         DOUBTS.iter().zip(self.bearing).find(|(own, _)| *own == doubt).map_or(0, |(_, count)| count)
     }
 
-    /// The doubts that most rows share.
     pub fn shared(&self) -> Vec<&'static Doubt> {
         let is_shared = |doubt: &&Doubt| self.bearing(doubt) >= MANY && 2 * self.bearing(doubt) > self.measured;
         DOUBTS.iter().filter(is_shared).collect()

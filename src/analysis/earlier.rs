@@ -23,9 +23,6 @@ pub struct Judge<'r> {
 
 impl<'r> Judge<'r> {
     /// For a run of these plans on these devices, whose new rows begin with these templates.
-    ///
-    /// # Errors
-    /// Where the compiler can't be had.
     pub fn new(
         devices: Vec<&'r DeviceInfo>,
         plans: &'r [Plan<'r>],
@@ -83,7 +80,6 @@ impl<'r> Judge<'r> {
         &self.plans[device]
     }
 
-    /// Whether a row was measured with the sources that this run has.
     fn is_current(&mut self, row: &Record, planned: &Planned) -> bool {
         match &planned.case {
             Ok(case) if row.status != Status::Skipped.as_str() => self.source_hash(case) == Some(row.source_hash.clone()),
@@ -120,9 +116,6 @@ pub fn lacking(header: &Header) -> Vec<&'static str> {
 }
 
 /// Demands that a file to be resumed has the columns that its new rows have, and those that resuming needs.
-///
-/// # Errors
-/// Which are too many, or missing.
 pub fn check_columns<R: Read>(rows: &Reader<R>, header: &Header) -> Result<(), String> {
     if rows.is_of_v1() {
         return Err(format!(
@@ -140,9 +133,6 @@ pub fn check_columns<R: Read>(rows: &Reader<R>, header: &Header) -> Result<(), S
 }
 
 /// Demands that a file has the columns that new rows have.
-///
-/// # Errors
-/// Which are too many, or missing.
 pub fn check_same_columns<R: Read>(rows: &Reader<R>, header: &Header) -> Result<(), String> {
     let (there, wanted): (BTreeSet<&str>, BTreeSet<&str>) = (rows.columns().collect(), header.names().collect());
     let own: Vec<&str> = there.difference(&wanted).copied().collect();

@@ -7,7 +7,6 @@ use super::rows::{Group, Position, Rows};
 use super::words::{abridged_from, counted, indented};
 use crate::record::Standing;
 
-/// Lines that name missing cases of one plan.
 const SHOWN: usize = 20;
 
 /// Devices and plans that have such lines. There may be as many as rows, and each may lack as many cases as all others have.
@@ -48,12 +47,10 @@ pub fn told(rows: &Rows) -> Vec<String> {
     told
 }
 
-/// How many cases they are.
 fn count(ranges: &[Range<u64>]) -> u64 {
     ranges.iter().fold(0, |count, range| count.saturating_add(range.end - range.start))
 }
 
-/// The indexes that none of the positions takes.
 fn missing<'s>(cases: u64, positions: impl Iterator<Item = &'s Position>) -> Vec<Range<u64>> {
     let mut ranges = Vec::new();
     let mut next = 0;
@@ -81,30 +78,23 @@ fn paragraph(rows: &Rows, group: &Group, missing: &[Range<u64>], own: &Names, na
         counted(count, "case"),
         cases - 1
     );
-    let line = |lacks: Lacks| match lacks {
-        Lacks::Named(index, row) => named(rows, index, row, own),
-        Lacks::Unnamed(range) => unnamed(rows, &range, names),
+    let line = |(range, row): (Range<u64>, Option<usize>)| match row {
+        Some(row) => named(rows, range.start, row, own),
+        None => unnamed(rows, &range, names),
     };
     let lines = abridged_from(missing.iter().flat_map(|range| lacks(range, names)), SHOWN, line);
     std::iter::once(heading).chain(indented(lines)).collect::<Vec<_>>().join("\n")
 }
 
-enum Lacks {
-    /// One that this row names.
-    Named(u64, usize),
-    /// A run of those that no row names.
-    Unnamed(Range<u64>),
-}
-
-/// What a run of missing cases is made of.
-fn lacks(range: &Range<u64>, names: &Names) -> impl Iterator<Item = Lacks> {
+/// What a run of missing cases is made of: single ones that a row names, and runs of those that none does.
+fn lacks(range: &Range<u64>, names: &Names) -> impl Iterator<Item = (Range<u64>, Option<usize>)> {
     let (mut next, end) = (range.start, range.end);
-    let run = |range: Range<u64>| (!range.is_empty()).then_some(Lacks::Unnamed(range));
     let named = names.range(range.clone()).map(|(index, row)| (*index, Some(*row))).chain([(end, None)]);
     named.flat_map(move |(index, row)| {
-        let before = run(next..index);
+        let before = next..index;
         next = index.saturating_add(1);
-        before.into_iter().chain(row.map(|row| Lacks::Named(index, row)))
+        let before = (!before.is_empty()).then_some((before, None));
+        before.into_iter().chain(row.map(|row| (index..index + 1, Some(row))))
     })
 }
 

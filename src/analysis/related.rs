@@ -11,9 +11,6 @@ use crate::record::Record;
 
 /// Gives every row in order, its relations renewed, and after those of a device what follows from them. The taker says `false` where
 /// it wants no more.
-///
-/// # Errors
-/// What the taker says.
 pub fn each<E>(rows: &Rows, take: &mut dyn FnMut(Record) -> Result<bool, E>) -> Result<(), E> {
     let mut experiments = Experiments::default();
     let in_order = rows.in_order();
@@ -108,7 +105,6 @@ struct Experiments {
     known: HashMap<String, Option<Known>>,
 }
 
-/// An experiment and its axes.
 type Known = (&'static Experiment, Vec<Axis>);
 
 impl Experiments {
@@ -123,7 +119,6 @@ impl Experiments {
         known.as_ref()
     }
 
-    /// How much work a row's case is.
     fn work(&mut self, record: &Record) -> Vec<Amount> {
         let Some((experiment, axes)) = self.of(record) else { return Vec::new() };
         let is_number = |axis: &Axis| matches!(record.by_axis.get(axis.name.as_ref()), Some(AxisValue::Integer(_)));

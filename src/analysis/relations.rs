@@ -15,7 +15,6 @@ use crate::stats::Interval;
 /// A row that was disturbed would put the blame on others.
 const DISTURBED: [Flag; 3] = [Flag::Noisy, Flag::Throttled, Flag::Contended];
 
-/// What is known of the rows so far.
 #[derive(Default)]
 pub struct Relations {
     /// The figures of rows that others may be compared with, by a hash of their case_id: a sweep has as many as rows.
@@ -50,7 +49,6 @@ impl Relations {
         }
     }
 
-    /// Compares a row with its base, if that has a figure.
     pub fn compare(&self, base: &str, row: &mut Record) {
         if let Some(value) = self.values.get(&hash64(base)) {
             row.compare_with(base, *value);
@@ -69,7 +67,6 @@ impl Relations {
         })
     }
 
-    /// The rows that a derivation's figures follow from.
     fn of(&self, derivation: &Derivation) -> BTreeMap<&str, &[Finished]> {
         let sources = (derivation.sources)();
         let is_read = |name: &str| name == derivation.asked_by || sources.contains(name);

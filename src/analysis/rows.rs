@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use super::words::{abridged, counted, indented, listed, shown};
+use super::words::{abridged, counted, indented, listed};
 use crate::error::Error;
 use crate::experiments::is_derived_name;
+use crate::model::Shown;
 use crate::record::{Choice, Standing, choose};
 use crate::record::{Packed, Reader, Record, SCHEMA_VERSION, Use, needed};
 
@@ -16,16 +17,13 @@ const SHOWN_PLACES: usize = 4;
 /// The most axes that the rows of a file may have: many times those of all experiments. Each is a column of every row that is written.
 const MOST_AXES: usize = 1000;
 
-/// What rows are read for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// To become one file: a row that was cut is to be measured first.
     Merging,
     /// The same, whatever is missing.
     MergingPart,
-    /// To be told in a few lines.
     Card,
-    /// To be shown on a page.
     Report,
 }
 
@@ -37,7 +35,6 @@ impl Purpose {
         }
     }
 
-    /// What can't be done without a column.
     fn words(self) -> &'static str {
         match self {
             Self::Merging | Self::MergingPart => "rows can't be merged without; were they left out by --columns?",
@@ -49,21 +46,15 @@ impl Purpose {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
-    /// The file's place among those given.
     file: usize,
     line: u64,
 }
 
-/// A row that stands for its case.
 pub struct Row {
     pub packed: Packed,
-    /// How far its case got.
     pub standing: Standing,
-    /// The group that it belongs to.
     pub group: usize,
-    /// Its place in the plan.
     pub index: Option<u64>,
-    /// The order in which its case was first seen.
     seen: usize,
     place: Place,
 }
@@ -86,7 +77,6 @@ pub struct Group {
     /// The plan's id; empty where rows name none.
     pub plan: String,
     pub cases: Option<u64>,
-    /// Where rows were first said to be of this group.
     place: Place,
 }
 
@@ -95,22 +85,16 @@ pub struct Group {
 pub struct Position {
     /// The plan, as a place among [`Rows::groups`].
     pub group: usize,
-    /// The place in that plan.
     pub index: u64,
-    /// The place of the row among all.
     pub row: usize,
 }
 
-/// The rows of all files.
 #[derive(Default)]
 pub struct Rows {
     files: Vec<PathBuf>,
-    /// Devices, in the order in which they first come.
     pub blocks: Vec<DeviceRows>,
-    /// Plans, in the order in which they first come.
     pub groups: Vec<Group>,
     rows: Vec<Row>,
-    /// Every place in a plan that any row takes.
     positions: Vec<Position>,
     axes: BTreeSet<String>,
     /// Blocks by device and turn, groups by block and plan or run, rows by block and case.
@@ -121,7 +105,6 @@ pub struct Rows {
     conflicts: BTreeMap<usize, Vec<Place>>,
     /// The first contradiction of each group about its plan.
     disputes: BTreeMap<usize, String>,
-    /// Files whose last row was cut.
     torn: Vec<String>,
     /// Under which names figures follow from others that this version doesn't know.
     underivable: BTreeSet<String>,
@@ -138,29 +121,23 @@ struct Fresh {
     is_derived: bool,
 }
 
-/// The rows of one file, as they stand there.
 pub struct FileRows {
     path: PathBuf,
     fresh: Vec<Fresh>,
     /// Devices that are paired with themselves in it.
     paired_with_itself: BTreeSet<String>,
-    /// That its last row was cut.
     torn: Option<String>,
     /// The version of its columns, where that is newer than this program's.
     newer: Option<String>,
 }
 
 impl FileRows {
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// A usage error where it can't be read, isn't a file of rows, or isn't whole.
     pub fn read(path: &Path, purpose: Purpose) -> Result<Self, Error> {
         let usage = |error: crate::record::ReadError| Error::Usage(error.to_string());
         let mut reader = Reader::open(path).map_err(usage)?;
         let missing = reader.missing(&purpose.needed());
         if !missing.is_empty() {
-            let (file, missing, why) = (shown(path), listed(missing), purpose.words());
+            let (file, missing, why) = (path.shown(), listed(missing), purpose.words());
             return Err(Error::Usage(format!("{file} lacks {missing}: {why}")));
         }
         let (mut fresh, mut paired_with_itself, mut newest) = (Vec::new(), BTreeSet::new(), None);
@@ -170,7 +147,7 @@ impl FileRows {
             newest = newest.max(Some(version(&record.schema)));
             axes.extend(record.by_axis.keys().filter(|name| !axes.contains(*name)).cloned().collect::<Vec<_>>());
             if axes.len() > MOST_AXES {
-                let (file, line) = (shown(path), reader.line());
+                let (file, line) = (path.shown(), reader.line());
                 let words = format!("the rows so far have more than {MOST_AXES} axes, which no file of lanescope's has");
                 return Err(Error::Usage(format!("{file}, line {line}: {words}")));
             }
@@ -185,7 +162,7 @@ impl FileRows {
         }
         let mut torn = None;
         if let Some(cut) = reader.cut() {
-            let file = shown(path);
+            let file = path.shown();
             if purpose == Purpose::Merging {
                 let mend = if reader.is_of_v1() {
                     "--partial leaves it out".to_owned()
@@ -202,10 +179,6 @@ impl FileRows {
 }
 
 impl Rows {
-    /// Takes the rows of a file.
-    ///
-    /// # Errors
-    /// As [`FileRows::read`].
     pub fn read(&mut self, path: &Path, purpose: Purpose) -> Result<(), Error> {
         self.take(FileRows::read(path, purpose)?);
         Ok(())
@@ -221,7 +194,6 @@ impl Rows {
         2 * measured().filter(is_known).count() > measured().count()
     }
 
-    /// Takes the rows of a file that was read.
     pub fn take(&mut self, file: FileRows) {
         self.torn.extend(file.torn);
         self.newer.extend(file.newer.map(|version| (file.path.clone(), version)));
@@ -271,7 +243,6 @@ impl Rows {
         self.positions.extend(index.map(|index| Position { group, index, row }));
     }
 
-    /// Decides between a row and another one of its case.
     fn settle(&mut self, row: usize, new: Row, record: &Record) {
         let old = &mut self.rows[row];
         if old.packed == new.packed {
@@ -314,7 +285,6 @@ impl Rows {
         group
     }
 
-    /// The names of all axes.
     pub fn axes(&self) -> impl Iterator<Item = &str> {
         self.axes.iter().map(String::as_str)
     }
@@ -346,7 +316,7 @@ impl Rows {
     /// What to know of the files that keeps nobody from merging them.
     pub fn notes(&self) -> Vec<String> {
         let newer = self.newer.iter().map(|(file, minor)| {
-            let file = shown(file);
+            let file = file.shown();
             format!("{file} was written by a newer lanescope (schema {minor}): columns beyond {SCHEMA_VERSION} are left out")
         });
         let unplaced = self.rows.iter().filter(|row| row.index.is_none()).count() as u64;
@@ -390,7 +360,7 @@ impl Rows {
     }
 
     fn shown_place(&self, place: Place) -> String {
-        format!("{}, line {}", shown(&self.files[place.file]), place.line)
+        format!("{}, line {}", self.files[place.file].shown(), place.line)
     }
 }
 

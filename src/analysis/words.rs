@@ -1,8 +1,5 @@
 //! How rows are named to a person.
 
-use crate::model::Shown;
-use std::path::Path;
-
 /// The first of many lines, and how many are left out.
 pub fn abridged(lines: Vec<String>, most: usize) -> Vec<String> {
     abridged_from(lines.into_iter(), most, |line| line)
@@ -34,10 +31,6 @@ pub fn counted(count: u64, what: &str) -> String {
 pub fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
     format!("the column{} {}", if names.len() == 1 { "" } else { "s" }, names.join(", "))
-}
-
-pub fn shown(path: &Path) -> String {
-    path.shown()
 }
 
 #[cfg(test)]

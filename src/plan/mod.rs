@@ -148,7 +148,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The default sweep of these variants of an experiment.
-    pub fn of_variants(experiment: &'static dyn Experiment, variants: &[&'static str], setting: Setting<'a>) -> Self {
+    pub fn of_variants(experiment: &'static Experiment, variants: &[&'static str], setting: Setting<'a>) -> Self {
         Self::of_selections(with_equal_axes(experiment, variants, &setting), Cache::default(), setting)
     }
 

@@ -25,7 +25,6 @@ use crate::process::{Child, Listener, Silence, listen};
 use crate::regular::SHADER;
 use crate::units::Bytes;
 
-/// The hidden command that does the work.
 pub const COMMAND: &str = "compile";
 
 /// How long it may take to compile a shader. Large ones take a few seconds.
@@ -43,7 +42,6 @@ const OWN_STACK: usize = 2 << 20;
 /// The longest message: a module's word has four bytes, and takes up to eleven as digits.
 const LONGEST: u64 = 8 * SHADER.largest;
 
-/// What there is to do.
 #[derive(Serialize, Deserialize)]
 enum Task {
     Compile { library: Library, subject: ModuleKey },
@@ -69,9 +67,6 @@ pub fn work_apart() {
 }
 
 /// Compiles a shader of a library that holds users' files.
-///
-/// # Errors
-/// As [`Compiler::compile`]; and where it takes more than the process has, that it does.
 pub(super) fn compile(library: &Library, subject: ModuleKey) -> Result<Arc<Module>, CompileError> {
     if !IS_APART.load(Ordering::Relaxed) {
         let ModuleKey { path, macros, target } = subject;
@@ -84,10 +79,7 @@ pub(super) fn compile(library: &Library, subject: ModuleKey) -> Result<Arc<Modul
     }
 }
 
-/// Whether words are valid SPIR-V.
-///
-/// # Errors
-/// Where that takes more than the process has, that it does.
+/// Whether words are valid SPIR-V; an error where telling that takes more than the process has.
 pub(super) fn check(words: &[u32]) -> Result<Result<(), Invalid>, String> {
     if !IS_APART.load(Ordering::Relaxed) {
         return validate_within(words, CHECKING).ok_or_else(|| late(CHECKING));
@@ -164,9 +156,6 @@ fn failed(told: &str) -> String {
 // ---- the one that does it -------------------------------------------------------------------------------------------------
 
 /// Does tasks until the process that asks is gone.
-///
-/// # Errors
-/// Where nobody reads what it answers, and where the system has no thread left.
 pub fn serve() -> io::Result<()> {
     platform::crash_quietly();
     let memory = platform::limit_memory(MEMORY)?;

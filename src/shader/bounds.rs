@@ -24,14 +24,12 @@ use super::loader::{LoadError, id, load};
 use super::validator::{Invalid, validate};
 use writer::Writer;
 
-/// A module that notes how far it indexes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Noting {
     /// The module; the entry point is its only one.
     pub words: Vec<u32>,
     /// The set and binding of the storage buffer that it notes in, which must be filled with zeros before it runs.
     pub place: (u32, u32),
-    /// The arrays, in the order in which it notes them.
     pub arrays: Vec<NotedArray>,
     /// Loads, stores and atomic operations of which it can't be told how far they reach.
     pub unfollowed: usize,
@@ -41,21 +39,17 @@ pub struct Noting {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+/// Where an array lies: in a buffer (or it is an array of buffers), in memory that a workgroup shares, or with the invocation.
 pub enum Home {
-    /// In a buffer, or it is an array of buffers.
     Buffer { set: u32, binding: u32 },
-    /// In memory that a workgroup shares.
     Shared,
-    /// In a variable of the invocation's own.
     Invocation,
 }
 
-/// What is noted of arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Notes {
     /// Nothing unless an invocation leaves one: thousands that raise the same words take their time.
     Overruns,
-    /// How far each is indexed.
     Everything,
 }
 
@@ -64,57 +58,37 @@ pub struct NotedArray {
     pub home: Home,
     /// Its name, as in `lights[].weights`; empty where the module has none.
     pub path: String,
-    /// Whether its length is that of the buffer.
     pub is_runtime: bool,
     /// Whether all its indexes are signed: then those from 2^31 on are negative ones.
     is_signed: bool,
 }
 
-/// An array that is indexed beyond its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overrun {
     pub array: NotedArray,
     /// The largest index, or the last negative one.
     pub index: i64,
-    /// How many elements the array has.
     pub length: u32,
 }
 
-/// Why a module can't note anything.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotingError {
-    /// The words are no module.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// The module lacks something that it must have.
     #[error("the module has no {0}")]
     Missing(&'static str),
-    /// The rewritten module isn't valid.
     #[error(transparent)]
     Invalid(#[from] Invalid),
 }
 
 impl Noting {
-    /// Rewrites a module whose only purpose is this entry point. Where no invocation leaves an array, it notes nothing.
-    ///
-    /// # Errors
-    /// Where the words are no module, or the new ones aren't valid.
-    pub fn of_overruns(words: &[u32], entry: &str) -> Result<Self, NotingError> {
-        Self::rewrite(words, entry, Notes::Overruns, None)
-    }
-
-    /// The same, but it also notes where an invocation comes to so many iterations of its loops.
-    ///
-    /// # Errors
-    /// As [`Noting::of_overruns`].
-    pub fn counting(words: &[u32], entry: &str, most_iterations: Option<u32>) -> Result<Self, NotingError> {
+    /// Rewrites a module whose only purpose is this entry point. Where no invocation leaves an array or comes to so many iterations of its
+    /// loops, it notes nothing.
+    pub fn of_overruns(words: &[u32], entry: &str, most_iterations: Option<u32>) -> Result<Self, NotingError> {
         Self::rewrite(words, entry, Notes::Overruns, most_iterations)
     }
 
     /// The same, but it notes how far each array is indexed in any case: for seeing that it notes at all.
-    ///
-    /// # Errors
-    /// As [`Noting::of_overruns`].
     pub fn of_everything(words: &[u32], entry: &str) -> Result<Self, NotingError> {
         Self::rewrite(words, entry, Notes::Everything, None)
     }

@@ -34,10 +34,8 @@ pub fn glsl_compiler() -> String {
     format!("shaderc {SHADERC_VERSION} (crate), SPIR-V {major}.{minor} rev {revision}")
 }
 
-/// Why a shader didn't become a module.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 pub enum CompileError {
-    /// The library has no such source.
     #[error("no shader `{path}`{}", suggestion(.nearest))]
     NoSource { path: String, nearest: Vec<String> },
     #[error(transparent)]
@@ -45,12 +43,7 @@ pub enum CompileError {
     /// What the compiler made can't be described. No process tells another one so: each describes modules by itself.
     #[serde(skip)]
     #[error("{subject}: {error}")]
-    Reflect {
-        subject: ModuleKey,
-        /// What is wrong with it.
-        error: ReflectError,
-    },
-    /// The compiler doesn't work at all.
+    Reflect { subject: ModuleKey, error: ReflectError },
     #[error("the GLSL compiler failed: {0}")]
     Compiler(String),
     /// It takes more than anything may that a user wrote: `takes longer than 60 s`.
@@ -58,16 +51,13 @@ pub enum CompileError {
     Exceeded(String),
 }
 
-/// What the GLSL compiler said against a shader.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[error("{words}\n(compiling {subject})")]
 pub struct GlslError {
     pub subject: ModuleKey,
     /// The file of the first error, the shader's or an include's, where the compiler names one.
     pub file: Option<String>,
-    /// The line of the first error in that file, from 1.
     pub line: Option<u32>,
-    /// The compiler's own words, all lines of them.
     pub words: String,
 }
 
@@ -118,24 +108,12 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// A compiler for these sources.
-    ///
-    /// # Errors
-    /// Where the GLSL compiler can't start.
     pub fn new(library: Library) -> Result<Self, CompileError> {
         let shaderc = SHADERC.as_ref().map_err(|error| CompileError::Compiler(error.clone()))?;
         Ok(Self { library, shaderc, known: HashMap::new() })
     }
 
-    /// The sources that it compiles.
-    pub fn library(&self) -> &Library {
-        &self.library
-    }
-
     /// The module of a source (a path of the library) with these macros. The order of macros doesn't matter.
-    ///
-    /// # Errors
-    /// Where the source is missing, has errors, or makes a module that can't be described.
     pub fn compile(
         &mut self,
         source: &str,
@@ -152,9 +130,6 @@ impl Compiler {
     }
 
     /// What the GLSL compiler makes of a source; [`Compiler::compile`] describes it.
-    ///
-    /// # Errors
-    /// Where the source is missing or has errors.
     pub(super) fn translate(&self, subject: &ModuleKey) -> Result<Compiled, CompileError> {
         let text = self.library.get(&subject.path).ok_or_else(|| self.no_source(&subject.path))?;
         let refuse = |words: String| CompileError::from(GlslError::new(subject, words));
@@ -223,22 +198,15 @@ impl Compiler {
     }
 }
 
-/// What the GLSL compiler made.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Compiled {
-    /// The SPIR-V words.
     pub(super) words: Vec<u32>,
     /// See [`Module::source_hash`].
     source_hash: String,
-    /// How long the compiler took.
     compile_time: Duration,
 }
 
 impl Compiled {
-    /// As a module of this source.
-    ///
-    /// # Errors
-    /// [`CompileError::Reflect`].
     pub(super) fn described(self, subject: &ModuleKey) -> Result<Module, CompileError> {
         let Self { words, source_hash, compile_time } = self;
         let reflection =
@@ -297,7 +265,6 @@ fn what_matters(words: &str) -> String {
     shown.join("\n")
 }
 
-/// The beginning of a line, or the whole of a short one.
 pub(super) fn shortened(line: &str) -> String {
     let end = line.char_indices().nth(LONGEST_LINE).map_or(line.len(), |(end, _)| end);
     if end < line.len() { format!("{}...", &line[..end]) } else { line.to_owned() }

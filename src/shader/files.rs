@@ -5,20 +5,16 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rspirv::spirv::{Decoration, Op};
+use rspirv::spirv::{Decoration, MAGIC_NUMBER as MAGIC, Op};
 use thiserror::Error;
 
 use super::compile::shortened;
-use super::localize::{HEADER_WORDS, instructions, opcode};
+use super::words::{HEADER_WORDS, instructions, opcode};
 use super::{CompileError, Invalid, Library, Module, ModuleKey, ReflectError, Reflection, apart};
 use crate::model::{Shown, SpirvTarget, path_text, readable, system_name};
 use crate::regular::{self, Kind, SHADER};
 use crate::units::Bytes;
 
-/// SPIR-V's first word, in this machine's byte order.
-const MAGIC: u32 = 0x0723_0203;
-
-/// The line with which a compute shader of the engine Godot begins.
 const GODOTS_KIND: &str = "#[compute]";
 
 /// The most places in which includes are looked for, and the most bytes that they have together.
@@ -33,7 +29,6 @@ pub struct Reading {
     pub macros: Vec<(String, String)>,
     /// A file of GLSL that is put behind the shader's `#version`, or in front of a shader that has none.
     pub preamble: Option<PathBuf>,
-    /// What it is compiled for.
     pub target: SpirvTarget,
     /// The entry point that is meant: the others are left out. All are read where none is named.
     pub entry: Option<String>,
@@ -44,56 +39,34 @@ pub struct Reading {
     pub may_stream: bool,
 }
 
-/// Why a file gives no module.
 #[derive(Debug, Error)]
 pub enum FileError {
     #[error("can't read {}: {source}", .path.shown())]
     Read { path: PathBuf, source: io::Error },
-    /// It is neither a text nor SPIR-V.
     #[error("{} is neither GLSL (it is no UTF-8 text) nor SPIR-V (it doesn't begin with 0x07230203)", .path.shown())]
     Unknown { path: PathBuf },
-    /// Its name says that it is SPIR-V.
     #[error("{} is no SPIR-V: it doesn't begin with 0x07230203 (GLSL has another ending than .spv)", .path.shown())]
     NoSpirv { path: PathBuf },
-    /// SPIR-V is words.
     #[error("{} has {bytes} bytes, no whole number of words: the SPIR-V is cut off", .path.shown())]
     CutOff { path: PathBuf, bytes: usize },
-    /// Both begin with a version.
     #[error("{} has a #version, and so has {}: leave the preamble's out", .shader.shown(), .preamble.shown())]
-    Versions {
-        shader: PathBuf,
-        /// What is put in front of it.
-        preamble: PathBuf,
-    },
-    /// It includes files without end.
+    Versions { shader: PathBuf, preamble: PathBuf },
     #[error("{} includes more than {MOST_PLACES} files, or more than {}", .path.shown(), Bytes(MOST_BYTES as u64))]
     Includes { path: PathBuf },
-    /// SPIR-V is what the preprocessor has been over.
     #[error("{} is SPIR-V: macros, preambles and include folders are for GLSL", .path.shown())]
     NoPreprocessor { path: PathBuf },
-    /// The module makes no sense.
     #[error("{}: {error}", .path.shown())]
     Reflect { path: PathBuf, error: ReflectError },
-    /// The module breaks a rule.
     #[error("{}: {error}", .path.shown())]
     Invalid { path: PathBuf, error: Invalid },
-    /// It keeps the compiler or the validator too busy.
+    /// It keeps the compiler or the validator too busy: `what` is such as `takes longer than 20 s`.
     #[error("{}: {task} {what}", .path.shown())]
-    Exceeded {
-        path: PathBuf,
-        /// What was done with it.
-        task: &'static str,
-        /// What that does: `takes longer than 20 s`.
-        what: String,
-    },
+    Exceeded { path: PathBuf, task: &'static str, what: String },
     #[error("{0}")]
     Compile(#[from] CompileError),
 }
 
 /// The module of a file: SPIR-V of either byte order as it is, all else as GLSL.
-///
-/// # Errors
-/// Where the file can't be read, isn't valid, or makes a module that can't be described.
 pub fn from_file(path: &Path, reading: &Reading) -> Result<Arc<Module>, FileError> {
     let bytes = read(path, reading.may_stream)?;
     let reflected = |error| FileError::Reflect { path: path.to_owned(), error };
@@ -163,7 +136,6 @@ fn directive(line: &str) -> Option<&str> {
     Some(line.trim_start().strip_prefix('#')?.trim_start())
 }
 
-/// The macro that a line defines.
 fn defined(line: &str) -> Option<&str> {
     let rest = directive(line)?.strip_prefix("define")?;
     let name = rest.trim_start();
@@ -320,9 +292,6 @@ fn with_includes(shader: &Path, text: &str, reading: &Reading) -> Result<Library
 }
 
 /// The files that a shader includes, or would include under some condition.
-///
-/// # Errors
-/// As [`from_file`], where its text can't be read.
 pub fn included_files(shader: &Path, reading: &Reading) -> Result<Vec<PathBuf>, FileError> {
     let bytes = read(shader, false)?;
     if spirv_words(shader, &bytes)?.is_some() {
@@ -338,7 +307,6 @@ fn is_elsewhere(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory)
 }
 
-/// The file that a key names.
 fn on_disk(key: &str) -> PathBuf {
     let path = if cfg!(windows) { key.to_owned() } else { format!("/{key}") };
     system_name(&path).into()

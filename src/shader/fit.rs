@@ -5,12 +5,9 @@ use serde::Serialize;
 use super::reflect::{EntryPoint, Extent, ReflectError, Reflection, SpecValues};
 use crate::model::Limits;
 
-/// A device's limits for an entry point's workgroups under a specialization.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WorkgroupFit {
-    /// The size that the entry point has.
     pub size: [u32; 3],
-    /// The workgroup memory that the module has with it.
     pub shared_bytes: u64,
     /// The limits that this exceeds; none where it fits.
     pub stopped_by: Vec<Stop>,
@@ -18,7 +15,6 @@ pub struct WorkgroupFit {
     pub reach: [Reach; 3],
 }
 
-/// A limit, and what exceeds it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stop {
     pub limit: &'static str,
@@ -40,9 +36,6 @@ impl WorkgroupFit {
     /// Holds an entry point to a device's limits. A direction whose size is a specialization constant is tried by that constant, so
     /// that workgroup memory and other directions which depend on it follow. In one whose size is a literal, workgroup memory stays
     /// as it is: what the compiler has worked out from the literal can't be told from other numbers.
-    ///
-    /// # Errors
-    /// Where the present size can't be told.
     pub fn check(
         reflection: &Reflection,
         entry: &EntryPoint,

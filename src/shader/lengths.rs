@@ -10,48 +10,28 @@ use rspirv::dr::{self, Operand};
 use rspirv::spirv::{Decoration, Op, StorageClass, Word};
 use thiserror::Error;
 
-use super::localize::{BOUND, HEADER_WORDS, MOST_IDS, Place, instruction, opcode, unused_spec_id, with_places};
+use super::words::{BOUND, HEADER_WORDS, Place, instruction, opcode, take_id, unused_spec_id, with_places};
 use super::{LoadError, load, validate};
 use crate::error::{nearest, suggestion};
 
-/// Why an array's lengths can't be made specializable.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LengthsError {
-    /// The module can't be read.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// There is no such array.
     #[error("there is no array `{name}` in shared memory{}", suggestion(.nearest))]
-    Unknown {
-        name: String,
-        /// The nearest names that the module has.
-        nearest: Vec<String>,
-    },
+    Unknown { name: String, nearest: Vec<String> },
     #[error("`{name}` has fewer dimensions ({has}) than you give lengths ({given})")]
-    Dimensions {
-        name: String,
-        /// How many lengths the shader gives it.
-        has: usize,
-        /// How many are asked for.
-        given: usize,
-    },
-    /// A length is no number.
+    Dimensions { name: String, has: usize, given: usize },
     #[error("the length of `{name}` is no plain number: give the constants that it is made of other values")]
     Derived { name: String },
-    /// Code takes the array as a whole, or a row of it.
     #[error("`{name}` can't have another length: the shader copies or passes it as a whole")]
     Whole { name: String },
-    /// The module has no id or `constant_id` to spare.
     #[error("the module has no {0} left")]
     Exhausted(&'static str),
 }
 
 /// Makes the lengths of arrays in shared memory specializable: each by its name with how many of its dimensions, the outermost first.
 /// Gives the module and the `constant_id`s of the lengths, in the same order. Without arrays the module is returned as it is.
-///
-/// # Errors
-/// Where the words are no module, an array isn't there or has fewer dimensions, a length isn't a plain number, or the code depends on
-/// the array's type as a whole.
 pub fn with_lengths(words: &[u32], arrays: &[(&str, usize)]) -> Result<(Vec<u32>, Vec<Vec<u32>>), LengthsError> {
     let (mut words, mut all) = (words.to_vec(), Vec::new());
     for (name, dimensions) in arrays {
@@ -64,7 +44,6 @@ pub fn with_lengths(words: &[u32], arrays: &[(&str, usize)]) -> Result<(Vec<u32>
     Ok((words, all))
 }
 
-/// What of a module bears on arrays in shared memory.
 struct Declared<'m> {
     /// The variables in shared memory by name.
     variables: HashMap<&'m str, &'m dr::Instruction>,
@@ -103,7 +82,6 @@ impl<'m> Declared<'m> {
     }
 }
 
-/// What to change about one array.
 struct Lengths {
     variable: Word,
     /// The `constant_id`s, the outermost length's first.
@@ -164,9 +142,7 @@ impl Lengths {
     }
 
     fn take_id(&mut self) -> Result<Word, LengthsError> {
-        let id = self.bound;
-        self.bound = id.checked_add(1).filter(|bound| *bound <= MOST_IDS).ok_or(LengthsError::Exhausted("id"))?;
-        Ok(id)
+        take_id(&mut self.bound).ok_or(LengthsError::Exhausted("id"))
     }
 
     fn apply(&self, words: &[u32]) -> Vec<u32> {

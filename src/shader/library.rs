@@ -24,19 +24,16 @@ pub struct Library {
 }
 
 impl Library {
-    /// The sources that the binary carries.
     pub fn embedded() -> Self {
         let mut sources = BTreeMap::new();
         collect(&EMBEDDED, &mut sources);
         Self { sources, include_folders: vec![INCLUDE_FOLDER.to_owned()], unreadable: BTreeMap::new() }
     }
 
-    /// A library without sources, whose files may include what lies in these folders.
     pub fn empty(include_folders: Vec<String>) -> Self {
         Self { sources: BTreeMap::new(), include_folders, unreadable: BTreeMap::new() }
     }
 
-    /// This library with one source more, or with another text for a path that it has.
     #[must_use]
     pub fn with(mut self, path: impl Into<String>, text: impl Into<String>) -> Self {
         self.sources.insert(path.into(), Cow::Owned(text.into()));
@@ -58,26 +55,20 @@ impl Library {
         self
     }
 
-    /// The text at a path.
     pub fn get(&self, path: &str) -> Option<&str> {
         self.sources.get(path).map(AsRef::as_ref)
     }
 
-    /// All paths, sorted.
     pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
         self.sources.keys().map(String::as_str)
     }
 
-    /// The paths of all compute shaders (`.comp`), sorted.
     pub fn shaders(&self) -> impl Iterator<Item = &str> {
         self.sources.keys().map(String::as_str).filter(|path| path.ends_with(".comp"))
     }
 
     /// The path and text that `#include "requested"` means in the file `including`: relative to that file's folder, else to the
     /// include folders, of which the embedded sources have `include/`.
-    ///
-    /// # Errors
-    /// Why there is none.
     pub fn resolve(&self, including: &str, requested: &str) -> Result<(String, &str), String> {
         for path in self.places(including, requested) {
             if let Some(text) = self.sources.get(&path) {

@@ -14,27 +14,21 @@ use rspirv::grammar;
 use rspirv::spirv::{self, Op, Word};
 use thiserror::Error;
 
-const HEADER_WORDS: usize = 5;
+use super::words::HEADER_WORDS;
 
-/// Why words are not a module.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LoadError {
-    /// The first words are not SPIR-V's header in this machine's byte order.
     #[error("not SPIR-V: no valid header")]
     Header,
-    /// An instruction's length is zero, or runs past the end.
     #[error("the SPIR-V instruction at word {0} has an impossible length")]
     Length(usize),
     /// The parser does not know an instruction or operand: the module is invalid, or newer than the parser.
     #[error("can't parse the SPIR-V: {0}")]
     Parse(String),
-    /// An instruction stands where it can't.
     #[error("the SPIR-V instruction Op{0} is out of place")]
     Misplaced(&'static str),
-    /// Two instructions have the same result.
     #[error("the SPIR-V defines id {0} twice")]
     Twice(u32),
-    /// The module ends within a function.
     #[error("the SPIR-V ends within a function")]
     Unfinished,
 }
@@ -46,10 +40,7 @@ pub fn spirv_parser() -> String {
     format!("rspirv {RSPIRV_VERSION}")
 }
 
-/// Loads a module.
-///
-/// # Errors
-/// Where the words aren't a module's. Whether the module is valid beyond its layout is not checked.
+/// Loads a module. Whether it is valid beyond its layout is not checked.
 pub fn load(words: &[u32]) -> Result<dr::Module, LoadError> {
     let (plain, decoded) = decode_exceptions(words)?;
     let mut sorter = Sorter { decoded, ..Sorter::default() };
@@ -231,16 +222,7 @@ pub(super) fn id(operand: &Operand) -> Option<Word> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn module(instructions: &[&[u32]]) -> Vec<u32> {
-        let mut words = vec![spirv::MAGIC_NUMBER, 0x0001_0300, 0, 100, 0];
-        for instruction in instructions {
-            let length = u32::try_from(instruction.len()).unwrap();
-            words.push((length << 16) | instruction[0]);
-            words.extend(&instruction[1..]);
-        }
-        words
-    }
+    use crate::shader::words::module;
 
     #[test]
     fn the_parser_is_the_one_in_the_lock_file() {

@@ -3,62 +3,44 @@
 //! The compiler folds `gl_WorkGroupSize.x` of a literal size to a plain number, and all that is computed from it. Only a source that
 //! says from the start that the size is specialized makes a module in which every use follows.
 
-/// The layout qualifiers of a size's directions.
 const QUALIFIERS: [&str; 3] = ["local_size_x", "local_size_y", "local_size_z"];
 
 /// The text with these `constant_id`s wherever it declares a workgroup size; lines stay where they are. Leave out the directions
 /// that have an id already. A text that declares no size is returned as it is.
-///
-/// ```
-/// use lanescope::shader::with_local_size_ids;
-///
-/// let ids = [Some(7), Some(8), None];
-/// assert_eq!(
-///     with_local_size_ids("layout(local_size_x = 64) in;", ids),
-///     "layout(local_size_x_id = 7, local_size_y_id = 8, local_size_x = 64) in;"
-/// );
-/// ```
 pub fn with_local_size_ids(text: &str, ids: [Option<u32>; 3]) -> String {
     let added: String = QUALIFIERS.iter().zip(ids).filter_map(|(name, id)| Some(format!("{name}_id = {}, ", id?))).collect();
     let mut out = String::with_capacity(text.len() + added.len());
-    let tokens: Vec<Token> = tokens(text).collect();
-    let significant: Vec<usize> = (0..tokens.len()).filter(|i| !tokens[*i].is_blank()).collect();
-    let declarations: Vec<usize> = significant.windows(3).filter(|window| declares(&tokens, window)).map(|w| w[1]).collect();
-    let mut declarations = declarations.into_iter().peekable();
+    let tokens: Vec<&str> = tokens(text).collect();
+    let significant: Vec<usize> = (0..tokens.len()).filter(|i| !is_blank(tokens[*i])).collect();
+    let mut declarations = significant.windows(3).filter(|window| declares(&tokens, window)).map(|w| w[1]).peekable();
     for (i, token) in tokens.iter().enumerate() {
         if declarations.next_if_eq(&i).is_some() {
             out.push_str(&added);
         }
-        out.push_str(token.text);
+        out.push_str(token);
     }
     out
 }
 
 /// Whether these three tokens are a qualifier with a value, within a list: what else bears the name is a variable.
-fn declares(tokens: &[Token], window: &[usize]) -> bool {
-    let [before, name, after] = [0, 1, 2].map(|i| tokens[window[i]].text);
+fn declares(tokens: &[&str], window: &[usize]) -> bool {
+    let [before, name, after] = [0, 1, 2].map(|i| tokens[window[i]]);
     matches!(before, "(" | ",") && QUALIFIERS.contains(&name) && after == "="
 }
 
-/// A word, a number, a comment, some blanks or a single other character.
-struct Token<'a> {
-    text: &'a str,
+/// Whether the compiler passes over a token; a continued line goes on.
+fn is_blank(token: &str) -> bool {
+    token.trim_start().is_empty() || token == "\\" || token.starts_with("//") || token.starts_with("/*")
 }
 
-impl Token<'_> {
-    /// Whether the compiler passes over it; a continued line goes on.
-    fn is_blank(&self) -> bool {
-        self.text.trim_start().is_empty() || self.text == "\\" || self.text.starts_with("//") || self.text.starts_with("/*")
-    }
-}
-
-fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
+/// Words, numbers, comments, single blanks and other characters.
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let first = rest.chars().next()?;
-        let (text, after) = rest.split_at(length(rest, first));
+        let (token, after) = rest.split_at(length(rest, first));
         rest = after;
-        Some(Token { text })
+        Some(token)
     })
 }
 
@@ -106,6 +88,8 @@ mod tests {
         assert_eq!(with_7(macros), "#define SIZE layout( /* x */ local_size_x_id = 7, local_size_x\\\n = 8) in");
         let two = "layout(local_size_y=2,local_size_x=4) in;";
         assert_eq!(with_7(two), "layout(local_size_x_id = 7, local_size_y=2,local_size_x_id = 7, local_size_x=4) in;");
+        let ids = with_local_size_ids("layout(local_size_x = 64) in;", [Some(7), Some(8), None]);
+        assert_eq!(ids, "layout(local_size_x_id = 7, local_size_y_id = 8, local_size_x = 64) in;");
     }
 
     proptest! {

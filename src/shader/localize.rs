@@ -14,17 +14,11 @@ use rspirv::spirv::{BuiltIn, Decoration, ExecutionMode, ExecutionModel, Op, Word
 use thiserror::Error;
 
 use super::reflect::{EntryPoint, Extent, ReflectError, Reflection};
+use super::words::{BOUND, HEADER_WORDS, Place, instruction, instructions, opcode, take_id, unused_spec_id, with_places};
 use crate::error::{nearest, suggestion};
 
-/// Words before the first instruction.
-pub(super) const HEADER_WORDS: usize = 5;
-/// Where the header says which ids there are.
-pub(super) const BOUND: usize = 3;
-/// SPIR-V's universal limit for the bound of ids.
-pub(super) const MOST_IDS: u32 = 0x003f_ffff;
 const DIRECTIONS: [&str; 3] = ["x", "y", "z"];
 
-/// The specialization constants of a workgroup size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalSizeIds {
     /// The `constant_id` in x, y and z. A shader may have one for several directions.
@@ -35,32 +29,20 @@ pub struct LocalSizeIds {
     pub added: [bool; 3],
 }
 
-/// Why an entry point's workgroup size can't be made specializable.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LocalizeError {
-    /// The module can't be described.
     #[error(transparent)]
     Reflect(#[from] ReflectError),
-    /// No compute entry point bears the name.
     #[error("no compute entry point `{name}`{}", suggestion(.nearest))]
-    UnknownEntry {
-        name: String,
-        /// The nearest names that the module has.
-        nearest: Vec<String>,
-    },
+    UnknownEntry { name: String, nearest: Vec<String> },
     /// The size is an expression of specialization constants, which other code may share.
     #[error("the workgroup size of `{entry}` in {direction} is an expression of specialization constants: set those instead")]
     Derived { entry: String, direction: &'static str },
-    /// The module has no id or `constant_id` to spare.
     #[error("the module has no {0} left")]
     Exhausted(&'static str),
     /// The declaration is one that no compiler makes.
     #[error("the workgroup size of `{entry}` is declared in a way that can't be changed: {reason}")]
-    Declaration {
-        entry: String,
-        /// What is strange about it.
-        reason: &'static str,
-    },
+    Declaration { entry: String, reason: &'static str },
 }
 
 /// Makes the workgroup size of a compute entry point specializable in every direction. Directions that are so already keep their
@@ -83,9 +65,6 @@ pub enum LocalizeError {
 /// size may be the very constant that is decorated, and follows unasked. Such a shader is wrong or out of bounds under another size:
 /// whoever changes the size has to check results. Where the GLSL is at hand, [`with_local_size_ids`](super::with_local_size_ids)
 /// has the compiler make the size specializable, and then every use of `gl_WorkGroupSize` follows.
-///
-/// # Errors
-/// Where the words are no module, the entry point isn't there, or its size is declared in a way that can't be changed.
 pub fn specializable(words: &[u32], entry: &str) -> Result<(Vec<u32>, LocalSizeIds), LocalizeError> {
     let reflection = Reflection::parse(words)?;
     let point = find(&reflection, entry)?;
@@ -144,55 +123,12 @@ impl LocalSizeIds {
     }
 }
 
-// ---- words ----------------------------------------------------------------------------------------------------------------
-
-/// The first `constant_id` above all that the module uses; nothing where it uses the last one.
-pub(super) fn unused_spec_id(words: &[u32]) -> Option<u32> {
-    let used = instructions(words).filter_map(|instruction| match (opcode(instruction), instruction) {
-        (Some(Op::Decorate), [_, _, decoration, id]) if *decoration == Decoration::SpecId as u32 => Some(*id),
-        _ => None,
-    });
-    used.max().map_or(Some(0), |id| id.checked_add(1))
-}
-
-/// The instructions of words that are known to be a module.
-pub(super) fn instructions(words: &[u32]) -> impl Iterator<Item = &[u32]> {
-    let mut rest = words.get(HEADER_WORDS..).unwrap_or_default();
-    std::iter::from_fn(move || {
-        let length = (rest.first()? >> 16) as usize;
-        let (instruction, after) = rest.split_at_checked(length).filter(|_| length > 0)?;
-        rest = after;
-        Some(instruction)
-    })
-}
-
-pub(super) fn opcode(instruction: &[u32]) -> Option<Op> {
-    Op::from_u32(instruction.first()? & 0xffff)
-}
-
-/// An instruction of few operands.
-pub(super) fn instruction(op: Op, operands: &[u32]) -> Vec<u32> {
-    let length = u32::try_from(operands.len() + 1).unwrap_or(u32::MAX);
-    [&[(length << 16) | op as u32], operands].concat()
-}
-
-/// Whether instructions of this kind stand before all types, constants, variables and functions.
-fn is_before_types(op: Op) -> bool {
-    use Op::*;
-    let is_head =
-        matches!(op, Capability | Extension | ExtInstImport | MemoryModel | EntryPoint | ExecutionMode | ExecutionModeId);
-    let is_debug = matches!(op, String | Source | SourceExtension | SourceContinued | Name | MemberName | ModuleProcessed);
-    is_head || is_debug || op.is_annotation()
-}
-
-/// What of a module bears on workgroup sizes.
 #[derive(Default)]
 struct Declarations {
     /// Types of whole numbers of 32 bits, and whether they are signed, in their order.
     integers: Vec<(Word, bool)>,
     /// Vectors of three, by the type of their components.
     triples: HashMap<Word, Word>,
-    /// The types of scalar constants.
     constants: HashMap<Word, Word>,
     /// The ids decorated as `WorkgroupSize`.
     decorated: HashSet<Word>,
@@ -241,9 +177,7 @@ impl Declarations {
 
 // ---- the new module -------------------------------------------------------------------------------------------------------
 
-/// What to change about a module.
 struct Rewriting {
-    /// The entry point that stays.
     function: Word,
     /// Its size as the execution mode has to say it.
     defaults: [u32; 3],
@@ -344,9 +278,7 @@ impl Rewriting {
     }
 
     fn take_id(&mut self) -> Result<Word, LocalizeError> {
-        let id = self.bound;
-        self.bound = id.checked_add(1).filter(|bound| *bound <= MOST_IDS).ok_or(LocalizeError::Exhausted("id"))?;
-        Ok(id)
+        take_id(&mut self.bound).ok_or(LocalizeError::Exhausted("id"))
     }
 
     fn apply(&self, words: &[u32]) -> Vec<u32> {
@@ -373,7 +305,6 @@ impl Rewriting {
         self.size.is_some_and(|(size, _)| is_composite && instruction.get(2) == Some(&size))
     }
 
-    /// Writes what becomes of an instruction.
     fn copy(&self, old: &[u32], specialized: &mut HashSet<Word>, out: &mut Vec<u32>) {
         match (opcode(old), old) {
             (Some(Op::EntryPoint), [_, model, function, ..])
@@ -405,49 +336,10 @@ fn strange(point: &EntryPoint, reason: &'static str) -> LocalizeError {
     LocalizeError::Declaration { entry: point.name.clone(), reason }
 }
 
-/// The parts of a module that matter here.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
-    Head,
-    Types,
-    Functions,
-}
-
-/// The instructions, each with its place. A source line goes with what follows it.
-pub(super) fn with_places(words: &[u32]) -> Vec<(Place, &[u32])> {
-    let mut place = Place::Head;
-    let mut placed = Vec::new();
-    let mut lines = 0;
-    for instruction in instructions(words) {
-        let is_line = matches!(opcode(instruction), Some(Op::Line | Op::NoLine));
-        let own = match opcode(instruction) {
-            Some(Op::Function) => Place::Functions,
-            Some(op) if is_before_types(op) => Place::Head,
-            _ => Place::Types,
-        };
-        if own > place {
-            place = own;
-            let before = placed.len() - lines;
-            placed[before..].iter_mut().for_each(|(line, _)| *line = place);
-        }
-        lines = if is_line { lines + 1 } else { 0 };
-        placed.push((place, instruction));
-    }
-    placed
-}
-
 #[cfg(test)]
 mod tests {
-    use rspirv::spirv;
-
     use super::*;
-
-    const VERSION: u32 = 0x0001_0300;
-
-    fn module(instructions: &[&[u32]]) -> Vec<u32> {
-        let body = instructions.iter().flat_map(|words| instruction(Op::from_u32(words[0]).unwrap(), &words[1..]));
-        [spirv::MAGIC_NUMBER, VERSION, 0, 100, 0].into_iter().chain(body).collect()
-    }
+    use crate::shader::words::{MOST_IDS, module};
 
     /// An entry point of function 1 and of a name of up to three letters.
     fn entry(name: &[u8; 4]) -> [u32; 4] {
@@ -471,25 +363,10 @@ mod tests {
         let main = entry(b"a\0\0\0");
         let (words, ids) = specializable(&module(&[&main, &MODE]), "a").unwrap();
         assert_eq!(ids, new_ids([true; 3], [0, 1, 2], [2, 3, 4]));
-        let kinds: Vec<Op> = instructions(&words).filter_map(opcode).collect();
-        use Op::*;
-        assert_eq!(
-            kinds,
-            [
-                EntryPoint,
-                ExecutionMode,
-                Decorate,
-                Decorate,
-                Decorate,
-                Decorate,
-                TypeInt,
-                SpecConstant,
-                SpecConstant,
-                SpecConstant,
-                TypeVector,
-                SpecConstantComposite
-            ]
-        );
+        let kinds: Vec<String> = instructions(&words).filter_map(opcode).map(|op| format!("{op:?}")).collect();
+        let expected = "EntryPoint ExecutionMode Decorate Decorate Decorate Decorate TypeInt SpecConstant SpecConstant SpecConstant \
+                        TypeVector SpecConstantComposite";
+        assert_eq!(kinds.join(" "), expected);
         assert_eq!(words[BOUND], 106);
         let again = specializable(&words, "a").unwrap();
         assert_eq!(again, (words, new_ids([false; 3], [0, 1, 2], [2, 3, 4])));
@@ -525,22 +402,6 @@ mod tests {
             instructions(&words)
                 .any(|words| words[1..] == SIZE[1..3].iter().copied().chain([100, 101, 102]).collect::<Vec<_>>())
         );
-    }
-
-    #[test]
-    fn the_other_entry_points_are_left_out() {
-        let main = entry(b"a\0\0\0");
-        let mut other = entry(b"b\0\0\0");
-        other[2] = 2;
-        let mut mode = MODE;
-        (mode[1], mode[3]) = (2, 64);
-        let whole = module(&[&main, &other, &MODE, &mode]);
-        let (words, ids) = specializable(&whole, "b").unwrap();
-        assert_eq!(ids.defaults, [64, 3, 4]);
-        let names: Vec<String> = Reflection::parse(&words).unwrap().entry_points.into_iter().map(|point| point.name).collect();
-        assert_eq!(names, ["b"]);
-        let unknown = LocalizeError::UnknownEntry { name: "c".to_owned(), nearest: vec![] };
-        assert_eq!(specializable(&whole, "c"), Err(unknown));
     }
 
     #[test]

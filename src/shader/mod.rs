@@ -15,6 +15,7 @@ mod passes;
 mod reflect;
 mod specialize;
 mod validator;
+mod words;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,22 +43,17 @@ pub use validator::{BlockLayouts, Invalid, block_layouts, validate, validate_wit
 /// A compiled module and what is known about it. One exists per source, macros and target; cases share it.
 #[derive(Debug)]
 pub struct Module {
-    /// The SPIR-V words.
     pub words: Vec<u32>,
     /// SHA-256 over everything that the compiler read (all sources, macros, target), as [`label`](crate::digest::label) writes it with `s`.
     pub source_hash: String,
     /// SHA-256 over the words, as [`label`](crate::digest::label) writes it with `v`.
     pub spirv_hash: String,
-    /// How long the GLSL compiler took.
     pub compile_time: Duration,
     pub reflection: Reflection,
 }
 
 impl Module {
     /// SPIR-V of whatever origin, described as far as one entry point needs it, or whole where none is named.
-    ///
-    /// # Errors
-    /// Where the words are no module that can be described, or it has no such entry point.
     pub fn of_spirv(words: Vec<u32>, entry: Option<&str>) -> Result<Self, ReflectError> {
         let reflection = match entry {
             Some(name) => Reflection::of_entry(&words, name)?,
@@ -75,28 +71,19 @@ pub struct Specialized {
     pub entry: String,
     /// Specialization map entries into `data`.
     pub entries: Vec<SpecializationEntry>,
-    /// The constants' bytes.
     pub data: Vec<u8>,
-    /// The workgroup size that results.
     pub local_size: [u32; 3],
-    /// Bytes of Workgroup memory under these values.
     pub shared_bytes: u64,
-    /// Bytes of push constants.
     pub push_bytes: u32,
-    /// The descriptors under these values.
     pub bindings: Vec<BindingInfo>,
-    /// The subgroup size that the pipeline must have, where one is required.
     pub required_subgroup_size: Option<u32>,
 }
 
-/// Where a specialization constant's value lies in the data.
+/// Where a specialization constant's value lies in the data: bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpecializationEntry {
-    /// `constant_id`
     pub id: u32,
-    /// Offset in bytes.
     pub offset: u32,
-    /// Size in bytes.
     pub size: u32,
 }
 
@@ -104,6 +91,5 @@ pub struct SpecializationEntry {
 #[derive(Clone, Debug)]
 pub struct Prepared {
     pub case: Case,
-    /// Its kernels, in the case's order.
     pub kernels: Vec<Specialized>,
 }

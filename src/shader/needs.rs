@@ -4,9 +4,10 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::reflect::subgroup::class_of;
 use super::reflect::{BindingKind, Capability, EntryPoint, Reflection};
 use super::{BlockLayouts, Module, block_layouts};
-use crate::model::{DeviceInfo, Feature, SubgroupClass};
+use crate::model::{DeviceInfo, Feature};
 
 /// What a device lacks for a module, as far as Lanescope knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -17,20 +18,17 @@ pub struct Needs {
     pub unknown: Vec<String>,
 }
 
-/// Something that a module needs and a device lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lack {
     /// The module's side: a capability, a version of SPIR-V, an amount.
     pub need: String,
     /// The device's side: the feature that is missing, or the limit.
     pub missing: String,
-    /// Whether it is a limit that is too low.
     #[serde(skip)]
     pub is_limit: bool,
 }
 
 impl Needs {
-    /// What a device lacks for an entry point of a module.
     pub fn check(module: &Module, entry: &EntryPoint, device: &DeviceInfo) -> Self {
         let reflection = &module.reflection;
         let mut needs = Self::default();
@@ -85,7 +83,7 @@ fn layouts(words: &[u32], device: &DeviceInfo) -> Option<Lack> {
 /// For a known capability, what the device lacks for it, if anything.
 fn provision(capability: Capability, device: &DeviceInfo) -> Option<Option<String>> {
     use Capability as C;
-    if let Some(class) = subgroup_class(capability) {
+    if let Some(class) = class_of(capability) {
         let is_there = device.subgroup.in_compute && device.subgroup.classes.contains(&class);
         return Some((!is_there).then(|| format!("subgroup operations of class {}", word(&class))));
     }
@@ -129,21 +127,6 @@ fn provision(capability: Capability, device: &DeviceInfo) -> Option<Option<Strin
     };
     let is_there = any.iter().any(|feature| device.has(*feature));
     Some((!is_there).then(|| any.iter().map(|feature| name(*feature)).collect::<Vec<_>>().join(" or ")))
-}
-
-fn subgroup_class(capability: Capability) -> Option<SubgroupClass> {
-    Some(match capability {
-        Capability::GroupNonUniform => SubgroupClass::Basic,
-        Capability::GroupNonUniformVote => SubgroupClass::Vote,
-        Capability::GroupNonUniformArithmetic => SubgroupClass::Arithmetic,
-        Capability::GroupNonUniformBallot => SubgroupClass::Ballot,
-        Capability::GroupNonUniformShuffle => SubgroupClass::Shuffle,
-        Capability::GroupNonUniformShuffleRelative => SubgroupClass::ShuffleRelative,
-        Capability::GroupNonUniformClustered => SubgroupClass::Clustered,
-        Capability::GroupNonUniformQuad => SubgroupClass::Quad,
-        Capability::GroupNonUniformRotateKHR => SubgroupClass::Rotate,
-        _ => return None,
-    })
 }
 
 /// SPIR-V is taken up to the version that came with the device's Vulkan. (Extensions that allow a newer one are not enabled.)

@@ -10,16 +10,16 @@ mod code;
 mod constants;
 mod flow;
 mod image;
-mod index;
+pub(super) mod index;
 mod interface;
 mod kinds;
 mod mix;
 mod operation;
 mod overlap;
 mod pointers;
-mod reach;
+pub(super) mod reach;
 mod scalar;
-mod subgroup;
+pub(super) mod subgroup;
 mod types;
 mod uses;
 
@@ -52,9 +52,7 @@ pub type SpecValues = BTreeMap<u32, u64>;
 
 #[derive(Clone, Debug)]
 pub struct Reflection {
-    /// The SPIR-V version, major and minor.
     pub version: (u8, u8),
-    /// What a device must be able to do.
     pub capabilities: Vec<Capability>,
     pub extensions: Vec<String>,
     /// The compute entry points; at least one. What the GLSL compiler makes has exactly one, `main`.
@@ -75,7 +73,6 @@ pub struct Reflection {
 #[derive(Clone, Debug, Serialize)]
 pub struct EntryPoint {
     pub name: String,
-    /// Its workgroup size in x, y and z.
     pub local_size: [Extent; 3],
     /// Whether the size stands in the execution mode `LocalSizeId`, for which a device needs `maintenance4`.
     pub needs_local_size_id: bool,
@@ -85,21 +82,13 @@ pub struct EntryPoint {
     local_size_ids: [Option<Word>; 3],
 }
 
-/// The workgroup size in one direction.
+/// The workgroup size in one direction: a number that nothing changes, a constant, or an expression of constants, which GLSL doesn't have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Extent {
-    /// A number that nothing changes.
     Literal(u32),
-    Specialized {
-        constant_id: u32,
-        default: u32,
-    },
-    /// An expression of specialization constants; GLSL has no such thing.
-    Derived {
-        /// Its value under the defaults.
-        default: u32,
-    },
+    Specialized { constant_id: u32, default: u32 },
+    Derived { default: u32 },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -113,7 +102,6 @@ pub struct SpecConstant {
     pub default_bits: u64,
 }
 
-/// A descriptor that the module declares.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BindingInfo {
     pub set: u32,
@@ -124,9 +112,7 @@ pub struct BindingInfo {
     /// Descriptors: 1, or for an array its length under the default specialization; 0 for an
     /// array whose length only the descriptor set layout says.
     pub count: u32,
-    /// What the shader may do with it.
     pub access: Access,
-    /// The image, or the texel buffer, that it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<ImageInfo>,
 }
@@ -151,7 +137,6 @@ pub enum BindingKind {
     Other,
 }
 
-/// What a shader may do with a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
@@ -160,30 +145,22 @@ pub enum Access {
     ReadWrite,
 }
 
-/// Why a module can't be described.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ReflectError {
     #[error(transparent)]
     Load(#[from] LoadError),
     #[error("the module has no compute entry point")]
     NoComputeEntryPoint,
-    /// No compute entry point bears the name.
     #[error("the module has no compute entry point `{name}`; it has {}", .known.iter().map(|name| name.shown()).collect::<Vec<_>>().join(", "))]
     NoEntryPoint { name: String, known: Vec<String> },
-    /// A specialization constant isn't a scalar of a known type.
     #[error("specialization constant {id} has a type that pipelines can't set")]
-    SpecConstantType {
-        /// `constant_id`
-        id: u32,
-    },
-    /// An entry point's workgroup size is missing or can't be evaluated.
+    SpecConstantType { id: u32 },
     #[error("can't tell the workgroup size of `{entry}`")]
     LocalSize { entry: String },
     /// A variable's size can't be told: it is infinite, or depends on an operation that isn't on whole numbers, or a buffer's
     /// block lacks an offset or a stride.
     #[error("can't tell the size of `{name}` under these specialization constants")]
     Size { name: String },
-    /// Two variables of different kinds stand at one descriptor.
     #[error(
         "set {set}, binding {binding} is declared twice, as different kinds of descriptor; name one of the entry points by --entry \
          if each is for another"
@@ -192,19 +169,12 @@ pub enum ReflectError {
 }
 
 impl Reflection {
-    /// Reads what a module declares.
-    ///
-    /// # Errors
-    /// Where the words are no module, or one whose interface makes no sense. Not everything that makes a module invalid is
-    /// noticed.
+    /// Reads what a module declares. Not everything that makes a module invalid is noticed.
     pub fn parse(words: &[u32]) -> Result<Self, ReflectError> {
         Self::read(&loader::load(words)?)
     }
 
     /// The same of one entry point of a module that may have several: the others, and variables that only they use, are left out.
-    ///
-    /// # Errors
-    /// As [`Reflection::parse`], and where no compute entry point bears the name.
     pub fn of_entry(words: &[u32], name: &str) -> Result<Self, ReflectError> {
         let mut module = loader::load(words)?;
         reach::narrow(&mut module, name)?;
@@ -222,8 +192,14 @@ impl Reflection {
         let interface = Interface::of(module, &types, &index);
         Ok(Self {
             version: module.header.as_ref().map_or((0, 0), dr::ModuleHeader::version),
-            capabilities: capabilities(module),
-            extensions: extensions(module),
+            capabilities: declared(&module.capabilities, |operand| match operand {
+                Operand::Capability(capability) => Some(*capability),
+                _ => None,
+            }),
+            extensions: declared(&module.extensions, |operand| match operand {
+                Operand::LiteralString(name) => Some(name.clone()),
+                _ => None,
+            }),
             entry_points: entry_points(module, &constants, &defaults, &index)?,
             spec_constants: constants.specializable(&types, &index)?,
             bindings: interface.bindings(&defaults)?,
@@ -236,10 +212,6 @@ impl Reflection {
         })
     }
 
-    /// The workgroup size of an entry point under a specialization.
-    ///
-    /// # Errors
-    /// Where it comes from an operation that isn't on whole numbers, or is no 32-bit number.
     pub fn local_size(&self, entry: &EntryPoint, values: &SpecValues) -> Result<[u32; 3], ReflectError> {
         let values = self.constants.evaluate(&self.types, values);
         let mut size = [0; 3];
@@ -254,16 +226,13 @@ impl Reflection {
 
     /// Bytes of Workgroup memory under a specialization, in a standard layout (std430, `bool` as 32 bits), as Vulkan counts them
     /// against `maxComputeSharedMemorySize`. Variables that no function uses don't count; blocks share their memory.
-    ///
-    /// # Errors
-    /// Where a variable's size can't be told.
     pub fn shared_bytes(&self, values: &SpecValues) -> Result<u64, ReflectError> {
         self.interface.shared_bytes(&self.types, &self.constants.evaluate(&self.types, values))
     }
 
     /// The names of the variables in Workgroup memory that no function uses.
     pub fn unused_shared(&self) -> &[String] {
-        self.interface.unused_shared()
+        &self.interface.unused_shared
     }
 
     /// The names of the variables at a descriptor's set and binding: several where the module sees it in several ways.
@@ -271,10 +240,6 @@ impl Reflection {
         self.interface.variables(set, binding)
     }
 
-    /// The descriptors under a specialization: array lengths may depend on it.
-    ///
-    /// # Errors
-    /// Where a length can't be told.
     pub fn bindings_under(&self, values: &SpecValues) -> Result<Vec<BindingInfo>, ReflectError> {
         self.interface.bindings(&self.constants.evaluate(&self.types, values))
     }
@@ -287,10 +252,6 @@ impl Reflection {
 
     /// The blocks of buffers and of push constants under a specialization, on which array lengths may depend: those of buffers
     /// by set and binding, then those of push constants. A descriptor that the module declares as two blocks has both.
-    ///
-    /// # Errors
-    /// Where a block's layout can't be told, or has no end: more than 255 types deep, which is SPIR-V's limit for structs, or
-    /// more than 65 536 types in all.
     pub fn blocks(&self, values: &SpecValues) -> Result<Vec<BlockInfo>, ReflectError> {
         blocks::describe(&self.interface, &self.types, &self.constants.evaluate(&self.types, values))
     }
@@ -305,7 +266,6 @@ impl Reflection {
         self.reached(entry, values).subgroup_classes()
     }
 
-    /// The static instruction mix of an entry point under a specialization.
     pub fn instruction_mix(&self, entry: &EntryPoint, values: &SpecValues) -> InstructionMix {
         self.reached(entry, values).mix()
     }
@@ -321,22 +281,9 @@ impl Reflection {
     }
 }
 
-fn capabilities(module: &dr::Module) -> Vec<Capability> {
-    let operands = module.capabilities.iter().flat_map(|instruction| &instruction.operands);
-    let declared = operands.filter_map(|operand| match operand {
-        Operand::Capability(capability) => Some(*capability),
-        _ => None,
-    });
-    declared.collect()
-}
-
-fn extensions(module: &dr::Module) -> Vec<String> {
-    let operands = module.extensions.iter().flat_map(|instruction| &instruction.operands);
-    let declared = operands.filter_map(|operand| match operand {
-        Operand::LiteralString(name) => Some(name.clone()),
-        _ => None,
-    });
-    declared.collect()
+/// What instructions declare that have an operand of one kind.
+fn declared<T>(instructions: &[dr::Instruction], of: impl Fn(&Operand) -> Option<T>) -> Vec<T> {
+    instructions.iter().flat_map(|instruction| &instruction.operands).filter_map(of).collect()
 }
 
 fn entry_points(
@@ -446,7 +393,6 @@ impl Extent {
         })
     }
 
-    /// Its value under the defaults.
     pub fn default_value(self) -> u32 {
         match self {
             Self::Literal(default) | Self::Specialized { default, .. } | Self::Derived { default } => default,
@@ -455,7 +401,6 @@ impl Extent {
 }
 
 impl EntryPoint {
-    /// The id of its function.
     pub(super) fn function(&self) -> Word {
         self.function
     }

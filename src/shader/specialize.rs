@@ -10,55 +10,32 @@ use super::{Compiler, Module, Prepared, Reflection, SpecializationEntry, Special
 use crate::error::{nearest, suggestion};
 use crate::model::{Case, Failure, Kernel, Scalar, Status};
 
-/// Why a kernel doesn't fit its module.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SpecializeError {
-    /// No specialization constant bears the name.
     #[error("no specialization constant `{name}`{}", suggestion(.nearest))]
-    UnknownConstant {
-        name: String,
-        /// The nearest names that the module has.
-        nearest: Vec<String>,
-    },
-    /// A value has another type than its constant.
+    UnknownConstant { name: String, nearest: Vec<String> },
     #[error("specialization constant `{name}` is {declared}, but is given {given}")]
     ConstantType { name: String, declared: ScalarType, given: ScalarType },
-    /// Two values for one constant.
     #[error("specialization constant {id} is given two values")]
-    Twice {
-        /// `constant_id`
-        id: u32,
-    },
-    /// The shader's workgroup size is not what the kernel asks for, and no specialization constant makes it so.
-    #[error("the shader's local size is {declared:?}, and can't be made {asked:?}: {hint}")]
-    LocalSize {
-        /// What results with all constants set.
-        declared: [u32; 3],
-        /// What the kernel asks for.
-        asked: [u32; 3],
-        hint: &'static str,
-    },
-    /// The module declares a descriptor that the kernel binds nothing to.
+    Twice { id: u32 },
+    #[error(
+        "the shader's local size is {declared:?}, and can't be made {asked:?}: include local_size.glsl instead of giving literal sizes"
+    )]
+    LocalSize { declared: [u32; 3], asked: [u32; 3] },
     #[error("set {set}, binding {binding} (`{name}`) is declared, but nothing is bound to it")]
     Unbound { set: u32, binding: u32, name: String },
-    /// The kernel binds a resource to a descriptor that the module doesn't declare.
     #[error("a resource is bound to set {set}, binding {binding}, which the shader doesn't declare")]
     Undeclared { set: u32, binding: u32 },
-    /// The kernel binds two resources to one descriptor.
     #[error("two resources are bound to set {set}, binding {binding}")]
     BoundTwice { set: u32, binding: u32 },
     /// The length of a descriptor array changes with these values: the layout is made for the defaults.
     #[error("set {set}, binding {binding} is an array whose length depends on a specialization constant")]
     DescriptorCount { set: u32, binding: u32 },
-    /// Something can't be told under these values.
     #[error(transparent)]
     Reflect(#[from] ReflectError),
 }
 
 /// Gives a module the kernel's workgroup size and constants, and checks that the two fit together.
-///
-/// # Errors
-/// Where they don't.
 pub fn specialize(module: &Arc<Module>, kernel: &Kernel) -> Result<Specialized, SpecializeError> {
     let reflection = &module.reflection;
     let entry = reflection.entry_points.first().ok_or(ReflectError::NoComputeEntryPoint)?;
@@ -67,9 +44,6 @@ pub fn specialize(module: &Arc<Module>, kernel: &Kernel) -> Result<Specialized, 
 
 /// The same for an entry point of several, with values of constants by their ids besides the workgroup size; the kernel's names are
 /// left out.
-///
-/// # Errors
-/// Where they don't fit together.
 pub fn specialize_kernel(
     module: &Arc<Module>,
     entry: &EntryPoint,
@@ -87,9 +61,6 @@ pub fn specialize_kernel(
 
 /// A module with values for its specialization constants, and one of its entry points, which no kernel of a case describes. Values
 /// of constants that it doesn't have are left out.
-///
-/// # Errors
-/// Where sizes can't be told under these values.
 pub fn specialize_entry(module: &Arc<Module>, entry: &EntryPoint, values: &SpecValues) -> Result<Specialized, ReflectError> {
     let local_size = module.reflection.local_size(entry, values)?;
     with_values(module, entry, local_size, values)
@@ -116,10 +87,6 @@ fn with_values(
     })
 }
 
-/// Compiles and specializes all kernels of a case.
-///
-/// # Errors
-/// `compile_error` with the kernel's path and what is wrong with it.
 pub fn prepare(case: Case, compiler: &mut Compiler) -> Result<Prepared, Failure> {
     let mut kernels = Vec::with_capacity(case.kernels.len());
     for kernel in &case.kernels {
@@ -183,8 +150,7 @@ fn check_local_size(
     if declared == asked {
         return Ok(());
     }
-    let hint = "include local_size.glsl instead of giving literal sizes";
-    Err(SpecializeError::LocalSize { declared, asked, hint })
+    Err(SpecializeError::LocalSize { declared, asked })
 }
 
 fn check_bindings(declared: &[BindingInfo], kernel: &Kernel) -> Result<(), SpecializeError> {
@@ -223,23 +189,12 @@ fn pack(constants: &[SpecConstant], values: &SpecValues) -> (Vec<SpecializationE
         if entries.iter().any(|entry| entry.id == constant.id) {
             continue;
         }
-        let bytes = value_bytes(constant.ty, *bits);
-        data.resize(data.len().next_multiple_of(bytes.len()), 0);
-        let offset = u32::try_from(data.len()).unwrap_or(u32::MAX);
-        let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        entries.push(SpecializationEntry { id: constant.id, offset, size });
-        data.extend(bytes);
+        let bits = bits.to_le_bytes();
+        let size = usize::try_from(constant.ty.bytes()).unwrap_or(bits.len());
+        data.resize(data.len().next_multiple_of(size), 0);
+        let [offset, size_in_map] = [data.len(), size].map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
+        entries.push(SpecializationEntry { id: constant.id, offset, size: size_in_map });
+        data.extend(&bits[..size]);
     }
     (entries, data)
-}
-
-/// The bytes of a value in the machine's own order.
-#[expect(clippy::cast_possible_truncation, reason = "values fit their types")]
-fn value_bytes(ty: ScalarType, bits: u64) -> Vec<u8> {
-    match ty.bytes() {
-        1 => vec![bits as u8],
-        2 => (bits as u16).to_ne_bytes().to_vec(),
-        4 => (bits as u32).to_ne_bytes().to_vec(),
-        _ => bits.to_ne_bytes().to_vec(),
-    }
 }

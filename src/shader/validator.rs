@@ -9,13 +9,14 @@ use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::mpsc;
 use std::time::Duration;
-use std::{iter, ptr, thread};
+use std::{ptr, thread};
 
-use rspirv::spirv;
+use rspirv::spirv::Op;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// What makes a module invalid.
+use super::words::{HEADER_WORDS, instructions, opcode};
+
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[error("not valid SPIR-V, {place}: {what}")]
 pub struct Invalid {
@@ -34,9 +35,6 @@ const NEWEST: u32 = 0x0001_0600;
 
 /// The place of a fault that is not the module's.
 const UNTOLD: &str = "which can't be told";
-
-/// Words in front of the first instruction.
-const HEADER: usize = 5;
 
 /// How many bytes of names the library may make up for messages: an array's is made of those of its element and its length, and can
 /// double with every instruction.
@@ -59,9 +57,6 @@ pub enum BlockLayouts {
 /// Checks a module against the rules of SPIR-V and of Vulkan for it.
 ///
 /// Blocks may have any layout that some feature of Vulkan allows: see [`block_layouts`] for which one they need.
-///
-/// # Errors
-/// The first rule that is broken, and where.
 pub fn validate(words: &[u32]) -> Result<(), Invalid> {
     validate_for(words, BlockLayouts::Scalar)
 }
@@ -111,7 +106,6 @@ fn validate_for(words: &[u32], layouts: BlockLayouts) -> Result<(), Invalid> {
     Err(Invalid { place, what: lines.join(": ") })
 }
 
-/// Where the first fault is, and what the validator says of it.
 fn fault(words: &[u32], layouts: BlockLayouts, has_names: bool) -> Result<Option<(String, String)>, Invalid> {
     let validator = Validator::new(layouts, has_names)
         .ok_or_else(|| Invalid { place: UNTOLD.to_owned(), what: "the validator knows no rules for Vulkan 1.4".to_owned() })?;
@@ -123,12 +117,11 @@ fn fault(words: &[u32], layouts: BlockLayouts, has_names: bool) -> Result<Option
 /// Whether the names that the library makes up for the module's ids are short. It makes all of them to show one instruction, whether
 /// they are asked for or not.
 fn has_short_names(words: &[u32]) -> bool {
-    use spirv::Op;
     let (mut lengths, mut total) = (HashMap::<u32, usize>::new(), 0_usize);
-    for (_, instruction) in instructions(words) {
+    for instruction in instructions(words) {
         // All others have short ones.
         let length = |id: &u32| lengths.get(id).copied().unwrap_or(32);
-        let named = match (Op::from_u32(instruction[0] & 0xffff), &instruction[1..]) {
+        let named = match (opcode(instruction), &instruction[1..]) {
             (Some(Op::Name | Op::TypeOpaque), [id, text @ ..]) => (*id, 4 * text.len()),
             (Some(Op::TypeVector | Op::TypeMatrix | Op::TypeRuntimeArray | Op::TypeNodePayloadArrayAMDX), [id, of, ..]) => {
                 (*id, length(of))
@@ -149,15 +142,6 @@ fn has_short_names(words: &[u32]) -> bool {
     true
 }
 
-/// The instructions, each with the word at which it begins, as far as their lengths can be.
-fn instructions(words: &[u32]) -> impl Iterator<Item = (usize, &[u32])> {
-    let at = |at: usize| {
-        let length = words.get(at).map(|first| (first >> 16) as usize)?;
-        Some((at, words.get(at..at + length).filter(|_| length > 0)?))
-    };
-    iter::successors(at(HEADER), move |(last, instruction)| at(last + instruction.len()))
-}
-
 fn at_word(word: usize) -> String {
     format!("at word {word}")
 }
@@ -167,9 +151,9 @@ fn at_instruction(words: &[u32], instruction: usize) -> String {
     if instruction == 0 {
         return "the module as a whole".to_owned();
     }
-    let Some((at, found)) = instructions(words).nth(instruction - 1) else { return format!("instruction {instruction}") };
-    let name = spirv::Op::from_u32(found[0] & 0xffff);
-    let name = name.map(|name| format!(", Op{name:?}")).unwrap_or_default();
+    let Some(found) = instructions(words).nth(instruction - 1) else { return format!("instruction {instruction}") };
+    let at = HEADER_WORDS + instructions(words).take(instruction - 1).map(<[u32]>::len).sum::<usize>();
+    let name = opcode(found).map(|name| format!(", Op{name:?}")).unwrap_or_default();
     format!("instruction {instruction} (at word {at}{name})")
 }
 

@@ -5,7 +5,7 @@ use super::sized::Sized;
 use super::spec::BufferSpec;
 use super::{scalars, variables::Variables};
 use crate::model::Failure;
-use crate::shader::{BindingInfo, BindingKind, BlockInfo, BlockPlace, Capability, Reflection, ScalarType, TypeLayout};
+use crate::shader::{BindingInfo, BindingKind, BlockInfo, Capability, Reflection, ScalarType, TypeLayout};
 
 use super::kernel::{said, skipped};
 
@@ -38,12 +38,7 @@ pub(super) fn called(info: &BindingInfo) -> String {
 
 /// The blocks of a binding: several where the shader declares it several times, to see its bytes as other types.
 fn at<'b>(info: &BindingInfo, blocks: &'b [BlockInfo]) -> impl Iterator<Item = &'b BlockInfo> + use<'b> {
-    let (set, binding) = (info.set, info.binding);
-    let place = match info.kind {
-        BindingKind::StorageBuffer => Some(BlockPlace::StorageBuffer { set, binding }),
-        BindingKind::UniformBuffer => Some(BlockPlace::UniformBuffer { set, binding }),
-        _ => None,
-    };
+    let place = info.block_place();
     blocks.iter().filter(move |block| Some(block.place) == place)
 }
 
@@ -52,7 +47,6 @@ fn block<'b>(info: &BindingInfo, blocks: &'b [BlockInfo]) -> Option<&'b BlockInf
     at(info, blocks).max_by_key(|block| (block.runtime_stride(), block.layout.bytes))
 }
 
-/// What is said to shaders that work on addresses.
 const BOUND_ALONE: &str = "only buffers that are bound can be tuned with so far";
 
 /// Whether a type has an address in it, which nobody could fill in.
@@ -66,9 +60,6 @@ fn has_address(ty: &TypeLayout) -> bool {
 }
 
 /// Blocks must hold nothing but numbers, and the module must not make addresses of these.
-///
-/// # Errors
-/// The member that is an address, or the capability.
 pub(super) fn check_numbers(reflection: &Reflection, blocks: &[BlockInfo]) -> Result<(), Failure> {
     let addresses = blocks.iter().flat_map(|block| block.layout.members.iter().filter(|member| has_address(&member.ty)));
     if let Some(name) = addresses.map(|member| member.name.as_str()).next() {
@@ -80,10 +71,6 @@ pub(super) fn check_numbers(reflection: &Reflection, blocks: &[BlockInfo]) -> Re
     Ok(())
 }
 
-/// The size of a binding's buffer.
-///
-/// # Errors
-/// Counts that are none, and types that don't fit.
 pub(super) fn sized(
     info: &BindingInfo,
     blocks: &[BlockInfo],
@@ -96,7 +83,7 @@ pub(super) fn sized(
     let block = block(info, blocks).ok_or_else(|| said(format!("binding `{name}` is no buffer")))?;
     let count = spec.and_then(|spec| spec.count.as_deref());
     let asked = count.map(|count| variables.integer(count, &format!("the count of buffer `{name}`"))).transpose()?;
-    let elements = asked.unwrap_or_else(|| variables.n());
+    let elements = asked.unwrap_or(variables.n);
     if elements == 0 {
         return Err(skipped(format!("buffer `{name}` would have no elements")));
     }
@@ -136,30 +123,18 @@ fn whole_words(bytes: u64) -> Option<u64> {
 
 /// A scalar or a vector by its GLSL name: its numbers' type, and how many it has.
 fn element(name: &str) -> Option<(ScalarType, u64)> {
-    const SCALARS: [(&str, ScalarType); 11] = [
-        ("float", ScalarType::F32),
-        ("double", ScalarType::F64),
-        ("float16_t", ScalarType::F16),
-        ("int", ScalarType::I32),
-        ("uint", ScalarType::U32),
-        ("int8_t", ScalarType::I8),
-        ("uint8_t", ScalarType::U8),
-        ("int16_t", ScalarType::I16),
-        ("uint16_t", ScalarType::U16),
-        ("int64_t", ScalarType::I64),
-        ("uint64_t", ScalarType::U64),
-    ];
-    const VECTORS: [(&str, ScalarType); 5] = [
-        ("vec", ScalarType::F32),
-        ("dvec", ScalarType::F64),
-        ("f16vec", ScalarType::F16),
-        ("ivec", ScalarType::I32),
-        ("uvec", ScalarType::U32),
-    ];
-    let scalar = SCALARS.iter().find(|(known, _)| *known == name).map(|(_, scalar)| (*scalar, 1));
-    scalar.or_else(|| {
-        let (_, scalar) = VECTORS.iter().find(|(known, _)| name.strip_prefix(known).is_some_and(|rest| rest.len() == 1))?;
-        let components = name.chars().next_back()?.to_digit(10).filter(|components| (2..=4).contains(components))?;
-        Some((*scalar, components.into()))
-    })
+    if let Some(scalar) = ScalarType::NUMBERS.into_iter().find(|scalar| scalar.to_string() == name) {
+        return Some((scalar, 1));
+    }
+    let (prefix, components) = name.split_once("vec")?;
+    let scalar = match prefix {
+        "" => ScalarType::F32,
+        "d" => ScalarType::F64,
+        "f16" => ScalarType::F16,
+        "i" => ScalarType::I32,
+        "u" => ScalarType::U32,
+        _ => return None,
+    };
+    let components = ["2", "3", "4"].into_iter().zip(2..).find(|(digit, _)| *digit == components)?;
+    Some((scalar, components.1))
 }

@@ -70,20 +70,16 @@ pub enum Comparison {
 
 impl Comparison {
     pub const ALL: [Self; 4] = [Self::Elements, Self::Sum, Self::Set, Self::None];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Elements => "elements",
-            Self::Sum => "sum",
-            Self::Set => "set",
-            Self::None => "none",
-        }
-    }
 }
 
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(match self {
+            Self::Elements => "elements",
+            Self::Sum => "sum",
+            Self::Set => "set",
+            Self::None => "none",
+        })
     }
 }
 
@@ -91,12 +87,12 @@ impl FromStr for Comparison {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        let names = || Self::ALL.map(Self::name).join(", ");
-        Self::ALL.into_iter().find(|known| known.name() == name).ok_or_else(|| format!("`{name}` is none of {}", names()))
+        let names = Self::ALL.map(|known| known.to_string());
+        let known = Self::ALL.into_iter().zip(&names).find(|(_, known)| *known == name);
+        known.map(|(known, _)| known).ok_or_else(|| format!("`{name}` is none of {}", names.join(", ")))
     }
 }
 
-/// An output that is compared.
 #[derive(Clone, Copy)]
 pub(super) struct Compared<'o> {
     pub(super) name: &'o str,
@@ -188,7 +184,6 @@ fn elements(output: Compared<'_>, [got, expected]: [&Written; 2]) -> Option<Mism
     Some(Mismatch { wrong, total, ..Mismatch::single(name, Position::Element(before + index), got, expected) })
 }
 
-/// What came of a part of a buffer.
 #[derive(Default)]
 struct Differing {
     /// The first wrong number: which one of the part it is, what it is, and what it should be.
@@ -219,7 +214,6 @@ impl Differing {
     }
 }
 
-/// In the place of a number.
 pub(super) const NEVER: &str = "never written";
 
 fn bytes_at(bytes: &[u8], at: u64, scalar: ScalarType) -> &[u8] {
@@ -244,7 +238,6 @@ fn shown(scalar: ScalarType, bytes: &[u8]) -> String {
 
 // ---- sums -----------------------------------------------------------------------------------------------------------------
 
-/// A sum of numbers of one kind.
 struct Sum {
     usual: (f64, f64),
     bits: u32,
@@ -310,7 +303,6 @@ fn sums(Compared { name, layout, tolerance, .. }: Compared<'_>, sides: [&Written
 /// A number, with how far it may be off, absolutely and as a share, where nothing is said.
 pub(super) type Judged = (Number, (f64, f64));
 
-/// The numbers of a part of a buffer that were written.
 fn numbers(part: &Part, side: &Written) -> Vec<Judged> {
     let mut numbers = Vec::new();
     part.for_each(&mut |at, scalar| {

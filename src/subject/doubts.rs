@@ -12,7 +12,6 @@ pub struct Doubt {
 }
 
 impl Doubt {
-    /// What to make of it, in words.
     pub fn words(&self) -> String {
         let Quirk { name, what, .. } = &self.quirk;
         format!(
@@ -23,7 +22,6 @@ impl Doubt {
     }
 }
 
-/// The faults of a device's driver that can show in a shader.
 pub(super) fn doubts(reflection: &Reflection, entry: &EntryPoint, device: &DeviceInfo) -> Vec<Doubt> {
     let reductions = reflection.most_reductions_in_a_loop(entry, &SpecValues::new());
     let shows = |quirk: &&Quirk| quirk.most_reductions.is_some_and(|most| reductions > most);

@@ -12,13 +12,8 @@ mod value;
 
 use std::fmt;
 use std::ops::Range;
-use std::str::FromStr;
 
-use serde::de::{Deserialize, Deserializer, Error, Visitor};
-use serde::{Serialize, Serializer};
-
-use self::parse::{Kind, Node};
-use crate::error::{nearest, suggestion};
+use self::parse::Node;
 
 pub use value::Value;
 
@@ -32,23 +27,6 @@ pub use value::Value;
 ///
 /// Whole numbers are exact. A quotient of theirs that isn't whole is a real number, never rounded silently: `n / 4` where a
 /// count is wanted is an error where `n` is 10, and `ceil_div(n, 4)` is 3.
-///
-/// ```
-/// use lanescope::subject::{Expression, Value};
-///
-/// let groups = Expression::parse("ceil_div(n, local_size_x) * 2^4")?;
-/// let values = |name: &str| match name {
-///     "n" => Some(Value::Integer(1000)),
-///     "local_size_x" => Some(Value::Integer(64)),
-///     _ => None,
-/// };
-/// assert_eq!(groups.integer(&values)?, 256);
-/// assert_eq!(groups.names().collect::<Vec<_>>(), ["n", "local_size_x"]);
-///
-/// let error = Expression::parse("n / (tile + ").unwrap_err();
-/// assert_eq!(error.to_string(), "expected a value, but the expression ends\n  n / (tile + \n              ^");
-/// # Ok::<(), lanescope::subject::ExpressionError>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct Expression {
     text: String,
@@ -56,76 +34,26 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// Parses an expression.
-    ///
-    /// # Errors
-    /// What isn't one, at its place.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         let root = parse::parse(text).map_err(|fault| fault.in_text(text))?;
         Ok(Self { text: text.to_owned(), root })
     }
 
-    /// The names of the variables that it uses, each once, in the order in which they come.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        let mut found: Vec<&str> = Vec::new();
-        self.root.visit(&mut |node| {
-            if let Kind::Name(name) = &node.kind {
-                if !found.contains(&&name[..]) {
-                    found.push(name);
-                }
-            }
-        });
-        found.into_iter()
-    }
-
-    /// Holds its names against those that there are.
-    ///
-    /// # Errors
-    /// The first name that isn't among them, with the nearest ones.
-    pub fn check_names<'a>(&self, known: impl IntoIterator<Item = &'a str>) -> Result<(), ExpressionError> {
-        let known: Vec<&str> = known.into_iter().collect();
-        let mut unknown = None;
-        self.root.visit(&mut |node| match &node.kind {
-            Kind::Name(name) if !known.contains(&&name[..]) => {
-                unknown.get_or_insert((name, node.place.clone()));
-            }
-            _ => {}
-        });
-        let Some((name, place)) = unknown else { return Ok(()) };
-        let hint = suggestion(&nearest(name, known.iter().copied()));
-        Err(Fault::new(place, format!("unknown name `{name}`{hint}")).in_text(&self.text))
-    }
-
-    /// Its value.
-    ///
-    /// # Errors
-    /// A name without a value, a value of the wrong kind, a division by zero, or a number beyond all limits, at its place.
     pub fn value(&self, of: &dyn Fn(&str) -> Option<Value>) -> Result<Value, ExpressionError> {
         self.root.value(of).map_err(|fault| fault.in_text(&self.text))
     }
 
     /// Its value where a count is wanted: whole, not negative, below 2^64.
-    ///
-    /// # Errors
-    /// As for [`value`](Self::value), and any other value.
     pub fn integer(&self, of: &dyn Fn(&str) -> Option<Value>) -> Result<u64, ExpressionError> {
         let value = self.value(of)?;
         value.as_count().ok_or_else(|| self.not("a whole number from 0 to 2^64 - 1", &value))
     }
 
-    /// Its value where a number is wanted.
-    ///
-    /// # Errors
-    /// As for [`value`](Self::value), and any other value.
     pub fn number(&self, of: &dyn Fn(&str) -> Option<Value>) -> Result<f64, ExpressionError> {
         let value = self.value(of)?;
         value.as_real().ok_or_else(|| self.not("a number", &value))
     }
 
-    /// Its value where a condition is wanted.
-    ///
-    /// # Errors
-    /// As for [`value`](Self::value), and any other value.
     pub fn truth(&self, of: &dyn Fn(&str) -> Option<Value>) -> Result<bool, ExpressionError> {
         match self.value(of)? {
             Value::Truth(truth) => Ok(truth),
@@ -138,77 +66,8 @@ impl Expression {
     }
 }
 
-/// The text that it was parsed from.
-impl fmt::Display for Expression {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-/// Whether they are written alike.
-impl PartialEq for Expression {
-    fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
-    }
-}
-
-impl Eq for Expression {}
-
-impl FromStr for Expression {
-    type Err = ExpressionError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::parse(text)
-    }
-}
-
-impl Serialize for Expression {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
-    }
-}
-
-/// From a text, or from a plain number, which manifests write without quotes.
-impl<'de> Deserialize<'de> for Expression {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Written)
-    }
-}
-
-struct Written;
-
-impl Visitor<'_> for Written {
-    type Value = Expression;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an expression, as a text or a number")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Expression, E> {
-        Expression::parse(text).map_err(E::custom)
-    }
-
-    fn visit_u64<E: Error>(self, n: u64) -> Result<Expression, E> {
-        self.visit_str(&n.to_string())
-    }
-
-    fn visit_i64<E: Error>(self, n: i64) -> Result<Expression, E> {
-        self.visit_str(&n.to_string())
-    }
-
-    fn visit_f64<E: Error>(self, n: f64) -> Result<Expression, E> {
-        // With an exponent or a point, which a float is known by.
-        self.visit_str(&format!("{n:?}"))
-    }
-
-    fn visit_bool<E: Error>(self, truth: bool) -> Result<Expression, E> {
-        self.visit_str(&truth.to_string())
-    }
-}
-
 // ---- errors ---------------------------------------------------------------------------------------------------------------
 
-/// What is wrong at a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Fault {
     place: Range<usize>,
@@ -225,26 +84,12 @@ impl Fault {
     }
 }
 
-/// What is wrong with an expression, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpressionError {
     text: String,
     fault: Fault,
 }
 
-impl ExpressionError {
-    /// What is wrong, without the text.
-    pub fn what(&self) -> &str {
-        &self.fault.what
-    }
-
-    /// The bytes of the text that it is about; empty at the text's end.
-    pub fn place(&self) -> Range<usize> {
-        self.fault.place.clone()
-    }
-}
-
-/// Characters that are shown before and after a place.
 const SHOWN: usize = 60;
 
 /// What is wrong; below it the text, or the part of a long one around the place, and below that a mark under the place.
@@ -265,8 +110,6 @@ impl fmt::Display for ExpressionError {
     }
 }
 
-impl std::error::Error for ExpressionError {}
-
 /// A character that takes one place in a line.
 fn plain(c: char) -> char {
     if c.is_control() { ' ' } else { c }
@@ -274,20 +117,24 @@ fn plain(c: char) -> char {
 
 /// What commas separate that no bracket encloses: those within belong to calls.
 pub fn listed(text: &str) -> Vec<&str> {
-    let (mut depth, mut start, mut parts) = (0_i32, 0, Vec::new());
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => depth -= 1,
-            ',' if depth == 0 => {
-                parts.push(text[start..at].trim());
-                start = at + 1;
-            }
-            _ => {}
-        }
+    let (mut parts, mut rest) = (Vec::new(), text);
+    while let Some((part, behind)) = split_outside(rest, ',') {
+        parts.push(part.trim());
+        rest = behind;
     }
-    parts.push(text[start..].trim());
+    parts.push(rest.trim());
     parts
+}
+
+/// What stands before and behind the first such character that no bracket encloses.
+pub(super) fn split_outside(text: &str, separator: char) -> Option<(&str, &str)> {
+    let mut depth = 0;
+    let is_it = |c| {
+        depth += i32::from(matches!(c, '(' | '[' | '{')) - i32::from(matches!(c, ')' | ']' | '}'));
+        c == separator && depth == 0
+    };
+    let at = text.find(is_it)?;
+    Some((&text[..at], &text[at + separator.len_utf8()..]))
 }
 
 #[cfg(test)]
@@ -301,16 +148,16 @@ mod tests {
             "n" => Value::Integer(1000),
             "tile" => Value::Integer(16),
             "x" => Value::Real(2.5),
-            "layout" => Value::from("row"),
+            "layout" => Value::Word("row".to_owned()),
             "wide" => Value::Truth(true),
-            "most" => Value::from(u64::MAX),
+            "most" => Value::Integer(u64::MAX.into()),
             _ => return None,
         })
     }
 
     fn value(text: &str) -> Result<Value, String> {
         let value = Expression::parse(text).and_then(|expression| expression.value(&names));
-        value.map_err(|error| error.what().to_owned())
+        value.map_err(|error| error.fault.what)
     }
 
     fn integer(text: &str) -> i128 {
@@ -388,7 +235,7 @@ mod tests {
 
     #[test]
     fn counts_are_whole_and_neither_negative_nor_too_large() {
-        let count = |text: &str| Expression::parse(text).unwrap().integer(&names).map_err(|error| error.what().to_owned());
+        let count = |text: &str| Expression::parse(text).unwrap().integer(&names).map_err(|error| error.fault.what);
         assert_eq!(count("n / 8"), Ok(125));
         assert_eq!(count("x * 2"), Ok(5));
         assert_eq!(count("n / 3 * 3"), Ok(1000));
@@ -421,7 +268,7 @@ mod tests {
     /// What is said, and what the mark stands under.
     fn refused(text: &str) -> (String, String) {
         let error = Expression::parse(text).expect_err(text);
-        (error.what().to_owned(), text[error.place()].to_owned())
+        (error.fault.what, text[error.fault.place].to_owned())
     }
 
     #[test]
@@ -459,9 +306,6 @@ mod tests {
     fn errors_show_the_place() {
         let error = Expression::parse("n / 'é' + tile").unwrap().value(&names).unwrap_err();
         assert_eq!(error.to_string(), "this has to be a number, and is a word\n  n / 'é' + tile\n      ^^^");
-        let unknown = Expression::parse("n * tiel").unwrap().check_names(["n", "tile"]).unwrap_err();
-        assert_eq!(unknown.to_string(), "unknown name `tiel`; did you mean tile?\n  n * tiel\n      ^^^^");
-        assert!(Expression::parse("n * tile").unwrap().check_names(["n", "tile"]).is_ok());
         let long = format!("{}\n/ 0 {}", "n + ".repeat(30) + "n", "+ n".repeat(30));
         let error = Expression::parse(&long).unwrap().value(&names).unwrap_err().to_string();
         let lines: Vec<&str> = error.lines().collect();
@@ -487,56 +331,12 @@ mod tests {
         assert!(refused(&" ".repeat(5000)).0.contains("at most 4096 bytes, and this has 5000"));
     }
 
-    #[test]
-    fn an_expression_is_a_text_to_serde() {
-        let expression: Expression = serde_json::from_str("\"n / 4\"").unwrap();
-        assert_eq!((expression.to_string(), serde_json::to_string(&expression).unwrap()), ("n / 4".into(), "\"n / 4\"".into()));
-        for (written, expected) in [("4096", 4096.0), ("-1", -1.0), ("0.5", 0.5), ("1e20", 1e20)] {
-            let expression: Expression = serde_json::from_str(written).unwrap();
-            assert_eq!(expression.number(&names), Ok(expected), "{written}");
-        }
-        let error = serde_json::from_str::<Expression>("\"n /\"").unwrap_err().to_string();
-        assert!(error.contains("expected a value, but the expression ends"), "{error}");
-    }
-
-    /// Texts from what expressions are made of.
     fn like_an_expression() -> impl Strategy<Value = String> {
-        let pieces = [
-            "n",
-            "tile",
-            "x",
-            "layout",
-            "wide",
-            "0",
-            "1",
-            "64Ki",
-            "2.5",
-            "1e308",
-            "18446744073709551615",
-            "'row'",
-            "+",
-            "-",
-            "*",
-            "/",
-            "%",
-            "^",
-            "(",
-            ")",
-            ",",
-            "?",
-            ":",
-            "==",
-            "<",
-            "&&",
-            "||",
-            "!",
-            "min(",
-            "ceil_div(",
-            "if(",
-            " ",
-            "é",
-        ];
-        prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..24).prop_map(|pieces| pieces.concat())
+        let pieces = "n tile x layout wide 0 1 64Ki 2.5 1e308 18446744073709551615 'row' + - * / % ^ \
+                      ( ) , ? : == < && || ! min( ceil_div( if( é"
+            .split(' ')
+            .chain([" "]);
+        prop::collection::vec(prop::sample::select(pieces.collect::<Vec<_>>()), 0..24).prop_map(|pieces| pieces.concat())
     }
 
     proptest! {
@@ -548,10 +348,10 @@ mod tests {
                 Ok(expression) => {
                     let values = (expression.value(&names), expression.integer(&names), expression.truth(&names));
                     if let (Err(error), ..) = values {
-                        prop_assert!(text.get(error.place()).is_some() && error.to_string().lines().count() == 3);
+                        prop_assert!(text.get(error.fault.place.clone()).is_some() && error.to_string().lines().count() == 3);
                     }
                 }
-                Err(error) => prop_assert!(text.get(error.place()).is_some() && error.to_string().lines().count() == 3),
+                Err(error) => prop_assert!(text.get(error.fault.place.clone()).is_some() && error.to_string().lines().count() == 3),
             }
         }
 

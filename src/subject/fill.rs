@@ -13,7 +13,6 @@ use crate::model::{FilePath, Sequence, Shown, Skip, path_text};
 use crate::regular::{self, DATA};
 use crate::shader::{ScalarType, StructLayout};
 
-/// What a buffer or an image is filled with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fill {
@@ -23,7 +22,6 @@ pub enum Fill {
     Zero,
     /// 0, 1, 2, ... through all numbers of the buffer, as far as each one's type goes.
     Iota,
-    /// One number, as shaders see it.
     Constant(#[serde(with = "crate::model::real")] f64),
     /// The bytes of a file, which has to have as many.
     File(FilePath),
@@ -58,15 +56,11 @@ impl fmt::Display for Fill {
 }
 
 impl Fill {
-    /// The file that has its bytes.
     pub(super) fn file(&self) -> Option<&FilePath> {
         if let Self::File(path) = self { Some(path) } else { None }
     }
 
     /// The bytes of a buffer of this layout. `elements` is what whole random numbers stay below.
-    ///
-    /// # Errors
-    /// A file that can't be read, or is of another size; a buffer that is larger than the host's memory.
     pub(super) fn bytes(&self, layout: &StructLayout, bytes: u64, elements: u64, seed: u64) -> Result<Vec<u8>, Skip> {
         if let Self::File(path) = self {
             return file(path, bytes, "the buffer");
@@ -94,7 +88,6 @@ impl Fill {
     }
 }
 
-/// A number before it takes a type.
 #[derive(Clone, Copy)]
 enum Number {
     Whole(u64),
@@ -120,16 +113,8 @@ pub(super) fn wide(seed: u64, index: u64) -> u64 {
 
 /// How many whole numbers from 0 on a type has.
 fn most(scalar: ScalarType) -> u64 {
-    match scalar {
-        ScalarType::U8 => 1 << 8,
-        ScalarType::I8 => 1 << 7,
-        ScalarType::U16 => 1 << 16,
-        ScalarType::I16 => 1 << 15,
-        ScalarType::Bool => 2,
-        ScalarType::I32 => 1 << 31,
-        ScalarType::U32 => 1 << 32,
-        _ => 1 << 63,
-    }
+    let bits = 8 * scalar.bytes() - u64::from(scalar.is_signed());
+    if scalar == ScalarType::Bool { 2 } else { 1 << bits.min(63) }
 }
 
 #[expect(
@@ -152,12 +137,7 @@ fn write(target: &mut [u8], scalar: ScalarType, number: Number) {
         ScalarType::OtherFloat(_) => target[0] = (real * 56.0) as u8,
         _ => {
             let bytes = usize::try_from(scalar.bytes()).unwrap_or(8);
-            let low = if cfg!(target_endian = "big") {
-                whole.to_be_bytes().split_at(8 - bytes).1.to_vec()
-            } else {
-                whole.to_le_bytes()[..bytes].to_vec()
-            };
-            target[..bytes].copy_from_slice(&low);
+            target[..bytes].copy_from_slice(&whole.to_le_bytes()[..bytes]);
         }
     }
 }

@@ -16,7 +16,6 @@ use crate::error::{nearest, suggestion};
 use crate::model::{Dimension, FACES, Failure, Format, ImageRole, Numbers, Shape};
 use crate::shader::{BindingInfo, BindingKind, ImageInfo, ScalarType};
 
-/// What the user says of an image.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImageSpec {
     /// Its name, its binding, or set and binding with a colon between; one of an array with its number in brackets behind that.
@@ -30,9 +29,6 @@ pub struct ImageSpec {
 
 impl ImageSpec {
     /// Reads `PLACE=FORMAT[WIDTH,HEIGHT,DEPTH]:FILL`, of which everything behind `=` may be left out in part.
-    ///
-    /// # Errors
-    /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let form = "PLACE=FORMAT[WIDTH,HEIGHT,DEPTH]:FILL is needed, such as picture=rgba8[1024,768]:random";
         let Parts { place, word, bracket, fill } = Parts::of(text, form)?;
@@ -51,10 +47,6 @@ impl fmt::Display for ImageSpec {
     }
 }
 
-/// The size of an image.
-///
-/// # Errors
-/// What can't be tuned with, formats that don't fit, extents that are none.
 pub(super) fn sized(info: &BindingInfo, spec: Option<&ImageSpec>, world: &World<'_>) -> Result<Sized, Failure> {
     let name = called(info);
     let image = described(info, &name)?;
@@ -73,10 +65,6 @@ pub(super) fn sized(info: &BindingInfo, spec: Option<&ImageSpec>, world: &World<
     Ok(Sized::texels(Shape::Image { format, dimension, extent, role }, texels))
 }
 
-/// The size of a texel buffer.
-///
-/// # Errors
-/// As [`sized`].
 pub(super) fn sized_buffer(info: &BindingInfo, spec: Option<&BufferSpec>, world: &World<'_>) -> Result<Sized, Failure> {
     let name = called(info);
     let image = described(info, &name)?;
@@ -84,7 +72,7 @@ pub(super) fn sized_buffer(info: &BindingInfo, spec: Option<&BufferSpec>, world:
     let format = format(&format!("texel buffer `{name}`"), image, asked, Format::Rgba32Float)?;
     let count = spec.and_then(|spec| spec.count.as_deref());
     let what = format!("the count of texel buffer `{name}`");
-    let count = count.map_or(Ok(world.variables.n()), |count| world.variables.integer(count, &what))?;
+    let count = count.map_or(Ok(world.variables.n), |count| world.variables.integer(count, &what))?;
     if count == 0 {
         return Err(skipped(format!("texel buffer `{name}` would have no elements")));
     }
@@ -139,7 +127,7 @@ fn usual_extent(dimension: Dimension, world: &World<'_>) -> Result<[u32; 3], Fai
     let layers = (dimension.is_layered() && !dimension.is_cube()).then_some(axes);
     let directions = std::array::from_fn(|i| i < axes || (layers == Some(i) && world.directions[i]));
     let mut extent = [1; 3];
-    for (side, even) in extent.iter_mut().zip(even_threads(world.variables.n(), directions)) {
+    for (side, even) in extent.iter_mut().zip(even_threads(world.variables.n, directions)) {
         *side = self::side(even.max(1), "an image")?;
     }
     if dimension.is_cube() {

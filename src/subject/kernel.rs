@@ -31,7 +31,6 @@ use crate::shader::{
 
 pub use described::Constant;
 
-/// The axes of the workgroup size.
 pub const LOCAL_SIZE_AXES: [&str; 3] = ["local_size_x", "local_size_y", "local_size_z"];
 /// How an axis begins that is a specialization constant; its name in the shader follows, or its id.
 pub const CONSTANT_AXIS: &str = "spec_";
@@ -48,7 +47,6 @@ pub(super) fn skipped(reason: String) -> Failure {
     Failure::new(Status::Skipped, reason)
 }
 
-/// A subject on a device.
 pub struct UserKernel {
     subject: Subject,
     device: DeviceInfo,
@@ -61,7 +59,6 @@ pub struct UserKernel {
     first_passes: HashMap<Point, Vec<Written>>,
 }
 
-/// A configuration's case, and what it is made from.
 struct Made {
     case: Case,
     source: Arc<UserModule>,
@@ -76,7 +73,6 @@ struct Made {
 }
 
 impl UserKernel {
-    /// A subject on a device. Nothing is read yet.
     pub fn new(subject: Subject, device: DeviceInfo) -> Self {
         Self { subject, device, sources: HashMap::new(), fills: HashMap::new(), expected: None, first_passes: HashMap::new() }
     }
@@ -86,7 +82,6 @@ impl UserKernel {
         self.subject.constants = constants;
     }
 
-    /// Compares results with another reference.
     pub fn compare_with(&mut self, reference: Reference) {
         self.subject.reference = reference;
     }
@@ -95,15 +90,10 @@ impl UserKernel {
         &self.subject
     }
 
-    /// The name of its rows' experiment.
     pub fn name(&self) -> String {
         format!("tune/{}", self.subject.name)
     }
 
-    /// The shader under a configuration's macros.
-    ///
-    /// # Errors
-    /// `compile_error` where it doesn't compile or can't be described.
     pub(super) fn source(&mut self, point: &Point) -> Result<Arc<UserModule>, Failure> {
         let mut macros = self.subject.macros.clone();
         for (name, value) in point.iter().filter_map(|(name, value)| Some((name.strip_prefix(MACRO_AXIS)?, value))) {
@@ -123,7 +113,7 @@ impl UserKernel {
     fn variables_of(&self, source: &UserModule, point: &Point, values: &SpecValues) -> Variables {
         let mut variables = Variables::new(self.subject.n);
         for (name, size) in LOCAL_SIZE_AXES.iter().zip(local_size(source, point)) {
-            variables.add(name, Value::from(u64::from(size)));
+            variables.add(name, Value::Integer(size.into()));
         }
         for constant in source.constants() {
             let bits = values.get(&constant.id).copied().unwrap_or(constant.default_bits);
@@ -138,7 +128,7 @@ impl UserKernel {
             variables.add(&format!("{CONSTANT_AXIS}{name}"), value);
         }
         for (name, size) in source.size_names(local_size(source, point)) {
-            variables.add(name, Value::from(u64::from(size)));
+            variables.add(name, Value::Integer(size.into()));
         }
         self.add_known(&mut variables, point);
         variables
@@ -210,9 +200,6 @@ impl UserKernel {
 
     /// A configuration as it is prepared, but for its results: it notes how far it indexes its arrays. Nothing where it indexes none.
     /// The case's only output is what it notes.
-    ///
-    /// # Errors
-    /// As [`UserKernel::prepare`], and where the module can't be made to note anything.
     pub fn noting(&mut self, point: &Point) -> Result<Option<(Prepared, Noting)>, Failure> {
         let refused = |reason: &str| Failure::new(Status::CompileError, reason);
         let Prepared { mut case, .. } = self.prepare(point)?;
@@ -247,9 +234,6 @@ impl UserKernel {
     }
 
     /// The case of a configuration that is measured elsewhere: buffers are left empty.
-    ///
-    /// # Errors
-    /// As [`UserKernel::prepare`], but for what buffers are filled with.
     pub fn describe(&mut self, point: &Point) -> Result<Case, Failure> {
         let made = self.make(point)?;
         self.specialized(&made).map(|_| made.case)
@@ -281,7 +265,7 @@ impl UserKernel {
         let local_size = local_size(&source, point);
         let (values, mut variables) = self.values(&source, point)?;
         if let Some(threads) = self.threads(&source, &variables)? {
-            variables.set_threads(threads);
+            variables.threads = Some(threads);
         }
         let reflection = source.reflection();
         let described = |error: ReflectError| Failure::new(Status::CompileError, error.to_string());
@@ -372,7 +356,6 @@ impl UserKernel {
         pushed.into_iter().chain(uniforms)
     }
 
-    /// The members of those of which the user says nothing.
     fn unsaid(&self, blocks: &[BlockInfo], unfilled: &[Unfilled], push_bytes: u64, variables: &Variables) -> Vec<Unsaid> {
         let of = |(layout, name, bytes): (&StructLayout, String, u64)| {
             members::unsaid(layout, &name, bytes, &self.subject.members, variables)
@@ -416,7 +399,7 @@ impl UserKernel {
 
     /// Workgroups: as many as are asked for, or as cover the invocations that are.
     fn groups(&self, local_size: [u32; 3], variables: &Variables) -> Result<[u32; 3], Failure> {
-        let counts: Vec<u64> = match variables.threads() {
+        let counts: Vec<u64> = match variables.threads {
             Some(threads) => threads.iter().zip(local_size).map(|(n, size)| n.div_ceil(u64::from(size.max(1)))).collect(),
             None => {
                 let texts = self.subject.groups.iter().flatten();
@@ -436,9 +419,6 @@ impl UserKernel {
     }
 
     /// What forbids a configuration: a restriction, or the device's limits to a workgroup's size and memory. Nothing where it is allowed.
-    ///
-    /// # Errors
-    /// A restriction that can't be evaluated.
     pub fn refusal<'r>(&mut self, point: &Point, restrictions: &'r [String]) -> Result<Option<Refusal<'r>>, Failure> {
         // A macro of this value may not compile, which is for its own row to say, unless it isn't to be tried anyway.
         let Ok(source) = self.source(point) else {
@@ -478,36 +458,18 @@ impl UserKernel {
     }
 }
 
-/// Why a configuration isn't tried.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum Refusal<'r> {
-    /// What the user restricts it to.
     #[error("--restrict '{0}' doesn't hold")]
     Restricted(&'r str),
-    /// More invocations in a direction than a workgroup of the device may have.
     #[error("maxComputeWorkGroupSize[{direction}] is {limit}, and it has {size}")]
-    TooLarge {
-        /// 0 to 2.
-        direction: usize,
-        size: u32,
-        limit: u32,
-    },
+    TooLarge { direction: usize, size: u32, limit: u32 },
     #[error("maxComputeWorkGroupInvocations is {limit}, and it has {invocations}")]
     TooMany { invocations: u64, limit: u32 },
-    /// One constant stands for several directions, which are to differ.
     #[error("one constant sets several of the workgroup's sizes, which can't be {} x {} x {}", size[0], size[1], size[2])]
-    Coupled {
-        /// The size that is asked for.
-        size: [u32; 3],
-    },
-    /// More Workgroup memory than the device has.
+    Coupled { size: [u32; 3] },
     #[error("maxComputeSharedMemorySize is {limit}, and it needs {bytes}")]
-    TooMuchShared {
-        /// Bytes that a workgroup needs.
-        bytes: u64,
-        limit: u32,
-    },
-    /// How much Workgroup memory it needs can't be told.
+    TooMuchShared { bytes: u64, limit: u32 },
     #[error(transparent)]
     Undescribed(#[from] ReflectError),
 }
@@ -539,7 +501,7 @@ pub(super) fn even_threads(n: u64, directions: [bool; 3]) -> [u64; 3] {
 
 fn axis_value(value: &AxisValue) -> Value {
     match value {
-        AxisValue::Integer(n) => Value::from(*n),
+        AxisValue::Integer(n) => Value::Integer((*n).into()),
         AxisValue::Choice(word) => word_value(word),
     }
 }
@@ -547,7 +509,7 @@ fn axis_value(value: &AxisValue) -> Value {
 /// A word as expressions see it: a number where it is one.
 fn word_value(word: &str) -> Value {
     match (parse_number(word), word.parse::<i64>(), word.parse::<f64>()) {
-        (Some(n), ..) => Value::from(n),
+        (Some(n), ..) => Value::Integer(n.into()),
         (_, Ok(whole), _) => Value::Integer(whole.into()),
         (_, _, Ok(real)) => Value::Real(real),
         _ => Value::Word(word.to_owned()),

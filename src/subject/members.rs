@@ -1,5 +1,7 @@
 //! The members of push constants and uniform blocks: by which names a user reaches them, and what they hold.
 
+use std::borrow::Cow;
+
 use super::expression::listed;
 use super::kernel::{even_threads, said, skipped};
 use super::scalars;
@@ -17,33 +19,15 @@ const COUNTS: [&str; 10] = ["n", "count", "length", "len", "size", "total", "num
 const EXTENTS: [&str; 6] = ["size", "resolution", "dimensions", "dims", "dim", "extent"];
 const BEFORE_EXTENTS: [&str; 9] = ["", "u", "i", "image", "texture", "input", "output", "grid", "screen"];
 
-/// Some numbers of a block.
 struct Place<'l> {
     at: u64,
-    ty: Part<'l>,
+    /// A type of the block's, or a part of a vector or a matrix, which has none of its own there.
+    ty: Cow<'l, TypeLayout>,
 }
 
-/// A type of the block's, or a part of a vector or a matrix, which has none of its own there.
-enum Part<'l> {
-    Whole(&'l TypeLayout),
-    Of(TypeLayout),
-}
-
-impl Part<'_> {
-    fn ty(&self) -> &TypeLayout {
-        match self {
-            Self::Whole(ty) => ty,
-            Self::Of(ty) => ty,
-        }
-    }
-}
-
-/// Why a name leads nowhere.
 #[derive(Debug, PartialEq)]
 enum Lost {
-    /// Nothing is called so.
     Unknown,
-    /// An element that isn't there.
     Beyond { array: String, length: u64 },
 }
 
@@ -63,14 +47,14 @@ fn in_struct<'l>(layout: &'l StructLayout, at: u64, path: &str, before: &str) ->
     let end = path.find(['.', '[']).unwrap_or(path.len());
     let (name, rest) = path.split_at(end);
     let member = layout.members.iter().find(|member| member.name == name && !name.is_empty()).ok_or(Lost::Unknown)?;
-    in_type(Part::Whole(&member.ty), at.saturating_add(member.offset.into()), rest, &format!("{before}{name}"))
+    in_type(Cow::Borrowed(&member.ty), at.saturating_add(member.offset.into()), rest, &format!("{before}{name}"))
 }
 
-fn in_type<'l>(ty: Part<'l>, at: u64, rest: &str, before: &str) -> Result<Place<'l>, Lost> {
+fn in_type<'l>(ty: Cow<'l, TypeLayout>, at: u64, rest: &str, before: &str) -> Result<Place<'l>, Lost> {
     if rest.is_empty() {
         return Ok(Place { at, ty });
     }
-    if let (Some(path), Part::Whole(TypeLayout::Struct(layout))) = (rest.strip_prefix('.'), &ty) {
+    if let (Some(path), Cow::Borrowed(TypeLayout::Struct(layout))) = (rest.strip_prefix('.'), &ty) {
         return in_struct(layout, at, path, &format!("{before}."));
     }
     let (index, after) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')).ok_or(Lost::Unknown)?;
@@ -84,19 +68,19 @@ fn in_type<'l>(ty: Part<'l>, at: u64, rest: &str, before: &str) -> Result<Place<
 
 /// What an index counts: how many there are, the bytes from one to the next, and what each is. The columns of a matrix whose rows
 /// come first don't lie together, and have none.
-fn elements(ty: Part) -> Option<(u64, u64, Part)> {
-    match ty {
-        Part::Whole(TypeLayout::Array { length, stride, element }) => Some((*length, (*stride).into(), Part::Whole(element))),
-        Part::Whole(TypeLayout::Matrix { scalar, columns, rows, stride, order: MatrixOrder::ColumnMajor }) => {
-            let column = TypeLayout::Vector { scalar: *scalar, components: *rows };
-            Some(((*columns).into(), (*stride).into(), Part::Of(column)))
+fn elements(ty: Cow<TypeLayout>) -> Option<(u64, u64, Cow<TypeLayout>)> {
+    if let Cow::Borrowed(TypeLayout::Array { length, stride, element }) = ty {
+        return Some((*length, (*stride).into(), Cow::Borrowed(element)));
+    }
+    match *ty {
+        TypeLayout::Matrix { scalar, columns, rows, stride, order: MatrixOrder::ColumnMajor } => {
+            let column = TypeLayout::Vector { scalar, components: rows };
+            Some((columns.into(), stride.into(), Cow::Owned(column)))
         }
-        other => match other.ty() {
-            TypeLayout::Vector { scalar, components } => {
-                Some(((*components).into(), scalar.bytes(), Part::Of(TypeLayout::Scalar { scalar: *scalar })))
-            }
-            _ => None,
-        },
+        TypeLayout::Vector { scalar, components } => {
+            Some((components.into(), scalar.bytes(), Cow::Owned(TypeLayout::Scalar { scalar })))
+        }
+        _ => None,
     }
 }
 
@@ -123,9 +107,6 @@ fn has_struct(ty: &TypeLayout) -> bool {
 }
 
 /// Whether each name that a value is given for means something in one of the blocks.
-///
-/// # Errors
-/// The first that doesn't, and what is like it.
 pub(super) fn check(blocks: &[(&str, &StructLayout)], given: &[(String, String)]) -> Result<(), Failure> {
     for (name, _) in given {
         let lost: Vec<Lost> = blocks.iter().filter_map(|(block, layout)| find(layout, block, name).err()).collect();
@@ -153,9 +134,6 @@ pub(super) fn check(blocks: &[(&str, &StructLayout)], given: &[(String, String)]
 
 /// The bytes of a block whose members are given by name: where nothing is said counts are `n`, vectors called size or alike the
 /// invocations that there are to be, and floats 1.
-///
-/// # Errors
-/// Values that can't be.
 pub(super) fn fill(
     layout: &StructLayout,
     block: &str,
@@ -169,7 +147,7 @@ pub(super) fn fill(
     for (i, (name, text, place)) in found.iter().enumerate() {
         // The last one wins: the command line's stand behind the manifest's. What was said before of a part, or of the whole, holds for
         // the rest.
-        let is_same = |(_, _, later): &(&str, &str, Place)| later.at == place.at && later.ty.ty() == place.ty.ty();
+        let is_same = |(_, _, later): &(&str, &str, Place)| later.at == place.at && later.ty == place.ty;
         if !found[i + 1..].iter().any(is_same) {
             filling.assign(name, text, place)?;
         }
@@ -188,13 +166,10 @@ pub(super) fn fill(
 /// A member of which the user says nothing, or not all.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unsaid {
-    /// What a user calls it.
     pub name: String,
-    /// Its type, in GLSL's words.
     pub ty: String,
     /// What it is then: one value of all its numbers, or one of each. Nothing where that can't be told.
     pub assumed: Option<String>,
-    /// How many numbers of it are without a value.
     numbers: usize,
 }
 
@@ -209,9 +184,6 @@ impl Unsaid {
 const LARGEST: u64 = 1 << 20;
 
 /// Whether a block's members can have values one by one.
-///
-/// # Errors
-/// That it is too large, and what to do instead.
 pub(super) fn check_size(block: &str, bytes: u64) -> Result<(), Failure> {
     if bytes <= LARGEST {
         return Ok(());
@@ -222,7 +194,6 @@ pub(super) fn check_size(block: &str, bytes: u64) -> Result<(), Failure> {
     )))
 }
 
-/// The members of a block of which nothing is said.
 pub(super) fn unsaid(
     layout: &StructLayout,
     block: &str,
@@ -232,7 +203,7 @@ pub(super) fn unsaid(
 ) -> Vec<Unsaid> {
     let mut filling = Filling::new(bytes, variables);
     for place in given.iter().filter_map(|(name, _)| find(layout, block, name).ok()) {
-        filling.numbers(place.ty.ty(), place.at).into_iter().for_each(|(at, _)| filling.mark(at));
+        filling.numbers(&place.ty, place.at).into_iter().for_each(|(at, _)| filling.mark(at));
     }
     let of_leaf = |leaf: Leaf| {
         let open = filling.open(&leaf);
@@ -252,9 +223,6 @@ pub(super) fn unsaid(
 const MOST_NAMED: usize = 12;
 
 /// Whether every member has a value or one that may be assumed.
-///
-/// # Errors
-/// All that have none, and the flags that would give them one.
 pub(super) fn check_said(unsaid: &[Unsaid]) -> Result<(), Failure> {
     let open: Vec<&Unsaid> = unsaid.iter().filter(|member| member.assumed.is_none()).collect();
     if open.is_empty() {
@@ -274,11 +242,9 @@ pub(super) fn check_said(unsaid: &[Unsaid]) -> Result<(), Failure> {
     )))
 }
 
-/// A member without members of its own.
 struct Leaf<'l> {
     /// Its name where it is declared.
     own: &'l str,
-    /// What a user calls it.
     path: String,
     ty: &'l TypeLayout,
     at: u64,
@@ -287,20 +253,20 @@ struct Leaf<'l> {
 /// The leaves of a block, as far as so many bytes go.
 fn leaves(layout: &StructLayout, bytes: u64) -> Vec<Leaf<'_>> {
     let mut all = Vec::new();
-    layout.members.iter().for_each(|member| {
-        let leaf = Leaf { own: &member.name, path: member.name.clone(), ty: &member.ty, at: member.offset.into() };
-        add_leaves(leaf, bytes, &mut all);
-    });
+    add_members(layout, "", 0, bytes, &mut all);
     all
+}
+
+fn add_members<'l>(layout: &'l StructLayout, before: &str, at: u64, bytes: u64, all: &mut Vec<Leaf<'l>>) {
+    for MemberLayout { name, offset, ty } in &layout.members {
+        let leaf = Leaf { own: name, path: format!("{before}{name}"), ty, at: at.saturating_add((*offset).into()) };
+        add_leaves(leaf, bytes, all);
+    }
 }
 
 fn add_leaves<'l>(leaf: Leaf<'l>, bytes: u64, all: &mut Vec<Leaf<'l>>) {
     match leaf.ty {
-        TypeLayout::Struct(layout) => layout.members.iter().for_each(|member| {
-            let at = leaf.at.saturating_add(member.offset.into());
-            let path = format!("{}.{}", leaf.path, member.name);
-            add_leaves(Leaf { own: &member.name, path, ty: &member.ty, at }, bytes, all);
-        }),
+        TypeLayout::Struct(layout) => add_members(layout, &format!("{}.", leaf.path), leaf.at, bytes, all),
         TypeLayout::Array { length, stride, element } if has_struct(element) => {
             let places = (0..*length).map(|index| (index, leaf.at.saturating_add(index.saturating_mul((*stride).into()))));
             places.take_while(|(_, at)| *at < bytes).for_each(|(index, at)| {
@@ -328,12 +294,12 @@ impl<'v> Filling<'v> {
     fn assign(&mut self, name: &str, text: &str, place: &Place) -> Result<(), Failure> {
         let mut values = listed(text).into_iter();
         let mut last = None;
-        for (at, scalar) in self.numbers(place.ty.ty(), place.at) {
+        for (at, scalar) in self.numbers(&place.ty, place.at) {
             last = values.next().or(last);
             self.set(at, scalar, last, name)?;
         }
         match values.next() {
-            Some(_) => Err(said(format!("`{name}` is {}: it is given more values than that has", place.ty.ty()))),
+            Some(_) => Err(said(format!("`{name}` is {}: it is given more values than that has", place.ty))),
             None => Ok(()),
         }
     }
@@ -369,7 +335,6 @@ impl<'v> Filling<'v> {
     }
 }
 
-/// One of a leaf's numbers.
 struct Number {
     index: usize,
     at: u64,
@@ -380,13 +345,13 @@ impl Number {
     /// What it is where nothing is said. A whole number that is known to be neither a count nor an extent has no default: a width that
     /// is `n` would send the shader far beyond its buffers, and nothing would tell.
     fn default(&self, leaf: &Leaf, variables: &Variables) -> Option<String> {
-        if let (TypeLayout::Vector { components: 2..=3, .. }, Some(threads)) = (leaf.ty, variables.threads()) {
+        if let (TypeLayout::Vector { components: 2..=3, .. }, Some(threads)) = (leaf.ty, variables.threads) {
             let name = leaf.own.to_lowercase().replace('_', "");
             let is_extent = |before: &str| name.strip_prefix(before).is_some_and(|rest| EXTENTS.contains(&rest));
             if BEFORE_EXTENTS.iter().any(|before| is_extent(before)) {
                 // A shader of one direction goes over pictures as well, which have as many texels in each of theirs.
-                let is_flat = threads == [variables.n(), 1, 1];
-                let spread = even_threads(variables.n(), [true, true, false]);
+                let is_flat = threads == [variables.n, 1, 1];
+                let spread = even_threads(variables.n, [true, true, false]);
                 return Some(if is_flat { spread } else { threads }[self.index].to_string());
             }
         }
@@ -395,7 +360,6 @@ impl Number {
     }
 }
 
-/// The bits of a member's number.
 fn number(scalar: ScalarType, text: Option<&str>, name: &str, variables: &Variables) -> Result<u64, Failure> {
     let what = &format!("`{name}`");
     let text = text.ok_or_else(|| said(format!("{what} has no value")))?;
@@ -457,12 +421,12 @@ mod tests {
         let assumed = |values: [Option<&str>; 3]| values.map(|value| value.map(str::to_owned));
         let mut variables = Variables::new(64);
         assert!(told(&variables).eq(assumed([None, Some("1"), Some("1")])));
-        variables.set_threads([32, 8, 1]);
+        variables.threads = Some([32, 8, 1]);
         assert!(told(&variables).eq(assumed([Some("32,8"), Some("32,8,1"), Some("1")])));
         let bytes = fill(&layout, "", 40, &[], &variables).unwrap();
         assert_eq!((whole(&bytes, 0), whole(&bytes, 4), float(&bytes, 16), float(&bytes, 24)), (32, 8, 32.0, 1.0));
         // As images of so many texels are.
-        variables.set_threads([64, 1, 1]);
+        variables.threads = Some([64, 1, 1]);
         assert!(told(&variables).eq(assumed([Some("8"), Some("8,8,1"), Some("1")])));
     }
 

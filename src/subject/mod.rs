@@ -29,10 +29,9 @@ mod written;
 
 pub use compare::{Comparison, Tolerance};
 pub use doubts::Doubt;
-pub use expression::{Expression, ExpressionError, Value, listed};
+pub use expression::listed;
 pub use fill::Fill;
 pub use images::ImageSpec;
 pub use kernel::{CONSTANT_AXIS, Constant, LOCAL_SIZE_AXES, MACRO_AXIS, Refusal, UserKernel};
-pub use members::Unsaid;
 pub use samplers::SamplerSpec;
 pub use spec::{BufferSpec, Reference, Subject};

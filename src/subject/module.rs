@@ -6,16 +6,14 @@ use super::spec::Subject;
 use crate::error::nearest;
 use crate::model::{Failure, Shown, Status};
 use crate::shader::{
-    EntryPoint, Extent, LocalSizeIds, Module, Noting, Reading, Reflection, ScalarType, SpecConstant, SpecValues, from_file,
-    specializable, with_lengths,
+    EntryPoint, Extent, LocalSizeIds, Module, Noting, Reading, Reflection, SpecConstant, SpecValues, from_file, specializable,
+    with_lengths,
 };
 
-/// A module under some macros.
 pub(super) struct UserModule {
     /// The module, its storage buffers' access narrowed to what it does with them.
     pub(super) module: Arc<Module>,
     entry: usize,
-    /// Its workgroup size as it is written.
     pub(super) local_size: [u32; 3],
     /// In which directions it has extent, or may have: those that the shader gives a size above 1, or a constant of its own.
     pub(super) directions: [bool; 3],
@@ -23,15 +21,10 @@ pub(super) struct UserModule {
     pub(super) note: Option<String>,
     /// The `constant_id`s of the lengths of arrays in shared memory that expressions give, as the subject lists those.
     pub(super) lengths: Vec<Vec<u32>>,
-    /// See [`UserModule::noting`].
     noting: OnceLock<Result<(Noting, Arc<Module>), String>>,
 }
 
 impl UserModule {
-    /// Reads and compiles the subject's shader.
-    ///
-    /// # Errors
-    /// `compile_error` with what is wrong with it.
     pub(super) fn read(subject: &Subject, macros: Vec<(String, String)>) -> Result<Self, Failure> {
         let refused = |reason: String| Failure::new(Status::CompileError, reason);
         let said = |words: String| refused(format!("{}: {words}", subject.shader.shown()));
@@ -90,13 +83,10 @@ impl UserModule {
     }
 
     /// The same, made to note how far it indexes its arrays, and where an invocation comes to so many iterations; its entry point is the only one of its module.
-    ///
-    /// # Errors
-    /// Why it can't be.
     pub(super) fn noting(&self, most_iterations: Option<u32>) -> Result<(&Noting, &Arc<Module>), &str> {
         let make = || {
             let name = &self.entry().name;
-            let noting = Noting::counting(&self.module.words, name, most_iterations).map_err(|error| error.to_string())?;
+            let noting = Noting::of_overruns(&self.module.words, name, most_iterations).map_err(|error| error.to_string())?;
             let mut module = Module::of_spirv(noting.words.clone(), Some(name)).map_err(|error| error.to_string())?;
             module.reflection.bindings = module.reflection.used_bindings().to_vec();
             Ok((noting, Arc::new(module)))
@@ -108,23 +98,15 @@ impl UserModule {
         &self.module.reflection
     }
 
-    /// The entry point that is run.
     pub(super) fn entry(&self) -> &EntryPoint {
         &self.reflection().entry_points[self.entry]
     }
 
     /// The constants that a user may give values: those that are neither the workgroup size nor a length that follows it.
     pub(super) fn constants(&self) -> impl Iterator<Item = &SpecConstant> {
-        let others: Vec<u32> = self.size_constants().chain(self.lengths.iter().flatten().copied()).collect();
+        let others: Vec<u32> =
+            self.size_values([1; 3]).map(|(id, _)| id).chain(self.lengths.iter().flatten().copied()).collect();
         self.reflection().spec_constants.iter().filter(move |constant| !others.contains(&constant.id))
-    }
-
-    fn size_constants(&self) -> impl Iterator<Item = u32> {
-        let extents = self.entry().local_size;
-        extents.into_iter().filter_map(|extent| match extent {
-            Extent::Specialized { constant_id, .. } => Some(constant_id),
-            Extent::Literal(_) | Extent::Derived { .. } => None,
-        })
     }
 
     /// The direction whose size a constant of this name is; nothing where it is none's, or several'.
@@ -162,7 +144,6 @@ impl UserModule {
         })
     }
 
-    /// The constant of this name, or of this `constant_id`.
     pub(super) fn constant(&self, name: &str) -> Option<&SpecConstant> {
         let mut constants = self.constants();
         constants.find(|constant| constant.name == name || name.parse() == Ok(constant.id))
@@ -198,19 +179,4 @@ pub(super) fn bits(constant: &SpecConstant, value: &str) -> Result<u64, Failure>
         let reason = format!("specialization constant `{}` is {}, and can't be `{value}`", called(constant), constant.ty);
         Failure::new(Status::CompileError, reason)
     })
-}
-
-/// Whether a constant's values are numbers from 0 on, as axes hold them.
-pub(super) fn is_count(ty: ScalarType) -> bool {
-    matches!(
-        ty,
-        ScalarType::U8
-            | ScalarType::U16
-            | ScalarType::U32
-            | ScalarType::U64
-            | ScalarType::I8
-            | ScalarType::I16
-            | ScalarType::I32
-            | ScalarType::I64
-    )
 }

@@ -7,7 +7,6 @@ use super::spec::Subject;
 use crate::model::Failure;
 use crate::shader::{BindingInfo, BindingKind, BlockInfo, BlockPlace};
 
-/// A flag that says something of a binding.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flag {
     Buffer,
@@ -37,7 +36,6 @@ impl Flag {
         }
     }
 
-    /// What takes a binding of this kind.
     fn of(kind: BindingKind) -> Option<Self> {
         [Self::Buffer, Self::Image, Self::Sampler].into_iter().find(|flag| flag.takes(kind))
     }
@@ -55,10 +53,6 @@ fn is_of(place: &str, info: &BindingInfo, blocks: &[BlockInfo]) -> bool {
     is_meant(place, info, blocks) || (element.is_some_and(|element| element < info.count) && is_meant(base, info, blocks))
 }
 
-/// Everything that the user names.
-///
-/// # Errors
-/// What isn't there, and what is something else.
 pub(super) fn check(subject: &Subject, infos: &[BindingInfo], blocks: &[BlockInfo]) -> Result<(), Failure> {
     let buffers = subject.buffers.iter().map(|spec| (Flag::Buffer, spec.place.as_str()));
     let images = subject.images.iter().map(|spec| (Flag::Image, spec.place.as_str()));

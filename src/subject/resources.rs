@@ -17,16 +17,13 @@ use crate::shader::{Access, BindingInfo, BindingKind, BlockInfo};
 /// Descriptors of a case: more would only be what somebody wrote down to see what happens.
 const MOST: u64 = 4096;
 
-/// What resources depend on beside their declaration.
 pub(super) struct World<'w> {
     pub(super) subject: &'w Subject,
     pub(super) blocks: &'w [BlockInfo],
     pub(super) variables: &'w Variables,
-    /// In which directions the shader's workgroup has extent.
     pub(super) directions: [bool; 3],
 }
 
-/// The resources of a configuration.
 #[derive(Default)]
 pub(super) struct Bound {
     pub(super) resources: Vec<Resource>,
@@ -34,15 +31,12 @@ pub(super) struct Bound {
     /// What the kernel writes, and is compared.
     pub(super) outputs: Vec<Output>,
     pub(super) unfilled: Vec<Unfilled>,
-    /// Whether the kernel writes anything, compared or not.
     pub(super) has_outputs: bool,
-    /// Whether the kernel reads what it writes.
     pub(super) reads_own: bool,
     fills: Vec<Step>,
     copies: Vec<Step>,
 }
 
-/// A resource that the kernel writes.
 pub(super) struct Output {
     pub(super) resource: usize,
     pub(super) name: String,
@@ -63,9 +57,6 @@ pub(super) struct Unfilled {
 
 impl Bound {
     /// The resources of bindings, of which `used` says what functions do with them.
-    ///
-    /// # Errors
-    /// What can't be bound, and what the user says that doesn't fit.
     pub(super) fn of(infos: &[BindingInfo], used: &[BindingInfo], world: &World<'_>) -> Result<Self, Failure> {
         let mut bound = Self::default();
         let count: u64 = infos.iter().map(|info| u64::from(info.count)).sum();
@@ -168,7 +159,6 @@ pub(super) fn element_name(info: &BindingInfo, element: u32) -> String {
     if info.count == 1 { called(info) } else { format!("{}[{element}]", called(info)) }
 }
 
-/// A resource's size, and what the user fills it with.
 fn sized<'w>(info: &BindingInfo, element: u32, world: &World<'w>) -> Result<(Sized, Option<&'w Fill>), Failure> {
     let Subject { buffers, images, .. } = world.subject;
     // The last one wins: the command line's stand behind the manifest's.
@@ -193,7 +183,6 @@ fn sized<'w>(info: &BindingInfo, element: u32, world: &World<'w>) -> Result<(Siz
 }
 
 impl Unfilled {
-    /// What the user fills it with.
     pub(super) fn fill<'s>(&self, subject: &'s Subject, blocks: &[BlockInfo]) -> Option<&'s Fill> {
         let is_meant = |place: &str| is_meant_at(place, &self.info, self.element, blocks);
         match self.sized.shape {
@@ -202,10 +191,6 @@ impl Unfilled {
         }
     }
 
-    /// Its bytes. `seed` is the subject's.
-    ///
-    /// # Errors
-    /// Files that don't fit, and what the host has no memory for.
     pub(super) fn bytes(&self, fill: &Fill, seed: u64) -> Result<Vec<u8>, Failure> {
         let Self { info, element, sized, .. } = self;
         let place = u64::from(info.binding).wrapping_mul(0x9E37_79B9) ^ u64::from(*element).wrapping_mul(0xC2B2_AE3D_27D4_EB4F);

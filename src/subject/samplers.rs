@@ -16,7 +16,6 @@ pub struct SamplerSpec {
     pub place: String,
     /// Whether neighbouring texels are mixed.
     pub is_linear: Option<bool>,
-    /// What lies beyond an edge.
     pub edge: Option<Edge>,
     /// Whether places are given in texels.
     pub is_unnormalized: bool,
@@ -24,9 +23,6 @@ pub struct SamplerSpec {
 
 impl SamplerSpec {
     /// Reads `PLACE=FILTER,ADDRESS,unnormalized`, of which any may be left out behind `=`.
-    ///
-    /// # Errors
-    /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (place, words) = text.split_once('=').ok_or("PLACE=FILTER[,ADDRESS] is needed, such as picture=linear,repeat")?;
         let mut spec = Self { place: place.trim().to_owned(), ..Self::default() };
@@ -63,9 +59,6 @@ impl fmt::Display for SamplerSpec {
 }
 
 /// How a sampler samples: mixing neighbours, unless what it samples are whole numbers.
-///
-/// # Errors
-/// Places in texels of images that don't take them.
 pub(super) fn sampling(info: &BindingInfo, spec: Option<&SamplerSpec>, infos: &[BindingInfo]) -> Result<Sampling, Failure> {
     let of_sampler = |other: &&BindingInfo| match info.kind {
         BindingKind::CombinedImageSampler => *other == info,

@@ -68,7 +68,6 @@ pub(super) fn elements(layout: &StructLayout, bytes: u64) -> Vec<Part<'_>> {
     std::iter::once(part(head, None)).chain(each).collect()
 }
 
-/// A number, as it is compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Number {
     /// A whole number of up to 64 bits, and what isn't known to be anything else: its bits.
@@ -114,22 +113,17 @@ fn real(scalar: ScalarType, bytes: &[u8]) -> Option<f64> {
 
 /// A whole number's value; of 64 bits without a sign, and of what isn't known to be a number, the bits.
 fn whole(scalar: ScalarType, bytes: &[u8]) -> i64 {
-    use ScalarType::{I8, I16, I32, I64};
     let wide = i64::from_ne_bytes(wide(bytes).to_ne_bytes());
     let above = 64 - 8 * bytes.len().clamp(1, 8);
-    if matches!(scalar, I8 | I16 | I32 | I64) { wide << above >> above } else { wide }
+    if scalar.is_signed() { wide << above >> above } else { wide }
 }
 
 /// Up to eight bytes as a number.
 pub(super) fn wide(bytes: &[u8]) -> u64 {
     let mut wide = [0; 8];
     let length = bytes.len().min(8);
-    if cfg!(target_endian = "big") {
-        wide[8 - length..].copy_from_slice(&bytes[..length]);
-    } else {
-        wide[..length].copy_from_slice(&bytes[..length]);
-    }
-    u64::from_ne_bytes(wide)
+    wide[..length].copy_from_slice(&bytes[..length]);
+    u64::from_le_bytes(wide)
 }
 
 /// Elements of a runtime array in a part.

@@ -4,18 +4,14 @@ use super::texels::Texels;
 use crate::model::{MemoryKind, Shape};
 use crate::shader::StructLayout;
 
-/// A resource under one configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sized {
-    /// What it is, and how large.
     pub(super) shape: Shape,
-    /// What its bytes are.
     pub(super) layout: Layout,
     /// How many elements it has; those of its runtime array, if it has one.
     pub(super) elements: u64,
 }
 
-/// What bytes are.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Layout {
     Block(StructLayout),
@@ -29,12 +25,10 @@ impl Sized {
         Self { shape: plain(bytes), layout: Layout::Block(layout), elements }
     }
 
-    /// An image, or a texel buffer.
     pub(super) fn texels(shape: Shape, texels: Texels) -> Self {
         Self { shape, elements: texels.count(), layout: Layout::Texels(texels) }
     }
 
-    /// Bytes of its contents.
     pub(super) fn bytes(&self) -> u64 {
         match self.layout {
             Layout::Texels(texels) => texels.count().saturating_mul(texels.format.bytes().into()),
@@ -55,7 +49,6 @@ impl Sized {
         !matches!(self.shape, Shape::Image { .. })
     }
 
-    /// In words: how large it is.
     pub(super) fn described(&self) -> String {
         match self.layout {
             Layout::Block(_) => format!("{} bytes", self.bytes()),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::compare::{Comparison, Tolerance};
+use super::expression::split_outside;
 use super::fill::Fill;
 use super::images::ImageSpec;
 use super::samplers::SamplerSpec;
@@ -13,13 +14,12 @@ use crate::model::{FilePath, Point, SpirvTarget};
 use crate::shader::{FileError, Reading, included_files};
 
 /// A kernel and all that its user says of it. Every process that measures it makes the same cases of it. Expressions are texts here: see
-/// [`Expression`](super::Expression) for what they may say.
+/// [`Expression`](super::expression::Expression) for what they may say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(Default))]
 pub struct Subject {
     /// What rows call it, behind `tune/`.
     pub name: String,
-    /// The shader: GLSL or SPIR-V.
     pub shader: FilePath,
     /// Where `#include` looks after the including file's own folder.
     pub include_folders: Vec<FilePath>,
@@ -31,17 +31,13 @@ pub struct Subject {
     pub constants: Vec<(String, String)>,
     /// Arrays in shared memory, with expressions for their lengths, the outermost first: they count instead of literal lengths.
     pub lengths: Vec<(String, Vec<String>)>,
-    /// What GLSL is compiled for.
     pub target: SpirvTarget,
     /// The entry point; `None` for the only one.
     pub entry: Option<String>,
     /// The problem's size, `n` in expressions.
     pub n: u64,
-    /// What the user says of buffers.
     pub buffers: Vec<BufferSpec>,
-    /// What the user says of images.
     pub images: Vec<ImageSpec>,
-    /// What the user says of samplers.
     pub samplers: Vec<SamplerSpec>,
     /// Members of push constants and of uniform blocks: the name and an expression.
     pub members: Vec<(String, String)>,
@@ -53,9 +49,7 @@ pub struct Subject {
     pub bytes: Option<String>,
     /// Floating-point operations of a pass.
     pub flops: Option<String>,
-    /// What outputs are compared with.
     pub reference: Reference,
-    /// How exactly.
     pub tolerance: Tolerance,
     /// What of buffers and images must be the reference's, where not every element at its place: by what [`BufferSpec::place`] may
     /// say.
@@ -66,7 +60,6 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// How its shader is read, with these macros.
     pub(super) fn reading(&self, macros: Vec<(String, String)>) -> Reading {
         Reading {
             include_folders: self.include_folders.iter().map(|path| path.to_path_buf()).collect(),
@@ -79,9 +72,6 @@ impl Subject {
     }
 
     /// The files that it is made of, and what each one holds.
-    ///
-    /// # Errors
-    /// Where the shader can't be read.
     pub fn files(&self) -> Result<Vec<(&'static str, PathBuf)>, FileError> {
         let held = |what: &'static str| move |path: &FilePath| (what, path.to_path_buf());
         let mut files = vec![("the shader", self.shader.to_path_buf())];
@@ -117,7 +107,6 @@ pub enum Reference {
     Files(Vec<(String, FilePath)>),
 }
 
-/// What the user says of a buffer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BufferSpec {
     /// Its name, its binding, or set and binding with a colon between.
@@ -132,9 +121,6 @@ pub struct BufferSpec {
 
 impl BufferSpec {
     /// Reads `PLACE=TYPE[COUNT]:FILL`, of which everything behind `=` may be left out in part.
-    ///
-    /// # Errors
-    /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let Parts { place, word, bracket, fill } =
             Parts::of(text, "PLACE=TYPE[COUNT]:FILL is needed, such as data=float[n]:random")?;
@@ -151,14 +137,14 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Reads them; `form` is what is needed.
     pub(super) fn of(text: &str, form: &str) -> Result<Self, String> {
         let (place, rest) = text.split_once('=').ok_or(form)?;
         let place = place.trim().to_owned();
         if place.is_empty() {
             return Err("the name or binding is missing before `=`".to_owned());
         }
-        let (shape, fill) = split_fill(rest);
+        // A colon within the count belongs to it; a path behind it may have brackets and colons.
+        let (shape, fill) = split_outside(rest, ':').map_or((rest, None), |(shape, fill)| (shape, Some(fill)));
         let fill = fill.map(str::parse).transpose()?;
         let (word, bracket) = match shape.split_once('[') {
             None => (shape.trim(), None),
@@ -170,21 +156,6 @@ impl Parts {
         let word = Some(word.to_owned()).filter(|word| !word.is_empty());
         Ok(Self { place, word, bracket, fill })
     }
-}
-
-/// What stands before and behind the colon that follows the count; one within it belongs to it.
-fn split_fill(text: &str) -> (&str, Option<&str>) {
-    // A path may have brackets and colons: the first colon outside of the count is meant.
-    let mut depth = 0;
-    for (at, c) in text.char_indices() {
-        match c {
-            '[' => depth += 1,
-            ']' => depth -= 1,
-            ':' if depth == 0 => return (&text[..at], Some(&text[at + 1..])),
-            _ => {}
-        }
-    }
-    (text, None)
 }
 
 impl fmt::Display for BufferSpec {

@@ -10,7 +10,6 @@ use super::written::Written;
 use crate::model::{Dimension, Format, Numbers, Sequence, Skip};
 use crate::validate::{Mismatch, Position, TexelPosition};
 
-/// The texels of an image or of a texel buffer, packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Texels {
     pub(super) format: Format,
@@ -20,7 +19,6 @@ pub(super) struct Texels {
     pub(super) extent: [u32; 3],
 }
 
-/// Channels as shaders call them.
 const CHANNELS: [&str; 4] = ["r", "g", "b", "a"];
 
 impl Texels {
@@ -32,7 +30,6 @@ impl Texels {
         self.count() * u64::from(self.format.bytes())
     }
 
-    /// The place of a texel, as shaders say it.
     fn place(&self, index: u64) -> Vec<u64> {
         let directions = self.dimension.map_or(1, |dimension| dimension.directions().len());
         let [width, height, _] = self.extent.map(u64::from);
@@ -40,10 +37,6 @@ impl Texels {
         place[..directions].to_vec()
     }
 
-    /// What they hold at first.
-    ///
-    /// # Errors
-    /// A file that can't be read, or is of another size; more than the host's memory.
     pub(super) fn filled(&self, fill: &Fill, seed: u64) -> Result<Vec<u8>, Skip> {
         if let Fill::File(path) = fill {
             return fill::file(path, self.bytes(), "the texels have");
@@ -63,7 +56,6 @@ impl Texels {
         Ok(bytes)
     }
 
-    /// The bits that a channel is filled with.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
@@ -132,9 +124,7 @@ impl Texels {
             [got, expected] => got != expected,
         }
     }
-}
 
-impl Texels {
     fn is_unwritten(&self, side: &Written, texel: usize) -> bool {
         let size = u64::from(self.format.bytes());
         side.is_unwritten(texel as u64 * size, size)
@@ -146,7 +136,6 @@ impl Texels {
         (0..texels).map(|texel| self.is_unwritten(side, texel)).collect()
     }
 
-    /// The channels of each texel that was written.
     pub(super) fn elements(&self, side: &Written) -> Vec<Vec<Judged>> {
         let texels = side.bytes.chunks_exact(self.format.bytes() as usize).enumerate();
         let written = texels.filter(|(texel, _)| !self.is_unwritten(side, *texel));
@@ -180,7 +169,6 @@ fn usual_tolerance(numbers: Numbers, width: u32) -> (f64, f64) {
     }
 }
 
-/// Steps from 0 to 1.
 fn steps(numbers: Numbers, width: u32) -> f64 {
     f64::from(mask(if numbers == Numbers::Snorm { width - 1 } else { width }))
 }
@@ -228,7 +216,6 @@ fn write(format: Format, texel: &mut [u8], channel: u32, bits: u32) {
     }
 }
 
-/// The bits of a float of so many.
 #[expect(clippy::cast_possible_truncation, reason = "a number takes its type")]
 fn float(width: u32, value: f64) -> u32 {
     match width {

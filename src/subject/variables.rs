@@ -6,30 +6,17 @@ use super::expression::{Expression, ExpressionError, Value};
 use super::kernel::said;
 use crate::model::Failure;
 
-/// Names and what they stand for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Variables {
-    n: u64,
-    threads: Option<[u64; 3]>,
+    pub(super) n: u64,
+    /// The invocations that there are to be, whatever the workgroup size; nothing where workgroups are counted instead.
+    pub(super) threads: Option<[u64; 3]>,
     values: BTreeMap<String, Value>,
 }
 
 impl Variables {
     pub(super) fn new(n: u64) -> Self {
-        Self { n, threads: None, values: BTreeMap::from([("n".to_owned(), Value::from(n))]) }
-    }
-
-    pub(super) fn n(&self) -> u64 {
-        self.n
-    }
-
-    /// The invocations that there are to be, whatever the workgroup size; nothing where workgroups are counted instead.
-    pub(super) fn threads(&self) -> Option<[u64; 3]> {
-        self.threads
-    }
-
-    pub(super) fn set_threads(&mut self, threads: [u64; 3]) {
-        self.threads = Some(threads);
+        Self { n, threads: None, values: BTreeMap::from([("n".to_owned(), Value::Integer(n.into()))]) }
     }
 
     /// Adds one; a name that is there already stays.
@@ -37,7 +24,6 @@ impl Variables {
         self.values.entry(name.to_owned()).or_insert(value);
     }
 
-    /// A whole number from 0 on.
     pub(super) fn integer(&self, text: &str, what: &str) -> Result<u64, Failure> {
         self.evaluate(text, what, Expression::integer)
     }

@@ -2,7 +2,6 @@
 
 use crate::model::{OTHER_POISON, POISON};
 
-/// The bytes of an output after a checked pass.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Written {
     pub(super) bytes: Vec<u8>,
@@ -34,7 +33,7 @@ impl Written {
 
     /// What a later pass left, which may have written what the first one didn't.
     pub(super) fn later(&self, bytes: Vec<u8>) -> Self {
-        let mut later = Self { unwritten: self.unwritten.clone(), bytes };
+        let mut later = self.with(bytes);
         let poison = POISON.to_ne_bytes();
         for (place, byte) in later.bytes.iter().enumerate() {
             if *byte != poison[place % 4] {
@@ -46,17 +45,11 @@ impl Written {
         later
     }
 
-    /// The same without the bytes.
-    pub(super) fn without_bytes(&self) -> Self {
-        Self { bytes: Vec::new(), unwritten: self.unwritten.clone() }
-    }
-
     /// Other bytes, of which the same were never written.
     pub(super) fn with(&self, bytes: Vec<u8>) -> Self {
         Self { bytes, unwritten: self.unwritten.clone() }
     }
 
-    /// Whether any byte was never written.
     pub(super) fn has_unwritten(&self) -> bool {
         !self.unwritten.is_empty()
     }
@@ -96,7 +89,7 @@ mod tests {
         let mut second = OTHER_POISON.to_ne_bytes();
         second[..2].copy_from_slice(&7_u16.to_ne_bytes());
         let first = Written::of(halves(7).to_vec(), Some(&second));
-        let later = first.without_bytes().later(halves(9).to_vec());
+        let later = first.with(Vec::new()).later(halves(9).to_vec());
         assert!(later.is_unwritten(2, 2) && !later.is_unwritten(0, 2), "a word of which one half was written");
         let whole = first.later(vec![1, 2, 3, 4]);
         assert!(!whole.is_unwritten(2, 2));

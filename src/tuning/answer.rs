@@ -37,31 +37,25 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// A time with its interval, measured to the full precision.
     pub fn precise(time: f64, Interval { low, high }: Interval) -> Self {
         Self { time, low, high, is_precise: true }
     }
 
-    /// A time with its interval, measured to less than the full precision.
     pub fn rough(time: f64, interval: Interval) -> Self {
         Self { is_precise: false, ..Self::precise(time, interval) }
     }
 }
 
-/// A configuration that was tried.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
     pub point: Point,
-    /// What it takes, or how it failed.
     pub outcome: Result<Timing, Failure>,
 }
 
 /// How many times as long one takes as another.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Ratio {
-    /// The ratio of the times.
     pub value: f64,
-    /// The lower end of its interval.
     pub low: f64,
     /// The upper end of its interval; infinite, which JSON has no number for, where nothing bounds it.
     pub high: f64,
@@ -87,7 +81,6 @@ impl Ratio {
     }
 }
 
-/// A configuration and what it takes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Placed {
     #[serde(serialize_with = "as_map")]
@@ -117,13 +110,10 @@ pub struct Flatness {
     /// Configurations of the space that have a time.
     pub measured: usize,
     pub configurations: usize,
-    /// How many of those measured take at most 5 % longer than the best.
     pub within_5_percent: usize,
-    /// How many take at most 10 % longer.
     pub within_10_percent: usize,
 }
 
-/// What follows from the trials of a space.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Answer {
     /// The fastest of those that were measured to the full precision; of all where none was.
@@ -138,13 +128,10 @@ pub struct Answer {
     pub tied: Vec<Placed>,
     /// How many were measured to less than the full precision and can't be told from the best, or seem even faster.
     pub undecided: usize,
-    /// The default configuration.
     pub default: Option<Beside>,
-    /// What each axis matters, in the space's order.
     pub axes: Vec<AxisEffect>,
     /// The share of the variance that no sum over the axes explains: what they do together, and noise.
     pub together: Option<f64>,
-    /// How flat the optimum is.
     pub flatness: Flatness,
     /// How many failed, by how they did.
     pub failures: BTreeMap<&'static str, usize>,
@@ -178,14 +165,12 @@ impl Answer {
 }
 
 impl Beside {
-    /// Whether it is this configuration.
     pub fn is_at(&self, point: &Point) -> bool {
         same_values(&self.point, point)
     }
 }
 
 impl Trial {
-    /// What it takes, where that is a time.
     fn timing(&self) -> Option<&Timing> {
         self.outcome.as_ref().ok().filter(|timing| timing.time.is_finite() && timing.time > 0.0)
     }
@@ -240,7 +225,7 @@ fn beside(trials: &[Trial], default: &Point, best: &Timing) -> Beside {
 }
 
 /// Whether two points are the same, in whatever order.
-fn same_values(a: &Point, b: &Point) -> bool {
+pub(super) fn same_values(a: &Point, b: &Point) -> bool {
     a.iter().count() == b.iter().count() && a.iter().all(|(axis, value)| b.get(axis) == Some(value))
 }
 

@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::answer::Trial;
+use super::answer::{Trial, same_values};
 use crate::model::{AxisValue, Failure, Point, Status};
 use crate::subject::{LOCAL_SIZE_AXES, Reference};
 
-/// What the results of a search suggest, in sentences for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnosis {
     pub words: String,
@@ -33,7 +32,7 @@ pub fn diagnose(trials: &[Trial], reference: &Reference, written: Option<&Point>
     let own = own.as_ref();
     let count = wrong.len();
     let first = wrong.first()?;
-    let is_own_wrong = own.is_some_and(|own| wrong.iter().any(|(point, _)| same(point, own)));
+    let is_own_wrong = own.is_some_and(|own| wrong.iter().any(|(point, _)| same_values(point, own)));
     let told = |words: String| Some(Diagnosis { words, doubts_reference: false, only_reference: false });
     if is_own_wrong {
         let words = "the reference's own configuration differs from the reference: its results change from one run to the next, which \
@@ -60,7 +59,7 @@ pub fn diagnose(trials: &[Trial], reference: &Reference, written: Option<&Point>
     if count == 1 {
         return None;
     }
-    let only_own = matches!((&right[..], own), ([right], Some(own)) if same(right, own));
+    let only_own = matches!((&right[..], own), ([right], Some(own)) if same_values(right, own));
     if only_own {
         let way = if alike { " (all others agree with each other)" } else { "" };
         let words = format!(
@@ -74,10 +73,7 @@ pub fn diagnose(trials: &[Trial], reference: &Reference, written: Option<&Point>
     let is_a_limit = by_size.as_ref().is_some_and(|(_, is_a_limit)| *is_a_limit);
     let by_size = by_size.map(|(words, _)| words);
     let words = if is_a_limit { by_size } else { by_axis(&points, &right).or(by_size) };
-    if let Some(words) = words {
-        return told(format!("{words}: the code depends on it"));
-    }
-    None
+    told(format!("{}: the code depends on it", words?))
 }
 
 /// A configuration with what it doesn't name as it is written.
@@ -85,10 +81,6 @@ fn completed(point: &Point, written: Option<&Point>) -> Point {
     let Some(written) = written else { return point.clone() };
     let value = |(axis, value): (&str, &AxisValue)| (axis.to_owned().into(), point.get(axis).unwrap_or(value).clone());
     Point::new(written.iter().map(value))
-}
-
-fn same(one: &Point, other: &Point) -> bool {
-    one.iter().count() == other.iter().count() && one.iter().all(|(axis, value)| other.get(axis) == Some(value))
 }
 
 /// Whether some values of one axis are wrong whatever the others, and all other values are right.

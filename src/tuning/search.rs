@@ -4,22 +4,20 @@
 //! knows how much may be measured in all: each gives its best guess at any time, and goes on until everything was tried.
 
 mod book;
-mod exhaustive;
 mod hill_climbing;
-mod random;
+mod listing;
 
 use serde::{Deserialize, Serialize};
 
 use super::space::Space;
-use exhaustive::Exhaustive;
+use book::Book;
 use hill_climbing::HillClimbing;
-use random::Random;
+use listing::Listing;
 
 /// How to look for the fastest configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
-    /// Every configuration, in order.
     Exhaustive,
     /// Configurations by chance: the yardstick for the others.
     Random,
@@ -30,7 +28,6 @@ pub enum Strategy {
 impl Strategy {
     pub const ALL: [Self; 3] = [Self::Exhaustive, Self::Random, Self::HillClimbing];
 
-    /// As written on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Exhaustive => "exhaustive",
@@ -51,16 +48,12 @@ pub trait Search {
     fn tell(&mut self, configuration: usize, cost: Option<f64>);
 }
 
-pub fn search<'s>(strategy: Strategy, space: &'s Space, seed: u64) -> Box<dyn Search + 's> {
-    search_from(strategy, space, seed, None)
-}
-
-/// A search of a space that asks for one configuration first, such as the default one. Only where it is a good one does it look
+/// A search of a space that asks for `start` first, such as the default configuration. Only where it is a good one does it look
 /// around it, so that a bad default costs no more than its own measurement.
-pub fn search_from<'s>(strategy: Strategy, space: &'s Space, seed: u64, start: Option<usize>) -> Box<dyn Search + 's> {
+pub fn search<'s>(strategy: Strategy, space: &'s Space, seed: u64, start: Option<usize>) -> Box<dyn Search + 's> {
     match strategy {
-        Strategy::Exhaustive => Box::new(Exhaustive::new(space, start)),
-        Strategy::Random => Box::new(Random::new(space, seed, start)),
+        Strategy::Exhaustive => Box::new(Listing { book: Book::in_order(space, start) }),
+        Strategy::Random => Box::new(Listing { book: Book::new(space, seed, start) }),
         Strategy::HillClimbing => Box::new(HillClimbing::new(space, seed, start)),
     }
 }

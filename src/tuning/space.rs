@@ -11,7 +11,6 @@ use crate::model::{AxisValue, Point};
 /// The most combinations that are looked at. Each costs a call of the predicate, about a microsecond.
 pub const MOST_COMBINATIONS: u32 = 1 << 24;
 
-/// An axis of a space, and the values that it can take there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dimension {
     pub name: Cow<'static, str>,
@@ -20,7 +19,6 @@ pub struct Dimension {
 }
 
 impl Dimension {
-    /// An axis with these values.
     pub fn new<V: Into<AxisValue>>(name: impl Into<Cow<'static, str>>, values: impl IntoIterator<Item = V>) -> Self {
         let mut kept: Vec<AxisValue> = Vec::new();
         let mut seen = std::collections::HashSet::new();
@@ -50,24 +48,14 @@ fn all_numbers(values: &[AxisValue]) -> bool {
 /// Why there is no space to search.
 #[derive(Debug, Error)]
 pub enum SpaceError<E> {
-    /// An axis without values.
     #[error("axis `{0}` has no values")]
     NoValues(String),
-    /// Two axes of one name.
     #[error("axis `{0}` comes twice")]
     Twice(String),
-    /// More combinations than anybody would wait for.
     #[error("the axes have {count} combinations, more than {most} are not looked at: give some of them fewer values")]
-    TooLarge {
-        /// How many, in words.
-        count: String,
-        /// The most that are looked at.
-        most: u32,
-    },
-    /// The restrictions leave nothing.
+    TooLarge { count: String, most: u32 },
     #[error("none of the {0} combinations of the axes is allowed: loosen a restriction, or give more values")]
     Empty(usize),
-    /// A restriction can't be evaluated.
     #[error(transparent)]
     Restriction(E),
 }
@@ -84,9 +72,6 @@ pub struct Space {
 
 impl Space {
     /// The combinations of the axes' values that the predicate allows.
-    ///
-    /// # Errors
-    /// Where there are no such combinations, or too many to look at; and what the predicate says.
     pub fn new<E>(
         axes: impl IntoIterator<Item = Dimension>,
         is_allowed: impl FnMut(&Point) -> Result<bool, E>,
@@ -109,9 +94,6 @@ impl Space {
     }
 
     /// The configurations that were tried, whatever a search might have tried besides. A point that lacks an axis of another is left out.
-    ///
-    /// # Errors
-    /// Where no point has all axes, or the axes have more combinations than can be numbered.
     pub fn of<'p>(points: impl IntoIterator<Item = &'p Point> + Clone) -> Result<Self, SpaceError<Infallible>> {
         let mut values: BTreeMap<&str, Vec<AxisValue>> = BTreeMap::new();
         for (axis, value) in points.clone().into_iter().flat_map(Point::iter) {
@@ -198,7 +180,6 @@ impl Space {
         found
     }
 
-    /// The place of a configuration's value on each axis.
     pub(super) fn places(&self, configuration: usize) -> Vec<usize> {
         let mut rest = self.allowed[configuration] as usize;
         let mut places = vec![0; self.axes.len()];
@@ -208,7 +189,6 @@ impl Space {
         places
     }
 
-    /// The configuration at these places, if it is allowed.
     pub(super) fn at(&self, places: &[usize]) -> Option<usize> {
         self.allowed.binary_search(&self.numbered(places)?).ok()
     }

@@ -42,7 +42,7 @@ impl Recorded {
     /// Lets a strategy search, a batch at a time. The best time over the optimum after each evaluation; fewer than asked for where
     /// the strategy came to an end.
     pub fn replay(&self, strategy: Strategy, seed: u64, batch: usize, evaluations: usize) -> Vec<f64> {
-        let mut search = search(strategy, &self.space, seed);
+        let mut search = search(strategy, &self.space, seed, None);
         let (optimum, mut best, mut course) = (self.optimum(), f64::INFINITY, Vec::new());
         while course.len() < evaluations {
             let asked = search.ask(batch.min(evaluations - course.len()));

@@ -19,11 +19,8 @@ const DIDNT_FOLLOW: &str = "it didn't follow the clocks: something else bounds i
 
 /// What a verdict is about.
 pub struct Left {
-    /// What the clocks don't explain.
     pub change: Change,
-    /// Whether they explain a part.
     pub is_clocks: bool,
-    /// What to say of that.
     pub words: Option<String>,
 }
 

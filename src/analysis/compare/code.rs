@@ -13,12 +13,9 @@ const FIGURES: [&str; 3] = ["registers", "spill_bytes", "code_bytes"];
 pub struct CodeChange {
     /// The column: registers per invocation, bytes spilled, bytes of code.
     pub column: &'static str,
-    /// Cases that have less of it.
     pub helped: usize,
     pub hurt: usize,
-    /// Cases that have as much.
     pub unchanged: usize,
-    /// The sums on both sides.
     pub totals: [u64; 2],
 }
 

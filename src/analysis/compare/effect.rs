@@ -41,10 +41,8 @@ const LEAST_SPREAD: f64 = 0.0002;
 /// Processes on each side from which on a case that depends on where its buffers lie is decided.
 const ENOUGH_PROCESSES: u64 = 6;
 
-/// A case on both sides: the rows that count, and how they are read.
 pub struct Matched<'s> {
     pub cases: [&'s SideCase; 2],
-    /// Those of its rows that have a figure.
     pub rows: [Vec<&'s Observation>; 2],
     /// Whether times are compared, for want of figures of one unit.
     pub by_time: bool,
@@ -52,18 +50,15 @@ pub struct Matched<'s> {
     sign: f64,
 }
 
-/// What is known of a case's change.
 #[derive(Clone, Debug)]
 pub struct Effect {
     /// How many times as fast, as a logarithm, and how far that may be off.
     pub change: Change,
-    /// How it moves from run to run.
     pub class: Repeatability,
     /// The change of the clock beside the case, as a logarithm, where the sentinel tells it.
     pub clock: Option<f64>,
     /// The change of the core clock as the vendor's interface tells it.
     pub core_clock: Option<f64>,
-    /// Why it decides nothing, whatever it is.
     pub undecided: Option<String>,
 }
 
@@ -131,7 +126,6 @@ impl<'s> Matched<'s> {
         classes.max_by(|one, other| one.between_runs(1).total_cmp(&other.between_runs(1))).unwrap_or(Repeatability::Memory)
     }
 
-    /// The logarithms of one side's runs.
     fn logs(&self, side: usize) -> Option<Vec<f64>> {
         self.rows[side].iter().map(|row| self.log(row)).collect()
     }
@@ -188,9 +182,6 @@ impl<'s> Matched<'s> {
     }
 
     /// The effect, given how far figures move from run to run.
-    ///
-    /// # Errors
-    /// Why there is no ratio.
     pub fn effect(&self, pools: &Pools, runs: [&[Run]; 2]) -> Result<Effect, &'static str> {
         let class = self.class();
         if let Some(effect) = self.paired(class, pools, runs) {
@@ -211,7 +202,9 @@ impl<'s> Matched<'s> {
             spread: sum([scattered].into_iter().chain(of_timer)),
             moved: self.moved(&pool) * pool.scale * inflation,
         };
-        let (clock, core_clock) = (self.clock(runs), self.core_clock());
+        // The sentinel's time at the start of each run, and what it was beside the case's visits.
+        let clock = self.change_of(|side, row| Some((row.clock.0? / runs[side][row.run].sentinel?).ln()));
+        let core_clock = self.change_of(|_, row| row.clock.1.map(f64::ln));
         Ok(Effect { change, class, clock, core_clock, undecided: self.undecided(class) })
     }
 
@@ -225,7 +218,6 @@ impl<'s> Matched<'s> {
         parts.map(|part| Spread { variance: part.variance * pool.scale, ..part }).collect()
     }
 
-    /// The variance by which runs are expected to differ.
     fn moved(&self, pool: &BetweenRuns) -> f64 {
         let of = |rows: &Vec<&Observation>| {
             rows.iter().map(|row| pool.spread(row).variance).sum::<f64>() / count(rows.len()).powi(2)
@@ -261,20 +253,11 @@ impl<'s> Matched<'s> {
         Some(step(base) + step(new) + floor)
     }
 
-    /// How the clock changed beside the case: the sentinel's time at the start of each run, and what it was beside the case's visits.
-    fn clock(&self, runs: [&[Run]; 2]) -> Option<f64> {
+    /// The change of something that rows tell beside the case, from its logarithm; nothing where a row doesn't tell it.
+    fn change_of(&self, log: impl Fn(usize, &Observation) -> Option<f64>) -> Option<f64> {
         let side = |side: usize| {
-            let clocks: Option<Vec<f64>> =
-                self.rows[side].iter().map(|row| Some((row.clock.0? / runs[side][row.run].sentinel?).ln())).collect();
-            clocks.map(|clocks| stats::mean(&clocks)).filter(|clock| clock.is_finite())
-        };
-        Some(side(1)? - side(0)?)
-    }
-
-    fn core_clock(&self) -> Option<f64> {
-        let side = |side: usize| {
-            let clocks: Option<Vec<f64>> = self.rows[side].iter().map(|row| row.clock.1.map(f64::ln)).collect();
-            clocks.map(|clocks| stats::mean(&clocks)).filter(|clock| clock.is_finite())
+            let logs: Option<Vec<f64>> = self.rows[side].iter().map(|row| log(side, row)).collect();
+            logs.map(|logs| stats::mean(&logs)).filter(|mean| mean.is_finite())
         };
         Some(side(1)? - side(0)?)
     }
@@ -291,7 +274,6 @@ impl<'s> Matched<'s> {
         Some(Effect { change, class, clock: None, core_clock: None, undecided: self.undecided(class) })
     }
 
-    /// Why it decides nothing.
     fn undecided(&self, class: Repeatability) -> Option<String> {
         let rows = || self.rows.iter().flatten();
         if let Some(flag) = [Flag::Implausible, Flag::NearFloor].into_iter().find(|flag| rows().any(|row| row.has_flag(*flag)))

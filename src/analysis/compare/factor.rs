@@ -27,36 +27,31 @@ pub struct Factor {
     pub log: f64,
     /// How many cases share it, of how many.
     pub sharing: usize,
-    /// All cases of the class.
     pub cases: usize,
     pub experiments: usize,
     /// The clock's change, as a logarithm, where it agrees: then the factor is the clock's.
     pub clock: Option<f64>,
 }
 
-/// A case as far as common factors are concerned.
-pub struct Share<'s> {
-    pub experiment: &'s str,
-    pub effect: &'s Effect,
-}
+/// A case as far as common factors are concerned: its experiment and its effect.
+pub type Share<'s> = (&'s str, &'s Effect);
 
-/// The factors that classes share.
 pub fn factors(cases: &[Share], margin: f64) -> Vec<Factor> {
     let mut by_class: BTreeMap<Repeatability, Vec<&Share>> = BTreeMap::new();
     // Where buffers lie isn't common to anything.
-    for case in cases.iter().filter(|case| case.effect.class != Repeatability::Placement) {
-        by_class.entry(case.effect.class).or_default().push(case);
+    for case in cases.iter().filter(|(_, effect)| effect.class != Repeatability::Placement) {
+        by_class.entry(case.1.class).or_default().push(case);
     }
     by_class.into_iter().filter_map(|(class, cases)| factor(class, &cases, margin)).collect()
 }
 
 fn factor(class: Repeatability, cases: &[&Share], margin: f64) -> Option<Factor> {
-    let logs: Vec<f64> = cases.iter().map(|case| case.effect.change.log).collect();
+    let logs: Vec<f64> = cases.iter().map(|(_, effect)| effect.change.log).collect();
     let log = stats::median(&logs);
-    let is_shared = |case: &Share| (case.effect.change.log - log).abs() <= log.abs() / 2.0;
+    let is_shared = |(_, effect): &Share| (effect.change.log - log).abs() <= log.abs() / 2.0;
     let mut of_experiments: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for case in cases {
-        let (sharing, all) = of_experiments.entry(case.experiment).or_default();
+        let (sharing, all) = of_experiments.entry(case.0).or_default();
         *sharing += usize::from(is_shared(case));
         *all += 1;
     }
@@ -68,7 +63,7 @@ fn factor(class: Repeatability, cases: &[&Share], margin: f64) -> Option<Factor>
     let agrees = |clock: &f64| (clock - log).abs() <= AGREEMENT * log.abs();
     let clocks: [fn(&Effect) -> Option<f64>; 2] = [|effect| effect.clock, |effect| effect.core_clock];
     let clock = clocks.iter().find_map(|of| {
-        let changes: Vec<f64> = cases.iter().filter_map(|case| of(case.effect)).collect();
+        let changes: Vec<f64> = cases.iter().filter_map(|(_, effect)| of(effect)).collect();
         Some(stats::median(&changes)).filter(agrees)
     });
     (is_common && log.abs() >= OF_MARGIN * (1.0 + margin).ln()).then_some(Factor {
@@ -107,8 +102,7 @@ mod tests {
     /// As of so many experiments in turn.
     fn found(effects: &[Effect], experiments: usize) -> Vec<Factor> {
         let names = ["a/a", "b/b", "c/c", "d/d"];
-        let shares: Vec<Share> =
-            effects.iter().enumerate().map(|(i, effect)| Share { experiment: names[i % experiments], effect }).collect();
+        let shares: Vec<Share> = effects.iter().enumerate().map(|(i, effect)| (names[i % experiments], effect)).collect();
         factors(&shares, 0.01)
     }
 

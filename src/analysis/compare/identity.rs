@@ -8,7 +8,7 @@ const TYPE: &str = "device_type";
 const UUID: &str = "device_uuid";
 
 /// The columns that identify a run, with what they are about.
-const COLUMNS: [(&str, About); 22] = [
+pub const IDENTITY: [(&str, About); 22] = [
     ("device_name", About::Device),
     (TYPE, About::Device),
     (UUID, About::Device),
@@ -34,22 +34,9 @@ const COLUMNS: [(&str, About); 22] = [
     ("validation", About::Validation),
 ];
 
-pub const IDENTITY: [&str; COLUMNS.len()] = names();
-
-const fn names() -> [&'static str; COLUMNS.len()] {
-    let mut names = [""; COLUMNS.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = COLUMNS[i].0;
-        i += 1;
-    }
-    names
-}
-
 /// Columns that are empty where there is nothing to tell: no variable is set, no layer is active.
 const MAY_BE_EMPTY: [&str; 2] = ["environment", "layers"];
 
-/// What a difference is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum About {
     Device,
@@ -85,12 +72,10 @@ impl About {
     }
 }
 
-/// A column in which the sides differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     pub about: About,
     pub column: &'static str,
-    /// Its values on the base, and on the other side.
     pub values: [String; 2],
 }
 
@@ -103,7 +88,7 @@ pub fn differences(base: &Side, new: &Side) -> Vec<Difference> {
         values.join(", ")
     };
     // A processor's driver makes up its UUID: that of another version says no more than the version.
-    let kind = IDENTITY.iter().position(|column| *column == TYPE);
+    let kind = IDENTITY.iter().position(|(column, _)| *column == TYPE);
     let are_processors =
         kind.is_some_and(|kind| [base, new].iter().all(|side| values(&side.runs, kind) == DeviceKind::Cpu.as_str()));
     let differs = |(place, (column, about)): (usize, &(&'static str, About))| {
@@ -112,7 +97,7 @@ pub fn differences(base: &Side, new: &Side) -> Vec<Difference> {
         let is_known = MAY_BE_EMPTY.contains(column) || values.iter().all(|value| !value.is_empty());
         (values[0] != values[1] && is_known).then_some(Difference { about: *about, column, values })
     };
-    let columns = COLUMNS.iter().enumerate().filter(|(_, (column, _))| *column != UUID || !are_processors);
+    let columns = IDENTITY.iter().enumerate().filter(|(_, (column, _))| *column != UUID || !are_processors);
     columns.filter_map(differs).collect()
 }
 

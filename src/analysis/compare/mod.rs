@@ -65,11 +65,9 @@ pub struct Terms {
 pub struct Comparison {
     /// The sides' names: the base, and what is compared with it.
     pub names: [String; 2],
-    /// Every case of either side, in the order of the base's rows.
     pub cases: Vec<Compared>,
     /// What follows from rows: levels, banks, peaks, fits.
     pub derived: Vec<Compared>,
-    /// Cases without a figure on either side.
     pub neither: usize,
     /// Geometric means: of each family, then of all.
     pub totals: Vec<Total>,
@@ -77,9 +75,7 @@ pub struct Comparison {
     pub factors: Vec<Factor>,
     /// What the driver's compiler made of the cases, where rows tell it.
     pub code: Vec<CodeChange>,
-    /// What differs beside the figures.
     pub differences: Vec<Difference>,
-    /// What to know before trusting it.
     pub warnings: Vec<String>,
     /// How far figures move from run to run, by class: as it was used.
     pub between_runs: Pools,
@@ -96,12 +92,10 @@ pub struct Compared {
     pub verdict: Verdict,
     /// How many times as fast it is, with the ends of the 95 % interval.
     pub ratio: Option<Ratio>,
-    /// Its figure on each side.
     pub figures: [Option<f64>; 2],
     pub unit: String,
     /// Reasons to doubt either figure, joined by `;`.
     pub flags: String,
-    /// Why it is so, in words.
     pub reason: String,
     /// What is left of the ratio where the clocks explain a part of it: the verdict is about this.
     pub left: Option<Ratio>,
@@ -114,11 +108,9 @@ pub struct Compared {
     pub key: String,
 }
 
-/// How many times as fast something is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
     pub value: f64,
-    /// The lower end of its 95 % interval.
     pub low: f64,
     pub high: f64,
 }
@@ -158,14 +150,12 @@ impl Compared {
         }
     }
 
-    /// The first part of its experiment's name.
     pub fn family(&self) -> &str {
         self.experiment.split('/').next().unwrap_or_default()
     }
 
     pub fn name(&self) -> String {
-        let parts = [&self.experiment, &self.variant, &self.axes].map(String::as_str).into_iter();
-        parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+        case_name([&self.experiment, &self.variant, &self.axes])
     }
 
     /// What its verdict is about: how many times as fast it is, but for what the clocks explain.
@@ -183,9 +173,6 @@ impl Compared {
 
 /// Compares every other side with the first one. Values of a column that have no case in common with the base's are left out: axes and
 /// variants of one name belong to several experiments.
-///
-/// # Errors
-/// Sides that have nothing in common, or whose rows can't be compared.
 pub fn compare(sides: &Sides, terms: &Terms) -> Result<Vec<Comparison>, Error> {
     let Some((base, others)) = sides.sides.split_first() else { return Ok(Vec::new()) };
     let has_common = |new: &&Side| {
@@ -210,7 +197,11 @@ pub fn compare(sides: &Sides, terms: &Terms) -> Result<Vec<Comparison>, Error> {
     Ok(comparisons)
 }
 
-/// Whether a case was tried and failed.
+/// What a case is called, by its experiment, variant and axes.
+fn case_name(parts: [&str; 3]) -> String {
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
 fn is_failure(status: Status) -> bool {
     status.is_failure() && status != Status::NotRun
 }

@@ -23,7 +23,6 @@ pub struct Observation {
     /// Why it has no figure, or what is wrong with it.
     pub reason: Box<str>,
     pub value: Option<f64>,
-    /// The ends of its interval.
     pub ends: Option<(f64, f64)>,
     /// Time per pass, ns.
     pub time: Option<f64>,
@@ -40,9 +39,7 @@ pub struct Observation {
     pub clock: (Option<f64>, Option<f64>),
     /// Hashes of its modules, and of their sources; 0 where none is told.
     pub modules: [u64; 2],
-    /// How much work it is.
     pub work: [Option<u64>; WORK.len()],
-    /// What the driver's compiler made of it.
     pub code: Option<Code>,
     /// Its time over that of the case that it was measured alternately with.
     pub pair: Option<Box<Pair>>,
@@ -50,12 +47,10 @@ pub struct Observation {
     pub is_early: bool,
 }
 
-/// What the driver's compiler made of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
     /// Registers per invocation, bytes spilled, bytes of code: where told.
     pub figures: [Option<u64>; 3],
-    /// A hash of all that it told.
     pub all: u64,
 }
 
@@ -63,14 +58,11 @@ pub struct Code {
 pub struct Pair {
     /// The case that it was measured alternately with, as the row names it.
     pub base: String,
-    /// Its time over the other's.
     pub ratio: f64,
-    /// How far that may be off.
     pub spread: Option<Spread>,
 }
 
 impl Observation {
-    /// Of a row of this status that stands here.
     pub fn new(record: &Record, status: Status, run: usize, (file, line): (usize, u64)) -> Self {
         let ends = record.value_ci_low.zip(record.value_ci_high);
         let time_ends = record.ci_low_ns.zip(record.ci_high_ns).or(ends);
@@ -111,12 +103,10 @@ impl Observation {
         }
     }
 
-    /// Whether it bears a flag.
     pub fn has_flag(&self, flag: Flag) -> bool {
         self.flags.split(';').any(|own| own == flag.name())
     }
 
-    /// Whether it has a figure.
     pub fn is_ok(&self) -> bool {
         self.status == Status::Ok && self.value.is_some()
     }

@@ -23,7 +23,6 @@ const MARGIN_ON_PROCESSOR: f64 = 0.05;
 /// Cases that a message names.
 const MOST_NAMED: usize = 5;
 
-/// The cases of two sides, put together.
 pub struct Pairing<'s> {
     sides: [&'s Side; 2],
     by: Option<&'s str>,
@@ -34,20 +33,13 @@ pub struct Pairing<'s> {
     warnings: Vec<String>,
 }
 
-/// How a case ended on one side.
 enum Fate<'s> {
     Figure,
-    /// It failed, in so many of its runs.
     Failed(&'s Observation, usize),
-    /// It has no figure, for this reason.
     Nothing(String),
 }
 
 impl<'s> Pairing<'s> {
-    /// Puts the cases of two sides together.
-    ///
-    /// # Errors
-    /// Sides that have nothing in common, or whose rows can't be compared.
     pub fn new(sides: &'s Sides, pair: [&'s Side; 2], terms: Terms) -> Result<Self, Error> {
         let by = sides.by.as_deref();
         let slots = slots(pair)?;
@@ -55,7 +47,7 @@ impl<'s> Pairing<'s> {
         // By force, cold rows are those of warm cases.
         let is_by_name = terms.is_forced && by.is_none();
         let key = |side: usize, case: &SideCase| {
-            let key = if is_by_name { name(case) } else { case.key.to_string() };
+            let key = if is_by_name { case.name() } else { case.key.to_string() };
             (key, slots[side][case.device])
         };
         let others: HashMap<(String, usize), &SideCase> = new.cases.iter().map(|case| (key(1, case), case)).collect();
@@ -71,7 +63,6 @@ impl<'s> Pairing<'s> {
         Ok(pairing)
     }
 
-    /// Refuses what can't be compared.
     fn check(&self) -> Result<(), Error> {
         let names = self.sides.map(|side| side.name.as_str()).join(" and ");
         let both = || self.all.iter().filter_map(|cases| Some([cases[0]?, cases[1]?])).filter(|[base, _]| !base.is_derived);
@@ -101,7 +92,7 @@ impl<'s> Pairing<'s> {
             return refuse(format!("validation is {base} on one side and {new} on the other, and it slows everything down"));
         }
         let named = |of: &dyn Fn(&[&SideCase; 2]) -> bool| {
-            let cases: Vec<String> = both().filter(|cases| of(cases)).map(|[base, _]| name(base)).collect();
+            let cases: Vec<String> = both().filter(|cases| of(cases)).map(|[base, _]| base.name()).collect();
             let more = if cases.len() > MOST_NAMED { format!(" and {} more", cases.len() - MOST_NAMED) } else { String::new() };
             (!cases.is_empty()).then(|| format!("{}{more}", cases.into_iter().take(MOST_NAMED).collect::<Vec<_>>().join(", ")))
         };
@@ -256,7 +247,6 @@ impl<'s> Pairing<'s> {
         WORK.iter().enumerate().find_map(differs)
     }
 
-    /// The ratio of figures that have different bases.
     fn rough_ratio(&self, pair: &[Option<&'s SideCase>; 2]) -> Option<Ratio> {
         let [Some(base), Some(new)] = pair else { return None };
         let matched = Matched::new([base, new]);
@@ -264,12 +254,10 @@ impl<'s> Pairing<'s> {
         Some(Ratio::new(&effect.change))
     }
 
-    /// Finds what cases share, and decides of each.
     fn judge(&self, cases: &mut [Compared], effects: &[(usize, &Matched, Effect)], margin: f64) -> Vec<Factor> {
         let decisive: Vec<&(usize, &Matched, Effect)> =
             effects.iter().filter(|(.., effect)| effect.undecided.is_none()).collect();
-        let shares: Vec<Share> =
-            decisive.iter().map(|(_, case, effect)| Share { experiment: &case.cases[0].experiment, effect }).collect();
+        let shares: Vec<Share> = decisive.iter().map(|(_, case, effect)| (case.cases[0].experiment.as_ref(), effect)).collect();
         let factors = factors(&shares, margin);
         let left: Vec<Left> = decisive.iter().map(|(.., effect)| Left::of(effect, &factors, margin)).collect();
         let changes: Vec<Change> = left.iter().map(|left| left.change).collect();
@@ -342,9 +330,4 @@ fn slots(sides: [&Side; 2]) -> Result<[Vec<usize>; 2], Error> {
         "{}, and none is the same: put the rows of each device into a file of its own, or compare those of one file by `--by device_uuid`",
         counts.join(", ")
     )))
-}
-
-fn name(case: &SideCase) -> String {
-    let parts = [&case.experiment, &case.variant, &case.axes].map(|part| part.as_ref()).into_iter();
-    parts.filter(|part: &&str| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }

@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::{self, Read};
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::thread;
 
-use super::super::words::{listed, shown};
+use rayon::prelude::*;
+
+use super::super::words::listed;
+use super::case_name;
 use super::identity::IDENTITY;
 use super::observation::Observation;
 use crate::error::{Error, nearest};
-use crate::model::{AxisValue, Point, Status};
+use crate::model::{AxisValue, Point, Shown, Status};
 use crate::record::schema::{COLUMNS, position};
 use crate::record::{ReadError, Reader, Record, Use, needed};
 use crate::regular::{self, ROWS};
@@ -34,7 +35,6 @@ pub enum Question {
 #[derive(Debug, Default)]
 pub struct Side {
     pub name: String,
-    /// Its cases, in the order in which they first come.
     pub cases: Vec<SideCase>,
     pub runs: Vec<Run>,
     pub devices: Vec<DeviceKey>,
@@ -59,23 +59,19 @@ pub struct SideCase {
     pub variant: Box<str>,
     pub axes: Box<str>,
     pub case_id: Box<str>,
-    /// The unit of its figure.
     pub unit: Box<str>,
     /// Which figure is the better one.
     pub better: Box<str>,
     pub cache: Box<str>,
-    /// Whether it follows from others.
     pub is_derived: bool,
     /// Its device, as a place among those of its side.
     pub device: usize,
-    /// Its rows: one for each run.
     pub rows: Vec<Observation>,
 }
 
 /// One run of a side on one device: what all its rows share, and how its timer and its clock are.
 #[derive(Clone, Debug)]
 pub struct Run {
-    pub file: usize,
     /// Its device and driver, as rows name the base of a pair: `deviceUUID/driverUUID`.
     pub device: Box<str>,
     /// What identifies it: a cell for each column of [`IDENTITY`].
@@ -91,21 +87,15 @@ pub struct Run {
 /// What takes a row that stands at this line.
 type Take<'t> = dyn FnMut(&Record, u64) -> Result<(), Error> + 't;
 
-/// The sides, and what to know of their files.
 #[derive(Debug, Default)]
 pub struct Sides {
     pub files: Vec<String>,
-    /// The sides; the first is the base.
     pub sides: Vec<Side>,
     /// The column that tells them apart, where files don't.
     pub by: Option<String>,
     pub notes: Vec<String>,
 }
 
-/// Reads what is compared.
-///
-/// # Errors
-/// A usage error: a file that can't be read or holds no rows, a case that comes twice, fewer than two sides.
 pub fn read(question: &Question) -> Result<Sides, Error> {
     let mut sides = Sides::default();
     match question {
@@ -116,10 +106,6 @@ pub fn read(question: &Question) -> Result<Sides, Error> {
 }
 
 impl Sides {
-    /// Sides of rows that are in memory.
-    ///
-    /// # Errors
-    /// As [`read`]: a case that comes twice.
     pub fn of_records<'r>(sides: impl IntoIterator<Item = (&'r str, &'r [Record])>) -> Result<Self, Error> {
         let mut all = Self::default();
         for (place, (name, records)) in sides.into_iter().enumerate() {
@@ -158,20 +144,8 @@ impl Sides {
             }
             Ok((side, notes))
         };
-        let read = &read;
-        let all: Vec<Result<(Side, Vec<String>), Error>> = thread::scope(|scope| {
-            let threads: Vec<_> = sides
-                .into_iter()
-                .map(|(name, places)| {
-                    let (of_thread, places_of_thread) = (name.clone(), places.clone());
-                    let thread = thread::Builder::new().spawn_scoped(scope, move || read(of_thread, places_of_thread));
-                    // Where the system has no thread left, it is read here.
-                    thread.map_err(|_| (name, places))
-                })
-                .collect();
-            let joined = |thread: thread::ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
-            threads.into_iter().map(|thread| thread.map_or_else(|(name, places)| read(name, places), joined)).collect()
-        });
+        let all: Vec<Result<(Side, Vec<String>), Error>> =
+            sides.into_par_iter().map(|(name, places)| read(name, places)).collect();
         for side in all {
             let (side, notes) = side?;
             self.sides.push(side);
@@ -243,12 +217,10 @@ impl Sides {
     }
 }
 
-/// What an input is called.
 fn input_name(path: &Path) -> String {
-    if path == Path::new("-") { "standard input".to_owned() } else { shown(path) }
+    if path == Path::new("-") { "standard input".to_owned() } else { path.shown() }
 }
 
-/// Reads a file row by row; tells what of it was left out.
 fn read_file(name: &str, path: &Path, take: &mut Take) -> Result<Option<String>, Error> {
     let usage = |error: ReadError| Error::Usage(error.to_string());
     let input: Box<dyn Read> = if path == Path::new("-") {
@@ -306,7 +278,6 @@ fn key_without(record: &Record, column: &str) -> String {
     [&record.experiment, variant, &axes_without(record, column), cache].join("\n")
 }
 
-/// The axes of a row but for one.
 fn axes_without(record: &Record, column: &str) -> String {
     let others = record.by_axis.iter().filter(|(name, _)| *name != column);
     Point::new(others.map(|(name, value): (&String, &AxisValue)| (name.clone().into(), value.clone()))).to_string()
@@ -318,7 +289,6 @@ impl Side {
         self.cases.iter().filter(|case| case.is_work()).map(|case| case.key.as_ref()).collect()
     }
 
-    /// Takes a row that stands in this file, of these, at this line.
     fn add(&mut self, record: &Record, key: Box<str>, (file, line): (usize, u64), files: &[String]) -> Result<(), Error> {
         let Some(status) = Status::named(&record.status) else {
             let (file, status) = (&files[file], &record.status);
@@ -377,10 +347,10 @@ impl Side {
         if let Some(run) = self.run_of.get(&(record.run_id.clone(), file, device)) {
             return *run;
         }
-        let cell = |name: &&str| record.cell(name).map(|cell| cell.to_string().into()).unwrap_or_default();
+        let cell = |(name, _): &(&str, _)| record.cell(name).map(|cell| cell.to_string().into()).unwrap_or_default();
         let identity = IDENTITY.iter().map(cell).collect();
         let device_id = format!("{}/{}", record.device_uuid, record.driver_uuid).into();
-        self.runs.push(Run { file, device: device_id, identity, step: None, floor: None, sentinel: None });
+        self.runs.push(Run { device: device_id, identity, step: None, floor: None, sentinel: None });
         self.run_of.insert((record.run_id.clone(), file, device), self.runs.len() - 1);
         self.runs.len() - 1
     }
@@ -392,6 +362,10 @@ fn is_untried(status: Status) -> bool {
 }
 
 impl SideCase {
+    pub fn name(&self) -> String {
+        case_name([&self.experiment, &self.variant, &self.axes])
+    }
+
     /// Whether it is measured, and of more than the instrument.
     pub fn is_work(&self) -> bool {
         !self.is_derived && !self.experiment.starts_with("calibration/")

@@ -13,7 +13,6 @@ pub struct Total {
     /// The family; nothing for all.
     pub family: Option<String>,
     pub cases: usize,
-    /// The mean with its 95 % interval.
     pub ratio: Ratio,
 }
 

@@ -16,7 +16,6 @@ pub const FALSE_DISCOVERIES: f64 = 0.01;
 /// verdict in up to 17 % of comparisons of cases that move unevenly.
 const OF_MOVERS: (f64, f64) = (0.1, 3.0);
 
-/// What became of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
     /// It had a figure, and now it fails.
@@ -25,9 +24,7 @@ pub enum Verdict {
     Failing,
     /// It had a figure, and now it has none, though nothing failed.
     Missing,
-    /// It is slower for sure.
     Slower,
-    /// It is faster for sure.
     Faster,
     /// It failed, and now it has a figure.
     Fixed,
@@ -43,18 +40,10 @@ pub enum Verdict {
 
 impl Verdict {
     /// Every verdict, in the order in which people want to know them.
-    pub const ALL: [Self; 10] = [
-        Self::Broken,
-        Self::Failing,
-        Self::Missing,
-        Self::Slower,
-        Self::Faster,
-        Self::Fixed,
-        Self::New,
-        Self::Changed,
-        Self::Unclear,
-        Self::Same,
-    ];
+    pub const ALL: [Self; 10] = {
+        use Verdict::*;
+        [Broken, Failing, Missing, Slower, Faster, Fixed, New, Changed, Unclear, Same]
+    };
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -83,7 +72,6 @@ impl fmt::Display for Verdict {
 pub struct Change {
     /// The logarithm; above zero is faster.
     pub log: f64,
-    /// How far it may be off.
     pub spread: Spread,
     /// The part of the spread's variance by which runs differ: some cases have far more of it than most of their class.
     pub moved: f64,
@@ -107,7 +95,6 @@ impl Change {
         room > 0.0 && upper_p(room / self.spread.variance.sqrt(), self.spread.degrees) < EQUIVALENCE
     }
 
-    /// The 95 % interval of the logarithm.
     pub fn interval(&self) -> (f64, f64) {
         // None of an exact figure, whatever is known of its degrees.
         let half = if self.spread.variance > 0.0 {

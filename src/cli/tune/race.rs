@@ -21,7 +21,7 @@ use crate::output::Bar;
 use crate::plan::case_id;
 use crate::record::{Described, Fate, Record, Standing, quirk_flag};
 use crate::subject::{Doubt, Subject, UserKernel};
-use crate::tuning::search::{Strategy, search_from};
+use crate::tuning::search::{Strategy, search};
 use crate::tuning::space::Space;
 use crate::worker::Opening;
 
@@ -168,7 +168,7 @@ impl<'r> Race<'r> {
         if is_glancing {
             session.set_rule(Rule::Glance);
         }
-        let mut search = search_from(self.strategy, self.space, self.settings.flags.seed, self.written);
+        let mut search = search(self.strategy, self.space, self.settings.flags.seed, self.written);
         let mut ahead = Vec::new();
         while self.goes_on() && session.given_up().is_none() {
             let asked = if ahead.is_empty() { search.ask(self.room(0)) } else { std::mem::take(&mut ahead) };

@@ -2,21 +2,21 @@
 
 mod follow;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use rspirv::dr::{Block, Function, Instruction, Module, Operand};
 use rspirv::spirv::{Decoration, MemoryModel, Op, Scope, SelectionControl, StorageClass, Word};
 
 use super::{Home, NotedArray, Notes, NotingError};
 use crate::shader::loader::id;
+use crate::shader::reflect::index::Index as Names;
+use crate::shader::reflect::reach::Mentions;
 use follow::{Index, Place, Step, is_local, pointers, reaches_further};
 
-/// An array that is noted.
 pub(super) struct Array {
     pub(super) told: NotedArray,
     variable: Word,
     path: Vec<Step>,
-    /// The type of the array.
     ty: Word,
     /// The variable that holds the largest index so far.
     largest: Word,
@@ -24,8 +24,8 @@ pub(super) struct Array {
 
 pub(super) struct Writer {
     pub(super) module: Module,
+    names: Names,
     types: HashMap<Word, Instruction>,
-    /// The types of all results.
     type_of: HashMap<Word, Word>,
     constants: HashMap<Word, Instruction>,
     places: HashMap<Word, Place>,
@@ -73,6 +73,7 @@ impl Writer {
             own_pointer: 0,
             next,
             iterations: None,
+            names: Names::of(&module),
             module,
         };
         new.uint = new.find_type(Op::TypeInt, &[Operand::LiteralBit32(32), Operand::LiteralBit32(0)]);
@@ -121,18 +122,6 @@ impl Writer {
         self.module.annotations.push(Instruction::new(Op::Decorate, None, None, operands.collect()));
     }
 
-    /// What a decoration of a variable's says.
-    fn decoration(&self, target: Word, decoration: Decoration) -> Option<u32> {
-        self.module.annotations.iter().find_map(|instruction| match &instruction.operands[..] {
-            [Operand::IdRef(id), Operand::Decoration(kind), Operand::LiteralBit32(value)]
-                if (*id, *kind) == (target, decoration) =>
-            {
-                Some(*value)
-            }
-            _ => None,
-        })
-    }
-
     /// A binding of set 0 that nothing has.
     fn free_binding(&self) -> u32 {
         let is_binding =
@@ -152,9 +141,7 @@ impl Writer {
         let (count, most) = (self.own_variable(), self.constant(most));
         let one = self.constant(1);
         self.iterations = Some((count, most));
-        let called = called_from(&self.module, entry);
-        let mut functions = std::mem::take(&mut self.module.functions);
-        for function in functions.iter_mut().filter(|function| function.def_id().is_some_and(|id| called.contains(&id))) {
+        self.each_called(entry, |writer, function| {
             // What an iteration begins with, the last one included, which finds that there is nothing left to do.
             let is_header =
                 |block: &&mut Block| block.instructions.iter().any(|instruction| instruction.class.opcode == Op::LoopMerge);
@@ -162,13 +149,12 @@ impl Writer {
                 let is_phi = |instruction: &Instruction| matches!(instruction.class.opcode, Op::Phi | Op::Line | Op::NoLine);
                 let rest = block.instructions.iter().position(|instruction| !is_phi(instruction)).unwrap_or(0);
                 let after = block.instructions.split_off(rest);
-                let so_far = self.emit(&mut block.instructions, Op::Load, self.uint, &[count]);
-                let more = self.emit(&mut block.instructions, Op::IAdd, self.uint, &[so_far, one]);
+                let so_far = writer.emit(&mut block.instructions, Op::Load, writer.uint, &[count]);
+                let more = writer.emit(&mut block.instructions, Op::IAdd, writer.uint, &[so_far, one]);
                 block.instructions.push(Instruction::new(Op::Store, None, None, ids(&[count, more])));
                 block.instructions.extend(after);
             }
-        }
-        self.module.functions = functions;
+        });
     }
 
     /// A variable of the invocation's own, which is 0 at first.
@@ -179,16 +165,20 @@ impl Writer {
         variable
     }
 
-    /// Has the functions that an entry point calls note their accesses.
     pub(super) fn instrument(&mut self, entry: Word) {
-        let called = called_from(&self.module, entry);
-        let mut functions = std::mem::take(&mut self.module.functions);
         // Blocks stand after those that dominate them: what a pointer is made of comes before it.
+        self.each_called(entry, |writer, function| {
+            function.parameters.iter().for_each(|parameter| writer.root(parameter));
+            function.blocks.iter_mut().for_each(|block| writer.instrument_block(block));
+        });
+    }
+
+    /// Changes the functions that an entry point comes to. The others, of other entry points, use buffers that nobody gives.
+    fn each_called(&mut self, entry: Word, mut change: impl FnMut(&mut Self, &mut Function)) {
+        let called = Mentions::of(&self.module).from([entry]);
+        let mut functions = std::mem::take(&mut self.module.functions);
         let is_run = |function: &&mut Function| function.def_id().is_some_and(|id| called.contains(&id));
-        for function in functions.iter_mut().filter(is_run) {
-            function.parameters.iter().for_each(|parameter| self.root(parameter));
-            function.blocks.iter_mut().for_each(|block| self.instrument_block(block));
-        }
+        functions.iter_mut().filter(is_run).for_each(|function| change(self, function));
         self.module.functions = functions;
     }
 
@@ -267,8 +257,8 @@ impl Writer {
             StorageClass::Workgroup => Home::Shared,
             class if is_local(class) => Home::Invocation,
             _ => Home::Buffer {
-                set: self.decoration(variable, Decoration::DescriptorSet).unwrap_or(0),
-                binding: self.decoration(variable, Decoration::Binding).unwrap_or(0),
+                set: self.names.argument(variable, Decoration::DescriptorSet).unwrap_or(0),
+                binding: self.names.argument(variable, Decoration::Binding).unwrap_or(0),
             },
         };
         let told = NotedArray { home, path: self.path_name(variable, path), is_runtime, is_signed: true };
@@ -303,7 +293,6 @@ impl Writer {
         }
     }
 
-    /// Width and signedness of a whole number.
     fn integer(&self, value: Word) -> Option<(u32, bool)> {
         match self.types.get(self.type_of.get(&value)?)?.operands[..] {
             [Operand::LiteralBit32(width), Operand::LiteralBit32(signed)] => Some((width, signed == 1)),
@@ -360,7 +349,6 @@ impl Writer {
 
     // ---- the end ----------------------------------------------------------------------------------------------------------
 
-    /// Writes what was noted where the entry point returns.
     pub(super) fn finish(&mut self, function: Word, notes: Notes) -> Result<(), NotingError> {
         let buffer = self.declare_buffer();
         let entry = self.module.functions.iter().position(|f| f.def.as_ref().and_then(|def| def.result_id) == Some(function));
@@ -469,7 +457,6 @@ impl Writer {
         }
     }
 
-    /// Raises a word of the buffer to a value.
     fn raise(&mut self, buffer: &Buffer, word: usize, value: Word, code: &mut Vec<Instruction>) {
         let word = self.constant(u32::try_from(word).unwrap_or(u32::MAX));
         let place = self.emit(code, Op::AccessChain, buffer.to_word, &[buffer.variable, self.zero, word]);
@@ -510,7 +497,6 @@ impl Writer {
     }
 }
 
-/// The buffer that is noted in.
 struct Buffer {
     variable: Word,
     to_word: Word,
@@ -523,16 +509,4 @@ fn labelled(label: Word, instructions: Vec<Instruction>) -> Block {
 
 fn ids(operands: &[Word]) -> Vec<Operand> {
     operands.iter().copied().map(Operand::IdRef).collect()
-}
-
-/// A function and all that are called from it. The others, of other entry points, use buffers that nobody gives.
-fn called_from(module: &Module, function: Word) -> HashSet<Word> {
-    let bodies: HashMap<Word, &Function> = module.functions.iter().filter_map(|body| Some((body.def_id()?, body))).collect();
-    let (mut called, mut open) = (HashSet::from([function]), vec![function]);
-    while let Some(function) = open.pop() {
-        let instructions = bodies.get(&function).into_iter().flat_map(|body| body.all_inst_iter());
-        let calls = instructions.filter(|instruction| instruction.class.opcode == Op::FunctionCall);
-        open.extend(calls.filter_map(|call| id(call.operands.first()?)).filter(|callee| called.insert(*callee)));
-    }
-    called
 }

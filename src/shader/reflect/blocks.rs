@@ -19,28 +19,6 @@ const DEEPEST: u32 = 255;
 const MOST_TYPES: u32 = 1 << 16;
 
 /// A buffer's or push constants' block: what the module says lies in that memory.
-///
-/// ```
-/// use lanescope::model::SpirvTarget;
-/// use lanescope::shader::{BlockPlace, Compiler, Library};
-///
-/// let source = "#version 460
-///     struct Particle { vec3 position; float mass; };
-///     layout(binding = 0) readonly buffer Particles { uint count; Particle particles[]; };
-///     layout(binding = 1) writeonly buffer Masses { float masses[]; };
-///     void main() { masses[0] = count > 0 ? particles[0].mass : 0; }";
-/// let mut compiler = Compiler::new(Library::embedded().with("particles.comp", source))?;
-/// let module = compiler.compile("particles.comp", &[], SpirvTarget::default())?;
-///
-/// let blocks = module.reflection.blocks(&[].into())?;
-/// let particles = &blocks[0];
-/// assert_eq!(particles.place, BlockPlace::StorageBuffer { set: 0, binding: 0 });
-/// assert_eq!((particles.layout.bytes, particles.runtime_stride()), (16, Some(16)));
-/// assert_eq!(particles.bytes_with(100), Some(16 + 100 * 16));
-/// let members: Vec<_> = particles.layout.members.iter().map(|m| format!("{}: {} {}", m.offset, m.ty, m.name)).collect();
-/// assert_eq!(members, ["0: uint count", "16: Particle[] particles"]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BlockInfo {
     #[serde(flatten)]
@@ -50,24 +28,14 @@ pub struct BlockInfo {
     pub layout: StructLayout,
 }
 
-/// Where a block is bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum BlockPlace {
-    /// A storage buffer, GLSL's `buffer`.
-    StorageBuffer {
-        set: u32,
-        binding: u32,
-    },
-    /// A uniform buffer, GLSL's `uniform` block.
-    UniformBuffer {
-        set: u32,
-        binding: u32,
-    },
+    StorageBuffer { set: u32, binding: u32 },
+    UniformBuffer { set: u32, binding: u32 },
     PushConstants,
 }
 
-/// A struct with an explicit layout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StructLayout {
     /// The struct's name in the source; may be empty.
@@ -80,7 +48,6 @@ pub struct StructLayout {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MemberLayout {
-    /// Its name in the source; may be empty.
     pub name: String,
     /// Where it begins: bytes from the start of its struct.
     pub offset: u32,
@@ -89,59 +56,26 @@ pub struct MemberLayout {
 }
 
 /// A type with an explicit layout. It displays itself as GLSL writes it: `uint`, `mat3x2`, `Particle[4][]`.
+///
+/// Strides are bytes from one element to the next, or from one of a matrix's vectors to the next in its order. An array's length is that
+/// under the specialization that was asked for, a runtime array's only the buffer's size says. A pointer is the address of a block (a
+/// GLSL buffer reference), 8 bytes: the name of the type that it leads to may be empty, and that isn't followed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum TypeLayout {
-    /// A number. A `bool` of GLSL is a `uint` in a block.
-    Scalar {
-        scalar: ScalarType,
-    },
-    /// A vector; its components follow each other without gaps.
-    Vector {
-        /// The type of a component.
-        scalar: ScalarType,
-        /// How many components it has.
-        components: u32,
-    },
-    Matrix {
-        /// The type of a component.
-        scalar: ScalarType,
-        /// How many columns it has.
-        columns: u32,
-        /// How many rows it has.
-        rows: u32,
-        /// Bytes from one column to the next, or from one row to the next where rows come first.
-        stride: u32,
-        /// Whether columns or rows come first.
-        order: MatrixOrder,
-    },
-    /// An array of known length.
-    Array {
-        /// Elements, under the specialization that was asked for.
-        length: u64,
-        /// Bytes from one element to the next.
-        stride: u32,
-        element: Box<TypeLayout>,
-    },
-    /// An array whose length only the buffer's size says.
-    RuntimeArray {
-        /// Bytes from one element to the next.
-        stride: u32,
-        element: Box<TypeLayout>,
-    },
+    Scalar { scalar: ScalarType },
+    Vector { scalar: ScalarType, components: u32 },
+    Matrix { scalar: ScalarType, columns: u32, rows: u32, stride: u32, order: MatrixOrder },
+    Array { length: u64, stride: u32, element: Box<TypeLayout> },
+    RuntimeArray { stride: u32, element: Box<TypeLayout> },
     Struct(StructLayout),
-    /// The address of a block (a GLSL buffer reference), 8 bytes. What it leads to isn't followed.
-    Pointer {
-        /// The name of the type that it leads to; may be empty.
-        to: String,
-    },
+    Pointer { to: String },
 }
 
 /// Which vectors of a matrix lie one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MatrixOrder {
-    /// Its columns, as GLSL has it by default.
     ColumnMajor,
     RowMajor,
 }
@@ -160,11 +94,6 @@ impl BlockInfo {
     pub fn bytes_with(&self, elements: u64) -> Option<u64> {
         let stride = self.runtime_stride().unwrap_or(0);
         elements.checked_mul(stride.into())?.checked_add(self.layout.bytes)
-    }
-
-    /// How many elements the runtime array has in a buffer of so many bytes; nothing for a block of fixed size.
-    pub fn elements_in(&self, bytes: u64) -> Option<u64> {
-        bytes.saturating_sub(self.layout.bytes).checked_div(self.runtime_stride()?.into())
     }
 }
 
@@ -237,7 +166,6 @@ fn prefix(scalar: ScalarType) -> &'static str {
     }
 }
 
-/// The layouts of all blocks.
 pub(super) fn describe(interface: &Interface, types: &Types, values: &Values) -> Result<Vec<BlockInfo>, ReflectError> {
     let mut describer = Describer { types, values, sizes: types.explicit(values), types_left: MOST_TYPES };
     let mut blocks = Vec::new();

@@ -10,13 +10,11 @@ use super::flow::Flow;
 use super::mix::{DEEPEST, InstructionMix};
 use crate::model::SubgroupClass;
 
-/// The functions that an entry point reaches under a specialization.
 pub(super) struct Reached<'a> {
     /// Callers come before what they call. A function that calls itself, which SPIR-V forbids, is taken once.
     functions: Vec<Function<'a>>,
 }
 
-/// A function with what control flow reaches in it.
 struct Function<'a> {
     id: Word,
     all: &'a [BasicBlock],
@@ -51,7 +49,6 @@ impl<'a> Reached<'a> {
         Self { functions: finished }
     }
 
-    /// The classes of subgroup operations in them.
     pub(super) fn subgroup_classes(&self) -> BTreeSet<SubgroupClass> {
         let blocks = self.functions.iter().flat_map(Function::blocks);
         blocks.flat_map(|(block, _)| &block.classes).copied().collect()

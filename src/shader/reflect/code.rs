@@ -16,7 +16,6 @@ use super::types::Types;
 use crate::model::SubgroupClass;
 use crate::shader::loader::id;
 
-/// The functions of a module.
 #[derive(Clone, Debug)]
 pub(super) struct Code {
     functions: HashMap<Word, Vec<BasicBlock>>,
@@ -52,14 +51,12 @@ impl Code {
         Self { functions }
     }
 
-    /// A function's blocks, and which of them control flow reaches.
     pub(super) fn reached(&self, function: Word, values: &Values) -> (&[BasicBlock], Flow) {
         let blocks = self.functions.get(&function).map_or(&[][..], Vec::as_slice);
         (blocks, flow::reached(blocks.iter().map(|block| &block.node), values))
     }
 }
 
-/// What an import of extended instructions is called by, and what it is.
 fn extended_set(import: &Instruction) -> Option<(Word, ExtendedSet)> {
     match &import.operands[..] {
         [Operand::LiteralString(name)] => Some((import.result_id?, ExtendedSet::named(name))),

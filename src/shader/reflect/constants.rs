@@ -12,22 +12,13 @@ use super::types::{Shape, Types};
 use super::{ReflectError, ScalarType, SpecConstant};
 use crate::shader::loader::id;
 
-/// A constant as the module defines it.
+/// A constant as the module defines it. A scalar may be replaced by its `constant_id`; null is all zeros, of any type.
 #[derive(Clone, Debug)]
 enum Definition {
-    /// The bits of a scalar, and the specialization id that may replace them.
-    Scalar {
-        bits: u64,
-        constant_id: Option<u32>,
-    },
-    /// All zeros, of any type.
+    Scalar { bits: u64, constant_id: Option<u32> },
     Null,
     Composite(Vec<Word>),
-    /// An expression over other constants.
-    Operation {
-        operation: Op,
-        operands: Vec<Operand>,
-    },
+    Operation { operation: Op, operands: Vec<Operand> },
 }
 
 /// Composites within composites that have a value: as many as structs may nest. What walks a value needs this much stack.
@@ -87,7 +78,6 @@ impl Constants {
         self.in_order.push(Constant { id: result, ty, definition });
     }
 
-    /// The specialization constants, sorted by `constant_id`.
     pub(super) fn specializable(&self, types: &Types, index: &Index) -> Result<Vec<SpecConstant>, ReflectError> {
         let mut found = Vec::new();
         for constant in &self.in_order {
@@ -100,7 +90,6 @@ impl Constants {
         Ok(found)
     }
 
-    /// Which specialization constant an id is, if any.
     pub(super) fn constant_id(&self, id: Word) -> Option<u32> {
         match self.get(id)?.definition {
             Definition::Scalar { constant_id, .. } => constant_id,
@@ -113,12 +102,10 @@ impl Constants {
         self.get(id).is_some_and(|constant| matches!(constant.definition, Definition::Scalar { constant_id: None, .. }))
     }
 
-    /// The type of a constant that is a scalar.
     pub(super) fn scalar(&self, id: Word, types: &Types) -> Option<ScalarType> {
         types.scalar(self.get(id)?.ty)
     }
 
-    /// The parts of a composite.
     pub(super) fn parts(&self, id: Word) -> Option<&[Word]> {
         match &self.get(id)?.definition {
             Definition::Composite(parts) => Some(parts),

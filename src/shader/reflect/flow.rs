@@ -14,24 +14,14 @@ use super::constants::{Constants, Values};
 use super::types::Types;
 use crate::shader::loader::id;
 
-/// The way out of a block.
+/// The way out of a block. Of a switch, `constant` is its selector's type where that is a constant; its cases are bits of a selector,
+/// and where they lead.
 #[derive(Clone, Debug)]
 pub(super) enum End {
     Return,
     Branch(Word),
-    Condition {
-        condition: Word,
-        yes: Word,
-        no: Word,
-    },
-    Switch {
-        selector: Word,
-        /// The selector's type, where it is a constant.
-        constant: Option<ScalarType>,
-        default: Word,
-        /// Bits of a selector, and where they lead.
-        cases: Vec<(u64, Word)>,
-    },
+    Condition { condition: Word, yes: Word, no: Word },
+    Switch { selector: Word, constant: Option<ScalarType>, default: Word, cases: Vec<(u64, Word)> },
 }
 
 impl End {
@@ -76,7 +66,6 @@ impl End {
     }
 }
 
-/// A block as control flow sees it.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) label: Word,
@@ -85,7 +74,6 @@ pub(super) struct Node {
     pub(super) end: End,
 }
 
-/// What control flow reaches in a function.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flow {
     /// The blocks, by their places, each with the innermost of the loops in which it stands.
@@ -94,7 +82,6 @@ pub(super) struct Flow {
     pub(super) loops: Vec<Loop>,
 }
 
-/// A loop of a function.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Loop {
     pub(super) outside: Option<usize>,
@@ -103,13 +90,11 @@ pub(super) struct Loop {
 }
 
 impl Flow {
-    /// How many loops are around what stands in this one.
     pub(super) fn depth(&self, innermost: Option<usize>) -> usize {
         innermost.map_or(0, |of| self.loops[of].depth)
     }
 }
 
-/// The blocks that control flow reaches from the first.
 pub(super) fn reached<'a>(nodes: impl Iterator<Item = &'a Node>, values: &Values) -> Flow {
     let nodes: Vec<&Node> = nodes.collect();
     let mut unvisited: HashMap<Word, usize> = nodes.iter().enumerate().map(|(place, node)| (node.label, place)).collect();

@@ -7,7 +7,6 @@ use super::ScalarType;
 use super::types::{TypeNode, Types};
 use crate::model::{Dimension, Format};
 
-/// An image or a texel buffer that a module declares.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ImageInfo {
     /// Its dimensions; nothing for texel buffers, and for what no compute shader has.
@@ -15,7 +14,6 @@ pub struct ImageInfo {
     pub dimension: Option<Dimension>,
     /// Whether it is compared with when it is sampled, as `sampler2DShadow` is.
     pub depth: bool,
-    /// Whether texels have several samples.
     pub multisampled: bool,
     /// What a texel's components are read as; nothing where that is no scalar.
     pub component: Option<ScalarType>,
@@ -25,7 +23,6 @@ pub struct ImageInfo {
 }
 
 impl ImageInfo {
-    /// The image of a variable's type.
     pub(super) fn of(node: &TypeNode, types: &Types) -> Option<Self> {
         match node {
             TypeNode::SampledImage { image } => match types.get(*image)? {

@@ -17,9 +17,8 @@ struct Decorated {
     argument: Option<u32>,
 }
 
-/// What a module says about its ids beside their definitions.
 #[derive(Debug, Default)]
-pub(super) struct Index {
+pub(in crate::shader) struct Index {
     names: HashMap<Word, String>,
     member_names: HashMap<(Word, u32), String>,
     decorations: HashMap<Word, Vec<Decorated>>,
@@ -27,7 +26,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub(super) fn of(module: &Module) -> Self {
+    pub(in crate::shader) fn of(module: &Module) -> Self {
         let mut index = Self::default();
         for instruction in &module.debug_names {
             match (instruction.class.opcode, &instruction.operands[..]) {
@@ -85,32 +84,27 @@ impl Index {
     }
 
     /// The name of an id; empty where it has none.
-    pub(super) fn name(&self, id: Word) -> &str {
+    pub(in crate::shader) fn name(&self, id: Word) -> &str {
         self.names.get(&id).map_or("", String::as_str)
     }
 
-    /// The name of a struct's member; empty where it has none.
-    pub(super) fn member_name(&self, id: Word, member: u32) -> &str {
+    pub(in crate::shader) fn member_name(&self, id: Word, member: u32) -> &str {
         self.member_names.get(&(id, member)).map_or("", String::as_str)
     }
 
-    /// Whether an id has a decoration.
-    pub(super) fn has(&self, id: Word, decoration: Decoration) -> bool {
+    pub(in crate::shader) fn has(&self, id: Word, decoration: Decoration) -> bool {
         self.decorations.get(&id).is_some_and(|all| all.iter().any(|one| one.decoration == decoration))
     }
 
-    /// The first literal of an id's decoration.
-    pub(super) fn argument(&self, id: Word, decoration: Decoration) -> Option<u32> {
+    pub(in crate::shader) fn argument(&self, id: Word, decoration: Decoration) -> Option<u32> {
         argument(self.decorations.get(&id)?, decoration)
     }
 
-    /// Whether a struct's member has a decoration.
-    pub(super) fn member_has(&self, id: Word, member: u32, decoration: Decoration) -> bool {
+    pub(in crate::shader) fn member_has(&self, id: Word, member: u32, decoration: Decoration) -> bool {
         self.members.get(&(id, member)).is_some_and(|all| all.iter().any(|one| one.decoration == decoration))
     }
 
-    /// The first literal of a member's decoration.
-    pub(super) fn member_argument(&self, id: Word, member: u32, decoration: Decoration) -> Option<u32> {
+    pub(in crate::shader) fn member_argument(&self, id: Word, member: u32, decoration: Decoration) -> Option<u32> {
         argument(self.members.get(&(id, member))?, decoration)
     }
 }

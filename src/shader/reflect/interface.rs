@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use rspirv::dr::{Instruction, Module};
+use rspirv::dr::{Function, Instruction, Module};
 use rspirv::spirv::{Decoration, Dim, Op, StorageClass, Word};
 
 use super::constants::Values;
@@ -12,22 +12,19 @@ use super::uses::{Use, uses};
 use super::{Access, BindingInfo, BindingKind, BlockPlace, ImageInfo, ReflectError};
 use crate::shader::loader::id;
 
-/// The variables of a module.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interface {
     descriptors: Vec<Descriptor>,
     push: Vec<Named>,
     shared: Vec<Shared>,
-    unused_shared: Vec<String>,
+    pub(super) unused_shared: Vec<String>,
 }
 
-/// A descriptor whose count depends on constants.
 #[derive(Clone, Debug)]
 struct Descriptor {
     /// The count is left for later.
     info: BindingInfo,
     variable: Word,
-    /// The type that each descriptor of an array has.
     ty: Word,
     /// The lengths of its arrays, outermost first; nothing for a length that the module leaves open.
     lengths: Vec<Option<Word>>,
@@ -49,7 +46,9 @@ struct Shared {
 impl Interface {
     pub(super) fn of(module: &Module, types: &Types, index: &Index) -> Self {
         let mut interface = Self::default();
-        let used = used_ids(module);
+        // Variables that no function mentions are declared, but take no memory.
+        let operands = module.functions.iter().flat_map(Function::all_inst_iter).flat_map(|instruction| &instruction.operands);
+        let used: HashSet<Word> = operands.filter_map(id).collect();
         for (variable, class, ty) in module.types_global_values.iter().filter_map(|instruction| variable(instruction, types)) {
             let named = Named { name: name(variable, ty, types, index), ty };
             match class {
@@ -68,18 +67,11 @@ impl Interface {
         interface
     }
 
-    /// The variables at a descriptor's place, in the module's order.
     pub(super) fn variables(&self, set: u32, binding: u32) -> Vec<&str> {
         let here = self.descriptors.iter().map(|descriptor| &descriptor.info);
         here.filter(|info| (info.set, info.binding) == (set, binding)).map(|info| info.name.as_str()).collect()
     }
 
-    /// The variables in Workgroup memory that no function uses.
-    pub(super) fn unused_shared(&self) -> &[String] {
-        &self.unused_shared
-    }
-
-    /// The descriptors, those at the same place merged.
     pub(super) fn bindings(&self, values: &Values) -> Result<Vec<BindingInfo>, ReflectError> {
         let mut merged: BTreeMap<(u32, u32), BindingInfo> = BTreeMap::new();
         for descriptor in &self.descriptors {
@@ -126,7 +118,7 @@ impl Interface {
     pub(super) fn blocks(&self) -> Vec<(BlockPlace, &str, Word)> {
         let mut descriptors: Vec<&Descriptor> = self.descriptors.iter().collect();
         descriptors.sort_by_key(|descriptor| (descriptor.info.set, descriptor.info.binding));
-        let buffers = descriptors.into_iter().filter_map(|of| Some((of.place()?, of.info.name.as_str(), of.ty)));
+        let buffers = descriptors.into_iter().filter_map(|of| Some((of.info.block_place()?, of.info.name.as_str(), of.ty)));
         buffers.chain(self.push.iter().map(|push| (BlockPlace::PushConstants, push.name.as_str(), push.ty))).collect()
     }
 
@@ -163,17 +155,19 @@ impl Named {
     }
 }
 
-impl Descriptor {
+impl BindingInfo {
     /// Where its block stands, if it is a buffer.
-    fn place(&self) -> Option<BlockPlace> {
-        let BindingInfo { set, binding, kind, .. } = self.info;
+    pub fn block_place(&self) -> Option<BlockPlace> {
+        let Self { set, binding, kind, .. } = *self;
         match kind {
             BindingKind::StorageBuffer => Some(BlockPlace::StorageBuffer { set, binding }),
             BindingKind::UniformBuffer => Some(BlockPlace::UniformBuffer { set, binding }),
             _ => None,
         }
     }
+}
 
+impl Descriptor {
     fn count(&self, values: &Values) -> Result<u32, ReflectError> {
         let mut count = 1_u32;
         for length in &self.lengths {
@@ -192,14 +186,6 @@ impl Access {
     }
 }
 
-/// All ids that functions mention: variables beyond these are declared, but take no memory.
-fn used_ids(module: &Module) -> HashSet<Word> {
-    let blocks = module.functions.iter().flat_map(|function| &function.blocks);
-    let instructions = blocks.flat_map(|block| &block.instructions);
-    instructions.flat_map(|instruction| &instruction.operands).filter_map(id).collect()
-}
-
-/// A variable's id, storage class and type.
 fn variable(instruction: &Instruction, types: &Types) -> Option<(Word, StorageClass, Word)> {
     if instruction.class.opcode != Op::Variable {
         return None;

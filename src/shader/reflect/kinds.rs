@@ -57,47 +57,40 @@ pub enum InstructionKind {
     Other,
 }
 
-/// Each kind with its name and what it covers, in the order of their declarations.
-const DESCRIBED: [(InstructionKind, &str, &str); 21] = [
-    (FloatArithmetic, "float_arithmetic", "arithmetic on floats"),
-    (IntegerArithmetic, "integer_arithmetic", "arithmetic on whole numbers"),
-    (Logic, "logic", "comparisons, logic, selections, shifts, bit fields"),
-    (Conversion, "conversion", "conversions between types, bit casts, packing"),
-    (Transcendental, "transcendental", "square roots, exponentials, trigonometry"),
-    (CooperativeMatrix, "cooperative_matrix", "products and reductions of cooperative matrices"),
-    (Address, "address", "access chains"),
-    (GlobalLoad, "global_load", "loads from storage buffers and through addresses"),
-    (GlobalStore, "global_store", "stores to storage buffers and through addresses"),
-    (SharedLoad, "shared_load", "loads from Workgroup memory"),
-    (SharedStore, "shared_store", "stores to Workgroup memory"),
-    (PrivateLoad, "private_load", "loads of an invocation's own variables"),
-    (PrivateStore, "private_store", "stores to an invocation's own variables"),
-    (UniformLoad, "uniform_load", "loads from uniform buffers and push constants"),
-    (Image, "image", "reads, writes, samples and queries of images"),
-    (Atomic, "atomic", "atomic operations"),
-    (Subgroup, "subgroup", "subgroup operations"),
-    (Barrier, "barrier", "execution and memory barriers"),
-    (ControlFlow, "control_flow", "conditional branches and switches"),
-    (Call, "call", "function calls"),
-    (Other, "other", "composites, built-in variables and all else"),
+/// Each kind with what it is called in a table's head and in JSON, in the order of their declarations.
+const NAMED: [(InstructionKind, &str); 21] = [
+    (FloatArithmetic, "float_arithmetic"),
+    (IntegerArithmetic, "integer_arithmetic"),
+    (Logic, "logic"),
+    (Conversion, "conversion"),
+    (Transcendental, "transcendental"),
+    (CooperativeMatrix, "cooperative_matrix"),
+    (Address, "address"),
+    (GlobalLoad, "global_load"),
+    (GlobalStore, "global_store"),
+    (SharedLoad, "shared_load"),
+    (SharedStore, "shared_store"),
+    (PrivateLoad, "private_load"),
+    (PrivateStore, "private_store"),
+    (UniformLoad, "uniform_load"),
+    (Image, "image"),
+    (Atomic, "atomic"),
+    (Subgroup, "subgroup"),
+    (Barrier, "barrier"),
+    (ControlFlow, "control_flow"),
+    (Call, "call"),
+    (Other, "other"),
 ];
 
 impl InstructionKind {
-    /// How many kinds there are.
-    pub(super) const COUNT: usize = DESCRIBED.len();
+    pub(super) const COUNT: usize = NAMED.len();
 
     pub fn all() -> impl Iterator<Item = Self> {
-        DESCRIBED.into_iter().map(|(kind, ..)| kind)
+        NAMED.into_iter().map(|(kind, _)| kind)
     }
 
-    /// What it is called in a table's head and in JSON.
     pub fn name(self) -> &'static str {
-        DESCRIBED[self as usize].1
-    }
-
-    /// What it covers, in a few words.
-    pub fn description(self) -> &'static str {
-        DESCRIBED[self as usize].2
+        NAMED[self as usize].1
     }
 }
 
@@ -210,7 +203,6 @@ pub(super) fn of_opcode(opcode: Op) -> Option<InstructionKind> {
     range.map_or(Some(Other), |(.., kind)| *kind)
 }
 
-/// A set of extended instructions, as its name tells it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ExtendedSet {
     Glsl,
@@ -229,7 +221,6 @@ impl ExtendedSet {
         }
     }
 
-    /// The kind of the set's instruction with this number.
     pub(super) fn kind(self, instruction: Word) -> Option<InstructionKind> {
         match self {
             Self::Glsl => {
@@ -253,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_described_in_their_own_order() {
+    fn kinds_are_named_in_their_own_order() {
         for (i, kind) in InstructionKind::all().enumerate() {
             assert_eq!(kind as usize, i, "{kind}");
         }

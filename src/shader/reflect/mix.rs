@@ -12,27 +12,6 @@ pub(super) const DEEPEST: usize = 63;
 /// The counts are those of the module, before a driver optimizes: they say what a shader asks for, not what is executed. A
 /// function's instructions count once for each call, as if it stood there; an instruction in a loop counts once, at the loop's
 /// depth. What control flow can't reach doesn't count, such as the branch of an `if` that specialization constants rule out.
-///
-/// ```
-/// use lanescope::model::SpirvTarget;
-/// use lanescope::shader::{Compiler, InstructionKind, Library};
-///
-/// let source = "#version 460
-///     layout(constant_id = 0) const bool ROOT = false;
-///     layout(binding = 0) buffer Data { float data[]; };
-///     void main() { for (int i = 0; i < 8; ++i) { data[i] *= 2.0; if (ROOT) { data[i] = sqrt(data[i]); } } }";
-/// let mut compiler = Compiler::new(Library::embedded().with("double.comp", source))?;
-/// let module = compiler.compile("double.comp", &[], SpirvTarget::default())?;
-/// let main = &module.reflection.entry_points[0];
-///
-/// let mix = module.reflection.instruction_mix(main, &[].into());
-/// assert_eq!(mix.by_depth.len(), 2);
-/// assert_eq!(mix.by_depth[1].get(InstructionKind::FloatArithmetic), 1);
-/// assert_eq!(mix.total.get(InstructionKind::Transcendental), 0);
-/// let rooted = module.reflection.instruction_mix(main, &[(0, 1)].into());
-/// assert_eq!(rooted.by_depth[1].get(InstructionKind::Transcendental), 1);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct InstructionMix {
     pub total: InstructionCounts,
@@ -60,7 +39,6 @@ impl InstructionCounts {
         self.0.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// One more of a kind.
     pub(super) fn count(&mut self, kind: InstructionKind) {
         self.0[kind as usize] += 1;
     }
@@ -72,7 +50,6 @@ impl InstructionCounts {
     }
 }
 
-/// A map from each kind's name to its count.
 impl Serialize for InstructionCounts {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.iter())
@@ -80,7 +57,6 @@ impl Serialize for InstructionCounts {
 }
 
 impl InstructionMix {
-    /// Adds instructions that stand at a depth in so many places.
     pub(super) fn add(&mut self, depth: usize, counts: &InstructionCounts, times: u64) {
         if self.by_depth.len() <= depth {
             self.by_depth.resize(depth + 1, InstructionCounts::default());

@@ -4,7 +4,6 @@ use std::fmt;
 
 use super::{MatrixOrder, MemberLayout, StructLayout, TypeLayout};
 
-/// An element of an array, in a path.
 const ELEMENT: &str = "[]";
 
 /// Two members, or two elements, of which one reaches into the other.

@@ -28,39 +28,31 @@ enum Memory {
 /// The memory of each pointer, as far as instructions have been noted.
 #[derive(Debug, Default)]
 pub(super) struct Pointers {
-    /// The storage classes of pointer types.
     classes: HashMap<Word, StorageClass>,
     memories: HashMap<Word, Memory>,
 }
 
 impl Pointers {
-    /// The module's pointer types and variables.
     pub(super) fn of(module: &Module, types: &Types, index: &Index) -> Self {
         let mut pointers = Self::default();
         for instruction in &module.types_global_values {
-            pointers.note_type(instruction);
+            let Some(result) = instruction.result_id else { continue };
+            if let (Op::TypePointer | Op::TypeUntypedPointerKHR, Some(Operand::StorageClass(class))) =
+                (instruction.class.opcode, instruction.operands.first())
+            {
+                pointers.classes.insert(result, *class);
+            }
             pointers.note(instruction);
-            pointers.note_old_buffer(instruction, types, index);
-        }
-        pointers
-    }
-
-    fn note_type(&mut self, instruction: &Instruction) {
-        if let (Op::TypePointer | Op::TypeUntypedPointerKHR, Some(result), Some(Operand::StorageClass(class))) =
-            (instruction.class.opcode, instruction.result_id, instruction.operands.first())
-        {
-            self.classes.insert(result, *class);
-        }
-    }
-
-    /// Before SPIR-V 1.3, storage buffers are uniforms with another decoration.
-    fn note_old_buffer(&mut self, instruction: &Instruction, types: &Types, index: &Index) {
-        let (Some(ty), Some(result)) = (instruction.result_type, instruction.result_id) else { return };
-        if let Some(TypeNode::Pointer { class: StorageClass::Uniform, pointee }) = types.get(ty) {
-            if index.has(element(*pointee, types).0, Decoration::BufferBlock) {
-                self.memories.insert(result, Memory::Global);
+            // Before SPIR-V 1.3, storage buffers are uniforms with another decoration.
+            if let Some(TypeNode::Pointer { class: StorageClass::Uniform, pointee }) =
+                instruction.result_type.and_then(|ty| types.get(ty))
+            {
+                if index.has(element(*pointee, types).0, Decoration::BufferBlock) {
+                    pointers.memories.insert(result, Memory::Global);
+                }
             }
         }
+        pointers
     }
 
     /// Notes an instruction's result, if it is a pointer. One that is made from another leads to the same memory.

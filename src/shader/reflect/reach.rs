@@ -36,7 +36,6 @@ fn find(module: &Module, name: &str) -> Result<Word, ReflectError> {
     })
 }
 
-/// The function and the name of a compute entry point.
 fn compute(instruction: &Instruction) -> Option<(Word, &str)> {
     match &instruction.operands[..] {
         [Operand::ExecutionModel(ExecutionModel::GLCompute), Operand::IdRef(function), Operand::LiteralString(name), ..] => {
@@ -47,20 +46,19 @@ fn compute(instruction: &Instruction) -> Option<(Word, &str)> {
 }
 
 /// The ids that each function mentions, those of functions that it calls among them.
-struct Mentions(HashMap<Word, HashSet<Word>>);
+pub(in crate::shader) struct Mentions(HashMap<Word, HashSet<Word>>);
 
 impl Mentions {
-    fn of(module: &Module) -> Self {
+    pub(in crate::shader) fn of(module: &Module) -> Self {
         let functions = module.functions.iter().filter_map(|function| {
-            let instructions = function.blocks.iter().flat_map(|block| &block.instructions);
-            let mentioned = instructions.flat_map(|instruction| &instruction.operands).filter_map(id).collect();
-            Some((function.def.as_ref()?.result_id?, mentioned))
+            let operands = function.all_inst_iter().flat_map(|instruction| &instruction.operands);
+            Some((function.def_id()?, operands.filter_map(id).collect()))
         });
         Self(functions.collect())
     }
 
-    /// All ids that these functions mention, and those that they call.
-    fn from(&self, functions: impl IntoIterator<Item = Word>) -> HashSet<Word> {
+    /// All ids that these functions mention, and those that they call, their own among them.
+    pub(in crate::shader) fn from(&self, functions: impl IntoIterator<Item = Word>) -> HashSet<Word> {
         let mut open: Vec<Word> = functions.into_iter().collect();
         let mut seen: HashSet<Word> = open.iter().copied().collect();
         while let Some(function) = open.pop() {

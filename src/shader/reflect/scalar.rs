@@ -11,21 +11,14 @@ use crate::plan::parse_number;
 pub enum ScalarType {
     /// `bool`; 32 bits wherever it has a size.
     Bool,
-    /// `uint8_t`
     U8,
-    /// `int8_t`
     I8,
-    /// `uint16_t`
     U16,
-    /// `int16_t`
     I16,
     U32,
     I32,
-    /// `uint64_t`
     U64,
-    /// `int64_t`
     I64,
-    /// `float16_t`
     F16,
     F32,
     F64,
@@ -34,6 +27,10 @@ pub enum ScalarType {
 }
 
 impl ScalarType {
+    /// All but truth values and floats of other encodings.
+    pub const NUMBERS: [Self; 11] =
+        [Self::U8, Self::I8, Self::U16, Self::I16, Self::U32, Self::I32, Self::U64, Self::I64, Self::F16, Self::F32, Self::F64];
+
     pub(super) fn int(bits: u32, signed: bool) -> Option<Self> {
         Some(match (bits, signed) {
             (8, false) => Self::U8,
@@ -70,12 +67,18 @@ impl ScalarType {
         }
     }
 
-    /// Whether it is a floating-point type.
     pub fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::F32 | Self::F64 | Self::OtherFloat(_))
     }
 
-    /// The bits that a value of this type has.
+    pub fn is_signed(self) -> bool {
+        matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
+    }
+
+    pub fn is_whole(self) -> bool {
+        !self.is_float() && self != Self::Bool
+    }
+
     pub(super) fn truncate(self, bits: u64) -> u64 {
         match self.bytes() {
             8 => bits,
@@ -119,11 +122,11 @@ impl ScalarType {
     pub fn shown(self, bits: u64) -> String {
         match self {
             Self::Bool => (bits != 0).to_string(),
-            Self::I8 | Self::I16 | Self::I32 | Self::I64 => self.extend(bits).to_string(),
+            _ if self.is_signed() => self.extend(bits).to_string(),
             Self::F32 => u32::try_from(bits).map_or_else(|_| format!("{bits:#x}"), |bits| f32::from_bits(bits).to_string()),
             Self::F64 => f64::from_bits(bits).to_string(),
             Self::F16 | Self::OtherFloat(_) => format!("{bits:#x}"),
-            Self::U8 | Self::U16 | Self::U32 | Self::U64 => bits.to_string(),
+            _ => bits.to_string(),
         }
     }
 
@@ -141,12 +144,10 @@ impl ScalarType {
     }
 }
 
-/// The same bits as a signed number.
 pub(super) fn signed(bits: u64) -> i64 {
     i64::from_ne_bytes(bits.to_ne_bytes())
 }
 
-/// The bits of a signed number.
 pub(super) fn unsigned(number: i64) -> u64 {
     u64::from_ne_bytes(number.to_ne_bytes())
 }

@@ -10,24 +10,22 @@ use super::index::Index;
 use crate::model::SubgroupClass;
 use crate::shader::loader::id;
 
-/// The class that the device must have for a capability, as the specification of `VkSubgroupFeatureFlagBits` pairs them; the
-/// capabilities that older extensions brought stand with those that replaced them.
-const OF_CAPABILITIES: [(Capability, SubgroupClass); 12] = [
-    (Capability::GroupNonUniform, SubgroupClass::Basic),
-    (Capability::GroupNonUniformVote, SubgroupClass::Vote),
-    (Capability::GroupNonUniformArithmetic, SubgroupClass::Arithmetic),
-    (Capability::GroupNonUniformBallot, SubgroupClass::Ballot),
-    (Capability::GroupNonUniformShuffle, SubgroupClass::Shuffle),
-    (Capability::GroupNonUniformShuffleRelative, SubgroupClass::ShuffleRelative),
-    (Capability::GroupNonUniformClustered, SubgroupClass::Clustered),
-    (Capability::GroupNonUniformQuad, SubgroupClass::Quad),
-    (Capability::QuadControlKHR, SubgroupClass::Quad),
-    (Capability::GroupNonUniformRotateKHR, SubgroupClass::Rotate),
-    (Capability::SubgroupVoteKHR, SubgroupClass::Vote),
-    (Capability::SubgroupBallotKHR, SubgroupClass::Ballot),
-];
+/// The class that a device must have for a capability, as the specification of `VkSubgroupFeatureFlagBits` pairs them.
+pub(in crate::shader) fn class_of(capability: Capability) -> Option<SubgroupClass> {
+    Some(match capability {
+        Capability::GroupNonUniform => SubgroupClass::Basic,
+        Capability::GroupNonUniformVote => SubgroupClass::Vote,
+        Capability::GroupNonUniformArithmetic => SubgroupClass::Arithmetic,
+        Capability::GroupNonUniformBallot => SubgroupClass::Ballot,
+        Capability::GroupNonUniformShuffle => SubgroupClass::Shuffle,
+        Capability::GroupNonUniformShuffleRelative => SubgroupClass::ShuffleRelative,
+        Capability::GroupNonUniformClustered => SubgroupClass::Clustered,
+        Capability::GroupNonUniformQuad => SubgroupClass::Quad,
+        Capability::GroupNonUniformRotateKHR => SubgroupClass::Rotate,
+        _ => return None,
+    })
+}
 
-/// The classes of built-in variables.
 const OF_BUILT_INS: [(BuiltIn, SubgroupClass); 9] = [
     (BuiltIn::NumSubgroups, SubgroupClass::Basic),
     (BuiltIn::SubgroupId, SubgroupClass::Basic),
@@ -40,10 +38,8 @@ const OF_BUILT_INS: [(BuiltIn, SubgroupClass); 9] = [
     (BuiltIn::SubgroupLtMask, SubgroupClass::Ballot),
 ];
 
-/// Tells the classes that a module's instructions use.
 #[derive(Debug)]
 pub(super) struct Subgroups<'a> {
-    /// Built-in variables that belong to a class.
     variables: HashMap<Word, SubgroupClass>,
     constants: &'a Values,
 }
@@ -59,7 +55,6 @@ impl<'a> Subgroups<'a> {
         Self { variables: variables.collect(), constants }
     }
 
-    /// Adds the classes that an instruction uses.
     pub(super) fn note(&self, instruction: &Instruction, classes: &mut BTreeSet<SubgroupClass>) {
         classes.extend(self.class(instruction));
         if !self.variables.is_empty() {
@@ -110,8 +105,14 @@ fn of_operation(operation: GroupOperation) -> Option<SubgroupClass> {
     }
 }
 
-/// The class of the capability that the grammar demands for an instruction.
+/// The class of the capability that the grammar demands for an instruction. Those that older extensions brought stand with those that
+/// replaced them.
 fn of_capabilities(instruction: &Instruction) -> Option<SubgroupClass> {
-    let known = |needed| OF_CAPABILITIES.iter().find(|(capability, _)| *capability == needed);
-    instruction.class.capabilities.iter().find_map(|needed| known(*needed)).map(|(_, class)| *class)
+    let class = |capability: &Capability| match capability {
+        Capability::QuadControlKHR => Some(SubgroupClass::Quad),
+        Capability::SubgroupVoteKHR => Some(SubgroupClass::Vote),
+        Capability::SubgroupBallotKHR => Some(SubgroupClass::Ballot),
+        capability => class_of(*capability),
+    };
+    instruction.class.capabilities.iter().find_map(class)
 }

@@ -10,59 +10,25 @@ use super::constants::Values;
 use super::index::Index;
 use crate::shader::loader::id;
 
-/// A type as the module declares it, as far as sizes and descriptors depend on it.
+/// A type as the module declares it, as far as sizes and descriptors depend on it. Names may be empty; what is opaque has no size (an
+/// acceleration structure, a cooperative matrix).
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum TypeNode {
     Scalar(ScalarType),
-    Vector {
-        component: Word,
-        count: u32,
-    },
-    Matrix {
-        column: Word,
-        count: u32,
-    },
-    Array {
-        element: Word,
-        length: Word,
-        stride: Option<u32>,
-    },
-    RuntimeArray {
-        element: Word,
-        stride: Option<u32>,
-    },
-    Struct {
-        /// Its name in the source; may be empty.
-        name: String,
-        members: Vec<Member>,
-        block: bool,
-    },
-    Pointer {
-        class: StorageClass,
-        pointee: Word,
-    },
-    Image {
-        /// What a texel's components are read as.
-        component: Word,
-        dim: Dim,
-        depth: bool,
-        arrayed: bool,
-        multisampled: bool,
-        sampled: u32,
-        format: ImageFormat,
-    },
+    Vector { component: Word, count: u32 },
+    Matrix { column: Word, count: u32 },
+    Array { element: Word, length: Word, stride: Option<u32> },
+    RuntimeArray { element: Word, stride: Option<u32> },
+    Struct { name: String, members: Vec<Member>, block: bool },
+    Pointer { class: StorageClass, pointee: Word },
+    Image { component: Word, dim: Dim, depth: bool, arrayed: bool, multisampled: bool, sampled: u32, format: ImageFormat },
     Sampler,
-    SampledImage {
-        image: Word,
-    },
-    /// A type without a size: an acceleration structure, a cooperative matrix.
+    SampledImage { image: Word },
     Opaque,
 }
 
-/// A struct's member with its explicit layout, where it has one.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Member {
-    /// Its name in the source; may be empty.
     pub(super) name: String,
     pub(super) ty: Word,
     pub(super) offset: Option<u32>,
@@ -70,11 +36,9 @@ pub(super) struct Member {
     pub(super) row_major: bool,
 }
 
-/// A scalar's or vector's components.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub(super) component: ScalarType,
-    /// How many, for a vector.
     pub(super) components: Option<usize>,
 }
 
@@ -188,7 +152,6 @@ impl Layout {
         end.checked_next_multiple_of(self.align)?.checked_add(self.size)
     }
 
-    /// So many of them in an array.
     fn repeated(self, count: u64) -> Option<Self> {
         let stride = self.size.checked_next_multiple_of(self.align)?;
         Some(Self { size: stride.checked_mul(count)?, align: self.align })

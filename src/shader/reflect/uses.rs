@@ -2,13 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rspirv::dr::{Instruction, Module, Operand};
+use rspirv::dr::{Function, Instruction, Module, Operand};
 use rspirv::spirv::{Op, Word};
 
 use super::Access;
 use crate::shader::loader::id;
 
-/// Whether anything is read, and whether anything is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Use {
     reads: bool,
@@ -41,8 +40,7 @@ impl Use {
 pub(super) fn uses(module: &Module) -> HashMap<Word, Use> {
     let mut roots = Roots::of(module);
     let mut uses: HashMap<Word, Use> = HashMap::new();
-    let blocks = module.functions.iter().flat_map(|function| &function.blocks);
-    for instruction in blocks.flat_map(|block| &block.instructions) {
+    for instruction in module.functions.iter().flat_map(Function::all_inst_iter) {
         if roots.follow(instruction) {
             continue;
         }
@@ -82,7 +80,6 @@ fn of_image(instruction: &Instruction, place: usize) -> Use {
     }
 }
 
-/// What an id stands for that comes from a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reached {
     Memory,
@@ -90,7 +87,6 @@ enum Reached {
     Image,
 }
 
-/// The variable that each pointer leads to, and each image comes from.
 struct Roots {
     pointer_types: HashSet<Word>,
     image_types: HashSet<Word>,

@@ -8,7 +8,6 @@ use super::{Fault, Value};
 /// Floats of this size and more are far beyond all that is counted.
 const MOST: f64 = 1e30;
 
-/// Where names have their values from.
 type Names<'a> = &'a dyn Fn(&str) -> Option<Value>;
 
 impl Node {
@@ -97,7 +96,9 @@ impl Node {
             (Function::Floor, [a]) => self.rounded(a, f64::floor),
             (Function::Round, [a]) => self.rounded(a, f64::round),
             (Function::Sqrt, [a]) => self.real_of(a, f64::sqrt),
-            (Function::Log2, [Value::Integer(n)]) if *n > 0 && n.count_ones() == 1 => Ok(Value::from(n.trailing_zeros())),
+            (Function::Log2, [Value::Integer(n)]) if *n > 0 && n.count_ones() == 1 => {
+                Ok(Value::Integer(n.trailing_zeros().into()))
+            }
             (Function::Log2, [a]) => self.real_of(a, |x| if x > 0.0 { x.log2() } else { f64::NAN }),
             (Function::CeilDiv | Function::FloorDiv, [a, b]) => self.quotient(function, [a, b], arguments),
             (Function::Max, [first, rest @ ..]) => Ok(farthest(first, rest, Ordering::Greater)),

@@ -11,7 +11,6 @@ const LONGEST: usize = 4096;
 /// How deep expressions nest, long sums among them: evaluation takes this much stack.
 const DEEPEST: usize = 128;
 
-/// A part of an expression, and where it stands in the text.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) kind: Kind,
@@ -91,27 +90,22 @@ impl Operator {
     }
 }
 
-/// The functions by name, with the fewest and the most arguments that they take.
-const FUNCTIONS: [(&str, Function, usize, usize); 10] = [
-    ("abs", Function::Abs, 1, 1),
-    ("ceil", Function::Ceil, 1, 1),
-    ("ceil_div", Function::CeilDiv, 2, 2),
-    ("floor", Function::Floor, 1, 1),
-    ("floor_div", Function::FloorDiv, 2, 2),
-    ("log2", Function::Log2, 1, 1),
-    ("max", Function::Max, 1, usize::MAX),
-    ("min", Function::Min, 1, usize::MAX),
-    ("round", Function::Round, 1, 1),
-    ("sqrt", Function::Sqrt, 1, 1),
+/// The functions by name, with the fewest and the most arguments that they take. `if` is a choice.
+const FUNCTIONS: [(&str, Option<Function>, usize, usize); 11] = [
+    ("abs", Some(Function::Abs), 1, 1),
+    ("ceil", Some(Function::Ceil), 1, 1),
+    ("ceil_div", Some(Function::CeilDiv), 2, 2),
+    ("floor", Some(Function::Floor), 1, 1),
+    ("floor_div", Some(Function::FloorDiv), 2, 2),
+    ("log2", Some(Function::Log2), 1, 1),
+    ("max", Some(Function::Max), 1, usize::MAX),
+    ("min", Some(Function::Min), 1, usize::MAX),
+    ("round", Some(Function::Round), 1, 1),
+    ("sqrt", Some(Function::Sqrt), 1, 1),
+    ("if", None, 3, 3),
 ];
 
 impl Node {
-    /// Calls something on every part, from left to right.
-    pub(super) fn visit<'a>(&'a self, each: &mut impl FnMut(&'a Node)) {
-        each(self);
-        self.children().into_iter().for_each(|child| child.visit(each));
-    }
-
     fn children(&self) -> Vec<&Node> {
         match &self.kind {
             Kind::Value(_) | Kind::Name(_) => Vec::new(),
@@ -157,7 +151,7 @@ impl Parser {
     fn expression(&mut self, least: u8) -> Result<Node, Fault> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(self.too_deep(self.place()));
+            return Err(too_deep(self.place()));
         }
         let mut left = self.prefixed()?;
         let mut is_compared = false;
@@ -174,7 +168,7 @@ impl Parser {
             // Powers are taken from right to left, all else from left to right.
             let right = self.expression(if strength == POWER { PREFIX } else { strength + 1 })?;
             is_compared &= strength >= COMPARISON;
-            left = self.node(Kind::Binary(operator, Box::new(left), Box::new(right)))?;
+            left = node(Kind::Binary(operator, Box::new(left), Box::new(right)))?;
         }
         self.depth -= 1;
         Ok(left)
@@ -186,10 +180,9 @@ impl Parser {
         let end = self.place();
         self.expect(":", end, "expected the `:` of `? :`, but the expression ends")?;
         let fails = self.expression(CHOICE)?;
-        self.node(Kind::Choice(Box::new([condition, holds, fails])))
+        node(Kind::Choice(Box::new([condition, holds, fails])))
     }
 
-    /// A value with what stands before it.
     fn prefixed(&mut self) -> Result<Node, Fault> {
         let start = self.place().start;
         let make = match self.peek() {
@@ -200,7 +193,7 @@ impl Parser {
         self.at += 1;
         let operand = self.expression(PREFIX)?;
         let end = operand.place.end;
-        self.placed(make(Box::new(operand)), start..end)
+        placed(make(Box::new(operand)), start..end)
     }
 
     fn value(&mut self) -> Result<Node, Fault> {
@@ -208,9 +201,9 @@ impl Parser {
         let token = self.peek().clone();
         self.at += usize::from(token != Token::End);
         match token {
-            Token::Value(value) => self.placed(Kind::Value(value), place),
+            Token::Value(value) => placed(Kind::Value(value), place),
             Token::Name(name) if *self.peek() == Token::Sign("(") => self.call(&name, place),
-            Token::Name(name) => self.placed(Kind::Name(name), place),
+            Token::Name(name) => placed(Kind::Name(name), place),
             Token::Sign("(") => {
                 let inner = self.expression(0)?;
                 let end = self.expect(")", place.clone(), "this parenthesis isn't closed")?;
@@ -222,30 +215,30 @@ impl Parser {
     }
 
     fn call(&mut self, name: &str, place: Range<usize>) -> Result<Node, Fault> {
-        let (least, most) = arguments_of(name).ok_or_else(|| {
-            let hint = suggestion(&nearest(name, FUNCTIONS.iter().map(|(name, ..)| *name).chain(["if"])));
+        let known = FUNCTIONS.into_iter().find(|(known, ..)| *known == name);
+        let (_, function, least, most) = known.ok_or_else(|| {
+            let hint = suggestion(&nearest(name, FUNCTIONS.iter().map(|(name, ..)| *name)));
             Fault::new(place.clone(), format!("unknown function `{name}`{hint}"))
         })?;
         let (arguments, end) = self.arguments(&place)?;
         let whole = place.start..end;
-        if !(least..=most).contains(&arguments.len()) {
+        let given = arguments.len();
+        let kind = match function {
+            Some(function) if (least..=most).contains(&given) => Some(Kind::Call(function, arguments)),
+            Some(_) => None,
+            None => arguments.try_into().ok().map(Kind::Choice),
+        };
+        let Some(kind) = kind else {
             let takes = match (least, most) {
                 (_, usize::MAX) => format!("{least} or more arguments"),
                 (1, _) => "1 argument".to_owned(),
                 _ => format!("{least} arguments"),
             };
-            return Err(Fault::new(whole, format!("`{name}` takes {takes}, and not {}", arguments.len())));
-        }
-        let function = FUNCTIONS.iter().find(|(known, ..)| *known == name).map(|(_, function, ..)| *function);
-        let kind = match (function, <[Node; 3]>::try_from(arguments)) {
-            (Some(function), arguments) => Kind::Call(function, arguments.map_or_else(|few| few, Vec::from)),
-            (None, Ok(parts)) => Kind::Choice(Box::new(parts)),
-            (None, Err(_)) => return Err(Fault::new(whole, "`if` takes 3 arguments")),
+            return Err(Fault::new(whole, format!("`{name}` takes {takes}, and not {given}")));
         };
-        self.placed(kind, whole)
+        placed(kind, whole)
     }
 
-    /// The arguments, and where their parenthesis ends.
     fn arguments(&mut self, name: &Range<usize>) -> Result<(Vec<Node>, usize), Fault> {
         self.at += 1;
         let mut arguments = Vec::new();
@@ -284,34 +277,22 @@ impl Parser {
     fn fault_here(&self, what: impl Into<String>) -> Fault {
         Fault::new(self.place(), what)
     }
-
-    fn too_deep(&self, place: Range<usize>) -> Fault {
-        Fault::new(place, format!("the expression nests deeper than {DEEPEST} levels"))
-    }
-
-    /// An operation, which stands where its operands do.
-    fn node(&self, kind: Kind) -> Result<Node, Fault> {
-        let mut node = self.placed(kind, 0..0)?;
-        let (start, end) = node
-            .children()
-            .iter()
-            .fold((usize::MAX, 0), |(start, end), child| (start.min(child.place.start), end.max(child.place.end)));
-        node.place = start..end;
-        Ok(node)
-    }
-
-    fn placed(&self, kind: Kind, place: Range<usize>) -> Result<Node, Fault> {
-        let mut node = Node { kind, place, depth: 0 };
-        node.depth = node.children().iter().map(|child| child.depth).max().unwrap_or(0) + 1;
-        if node.depth > DEEPEST {
-            return Err(self.too_deep(node.place));
-        }
-        Ok(node)
-    }
 }
 
-/// The fewest and the most arguments of a function.
-fn arguments_of(name: &str) -> Option<(usize, usize)> {
-    let known = FUNCTIONS.iter().find(|(known, ..)| *known == name).map(|(.., least, most)| (*least, *most));
-    known.or((name == "if").then_some((3, 3)))
+/// An operation, which stands where its operands do.
+fn node(kind: Kind) -> Result<Node, Fault> {
+    let mut node = placed(kind, 0..0)?;
+    let places = || node.children().into_iter().map(|child| &child.place);
+    node.place = places().map(|place| place.start).min().unwrap_or(0)..places().map(|place| place.end).max().unwrap_or(0);
+    Ok(node)
+}
+
+fn placed(kind: Kind, place: Range<usize>) -> Result<Node, Fault> {
+    let mut node = Node { kind, place, depth: 0 };
+    node.depth = node.children().iter().map(|child| child.depth).max().unwrap_or(0) + 1;
+    if node.depth > DEEPEST { Err(too_deep(node.place)) } else { Ok(node) }
+}
+
+fn too_deep(place: Range<usize>) -> Fault {
+    Fault::new(place, format!("the expression nests deeper than {DEEPEST} levels"))
 }

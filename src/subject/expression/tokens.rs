@@ -5,7 +5,6 @@ use std::ops::Range;
 use super::{Fault, Value};
 use crate::plan::parse_number;
 
-/// A part of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
     Value(Value),
@@ -49,7 +48,7 @@ fn token(text: &str, first: char) -> Result<(Token, usize), (usize, String)> {
     }
     if first == '"' || first == '\'' {
         let end = text[1..].find(first).ok_or_else(|| (1, "this quote isn't closed".to_owned()))?;
-        return Ok((Token::Value(Value::from(&text[1..=end])), end + 2));
+        return Ok((Token::Value(Value::Word(text[1..=end].to_owned())), end + 2));
     }
     if first == ',' {
         return Ok((Token::Sign(","), 1));
@@ -87,7 +86,7 @@ fn number_length(text: &str) -> usize {
 
 fn number(text: &str) -> Result<Value, String> {
     if let Some(n) = parse_number(text) {
-        return Ok(Value::from(n));
+        return Ok(Value::Integer(n.into()));
     }
     // The standard parser also takes words, but none that begins with a digit or a point.
     match text.parse::<f64>() {

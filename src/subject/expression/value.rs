@@ -2,12 +2,9 @@
 
 use std::fmt;
 
-use crate::model::AxisValue;
-
 /// Up to here every whole number is a float.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// A value that a name has, or an expression results in.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Integer(i128),
@@ -17,7 +14,6 @@ pub enum Value {
 }
 
 impl Value {
-    /// The number, where it is one.
     #[expect(clippy::cast_precision_loss, reason = "a float is asked for")]
     pub fn as_real(&self) -> Option<f64> {
         match self {
@@ -58,45 +54,6 @@ impl fmt::Display for Value {
             Self::Real(x) => write!(f, "{x}"),
             Self::Truth(truth) => write!(f, "{truth}"),
             Self::Word(word) => write!(f, "\"{word}\""),
-        }
-    }
-}
-
-impl From<u64> for Value {
-    fn from(n: u64) -> Self {
-        Self::Integer(n.into())
-    }
-}
-
-impl From<u32> for Value {
-    fn from(n: u32) -> Self {
-        Self::Integer(n.into())
-    }
-}
-
-impl From<i64> for Value {
-    fn from(n: i64) -> Self {
-        Self::Integer(n.into())
-    }
-}
-
-impl From<bool> for Value {
-    fn from(truth: bool) -> Self {
-        Self::Truth(truth)
-    }
-}
-
-impl From<&str> for Value {
-    fn from(word: &str) -> Self {
-        Self::Word(word.to_owned())
-    }
-}
-
-impl From<&AxisValue> for Value {
-    fn from(value: &AxisValue) -> Self {
-        match value {
-            AxisValue::Integer(n) => Self::from(*n),
-            AxisValue::Choice(word) => Self::from(&**word),
         }
     }
 }

@@ -11,13 +11,11 @@ use crate::subject::module;
 use crate::subject::spec::Subject;
 use crate::subject::variables::Variables;
 
-/// A specialization constant that may be an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constant {
     /// Its name, or its id where it has none.
     pub name: String,
     pub ty: ScalarType,
-    /// Its default, in words.
     pub default: String,
     /// Whether it is a whole number, whose values axes hold as numbers.
     pub is_count: bool,
@@ -39,24 +37,18 @@ impl Constant {
 
 impl UserKernel {
     /// Its constants, but for those that are the workgroup size.
-    ///
-    /// # Errors
-    /// As [`UserKernel::prepare`] of the shader as it is written.
     pub fn candidates(&mut self) -> Result<Vec<Constant>, Failure> {
         let source = self.source(&Point::default())?;
         let constants = source.constants().map(|constant| Constant {
             name: module::called(constant),
             ty: constant.ty,
             default: constant.ty.shown(constant.default_bits),
-            is_count: module::is_count(constant.ty),
+            is_count: constant.ty.is_whole(),
         });
         Ok(constants.collect())
     }
 
     /// The constant of this name or id.
-    ///
-    /// # Errors
-    /// As [`UserKernel::candidates`], and where there is none.
     pub fn constant(&mut self, name: &str) -> Result<Constant, Failure> {
         let source = self.source(&Point::default())?;
         let called = source.constant(name).map(module::called);
@@ -70,27 +62,18 @@ impl UserKernel {
     }
 
     /// The axis of the workgroup size that a constant of this name sets, where it sets one.
-    ///
-    /// # Errors
-    /// As [`UserKernel::candidates`].
     pub fn size_axis(&mut self, name: &str) -> Result<Option<&'static str>, Failure> {
         let source = self.source(&Point::default())?;
         Ok(source.size_direction(name).map(|direction| LOCAL_SIZE_AXES[direction]))
     }
 
     /// Whether the shader leaves its workgroup size to whoever runs it: all of it is constants of its own that are 1.
-    ///
-    /// # Errors
-    /// As [`UserKernel::candidates`].
     pub fn leaves_its_size_open(&mut self) -> Result<bool, Failure> {
         let source = self.source(&Point::default())?;
         Ok(source.local_size == [1; 3] && source.directions.contains(&true))
     }
 
     /// What tells the shader as it is written from others: the hash of its sources, or of its SPIR-V.
-    ///
-    /// # Errors
-    /// As [`UserKernel::candidates`].
     pub fn hash(&mut self) -> Result<String, Failure> {
         let source = self.source(&Point::default())?;
         let module = &source.module;
@@ -118,43 +101,28 @@ impl UserKernel {
     }
 
     /// What is assumed of members of push constants and uniform blocks of which the user says nothing.
-    ///
-    /// # Errors
-    /// As [`UserKernel::prepare`] of the shader as it is written.
     pub fn assumed(&mut self) -> Result<Vec<Unsaid>, Failure> {
         self.make(&Point::default()).map(|made| made.unsaid)
     }
 
     /// Known faults of the device's driver that can show in the shader as it is written.
-    ///
-    /// # Errors
-    /// As [`UserKernel::candidates`].
     pub fn doubts(&mut self) -> Result<Vec<Doubt>, Failure> {
         let source = self.source(&Point::default())?;
         Ok(doubts(source.reflection(), source.entry(), &self.device))
     }
 
     /// What doesn't follow where the workgroup size is changed.
-    ///
-    /// # Errors
-    /// As [`UserKernel::candidates`].
     pub fn note(&mut self) -> Result<Option<String>, Failure> {
         Ok(self.source(&Point::default())?.note.clone())
     }
 
     /// The workgroup size that the shader is written with, where it has extent or may have.
-    ///
-    /// # Errors
-    /// As [`UserKernel::candidates`].
     pub fn local_size(&mut self) -> Result<[Option<u32>; 3], Failure> {
         let source = self.source(&Point::default())?;
         Ok(std::array::from_fn(|i| source.directions[i].then_some(source.local_size[i])))
     }
 
     /// The shader as it is written, in the words of some axes.
-    ///
-    /// # Errors
-    /// As [`UserKernel::candidates`].
     pub fn written(&mut self, axes: &[&str]) -> Result<Point, Failure> {
         let source = self.source(&Point::default())?;
         let constants = self.candidates()?;

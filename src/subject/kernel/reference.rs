@@ -18,9 +18,6 @@ const MOST_FIRST_PASSES: usize = 256;
 
 impl UserKernel {
     /// The case whose outputs all others are compared with; nothing where files hold them.
-    ///
-    /// # Errors
-    /// As [`UserKernel::prepare`]; for a shader that is the reference, what is wrong with that.
     pub fn reference(&mut self) -> Result<Option<Prepared>, Failure> {
         match self.subject.reference.clone() {
             Reference::Untouched => self.prepare(&Point::default()).map(Some),
@@ -36,9 +33,6 @@ impl UserKernel {
     }
 
     /// The same as [`UserKernel::noting`] of what the reference runs; nothing where files are the reference.
-    ///
-    /// # Errors
-    /// As [`UserKernel::noting`].
     pub fn noting_reference(&mut self) -> Result<Option<(Prepared, Noting)>, Failure> {
         match self.subject.reference.clone() {
             Reference::Untouched => self.noting(&Point::default()),
@@ -143,7 +137,7 @@ impl UserKernel {
                 self.first_passes.clear();
             }
             if got.iter().any(Written::has_unwritten) {
-                self.first_passes.insert(point.clone(), got.iter().map(Written::without_bytes).collect());
+                self.first_passes.insert(point.clone(), got.iter().map(|got| got.with(Vec::new())).collect());
             }
             return got;
         }
@@ -200,12 +194,10 @@ fn written_in(outputs: Outputs) -> Vec<Written> {
     outputs.bytes.into_iter().map(|bytes| Written::of(bytes, others.next().as_deref())).collect()
 }
 
-/// A failure of another shader's.
 fn of_reference(failure: Failure) -> Failure {
     Failure::new(failure.status, format!("the reference: {}", failure.reason))
 }
 
-/// What a case writes, in words.
 fn outputs_of(made: &Made) -> String {
     let one = |Output { name, place: (set, binding, _), sized, .. }: &Output| {
         format!("{name} ({set}:{binding}, {})", sized.described())

@@ -28,17 +28,13 @@ pub struct AxisEffect {
     pub share: Option<f64>,
     /// How many other values it could have beside the best's other values.
     pub others: usize,
-    /// How many of those have a time.
     pub measured: usize,
-    /// How many of those failed.
     pub failed: usize,
     /// The other value that loses least (or, as a rough one may, gains), the best's other values kept.
     pub least: Option<Loss>,
-    /// The other value that loses most.
     pub most: Option<Loss>,
 }
 
-/// What another value of one axis costs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Loss {
     pub value: AxisValue,
@@ -92,7 +88,6 @@ const HEAVIEST: f64 = 20.0;
 /// How many configurations there have to be for each of the additive model's parameters: with fewer, chance explains most.
 const TOLD: f64 = 2.0;
 
-/// The configurations of a space that have a time.
 struct Sample {
     /// For each axis, the place of each one's value.
     places: Vec<Vec<usize>>,
@@ -101,7 +96,6 @@ struct Sample {
     measured_values: Vec<usize>,
     /// For each axis, what each value weighs in the space, as far as it was measured.
     targets: Vec<Vec<f64>>,
-    /// The logarithm of each one's time.
     logarithms: Vec<f64>,
     /// What each one stands for; together 1.
     weights: Vec<f64>,

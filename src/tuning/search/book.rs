@@ -8,18 +8,15 @@ use rand_chacha::ChaCha8Rng;
 use crate::model::Permutation;
 use crate::tuning::space::Space;
 
-/// The book that every strategy but the exhaustive one keeps.
 pub(super) struct Book<'s> {
     pub space: &'s Space,
     pub rng: ChaCha8Rng,
-    /// What was asked for or told.
     seen: HashSet<usize>,
-    /// What was asked for and isn't told yet.
     out: HashSet<usize>,
     costs: HashMap<usize, f64>,
-    /// All configurations in an order of chance, and how many of them were looked at.
-    order: Permutation,
-    passed: u64,
+    /// All configurations in an order of chance, else in their own; and how many of them were looked at.
+    order: Option<Permutation>,
+    passed: usize,
     /// What to ask for before anything else.
     start: Option<usize>,
 }
@@ -32,10 +29,14 @@ impl<'s> Book<'s> {
             seen: HashSet::new(),
             out: HashSet::new(),
             costs: HashMap::new(),
-            order: Permutation::new(seed, space.len() as u64),
+            order: Some(Permutation::new(seed, space.len() as u64)),
             passed: 0,
             start,
         }
+    }
+
+    pub fn in_order(space: &'s Space, start: Option<usize>) -> Self {
+        Self { order: None, ..Self::new(space, 0, start) }
     }
 
     /// Takes note of a configuration to be asked for; not of one that was seen before.
@@ -53,9 +54,9 @@ impl<'s> Book<'s> {
             self.ask(start);
             return Some(start);
         }
-        while self.passed < self.order.count() {
+        while self.passed < self.space.len() {
             #[expect(clippy::cast_possible_truncation, reason = "below the number of configurations")]
-            let configuration = self.order.at(self.passed) as usize;
+            let configuration = self.order.as_ref().map_or(self.passed, |order| order.at(self.passed as u64) as usize);
             self.passed += 1;
             if self.ask(configuration) {
                 return Some(configuration);

@@ -50,14 +50,14 @@ fn every_strategy_ends_when_each_configuration_was_tried_once() {
     for space in spaces() {
         for strategy in Strategy::ALL {
             for most in [1, 3, 1000] {
-                let all = course(&mut *search(strategy, &space, 7), most, cost);
+                let all = course(&mut *search(strategy, &space, 7, None), most, cost);
                 assert!(is_permutation(&all, space.len()), "{strategy:?} by {most} of {}: {all:?}", space.len());
             }
-            let failing = course(&mut *search(strategy, &space, 7), 4, |_| None);
+            let failing = course(&mut *search(strategy, &space, 7, None), 4, |_| None);
             assert!(is_permutation(&failing, space.len()), "{strategy:?} where all fails");
-            let no_numbers = course(&mut *search(strategy, &space, 7), 4, |_| Some(f64::NAN));
+            let no_numbers = course(&mut *search(strategy, &space, 7, None), 4, |_| Some(f64::NAN));
             assert!(is_permutation(&no_numbers, space.len()), "{strategy:?} where no cost is a number");
-            let flat = course(&mut *search(strategy, &space, 7), 4, |_| Some(1.0));
+            let flat = course(&mut *search(strategy, &space, 7, None), 4, |_| Some(1.0));
             assert!(is_permutation(&flat, space.len()), "{strategy:?} where all cost the same");
         }
     }
@@ -67,7 +67,7 @@ fn every_strategy_ends_when_each_configuration_was_tried_once() {
 fn the_seed_and_the_answers_decide() {
     let space = space(&[9, 9, 9], |_| true);
     for strategy in Strategy::ALL {
-        let of = |seed| course(&mut *search(strategy, &space, seed), 5, cost);
+        let of = |seed| course(&mut *search(strategy, &space, seed, None), 5, cost);
         assert_eq!(of(1), of(1), "{strategy:?}");
         assert_eq!(of(1) == of(2), strategy == Strategy::Exhaustive, "{strategy:?}");
     }
@@ -77,7 +77,7 @@ fn the_seed_and_the_answers_decide() {
 fn the_start_comes_first_and_once() {
     let space = space(&[5, 5], |_| true);
     for strategy in Strategy::ALL {
-        let all = course(&mut *search_from(strategy, &space, 3, Some(17)), 4, cost);
+        let all = course(&mut *search(strategy, &space, 3, Some(17)), 4, cost);
         assert!(all[0] == 17 && is_permutation(&all, space.len()), "{strategy:?}: {all:?}");
     }
 }
@@ -86,7 +86,7 @@ fn the_start_comes_first_and_once() {
 fn what_is_told_unasked_is_not_asked_for() {
     let space = space(&[5, 5], |_| true);
     for strategy in Strategy::ALL {
-        let mut search = search_from(strategy, &space, 3, Some(4));
+        let mut search = search(strategy, &space, 3, Some(4));
         (0..10).for_each(|configuration| search.tell(configuration, cost(configuration)));
         let mut rest = course(&mut *search, 4, cost);
         rest.sort_unstable();
@@ -99,7 +99,7 @@ fn what_is_told_unasked_is_not_asked_for() {
 fn answers_may_come_late_and_in_another_order() {
     let space = space(&[6, 5, 4], |sum| sum % 3 != 0);
     for strategy in Strategy::ALL {
-        let mut search = search(strategy, &space, 5);
+        let mut search = search(strategy, &space, 5, None);
         let (mut all, mut out) = (Vec::new(), Vec::new());
         loop {
             let asked = search.ask(6);
@@ -121,7 +121,7 @@ fn answers_may_come_late_and_in_another_order() {
 fn nothing_is_asked_twice_of_who_never_tells() {
     let space = space(&[6, 5, 4], |_| true);
     for strategy in Strategy::ALL {
-        let mut search = search(strategy, &space, 5);
+        let mut search = search(strategy, &space, 5, None);
         let asked: Vec<usize> = (0..1000).flat_map(|_| search.ask(3)).collect();
         let distinct: HashSet<usize> = asked.iter().copied().collect();
         assert!(!asked.is_empty() && distinct.len() == asked.len(), "{strategy:?}");
@@ -138,7 +138,7 @@ fn the_best_is_found_before_all_is_tried_where_neighbours_are_alike() {
     };
     let best = space.at(&[8, 8, 8]).unwrap();
     for most in [1, 64] {
-        let course = course(&mut *search(Strategy::HillClimbing, &space, 11), most, bowl);
+        let course = course(&mut *search(Strategy::HillClimbing, &space, 11, None), most, bowl);
         let found = course.iter().position(|configuration| *configuration == best).unwrap();
         assert!(found < space.len() / 5, "by {most} after {found}");
     }

@@ -67,7 +67,6 @@ fn a_storage_buffer_follows_std430() {
     assert_eq!(data.place, BlockPlace::StorageBuffer { set: 0, binding: 0 });
     assert_eq!((data.layout.bytes, data.runtime_stride()), (248, Some(8)));
     assert_eq!((data.bytes_with(0), data.bytes_with(10)), (Some(248), Some(328)));
-    assert_eq!([0, 248, 255, 256, 328].map(|bytes| data.elements_in(bytes)), [0, 0, 0, 1, 10].map(Some));
     assert_eq!(data.bytes_with(u64::MAX), None);
 }
 
@@ -93,7 +92,7 @@ fn a_uniform_buffer_follows_std140() {
     assert_eq!(lines(&parameters.layout), expected);
     assert_eq!((parameters.name.as_str(), parameters.layout.bytes), ("Parameters", 360));
     assert_eq!(parameters.place, BlockPlace::UniformBuffer { set: 1, binding: 2 });
-    assert_eq!((parameters.runtime_stride(), parameters.elements_in(1000)), (None, None));
+    assert_eq!(parameters.runtime_stride(), None);
     assert_eq!(parameters.bytes_with(7), Some(360));
     assert_eq!((out.layout.bytes, out.name.as_str()), (4, "Out"));
 }

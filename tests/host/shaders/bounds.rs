@@ -8,7 +8,7 @@ use crate::support::{spirv_tool, to_words};
 
 fn noting(text: &str) -> Noting {
     let module = compiled_with_news(&format!("#version 460\n{text}"));
-    Noting::of_overruns(&module.words, "main").unwrap_or_else(|error| panic!("{error}"))
+    Noting::of_overruns(&module.words, "main", None).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Names of the arrays, and whether their lengths are their buffers'.
@@ -99,7 +99,7 @@ fn indexes_of_every_width_are_noted() {
     for (width, is_signed) in [8, 16, 32, 64].into_iter().flat_map(|width| [(width, false), (width, true)]) {
         let words = indexed_by(width, is_signed);
         assert_eq!(validate(&words), Ok(()), "{width} {is_signed}");
-        let noting = Noting::of_overruns(&words, "main").unwrap_or_else(|error| panic!("{width} {is_signed}: {error}"));
+        let noting = Noting::of_overruns(&words, "main", None).unwrap_or_else(|error| panic!("{width} {is_signed}: {error}"));
         let overruns = noting.overruns(&bytes(&[u32::MAX, 8]));
         // 32 bits are all that the device tells.
         let expected = if is_signed { -1 } else { i64::from(u32::MAX) };
@@ -143,7 +143,7 @@ fn only_indexes_that_may_lie_beyond_are_replaced() {
         shared Pair own[4];
         void main() { uint i = gl_GlobalInvocationID.x; own[3].second[1] = 2; own[i].second[0] = 3; x[i] = own[0].first[i]; }";
     let module = compiled_with_news(text);
-    let noting = Noting::of_overruns(&module.words, "main").unwrap();
+    let noting = Noting::of_overruns(&module.words, "main", None).unwrap();
     let mut found = arrays(&noting);
     found.sort_unstable();
     assert_eq!(found, [("own", false), ("own[].first", false), ("x", true)]);
@@ -164,15 +164,15 @@ fn iterations_are_noted_from_a_number_on() {
         let text = String::from_utf8(spirv_tool("spirv-dis", &["--no-header", "-"], &bytes(words)).unwrap()).unwrap();
         text.matches("OpIAdd").count()
     };
-    let plain = Noting::of_overruns(&module.words, "main").unwrap();
-    let counting = Noting::counting(&module.words, "main", Some(100)).unwrap();
+    let plain = Noting::of_overruns(&module.words, "main", None).unwrap();
+    let counting = Noting::of_overruns(&module.words, "main", Some(100)).unwrap();
     assert_eq!(adds(&counting.words), adds(&plain.words) + 2, "one for each loop");
     let noted = |count: u32| bytes(&[&vec![0; 2 * counting.arrays.len()][..], &[count, 100]].concat());
     assert!(!counting.loops_too_often(&noted(99)) && counting.loops_too_often(&noted(100)));
     assert!(!plain.loops_too_often(&noted(100)), "nobody asked");
     let none = compiled_with_news("#version 460\nvoid main() {}");
-    assert!(Noting::of_overruns(&none.words, "main").unwrap().is_idle());
-    assert!(!Noting::counting(&none.words, "main", Some(1)).unwrap().is_idle());
+    assert!(Noting::of_overruns(&none.words, "main", None).unwrap().is_idle());
+    assert!(!Noting::of_overruns(&none.words, "main", Some(1)).unwrap().is_idle());
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn every_target_and_memory_model_is_served() {
         void main() { atomicStore(x[gl_GlobalInvocationID.x], 1u, gl_ScopeDevice, gl_StorageSemanticsBuffer, gl_SemanticsRelaxed); }";
     for target in [SpirvTarget::Vulkan1_1, SpirvTarget::Vulkan1_2, SpirvTarget::Vulkan1_3] {
         let module = compiled_for(text, target);
-        let noting = Noting::of_overruns(&module.words, "main").unwrap_or_else(|error| panic!("{target:?}: {error}"));
+        let noting = Noting::of_overruns(&module.words, "main", None).unwrap_or_else(|error| panic!("{target:?}: {error}"));
         assert_eq!(arrays(&noting), [("x", true)]);
     }
     // SPIR-V 1.0 has storage buffers of another class.
@@ -217,8 +217,8 @@ fn every_target_and_memory_model_is_served() {
         %label = OpLabel\n%p = OpAccessChain %element %a %c0 %c5\nOpStore %p %c5\nOpReturn\nOpFunctionEnd";
     let words = to_words(&spirv_tool("spirv-as", &["--target-env", "spv1.0", "-o", "-", "-"], old.as_bytes()).unwrap());
     assert_eq!(validate(&words), Ok(()));
-    assert_eq!(Noting::of_overruns(&words, "main").unwrap().arrays.len(), 1);
-    assert_eq!(Noting::of_overruns(&words, "other").unwrap_err(), NotingError::Missing("such entry point"));
+    assert_eq!(Noting::of_overruns(&words, "main", None).unwrap().arrays.len(), 1);
+    assert_eq!(Noting::of_overruns(&words, "other", None).unwrap_err(), NotingError::Missing("such entry point"));
 }
 
 #[test]
@@ -249,6 +249,6 @@ fn descriptors_without_number_and_other_entry_points_buffers_are_left_out() {
         OpReturn\nOpFunctionEnd";
     let words = to_words(&spirv_tool("spirv-as", &["--target-env", "spv1.3", "-o", "-", "-"], two.as_bytes()).unwrap());
     for (entry, variable) in [("main", "a.0"), ("more", "b.0")] {
-        assert_eq!(arrays(&Noting::of_overruns(&words, entry).unwrap()), [(variable, true)]);
+        assert_eq!(arrays(&Noting::of_overruns(&words, entry, None).unwrap()), [(variable, true)]);
     }
 }

@@ -6,7 +6,6 @@ use rspirv::spirv::{Op, StorageClass, Word};
 use super::Writer;
 use crate::shader::loader::id;
 
-/// A step from a variable towards what a pointer leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Step {
     Member(u32),
@@ -20,13 +19,11 @@ pub(super) struct Place {
     pub(super) variable: Word,
     pub(super) class: StorageClass,
     pub(super) path: Vec<Step>,
-    /// The type of what it leads to.
     pub(super) ty: Option<Word>,
     /// The array, by how many of the steps lead to it and its type, and the index.
     pub(super) indexes: Vec<Index>,
 }
 
-/// An index on the way to what a pointer leads to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Index {
     /// How many steps lead to the array.
@@ -41,7 +38,6 @@ pub(super) fn is_local(class: StorageClass) -> bool {
 }
 
 impl Writer {
-    /// The module's variables, from which pointers are followed.
     pub(super) fn note_variables(&mut self) {
         for instruction in self.module.types_global_values.clone() {
             if instruction.class.opcode == Op::Variable {
@@ -71,7 +67,6 @@ impl Writer {
         }
     }
 
-    /// Notes where a pointer leads that is made of another.
     pub(super) fn follow(&mut self, instruction: &Instruction) {
         let Some(result) = instruction.result_id else { return };
         let base = instruction.operands.first().and_then(id).and_then(|base| self.places.get(&base));
@@ -106,7 +101,6 @@ impl Writer {
         };
     }
 
-    /// The value of a constant of 32 bits.
     pub(super) fn literal(&self, constant: Word) -> Option<u32> {
         let instruction = self.constants.get(&constant).filter(|constant| constant.class.opcode == Op::Constant)?;
         match instruction.operands[..] {
@@ -137,13 +131,16 @@ impl Writer {
 
     /// How the shader calls the array: members of a block without a name of its own are global.
     pub(super) fn path_name(&self, variable: Word, path: &[Step]) -> String {
-        let mut name = self.name(variable, None).unwrap_or_default();
+        let mut name = self.names.name(variable).to_owned();
         let mut ty = self.places.get(&variable).and_then(|place| place.ty);
         for step in path {
             let instruction = ty.and_then(|ty| self.types.get(&ty));
             let place = match step {
                 Step::Member(member) => {
-                    let member_name = ty.and_then(|ty| self.name(ty, Some(*member))).unwrap_or_else(|| member.to_string());
+                    let member_name = match ty.map_or("", |ty| self.names.member_name(ty, *member)) {
+                        "" => member.to_string(),
+                        name => name.to_owned(),
+                    };
                     name = if name.is_empty() { member_name } else { format!("{name}.{member_name}") };
                     *member as usize
                 }
@@ -156,62 +153,18 @@ impl Writer {
         }
         name
     }
-
-    pub(super) fn name(&self, target: Word, member: Option<u32>) -> Option<String> {
-        let named = self.module.debug_names.iter().find_map(|instruction| match (&instruction.operands[..], member) {
-            ([Operand::IdRef(id), Operand::LiteralString(name)], None) if *id == target => Some(name.clone()),
-            ([Operand::IdRef(id), Operand::LiteralBit32(place), Operand::LiteralString(name)], Some(member))
-                if (*id, *place) == (target, member) =>
-            {
-                Some(name.clone())
-            }
-            _ => None,
-        });
-        named.filter(|name| !name.is_empty())
-    }
 }
 
-/// The pointers through which an instruction reads or writes.
 pub(super) fn pointers(instruction: &Instruction) -> Vec<Word> {
-    let op = instruction.class.opcode;
-    let count = match op {
+    let count = match instruction.class.opcode {
         Op::Load | Op::Store | Op::CooperativeMatrixLoadKHR | Op::CooperativeMatrixStoreKHR => 1,
         Op::CopyMemory | Op::CopyMemorySized => 2,
-        _ if is_atomic(op) => 1,
+        _ if instruction.class.opname.starts_with("Atomic") => 1,
         _ => 0,
     };
     instruction.operands.iter().take(count).filter_map(id).collect()
 }
 
-/// Whether an instruction reaches further than what its pointer leads to.
 pub(super) fn reaches_further(instruction: &Instruction) -> bool {
     matches!(instruction.class.opcode, Op::CooperativeMatrixLoadKHR | Op::CooperativeMatrixStoreKHR)
-}
-
-fn is_atomic(op: Op) -> bool {
-    use Op::*;
-    matches!(
-        op,
-        AtomicLoad
-            | AtomicStore
-            | AtomicExchange
-            | AtomicCompareExchange
-            | AtomicCompareExchangeWeak
-            | AtomicIIncrement
-            | AtomicIDecrement
-            | AtomicIAdd
-            | AtomicISub
-            | AtomicSMin
-            | AtomicUMin
-            | AtomicSMax
-            | AtomicUMax
-            | AtomicAnd
-            | AtomicOr
-            | AtomicXor
-            | AtomicFAddEXT
-            | AtomicFMinEXT
-            | AtomicFMaxEXT
-            | AtomicFlagTestAndSet
-            | AtomicFlagClear
-    )
 }
