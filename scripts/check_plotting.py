@@ -21,7 +21,6 @@ from matplotlib import image
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "tests/data"
-KINDS = {"heat", "stride", "levels", "curve", "matrix", "bars", "roofline", "ratios"}
 HOSTILE = "<script>alert(1)</script> ${x} $y </style>\x1b[31m\n=cmd()"
 
 
@@ -100,7 +99,7 @@ def figures(folder: Path, ended: subprocess.CompletedProcess[str]) -> dict[str, 
     """The names of all figures that were drawn, with their texts."""
     expect(ended.returncode == 0 and not ended.stderr, ended.stderr)
     drawn = {path.stem: texts(path) for path in (folder / "figures").glob("*.svg")}
-    expect(0 < len(drawn) == ended.stdout.count(".svg: "), ended.stdout)
+    expect(len(drawn) == ended.stdout.count(".svg: "), ended.stdout)
     return drawn
 
 
@@ -112,26 +111,20 @@ def all_data(file: Path) -> Callable[[Path], None]:
         drawn = figures(folder, ended)
         with file.open(newline="") as opened:
             count = sum(1 for _ in csv.reader(opened)) - 1
-        own = [line for line in ended.stdout.splitlines() if "/roofline.svg" not in line and "/ratios-" not in line]
-        told = [int(number) for line in own for number in re.findall(r"(?:svg: (?:of )?|: |, )(\d+) (?:rows|skipped|planned)", line)]
-        expect(sum(told) == count, f"{file.name}: {count} rows, of which {sum(told)} were told of:\n{ended.stdout}")
+        told = sum(int(number) for number in re.findall(r"(?:svg: |: of )(\d+) rows", ended.stdout))
+        expect(told == count, f"{file.name}: {count} rows, of which {told} were told of:\n{ended.stdout}")
         for name, text in drawn.items():
-            expect("rows" in text, f"{name}: no line below it")
+            expect("flagged (hollow)" in text, f"{name}: no line below it")
 
     return check
 
 
-def kinds(folder: Path) -> None:
-    """Between them, some files have each kind of figure, and what was inferred stands in those that show it."""
-    for name in ("one", "two"):
-        (folder / name).mkdir()
-    one = figures(folder / "one", plot(folder / "one", DATA / "nvidia-h100-overview-6.csv"))
-    two = figures(folder / "two", plot(folder / "two", *sorted(DATA.glob("nvidia-h100-study-*.csv")), "--experiment", "memory/*"))
-    expect({name.split("-")[0] for name in one | two} == KINDS, f"{sorted(one | two)}")
-    expect("32 banks of 4 B predict" in one["stride-shared-bank-conflict"], one["stride-shared-bank-conflict"])
-    expect("23.8 ns" in one["levels-cache-latency"], one["levels-cache-latency"])
-    expect("fp32: 66.9k GFLOP/s" in one["roofline"] and "global: 3101 GB/s" in one["roofline"], one["roofline"])
-    expect("near_floor" in one["bars-experiments-of-one-row"], one["bars-experiments-of-one-row"])
+def two_files(folder: Path) -> None:
+    """A sweep of a number is curves, what isn't swept is bars, and both name the files."""
+    drawn = figures(folder, plot(folder, *(DATA / f"nvidia-h100-overview-{run}.csv" for run in (5, 6))))
+    latency, stream = drawn["cache-latency-latency-ns"], drawn["memory-stream-bandwidth-GB-s"]
+    expect("working_set_bytes" in latency and "256Ki" in latency and "overview-5.csv" in latency, latency)
+    expect("overview-6.csv, triad, width=4" in stream and "working_set_bytes" not in stream, stream)
 
 
 def texts_of_others(folder: Path) -> None:
@@ -141,43 +134,34 @@ def texts_of_others(folder: Path) -> None:
     with (folder / "rows.csv").open("w", newline="") as file:
         csv.writer(file).writerows(rows)
     [text] = figures(folder, plot(folder, "rows.csv")).values()
-    # Lines wrap where there is a blank.
-    shown = HOSTILE.replace("\x1b", "\\u{1b}").replace("\n", "\\u{a}")
-    expect(shown.replace(" ", "") in re.sub(r"\s", "", text), text)
+    expect(HOSTILE.replace("\x1b", "\\u{1b}").replace("\n", "\\u{a}") in text, text)
 
 
 def bad_input(folder: Path) -> None:
-    """What can't be drawn ends with 2 and one line that says what to do."""
+    """What can't be drawn ends with 2 and words that say why."""
     rows = (DATA / "nvidia-h100-dot.csv").read_text()
     (folder / "empty.csv").touch()
     (folder / "other.csv").write_text("a,b\n1,2\n")
-    (folder / "header.csv").write_text(rows.splitlines()[0] + "\n")
     (folder / "torn.csv").write_text(rows.rstrip("\n")[:-60] + "\n")
     (folder / "word.csv").write_text(rows.replace(rows.splitlines()[1].split(",")[4], "fast"))
-    (folder / "twice.csv").write_text(rows + rows.splitlines()[-1] + "\n")
     (folder / "bytes.csv").write_bytes(b"\xff\xfe\x00\x01")
     refused = {
         "missing.csv": "No such file",
         ".": "Is a directory",
-        "empty.csv": "can't be read",
-        "bytes.csv": "can't be read",
-        "other.csv": "no column",
-        "header.csv": "no row below",
-        "torn.csv": "is torn",
-        "word.csv": "value is no number: fast",
-        "twice.csv": "has two rows",
+        "empty.csv": "No columns",
+        "bytes.csv": "can't decode",
+        "other.csv": "no rows of",
+        "torn.csv": "torn rows",
+        "word.csv": "Unable to parse string",
         **{str(file): "lanescope merge --partial" for file in (DATA / "v1").glob("*.csv")},
     }
     for name, reason in refused.items():
         ended = plot(folder, name)
-        expect(ended.returncode == 2 and reason in ended.stderr and ended.stderr.count("\n") == 1, f"{name}: {ended.stderr}")
-    for flag, value, reason in (("--kind", "heat", "of the kind heat"), ("--experiment", "memory/*", "there is peak/dot")):
-        ended = plot(folder, DATA / "nvidia-h100-dot.csv", flag, value)
-        expect(ended.returncode == 2 and reason in ended.stderr, f"{flag}: {ended.stderr}")
+        expect(ended.returncode == 2 and reason in ended.stderr and "Traceback" not in ended.stderr, f"{name}: {ended.stderr}")
 
 
 def main() -> int:
-    checks = {check.__name__: check for check in (kinds, pandas_snippet, duckdb_snippet, gnuplot_snippet, texts_of_others, bad_input)}
+    checks = {check.__name__: check for check in (two_files, pandas_snippet, duckdb_snippet, gnuplot_snippet, texts_of_others, bad_input)}
     checks |= {f"plot.py {file.name}": all_data(file) for file in sorted(DATA.glob("*.csv"), key=lambda file: -file.stat().st_size)}
 
     def fault(name: str) -> str:

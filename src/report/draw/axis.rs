@@ -1,9 +1,5 @@
 //! An axis: its ends, and the numbers that stand at it.
 
-use std::ops::Range;
-
-use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
-
 use super::super::chart::{Scale, Ticks};
 use super::text;
 
@@ -12,13 +8,13 @@ const MOST: usize = 10;
 /// What is free at both ends of an axis across, at least.
 pub const BESIDE: f64 = 24.0;
 
-/// An axis. To plotters it is a coordinate.
-#[derive(Clone, Debug)]
 pub struct Axis {
-    low: f64,
-    high: f64,
-    is_log: bool,
-    ticks: Vec<(f64, String)>,
+    /// Its ends.
+    pub low: f64,
+    pub high: f64,
+    pub is_log: bool,
+    /// The numbers that stand at it.
+    pub ticks: Vec<(f64, String)>,
 }
 
 /// The room for an axis's numbers.
@@ -108,50 +104,9 @@ impl Axis {
         if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
     }
 
-    pub fn ends(&self) -> (f64, f64) {
-        (self.low, self.high)
-    }
-
-    pub fn is_log(&self) -> bool {
-        self.is_log
-    }
-
-    pub fn ticks(&self) -> &[(f64, String)] {
-        &self.ticks
-    }
-
-    /// What stands at a place.
-    pub fn label(&self, value: f64) -> String {
-        self.ticks.iter().find(|(at, _)| *at == value).map(|(_, text)| text.clone()).unwrap_or_default()
-    }
-
     /// How wide its widest text is.
     pub fn widest(&self, size: f64) -> f64 {
         self.ticks.iter().map(|(_, text)| text::width(text, size)).fold(0.0, f64::max)
-    }
-}
-
-impl Ranged for Axis {
-    type FormatOption = NoDefaultFormatting;
-    type ValueType = f64;
-
-    #[expect(clippy::cast_possible_truncation, reason = "between the limits, which are whole")]
-    fn map(&self, value: &f64, (from, to): (i32, i32)) -> i32 {
-        from + (self.share(*value) * f64::from(to - from)).round() as i32
-    }
-
-    fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
-        self.ticks.iter().map(|(at, _)| *at).collect()
-    }
-
-    fn range(&self) -> Range<f64> {
-        self.low..self.high
-    }
-}
-
-impl ValueFormatter<f64> for Axis {
-    fn format_ext(&self, value: &f64) -> String {
-        self.label(*value)
     }
 }
 
@@ -198,7 +153,7 @@ fn padded(low: f64, high: f64) -> (f64, f64) {
 
 /// Sets of numbers, from many to few.
 fn candidates(axis: &Axis, kind: Ticks) -> Vec<Vec<(f64, String)>> {
-    let (low, high) = axis.ends();
+    let Axis { low, high, .. } = *axis;
     let named = |ticks: Vec<f64>| -> Vec<(f64, String)> {
         let name = match kind {
             Ticks::Plain => text::plain,
@@ -268,7 +223,7 @@ mod tests {
     fn texts(is_log: bool, ticks: Ticks, values: &[f64]) -> Vec<String> {
         let scale = Scale { label: String::new(), is_log, ticks };
         let axis = Axis::around(&scale, values.iter().copied(), Room::Across(500.0, 11.0));
-        axis.ticks().iter().map(|(_, text)| text.clone()).collect()
+        axis.ticks.iter().map(|(_, text)| text.clone()).collect()
     }
 
     #[test]

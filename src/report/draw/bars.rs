@@ -2,13 +2,14 @@
 
 use super::super::chart::{Bar, Bars};
 use super::axis::{Axis, BESIDE, Room, can_hold};
-use super::canvas::{Around, BELOW, Canvas, Frame, Layer, Plot, SMALL, Side, TEXT, WIDTH, Writing};
+use super::canvas::{BELOW, Canvas, Frame, Layer, Paint, Plot, SMALL, Side, TEXT, WIDTH, Writing};
 use super::legend::{self, Swatch};
-use super::palette::{INK, PAPER, SERIES};
+use super::look::Stroke;
+use super::palette::{Colour, INK, PAPER, SERIES};
 use super::text;
 
 /// Draws it from a height on, and says where it ends.
-pub fn draw(canvas: &mut Canvas<'_>, bars: &Bars, top: f64) -> f64 {
+pub fn draw(canvas: &mut Canvas, bars: &Bars, top: f64) -> f64 {
     let count = bars.groups.iter().map(|group| group.bars.len()).max().unwrap_or(0).max(1) as f64;
     let (thick, gap) = if count > 1.0 { (12.0, 9.0) } else { (15.0, 7.0) };
     let pitch = thick * count + gap;
@@ -23,7 +24,9 @@ pub fn draw(canvas: &mut Canvas<'_>, bars: &Bars, top: f64) -> f64 {
             }
         }
     }
-    zero(canvas, &plot);
+    // The line from which bars begin, above them.
+    let zero = plot.x(0.0);
+    canvas.line(&[(zero, plot.frame.top), (zero, plot.frame.bottom())], INK, Stroke::THIN);
     legend::draw(canvas, &entries(bars), 10.0, plot.frame.bottom() + BELOW + 4.0)
 }
 
@@ -31,7 +34,7 @@ fn all(bars: &Bars) -> impl Iterator<Item = &Bar> {
     bars.groups.iter().flat_map(|group| group.bars.iter().flatten())
 }
 
-fn axes(canvas: &mut Canvas<'_>, bars: &Bars, pitch: f64, top: f64) -> Plot {
+fn axes(canvas: &mut Canvas, bars: &Bars, pitch: f64, top: f64) -> Plot {
     let names = bars.groups.iter().map(|group| text::width(&text::one_line(&group.name), TEXT)).fold(0.0, f64::max);
     let left = (names + 10.0).clamp(24.0, WIDTH * 0.45);
     let words = all(bars).map(|bar| text::width(&shown(bar), SMALL)).fold(0.0, f64::max);
@@ -44,14 +47,14 @@ fn axes(canvas: &mut Canvas<'_>, bars: &Bars, pitch: f64, top: f64) -> Plot {
     });
     let x = Axis::from_zero(&bars.scale, values, Room::Across(width, TEXT));
     let frame = Frame { left, top: top + 4.0, width, height: pitch * bars.groups.len().max(1) as f64 };
-    canvas.plot(frame, x, Axis::bare(), &Around { x: &bars.scale.label, y: "", left: left.min(20.0) })
+    canvas.plot(frame, x, Axis::bare(), [&bars.scale.label, ""])
 }
 
 fn shown(bar: &Bar) -> String {
     text::fit(&bar.text, 130.0, SMALL)
 }
 
-fn draw_bar(canvas: &mut Canvas<'_>, plot: &Plot, bar: &Bar, series: usize, top: f64, thick: f64) {
+fn draw_bar(canvas: &mut Canvas, plot: &Plot, bar: &Bar, series: usize, top: f64, thick: f64) {
     if !can_hold(bar.value, false) {
         let at = (plot.x(0.0) + 4.0, top + thick / 2.0);
         canvas.text(&shown(bar), at, Writing::new(SMALL, Side::Start));
@@ -65,25 +68,22 @@ fn draw_bar(canvas: &mut Canvas<'_>, plot: &Plot, bar: &Bar, series: usize, top:
     let whisker = whisker.map(|(low, high)| (plot.x(low), plot.x(high)));
     let y = top + thick / 2.0;
     let behind = (whisker.map_or(end, |(_, high)| high.max(end)).max(zero) + 5.0, y);
-    let writing = Writing::new(SMALL, Side::Start);
-    if bar.is_doubted {
-        canvas.begin(Layer::Doubted);
-        canvas.own_rectangle(frame, PAPER, Some(SERIES[series % SERIES.len()]));
-        whiskers(whisker, y, |path| canvas.own_line(path, INK, 1.0, None));
-        canvas.own_text(&shown(bar), behind, writing);
-        canvas.end();
-    } else {
-        fill(canvas, frame, series);
-        whiskers(whisker, y, |path| canvas.line(path, INK, 1.0));
-        canvas.text(&shown(bar), behind, writing);
-    }
+    canvas.within(Layer::of(bar.is_doubted), |canvas| {
+        if bar.is_doubted {
+            canvas.rectangle(frame, Paint::Hollow(SERIES[series % SERIES.len()]));
+        } else {
+            fill(canvas, frame, series);
+        }
+        whiskers(canvas, whisker, y, INK, Stroke::THIN);
+        canvas.text(&shown(bar), behind, Writing::new(SMALL, Side::Start));
+    });
     let whole = Frame { left: frame.left, top, width: frame.width.max(behind.0 - frame.left).max(8.0), height: thick };
     canvas.hit_rectangle(whole, bar.is_doubted, &bar.tip);
 }
 
 /// The filled bar of a series: those after the first bear a pattern, for who sees no colours.
-pub fn fill(canvas: &mut Canvas<'_>, frame: Frame, series: usize) {
-    canvas.rectangle(frame, SERIES[series % SERIES.len()]);
+pub fn fill(canvas: &mut Canvas, frame: Frame, series: usize) {
+    canvas.rectangle(frame, Paint::Full(SERIES[series % SERIES.len()]));
     let steps = |step: f64| (1..).map(move |i| f64::from(i) * step).take_while(|x| *x < frame.width);
     let zigzag = |step: f64| {
         let ends = [frame.bottom(), frame.top];
@@ -96,26 +96,17 @@ pub fn fill(canvas: &mut Canvas<'_>, frame: Frame, series: usize) {
         _ => return,
     };
     if path.len() > 1 {
-        canvas.line(&path, PAPER, 1.0);
+        canvas.line(&path, PAPER, Stroke::THIN);
     }
 }
 
 /// The lines of an interval on a row.
-pub fn whiskers(ends: Option<(f64, f64)>, y: f64, mut line: impl FnMut(&[(f64, f64)])) {
-    let Some((low, high)) = ends else { return };
+pub fn whiskers(canvas: &mut Canvas, ends: Option<(f64, f64)>, y: f64, colour: Colour, stroke: Stroke) {
     // Less than a pixel is no interval that one could see.
-    if high - low < 1.0 {
-        return;
+    let Some((low, high)) = ends.filter(|(low, high)| high - low >= 1.0) else { return };
+    for path in [[(low, y), (high, y)], [(low, y - 3.0), (low, y + 3.0)], [(high, y - 3.0), (high, y + 3.0)]] {
+        canvas.line(&path, colour, stroke);
     }
-    line(&[(low, y), (high, y)]);
-    line(&[(low, y - 3.0), (low, y + 3.0)]);
-    line(&[(high, y - 3.0), (high, y + 3.0)]);
-}
-
-/// The line from which bars begin, above them.
-fn zero(canvas: &mut Canvas<'_>, plot: &Plot) {
-    let x = plot.x(0.0);
-    canvas.line(&[(x, plot.frame.top), (x, plot.frame.bottom())], INK, 1.0);
 }
 
 fn entries(bars: &Bars) -> Vec<(Swatch, String)> {

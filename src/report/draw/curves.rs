@@ -1,13 +1,11 @@
 //! A figure over an axis of numbers.
 
-use plotters::style::RGBColor;
-
 use super::super::chart::{Curves, Datum, Line, Mark};
 use super::axis::{Axis, BESIDE, Room, can_hold};
-use super::canvas::{Around, BELOW, Canvas, Frame, Layer, Plot, SMALL, Side, TEXT, WIDTH, Writing};
+use super::canvas::{BELOW, Canvas, Frame, Layer, Paint, Plot, SMALL, Side, TEXT, WIDTH, Writing};
 use super::legend::{self, Swatch};
-use super::look::{Dash, Point, Shape};
-use super::palette::{MARK, SERIES};
+use super::look::{Point, Shape, Stroke};
+use super::palette::{Colour, MARK, SERIES};
 use super::text;
 
 const HEIGHT: f64 = 270.0;
@@ -15,7 +13,7 @@ const HEIGHT: f64 = 270.0;
 const MARK_LINE: f64 = 14.0;
 
 /// Draws it from a height on, and says where it ends.
-pub fn draw(canvas: &mut Canvas<'_>, curves: &Curves, top: f64) -> f64 {
+pub fn draw(canvas: &mut Canvas, curves: &Curves, top: f64) -> f64 {
     let lines: Vec<Line> = curves.lines.iter().map(|line| drawable(line, curves)).collect();
     let plot = axes(canvas, curves, &lines, top);
     marks(canvas, &plot, &curves.marks, top);
@@ -32,7 +30,7 @@ fn drawable(line: &Line, curves: &Curves) -> Line {
     Line { name: line.name.clone(), points: points.cloned().collect() }
 }
 
-fn axes(canvas: &mut Canvas<'_>, curves: &Curves, lines: &[Line], top: f64) -> Plot {
+fn axes(canvas: &mut Canvas, curves: &Curves, lines: &[Line], top: f64) -> Plot {
     let data = || lines.iter().flat_map(|line| &line.points);
     let expected = || curves.expected.iter().flat_map(|expected| &expected.points);
     let is_log = curves.y.is_log;
@@ -47,7 +45,7 @@ fn axes(canvas: &mut Canvas<'_>, curves: &Curves, lines: &[Line], top: f64) -> P
     let mark_lines = places(&curves.marks, |at| left + x.share(at) * width, left + width + BESIDE, curves.x.is_log);
     let above = mark_lines.iter().map(|(_, _, line)| (line + 1) as f64).fold(0.0, f64::max) * MARK_LINE + 6.0;
     let frame = Frame { left, top: top + above, width, height: HEIGHT };
-    canvas.plot(frame, x, y, &Around { x: &curves.x.label, y: &curves.y.label, left: left - 4.0 })
+    canvas.plot(frame, x, y, [&curves.x.label, &curves.y.label])
 }
 
 /// An end of an interval for the ends of the axis: one that is far off would leave the figures no room.
@@ -90,37 +88,35 @@ fn mark_text(mark: &Mark) -> String {
     text::fit(&mark.text, 240.0, SMALL)
 }
 
-fn marks(canvas: &mut Canvas<'_>, plot: &Plot, all: &[Mark], top: f64) {
+fn marks(canvas: &mut Canvas, plot: &Plot, all: &[Mark], top: f64) {
     let frame = plot.frame;
-    for (mark, start, line) in places(all, |at| plot.x(at), frame.right() + BESIDE, plot.x.is_log()) {
+    for (mark, start, line) in places(all, |at| plot.x(at), frame.right() + BESIDE, plot.x.is_log) {
         let mark = &all[mark];
         let x = plot.x(mark.at);
         let y = frame.top - 6.0 - (line as f64 + 0.5) * MARK_LINE;
         let colour = mark.line.map_or(MARK, |line| SERIES[line % SERIES.len()]);
-        canvas.dashed(&[(x, frame.bottom()), (x, (y + MARK_LINE / 2.0).max(top))], colour, Dash::MARK);
+        canvas.line(&[(x, frame.bottom()), (x, (y + MARK_LINE / 2.0).max(top))], colour, Stroke::MARK);
         canvas.text(&mark_text(mark), (start, y.max(top + 5.0)), Writing::new(SMALL, Side::Start).coloured(MARK));
     }
 }
 
-fn expected(canvas: &mut Canvas<'_>, plot: &Plot, curves: &Curves) {
+fn expected(canvas: &mut Canvas, plot: &Plot, curves: &Curves) {
     for expected in &curves.expected {
         let points = expected.points.iter().filter(|(x, y)| can_hold(*x, curves.x.is_log) && can_hold(*y, curves.y.is_log));
-        let path: Vec<Point> = points.map(|(x, y)| plot.at(*x, *y)).collect();
+        let path: Vec<Point> = points.map(|point| plot.at(*point)).collect();
         if path.len() > 1 {
-            canvas.dashed(&path, MARK, Dash::EXPECTED);
+            canvas.line(&path, MARK, Stroke::EXPECTED);
         }
     }
 }
 
-fn series(canvas: &mut Canvas<'_>, plot: &Plot, line: &Line, index: usize) {
+fn series(canvas: &mut Canvas, plot: &Plot, line: &Line, index: usize) {
     let colour = SERIES[index % SERIES.len()];
     let trusted: Vec<&Datum> = line.points.iter().filter(|datum| !datum.is_doubted).collect();
     let all: Vec<&Datum> = line.points.iter().collect();
     if trusted.len() < all.len() && canvas.can_hide() {
         for (layer, data) in [(Layer::Doubted, &all), (Layer::Trusted, &trusted)] {
-            canvas.begin(layer);
-            course(canvas, plot, data, index);
-            canvas.end();
+            canvas.within(layer, |canvas| course(canvas, plot, data, index));
         }
     } else {
         course(canvas, plot, &all, index);
@@ -128,7 +124,7 @@ fn series(canvas: &mut Canvas<'_>, plot: &Plot, line: &Line, index: usize) {
     // Markers that touch each other tell nothing; those that a page can hide take no room from others.
     let mut last = f64::NEG_INFINITY;
     for datum in &line.points {
-        let at = plot.at(datum.x, datum.y);
+        let at = plot.at((datum.x, datum.y));
         let is_shown = datum.is_doubted || (at.0 - last).abs() >= 9.0;
         if is_shown {
             if !datum.is_doubted {
@@ -141,41 +137,36 @@ fn series(canvas: &mut Canvas<'_>, plot: &Plot, line: &Line, index: usize) {
 }
 
 /// A line through data, above the band of their intervals.
-fn course(canvas: &mut Canvas<'_>, plot: &Plot, data: &[&Datum], index: usize) {
+fn course(canvas: &mut Canvas, plot: &Plot, data: &[&Datum], index: usize) {
     let colour = SERIES[index % SERIES.len()];
     band(canvas, plot, data, colour);
-    let path: Vec<Point> = data.iter().map(|datum| plot.at(datum.x, datum.y)).collect();
+    let path: Vec<Point> = data.iter().map(|datum| plot.at((datum.x, datum.y))).collect();
     if path.len() > 1 {
-        canvas.own_dashed(&path, colour, Dash::of_series(index));
+        canvas.line(&path, colour, Stroke::of_series(index));
     }
 }
 
 /// The marker of a datum: hollow, and in the layer that can be hidden, where it is flagged.
-pub fn mark_datum(canvas: &mut Canvas<'_>, shape: Shape, at: Point, r: f64, colour: RGBColor, is_doubted: bool) {
-    if is_doubted {
-        canvas.begin(Layer::Doubted);
-        canvas.hollow(shape, at, r + 0.3, colour);
-        canvas.end();
-    } else {
-        canvas.own_filled(shape, at, r, colour);
-    }
+pub fn mark_datum(canvas: &mut Canvas, shape: Shape, at: Point, r: f64, colour: Colour, is_doubted: bool) {
+    let (r, paint) = if is_doubted { (r + 0.3, Paint::Hollow(colour)) } else { (r, Paint::Full(colour)) };
+    canvas.within(Layer::of(is_doubted), |canvas| canvas.marker(shape, at, r, paint));
 }
 
 /// The band of intervals, in parts where some points have none; a point alone has a whisker.
-fn band(canvas: &mut Canvas<'_>, plot: &Plot, data: &[&Datum], colour: RGBColor) {
+fn band(canvas: &mut Canvas, plot: &Plot, data: &[&Datum], colour: Colour) {
     let ends = |datum: &Datum| datum.interval.filter(|(low, high)| !low.is_nan() && !high.is_nan());
     for part in data.chunk_by(|a, b| ends(a).is_some() == ends(b).is_some()) {
         let edges: Vec<(Point, Point)> = part
             .iter()
-            .filter_map(|datum| ends(datum).map(|(low, high)| (plot.at(datum.x, low), plot.at(datum.x, high))))
+            .filter_map(|datum| ends(datum).map(|(low, high)| (plot.at((datum.x, low)), plot.at((datum.x, high)))))
             .collect();
         match edges.as_slice() {
             [] => {}
-            [(low, high)] => canvas.own_line(&[*low, *high], colour, 1.0, None),
+            [(low, high)] => canvas.line(&[*low, *high], colour, Stroke::THIN),
             _ => {
                 let outline: Vec<Point> =
                     edges.iter().map(|edge| edge.1).chain(edges.iter().rev().map(|edge| edge.0)).collect();
-                canvas.own_polygon(&outline, colour, 0.2);
+                canvas.polygon(&outline, Paint::Faint(colour));
             }
         }
     }
@@ -183,10 +174,10 @@ fn band(canvas: &mut Canvas<'_>, plot: &Plot, data: &[&Datum], colour: RGBColor)
 
 fn entries(curves: &Curves, lines: &[Line]) -> Vec<(Swatch, String)> {
     let series = lines.iter().enumerate().filter(|(_, line)| !line.name.is_empty());
-    let swatch = |index| Swatch::Line(SERIES[index % SERIES.len()], Dash::of_series(index), Some(Shape::of_series(index)));
+    let swatch = |index| Swatch::Line(SERIES[index % SERIES.len()], Stroke::of_series(index), Some(Shape::of_series(index)));
     let mut entries: Vec<_> = series.map(|(index, line)| (swatch(index), line.name.clone())).collect();
     let expected = curves.expected.iter().filter(|expected| !expected.name.is_empty());
-    entries.extend(expected.map(|expected| (Swatch::Line(MARK, Dash::EXPECTED, None), expected.name.clone())));
+    entries.extend(expected.map(|expected| (Swatch::Line(MARK, Stroke::EXPECTED, None), expected.name.clone())));
     if lines.iter().flat_map(|line| &line.points).any(|datum| datum.is_doubted) {
         entries.push((Swatch::Flagged, super::FLAGGED.to_owned()));
     }

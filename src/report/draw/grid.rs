@@ -1,12 +1,11 @@
 //! A figure over two axes.
 
-use plotters::style::RGBColor;
-
 use super::super::chart::{Better, Grid, GridCell};
 use super::axis::{Axis, Room, can_hold, ends};
-use super::canvas::{Canvas, Frame, Layer, SMALL, Side, TEXT, WIDTH, Writing};
+use super::canvas::{Canvas, Frame, Layer, Paint, SMALL, Side, TEXT, WIDTH, Writing};
 use super::legend::{self, Swatch};
-use super::palette::{FAINT, INK, PAPER, VOID, heat, on};
+use super::look::Stroke;
+use super::palette::{Colour, FAINT, PAPER, VOID, heat, on};
 use super::text;
 
 /// The most room for column names that run upwards.
@@ -28,7 +27,7 @@ impl Cells {
 }
 
 /// Draws it from a height on, and says where it ends.
-pub fn draw(canvas: &mut Canvas<'_>, grid: &Grid, top: f64) -> f64 {
+pub fn draw(canvas: &mut Canvas, grid: &Grid, top: f64) -> f64 {
     let cells = layout(canvas, grid, top);
     let colours = Colours::of(grid);
     let size = cell_text(grid, &cells);
@@ -51,7 +50,7 @@ fn row_count(grid: &Grid) -> usize {
 }
 
 /// Draws the names, and says where the cells are.
-fn layout(canvas: &mut Canvas<'_>, grid: &Grid, top: f64) -> Cells {
+fn layout(canvas: &mut Canvas, grid: &Grid, top: f64) -> Cells {
     let names = grid.rows.iter().map(|name| text::width(&text::one_line(name), TEXT)).fold(0.0, f64::max);
     let left = (names.max(text::width(&text::one_line(&grid.row_label), TEXT)) + 12.0).clamp(24.0, WIDTH * 0.4).ceil();
     let width = ((WIDTH - left - 10.0) / column_count(grid).max(1) as f64).min(110.0);
@@ -79,7 +78,7 @@ fn layout(canvas: &mut Canvas<'_>, grid: &Grid, top: f64) -> Cells {
 }
 
 /// Draws the columns' names above a height that it tells: side by side, or those of numbers thinned, or turned.
-fn columns(canvas: &mut Canvas<'_>, grid: &Grid, left: f64, width: f64, top: f64) -> f64 {
+fn columns(canvas: &mut Canvas, grid: &Grid, left: f64, width: f64, top: f64) -> f64 {
     let widest = grid.columns.iter().map(|name| text::width(&text::one_line(name), SMALL)).fold(0.0, f64::max);
     let are_numbers = grid.columns.iter().all(|name| name.starts_with(|c: char| c.is_ascii_digit()) && name.len() < 10);
     let middle = |column: usize| left + (column as f64 + 0.5) * width;
@@ -87,10 +86,11 @@ fn columns(canvas: &mut Canvas<'_>, grid: &Grid, left: f64, width: f64, top: f64
     let needed = if is_level { widest + 6.0 } else { SMALL + 2.0 };
     let every = (1..1000).find(|every| f64::from(*every) * width >= needed).unwrap_or(1000);
     let height = if is_level { 16.0 } else { widest.min(TURNED) + 10.0 };
-    let writing = Writing::new(SMALL, if is_level { Side::Middle } else { Side::Start });
+    let (side, degrees) = if is_level { (Side::Middle, 0.0) } else { (Side::Start, -90.0) };
+    let writing = Writing { degrees, ..Writing::new(SMALL, side) };
     for (column, name) in grid.columns.iter().enumerate().step_by(usize::try_from(every).unwrap_or(1)) {
         let y = if is_level { top + 8.0 } else { top + height - 6.0 };
-        canvas.text(&text::fit(name, TURNED, SMALL), (middle(column), y), Writing { is_turned: !is_level, ..writing });
+        canvas.text(&text::fit(name, TURNED, SMALL), (middle(column), y), writing);
     }
     height
 }
@@ -116,7 +116,7 @@ fn has_room(text: &str, size: f64, width: f64, height: f64) -> bool {
     text::width(text, size) + 4.0 <= width && size + 2.0 <= height
 }
 
-fn draw_cell(canvas: &mut Canvas<'_>, cell: &GridCell, frame: Frame, colours: &Colours, size: Option<f64>) {
+fn draw_cell(canvas: &mut Canvas, cell: &GridCell, frame: Frame, colours: &Colours, size: Option<f64>) {
     match cell {
         GridCell::Empty => {}
         GridCell::Without { text, tip } => without(canvas, text, frame, false, tip),
@@ -124,38 +124,27 @@ fn draw_cell(canvas: &mut Canvas<'_>, cell: &GridCell, frame: Frame, colours: &C
             let Some(colour) = colours.of_value(*value) else { return without(canvas, text, frame, *is_doubted, tip) };
             let size = size.filter(|size| has_room(text, *size, frame.width, frame.height));
             let writing = size.map(|size| Writing::new(size, Side::Middle).coloured(on(colour)));
-            if *is_doubted {
-                doubted(canvas, frame, colour, writing.map(|writing| (text.as_str(), writing)));
-            } else {
-                canvas.rectangle(frame, colour);
+            canvas.within(Layer::of(*is_doubted), |canvas| {
+                canvas.rectangle(frame, Paint::Full(colour));
+                if *is_doubted {
+                    canvas.corner((frame.right(), frame.top), frame.width.min(frame.height) * 0.4, PAPER);
+                }
                 if let Some(writing) = writing {
                     canvas.text(text, frame.middle(), writing);
                 }
-            }
+            });
             canvas.hit_rectangle(frame, *is_doubted, tip);
         }
     }
 }
 
-/// A flagged cell has a corner of paper.
-fn doubted(canvas: &mut Canvas<'_>, frame: Frame, colour: RGBColor, text: Option<(&str, Writing)>) {
-    canvas.begin(Layer::Doubted);
-    canvas.own_rectangle(frame, colour, None);
-    let side = frame.width.min(frame.height) * 0.4;
-    canvas.own_triangle((frame.right(), frame.top), side, PAPER);
-    if let Some((text, writing)) = text {
-        canvas.own_text(text, frame.middle(), writing);
-    }
-    canvas.end();
-}
-
 /// A cell without a figure: the word where it fits, else a diagonal.
-fn without(canvas: &mut Canvas<'_>, word: &str, frame: Frame, is_doubted: bool, tip: &str) {
-    canvas.rectangle(frame, VOID);
+fn without(canvas: &mut Canvas, word: &str, frame: Frame, is_doubted: bool, tip: &str) {
+    canvas.rectangle(frame, Paint::Full(VOID));
     if !word.is_empty() && has_room(word, 9.0, frame.width, frame.height) {
         canvas.text(word, frame.middle(), Writing::new(9.0, Side::Middle).coloured(FAINT));
     } else {
-        canvas.line(&[(frame.left, frame.bottom()), (frame.right(), frame.top)], FAINT, 0.6);
+        canvas.line(&[(frame.left, frame.bottom()), (frame.right(), frame.top)], FAINT, Stroke::whole(0.6));
     }
     canvas.hit_rectangle(frame, is_doubted, tip);
 }
@@ -177,7 +166,7 @@ impl Colours {
         Self { ends: ends(values, is_log), is_log, is_reversed: grid.better == Better::Lower }
     }
 
-    fn of_value(&self, value: f64) -> Option<RGBColor> {
+    fn of_value(&self, value: f64) -> Option<Colour> {
         let (low, high) = self.ends.filter(|_| can_hold(value, self.is_log))?;
         let share = if self.is_log { (value.ln() - low.ln()) / (high.ln() - low.ln()) } else { (value - low) / (high - low) };
         // Where all are the same, all are as good as the best one.
@@ -185,7 +174,7 @@ impl Colours {
     }
 
     /// Draws what the colours mean, and says where it ends.
-    fn bar(&self, canvas: &mut Canvas<'_>, grid: &Grid, left: f64, top: f64) -> f64 {
+    fn bar(&self, canvas: &mut Canvas, grid: &Grid, left: f64, top: f64) -> f64 {
         let Some((low, high)) = self.ends else { return top };
         let better = match grid.better {
             Better::Higher => " (higher is better)",
@@ -199,22 +188,14 @@ impl Colours {
             return y;
         }
         let axis = Axis::new(&grid.scale, low, high, Room::Across(width, SMALL));
-        let strips = 50;
+        let (strips, whole) = (50, Frame { left, top: y, width, height });
         for strip in 0..strips {
             let share = f64::from(strip) / f64::from(strips - 1);
-            let frame = Frame {
-                left: left + width * f64::from(strip) / f64::from(strips),
-                top: y,
-                width: width / f64::from(strips),
-                height,
-            };
-            canvas.rectangle(frame, heat(if self.is_reversed { 1.0 - share } else { share }));
+            let colour = heat(if self.is_reversed { 1.0 - share } else { share });
+            let width = width / f64::from(strips);
+            canvas.rectangle(Frame { left: left + width * f64::from(strip), width, ..whole }, Paint::Full(colour));
         }
-        for (at, name) in axis.ticks() {
-            let x = left + axis.share(*at) * width;
-            canvas.line(&[(x, y + height), (x, y + height + 3.0)], INK, 1.0);
-            canvas.text(name, (x, y + height + 10.0), Writing::new(SMALL, Side::Middle));
-        }
+        canvas.numbers(whole, &axis, SMALL);
         y + height + 20.0
     }
 }

@@ -3,48 +3,32 @@
 /// A place, in pixels from the upper left corner.
 pub type Point = (f64, f64);
 
-/// How a line is broken. plotters has no dashes but as one element for each: a width that stands for the pattern is replaced at the end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dash(usize);
-
-impl Dash {
-    /// A thin line at a place that is marked.
-    pub const MARK: Self = Self(8);
-    pub const EXPECTED: Self = Self(9);
-
-    pub fn of_series(index: usize) -> Self {
-        Self(index % 8)
-    }
-
-    /// Its width and its dashes, in tenths of a pixel.
-    pub fn pattern(self) -> (u32, &'static [u32]) {
-        DASHES[self.0]
-    }
-
-    /// The width that stands for it.
-    pub fn key(self) -> u32 {
-        Self::key_of(self.0)
-    }
-
-    /// The width that stands for a pattern: no line is a hundred pixels wide.
-    pub fn key_of(pattern: usize) -> u32 {
-        u32::try_from(1000 + pattern).unwrap_or(1000)
-    }
+/// How a line is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stroke {
+    /// In pixels.
+    pub width: f64,
+    /// The lengths of dashes and gaps, as SVG has them; nothing where the line is whole.
+    pub dashes: &'static str,
 }
 
-/// Each pattern's width and dashes, in tenths of a pixel.
-pub const DASHES: [(u32, &[u32]); 10] = [
-    (18, &[]),
-    (18, &[70, 30]),
-    (18, &[20, 20]),
-    (18, &[100, 25, 20, 25]),
-    (18, &[40, 40]),
-    (18, &[140, 30]),
-    (18, &[70, 20, 20, 20, 20, 20]),
-    (18, &[20, 45]),
-    (10, &[50, 30]),
-    (20, &[15, 35]),
-];
+impl Stroke {
+    pub const THIN: Self = Self::whole(1.0);
+    /// A thin line at a place that is marked.
+    pub const MARK: Self = Self { width: 1.0, dashes: "5 3" };
+    /// The interval of what is flagged.
+    pub const BROKEN: Self = Self { width: 1.3, dashes: "3 2" };
+    pub const EXPECTED: Self = Self { width: 2.0, dashes: "1.5 3.5" };
+
+    pub const fn whole(width: f64) -> Self {
+        Self { width, dashes: "" }
+    }
+
+    pub fn of_series(index: usize) -> Self {
+        const DASHES: [&str; 8] = ["", "7 3", "2 2", "10 2.5 2 2.5", "4 4", "14 3", "7 2 2 2 2 2", "2 4.5"];
+        Self { width: 1.8, dashes: DASHES[index % 8] }
+    }
+}
 
 /// The shape of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,46 +57,25 @@ impl Shape {
 
     /// Its corners around a place; a disc has none.
     pub fn corners(self, (x, y): Point, r: f64) -> Vec<Point> {
-        let corners: &[Point] = match self {
-            Self::Circle => &[],
-            Self::Square => &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
-            Self::Up => &[(0.0, -1.2), (1.1, 0.8), (-1.1, 0.8)],
-            Self::Down => &[(0.0, 1.2), (1.1, -0.8), (-1.1, -0.8)],
-            Self::Diamond => &[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)],
-            Self::Plus => &[
-                (-0.4, -1.3),
-                (0.4, -1.3),
-                (0.4, -0.4),
-                (1.3, -0.4),
-                (1.3, 0.4),
-                (0.4, 0.4),
-                (0.4, 1.3),
-                (-0.4, 1.3),
-                (-0.4, 0.4),
-                (-1.3, 0.4),
-                (-1.3, -0.4),
-                (-0.4, -0.4),
-            ],
-            Self::Times => &[
-                (-1.2, -0.7),
-                (-0.7, -1.2),
-                (0.0, -0.5),
-                (0.7, -1.2),
-                (1.2, -0.7),
-                (0.5, 0.0),
-                (1.2, 0.7),
-                (0.7, 1.2),
-                (0.0, 0.5),
-                (-0.7, 1.2),
-                (-1.2, 0.7),
-                (-0.5, 0.0),
-            ],
-            Self::Star => {
-                &[(0.0, -1.6), (0.45, -0.45), (1.6, 0.0), (0.45, 0.45), (0.0, 1.6), (-0.45, 0.45), (-1.6, 0.0), (-0.45, -0.45)]
-            }
+        let triangle = |up: f64| vec![(0.0, -1.2 * up), (1.1, 0.8 * up), (-1.1, 0.8 * up)];
+        let corners = match self {
+            Self::Circle => Vec::new(),
+            Self::Up => triangle(1.0),
+            Self::Down => triangle(-1.0),
+            Self::Square => four_times(&[(0.9, -0.9)]),
+            Self::Diamond => four_times(&[(0.0, -1.3)]),
+            Self::Plus => four_times(&[(-0.4, -1.3), (0.4, -1.3), (0.4, -0.4)]),
+            Self::Times => four_times(&[(0.0, -0.5), (0.7, -1.2), (1.2, -0.7)]),
+            Self::Star => four_times(&[(0.0, -1.6), (0.45, -0.45)]),
         };
-        corners.iter().map(|(dx, dy)| (x + dx * r, y + dy * r)).collect()
+        corners.into_iter().map(|(dx, dy)| (x + dx * r, y + dy * r)).collect()
     }
+}
+
+/// A quarter of a shape, and what it is turned by 90°, 180° and 270°.
+fn four_times(quarter: &[Point]) -> Vec<Point> {
+    let turns: [fn(&Point) -> Point; 4] = [|(x, y)| (*x, *y), |(x, y)| (-y, *x), |(x, y)| (-x, -y), |(x, y)| (*y, -x)];
+    turns.into_iter().flat_map(|turned| quarter.iter().map(turned)).collect()
 }
 
 #[cfg(test)]
@@ -123,7 +86,7 @@ mod tests {
 
     #[test]
     fn series_differ_without_colours() {
-        let dashes: BTreeSet<(u32, &[u32])> = (0..8).map(|series| DASHES[Dash::of_series(series).0]).collect();
+        let dashes: BTreeSet<&str> = (0..8).map(|series| Stroke::of_series(series).dashes).collect();
         assert_eq!(dashes.len(), 8);
         let shapes = |series: std::ops::Range<usize>| series.map(|i| format!("{:?}", Shape::of_series(i))).collect::<Vec<_>>();
         assert_eq!(BTreeSet::from_iter(shapes(0..8)).len(), 8);

@@ -1,14 +1,12 @@
 //! Ratios with their intervals.
 
-use plotters::style::RGBColor;
-
 use super::super::chart::{Ratio, Ratios, Scale, Ticks, Verdict};
 use super::axis::{Axis, Room, can_hold};
 use super::bars::whiskers;
-use super::canvas::{Around, BELOW, Canvas, Frame, Layer, Plot, SMALL, Side, TEXT, WIDTH, Writing};
+use super::canvas::{BELOW, Canvas, Frame, Layer, Paint, Plot, SMALL, Side, TEXT, WIDTH, Writing};
 use super::legend::{self, Swatch};
-use super::look::Shape;
-use super::palette::{BAD, GOOD, INK, MARGIN, SAME, UNCLEAR};
+use super::look::{Shape, Stroke};
+use super::palette::{BAD, Colour, GOOD, INK, MARGIN, SAME, UNCLEAR};
 use super::text;
 
 const ROW: f64 = 17.0;
@@ -16,7 +14,7 @@ const ROW: f64 = 17.0;
 const NUMBERS: f64 = 48.0;
 
 /// Draws it from a height on, and says where it ends.
-pub fn draw(canvas: &mut Canvas<'_>, ratios: &Ratios, top: f64) -> f64 {
+pub fn draw(canvas: &mut Canvas, ratios: &Ratios, top: f64) -> f64 {
     let plot = axes(canvas, ratios, top);
     for (row, item) in ratios.items.iter().enumerate() {
         let y = plot.frame.top + (row as f64 + 0.5) * ROW;
@@ -27,7 +25,7 @@ pub fn draw(canvas: &mut Canvas<'_>, ratios: &Ratios, top: f64) -> f64 {
     legend::draw(canvas, &entries(ratios), 10.0, plot.frame.bottom() + BELOW + 4.0)
 }
 
-fn axes(canvas: &mut Canvas<'_>, ratios: &Ratios, top: f64) -> Plot {
+fn axes(canvas: &mut Canvas, ratios: &Ratios, top: f64) -> Plot {
     let names = ratios.items.iter().map(|item| text::width(&text::one_line(&item.name), TEXT)).fold(0.0, f64::max);
     let left = (names + 14.0).clamp(24.0, WIDTH * 0.45);
     let width = WIDTH - left - NUMBERS - 8.0;
@@ -43,14 +41,13 @@ fn axes(canvas: &mut Canvas<'_>, ratios: &Ratios, top: f64) -> Plot {
     let room = Room::Across(width, TEXT);
     let scale = Scale { label: ratios.label.clone(), is_log: true, ticks: Ticks::Plain };
     let x = Axis::around(&scale, values, room).with_best(ticks(), room);
-    let x = if x.ticks().len() < 2 { Axis::new(&scale, x.ends().0, x.ends().1, room) } else { x };
+    let x = if x.ticks.len() < 2 { Axis::new(&scale, x.low, x.high, room) } else { x };
     let frame = Frame { left, top: top + 4.0, width, height: ROW * ratios.items.len().max(1) as f64 };
-    let band = |x: &Axis, at: f64| left + x.share(at) * width;
-    let (from, to) = (band(&x, low), band(&x, high));
-    canvas.rectangle(Frame { left: from, width: to - from, ..frame }, MARGIN);
-    let plot = canvas.plot(frame, x, Axis::bare(), &Around { x: &ratios.label, y: "", left: left.min(20.0) });
+    let [from, to] = [low, high].map(|end| left + x.share(end) * width);
+    canvas.rectangle(Frame { left: from, width: to - from, ..frame }, Paint::Full(MARGIN));
+    let plot = canvas.plot(frame, x, Axis::bare(), [&ratios.label, ""]);
     let one = plot.x(1.0);
-    canvas.line(&[(one, frame.top), (one, frame.bottom())], INK, 1.0);
+    canvas.line(&[(one, frame.top), (one, frame.bottom())], INK, Stroke::THIN);
     plot
 }
 
@@ -65,51 +62,36 @@ fn ticks() -> Vec<Vec<(f64, String)>> {
         &[0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0],
         &[0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0],
     ];
-    let named = |set: &&[f64]| set.iter().map(|at| (*at, text::plain(*at))).collect::<Vec<_>>();
-    let mut sets: Vec<Vec<(f64, String)>> = SETS.iter().map(named).collect();
-    // A set that holds only the middle of the axis would tell nothing of what lies beyond.
-    sets.iter_mut().for_each(|set| set.sort_by(|a, b| a.0.total_cmp(&b.0)));
-    sets
+    SETS.iter().map(|set| set.iter().map(|at| (*at, text::plain(*at))).collect()).collect()
 }
 
-/// The colour and shape of a verdict, and whether it is hollow.
-fn look(verdict: Verdict) -> (RGBColor, Shape, bool) {
+/// The colour of a verdict, and its marker.
+fn look(verdict: Verdict) -> (Colour, Shape, Paint) {
     match verdict {
-        Verdict::Faster => (GOOD, Shape::Up, false),
-        Verdict::Slower => (BAD, Shape::Down, false),
-        Verdict::Same => (SAME, Shape::Circle, false),
-        Verdict::Unclear => (UNCLEAR, Shape::Circle, true),
+        Verdict::Faster => (GOOD, Shape::Up, Paint::Full(GOOD)),
+        Verdict::Slower => (BAD, Shape::Down, Paint::Full(BAD)),
+        Verdict::Same => (SAME, Shape::Circle, Paint::Full(SAME)),
+        Verdict::Unclear => (UNCLEAR, Shape::Circle, Paint::Hollow(UNCLEAR)),
     }
 }
 
-fn draw_item(canvas: &mut Canvas<'_>, plot: &Plot, item: &Ratio, y: f64) {
-    if !can_hold(item.value, true) {
-        let at = (plot.x(1.0), y);
-        return canvas.hit(at, 8.0, item.is_doubted, &item.tip);
+fn draw_item(canvas: &mut Canvas, plot: &Plot, item: &Ratio, y: f64) {
+    let can_be = can_hold(item.value, true);
+    let at = (plot.x(if can_be { item.value } else { 1.0 }), y);
+    canvas.hit(at, 8.0, item.is_doubted, &item.tip);
+    if !can_be {
+        return;
     }
-    let (colour, shape, is_hollow) = look(item.verdict);
-    let at = (plot.x(item.value), y);
+    let (colour, shape, paint) = look(item.verdict);
     let (low, high) = item.interval;
     let ends = (!low.is_nan() && !high.is_nan()).then(|| (plot.x(low), plot.x(high)));
-    let number = (WIDTH - 4.0, y);
-    let writing = Writing::new(SMALL, Side::End);
-    let text = number_text(item.value);
-    if item.is_doubted {
-        canvas.begin(Layer::Doubted);
-        whiskers(ends, y, |path| canvas.own_line(path, colour, 1.3, Some("3 2")));
-        canvas.hollow(shape, at, 4.0, colour);
-        canvas.own_text(&text, number, writing);
-        canvas.end();
-    } else {
-        whiskers(ends, y, |path| canvas.line(path, colour, 1.3));
-        if is_hollow {
-            canvas.hollow(shape, at, 4.0, colour);
-        } else {
-            canvas.marker(shape, at, 4.0, colour);
-        }
-        canvas.text(&text, number, writing);
-    }
-    canvas.hit(at, 8.0, item.is_doubted, &item.tip);
+    let (paint, stroke) =
+        if item.is_doubted { (Paint::Hollow(colour), Stroke::BROKEN) } else { (paint, Stroke::whole(Stroke::BROKEN.width)) };
+    canvas.within(Layer::of(item.is_doubted), |canvas| {
+        whiskers(canvas, ends, y, colour, stroke);
+        canvas.marker(shape, at, 4.0, paint);
+        canvas.text(&number_text(item.value), (WIDTH - 4.0, y), Writing::new(SMALL, Side::End));
+    });
 }
 
 fn number_text(value: f64) -> String {
@@ -120,13 +102,11 @@ fn entries(ratios: &Ratios) -> Vec<(Swatch, String)> {
     let all =
         [(Verdict::Faster, "faster"), (Verdict::Slower, "slower"), (Verdict::Same, "the same"), (Verdict::Unclear, "unclear")];
     let present = all.into_iter().filter(|(verdict, _)| ratios.items.iter().any(|item| item.verdict == *verdict));
-    let mut entries: Vec<_> = present
-        .map(|(verdict, name)| {
-            let (colour, shape, is_hollow) = look(verdict);
-            let swatch = if is_hollow { Swatch::Hollow(colour, shape) } else { Swatch::Marker(colour, shape) };
-            (swatch, name.to_owned())
-        })
-        .collect();
+    let entry = |(verdict, name): (Verdict, &str)| {
+        let (_, shape, paint) = look(verdict);
+        (Swatch::Marker(paint, shape), name.to_owned())
+    };
+    let mut entries: Vec<_> = present.map(entry).collect();
     if ratios.margin > 0.0 && ratios.margin.is_finite() {
         entries.push((Swatch::Band(MARGIN), format!("within {} %", text::plain(ratios.margin * 100.0))));
     }

@@ -2,10 +2,10 @@
 
 use super::super::chart::{Line, Roof, Roofline, Scale};
 use super::axis::{Axis, BESIDE, Room, can_hold};
-use super::canvas::{Around, BELOW, Canvas, Frame, Plot, SMALL, Side, TEXT, WIDTH, Writing};
+use super::canvas::{BELOW, Canvas, Frame, Paint, Plot, SMALL, Side, TEXT, WIDTH, Writing};
 use super::curves::mark_datum;
 use super::legend::{self, Swatch};
-use super::look::{Point, Shape};
+use super::look::{Point, Shape, Stroke};
 use super::palette::{ROOF, SERIES};
 use super::text;
 
@@ -19,16 +19,16 @@ struct Edge<'a> {
 }
 
 /// Draws it from a height on, and says where it ends.
-pub fn draw(canvas: &mut Canvas<'_>, roofline: &Roofline, top: f64) -> f64 {
+pub fn draw(canvas: &mut Canvas, roofline: &Roofline, top: f64) -> f64 {
     let plot = axes(canvas, roofline, top);
     let edges = edges(roofline, &plot);
     for edge in &edges {
-        canvas.line(&[plot.at(edge.from.0, edge.from.1), plot.at(edge.to.0, edge.to.1)], ROOF, 1.6);
+        canvas.line(&[plot.at(edge.from), plot.at(edge.to)], ROOF, Stroke::whole(1.6));
     }
     names(canvas, &plot, &edges);
     for (index, line) in roofline.kernels.iter().enumerate() {
         for datum in line.points.iter().filter(|datum| can_hold(datum.x, true) && can_hold(datum.y, true)) {
-            let at = plot.at(datum.x, datum.y);
+            let at = plot.at((datum.x, datum.y));
             mark_datum(canvas, Shape::of_series(index), at, 3.8, SERIES[index % SERIES.len()], datum.is_doubted);
             canvas.hit(at, 6.0, datum.is_doubted, &datum.tip);
         }
@@ -45,7 +45,7 @@ fn rates(roofline: &Roofline, is_memory: bool) -> impl Iterator<Item = f64> + Cl
     roofline.roofs.iter().filter_map(rate).filter(|rate| can_hold(*rate, true))
 }
 
-fn axes(canvas: &mut Canvas<'_>, roofline: &Roofline, top: f64) -> Plot {
+fn axes(canvas: &mut Canvas, roofline: &Roofline, top: f64) -> Plot {
     let points = || roofline.kernels.iter().flat_map(|line: &Line| &line.points).map(|datum| (datum.x, datum.y));
     let (memory, compute) = (rates(roofline, true), rates(roofline, false));
     let ridges: Vec<f64> = compute.clone().flat_map(|flat| memory.clone().map(move |slope| flat / slope)).collect();
@@ -63,24 +63,23 @@ fn axes(canvas: &mut Canvas<'_>, roofline: &Roofline, top: f64) -> Plot {
     let width = WIDTH - left - BESIDE;
     let x = Axis::around(&log(&roofline.x), xs, Room::Across(width, TEXT));
     let frame = Frame { left, top: top + 6.0, width, height: HEIGHT };
-    canvas.plot(frame, x, y, &Around { x: &roofline.x.label, y: &roofline.y.label, left: left - 4.0 })
+    canvas.plot(frame, x, y, [&roofline.x.label, &roofline.y.label])
 }
 
 /// The parts of the roofs that bound something and lie within the plot.
 fn edges<'a>(roofline: &'a Roofline, plot: &Plot) -> Vec<Edge<'a>> {
-    let ((x_low, x_high), (y_low, y_high)) = (plot.x.ends(), plot.y.ends());
     let flat = rates(roofline, false).reduce(f64::max).unwrap_or(f64::INFINITY);
     let slope = rates(roofline, true).reduce(f64::max).unwrap_or(f64::INFINITY);
     let edge = |roof: &'a Roof| -> Option<Edge<'a>> {
         let (name, from, to) = match roof {
             Roof::Memory { name, rate } => {
                 let rate = Some(*rate).filter(|rate| can_hold(*rate, true))?;
-                let (from, to) = (x_low.max(y_low / rate), x_high.min(flat.min(y_high) / rate));
+                let (from, to) = (plot.x.low.max(plot.y.low / rate), plot.x.high.min(flat.min(plot.y.high) / rate));
                 (name, (from, from * rate), (to, to * rate))
             }
             Roof::Compute { name, rate } => {
                 let rate = Some(*rate).filter(|rate| can_hold(*rate, true))?;
-                (name, (x_low.max(rate / slope), rate), (x_high, rate))
+                (name, (plot.x.low.max(rate / slope), rate), (plot.x.high, rate))
             }
         };
         (from.0 < to.0).then_some(Edge { name, from, to })
@@ -92,9 +91,8 @@ fn edges<'a>(roofline: &'a Roofline, plot: &Plot) -> Vec<Edge<'a>> {
 type Stretch = (Point, Point);
 
 /// The names of roofs along their lines: above them or below, and where other lines and names are far enough.
-fn names(canvas: &mut Canvas<'_>, plot: &Plot, edges: &[Edge<'_>]) {
-    let lines: Vec<Stretch> =
-        edges.iter().map(|edge| (plot.at(edge.from.0, edge.from.1), plot.at(edge.to.0, edge.to.1))).collect();
+fn names(canvas: &mut Canvas, plot: &Plot, edges: &[Edge<'_>]) {
+    let lines: Vec<Stretch> = edges.iter().map(|edge| (plot.at(edge.from), plot.at(edge.to))).collect();
     let mut taken: Vec<Stretch> = Vec::new();
     for (index, (edge, line)) in edges.iter().zip(&lines).enumerate() {
         let ((from, to), others) = (*line, [&lines[..index], &lines[index + 1..]].concat());
@@ -107,7 +105,8 @@ fn names(canvas: &mut Canvas<'_>, plot: &Plot, edges: &[Edge<'_>]) {
         let Some(best) = best.copied().filter(|_| !name.is_empty()) else { continue };
         taken.push(best);
         let degrees = (to.1 - from.1).atan2(to.0 - from.0).to_degrees();
-        canvas.sloping_text(&name, best.0, Writing::new(SMALL, Side::Start).coloured(ROOF), degrees);
+        let writing = Writing { degrees, has_seam: true, ..Writing::new(SMALL, Side::Start) };
+        canvas.text(&name, best.0, writing.coloured(ROOF));
     }
 }
 
@@ -140,7 +139,7 @@ fn apart(first: Stretch, second: Stretch) -> f64 {
 
 fn entries(kernels: &[Line]) -> Vec<(Swatch, String)> {
     let named = kernels.iter().enumerate().filter(|(_, line)| !line.name.is_empty());
-    let swatch = |index| Swatch::Marker(SERIES[index % SERIES.len()], Shape::of_series(index));
+    let swatch = |index| Swatch::Marker(Paint::Full(SERIES[index % SERIES.len()]), Shape::of_series(index));
     let mut entries: Vec<_> = named.map(|(index, line)| (swatch(index), line.name.clone())).collect();
     if kernels.iter().flat_map(|line| &line.points).any(|datum| datum.is_doubted) {
         entries.push((Swatch::Flagged, super::FLAGGED.to_owned()));

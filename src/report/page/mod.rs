@@ -16,7 +16,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
 use super::charts::{MOST_PICTURES, Picture};
-use super::draw::palette::{THEMED, hex};
+use super::draw::palette::THEMED;
 use super::ratios::{MOST_RATIOS, ratios};
 use super::roofline::rooflines;
 use super::sections::{Section, Slugs, sections};
@@ -102,10 +102,9 @@ fn hash(text: &str) -> String {
 /// The colours of pictures are those of the page's theme: the pictures' own where it is light.
 fn themed() -> String {
     let rule = |(name, colour): &(&str, _)| {
-        let (hex, own) = (hex(*colour), format!("--{name}"));
         format!(
-            ":root{{{own}:light-dark({hex},var({own}-dark))}}\n.picture [fill=\"{hex}\"]{{fill:var({own})}}\n\
-             .picture [stroke=\"{hex}\"]{{stroke:var({own})}}\n"
+            ":root{{--{name}:light-dark({colour},var(--{name}-dark))}}\n.picture [fill=\"{colour}\"]{{fill:var(--{name})}}\n\
+             .picture [stroke=\"{colour}\"]{{stroke:var(--{name})}}\n"
         )
     };
     THEMED.iter().map(rule).collect()
