@@ -13,7 +13,7 @@ use lanescope::shader::{BindingKind, Reading, from_file, specialize_entry};
 use serde_json::{Value, json};
 
 use crate::support::inspected::{SHADER, json_of, told};
-use crate::support::{Folder, Ran, devices, lanescope, ran, skip};
+use crate::support::{Folder, Ran, devices, ended, lanescope, ran, skip};
 
 // ---- on each device -------------------------------------------------------------------------------------------------------
 
@@ -86,9 +86,7 @@ fn a_device_that_is_not_there_is_refused() {
     let folder = Folder::new();
     let shader = folder.write("shader.comp", SHADER);
     for device in ["no such device", "99"] {
-        let ran = ran(&["inspect", &shader, "-d", device]);
-        assert!(ran.code == Some(2) && ran.out.is_empty(), "{ran:?}");
-        assert!(ran.err.contains(&format!("unknown device `{device}`")), "{ran:?}");
+        ran(&["inspect", &shader, "-d", device]).refuses(&[&format!("unknown device `{device}`")]);
     }
 }
 
@@ -140,8 +138,7 @@ fn a_driver_that_fails_costs_its_own_part() {
         // It comes once, at whichever device is the first.
         let faults = Faults::new(fault).once();
         let mut command = lanescope(&["inspect", &shader, "-d", "all", "--timeout", "5s", "--format", "json"]);
-        let ran: Ran = faults.meet(&mut command).output().unwrap().into();
-        assert_eq!(ran.code, Some(1), "{fault}: {}", ran.err);
+        let ran = ended(faults.meet(&mut command)).says(1, &[]);
         let parts = told(&ran);
         let (failed, others): (Vec<&Value>, Vec<&Value>) =
             parts.as_array().unwrap().iter().partition(|part| part["status"] != "ok");

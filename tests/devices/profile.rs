@@ -17,8 +17,7 @@ use crate::support::{Found, devices, devices_in_turn, little_work, ran, rows};
 /// the limit that it would break, and no message of the layer shows up anywhere.
 fn profile(device: &Found, arguments: &[&str]) -> Vec<Record> {
     let common = ["run", "--validation", "--preset=quick", "--max-time=5ms", "--format=csv", "--device", &device.index];
-    let ran = ran(&[&common, arguments].concat());
-    assert_eq!(ran.code, Some(0), "{arguments:?} on {}: {}", device.driver, ran.err);
+    let ran = ran(&[&common, arguments].concat()).says(0, &[]);
     let is_message =
         |line: &&str| ["VUID", "alidation", "SYNC-", "UNASSIGNED", "rror", "panicked"].iter().any(|word| line.contains(word));
     assert_eq!(ran.err.lines().find(is_message), None, "{arguments:?} on {}", device.driver);

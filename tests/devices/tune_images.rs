@@ -8,7 +8,7 @@ use lanescope::subject::{Reference, Subject};
 
 use crate::judge::{on_each_device, subject, verdicts};
 use crate::support::tunings::{BLUR, found, tuned};
-use crate::support::{Folder, devices, devices_in_turn, rows};
+use crate::support::{Folder, devices, devices_in_turn, rows, typed};
 
 const WIDTHS: [u64; 2] = [4, 8];
 
@@ -258,26 +258,11 @@ fn arrays_of_descriptors_are_bound_in_order() {
             outs[0].data[i] = texelFetch(layers[0], at, 0).r;
             outs[1].data[i] = texelFetch(layers[1], at, 0).g;
         }";
-    let arguments = [
-        "-n",
-        "12",
-        "-b",
-        "parts=:constant=1",
-        "-b",
-        "parts[1]=:constant=2",
-        "-b",
-        "0[2]=:iota",
-        "--image",
-        "layers=rg32f[4,3]:iota",
-        "--image",
-        "layers[1]=r32f:constant=3",
-        "--image",
-        "layers[1]=rg32f[4,3]:constant=0.5",
-        "--image",
-        "results=[4,3]",
-        "--sampler",
-        "layers=nearest",
-    ];
+    let arguments = typed(
+        "-n 12 -b parts=:constant=1 -b parts[1]=:constant=2 -b 0[2]=:iota --image layers=rg32f[4,3]:iota \
+         --image layers[1]=r32f:constant=3 --image layers[1]=rg32f[4,3]:constant=0.5 --image results=[4,3] \
+         --sampler layers=nearest",
+    );
     let results = [words([21; 12]), words(0..12)];
     let outs = [floats((0..12_u8).map(|i| 2.0 * f32::from(i))), floats([0.5; 12])];
     let [[first, second], [third, fourth]] = [results, outs];

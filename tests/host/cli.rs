@@ -10,14 +10,13 @@ use lanescope::experiments::{CATALOGUE, DERIVATIONS, Setting, derived_with, text
 use lanescope::model::{DeviceInfo, Preset};
 use lanescope::record::{COLUMNS, Record, SCHEMA_VERSION};
 
-use crate::support::{Ran, lanescope, measured, ran, rows, rows_of, skip, succeeded};
+use crate::support::{Ran, ended, lanescope, measured, ran, rows, rows_of, skip, succeeded, typed};
 
 // ---- bad input ------------------------------------------------------------------------------------------------------------
 
 /// Runs a command that has to be refused: exit code 2, nothing on standard output, an error with these parts.
 fn refused(arguments: &[&str], parts: &[&str]) {
-    let Ran { code, out, err } = ran(arguments);
-    assert_eq!((code, out.as_str()), (Some(2), ""), "{arguments:?}: {err}");
+    let Ran { err, .. } = ran(arguments).refuses(&[]);
     assert!(err.starts_with("error: "), "{arguments:?}: {err}");
     for part in parts {
         assert!(err.contains(part), "{arguments:?}: no `{part}` in: {err}");
@@ -83,8 +82,7 @@ fn the_mock_device_refuses_what_it_can_not_pretend() {
 
 #[test]
 fn a_simulated_device_has_no_robust_access() {
-    let Ran { code, err, .. } = ran(&["run", "-d", "mock", "--robust", "calibration/empty"]);
-    assert!(code == Some(2) && err.contains("leave out --robust"), "{err}");
+    ran(&["run", "-d", "mock", "--robust", "calibration/empty"]).says(2, &["leave out --robust"]);
 }
 
 #[test]
@@ -94,8 +92,7 @@ fn an_output_that_can_not_be_written_is_refused_before_anything_runs() {
     let run = |outputs: &[&str]| {
         let outputs: Vec<String> = outputs.iter().map(|name| format!("--output={}", path(name))).collect();
         let arguments = [&["run", "-d", "mock"], &outputs.iter().map(String::as_str).collect::<Vec<_>>()[..]].concat();
-        let Ran { code, out, err } = ran(&arguments);
-        assert_eq!((code, out.as_str()), (Some(2), ""), "{outputs:?}: {err}");
+        let Ran { err, .. } = ran(&arguments).refuses(&[]);
         // One line: a run that began would have said more.
         assert_eq!(err.lines().count(), 1, "{err}");
         let left: BTreeSet<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -126,9 +123,7 @@ fn without_a_driver_every_command_that_needs_one_says_what_to_do() {
     for arguments in [&["devices"][..], &["devices", "--json"], &["run"], &["run", "-d", "0"], &["run", "-d", "llvmpipe"]] {
         let mut command = lanescope(arguments);
         command.env("VK_DRIVER_FILES", "/nonexistent.json").env("VK_ICD_FILENAMES", "/nonexistent.json");
-        let ran: Ran = command.output().unwrap().into();
-        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{arguments:?}: {}", ran.err);
-        assert!(ran.err.contains("install") && ran.err.contains("VK_DRIVER_FILES"), "{arguments:?}: {}", ran.err);
+        ended(&mut command).refuses(&["install", "VK_DRIVER_FILES"]);
     }
 }
 
@@ -148,9 +143,8 @@ fn without_the_loader_the_error_says_what_to_install() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("libvulkan.so.1"), "no library").unwrap();
     for arguments in [&["devices"][..], &["run"]] {
-        let ran: Ran = lanescope(arguments).env("LD_LIBRARY_PATH", folder.path()).output().unwrap().into();
-        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
-        assert!(ran.err.contains("can't load the Vulkan loader") && ran.err.contains("install it"), "{}", ran.err);
+        ended(lanescope(arguments).env("LD_LIBRARY_PATH", folder.path()))
+            .refuses(&["can't load the Vulkan loader", "install it"]);
     }
 }
 
@@ -175,13 +169,8 @@ fn only_the_cases_of_a_file_are_measured() {
         assert!(found.iter().all(|row| row.status == "ok" && row.plan_id == wanted[0].plan_id), "{file}");
         assert!(ran.err.contains("of which 2 are listed"), "{}", ran.err);
     }
-    let elsewhere = ran(&["run", "calibration/empty", "-d", "mock", "--cases", &path("rows.csv")]);
-    assert_eq!(elsewhere.code, Some(2));
-    assert!(
-        elsewhere.err.contains("2 of 2 cases (of memory/stream, workgroup/linear) are none of this run's"),
-        "{}",
-        elsewhere.err
-    );
+    let elsewhere = ran(&["run", "calibration/empty", "-d", "mock", "--cases", &path("rows.csv")])
+        .says(2, &["2 of 2 cases (of memory/stream, workgroup/linear) are none of this run's"]);
     assert_eq!(elsewhere.out, "");
 }
 
@@ -214,9 +203,7 @@ fn a_study_measures_each_case_in_six_processes() {
 #[test]
 fn what_a_study_can_not_be_is_refused() {
     let refused = |arguments: &[&str], words: &str| {
-        let ran = ran(arguments);
-        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
-        assert!(ran.err.contains(words), "{}", ran.err);
+        ran(arguments).refuses(&[words]);
     };
     refused(&["run", "-d", "mock", "--preset=study", "--no-isolate"], "in several processes, and --no-isolate");
     refused(&["tune", "shader.comp", "-d", "mock", "--preset=study"], "[possible values: quick, default, thorough]");
@@ -277,8 +264,7 @@ const SMALL: [&str; 8] = ["-a", "n=4096", "-a", "local_size_x=64", "--max-time",
 fn failing(how: &str, status: &str) -> (Vec<Record>, String) {
     let device = format!("mock:{how}=workgroup/*");
     let arguments = ["run", "workgroup/linear", "memory/stream:", "-d", &device, "-a", "width=1"];
-    let Ran { code, out, err } = ran(&[&arguments[..], &SMALL].concat());
-    assert_eq!(code, Some(1), "{err}");
+    let Ran { out, err, .. } = ran(&[&arguments[..], &SMALL].concat()).says(1, &[]);
     let (failed, others): (Vec<_>, Vec<_>) = rows(&out).into_iter().partition(|row| row.experiment == "workgroup/linear");
     assert!(!others.is_empty() && others.iter().all(|row| row.status == "ok" && row.time_ns.is_some()));
     assert_eq!(failed.len(), 1);
@@ -313,9 +299,8 @@ fn a_lost_device_and_missing_memory_cost_their_rows_only() {
 
 #[test]
 fn a_device_that_can_not_be_calibrated_costs_its_rows() {
-    let ran = ran(&["run", "workgroup/linear", "-d", "mock:lost=calibration/*"]);
-    assert_eq!(ran.code, Some(75), "another try may mend it: {}", ran.err);
-    assert!(ran.err.contains("mock can't be measured on: device_lost"), "{}", ran.err);
+    let ran = ran(&["run", "workgroup/linear", "-d", "mock:lost=calibration/*"])
+        .says(75, &["mock can't be measured on: device_lost"]);
     let rows = rows(&ran.out);
     assert_eq!(rows.len(), 11);
     assert!(rows.iter().all(|row| row.status == "not_run" && row.reason.starts_with("device_lost: ")));
@@ -334,22 +319,8 @@ fn what_the_device_can_not_do_is_skipped_with_the_limit() {
 /// A noiseless run on a mock with these options: its rows, and what was said.
 fn timed(options: &str) -> (Vec<Record>, String, String) {
     let device = format!("mock:noise=0{options}");
-    let filters = ["run", "calibration/*", "memory/stream", "-d", &device];
-    let axes = [
-        "-a",
-        "op=copy",
-        "-a",
-        "width=1",
-        "-a",
-        "n=2^12,2^16",
-        "-a",
-        "evict_bytes=1Mi",
-        "--max-time",
-        "200ms",
-        "--format",
-        "csv",
-    ];
-    let ran = succeeded(&[&filters[..], &axes].concat());
+    let run = "run calibration/* memory/stream -a op=copy -a width=1 -a n=2^12,2^16 -a evict_bytes=1Mi --max-time 200ms";
+    let ran = succeeded(&[&typed(run)[..], &["--format", "csv", "-d", &device]].concat());
     (rows(&ran.out), ran.err, ran.out)
 }
 
@@ -418,7 +389,7 @@ fn a_clock_that_is_wrong_is_not_believed() {
 
 #[test]
 fn cold_mode_needs_timestamps() {
-    let Ran { code, out, err } = ran(&["run", "workgroup/linear", "-d", "mock:bits=0", "--cold", "--evict-bytes=1Mi"]);
+    let Ran { code, out, err, .. } = ran(&["run", "workgroup/linear", "-d", "mock:bits=0", "--cold", "--evict-bytes=1Mi"]);
     let rows = rows(&out);
     assert_eq!((code, rows.len()), (Some(1), 11), "no other try will mend it: {err}");
     assert!(rows.iter().all(|row| row.status == "not_run" && row.time_ns.is_none()));

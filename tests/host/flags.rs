@@ -2,7 +2,7 @@
 
 use lanescope::record::Record;
 
-use crate::support::{measured, ran, rows};
+use crate::support::{measured, ran, rows, typed};
 
 /// A case that nothing is to be said against on a sound device: far longer than a launch, with few results to check.
 const SOUND: [&str; 5] = ["calibration/sentinel", "-a", "groups=64", "-a", "steps=2000000"];
@@ -129,19 +129,10 @@ fn more_than_the_device_can_compute_is_implausible() {
 /// A device that gets faster by the second: of two blocks the second, with more work, is done in less time.
 #[test]
 fn faster_with_more_work_is_implausible() {
-    let cases = [
-        "-q",
-        "calibration/sentinel",
-        "-a",
-        "groups=16",
-        "-a",
-        "steps=2000..2099",
-        "--preset=default",
-        // Time passes in each process by itself.
-        "--processes=1",
-        "--max-time=20ms",
-        "--max-noise=50%",
-    ];
+    // Time passes in each process by itself.
+    let cases = typed(
+        "-q calibration/sentinel -a groups=16 -a steps=2000..2099 --preset=default --processes=1 --max-time=20ms --max-noise=50%",
+    );
     let sound = measured(&[&cases[..], &["-d", "mock:noise=0.002"]].concat());
     assert!(sound.len() == 100 && sound.iter().all(|row| row.reason.is_empty()));
     let faster = measured(&[&cases[..], &["-d", "mock:noise=0.002,drift=-0.3"]].concat());
@@ -159,9 +150,7 @@ fn timestamps_of_few_bits_and_wrong_clocks_give_way_to_the_hosts_clock() {
         ("clock=0.96", "the device's clock runs at 0.9600 times the host's"),
     ] {
         let device = format!("mock:noise=0.005,{options}");
-        let ran = ran(&[&["run", "--format=csv", "--preset=default", "-d", &device], &SOUND[..]].concat());
-        assert_eq!(ran.code, Some(0), "{}", ran.err);
-        assert!(ran.err.contains(said), "{options}: {}", ran.err);
+        let ran = ran(&[&["run", "--format=csv", "--preset=default", "-d", &device], &SOUND[..]].concat()).says(0, &[said]);
         let row = &rows(&ran.out)[0];
         assert_eq!(row.timer, "host", "{options}");
         // What the host's clock shows beyond the device's is the submission.

@@ -227,40 +227,9 @@ fn a_changed_module_is_often_still_one() {
 
 /// Text after another text, from what numbers, ranges, lists and globs are made of.
 fn request() -> impl Strategy<Value = String> {
-    let piece = prop::sample::select(vec![
-        "\n",
-        "=",
-        ",",
-        ":",
-        "..",
-        ":+",
-        ":*",
-        "^",
-        "Ki",
-        "0",
-        "1",
-        "2",
-        "8",
-        "1000000",
-        "18446744073709551615",
-        " ",
-        "*",
-        "/",
-        "{",
-        "}",
-        "[",
-        "!",
-        "memory",
-        "stream",
-        "n",
-        "width",
-        "local_size_x",
-        "op",
-        "copy",
-        "read",
-        "\u{7f}",
-        "é",
-    ]);
+    let pieces = "= , : .. :+ :* ^ Ki 0 1 2 8 1000000 18446744073709551615 * / { } [ ! memory stream n width local_size_x op copy read \
+                  \u{7f} é";
+    let piece = prop::sample::select(["\n", " "].into_iter().chain(pieces.split_whitespace()).collect::<Vec<_>>());
     prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
 }
 

@@ -83,8 +83,7 @@ fn a_bad_file_is_refused_before_anything_is_measured() {
     ] {
         let file = folder.write("bad.toml", text);
         for command in [&["run", "memory/stream", "-d", "mock"][..], &["devices"], &["card", "none.csv"]] {
-            let Ran { code, out, err } = ran(&[command, &["--limits", &file]].concat());
-            assert_eq!((code, out.as_str()), (Some(2), ""), "{command:?}: {err}");
+            let Ran { err, .. } = ran(&[command, &["--limits", &file]].concat()).refuses(&[]);
             assert!(err.contains("bad.toml: ") && parts.iter().all(|part| err.contains(part)), "{command:?}: {err}");
         }
     }
@@ -99,10 +98,9 @@ fn limits_are_not_overwritten() {
     let folder = Folder::new();
     let file = readmes(&folder);
     let before = fs::read_to_string(&file).unwrap();
-    let Ran { code, err, .. } = ran(&["run", "memory/stream", "-d", "mock", "--limits", &file, "-o", &file, "--format=csv"]);
-    assert!(code == Some(2) && err.contains("holds the limits: name another file for --output"), "{err}");
+    ran(&["run", "memory/stream", "-d", "mock", "--limits", &file, "-o", &file, "--format=csv"])
+        .says(2, &["holds the limits: name another file for --output"]);
     let rows = folder.write("rows.csv", "");
-    let Ran { code, err, .. } = ran(&["card", &rows, "--limits", &file, "-o", &file]);
-    assert!(code == Some(2) && err.contains("holds the limits: name another file"), "{err}");
+    ran(&["card", &rows, "--limits", &file, "-o", &file]).says(2, &["holds the limits: name another file"]);
     assert_eq!(fs::read_to_string(&file).unwrap(), before);
 }

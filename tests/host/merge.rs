@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use csv::StringRecord;
 use lanescope::analysis::NEEDED;
@@ -14,27 +14,16 @@ use lanescope::model::{AxisValue, DeviceInfo, Preset};
 use lanescope::record::{COLUMNS, Record, SCHEMA_VERSION};
 use lanescope::tuning;
 
-use crate::support::{Folder, Ran, ran, rows, rows_of, succeeded};
+use crate::support::{Folder, Ran, ran, rows, rows_of, succeeded, typed};
 
 // ---- files ----------------------------------------------------------------------------------------------------------------
 
 /// Bases of variants and of axes, derived rows, rows that are skipped, and kernels without any of that.
-const RUN: [&str; 14] = [
-    "run",
-    "-q",
-    "--format=csv",
-    "calibration/timer",
-    "memory/stride",
-    "shared/bank_conflict",
-    "algo/transpose",
-    "--preset=quick",
-    "--max-time=20ms",
-    "-a=n=2^14",
-    "-a=matrix_size=64",
-    "-a=local_size_x=16,2048",
-    "-a=local_size_y=8",
-    "-a=stride=1,2,3,4,8,16,32,33",
-];
+static RUN: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    typed(
+        "run -q --format=csv calibration/timer memory/stride shared/bank_conflict algo/transpose --preset=quick --max-time=20ms -a=n=2^14 -a=matrix_size=64 -a=local_size_x=16,2048 -a=local_size_y=8 -a=stride=1,2,3,4,8,16,32,33",
+    )
+});
 
 /// What one run of it writes.
 fn whole() -> &'static str {
@@ -517,9 +506,7 @@ fn a_part_can_be_merged_with_the_rest_later() {
     let files = folder.tables(&shards);
     for more in [vec![], vec![folder.write("plan.csv", plan().text())]] {
         let most: Vec<&str> = files[1..].iter().chain(&more).map(String::as_str).collect();
-        let ran = folder.merge(&[&["--partial"], &most[..]].concat());
-        assert_eq!(ran.code, Some(0), "{}", ran.err);
-        assert!(ran.err.contains("note: ") && ran.err.contains("missing"), "{}", ran.err);
+        folder.merge(&[&["--partial"], &most[..]].concat()).says(0, &["note: ", "missing"]);
         let part = rows_of(&folder.path("out.csv"));
         let lost: Vec<Record> = rows(&shards[0].text());
         assert!(lost.iter().all(|lost| {
@@ -572,9 +559,9 @@ fn older_files_are_merged_without_looking_for_gaps() {
     let folder = Folder::new();
     let data = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
     let old = data("nvidia-h100-default.csv");
-    let ran = folder.merge(&[old.to_str().unwrap(), &folder.write("whole.csv", whole())]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
-    assert!(ran.err.contains("note: 303 rows without a place in a plan"), "{}", ran.err);
+    folder
+        .merge(&[old.to_str().unwrap(), &folder.write("whole.csv", whole())])
+        .says(0, &["note: 303 rows without a place in a plan"]);
     // Derived rows and relations included, but for the version, all is as it was.
     let (all, before) = (rows(&folder.read("out.csv")), rows_of(&old));
     // What is derived today and wasn't then comes with them.
@@ -613,8 +600,7 @@ fn rows_of_schema_1_become_rows_of_today() {
         let torn = folder.write("torn.csv", &old[..old.len() - 9]);
         let error = folder.refused(std::slice::from_ref(&torn), 2);
         assert!(error.contains("the last row was cut at line") && error.contains("--partial"), "{error}");
-        let ran = folder.merge(&["--partial", &torn]);
-        assert!(ran.code == Some(0) && ran.err.contains("is left out"), "{}", ran.err);
+        folder.merge(&["--partial", &torn]).says(0, &["is left out"]);
         let header = folder.write("header.csv", &old[..400]);
         assert!(folder.refused(&[header], 2).contains("ends within its header line"));
         // A value by its own name, as Python's csv module would look it up.
@@ -680,8 +666,7 @@ fn columns_can_be_chosen_and_the_host_withheld() {
         let cells = |table: &Table| table.rows.iter().map(|row| table.get(row, name).to_owned()).collect::<Vec<_>>();
         assert_eq!(cells(&chosen), cells(&all), "{name}");
     }
-    let error = ran(&["merge", &file, "--columns", "vallue"]);
-    assert!(error.code == Some(2) && error.err.contains("unknown column `vallue`; did you mean value"), "{}", error.err);
+    ran(&["merge", &file, "--columns", "vallue"]).says(2, &["unknown column `vallue`; did you mean value"]);
     // What was written without something is no other measurement.
     let copies = [&["--anonymous"][..], &["--columns", &NEEDED.join(",")]].map(merged);
     for (i, copy) in copies.into_iter().enumerate() {
@@ -726,8 +711,7 @@ fn files_of_another_kind_are_refused_by_name() {
     refused("empty.csv", "", "holds no rows");
     let absent = folder.refused(&[good.clone(), folder.path("absent.csv").to_str().unwrap().to_owned()], 2);
     assert!(absent.contains("absent.csv: can't be opened"), "{absent}");
-    let ending = ran(&["merge", &good, "-o", "out.xlsx"]);
-    assert!(ending.code == Some(2) && ending.err.contains(".jsonl"), "{}", ending.err);
+    ran(&["merge", &good, "-o", "out.xlsx"]).says(2, &[".jsonl"]);
     let nowhere = ran(&["merge", &good, "-o", folder.path("no/such.csv").to_str().unwrap()]);
     assert!(
         nowhere.code == Some(2) && nowhere.err.contains("can't write") && !nowhere.err.contains("measured"),
@@ -763,20 +747,8 @@ fn rows_take_little_memory() {
     let peak = |cases: u64| {
         let file = folder.path("plan.csv").to_str().unwrap().to_owned();
         let axis = format!("n=4..{}:+4", cases * 4);
-        succeeded(&[
-            "run",
-            "memory/stream",
-            "-d=mock",
-            "--dry-run",
-            "-q",
-            "-o",
-            &file,
-            "-a",
-            &axis,
-            "-a=op=copy",
-            "-a=width=1",
-            "-a=issue=interleaved",
-        ]);
+        let run = "run memory/stream -d=mock --dry-run -q -a=op=copy -a=width=1 -a=issue=interleaved -o";
+        succeeded(&[&typed(run)[..], &[&file, "-a", &axis]].concat());
         let mut child = crate::support::lanescope(&["merge", "-q", "--partial", &file]).spawn().unwrap();
         let mut reader = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();

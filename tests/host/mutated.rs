@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use crate::fuzz::mutate;
 use crate::support::form::sample;
 use crate::support::processes::Family;
-use crate::support::{Folder, Ran, succeeded, to_bytes, to_words};
+use crate::support::{Folder, Ran, succeeded, to_bytes, to_words, typed};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_lanescope");
 
@@ -97,57 +97,20 @@ impl Target<'_> {
         let output = command.output().unwrap();
         let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         self.left_behind.iter().for_each(|name| drop(fs::remove_file(folder.path(name))));
-        (Ran { code: output.status.code(), out, err }, began.elapsed())
+        (Ran { code: output.status.code(), out, err, ..Ran::default() }, began.elapsed())
     }
 }
 
 /// What means something in one of these files or another.
-const WORDS: [&str; 44] = [
-    "\n",
-    "\"",
-    "'",
-    "=",
-    ",",
-    ":",
-    "[",
-    "]",
-    "{",
-    "}",
-    "(",
-    ")",
-    "#",
-    "\\",
-    "/*",
-    "*/",
-    "//",
-    "\0",
-    "\u{1b}[31m",
-    "é",
-    "0",
-    "-1",
-    "1e308",
-    "nan",
-    "18446744073709551615",
-    "9999999999999999999999",
-    "4294967296",
-    "2^63",
-    "n",
-    "local_size_x",
-    "#include \"part.glsl\"\n",
-    "#include \"changed.comp\"\n",
-    "#version 460\n",
-    "#define A A A\n",
-    "#extension all : enable\n",
-    "shader = ",
-    "file=/dev/zero",
-    "buffer",
-    "axis",
-    "layout(local_size_x = 65536) in;\n",
-    "layout(local_size_x_id = 4294967295) in;\n",
-    "null",
-    "true",
-    "ok",
-];
+static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let alone = r#"" ' = , : [ ] { } ( ) # \ /* */ // é 0 -1 1e308 nan 18446744073709551615 9999999999999999999999 4294967296 2^63 n
+                   local_size_x file=/dev/zero buffer axis null true ok"#;
+    let mut words = typed(alone);
+    words.extend(["\n", "\0", "\u{1b}[31m", "#include \"part.glsl\"\n", "#include \"changed.comp\"\n", "#version 460\n"]);
+    words.extend(["#define A A A\n", "#extension all : enable\n", "shader = ", "layout(local_size_x = 65536) in;\n"]);
+    words.push("layout(local_size_x_id = 4294967295) in;\n");
+    words
+});
 
 /// A text with a few changes.
 fn changed(text: &[u8], random: &mut ChaCha8Rng) -> Vec<u8> {

@@ -110,11 +110,7 @@ fn without_its_base_a_case_is_measured_alone() {
 
 #[test]
 fn what_can_not_be_paired_is_refused() {
-    let alone = ran(&["run", "calibration/empty", "--paired", "-d", "mock"]);
-    assert_eq!(alone.code, Some(2));
-    assert!(alone.err.contains("nothing to pair") && alone.err.contains("one device twice"), "{}", alone.err);
-    let base_alone = ran(&["run", "algo/transpose:naive", "--paired", "-d", "mock"]);
-    assert!(base_alone.code == Some(2) && base_alone.err.contains("nothing to pair"), "{}", base_alone.err);
-    let mixed = ran(&["run", "calibration/empty", "--paired", "-d", "mock", "-d", "0"]);
-    assert_eq!(mixed.code, Some(2), "{}", mixed.err);
+    ran(&["run", "calibration/empty", "--paired", "-d", "mock"]).says(2, &["nothing to pair", "one device twice"]);
+    ran(&["run", "algo/transpose:naive", "--paired", "-d", "mock"]).says(2, &["nothing to pair"]);
+    ran(&["run", "calibration/empty", "--paired", "-d", "mock", "-d", "0"]).says(2, &[]);
 }

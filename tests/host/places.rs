@@ -538,13 +538,10 @@ fn what_is_read_once_may_be_a_stream_with_an_end() {
         (&["compare", "/dev/stdin", csv.to_str().unwrap()], &csv, "longer than 16 MiB"),
         (&["compare", "-", csv.to_str().unwrap()], &csv, "longer than 16 MiB"),
     ] {
-        let ran = through_cat(arguments, file);
-        assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
-        let ran = fed(arguments, zero());
-        assert!(ran.code == Some(2) && ran.err.contains(endless), "{arguments:?}: {ran:?}");
+        through_cat(arguments, file).says(0, &[]);
+        fed(arguments, zero()).says(2, &[endless]);
     }
-    let ran = through_cat(&["tune", "/dev/stdin", "-d", "mock", "-n", "64"], &shader);
-    assert!(ran.code == Some(2) && ran.err.contains("a shader is read more than once"), "{ran:?}");
+    through_cat(&["tune", "/dev/stdin", "-d", "mock", "-n", "64"], &shader).says(2, &["a shader is read more than once"]);
 }
 
 /// Until it is read, there is nothing to end.

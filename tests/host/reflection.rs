@@ -75,8 +75,7 @@ fn list(value: &Value) -> &[Value] {
 // ---- Lanescope ------------------------------------------------------------------------------------------------------------
 
 fn inspected(path: &Path, entry: &str) -> Told {
-    let ran = ran(&["inspect", path.to_str().unwrap(), "--entry", entry, "--format", "json"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let ran = ran(&["inspect", path.to_str().unwrap(), "--entry", entry, "--format", "json"]).says(0, &[]);
     let told: Value = serde_json::from_str(&ran.out).unwrap();
     let [entry] = list(&told["entry_points"]) else { panic!("{told}") };
     let blocks = list(&told["blocks"]);

@@ -22,32 +22,16 @@ use rustix::process::Signal;
 
 use crate::support::form::{Form, form, sample};
 use crate::support::processes::Family;
-use crate::support::{Folder, Ran, lanescope, rows, rows_of, skip, succeeded};
+use crate::support::{Folder, Ran, ended, lanescope, rows, rows_of, skip, succeeded, typed};
 
 // ---- the run --------------------------------------------------------------------------------------------------------------
 
 /// 143 cases in three blocks: some have a base, from some a figure is derived.
-const RUN: [&str; 19] = [
-    "run",
-    "workgroup/linear",
-    "shared/bank_conflict",
-    "-a",
-    "n=4..540:+4",
-    "-a",
-    "local_size_x=64",
-    "-a",
-    "groups=1",
-    "-a",
-    "iterations=4",
-    "-a",
-    "stride=1,2,3,4,8,16,32,33",
-    "-a",
-    "width=1",
-    "--preset=quick",
-    "--max-time=5ms",
-    "--max-noise=50%",
-    "--processes=2",
-];
+static RUN: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    typed(
+        "run workgroup/linear shared/bank_conflict -a n=4..540:+4 -a local_size_x=64 -a groups=1 -a iterations=4 -a stride=1,2,3,4,8,16,32,33 -a width=1 --preset=quick --max-time=5ms --max-noise=50% --processes=2",
+    )
+});
 const CASES: usize = 143;
 
 /// Without noise, no figure is doubted in one run and not in another.
@@ -204,8 +188,7 @@ fn killed_at_random(seed: u64, kills: usize) -> String {
                 assert!(folder.has_whole_rows() >= there, "{what}: rows that were written are gone");
             }
         }
-        let resumed = folder.resume(MOCK, &["-q"]);
-        assert_eq!(resumed.code, Some(0), "{what}: {}", resumed.err);
+        folder.resume(MOCK, &["-q"]).says(0, &[]);
         folder.is_whole();
     }
     format!("{kills} kills: {begun} files were begun, {lost_rows} rows were lost and measured again")
@@ -301,8 +284,7 @@ fn every_case_that_an_interrupted_run_visited_has_a_row() {
         .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["visit"]["case_id"].as_str().unwrap().to_owned())
         .collect();
     assert_eq!(cases, begun.iter().map(|row| row.case_id.clone()).collect());
-    let resumed = folder.resume(MOCK, &[]);
-    assert!(resumed.code == Some(0) && resumed.err.contains(" broken off"), "{}", resumed.err);
+    folder.resume(MOCK, &[]).says(0, &[" broken off"]);
     folder.is_whole();
     assert!(rows_of(&folder.file()).iter().all(|row| row.stop != "broken_off"));
 }
@@ -314,13 +296,11 @@ fn a_journal_of_another_run_is_not_used() {
     let journal = folder.path("rows.csv.progress");
     let text = fs::read_to_string(&journal).unwrap();
     fs::write(&journal, text.replacen("[\"driver_version\",\"", "[\"driver_version\",\"1", 1)).unwrap();
-    let other = folder.resume(MOCK, &[]);
-    assert!(other.code == Some(0) && other.err.contains("is of another plan or driver, and isn't used"), "{}", other.err);
+    folder.resume(MOCK, &[]).says(0, &["is of another plan or driver, and isn't used"]);
     folder.is_whole();
     let folder = Folder::new();
     fs::write(folder.path("rows.csv.progress"), "my notes\n").unwrap();
-    let refused = folder.resume(MOCK, &[]);
-    assert!(refused.code == Some(2) && refused.err.contains("move it away"), "{}", refused.err);
+    folder.resume(MOCK, &[]).says(2, &["move it away"]);
     assert_eq!(fs::read_to_string(folder.path("rows.csv.progress")).unwrap(), "my notes\n");
 }
 
@@ -336,12 +316,10 @@ fn two_runs_never_write_to_one_file() {
         };
         let mut family = Family::start(&mut run("mock:hang=workgroup/linear local_size_x=64;n=400"));
         family.wait_until("it has begun", |_| fs::metadata(&file).is_ok_and(|metadata| metadata.len() > 0));
-        let second: Ran = run(MOCK).output().unwrap().into();
-        assert!(second.code == Some(75) && second.err.contains("another run writes to"), "{second:?}");
+        ended(&mut run(MOCK)).says(75, &["another run writes to"]);
         family.signal(Signal::KILL);
         family.end();
-        let third: Ran = run(MOCK).output().unwrap().into();
-        assert_eq!(third.code, Some(0), "{third:?}");
+        ended(&mut run(MOCK)).says(0, &[]);
         assert_eq!(folder.names(), [format.to_owned()].into());
     }
 }
@@ -394,11 +372,10 @@ fn a_closed_standard_output_is_told_before_anything_is_measured() {
     let run = |redirection: &str| -> Ran {
         let script = format!("exec \"$0\" \"$@\" {redirection}");
         let mut command = Command::new("bash");
-        command.args(["-c", &script, env!("CARGO_BIN_EXE_lanescope")]).args(RUN).args(["-q", "-d", MOCK]);
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_lanescope")]).args(&*RUN).args(["-q", "-d", MOCK]);
         command.output().unwrap().into()
     };
-    let closed = run(">&-");
-    assert!(closed.code == Some(2) && closed.err.contains("can't write standard output: it is closed"), "{closed:?}");
+    run(">&-").says(2, &["can't write standard output: it is closed"]);
     // Who sends them there means it.
     assert_eq!(run(">/dev/null").code, Some(0));
 }
@@ -461,8 +438,7 @@ fn whole() -> Folder {
 /// Nothing is measured, and nothing is changed.
 fn refuses(folder: &Folder, more: &[&str], parts: &[&str]) {
     let before = fs::read(folder.file()).unwrap();
-    let Ran { code, out, err } = folder.resume(MOCK, more);
-    assert_eq!((code, out.as_str()), (Some(2), ""), "{err}");
+    let Ran { err, .. } = folder.resume(MOCK, more).refuses(&[]);
     assert!(parts.iter().all(|part| err.contains(part)), "no {parts:?} in {err}");
     assert!(fs::read(folder.file()).unwrap() == before, "it was touched");
 }
@@ -481,9 +457,7 @@ fn a_file_that_is_not_there_is_begun() {
 fn a_whole_file_stays_as_it_is() {
     let folder = whole();
     let before = fs::read(folder.file()).unwrap();
-    let ran = folder.resume(MOCK, &[]);
-    assert!(ran.code == Some(0) && ran.err.contains("143 rows are kept\n"), "{ran:?}");
-    assert!(ran.err.contains("0 measured, 0 skipped, 0 failed"), "{}", ran.err);
+    folder.resume(MOCK, &[]).says(0, &["143 rows are kept\n", "0 measured, 0 skipped, 0 failed"]);
     assert!(fs::read(folder.file()).unwrap() == before);
 }
 
@@ -588,8 +562,7 @@ fn a_file_of_chosen_columns_can_be_resumed_where_it_has_what_that_needs() {
     assert!(text.lines().next().unwrap().split(',').count() < COLUMNS.len());
     let lines: Vec<&str> = text.lines().collect();
     fs::write(folder.file(), format!("{}\n", lines[..90].join("\n"))).unwrap();
-    let ran = folder.resume(MOCK, &["--columns", &chosen]);
-    assert!(ran.code == Some(0) && ran.err.contains("89 rows are kept"), "{}", ran.err);
+    folder.resume(MOCK, &["--columns", &chosen]).says(0, &["89 rows are kept"]);
     folder.is_whole();
     // Without any one of them, its name is told.
     for lacking in needed.iter().filter(|name| !KEPT.contains(name)) {
@@ -641,8 +614,7 @@ fn rows_of_other_sources_and_rows_that_failed_are_measured_again() {
 #[test]
 fn a_device_that_was_given_up_is_tried_again() {
     let folder = Folder::new();
-    let ran = folder.resume("mock:noise=0,crash=calibration/*", &[]);
-    assert_eq!(ran.code, Some(75), "{}", ran.err);
+    folder.resume("mock:noise=0,crash=calibration/*", &[]).says(75, &[]);
     assert!(
         rows_of(&folder.file()).iter().filter(|row| row.status == "not_run" && row.reason.starts_with("crashed: ")).count()
             >= CASES
@@ -665,8 +637,7 @@ fn a_file_that_was_cut_is_repaired() {
     ] {
         let folder = Folder::new();
         fs::write(folder.file(), &bytes[..cut]).unwrap();
-        let ran = folder.resume(MOCK, &[]);
-        assert!(ran.code == Some(0) && ran.err.contains(said), "{cut}: {}", ran.err);
+        folder.resume(MOCK, &[]).says(0, &[said]);
         folder.is_whole();
     }
 }
@@ -677,8 +648,7 @@ fn other_outputs_have_the_rows_that_were_kept_as_well() {
     let bytes = fs::read(folder.file()).unwrap();
     fs::write(folder.file(), &bytes[..bytes.len() / 2]).unwrap();
     let json = folder.path("other.jsonl");
-    let ran = folder.resume(MOCK, &["-o", json.to_str().unwrap(), "-o", folder.file().to_str().unwrap()]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    folder.resume(MOCK, &["-o", json.to_str().unwrap(), "-o", folder.file().to_str().unwrap()]).says(0, &[]);
     let text = fs::read_to_string(&json).unwrap();
     let cases: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let cases: Vec<&str> = cases.iter().map(|row| row["case_id"].as_str().unwrap()).collect();
@@ -696,8 +666,7 @@ fn a_file_under_two_names_is_one_file() {
     let other_name = place.join("..").join(place.file_name().unwrap()).join("rows.csv");
     let other_name = other_name.to_str().unwrap();
     refuses(&folder, &["--samples", other_name], &["is given twice, by --resume and --samples"]);
-    let ran = folder.resume(MOCK, &["-q", "-o", other_name]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    folder.resume(MOCK, &["-q", "-o", other_name]).says(0, &[]);
     folder.is_whole();
 }
 
@@ -740,14 +709,12 @@ fn a_shard_has_its_name_once_it_is_whole() {
     assert_eq!(folder.names(), ["rows.csv.part", "rows.csv.progress"].map(str::to_owned).into());
     // The block may have been in writing: its last row may be torn.
     let kept = Recovery::open(&part).unwrap().filter(|row| row.is_ok()).count();
-    let ran = folder.resume(MOCK, &shard);
-    assert!(ran.code == Some(0) && ran.err.contains(&format!("rows.csv.part: {kept} rows are kept")), "{}", ran.err);
+    folder.resume(MOCK, &shard).says(0, &[&format!("rows.csv.part: {kept} rows are kept")]);
     assert_eq!(folder.names(), ["rows.csv".to_owned()].into());
     let alone = rows(&succeeded(&[&RUN[..], &shard, &["-q", "-d", MOCK, "--format=csv"]].concat()).out);
     assert!(kept < alone.len() && shapes(&rows_of(&folder.file())) == shapes(&alone));
     // Once more: it is whole.
-    let ran = folder.resume(MOCK, &shard);
-    assert!(ran.code == Some(0) && ran.err.contains(&format!("{} rows are kept", alone.len())), "{}", ran.err);
+    folder.resume(MOCK, &shard).says(0, &[&format!("{} rows are kept", alone.len())]);
     assert_eq!(folder.names(), ["rows.csv".to_owned()].into());
 }
 
@@ -756,18 +723,15 @@ fn a_shard_has_its_name_once_it_is_whole() {
 /// Runs out of room for its outputs: says which file, fails, and leaves whole rows, with which it can be resumed.
 fn runs_out_of_room(folder: &Path, mut command: Command) {
     let (file, samples) = (folder.join("rows.csv"), folder.join("samples.csv"));
-    command.args(RUN).args(["-q", "--no-lock", "-d", MOCK, "--resume"]).arg(&file);
-    let full: Ran = command.output().unwrap().into();
-    assert_eq!(full.code, Some(1), "{full:?}");
-    assert!(full.err.contains(&format!("error: can't write {}: ", file.display())), "{}", full.err);
+    command.args(&*RUN).args(["-q", "--no-lock", "-d", MOCK, "--resume"]).arg(&file);
+    ended(&mut command).says(1, &[&format!("error: can't write {}: ", file.display())]);
     let text = fs::read_to_string(&file).unwrap();
     let there = rows(&text).len();
     assert!(text.ends_with('\n') && (1..CASES).contains(&there), "{there} rows");
     fs::remove_file(&file).unwrap();
     // The same for samples.
     command.arg("--samples").arg(&samples).args(["-o", "/dev/null", "--format=jsonl"]);
-    let full: Ran = command.output().unwrap().into();
-    assert!(full.code == Some(1) && full.err.contains("can't write "), "{full:?}");
+    ended(&mut command).says(1, &["can't write "]);
     let text = fs::read_to_string(&samples).unwrap();
     assert!(text.ends_with('\n') && csv::Reader::from_reader(text.as_bytes()).records().all(|row| row.is_ok()));
     assert!(fs::read_to_string(&file).unwrap().ends_with('\n'));
@@ -813,22 +777,15 @@ fn a_full_disk_leaves_whole_rows() {
 
 // ---- samples --------------------------------------------------------------------------------------------------------------
 
+const SAMPLES: &str = "run_id,device_uuid,driver_uuid,case_id,process,round,index,ns,batch\n";
+
 /// A row's samples, by process and round.
 type Samples = BTreeMap<(u64, u64), Vec<f64>>;
 
 fn samples(file: &Path) -> BTreeMap<String, Samples> {
     let mut reader = csv::Reader::from_path(file).unwrap();
-    assert!(reader.headers().unwrap().iter().eq([
-        "run_id",
-        "device_uuid",
-        "driver_uuid",
-        "case_id",
-        "process",
-        "round",
-        "index",
-        "ns",
-        "batch"
-    ]));
+    let columns = reader.headers().unwrap().iter().collect::<Vec<_>>().join(",");
+    assert_eq!(format!("{columns}\n"), SAMPLES);
     let mut all: BTreeMap<String, Samples> = BTreeMap::new();
     for row in reader.records() {
         let row = row.unwrap();
@@ -870,10 +827,8 @@ fn samples_go_on_after_a_kill() {
     let half: Vec<&str> = text.split_inclusive('\n').take(70).collect();
     fs::write(folder.file(), half.concat()).unwrap();
     let file = folder.path("samples.csv");
-    let header = "run_id,device_uuid,driver_uuid,case_id,process,round,index,ns,batch\n";
-    fs::write(&file, format!("{header}mock,0,0,cold,1,1,1,2.5,16\nmock,0,0,cold,1,1,2,2.")).unwrap();
-    let ran = folder.resume(MOCK, &["-q", "--samples", file.to_str().unwrap()]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    fs::write(&file, format!("{SAMPLES}mock,0,0,cold,1,1,1,2.5,16\nmock,0,0,cold,1,1,2,2.")).unwrap();
+    folder.resume(MOCK, &["-q", "--samples", file.to_str().unwrap()]).says(0, &[]);
     let samples = samples(&file);
     assert_eq!(samples["cold"], [((1, 1), vec![2.5])].into(), "what is there stays, but for the line that was torn");
     assert_eq!(samples.len(), 1 + CASES - 69);

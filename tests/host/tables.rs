@@ -5,7 +5,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::support::{Folder, Ran, lanescope, succeeded};
+use crate::support::{Folder, ended, lanescope, succeeded};
 
 /// Rows that a mock device measures, among them skipped and flagged ones.
 fn rows(folder: &Folder) -> String {
@@ -28,8 +28,7 @@ fn uncoloured(arguments: &[&str]) -> Command {
 /// What a merge of these rows shows with these variables.
 fn merged(file: &str, arguments: &[&str], variables: &[(&str, &str)]) -> String {
     let mut command = uncoloured(&[&["merge", "-q", file], arguments].concat());
-    let ran: Ran = command.envs(variables.iter().copied()).output().unwrap().into();
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let ran = ended(command.envs(variables.iter().copied())).says(0, &[]);
     ran.out
 }
 

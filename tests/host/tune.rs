@@ -136,9 +136,7 @@ fn what_can_not_be_is_said_before_anything_runs() {
         (&[&copy, "--t4", &nowhere], "can't write"),
         (&[&copy, "--budget", "0"], "nothing could be measured"),
     ] {
-        let ran = tuned(&[arguments, &["-d", "mock"]].concat());
-        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{arguments:?}: {}", ran.err);
-        assert!(ran.err.contains(part), "{arguments:?}: {}", ran.err);
+        tuned(&[arguments, &["-d", "mock"]].concat()).refuses(&[part]);
     }
 }
 
@@ -182,8 +180,7 @@ fn a_driver_that_takes_several_reductions_for_one_is_named() {
     for (shader, device, is_doubted) in
         [(&one, "mock:reductions=1", false), (&two, "mock:reductions=1", true), (&two, "mock:reductions=2", false)]
     {
-        let ran = tuned(&[shader, "-d", device, "-n", "256", "-a", "local_size_x=32,64"]);
-        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let ran = tuned(&[shader, "-d", device, "-n", "256", "-a", "local_size_x=32,64"]).says(0, &[]);
         let warning = ran.err.lines().find(|line| line.starts_with("warning: known driver fault mock-reductions"));
         assert_eq!(warning.is_some_and(|line| line.contains("has 2 in one loop")), is_doubted, "{}", ran.err);
         assert!(rows(&ran.out).iter().all(|row| row.quality_flags.contains("quirk:mock-reductions") == is_doubted));
@@ -207,6 +204,5 @@ fn a_constant_that_lays_an_array_over_what_follows_is_told() {
     let told = all.iter().any(|row| row.reason.contains("`Data.parts` ends at byte 32, and `Data.scale` begins at 16"));
     assert!(told, "{:?}", all.iter().map(|row| &row.reason).collect::<Vec<_>>());
     // Where nothing else is left, the reference is the first to tell.
-    let ran = tuned(&[&shader, "-d", "mock", "-n", "4096", "--reference", "PARTS=8"]);
-    assert!(ran.code == Some(2) && ran.err.contains("`Data.parts` ends at byte 32"), "{}", ran.err);
+    tuned(&[&shader, "-d", "mock", "-n", "4096", "--reference", "PARTS=8"]).says(2, &["`Data.parts` ends at byte 32"]);
 }

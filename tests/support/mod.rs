@@ -57,6 +57,11 @@ impl Folder {
 
 // ---- the command ----------------------------------------------------------------------------------------------------------
 
+/// The words of a line.
+pub fn typed(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
 /// The command under test, away from a terminal, with nothing on its input. What only costs time is left out, unless a test asks for it.
 pub fn lanescope(arguments: &[&str]) -> Command {
     let mut command = lanescope_as_it_is(arguments);
@@ -80,8 +85,10 @@ pub fn lanescope_as_it_is(arguments: &[&str]) -> Command {
 }
 
 /// How the command ended and what it said.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Ran {
+    /// What was run.
+    pub command: String,
     /// Its exit code; none where a signal ended it.
     pub code: Option<i32>,
     /// Its standard output.
@@ -93,20 +100,42 @@ pub struct Ran {
 impl From<Output> for Ran {
     fn from(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).unwrap();
-        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr), ..Self::default() }
     }
 }
 
-/// Runs the command to its end.
-pub fn ran(arguments: &[&str]) -> Ran {
-    lanescope(arguments).output().unwrap().into()
+impl Ran {
+    /// Demands that it ended with this code, and that its error stream says all of this.
+    #[track_caller]
+    pub fn says(self, code: i32, parts: &[&str]) -> Self {
+        assert_eq!(self.code, Some(code), "{}: {}", self.command, self.err);
+        parts.iter().for_each(|part| assert!(self.err.contains(part), "{}: no `{part}` in: {}", self.command, self.err));
+        self
+    }
+
+    /// The same of what is wrong with what it was given: nothing is on standard output.
+    #[track_caller]
+    pub fn refuses(self, parts: &[&str]) -> Self {
+        assert_eq!(self.out, "", "{}: {}", self.command, self.err);
+        self.says(2, parts)
+    }
 }
 
-/// Runs the command and demands success.
+/// Runs a command to its end.
+pub fn ended(command: &mut Command) -> Ran {
+    let output = command.output().unwrap();
+    Ran { command: format!("{command:?}"), ..output.into() }
+}
+
+/// Runs Lanescope to its end.
+pub fn ran(arguments: &[&str]) -> Ran {
+    ended(&mut lanescope(arguments))
+}
+
+/// Runs it and demands success.
+#[track_caller]
 pub fn succeeded(arguments: &[&str]) -> Ran {
-    let ran = ran(arguments);
-    assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.err);
-    ran
+    ran(arguments).says(0, &[])
 }
 
 /// Runs `lanescope run` with these arguments, demands success, and gives its rows.
@@ -116,7 +145,7 @@ pub fn measured(arguments: &[&str]) -> Vec<Record> {
 
 /// Runs `lanescope run`, and gives its rows, what it said on the error stream, and its exit code.
 pub fn run(arguments: &[&str]) -> (Vec<Record>, String, Option<i32>) {
-    let Ran { code, out, err } = ran(&[&["run", "--format", "csv"], arguments].concat());
+    let Ran { code, out, err, .. } = ran(&[&["run", "--format", "csv"], arguments].concat());
     (rows(&out), err, code)
 }
 

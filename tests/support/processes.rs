@@ -94,7 +94,7 @@ impl Family {
             assert!(ended.elapsed() < Duration::from_secs(5), "worker {worker} outlives its run");
             thread::sleep(Duration::from_millis(5));
         }
-        (status.signal(), Ran { code: status.code(), out, err })
+        (status.signal(), Ran { code: status.code(), out, err, ..Ran::default() })
     }
 }
 

@@ -74,7 +74,7 @@ impl Family {
             assert!(ended.elapsed() < Duration::from_secs(5), "worker {worker} outlives its run");
             thread::sleep(Duration::from_millis(5));
         }
-        Ran { code: status.code(), out, err }
+        Ran { code: status.code(), out, err, ..Ran::default() }
     }
 }
 
