@@ -3,7 +3,7 @@
 use lanescope::model::Status;
 use lanescope::record::Record;
 
-use crate::confirmed::{Configuration, Effort, Verdict, best, confirm, count};
+use crate::support::confirmed::{Configuration, Effort, Verdict, best, confirm, count};
 use crate::support::{Folder, ran, rows_of};
 
 /// A row of a configuration; its interval where there is one.

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use lanescope::stats;
 use lanescope::tuning::search::Strategy;
 
-use crate::recorded::{Recorded, models, rows};
+use crate::support::recorded::{Recorded, models, rows};
 
 /// What is asked of a strategy: within 2 % of the best, after 5 % of the evaluations, in the median of 50 seeds.
 const BAR: f64 = 1.02;

@@ -4,7 +4,7 @@
 
 use lanescope::analysis::compare::FALSE_DISCOVERIES;
 
-use super::simulated::{Found, World, simulate};
+use crate::support::simulated::{Found, World, simulate};
 
 /// Comparisons of each world: a false verdict in three of them would be far more than a twentieth.
 const COMPARISONS: u64 = 40;

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
 pub mod blocks;
+pub mod confirmed;
 pub mod console;
 pub mod faults;
 pub mod form;
@@ -11,7 +12,10 @@ pub mod inspected;
 pub mod mutants;
 pub mod passes;
 pub mod processes;
+pub mod recorded;
+pub mod second_opinion;
 pub mod shapes;
+pub mod simulated;
 pub mod tunings;
 pub mod windows;
 
