@@ -1,8 +1,6 @@
 //! Cases that are compiled on other threads before a bench comes to them, on every driver that is found, under the validation layer:
 //! what is measured is the same.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 

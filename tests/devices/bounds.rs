@@ -1,8 +1,6 @@
 //! No kernel of the catalogue indexes beyond its arrays, those in shared memory and of an invocation included: each is made to note how far it does, and run on every driver, with
 //! robust buffer access so that a driver would live through it.
 
-#![expect(clippy::unwrap_used, reason = "clippy exempts test functions but not the helpers beside them")]
-
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;

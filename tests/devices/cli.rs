@@ -111,7 +111,6 @@ fn readme_shows_what_devices_prints() {
 
 /// Processes are found in /proc.
 #[cfg(target_os = "linux")]
-#[expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 mod locks {
     use std::io::{BufRead, BufReader};
     use std::process::{Child, ChildStderr, Command, Stdio};

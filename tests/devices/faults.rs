@@ -3,7 +3,6 @@
 
 // Signals, by which processes are seen to crash, are Unix's.
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};

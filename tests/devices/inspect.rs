@@ -1,8 +1,6 @@
 //! `lanescope inspect -d`: what devices make of a shader, those that aren't there included, and what becomes of the others where one
 //! fails.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -5,7 +5,6 @@
 
 // Signals, by which processes are seen to crash, are Unix's.
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
 use std::path::PathBuf;
 

@@ -1,8 +1,6 @@
 //! What configurations of `lanescope tune` compute, and how that is judged, on every driver under the validation layer. Nothing is
 //! measured: a judgement takes milliseconds, a search seconds. Tests of a search itself start the command.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use lanescope::gpu::{Device, Instance, InstanceOptions, NO_DEVICE_ADVICE};
 use lanescope::model::{DeviceInfo, Point, SpirvTarget};
 use lanescope::shader::Prepared;

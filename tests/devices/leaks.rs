@@ -4,7 +4,7 @@
 //! Each case runs once with one seed's data and then, without a reset between, with another's; its results must be those of the
 //! other data's twin. Cases that only differ in their inputs' data share the memory of everything else.
 
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "clippy exempts test functions but not the helpers beside them")]
+#![expect(clippy::print_stderr, reason = "clippy exempts test functions but not the helpers beside them")]
 
 use std::collections::BTreeSet;
 

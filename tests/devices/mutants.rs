@@ -3,8 +3,6 @@
 //!
 //! LANESCOPE_TEST_MUTANTS=peak/arith takes only those of the experiments whose names begin so, while one is written.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Mutex;

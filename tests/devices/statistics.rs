@@ -1,8 +1,6 @@
 //! The driver's pipeline statistics: `--stats` on a driver that has none, and what RADV tells, which compiles for GPUs that aren't
 //! there.
 
-#![expect(clippy::unwrap_used, reason = "clippy exempts test functions but not the helpers beside them")]
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;

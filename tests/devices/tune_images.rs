@@ -1,8 +1,6 @@
 //! `lanescope tune` with images, samplers, texel buffers and arrays of descriptors, on every driver under the validation layer: what
 //! is right and what is wrong.
 
-#![expect(clippy::unwrap_used, reason = "clippy exempts test functions but not the helpers beside them")]
-
 use lanescope::model::FilePath;
 use lanescope::subject::{Reference, Subject};
 

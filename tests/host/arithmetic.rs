@@ -1,8 +1,6 @@
 //! What a case counts is what its kernel computes: an optimizer that is not ours leaves every operation that is counted, folds none
 //! and takes none out of the loop, and the loop holds next to nothing else.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use lanescope::experiments::Setting;

@@ -1,8 +1,6 @@
 //! Every kernel of the catalogue, in every form that the default sweeps use: it compiles, the validator takes it, before and
 //! after specialization, and what it declares is what its experiment says of it.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 

@@ -1,7 +1,5 @@
 //! The command line from outside: what each command promises, and how bad input, failing devices and closed pipes end.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader};

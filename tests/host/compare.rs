@@ -1,7 +1,5 @@
 //! `lanescope compare`: real rows and those of the mock device, its formats, its exit codes, and input that is none.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,5 @@
 //! The checks of the fuzz targets (`fuzz/`, scripts/fuzz.sh), on few inputs, and the inputs that fuzzing begins with.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 mod axes;
 pub mod mutate;
 mod protocol;

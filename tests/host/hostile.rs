@@ -1,7 +1,5 @@
 //! What users and systems do that nobody meant: the answer is an error in words, never a panic or a signal.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use crate::support::{Ran, ran, succeeded, typed};
 
 /// It ended by itself, and not by a panic.

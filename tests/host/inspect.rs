@@ -1,7 +1,5 @@
 //! `lanescope inspect`: what it says of shaders, and what it says of files that are none.
 
-#![expect(clippy::unwrap_used, reason = "clippy exempts test functions but not the helpers beside them")]
-
 use std::fs;
 use std::path::Path;
 

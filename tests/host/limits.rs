@@ -1,7 +1,5 @@
 //! Limits of devices that a user's own file tells.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::fs;
 use std::path::Path;
 

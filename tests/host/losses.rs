@@ -1,8 +1,6 @@
 //! A session whose benches are lost, run out of memory or answer wrongly at chosen moments: no figure stands that was not measured
 //! in enough rounds and checked, and nothing but what is to blame is lost.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::rc::Rc;

@@ -1,7 +1,5 @@
 //! Merging: the files of shards become the file of one run, or it is said what keeps them from it.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

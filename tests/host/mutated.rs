@@ -3,7 +3,6 @@
 //! it says for each, and LANESCOPE_TEST_SEED begins elsewhere.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 #![expect(clippy::print_stdout, reason = "whoever lets them run for long wants to know how many there were")]
 
 use std::collections::BTreeMap;

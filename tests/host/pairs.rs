@@ -1,7 +1,5 @@
 //! Pairs: what is measured alternately, and how far its ratio can be trusted.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::fs;
 
 use lanescope::record::Record;

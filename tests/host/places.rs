@@ -2,7 +2,6 @@
 //! the memory, nothing follows a link that it shouldn't, and what can't be used is refused in words.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};

@@ -1,7 +1,5 @@
 //! Races: the fastest case survives however noisy the device is, and what is far slower costs few samples.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::rc::Rc;

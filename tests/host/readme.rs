@@ -1,7 +1,5 @@
 //! What README shows can be typed: its files are in the repository, and its commands run.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::fs;
 use std::path::Path;
 

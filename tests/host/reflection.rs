@@ -1,8 +1,6 @@
 //! What `lanescope inspect` says of modules, held against an independent reflector: SPIRV-Cross. On every module of the catalogue that
 //! SPIRV-Cross can read, and on shaders with each feature that it can describe.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,6 @@
 
 // Processes are found in /proc, and signals are Unix's.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,8 +1,6 @@
 //! How well each strategy of `lanescope tune` searches: replayed on spaces whose every time is known. Exact by its seeds.
 //! `cargo bench --bench replay` prints more, and takes other recorded spaces.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 

@@ -2,8 +2,6 @@
 //!
 //! Every module that compiles here goes through `spirv-val`.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 mod blocks;
 mod bounds;
 mod debug_info;

@@ -1,8 +1,6 @@
 //! The tree keeps its rules: which stage imports which, where `unsafe`, Vulkan's types and printing live, and where an
 //! experiment's files lie. Every rule is a function from text or data to faults, so that each is shown to be able to fail.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::mem::{Discriminant, discriminant};

@@ -1,7 +1,5 @@
 //! Tables and answers as they are shown: how wide they are on a terminal, and where they have colours.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::fs;
 use std::process::Command;
 

@@ -1,7 +1,5 @@
 //! What reaches a terminal: whatever names, paths, flags, rows and compilers hold, nothing of it that a terminal would obey.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::process::Command;
 
 use lanescope::shader::{Reading, from_file};

@@ -1,6 +1,6 @@
 //! Comparison is right about rows whose truth is known: a short form of `benches/compare.rs`.
 
-#![expect(clippy::unwrap_used, clippy::cast_precision_loss, reason = "a test fails by panicking, and its counts are small")]
+#![expect(clippy::cast_precision_loss, reason = "its counts are small")]
 
 use lanescope::analysis::compare::FALSE_DISCOVERIES;
 

@@ -1,7 +1,5 @@
 //! `lanescope tune` on the mock device: what is tried, what its rows say, and what is refused before anything runs.
 
-#![expect(clippy::unwrap_used, reason = "clippy exempts test functions but not the helpers beside them")]
-
 use crate::support::tunings::{CONSTANT, COPY, NAIVE, SCALE, found, statuses, tuned};
 use crate::support::{Folder, rows};
 

@@ -1,6 +1,5 @@
 //! `lanescope tune --resume`: what a search that was broken off has measured stays measured.
 
-#![expect(clippy::unwrap_used, reason = "clippy exempts test functions but not the helpers beside them")]
 // Processes are found in /proc.
 #![cfg(target_os = "linux")]
 

@@ -1,7 +1,6 @@
 //! What is Windows' own: how processes end there, the console's keys, names of devices, files that others hold open.
 
 #![cfg(windows)]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
 use std::fs::{self, OpenOptions};
 use std::os::windows::fs::OpenOptionsExt;

@@ -1,7 +1,6 @@
 //! What several test files share: the command and its rows, the catalogue's settings, the SPIR-V tools.
 
 #![allow(dead_code, reason = "each test file uses its own part of this")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
 pub mod blocks;
 pub mod confirmed;
