@@ -5,13 +5,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use lanescope::experiments::Setting;
 use lanescope::gpu::{Device, DeviceOptions, Instance, InstanceOptions};
 use lanescope::model::{Binding, Case, Contents, Feature, MemoryKind, Preset, Resource, Shape, Status, Step};
 use lanescope::plan::{Plan, Request, check_limits};
 use lanescope::shader::{self, BindingInfo, Compiler, Library, Module, NotedArray, Noting, Prepared, Specialized};
 
-use crate::support::little_work;
+use crate::support::{little_work, setting};
 
 /// Makes a kernel of a case note what it does; the case has one buffer more then. Nothing where it indexes no array.
 fn noting(case: &mut Case, kernel: usize, specialized: &mut Specialized) -> Option<(usize, Noting)> {
@@ -67,7 +66,7 @@ fn no_kernel_of_the_catalogue_leaves_its_arrays() {
         let mut device = instance.open_with(info.index, options).unwrap_or_else(|error| panic!("{error}"));
         let mut compiler = Compiler::new(Library::embedded()).unwrap();
         let request = Request { axes: little_work(), ..Request::default() };
-        let plan = Plan::new(&request, Setting { queue: None, device: &info, preset: Preset::Quick, seed: 1 }).unwrap();
+        let plan = Plan::new(&request, setting(&info, Preset::Quick)).unwrap();
         let mut experiments: BTreeMap<String, (usize, bool)> = BTreeMap::new();
         for case in plan.iter().filter_map(|planned| planned.case.ok()).filter(|case| check_limits(case, &info).is_ok()) {
             let name = case.experiment.clone();

@@ -9,15 +9,12 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lanescope::experiments::Setting;
 use lanescope::gpu::{Device, Instance, InstanceOptions};
-use lanescope::model::Preset;
-use lanescope::plan::{Plan, Request};
 use lanescope::record::Record;
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
 
 use crate::support::faults::Faults;
-use crate::support::{Found, Ran, devices_in_turn, ended, lanescope, rows};
+use crate::support::{Found, Ran, cases_of, devices_in_turn, ended, lanescope, rows};
 
 /// Three cases, of which faults can hit the second alone: by its 40 workgroups, by its local size of 24.
 const SWEEP: [&str; 5] = ["workgroup/linear", "-a", "local_size_x=8,24,40", "-a", "n=960"];
@@ -132,9 +129,7 @@ fn a_fault_comes_at_the_calls_that_are_named() {
 #[test]
 #[ignore = "a part of a_fault_comes_at_the_calls_that_are_named"]
 fn child_that_counts() {
-    let index: usize = std::env::var("LANESCOPE_TEST_DEVICE").unwrap().parse().unwrap();
-    let instance = Instance::load(InstanceOptions::default()).unwrap();
-    let mut device = instance.open(index, None).unwrap();
+    let mut device = opened(&Instance::load(InstanceOptions::default()).unwrap());
     let missing: Vec<String> = (0..4).map(|_| missing(&mut device, 960).to_string()).collect();
     println!("missing: {}", missing.join(" "));
 }
@@ -151,18 +146,21 @@ fn instances_and_devices_do_not_disturb_each_other() {
 #[test]
 #[ignore = "a part of instances_and_devices_do_not_disturb_each_other"]
 fn child_that_opens_many() {
-    let index: usize = std::env::var("LANESCOPE_TEST_DEVICE").unwrap().parse().unwrap();
     let work = || {
         for _ in 0..3 {
             let instance = Instance::load(InstanceOptions::default()).unwrap();
-            let mut opened = [instance.open(index, None).unwrap(), instance.open(index, None).unwrap()];
-            for device in &mut opened {
+            for device in &mut [opened(&instance), opened(&instance)] {
                 assert_eq!((missing(device, 960), missing(device, 970)), (24, 0), "of 40 groups one is missing, of 41 none");
             }
         }
         println!("thread ended");
     };
     thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(work))));
+}
+
+/// The device that a child is told.
+fn opened(instance: &Instance) -> Device {
+    instance.open(std::env::var("LANESCOPE_TEST_DEVICE").unwrap().parse().unwrap(), None).unwrap()
 }
 
 /// How many elements of this case's result a pass leaves out.
@@ -177,11 +175,7 @@ fn missing(device: &mut Device, n: u32) -> usize {
 
 /// The case of 24 invocations per workgroup.
 fn linear(device: &Device, n: u32) -> Prepared {
-    let setting = Setting { device: device.info(), queue: None, preset: Preset::Quick, seed: 1 };
-    let axes = vec!["local_size_x=24".to_owned(), format!("n={n}")];
-    let request = Request { filters: vec!["workgroup/linear".to_owned()], axes, ..Request::default() };
-    let plan = Plan::new(&request, setting).unwrap();
-    let case = plan.iter().next().unwrap().case.unwrap();
+    let case = cases_of(device.info(), "workgroup/linear", &["local_size_x=24", &format!("n={n}")]).remove(0);
     prepare(case, &mut Compiler::new(Library::embedded()).unwrap()).unwrap()
 }
 
@@ -279,9 +273,7 @@ fn work_that_never_ends_times_out() {
 #[test]
 #[ignore = "a part of work_that_never_ends_times_out"]
 fn child_that_waits() {
-    let index: usize = std::env::var("LANESCOPE_TEST_DEVICE").unwrap().parse().unwrap();
-    let instance = Instance::load(InstanceOptions::default()).unwrap();
-    let mut device = instance.open(index, None).unwrap();
+    let mut device = opened(&Instance::load(InstanceOptions::default()).unwrap());
     let case = linear(&device, 960);
     let slot = device.load(&case).unwrap().slot;
     device.set_timeout(Duration::from_millis(200));
@@ -504,9 +496,7 @@ fn stamp(line: &str) -> Option<Stamp> {
 #[test]
 #[ignore = "a part of the_layer_shows_timestamps_as_asked_for"]
 fn child_that_reads_timestamps() {
-    let index: usize = std::env::var("LANESCOPE_TEST_DEVICE").unwrap().parse().unwrap();
-    let instance = Instance::load(InstanceOptions::default()).unwrap();
-    let mut device = instance.open(index, None).unwrap();
+    let mut device = opened(&Instance::load(InstanceOptions::default()).unwrap());
     let case = linear(&device, 970);
     let slot = device.load(&case).unwrap().slot;
     let started = Instant::now();

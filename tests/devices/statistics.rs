@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use lanescope::experiments::{self, Config, Setting};
+use lanescope::experiments::{self, Config};
 use lanescope::gpu::{DeviceOptions, Instance, InstanceOptions, NO_DEVICE_ADVICE};
 use lanescope::model::{DeviceInfo, Executable, Feature, PipelineDetail, Point, Preset, StatValue};
 use lanescope::shader::{self, Compiler, Library, Prepared};
 
-use crate::support::{run, skip};
+use crate::support::{run, setting, skip};
 
 // ---- the command line -----------------------------------------------------------------------------------------------------
 
@@ -129,7 +129,7 @@ fn uniform_loads(device: &DeviceInfo, variant: &str) -> Prepared {
     let numbers =
         [("n", 1 << 10), ("loads", LOADS), ("local_size_x", 64)].map(|(name, n): (&str, u64)| (name.into(), n.into()));
     let point = Point::new(numbers.into_iter().chain([("pattern".into(), "uniform".into())]));
-    let setting = Setting { queue: None, device, preset: Preset::Quick, seed: 1 };
+    let setting = setting(device, Preset::Quick);
     let case = experiments::find("load/path").unwrap().case(&Config::new(variant, &point, &setting)).unwrap();
     shader::prepare(case, &mut Compiler::new(Library::embedded()).unwrap()).unwrap()
 }
@@ -165,8 +165,7 @@ fn triad(device: &DeviceInfo, unroll: u64, subgroup_size: Option<u32>) -> Prepar
     let axes = numbers.map(|(name, value)| (name.into(), value.into()));
     let words = [("op", "triad"), ("issue", "loads_first"), ("bounds", "tile")].map(|(name, word)| (name.into(), word.into()));
     let point = Point::new(words.into_iter().chain(axes));
-    let mut case =
-        experiment.case(&Config::new("", &point, &Setting { queue: None, device, preset: Preset::Quick, seed: 1 })).unwrap();
+    let mut case = experiment.case(&Config::new("", &point, &setting(device, Preset::Quick))).unwrap();
     case.kernels[0].required_subgroup_size = subgroup_size;
     shader::prepare(case, &mut Compiler::new(Library::embedded()).unwrap()).unwrap()
 }

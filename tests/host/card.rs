@@ -1,13 +1,8 @@
 //! The card of files of rows: what devices are, from rows alone.
 
 use std::fs;
-use std::path::Path;
 
-use crate::support::{Folder, Ran, ran, succeeded};
-
-fn data(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name).display().to_string()
-}
+use crate::support::{Folder, Ran, data, ran, succeeded};
 
 fn card(files: &[&str]) -> Ran {
     ran(&[&["card"], files].concat())

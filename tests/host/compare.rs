@@ -11,14 +11,10 @@ use lanescope::output::{Page, Report, Style, comparison_text};
 use lanescope::platform::shell_word;
 use lanescope::record::SCHEMA_VERSION;
 
-use crate::support::{Folder, Ran, lanescope, ran, succeeded};
+use crate::support::{Folder, Ran, data, lanescope, ran, succeeded};
 
 const COLUMNS: &str =
     "experiment,variant,case_id,axes,verdict,ratio,ratio_ci_low,ratio_ci_high,base,new,unit,flags,reason,row_kind,side,device";
-
-fn data(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name).display().to_string()
-}
 
 /// One H100, measured twice by the overview.
 fn twice() -> [String; 2] {

@@ -14,7 +14,8 @@ use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use lanescope::experiments::{CATALOGUE, Setting};
+use crate::support::{cases_of, setting};
+use lanescope::experiments::CATALOGUE;
 use lanescope::measure::{Call, CaseKey, Job, Order};
 use lanescope::model::{AxisValue, DeviceInfo, Kernel, PipelineDetail, Preset};
 use lanescope::plan::{Plan, Request};
@@ -30,8 +31,7 @@ use rspirv::spirv::{Decoration, Op};
 /// as fit, by the compiler's hash of them.
 static MODULES: LazyLock<BTreeMap<String, Vec<u32>>> = LazyLock::new(|| {
     let device = DeviceInfo::mock();
-    let plan =
-        Plan::new(&Request::default(), Setting { queue: None, device: &device, preset: Preset::Default, seed: 1 }).unwrap();
+    let plan = Plan::new(&Request::default(), setting(&device, Preset::Default)).unwrap();
     let everything = Library::embedded().with("everything.comp", include_str!("fuzz/everything.comp"));
     let mut compiler = Compiler::new(everything).unwrap();
     let kernels = plan.iter().filter_map(|planned| planned.case.ok()).flat_map(|case| case.kernels);
@@ -93,9 +93,7 @@ const REQUESTS: [&str; 12] = [
 /// What supervisor and worker say to each other while a case is measured on the mock device: either side's words.
 static CONVERSATION: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
     let device = DeviceInfo::mock();
-    let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
-    let request = Request { filters: vec!["memory/stride".to_owned()], axes: vec!["n=64".to_owned()], ..Request::default() };
-    let case = Plan::new(&request, setting).unwrap().get(1).unwrap().case.unwrap();
+    let case = cases_of(&device, "memory/stride", &["n=64"]).remove(1);
     let key = CaseKey::from_case(&case);
     let opening = Opening {
         device: Identity::at_place(&device, 0),
@@ -159,7 +157,7 @@ static CONVERSATION: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
 /// What requests call experiments, variants, axes and words.
 fn names() -> BTreeSet<String> {
     let device = DeviceInfo::mock();
-    let setting = Setting { queue: None, device: &device, preset: Preset::Default, seed: 1 };
+    let setting = setting(&device, Preset::Default);
     let mut names = BTreeSet::new();
     for experiment in CATALOGUE {
         names.insert(experiment.name().to_owned());

@@ -6,13 +6,12 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
 
-use lanescope::experiments::Setting;
+use crate::support::cases_of;
 use lanescope::measure::{
     Answer, Answering, Bench, CaseKey, Conditions, Instrument, Job, LAST_ROUND, Loaded, Loading, Loss, Options, Order,
     PairBase, Pool, Rule, Session, Sizes, Task, Timer, Visit, Visited,
 };
-use lanescope::model::{Case, DeviceInfo, Failure, Preset, Status};
-use lanescope::plan::{Plan, Request};
+use lanescope::model::{Case, DeviceInfo, Failure, Status};
 use lanescope::units::{Nanos, TickScale};
 
 /// What is to happen, by the number of the process and how often it was given such an order before; all processes count on.
@@ -215,11 +214,7 @@ fn sizes() -> Vec<u32> {
 }
 
 fn cases() -> Vec<Case> {
-    let device = DeviceInfo::mock();
-    let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
-    let request = Request { filters: vec!["workgroup/linear".to_owned()], ..Request::default() };
-    let plan = Plan::new(&request, setting).unwrap();
-    plan.iter().filter_map(|planned| planned.case.ok()).take(4).collect()
+    cases_of(&DeviceInfo::mock(), "workgroup/linear", &[]).into_iter().take(4).collect()
 }
 
 /// What comes of four cases: rounds, or the status of the failure.

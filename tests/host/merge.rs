@@ -12,7 +12,7 @@ use lanescope::model::{AxisValue, DeviceInfo, Preset};
 use lanescope::record::{COLUMNS, Record, SCHEMA_VERSION};
 use lanescope::tuning;
 
-use crate::support::{Folder, Ran, ran, rows, rows_of, succeeded, typed};
+use crate::support::{Folder, Ran, data, ran, rows, rows_of, succeeded, typed};
 
 // ---- files ----------------------------------------------------------------------------------------------------------------
 
@@ -271,17 +271,17 @@ fn rows_of_different_shards_make_each_other_implausible() {
 /// Merging asks experiments for their axes without knowing the device.
 #[test]
 fn what_is_work_depends_on_no_device() {
-    let monotone = |experiment: &dyn Experiment, device: &DeviceInfo, preset| {
-        let axes = experiment.axes(&Setting { queue: None, device, preset, seed: 1 });
-        axes.into_iter().filter(|axis| axis.is_monotone).map(|axis| axis.name).collect::<Vec<_>>()
+    let monotone = |experiment: &dyn Experiment, setting: &Setting| {
+        let axes = experiment.axes(setting).into_iter();
+        axes.filter(|axis| axis.is_monotone).map(|axis| axis.name).collect::<Vec<_>>()
     };
-    for experiment in CATALOGUE {
-        let mock = monotone(*experiment, &DeviceInfo::mock(), Preset::Default);
-        for device in crate::support::device_classes() {
-            let of = |preset| monotone(*experiment, &device, preset);
-            assert!(crate::support::PRESETS.into_iter().all(|preset| of(preset) == mock), "{}", experiment.name());
+    let mock = DeviceInfo::mock();
+    crate::support::each_setting(|setting| {
+        for experiment in CATALOGUE {
+            let of_mock = monotone(*experiment, &crate::support::setting(&mock, Preset::Default));
+            assert_eq!(monotone(*experiment, &setting), of_mock, "{}", experiment.name());
         }
-    }
+    });
 }
 
 /// Rows of the same cases on different hosts: what is derived from both is of neither.
@@ -561,7 +561,7 @@ fn older_files_are_merged_without_looking_for_gaps() {
         .merge(&[old.to_str().unwrap(), &folder.write("whole.csv", whole())])
         .says(0, &["note: 303 rows without a place in a plan"]);
     // Derived rows and relations included, but for the version, all is as it was.
-    let (all, before) = (rows(&folder.read("out.csv")), rows_of(&old));
+    let (all, before) = (rows(&folder.read("out.csv")), rows_of(Path::new(&old)));
     // What is derived today and wasn't then comes with them.
     let (new, merged): (Vec<_>, Vec<_>) = all.into_iter().partition(|row| is_of_later(row, &before));
     assert!(new.iter().all(|row| row.row_kind == "derived"));
@@ -580,7 +580,7 @@ fn is_of_later(row: &Record, old: &[Record]) -> bool {
 #[test]
 fn rows_of_schema_1_become_rows_of_today() {
     let folder = Folder::new();
-    let data = |name: &str| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)).unwrap();
+    let data = |name: &str| fs::read_to_string(data(name)).unwrap();
     for name in ["lavapipe.csv", "nvidia-h100-dot.csv"] {
         let old = data(&format!("v1/{name}"));
         let new = folder.merged(&[folder.write("new.csv", data(name))]);

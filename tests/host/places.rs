@@ -181,7 +181,7 @@ fn rows() -> String {
 }
 
 fn recorded(name: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/{name}.csv"))).unwrap()
+    fs::read_to_string(crate::support::data(&format!("{name}.csv"))).unwrap()
 }
 
 /// What is read in whole or row by row.

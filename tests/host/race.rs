@@ -5,13 +5,12 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
 
-use lanescope::experiments::Setting;
+use crate::support::cases_of;
 use lanescope::measure::{
     BLOCK_CASES, CaseKey, CaseSource, Dispatcher, Event, LAST_ROUND, LocalBench, LocalOptions, Measured, Mock, MockOptions,
     Options, Pool, Progress, Race, Rounds, Rule, Session, Stop, Task, Timer, ToolCases, is_judged, judge,
 };
-use lanescope::model::{AxisValue, Case, DeviceInfo, Failure, Flag, Point, Preset, Status};
-use lanescope::plan::{Plan, Request};
+use lanescope::model::{AxisValue, Case, DeviceInfo, Failure, Flag, Point, Status};
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
 use lanescope::validate::{Mismatch, Outputs, Position, Verdict};
 use rand::{Rng, SeedableRng};
@@ -212,11 +211,7 @@ fn cases(times: &[f64]) -> Vec<Prepared> {
 }
 
 fn catalogue(filter: &str, axes: &[&str]) -> Prepared {
-    let info = DeviceInfo::mock();
-    let setting = Setting { device: &info, queue: None, preset: Preset::Quick, seed: 1 };
-    let axes = axes.iter().map(ToString::to_string).collect();
-    let plan = Plan::new(&Request { filters: vec![filter.to_owned()], axes, ..Request::default() }, setting).unwrap();
-    let case = plan.iter().find_map(|planned| planned.case.ok()).unwrap();
+    let case = cases_of(&DeviceInfo::mock(), filter, axes).remove(0);
     prepare(case, &mut Compiler::new(Library::embedded()).unwrap()).unwrap()
 }
 

@@ -8,14 +8,13 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use lanescope::experiments::Setting;
 use lanescope::model::SpirvTarget;
 use lanescope::plan::{Plan, Request};
 use lanescope::shader::{Capability, Compiler, Library, Module};
 use serde_json::Value;
 
 use crate::support::form::sample;
-use crate::support::{Folder, PRESETS, Ran, device_classes, ran, spirv_tool, to_bytes};
+use crate::support::{Folder, PRESETS, Ran, device_classes, ran, setting, spirv_tool, to_bytes};
 
 // ---- the two reflectors ---------------------------------------------------------------------------------------------------
 
@@ -288,7 +287,7 @@ fn modules() -> Vec<(String, Arc<Module>)> {
     let (mut modules, mut seen, mut used) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
     for device in device_classes().into_iter().chain([crate::support::with_matrices()]) {
         for preset in PRESETS {
-            let plan = Plan::new(&Request::default(), Setting { queue: None, device: &device, preset, seed: 1 }).unwrap();
+            let plan = Plan::new(&Request::default(), setting(&device, preset)).unwrap();
             for kernel in plan.iter().filter_map(|planned| planned.case.ok()).flat_map(|case| case.kernels) {
                 let what = format!("{} {:?} {:?}", kernel.source, kernel.macros, kernel.target);
                 if seen.insert(what.clone()) {

@@ -21,7 +21,7 @@ use rustix::process::Signal;
 
 use crate::support::form::{Form, form, sample};
 use crate::support::processes::Family;
-use crate::support::{Folder, Ran, ended, lanescope, rows, rows_of, skip, succeeded, typed};
+use crate::support::{Folder, Ran, data, ended, lanescope, rows, rows_of, skip, succeeded, typed};
 
 // ---- the run --------------------------------------------------------------------------------------------------------------
 
@@ -576,8 +576,7 @@ fn a_file_of_chosen_columns_can_be_resumed_where_it_has_what_that_needs() {
 #[test]
 fn rows_of_schema_1_are_to_be_merged_first() {
     let folder = Folder::new();
-    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/v1/lavapipe.csv");
-    fs::copy(old, folder.file()).unwrap();
+    fs::copy(data("v1/lavapipe.csv"), folder.file()).unwrap();
     refuses(&folder, &[], &["it is of schema 1", "`lanescope merge "]);
 }
 

@@ -6,14 +6,14 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
 
-use lanescope::experiments::{Config, Setting, find};
+use crate::support::{cases_of, setting};
+use lanescope::experiments::{Config, find};
 use lanescope::gpu::{Loaded, Slot, Submission};
 use lanescope::measure::{
     CaseKey, CaseSource, Dispatcher, Earlier, Event, LocalBench, LocalOptions, Measured, Mock, MockOptions, Options, Pool,
     ProcessorTime, Rule, Session, Stop, Task, ToolCases, VisitMade,
 };
 use lanescope::model::{Case, DeviceInfo, Failure, Flag, Footprint, Preset, Status};
-use lanescope::plan::{Plan, Request};
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
 use lanescope::units::{TickScale, Ticks};
 use lanescope::validate::{Expected, Outputs, Verdict};
@@ -79,7 +79,7 @@ impl Flaky {
 fn oracle(case: &Case) -> Vec<Vec<u8>> {
     let experiment = find(&case.experiment).expect("it is in the catalogue");
     let device = DeviceInfo::mock();
-    let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
+    let setting = setting(&device, Preset::Quick);
     let built = experiment.build(&Config::new(&case.variant, &case.point, &setting)).expect("it was built before");
     built.expected().iter().map(Expected::bytes).collect()
 }
@@ -192,14 +192,10 @@ fn outcomes_by(rules: &[Rule], device: &mut Flaky, filter: &str, axes: &[&str]) 
 /// The compiled cases of a request, and the instrument's own.
 fn prepared(device: &Flaky, filter: &str, axes: &[&str]) -> (ToolCases, Vec<Prepared>) {
     let info = device.info().clone();
-    let setting = Setting { device: &info, queue: None, preset: Preset::Quick, seed: 1 };
     let mut compiler = Compiler::new(Library::embedded()).expect("the compiler starts");
     let mut cases = |filter: &str, axes: &[&str]| -> Vec<Prepared> {
-        let axes = axes.iter().map(ToString::to_string).collect();
-        let request = Request { filters: vec![filter.to_owned()], axes, ..Request::default() };
-        let plan = Plan::new(&request, setting).expect("the request is right");
         let case = |case: Case| prepare(case, &mut compiler).expect("it compiles");
-        plan.iter().filter_map(|planned| planned.case.ok()).map(case).collect()
+        cases_of(&info, filter, axes).into_iter().map(case).collect()
     };
     let [empty, sentinel] = ["calibration/empty", SENTINEL].map(|name| cases(name, &[]).remove(0));
     let tools = ToolCases { empty, sentinel, evictor: None, sweep: None };

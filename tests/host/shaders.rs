@@ -13,7 +13,7 @@ mod robustness;
 mod sizes;
 mod specialization;
 mod subgroups;
-mod support;
+pub mod support;
 mod validation;
 
 use lanescope::model::SpirvTarget;

@@ -7,28 +7,17 @@ use std::mem::{Discriminant, discriminant};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use lanescope::experiments::{CATALOGUE, DERIVATIONS, Setting};
+use crate::support::{each_setting, setting};
+use lanescope::experiments::{CATALOGUE, DERIVATIONS};
 use lanescope::model::{Axis, AxisKind, AxisValue, Preset};
 use lanescope::plan::{Plan, Request};
 use lanescope::record::schema::may_name_axis;
 use lanescope::shader::Library;
+
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
 /// Modules that every stage may import, and that import only each other.
-const LEAVES: [&str; 12] = [
-    "model",
-    "units",
-    "error",
-    "digest",
-    "globs",
-    "platform",
-    "process",
-    "properties",
-    "regular",
-    "staged",
-    "stats",
-    "validate",
-];
+const LEAVES: &str = "model units error digest globs platform process properties regular staged stats validate";
 /// The stages, in the order in which data flows: each may import those to its left.
 const STAGES: [&str; 11] =
     ["experiments", "plan", "shader", "subject", "tuning", "gpu", "measure", "record", "analysis", "output", "report"];
@@ -319,7 +308,7 @@ fn import_faults(source: &Source) -> Vec<String> {
         return Vec::new();
     }
     let place = |name: &str| STAGES.iter().position(|stage| *stage == name);
-    let is_leaf = |name: &str| LEAVES.contains(&name);
+    let is_leaf = |name: &str| LEAVES.split(' ').any(|leaf| leaf == name);
     if !is_leaf(importer) && place(importer).is_none() {
         return vec![source.fault(0, &format!("`{importer}` is neither a leaf nor a stage: give it its place in this test"))];
     }
@@ -649,8 +638,7 @@ fn an_experiment_is_the_file_of_its_name() {
 #[test]
 fn a_quick_run_has_few_cases() {
     for device in crate::support::device_classes() {
-        let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
-        let cases = Plan::new(&Request::default(), setting).unwrap().len();
+        let cases = Plan::new(&Request::default(), setting(&device, Preset::Quick)).unwrap().len();
         assert!(cases <= 225, "{cases} on {}", device.name);
     }
 }
@@ -682,8 +670,7 @@ fn every_shader_is_used_by_an_experiment_of_its_family() {
     let mut used = BTreeSet::new();
     for device in crate::support::device_classes().into_iter().chain([crate::support::with_matrices()]) {
         for preset in crate::support::PRESETS {
-            let setting = Setting { queue: None, device: &device, preset, seed: 1 };
-            let plan = Plan::new(&Request::default(), setting).unwrap();
+            let plan = Plan::new(&Request::default(), setting(&device, preset)).unwrap();
             for planned in plan.iter() {
                 let kernels = planned.case.map(|case| case.kernels).unwrap_or_default();
                 used.extend(
@@ -739,33 +726,21 @@ fn axis_faults(axes: &[(&str, Axis)]) -> Vec<String> {
 }
 
 #[test]
-fn an_axis_has_a_name_of_its_own_and_one_type_everywhere() {
+fn an_axis_has_a_name_of_its_own_and_one_type_and_description_everywhere() {
     let mut faults = BTreeSet::new();
-    for device in crate::support::device_classes() {
-        for preset in crate::support::PRESETS {
-            let setting = Setting { queue: None, device: &device, preset, seed: 1 };
-            let axes = CATALOGUE.iter().flat_map(|e| e.axes(&setting).into_iter().map(|axis| (e.name(), axis)));
-            faults.extend(axis_faults(&axes.collect::<Vec<_>>()));
-        }
-    }
-    assert!(faults.is_empty(), "{faults:#?}");
-}
-
-#[test]
-fn the_name_of_an_axis_has_one_description_of_its_kind() {
     // A device or a preset may change an axis's defaults, never what it is.
     let mut known: BTreeMap<(&str, String), (Discriminant<AxisKind>, String)> = BTreeMap::new();
-    for device in crate::support::device_classes() {
-        for preset in crate::support::PRESETS {
-            for experiment in CATALOGUE {
-                for axis in experiment.axes(&Setting { queue: None, device: &device, preset, seed: 1 }) {
-                    let here = (discriminant(&axis.kind), axis.description.to_string());
-                    let key = (experiment.name(), axis.name.to_string());
-                    assert_eq!(known.entry(key).or_insert_with(|| here.clone()), &here, "{}", experiment.name());
-                }
-            }
+    each_setting(|setting| {
+        let axes = CATALOGUE.iter().flat_map(|e| e.axes(&setting).into_iter().map(|axis| (e.name(), axis)));
+        let axes: Vec<_> = axes.collect();
+        faults.extend(axis_faults(&axes));
+        for (experiment, axis) in axes {
+            let here = (discriminant(&axis.kind), axis.description.to_string());
+            let known = known.entry((experiment, axis.name.to_string())).or_insert_with(|| here.clone());
+            assert_eq!(known, &here, "{experiment}");
         }
-    }
+    });
+    assert!(faults.is_empty(), "{faults:#?}");
 }
 
 #[test]

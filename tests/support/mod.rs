@@ -27,16 +27,21 @@ use std::process::{Command, Output, Stdio};
 
 use lanescope::experiments::{CATALOGUE, Experiment, Setting};
 use lanescope::model::{
-    AxisKind, AxisValue, Component, Descriptors, DeviceInfo, DeviceKind, Feature, Limits, MatrixProduct, MatrixScope, Point,
-    Preset, Subgroup, SubgroupClass,
+    AxisKind, AxisValue, Case, Component, Descriptors, DeviceInfo, DeviceKind, Feature, Limits, MatrixProduct, MatrixScope,
+    Point, Preset, Subgroup, SubgroupClass,
 };
-use lanescope::plan::parse_values;
+use lanescope::plan::{Plan, Request, parse_values};
 use lanescope::record::schema::position;
 use lanescope::record::{Reader, Record};
 use lanescope::shader::{ScalarType, SpecConstant, Specialized};
 use sha2::{Digest, Sha256};
 
 // ---- files ----------------------------------------------------------------------------------------------------------------
+
+/// A file of tests/data.
+pub fn data(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name).display().to_string()
+}
 
 /// A folder that goes when a test ends.
 pub struct Folder(pub tempfile::TempDir);
@@ -335,6 +340,26 @@ pub fn every_feature() -> BTreeSet<Feature> {
 /// Every preset.
 pub const PRESETS: [Preset; 3] = [Preset::Quick, Preset::Default, Preset::Thorough];
 
+/// What experiments look at on a device.
+pub fn setting(device: &DeviceInfo, preset: Preset) -> Setting<'_> {
+    Setting { queue: None, device, preset, seed: 1 }
+}
+
+/// Every class of device under every preset.
+pub fn each_setting(mut act: impl FnMut(Setting)) {
+    for device in device_classes() {
+        PRESETS.into_iter().for_each(|preset| act(setting(&device, preset)));
+    }
+}
+
+/// The cases of a filter with these values of axes that can be, in a quick run.
+pub fn cases_of(device: &DeviceInfo, filter: &str, axes: &[&str]) -> Vec<Case> {
+    let axes = axes.iter().map(ToString::to_string).collect();
+    let request = Request { filters: vec![filter.to_owned()], axes, ..Request::default() };
+    let plan = Plan::new(&request, setting(device, Preset::Quick)).unwrap();
+    plan.iter().filter_map(|planned| planned.case.ok()).collect()
+}
+
 /// A point on an experiment's axes: the first default of each, but for those that are given as a user would write them.
 pub fn point(experiment: &dyn Experiment, setting: &Setting, given: &[(&str, &str)]) -> Point {
     let mut given: BTreeMap<&str, &str> = given.iter().copied().collect();
@@ -353,10 +378,9 @@ pub fn point(experiment: &dyn Experiment, setting: &Setting, given: &[(&str, &st
 /// Values of every axis of work in the catalogue, as `--axis` takes them: small enough that all cases can be had in full.
 pub fn little_work() -> Vec<String> {
     let device = DeviceInfo::mock();
-    let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
     let axes = CATALOGUE
         .iter()
-        .flat_map(|experiment| experiment.axes(&setting))
+        .flat_map(|experiment| experiment.axes(&setting(&device, Preset::Quick)))
         .filter(|axis| axis.is_work && matches!(axis.kind, AxisKind::AtLeast(_)));
     let mut names: Vec<String> = axes.map(|axis| axis.name.to_string()).collect();
     names.sort_unstable();

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lanescope::experiments::{Experiment, Setting};
-use lanescope::model::{Axis, DeviceInfo, Point, Preset};
+use lanescope::model::{Axis, Point};
 use lanescope::plan::parse_values;
 use lanescope::shader::Library;
 use serde::Deserialize;
@@ -180,9 +180,4 @@ pub fn product(axes: &[Axis]) -> Vec<Point> {
         points = points.iter().flat_map(|point| axis.defaults.iter().map(move |value| with(point, value))).collect();
     }
     points.into_iter().map(Point::new).collect()
-}
-
-/// What experiments look at on this device.
-pub fn setting(info: &DeviceInfo) -> Setting<'_> {
-    Setting { queue: None, device: info, preset: Preset::Quick, seed: 1 }
 }
