@@ -68,6 +68,12 @@ fn values_that_mean_nothing_are_refused_with_what_is_possible() {
     refused_run(&["-d", "mock", "--max-time", "soon"], &["500ms"]);
     refused_run(&["-d", "mock", "--seed", "x"], &["--seed"]);
     refused_run(&["-d", "mock", "-q", "-v"], &["cannot be used with"]);
+    refused_run(&["-d", "mock", "--robust", "calibration/empty"], &["leave out --robust"]);
+    refused_run(&["-d", "mock", "--preset=study", "--no-isolate"], &["in several processes, and --no-isolate"]);
+    refused(&["tune", "a.comp", "-d", "mock", "--preset=study"], &["[possible values: quick, default, thorough]"]);
+    for option in ["--timeout=1s", "--first-timeout=1s", "--processes=2"] {
+        refused_run(&["-d", "mock", "--no-isolate", option], &["cannot be used with"]);
+    }
     refused(&["man", "no/such/folder"], &["no folder", "make it first"]);
 }
 
@@ -76,11 +82,6 @@ fn the_mock_device_refuses_what_it_can_not_pretend() {
     for more in [&["--queue", "7"][..], &["--validation"], &["-d", "0"]] {
         refused_run(&[&["-d", "mock"], more].concat(), &["mock devices are used without others"]);
     }
-}
-
-#[test]
-fn a_simulated_device_has_no_robust_access() {
-    ran(&["run", "-d", "mock", "--robust", "calibration/empty"]).says(2, &["leave out --robust"]);
 }
 
 #[test]
@@ -196,15 +197,6 @@ fn a_study_measures_each_case_in_six_processes() {
     }
     let few: Vec<Record> = rows(&["-d", "mock", "--processes=2"]);
     assert!(few.iter().all(|row| processes(row) == ["1", "2", "1", "2", "1", "2"]), "what is asked for goes first");
-}
-
-#[test]
-fn what_a_study_can_not_be_is_refused() {
-    let refused = |arguments: &[&str], words: &str| {
-        ran(arguments).refuses(&[words]);
-    };
-    refused(&["run", "-d", "mock", "--preset=study", "--no-isolate"], "in several processes, and --no-isolate");
-    refused(&["tune", "shader.comp", "-d", "mock", "--preset=study"], "[possible values: quick, default, thorough]");
 }
 
 // ---- closed pipes ---------------------------------------------------------------------------------------------------------
@@ -447,14 +439,6 @@ fn presets_widen_the_sweep() {
     assert_eq!(planned(&[]), planned(&["--preset", "quick"]), "no filter: quick");
 }
 
-#[test]
-fn the_seed_is_kept_and_changes_the_data_not_the_cases() {
-    let run = |seed: &str| measured(&[&["-d", "mock", "--seed", seed], &LINEAR[..]].concat());
-    let (one, big) = (run("1"), run("18446744073709551615"));
-    assert!(one.iter().all(|row| row.seed == Some(1)) && big.iter().all(|row| row.seed == Some(u64::MAX)));
-    assert!(one.iter().zip(&big).all(|(one, big)| one.case_id == big.case_id && big.status == "ok"));
-}
-
 /// An indirect dispatch takes its workgroups from a buffer: the row states none rather than zero.
 #[test]
 fn workgroups_are_stated_where_the_case_states_them() {
@@ -524,8 +508,6 @@ fn every_row_of_the_catalogue_can_be_read_back() {
     assert!(CATALOGUE.iter().all(|experiment| experiments.contains(experiment.name())));
     assert!(rows.iter().all(|row| row.status == "ok" || (row.status == "skipped" && !row.reason.is_empty())));
 }
-
-// ---- several devices ------------------------------------------------------------------------------------------------------
 
 // ---- the other commands ---------------------------------------------------------------------------------------------------
 
@@ -719,34 +701,12 @@ fn completions_and_manual_pages_know_every_command() {
 
 // ---- long plans -----------------------------------------------------------------------------------------------------------
 
-/// The peak of the resident memory, in KiB, of a dry run of so many cases, taken shortly before its end.
+/// The peak of the resident memory, in bytes, of a dry run of so many cases, taken shortly before its end.
 #[cfg(target_os = "linux")]
 fn peak_of_dry_run(cases: u64) -> u64 {
-    use std::io::Read;
-    use std::process::Stdio;
-
-    // What the pipe holds is less than this many rows: while they are unread, the process has to be alive.
-    const UNREAD: u64 = 200;
     let axis = format!("n=4..{}:+4", cases * 4);
-    let axes = ["-a", &axis, "-a", "op=copy", "-a", "width=1", "-a", "issue=interleaved"];
-    let mut child =
-        lanescope(&[&["run", "memory/stream", "-d", "mock", "--dry-run", "--format", "csv", "-q"], &axes[..]].concat())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .unwrap();
-    let mut reader = BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
-    for _ in 0..=cases - UNREAD {
-        line.clear();
-        reader.read_line(&mut line).unwrap();
-    }
-    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    let peak = peak.trim().strip_suffix(" kB").unwrap().parse().unwrap();
-    let mut rest = String::new();
-    reader.read_to_string(&mut rest).unwrap();
-    assert_eq!((rest.lines().count() as u64, child.wait().unwrap().code()), (UNREAD, Some(0)));
-    peak
+    let run = typed("run memory/stream -d mock --dry-run --format csv -q -a op=copy -a width=1 -a issue=interleaved -a");
+    crate::support::processes::peak_before_the_end(&[&run[..], &[&axis]].concat(), cases)
 }
 
 #[cfg(target_os = "linux")]
@@ -754,5 +714,5 @@ fn peak_of_dry_run(cases: u64) -> u64 {
 fn a_long_plan_streams() {
     let (short, long) = (peak_of_dry_run(1000), peak_of_dry_run(100_000));
     // The values of the axis itself are held: 100,000 of them are a few MB. Rows would be 70 MB.
-    assert!(long < short + (16 << 10), "{short} KiB for 1,000 cases, {long} KiB for 100,000");
+    assert!(long < short + (16 << 20), "{short} bytes for 1,000 cases, {long} for 100,000");
 }

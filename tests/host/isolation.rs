@@ -91,10 +91,3 @@ fn rounds_are_dealt_over_as_many_processes_as_asked() {
     assert_eq!(processes(&["--processes=6"]), [6]);
     assert_eq!(processes(&["--no-isolate"]), [1]);
 }
-
-#[test]
-fn without_isolation_there_is_nothing_to_kill_and_nothing_to_deal() {
-    for option in ["--timeout=1s", "--first-timeout=1s", "--processes=2"] {
-        ran(&[&SOME[..], &["-d", "mock", "--no-isolate", option]].concat()).refuses(&["cannot be used with"]);
-    }
-}

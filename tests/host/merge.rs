@@ -738,36 +738,18 @@ fn a_file_that_was_cut_is_to_be_finished_first() {
 #[cfg(target_os = "linux")]
 #[test]
 fn rows_take_little_memory() {
-    use std::io::{BufRead, BufReader, Read};
-    // What the pipe holds is less than this many rows: while they are unread, the process has to be alive.
-    const UNREAD: u64 = 200;
     let folder = Folder::new();
     let peak = |cases: u64| {
         let file = folder.path("plan.csv").to_str().unwrap().to_owned();
         let axis = format!("n=4..{}:+4", cases * 4);
         let run = "run memory/stream -d=mock --dry-run -q -a=op=copy -a=width=1 -a=issue=interleaved -o";
         succeeded(&[&typed(run)[..], &[&file, "-a", &axis]].concat());
-        let mut child = crate::support::lanescope(&["merge", "-q", "--partial", &file]).spawn().unwrap();
-        let mut reader = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        (0..=cases - UNREAD).for_each(|_| assert!(reader.read_line(&mut line).unwrap() > 0));
-        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
-        let peak = peak_kilobytes(&status).unwrap();
-        reader.read_to_string(&mut line).unwrap();
-        assert_eq!(child.wait().unwrap().code(), Some(0));
-        peak * 1024
+        crate::support::processes::peak_before_the_end(&["merge", "-q", "--partial", &file], cases)
     };
     const CASES: u64 = 8000;
     let (few, many) = (peak(1000), peak(CASES));
     let each = (many - few) / (CASES - 1000);
     assert!(each < 2048, "{each} bytes for each row");
-}
-
-/// The most memory that a process had, of what /proc says about it.
-#[cfg(target_os = "linux")]
-fn peak_kilobytes(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix(" kB")?.parse().ok()
 }
 
 // ---- tuning tables --------------------------------------------------------------------------------------------------------

@@ -370,7 +370,8 @@ void main() {
 }
 ";
 
-/// As compilers wrote it before SPIR-V 1.3: storage buffers are uniforms with a decoration of their own. Two entry points share it.
+/// As compilers wrote it before SPIR-V 1.3: storage buffers are uniforms with a decoration of their own, and decorations come in
+/// groups. Two entry points share it.
 const OLD: &str = "OpCapability Shader
 OpMemoryModel Logical GLSL450
 OpEntryPoint GLCompute %first \"first\"
@@ -391,8 +392,11 @@ OpMemberDecorate %Fixed 0 Offset 0
 OpMemberDecorate %Fixed 0 MatrixStride 16
 OpMemberDecorate %Fixed 0 RowMajor
 OpDecorate %Fixed Block
-OpDecorate %store DescriptorSet 3
-OpDecorate %store Binding 7
+OpDecorate %group DescriptorSet 3
+OpDecorate %group Binding 7
+OpDecorate %group NonReadable
+%group = OpDecorationGroup
+OpGroupDecorate %group %store
 OpDecorate %fixed DescriptorSet 0
 OpDecorate %fixed Binding 2
 %void = OpTypeVoid
@@ -469,6 +473,7 @@ fn old_spirv_with_several_entry_points_is_described_as_spirv_cross_does() {
     for (entry, size) in [("first", ["64", "1", "1"]), ("second", ["8", "4", "2"])] {
         let told = agree(&path, entry, entry);
         assert_eq!((told.entry.as_str(), told.bindings.len()), (entry, 2));
+        assert_eq!(told.bindings[&(3, 7, "Store".to_owned())].access.as_deref(), Some("write_only"));
         assert_eq!(told.workgroup, size);
     }
 }
