@@ -26,16 +26,18 @@ use crate::support::skip;
 // ---- the gate, and cases by hand ------------------------------------------------------------------------------------------
 
 /// Runs a test on every usable device, and hands back what validation said in all that time, destruction included.
-fn messages_of(test: impl Fn(&mut Device)) -> Vec<String> {
+fn messages_of(test: impl FnMut(&mut Device)) -> Vec<String> {
     messages_with(DeviceOptions::default(), test)
 }
 
-fn messages_with(options: DeviceOptions, test: impl Fn(&mut Device)) -> Vec<String> {
+pub fn messages_with(options: DeviceOptions, mut test: impl FnMut(&mut Device)) -> Vec<String> {
     let instance = Instance::load(InstanceOptions { validation: true }).unwrap_or_else(|error| panic!("{error}"));
     let log: MessageLog = instance.message_log();
     let (usable, others): (Vec<_>, Vec<_>) = instance.devices().into_iter().partition(|device| device.unusable.is_none());
     others.iter().for_each(|device| eprintln!("not on {}: {:?}", device.name, device.unusable));
     assert!(!usable.is_empty(), "{NO_DEVICE_ADVICE}");
+    // Those that are promised are there.
+    crate::support::devices();
     for info in usable {
         eprintln!("on {} ({}, {})", info.name, info.driver.name, info.driver.info);
         let mut device = instance.open_with(info.index, options).unwrap_or_else(|error| panic!("{error}"));
@@ -48,7 +50,7 @@ fn messages_with(options: DeviceOptions, test: impl Fn(&mut Device)) -> Vec<Stri
 }
 
 /// The gate that all tests go through.
-fn on_each_device(test: impl Fn(&mut Device)) {
+pub fn on_each_device(test: impl FnMut(&mut Device)) {
     let messages = messages_of(test);
     assert!(messages.is_empty(), "validation: {messages:#?}");
 }

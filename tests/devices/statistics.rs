@@ -2,7 +2,6 @@
 //! there.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use lanescope::experiments::{self, Config};
@@ -10,7 +9,7 @@ use lanescope::gpu::{DeviceOptions, Instance, InstanceOptions, NO_DEVICE_ADVICE}
 use lanescope::model::{DeviceInfo, Executable, Feature, PipelineDetail, Point, Preset, StatValue};
 use lanescope::shader::{self, Compiler, Library, Prepared};
 
-use crate::support::{run, setting, skip};
+use crate::support::{radv, run, setting, skip};
 
 // ---- the command line -----------------------------------------------------------------------------------------------------
 
@@ -64,13 +63,6 @@ fn a_loaded_case_has_statistics_just_where_the_device_does() {
 
 /// Tells the ignored test that it was started by its parent, not by someone who asked for all ignored tests.
 const CHILD: &str = "LANESCOPE_TEST_CHILD";
-
-/// RADV's driver file: distributions name it with and without the architecture.
-fn radv() -> Option<PathBuf> {
-    let names = [format!("radeon_icd.{}.json", std::env::consts::ARCH), "radeon_icd.json".to_owned()];
-    let folder = Path::new("/usr/share/vulkan/icd.d");
-    names.iter().map(|name| folder.join(name)).find(|path| path.exists())
-}
 
 /// In a process of its own for each: the family is chosen by the environment, and one that RADV doesn't know ends the process.
 #[test]

@@ -10,7 +10,8 @@ use lanescope::tuning::{Quality, Query, Table};
 use lanescope::validate::Outputs;
 use serde_json::Value;
 
-use crate::judge::{on_each_device, subject, verdicts};
+use crate::gpu::on_each_device;
+use crate::judge::{subject, verdicts};
 use crate::support::tunings::{CONSTANT, COPY, NAIVE, SCALE, found, statuses, tuned};
 use crate::support::{Folder, Found, devices, devices_in_turn, ended, ran, rows, skip, software};
 
@@ -138,8 +139,7 @@ fn macros_are_axes_as_they_are_written_and_the_last_definition_counts() {
 
 #[test]
 fn outputs_are_compared_with_a_configuration_a_shader_or_files() {
-    let folder = Folder::new();
-    let copy = folder.write("copy.comp", COPY);
+    let (folder, copy) = Folder::with("copy.comp", COPY);
     let other =
         COPY.replace("buffer X { float x[]", "buffer A { float a[]").replace("x[i]", "a[i]").replace("x.length", "a.length");
     let other = folder.write("other.comp", other.replace("float(FACTOR)", "1.5"));
@@ -216,8 +216,7 @@ fn a_manifest_says_what_flags_say() {
 
 #[test]
 fn rows_the_table_t4_and_the_answer_agree() {
-    let folder = Folder::new();
-    let copy = folder.write("copy.comp", COPY);
+    let (folder, copy) = Folder::with("copy.comp", COPY);
     let [table, t4] = ["table.json", "t4.json"].map(|name| folder.path(name).display().to_string());
     let device = &devices()[0];
     let mut expected = 0;
@@ -506,8 +505,7 @@ fn an_interrupted_search_keeps_its_rows_and_answers() {
     use crate::support::processes::Family;
     use rustix::process::Signal;
 
-    let folder = Folder::new();
-    let copy = folder.write("copy.comp", COPY);
+    let (folder, copy) = Folder::with("copy.comp", COPY);
     let rows = folder.path("rows.csv");
     let arguments = [&copy, "-d", &devices()[0].index, "-n", "4096", "-o", rows.to_str().unwrap(), "--strategy", "exhaustive"];
     // More than anybody waits for, in many blocks.
@@ -531,8 +529,7 @@ fn a_killed_search_leaves_what_it_has_measured() {
     use crate::support::processes::Family;
     use rustix::process::Signal;
 
-    let folder = Folder::new();
-    let copy = folder.write("copy.comp", COPY);
+    let (folder, copy) = Folder::with("copy.comp", COPY);
     let [csv, jsonl] = ["rows.csv", "rows.jsonl"].map(|name| folder.path(name));
     let files = ["-o", csv.to_str().unwrap(), "-o", jsonl.to_str().unwrap()];
     let many = ["--no-race", "--strategy", "exhaustive", "-a", "local_size_x=1..256", "-D", "FACTOR=2,2.0,2.00,2.000"];
@@ -557,8 +554,7 @@ fn a_killed_search_leaves_what_it_has_measured() {
 fn a_reference_that_takes_its_process_down_is_named_and_nothing_is_written() {
     use crate::support::faults::Faults;
 
-    let folder = Folder::new();
-    let copy = folder.write("copy.comp", COPY);
+    let (folder, copy) = Folder::with("copy.comp", COPY);
     let (old, new) = (folder.path("old.csv"), folder.path("new.csv"));
     fs::write(&old, "rows of yesterday").unwrap();
     // As it is written it runs in 77 workgroups, and no other configuration does.
@@ -636,8 +632,7 @@ fn members_of_structs_and_elements_of_arrays_have_values_of_their_own() {
 /// What all configurations share is the reference's as well.
 #[test]
 fn a_constant_of_one_value_has_it_in_the_reference() {
-    let folder = Folder::new();
-    let scale = folder.write("scale.comp", CONSTANT);
+    let (_folder, scale) = Folder::with("scale.comp", CONSTANT);
     each_device(|device| {
         for given in [["-a", "FACTOR=3"], ["-c", "3=3"]] {
             let arguments = [&scale, "-d", &device.index, "-n", "4096", "-a", "local_size_x=32,64"];

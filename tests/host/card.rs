@@ -49,8 +49,7 @@ fn what_is_missing_is_told() {
 /// The file that the card goes to is no file of rows.
 #[test]
 fn rows_are_never_overwritten_by_their_card() {
-    let folder = Folder::new();
-    let file = folder.write("rows.csv", fs::read_to_string(data("nvidia-h100-overview-1.csv")).unwrap());
+    let (folder, file) = Folder::with("rows.csv", fs::read_to_string(data("nvidia-h100-overview-1.csv")).unwrap());
     let before = fs::read_to_string(&file).unwrap();
     ran(&["card", &file, "-o", &file]).says(2, &["name another file"]);
     assert_eq!(fs::read_to_string(&file).unwrap(), before);

@@ -408,8 +408,7 @@ fn sides_have_names_and_several_runs() {
     assert_eq!(apart, together);
     assert!(apart.contains("degrees of freedom"), "{apart}");
     // A file of that name is a file.
-    let folder = Folder::new();
-    let odd = folder.write("old=1,2.csv", fs::read(&base).unwrap());
+    let (_folder, odd) = Folder::with("old=1,2.csv", fs::read(&base).unwrap());
     assert!(compared(&[&odd, &slower]).out.starts_with(&format!("{slower} compared with {odd}\n")));
     let others = compared(&[&base, &again, &slower]).out;
     assert!(others.matches(&format!(" compared with {base}\n")).count() == 2, "{others}");

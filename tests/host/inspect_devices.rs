@@ -10,8 +10,7 @@ use crate::support::{Folder, ended, lanescope, ran};
 
 #[test]
 fn statistics_of_several_devices_stand_side_by_side() {
-    let folder = Folder::new();
-    let shader = folder.write("shader.comp", SHADER);
+    let (_folder, shader) = Folder::with("shader.comp", SHADER);
     let ran = ran(&["inspect", &shader, "-d", "mock", "-d", "mock", "-c", "0=16"]).says(0, &[]);
     let (_, devices) = ran.out.split_once("\ndevice 0: ").unwrap();
     insta::assert_snapshot!(format!("device 0: {devices}"));
@@ -22,8 +21,7 @@ fn statistics_of_several_devices_stand_side_by_side() {
 
 #[test]
 fn what_a_device_tells_is_there_for_programs() {
-    let folder = Folder::new();
-    let shader = folder.write("shader.comp", SHADER);
+    let (folder, shader) = Folder::with("shader.comp", SHADER);
     let isa = folder.path("isa");
     let parts = json_of(&[&shader, "-d", "mock", "-c", "0=16", "--isa", isa.to_str().unwrap()], 0);
     let [part] = &parts[..] else { panic!("{parts:?}") };
@@ -48,8 +46,7 @@ fn what_a_device_tells_is_there_for_programs() {
 
 #[test]
 fn what_can_not_be_asked_is_refused() {
-    let folder = Folder::new();
-    let shader = folder.write("shader.comp", SHADER);
+    let (folder, shader) = Folder::with("shader.comp", SHADER);
     let file = folder.path("shader.comp").display().to_string();
     for (arguments, words) in [
         (&["-d", "mock", "-d", "all"][..], "mock devices are used without others"),

@@ -11,8 +11,7 @@ const SHARED: [&str; 9] =
 
 /// Whether its row is implausible under these limits, and why.
 fn judged(entry: &str, more: &[&str]) -> (bool, String) {
-    let folder = Folder::new();
-    let file = folder.write("limits.toml", format!("[[device]]\nnames = [\"mock\"]\n{entry}\n"));
+    let (_folder, file) = Folder::with("limits.toml", format!("[[device]]\nnames = [\"mock\"]\n{entry}\n"));
     let usual = ["-d", "mock:noise=0.005", "--preset=default", "-q", "--limits", &file];
     let row = measured(&[&SHARED[..], &usual, more].concat()).remove(0);
     (row.quality_flags == "implausible", row.reason)

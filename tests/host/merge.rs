@@ -165,8 +165,7 @@ fn runs_of_every_kind_come_out_as_they_went_in() {
         (&[&transpose[..], &["-d=mock"]].concat(), "padded"),
         (&[&transpose[..], &["-d=mock", "-d=mock:speed=2"]].concat(), "@"),
     ] {
-        let folder = Folder::new();
-        let file = folder.write("whole.csv", &ran(&[&few[..], arguments].concat()).out);
+        let (folder, file) = Folder::with("whole.csv", &ran(&[&few[..], arguments].concat()).out);
         let text = folder.read("whole.csv");
         assert!(text.contains(what) && text.lines().count() > 4, "{arguments:?}");
         assert_eq!(folder.merged(&[file]), text, "{arguments:?}");
@@ -324,8 +323,7 @@ fn a_device_may_be_paired_with_itself() {
 
 #[test]
 fn every_format_is_written_at_once() {
-    let folder = Folder::new();
-    let file = folder.write("whole.csv", whole());
+    let (folder, file) = Folder::with("whole.csv", whole());
     let outputs = ["out.csv", "out.jsonl", "out.md", "out.txt"].map(|name| folder.path(name).to_str().unwrap().to_owned());
     let outputs: Vec<&str> = outputs.iter().flat_map(|path| ["-o", path]).collect();
     let ran = succeeded(&[&["merge", &file, "-o", "-"], &outputs[..]].concat());
@@ -652,8 +650,7 @@ fn a_column_that_merging_needs_is_named() {
 
 #[test]
 fn columns_can_be_chosen_and_the_host_withheld() {
-    let folder = Folder::new();
-    let file = folder.write("whole.csv", whole());
+    let (folder, file) = Folder::with("whole.csv", whole());
     let merged = |more: &[&str]| succeeded(&[&["merge", "-q", file.as_str()], more].concat()).out;
     let chosen = Table::of(&merged(&["--columns", "value,unit,stride"]));
     let names: Vec<&str> = chosen.header.iter().take(9).collect();
@@ -697,8 +694,7 @@ fn a_newer_minor_version_is_read_without_its_columns() {
 
 #[test]
 fn files_of_another_kind_are_refused_by_name() {
-    let folder = Folder::new();
-    let good = folder.write("whole.csv", whole());
+    let (folder, good) = Folder::with("whole.csv", whole());
     let refused = |name: &str, text: &str, part: &str| {
         let error = folder.refused(&[good.clone(), folder.write(name, text)], 2);
         assert!(error.contains(name) && error.contains(part), "{error}");
@@ -721,8 +717,7 @@ fn files_of_another_kind_are_refused_by_name() {
 
 #[test]
 fn a_file_that_was_cut_is_to_be_finished_first() {
-    let folder = Folder::new();
-    let good = folder.write("whole.csv", whole());
+    let (folder, good) = Folder::with("whole.csv", whole());
     let lines = whole().lines().count();
     for cut in [1, 2, 100] {
         let torn = folder.write("torn.csv", &whole()[..whole().len() - cut]);

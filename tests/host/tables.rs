@@ -121,8 +121,7 @@ mod on_a_terminal {
 
     #[test]
     fn a_description_fits_the_terminal() {
-        let folder = Folder::new();
-        let shader = folder.write("shader.comp", SHADER);
+        let (_folder, shader) = Folder::with("shader.comp", SHADER);
         for columns in [40, 80, 120] {
             let text = shown(columns, &["inspect", &shader, "-d", "mock", "-d", "mock"], &[]);
             assert!(text.contains("drivers' statistics") && fits(&text, columns.into()), "{columns}: {text}");
@@ -132,8 +131,7 @@ mod on_a_terminal {
     /// But for what another compiler of GLSL changes.
     #[test]
     fn what_devices_make_of_it_reads_at_a_glance() {
-        let folder = Folder::new();
-        let shader = folder.write("shader.comp", SHADER);
+        let (_folder, shader) = Folder::with("shader.comp", SHADER);
         for columns in [80, 120] {
             let text = shown(columns, &["inspect", &shader, "-c", "TILE=4", "-d", "mock"], &[("NO_COLOR", "1")]);
             let (_, devices) = text.split_once("\ndevice 0: ").unwrap();

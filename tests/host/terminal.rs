@@ -60,8 +60,7 @@ fn with_hostile_names(words: &[u32]) -> Vec<u8> {
 
 #[test]
 fn names_of_a_module_are_no_commands() {
-    let folder = Folder::new();
-    let source = folder.write("names.comp", SHADER);
+    let (folder, source) = Folder::with("names.comp", SHADER);
     let module = from_file(source.as_ref(), &Reading::default()).unwrap();
     let hostile = folder.write("names.spv", with_hostile_names(&module.words));
     for arguments in [&["inspect"][..], &["inspect", "-d", "mock"], &["tune", "-d", "mock"], &["inspect", "--constant=9=1"]] {
@@ -102,8 +101,7 @@ fn what_a_shader_says_of_itself_is_no_command() {
 
 #[test]
 fn what_is_typed_is_no_command() {
-    let folder = Folder::new();
-    let shader = folder.write("plain.comp", crate::support::tunings::COPY);
+    let (_folder, shader) = Folder::with("plain.comp", crate::support::tunings::COPY);
     let hostile = HOSTILE.replace('\n', "");
     let (flag, preset, device) = (format!("--{hostile}"), format!("--preset={hostile}"), format!("mock:{hostile}"));
     for arguments in [

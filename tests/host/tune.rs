@@ -5,8 +5,7 @@ use crate::support::{Folder, rows};
 
 #[test]
 fn a_budget_is_kept_to() {
-    let folder = Folder::new();
-    let copy = folder.write("copy.comp", COPY);
+    let (_folder, copy) = Folder::with("copy.comp", COPY);
     for (strategy, count) in [("exhaustive", "3"), ("random", "5"), ("hill-climbing", "6")] {
         let all = found(0, &[&copy, "-d", "mock", "-n", "4096", "--strategy", strategy, "--budget", count]);
         assert_eq!(all.len().to_string(), count, "{strategy}");
@@ -17,8 +16,7 @@ fn a_budget_is_kept_to() {
 
 #[test]
 fn a_macro_may_have_parameters() {
-    let folder = Folder::new();
-    let copy = folder.write("copy.comp", COPY);
+    let (_folder, copy) = Folder::with("copy.comp", COPY);
     let macros = ["-D", "larger(a, b)=max(a, b)", "-D", "FACTOR=larger(2, 1)"];
     let rows = found(0, &[&[&copy, "-d", "mock", "-n", "4096", "-a", "local_size_x=32"], &macros[..]].concat());
     assert_eq!(rows.len(), 1);
@@ -26,8 +24,7 @@ fn a_macro_may_have_parameters() {
 
 #[test]
 fn two_problems_are_two_cases() {
-    let folder = Folder::new();
-    let naive = folder.write("naive.comp", NAIVE);
+    let (_folder, naive) = Folder::with("naive.comp", NAIVE);
     let base = [naive.as_str(), "-d", "mock", "-a", "local_size_x=8", "-a", "local_size_y=8", "--push", "height=64"];
     let id = |more: &[&str]| found(0, &[&base[..], more].concat()).remove(0).case_id;
     let first = id(&["-n", "4096", "--push", "width=64"]);
@@ -149,8 +146,7 @@ fn invalid_spirv(folder: &Folder, shader: &str) -> String {
 
 #[test]
 fn rows_say_which_results_were_compared_after_one_pass_alone() {
-    let folder = Folder::new();
-    let copy = folder.write("copy.comp", COPY);
+    let (_folder, copy) = Folder::with("copy.comp", COPY);
     let sizes = ["-d", "mock", "-n", "4096", "-a", "local_size_x=1..256:*2"];
     for strategy in ["exhaustive", "hill-climbing"] {
         let all = found(0, &[&[copy.as_str(), "--strategy", strategy], &sizes[..]].concat());

@@ -5,8 +5,7 @@ use crate::support::tunings::{BLUR, tuned};
 
 #[test]
 fn what_can_not_be_is_said_before_anything_runs() {
-    let folder = Folder::new();
-    let blur = folder.write("blur.comp", BLUR);
+    let (folder, blur) = Folder::with("blur.comp", BLUR);
     let declared = |name: &str, declaration: &str| {
         let text = format!(
             "#version 450\nlayout(local_size_x = 8) in;\nlayout(binding = 0) buffer Out {{ float result[]; }};\n\

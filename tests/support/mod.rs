@@ -51,6 +51,13 @@ impl Folder {
         Self(tempfile::tempdir().unwrap())
     }
 
+    /// One with a file, and its path as an argument.
+    pub fn with(name: &str, bytes: impl AsRef<[u8]>) -> (Self, String) {
+        let folder = Self::new();
+        let path = folder.write(name, bytes);
+        (folder, path)
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
@@ -247,6 +254,12 @@ pub fn devices_in_turn() -> Vec<Found> {
 pub fn software() -> Option<Vec<Found>> {
     let found: Vec<Found> = devices().into_iter().filter(|device| device.is_cpu).collect();
     (!found.is_empty()).then_some(found)
+}
+
+/// RADV's driver file: distributions name it with and without the architecture.
+pub fn radv() -> Option<PathBuf> {
+    let names = [format!("radeon_icd.{}.json", std::env::consts::ARCH), "radeon_icd.json".to_owned()];
+    names.iter().map(|name| Path::new("/usr/share/vulkan/icd.d").join(name)).find(|path| path.exists())
 }
 
 // ---- the catalogue --------------------------------------------------------------------------------------------------------
