@@ -57,6 +57,16 @@ impl Table {
         self.rows[row] = cells.collect();
     }
 
+    /// The same in every row.
+    fn set_all(&mut self, name: &str, value: &str) {
+        (0..self.rows.len()).for_each(|row| self.set(row, name, value));
+    }
+
+    /// The cells of a column.
+    fn cells(&self, name: &str) -> Vec<&str> {
+        self.rows.iter().map(|row| self.get(row, name)).collect()
+    }
+
     /// The rows that pass.
     fn only(&self, mut keep: impl FnMut(&StringRecord) -> bool) -> Self {
         Self { header: self.header.clone(), rows: self.rows.iter().filter(|row| keep(row)).cloned().collect() }
@@ -201,7 +211,7 @@ const OTHER: &str = "00000000-0000-0000-0000-0000000000ff";
 
 fn other_device(table: &Table) -> Table {
     let mut other = table.clone();
-    (0..other.rows.len()).for_each(|row| other.set(row, "device_uuid", OTHER));
+    other.set_all("device_uuid", OTHER);
     other
 }
 
@@ -234,9 +244,8 @@ fn relations_are_of_the_rows_that_stand() {
     }
     // Bases that have no figure compare nothing.
     let mut failed = table.only(is_base);
-    for row in 0..failed.rows.len() {
-        failed.set(row, "status", "timeout");
-        ["value", "time_ns"].iter().for_each(|column| failed.set(row, column, ""));
+    for (column, value) in [("status", "timeout"), ("value", ""), ("time_ns", "")] {
+        failed.set_all(column, value);
     }
     let merged = rows(&folder.merged(&folder.tables(&[others, failed])));
     assert!(merged.iter().all(|row| row.relative.is_none() && row.relative_to.is_empty()));
@@ -289,10 +298,8 @@ fn a_derived_row_tells_of_runs_what_they_share() {
     let folder = Folder::new();
     let mut shards = Table::of(whole()).shards(2);
     for (shard, (run, time)) in shards.iter_mut().zip([("r1", "2026-01-02T03:04:05Z"), ("r2", "2026-01-02T03:04:06Z")]) {
-        for row in 0..shard.rows.len() {
-            shard.set(row, "run_id", run);
-            shard.set(row, "written_at", time);
-        }
+        shard.set_all("run_id", run);
+        shard.set_all("written_at", time);
     }
     for order in [[0, 1], [1, 0]] {
         let merged = rows(&folder.merged(&folder.tables(&order.map(|i| shards[i].clone()))));
@@ -311,7 +318,7 @@ fn a_device_may_be_paired_with_itself() {
     let devices = ["-d", "mock", "-d", "mock:speed=2", "--paired"];
     let mut table = Table::of(&succeeded(&[&RUN[..], &devices].concat()).out);
     let first = table.get(&table.rows[0], "device_uuid").to_owned();
-    (0..table.rows.len()).for_each(|row| table.set(row, "device_uuid", &first));
+    table.set_all("device_uuid", &first);
     let folder = Folder::new();
     assert_eq!(folder.merged(&[folder.write("whole.csv", table.text())]), table.text());
     assert_eq!(folder.merged(&folder.tables(&table.shards(3))), table.text());
@@ -368,7 +375,7 @@ fn results_that_contradict_are_named_with_their_places() {
     assert!(folder.refused(&folder.tables(&[table.clone(), wrong]), 1).contains("contradicting"));
     // Many are counted.
     let mut all = table.clone();
-    (0..all.rows.len()).for_each(|row| all.set(row, "status", "wrong_result"));
+    all.set_all("status", "wrong_result");
     let many = folder.refused(&folder.tables(&[table.clone(), all]), 1);
     assert!(
         many.lines().count() < 30 && many.contains(&format!("{} cases with", table.rows.len())) && many.contains(" more"),
@@ -603,9 +610,7 @@ fn rows_of_schema_1_become_rows_of_today() {
         let [old, new] = [Table::of(&old), Table::of(&new)];
         let new = new.only(|row| new.get(row, "experiment") != "algo/ladder");
         for (old_name, name) in [("axes", "axis_values"), ("timestamp", "written_at"), ("items", "items_per_pass")] {
-            let cells =
-                |table: &Table, name: &str| table.rows.iter().map(|row| table.get(row, name).to_owned()).collect::<Vec<_>>();
-            assert_eq!(cells(&old, old_name), cells(&new, name), "{name}");
+            assert_eq!(old.cells(old_name), new.cells(name), "{name}");
         }
     }
 }
@@ -632,18 +637,17 @@ fn a_column_that_merging_needs_is_named() {
         let mut expected = table.clone();
         // That is found again.
         if column.name != "relative" {
-            (0..table.rows.len()).for_each(|row| expected.set(row, column.name, ""));
+            expected.set_all(column.name, "");
         }
         let merged = folder.merged(&[file]);
         // What a derived row says of its kind, it says in any case.
         let is_own = |row: &StringRecord| table.get(row, "row_kind") == "measured";
         assert_eq!(Table::of(&merged).only(is_own), expected.only(is_own), "{}", column.name);
-        let derived = |table: &Table| {
-            let derived = table.only(|row| table.get(row, "row_kind") == "derived");
-            ["value", "value_ci_low", "value_ci_high", "quality_flags", "check_note", "reason"]
-                .map(|name| derived.rows.iter().map(|row| derived.get(row, name).to_owned()).collect::<Vec<_>>())
-        };
-        assert_eq!(derived(&Table::of(&merged)), derived(&table), "{}", column.name);
+        let derived = |table: &Table| table.only(|row| table.get(row, "row_kind") == "derived");
+        let [found, right] = [derived(&Table::of(&merged)), derived(&table)];
+        for name in ["value", "value_ci_low", "value_ci_high", "quality_flags", "check_note", "reason"] {
+            assert_eq!(found.cells(name), right.cells(name), "{}", column.name);
+        }
     }
     assert!(merged_anyway > 50);
 }
@@ -658,8 +662,7 @@ fn columns_can_be_chosen_and_the_host_withheld() {
     assert_eq!(names, kept);
     let all = Table::of(whole());
     for name in chosen.header.iter() {
-        let cells = |table: &Table| table.rows.iter().map(|row| table.get(row, name).to_owned()).collect::<Vec<_>>();
-        assert_eq!(cells(&chosen), cells(&all), "{name}");
+        assert_eq!(chosen.cells(name), all.cells(name), "{name}");
     }
     ran(&["merge", &file, "--columns", "vallue"]).says(2, &["unknown column `vallue`; did you mean value"]);
     // What was written without something is no other measurement.

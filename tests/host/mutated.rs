@@ -234,6 +234,8 @@ fn leaves(value: &Value, place: String, found: &mut BTreeMap<String, Value>) {
 
 const RUN: &str = "run workgroup/linear memory/stride -d mock --preset quick -a n=4096 -q";
 
+static ROWS: LazyLock<Vec<u8>> = LazyLock::new(|| succeeded(&typed(&format!("{RUN} --format csv"))).out.into_bytes());
+
 /// Rows of a run or a search that was broken off once its journal had more lines of this kind than this, and the journal.
 fn broken_off(folder: &Folder, arguments: &str, kind: &str, after: usize) -> [Vec<u8>; 2] {
     let begin = format!("{{\"{}\"", kind.trim_start_matches('/'));
@@ -253,8 +255,7 @@ static BROKEN_OFF: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| broken_off(&Folder:
 #[test]
 fn changed_rows_to_resume() {
     let folder = Folder::new();
-    let rows = succeeded(&[&RUN.split(' ').collect::<Vec<_>>()[..], &["--format", "csv"]].concat()).out;
-    let (right, arguments) = ([rows.into_bytes()], format!("{RUN} --resume changed.csv"));
+    let (right, arguments) = ([ROWS.clone()], format!("{RUN} --resume changed.csv"));
     let left_behind = &["changed.csv.bak", "changed.csv.progress", "changed.csv.part"];
     Target { left_behind, ..target("resume", &folder, "changed.csv", &right, &arguments) }.try_out(changed);
 }
@@ -262,8 +263,7 @@ fn changed_rows_to_resume() {
 #[test]
 fn changed_rows_to_show() {
     let folder = Folder::new();
-    let rows = succeeded(&[&RUN.split(' ').collect::<Vec<_>>()[..], &["--format", "csv"]].concat()).out.into_bytes();
-    let (right, beside) = ([rows.clone()], [("base.csv", rows.as_slice())]);
+    let (right, beside) = ([ROWS.clone()], [("base.csv", ROWS.as_slice())]);
     for arguments in
         ["report changed.csv -o page.html --figures figures", "report base=base.csv new=changed.csv --compare -o page.html"]
     {
@@ -275,8 +275,7 @@ fn changed_rows_to_show() {
 #[test]
 fn changed_rows_to_compare_merge_and_sum_up() {
     let folder = Folder::new();
-    let rows = succeeded(&[&RUN.split(' ').collect::<Vec<_>>()[..], &["--format", "csv"]].concat()).out.into_bytes();
-    let (right, beside) = ([rows.clone()], [("base.csv", rows.as_slice())]);
+    let (right, beside) = ([ROWS.clone()], [("base.csv", ROWS.as_slice())]);
     for (name, arguments) in [
         ("compare", "compare base.csv changed.csv --force --all --suspects suspects.csv"),
         ("sides", "compare base=base.csv new=changed.csv --format jsonl --fail-on slower:3%"),
@@ -291,14 +290,12 @@ fn changed_rows_to_compare_merge_and_sum_up() {
 #[test]
 fn changed_cases_and_limits() {
     let folder = Folder::new();
-    let few = format!("{RUN} --format csv");
-    let rows = succeeded(&few.split(' ').collect::<Vec<_>>()).out.into_bytes();
     let limits = b"[[device]]\nnames = [\"mock*\"]\nclock = \"nominal\"\nunits = 64\nclock_mhz = 2500\n\n\
                    [device.published]\nmemory = 960\nfp32 = 40960\n"
         .to_vec();
     for (name, file, right, arguments) in [
-        ("cases", "changed.csv", rows, "run --cases changed.csv -d mock --preset quick -q --format csv".to_owned()),
-        ("limits", "changed.toml", limits, format!("{few} --limits changed.toml")),
+        ("cases", "changed.csv", ROWS.clone(), "run --cases changed.csv -d mock --preset quick -q --format csv".to_owned()),
+        ("limits", "changed.toml", limits, format!("{RUN} --format csv --limits changed.toml")),
     ] {
         let right = [right];
         let target = target(name, &folder, file, &right, &arguments);

@@ -62,7 +62,21 @@ impl Folder {
 
     /// Runs it to its end.
     fn resume(&self, device: &str, more: &[&str]) -> Ran {
-        self.run(device, more).output().unwrap().into()
+        ended(&mut self.run(device, more))
+    }
+
+    /// The same, which must do, say this, and make the file what a run without interruption writes.
+    #[track_caller]
+    fn completes(&self, parts: &[&str]) -> Ran {
+        let ran = self.resume(MOCK, &[]).says(0, parts);
+        self.is_whole();
+        ran
+    }
+
+    /// Changes its lines.
+    fn change(&self, change: impl FnOnce(Vec<&str>) -> Vec<String>) {
+        let text = fs::read_to_string(self.file()).unwrap();
+        fs::write(self.file(), change(text.lines().collect()).join("\n") + "\n").unwrap();
     }
 
     /// Visits to cases that have no row yet.
@@ -187,8 +201,7 @@ fn killed_at_random(seed: u64, kills: usize) -> String {
                 assert!(folder.has_whole_rows() >= there, "{what}: rows that were written are gone");
             }
         }
-        folder.resume(MOCK, &["-q"]).says(0, &[]);
-        folder.is_whole();
+        folder.completes(&[]);
     }
     format!("{kills} kills: {begun} files were begun, {lost_rows} rows were lost and measured again")
 }
@@ -228,37 +241,25 @@ fn an_interrupted_run_ends_between_rows_and_can_be_resumed() {
         let mut family = Family::start(&mut folder.run(MOCK, &[]));
         family.wait_until("a block is written", |_| folder.has_whole_rows() > 0);
         family.signal(signal);
-        let (_, ran) = family.end();
-        assert_eq!(ran.code, Some(130), "{ran:?}");
-        assert!(ran.err.contains("interrupted: ending after the current sample; once more ends at once"), "{}", ran.err);
+        family.end().1.says(130, &["interrupted: ending after the current sample; once more ends at once"]);
         let rows = rows_of(&folder.file());
         assert!((1..CASES).contains(&rows.len()), "{}", rows.len());
         // The signal may come amid the rounds of a block: then its cases are written as far as they got.
         let begun = rows.iter().filter(|row| row.stop == "broken_off").count();
-        let resumed = folder.resume(MOCK, &[]);
         let again = if begun > 0 {
             format!("; measured again, since they failed, were broken off, or their sources are others by now: {begun}")
         } else {
             "\n".to_owned()
         };
-        let said = format!("{} rows are kept{again}", rows.len() - begun);
-        assert!(resumed.code == Some(0) && resumed.err.contains(&said), "{said} {}", resumed.err);
-        folder.is_whole();
+        folder.completes(&[&format!("{} rows are kept{again}", rows.len() - begun)]);
     }
 }
 
 #[test]
 fn a_run_that_is_killed_goes_on_from_its_visits() {
     let (folder, _) = Folder::broken_off(Signal::KILL);
-    let visits = folder.visits();
     folder.has_whole_rows();
-    let resumed = folder.resume(MOCK, &[]);
-    assert!(
-        resumed.code == Some(0) && resumed.err.contains("that were broken off") | resumed.err.contains("that was broken off"),
-        "{visits}: {}",
-        resumed.err
-    );
-    folder.is_whole();
+    folder.completes(&[" broken off"]);
     // Visits of both runs are in one row.
     let rows = rows_of(&folder.file());
     assert!(rows.iter().any(|row| row.processes > Some(2)), "two processes in each run");
@@ -283,8 +284,7 @@ fn every_case_that_an_interrupted_run_visited_has_a_row() {
         .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["visit"]["case_id"].as_str().unwrap().to_owned())
         .collect();
     assert_eq!(cases, begun.iter().map(|row| row.case_id.clone()).collect());
-    folder.resume(MOCK, &[]).says(0, &[" broken off"]);
-    folder.is_whole();
+    folder.completes(&[" broken off"]);
     assert!(rows_of(&folder.file()).iter().all(|row| row.stop != "broken_off"));
 }
 
@@ -295,8 +295,7 @@ fn a_journal_of_another_run_is_not_used() {
     let journal = folder.path("rows.csv.progress");
     let text = fs::read_to_string(&journal).unwrap();
     fs::write(&journal, text.replacen("[\"driver_version\",\"", "[\"driver_version\",\"1", 1)).unwrap();
-    folder.resume(MOCK, &[]).says(0, &["is of another plan or driver, and isn't used"]);
-    folder.is_whole();
+    folder.completes(&["is of another plan or driver, and isn't used"]);
     let folder = Folder::new();
     fs::write(folder.path("rows.csv.progress"), "my notes\n").unwrap();
     folder.resume(MOCK, &[]).says(2, &["move it away"]);
@@ -397,8 +396,7 @@ fn a_second_interrupt_ends_a_run_that_hangs_at_once() {
     let there = rows_of(&folder.file()).len();
     assert!((1..CASES).contains(&there));
     // The same device, which doesn't hang any more.
-    assert_eq!(folder.resume(MOCK, &["-q"]).code, Some(0));
-    folder.is_whole();
+    folder.completes(&[]);
 }
 
 /// A supervisor that was stopped for longer than any deadline doesn't blame its workers, which went on meanwhile.
@@ -425,8 +423,7 @@ fn a_run_that_is_stopped_and_continued_loses_nothing() {
 fn whole() -> Folder {
     static BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| {
         let folder = Folder::new();
-        assert_eq!(folder.resume(MOCK, &["-q"]).code, Some(0));
-        folder.is_whole();
+        folder.completes(&[]);
         fs::read(folder.file()).unwrap()
     });
     let folder = Folder::new();
@@ -437,19 +434,15 @@ fn whole() -> Folder {
 /// Nothing is measured, and nothing is changed.
 fn refuses(folder: &Folder, more: &[&str], parts: &[&str]) {
     let before = fs::read(folder.file()).unwrap();
-    let Ran { err, .. } = folder.resume(MOCK, more).refuses(&[]);
-    assert!(parts.iter().all(|part| err.contains(part)), "no {parts:?} in {err}");
+    folder.resume(MOCK, more).refuses(parts);
     assert!(fs::read(folder.file()).unwrap() == before, "it was touched");
 }
 
 #[test]
 fn a_file_that_is_not_there_is_begun() {
     let folder = Folder::new();
-    let ran = folder.resume(MOCK, &[]);
     let name = folder.file().display().to_string();
-    assert!(ran.code == Some(0) && ran.err.contains(&format!("{name} is not there: measuring everything")), "{ran:?}");
-    assert!(ran.err.contains(&format!("{CASES} measured")), "{}", ran.err);
-    folder.is_whole();
+    folder.completes(&[&format!("{name} is not there: measuring everything"), &format!("{CASES} measured")]);
 }
 
 #[test]
@@ -510,10 +503,10 @@ fn rows_that_no_run_wrote_are_refused() {
     }
     // A quote that makes one cell of two moves those behind it.
     let folder = whole();
-    let text = fs::read_to_string(folder.file()).unwrap();
-    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    lines[9] = lines[9].replacen("workgroup/linear,,", "\"workgroup/linear,\",,", 1);
-    fs::write(folder.file(), format!("{}\n", lines.join("\n"))).unwrap();
+    let moved = |(i, line): (usize, &str)| {
+        if i == 9 { line.replacen("workgroup/linear,,", "\"workgroup/linear,\",,", 1) } else { line.to_owned() }
+    };
+    folder.change(|lines| lines.into_iter().enumerate().map(moved).collect());
     refuses(&folder, &[], &["rows.csv, line 10"]);
 }
 
@@ -533,20 +526,18 @@ fn line_ends_are_told_apart() {
     fs::write(folder.file(), wrong).unwrap();
     refuses(&folder, &[], &[&format!("rows.csv, line {line}: column `unit`")]);
     let folder = with("\r\n");
-    assert_eq!(folder.resume(MOCK, &["-q"]).code, Some(0));
-    folder.is_whole();
+    folder.completes(&[]);
 }
 
 #[test]
 fn columns_of_the_users_own_are_never_dropped() {
     let folder = whole();
     let text = fs::read_to_string(folder.file()).unwrap();
-    let with: Vec<String> =
-        text.lines().enumerate().map(|(i, line)| format!("{line},{}", if i == 0 { "note" } else { "mine" })).collect();
-    fs::write(folder.file(), format!("{}\n", with.join("\n"))).unwrap();
+    folder
+        .change(|lines| (0..).zip(lines).map(|(i, line)| format!("{line},{}", if i == 0 { "note" } else { "mine" })).collect());
     refuses(&folder, &[], &["this run doesn't write the column `note`: take it out"]);
-    let without: Vec<&str> = text.lines().map(|line| line.rsplit_once(',').unwrap().0).collect();
-    fs::write(folder.file(), format!("{}\n", without.join("\n"))).unwrap();
+    fs::write(folder.file(), text).unwrap();
+    folder.change(|lines| lines.into_iter().map(|line| line.rsplit_once(',').unwrap().0.to_owned()).collect());
     refuses(&folder, &[], &["it lacks the column `"]);
 }
 
@@ -588,23 +579,17 @@ fn rows_of_other_sources_and_rows_that_failed_are_measured_again() {
     rewrite(&folder.file(), "status", |row, cell| {
         row.checked_sub(20).and_then(|row| statuses.get(row)).map_or(cell, |status| *status).to_owned()
     });
-    let ran = folder.resume(MOCK, &[]);
     // A wrong result is a result.
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
-    assert!(
-        ran.err.contains(
-            "137 rows are kept; measured again, since they failed, were broken off, or their sources are others by now: 6"
-        ),
-        "{}",
-        ran.err
+    let again = "measured again, since they failed, were broken off, or their sources are others by now: 6";
+    // What was finished by other sources is gone from the file, and is kept beside it.
+    folder.resume(MOCK, &[]).says(
+        0,
+        &[&format!("137 rows are kept; {again}"), "6 measured, 0 skipped, 0 failed", "rows.csv: as it was, it is kept in "],
     );
-    assert!(ran.err.contains("6 measured, 0 skipped, 0 failed"), "{}", ran.err);
     let rows = rows_of(&folder.file());
     let statuses: Vec<&str> = rows.iter().map(|row| row.status.as_str()).collect();
     assert_eq!(statuses.iter().position(|status| *status == "wrong_result"), Some(25));
     assert!(rows[5].source_hash == WHOLE.0[5].source_hash && statuses[20..25] == ["ok"; 5]);
-    // What was finished by other sources is gone from the file, and is kept beside it.
-    assert!(ran.err.contains("rows.csv: as it was, it is kept in "), "{}", ran.err);
     let beside = rows_of(&folder.path("rows.csv.bak"));
     assert!(beside.len() == WHOLE.0.len() && beside[5].source_hash == "sother");
 }
@@ -617,8 +602,7 @@ fn a_device_that_was_given_up_is_tried_again() {
         rows_of(&folder.file()).iter().filter(|row| row.status == "not_run" && row.reason.starts_with("crashed: ")).count()
             >= CASES
     );
-    assert_eq!(folder.resume(MOCK, &[]).code, Some(0));
-    folder.is_whole();
+    folder.completes(&[]);
 }
 
 #[test]
@@ -635,8 +619,7 @@ fn a_file_that_was_cut_is_repaired() {
     ] {
         let folder = Folder::new();
         fs::write(folder.file(), &bytes[..cut]).unwrap();
-        folder.resume(MOCK, &[]).says(0, &[said]);
-        folder.is_whole();
+        folder.completes(&[said]);
     }
 }
 
@@ -737,8 +720,7 @@ fn runs_out_of_room(folder: &Path, mut command: Command) {
     // Elsewhere there is room.
     let roomy = Folder::new();
     fs::copy(&file, roomy.file()).unwrap();
-    assert_eq!(roomy.resume(MOCK, &["-q"]).code, Some(0));
-    roomy.is_whole();
+    roomy.completes(&[]);
 }
 
 #[test]
@@ -821,9 +803,7 @@ fn every_sample_can_be_had() {
 #[test]
 fn samples_go_on_after_a_kill() {
     let folder = whole();
-    let text = fs::read_to_string(folder.file()).unwrap();
-    let half: Vec<&str> = text.split_inclusive('\n').take(70).collect();
-    fs::write(folder.file(), half.concat()).unwrap();
+    folder.change(|lines| lines.into_iter().take(70).map(str::to_owned).collect());
     let file = folder.path("samples.csv");
     fs::write(&file, format!("{SAMPLES}mock,0,0,cold,1,1,1,2.5,16\nmock,0,0,cold,1,1,2,2.")).unwrap();
     folder.resume(MOCK, &["-q", "--samples", file.to_str().unwrap()]).says(0, &[]);
