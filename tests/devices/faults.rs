@@ -22,7 +22,6 @@ const HIT: usize = 1;
 
 const SIGABRT: i32 = 6;
 
-/// `lanescope run` on a device.
 fn run_on(device: &Found, arguments: &[&str]) -> Command {
     lanescope(&[&["run", "-q", "--format=csv", "--preset=quick", "--max-time=20ms", "-d", &device.index], arguments].concat())
 }
@@ -32,7 +31,6 @@ fn swept(device: &Found, faults: &Faults) -> Vec<Record> {
     swept_in(1, device, faults)
 }
 
-/// The same in so many worker processes.
 fn swept_in(processes: u32, device: &Found, faults: &Faults) -> Vec<Record> {
     let processes = format!("--processes={processes}");
     let ran = ended(faults.meet(&mut run_on(device, &[&SWEEP[..], &[&processes]].concat())));

@@ -203,7 +203,6 @@ fn counter(resources: Vec<Resource>) -> Builder {
         .pass(dispatch(0, 1))
 }
 
-/// The words of the input.
 fn input_words(count: u64) -> Vec<u32> {
     (0..count).map(|i| INPUT.word(i)).collect()
 }

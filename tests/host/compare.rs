@@ -25,7 +25,6 @@ fn compared(arguments: &[&str]) -> Ran {
     ran(&[&["compare"], arguments].concat())
 }
 
-/// The cells of each case.
 fn cases(csv: &str) -> Vec<BTreeMap<String, String>> {
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     let header = reader.headers().unwrap().clone();
@@ -73,10 +72,8 @@ impl Mocks {
     }
 }
 
-/// What happens to the text of a file.
 type Change<'c> = &'c dyn Fn(String) -> Vec<u8>;
 
-/// The rows of the base, changed.
 fn changed(change: impl FnOnce(String) -> Vec<u8>) -> (Folder, String) {
     let folder = Folder::new();
     let text = fs::read_to_string(MOCKS.file("again")).unwrap();
@@ -213,7 +210,6 @@ fn at_other_clocks(folder: &Folder, factor: f64, more: f64) -> String {
     })
 }
 
-/// Where the clocks explain a part, gates and words are about what is left.
 #[test]
 fn what_the_clocks_explain_is_left_out_of_gates() {
     let (folder, base) = (Folder::new(), data("nvidia-h100-overview-1.csv"));
@@ -345,7 +341,6 @@ fn a_slower_family_is_told_from_the_others() {
     assert!(slower.len() > 4 && slower.iter().all(|name| name.starts_with("shared/")), "{slower:?}");
 }
 
-/// A gate lets pass what is below it, and what the clock explains isn't the driver's.
 #[test]
 fn gates_let_pass_what_is_below_them_and_what_the_clock_explains() {
     let [base, again, slower, clock] = ["base", "again", "slower", "clock"].map(|name| MOCKS.file(name));

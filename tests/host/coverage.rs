@@ -40,7 +40,6 @@ pub fn mock(options: MockOptions, seed: u64) -> Mock {
     Mock::new(options, seed, Box::new(|_: &Case| Vec::new()))
 }
 
-/// The same case over and over.
 struct Always<'p>(&'p Prepared);
 
 impl CaseSource for Always<'_> {

@@ -2,7 +2,6 @@
 
 use crate::support::{Ran, ran, succeeded, typed};
 
-/// It ended by itself, and not by a panic.
 fn is_calm(ran: &Ran) -> bool {
     ran.code.is_some_and(|code| code <= 2) && !ran.err.contains("panicked")
 }
@@ -341,7 +340,6 @@ mod on_unix {
 
 const HEAD: &str = "#version 460\nlayout(local_size_x = 64) in;\nlayout(binding = 0) buffer B { uint b[]; };\n";
 
-/// A shader with this body.
 fn shader(folder: &tempfile::TempDir, body: &str) -> String {
     let path = folder.path().join("shader.comp");
     std::fs::write(&path, format!("{HEAD}void main() {{ uint i = gl_GlobalInvocationID.x; {body} }}\n")).unwrap();

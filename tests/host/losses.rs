@@ -23,7 +23,6 @@ struct Log {
     rounds: u32,
     processes: u32,
     samples: u32,
-    /// The bench is lost at the end of this round.
     lost_at_round: Option<u32>,
     /// Cases that fit at a time, by process; all of them where nothing is said.
     fitting: Vec<usize>,
@@ -199,7 +198,6 @@ fn pool(script: &Script, device: u8) -> Pool<'static> {
     Pool::new(1, Box::new(move |_| Ok(Box::new(Scripted::new(&script, device))))).unwrap()
 }
 
-/// What each case is paired with.
 enum Pairing {
     None,
     /// The last one, on the same device.

@@ -23,7 +23,6 @@ static RUN: LazyLock<Vec<&str>> = LazyLock::new(|| {
     )
 });
 
-/// What one run of it writes.
 fn whole() -> &'static str {
     static WHOLE: OnceLock<String> = OnceLock::new();
     WHOLE.get_or_init(|| succeeded(&[&RUN[..], &["-d", "mock"]].concat()).out)
@@ -57,12 +56,10 @@ impl Table {
         self.rows[row] = cells.collect();
     }
 
-    /// The same in every row.
     fn set_all(&mut self, name: &str, value: &str) {
         (0..self.rows.len()).for_each(|row| self.set(row, name, value));
     }
 
-    /// The cells of a column.
     fn cells(&self, name: &str) -> Vec<&str> {
         self.rows.iter().map(|row| self.get(row, name)).collect()
     }
@@ -72,7 +69,6 @@ impl Table {
         Self { header: self.header.clone(), rows: self.rows.iter().filter(|row| keep(row)).cloned().collect() }
     }
 
-    /// Those that were measured.
     fn measured(&self) -> Self {
         self.only(|row| self.get(row, "row_kind") == "measured")
     }

@@ -66,7 +66,6 @@ impl Target<'_> {
         self.try_each(changing);
     }
 
-    /// Runs it with each of these files.
     fn try_each(&self, files: impl Iterator<Item = Vec<u8>>) {
         let name = self.name;
         let (mut count, mut accepted, mut slowest) = (0_u32, 0_u32, Duration::ZERO);
@@ -111,7 +110,6 @@ static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
     words
 });
 
-/// A text with a few changes.
 fn changed(text: &[u8], random: &mut ChaCha8Rng) -> Vec<u8> {
     let mut text = text.to_vec();
     for _ in 0..random.random_range(1..5) {

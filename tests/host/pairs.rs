@@ -8,7 +8,6 @@ use crate::support::{Folder, Ran, measured, ran, rows};
 
 const CASE: [&str; 7] = ["-q", "calibration/sentinel", "--preset=default", "-a", "groups=64", "-a", "steps=20000,40000"];
 
-/// The ratio's interval.
 fn interval(row: &Record) -> std::ops::RangeInclusive<f64> {
     row.ratio_ci_low.unwrap()..=row.ratio_ci_high.unwrap()
 }

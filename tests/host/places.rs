@@ -23,7 +23,6 @@ const SHADER: &str = "#version 460\n#extension GL_GOOGLE_include_directive : req
                       layout(binding = 0) buffer A { float a[]; };\nlayout(binding = 1) buffer B { float b[]; };\n\
                       void main() { b[gl_GlobalInvocationID.x] = a[gl_GlobalInvocationID.x]; }\n";
 
-/// What lies at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Regular,
@@ -148,16 +147,13 @@ fn bounded(folder: &Path, user: &str, arguments: &str) -> Ran {
     ran
 }
 
-/// What is to come of it.
 #[derive(Clone, Copy, Debug)]
 enum Outcome {
     /// It does what it is for.
     Works,
     /// The same, and what it writes is in the file that bears another name as well.
     WritesThrough,
-    /// It ends with an error that says this.
     Refused(&'static str),
-    /// It does without, and says this.
     Noted(&'static str),
     /// It depends on what the file is for; in any case it ends by itself.
     Ends,
@@ -168,11 +164,8 @@ use Outcome::{Ends, Noted, Refused, Works, WritesThrough};
 struct Place {
     /// What is run; `FILE` stands for the path, `OTHER` for that of a right file.
     arguments: &'static str,
-    /// The file's name.
     file: &'static str,
-    /// What a right one holds.
     text: fn() -> String,
-    /// What is to come of each kind.
     rule: fn(Kind) -> Outcome,
 }
 

@@ -99,7 +99,6 @@ fn drop_beaten(runners: &mut [Runner]) {
     }
 }
 
-/// How cases of a block compare.
 #[derive(Clone, Copy, Debug)]
 enum Space {
     /// Spread over a factor of ten, four of them within 1 % of the best.
@@ -122,7 +121,6 @@ fn times(space: Space, rng: &mut ChaCha8Rng) -> Vec<f64> {
     (0..BLOCK_CASES).map(|i| spread(i, rng)).collect()
 }
 
-/// How noisy its cases are.
 #[derive(Clone, Copy, Debug)]
 enum Noise {
     /// From visit to visit by this; within a visit by so many times less.

@@ -57,7 +57,6 @@ struct Member {
     stride: Option<u64>,
     /// Of the matrix, and whether its rows come first.
     matrix: Option<(u64, bool)>,
-    /// Of a struct.
     members: Vec<Member>,
 }
 

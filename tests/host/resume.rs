@@ -45,13 +45,11 @@ static WHOLE: LazyLock<(Vec<Record>, Duration)> = LazyLock::new(|| {
     (rows, started.elapsed())
 });
 
-/// A folder with the file of a run.
 impl Folder {
     fn file(&self) -> PathBuf {
         self.path("rows.csv")
     }
 
-    /// The run on a device, with its file.
     fn run(&self, device: &str, more: &[&str]) -> Command {
         // What its rows are compared with, before it starts: else it would be at its end by then.
         LazyLock::force(&WHOLE);
@@ -60,7 +58,6 @@ impl Folder {
         command
     }
 
-    /// Runs it to its end.
     fn resume(&self, device: &str, more: &[&str]) -> Ran {
         ended(&mut self.run(device, more))
     }
@@ -73,7 +70,6 @@ impl Folder {
         ran
     }
 
-    /// Changes its lines.
     fn change(&self, change: impl FnOnce(Vec<&str>) -> Vec<String>) {
         let text = fs::read_to_string(self.file()).unwrap();
         fs::write(self.file(), change(text.lines().collect()).join("\n") + "\n").unwrap();

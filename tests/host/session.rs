@@ -18,7 +18,6 @@ use lanescope::shader::{Compiler, Library, Prepared, prepare};
 use lanescope::units::{TickScale, Ticks};
 use lanescope::validate::{Expected, Outputs, Verdict};
 
-/// A mock that fails as told.
 struct Flaky {
     mock: Mock,
     /// Slots given out since the last unload, and what they are.
@@ -178,7 +177,6 @@ impl Dispatcher for Flaky {
     }
 }
 
-/// The outcomes of the cases of a request.
 fn outcomes(device: &mut Flaky, filter: &str, axes: &[&str]) -> Vec<Outcome> {
     outcomes_by(&[Rule::Each], device, filter, axes)
 }
@@ -229,7 +227,6 @@ fn session<'d>(rule: Rule, device: &'d mut Flaky, tools: &ToolCases, prepared: &
     Session::new(pool, Options { rule, max_noise: 0.05, max_time: MAX_TIME, seed: 1 })
 }
 
-/// How a case ended.
 type Outcome = Result<Measured, Failure>;
 
 /// Cases that are compiled already, and whose results are right.

@@ -40,7 +40,6 @@ struct Token {
 }
 
 impl Source {
-    /// Without its tests.
     fn new(root: &'static str, path: &str, text: &str) -> Self {
         let mut source = Self::whole(root, path, text);
         let tests: Vec<usize> = source.find("# [ cfg ( test ) ]").collect();

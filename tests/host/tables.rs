@@ -93,7 +93,6 @@ mod on_a_terminal {
         String::from_utf8(bytes).unwrap().replace('\r', "")
     }
 
-    /// A text as it is seen.
     fn seen(text: &str) -> String {
         let mut parts = text.split('\u{1b}');
         let first = parts.next().unwrap_or_default().to_owned();

@@ -18,7 +18,6 @@ use crate::support::{Folder, Ran, ended, lanescope, rows_of};
 /// 256 configurations, in blocks of 63.
 const SPACE: [&str; 8] = ["-d", "mock", "-n", "4096", "-a", "local_size_x=1..64", "-D", "FACTOR=2,2.0,2.00,2.000"];
 
-/// A folder with the file of a search.
 struct Search(Folder);
 
 impl Search {
@@ -34,7 +33,6 @@ impl Search {
         fs::read_to_string(self.0.path("found.csv.progress")).unwrap_or_default()
     }
 
-    /// The lines of the journal of this kind.
     fn lines(&self, kind: &str) -> usize {
         self.journal().lines().filter(|line| line.starts_with(&format!("{{\"{kind}\""))).count()
     }

@@ -6,7 +6,6 @@ use std::process::Command;
 
 use crate::support::{Folder, succeeded};
 
-/// The build script, as a program.
 fn build_script(folder: &Folder) -> String {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("build.rs");
     let program = folder.path("script").display().to_string();

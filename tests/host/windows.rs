@@ -22,7 +22,6 @@ static RUN: LazyLock<Vec<&str>> = LazyLock::new(|| {
 });
 const CASES: usize = 72;
 
-/// A few cases.
 const SOME: [&str; 7] = ["run", "memory/stream", "-a", "n=4096", "--max-time=5ms", "--format=csv", "--device=mock"];
 
 impl Folder {

@@ -72,7 +72,6 @@ impl Folder {
 
 // ---- the command ----------------------------------------------------------------------------------------------------------
 
-/// The words of a line.
 pub fn typed(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
@@ -102,13 +101,10 @@ pub fn lanescope_as_it_is(arguments: &[&str]) -> Command {
 /// How the command ended and what it said.
 #[derive(Debug, Default)]
 pub struct Ran {
-    /// What was run.
     pub command: String,
     /// Its exit code; none where a signal ended it.
     pub code: Option<i32>,
-    /// Its standard output.
     pub out: String,
-    /// Its error stream.
     pub err: String,
 }
 
@@ -136,18 +132,15 @@ impl Ran {
     }
 }
 
-/// Runs a command to its end.
 pub fn ended(command: &mut Command) -> Ran {
     let output = command.output().unwrap();
     Ran { command: format!("{command:?}"), ..output.into() }
 }
 
-/// Runs Lanescope to its end.
 pub fn ran(arguments: &[&str]) -> Ran {
     ended(&mut lanescope(arguments))
 }
 
-/// Runs it and demands success.
 #[track_caller]
 pub fn succeeded(arguments: &[&str]) -> Ran {
     ran(arguments).says(0, &[])
@@ -182,7 +175,6 @@ pub fn rows(csv: &str) -> Vec<Record> {
     own
 }
 
-/// The rows of a CSV file.
 pub fn rows_of(path: &Path) -> Vec<Record> {
     rows(&std::fs::read_to_string(path).unwrap())
 }
@@ -202,7 +194,6 @@ pub struct Found {
     pub is_cpu: bool,
     /// `maxComputeWorkGroupSize[0]`, or the invocations of a workgroup where they are fewer.
     pub largest_workgroup: u64,
-    /// `maxComputeWorkGroupCount[0]`
     pub most_groups: u64,
 }
 
@@ -350,7 +341,6 @@ pub fn every_feature() -> BTreeSet<Feature> {
     types.into_iter().chain(atomics).chain(sums).chain([MemoryModel, MemoryModelDeviceScope, BufferDeviceAddress]).collect()
 }
 
-/// Every preset.
 pub const PRESETS: [Preset; 3] = [Preset::Quick, Preset::Default, Preset::Thorough];
 
 /// What experiments look at on a device.
@@ -421,12 +411,10 @@ pub fn spirv_tool(name: &str, arguments: &[&str], input: &[u8]) -> Result<Vec<u8
     if output.status.success() { Ok(output.stdout) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
 }
 
-/// Words as the bytes that tools read.
 pub fn to_bytes(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_ne_bytes()).collect()
 }
 
-/// Bytes as words.
 pub fn to_words(bytes: &[u8]) -> Vec<u32> {
     bytes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect()
 }

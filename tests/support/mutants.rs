@@ -55,10 +55,8 @@ fn nowhere_else() -> Vec<String> {
     vec![String::new()]
 }
 
-/// A broken kernel.
 #[derive(Clone, Debug)]
 pub struct Mutant {
-    /// What is broken.
     pub name: String,
     /// Below `glsl/`.
     pub kernel: String,
@@ -123,7 +121,6 @@ fn joined(line: &str, own: &str) -> String {
     line.split_whitespace().filter(|pair| !is_said(pair)).chain(own.split_whitespace()).collect::<Vec<_>>().join(" ")
 }
 
-/// All mutants of one experiment.
 pub struct Mutants {
     pub experiment: &'static dyn Experiment,
     pub mutants: Vec<Mutant>,
@@ -142,7 +139,6 @@ pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mutants")
 }
 
-/// One case of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct At {
     pub variant: String,

@@ -18,14 +18,12 @@ use super::{Ran, lanescope};
 /// A variable that a run and its workers inherit, so that they are found whoever their parent is by now.
 const MARK: &str = "LANESCOPE_TEST_FAMILY";
 
-/// A run and its workers.
 pub struct Family {
     mark: String,
     supervisor: Child,
 }
 
 impl Family {
-    /// Starts a run.
     pub fn start(command: &mut Command) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let mark = format!("{MARK}={}-{}-", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));

@@ -404,7 +404,6 @@ fn a_buffer_may_stand_as_a_uniform_one() {
 
 // ---- memory and copies ----------------------------------------------------------------------------------------------------
 
-/// The kinds of memory that a device has.
 fn kinds(info: &DeviceInfo) -> Vec<MemoryKind> {
     let mapped = MemoryKind::MAPPED.into_iter().filter(|kind| !info.memory_types_for(*kind, u32::MAX).is_empty());
     std::iter::once(MemoryKind::DeviceLocal).chain(mapped).collect()

@@ -9,7 +9,6 @@ fn binding(binding: u32, name: &str, kind: BindingKind, access: Access) -> Bindi
     BindingInfo { set: 0, binding, name: name.to_owned(), kind, count: 1, access, image: None }
 }
 
-/// A variable that is an image of floats.
 fn image(
     number: u32,
     name: &str,

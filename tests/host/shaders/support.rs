@@ -30,7 +30,6 @@ pub fn compiled_with_news(source: &str) -> Arc<Module> {
     module
 }
 
-/// Compiles and validates a snippet.
 pub fn compiled_for(source: &str, target: SpirvTarget) -> Arc<Module> {
     let module = compiler(source).compile(PATH, &[], target).unwrap_or_else(|error| panic!("{error}"));
     validate(&module.words, target);
