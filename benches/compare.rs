@@ -8,7 +8,7 @@
 #![allow(clippy::print_stdout, reason = "a benchmark prints what it found")]
 #![allow(clippy::cast_precision_loss, reason = "counts are small")]
 
-#[path = "../tests/simulated/mod.rs"]
+#[path = "../tests/support/simulated.rs"]
 mod simulated;
 
 use rayon::prelude::*;

@@ -20,7 +20,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints what it found")]
 
-#[path = "../tests/confirmed/mod.rs"]
+#[path = "../tests/support/confirmed.rs"]
 mod confirmed;
 
 use std::fs;

@@ -7,7 +7,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints what it found")]
 
-#[path = "../tests/recorded/mod.rs"]
+#[path = "../tests/support/recorded/mod.rs"]
 mod recorded;
 
 use std::path::Path;

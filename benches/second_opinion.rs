@@ -11,7 +11,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints what it found")]
 
-#[path = "second_opinion/judge.rs"]
+#[path = "../tests/support/second_opinion.rs"]
 mod judge;
 #[path = "second_opinion/works.rs"]
 mod works;

@@ -268,7 +268,10 @@ mod tests {
     fn no_statistic_means_two_things() {
         for (i, (driver, name, column, factor)) in MEANINGS.iter().enumerate() {
             let is_twin = |of: &str, other: &str, own: Column| of == *driver && (other == *name || own == *column);
-            assert!(*factor > 0 && !MEANINGS[..i].iter().any(|(of, other, own, _)| is_twin(of, other, *own)), "{driver} {name}");
+            assert!(
+                *factor > 0 && !MEANINGS[..i].iter().any(|(of, other, own, _)| is_twin(of, other, *own)),
+                "{driver} {name}"
+            );
         }
     }
 }

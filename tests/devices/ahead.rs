@@ -1,23 +1,13 @@
 //! Cases that are compiled on other threads before a bench comes to them, on every driver that is found, under the validation layer:
 //! what is measured is the same.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use lanescope::experiments::Setting;
+use crate::support::cases_of;
 use lanescope::measure::{BLOCK_CASES, Bench, CaseKey, Measured, Options, Pool, Rule, Session, Task};
 use lanescope::model::{Case, DeviceInfo, PipelineDetail, Preset};
-use lanescope::plan::{Plan, Request};
 use lanescope::worker::{Host, Identity, Opening, Platform};
-
-fn cases(device: &DeviceInfo, filter: &str, axes: &[&str]) -> Vec<Case> {
-    let setting = Setting { device, queue: None, preset: Preset::Quick, seed: 1 };
-    let axes = axes.iter().map(ToString::to_string).collect();
-    let plan = Plan::new(&Request { filters: vec![filter.to_owned()], axes, ..Request::default() }, setting).unwrap();
-    plan.iter().filter_map(|planned| planned.case.ok()).collect()
-}
 
 /// Races the blocks one after the other, each with the next one announced, the last one with cases that never come. Gives how long it
 /// took as well.
@@ -66,7 +56,7 @@ fn cases_compiled_ahead_are_measured_as_others_are() {
     let usable: Vec<&DeviceInfo> = devices.iter().filter(|device| device.unusable.is_none()).collect();
     assert!(!usable.is_empty());
     for device in usable {
-        let all = cases(device, "workgroup/linear", &["n=2^16,2^18", "local_size_x=1..1024:*2"]);
+        let all = cases_of(device, "workgroup/linear", &["n=2^16,2^18", "local_size_x=1..1024:*2"]);
         assert!(all.len() > 8, "{}", all.len());
         let (first, second) = all.split_at((all.len() / 2).min(BLOCK_CASES));
         for threads in [0, 3] {

@@ -1,19 +1,17 @@
 //! No kernel of the catalogue indexes beyond its arrays, those in shared memory and of an invocation included: each is made to note how far it does, and run on every driver, with
 //! robust buffer access so that a driver would live through it.
 
-#![expect(clippy::unwrap_used, reason = "clippy exempts test functions but not the helpers beside them")]
-
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use lanescope::experiments::Setting;
-use lanescope::gpu::{Device, DeviceOptions, Instance, InstanceOptions};
+use lanescope::gpu::{Device, DeviceOptions};
 use lanescope::model::{Binding, Case, Contents, Feature, MemoryKind, Preset, Resource, Shape, Status, Step};
 use lanescope::plan::{Plan, Request, check_limits};
 use lanescope::shader::{self, BindingInfo, Compiler, Library, Module, NotedArray, Noting, Prepared, Specialized};
 
-use crate::support::little_work;
+use crate::gpu::messages_with;
+use crate::support::{little_work, setting};
 
 /// Makes a kernel of a case note what it does; the case has one buffer more then. Nothing where it indexes no array.
 fn noting(case: &mut Case, kernel: usize, specialized: &mut Specialized) -> Option<(usize, Noting)> {
@@ -61,19 +59,17 @@ fn noted(device: &mut Device, mut prepared: Prepared) -> Option<Vec<(NotedArray,
 
 #[test]
 fn no_kernel_of_the_catalogue_leaves_its_arrays() {
-    let instance = Instance::load(InstanceOptions { validation: true }).unwrap_or_else(|error| panic!("{error}"));
-    let log = instance.message_log();
-    for info in instance.devices().into_iter().filter(|info| info.unusable.is_none()) {
+    let options = DeviceOptions { is_robust: true, ..DeviceOptions::default() };
+    let messages = messages_with(options, |device| {
+        let info = device.info().clone();
         assert!(info.has(Feature::RobustBufferAccess), "{}", info.name);
-        let options = DeviceOptions { is_robust: true, ..DeviceOptions::default() };
-        let mut device = instance.open_with(info.index, options).unwrap_or_else(|error| panic!("{error}"));
         let mut compiler = Compiler::new(Library::embedded()).unwrap();
         let request = Request { axes: little_work(), ..Request::default() };
-        let plan = Plan::new(&request, Setting { queue: None, device: &info, preset: Preset::Quick, seed: 1 }).unwrap();
+        let plan = Plan::new(&request, setting(&info, Preset::Quick)).unwrap();
         let mut experiments: BTreeMap<String, (usize, bool)> = BTreeMap::new();
         for case in plan.iter().filter_map(|planned| planned.case.ok()).filter(|case| check_limits(case, &info).is_ok()) {
             let name = case.experiment.clone();
-            let Some(found) = noted(&mut device, shader::prepare(case, &mut compiler).unwrap()) else { continue };
+            let Some(found) = noted(device, shader::prepare(case, &mut compiler).unwrap()) else { continue };
             let (arrays, reaches) = experiments.entry(name.to_string()).or_default();
             *arrays += found.len();
             // Where nothing came back, nothing was looked at.
@@ -82,6 +78,6 @@ fn no_kernel_of_the_catalogue_leaves_its_arrays() {
         eprintln!("{}: {experiments:?}", info.name);
         let reached = experiments.values().filter(|(_, reaches)| *reaches).count();
         assert!(reached > 20, "only {reached} experiments of {} index anything", experiments.len());
-    }
-    assert_eq!(log.drain(), [""; 0]);
+    });
+    assert_eq!(messages, [""; 0]);
 }

@@ -15,8 +15,7 @@ fn devices_and_queues_that_are_not_there_are_refused() {
         (&["-d", "\u{1b}[31m\u{202e}"], &["unknown device `\\u{1b}[31m\\u{202e}`"]),
         (&["-d", "0", "--queue", "77"], &["has no compute queue family 77; it has 0"]),
     ] {
-        let refused = ran(&[&["run"], arguments].concat());
-        assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""), "{arguments:?}: {}", refused.err);
+        let refused = ran(&[&["run"], arguments].concat()).refuses(&[]);
         assert!(parts.iter().all(|part| refused.err.contains(part)), "{arguments:?}: {}", refused.err);
     }
     assert_eq!(measured(&["calibration/empty", "-d", "0", "--queue", "0", "--dry-run"])[0].queue_family, Some(0));
@@ -112,7 +111,6 @@ fn readme_shows_what_devices_prints() {
 
 /// Processes are found in /proc.
 #[cfg(target_os = "linux")]
-#[expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 mod locks {
     use std::io::{BufRead, BufReader};
     use std::process::{Child, ChildStderr, Command, Stdio};
@@ -121,7 +119,7 @@ mod locks {
     use rustix::process::{Pid, Signal, kill_process};
 
     use crate::support::processes::Family;
-    use crate::support::{Folder, Ran, devices};
+    use crate::support::{Folder, devices};
 
     /// A run on the first device that writes a file, with locks of this test's own, and taking them unlike those of other tests.
     fn start(folder: &Folder, more: &[&str], file: &str) -> Command {
@@ -161,13 +159,8 @@ mod locks {
     fn a_device_is_measured_on_by_one_run_at_a_time() {
         let folder = Folder::new();
         let first = holding(&folder);
-        let second: Ran = start(&folder, &[], "second.csv").output().unwrap().into();
-        assert_eq!(second.code, Some(75), "{}", second.err);
-        assert!(
-            ["another run measures on ", "--no-lock", "--wait"].iter().all(|part| second.err.contains(part)),
-            "{}",
-            second.err
-        );
+        crate::support::ended(&mut start(&folder, &[], "second.csv"))
+            .says(75, &["another run measures on ", "--no-lock", "--wait"]);
         assert!(!folder.path("second.csv").exists());
         assert_eq!(start(&folder, &["--no-lock"], "third.csv").output().unwrap().status.code(), Some(0));
         // However it ends, the lock goes with it, workers or not.

@@ -3,22 +3,18 @@
 
 // Signals, by which processes are seen to crash, are Unix's.
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lanescope::experiments::Setting;
 use lanescope::gpu::{Device, Instance, InstanceOptions};
-use lanescope::model::Preset;
-use lanescope::plan::{Plan, Request};
 use lanescope::record::Record;
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
 
 use crate::support::faults::Faults;
-use crate::support::{Found, Ran, devices_in_turn, lanescope, rows};
+use crate::support::{Found, Ran, cases_of, devices_in_turn, ended, lanescope, rows};
 
 /// Three cases, of which faults can hit the second alone: by its 40 workgroups, by its local size of 24.
 const SWEEP: [&str; 5] = ["workgroup/linear", "-a", "local_size_x=8,24,40", "-a", "n=960"];
@@ -26,13 +22,8 @@ const HIT: usize = 1;
 
 const SIGABRT: i32 = 6;
 
-/// `lanescope run` on a device.
 fn run_on(device: &Found, arguments: &[&str]) -> Command {
     lanescope(&[&["run", "-q", "--format=csv", "--preset=quick", "--max-time=20ms", "-d", &device.index], arguments].concat())
-}
-
-fn ran(command: &mut Command) -> Ran {
-    command.output().unwrap().into()
 }
 
 /// Runs the sweep with a fault, whatever that does to the worker processes.
@@ -40,10 +31,9 @@ fn swept(device: &Found, faults: &Faults) -> Vec<Record> {
     swept_in(1, device, faults)
 }
 
-/// The same in so many worker processes.
 fn swept_in(processes: u32, device: &Found, faults: &Faults) -> Vec<Record> {
     let processes = format!("--processes={processes}");
-    let ran = ran(faults.meet(&mut run_on(device, &[&SWEEP[..], &[&processes]].concat())));
+    let ran = ended(faults.meet(&mut run_on(device, &[&SWEEP[..], &[&processes]].concat())));
     let rows = rows(&ran.out);
     assert_eq!(rows.len(), 3, "{ran:?}");
     let has_failed = rows.iter().any(|row| row.status != "ok");
@@ -70,8 +60,8 @@ fn hits_alone(device: &Found, faults: &str, status: &str, reason: &str) {
 
 #[test]
 fn without_faults_the_layer_changes_nothing() {
-    let plain = ran(&mut lanescope(&["devices", "--json"]));
-    let layered = ran(Faults::none().meet(&mut lanescope(&["devices", "--json"])));
+    let plain = ended(&mut lanescope(&["devices", "--json"]));
+    let layered = ended(Faults::none().meet(&mut lanescope(&["devices", "--json"])));
     assert_eq!((plain.code, plain.out), (layered.code, layered.out));
     for device in devices_in_turn() {
         let rows = swept(&device, &Faults::none());
@@ -137,9 +127,7 @@ fn a_fault_comes_at_the_calls_that_are_named() {
 #[test]
 #[ignore = "a part of a_fault_comes_at_the_calls_that_are_named"]
 fn child_that_counts() {
-    let index: usize = std::env::var("LANESCOPE_TEST_DEVICE").unwrap().parse().unwrap();
-    let instance = Instance::load(InstanceOptions::default()).unwrap();
-    let mut device = instance.open(index, None).unwrap();
+    let mut device = opened(&Instance::load(InstanceOptions::default()).unwrap());
     let missing: Vec<String> = (0..4).map(|_| missing(&mut device, 960).to_string()).collect();
     println!("missing: {}", missing.join(" "));
 }
@@ -156,18 +144,21 @@ fn instances_and_devices_do_not_disturb_each_other() {
 #[test]
 #[ignore = "a part of instances_and_devices_do_not_disturb_each_other"]
 fn child_that_opens_many() {
-    let index: usize = std::env::var("LANESCOPE_TEST_DEVICE").unwrap().parse().unwrap();
     let work = || {
         for _ in 0..3 {
             let instance = Instance::load(InstanceOptions::default()).unwrap();
-            let mut opened = [instance.open(index, None).unwrap(), instance.open(index, None).unwrap()];
-            for device in &mut opened {
+            for device in &mut [opened(&instance), opened(&instance)] {
                 assert_eq!((missing(device, 960), missing(device, 970)), (24, 0), "of 40 groups one is missing, of 41 none");
             }
         }
         println!("thread ended");
     };
     thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(work))));
+}
+
+/// The device that a child is told.
+fn opened(instance: &Instance) -> Device {
+    instance.open(std::env::var("LANESCOPE_TEST_DEVICE").unwrap().parse().unwrap(), None).unwrap()
 }
 
 /// How many elements of this case's result a pass leaves out.
@@ -182,11 +173,7 @@ fn missing(device: &mut Device, n: u32) -> usize {
 
 /// The case of 24 invocations per workgroup.
 fn linear(device: &Device, n: u32) -> Prepared {
-    let setting = Setting { device: device.info(), queue: None, preset: Preset::Quick, seed: 1 };
-    let axes = vec!["local_size_x=24".to_owned(), format!("n={n}")];
-    let request = Request { filters: vec!["workgroup/linear".to_owned()], axes, ..Request::default() };
-    let plan = Plan::new(&request, setting).unwrap();
-    let case = plan.iter().next().unwrap().case.unwrap();
+    let case = cases_of(device.info(), "workgroup/linear", &["local_size_x=24", &format!("n={n}")]).remove(0);
     prepare(case, &mut Compiler::new(Library::embedded()).unwrap()).unwrap()
 }
 
@@ -198,9 +185,7 @@ fn child(name: &str, device: &Found, faults: &Faults) -> Ran {
         .env("LANESCOPE_TEST_DEVICE", &device.index);
     // With one thread, a test's name would stand before its first line.
     command.env("RUST_TEST_THREADS", "2").stdin(Stdio::null());
-    let ran = ran(faults.meet(&mut command));
-    assert_eq!(ran.code, Some(0), "{ran:?}");
-    ran
+    ended(faults.meet(&mut command)).says(0, &[])
 }
 
 // ---- crashes and hangs ----------------------------------------------------------------------------------------------------
@@ -247,9 +232,7 @@ fn a_driver_that_fails_when_it_is_closed_takes_no_row_along() {
         ] {
             let mut command =
                 lanescope(&[&["run", "--format=csv", "--max-time=20ms", "-d", &device.index], &SWEEP[..], &SOON].concat());
-            let ran = ran(Faults::new(faults).meet(&mut command));
-            assert_eq!(ran.code, Some(1), "{ran:?}");
-            assert!(ran.err.contains("closing ") && ran.err.contains(said), "{faults} on {}: {}", device.driver, ran.err);
+            let ran = ended(Faults::new(faults).meet(&mut command)).says(1, &["closing ", said]);
             let rows = rows(&ran.out);
             assert!(rows.len() == 3 && rows.iter().all(|row| row.status == "ok"), "{faults} on {}", device.driver);
         }
@@ -261,7 +244,7 @@ fn a_driver_that_hangs_costs_the_case_it_was_at() {
     for device in devices_in_turn() {
         // Far more of this is in tests/isolation.rs.
         let faults = Faults::new("hang:submit=4:groups=40");
-        let hung = ran(faults.meet(&mut run_on(&device, &[&SWEEP[..], &SOON].concat())));
+        let hung = ended(faults.meet(&mut run_on(&device, &[&SWEEP[..], &SOON].concat())));
         let rows = rows(&hung.out);
         let statuses: Vec<&str> = rows.iter().map(|row| row.status.as_str()).collect();
         assert_eq!((hung.code, statuses), (Some(1), vec!["ok", "timeout", "ok"]), "on {}", device.driver);
@@ -269,7 +252,7 @@ fn a_driver_that_hangs_costs_the_case_it_was_at() {
         // Where no case is at it, none is lost.
         for faults in ["hang:devices", "hang:open"] {
             let faults = Faults::new(faults).once();
-            let ran = ran(faults.meet(&mut run_on(&device, &[&SWEEP[..], &SOON].concat())));
+            let ran = ended(faults.meet(&mut run_on(&device, &[&SWEEP[..], &SOON].concat())));
             assert!(faults.has_come() && ran.code == Some(0), "{} on {}: {}", faults.text(), device.driver, ran.err);
         }
     }
@@ -288,9 +271,7 @@ fn work_that_never_ends_times_out() {
 #[test]
 #[ignore = "a part of work_that_never_ends_times_out"]
 fn child_that_waits() {
-    let index: usize = std::env::var("LANESCOPE_TEST_DEVICE").unwrap().parse().unwrap();
-    let instance = Instance::load(InstanceOptions::default()).unwrap();
-    let mut device = instance.open(index, None).unwrap();
+    let mut device = opened(&Instance::load(InstanceOptions::default()).unwrap());
     let case = linear(&device, 960);
     let slot = device.load(&case).unwrap().slot;
     device.set_timeout(Duration::from_millis(200));
@@ -328,7 +309,7 @@ fn memory_that_is_not_there_fails_the_cases_that_need_it() {
     let arguments = ["workgroup/linear", "-a", "local_size_x=64", "-a", "n=1000,5000000,2000"];
     for device in devices_in_turn() {
         for faults in ["out_of_memory:bytes=20000000", "out_of_memory:buffer:bytes=20000000"] {
-            let ran = ran(Faults::new(faults).meet(&mut run_on(&device, &arguments)));
+            let ran = ended(Faults::new(faults).meet(&mut run_on(&device, &arguments)));
             let rows = rows(&ran.out);
             let statuses: Vec<&str> = rows.iter().map(|row| row.status.as_str()).collect();
             assert_eq!(statuses, ["ok", "out_of_memory", "ok"], "{faults} on {}: {}", device.driver, ran.err);
@@ -371,7 +352,7 @@ fn a_drivers_log_does_not_mix_with_rows() {
         let faults = Faults::new("chatter:pipeline,chatter:submit=20");
         for (mode, least) in [("-v", 4), ("-q", 0)] {
             let mut command = lanescope(&["run", mode, "--format=csv", "--max-time=20ms", "-d", &device.index]);
-            let ran = ran(faults.meet(command.args(SWEEP)));
+            let ran = ended(faults.meet(command.args(SWEEP)));
             assert_eq!((ran.code, rows(&ran.out).len()), (Some(0), 3), "{}", ran.err);
             // A pipeline of each case, at the least, and one submission.
             let count = ran.err.matches("worker: fault_layer: WARNING: of two lines\n").count();
@@ -388,14 +369,13 @@ const LONG: [&str; 5] = ["calibration/sentinel", "-a", "groups=64", "-a", "steps
 /// The row of [`LONG`], and what was said.
 fn timed(device: &Found, faults: &Faults) -> (Record, String) {
     let mut command = lanescope(&["run", "--format=csv", "--max-time=50ms", "-d", &device.index]);
-    let ran = ran(faults.meet(command.args(LONG)));
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let ran = ended(faults.meet(command.args(LONG))).says(0, &[]);
     (rows(&ran.out).remove(0), ran.err)
 }
 
 /// What devices tell of their timestamps: valid bits and period.
 fn told(device: &Found, faults: &Faults) -> (u64, serde_json::Value) {
-    let devices = ran(faults.meet(&mut lanescope(&["devices", "--json"])));
+    let devices = ended(faults.meet(&mut lanescope(&["devices", "--json"])));
     let devices: serde_json::Value = serde_json::from_str(&devices.out).unwrap();
     let device = &devices[device.index.parse::<usize>().unwrap()];
     (device["queues"][0]["timestamp_valid_bits"].as_u64().unwrap(), device["timestamp_period"].clone())
@@ -447,7 +427,7 @@ fn timestamps_that_are_none_give_way_to_the_hosts_clock() {
 fn what_timestamps_are_not_is_not_measured_cleanly() {
     for device in devices_in_turn() {
         let of_timer = |faults: &str| {
-            let ran = ran(Faults::new(faults).meet(&mut run_on(&device, &["calibration/timer", "calibration/clock"])));
+            let ran = ended(Faults::new(faults).meet(&mut run_on(&device, &["calibration/timer", "calibration/clock"])));
             rows(&ran.out)
         };
         for row in of_timer("timestamps=zero") {
@@ -514,9 +494,7 @@ fn stamp(line: &str) -> Option<Stamp> {
 #[test]
 #[ignore = "a part of the_layer_shows_timestamps_as_asked_for"]
 fn child_that_reads_timestamps() {
-    let index: usize = std::env::var("LANESCOPE_TEST_DEVICE").unwrap().parse().unwrap();
-    let instance = Instance::load(InstanceOptions::default()).unwrap();
-    let mut device = instance.open(index, None).unwrap();
+    let mut device = opened(&Instance::load(InstanceOptions::default()).unwrap());
     let case = linear(&device, 970);
     let slot = device.load(&case).unwrap().slot;
     let started = Instant::now();

@@ -1,7 +1,7 @@
 //! The gpu stage on every driver that is found, under the validation layer with synchronization validation: any message fails.
 //! A machine without a device fails too, and says what to install. VK_DRIVER_FILES chooses the drivers.
 
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "clippy exempts test functions but not the helpers beside them")]
+#![expect(clippy::print_stderr, reason = "clippy exempts test functions but not the helpers beside them")]
 
 mod addresses;
 mod ahead;
@@ -26,16 +26,18 @@ use crate::support::skip;
 // ---- the gate, and cases by hand ------------------------------------------------------------------------------------------
 
 /// Runs a test on every usable device, and hands back what validation said in all that time, destruction included.
-fn messages_of(test: impl Fn(&mut Device)) -> Vec<String> {
+fn messages_of(test: impl FnMut(&mut Device)) -> Vec<String> {
     messages_with(DeviceOptions::default(), test)
 }
 
-fn messages_with(options: DeviceOptions, test: impl Fn(&mut Device)) -> Vec<String> {
+pub fn messages_with(options: DeviceOptions, mut test: impl FnMut(&mut Device)) -> Vec<String> {
     let instance = Instance::load(InstanceOptions { validation: true }).unwrap_or_else(|error| panic!("{error}"));
     let log: MessageLog = instance.message_log();
     let (usable, others): (Vec<_>, Vec<_>) = instance.devices().into_iter().partition(|device| device.unusable.is_none());
     others.iter().for_each(|device| eprintln!("not on {}: {:?}", device.name, device.unusable));
     assert!(!usable.is_empty(), "{NO_DEVICE_ADVICE}");
+    // Those that are promised are there.
+    crate::support::devices();
     for info in usable {
         eprintln!("on {} ({}, {})", info.name, info.driver.name, info.driver.info);
         let mut device = instance.open_with(info.index, options).unwrap_or_else(|error| panic!("{error}"));
@@ -48,7 +50,7 @@ fn messages_with(options: DeviceOptions, test: impl Fn(&mut Device)) -> Vec<Stri
 }
 
 /// The gate that all tests go through.
-fn on_each_device(test: impl Fn(&mut Device)) {
+pub fn on_each_device(test: impl FnMut(&mut Device)) {
     let messages = messages_of(test);
     assert!(messages.is_empty(), "validation: {messages:#?}");
 }
@@ -193,6 +195,18 @@ const INCREMENT: &str = "
     layout(set = 0, binding = 0) buffer Data { uint data[]; };
     void main() { data[gl_GlobalInvocationID.x] += 1; }";
 
+/// A case that does that with the first of its resources, 64 words that its reset clears.
+fn counter(resources: Vec<Resource>) -> Builder {
+    Builder::new(resources)
+        .kernel(INCREMENT, [64, 1, 1], &[], &[0])
+        .reset(vec![Step::Fill { resource: 0, word: 0 }])
+        .pass(dispatch(0, 1))
+}
+
+fn input_words(count: u64) -> Vec<u32> {
+    (0..count).map(|i| INPUT.word(i)).collect()
+}
+
 fn median(mut values: Vec<u64>) -> u64 {
     values.sort_unstable();
     values[values.len() / 2]
@@ -279,8 +293,7 @@ fn sets_may_have_gaps() {
     on_each_device(|device| {
         let bindings = vec![Binding::new(0, 1, 0), Binding::new(2, 3, 1)];
         let builder = Builder::new(vec![input(64), output(64)]).kernel_with(glsl, [64, 1, 1], &[], bindings);
-        let expected: Vec<u32> = (0..64).map(|i| INPUT.word(i)).collect();
-        assert_eq!(run_and_read(device, &builder.pass(dispatch(0, 1)).done(), 1), expected);
+        assert_eq!(run_and_read(device, &builder.pass(dispatch(0, 1)).done(), 1), input_words(64));
     });
 }
 
@@ -408,11 +421,7 @@ fn a_batch_of_none_is_the_floor_and_a_larger_batch_takes_longer() {
 #[test]
 fn a_pass_that_cannot_follow_itself_is_reset_before_each_sample() {
     on_each_device(|device| {
-        let mut prepared = Builder::new(vec![output(64)])
-            .kernel(INCREMENT, [64, 1, 1], &[], &[0])
-            .reset(vec![Step::Fill { resource: 0, word: 0 }])
-            .pass(dispatch(0, 1))
-            .done();
+        let mut prepared = counter(vec![output(64)]).done();
         prepared.case.repeat = Repeat::AfterReset;
         let slot = load(device, &prepared);
         device.sample(slot, 1, 5).unwrap();
@@ -425,12 +434,7 @@ fn a_pass_that_cannot_follow_itself_is_reset_before_each_sample() {
 #[test]
 fn an_evictor_runs_once_before_each_cold_sample() {
     on_each_device(|device| {
-        let evictor = Builder::new(vec![output(64)])
-            .kernel(INCREMENT, [64, 1, 1], &[], &[0])
-            .reset(vec![Step::Fill { resource: 0, word: 0 }])
-            .pass(dispatch(0, 1))
-            .done();
-        let evictor = load(device, &evictor);
+        let evictor = load(device, &counter(vec![output(64)]).done());
         let slot = load(device, &scale(1000, 64, 3).done());
         device.run_reset(evictor).unwrap();
         let submission = device.sample_between(Samples { evictor: Some(evictor), ..Samples::of(slot, 1, 5) }).unwrap();
@@ -443,12 +447,7 @@ fn an_evictor_runs_once_before_each_cold_sample() {
 #[test]
 fn what_follows_the_samples_is_timed_by_itself() {
     on_each_device(|device| {
-        let adding = Builder::new(vec![output(64)])
-            .kernel(INCREMENT, [64, 1, 1], &[], &[0])
-            .reset(vec![Step::Fill { resource: 0, word: 0 }])
-            .pass(dispatch(0, 1))
-            .done();
-        let then = load(device, &adding);
+        let then = load(device, &counter(vec![output(64)]).done());
         let slot = load(device, &scale(1000, 64, 3).done());
         device.run_reset(then).unwrap();
         let has_timestamps = device.queue_family().timestamp_valid_bits > 0;
@@ -542,10 +541,7 @@ fn a_large_buffer_survives_the_way_there_and_back() {
         let count = 2 * (16 << 20) / 4 + 3;
         let prepared = Builder::new(vec![input(count)]).done();
         let slot = load(device, &prepared);
-        let read = device.read(slot, 0).unwrap();
-        assert_eq!(read.len() as u64, 4 * count);
-        let wrong = (0..).zip(words(&read)).find(|(i, word)| INPUT.word(*i) != *word);
-        assert_eq!(wrong, None);
+        assert!(words(&device.read(slot, 0).unwrap()) == input_words(count));
     });
 }
 

@@ -1,8 +1,6 @@
 //! `lanescope inspect -d`: what devices make of a shader, those that aren't there included, and what becomes of the others where one
 //! fails.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,15 +11,14 @@ use lanescope::shader::{BindingKind, Reading, from_file, specialize_entry};
 use serde_json::{Value, json};
 
 use crate::support::inspected::{SHADER, json_of, told};
-use crate::support::{Folder, Ran, devices, lanescope, ran, skip};
+use crate::support::{Folder, Ran, devices, ended, lanescope, radv, ran, skip};
 
 // ---- on each device -------------------------------------------------------------------------------------------------------
 
 /// `devices --json` says what the limits are; what `inspect` makes of them is worked out here anew.
 #[test]
 fn the_sizes_that_go_are_those_within_the_limits() {
-    let folder = Folder::new();
-    let shader = folder.write("shader.comp", SHADER);
+    let (_folder, shader) = Folder::with("shader.comp", SHADER);
     let known: Value = serde_json::from_str(&crate::support::succeeded(&["devices", "--json"]).out).unwrap();
     for device in devices() {
         let parts = json_of(&[&shader, "-d", &device.index, "-c", "0=16"], 0);
@@ -83,19 +80,15 @@ fn a_pipeline_is_made_as_its_module_declares_it() {
 
 #[test]
 fn a_device_that_is_not_there_is_refused() {
-    let folder = Folder::new();
-    let shader = folder.write("shader.comp", SHADER);
+    let (_folder, shader) = Folder::with("shader.comp", SHADER);
     for device in ["no such device", "99"] {
-        let ran = ran(&["inspect", &shader, "-d", device]);
-        assert!(ran.code == Some(2) && ran.out.is_empty(), "{ran:?}");
-        assert!(ran.err.contains(&format!("unknown device `{device}`")), "{ran:?}");
+        ran(&["inspect", &shader, "-d", device]).refuses(&[&format!("unknown device `{device}`")]);
     }
 }
 
 #[test]
 fn what_does_not_go_is_not_tried() {
-    let folder = Folder::new();
-    let shader = folder.write("shader.comp", SHADER);
+    let (folder, shader) = Folder::with("shader.comp", SHADER);
     // Workgroups of 65536 in x, and 32 MiB of shared memory for them.
     let parts = json_of(&[&shader, "-d", "all", "-c", "0=65536"], 0);
     assert!(parts.len() >= devices().len());
@@ -127,8 +120,7 @@ fn what_does_not_go_is_not_tried() {
 #[test]
 fn a_driver_that_fails_costs_its_own_part() {
     use crate::support::faults::Faults;
-    let folder = Folder::new();
-    let shader = folder.write("shader.comp", SHADER);
+    let (_folder, shader) = Folder::with("shader.comp", SHADER);
     let all = devices().len();
     for (fault, status, reason) in [
         ("abort:pipeline", "crashed", "SIGABRT"),
@@ -140,8 +132,7 @@ fn a_driver_that_fails_costs_its_own_part() {
         // It comes once, at whichever device is the first.
         let faults = Faults::new(fault).once();
         let mut command = lanescope(&["inspect", &shader, "-d", "all", "--timeout", "5s", "--format", "json"]);
-        let ran: Ran = faults.meet(&mut command).output().unwrap().into();
-        assert_eq!(ran.code, Some(1), "{fault}: {}", ran.err);
+        let ran = ended(faults.meet(&mut command)).says(1, &[]);
         let parts = told(&ran);
         let (failed, others): (Vec<&Value>, Vec<&Value>) =
             parts.as_array().unwrap().iter().partition(|part| part["status"] != "ok");
@@ -155,13 +146,6 @@ fn a_driver_that_fails_costs_its_own_part() {
 
 // ---- compiling for GPUs that aren't there ---------------------------------------------------------------------------------
 
-/// RADV's driver file: distributions name it with and without the architecture.
-fn radv() -> Option<PathBuf> {
-    let names = [format!("radeon_icd.{}.json", std::env::consts::ARCH), "radeon_icd.json".to_owned()];
-    let folder = Path::new("/usr/share/vulkan/icd.d");
-    names.iter().map(|name| folder.join(name)).find(|path| path.exists())
-}
-
 /// Beside the drivers that the tests have.
 fn on_radv(command: &mut Command, radv: &Path, family: &str) -> Ran {
     let others = std::env::var_os("VK_DRIVER_FILES").unwrap_or_default();
@@ -174,8 +158,7 @@ fn on_radv(command: &mut Command, radv: &Path, family: &str) -> Ran {
 #[test]
 fn gpus_that_are_not_there_tell_statistics_beside_others() {
     let Some(radv) = radv() else { skip!("RADV is not installed: mesa-vulkan-drivers brings it") };
-    let folder = Folder::new();
-    let shader = folder.write("shader.comp", SHADER);
+    let (folder, shader) = Folder::with("shader.comp", SHADER);
     let isa = folder.path("isa");
     let of = |family: &str, tile: &str| {
         let isa = isa.to_str().unwrap();

@@ -1,10 +1,8 @@
 //! What configurations of `lanescope tune` compute, and how that is judged, on every driver under the validation layer. Nothing is
 //! measured: a judgement takes milliseconds, a search seconds. Tests of a search itself start the command.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
-use lanescope::gpu::{Device, Instance, InstanceOptions, NO_DEVICE_ADVICE};
-use lanescope::model::{DeviceInfo, Point, SpirvTarget};
+use lanescope::gpu::Device;
+use lanescope::model::{Point, SpirvTarget};
 use lanescope::shader::Prepared;
 use lanescope::subject::{BufferSpec, ImageSpec, LOCAL_SIZE_AXES, Reference, SamplerSpec, Subject, Tolerance, UserKernel};
 use lanescope::validate::{Outputs, Verdict};
@@ -56,20 +54,6 @@ pub fn subject(shader: &str, flags: &[&str]) -> Subject {
         }
     }
     subject
-}
-
-/// Runs a test on every usable device; no message of the validation layer may come of it.
-pub fn on_each_device(mut test: impl FnMut(&mut Device)) {
-    let instance = Instance::load(InstanceOptions { validation: true }).unwrap_or_else(|error| panic!("{error}"));
-    let log = instance.message_log();
-    let usable: Vec<DeviceInfo> = instance.devices().into_iter().filter(|info| info.unusable.is_none()).collect();
-    assert!(!usable.is_empty(), "{NO_DEVICE_ADVICE}");
-    crate::support::devices();
-    for info in usable {
-        test(&mut instance.open(info.index, None).unwrap_or_else(|error| panic!("{error}")));
-    }
-    drop(instance);
-    assert_eq!(log.drain(), [""; 0]);
 }
 
 /// The judgement of each of these workgroup widths, after one pass as a search makes it.

@@ -4,34 +4,18 @@
 //! Each case runs once with one seed's data and then, without a reset between, with another's; its results must be those of the
 //! other data's twin. Cases that only differ in their inputs' data share the memory of everything else.
 
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "clippy exempts test functions but not the helpers beside them")]
-
 use std::collections::BTreeSet;
 
 use lanescope::experiments::{Built, Config, Setting};
-use lanescope::gpu::{Device, Instance, InstanceOptions, NO_DEVICE_ADVICE, Slot};
+use lanescope::gpu::{Device, Slot};
 use lanescope::model::{DeviceInfo, Kernel, Preset, Repeat};
 use lanescope::plan::{Plan, Request, check_limits};
 use lanescope::shader::{Compiler, Library, prepare};
 use lanescope::validate::Verdict;
 
+use crate::gpu::on_each_device;
 use crate::support::little_work;
 use crate::support::shapes::{self, RIGHT, Shape};
-
-fn on_each_device(test: impl Fn(&mut Device)) {
-    let instance = Instance::load(InstanceOptions { validation: true }).unwrap_or_else(|error| panic!("{error}"));
-    let log = instance.message_log();
-    let usable: Vec<_> = instance.devices().into_iter().filter(|device| device.unusable.is_none()).collect();
-    assert!(!usable.is_empty(), "{NO_DEVICE_ADVICE}");
-    crate::support::devices();
-    for info in usable {
-        eprintln!("on {} ({}, {})", info.name, info.driver.name, info.driver.info);
-        test(&mut instance.open(info.index, None).unwrap_or_else(|error| panic!("{error}")));
-    }
-    drop(instance);
-    let messages = log.drain();
-    assert!(messages.is_empty(), "validation: {messages:#?}");
-}
 
 fn loaded(device: &mut Device, compiler: &mut Compiler, built: &Built) -> Slot {
     let prepared = prepare(built.case.clone(), compiler).unwrap_or_else(|failure| panic!("{}", failure.reason));

@@ -6,6 +6,8 @@
 //!
 //! `cargo test --test devices tune::` runs one file of them.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+
 mod ahead;
 mod bounds;
 mod cli;

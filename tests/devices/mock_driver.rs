@@ -7,7 +7,7 @@
 use std::process::Command;
 
 use crate::support::form::{Form, form};
-use crate::support::{Ran, lanescope, rows, skip};
+use crate::support::{Ran, ended, lanescope, rows, skip};
 
 const NONE: &str = "there is no mock driver: LANESCOPE_MOCK_ICD is not set";
 
@@ -29,8 +29,7 @@ fn on_mock_driver(arguments: &[&str]) -> Option<Command> {
 #[test]
 fn it_is_shown_as_it_is() {
     let Some(mut command) = on_mock_driver(&["devices", "--json"]) else { skip!("{NONE}") };
-    let ran: Ran = command.output().unwrap().into();
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let ran = ended(&mut command).says(0, &[]);
     let devices: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(devices.as_array().unwrap().len(), 1);
     assert_eq!((&devices[0]["name"], &devices[0]["kind"]), (&"Vulkan Mock Device".into(), &"virtual".into()));
@@ -47,9 +46,7 @@ fn a_run_on_it_has_no_clean_figure() {
     for axis in ["n=4096", "image_size=64", "matrix_size=64", "local_size_x=32", "local_size_y=4", "chain=16", "groups=4"] {
         command.args(["--axis", axis]);
     }
-    let ran: Ran = command.output().unwrap().into();
-    assert_eq!(ran.code, Some(1), "wrong results fail a run: {}", ran.err);
-    assert!(ran.err.contains("the device's timestamps wrap after 65.5 us: the host's clock is used"), "{}", ran.err);
+    let ran = ended(&mut command).says(1, &["the device's timestamps wrap after 65.5 us: the host's clock is used"]);
     let rows = rows(&ran.out);
     let wrong: Vec<_> = rows.iter().filter(|row| row.status == "wrong_result").collect();
     for family in ["workgroup/linear", "workgroup/tile2d", "memory/stream", "shared/bank_conflict", "algo/transpose"] {

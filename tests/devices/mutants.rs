@@ -3,8 +3,6 @@
 //!
 //! LANESCOPE_TEST_MUTANTS=peak/arith takes only those of the experiments whose names begin so, while one is written.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Mutex;
@@ -13,13 +11,14 @@ use std::thread;
 
 use lanescope::experiments::{CATALOGUE, Config, Experiment};
 use lanescope::gpu::{Device, DeviceOptions, Instance, InstanceOptions, NO_DEVICE_ADVICE};
-use lanescope::model::DeviceInfo;
+use lanescope::model::{DeviceInfo, Preset};
 use lanescope::plan::check_limits;
 use lanescope::shader::{self, Compiler, Library};
 use lanescope::validate::Verdict;
 
 use crate::support::form::{Form, form};
-use crate::support::mutants::{At, Mutant, Mutants, places, setting};
+use crate::support::mutants::{At, Mutant, Mutants, places};
+use crate::support::setting;
 
 /// A device, which one at a time uses, and the kernels that are right.
 struct Driver {
@@ -51,7 +50,7 @@ impl Driver {
 
     /// Compiles, runs and checks one case as a run would, with the kernels of this compiler; nothing where the device can't run it.
     fn verdict(&self, compiler: &Mutex<Compiler>, experiment: &Experiment, at: &At) -> Option<Verdict> {
-        let setting = setting(&self.info);
+        let setting = setting(&self.info, Preset::Quick);
         let built = experiment.build(&Config::new(&at.variant, &at.point, &setting)).ok()?;
         check_limits(&built.case, &self.info).ok()?;
         let prepared = shader::prepare(built.case.clone(), &mut compiler.lock().unwrap())
@@ -76,7 +75,7 @@ impl Driver {
 /// All points of a mutant on all drivers; but for the full form, in an order that differs from mutant to mutant.
 fn trials<'d>(drivers: &'d [Driver], experiment: &Experiment, mutant: &Mutant) -> Vec<(&'d Driver, At)> {
     let of_driver = |driver: &'d Driver| {
-        let points = mutant.at.iter().flat_map(move |line| places(experiment, &setting(&driver.info), line));
+        let points = mutant.at.iter().flat_map(move |line| places(experiment, &setting(&driver.info, Preset::Quick), line));
         points.map(move |at| (driver, at))
     };
     let mut trials: Vec<_> = drivers.iter().flat_map(of_driver).collect();

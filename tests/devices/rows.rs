@@ -53,7 +53,6 @@ fn a_device_is_as_fast_as_itself() {
 
 /// Only where the system tells what the processors did.
 #[cfg(any(target_os = "linux", windows))]
-#[expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 mod contention {
     use std::process::{Child, Command, Stdio};
     use std::thread;

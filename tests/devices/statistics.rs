@@ -1,18 +1,15 @@
 //! The driver's pipeline statistics: `--stats` on a driver that has none, and what RADV tells, which compiles for GPUs that aren't
 //! there.
 
-#![expect(clippy::unwrap_used, reason = "clippy exempts test functions but not the helpers beside them")]
-
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use lanescope::experiments::{self, Config, Setting};
+use lanescope::experiments::{self, Config};
 use lanescope::gpu::{DeviceOptions, Instance, InstanceOptions, NO_DEVICE_ADVICE};
 use lanescope::model::{DeviceInfo, Executable, Feature, PipelineDetail, Point, Preset, StatValue};
 use lanescope::shader::{self, Compiler, Library, Prepared};
 
-use crate::support::{run, skip};
+use crate::support::{radv, run, setting, skip};
 
 // ---- the command line -----------------------------------------------------------------------------------------------------
 
@@ -66,13 +63,6 @@ fn a_loaded_case_has_statistics_just_where_the_device_does() {
 
 /// Tells the ignored test that it was started by its parent, not by someone who asked for all ignored tests.
 const CHILD: &str = "LANESCOPE_TEST_CHILD";
-
-/// RADV's driver file: distributions name it with and without the architecture.
-fn radv() -> Option<PathBuf> {
-    let names = [format!("radeon_icd.{}.json", std::env::consts::ARCH), "radeon_icd.json".to_owned()];
-    let folder = Path::new("/usr/share/vulkan/icd.d");
-    names.iter().map(|name| folder.join(name)).find(|path| path.exists())
-}
 
 /// In a process of its own for each: the family is chosen by the environment, and one that RADV doesn't know ends the process.
 #[test]
@@ -131,7 +121,7 @@ fn uniform_loads(device: &DeviceInfo, variant: &str) -> Prepared {
     let numbers =
         [("n", 1 << 10), ("loads", LOADS), ("local_size_x", 64)].map(|(name, n): (&str, u64)| (name.into(), n.into()));
     let point = Point::new(numbers.into_iter().chain([("pattern".into(), "uniform".into())]));
-    let setting = Setting { queue: None, device, preset: Preset::Quick, seed: 1 };
+    let setting = setting(device, Preset::Quick);
     let case = experiments::find("load/path").unwrap().case(&Config::new(variant, &point, &setting)).unwrap();
     shader::prepare(case, &mut Compiler::new(Library::embedded()).unwrap()).unwrap()
 }
@@ -167,8 +157,7 @@ fn triad(device: &DeviceInfo, unroll: u64, subgroup_size: Option<u32>) -> Prepar
     let axes = numbers.map(|(name, value)| (name.into(), value.into()));
     let words = [("op", "triad"), ("issue", "loads_first"), ("bounds", "tile")].map(|(name, word)| (name.into(), word.into()));
     let point = Point::new(words.into_iter().chain(axes));
-    let mut case =
-        experiment.case(&Config::new("", &point, &Setting { queue: None, device, preset: Preset::Quick, seed: 1 })).unwrap();
+    let mut case = experiment.case(&Config::new("", &point, &setting(device, Preset::Quick))).unwrap();
     case.kernels[0].required_subgroup_size = subgroup_size;
     shader::prepare(case, &mut Compiler::new(Library::embedded()).unwrap()).unwrap()
 }

@@ -10,9 +10,10 @@ use lanescope::tuning::{Quality, Query, Table};
 use lanescope::validate::Outputs;
 use serde_json::Value;
 
-use crate::judge::{on_each_device, subject, verdicts};
+use crate::gpu::on_each_device;
+use crate::judge::{subject, verdicts};
 use crate::support::tunings::{CONSTANT, COPY, NAIVE, SCALE, found, statuses, tuned};
-use crate::support::{Folder, Found, devices, devices_in_turn, ran, rows, skip, software};
+use crate::support::{Folder, Found, devices, devices_in_turn, ended, ran, rows, skip, software};
 
 /// Transposes by tiles of SIDE: right for workgroups of SIDE x SIDE alone.
 const TILED: &str = "#version 450
@@ -138,8 +139,7 @@ fn macros_are_axes_as_they_are_written_and_the_last_definition_counts() {
 
 #[test]
 fn outputs_are_compared_with_a_configuration_a_shader_or_files() {
-    let folder = Folder::new();
-    let copy = folder.write("copy.comp", COPY);
+    let (folder, copy) = Folder::with("copy.comp", COPY);
     let other =
         COPY.replace("buffer X { float x[]", "buffer A { float a[]").replace("x[i]", "a[i]").replace("x.length", "a.length");
     let other = folder.write("other.comp", other.replace("float(FACTOR)", "1.5"));
@@ -216,16 +216,14 @@ fn a_manifest_says_what_flags_say() {
 
 #[test]
 fn rows_the_table_t4_and_the_answer_agree() {
-    let folder = Folder::new();
-    let copy = folder.write("copy.comp", COPY);
+    let (folder, copy) = Folder::with("copy.comp", COPY);
     let [table, t4] = ["table.json", "t4.json"].map(|name| folder.path(name).display().to_string());
     let device = &devices()[0];
     let mut expected = 0;
     for n in ["1024", "4096"] {
         let sizes = ["-n", n, "-a", "local_size_x=32,64", "-D", "FACTOR=2,3", "--bytes", "8 * n"];
         let files = ["--save-table", &table, "--t4", &t4];
-        let ran = tuned(&[&[copy.as_str(), "-d", &device.index], &sizes[..], &files].concat());
-        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let ran = tuned(&[&[copy.as_str(), "-d", &device.index], &sizes[..], &files].concat()).says(0, &[]);
         let rows = rows(&ran.out);
         expected += 1;
         let known = Table::load(folder.path("table.json").as_path()).unwrap();
@@ -314,8 +312,7 @@ fn lists_and_partial_sums_are_compared_as_the_user_says() {
     let each = ["-n", "4096", "-a", "local_size_x=32,64", "-b", "count=:zero", "-b", "kept=[n]", "--reference", &backwards];
     each_device(|device| {
         let arguments = [&[list.as_str(), "-d", &device.index], &each[..]].concat();
-        let ran = tuned(&arguments);
-        assert_eq!(ran.code, Some(1), "{}", ran.err);
+        let ran = tuned(&arguments).says(1, &[]);
         assert!(rows(&ran.out).iter().all(|row| row.status == "wrong_result" && row.reason.ends_with("--check Out=set")));
         assert!(ran.err.contains("of `Out` were never written by the reference"), "{}", ran.err);
         for how in ["kept=set", "kept=sum"] {
@@ -331,10 +328,10 @@ fn lists_and_partial_sums_are_compared_as_the_user_says() {
             assert!(rows(&ran.out).iter().all(|row| row.status == "wrong_result"), "{how}: {}", ran.err);
         }
     });
-    let refused = tuned(&[&[list.as_str()], &each[..], &["--check", "kept=some"]].concat());
-    assert!(refused.code == Some(2) && refused.err.contains("`some` is none of elements, sum, set, none"), "{}", refused.err);
-    let unknown = tuned(&[&[list.as_str()], &each[..], &["--check", "keep=set"]].concat());
-    assert!(unknown.code == Some(2) && unknown.err.contains("the shader has no buffer or image `keep`"), "{}", unknown.err);
+    tuned(&[&[list.as_str()], &each[..], &["--check", "kept=some"]].concat())
+        .says(2, &["`some` is none of elements, sum, set, none"]);
+    tuned(&[&[list.as_str()], &each[..], &["--check", "keep=set"]].concat())
+        .says(2, &["the shader has no buffer or image `keep`"]);
 }
 
 /// The reference writes half; configurations that write more, and less.
@@ -380,8 +377,7 @@ fn the_pattern_of_wrong_results_is_said_once() {
     let shader = COPY.replace("float(FACTOR)", "float(gl_WorkGroupSize.x)");
     let shader = folder.write("size.comp", shader);
     each_device(|device| {
-        let ran = tuned(&[&shader, "-d", &device.index, "-n", "4096", "-a", "local_size_x=8,16,32,64,128"]);
-        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let ran = tuned(&[&shader, "-d", &device.index, "-n", "4096", "-a", "local_size_x=8,16,32,64,128"]).says(0, &[]);
         assert_eq!(ran.err.matches(": wrong_result: after one pass").count(), 3, "{}", ran.err);
         assert!(ran.err.contains("... and 1 more wrong_result: their rows say what"), "{}", ran.err);
         let told = "Wrong results: only the reference's own configuration is right: the code depends on it";
@@ -400,8 +396,7 @@ fn an_open_workgroup_size_is_chosen_and_its_constant_is_an_axis() {
     );
     let shader = folder.write("open.comp", shader);
     each_device(|device| {
-        let ran = tuned(&[&shader, "-d", &device.index, "-n", "4096", "-a", "WIDTH=16,64,128"]);
-        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let ran = tuned(&[&shader, "-d", &device.index, "-n", "4096", "-a", "WIDTH=16,64,128"]).says(0, &[]);
         let told = "has one invocation as it is written: results are compared with those of local_size_x=64 (--reference";
         assert!(ran.err.contains(told), "{}", ran.err);
         let mut widths: Vec<_> = rows(&ran.out).iter().map(|row| (row.status.clone(), row.local_size_x)).collect();
@@ -482,8 +477,7 @@ fn one_of_several_entry_points_of_spirv_is_tuned() {
         assert!(right.len() == 3 && right.iter().all(|row| row.status == "ok"));
         let wrong = found(1, &[&arguments[..], &["--entry", "once"]].concat());
         assert!(wrong.len() == 3 && wrong.iter().all(|row| row.status == "wrong_result"));
-        let ran = tuned(&arguments);
-        assert!(ran.code == Some(2) && ran.err.contains("name one of once, twice"), "{}", ran.err);
+        tuned(&arguments).says(2, &["name one of once, twice"]);
     });
 }
 
@@ -511,8 +505,7 @@ fn an_interrupted_search_keeps_its_rows_and_answers() {
     use crate::support::processes::Family;
     use rustix::process::Signal;
 
-    let folder = Folder::new();
-    let copy = folder.write("copy.comp", COPY);
+    let (folder, copy) = Folder::with("copy.comp", COPY);
     let rows = folder.path("rows.csv");
     let arguments = [&copy, "-d", &devices()[0].index, "-n", "4096", "-o", rows.to_str().unwrap(), "--strategy", "exhaustive"];
     // More than anybody waits for, in many blocks.
@@ -536,8 +529,7 @@ fn a_killed_search_leaves_what_it_has_measured() {
     use crate::support::processes::Family;
     use rustix::process::Signal;
 
-    let folder = Folder::new();
-    let copy = folder.write("copy.comp", COPY);
+    let (folder, copy) = Folder::with("copy.comp", COPY);
     let [csv, jsonl] = ["rows.csv", "rows.jsonl"].map(|name| folder.path(name));
     let files = ["-o", csv.to_str().unwrap(), "-o", jsonl.to_str().unwrap()];
     let many = ["--no-race", "--strategy", "exhaustive", "-a", "local_size_x=1..256", "-D", "FACTOR=2,2.0,2.00,2.000"];
@@ -560,10 +552,9 @@ fn a_killed_search_leaves_what_it_has_measured() {
 #[cfg(unix)]
 #[test]
 fn a_reference_that_takes_its_process_down_is_named_and_nothing_is_written() {
-    use crate::support::{Ran, faults::Faults};
+    use crate::support::faults::Faults;
 
-    let folder = Folder::new();
-    let copy = folder.write("copy.comp", COPY);
+    let (folder, copy) = Folder::with("copy.comp", COPY);
     let (old, new) = (folder.path("old.csv"), folder.path("new.csv"));
     fs::write(&old, "rows of yesterday").unwrap();
     // As it is written it runs in 77 workgroups, and no other configuration does.
@@ -575,12 +566,8 @@ fn a_reference_that_takes_its_process_down_is_named_and_nothing_is_written() {
         ("hang:groups=77", ["timeout: no end within 4.0 s", "was killed"]),
     ] {
         let faults = Faults::new(fault);
-        let ran: Ran = faults
-            .meet(&mut crate::support::lanescope(&[&["tune", &copy], &sizes[..], &hasty, &files].concat()))
-            .output()
-            .unwrap()
-            .into();
-        assert_eq!(ran.code, Some(1), "{}", ran.err);
+        let ran = ended(faults.meet(&mut crate::support::lanescope(&[&["tune", &copy], &sizes[..], &hasty, &files].concat())))
+            .says(1, &[]);
         let words = ["the reference, which all results are compared with, can't be run", "--reference names another one"];
         assert!(words.iter().chain(&parts).all(|part| ran.err.contains(part)), "{}", ran.err);
         assert!(!ran.err.contains("times in a row"), "it is tried once: {}", ran.err);
@@ -601,8 +588,7 @@ fn a_time_that_may_be_spent_ends_the_first_block_too_and_keeps_its_rows() {
     let Some(software) = software() else { skip!("no driver here is software") };
     for device in software {
         let arguments = ["tune", &slow, "-d", &device.index, "-n", "2^16", "--no-lock", "--no-race", "--format", "csv"];
-        let ran = ran(&[&arguments[..], &["--preset", "thorough", "--budget", "2s", "-q"]].concat());
-        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let ran = ran(&[&arguments[..], &["--preset", "thorough", "--budget", "2s", "-q"]].concat()).says(0, &[]);
         let rows = rows(&ran.out);
         // Six rounds of all would take a minute and more. Counted in rounds, since a busy machine takes its time for each.
         let effort = ran.err.lines().last().unwrap();
@@ -631,15 +617,8 @@ fn members_of_structs_and_elements_of_arrays_have_values_of_their_own() {
         }";
     let shader = folder.write("lights.comp", shader);
     let expected = folder.write("y.bin", std::iter::repeat_n(3752_f32.to_ne_bytes(), 256).flatten().collect::<Vec<u8>>());
-    let given = [
-        "p.light.kind=3",
-        "light.position=1,2,3",
-        "lights[0]=0",
-        "lights[1]=0",
-        "lights[1].position=n/256*5,4",
-        "weights[3]=7",
-    ];
-    let given: Vec<&str> = given.iter().flat_map(|text| ["--push", text]).collect();
+    let given = "p.light.kind=3 light.position=1,2,3 lights[0]=0 lights[1]=0 lights[1].position=n/256*5,4 weights[3]=7";
+    let given: Vec<&str> = given.split(' ').flat_map(|text| ["--push", text]).collect();
     each_device(|device| {
         let sizes = ["-d", &device.index, "-n", "256", "-a", "local_size_x=32,64", "--reference", &expected];
         let all = found(0, &[&[shader.as_str()], &sizes[..], &given].concat());
@@ -647,15 +626,13 @@ fn members_of_structs_and_elements_of_arrays_have_values_of_their_own() {
         let other = [&[shader.as_str()], &sizes[..], &given, &["--push", "weights[3]=7.5"]].concat();
         assert!(found(1, &other).iter().all(|row| row.status == "wrong_result"));
     });
-    let ran = tuned(&[&shader, "-d", "mock", "--push", "lights[2].kind=1"]);
-    assert!(ran.code == Some(2) && ran.err.contains("leads beyond `lights`, which has 2 elements"), "{}", ran.err);
+    tuned(&[&shader, "-d", "mock", "--push", "lights[2].kind=1"]).says(2, &["leads beyond `lights`, which has 2 elements"]);
 }
 
 /// What all configurations share is the reference's as well.
 #[test]
 fn a_constant_of_one_value_has_it_in_the_reference() {
-    let folder = Folder::new();
-    let scale = folder.write("scale.comp", CONSTANT);
+    let (_folder, scale) = Folder::with("scale.comp", CONSTANT);
     each_device(|device| {
         for given in [["-a", "FACTOR=3"], ["-c", "3=3"]] {
             let arguments = [&scale, "-d", &device.index, "-n", "4096", "-a", "local_size_x=32,64"];

@@ -58,8 +58,7 @@ void main() {
     b[gl_GlobalInvocationID.x * FACTOR] = s[gl_LocalInvocationIndex];
 }
 ";
-    let folder = Folder::new();
-    let shader = folder.write("literal.comp", LITERAL);
+    let (_folder, shader) = Folder::with("literal.comp", LITERAL);
     let host = Host::load(&Platform::Vulkan { validation: true, driver: None }).unwrap_or_else(|error| panic!("{error}"));
     let point = |(size, factor): (u64, u64)| {
         Point::new([("local_size_x".into(), AxisValue::from(size)), ("spec_FACTOR".into(), AxisValue::from(factor))])
@@ -285,8 +284,7 @@ const SOON: [&str; 6] = ["--push", "ahead=0", "--push", "part=0", "--timeout=150
 #[cfg(unix)]
 #[test]
 fn a_driver_that_fails_in_the_pass_costs_no_row() {
-    let folder = Folder::new();
-    let shader = folder.write("shader.comp", SHADER);
+    let (_folder, shader) = Folder::with("shader.comp", SHADER);
     for device in devices_in_turn() {
         for (faults, told) in
             [("abort:submit=1", "crashed: its process died"), ("hang:submit=1", "timeout: no end within 3.0 s")]
@@ -305,8 +303,7 @@ fn a_driver_that_fails_in_the_pass_costs_no_row() {
 #[cfg(unix)]
 #[test]
 fn who_stops_it_during_the_pass_waits_for_nothing_else() {
-    let folder = Folder::new();
-    let shader = folder.write("shader.comp", SHADER);
+    let (_folder, shader) = Folder::with("shader.comp", SHADER);
     for device in devices_in_turn() {
         let faults = Faults::new("hang:open");
         let mut command = lanescope(&[&["tune", &shader, "-d", &device.index], &SHORT[..], &FEW, &SOON].concat());

@@ -1,22 +1,20 @@
 //! `lanescope tune` with images, samplers, texel buffers and arrays of descriptors, on every driver under the validation layer: what
 //! is right and what is wrong.
 
-#![expect(clippy::unwrap_used, reason = "clippy exempts test functions but not the helpers beside them")]
-
 use lanescope::model::FilePath;
 use lanescope::subject::{Reference, Subject};
 
-use crate::judge::{on_each_device, subject, verdicts};
+use crate::gpu::on_each_device;
+use crate::judge::{subject, verdicts};
 use crate::support::tunings::{BLUR, found, tuned};
-use crate::support::{Folder, devices, devices_in_turn, rows};
+use crate::support::{Folder, devices, devices_in_turn, rows, typed};
 
 const WIDTHS: [u64; 2] = [4, 8];
 
 /// A shader over two workgroup sizes on every device, where what it writes is to be what `expected` says, file by file: a search
 /// finds it right, and it is judged wrong as soon as the last byte of one is another.
 fn check(name: &str, shader: &str, arguments: &[&str], expected: &[(&str, Vec<u8>)]) {
-    let folder = Folder::new();
-    let shader = folder.write(&format!("{name}.comp"), shader);
+    let (folder, shader) = Folder::with(&format!("{name}.comp"), shader);
     let files = |of: &[(&str, Vec<u8>)], what: &str| -> Vec<(String, FilePath)> {
         let one = |(i, (place, bytes)): (usize, &(&str, Vec<u8>))| {
             ((*place).to_owned(), folder.write(&format!("{what}{i}.bin"), bytes).into())
@@ -60,8 +58,7 @@ fn floats(values: impl IntoIterator<Item = f32>) -> Vec<u8> {
 
 #[test]
 fn a_blur_needs_nothing_but_its_shader() {
-    let folder = Folder::new();
-    let blur = folder.write("blur.comp", BLUR);
+    let (folder, blur) = Folder::with("blur.comp", BLUR);
     let wide = folder.write("wide.comp", BLUR.replace("#version 450", "#version 450\n#define WIDE"));
     for device in devices_in_turn() {
         // 64 x 64 texels, and as many invocations.
@@ -90,8 +87,7 @@ fn a_blur_needs_nothing_but_its_shader() {
 
 #[test]
 fn another_shader_of_images_is_a_reference() {
-    let folder = Folder::new();
-    let blur = folder.write("blur.comp", BLUR);
+    let (folder, blur) = Folder::with("blur.comp", BLUR);
     // The same by other names, and by other means.
     let other = BLUR.replace("sampler2D source", "sampler2D from").replace("source", "from").replace("blurred", "to");
     let other = other.replace("int radius = 1;", "const int radius = 1;");
@@ -192,8 +188,7 @@ fn an_image_that_is_read_and_written_is_restored_before_each_pass() {
         }";
     let twice = floats((0..21_u8).map(|i| 2.0 * f32::from(i)));
     check("scale", scale, &["-n", "21", "--image", "y=[7,3]:iota"], &[("y", twice)]);
-    let folder = Folder::new();
-    let scale = folder.write("scale.comp", scale);
+    let (folder, scale) = Folder::with("scale.comp", scale);
     for device in devices_in_turn() {
         let arguments = [scale.as_str(), "-d", &device.index, "-n", "21", "-a", "local_size_x=4,8", "--image", "y=[7,3]"];
         assert!(found(0, &arguments).iter().all(|row| row.batch == Some(1)));
@@ -258,26 +253,11 @@ fn arrays_of_descriptors_are_bound_in_order() {
             outs[0].data[i] = texelFetch(layers[0], at, 0).r;
             outs[1].data[i] = texelFetch(layers[1], at, 0).g;
         }";
-    let arguments = [
-        "-n",
-        "12",
-        "-b",
-        "parts=:constant=1",
-        "-b",
-        "parts[1]=:constant=2",
-        "-b",
-        "0[2]=:iota",
-        "--image",
-        "layers=rg32f[4,3]:iota",
-        "--image",
-        "layers[1]=r32f:constant=3",
-        "--image",
-        "layers[1]=rg32f[4,3]:constant=0.5",
-        "--image",
-        "results=[4,3]",
-        "--sampler",
-        "layers=nearest",
-    ];
+    let arguments = typed(
+        "-n 12 -b parts=:constant=1 -b parts[1]=:constant=2 -b 0[2]=:iota --image layers=rg32f[4,3]:iota \
+         --image layers[1]=r32f:constant=3 --image layers[1]=rg32f[4,3]:constant=0.5 --image results=[4,3] \
+         --sampler layers=nearest",
+    );
     let results = [words([21; 12]), words(0..12)];
     let outs = [floats((0..12_u8).map(|i| 2.0 * f32::from(i))), floats([0.5; 12])];
     let [[first, second], [third, fourth]] = [results, outs];

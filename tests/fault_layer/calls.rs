@@ -211,46 +211,24 @@ unsafe extern "system" fn queue_wait_idle(queue: vk::Queue) -> vk::Result {
     }
 }
 
-unsafe extern "system" fn wait_for_fences(
-    raw: vk::Device,
-    count: u32,
-    fences: *const vk::Fence,
-    all: vk::Bool32,
-    timeout: u64,
-) -> vk::Result {
-    // SAFETY: as this function is called.
-    unsafe {
-        let device = device(raw);
-        unless_lost(&device, || (device.below.fp_v1_0().wait_for_fences)(raw, count, fences, all, timeout))
-    }
+/// Calls that a lost device refuses, by the version of Vulkan that has them.
+macro_rules! unless_lost {
+    ($($version:ident $function:ident($($argument:ident: $type:ty),*);)*) => {$(
+        unsafe extern "system" fn $function(raw: vk::Device, $($argument: $type),*) -> vk::Result {
+            // SAFETY: as this function is called.
+            unsafe {
+                let device = device(raw);
+                unless_lost(&device, || (device.below.$version().$function)(raw, $($argument),*))
+            }
+        }
+    )*};
 }
 
-unsafe extern "system" fn get_fence_status(raw: vk::Device, fence: vk::Fence) -> vk::Result {
-    // SAFETY: as this function is called.
-    unsafe {
-        let device = device(raw);
-        unless_lost(&device, || (device.below.fp_v1_0().get_fence_status)(raw, fence))
-    }
-}
-
-unsafe extern "system" fn wait_semaphores(raw: vk::Device, info: *const vk::SemaphoreWaitInfo<'_>, timeout: u64) -> vk::Result {
-    // SAFETY: as this function is called.
-    unsafe {
-        let device = device(raw);
-        unless_lost(&device, || (device.below.fp_v1_2().wait_semaphores)(raw, info, timeout))
-    }
-}
-
-unsafe extern "system" fn get_semaphore_counter_value(
-    raw: vk::Device,
-    semaphore: vk::Semaphore,
-    value: *mut u64,
-) -> vk::Result {
-    // SAFETY: as this function is called.
-    unsafe {
-        let device = device(raw);
-        unless_lost(&device, || (device.below.fp_v1_2().get_semaphore_counter_value)(raw, semaphore, value))
-    }
+unless_lost! {
+    fp_v1_0 wait_for_fences(count: u32, fences: *const vk::Fence, all: vk::Bool32, timeout: u64);
+    fp_v1_0 get_fence_status(fence: vk::Fence);
+    fp_v1_2 wait_semaphores(info: *const vk::SemaphoreWaitInfo<'_>, timeout: u64);
+    fp_v1_2 get_semaphore_counter_value(semaphore: vk::Semaphore, value: *mut u64);
 }
 
 fn unless_lost(device: &Device, call: impl FnOnce() -> vk::Result) -> vk::Result {

@@ -103,7 +103,6 @@ pub(crate) struct Device {
     hung: AtomicBool,
     /// Of each command buffer that was begun, the groups in x of its dispatches.
     recorded: Mutex<HashMap<vk::CommandBuffer, Vec<u32>>>,
-    /// Query pools that hold timestamps.
     timestamps: Mutex<HashSet<vk::QueryPool>>,
 }
 
@@ -240,7 +239,6 @@ fn address(get: impl Fn(*const c_char) -> vk::PFN_vkVoidFunction, name: &CStr) -
 }
 
 impl Instance {
-    /// A function of the layer below.
     pub(crate) fn next(&self, name: &CStr) -> Option<Function> {
         // SAFETY: the instance lives, and the name is a C string.
         unsafe { (self.get_proc_addr)(self.raw, name.as_ptr()) }
@@ -260,7 +258,6 @@ impl Instance {
 }
 
 impl Device {
-    /// A function of the layer below.
     pub(crate) fn next(&self, name: &CStr) -> Option<Function> {
         // SAFETY: the device lives, and the name is a C string.
         unsafe { (self.get_proc_addr)(self.raw, name.as_ptr()) }
@@ -278,22 +275,18 @@ impl Device {
         }
     }
 
-    /// Loses the device.
     pub(crate) fn lose(&self) {
         self.lost.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was lost.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Lets the device hang.
     pub(crate) fn hang(&self) {
         self.hung.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it hangs.
     pub(crate) fn is_hung(&self) -> bool {
         self.hung.load(Ordering::Relaxed)
     }
@@ -305,12 +298,10 @@ impl Device {
         }
     }
 
-    /// What was recorded into command buffers.
     pub(crate) fn recorded(&self) -> MutexGuard<'_, HashMap<vk::CommandBuffer, Vec<u32>>> {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Query pools that hold timestamps.
     pub(crate) fn timestamps(&self) -> MutexGuard<'_, HashSet<vk::QueryPool>> {
         self.timestamps.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -36,7 +36,6 @@ impl Clock {
         Self { period: properties.limits.timestamp_period.into(), bits, first: OnceLock::new(), read: AtomicU64::new(0) }
     }
 
-    /// A timestamp, as it is shown.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_possible_wrap,
@@ -84,7 +83,6 @@ fn mask(bits: u32) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }
 
-/// The period as it is told.
 pub(crate) fn show_period(limits: &mut vk::PhysicalDeviceLimits) {
     for fault in faults::of_clock() {
         if let ClockFault::Period(period) = fault {

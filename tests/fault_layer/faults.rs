@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// What can happen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     DeviceLost,
@@ -26,7 +25,6 @@ pub(crate) enum Kind {
     Clock(ClockFault),
 }
 
-/// What can be wrong with timestamps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum ClockFault {
     Zero,
@@ -57,9 +55,7 @@ pub(crate) enum Place {
 pub(crate) struct Call<'a> {
     /// Groups in x of each dispatch.
     pub(crate) groups: &'a [u32],
-    /// The data of the specialization constants.
     pub(crate) constants: &'a [u8],
-    /// Bytes asked for.
     pub(crate) bytes: u64,
 }
 
@@ -158,7 +154,6 @@ fn play(kind: Kind) {
     }
 }
 
-/// What is wrong with timestamps in this process.
 pub(crate) fn of_clock() -> impl Iterator<Item = ClockFault> {
     faults().iter().filter_map(|fault| match fault.kind {
         Kind::Clock(kind) => fault.has.get_or_init(|| fault.claim()).then_some(kind),
@@ -197,7 +192,6 @@ fn faults() -> &'static [Fault] {
     })
 }
 
-/// A variable of the environment.
 pub(crate) fn variable(name: &str) -> Option<String> {
     let value = std::env::var_os(name)?;
     Some(value.into_string().unwrap_or_else(|_| give_up(&format!("{name} is no text"))))

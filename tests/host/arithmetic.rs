@@ -1,11 +1,8 @@
 //! What a case counts is what its kernel computes: an optimizer that is not ours leaves every operation that is counted, folds none
 //! and takes none out of the loop, and the loop holds next to nothing else.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use lanescope::experiments::Setting;
 use lanescope::model::{Case, DeviceInfo, Feature, Kernel, Preset, Scalar};
 use lanescope::plan::{Plan, Request};
 use lanescope::shader::{Compiler, Library, Specialized, specialize};
@@ -14,7 +11,7 @@ use rspirv::spirv::{GlslStd450Op, Op, Word};
 
 use crate::support::blocks::{depths, label};
 use crate::support::form::{Form, form, sample};
-use crate::support::{device_classes, optimized};
+use crate::support::{device_classes, optimized, setting};
 
 /// The experiments that compute.
 const EXPERIMENTS: &[&str] = &["peak/arith", "peak/latency", "peak/dot", "peak/roofline"];
@@ -136,7 +133,7 @@ fn components(module: &Module, instruction: &Instruction) -> u64 {
 fn plan<'a>(device: &'a DeviceInfo, preset: Preset, experiment: &str, axes: &[&str]) -> Plan<'a> {
     let axes = axes.iter().map(ToString::to_string).collect();
     let request = Request { filters: vec![format!("{experiment}:*")], axes, ..Request::default() };
-    Plan::new(&request, Setting { queue: None, device, preset, seed: 1 }).unwrap()
+    Plan::new(&request, setting(device, preset)).unwrap()
 }
 
 #[test]

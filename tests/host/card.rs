@@ -1,13 +1,8 @@
 //! The card of files of rows: what devices are, from rows alone.
 
 use std::fs;
-use std::path::Path;
 
-use crate::support::{Folder, Ran, ran, succeeded};
-
-fn data(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name).display().to_string()
-}
+use crate::support::{Folder, Ran, data, ran, succeeded};
 
 fn card(files: &[&str]) -> Ran {
     ran(&[&["card"], files].concat())
@@ -15,7 +10,7 @@ fn card(files: &[&str]) -> Ran {
 
 #[test]
 fn an_h100s_overview_is_a_card_of_25_lines_at_most() {
-    let Ran { code, out, err } = card(&[&data("nvidia-h100-overview-1.csv")]);
+    let Ran { code, out, err, .. } = card(&[&data("nvidia-h100-overview-1.csv")]);
     assert_eq!((code, err.as_str()), (Some(0), ""));
     assert!(out.lines().count() <= 25, "{out}");
     for told in ["fp32", "92 % of its limit", "32 banks of 4 B", "subgroups of 32", "1980 MHz", "166 measured, 160 checked"] {
@@ -33,11 +28,8 @@ fn devices_have_columns_and_rows_of_schema_1_are_read() {
 
 #[test]
 fn what_is_measured_twice_is_told() {
-    let Ran { code, err, .. } = card(&[&data("nvidia-h100-overview-1.csv"), &data("nvidia-h100-overview-2.csv")]);
-    assert!(
-        code == Some(0) && err.contains("cases with contradicting results. The rows of the first file are shown."),
-        "{err}"
-    );
+    card(&[&data("nvidia-h100-overview-1.csv"), &data("nvidia-h100-overview-2.csv")])
+        .says(0, &["cases with contradicting results. The rows of the first file are shown."]);
 }
 
 #[test]
@@ -47,8 +39,7 @@ fn what_is_missing_is_told() {
     let part: Vec<&str> = text.lines().take(60).collect();
     // The last line is torn.
     let torn = format!("{}\n{}", part.join("\n"), &text.lines().nth(60).unwrap()[..40]);
-    let Ran { code, err, out } = card(&[&folder.write("part.csv", torn)]);
-    assert_eq!(code, Some(0), "{err}");
+    let Ran { err, out, .. } = card(&[&folder.write("part.csv", torn)]).says(0, &[]);
     assert!(
         err.contains("the last row was cut") && err.contains("108 cases of 167") && out.contains("59 measured"),
         "{err}{out}"
@@ -58,11 +49,9 @@ fn what_is_missing_is_told() {
 /// The file that the card goes to is no file of rows.
 #[test]
 fn rows_are_never_overwritten_by_their_card() {
-    let folder = Folder::new();
-    let file = folder.write("rows.csv", fs::read_to_string(data("nvidia-h100-overview-1.csv")).unwrap());
+    let (folder, file) = Folder::with("rows.csv", fs::read_to_string(data("nvidia-h100-overview-1.csv")).unwrap());
     let before = fs::read_to_string(&file).unwrap();
-    let refused = ran(&["card", &file, "-o", &file]);
-    assert!(refused.code == Some(2) && refused.err.contains("name another file"), "{}", refused.err);
+    ran(&["card", &file, "-o", &file]).says(2, &["name another file"]);
     assert_eq!(fs::read_to_string(&file).unwrap(), before);
     let shown = succeeded(&["card", &file, "-o", "-"]).out;
     let other = folder.path("card.txt");
@@ -75,6 +64,5 @@ fn a_file_without_what_a_card_needs_is_refused_by_name() {
     let folder = Folder::new();
     let file = folder.path("few.csv").display().to_string();
     succeeded(&["run", "-q", "calibration/empty", "-d", "mock", "--columns", "value,unit", "-o", &file]);
-    let Ran { code, err, .. } = card(&[&file]);
-    assert!(code == Some(2) && err.contains("`checked`") && err.contains("there is no card without"), "{err}");
+    card(&[&file]).says(2, &["`checked`", "there is no card without"]);
 }

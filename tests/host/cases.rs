@@ -65,9 +65,7 @@ fn rows_that_are_no_cases_of_this_run_are_refused() {
     let rows = measured(&["workgroup/linear", "-d", "mock", "--dry-run"]);
     let refused = |name: &str, rows: &[Record], more: &[&str], words: &str| {
         let file = folder.write(name, listing(rows));
-        let ran = ran(&[&["run", "-d", "mock", "--cases", &file], more].concat());
-        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
-        assert!(ran.err.contains(&format!("{name}, line 3: ")) && ran.err.contains(words), "{}", ran.err);
+        ran(&[&["run", "-d", "mock", "--cases", &file], more].concat()).refuses(&[&format!("{name}, line 3: "), words]);
     };
     let with = |change: &dyn Fn(&mut Record)| {
         let mut rows = rows.clone();
@@ -85,12 +83,10 @@ fn rows_that_are_no_cases_of_this_run_are_refused() {
     // What says what to measure isn't overwritten.
     let file = folder.write("rows.csv", listing(&rows));
     for flag in ["-o", "--resume"] {
-        let ran = ran(&["run", "-d", "mock", "--cases", &file, flag, &file]);
-        assert!(ran.code == Some(2) && ran.err.contains("holds the cases: name another file for --"), "{}", ran.err);
+        ran(&["run", "-d", "mock", "--cases", &file, flag, &file]).says(2, &["holds the cases: name another file for --"]);
     }
     // With a filter, its cases are a part of that one's, as those of a list of ids are.
-    let ran = ran(&["run", "workgroup/linear", "-a", "n=4096", "-d", "mock", "--cases", &file]);
-    assert!(ran.code == Some(2) && ran.err.contains("or no filter and no axis"), "{}", ran.err);
+    ran(&["run", "workgroup/linear", "-a", "n=4096", "-d", "mock", "--cases", &file]).says(2, &["or no filter and no axis"]);
 }
 
 /// Rows that were recorded on a larger device: what this one can't run is skipped, and nothing else is measured.

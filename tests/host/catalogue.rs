@@ -1,15 +1,13 @@
 //! Every kernel of the catalogue, in every form that the default sweeps use: it compiles, the validator takes it, before and
 //! after specialization, and what it declares is what its experiment says of it.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use lanescope::experiments::{CATALOGUE, Config, Setting};
 use lanescope::model::{
     Axis, AxisKind, AxisValue, Case, Check, Contents, DeviceInfo, Feature, ImageRole, Kernel, MOST_NUMBER, POISON, Point,
-    Preset, Repeat, Resource, Scalar, Shape, SpirvTarget, Step, Subgroup, SubgroupClass,
+    Preset, Repeat, Resource, Scalar, Shape, Step, Subgroup, SubgroupClass,
 };
 use lanescope::plan::{Plan, Request, check_limits};
 use lanescope::shader::{
@@ -19,18 +17,19 @@ use lanescope::shader::{
 use lanescope::validate::Output;
 use rayon::prelude::*;
 
+use crate::shaders::support::environment;
 use crate::support::form::{Form, form, sample};
 use crate::support::passes::{check_repeat, readies};
-use crate::support::{PRESETS, device_classes, every_feature, given, little_work, optimized, spirv_tool, to_bytes, to_words};
+use crate::support::{
+    device_classes, each_setting, every_feature, given, little_work, optimized, setting, spirv_tool, to_bytes, to_words,
+};
 
 /// All cases of the default sweeps, on every class of device and with every preset, that a device can run.
 fn each_case(mut act: impl FnMut(Case)) {
-    for device in device_classes() {
-        for preset in PRESETS {
-            let plan = Plan::new(&Request::default(), Setting { queue: None, device: &device, preset, seed: 1 }).unwrap();
-            sample(plan.iter(), 1, 4).filter_map(|planned| planned.case.ok()).for_each(&mut act);
-        }
-    }
+    each_setting(|setting| {
+        let plan = Plan::new(&Request::default(), setting).unwrap();
+        sample(plan.iter(), 1, 4).filter_map(|planned| planned.case.ok()).for_each(&mut act);
+    });
 }
 
 /// The compiler of all tests here: a module that one of them has compiled is there for the others.
@@ -58,14 +57,6 @@ static PREPARED: LazyLock<Vec<Prepared>> = LazyLock::new(|| {
     assert!(found.len() > 100, "only {} cases", found.len());
     found
 });
-
-fn environment(target: SpirvTarget) -> &'static str {
-    match target {
-        SpirvTarget::Vulkan1_1 => "vulkan1.1",
-        SpirvTarget::Vulkan1_2 => "vulkan1.2",
-        SpirvTarget::Vulkan1_3 => "vulkan1.3",
-    }
-}
 
 #[test]
 fn what_a_module_declares_is_what_its_experiment_says() {
@@ -306,31 +297,20 @@ fn check_poison(case: &Case) {
     }
 }
 
-/// The subgroup classes that a module declares, beside the basic one that all others imply.
-fn subgroup_classes(words: &[u32]) -> BTreeSet<SubgroupClass> {
-    const HEADER: usize = 5;
-    const OP_CAPABILITY: u32 = 17;
-    let mut found = BTreeSet::new();
-    let mut rest = &words[HEADER..];
-    while let [first, rest_of_module @ ..] = rest {
-        let length = (first >> 16) as usize;
-        if first & 0xFFFF == OP_CAPABILITY {
-            found.extend(match rest_of_module[0] {
-                62 => Some(SubgroupClass::Vote),
-                63 => Some(SubgroupClass::Arithmetic),
-                64 => Some(SubgroupClass::Ballot),
-                65 => Some(SubgroupClass::Shuffle),
-                66 => Some(SubgroupClass::ShuffleRelative),
-                67 => Some(SubgroupClass::Clustered),
-                68 => Some(SubgroupClass::Quad),
-                // Clustered rotation declares no other.
-                6026 => Some(SubgroupClass::Rotate),
-                _ => None,
-            });
-        }
-        rest = &rest[length..];
-    }
-    found
+/// The subgroup class that a capability stands for, but for the basic one, which all others imply.
+fn subgroup_class(capability: Capability) -> Option<SubgroupClass> {
+    Some(match capability {
+        Capability::GroupNonUniformVote => SubgroupClass::Vote,
+        Capability::GroupNonUniformArithmetic => SubgroupClass::Arithmetic,
+        Capability::GroupNonUniformBallot => SubgroupClass::Ballot,
+        Capability::GroupNonUniformShuffle => SubgroupClass::Shuffle,
+        Capability::GroupNonUniformShuffleRelative => SubgroupClass::ShuffleRelative,
+        Capability::GroupNonUniformClustered => SubgroupClass::Clustered,
+        Capability::GroupNonUniformQuad => SubgroupClass::Quad,
+        // Clustered rotation declares no other.
+        Capability::GroupNonUniformRotateKHR => SubgroupClass::Rotate,
+        _ => return None,
+    })
 }
 
 #[test]
@@ -340,11 +320,11 @@ fn a_module_declares_no_subgroup_class_that_its_device_lacks() {
     for class in whole.subgroup.classes.clone() {
         let subgroup = Subgroup { classes: [SubgroupClass::Basic, class].into(), ..whole.subgroup.clone() };
         let device = DeviceInfo { subgroup, ..whole.clone() };
-        let setting = Setting { queue: None, device: &device, preset: Preset::Default, seed: 1 };
+        let setting = setting(&device, Preset::Default);
         let plan = Plan::new(&Request::default(), setting).unwrap();
         for kernel in plan.iter().filter_map(|planned| planned.case.ok()).flat_map(|case| case.kernels) {
             let module = compiled(&kernel);
-            for own in subgroup_classes(&module.words) {
+            for own in module.reflection.capabilities.iter().filter_map(|capability| subgroup_class(*capability)) {
                 let is_rotation = (own, class) == (SubgroupClass::Rotate, SubgroupClass::RotateClustered);
                 assert!(own == class || is_rotation, "{kernel:?} declares {own:?}, where there is only {class:?}");
                 declared.insert(class);
@@ -360,7 +340,7 @@ fn a_module_declares_no_subgroup_class_that_its_device_lacks() {
 fn no_number_is_too_large_to_be_planned() {
     let large = [1 << 31, (1 << 32) - 8, (1 << 32) - 1, 1 << 32, MOST_NUMBER];
     for device in device_classes() {
-        let setting = Setting { queue: None, device: &device, preset: Preset::Default, seed: 1 };
+        let setting = setting(&device, Preset::Default);
         for experiment in sample(CATALOGUE, 1, 3) {
             let axes = experiment.axes(&setting);
             let variants = if experiment.variants().is_empty() { &[""] } else { experiment.variants() };
@@ -423,7 +403,7 @@ fn the_smallest_device_has_every_experiment() {
     device.limits.workgroup_size = [128, 128, 64];
     device.limits.workgroup_invocations = 128;
     for preset in [Preset::Quick, Preset::Default] {
-        let setting = Setting { queue: None, device: &device, preset, seed: 1 };
+        let setting = setting(&device, preset);
         let plan = Plan::new(&Request::default(), setting).unwrap();
         let (mut fits, mut too_large) = (BTreeSet::new(), BTreeSet::new());
         for planned in plan.iter() {
@@ -456,7 +436,7 @@ fn a_module_declares_nothing_that_its_device_lacks() {
     let sets = [Vec::new()].into_iter().chain(alone).chain(TOGETHER.iter().map(|pair| pair.to_vec()));
     for features in sample(sets, 1, 8) {
         let device = DeviceInfo { features: features.iter().copied().collect(), ..device_classes().remove(0) };
-        let setting = Setting { queue: None, device: &device, preset: Preset::Thorough, seed: 1 };
+        let setting = setting(&device, Preset::Thorough);
         let allowed: Vec<&Capability> = features.iter().flat_map(|feature| capabilities_of(*feature)).collect();
         let plan = Plan::new(&Request::default(), setting).unwrap();
         let mut seen = BTreeSet::new();
@@ -520,23 +500,18 @@ fn both_validators_refuse_what_is_wrong() {
 
 #[test]
 fn a_case_is_its_experiments_and_comes_out_the_same_each_time() {
-    for device in device_classes() {
-        for preset in PRESETS {
-            let setting = Setting { queue: None, device: &device, preset, seed: 1 };
-            let plan = Plan::new(&Request::default(), setting).unwrap();
-            for planned in sample(plan.iter(), 1, 4) {
-                let Ok(case) = planned.case else { continue };
-                assert_eq!(
-                    planned.experiment.case(&Config::new(planned.variant, &planned.point, &setting)).as_ref(),
-                    Ok(&case)
-                );
-                assert_eq!((case.experiment.as_str(), case.variant.as_str()), (planned.experiment.name(), planned.variant));
-                assert_eq!(case.point, planned.point);
-                let names: BTreeSet<&str> = case.resources.iter().map(|resource| resource.name.as_ref()).collect();
-                assert_eq!(names.len(), case.resources.len(), "{}: resources share a name", case.experiment);
-            }
+    each_setting(|setting| {
+        let plan = Plan::new(&Request::default(), setting).unwrap();
+        for planned in sample(plan.iter(), 1, 4) {
+            let Ok(case) = planned.case else { continue };
+            let again = planned.experiment.case(&Config::new(planned.variant, &planned.point, &setting));
+            assert_eq!(again.as_ref(), Ok(&case));
+            assert_eq!((case.experiment.as_str(), case.variant.as_str()), (planned.experiment.name(), planned.variant));
+            assert_eq!(case.point, planned.point);
+            let names: BTreeSet<&str> = case.resources.iter().map(|resource| resource.name.as_ref()).collect();
+            assert_eq!(names.len(), case.resources.len(), "{}: resources share a name", case.experiment);
         }
-    }
+    });
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! The command line from outside: what each command promises, and how bad input, failing devices and closed pipes end.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -10,14 +8,13 @@ use lanescope::experiments::{CATALOGUE, DERIVATIONS, Setting, derived_with, text
 use lanescope::model::{DeviceInfo, Preset};
 use lanescope::record::{COLUMNS, Record, SCHEMA_VERSION};
 
-use crate::support::{Ran, lanescope, measured, ran, rows, rows_of, skip, succeeded};
+use crate::support::{Ran, ended, lanescope, measured, ran, rows, rows_of, skip, succeeded, typed};
 
 // ---- bad input ------------------------------------------------------------------------------------------------------------
 
 /// Runs a command that has to be refused: exit code 2, nothing on standard output, an error with these parts.
 fn refused(arguments: &[&str], parts: &[&str]) {
-    let Ran { code, out, err } = ran(arguments);
-    assert_eq!((code, out.as_str()), (Some(2), ""), "{arguments:?}: {err}");
+    let Ran { err, .. } = ran(arguments).refuses(&[]);
     assert!(err.starts_with("error: "), "{arguments:?}: {err}");
     for part in parts {
         assert!(err.contains(part), "{arguments:?}: no `{part}` in: {err}");
@@ -71,6 +68,12 @@ fn values_that_mean_nothing_are_refused_with_what_is_possible() {
     refused_run(&["-d", "mock", "--max-time", "soon"], &["500ms"]);
     refused_run(&["-d", "mock", "--seed", "x"], &["--seed"]);
     refused_run(&["-d", "mock", "-q", "-v"], &["cannot be used with"]);
+    refused_run(&["-d", "mock", "--robust", "calibration/empty"], &["leave out --robust"]);
+    refused_run(&["-d", "mock", "--preset=study", "--no-isolate"], &["in several processes, and --no-isolate"]);
+    refused(&["tune", "a.comp", "-d", "mock", "--preset=study"], &["[possible values: quick, default, thorough]"]);
+    for option in ["--timeout=1s", "--first-timeout=1s", "--processes=2"] {
+        refused_run(&["-d", "mock", "--no-isolate", option], &["cannot be used with"]);
+    }
     refused(&["man", "no/such/folder"], &["no folder", "make it first"]);
 }
 
@@ -82,20 +85,13 @@ fn the_mock_device_refuses_what_it_can_not_pretend() {
 }
 
 #[test]
-fn a_simulated_device_has_no_robust_access() {
-    let Ran { code, err, .. } = ran(&["run", "-d", "mock", "--robust", "calibration/empty"]);
-    assert!(code == Some(2) && err.contains("leave out --robust"), "{err}");
-}
-
-#[test]
 fn an_output_that_can_not_be_written_is_refused_before_anything_runs() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let run = |outputs: &[&str]| {
         let outputs: Vec<String> = outputs.iter().map(|name| format!("--output={}", path(name))).collect();
         let arguments = [&["run", "-d", "mock"], &outputs.iter().map(String::as_str).collect::<Vec<_>>()[..]].concat();
-        let Ran { code, out, err } = ran(&arguments);
-        assert_eq!((code, out.as_str()), (Some(2), ""), "{outputs:?}: {err}");
+        let Ran { err, .. } = ran(&arguments).refuses(&[]);
         // One line: a run that began would have said more.
         assert_eq!(err.lines().count(), 1, "{err}");
         let left: BTreeSet<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -126,9 +122,7 @@ fn without_a_driver_every_command_that_needs_one_says_what_to_do() {
     for arguments in [&["devices"][..], &["devices", "--json"], &["run"], &["run", "-d", "0"], &["run", "-d", "llvmpipe"]] {
         let mut command = lanescope(arguments);
         command.env("VK_DRIVER_FILES", "/nonexistent.json").env("VK_ICD_FILENAMES", "/nonexistent.json");
-        let ran: Ran = command.output().unwrap().into();
-        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{arguments:?}: {}", ran.err);
-        assert!(ran.err.contains("install") && ran.err.contains("VK_DRIVER_FILES"), "{arguments:?}: {}", ran.err);
+        ended(&mut command).refuses(&["install", "VK_DRIVER_FILES"]);
     }
 }
 
@@ -148,9 +142,8 @@ fn without_the_loader_the_error_says_what_to_install() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("libvulkan.so.1"), "no library").unwrap();
     for arguments in [&["devices"][..], &["run"]] {
-        let ran: Ran = lanescope(arguments).env("LD_LIBRARY_PATH", folder.path()).output().unwrap().into();
-        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
-        assert!(ran.err.contains("can't load the Vulkan loader") && ran.err.contains("install it"), "{}", ran.err);
+        ended(lanescope(arguments).env("LD_LIBRARY_PATH", folder.path()))
+            .refuses(&["can't load the Vulkan loader", "install it"]);
     }
 }
 
@@ -175,13 +168,8 @@ fn only_the_cases_of_a_file_are_measured() {
         assert!(found.iter().all(|row| row.status == "ok" && row.plan_id == wanted[0].plan_id), "{file}");
         assert!(ran.err.contains("of which 2 are listed"), "{}", ran.err);
     }
-    let elsewhere = ran(&["run", "calibration/empty", "-d", "mock", "--cases", &path("rows.csv")]);
-    assert_eq!(elsewhere.code, Some(2));
-    assert!(
-        elsewhere.err.contains("2 of 2 cases (of memory/stream, workgroup/linear) are none of this run's"),
-        "{}",
-        elsewhere.err
-    );
+    let elsewhere = ran(&["run", "calibration/empty", "-d", "mock", "--cases", &path("rows.csv")])
+        .says(2, &["2 of 2 cases (of memory/stream, workgroup/linear) are none of this run's"]);
     assert_eq!(elsewhere.out, "");
 }
 
@@ -209,17 +197,6 @@ fn a_study_measures_each_case_in_six_processes() {
     }
     let few: Vec<Record> = rows(&["-d", "mock", "--processes=2"]);
     assert!(few.iter().all(|row| processes(row) == ["1", "2", "1", "2", "1", "2"]), "what is asked for goes first");
-}
-
-#[test]
-fn what_a_study_can_not_be_is_refused() {
-    let refused = |arguments: &[&str], words: &str| {
-        let ran = ran(arguments);
-        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
-        assert!(ran.err.contains(words), "{}", ran.err);
-    };
-    refused(&["run", "-d", "mock", "--preset=study", "--no-isolate"], "in several processes, and --no-isolate");
-    refused(&["tune", "shader.comp", "-d", "mock", "--preset=study"], "[possible values: quick, default, thorough]");
 }
 
 // ---- closed pipes ---------------------------------------------------------------------------------------------------------
@@ -277,8 +254,7 @@ const SMALL: [&str; 8] = ["-a", "n=4096", "-a", "local_size_x=64", "--max-time",
 fn failing(how: &str, status: &str) -> (Vec<Record>, String) {
     let device = format!("mock:{how}=workgroup/*");
     let arguments = ["run", "workgroup/linear", "memory/stream:", "-d", &device, "-a", "width=1"];
-    let Ran { code, out, err } = ran(&[&arguments[..], &SMALL].concat());
-    assert_eq!(code, Some(1), "{err}");
+    let Ran { out, err, .. } = ran(&[&arguments[..], &SMALL].concat()).says(1, &[]);
     let (failed, others): (Vec<_>, Vec<_>) = rows(&out).into_iter().partition(|row| row.experiment == "workgroup/linear");
     assert!(!others.is_empty() && others.iter().all(|row| row.status == "ok" && row.time_ns.is_some()));
     assert_eq!(failed.len(), 1);
@@ -313,9 +289,8 @@ fn a_lost_device_and_missing_memory_cost_their_rows_only() {
 
 #[test]
 fn a_device_that_can_not_be_calibrated_costs_its_rows() {
-    let ran = ran(&["run", "workgroup/linear", "-d", "mock:lost=calibration/*"]);
-    assert_eq!(ran.code, Some(75), "another try may mend it: {}", ran.err);
-    assert!(ran.err.contains("mock can't be measured on: device_lost"), "{}", ran.err);
+    let ran = ran(&["run", "workgroup/linear", "-d", "mock:lost=calibration/*"])
+        .says(75, &["mock can't be measured on: device_lost"]);
     let rows = rows(&ran.out);
     assert_eq!(rows.len(), 11);
     assert!(rows.iter().all(|row| row.status == "not_run" && row.reason.starts_with("device_lost: ")));
@@ -334,22 +309,8 @@ fn what_the_device_can_not_do_is_skipped_with_the_limit() {
 /// A noiseless run on a mock with these options: its rows, and what was said.
 fn timed(options: &str) -> (Vec<Record>, String, String) {
     let device = format!("mock:noise=0{options}");
-    let filters = ["run", "calibration/*", "memory/stream", "-d", &device];
-    let axes = [
-        "-a",
-        "op=copy",
-        "-a",
-        "width=1",
-        "-a",
-        "n=2^12,2^16",
-        "-a",
-        "evict_bytes=1Mi",
-        "--max-time",
-        "200ms",
-        "--format",
-        "csv",
-    ];
-    let ran = succeeded(&[&filters[..], &axes].concat());
+    let run = "run calibration/* memory/stream -a op=copy -a width=1 -a n=2^12,2^16 -a evict_bytes=1Mi --max-time 200ms";
+    let ran = succeeded(&[&typed(run)[..], &["--format", "csv", "-d", &device]].concat());
     (rows(&ran.out), ran.err, ran.out)
 }
 
@@ -418,7 +379,7 @@ fn a_clock_that_is_wrong_is_not_believed() {
 
 #[test]
 fn cold_mode_needs_timestamps() {
-    let Ran { code, out, err } = ran(&["run", "workgroup/linear", "-d", "mock:bits=0", "--cold", "--evict-bytes=1Mi"]);
+    let Ran { code, out, err, .. } = ran(&["run", "workgroup/linear", "-d", "mock:bits=0", "--cold", "--evict-bytes=1Mi"]);
     let rows = rows(&out);
     assert_eq!((code, rows.len()), (Some(1), 11), "no other try will mend it: {err}");
     assert!(rows.iter().all(|row| row.status == "not_run" && row.time_ns.is_none()));
@@ -476,14 +437,6 @@ fn presets_widen_the_sweep() {
     assert_eq!(cases("study"), default, "study measures them otherwise");
     assert_eq!(planned(&["memory/*"]), default, "a filter: default");
     assert_eq!(planned(&[]), planned(&["--preset", "quick"]), "no filter: quick");
-}
-
-#[test]
-fn the_seed_is_kept_and_changes_the_data_not_the_cases() {
-    let run = |seed: &str| measured(&[&["-d", "mock", "--seed", seed], &LINEAR[..]].concat());
-    let (one, big) = (run("1"), run("18446744073709551615"));
-    assert!(one.iter().all(|row| row.seed == Some(1)) && big.iter().all(|row| row.seed == Some(u64::MAX)));
-    assert!(one.iter().zip(&big).all(|(one, big)| one.case_id == big.case_id && big.status == "ok"));
 }
 
 /// An indirect dispatch takes its workgroups from a buffer: the row states none rather than zero.
@@ -555,8 +508,6 @@ fn every_row_of_the_catalogue_can_be_read_back() {
     assert!(CATALOGUE.iter().all(|experiment| experiments.contains(experiment.name())));
     assert!(rows.iter().all(|row| row.status == "ok" || (row.status == "skipped" && !row.reason.is_empty())));
 }
-
-// ---- several devices ------------------------------------------------------------------------------------------------------
 
 // ---- the other commands ---------------------------------------------------------------------------------------------------
 
@@ -741,34 +692,12 @@ fn completions_and_manual_pages_know_every_command() {
 
 // ---- long plans -----------------------------------------------------------------------------------------------------------
 
-/// The peak of the resident memory, in KiB, of a dry run of so many cases, taken shortly before its end.
+/// The peak of the resident memory, in bytes, of a dry run of so many cases, taken shortly before its end.
 #[cfg(target_os = "linux")]
 fn peak_of_dry_run(cases: u64) -> u64 {
-    use std::io::Read;
-    use std::process::Stdio;
-
-    // What the pipe holds is less than this many rows: while they are unread, the process has to be alive.
-    const UNREAD: u64 = 200;
     let axis = format!("n=4..{}:+4", cases * 4);
-    let axes = ["-a", &axis, "-a", "op=copy", "-a", "width=1", "-a", "issue=interleaved"];
-    let mut child =
-        lanescope(&[&["run", "memory/stream", "-d", "mock", "--dry-run", "--format", "csv", "-q"], &axes[..]].concat())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .unwrap();
-    let mut reader = BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
-    for _ in 0..=cases - UNREAD {
-        line.clear();
-        reader.read_line(&mut line).unwrap();
-    }
-    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    let peak = peak.trim().strip_suffix(" kB").unwrap().parse().unwrap();
-    let mut rest = String::new();
-    reader.read_to_string(&mut rest).unwrap();
-    assert_eq!((rest.lines().count() as u64, child.wait().unwrap().code()), (UNREAD, Some(0)));
-    peak
+    let run = typed("run memory/stream -d mock --dry-run --format csv -q -a op=copy -a width=1 -a issue=interleaved -a");
+    crate::support::processes::peak_before_the_end(&[&run[..], &[&axis]].concat(), cases)
 }
 
 #[cfg(target_os = "linux")]
@@ -776,5 +705,5 @@ fn peak_of_dry_run(cases: u64) -> u64 {
 fn a_long_plan_streams() {
     let (short, long) = (peak_of_dry_run(1000), peak_of_dry_run(100_000));
     // The values of the axis itself are held: 100,000 of them are a few MB. Rows would be 70 MB.
-    assert!(long < short + (16 << 10), "{short} KiB for 1,000 cases, {long} KiB for 100,000");
+    assert!(long < short + (16 << 20), "{short} bytes for 1,000 cases, {long} for 100,000");
 }

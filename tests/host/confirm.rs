@@ -3,7 +3,7 @@
 use lanescope::model::Status;
 use lanescope::record::Record;
 
-use crate::confirmed::{Configuration, Effort, Verdict, best, confirm, count};
+use crate::support::confirmed::{Configuration, Effort, Verdict, best, confirm, count};
 use crate::support::{Folder, ran, rows_of};
 
 /// A row of a configuration; its interval where there is one.
@@ -96,8 +96,7 @@ fn the_command_says_what_the_bench_reads() {
     let tuned = |name: &str, flags: &[&str]| {
         let (manifest, out) = (format!("{shaders}/{name}.toml"), folder.path(&format!("{name}.csv")));
         let common = ["tune", "--manifest", &manifest, "-d", "mock", "--no-lock", "-o", out.to_str().unwrap()];
-        let ran = ran(&[&common, flags].concat());
-        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let ran = ran(&[&common, flags].concat()).says(0, &[]);
         let rows = rows_of(&out);
         (Effort::read(&(ran.out + &ran.err)).unwrap(), rows)
     };

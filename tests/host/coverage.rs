@@ -3,13 +3,12 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use lanescope::experiments::Setting;
+use crate::support::cases_of;
 use lanescope::measure::{
     CaseKey, CaseSource, Dispatcher, LocalBench, LocalOptions, Loss, Measured, Mock, MockOptions, Opener, Options, Outcome,
     PairBase, Pool, Rule, Session, Task, Timer, ToolCases,
 };
-use lanescope::model::{Case, DeviceInfo, Failure, Preset};
-use lanescope::plan::{Plan, Request};
+use lanescope::model::{Case, DeviceInfo, Failure};
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
 use lanescope::validate::{Outputs, Verdict};
 
@@ -26,13 +25,9 @@ const AT_ONCE: usize = 50;
 const FEW_AT_ONCE: usize = 2;
 
 pub fn cases(filter: &str, axes: &[&str]) -> Vec<Prepared> {
-    let info = DeviceInfo::mock();
-    let setting = Setting { device: &info, queue: None, preset: Preset::Quick, seed: 1 };
-    let axes = axes.iter().map(ToString::to_string).collect();
-    let request = Request { filters: vec![filter.to_owned()], axes, ..Request::default() };
     let mut compiler = Compiler::new(Library::embedded()).expect("the compiler starts");
-    let plan = Plan::new(&request, setting).expect("the request is right");
-    plan.iter().filter_map(|planned| prepare(planned.case.ok()?, &mut compiler).ok()).collect()
+    let cases = cases_of(&DeviceInfo::mock(), filter, axes);
+    cases.into_iter().filter_map(|case| prepare(case, &mut compiler).ok()).collect()
 }
 
 pub fn tools() -> ToolCases {
@@ -45,7 +40,6 @@ pub fn mock(options: MockOptions, seed: u64) -> Mock {
     Mock::new(options, seed, Box::new(|_: &Case| Vec::new()))
 }
 
-/// The same case over and over.
 struct Always<'p>(&'p Prepared);
 
 impl CaseSource for Always<'_> {

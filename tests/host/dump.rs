@@ -3,20 +3,16 @@
 use std::fs;
 use std::io::Cursor;
 use std::path::Path;
+use std::sync::LazyLock;
 
-use crate::support::{Ran, ran};
+use crate::support::{Ran, ran, typed};
 
 /// A picture of 32 x 32 pixels, in workgroups of one shape.
-const SCENE: [&str; 8] = [
-    "run",
-    "algo/raytrace:bounded",
-    "--axis=image_size=32",
-    "--axis=local_size_x=8",
-    "--axis=local_size_y=8",
-    "--axis=rays=coherent",
-    "--max-time=1ms",
-    "--format=csv",
-];
+static SCENE: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    typed(
+        "run algo/raytrace:bounded --axis=image_size=32 --axis=local_size_x=8 --axis=local_size_y=8 --axis=rays=coherent --max-time=1ms --format=csv",
+    )
+});
 
 #[test]
 fn a_picture_is_a_file_of_its_case() {
@@ -32,7 +28,7 @@ fn a_picture_is_a_file_of_its_case() {
     };
     let mut shots = Vec::new();
     for isolation in [&[][..], &["--no-isolate"], &["--processes=2"]] {
-        let Ran { code, out, err } = ran(&[&SCENE[..], &["-d", "mock", "--dump", dump], isolation].concat());
+        let Ran { code, out, err, .. } = ran(&[&SCENE[..], &["-d", "mock", "--dump", dump], isolation].concat());
         assert!(code == Some(0) && !err.contains("makes a picture"), "{err}");
         let files: Vec<_> = fs::read_dir(dump).unwrap().map(|file| file.unwrap().path()).collect();
         let [file] = &files[..] else { panic!("{files:?}") };
@@ -63,13 +59,12 @@ fn it_is_said_where_there_is_no_picture_and_where_none_can_be_written() {
     let folder = tempfile::tempdir().unwrap();
     let dump = folder.path().join("none");
     let linear = ["run", "workgroup/linear", "--axis=local_size_x=64", "--axis=n=64", "--max-time=1ms", "--format=csv"];
-    let Ran { code, err, .. } = ran(&[&linear[..], &["-d", "mock", "--dump", dump.to_str().unwrap()]].concat());
-    assert!(code == Some(0) && err.contains("none of the measured cases makes a picture"), "{err}");
+    ran(&[&linear[..], &["-d", "mock", "--dump", dump.to_str().unwrap()]].concat())
+        .says(0, &["none of the measured cases makes a picture"]);
     let file = folder.path().join("file");
     fs::write(&file, "kept").unwrap();
-    let Ran { code, out, err } = ran(&[&SCENE[..], &["-d", "mock", "--dump", file.to_str().unwrap()]].concat());
+    let Ran { code, out, err, .. } = ran(&[&SCENE[..], &["-d", "mock", "--dump", file.to_str().unwrap()]].concat());
     assert!(code != Some(0) && out.is_empty() && err.contains("can't write"), "{err}");
     assert_eq!(fs::read_to_string(file).unwrap(), "kept");
-    let Ran { code, err, .. } = ran(&[&SCENE[..], &["-d", "mock", "--dump", dump.to_str().unwrap(), "--dry-run"]].concat());
-    assert!(code == Some(2) && err.contains("--dry-run"), "{err}");
+    ran(&[&SCENE[..], &["-d", "mock", "--dump", dump.to_str().unwrap(), "--dry-run"]].concat()).says(2, &["--dry-run"]);
 }

@@ -2,7 +2,7 @@
 
 use lanescope::record::Record;
 
-use crate::support::{measured, ran, rows};
+use crate::support::{measured, typed};
 
 /// A case that nothing is to be said against on a sound device: far longer than a launch, with few results to check.
 const SOUND: [&str; 5] = ["calibration/sentinel", "-a", "groups=64", "-a", "steps=2000000"];
@@ -129,53 +129,16 @@ fn more_than_the_device_can_compute_is_implausible() {
 /// A device that gets faster by the second: of two blocks the second, with more work, is done in less time.
 #[test]
 fn faster_with_more_work_is_implausible() {
-    let cases = [
-        "-q",
-        "calibration/sentinel",
-        "-a",
-        "groups=16",
-        "-a",
-        "steps=2000..2099",
-        "--preset=default",
-        // Time passes in each process by itself.
-        "--processes=1",
-        "--max-time=20ms",
-        "--max-noise=50%",
-    ];
+    // Time passes in each process by itself.
+    let cases = typed(
+        "-q calibration/sentinel -a groups=16 -a steps=2000..2099 --preset=default --processes=1 --max-time=20ms --max-noise=50%",
+    );
     let sound = measured(&[&cases[..], &["-d", "mock:noise=0.002"]].concat());
     assert!(sound.len() == 100 && sound.iter().all(|row| row.reason.is_empty()));
     let faster = measured(&[&cases[..], &["-d", "mock:noise=0.002,drift=-0.3"]].concat());
     let implausible: Vec<bool> = faster.iter().map(|row| row.quality_flags.contains("implausible")).collect();
     assert_eq!(implausible, [[false; 64].to_vec(), [true; 36].to_vec()].concat());
     assert!(faster[99].reason.starts_with("steps=2099 takes ") && faster[99].status == "ok", "{}", faster[99].reason);
-}
-
-#[test]
-fn timestamps_of_few_bits_and_wrong_clocks_give_way_to_the_hosts_clock() {
-    for (options, said) in [
-        ("bits=24", "the device's timestamps wrap after 16.8 ms"),
-        ("bits=0", "the queue has no usable timestamps"),
-        ("clock=1.04", "the device's clock runs at 1.0400 times the host's"),
-        ("clock=0.96", "the device's clock runs at 0.9600 times the host's"),
-    ] {
-        let device = format!("mock:noise=0.005,{options}");
-        let ran = ran(&[&["run", "--format=csv", "--preset=default", "-d", &device], &SOUND[..]].concat());
-        assert_eq!(ran.code, Some(0), "{}", ran.err);
-        assert!(ran.err.contains(said), "{options}: {}", ran.err);
-        let row = &rows(&ran.out)[0];
-        assert_eq!(row.timer, "host", "{options}");
-        // What the host's clock shows beyond the device's is the submission.
-        assert!(row.time_ns.unwrap() > 200_000.0, "{options}: {:?}", row.time_ns);
-    }
-}
-
-/// Timestamps that wrap between submissions, and within samples, are unwrapped.
-#[test]
-fn timestamps_that_wrap_are_unwrapped() {
-    let whole = on_mock("noise=0,bits=64", &SOUND);
-    let wrapping = on_mock("noise=0,bits=28", &SOUND);
-    assert_eq!((wrapping.timer.as_str(), wrapping.quality_flags.as_str()), ("device", ""));
-    assert_eq!(whole.time_ns, wrapping.time_ns);
 }
 
 #[test]

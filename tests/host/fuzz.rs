@@ -1,7 +1,5 @@
 //! The checks of the fuzz targets (`fuzz/`, scripts/fuzz.sh), on few inputs, and the inputs that fuzzing begins with.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 mod axes;
 pub mod mutate;
 mod protocol;
@@ -16,7 +14,8 @@ use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use lanescope::experiments::{CATALOGUE, Setting};
+use crate::support::{cases_of, setting};
+use lanescope::experiments::CATALOGUE;
 use lanescope::measure::{Call, CaseKey, Job, Order};
 use lanescope::model::{AxisValue, DeviceInfo, Kernel, PipelineDetail, Preset};
 use lanescope::plan::{Plan, Request};
@@ -32,8 +31,7 @@ use rspirv::spirv::{Decoration, Op};
 /// as fit, by the compiler's hash of them.
 static MODULES: LazyLock<BTreeMap<String, Vec<u32>>> = LazyLock::new(|| {
     let device = DeviceInfo::mock();
-    let plan =
-        Plan::new(&Request::default(), Setting { queue: None, device: &device, preset: Preset::Default, seed: 1 }).unwrap();
+    let plan = Plan::new(&Request::default(), setting(&device, Preset::Default)).unwrap();
     let everything = Library::embedded().with("everything.comp", include_str!("fuzz/everything.comp"));
     let mut compiler = Compiler::new(everything).unwrap();
     let kernels = plan.iter().filter_map(|planned| planned.case.ok()).flat_map(|case| case.kernels);
@@ -95,9 +93,7 @@ const REQUESTS: [&str; 12] = [
 /// What supervisor and worker say to each other while a case is measured on the mock device: either side's words.
 static CONVERSATION: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
     let device = DeviceInfo::mock();
-    let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
-    let request = Request { filters: vec!["memory/stride".to_owned()], axes: vec!["n=64".to_owned()], ..Request::default() };
-    let case = Plan::new(&request, setting).unwrap().get(1).unwrap().case.unwrap();
+    let case = cases_of(&device, "memory/stride", &["n=64"]).remove(1);
     let key = CaseKey::from_case(&case);
     let opening = Opening {
         device: Identity::at_place(&device, 0),
@@ -161,7 +157,7 @@ static CONVERSATION: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
 /// What requests call experiments, variants, axes and words.
 fn names() -> BTreeSet<String> {
     let device = DeviceInfo::mock();
-    let setting = Setting { queue: None, device: &device, preset: Preset::Default, seed: 1 };
+    let setting = setting(&device, Preset::Default);
     let mut names = BTreeSet::new();
     for experiment in CATALOGUE {
         names.insert(experiment.name().to_owned());
@@ -227,40 +223,9 @@ fn a_changed_module_is_often_still_one() {
 
 /// Text after another text, from what numbers, ranges, lists and globs are made of.
 fn request() -> impl Strategy<Value = String> {
-    let piece = prop::sample::select(vec![
-        "\n",
-        "=",
-        ",",
-        ":",
-        "..",
-        ":+",
-        ":*",
-        "^",
-        "Ki",
-        "0",
-        "1",
-        "2",
-        "8",
-        "1000000",
-        "18446744073709551615",
-        " ",
-        "*",
-        "/",
-        "{",
-        "}",
-        "[",
-        "!",
-        "memory",
-        "stream",
-        "n",
-        "width",
-        "local_size_x",
-        "op",
-        "copy",
-        "read",
-        "\u{7f}",
-        "é",
-    ]);
+    let pieces = "= , : .. :+ :* ^ Ki 0 1 2 8 1000000 18446744073709551615 * / { } [ ! memory stream n width local_size_x op copy read \
+                  \u{7f} é";
+    let piece = prop::sample::select(["\n", " "].into_iter().chain(pieces.split_whitespace()).collect::<Vec<_>>());
     prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
 }
 

@@ -1,10 +1,7 @@
 //! What users and systems do that nobody meant: the answer is an error in words, never a panic or a signal.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+use crate::support::{Ran, ran, succeeded, typed};
 
-use crate::support::{Ran, ran, succeeded};
-
-/// It ended by itself, and not by a panic.
 fn is_calm(ran: &Ran) -> bool {
     ran.code.is_some_and(|code| code <= 2) && !ran.err.contains("panicked")
 }
@@ -14,14 +11,12 @@ fn globs_that_nest_without_end_are_refused() {
     for depth in [17, 126, 1000, 20_000] {
         let glob = "{a,".repeat(depth) + &"}".repeat(depth);
         for command in [&["list"][..], &["run", "-d", "mock", "--dry-run"]] {
-            let ran = ran(&[command, &[glob.as_str()]].concat());
-            assert!(ran.code == Some(2) && ran.err.contains("` is no valid "), "{depth} {command:?}: {}", ran.err);
+            let ran = ran(&[command, &[glob.as_str()]].concat()).says(2, &["` is no valid "]);
             assert!(ran.err.len() < 300, "it shows the beginning alone");
         }
     }
     let gate = ["compare", "tests/data/lavapipe.csv", "tests/data/lavapipe.csv", "--fail-on"];
-    let gate = ran(&[&gate[..], &[&format!("slower:5%:{}", "{a,".repeat(200))]].concat());
-    assert!(gate.code == Some(2) && gate.err.contains("inside of each other"), "{}", gate.err);
+    ran(&[&gate[..], &[&format!("slower:5%:{}", "{a,".repeat(200))]].concat()).says(2, &["inside of each other"]);
     let mock = ran(&["run", "workgroup/linear", "-d", &format!("mock:wrong={}", "{a;".replace(';', ",").repeat(200))]);
     assert!(is_calm(&mock) && mock.code == Some(2), "{}", mock.err);
 }
@@ -30,8 +25,7 @@ fn globs_that_nest_without_end_are_refused() {
 fn times_that_no_clock_reaches_are_refused() {
     let small = ["run", "workgroup/linear", "-d", "mock", "--dry-run"];
     for flag in ["--timeout", "--first-timeout", "--max-time", "--wait"] {
-        let ran = ran(&[&small[..], &[&format!("{flag}=18446744073709551615s")]].concat());
-        assert!(ran.code == Some(2) && ran.err.contains("100 years"), "{flag}: {}", ran.err);
+        ran(&[&small[..], &[&format!("{flag}=18446744073709551615s")]].concat()).says(2, &["100 years"]);
     }
     let long =
         ["run", "-q", "workgroup/linear", "-d", "mock", "-a=n=4096", "-a=local_size_x=64", "--format=csv", "--max-noise=0.5"];
@@ -46,23 +40,12 @@ fn a_plan_without_end_is_refused_before_anything_is_written() {
     let rows = format!("-o={}", file.display());
     let axes = ["-a=n=1..10000", "-a=local_size_x=1..10000"];
     let run = [&["run", "workgroup/linear", "-d", "mock", "-q", &rows][..], &axes].concat();
-    let dry = ran(&[&run[..], &["--dry-run"]].concat());
-    assert!(
-        dry.code == Some(2)
-            && dry.err.contains("the plan has 100000000 cases, whose rows take 51.2 GiB, and --max-cases allows 1000000"),
-        "{}",
-        dry.err
-    );
-    let wet = ran(&run);
-    assert!(
-        wet.code == Some(2) && wet.err.contains("the plan has 100000000 cases and --max-cases allows 1000000"),
-        "{}",
-        wet.err
-    );
+    ran(&[&run[..], &["--dry-run"]].concat())
+        .says(2, &["the plan has 100000000 cases, whose rows take 51.2 GiB, and --max-cases allows 1000000"]);
+    ran(&run).says(2, &["the plan has 100000000 cases and --max-cases allows 1000000"]);
     assert!(!file.exists());
     let few = ["run", "workgroup/linear", "-d", "mock", "--dry-run", "--format=csv", "-a=n=4096", "-a=local_size_x=32,64,128"];
-    let refused = ran(&[&few[..], &["--max-cases=2"]].concat());
-    assert!(refused.code == Some(2) && refused.err.contains("has 3 cases"), "{}", refused.err);
+    ran(&[&few[..], &["--max-cases=2"]].concat()).says(2, &["has 3 cases"]);
     succeeded(&[&few[..], &["--max-cases=3"]].concat());
 }
 
@@ -80,20 +63,8 @@ fn nothing_is_written_over_what_is_read() {
     let manifest = write("manifest.csv", &format!("shader = {shader:?}\nn = 1024\n"));
     let fill = format!("--buffer=A=:file={data}");
     let reference = format!("--reference=B={expected}");
-    let search = [
-        "tune",
-        "-d",
-        "mock",
-        "-n",
-        "1024",
-        "-a=local_size_x=64",
-        "--preset=quick",
-        "-q",
-        "--no-lock",
-        "--manifest",
-        &manifest,
-    ];
-    let search = [&search[..], &["--preamble", &before, &fill, &reference]].concat();
+    let search = typed("tune -d mock -n 1024 -a=local_size_x=64 --preset=quick -q --no-lock --manifest");
+    let search = [&search[..], &[&manifest, "--preamble", &before, &fill, &reference]].concat();
     for (file, what) in [
         (&shader, "the shader"),
         (&part, "what the shader includes"),
@@ -104,29 +75,22 @@ fn nothing_is_written_over_what_is_read() {
     ] {
         let text = std::fs::read_to_string(file).unwrap();
         for flag in ["-o", "--t4", "--save-table"] {
-            let refused = ran(&[&search[..], &[flag, file]].concat());
-            assert!(
-                refused.code == Some(2) && refused.err.contains(&format!("holds {what}: name another file")),
-                "{flag}: {refused:?}"
-            );
+            ran(&[&search[..], &[flag, file]].concat()).says(2, &[&format!("holds {what}: name another file")]);
             assert_eq!(std::fs::read_to_string(file).unwrap(), text);
         }
     }
     let new = folder.path("new.csv").to_str().unwrap().to_owned();
     for flags in [["-o", "--t4"], ["--t4", "--save-table"], ["--resume", "--t4"]] {
-        let refused = ran(&[&search[..], &[flags[0], &new, flags[1], &new]].concat());
-        assert!(refused.code == Some(2) && refused.err.contains("is given twice, by --"), "{flags:?}: {refused:?}");
+        ran(&[&search[..], &[flags[0], &new, flags[1], &new]].concat()).says(2, &["is given twice, by --"]);
     }
     assert!(!folder.path("new.csv").exists());
     let small = ["run", "workgroup/linear", "-d", "mock", "-a=n=4096", "-a=local_size_x=64", "--preset=quick", "-q"];
     let cases = write("cases.csv", &succeeded(&[&small[..], &["--format=csv"]].concat()).out);
     let limits = write("limits.toml", "[[device]]\nnames = [\"none\"]\nunits = 1\nclock = \"nominal\"\nclock_mhz = 1\n");
     for (flag, file, what) in [("--cases", &cases, "the cases"), ("--limits", &limits, "the limits")] {
-        let refused = ran(&[&small[..], &[flag, file, "--samples", file]].concat());
-        assert!(refused.code == Some(2) && refused.err.contains(&format!("holds {what}: name another file")), "{refused:?}");
+        ran(&[&small[..], &[flag, file, "--samples", file]].concat()).says(2, &[&format!("holds {what}: name another file")]);
     }
-    let refused = ran(&["merge", &cases, "--save-table", &cases]);
-    assert!(refused.code == Some(2) && refused.err.contains("holds the rows"), "{refused:?}");
+    ran(&["merge", &cases, "--save-table", &cases]).says(2, &["holds the rows"]);
 }
 
 /// JSON, in which processes speak, has no number for these.
@@ -148,7 +112,7 @@ mod on_unix {
     use std::process::Command;
 
     use super::{Ran, is_calm};
-    use crate::support::skip;
+    use crate::support::{ended, skip};
 
     const BINARY: &str = env!("CARGO_BIN_EXE_lanescope");
 
@@ -163,8 +127,7 @@ mod on_unix {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("rows.csv");
         let run = format!("run memory/stride -d mock --preset quick -q -o '{}'", file.display());
-        let full = behind("ulimit -f 8; exec", &run);
-        assert!(full.code == Some(1) && full.err.contains("can't write"), "{full:?}");
+        behind("ulimit -f 8; exec", &run).says(1, &["can't write"]);
         // What was written before is there.
         assert!(std::fs::read_to_string(&file).unwrap().lines().count() > 1);
     }
@@ -176,8 +139,8 @@ mod on_unix {
         let folder = tempfile::tempdir().unwrap();
         let samples = folder.path().join("samples.csv");
         let run = "run workgroup/linear -d mock --preset quick -q --format csv -a n=4096 --no-lock --samples";
-        let full = behind("ulimit -f 4; exec", &format!("{run} '{}'", samples.display()));
-        assert!(full.code == Some(1) && full.err.contains("no more samples are written"), "{full:?}");
+        let full =
+            behind("ulimit -f 4; exec", &format!("{run} '{}'", samples.display())).says(1, &["no more samples are written"]);
         assert!(full.out.contains(",ok,"), "{full:?}");
     }
 
@@ -298,12 +261,10 @@ mod on_unix {
         tune(&file(&odd, "one.comp"), None, &preamble, &fill, &fill);
         // An include that lies beside its file counts before one in a folder.
         let beside = [OsStr::new("inspect"), without.as_os_str(), OsStr::new("-I"), odd.as_os_str()];
-        let ran = lanescope(&beside);
-        assert!(ran.code == Some(2) && ran.err.contains("'#error' : of another folder"), "{ran:?}");
+        lanescope(&beside).says(2, &["'#error' : of another folder"]);
         std::fs::remove_file(file(&other, "size.glsl")).unwrap();
         assert_eq!(lanescope(&beside).code, Some(0));
-        let refused = lanescope(&beside[..2]);
-        assert!(refused.code == Some(2) && refused.err.contains("without\u{FFFD}.comp"), "{refused:?}");
+        lanescope(&beside[..2]).says(2, &["without\u{FFFD}.comp"]);
     }
 
     #[test]
@@ -316,8 +277,7 @@ mod on_unix {
                     output = \"rows.csv\"\nbuffer = [\"b=uint[n]:file=held.bin\"]\n";
         std::fs::write(&manifest, text).unwrap();
         let flags = ["tune", "-d", "mock", "-q", "--no-lock", "--manifest"].map(OsStr::new);
-        let ran = lanescope(&[&flags[..], &[manifest.as_os_str()]].concat());
-        assert_eq!(ran.code, Some(0), "{ran:?}");
+        lanescope(&[&flags[..], &[manifest.as_os_str()]].concat()).says(0, &[]);
         assert_eq!(std::fs::read_to_string(odd.join("rows.csv")).unwrap().matches(",ok,").count(), 2);
     }
 
@@ -370,11 +330,7 @@ mod on_unix {
             {
                 let begin = std::time::Instant::now();
                 let mut command = Command::new(BINARY);
-                let ran: Ran = command.args(arguments).env("VK_DRIVER_FILES", &path).output().unwrap().into();
-                assert!(
-                    ran.code == Some(2) && ran.err.contains(part) && ran.err.contains("VK_DRIVER_FILES"),
-                    "{path:?}: {ran:?}"
-                );
+                let ran = ended(command.args(arguments).env("VK_DRIVER_FILES", &path)).says(2, &[part, "VK_DRIVER_FILES"]);
                 assert!(!ran.err.contains("smaller sizes") || !ran.err.starts_with("error: vk"), "{path:?}: {ran:?}");
                 assert!(begin.elapsed() < std::time::Duration::from_secs(20), "{path:?}");
             }
@@ -384,7 +340,6 @@ mod on_unix {
 
 const HEAD: &str = "#version 460\nlayout(local_size_x = 64) in;\nlayout(binding = 0) buffer B { uint b[]; };\n";
 
-/// A shader with this body.
 fn shader(folder: &tempfile::TempDir, body: &str) -> String {
     let path = folder.path().join("shader.comp");
     std::fs::write(&path, format!("{HEAD}void main() {{ uint i = gl_GlobalInvocationID.x; {body} }}\n")).unwrap();
@@ -406,8 +361,7 @@ fn sums_of_many_terms_compile_or_are_refused() {
     succeeded(&tune);
     let endless = shader(&folder, &sum(1_500_000));
     for command in [&["inspect", &endless][..], &tune] {
-        let ran = ran(command);
-        assert!(ran.code == Some(2) && ran.err.contains("compiling it takes more than 256 MiB of stack"), "{ran:?}");
+        ran(command).says(2, &["compiling it takes more than 256 MiB of stack"]);
     }
 }
 
@@ -424,8 +378,8 @@ fn blocks_of_gigabytes_are_not_filled_member_by_member() {
             format!("{HEAD}{block}\nvoid main() {{ b[gl_GlobalInvocationID.x] = uint(x[b.length()].x); }}\n"),
         )
         .unwrap();
-        let ran = ran(&["tune", path.to_str().unwrap(), "-d", "mock", "-n", "64", "-q", "--no-lock", "--format=csv"]);
-        assert!(ran.code == Some(2) && ran.err.contains("`Big` has 2 GiB, and at most 1 MiB"), "{ran:?}");
+        ran(&["tune", path.to_str().unwrap(), "-d", "mock", "-n", "64", "-q", "--no-lock", "--format=csv"])
+            .says(2, &["`Big` has 2 GiB, and at most 1 MiB"]);
     }
 }
 

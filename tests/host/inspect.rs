@@ -1,7 +1,5 @@
 //! `lanescope inspect`: what it says of shaders, and what it says of files that are none.
 
-#![expect(clippy::unwrap_used, reason = "clippy exempts test functions but not the helpers beside them")]
-
 use std::fs;
 use std::path::Path;
 
@@ -103,8 +101,7 @@ fn written(folder: &Folder, name: &str, bytes: impl AsRef<[u8]>) -> String {
 }
 
 fn json(arguments: &[&str]) -> Value {
-    let ran = ran(&[&["inspect", "--format", "json"], arguments].concat());
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let ran = ran(&[&["inspect", "--format", "json"], arguments].concat()).says(0, &[]);
     serde_json::from_str(&ran.out).unwrap()
 }
 
@@ -200,8 +197,7 @@ fn an_entry_point_is_described_alone() {
             "set 0, binding 0 is declared twice, as different kinds of descriptor; name one of the entry points by --entry if",
         ),
     ] {
-        let ran = ran(&[&["inspect", &several], entry].concat());
-        assert!(ran.code == Some(2) && ran.out.is_empty() && ran.err.contains(words), "{entry:?}: {}", ran.err);
+        ran(&[&["inspect", &several], entry].concat()).refuses(&[words]);
     }
     // Nothing at one descriptor: all can be described at once.
     let alike = written(&folder, "alike.spv", assembled(&SEVERAL.replace("%image Binding 0", "%image Binding 2")));
@@ -256,8 +252,7 @@ fn what_is_no_shader_is_refused_with_the_place() {
         (&[&good, "-c", "TILE"], "NAME=VALUE"),
         (&[&good, "-D", "1A"], "defines no macro"),
     ] {
-        let ran = ran(&[&["inspect"], arguments].concat());
-        assert!(ran.code == Some(2) && ran.out.is_empty() && ran.err.contains(words), "{arguments:?}: {}", ran.err);
+        ran(&[&["inspect"], arguments].concat()).refuses(&[words]);
     }
 }
 

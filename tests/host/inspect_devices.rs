@@ -6,14 +6,12 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use crate::support::inspected::{SHADER, json_of};
-use crate::support::{Folder, Ran, lanescope, ran};
+use crate::support::{Folder, ended, lanescope, ran};
 
 #[test]
 fn statistics_of_several_devices_stand_side_by_side() {
-    let folder = Folder::new();
-    let shader = folder.write("shader.comp", SHADER);
-    let ran = ran(&["inspect", &shader, "-d", "mock", "-d", "mock", "-c", "0=16"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let (_folder, shader) = Folder::with("shader.comp", SHADER);
+    let ran = ran(&["inspect", &shader, "-d", "mock", "-d", "mock", "-c", "0=16"]).says(0, &[]);
     let (_, devices) = ran.out.split_once("\ndevice 0: ").unwrap();
     insta::assert_snapshot!(format!("device 0: {devices}"));
     // A shader without a device is described as before.
@@ -23,8 +21,7 @@ fn statistics_of_several_devices_stand_side_by_side() {
 
 #[test]
 fn what_a_device_tells_is_there_for_programs() {
-    let folder = Folder::new();
-    let shader = folder.write("shader.comp", SHADER);
+    let (folder, shader) = Folder::with("shader.comp", SHADER);
     let isa = folder.path("isa");
     let parts = json_of(&[&shader, "-d", "mock", "-c", "0=16", "--isa", isa.to_str().unwrap()], 0);
     let [part] = &parts[..] else { panic!("{parts:?}") };
@@ -49,8 +46,7 @@ fn what_a_device_tells_is_there_for_programs() {
 
 #[test]
 fn what_can_not_be_asked_is_refused() {
-    let folder = Folder::new();
-    let shader = folder.write("shader.comp", SHADER);
+    let (folder, shader) = Folder::with("shader.comp", SHADER);
     let file = folder.path("shader.comp").display().to_string();
     for (arguments, words) in [
         (&["-d", "mock", "-d", "all"][..], "mock devices are used without others"),
@@ -59,11 +55,9 @@ fn what_can_not_be_asked_is_refused() {
         (&["--isa", "x"], "--device"),
         (&["-d", "mock", "--timeout", "0s"], "longer than 0"),
     ] {
-        let ran = ran(&[&["inspect", &shader], arguments].concat());
-        assert!(ran.code == Some(2) && ran.out.is_empty() && ran.err.contains(words), "{arguments:?}: {ran:?}");
+        ran(&[&["inspect", &shader], arguments].concat()).refuses(&[words]);
     }
     let nowhere = folder.path("none.json");
     let mut command = lanescope(&["inspect", &shader, "-d", "all"]);
-    let ran: Ran = command.env("VK_DRIVER_FILES", &nowhere).env("VK_ICD_FILENAMES", &nowhere).output().unwrap().into();
-    assert!(ran.code == Some(2) && ran.out.is_empty() && ran.err.contains("VK_DRIVER_FILES"), "{ran:?}");
+    ended(command.env("VK_DRIVER_FILES", &nowhere).env("VK_ICD_FILENAMES", &nowhere)).refuses(&["VK_DRIVER_FILES"]);
 }

@@ -2,7 +2,7 @@
 //! used costs the others nothing. `tests/devices/isolation.rs` has drivers with faults.
 
 use crate::support::form::sample;
-use crate::support::{Ran, lanescope_as_it_is, ran, rows, succeeded};
+use crate::support::{ended, lanescope_as_it_is, ran, rows, succeeded};
 
 const SOME: [&str; 9] =
     ["run", "workgroup/linear", "memory/stream", "-a", "n=4096", "-a", "width=1", "--max-time=5ms", "--format=csv"];
@@ -13,9 +13,8 @@ fn a_device_that_fails_three_cases_in_a_row_is_given_up_and_the_others_go_on() {
     for (fault, status) in [("crash", "crashed"), ("lost", "device_lost")] {
         let broken = format!("mock:{fault}=workgroup/*");
         for devices in [[broken.as_str(), "mock"], ["mock", &broken]] {
-            let ran = ran(&[&arguments[..], &["-d", devices[0], "-d", devices[1]]].concat());
-            assert_eq!(ran.code, Some(75), "{}", ran.err);
-            assert!(ran.err.contains("failed 3 times in a row") && ran.err.contains("11 measured"), "{}", ran.err);
+            let ran = ran(&[&arguments[..], &["-d", devices[0], "-d", devices[1]]].concat())
+                .says(75, &["failed 3 times in a row", "11 measured"]);
             let rows = rows(&ran.out);
             let of = |index: usize| rows.iter().filter(move |row| row.device_uuid.ends_with(&index.to_string()));
             let place = devices.iter().position(|device| *device == broken).unwrap();
@@ -66,8 +65,7 @@ fn what_takes_a_process_down_costs_one_row_whatever_their_number() {
     let ends = [("crash", "crashed", aborted), ("hang", "timeout", "its process was killed")];
     for (processes, (fault, status, reason)) in sample(["1", "3"].into_iter().flat_map(|n| ends.map(|end| (n, end))), 1, 3) {
         let device = format!("mock:{fault}=workgroup/linear local_size_x=64*");
-        let ran = ran(&[&SOME[..], &["-d", &device, "--timeout=500ms", "--processes", processes]].concat());
-        assert_eq!(ran.code, Some(1), "{}", ran.err);
+        let ran = ran(&[&SOME[..], &["-d", &device, "--timeout=500ms", "--processes", processes]].concat()).says(1, &[]);
         let (lost, others): (Vec<_>, Vec<_>) = rows(&ran.out).into_iter().partition(|row| row.status != "ok");
         assert_eq!(lost.iter().map(|row| row.axis_values.as_str()).collect::<Vec<_>>(), ["local_size_x=64;n=4096"]);
         assert!(lost[0].status == status && lost[0].reason.contains(reason), "{}: {}", lost[0].status, lost[0].reason);
@@ -80,8 +78,7 @@ fn what_takes_a_process_down_costs_one_row_whatever_their_number() {
 #[test]
 fn rounds_are_dealt_over_as_many_processes_as_asked() {
     let processes = |how: &[&str]| {
-        let ran: Ran = lanescope_as_it_is(&[&SOME[..], &["-d", "mock", "--no-lock"], how].concat()).output().unwrap().into();
-        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let ran = ended(&mut lanescope_as_it_is(&[&SOME[..], &["-d", "mock", "--no-lock"], how].concat())).says(0, &[]);
         let rows = rows(&ran.out);
         let mut counts: Vec<u64> =
             rows.iter().filter(|row| row.row_kind == "measured").map(|row| row.processes.unwrap()).collect();
@@ -93,13 +90,4 @@ fn rounds_are_dealt_over_as_many_processes_as_asked() {
     assert_eq!(processes(&["--processes=3", "--preset=quick"]), [3]);
     assert_eq!(processes(&["--processes=6"]), [6]);
     assert_eq!(processes(&["--no-isolate"]), [1]);
-}
-
-#[test]
-fn without_isolation_there_is_nothing_to_kill_and_nothing_to_deal() {
-    for option in ["--timeout=1s", "--first-timeout=1s", "--processes=2"] {
-        let ran = ran(&[&SOME[..], &["-d", "mock", "--no-isolate", option]].concat());
-        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
-        assert!(ran.err.contains("cannot be used with"), "{}", ran.err);
-    }
 }

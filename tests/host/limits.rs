@@ -1,7 +1,5 @@
 //! Limits of devices that a user's own file tells.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::fs;
 use std::path::Path;
 
@@ -13,8 +11,7 @@ const SHARED: [&str; 9] =
 
 /// Whether its row is implausible under these limits, and why.
 fn judged(entry: &str, more: &[&str]) -> (bool, String) {
-    let folder = Folder::new();
-    let file = folder.write("limits.toml", format!("[[device]]\nnames = [\"mock\"]\n{entry}\n"));
+    let (_folder, file) = Folder::with("limits.toml", format!("[[device]]\nnames = [\"mock\"]\n{entry}\n"));
     let usual = ["-d", "mock:noise=0.005", "--preset=default", "-q", "--limits", &file];
     let row = measured(&[&SHARED[..], &usual, more].concat()).remove(0);
     (row.quality_flags == "implausible", row.reason)
@@ -83,8 +80,7 @@ fn a_bad_file_is_refused_before_anything_is_measured() {
     ] {
         let file = folder.write("bad.toml", text);
         for command in [&["run", "memory/stream", "-d", "mock"][..], &["devices"], &["card", "none.csv"]] {
-            let Ran { code, out, err } = ran(&[command, &["--limits", &file]].concat());
-            assert_eq!((code, out.as_str()), (Some(2), ""), "{command:?}: {err}");
+            let Ran { err, .. } = ran(&[command, &["--limits", &file]].concat()).refuses(&[]);
             assert!(err.contains("bad.toml: ") && parts.iter().all(|part| err.contains(part)), "{command:?}: {err}");
         }
     }
@@ -99,10 +95,9 @@ fn limits_are_not_overwritten() {
     let folder = Folder::new();
     let file = readmes(&folder);
     let before = fs::read_to_string(&file).unwrap();
-    let Ran { code, err, .. } = ran(&["run", "memory/stream", "-d", "mock", "--limits", &file, "-o", &file, "--format=csv"]);
-    assert!(code == Some(2) && err.contains("holds the limits: name another file for --output"), "{err}");
+    ran(&["run", "memory/stream", "-d", "mock", "--limits", &file, "-o", &file, "--format=csv"])
+        .says(2, &["holds the limits: name another file for --output"]);
     let rows = folder.write("rows.csv", "");
-    let Ran { code, err, .. } = ran(&["card", &rows, "--limits", &file, "-o", &file]);
-    assert!(code == Some(2) && err.contains("holds the limits: name another file"), "{err}");
+    ran(&["card", &rows, "--limits", &file, "-o", &file]).says(2, &["holds the limits: name another file"]);
     assert_eq!(fs::read_to_string(&file).unwrap(), before);
 }

@@ -1,20 +1,17 @@
 //! A session whose benches are lost, run out of memory or answer wrongly at chosen moments: no figure stands that was not measured
 //! in enough rounds and checked, and nothing but what is to blame is lost.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
 
-use lanescope::experiments::Setting;
+use crate::support::cases_of;
 use lanescope::measure::{
     Answer, Answering, Bench, CaseKey, Conditions, Instrument, Job, LAST_ROUND, Loaded, Loading, Loss, Options, Order,
     PairBase, Pool, Rule, Session, Sizes, Task, Timer, Visit, Visited,
 };
-use lanescope::model::{Case, DeviceInfo, Failure, Preset, Status};
-use lanescope::plan::{Plan, Request};
+use lanescope::model::{Case, DeviceInfo, Failure, Status};
 use lanescope::units::{Nanos, TickScale};
 
 /// What is to happen, by the number of the process and how often it was given such an order before; all processes count on.
@@ -26,7 +23,6 @@ struct Log {
     rounds: u32,
     processes: u32,
     samples: u32,
-    /// The bench is lost at the end of this round.
     lost_at_round: Option<u32>,
     /// Cases that fit at a time, by process; all of them where nothing is said.
     fitting: Vec<usize>,
@@ -202,7 +198,6 @@ fn pool(script: &Script, device: u8) -> Pool<'static> {
     Pool::new(1, Box::new(move |_| Ok(Box::new(Scripted::new(&script, device))))).unwrap()
 }
 
-/// What each case is paired with.
 enum Pairing {
     None,
     /// The last one, on the same device.
@@ -217,11 +212,7 @@ fn sizes() -> Vec<u32> {
 }
 
 fn cases() -> Vec<Case> {
-    let device = DeviceInfo::mock();
-    let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
-    let request = Request { filters: vec!["workgroup/linear".to_owned()], ..Request::default() };
-    let plan = Plan::new(&request, setting).unwrap();
-    plan.iter().filter_map(|planned| planned.case.ok()).take(4).collect()
+    cases_of(&DeviceInfo::mock(), "workgroup/linear", &[]).into_iter().take(4).collect()
 }
 
 /// What comes of four cases: rounds, or the status of the failure.

@@ -1,11 +1,9 @@
 //! Merging: the files of shards become the file of one run, or it is said what keeps them from it.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use csv::StringRecord;
 use lanescope::experiments::{CATALOGUE, Experiment, Setting};
@@ -13,29 +11,17 @@ use lanescope::model::{AxisValue, DeviceInfo, Preset};
 use lanescope::record::{COLUMNS, Record, SCHEMA_VERSION, Use, needed};
 use lanescope::tuning;
 
-use crate::support::{Folder, Ran, ran, rows, rows_of, succeeded};
+use crate::support::{Folder, Ran, data, ran, rows, rows_of, succeeded, typed};
 
 // ---- files ----------------------------------------------------------------------------------------------------------------
 
 /// Bases of variants and of axes, derived rows, rows that are skipped, and kernels without any of that.
-const RUN: [&str; 14] = [
-    "run",
-    "-q",
-    "--format=csv",
-    "calibration/timer",
-    "memory/stride",
-    "shared/bank_conflict",
-    "algo/transpose",
-    "--preset=quick",
-    "--max-time=20ms",
-    "-a=n=2^14",
-    "-a=matrix_size=64",
-    "-a=local_size_x=16,2048",
-    "-a=local_size_y=8",
-    "-a=stride=1,2,3,4,8,16,32,33",
-];
+static RUN: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    typed(
+        "run -q --format=csv calibration/timer memory/stride shared/bank_conflict algo/transpose --preset=quick --max-time=20ms -a=n=2^14 -a=matrix_size=64 -a=local_size_x=16,2048 -a=local_size_y=8 -a=stride=1,2,3,4,8,16,32,33",
+    )
+});
 
-/// What one run of it writes.
 fn whole() -> &'static str {
     static WHOLE: OnceLock<String> = OnceLock::new();
     WHOLE.get_or_init(|| succeeded(&[&RUN[..], &["-d", "mock"]].concat()).out)
@@ -69,12 +55,19 @@ impl Table {
         self.rows[row] = cells.collect();
     }
 
+    fn set_all(&mut self, name: &str, value: &str) {
+        (0..self.rows.len()).for_each(|row| self.set(row, name, value));
+    }
+
+    fn cells(&self, name: &str) -> Vec<&str> {
+        self.rows.iter().map(|row| self.get(row, name)).collect()
+    }
+
     /// The rows that pass.
     fn only(&self, mut keep: impl FnMut(&StringRecord) -> bool) -> Self {
         Self { header: self.header.clone(), rows: self.rows.iter().filter(|row| keep(row)).cloned().collect() }
     }
 
-    /// Those that were measured.
     fn measured(&self) -> Self {
         self.only(|row| self.get(row, "row_kind") == "measured")
     }
@@ -177,8 +170,7 @@ fn runs_of_every_kind_come_out_as_they_went_in() {
         (&[&transpose[..], &["-d=mock"]].concat(), "padded"),
         (&[&transpose[..], &["-d=mock", "-d=mock:speed=2"]].concat(), "@"),
     ] {
-        let folder = Folder::new();
-        let file = folder.write("whole.csv", &ran(&[&few[..], arguments].concat()).out);
+        let (folder, file) = Folder::with("whole.csv", &ran(&[&few[..], arguments].concat()).out);
         let text = folder.read("whole.csv");
         assert!(text.contains(what) && text.lines().count() > 4, "{arguments:?}");
         assert_eq!(folder.merged(&[file]), text, "{arguments:?}");
@@ -214,7 +206,7 @@ const OTHER: &str = "00000000-0000-0000-0000-0000000000ff";
 
 fn other_device(table: &Table) -> Table {
     let mut other = table.clone();
-    (0..other.rows.len()).for_each(|row| other.set(row, "device_uuid", OTHER));
+    other.set_all("device_uuid", OTHER);
     other
 }
 
@@ -247,9 +239,8 @@ fn relations_are_of_the_rows_that_stand() {
     }
     // Bases that have no figure compare nothing.
     let mut failed = table.only(is_base);
-    for row in 0..failed.rows.len() {
-        failed.set(row, "status", "timeout");
-        ["value", "time_ns"].iter().for_each(|column| failed.set(row, column, ""));
+    for (column, value) in [("status", "timeout"), ("value", ""), ("time_ns", "")] {
+        failed.set_all(column, value);
     }
     let merged = rows(&folder.merged(&folder.tables(&[others, failed])));
     assert!(merged.iter().all(|row| row.relative.is_none() && row.relative_to.is_empty()));
@@ -283,17 +274,17 @@ fn rows_of_different_shards_make_each_other_implausible() {
 /// Merging asks experiments for their axes without knowing the device.
 #[test]
 fn what_is_work_depends_on_no_device() {
-    let monotone = |experiment: &Experiment, device: &DeviceInfo, preset| {
-        let axes = experiment.axes(&Setting { queue: None, device, preset, seed: 1 });
-        axes.into_iter().filter(|axis| axis.is_monotone).map(|axis| axis.name).collect::<Vec<_>>()
+    let monotone = |experiment: &Experiment, setting: &Setting| {
+        let axes = experiment.axes(setting).into_iter();
+        axes.filter(|axis| axis.is_monotone).map(|axis| axis.name).collect::<Vec<_>>()
     };
-    for experiment in CATALOGUE {
-        let mock = monotone(experiment, &DeviceInfo::mock(), Preset::Default);
-        for device in crate::support::device_classes() {
-            let of = |preset| monotone(experiment, &device, preset);
-            assert!(crate::support::PRESETS.into_iter().all(|preset| of(preset) == mock), "{}", experiment.name());
+    let mock = DeviceInfo::mock();
+    crate::support::each_setting(|setting| {
+        for experiment in CATALOGUE {
+            let of_mock = monotone(experiment, &crate::support::setting(&mock, Preset::Default));
+            assert_eq!(monotone(experiment, &setting), of_mock, "{}", experiment.name());
         }
-    }
+    });
 }
 
 /// Rows of the same cases on different hosts: what is derived from both is of neither.
@@ -302,10 +293,8 @@ fn a_derived_row_tells_of_runs_what_they_share() {
     let folder = Folder::new();
     let mut shards = Table::of(whole()).shards(2);
     for (shard, (run, time)) in shards.iter_mut().zip([("r1", "2026-01-02T03:04:05Z"), ("r2", "2026-01-02T03:04:06Z")]) {
-        for row in 0..shard.rows.len() {
-            shard.set(row, "run_id", run);
-            shard.set(row, "written_at", time);
-        }
+        shard.set_all("run_id", run);
+        shard.set_all("written_at", time);
     }
     for order in [[0, 1], [1, 0]] {
         let merged = rows(&folder.merged(&folder.tables(&order.map(|i| shards[i].clone()))));
@@ -324,7 +313,7 @@ fn a_device_may_be_paired_with_itself() {
     let devices = ["-d", "mock", "-d", "mock:speed=2", "--paired"];
     let mut table = Table::of(&succeeded(&[&RUN[..], &devices].concat()).out);
     let first = table.get(&table.rows[0], "device_uuid").to_owned();
-    (0..table.rows.len()).for_each(|row| table.set(row, "device_uuid", &first));
+    table.set_all("device_uuid", &first);
     let folder = Folder::new();
     assert_eq!(folder.merged(&[folder.write("whole.csv", table.text())]), table.text());
     assert_eq!(folder.merged(&folder.tables(&table.shards(3))), table.text());
@@ -336,8 +325,7 @@ fn a_device_may_be_paired_with_itself() {
 
 #[test]
 fn every_format_is_written_at_once() {
-    let folder = Folder::new();
-    let file = folder.write("whole.csv", whole());
+    let (folder, file) = Folder::with("whole.csv", whole());
     let outputs = ["out.csv", "out.jsonl", "out.md", "out.txt"].map(|name| folder.path(name).to_str().unwrap().to_owned());
     let outputs: Vec<&str> = outputs.iter().flat_map(|path| ["-o", path]).collect();
     let ran = succeeded(&[&["merge", &file, "-o", "-"], &outputs[..]].concat());
@@ -382,7 +370,7 @@ fn results_that_contradict_are_named_with_their_places() {
     assert!(folder.refused(&folder.tables(&[table.clone(), wrong]), 1).contains("contradicting"));
     // Many are counted.
     let mut all = table.clone();
-    (0..all.rows.len()).for_each(|row| all.set(row, "status", "wrong_result"));
+    all.set_all("status", "wrong_result");
     let many = folder.refused(&folder.tables(&[table.clone(), all]), 1);
     assert!(
         many.lines().count() < 30 && many.contains(&format!("{} cases with", table.rows.len())) && many.contains(" more"),
@@ -516,9 +504,7 @@ fn a_part_can_be_merged_with_the_rest_later() {
     let files = folder.tables(&shards);
     for more in [vec![], vec![folder.write("plan.csv", plan().text())]] {
         let most: Vec<&str> = files[1..].iter().chain(&more).map(String::as_str).collect();
-        let ran = folder.merge(&[&["--partial"], &most[..]].concat());
-        assert_eq!(ran.code, Some(0), "{}", ran.err);
-        assert!(ran.err.contains("note: ") && ran.err.contains("missing"), "{}", ran.err);
+        folder.merge(&[&["--partial"], &most[..]].concat()).says(0, &["note: ", "missing"]);
         let part = rows_of(&folder.path("out.csv"));
         let lost: Vec<Record> = rows(&shards[0].text());
         assert!(lost.iter().all(|lost| {
@@ -571,11 +557,11 @@ fn older_files_are_merged_without_looking_for_gaps() {
     let folder = Folder::new();
     let data = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
     let old = data("nvidia-h100-default.csv");
-    let ran = folder.merge(&[old.to_str().unwrap(), &folder.write("whole.csv", whole())]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
-    assert!(ran.err.contains("note: 303 rows without a place in a plan"), "{}", ran.err);
+    folder
+        .merge(&[old.to_str().unwrap(), &folder.write("whole.csv", whole())])
+        .says(0, &["note: 303 rows without a place in a plan"]);
     // Derived rows and relations included, but for the version, all is as it was.
-    let (all, before) = (rows(&folder.read("out.csv")), rows_of(&old));
+    let (all, before) = (rows(&folder.read("out.csv")), rows_of(Path::new(&old)));
     // What is derived today and wasn't then comes with them.
     let (new, merged): (Vec<_>, Vec<_>) = all.into_iter().partition(|row| is_of_later(row, &before));
     assert!(new.iter().all(|row| row.row_kind == "derived"));
@@ -594,7 +580,7 @@ fn is_of_later(row: &Record, old: &[Record]) -> bool {
 #[test]
 fn rows_of_schema_1_become_rows_of_today() {
     let folder = Folder::new();
-    let data = |name: &str| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)).unwrap();
+    let data = |name: &str| fs::read_to_string(data(name)).unwrap();
     for name in ["lavapipe.csv", "nvidia-h100-dot.csv"] {
         let old = data(&format!("v1/{name}"));
         let new = folder.merged(&[folder.write("new.csv", data(name))]);
@@ -612,17 +598,14 @@ fn rows_of_schema_1_become_rows_of_today() {
         let torn = folder.write("torn.csv", &old[..old.len() - 9]);
         let error = folder.refused(std::slice::from_ref(&torn), 2);
         assert!(error.contains("the last row was cut at line") && error.contains("--partial"), "{error}");
-        let ran = folder.merge(&["--partial", &torn]);
-        assert!(ran.code == Some(0) && ran.err.contains("is left out"), "{}", ran.err);
+        folder.merge(&["--partial", &torn]).says(0, &["is left out"]);
         let header = folder.write("header.csv", &old[..400]);
         assert!(folder.refused(&[header], 2).contains("ends within its header line"));
         // A value by its own name, as Python's csv module would look it up.
         let [old, new] = [Table::of(&old), Table::of(&new)];
         let new = new.only(|row| new.get(row, "experiment") != "algo/ladder");
         for (old_name, name) in [("axes", "axis_values"), ("timestamp", "written_at"), ("items", "items_per_pass")] {
-            let cells =
-                |table: &Table, name: &str| table.rows.iter().map(|row| table.get(row, name).to_owned()).collect::<Vec<_>>();
-            assert_eq!(cells(&old, old_name), cells(&new, name), "{name}");
+            assert_eq!(old.cells(old_name), new.cells(name), "{name}");
         }
     }
 }
@@ -649,26 +632,24 @@ fn a_column_that_merging_needs_is_named() {
         let mut expected = table.clone();
         // That is found again.
         if column.name != "relative" {
-            (0..table.rows.len()).for_each(|row| expected.set(row, column.name, ""));
+            expected.set_all(column.name, "");
         }
         let merged = folder.merged(&[file]);
         // What a derived row says of its kind, it says in any case.
         let is_own = |row: &StringRecord| table.get(row, "row_kind") == "measured";
         assert_eq!(Table::of(&merged).only(is_own), expected.only(is_own), "{}", column.name);
-        let derived = |table: &Table| {
-            let derived = table.only(|row| table.get(row, "row_kind") == "derived");
-            ["value", "value_ci_low", "value_ci_high", "quality_flags", "check_note", "reason"]
-                .map(|name| derived.rows.iter().map(|row| derived.get(row, name).to_owned()).collect::<Vec<_>>())
-        };
-        assert_eq!(derived(&Table::of(&merged)), derived(&table), "{}", column.name);
+        let derived = |table: &Table| table.only(|row| table.get(row, "row_kind") == "derived");
+        let [found, right] = [derived(&Table::of(&merged)), derived(&table)];
+        for name in ["value", "value_ci_low", "value_ci_high", "quality_flags", "check_note", "reason"] {
+            assert_eq!(found.cells(name), right.cells(name), "{}", column.name);
+        }
     }
     assert!(merged_anyway > 50);
 }
 
 #[test]
 fn columns_can_be_chosen_and_the_host_withheld() {
-    let folder = Folder::new();
-    let file = folder.write("whole.csv", whole());
+    let (folder, file) = Folder::with("whole.csv", whole());
     let merged = |more: &[&str]| succeeded(&[&["merge", "-q", file.as_str()], more].concat()).out;
     let chosen = Table::of(&merged(&["--columns", "value,unit,stride"]));
     let names: Vec<&str> = chosen.header.iter().take(9).collect();
@@ -676,11 +657,9 @@ fn columns_can_be_chosen_and_the_host_withheld() {
     assert_eq!(names, kept);
     let all = Table::of(whole());
     for name in chosen.header.iter() {
-        let cells = |table: &Table| table.rows.iter().map(|row| table.get(row, name).to_owned()).collect::<Vec<_>>();
-        assert_eq!(cells(&chosen), cells(&all), "{name}");
+        assert_eq!(chosen.cells(name), all.cells(name), "{name}");
     }
-    let error = ran(&["merge", &file, "--columns", "vallue"]);
-    assert!(error.code == Some(2) && error.err.contains("unknown column `vallue`; did you mean value"), "{}", error.err);
+    ran(&["merge", &file, "--columns", "vallue"]).says(2, &["unknown column `vallue`; did you mean value"]);
     // What was written without something is no other measurement.
     let copies = [&["--anonymous"][..], &["--columns", &needed(&[Use::Rows]).join(",")]].map(merged);
     for (i, copy) in copies.into_iter().enumerate() {
@@ -713,8 +692,7 @@ fn a_newer_minor_version_is_read_without_its_columns() {
 
 #[test]
 fn files_of_another_kind_are_refused_by_name() {
-    let folder = Folder::new();
-    let good = folder.write("whole.csv", whole());
+    let (folder, good) = Folder::with("whole.csv", whole());
     let refused = |name: &str, text: &str, part: &str| {
         let error = folder.refused(&[good.clone(), folder.write(name, text)], 2);
         assert!(error.contains(name) && error.contains(part), "{error}");
@@ -725,8 +703,7 @@ fn files_of_another_kind_are_refused_by_name() {
     refused("empty.csv", "", "holds no rows");
     let absent = folder.refused(&[good.clone(), folder.path("absent.csv").to_str().unwrap().to_owned()], 2);
     assert!(absent.contains("absent.csv: can't be opened"), "{absent}");
-    let ending = ran(&["merge", &good, "-o", "out.xlsx"]);
-    assert!(ending.code == Some(2) && ending.err.contains(".jsonl"), "{}", ending.err);
+    ran(&["merge", &good, "-o", "out.xlsx"]).says(2, &[".jsonl"]);
     let nowhere = ran(&["merge", &good, "-o", folder.path("no/such.csv").to_str().unwrap()]);
     assert!(
         nowhere.code == Some(2) && nowhere.err.contains("can't write") && !nowhere.err.contains("measured"),
@@ -738,8 +715,7 @@ fn files_of_another_kind_are_refused_by_name() {
 
 #[test]
 fn a_file_that_was_cut_is_to_be_finished_first() {
-    let folder = Folder::new();
-    let good = folder.write("whole.csv", whole());
+    let (folder, good) = Folder::with("whole.csv", whole());
     let lines = whole().lines().count();
     for cut in [1, 2, 100] {
         let torn = folder.write("torn.csv", &whole()[..whole().len() - cut]);
@@ -755,48 +731,18 @@ fn a_file_that_was_cut_is_to_be_finished_first() {
 #[cfg(target_os = "linux")]
 #[test]
 fn rows_take_little_memory() {
-    use std::io::{BufRead, BufReader, Read};
-    // What the pipe holds is less than this many rows: while they are unread, the process has to be alive.
-    const UNREAD: u64 = 200;
     let folder = Folder::new();
     let peak = |cases: u64| {
         let file = folder.path("plan.csv").to_str().unwrap().to_owned();
         let axis = format!("n=4..{}:+4", cases * 4);
-        succeeded(&[
-            "run",
-            "memory/stream",
-            "-d=mock",
-            "--dry-run",
-            "-q",
-            "-o",
-            &file,
-            "-a",
-            &axis,
-            "-a=op=copy",
-            "-a=width=1",
-            "-a=issue=interleaved",
-        ]);
-        let mut child = crate::support::lanescope(&["merge", "-q", "--partial", &file]).spawn().unwrap();
-        let mut reader = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        (0..=cases - UNREAD).for_each(|_| assert!(reader.read_line(&mut line).unwrap() > 0));
-        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
-        let peak = peak_kilobytes(&status).unwrap();
-        reader.read_to_string(&mut line).unwrap();
-        assert_eq!(child.wait().unwrap().code(), Some(0));
-        peak * 1024
+        let run = "run memory/stream -d=mock --dry-run -q -a=op=copy -a=width=1 -a=issue=interleaved -o";
+        succeeded(&[&typed(run)[..], &[&file, "-a", &axis]].concat());
+        crate::support::processes::peak_before_the_end(&["merge", "-q", "--partial", &file], cases)
     };
     const CASES: u64 = 8000;
     let (few, many) = (peak(1000), peak(CASES));
     let each = (many - few) / (CASES - 1000);
     assert!(each < 2048, "{each} bytes for each row");
-}
-
-/// The most memory that a process had, of what /proc says about it.
-#[cfg(target_os = "linux")]
-fn peak_kilobytes(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix(" kB")?.parse().ok()
 }
 
 // ---- tuning tables --------------------------------------------------------------------------------------------------------

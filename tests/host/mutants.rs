@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use lanescope::experiments;
-use lanescope::model::{Check, Kernel};
+use lanescope::model::{Check, Kernel, Preset};
 use lanescope::plan::{Plan, Request};
 
-use crate::support::mutants::{Mutant, Mutants, folder, places, read, setting};
+use crate::support::mutants::{Mutant, Mutants, folder, places, read};
+use crate::support::setting;
 
 /// The fewest mutants of each shader of an experiment.
 const FEWEST: usize = 5;
@@ -16,7 +17,7 @@ const FEWEST: usize = 5;
 #[test]
 fn every_checked_kernel_has_mutants() {
     for device in crate::support::device_classes() {
-        let setting = setting(&device);
+        let setting = setting(&device, Preset::Quick);
         let mut used: BTreeSet<(&str, &str, String)> = BTreeSet::new();
         for planned in Plan::new(&Request::default(), setting).unwrap().iter() {
             let Ok(case) = planned.case else { continue };

@@ -3,7 +3,6 @@
 //! it says for each, and LANESCOPE_TEST_SEED begins elsewhere.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 #![expect(clippy::print_stdout, reason = "whoever lets them run for long wants to know how many there were")]
 
 use std::collections::BTreeMap;
@@ -23,7 +22,7 @@ use serde_json::{Value, json};
 use crate::fuzz::mutate;
 use crate::support::form::sample;
 use crate::support::processes::Family;
-use crate::support::{Folder, Ran, succeeded, to_bytes, to_words};
+use crate::support::{Folder, Ran, succeeded, to_bytes, to_words, typed};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_lanescope");
 
@@ -67,7 +66,6 @@ impl Target<'_> {
         self.try_each(changing);
     }
 
-    /// Runs it with each of these files.
     fn try_each(&self, files: impl Iterator<Item = Vec<u8>>) {
         let name = self.name;
         let (mut count, mut accepted, mut slowest) = (0_u32, 0_u32, Duration::ZERO);
@@ -97,59 +95,21 @@ impl Target<'_> {
         let output = command.output().unwrap();
         let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         self.left_behind.iter().for_each(|name| drop(fs::remove_file(folder.path(name))));
-        (Ran { code: output.status.code(), out, err }, began.elapsed())
+        (Ran { code: output.status.code(), out, err, ..Ran::default() }, began.elapsed())
     }
 }
 
 /// What means something in one of these files or another.
-const WORDS: [&str; 44] = [
-    "\n",
-    "\"",
-    "'",
-    "=",
-    ",",
-    ":",
-    "[",
-    "]",
-    "{",
-    "}",
-    "(",
-    ")",
-    "#",
-    "\\",
-    "/*",
-    "*/",
-    "//",
-    "\0",
-    "\u{1b}[31m",
-    "é",
-    "0",
-    "-1",
-    "1e308",
-    "nan",
-    "18446744073709551615",
-    "9999999999999999999999",
-    "4294967296",
-    "2^63",
-    "n",
-    "local_size_x",
-    "#include \"part.glsl\"\n",
-    "#include \"changed.comp\"\n",
-    "#version 460\n",
-    "#define A A A\n",
-    "#extension all : enable\n",
-    "shader = ",
-    "file=/dev/zero",
-    "buffer",
-    "axis",
-    "layout(local_size_x = 65536) in;\n",
-    "layout(local_size_x_id = 4294967295) in;\n",
-    "null",
-    "true",
-    "ok",
-];
+static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let alone = r#"" ' = , : [ ] { } ( ) # \ /* */ // é 0 -1 1e308 nan 18446744073709551615 9999999999999999999999 4294967296 2^63 n
+                   local_size_x file=/dev/zero buffer axis null true ok"#;
+    let mut words = typed(alone);
+    words.extend(["\n", "\0", "\u{1b}[31m", "#include \"part.glsl\"\n", "#include \"changed.comp\"\n", "#version 460\n"]);
+    words.extend(["#define A A A\n", "#extension all : enable\n", "shader = ", "layout(local_size_x = 65536) in;\n"]);
+    words.push("layout(local_size_x_id = 4294967295) in;\n");
+    words
+});
 
-/// A text with a few changes.
 fn changed(text: &[u8], random: &mut ChaCha8Rng) -> Vec<u8> {
     let mut text = text.to_vec();
     for _ in 0..random.random_range(1..5) {
@@ -272,6 +232,8 @@ fn leaves(value: &Value, place: String, found: &mut BTreeMap<String, Value>) {
 
 const RUN: &str = "run workgroup/linear memory/stride -d mock --preset quick -a n=4096 -q";
 
+static ROWS: LazyLock<Vec<u8>> = LazyLock::new(|| succeeded(&typed(&format!("{RUN} --format csv"))).out.into_bytes());
+
 /// Rows of a run or a search that was broken off once its journal had more lines of this kind than this, and the journal.
 fn broken_off(folder: &Folder, arguments: &str, kind: &str, after: usize) -> [Vec<u8>; 2] {
     let begin = format!("{{\"{}\"", kind.trim_start_matches('/'));
@@ -291,8 +253,7 @@ static BROKEN_OFF: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| broken_off(&Folder:
 #[test]
 fn changed_rows_to_resume() {
     let folder = Folder::new();
-    let rows = succeeded(&[&RUN.split(' ').collect::<Vec<_>>()[..], &["--format", "csv"]].concat()).out;
-    let (right, arguments) = ([rows.into_bytes()], format!("{RUN} --resume changed.csv"));
+    let (right, arguments) = ([ROWS.clone()], format!("{RUN} --resume changed.csv"));
     let left_behind = &["changed.csv.bak", "changed.csv.progress", "changed.csv.part"];
     Target { left_behind, ..target("resume", &folder, "changed.csv", &right, &arguments) }.try_out(changed);
 }
@@ -300,8 +261,7 @@ fn changed_rows_to_resume() {
 #[test]
 fn changed_rows_to_show() {
     let folder = Folder::new();
-    let rows = succeeded(&[&RUN.split(' ').collect::<Vec<_>>()[..], &["--format", "csv"]].concat()).out.into_bytes();
-    let (right, beside) = ([rows.clone()], [("base.csv", rows.as_slice())]);
+    let (right, beside) = ([ROWS.clone()], [("base.csv", ROWS.as_slice())]);
     for arguments in
         ["report changed.csv -o page.html --figures figures", "report base=base.csv new=changed.csv --compare -o page.html"]
     {
@@ -313,8 +273,7 @@ fn changed_rows_to_show() {
 #[test]
 fn changed_rows_to_compare_merge_and_sum_up() {
     let folder = Folder::new();
-    let rows = succeeded(&[&RUN.split(' ').collect::<Vec<_>>()[..], &["--format", "csv"]].concat()).out.into_bytes();
-    let (right, beside) = ([rows.clone()], [("base.csv", rows.as_slice())]);
+    let (right, beside) = ([ROWS.clone()], [("base.csv", ROWS.as_slice())]);
     for (name, arguments) in [
         ("compare", "compare base.csv changed.csv --force --all --suspects suspects.csv"),
         ("sides", "compare base=base.csv new=changed.csv --format jsonl --fail-on slower:3%"),
@@ -329,14 +288,12 @@ fn changed_rows_to_compare_merge_and_sum_up() {
 #[test]
 fn changed_cases_and_limits() {
     let folder = Folder::new();
-    let few = format!("{RUN} --format csv");
-    let rows = succeeded(&few.split(' ').collect::<Vec<_>>()).out.into_bytes();
     let limits = b"[[device]]\nnames = [\"mock*\"]\nclock = \"nominal\"\nunits = 64\nclock_mhz = 2500\n\n\
                    [device.published]\nmemory = 960\nfp32 = 40960\n"
         .to_vec();
     for (name, file, right, arguments) in [
-        ("cases", "changed.csv", rows, "run --cases changed.csv -d mock --preset quick -q --format csv".to_owned()),
-        ("limits", "changed.toml", limits, format!("{few} --limits changed.toml")),
+        ("cases", "changed.csv", ROWS.clone(), "run --cases changed.csv -d mock --preset quick -q --format csv".to_owned()),
+        ("limits", "changed.toml", limits, format!("{RUN} --format csv --limits changed.toml")),
     ] {
         let right = [right];
         let target = target(name, &folder, file, &right, &arguments);

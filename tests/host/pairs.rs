@@ -1,7 +1,5 @@
 //! Pairs: what is measured alternately, and how far its ratio can be trusted.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::fs;
 
 use lanescope::record::Record;
@@ -10,7 +8,6 @@ use crate::support::{Folder, Ran, measured, ran, rows};
 
 const CASE: [&str; 7] = ["-q", "calibration/sentinel", "--preset=default", "-a", "groups=64", "-a", "steps=20000,40000"];
 
-/// The ratio's interval.
 fn interval(row: &Record) -> std::ops::RangeInclusive<f64> {
     row.ratio_ci_low.unwrap()..=row.ratio_ci_high.unwrap()
 }
@@ -110,11 +107,7 @@ fn without_its_base_a_case_is_measured_alone() {
 
 #[test]
 fn what_can_not_be_paired_is_refused() {
-    let alone = ran(&["run", "calibration/empty", "--paired", "-d", "mock"]);
-    assert_eq!(alone.code, Some(2));
-    assert!(alone.err.contains("nothing to pair") && alone.err.contains("one device twice"), "{}", alone.err);
-    let base_alone = ran(&["run", "algo/transpose:naive", "--paired", "-d", "mock"]);
-    assert!(base_alone.code == Some(2) && base_alone.err.contains("nothing to pair"), "{}", base_alone.err);
-    let mixed = ran(&["run", "calibration/empty", "--paired", "-d", "mock", "-d", "0"]);
-    assert_eq!(mixed.code, Some(2), "{}", mixed.err);
+    ran(&["run", "calibration/empty", "--paired", "-d", "mock"]).says(2, &["nothing to pair", "one device twice"]);
+    ran(&["run", "algo/transpose:naive", "--paired", "-d", "mock"]).says(2, &["nothing to pair"]);
+    ran(&["run", "calibration/empty", "--paired", "-d", "mock", "-d", "0"]).says(2, &[]);
 }

@@ -2,7 +2,6 @@
 //! the memory, nothing follows a link that it shouldn't, and what can't be used is refused in words.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -24,7 +23,6 @@ const SHADER: &str = "#version 460\n#extension GL_GOOGLE_include_directive : req
                       layout(binding = 0) buffer A { float a[]; };\nlayout(binding = 1) buffer B { float b[]; };\n\
                       void main() { b[gl_GlobalInvocationID.x] = a[gl_GlobalInvocationID.x]; }\n";
 
-/// What lies at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Regular,
@@ -149,16 +147,13 @@ fn bounded(folder: &Path, user: &str, arguments: &str) -> Ran {
     ran
 }
 
-/// What is to come of it.
 #[derive(Clone, Copy, Debug)]
 enum Outcome {
     /// It does what it is for.
     Works,
     /// The same, and what it writes is in the file that bears another name as well.
     WritesThrough,
-    /// It ends with an error that says this.
     Refused(&'static str),
-    /// It does without, and says this.
     Noted(&'static str),
     /// It depends on what the file is for; in any case it ends by itself.
     Ends,
@@ -169,12 +164,22 @@ use Outcome::{Ends, Noted, Refused, Works, WritesThrough};
 struct Place {
     /// What is run; `FILE` stands for the path, `OTHER` for that of a right file.
     arguments: &'static str,
-    /// The file's name.
     file: &'static str,
-    /// What a right one holds.
     text: fn() -> String,
-    /// Whether it reads the file, and fails by what it is.
     rule: fn(Kind) -> Outcome,
+}
+
+const fn reads(arguments: &'static str, file: &'static str, text: fn() -> String, rule: fn(Kind) -> Outcome) -> Place {
+    Place { arguments, file, text, rule }
+}
+
+/// A place where it doesn't matter what a right file holds.
+const fn writes(arguments: &'static str, file: &'static str, rule: fn(Kind) -> Outcome) -> Place {
+    Place { arguments, file, text: String::new, rule }
+}
+
+fn include() -> String {
+    "#define UNUSED 1\n".to_owned()
 }
 
 fn rows() -> String {
@@ -182,7 +187,7 @@ fn rows() -> String {
 }
 
 fn recorded(name: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/{name}.csv"))).unwrap()
+    fs::read_to_string(crate::support::data(&format!("{name}.csv"))).unwrap()
 }
 
 /// What is read in whole or row by row.
@@ -199,6 +204,10 @@ fn read(kind: Kind) -> Outcome {
         Huge => Refused("at most"),
         Unreadable => Refused("Permission denied"),
     }
+}
+
+fn read_or_empty(kind: Kind) -> Outcome {
+    if kind == Empty { Works } else { read(kind) }
 }
 
 /// Rows have no end: a line has one.
@@ -223,6 +232,15 @@ fn passed_over(_: Kind) -> Outcome {
 /// A file of data has the size of its buffer.
 fn data(kind: Kind) -> Outcome {
     if kind == Empty { Refused("has 0 bytes, the buffer 4096") } else { read(kind) }
+}
+
+/// A folder may bear the name of a value.
+fn reference(kind: Kind) -> Outcome {
+    match kind {
+        Empty => Refused("has 0 bytes"),
+        Folder => Refused("there is no axis `B`"),
+        _ => read(kind),
+    }
 }
 
 /// An earlier run's rows that aren't there are measured.
@@ -315,97 +333,54 @@ fn folder(kind: Kind) -> Outcome {
 }
 
 const PLACES: [Place; 39] = [
-    Place { arguments: "inspect FILE", file: "file.comp", text: || SHADER.to_owned(), rule: read },
-    Place {
-        arguments: "inspect OTHER.comp --preamble FILE",
-        file: "file.glsl",
-        text: || "#define UNUSED 1\n".to_owned(),
-        rule: |kind| if kind == Empty { Works } else { read(kind) },
-    },
-    Place { arguments: "inspect INCLUDING.comp", file: "file.glsl", text: || "#define UNUSED 1\n".to_owned(), rule: included },
-    Place {
-        arguments: "inspect COMMENTED.comp",
-        file: "file.glsl",
-        text: || "#define UNUSED 1\n".to_owned(),
-        rule: passed_over,
-    },
-    Place { arguments: "merge FILE -o out.csv", file: "file.csv", text: rows, rule: read_rows },
-    Place { arguments: "card FILE", file: "file.csv", text: rows, rule: read_rows },
-    Place { arguments: "report -q FILE -o out.html", file: "file.csv", text: rows, rule: read_rows },
-    Place { arguments: "report -q FILE OTHER.csv --figures shots", file: "file.csv", text: rows, rule: read_rows },
-    Place { arguments: "report OTHER.csv --figures FILE", file: "shots", text: String::new, rule: folder },
-    Place {
-        arguments: "report OTHER.csv --figures shots",
-        file: "shots/memory-stream.svg",
-        text: String::new,
-        rule: made_anew,
-    },
-    Place { arguments: "compare FILE OTHER.csv", file: "file.csv", text: rows, rule: read_rows },
-    Place { arguments: "compare OTHER.csv FILE", file: "file.csv", text: rows, rule: read_rows },
-    Place { arguments: "RUN -q --cases FILE", file: "file.txt", text: || CASE.clone(), rule: read },
-    Place {
-        arguments: "RUN -q --limits FILE",
-        file: "file.toml",
-        text: || {
+    reads("inspect FILE", "file.comp", || SHADER.to_owned(), read),
+    reads("inspect OTHER.comp --preamble FILE", "file.glsl", include, read_or_empty),
+    reads("inspect INCLUDING.comp", "file.glsl", include, included),
+    reads("inspect COMMENTED.comp", "file.glsl", include, passed_over),
+    reads("merge FILE -o out.csv", "file.csv", rows, read_rows),
+    reads("card FILE", "file.csv", rows, read_rows),
+    reads("report -q FILE -o out.html", "file.csv", rows, read_rows),
+    reads("report -q FILE OTHER.csv --figures shots", "file.csv", rows, read_rows),
+    writes("report OTHER.csv --figures FILE", "shots", folder),
+    writes("report OTHER.csv --figures shots", "shots/memory-stream.svg", made_anew),
+    reads("compare FILE OTHER.csv", "file.csv", rows, read_rows),
+    reads("compare OTHER.csv FILE", "file.csv", rows, read_rows),
+    reads("RUN -q --cases FILE", "file.txt", || CASE.clone(), read),
+    reads(
+        "RUN -q --limits FILE",
+        "file.toml",
+        || {
             "[[device]]\nnames = [\"none*\"]\nclock = \"nominal\"\nunits = 64\nclock_mhz = 2500\n[device.published]\nmemory = 960\n".to_owned()
         },
-        rule: read,
-    },
-    Place { arguments: "RUN -q -o FILE", file: "file.csv", text: String::new, rule: written },
-    Place { arguments: "RUN -q --samples FILE", file: "file.csv", text: String::new, rule: written },
-    Place { arguments: "RUN -q --isa FILE", file: "code", text: String::new, rule: folder },
-    Place { arguments: "RUN -q --dump FILE", file: "shots", text: String::new, rule: folder },
-    Place { arguments: "DUMP --no-lock --dump shots", file: "shots/PICTURE", text: String::new, rule: made_anew },
-    Place { arguments: "RUN -q --resume FILE", file: "file.csv", text: || HEADER.clone(), rule: resumed },
-    Place { arguments: "RUN --resume out.csv", file: "out.csv.progress", text: || "mine".to_owned(), rule: progress },
-    Place { arguments: "RUN -q --resume OTHER2.csv", file: "OTHER2.csv.part", text: String::new, rule: own },
-    Place { arguments: "merge OTHER.csv -o FILE", file: "file.csv", text: String::new, rule: replaced },
-    Place { arguments: "merge OTHER.csv -o out.csv", file: "out.csv.part", text: String::new, rule: own },
-    Place { arguments: "card OTHER.csv -o out.txt", file: "out.txt.part", text: String::new, rule: made_anew },
-    Place { arguments: "report OTHER.csv -o out.html", file: "out.html.part", text: String::new, rule: made_anew },
-    Place { arguments: "report OTHER.csv -o FILE", file: "file.html", text: String::new, rule: replaced },
-    Place { arguments: "compare -q ONE.csv TWO.csv --suspects FILE", file: "file.csv", text: String::new, rule: replaced },
-    Place {
-        arguments: "compare -q ONE.csv TWO.csv --suspects out.csv",
-        file: "out.csv.part",
-        text: String::new,
-        rule: made_anew,
-    },
-    Place { arguments: "compare OTHER.csv OTHER.csv -o out.csv", file: "out.csv.part", text: String::new, rule: made_anew },
-    Place {
-        arguments: "TUNE -q --manifest FILE",
-        file: "file.toml",
-        text: || "seed = 3\n".to_owned(),
-        rule: |kind| if kind == Empty { Works } else { read(kind) },
-    },
-    Place { arguments: "TUNE -q --buffer A=float[n]:file=FILE", file: "file.bin", text: || "1234".repeat(1024), rule: data },
-    Place {
-        arguments: "TUNE -q --reference B=FILE",
-        file: "file.bin",
-        text: || ONES.clone(),
-        // A folder may bear the name of a value.
-        rule: |kind| match kind {
-            Empty => Refused("has 0 bytes"),
-            Folder => Refused("there is no axis `B`"),
-            _ => read(kind),
-        },
-    },
-    Place {
-        arguments: "TUNE -q --save-table FILE",
-        file: "file.json",
-        text: || "{\"version\":1,\"entries\":[]}".to_owned(),
-        rule: table,
-    },
-    Place { arguments: "TUNE -q --save-table out.json", file: "out.json.lock", text: String::new, rule: lock },
-    Place { arguments: "TUNE -q --save-table out.json", file: "out.json.part", text: String::new, rule: made_anew },
-    Place {
-        arguments: "TUNE -q --t4 FILE",
-        file: "file.json",
-        text: String::new,
-        rule: |kind| if matches!(kind, Folder | LinkToFolder) { Refused("it is a folder") } else { replaced(kind) },
-    },
-    Place { arguments: "TUNE -q --t4 out.json", file: "out.json.part", text: String::new, rule: made_anew },
-    Place { arguments: "man pages", file: "pages/lanescope-run.1", text: String::new, rule: made_anew },
+        read,
+    ),
+    writes("RUN -q -o FILE", "file.csv", written),
+    writes("RUN -q --samples FILE", "file.csv", written),
+    writes("RUN -q --isa FILE", "code", folder),
+    writes("RUN -q --dump FILE", "shots", folder),
+    writes("DUMP --no-lock --dump shots", "shots/PICTURE", made_anew),
+    reads("RUN -q --resume FILE", "file.csv", || HEADER.clone(), resumed),
+    reads("RUN --resume out.csv", "out.csv.progress", || "mine".to_owned(), progress),
+    writes("RUN -q --resume OTHER2.csv", "OTHER2.csv.part", own),
+    writes("merge OTHER.csv -o FILE", "file.csv", replaced),
+    writes("merge OTHER.csv -o out.csv", "out.csv.part", own),
+    writes("card OTHER.csv -o out.txt", "out.txt.part", made_anew),
+    writes("report OTHER.csv -o out.html", "out.html.part", made_anew),
+    writes("report OTHER.csv -o FILE", "file.html", replaced),
+    writes("compare -q ONE.csv TWO.csv --suspects FILE", "file.csv", replaced),
+    writes("compare -q ONE.csv TWO.csv --suspects out.csv", "out.csv.part", made_anew),
+    writes("compare OTHER.csv OTHER.csv -o out.csv", "out.csv.part", made_anew),
+    reads("TUNE -q --manifest FILE", "file.toml", || "seed = 3\n".to_owned(), read_or_empty),
+    reads("TUNE -q --buffer A=float[n]:file=FILE", "file.bin", || "1234".repeat(1024), data),
+    reads("TUNE -q --reference B=FILE", "file.bin", || ONES.clone(), reference),
+    reads("TUNE -q --save-table FILE", "file.json", || "{\"version\":1,\"entries\":[]}".to_owned(), table),
+    writes("TUNE -q --save-table out.json", "out.json.lock", lock),
+    writes("TUNE -q --save-table out.json", "out.json.part", made_anew),
+    writes("TUNE -q --t4 FILE", "file.json", |kind| {
+        if matches!(kind, Folder | LinkToFolder) { Refused("it is a folder") } else { replaced(kind) }
+    }),
+    writes("TUNE -q --t4 out.json", "out.json.part", made_anew),
+    writes("man pages", "pages/lanescope-run.1", made_anew),
 ];
 
 /// The one case that `RUN` measures.
@@ -538,13 +513,10 @@ fn what_is_read_once_may_be_a_stream_with_an_end() {
         (&["compare", "/dev/stdin", csv.to_str().unwrap()], &csv, "longer than 16 MiB"),
         (&["compare", "-", csv.to_str().unwrap()], &csv, "longer than 16 MiB"),
     ] {
-        let ran = through_cat(arguments, file);
-        assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
-        let ran = fed(arguments, zero());
-        assert!(ran.code == Some(2) && ran.err.contains(endless), "{arguments:?}: {ran:?}");
+        through_cat(arguments, file).says(0, &[]);
+        fed(arguments, zero()).says(2, &[endless]);
     }
-    let ran = through_cat(&["tune", "/dev/stdin", "-d", "mock", "-n", "64"], &shader);
-    assert!(ran.code == Some(2) && ran.err.contains("a shader is read more than once"), "{ran:?}");
+    through_cat(&["tune", "/dev/stdin", "-d", "mock", "-n", "64"], &shader).says(2, &["a shader is read more than once"]);
 }
 
 /// Until it is read, there is nothing to end.

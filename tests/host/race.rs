@@ -1,19 +1,16 @@
 //! Races: the fastest case survives however noisy the device is, and what is far slower costs few samples.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
 
-use lanescope::experiments::Setting;
+use crate::support::cases_of;
 use lanescope::measure::{
     BLOCK_CASES, CaseKey, CaseSource, Dispatcher, Event, JUDGED_ROUNDS, LAST_ROUND, LocalBench, LocalOptions, Measured, Mock,
     MockOptions, Options, Pool, Progress, Race, Rounds, Rule, Session, Stop, Task, Timer, ToolCases, judge,
 };
-use lanescope::model::{AxisValue, Case, DeviceInfo, Failure, Flag, Point, Preset, Status};
-use lanescope::plan::{Plan, Request};
+use lanescope::model::{AxisValue, Case, DeviceInfo, Failure, Flag, Point, Status};
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
 use lanescope::validate::{Mismatch, Outputs, Position, Verdict};
 use rand::{Rng, SeedableRng};
@@ -102,7 +99,6 @@ fn drop_beaten(runners: &mut [Runner]) {
     }
 }
 
-/// How cases of a block compare.
 #[derive(Clone, Copy, Debug)]
 enum Space {
     /// Spread over a factor of ten, four of them within 1 % of the best.
@@ -125,7 +121,6 @@ fn times(space: Space, rng: &mut ChaCha8Rng) -> Vec<f64> {
     (0..BLOCK_CASES).map(|i| spread(i, rng)).collect()
 }
 
-/// How noisy its cases are.
 #[derive(Clone, Copy, Debug)]
 enum Noise {
     /// From visit to visit by this; within a visit by so many times less.
@@ -214,11 +209,7 @@ fn cases(times: &[f64]) -> Vec<Prepared> {
 }
 
 fn catalogue(filter: &str, axes: &[&str]) -> Prepared {
-    let info = DeviceInfo::mock();
-    let setting = Setting { device: &info, queue: None, preset: Preset::Quick, seed: 1 };
-    let axes = axes.iter().map(ToString::to_string).collect();
-    let plan = Plan::new(&Request { filters: vec![filter.to_owned()], axes, ..Request::default() }, setting).unwrap();
-    let case = plan.iter().find_map(|planned| planned.case.ok()).unwrap();
+    let case = cases_of(&DeviceInfo::mock(), filter, axes).remove(0);
     prepare(case, &mut Compiler::new(Library::embedded()).unwrap()).unwrap()
 }
 

@@ -1,11 +1,9 @@
 //! What README shows can be typed: its files are in the repository, and its commands run.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Folder, Ran, lanescope_as_it_is, succeeded};
+use crate::support::{Folder, Ran, ended, lanescope_as_it_is, succeeded};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -61,8 +59,7 @@ fn the_examples_of_shaders_and_of_the_catalogue_run() {
         *count += 1;
         let typed = on_mock(&command);
         let typed: Vec<&str> = typed.iter().map(String::as_str).collect();
-        let ran: Ran = lanescope_as_it_is(&typed).current_dir(&folder.0).output().unwrap().into();
-        assert_eq!(ran.code, Some(0), "{typed:?}: {}", ran.err);
+        ended(lanescope_as_it_is(&typed).current_dir(&folder.0)).says(0, &[]);
         let files = command.iter().filter(|word| word.ends_with(".comp") || word.ends_with(".toml"));
         files.for_each(|file| assert!(Path::new(ROOT).join(file).is_file(), "{file}"));
     }
@@ -101,8 +98,7 @@ fn the_comparisons_are_spelt_right() {
     let folder = Folder::new();
     for command in compared {
         let typed: Vec<&str> = command.iter().map(String::as_str).collect();
-        let ran: Ran = lanescope_as_it_is(&typed).current_dir(&folder.0).output().unwrap().into();
-        assert!(ran.code == Some(2) && ran.err.contains(".csv: can't be opened"), "{typed:?}: {}", ran.err);
+        ended(lanescope_as_it_is(&typed).current_dir(&folder.0)).says(2, &[".csv: can't be opened"]);
     }
 }
 

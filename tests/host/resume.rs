@@ -3,7 +3,6 @@
 
 // Processes are found in /proc, and signals are Unix's.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,32 +19,16 @@ use rustix::process::Signal;
 
 use crate::support::form::{Form, form, sample};
 use crate::support::processes::Family;
-use crate::support::{Folder, Ran, lanescope, rows, rows_of, skip, succeeded};
+use crate::support::{Folder, Ran, data, ended, lanescope, rows, rows_of, skip, succeeded, typed};
 
 // ---- the run --------------------------------------------------------------------------------------------------------------
 
 /// 143 cases in three blocks: some have a base, from some a figure is derived.
-const RUN: [&str; 19] = [
-    "run",
-    "workgroup/linear",
-    "shared/bank_conflict",
-    "-a",
-    "n=4..540:+4",
-    "-a",
-    "local_size_x=64",
-    "-a",
-    "groups=1",
-    "-a",
-    "iterations=4",
-    "-a",
-    "stride=1,2,3,4,8,16,32,33",
-    "-a",
-    "width=1",
-    "--preset=quick",
-    "--max-time=5ms",
-    "--max-noise=50%",
-    "--processes=2",
-];
+static RUN: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    typed(
+        "run workgroup/linear shared/bank_conflict -a n=4..540:+4 -a local_size_x=64 -a groups=1 -a iterations=4 -a stride=1,2,3,4,8,16,32,33 -a width=1 --preset=quick --max-time=5ms --max-noise=50% --processes=2",
+    )
+});
 const CASES: usize = 143;
 
 /// Without noise, no figure is doubted in one run and not in another.
@@ -60,13 +43,11 @@ static WHOLE: LazyLock<(Vec<Record>, Duration)> = LazyLock::new(|| {
     (rows, started.elapsed())
 });
 
-/// A folder with the file of a run.
 impl Folder {
     fn file(&self) -> PathBuf {
         self.path("rows.csv")
     }
 
-    /// The run on a device, with its file.
     fn run(&self, device: &str, more: &[&str]) -> Command {
         // What its rows are compared with, before it starts: else it would be at its end by then.
         LazyLock::force(&WHOLE);
@@ -75,9 +56,21 @@ impl Folder {
         command
     }
 
-    /// Runs it to its end.
     fn resume(&self, device: &str, more: &[&str]) -> Ran {
-        self.run(device, more).output().unwrap().into()
+        ended(&mut self.run(device, more))
+    }
+
+    /// The same, which must do, say this, and make the file what a run without interruption writes.
+    #[track_caller]
+    fn completes(&self, parts: &[&str]) -> Ran {
+        let ran = self.resume(MOCK, &[]).says(0, parts);
+        self.is_whole();
+        ran
+    }
+
+    fn change(&self, change: impl FnOnce(Vec<&str>) -> Vec<String>) {
+        let text = fs::read_to_string(self.file()).unwrap();
+        fs::write(self.file(), change(text.lines().collect()).join("\n") + "\n").unwrap();
     }
 
     /// Visits to cases that have no row yet.
@@ -202,9 +195,7 @@ fn killed_at_random(seed: u64, kills: usize) -> String {
                 assert!(folder.has_whole_rows() >= there, "{what}: rows that were written are gone");
             }
         }
-        let resumed = folder.resume(MOCK, &["-q"]);
-        assert_eq!(resumed.code, Some(0), "{what}: {}", resumed.err);
-        folder.is_whole();
+        folder.completes(&[]);
     }
     format!("{kills} kills: {begun} files were begun, {lost_rows} rows were lost and measured again")
 }
@@ -244,37 +235,25 @@ fn an_interrupted_run_ends_between_rows_and_can_be_resumed() {
         let mut family = Family::start(&mut folder.run(MOCK, &[]));
         family.wait_until("a block is written", |_| folder.has_whole_rows() > 0);
         family.signal(signal);
-        let (_, ran) = family.end();
-        assert_eq!(ran.code, Some(130), "{ran:?}");
-        assert!(ran.err.contains("interrupted: ending after the current sample; once more ends at once"), "{}", ran.err);
+        family.end().1.says(130, &["interrupted: ending after the current sample; once more ends at once"]);
         let rows = rows_of(&folder.file());
         assert!((1..CASES).contains(&rows.len()), "{}", rows.len());
         // The signal may come amid the rounds of a block: then its cases are written as far as they got.
         let begun = rows.iter().filter(|row| row.stop == "broken_off").count();
-        let resumed = folder.resume(MOCK, &[]);
         let again = if begun > 0 {
             format!("; measured again, since they failed, were broken off, or their sources are others by now: {begun}")
         } else {
             "\n".to_owned()
         };
-        let said = format!("{} rows are kept{again}", rows.len() - begun);
-        assert!(resumed.code == Some(0) && resumed.err.contains(&said), "{said} {}", resumed.err);
-        folder.is_whole();
+        folder.completes(&[&format!("{} rows are kept{again}", rows.len() - begun)]);
     }
 }
 
 #[test]
 fn a_run_that_is_killed_goes_on_from_its_visits() {
     let (folder, _) = Folder::broken_off(Signal::KILL);
-    let visits = folder.visits();
     folder.has_whole_rows();
-    let resumed = folder.resume(MOCK, &[]);
-    assert!(
-        resumed.code == Some(0) && resumed.err.contains("that were broken off") | resumed.err.contains("that was broken off"),
-        "{visits}: {}",
-        resumed.err
-    );
-    folder.is_whole();
+    folder.completes(&[" broken off"]);
     // Visits of both runs are in one row.
     let rows = rows_of(&folder.file());
     assert!(rows.iter().any(|row| row.processes > Some(2)), "two processes in each run");
@@ -299,9 +278,7 @@ fn every_case_that_an_interrupted_run_visited_has_a_row() {
         .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["visit"]["case_id"].as_str().unwrap().to_owned())
         .collect();
     assert_eq!(cases, begun.iter().map(|row| row.case_id.clone()).collect());
-    let resumed = folder.resume(MOCK, &[]);
-    assert!(resumed.code == Some(0) && resumed.err.contains(" broken off"), "{}", resumed.err);
-    folder.is_whole();
+    folder.completes(&[" broken off"]);
     assert!(rows_of(&folder.file()).iter().all(|row| row.stop != "broken_off"));
 }
 
@@ -312,13 +289,10 @@ fn a_journal_of_another_run_is_not_used() {
     let journal = folder.path("rows.csv.progress");
     let text = fs::read_to_string(&journal).unwrap();
     fs::write(&journal, text.replacen("[\"driver_version\",\"", "[\"driver_version\",\"1", 1)).unwrap();
-    let other = folder.resume(MOCK, &[]);
-    assert!(other.code == Some(0) && other.err.contains("is of another plan or driver, and isn't used"), "{}", other.err);
-    folder.is_whole();
+    folder.completes(&["is of another plan or driver, and isn't used"]);
     let folder = Folder::new();
     fs::write(folder.path("rows.csv.progress"), "my notes\n").unwrap();
-    let refused = folder.resume(MOCK, &[]);
-    assert!(refused.code == Some(2) && refused.err.contains("move it away"), "{}", refused.err);
+    folder.resume(MOCK, &[]).says(2, &["move it away"]);
     assert_eq!(fs::read_to_string(folder.path("rows.csv.progress")).unwrap(), "my notes\n");
 }
 
@@ -334,12 +308,10 @@ fn two_runs_never_write_to_one_file() {
         };
         let mut family = Family::start(&mut run("mock:hang=workgroup/linear local_size_x=64;n=400"));
         family.wait_until("it has begun", |_| fs::metadata(&file).is_ok_and(|metadata| metadata.len() > 0));
-        let second: Ran = run(MOCK).output().unwrap().into();
-        assert!(second.code == Some(75) && second.err.contains("another run writes to"), "{second:?}");
+        ended(&mut run(MOCK)).says(75, &["another run writes to"]);
         family.signal(Signal::KILL);
         family.end();
-        let third: Ran = run(MOCK).output().unwrap().into();
-        assert_eq!(third.code, Some(0), "{third:?}");
+        ended(&mut run(MOCK)).says(0, &[]);
         assert_eq!(folder.names(), [format.to_owned()].into());
     }
 }
@@ -392,11 +364,10 @@ fn a_closed_standard_output_is_told_before_anything_is_measured() {
     let run = |redirection: &str| -> Ran {
         let script = format!("exec \"$0\" \"$@\" {redirection}");
         let mut command = Command::new("bash");
-        command.args(["-c", &script, env!("CARGO_BIN_EXE_lanescope")]).args(RUN).args(["-q", "-d", MOCK]);
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_lanescope")]).args(&*RUN).args(["-q", "-d", MOCK]);
         command.output().unwrap().into()
     };
-    let closed = run(">&-");
-    assert!(closed.code == Some(2) && closed.err.contains("can't write standard output: it is closed"), "{closed:?}");
+    run(">&-").says(2, &["can't write standard output: it is closed"]);
     // Who sends them there means it.
     assert_eq!(run(">/dev/null").code, Some(0));
 }
@@ -419,8 +390,7 @@ fn a_second_interrupt_ends_a_run_that_hangs_at_once() {
     let there = rows_of(&folder.file()).len();
     assert!((1..CASES).contains(&there));
     // The same device, which doesn't hang any more.
-    assert_eq!(folder.resume(MOCK, &["-q"]).code, Some(0));
-    folder.is_whole();
+    folder.completes(&[]);
 }
 
 /// A supervisor that was stopped for longer than any deadline doesn't blame its workers, which went on meanwhile.
@@ -447,8 +417,7 @@ fn a_run_that_is_stopped_and_continued_loses_nothing() {
 fn whole() -> Folder {
     static BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| {
         let folder = Folder::new();
-        assert_eq!(folder.resume(MOCK, &["-q"]).code, Some(0));
-        folder.is_whole();
+        folder.completes(&[]);
         fs::read(folder.file()).unwrap()
     });
     let folder = Folder::new();
@@ -459,29 +428,22 @@ fn whole() -> Folder {
 /// Nothing is measured, and nothing is changed.
 fn refuses(folder: &Folder, more: &[&str], parts: &[&str]) {
     let before = fs::read(folder.file()).unwrap();
-    let Ran { code, out, err } = folder.resume(MOCK, more);
-    assert_eq!((code, out.as_str()), (Some(2), ""), "{err}");
-    assert!(parts.iter().all(|part| err.contains(part)), "no {parts:?} in {err}");
+    folder.resume(MOCK, more).refuses(parts);
     assert!(fs::read(folder.file()).unwrap() == before, "it was touched");
 }
 
 #[test]
 fn a_file_that_is_not_there_is_begun() {
     let folder = Folder::new();
-    let ran = folder.resume(MOCK, &[]);
     let name = folder.file().display().to_string();
-    assert!(ran.code == Some(0) && ran.err.contains(&format!("{name} is not there: measuring everything")), "{ran:?}");
-    assert!(ran.err.contains(&format!("{CASES} measured")), "{}", ran.err);
-    folder.is_whole();
+    folder.completes(&[&format!("{name} is not there: measuring everything"), &format!("{CASES} measured")]);
 }
 
 #[test]
 fn a_whole_file_stays_as_it_is() {
     let folder = whole();
     let before = fs::read(folder.file()).unwrap();
-    let ran = folder.resume(MOCK, &[]);
-    assert!(ran.code == Some(0) && ran.err.contains("143 rows are kept\n"), "{ran:?}");
-    assert!(ran.err.contains("0 measured, 0 skipped, 0 failed"), "{}", ran.err);
+    folder.resume(MOCK, &[]).says(0, &["143 rows are kept\n", "0 measured, 0 skipped, 0 failed"]);
     assert!(fs::read(folder.file()).unwrap() == before);
 }
 
@@ -535,10 +497,10 @@ fn rows_that_no_run_wrote_are_refused() {
     }
     // A quote that makes one cell of two moves those behind it.
     let folder = whole();
-    let text = fs::read_to_string(folder.file()).unwrap();
-    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    lines[9] = lines[9].replacen("workgroup/linear,,", "\"workgroup/linear,\",,", 1);
-    fs::write(folder.file(), format!("{}\n", lines.join("\n"))).unwrap();
+    let moved = |(i, line): (usize, &str)| {
+        if i == 9 { line.replacen("workgroup/linear,,", "\"workgroup/linear,\",,", 1) } else { line.to_owned() }
+    };
+    folder.change(|lines| lines.into_iter().enumerate().map(moved).collect());
     refuses(&folder, &[], &["rows.csv, line 10"]);
 }
 
@@ -558,20 +520,18 @@ fn line_ends_are_told_apart() {
     fs::write(folder.file(), wrong).unwrap();
     refuses(&folder, &[], &[&format!("rows.csv, line {line}: column `unit`")]);
     let folder = with("\r\n");
-    assert_eq!(folder.resume(MOCK, &["-q"]).code, Some(0));
-    folder.is_whole();
+    folder.completes(&[]);
 }
 
 #[test]
 fn columns_of_the_users_own_are_never_dropped() {
     let folder = whole();
     let text = fs::read_to_string(folder.file()).unwrap();
-    let with: Vec<String> =
-        text.lines().enumerate().map(|(i, line)| format!("{line},{}", if i == 0 { "note" } else { "mine" })).collect();
-    fs::write(folder.file(), format!("{}\n", with.join("\n"))).unwrap();
+    folder
+        .change(|lines| (0..).zip(lines).map(|(i, line)| format!("{line},{}", if i == 0 { "note" } else { "mine" })).collect());
     refuses(&folder, &[], &["this run doesn't write the column `note`: take it out"]);
-    let without: Vec<&str> = text.lines().map(|line| line.rsplit_once(',').unwrap().0).collect();
-    fs::write(folder.file(), format!("{}\n", without.join("\n"))).unwrap();
+    fs::write(folder.file(), text).unwrap();
+    folder.change(|lines| lines.into_iter().map(|line| line.rsplit_once(',').unwrap().0.to_owned()).collect());
     refuses(&folder, &[], &["it lacks the column `"]);
 }
 
@@ -586,8 +546,7 @@ fn a_file_of_chosen_columns_can_be_resumed_where_it_has_what_that_needs() {
     assert!(text.lines().next().unwrap().split(',').count() < COLUMNS.len());
     let lines: Vec<&str> = text.lines().collect();
     fs::write(folder.file(), format!("{}\n", lines[..90].join("\n"))).unwrap();
-    let ran = folder.resume(MOCK, &["--columns", &chosen]);
-    assert!(ran.code == Some(0) && ran.err.contains("89 rows are kept"), "{}", ran.err);
+    folder.resume(MOCK, &["--columns", &chosen]).says(0, &["89 rows are kept"]);
     folder.is_whole();
     // Without any one of them, its name is told.
     for lacking in all_needed.iter().filter(|name| !needed(&[Use::Any]).contains(name)) {
@@ -602,8 +561,7 @@ fn a_file_of_chosen_columns_can_be_resumed_where_it_has_what_that_needs() {
 #[test]
 fn rows_of_schema_1_are_to_be_merged_first() {
     let folder = Folder::new();
-    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/v1/lavapipe.csv");
-    fs::copy(old, folder.file()).unwrap();
+    fs::copy(data("v1/lavapipe.csv"), folder.file()).unwrap();
     refuses(&folder, &[], &["it is of schema 1", "`lanescope merge "]);
 }
 
@@ -615,23 +573,17 @@ fn rows_of_other_sources_and_rows_that_failed_are_measured_again() {
     rewrite(&folder.file(), "status", |row, cell| {
         row.checked_sub(20).and_then(|row| statuses.get(row)).map_or(cell, |status| *status).to_owned()
     });
-    let ran = folder.resume(MOCK, &[]);
     // A wrong result is a result.
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
-    assert!(
-        ran.err.contains(
-            "137 rows are kept; measured again, since they failed, were broken off, or their sources are others by now: 6"
-        ),
-        "{}",
-        ran.err
+    let again = "measured again, since they failed, were broken off, or their sources are others by now: 6";
+    // What was finished by other sources is gone from the file, and is kept beside it.
+    folder.resume(MOCK, &[]).says(
+        0,
+        &[&format!("137 rows are kept; {again}"), "6 measured, 0 skipped, 0 failed", "rows.csv: as it was, it is kept in "],
     );
-    assert!(ran.err.contains("6 measured, 0 skipped, 0 failed"), "{}", ran.err);
     let rows = rows_of(&folder.file());
     let statuses: Vec<&str> = rows.iter().map(|row| row.status.as_str()).collect();
     assert_eq!(statuses.iter().position(|status| *status == "wrong_result"), Some(25));
     assert!(rows[5].source_hash == WHOLE.0[5].source_hash && statuses[20..25] == ["ok"; 5]);
-    // What was finished by other sources is gone from the file, and is kept beside it.
-    assert!(ran.err.contains("rows.csv: as it was, it is kept in "), "{}", ran.err);
     let beside = rows_of(&folder.path("rows.csv.bak"));
     assert!(beside.len() == WHOLE.0.len() && beside[5].source_hash == "sother");
 }
@@ -639,14 +591,12 @@ fn rows_of_other_sources_and_rows_that_failed_are_measured_again() {
 #[test]
 fn a_device_that_was_given_up_is_tried_again() {
     let folder = Folder::new();
-    let ran = folder.resume("mock:noise=0,crash=calibration/*", &[]);
-    assert_eq!(ran.code, Some(75), "{}", ran.err);
+    folder.resume("mock:noise=0,crash=calibration/*", &[]).says(75, &[]);
     assert!(
         rows_of(&folder.file()).iter().filter(|row| row.status == "not_run" && row.reason.starts_with("crashed: ")).count()
             >= CASES
     );
-    assert_eq!(folder.resume(MOCK, &[]).code, Some(0));
-    folder.is_whole();
+    folder.completes(&[]);
 }
 
 #[test]
@@ -663,9 +613,7 @@ fn a_file_that_was_cut_is_repaired() {
     ] {
         let folder = Folder::new();
         fs::write(folder.file(), &bytes[..cut]).unwrap();
-        let ran = folder.resume(MOCK, &[]);
-        assert!(ran.code == Some(0) && ran.err.contains(said), "{cut}: {}", ran.err);
-        folder.is_whole();
+        folder.completes(&[said]);
     }
 }
 
@@ -675,8 +623,7 @@ fn other_outputs_have_the_rows_that_were_kept_as_well() {
     let bytes = fs::read(folder.file()).unwrap();
     fs::write(folder.file(), &bytes[..bytes.len() / 2]).unwrap();
     let json = folder.path("other.jsonl");
-    let ran = folder.resume(MOCK, &["-o", json.to_str().unwrap(), "-o", folder.file().to_str().unwrap()]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    folder.resume(MOCK, &["-o", json.to_str().unwrap(), "-o", folder.file().to_str().unwrap()]).says(0, &[]);
     let text = fs::read_to_string(&json).unwrap();
     let cases: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let cases: Vec<&str> = cases.iter().map(|row| row["case_id"].as_str().unwrap()).collect();
@@ -694,8 +641,7 @@ fn a_file_under_two_names_is_one_file() {
     let other_name = place.join("..").join(place.file_name().unwrap()).join("rows.csv");
     let other_name = other_name.to_str().unwrap();
     refuses(&folder, &["--samples", other_name], &["is given twice, by --resume and --samples"]);
-    let ran = folder.resume(MOCK, &["-q", "-o", other_name]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    folder.resume(MOCK, &["-q", "-o", other_name]).says(0, &[]);
     folder.is_whole();
 }
 
@@ -738,14 +684,12 @@ fn a_shard_has_its_name_once_it_is_whole() {
     assert_eq!(folder.names(), ["rows.csv.part", "rows.csv.progress"].map(str::to_owned).into());
     // The block may have been in writing: its last row may be torn.
     let kept = Reader::open(&part).unwrap().filter(|row| row.is_ok()).count();
-    let ran = folder.resume(MOCK, &shard);
-    assert!(ran.code == Some(0) && ran.err.contains(&format!("rows.csv.part: {kept} rows are kept")), "{}", ran.err);
+    folder.resume(MOCK, &shard).says(0, &[&format!("rows.csv.part: {kept} rows are kept")]);
     assert_eq!(folder.names(), ["rows.csv".to_owned()].into());
     let alone = rows(&succeeded(&[&RUN[..], &shard, &["-q", "-d", MOCK, "--format=csv"]].concat()).out);
     assert!(kept < alone.len() && shapes(&rows_of(&folder.file())) == shapes(&alone));
     // Once more: it is whole.
-    let ran = folder.resume(MOCK, &shard);
-    assert!(ran.code == Some(0) && ran.err.contains(&format!("{} rows are kept", alone.len())), "{}", ran.err);
+    folder.resume(MOCK, &shard).says(0, &[&format!("{} rows are kept", alone.len())]);
     assert_eq!(folder.names(), ["rows.csv".to_owned()].into());
 }
 
@@ -754,18 +698,15 @@ fn a_shard_has_its_name_once_it_is_whole() {
 /// Runs out of room for its outputs: says which file, fails, and leaves whole rows, with which it can be resumed.
 fn runs_out_of_room(folder: &Path, mut command: Command) {
     let (file, samples) = (folder.join("rows.csv"), folder.join("samples.csv"));
-    command.args(RUN).args(["-q", "--no-lock", "-d", MOCK, "--resume"]).arg(&file);
-    let full: Ran = command.output().unwrap().into();
-    assert_eq!(full.code, Some(1), "{full:?}");
-    assert!(full.err.contains(&format!("error: can't write {}: ", file.display())), "{}", full.err);
+    command.args(&*RUN).args(["-q", "--no-lock", "-d", MOCK, "--resume"]).arg(&file);
+    ended(&mut command).says(1, &[&format!("error: can't write {}: ", file.display())]);
     let text = fs::read_to_string(&file).unwrap();
     let there = rows(&text).len();
     assert!(text.ends_with('\n') && (1..CASES).contains(&there), "{there} rows");
     fs::remove_file(&file).unwrap();
     // The same for samples.
     command.arg("--samples").arg(&samples).args(["-o", "/dev/null", "--format=jsonl"]);
-    let full: Ran = command.output().unwrap().into();
-    assert!(full.code == Some(1) && full.err.contains("can't write "), "{full:?}");
+    ended(&mut command).says(1, &["can't write "]);
     let text = fs::read_to_string(&samples).unwrap();
     assert!(text.ends_with('\n') && csv::Reader::from_reader(text.as_bytes()).records().all(|row| row.is_ok()));
     assert!(fs::read_to_string(&file).unwrap().ends_with('\n'));
@@ -773,8 +714,7 @@ fn runs_out_of_room(folder: &Path, mut command: Command) {
     // Elsewhere there is room.
     let roomy = Folder::new();
     fs::copy(&file, roomy.file()).unwrap();
-    assert_eq!(roomy.resume(MOCK, &["-q"]).code, Some(0));
-    roomy.is_whole();
+    roomy.completes(&[]);
 }
 
 #[test]
@@ -811,22 +751,15 @@ fn a_full_disk_leaves_whole_rows() {
 
 // ---- samples --------------------------------------------------------------------------------------------------------------
 
+const SAMPLES: &str = "run_id,device_uuid,driver_uuid,case_id,process,round,index,ns,batch\n";
+
 /// A row's samples, by process and round.
 type Samples = BTreeMap<(u64, u64), Vec<f64>>;
 
 fn samples(file: &Path) -> BTreeMap<String, Samples> {
     let mut reader = csv::Reader::from_path(file).unwrap();
-    assert!(reader.headers().unwrap().iter().eq([
-        "run_id",
-        "device_uuid",
-        "driver_uuid",
-        "case_id",
-        "process",
-        "round",
-        "index",
-        "ns",
-        "batch"
-    ]));
+    let columns = reader.headers().unwrap().iter().collect::<Vec<_>>().join(",");
+    assert_eq!(format!("{columns}\n"), SAMPLES);
     let mut all: BTreeMap<String, Samples> = BTreeMap::new();
     for row in reader.records() {
         let row = row.unwrap();
@@ -864,14 +797,10 @@ fn every_sample_can_be_had() {
 #[test]
 fn samples_go_on_after_a_kill() {
     let folder = whole();
-    let text = fs::read_to_string(folder.file()).unwrap();
-    let half: Vec<&str> = text.split_inclusive('\n').take(70).collect();
-    fs::write(folder.file(), half.concat()).unwrap();
+    folder.change(|lines| lines.into_iter().take(70).map(str::to_owned).collect());
     let file = folder.path("samples.csv");
-    let header = "run_id,device_uuid,driver_uuid,case_id,process,round,index,ns,batch\n";
-    fs::write(&file, format!("{header}mock,0,0,cold,1,1,1,2.5,16\nmock,0,0,cold,1,1,2,2.")).unwrap();
-    let ran = folder.resume(MOCK, &["-q", "--samples", file.to_str().unwrap()]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    fs::write(&file, format!("{SAMPLES}mock,0,0,cold,1,1,1,2.5,16\nmock,0,0,cold,1,1,2,2.")).unwrap();
+    folder.resume(MOCK, &["-q", "--samples", file.to_str().unwrap()]).says(0, &[]);
     let samples = samples(&file);
     assert_eq!(samples["cold"], [((1, 1), vec![2.5])].into(), "what is there stays, but for the line that was torn");
     assert_eq!(samples.len(), 1 + CASES - 69);

@@ -1,15 +1,13 @@
 //! How well each strategy of `lanescope tune` searches: replayed on spaces whose every time is known. Exact by its seeds.
 //! `cargo bench --bench replay` prints more, and takes other recorded spaces.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use lanescope::stats;
 use lanescope::tuning::search::Strategy;
 
-use crate::recorded::{Recorded, models, rows};
+use crate::support::recorded::{Recorded, models, rows};
 
 /// What is asked of a strategy: within 2 % of the best, after 5 % of the evaluations, in the median of 50 seeds.
 const BAR: f64 = 1.02;

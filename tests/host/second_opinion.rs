@@ -1,6 +1,6 @@
 //! What `cargo bench --bench second_opinion` concludes, and how it reads what both sides wrote.
 
-use super::judge::{Answer, answer, judge, process_times};
+use crate::support::second_opinion::{Answer, answer, judge, process_times};
 
 const MARGIN: f64 = 0.02;
 

@@ -6,19 +6,18 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
 
-use lanescope::experiments::{Config, Setting, find};
+use crate::support::{cases_of, setting};
+use lanescope::experiments::{Config, find};
 use lanescope::gpu::{Loaded, Samples, Slot, Submission};
 use lanescope::measure::{
     CaseKey, CaseSource, Dispatcher, Earlier, Event, LocalBench, LocalOptions, Measured, Mock, MockOptions, Options, Pool,
     ProcessorTime, Rule, Session, Stop, Task, ToolCases, VisitMade,
 };
 use lanescope::model::{Case, DeviceInfo, Failure, Flag, Footprint, Preset, Status};
-use lanescope::plan::{Plan, Request};
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
 use lanescope::units::{TickScale, Ticks};
 use lanescope::validate::{Expected, Outputs, Verdict};
 
-/// A mock that fails as told.
 struct Flaky {
     mock: Mock,
     /// Slots given out since the last unload, and what they are.
@@ -79,7 +78,7 @@ impl Flaky {
 fn oracle(case: &Case) -> Vec<Vec<u8>> {
     let experiment = find(&case.experiment).expect("it is in the catalogue");
     let device = DeviceInfo::mock();
-    let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
+    let setting = setting(&device, Preset::Quick);
     let built = experiment.build(&Config::new(&case.variant, &case.point, &setting)).expect("it was built before");
     built.expected().iter().map(Expected::bytes).collect()
 }
@@ -181,7 +180,6 @@ impl Dispatcher for &mut Flaky {
     }
 }
 
-/// The outcomes of the cases of a request.
 fn outcomes(device: &mut Flaky, filter: &str, axes: &[&str]) -> Vec<Outcome> {
     outcomes_by(&[Rule::Each], device, filter, axes)
 }
@@ -195,14 +193,10 @@ fn outcomes_by(rules: &[Rule], device: &mut Flaky, filter: &str, axes: &[&str]) 
 /// The compiled cases of a request, and the instrument's own.
 fn prepared(device: &Flaky, filter: &str, axes: &[&str]) -> (ToolCases, Vec<Prepared>) {
     let info = device.mock.info().clone();
-    let setting = Setting { device: &info, queue: None, preset: Preset::Quick, seed: 1 };
     let mut compiler = Compiler::new(Library::embedded()).expect("the compiler starts");
     let mut cases = |filter: &str, axes: &[&str]| -> Vec<Prepared> {
-        let axes = axes.iter().map(ToString::to_string).collect();
-        let request = Request { filters: vec![filter.to_owned()], axes, ..Request::default() };
-        let plan = Plan::new(&request, setting).expect("the request is right");
         let case = |case: Case| prepare(case, &mut compiler).expect("it compiles");
-        plan.iter().filter_map(|planned| planned.case.ok()).map(case).collect()
+        cases_of(&info, filter, axes).into_iter().map(case).collect()
     };
     let [empty, sentinel] = ["calibration/empty", SENTINEL].map(|name| cases(name, &[]).remove(0));
     let tools = ToolCases { empty, sentinel, evictor: None, sweep: None };
@@ -236,7 +230,6 @@ fn session<'d>(rule: Rule, device: &'d mut Flaky, tools: &ToolCases, prepared: &
     Session::new(pool, Options { rule, max_noise: 0.05, max_time: MAX_TIME, seed: 1 })
 }
 
-/// How a case ended.
 type Outcome = Result<Measured, Failure>;
 
 /// Cases that are compiled already, and whose results are right.

@@ -2,8 +2,6 @@
 //!
 //! Every module that compiles here goes through `spirv-val`.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 mod blocks;
 mod bounds;
 mod debug_info;
@@ -15,7 +13,7 @@ mod robustness;
 mod sizes;
 mod specialization;
 mod subgroups;
-mod support;
+pub mod support;
 mod validation;
 
 use lanescope::model::SpirvTarget;

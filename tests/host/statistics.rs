@@ -38,8 +38,7 @@ fn code_is_in_a_file_for_each_case() {
 fn a_folder_of_code_that_cannot_be_ends_the_run_before_it_begins() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let name = file.path().to_str().unwrap();
-    let refused = ran(&[&["run"], &SMALL[..], &["-d", "mock", "--isa", name]].concat());
-    assert!(refused.out.is_empty() && refused.code == Some(2) && refused.err.contains(name), "{refused:?}");
+    ran(&[&["run"], &SMALL[..], &["-d", "mock", "--isa", name]].concat()).refuses(&[name]);
 }
 
 #[test]

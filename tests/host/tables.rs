@@ -1,11 +1,9 @@
 //! Tables and answers as they are shown: how wide they are on a terminal, and where they have colours.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::fs;
 use std::process::Command;
 
-use crate::support::{Folder, Ran, lanescope, succeeded};
+use crate::support::{Folder, ended, lanescope, succeeded};
 
 /// Rows that a mock device measures, among them skipped and flagged ones.
 fn rows(folder: &Folder) -> String {
@@ -28,8 +26,7 @@ fn uncoloured(arguments: &[&str]) -> Command {
 /// What a merge of these rows shows with these variables.
 fn merged(file: &str, arguments: &[&str], variables: &[(&str, &str)]) -> String {
     let mut command = uncoloured(&[&["merge", "-q", file], arguments].concat());
-    let ran: Ran = command.envs(variables.iter().copied()).output().unwrap().into();
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let ran = ended(command.envs(variables.iter().copied())).says(0, &[]);
     ran.out
 }
 
@@ -96,7 +93,6 @@ mod on_a_terminal {
         String::from_utf8(bytes).unwrap().replace('\r', "")
     }
 
-    /// A text as it is seen.
     fn seen(text: &str) -> String {
         let mut parts = text.split('\u{1b}');
         let first = parts.next().unwrap_or_default().to_owned();
@@ -124,8 +120,7 @@ mod on_a_terminal {
 
     #[test]
     fn a_description_fits_the_terminal() {
-        let folder = Folder::new();
-        let shader = folder.write("shader.comp", SHADER);
+        let (_folder, shader) = Folder::with("shader.comp", SHADER);
         for columns in [40, 80, 120] {
             let text = shown(columns, &["inspect", &shader, "-d", "mock", "-d", "mock"], &[]);
             assert!(text.contains("drivers' statistics") && fits(&text, columns.into()), "{columns}: {text}");
@@ -135,8 +130,7 @@ mod on_a_terminal {
     /// But for what another compiler of GLSL changes.
     #[test]
     fn what_devices_make_of_it_reads_at_a_glance() {
-        let folder = Folder::new();
-        let shader = folder.write("shader.comp", SHADER);
+        let (_folder, shader) = Folder::with("shader.comp", SHADER);
         for columns in [80, 120] {
             let text = shown(columns, &["inspect", &shader, "-c", "TILE=4", "-d", "mock"], &[("NO_COLOR", "1")]);
             let (_, devices) = text.split_once("\ndevice 0: ").unwrap();

@@ -1,13 +1,11 @@
 //! What reaches a terminal: whatever names, paths, flags, rows and compilers hold, nothing of it that a terminal would obey.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::process::Command;
 
 use lanescope::shader::{Reading, from_file};
 
 use crate::support::inspected::SHADER;
-use crate::support::{Folder, Ran, lanescope, ran};
+use crate::support::{Folder, Ran, lanescope, ran, typed};
 
 /// A name that sets a window's title, turns all red by a control character of 8 bits, begins a line of its own, and turns the rest around.
 const HOSTILE: &str = "\u{1b}]0;x\u{7}\u{9b}31m\r\nerror: \u{202e}\u{200b}\u{7f}\u{200f}\u{61c}\u{feff}";
@@ -62,8 +60,7 @@ fn with_hostile_names(words: &[u32]) -> Vec<u8> {
 
 #[test]
 fn names_of_a_module_are_no_commands() {
-    let folder = Folder::new();
-    let source = folder.write("names.comp", SHADER);
+    let (folder, source) = Folder::with("names.comp", SHADER);
     let module = from_file(source.as_ref(), &Reading::default()).unwrap();
     let hostile = folder.write("names.spv", with_hostile_names(&module.words));
     for arguments in [&["inspect"][..], &["inspect", "-d", "mock"], &["tune", "-d", "mock"], &["inspect", "--constant=9=1"]] {
@@ -74,16 +71,8 @@ fn names_of_a_module_are_no_commands() {
         assert!(!plain.out.lines().any(|line| line.starts_with("error: ")), "{plain:?}");
     }
     // What asks for a name that isn't there is told those that are.
-    for flag in [
-        "--entry=x",
-        "--buffer=x=:zero",
-        "--constant=x=1",
-        "--push=x=1",
-        "--image=x=:zero",
-        "--shared=x=1",
-        "--check=x=sum",
-        "--axis=x=1,2",
-    ] {
+    let flags = "--entry=x --buffer=x=:zero --constant=x=1 --push=x=1 --image=x=:zero --shared=x=1 --check=x=sum --axis=x=1,2";
+    for flag in typed(flags) {
         let refused = ran(&["tune", "-d", "mock", &hostile, flag]);
         let errors = refused.err.lines().filter(|line| line.starts_with("error: ")).count();
         assert!(refused.code == Some(2) && errors == 1 && obeyed(&refused.err).is_empty(), "{flag}: {refused:?}");
@@ -105,16 +94,14 @@ fn what_a_shader_says_of_itself_is_no_command() {
     let file = folder.write("error.comp", text);
     for command in ["inspect", "tune"] {
         let arguments: &[&str] = if command == "tune" { &["tune", "-d", "mock", &file] } else { &["inspect", &file] };
-        let said = ran(arguments);
-        assert!(said.code == Some(2) && said.err.contains("#error"), "{said:?}");
+        let said = ran(arguments).says(2, &["#error"]);
         check(&said);
     }
 }
 
 #[test]
 fn what_is_typed_is_no_command() {
-    let folder = Folder::new();
-    let shader = folder.write("plain.comp", crate::support::tunings::COPY);
+    let (_folder, shader) = Folder::with("plain.comp", crate::support::tunings::COPY);
     let hostile = HOSTILE.replace('\n', "");
     let (flag, preset, device) = (format!("--{hostile}"), format!("--preset={hostile}"), format!("mock:{hostile}"));
     for arguments in [
@@ -138,20 +125,8 @@ fn what_is_typed_is_no_command() {
         &["tune", "-d", "mock", &shader, "--buffer", &hostile],
         &["tune", "-d", "mock", &shader, "--reference", &hostile],
         &["tune", "-d", "mock", &shader, "--manifest", &hostile],
-        &[
-            "tune",
-            "-d",
-            "mock",
-            "-n",
-            "256",
-            "-a",
-            "local_size_x=32,64",
-            "--no-lock",
-            &shader,
-            "--format=table",
-            "--name",
-            &hostile,
-        ],
+        &[&typed("tune -d mock -n 256 -a local_size_x=32,64 --no-lock --format=table")[..], &[&shader, "--name", &hostile]]
+            .concat(),
         &["run", "-d", "mock", "calibration/empty", "-o", &hostile],
     ] {
         let said = ran(arguments);
@@ -226,8 +201,7 @@ fn a_path_cannot_begin_a_line_of_its_own() {
     for arguments in
         [&["inspect", &broken][..], &["card", &missing], &["compare", &missing, &missing], &["tune", &missing, "-d", "mock"]]
     {
-        let ran = ran(arguments);
-        assert!(ran.code == Some(2) && ran.err.contains("\\u{a}error"), "{ran:?}");
+        let ran = ran(arguments).says(2, &["\\u{a}error"]);
         assert_eq!(ran.err.matches("\nerror").count(), 0, "{ran:?}");
     }
 }

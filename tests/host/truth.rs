@@ -1,10 +1,10 @@
 //! Comparison is right about rows whose truth is known: a short form of `benches/compare.rs`.
 
-#![expect(clippy::unwrap_used, clippy::cast_precision_loss, reason = "a test fails by panicking, and its counts are small")]
+#![expect(clippy::cast_precision_loss, reason = "its counts are small")]
 
 use lanescope::analysis::compare::FALSE_DISCOVERIES;
 
-use super::simulated::{Found, World, simulate};
+use crate::support::simulated::{Found, World, simulate};
 
 /// Comparisons of each world: a false verdict in three of them would be far more than a twentieth.
 const COMPARISONS: u64 = 40;

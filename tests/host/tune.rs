@@ -1,14 +1,11 @@
 //! `lanescope tune` on the mock device: what is tried, what its rows say, and what is refused before anything runs.
 
-#![expect(clippy::unwrap_used, reason = "clippy exempts test functions but not the helpers beside them")]
-
 use crate::support::tunings::{CONSTANT, COPY, NAIVE, SCALE, found, statuses, tuned};
 use crate::support::{Folder, rows};
 
 #[test]
 fn a_budget_is_kept_to() {
-    let folder = Folder::new();
-    let copy = folder.write("copy.comp", COPY);
+    let (_folder, copy) = Folder::with("copy.comp", COPY);
     for (strategy, count) in [("exhaustive", "3"), ("random", "5"), ("hill-climbing", "6")] {
         let all = found(0, &[&copy, "-d", "mock", "-n", "4096", "--strategy", strategy, "--budget", count]);
         assert_eq!(all.len().to_string(), count, "{strategy}");
@@ -19,8 +16,7 @@ fn a_budget_is_kept_to() {
 
 #[test]
 fn a_macro_may_have_parameters() {
-    let folder = Folder::new();
-    let copy = folder.write("copy.comp", COPY);
+    let (_folder, copy) = Folder::with("copy.comp", COPY);
     let macros = ["-D", "larger(a, b)=max(a, b)", "-D", "FACTOR=larger(2, 1)"];
     let rows = found(0, &[&[&copy, "-d", "mock", "-n", "4096", "-a", "local_size_x=32"], &macros[..]].concat());
     assert_eq!(rows.len(), 1);
@@ -28,8 +24,7 @@ fn a_macro_may_have_parameters() {
 
 #[test]
 fn two_problems_are_two_cases() {
-    let folder = Folder::new();
-    let naive = folder.write("naive.comp", NAIVE);
+    let (_folder, naive) = Folder::with("naive.comp", NAIVE);
     let base = [naive.as_str(), "-d", "mock", "-a", "local_size_x=8", "-a", "local_size_y=8", "--push", "height=64"];
     let id = |more: &[&str]| found(0, &[&base[..], more].concat()).remove(0).case_id;
     let first = id(&["-n", "4096", "--push", "width=64"]);
@@ -136,9 +131,7 @@ fn what_can_not_be_is_said_before_anything_runs() {
         (&[&copy, "--t4", &nowhere], "can't write"),
         (&[&copy, "--budget", "0"], "nothing could be measured"),
     ] {
-        let ran = tuned(&[arguments, &["-d", "mock"]].concat());
-        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{arguments:?}: {}", ran.err);
-        assert!(ran.err.contains(part), "{arguments:?}: {}", ran.err);
+        tuned(&[arguments, &["-d", "mock"]].concat()).refuses(&[part]);
     }
 }
 
@@ -153,8 +146,7 @@ fn invalid_spirv(folder: &Folder, shader: &str) -> String {
 
 #[test]
 fn rows_say_which_results_were_compared_after_one_pass_alone() {
-    let folder = Folder::new();
-    let copy = folder.write("copy.comp", COPY);
+    let (_folder, copy) = Folder::with("copy.comp", COPY);
     let sizes = ["-d", "mock", "-n", "4096", "-a", "local_size_x=1..256:*2"];
     for strategy in ["exhaustive", "hill-climbing"] {
         let all = found(0, &[&[copy.as_str(), "--strategy", strategy], &sizes[..]].concat());
@@ -182,8 +174,7 @@ fn a_driver_that_takes_several_reductions_for_one_is_named() {
     for (shader, device, is_doubted) in
         [(&one, "mock:reductions=1", false), (&two, "mock:reductions=1", true), (&two, "mock:reductions=2", false)]
     {
-        let ran = tuned(&[shader, "-d", device, "-n", "256", "-a", "local_size_x=32,64"]);
-        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let ran = tuned(&[shader, "-d", device, "-n", "256", "-a", "local_size_x=32,64"]).says(0, &[]);
         let warning = ran.err.lines().find(|line| line.starts_with("warning: known driver fault mock-reductions"));
         assert_eq!(warning.is_some_and(|line| line.contains("has 2 in one loop")), is_doubted, "{}", ran.err);
         assert!(rows(&ran.out).iter().all(|row| row.quality_flags.contains("quirk:mock-reductions") == is_doubted));
@@ -207,6 +198,5 @@ fn a_constant_that_lays_an_array_over_what_follows_is_told() {
     let told = all.iter().any(|row| row.reason.contains("`Data.parts` ends at byte 32, and `Data.scale` begins at 16"));
     assert!(told, "{:?}", all.iter().map(|row| &row.reason).collect::<Vec<_>>());
     // Where nothing else is left, the reference is the first to tell.
-    let ran = tuned(&[&shader, "-d", "mock", "-n", "4096", "--reference", "PARTS=8"]);
-    assert!(ran.code == Some(2) && ran.err.contains("`Data.parts` ends at byte 32"), "{}", ran.err);
+    tuned(&[&shader, "-d", "mock", "-n", "4096", "--reference", "PARTS=8"]).says(2, &["`Data.parts` ends at byte 32"]);
 }

@@ -1,6 +1,5 @@
 //! `lanescope tune --resume`: what a search that was broken off has measured stays measured.
 
-#![expect(clippy::unwrap_used, reason = "clippy exempts test functions but not the helpers beside them")]
 // Processes are found in /proc.
 #![cfg(target_os = "linux")]
 
@@ -14,12 +13,11 @@ use rustix::process::Signal;
 
 use crate::support::processes::Family;
 use crate::support::tunings::COPY;
-use crate::support::{Folder, Ran, lanescope, rows_of};
+use crate::support::{Folder, Ran, ended, lanescope, rows_of};
 
 /// 256 configurations, in blocks of 63.
 const SPACE: [&str; 8] = ["-d", "mock", "-n", "4096", "-a", "local_size_x=1..64", "-D", "FACTOR=2,2.0,2.00,2.000"];
 
-/// A folder with the file of a search.
 struct Search(Folder);
 
 impl Search {
@@ -35,7 +33,6 @@ impl Search {
         fs::read_to_string(self.0.path("found.csv.progress")).unwrap_or_default()
     }
 
-    /// The lines of the journal of this kind.
     fn lines(&self, kind: &str) -> usize {
         self.journal().lines().filter(|line| line.starts_with(&format!("{{\"{kind}\""))).count()
     }
@@ -83,8 +80,7 @@ fn what_was_measured_before_a_kill_or_an_interrupt_is_not_measured_again() {
         let journal = folder.journal();
         let there = rows_of(&folder.rows_file());
         // As many as it says are tried without being measured.
-        let resumed = folder.go_on(strategy);
-        assert_eq!(resumed.code, Some(0), "{what}: {}", resumed.err);
+        let resumed = folder.go_on(strategy).says(0, &[]);
         let said = if outcomes > 0 { " measured" } else { " broken off" };
         assert!(visits > 0 && resumed.err.contains("going on with") && resumed.err.contains(said), "{what}: {}", resumed.err);
         let rows = rows_of(&folder.rows_file());
@@ -112,8 +108,7 @@ fn a_search_that_was_broken_off_goes_on_from_its_visits() {
         .map_while(|line| serde_json::from_str::<serde_json::Value>(line).ok())
         .map(|line| line["visit"]["case_id"].as_str().unwrap().to_owned())
         .collect();
-    let resumed = folder.go_on(&[&arguments[..], &["--budget", "63"]].concat());
-    assert_eq!(resumed.code, Some(0), "{}", resumed.err);
+    folder.go_on(&[&arguments[..], &["--budget", "63"]].concat()).says(0, &[]);
     let of_both: BTreeSet<String> =
         rows_of(&folder.rows_file()).into_iter().filter(|row| row.processes > Some(1)).map(|row| row.case_id).collect();
     assert_eq!(of_both, visited, "the visits of both runs are in their rows, and in no other");
@@ -134,8 +129,7 @@ fn only_what_a_search_left_goes_on_and_no_row_is_overwritten() {
             command.args(["-n", "4096"]);
         }
         command.args(&arguments).arg("--resume").arg(folder.rows_file());
-        let ran: Ran = command.output().unwrap().into();
-        assert!(ran.code == Some(2) && ran.err.contains("is of a search with another shader"), "{other:?}: {}", ran.err);
+        ended(&mut command).says(2, &["is of a search with another shader"]);
         assert!(fs::read(folder.rows_file()).unwrap() == rows && folder.journal() == journal, "{other:?}");
     }
     // A shader that was changed meanwhile is another one.
@@ -148,13 +142,11 @@ fn only_what_a_search_left_goes_on_and_no_row_is_overwritten() {
     let [header, first] = [0, 1].map(|line| text.lines().nth(line).unwrap());
     let noted = format!("{header},my_notes\n{first},good\n");
     fs::write(folder.rows_file(), &noted).unwrap();
-    let ran = folder.go_on(&few);
-    assert!(ran.code == Some(0) && ran.err.contains("as it was, it is kept in"), "{}", ran.err);
+    folder.go_on(&few).says(0, &["as it was, it is kept in"]);
     assert_eq!(fs::read_to_string(folder.0.path("found.csv.bak")).unwrap(), noted);
     // What came to its end has nothing to go on from.
     let rows = fs::read(folder.rows_file()).unwrap();
-    let ran = folder.go_on(&[]);
-    assert!(ran.code == Some(2) && ran.err.contains("of a search that came to its end"), "{}", ran.err);
+    folder.go_on(&[]).says(2, &["of a search that came to its end"]);
     assert_eq!(fs::read(folder.rows_file()).unwrap(), rows);
     // What isn't there, or has no row, is begun.
     for text in [None, Some(""), Some(header)] {
@@ -164,6 +156,5 @@ fn only_what_a_search_left_goes_on_and_no_row_is_overwritten() {
         assert_eq!((ran.code, rows_of(&new.rows_file()).len()), (Some(0), 3), "{}", ran.err);
     }
     let copy = folder.0.write("copy.comp", COPY);
-    let ran: Ran = lanescope(&["tune", &copy, "-d", "mock", "--resume", "found.jsonl"]).output().unwrap().into();
-    assert!(ran.code == Some(2) && ran.err.contains("only CSV can be resumed"), "{}", ran.err);
+    ended(&mut lanescope(&["tune", &copy, "-d", "mock", "--resume", "found.jsonl"])).says(2, &["only CSV can be resumed"]);
 }

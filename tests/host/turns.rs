@@ -4,26 +4,18 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
+use std::sync::LazyLock;
 
 use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::processes::Family;
-use crate::support::{Folder, lanescope, rows, succeeded};
+use crate::support::{Folder, lanescope, rows, succeeded, typed};
 
 /// 70 cases, which are two blocks, on two devices, one of which may be measured on at a time.
-const RUN: [&str; 10] = [
-    "run",
-    "workgroup/linear",
-    "-a",
-    "local_size_x=64",
-    "-a",
-    "n=4..280:+4",
-    "--preset=study",
-    "--max-time=20ms",
-    "--jobs=1",
-    "-d=mock:noise=0",
-];
+static RUN: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    typed("run workgroup/linear -a local_size_x=64 -a n=4..280:+4 --preset=study --max-time=20ms --jobs=1 -d=mock:noise=0")
+});
 
 /// Who visited cases so far, by device and process, each as often as it had its turn.
 fn turns(folder: &Folder) -> Vec<String> {

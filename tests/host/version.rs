@@ -1,14 +1,11 @@
 //! What `--version` says: the build script on repositories of its own, and the command.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use crate::support::{Folder, succeeded};
 
-/// The build script, as a program.
 fn build_script(folder: &Folder) -> String {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("build.rs");
     let program = folder.path("script").display().to_string();

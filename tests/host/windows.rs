@@ -1,37 +1,27 @@
 //! What is Windows' own: how processes end there, the console's keys, names of devices, files that others hold open.
 
 #![cfg(windows)]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
 use std::fs::{self, OpenOptions};
 use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 use std::thread;
 use std::time::Duration;
 
 use lanescope::record::Record;
 
 use crate::support::windows::Family;
-use crate::support::{Folder, Ran, console, lanescope, ran, rows, rows_of, skip, succeeded};
+use crate::support::{Folder, Ran, console, ended, lanescope, ran, rows, rows_of, skip, succeeded, typed};
 
 /// 72 cases in two blocks.
-const RUN: [&str; 10] = [
-    "run",
-    "workgroup/linear",
-    "-a",
-    "n=4..288:+4",
-    "-a",
-    "local_size_x=64",
-    "--preset=quick",
-    "--max-time=5ms",
-    "--max-noise=50%",
-    "--processes=2",
-];
+static RUN: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    typed("run workgroup/linear -a n=4..288:+4 -a local_size_x=64 --preset=quick --max-time=5ms --max-noise=50% --processes=2")
+});
 const CASES: usize = 72;
 
-/// A few cases.
 const SOME: [&str; 7] = ["run", "memory/stream", "-a", "n=4096", "--max-time=5ms", "--format=csv", "--device=mock"];
 
 impl Folder {
@@ -52,8 +42,7 @@ impl Folder {
 
     /// Completes the file, and demands that it holds all cases and that nothing else is left.
     fn completed(&self) -> Vec<Record> {
-        let resumed: Ran = self.resuming("mock:noise=0", &[]).output().unwrap().into();
-        assert_eq!(resumed.code, Some(0), "{}", resumed.err);
+        ended(self.resuming("mock:noise=0", &[])).says(0, &[]);
         let rows = rows_of(&self.rows_file());
         let measured = rows.iter().filter(|row| row.row_kind == "measured");
         assert!(measured.clone().count() == CASES && measured.into_iter().all(|row| row.status == "ok"));
@@ -105,8 +94,8 @@ fn a_worker_that_hangs_ends_with_its_run() {
 #[test]
 fn a_worker_that_hangs_is_killed_in_time() {
     let (hung, said) = {
-        let ran = ran(&[&RUN[..], &["--format=csv", "-d", "mock:hang=workgroup/linear *n=40*", "--timeout=500ms"]].concat());
-        assert_eq!(ran.code, Some(1), "{}", ran.err);
+        let ran = ran(&[&RUN[..], &["--format=csv", "-d", "mock:hang=workgroup/linear *n=40*", "--timeout=500ms"]].concat())
+            .says(1, &[]);
         (rows(&ran.out).into_iter().filter(|row| row.status != "ok").collect::<Vec<_>>(), ran.err)
     };
     assert!(!hung.is_empty(), "{said}");
@@ -151,7 +140,7 @@ fn a_second_ctrl_c_ends_a_run_at_once() {
 fn interrupted(folder: &Folder, key: &str) -> Ran {
     in_another_console(folder, key, "windows::a_console_whose_keys_are_pressed");
     let said = |name: &str| fs::read_to_string(folder.path(name)).unwrap();
-    let ran = Ran { code: said("code").parse().ok(), out: String::new(), err: said("err") };
+    let ran = Ran { code: said("code").parse().ok(), err: said("err"), ..Ran::default() };
     ["code", "err"].iter().for_each(|name| fs::remove_file(folder.path(name)).unwrap());
     ran
 }
@@ -246,11 +235,9 @@ fn names_with_blanks_and_umlauts_are_files() {
 #[test]
 fn nul_takes_everything() {
     for name in ["NUL", "nul", r"\\.\NUL"] {
-        let ran = ran(&[&SOME[..], &["-o", name]].concat());
-        assert!(ran.code == Some(0) && ran.err.contains(" measured, 0 skipped, 0 failed"), "{name}: {}", ran.err);
+        ran(&[&SOME[..], &["-o", name]].concat()).says(0, &[" measured, 0 skipped, 0 failed"]);
     }
-    let read = ran(&["merge", "NUL"]);
-    assert!(read.code == Some(2), "it holds no rows: {read:?}");
+    ran(&["merge", "NUL"]).says(2, &[]);
 }
 
 #[test]

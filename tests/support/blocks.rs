@@ -5,12 +5,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use rspirv::dr::{Block, Function, Operand};
 use rspirv::spirv::{Op, Word};
 
-/// The id that an operand is.
 pub fn id(operand: &Operand) -> Word {
     operand.id_ref_any().unwrap_or_else(|| panic!("{operand:?} is no id"))
 }
 
-/// The id of a block.
 pub fn label(block: &Block) -> Word {
     block.label.as_ref().unwrap().result_id.unwrap()
 }

@@ -17,7 +17,6 @@ const ENDLESS: &str = "#version 450
     shared uint never;
     void main() { never = 0; do {} while (atomicOr(never, 0u) == 0u); }";
 
-/// Faults for commands to meet.
 pub struct Faults {
     /// The layer's manifest, and what else the layer is told of by files.
     folder: TempDir,
@@ -55,7 +54,6 @@ impl Faults {
         self
     }
 
-    /// As they were given.
     pub fn text(&self) -> &str {
         self.faults.as_deref().unwrap_or_default()
     }

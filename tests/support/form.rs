@@ -11,7 +11,6 @@ pub enum Form {
     Full,
 }
 
-/// The form that was chosen.
 pub fn form() -> Form {
     match std::env::var("LANESCOPE_TEST_FORM").as_deref() {
         Err(_) | Ok("short") => Form::Short,

@@ -1,9 +1,9 @@
 //! What several test files share: the command and its rows, the catalogue's settings, the SPIR-V tools.
 
 #![allow(dead_code, reason = "each test file uses its own part of this")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
 pub mod blocks;
+pub mod confirmed;
 pub mod console;
 pub mod faults;
 pub mod form;
@@ -11,7 +11,10 @@ pub mod inspected;
 pub mod mutants;
 pub mod passes;
 pub mod processes;
+pub mod recorded;
+pub mod second_opinion;
 pub mod shapes;
+pub mod simulated;
 pub mod tunings;
 pub mod windows;
 
@@ -24,10 +27,10 @@ use std::process::{Command, Output, Stdio};
 
 use lanescope::experiments::{CATALOGUE, Experiment, Setting};
 use lanescope::model::{
-    AxisKind, AxisValue, Component, Descriptors, DeviceInfo, DeviceKind, Feature, Limits, MatrixProduct, MatrixScope, Point,
-    Preset, Subgroup, SubgroupClass,
+    AxisKind, AxisValue, Case, Component, Descriptors, DeviceInfo, DeviceKind, Feature, Limits, MatrixProduct, MatrixScope,
+    Point, Preset, Subgroup, SubgroupClass,
 };
-use lanescope::plan::parse_values;
+use lanescope::plan::{Plan, Request, parse_values};
 use lanescope::record::schema::position;
 use lanescope::record::{Reader, Record};
 use lanescope::shader::{ScalarType, SpecConstant, Specialized};
@@ -35,12 +38,24 @@ use sha2::{Digest, Sha256};
 
 // ---- files ----------------------------------------------------------------------------------------------------------------
 
+/// A file of tests/data.
+pub fn data(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name).display().to_string()
+}
+
 /// A folder that goes when a test ends.
 pub struct Folder(pub tempfile::TempDir);
 
 impl Folder {
     pub fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
+    }
+
+    /// One with a file, and its path as an argument.
+    pub fn with(name: &str, bytes: impl AsRef<[u8]>) -> (Self, String) {
+        let folder = Self::new();
+        let path = folder.write(name, bytes);
+        (folder, path)
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -56,6 +71,10 @@ impl Folder {
 }
 
 // ---- the command ----------------------------------------------------------------------------------------------------------
+
+pub fn typed(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
 
 /// The command under test, away from a terminal, with nothing on its input. What only costs time is left out, unless a test asks for it.
 pub fn lanescope(arguments: &[&str]) -> Command {
@@ -80,33 +99,51 @@ pub fn lanescope_as_it_is(arguments: &[&str]) -> Command {
 }
 
 /// How the command ended and what it said.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Ran {
+    pub command: String,
     /// Its exit code; none where a signal ended it.
     pub code: Option<i32>,
-    /// Its standard output.
     pub out: String,
-    /// Its error stream.
     pub err: String,
 }
 
 impl From<Output> for Ran {
     fn from(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).unwrap();
-        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr), ..Self::default() }
     }
 }
 
-/// Runs the command to its end.
-pub fn ran(arguments: &[&str]) -> Ran {
-    lanescope(arguments).output().unwrap().into()
+impl Ran {
+    /// Demands that it ended with this code, and that its error stream says all of this.
+    #[track_caller]
+    pub fn says(self, code: i32, parts: &[&str]) -> Self {
+        assert_eq!(self.code, Some(code), "{}: {}", self.command, self.err);
+        parts.iter().for_each(|part| assert!(self.err.contains(part), "{}: no `{part}` in: {}", self.command, self.err));
+        self
+    }
+
+    /// The same of what is wrong with what it was given: nothing is on standard output.
+    #[track_caller]
+    pub fn refuses(self, parts: &[&str]) -> Self {
+        assert_eq!(self.out, "", "{}: {}", self.command, self.err);
+        self.says(2, parts)
+    }
 }
 
-/// Runs the command and demands success.
+pub fn ended(command: &mut Command) -> Ran {
+    let output = command.output().unwrap();
+    Ran { command: format!("{command:?}"), ..output.into() }
+}
+
+pub fn ran(arguments: &[&str]) -> Ran {
+    ended(&mut lanescope(arguments))
+}
+
+#[track_caller]
 pub fn succeeded(arguments: &[&str]) -> Ran {
-    let ran = ran(arguments);
-    assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.err);
-    ran
+    ran(arguments).says(0, &[])
 }
 
 /// Runs `lanescope run` with these arguments, demands success, and gives its rows.
@@ -116,7 +153,7 @@ pub fn measured(arguments: &[&str]) -> Vec<Record> {
 
 /// Runs `lanescope run`, and gives its rows, what it said on the error stream, and its exit code.
 pub fn run(arguments: &[&str]) -> (Vec<Record>, String, Option<i32>) {
-    let Ran { code, out, err } = ran(&[&["run", "--format", "csv"], arguments].concat());
+    let Ran { code, out, err, .. } = ran(&[&["run", "--format", "csv"], arguments].concat());
     (rows(&out), err, code)
 }
 
@@ -138,7 +175,6 @@ pub fn rows(csv: &str) -> Vec<Record> {
     own
 }
 
-/// The rows of a CSV file.
 pub fn rows_of(path: &Path) -> Vec<Record> {
     rows(&std::fs::read_to_string(path).unwrap())
 }
@@ -158,7 +194,6 @@ pub struct Found {
     pub is_cpu: bool,
     /// `maxComputeWorkGroupSize[0]`, or the invocations of a workgroup where they are fewer.
     pub largest_workgroup: u64,
-    /// `maxComputeWorkGroupCount[0]`
     pub most_groups: u64,
 }
 
@@ -210,6 +245,12 @@ pub fn devices_in_turn() -> Vec<Found> {
 pub fn software() -> Option<Vec<Found>> {
     let found: Vec<Found> = devices().into_iter().filter(|device| device.is_cpu).collect();
     (!found.is_empty()).then_some(found)
+}
+
+/// RADV's driver file: distributions name it with and without the architecture.
+pub fn radv() -> Option<PathBuf> {
+    let names = [format!("radeon_icd.{}.json", std::env::consts::ARCH), "radeon_icd.json".to_owned()];
+    names.iter().map(|name| Path::new("/usr/share/vulkan/icd.d").join(name)).find(|path| path.exists())
 }
 
 // ---- the catalogue --------------------------------------------------------------------------------------------------------
@@ -300,8 +341,27 @@ pub fn every_feature() -> BTreeSet<Feature> {
     types.into_iter().chain(atomics).chain(sums).chain([MemoryModel, MemoryModelDeviceScope, BufferDeviceAddress]).collect()
 }
 
-/// Every preset.
 pub const PRESETS: [Preset; 3] = [Preset::Quick, Preset::Default, Preset::Thorough];
+
+/// What experiments look at on a device.
+pub fn setting(device: &DeviceInfo, preset: Preset) -> Setting<'_> {
+    Setting { queue: None, device, preset, seed: 1 }
+}
+
+/// Every class of device under every preset.
+pub fn each_setting(mut act: impl FnMut(Setting)) {
+    for device in device_classes() {
+        PRESETS.into_iter().for_each(|preset| act(setting(&device, preset)));
+    }
+}
+
+/// The cases of a filter with these values of axes that can be, in a quick run.
+pub fn cases_of(device: &DeviceInfo, filter: &str, axes: &[&str]) -> Vec<Case> {
+    let axes = axes.iter().map(ToString::to_string).collect();
+    let request = Request { filters: vec![filter.to_owned()], axes, ..Request::default() };
+    let plan = Plan::new(&request, setting(device, Preset::Quick)).unwrap();
+    plan.iter().filter_map(|planned| planned.case.ok()).collect()
+}
 
 /// A point on an experiment's axes: the first default of each, but for those that are given as a user would write them.
 pub fn point(experiment: &Experiment, setting: &Setting, given: &[(&str, &str)]) -> Point {
@@ -321,10 +381,9 @@ pub fn point(experiment: &Experiment, setting: &Setting, given: &[(&str, &str)])
 /// Values of every axis of work in the catalogue, as `--axis` takes them: small enough that all cases can be had in full.
 pub fn little_work() -> Vec<String> {
     let device = DeviceInfo::mock();
-    let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
     let axes = CATALOGUE
         .iter()
-        .flat_map(|experiment| experiment.axes(&setting))
+        .flat_map(|experiment| experiment.axes(&setting(&device, Preset::Quick)))
         .filter(|axis| axis.is_work && matches!(axis.kind, AxisKind::AtLeast(_)));
     let mut names: Vec<String> = axes.map(|axis| axis.name.to_string()).collect();
     names.sort_unstable();
@@ -352,12 +411,10 @@ pub fn spirv_tool(name: &str, arguments: &[&str], input: &[u8]) -> Result<Vec<u8
     if output.status.success() { Ok(output.stdout) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
 }
 
-/// Words as the bytes that tools read.
 pub fn to_bytes(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_ne_bytes()).collect()
 }
 
-/// Bytes as words.
 pub fn to_words(bytes: &[u8]) -> Vec<u32> {
     bytes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect()
 }

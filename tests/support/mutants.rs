@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lanescope::experiments::{Experiment, Setting};
-use lanescope::model::{Axis, DeviceInfo, Point, Preset};
+use lanescope::model::{Axis, Point};
 use lanescope::plan::parse_values;
 use lanescope::shader::Library;
 use serde::Deserialize;
@@ -55,10 +55,8 @@ fn nowhere_else() -> Vec<String> {
     vec![String::new()]
 }
 
-/// A broken kernel.
 #[derive(Clone, Debug)]
 pub struct Mutant {
-    /// What is broken.
     pub name: String,
     /// Below `glsl/`.
     pub kernel: String,
@@ -123,7 +121,6 @@ fn joined(line: &str, own: &str) -> String {
     line.split_whitespace().filter(|pair| !is_said(pair)).chain(own.split_whitespace()).collect::<Vec<_>>().join(" ")
 }
 
-/// All mutants of one experiment.
 pub struct Mutants {
     pub experiment: &'static Experiment,
     pub mutants: Vec<Mutant>,
@@ -142,7 +139,6 @@ pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mutants")
 }
 
-/// One case of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct At {
     pub variant: String,
@@ -180,9 +176,4 @@ pub fn product(axes: &[Axis]) -> Vec<Point> {
         points = points.iter().flat_map(|point| axis.defaults.iter().map(move |value| with(point, value))).collect();
     }
     points.into_iter().map(Point::new).collect()
-}
-
-/// What experiments look at on this device.
-pub fn setting(info: &DeviceInfo) -> Setting<'_> {
-    Setting { queue: None, device: info, preset: Preset::Quick, seed: 1 }
 }

@@ -4,7 +4,7 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,19 +13,17 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::Ran;
+use super::{Ran, lanescope};
 
 /// A variable that a run and its workers inherit, so that they are found whoever their parent is by now.
 const MARK: &str = "LANESCOPE_TEST_FAMILY";
 
-/// A run and its workers.
 pub struct Family {
     mark: String,
     supervisor: Child,
 }
 
 impl Family {
-    /// Starts a run.
     pub fn start(command: &mut Command) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let mark = format!("{MARK}={}-{}-", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
@@ -94,7 +92,7 @@ impl Family {
             assert!(ended.elapsed() < Duration::from_secs(5), "worker {worker} outlives its run");
             thread::sleep(Duration::from_millis(5));
         }
-        (status.signal(), Ran { code: status.code(), out, err })
+        (status.signal(), Ran { code: status.code(), out, err, ..Ran::default() })
     }
 }
 
@@ -123,4 +121,22 @@ fn is_running(pid: u32) -> bool {
 fn send(signal: Signal, pid: u32) {
     // It may have ended meanwhile.
     let _ = kill_process(Pid::from_raw(pid.try_into().unwrap()).unwrap(), signal);
+}
+
+/// The most memory, in bytes, that a command has had when it has printed nearly all of so many rows, and is alive yet.
+pub fn peak_before_the_end(arguments: &[&str], rows: u64) -> u64 {
+    // What the pipe holds is less than this many rows: while they are unread, the process has to be alive.
+    const UNREAD: u64 = 200;
+    let mut child = lanescope(arguments).stderr(Stdio::inherit()).spawn().unwrap();
+    let mut reader = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    for _ in 0..=rows - UNREAD {
+        line.clear();
+        assert!(reader.read_line(&mut line).unwrap() > 0, "{arguments:?} wrote too little");
+    }
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let kilobytes: u64 = peak.trim().strip_suffix(" kB").unwrap().parse().unwrap();
+    assert_eq!((reader.lines().count() as u64, child.wait().unwrap().code()), (UNREAD, Some(0)));
+    kilobytes << 10
 }

@@ -12,7 +12,6 @@ use lanescope::validate::invariants::{self, Matrix};
 const N: u32 = 1000;
 const GROUPS: u32 = N.div_ceil(128);
 
-/// A shape of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// Two kernels, the second of which sums up what the first one left in scratch memory.
@@ -35,7 +34,6 @@ pub enum Shape {
     StaleFlags,
 }
 
-/// The right ones.
 pub const RIGHT: [Shape; 4] = [Shape::Reduction, Shape::Histogram, Shape::PingPong, Shape::Product];
 
 /// A compiler that knows the shapes' kernels.
@@ -144,7 +142,6 @@ pub fn built(shape: Shape, device: &DeviceInfo, seed: u64) -> Built<'static> {
     case.build(Work { items: Some(N.into()), ..Work::default() }, Headline::ITEMS)
 }
 
-/// A shape's data.
 fn words(data: Sequence) -> impl Iterator<Item = u32> {
     (0..N.into()).map(move |i| data.word(i))
 }
@@ -196,7 +193,6 @@ void main() {
     if (gl_GlobalInvocationID.x < N) flags[source[gl_GlobalInvocationID.x] & 1023] = 1;
 }";
 
-/// Counts flags that are set.
 const FLAGGED: &str = "
 layout(set = 0, binding = 0) restrict writeonly buffer Found { uint found[]; };
 layout(set = 0, binding = 1) restrict readonly buffer Flags { uint flags[]; };

@@ -11,7 +11,6 @@ use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 use super::Ran;
 
-/// A run and its workers.
 pub struct Family {
     supervisor: Child,
     /// All that were ever seen.
@@ -19,7 +18,6 @@ pub struct Family {
 }
 
 impl Family {
-    /// Starts a run.
     pub fn start(command: &mut Command) -> Self {
         let supervisor = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         Self { supervisor, workers: Vec::new() }
@@ -43,7 +41,6 @@ impl Family {
         workers.first().and_then(|pid| system.process(Pid::from_u32(*pid))).is_some_and(sysinfo::Process::kill)
     }
 
-    /// Kills the run itself.
     pub fn kill(&mut self) {
         self.supervisor.kill().unwrap();
     }
@@ -74,7 +71,7 @@ impl Family {
             assert!(ended.elapsed() < Duration::from_secs(5), "worker {worker} outlives its run");
             thread::sleep(Duration::from_millis(5));
         }
-        Ran { code: status.code(), out, err }
+        Ran { code: status.code(), out, err, ..Ran::default() }
     }
 }
 

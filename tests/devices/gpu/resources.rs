@@ -306,9 +306,9 @@ fn an_image_is_restored_from_a_buffer_before_each_pass() {
         prepared.case.repeat = Repeat::AfterReset;
         let slot = load(device, &prepared);
         device.run_reset(slot).unwrap();
-        assert_eq!(words(&device.read(slot, 0).unwrap()), words_of(INPUT, 30));
+        assert_eq!(words(&device.read(slot, 0).unwrap()), input_words(30));
         device.sample(slot, 1, 3).unwrap();
-        let thrice: Vec<u32> = words_of(INPUT, 30).iter().map(|word| word.wrapping_mul(3)).collect();
+        let thrice: Vec<u32> = input_words(30).iter().map(|word| word.wrapping_mul(3)).collect();
         assert_eq!(words(&device.read(slot, 0).unwrap()), thrice);
     });
 }
@@ -332,7 +332,7 @@ fn a_large_image_comes_back_whole() {
             let filled = Resource { contents: Contents::Sequence(INPUT), ..prepared.case.resources[0].clone() };
             let count = filled.bytes() / 4;
             let slot = load(device, &Builder::new(vec![filled]).done());
-            assert!(words(&device.read(slot, 0).unwrap()) == words_of(INPUT, count), "{dimension:?}");
+            assert!(words(&device.read(slot, 0).unwrap()) == input_words(count), "{dimension:?}");
             device.unload();
         }
     });
@@ -398,22 +398,16 @@ fn a_buffer_may_stand_as_a_uniform_one() {
         void main() { uint i = gl_GlobalInvocationID.x; result[i] = source[i / 4][i % 4]; }";
     on_each_device(|device| {
         let prepared = Builder::new(vec![input(64), output(64)]).kernel(glsl, LOCAL, &[], &[0, 1]).pass(dispatch(0, 64)).done();
-        let expected: Vec<u32> = (0..64).map(|i| INPUT.word(i)).collect();
-        assert_eq!(run_and_read(device, &prepared, 1), expected);
+        assert_eq!(run_and_read(device, &prepared, 1), input_words(64));
     });
 }
 
 // ---- memory and copies ----------------------------------------------------------------------------------------------------
 
-/// The kinds of memory that a device has.
 fn kinds(info: &DeviceInfo) -> Vec<MemoryKind> {
     let mapped =
         MemoryKind::ALL.into_iter().filter(|kind| kind.is_mapped() && !info.memory_types_for(*kind, u32::MAX).is_empty());
     std::iter::once(MemoryKind::DeviceLocal).chain(mapped).collect()
-}
-
-fn words_of(sequence: Sequence, count: u64) -> Vec<u32> {
-    (0..count).map(|i| sequence.word(i)).collect()
 }
 
 #[test]
@@ -437,7 +431,7 @@ fn kernels_and_copies_reach_every_kind_of_memory() {
             device.run_checked(loaded.slot).unwrap();
             // A pass follows itself: the copies of one must not meet the writes of the next.
             device.sample(loaded.slot, 3, 2).unwrap();
-            let expected: Vec<u32> = words_of(INPUT, 1000).iter().map(|word| word.wrapping_mul(3).wrapping_add(8)).collect();
+            let expected: Vec<u32> = input_words(1000).iter().map(|word| word.wrapping_mul(3).wrapping_add(8)).collect();
             assert_eq!(words(&device.read(loaded.slot, 1).unwrap()), expected, "{kind:?}");
             assert_eq!(words(&device.read(loaded.slot, 2).unwrap()), expected, "{kind:?}");
             device.unload();
@@ -471,7 +465,7 @@ fn the_host_copies_through_mapped_memory() {
             let submission = device.sample(slot, 3, 1).unwrap();
             assert!(submission.samples.is_empty() && submission.host > Duration::ZERO);
             for output in [1, 2] {
-                assert!(words(&device.read(slot, output).unwrap()) == words_of(INPUT, 5000), "{kind:?}, {output}");
+                assert!(words(&device.read(slot, output).unwrap()) == input_words(5000), "{kind:?}, {output}");
             }
             device.unload();
         }
@@ -501,11 +495,7 @@ fn what_is_prepared_is_done_before_each_sample_and_each_checked_pass() {
 fn what_a_kernel_reads_and_writes_is_its_cases_own() {
     on_each_device(|device| {
         let count = || {
-            let mut prepared = Builder::new(vec![Resource::words("state", 64, Contents::Undefined)])
-                .kernel(INCREMENT, [64, 1, 1], &[], &[0])
-                .reset(vec![Step::Fill { resource: 0, word: 0 }])
-                .pass(dispatch(0, 1))
-                .done();
+            let mut prepared = counter(vec![Resource::words("state", 64, Contents::Undefined)]).done();
             prepared.case.repeat = Repeat::Resumes;
             prepared
         };
@@ -524,11 +514,8 @@ fn what_is_restored_before_every_pass_is_shared() {
         let bytes: Vec<u8> = (0..64_u32).flat_map(|i| (i * i).to_ne_bytes()).collect();
         let increments = || {
             let before = Resource::words("before", 64, Contents::Data(Data::new(bytes.clone())));
-            let mut prepared = Builder::new(vec![Resource::words("state", 64, Contents::Undefined), before])
-                .kernel(INCREMENT, [64, 1, 1], &[], &[0])
-                .reset(vec![Step::Copy { from: 1, to: 0 }])
-                .pass(dispatch(0, 1))
-                .done();
+            let state = Resource::words("state", 64, Contents::Undefined);
+            let mut prepared = counter(vec![state, before]).reset(vec![Step::Copy { from: 1, to: 0 }]).done();
             prepared.case.repeat = Repeat::AfterReset;
             prepared
         };

@@ -39,7 +39,6 @@ pub fn change(words: &mut Vec<u32>, most_words: usize, random: &mut impl Rng) {
     words.truncate(most_words);
 }
 
-/// Where each instruction begins, and its words.
 fn instructions(words: &[u32]) -> Vec<(usize, usize)> {
     let (mut found, mut at) = (Vec::new(), HEADER_WORDS);
     while let Some(first) = words.get(at) {

@@ -38,7 +38,6 @@ pub fn check(words: &[u32]) -> bool {
     true
 }
 
-/// What the reflection lists.
 fn declared(reflection: &Reflection) {
     assert!(!reflection.entry_points.is_empty());
     assert!(reflection.spec_constants.is_sorted_by_key(|constant| constant.id));

@@ -1,7 +1,5 @@
 //! Layouts of blocks: offsets and strides worked out by hand from the rules of std140, std430 and scalar layouts.
 
-use std::collections::BTreeSet;
-
 use lanescope::model::SpirvTarget;
 use lanescope::shader::{
     BlockInfo, BlockPlace, MatrixOrder, MemberLayout, ReflectError, Reflection, SpecValues, StructLayout, TypeLayout, load,
@@ -11,7 +9,6 @@ use rspirv::dr::Operand;
 use rspirv::spirv::Decoration;
 
 use super::support::{HEAD, compiled, compiled_for, compiled_with_news, reflected};
-use crate::support::{spirv_tool, to_bytes};
 
 /// Types of every form that has a layout, as members of a block.
 const MEMBERS: &str = "uint n; vec3 v; float f; mat3 m; layout(row_major) mat2x3 rows; Inner inner[2]; double d;";
@@ -276,41 +273,6 @@ fn a_block_without_offsets_or_strides_is_an_error() {
     }
 }
 
-/// `(struct, member, offset)` of a layout and of all structs in it.
-fn offsets(layout: &StructLayout, into: &mut BTreeSet<(String, usize, u32)>) {
-    for (i, member) in layout.members.iter().enumerate() {
-        into.insert((layout.type_name.clone(), i, member.offset));
-        let mut ty = &member.ty;
-        while let TypeLayout::Array { element, .. } | TypeLayout::RuntimeArray { element, .. } = ty {
-            ty = element;
-        }
-        if let TypeLayout::Struct(inner) = ty {
-            offsets(inner, into);
-        }
-    }
-}
-
-#[test]
-fn offsets_are_those_that_the_disassembler_shows() {
-    let module = compiled(&format!(
-        "{HEAD} {INNER} struct Outer {{ Inner one; Inner many[3]; uint last; }};
-        layout(binding = 0) buffer Data {{ {MEMBERS} Outer outer[]; }} data;
-        layout(push_constant) uniform Push {{ uint n; vec4 v; }} push;
-        void main() {{ data.n = push.n + data.outer[1].last; }}"
-    ));
-    let text = String::from_utf8(spirv_tool("spirv-dis", &["--no-color", "-"], &to_bytes(&module.words)).unwrap()).unwrap();
-    let decorated = text.lines().filter_map(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
-        ["OpMemberDecorate", ty, member, "Offset", offset] => {
-            Some((ty.trim_start_matches('%').to_owned(), member.parse().unwrap(), offset.parse().unwrap()))
-        }
-        _ => None,
-    });
-    let mut found = BTreeSet::new();
-    module.reflection.blocks(&[].into()).unwrap().iter().for_each(|block| offsets(&block.layout, &mut found));
-    assert_eq!(found, decorated.collect());
-    assert_eq!(found.len(), 8 + 2 + 3 + 2);
-}
-
 #[test]
 fn layouts_are_written_as_json() {
     let found = blocks("layout(binding = 0) buffer Data { layout(row_major) mat2 m; uint last[]; };", "last[0] = 1;");
@@ -340,28 +302,28 @@ fn overlap(declarations: &str, uses: &str, length: u64) -> Option<String> {
 
 #[test]
 fn an_array_that_a_constant_makes_longer_reaches_into_what_follows() {
-    let before = "layout(binding = 0) buffer Data { float parts[N]; uint tail; } data;";
-    assert_eq!(overlap(before, "data.tail = 1;", 4), None);
-    assert_eq!(overlap(before, "data.tail = 1;", 1), None);
-    let said = "`data.parts` ends at byte 20, and `data.tail` begins at 16";
-    assert_eq!(overlap(before, "data.tail = 1;", 5).as_deref(), Some(said));
+    let parts = "layout(binding = 0) buffer Data { float parts[N]; uint tail; } data;";
     // As the last member it has room, but not in an array's element.
     let last = "layout(binding = 0) buffer Data { uint head; float parts[N]; } data;";
-    assert_eq!(overlap(last, "data.head = 1;", 1000), None);
     let element = "struct Light { vec4 colour; float parts[N]; };
         layout(binding = 0) buffer Data { uint head; Light lights[]; } data;";
-    assert_eq!(overlap(element, "data.head = 1;", 4), None);
-    let said = "`data.lights[]` ends at byte 48, and its next element begins at 32";
-    assert_eq!(overlap(element, "data.head = 1;", 8).as_deref(), Some(said));
     let rows = "struct Row { float parts[N]; }; layout(binding = 0) buffer Data { Row rows[3]; uint tail; } data;";
-    assert_eq!(overlap(rows, "data.tail = 1;", 4), None);
-    let said = "`data.rows[]` ends at byte 20, and its next element begins at 16";
-    assert_eq!(overlap(rows, "data.tail = 1;", 5).as_deref(), Some(said));
     let inner = "struct Light { float parts[N]; uint tail; };
         layout(binding = 0) buffer Data { uint head; Light lights[2][3]; } data;";
-    assert_eq!(overlap(inner, "data.head = 1;", 4), None);
-    let said = "`data.lights[][].parts` ends at byte 24, and `data.lights[][].tail` begins at 16";
-    assert_eq!(overlap(inner, "data.head = 1;", 6).as_deref(), Some(said));
+    for (declarations, uses, length, said) in [
+        (parts, "data.tail = 1;", 4, None),
+        (parts, "data.tail = 1;", 1, None),
+        (parts, "data.tail = 1;", 5, Some("`data.parts` ends at byte 20, and `data.tail` begins at 16")),
+        (last, "data.head = 1;", 1000, None),
+        (element, "data.head = 1;", 4, None),
+        (element, "data.head = 1;", 8, Some("`data.lights[]` ends at byte 48, and its next element begins at 32")),
+        (rows, "data.tail = 1;", 4, None),
+        (rows, "data.tail = 1;", 5, Some("`data.rows[]` ends at byte 20, and its next element begins at 16")),
+        (inner, "data.head = 1;", 4, None),
+        (inner, "data.head = 1;", 6, Some("`data.lights[][].parts` ends at byte 24, and `data.lights[][].tail` begins at 16")),
+    ] {
+        assert_eq!(overlap(declarations, uses, length).as_deref(), said, "{declarations} {length}");
+    }
     let pushed = "layout(push_constant) uniform P { float parts[N]; uint tail; };";
     let out = "layout(binding = 0) buffer Data { uint head; };";
     assert!(overlap(&format!("{pushed} {out}"), "head = tail;", 5).is_some());

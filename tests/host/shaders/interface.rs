@@ -1,7 +1,7 @@
 //! Descriptors, push constants, capabilities, entry points.
 
 use lanescope::model::{Dimension, Format, SpirvTarget};
-use lanescope::shader::{Access, BindingInfo, BindingKind, Capability, Extent, ImageInfo, ScalarType};
+use lanescope::shader::{Access, BindingInfo, BindingKind, Capability, ImageInfo, ScalarType};
 
 use super::support::{HEAD, compiled, compiled_for, compiled_with_news, reflected};
 
@@ -9,7 +9,6 @@ fn binding(binding: u32, name: &str, kind: BindingKind, access: Access) -> Bindi
     BindingInfo { set: 0, binding, name: name.to_owned(), kind, count: 1, access, image: None }
 }
 
-/// A variable that is an image of floats.
 fn image(
     number: u32,
     name: &str,
@@ -322,46 +321,4 @@ fn cooperative_matrices_and_bfloat16_compile() {
     );
     assert!(bfloat.reflection.capabilities.contains(&Capability::BFloat16TypeKHR));
     assert_eq!(bfloat.reflection.shared_bytes(&[].into()), Ok(12));
-}
-
-/// Before SPIR-V 1.3 a storage buffer was a uniform with the decoration `BufferBlock`; user modules still come so, and with
-/// decoration groups.
-#[test]
-fn old_storage_buffers_and_several_entry_points_are_read() {
-    let reflection = reflected(
-        r#"OpCapability Shader
-        OpMemoryModel Logical GLSL450
-        OpEntryPoint GLCompute %f "first"
-        OpEntryPoint GLCompute %g "second"
-        OpExecutionMode %f LocalSize 8 4 2
-        OpExecutionMode %g LocalSize 32 1 1
-        OpName %data "data"
-        OpDecorate %Block BufferBlock
-        OpMemberDecorate %Block 0 Offset 0
-        OpDecorate %group DescriptorSet 2
-        OpDecorate %group Binding 3
-        OpDecorate %group NonReadable
-        %group = OpDecorationGroup
-        OpGroupDecorate %group %data
-        %void = OpTypeVoid
-        %fn = OpTypeFunction %void
-        %uint = OpTypeInt 32 0
-        %Block = OpTypeStruct %uint
-        %ptr = OpTypePointer Uniform %Block
-        %data = OpVariable %ptr Uniform
-        %f = OpFunction %void None %fn
-        %fl = OpLabel
-        OpReturn
-        OpFunctionEnd
-        %g = OpFunction %void None %fn
-        %gl = OpLabel
-        OpReturn
-        OpFunctionEnd"#,
-        "vulkan1.0",
-    );
-    let expected = BindingInfo { set: 2, ..binding(3, "data", BindingKind::StorageBuffer, Access::WriteOnly) };
-    assert_eq!(reflection.bindings, [expected]);
-    assert_eq!(reflection.version, (1, 0));
-    let entries: Vec<_> = reflection.entry_points.iter().map(|entry| (entry.name.as_str(), entry.local_size)).collect();
-    assert_eq!(entries, [("first", [8, 4, 2].map(Extent::Literal)), ("second", [32, 1, 1].map(Extent::Literal))]);
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lanescope::model::{Kernel, SpirvTarget};
 use lanescope::shader::{CompileError, Compiler, Library, Module, Reflection};
 
-use crate::support::{spirv_tool, to_bytes};
+use crate::support::{spirv_tool, to_bytes, to_words};
 
 /// The path under which snippets stand in the library.
 pub const PATH: &str = "test/snippet.comp";
@@ -30,7 +30,6 @@ pub fn compiled_with_news(source: &str) -> Arc<Module> {
     module
 }
 
-/// Compiles and validates a snippet.
 pub fn compiled_for(source: &str, target: SpirvTarget) -> Arc<Module> {
     let module = compiler(source).compile(PATH, &[], target).unwrap_or_else(|error| panic!("{error}"));
     validate(&module.words, target);
@@ -55,14 +54,18 @@ pub fn kernel(local_size: [u32; 3]) -> Kernel {
     }
 }
 
-/// Runs the validator over a module.
-pub fn validate(words: &[u32], target: SpirvTarget) {
-    let environment = match target {
+/// What the SPIR-V tools call a target.
+pub fn environment(target: SpirvTarget) -> &'static str {
+    match target {
         SpirvTarget::Vulkan1_1 => "vulkan1.1",
         SpirvTarget::Vulkan1_2 => "vulkan1.2",
         SpirvTarget::Vulkan1_3 => "vulkan1.3",
-    };
-    tool("spirv-val", &["--target-env", environment, "-"], &to_bytes(words));
+    }
+}
+
+/// Runs the validator over a module.
+pub fn validate(words: &[u32], target: SpirvTarget) {
+    tool("spirv-val", &["--target-env", environment(target), "-"], &to_bytes(words));
     lanescope::shader::validate(words).unwrap_or_else(|error| panic!("{error}"));
 }
 
@@ -70,7 +73,7 @@ pub fn validate(words: &[u32], target: SpirvTarget) {
 pub fn assembled(text: &str, environment: &str) -> Vec<u32> {
     let binary = tool("spirv-as", &["--target-env", environment, "-o", "-", "-"], text.as_bytes());
     tool("spirv-val", &["--target-env", environment, "-"], &binary);
-    binary.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect()
+    to_words(&binary)
 }
 
 /// What assembled SPIR-V declares.

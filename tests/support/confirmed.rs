@@ -9,7 +9,6 @@ use anyhow::{Context, bail};
 use lanescope::model::{AxisValue, Status};
 use lanescope::record::Record;
 
-/// The values of a configuration on its axes.
 pub type Configuration = BTreeMap<String, AxisValue>;
 
 /// The widest interval by which anything is confirmed: half of it over the time.
@@ -122,7 +121,6 @@ fn time_of(row: &Record) -> Option<Time> {
     Some(Time { time, low: row.ci_low_ns.unwrap_or(time), high: row.ci_high_ns.unwrap_or(time) })
 }
 
-/// How many rows ended so.
 pub fn count(rows: &[Record], status: Status) -> usize {
     rows.iter().filter(|row| Status::named(&row.status) == Some(status)).count()
 }

@@ -8,7 +8,6 @@ use lanescope::tuning::space::{Dimension, Space};
 
 use super::Recorded;
 
-/// All of them.
 pub fn all() -> Vec<Recorded> {
     vec![product_on_gpu(), product_on_cpu(), blur(), reduction(), variants()]
 }

@@ -17,14 +17,11 @@ use lanescope::stats;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// What is simulated.
 #[derive(Clone, Copy, Debug)]
 pub struct World {
     /// Processes that each run deals its rounds over.
     pub processes: u32,
-    /// Runs of each side.
     pub runs: usize,
-    /// Cases of each side.
     pub cases: usize,
     /// The standard deviation from round to round.
     pub rounds: f64,
@@ -92,7 +89,6 @@ pub struct Found {
     pub missed: usize,
     /// Cases whose interval holds the truth, and of how many.
     pub held: usize,
-    /// Cases.
     pub cases: usize,
     /// The sum of the intervals' widths, as logarithms, and of those where all is known.
     pub widths: (f64, f64),
@@ -154,7 +150,6 @@ fn side(world: &World, is_new: bool, spreads: &[f64], rng: &mut ChaCha8Rng) -> V
     rows
 }
 
-/// A row as a run writes it.
 fn row(world: &World, (case, run, is_new): (usize, usize, bool), time: &mut dyn FnMut(usize) -> f64) -> Record {
     let processes = usize::try_from(world.processes).unwrap();
     let (mut times, mut clusters, mut noises) = (Vec::new(), Vec::new(), Vec::new());
