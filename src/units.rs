@@ -94,8 +94,7 @@ pub fn ratio_between(value: f64, low: f64, high: f64) -> String {
     format!("{} [{}, {}]", at_place(value, place), at_place(low, place), at_place(high, place))
 }
 
-/// By how many percent a ratio, of which half the interval is this, is above or below 1: tenths where these can be told, whole ones
-/// else.
+/// By how many percent a ratio, of which half the interval is this, is above or below 1: in tenths where these can be told.
 pub fn percent_off(ratio: f64, half: f64) -> String {
     let decimals = usize::from(half < 0.01);
     format!("{:+.decimals$} %", (ratio - 1.0) * 100.0)

@@ -183,8 +183,7 @@ impl<'a> Expected<'a> {
         Self::near(elements, move |index| (*at)(index))
     }
 
-    /// As [`Self::words`], of a twin that computes beforehand what it looks up: it does so once, when the first element is asked
-    /// for.
+    /// As [`Self::words`], of a twin that computes beforehand what it looks up: once, when the first element is asked for.
     pub fn words_from<F>(elements: u64, prepare: impl FnOnce() -> F + Send + 'a) -> Self
     where
         F: Fn(u64) -> u32 + Send + Sync + 'a,
@@ -276,7 +275,6 @@ impl Output<'_> {
         self.bytes.chunks_exact(4).filter_map(|word| word.first_chunk()).map(|word| u32::from_ne_bytes(*word)).collect()
     }
 
-    /// Compares every element with what it must be.
     /// Errors: the first that is wrong, missing or left over.
     pub fn compare(&self, expected: &Expected) -> Verdict {
         let element = |index: u64| {

@@ -68,7 +68,6 @@ pub struct DeviceRun<'r> {
 }
 
 impl<'r> DeviceRun<'r> {
-    /// Measures the plan and writes its rows.
     /// Errors: where rows can't be written. What a device refuses stands in its rows.
     pub fn run(mut self) -> anyhow::Result<()> {
         let plan = self.plan;

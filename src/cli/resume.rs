@@ -77,8 +77,7 @@ impl Kept {
         Ok(kept)
     }
 
-    /// Copies the rows that are kept into a file of their own, which then takes the old one's place: whenever this is
-    /// interrupted, one of the two is whole.
+    /// Copies the rows that are kept into a file that then takes the old one's place: whenever this is interrupted, one is whole.
     fn take_over(
         &mut self,
         rows: Reader<std::fs::File>,

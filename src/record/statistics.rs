@@ -39,8 +39,7 @@ const MEANINGS: [(&str, &str, Column, u64); 10] = [
     ("MOCK", "Code bytes", Column::CodeBytes, 1),
 ];
 
-/// The figures that drivers tell under names of their own, in common units; none where the driver tells none, or its executables
-/// disagree.
+/// What drivers tell under names of their own, in common units; none where the driver tells none, or its executables disagree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     pub registers: Option<u64>,
@@ -268,7 +267,10 @@ mod tests {
     fn no_statistic_means_two_things() {
         for (i, (driver, name, column, factor)) in MEANINGS.iter().enumerate() {
             let is_twin = |of: &str, other: &str, own: Column| of == *driver && (other == *name || own == *column);
-            assert!(*factor > 0 && !MEANINGS[..i].iter().any(|(of, other, own, _)| is_twin(of, other, *own)), "{driver} {name}");
+            assert!(
+                *factor > 0 && !MEANINGS[..i].iter().any(|(of, other, own, _)| is_twin(of, other, *own)),
+                "{driver} {name}"
+            );
         }
     }
 }

@@ -80,7 +80,6 @@ pub enum Host {
 }
 
 impl Host {
-    /// Loads them.
     /// Errors: where there is no loader, no driver, or what the mock is told can't be read.
     pub fn load(platform: &Platform) -> Result<Self, Error> {
         match platform {

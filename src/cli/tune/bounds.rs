@@ -262,8 +262,7 @@ impl<'r> Looker<'r> {
     }
 }
 
-/// The configuration to look at where files are the reference: the shader as it is written, unless it isn't among those that are
-/// allowed.
+/// The configuration to look at where files are the reference: the shader as it is written, unless that isn't allowed.
 pub fn instead_of_files(space: &Space, written: Option<usize>) -> Point {
     written.map_or_else(|| space.point(0), |_| Point::default())
 }
