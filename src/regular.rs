@@ -12,12 +12,10 @@ use crate::model::Shown;
 use crate::platform::{self, FileKind};
 use crate::units::Bytes;
 
-/// What a file is read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// What errors call one: `a manifest`.
     pub what: &'static str,
-    /// The most bytes that one may have.
     pub largest: u64,
     /// Whether it may come by a stream, such as `/dev/stdin` or `<(command)`: it is read once, and by this process alone.
     pub may_stream: bool,
@@ -30,7 +28,6 @@ pub const ROWS: Kind = Kind { what: "a file of rows", largest: u64::MAX, may_str
 pub const MANIFEST: Kind = Kind { what: "a manifest", largest: 1 << 20, may_stream: true };
 /// A list of cases, which may be rows.
 pub const CASES: Kind = Kind { what: "a list of cases", largest: 256 << 20, may_stream: true };
-/// The user's own limits of devices.
 pub const LIMITS: Kind = Kind { what: "a file of limits", largest: 1 << 20, may_stream: true };
 pub const TABLE: Kind = Kind { what: "a tuning table", largest: 256 << 20, may_stream: false };
 /// What a buffer or an image holds.

@@ -209,7 +209,6 @@ pub fn scaled(unit: &str, largest: f64) -> (f64, &str) {
     }
 }
 
-/// Converts raw timestamps of one queue to durations.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TickScale {
     /// Bits of a timestamp that count (`timestampValidBits`); the others are masked.
@@ -236,7 +235,6 @@ impl TickScale {
         Nanos(f64::from(self.valid_bits.min(64)).exp2() * self.period)
     }
 
-    /// The time that a number of ticks takes.
     #[expect(clippy::cast_precision_loss, reason = "an interval under 2^53 ticks is exact")]
     pub fn nanos(self, ticks: u64) -> Nanos {
         Nanos(ticks as f64 * self.period)

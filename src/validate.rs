@@ -17,7 +17,6 @@ pub struct Outputs {
     pub poisoned: Option<Vec<Vec<u8>>>,
 }
 
-/// What the outputs of a reference showed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Learned {
     /// What the user should know, a sentence each.
@@ -55,7 +54,6 @@ pub enum Position {
     /// An element by its index, all being sorted.
     Sorted(u64),
     Sum,
-    /// The number of elements that were written.
     Count,
     Row(u64),
     Whole,
@@ -108,7 +106,6 @@ enum At<'a> {
     Word(Box<dyn Fn(u64) -> u32 + Sync + 'a>),
     /// The same float, bit by bit.
     Float(Box<dyn Fn(u64) -> f32 + Sync + 'a>),
-    /// A float as near as this.
     Near(Box<dyn Fn(u64) -> Near + Sync + 'a>),
 }
 
@@ -205,12 +202,10 @@ impl<'a> Expected<'a> {
         self.elements
     }
 
-    /// The bytes that a right device would write.
     pub fn bytes(&self) -> Vec<u8> {
         (0..self.elements).flat_map(|index| self.bits(index).to_ne_bytes()).collect()
     }
 
-    /// The word that a right device would write there.
     pub fn word(&self, index: u64) -> u32 {
         self.bits(index)
     }

@@ -36,7 +36,6 @@ pub struct Journals {
     /// The first of them that can be resumed has visits.
     visits: Option<Journal>,
     others: Vec<Claim>,
-    /// Whether no case is without a row.
     is_whole: bool,
     pub notes: Vec<String>,
 }
@@ -102,11 +101,8 @@ impl Journals {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
-    /// It came to its end, or there was none.
     Nothing,
-    /// It can be gone on from.
     ToGoOn,
-    /// It is of other rows.
     ByOthers,
 }
 
@@ -255,7 +251,6 @@ struct State {
     lines: BTreeMap<Place, Vec<String>>,
     earlier: HashMap<Place, Earlier>,
     ended: HashMap<Place, Ended>,
-    /// Why nothing is noted any more.
     failed: Option<io::Error>,
 }
 
@@ -363,7 +358,6 @@ impl Journal {
         }
     }
 
-    /// Forgets the visits to cases that have rows now.
     pub fn settle<'c>(&self, device: usize, case_ids: impl IntoIterator<Item = &'c str>) {
         let mut state = self.state();
         let mut any = false;

@@ -46,7 +46,6 @@ struct Waiting<'w> {
     started: Instant,
     /// Hears once of each device that is waited for.
     say: &'w dyn Fn(&str),
-    /// Whether the user wants to wait no longer.
     is_over: &'w dyn Fn() -> bool,
 }
 

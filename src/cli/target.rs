@@ -20,7 +20,6 @@ pub struct Targets {
 
 enum Access {
     Here(Host),
-    /// Each in a worker process.
     Apart {
         deadlines: Deadlines,
         listener: Arc<dyn Listener>,
@@ -99,7 +98,6 @@ impl Targets {
         }
     }
 
-    /// Who answers questions on one of the devices.
     pub fn respondent(&self, device: &Place) -> Result<Respondent<'_>, Failure> {
         match &self.access {
             Access::Here(host) => Ok(Respondent::Here(host, Kept::default())),

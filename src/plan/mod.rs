@@ -27,7 +27,6 @@ pub struct Request {
     /// Globs over experiment names, or over `name:variant`; empty means all.
     pub filters: Vec<String>,
     pub axes: Vec<String>,
-    /// What the caches hold when a sample begins.
     pub cache: Cache,
 }
 
@@ -48,14 +47,12 @@ pub struct Selection {
     pub axes: Vec<Axis>,
 }
 
-/// One case of a plan, or why there is none.
 pub struct Planned {
     /// Its place in the plan; `None` for one that was asked for by name.
     pub index: Option<u64>,
     pub experiment: &'static dyn Experiment,
     pub variant: &'static str,
     pub point: Point,
-    /// What the caches hold when a sample begins.
     pub cache: Cache,
     /// Identifies the case among all runs: see [`case_id`].
     pub case_id: String,
@@ -64,7 +61,6 @@ pub struct Planned {
     pub base: Option<Base>,
     /// How much work it is, along each axis where more takes more time.
     pub work: Vec<Amount>,
-    /// The case, or why the device can't run it.
     pub case: Result<Case, Skip>,
 }
 
@@ -183,7 +179,6 @@ impl<'a> Plan<'a> {
         self.selections.iter().any(differs)
     }
 
-    /// The axes of the selected experiments, each name once, sorted.
     pub fn axis_names(&self) -> Vec<String> {
         let axes = self.selections.iter().flat_map(|selection| &selection.axes);
         let mut names: Vec<String> = axes.map(|axis| axis.name.to_string()).collect();

@@ -43,7 +43,6 @@ const MEANINGS: [(&str, &str, Column, u64); 10] = [
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     pub registers: Option<u64>,
-    /// Bytes that an invocation spills to memory.
     pub spill_bytes: Option<u64>,
     pub code_bytes: Option<u64>,
 }

@@ -20,7 +20,6 @@ pub struct Found {
     pub worker: Option<Isolated>,
 }
 
-/// A device and where it is to be had.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// The device; its index counts all that were found.

@@ -82,7 +82,6 @@ fn device(side: &Side, sides: &Sides) -> String {
     names.collect::<Vec<_>>().join(" ")
 }
 
-/// A side's name where it can stand in a file's.
 fn short_name(place: usize, name: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     match (!name.is_empty() && name.chars().all(is_word), place) {

@@ -139,7 +139,6 @@ pub fn is_stdout_closed() -> bool {
     is_null && fcntl_getfl(&stdout).is_ok_and(|flags| flags.contains(OFlags::RDWR))
 }
 
-/// How many columns a terminal has; it needn't know its rows.
 pub fn columns(stream: impl AsFd) -> Option<u16> {
     rustix::termios::tcgetwinsize(stream).ok().map(|size| size.ws_col).filter(|columns| *columns > 0)
 }
