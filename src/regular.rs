@@ -12,15 +12,12 @@ use crate::model::Shown;
 use crate::platform::{self, FileKind};
 use crate::units::Bytes;
 
-/// What a file is read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// What errors call one: `a manifest`.
     pub what: &'static str,
-    /// The most bytes that one may have.
     pub largest: u64,
-    /// Whether it may come by a stream that this process was given, such as `/dev/stdin` or `<(command)`: it is read once, and by this
-    /// process alone.
+    /// Whether it may come by a stream, such as `/dev/stdin` or `<(command)`: it is read once, and by this process alone.
     pub may_stream: bool,
 }
 
@@ -31,13 +28,11 @@ pub const ROWS: Kind = Kind { what: "a file of rows", largest: u64::MAX, may_str
 pub const MANIFEST: Kind = Kind { what: "a manifest", largest: 1 << 20, may_stream: true };
 /// A list of cases, which may be rows.
 pub const CASES: Kind = Kind { what: "a list of cases", largest: 256 << 20, may_stream: true };
-/// The user's own limits of devices.
 pub const LIMITS: Kind = Kind { what: "a file of limits", largest: 1 << 20, may_stream: true };
 pub const TABLE: Kind = Kind { what: "a tuning table", largest: 256 << 20, may_stream: false };
 /// What a buffer or an image holds.
 pub const DATA: Kind = Kind { what: "data", largest: 4 << 30, may_stream: false };
 
-/// Opens a file to read.
 /// Errors: for what is no regular file, or larger than it can be, that it is.
 pub fn open(path: &Path, kind: Kind) -> io::Result<File> {
     // Before it is opened: with some devices that has effects.
@@ -96,7 +91,6 @@ pub fn is_named(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_dir())
 }
 
-/// The text of a file.
 /// Errors: as [`open`], and where it is no UTF-8.
 pub fn read_text(path: &Path, kind: Kind) -> io::Result<String> {
     let no_text = |_| io::Error::new(ErrorKind::InvalidData, "it is no text: its bytes aren't UTF-8");
@@ -122,7 +116,6 @@ pub fn own(path: &Path) -> io::Result<(File, bool)> {
 }
 
 /// Opens a file once more that [`own`] has opened or made.
-/// Errors: as [`own`], and where it isn't there.
 pub fn own_again(path: &Path) -> io::Result<File> {
     open_own(path, platform::without_following(OpenOptions::new().read(true).write(true)))
 }
@@ -153,7 +146,6 @@ fn found_or_made(path: &Path) -> io::Result<(File, bool)> {
 }
 
 /// A file that users share to lock something, whoever made it: what it holds is never read nor changed.
-/// Errors: for what is no regular file that it is.
 pub fn shared_lock(path: &Path) -> io::Result<(File, bool)> {
     let denied = match found_or_made(path) {
         // Another user's can be read, which is enough.
@@ -196,7 +188,6 @@ fn check_own(metadata: &Metadata) -> io::Result<()> {
 }
 
 /// A folder to write into, which is made where it isn't there, and so are those around it.
-/// Errors: for what is no folder that it is none.
 pub fn folder(path: &Path) -> io::Result<()> {
     std::fs::create_dir_all(path).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => io::Error::new(ErrorKind::NotADirectory, "something that is no folder has this name"),
@@ -206,7 +197,6 @@ pub fn folder(path: &Path) -> io::Result<()> {
 
 /// Opens a file of the user's to write, and to read where it is regular; it is made where it isn't there, and tells so. A pipe must have a
 /// reader, and a disk isn't written to.
-/// Errors: what the system says, and what can't be written to.
 pub fn output(path: &Path) -> io::Result<(File, bool)> {
     let writing = || platform::without_waiting(OpenOptions::new().write(true)).clone();
     let kind = || platform::kind_at(path).ok();
@@ -240,7 +230,7 @@ pub fn output(path: &Path) -> io::Result<(File, bool)> {
 #[cfg(unix)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::PermissionsExt;
 
     use rustix::fs::{CWD, FileType, Mode, mknodat};
 
@@ -248,30 +238,6 @@ mod tests {
 
     fn pipe(path: &Path) {
         mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o666), 0).unwrap();
-    }
-
-    /// What somebody may have put where a file of this program's own is to be.
-    fn traps(folder: &Path) -> [std::path::PathBuf; 4] {
-        let [pipe_, link, nowhere, inner] = ["pipe", "link", "nowhere", "folder"].map(|name| folder.join(name));
-        pipe(&pipe_);
-        fs::write(folder.join("victim"), "victim").unwrap();
-        symlink(folder.join("victim"), &link).unwrap();
-        symlink(folder.join("made"), &nowhere).unwrap();
-        fs::create_dir(&inner).unwrap();
-        [pipe_, link, nowhere, inner]
-    }
-
-    #[test]
-    fn no_trap_is_stepped_into() {
-        let folder = tempfile::tempdir().unwrap();
-        for trap in traps(folder.path()) {
-            let refused = [own(&trap).map(drop), shared_lock(&trap).map(drop), overwrite(&trap, b"new")];
-            for refused in refused {
-                assert!(refused.unwrap_err().to_string().contains("no regular file"), "{}", trap.display());
-            }
-        }
-        assert_eq!(fs::read_to_string(folder.path().join("victim")).unwrap(), "victim");
-        assert!(!folder.path().join("made").exists());
     }
 
     #[test]

@@ -37,8 +37,7 @@ impl Staged {
         self.temporary.as_ref().unwrap_or(&self.target)
     }
 
-    /// Writes the whole file, and gives it its own name.
-    /// Errors: what bore the name before then stays as it was.
+    /// Writes the whole file, and gives it its own name. Where that fails, what bore it before stays as it was.
     pub fn write(self, bytes: &[u8]) -> io::Result<()> {
         match &self.temporary {
             Some(temporary) => regular::overwrite(temporary, bytes)?,
@@ -48,9 +47,8 @@ impl Staged {
         self.finish()
     }
 
-    /// Gives the file its own name, once all that was written is on the disk. What bore that name before is replaced, its
-    /// permissions kept.
-    /// Errors: the file then stays under its temporary name.
+    /// Gives the file its own name, once all that was written is on the disk. What bore it before is replaced, its permissions kept. Where
+    /// that fails, it stays under its temporary name.
     pub fn finish(self) -> io::Result<()> {
         let Some(temporary) = &self.temporary else { return Ok(()) };
         let file = regular::own_again(temporary).map_err(|error| match error.kind() {
@@ -114,32 +112,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_discarded_leaves_the_old_file() {
+    fn what_is_not_whole_replaces_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows.csv");
         fs::write(&path, "old").unwrap();
-        let staged = Staged::new(&path);
-        fs::write(staged.path(), "half").unwrap();
-        staged.discard().unwrap();
+        let staged = || Staged::new(&path);
+        assert!(staged().finish().unwrap_err().to_string().contains("somebody has removed it"));
+        fs::write(staged().path(), "half").unwrap();
+        // Dropped, as by a panic, it is there for whoever resumes.
+        assert_eq!(names(folder.path()), ["rows.csv", "rows.csv.part"]);
+        staged().discard().unwrap();
         assert_eq!((names(folder.path()), fs::read_to_string(&path).unwrap()), (vec!["rows.csv".to_owned()], "old".to_owned()));
-    }
-
-    #[test]
-    fn what_was_removed_meanwhile_replaces_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("rows.csv");
-        fs::write(&path, "old").unwrap();
-        let staged = Staged::new(&path);
-        assert!(staged.finish().unwrap_err().to_string().contains("somebody has removed it"));
-        assert_eq!((names(folder.path()), fs::read_to_string(&path).unwrap()), (vec!["rows.csv".to_owned()], "old".to_owned()));
-    }
-
-    /// Dropped, as by a panic, it is still there for whoever resumes.
-    #[test]
-    fn what_is_neither_is_left_in_place() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(Staged::new(&folder.path().join("rows.csv")).path(), "half").unwrap();
-        assert_eq!(names(folder.path()), ["rows.csv.part"]);
     }
 
     #[cfg(unix)]

@@ -94,8 +94,7 @@ pub fn ratio_between(value: f64, low: f64, high: f64) -> String {
     format!("{} [{}, {}]", at_place(value, place), at_place(low, place), at_place(high, place))
 }
 
-/// By how many percent a ratio, of which half the interval is this, is above or below 1: tenths where these can be told, whole ones
-/// else.
+/// By how many percent a ratio, of which half the interval is this, is above or below 1: in tenths where these can be told.
 pub fn percent_off(ratio: f64, half: f64) -> String {
     let decimals = usize::from(half < 0.01);
     format!("{:+.decimals$} %", (ratio - 1.0) * 100.0)
@@ -210,7 +209,6 @@ pub fn scaled(unit: &str, largest: f64) -> (f64, &str) {
     }
 }
 
-/// Converts raw timestamps of one queue to durations.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TickScale {
     /// Bits of a timestamp that count (`timestampValidBits`); the others are masked.
@@ -237,7 +235,6 @@ impl TickScale {
         Nanos(f64::from(self.valid_bits.min(64)).exp2() * self.period)
     }
 
-    /// The time that a number of ticks takes.
     #[expect(clippy::cast_precision_loss, reason = "an interval under 2^53 ticks is exact")]
     pub fn nanos(self, ticks: u64) -> Nanos {
         Nanos(ticks as f64 * self.period)

@@ -17,7 +17,6 @@ pub struct Outputs {
     pub poisoned: Option<Vec<Vec<u8>>>,
 }
 
-/// What the outputs of a reference showed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Learned {
     /// What the user should know, a sentence each.
@@ -55,7 +54,6 @@ pub enum Position {
     /// An element by its index, all being sorted.
     Sorted(u64),
     Sum,
-    /// The number of elements that were written.
     Count,
     Row(u64),
     Whole,
@@ -108,7 +106,6 @@ enum At<'a> {
     Word(Box<dyn Fn(u64) -> u32 + Sync + 'a>),
     /// The same float, bit by bit.
     Float(Box<dyn Fn(u64) -> f32 + Sync + 'a>),
-    /// A float as near as this.
     Near(Box<dyn Fn(u64) -> Near + Sync + 'a>),
 }
 
@@ -183,8 +180,7 @@ impl<'a> Expected<'a> {
         Self::near(elements, move |index| (*at)(index))
     }
 
-    /// As [`Self::words`], of a twin that computes beforehand what it looks up: it does so once, when the first element is asked
-    /// for.
+    /// As [`Self::words`], of a twin that computes beforehand what it looks up: once, when the first element is asked for.
     pub fn words_from<F>(elements: u64, prepare: impl FnOnce() -> F + Send + 'a) -> Self
     where
         F: Fn(u64) -> u32 + Send + Sync + 'a,
@@ -206,12 +202,10 @@ impl<'a> Expected<'a> {
         self.elements
     }
 
-    /// The bytes that a right device would write.
     pub fn bytes(&self) -> Vec<u8> {
         (0..self.elements).flat_map(|index| self.bits(index).to_ne_bytes()).collect()
     }
 
-    /// The word that a right device would write there.
     pub fn word(&self, index: u64) -> u32 {
         self.bits(index)
     }
@@ -276,7 +270,6 @@ impl Output<'_> {
         self.bytes.chunks_exact(4).filter_map(|word| word.first_chunk()).map(|word| u32::from_ne_bytes(*word)).collect()
     }
 
-    /// Compares every element with what it must be.
     /// Errors: the first that is wrong, missing or left over.
     pub fn compare(&self, expected: &Expected) -> Verdict {
         let element = |index: u64| {

@@ -38,7 +38,6 @@ pub fn card(arguments: &Card) -> anyhow::Result<u8> {
     Ok(EXIT_OK)
 }
 
-/// What to know of rows that are shown.
 pub fn notes(rows: &Rows) -> Vec<String> {
     let shown = |fault: &String| format!("{}. The rows of the first file are shown.", fault.trim_end_matches(':'));
     let fault = rows.faults().first().map(shown);

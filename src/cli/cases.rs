@@ -25,7 +25,6 @@ pub struct Cases {
     file: String,
     /// By their ids, with as much as the file tells of each.
     listed: BTreeMap<String, Named>,
-    /// Whether that is enough to make them.
     are_rows: bool,
 }
 

@@ -1,7 +1,6 @@
 //! `lanescope compare`: what changed between sides of rows.
 //!
 //! ```text
-//! sides      what the arguments stand for
 //! gates      which of --fail-on fail
 //! files      where the answer goes
 //! suspects   the cases to measure again
@@ -11,21 +10,21 @@
 mod commands;
 mod files;
 mod gates;
-mod sides;
 mod suspects;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::args::compare::Compare;
+use super::named::{named_files, once_from_standard_input};
 use super::stdout::print;
-use crate::analysis::compare::{Comparison, Sides, Terms, compare as compared, read};
-use crate::error::{EXIT_FAILED, EXIT_OK};
+use crate::analysis::compare::{Comparison, Question, Sides, Terms, compare as compared, read};
+use crate::error::{EXIT_FAILED, EXIT_OK, Error};
 use crate::model::Shown;
 use crate::output::{Format, Mode, Progress, Report, Target, say, write_whole};
 use suspects::Suspects;
 
 pub fn compare(arguments: &Compare) -> anyhow::Result<u8> {
-    let question = sides::question(arguments)?;
+    let question = question(arguments)?;
     let targets = files::targets(arguments, &question)?;
     let sides = read(&question)?;
     let progress = Progress::new(if arguments.quiet { Mode::Quiet } else { Mode::Normal });
@@ -57,4 +56,12 @@ fn suspect(file: &Path, sides: &Sides, comparisons: &[Comparison]) -> anyhow::Re
     }
     write_whole(file, &suspects.csv()?)?;
     Ok(commands::lines(&suspects, file, sides, comparisons))
+}
+
+/// Errors: a name without a file, and standard input for several.
+fn question(arguments: &Compare) -> Result<Question, Error> {
+    let Some(column) = &arguments.by else { return Ok(Question::Files(named_files(&arguments.sides)?)) };
+    let files: Vec<PathBuf> = arguments.sides.iter().map(PathBuf::from).collect();
+    once_from_standard_input(files.iter().map(PathBuf::as_path))?;
+    Ok(Question::By { column: column.clone(), base: arguments.base.clone(), files })
 }

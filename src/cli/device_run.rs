@@ -25,7 +25,6 @@ use crate::record::{Described, Fate, Record, Standing};
 use crate::units::Bytes;
 use crate::worker::{Opening, Place};
 
-/// What the timing of a whole quick run may take.
 const QUICK_TIME: Duration = Duration::from_secs(45);
 /// The least that a case is given, however many there are: below it, samples are too few to judge.
 const LEAST_TIME: Duration = Duration::from_millis(20);
@@ -34,7 +33,6 @@ const LEAST_TIME: Duration = Duration::from_millis(20);
 const NO_STATISTICS: &str =
     "note: this driver tells no pipeline statistics and no code (VK_KHR_pipeline_executable_properties is missing)";
 
-/// What cases are measured alternately with.
 #[derive(Clone, Copy)]
 pub enum Pairing<'r> {
     None,
@@ -44,7 +42,6 @@ pub enum Pairing<'r> {
     Device(&'r Place, &'r Plan<'r>),
 }
 
-/// One device's share of a run.
 pub struct DeviceRun<'r> {
     pub settings: &'r RunSettings,
     pub targets: &'r Targets,
@@ -68,7 +65,6 @@ pub struct DeviceRun<'r> {
 }
 
 impl<'r> DeviceRun<'r> {
-    /// Measures the plan and writes its rows.
     /// Errors: where rows can't be written. What a device refuses stands in its rows.
     pub fn run(mut self) -> anyhow::Result<()> {
         let plan = self.plan;

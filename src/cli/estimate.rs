@@ -22,7 +22,6 @@ const PREPARING: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
-    /// Cases that the device can do.
     pub cases: u64,
     /// Where nothing disturbs the device.
     pub least: Duration,

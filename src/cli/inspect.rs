@@ -64,7 +64,6 @@ struct Inspection<'m> {
     push_constant_bytes: u32,
     /// Of Workgroup memory, which all entry points declare together: of the variables that functions use.
     shared_bytes: u64,
-    /// Variables in Workgroup memory that no function uses.
     unused_shared: &'m [String],
     /// The constants, by `constant_id`, on which that depends: other values of the first [`MOST_TRIED`] were tried.
     shared_bytes_depend_on: Vec<u32>,
@@ -240,7 +239,6 @@ impl Inspection<'_> {
     }
 }
 
-/// The word that JSON has for it.
 fn word(value: &impl Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
@@ -266,7 +264,6 @@ fn stride(ty: &TypeLayout) -> Option<u32> {
     }
 }
 
-/// The struct that a type is made of.
 fn structure(ty: &TypeLayout) -> Option<&StructLayout> {
     match ty {
         TypeLayout::Struct(layout) => Some(layout),

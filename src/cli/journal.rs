@@ -36,7 +36,6 @@ pub struct Journals {
     /// The first of them that can be resumed has visits.
     visits: Option<Journal>,
     others: Vec<Claim>,
-    /// Whether no case is without a row.
     is_whole: bool,
     pub notes: Vec<String>,
 }
@@ -48,16 +47,15 @@ impl Journals {
         let mut new = Self { visits: None, others: Vec::new(), is_whole: false, notes: Vec::new() };
         for file in files {
             let Some(path) = beside(file).filter(|path| new.paths().all(|known| known != path)) else { continue };
-            match Claim::take(file, path) {
+            match Claim::take(file, &path)? {
                 Ok(claim) if new.visits.is_none() && Format::from_path(file).is_ok_and(|format| format == Format::Csv) => {
                     new.visits = Some(Journal::of(claim));
                 }
                 Ok(claim) => new.others.push(claim),
-                Err(ClaimError::Taken(error)) => return Err(error),
-                // As where the file may be written to, but nothing new may lie beside it.
                 // As is its folder: whoever opens it will say so.
-                Err(ClaimError::System(_, error)) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(ClaimError::System(path, error)) => {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                // As where the file may be written to, but nothing new may lie beside it.
+                Err(error) => {
                     new.notes.push(format!("can't write {}: {error}; what a kill breaks off is measured anew", path.shown()))
                 }
             }
@@ -103,11 +101,8 @@ impl Journals {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
-    /// It came to its end, or there was none.
     Nothing,
-    /// It can be gone on from.
     ToGoOn,
-    /// It is of other rows.
     ByOthers,
 }
 
@@ -144,41 +139,33 @@ struct Claim {
     file: File,
 }
 
-enum ClaimError {
-    Taken(Error),
-    System(PathBuf, io::Error),
-}
-
 impl Claim {
-    fn take(rows: &Path, path: PathBuf) -> Result<Self, ClaimError> {
+    /// Errors: that another run has it, or that it is something else's; beside them, what the system says.
+    fn take(rows: &Path, path: &Path) -> Result<io::Result<Self>, Error> {
         for _ in 0..TRIES {
-            let locked = regular::own(&path).and_then(|(file, _)| Ok((FileExt::try_lock_exclusive(&file)?, file)));
-            match locked {
-                Ok((true, file)) if is_at(&path, &file) => {
-                    let mut new = Self { rows: rows.to_owned(), path, file };
-                    return match new.is_own() {
-                        Ok(true) => Ok(new),
-                        Ok(false) => Err(ClaimError::Taken(Error::Usage(format!(
-                            "{} is no file of lanescope's, and lies where the progress of {} is kept: move it away",
-                            new.path.shown(),
-                            rows.shown()
-                        )))),
-                        Err(error) => Err(ClaimError::System(new.path, error)),
-                    };
-                }
+            let locked = regular::own(path).and_then(|(file, _)| Ok((FileExt::try_lock_exclusive(&file)?, file)));
+            let (rows_shown, path_shown) = (rows.shown(), path.shown());
+            let file = match locked {
+                Ok((true, file)) if is_at(path, &file) => file,
                 // Whoever had it has removed it.
-                Ok((true, _)) => {}
+                Ok((true, _)) => continue,
                 Ok((false, _)) => {
-                    return Err(ClaimError::Taken(Error::Busy(format!(
-                        "another run writes to {} (it holds {}): wait for it, or name another file",
-                        rows.shown(),
-                        path.shown()
-                    ))));
+                    return Err(Error::Busy(format!(
+                        "another run writes to {rows_shown} (it holds {path_shown}): wait for it, or name another file"
+                    )));
                 }
-                Err(error) => return Err(ClaimError::System(path, error)),
-            }
+                Err(error) => return Ok(Err(error)),
+            };
+            let mut new = Self { rows: rows.to_owned(), path: path.to_owned(), file };
+            return match new.is_own() {
+                Ok(true) => Ok(Ok(new)),
+                Ok(false) => Err(Error::Usage(format!(
+                    "{path_shown} is no file of lanescope's, and lies where the progress of {rows_shown} is kept: move it away"
+                ))),
+                Err(error) => Ok(Err(error)),
+            };
         }
-        Err(ClaimError::System(path, io::Error::other("other runs keep removing it")))
+        Ok(Err(io::Error::other("other runs keep removing it")))
     }
 
     /// Whether it is new, or what a run left. Then what it begins with is what every journal begins with.
@@ -264,7 +251,6 @@ struct State {
     lines: BTreeMap<Place, Vec<String>>,
     earlier: HashMap<Place, Earlier>,
     ended: HashMap<Place, Ended>,
-    /// Why nothing is noted any more.
     failed: Option<io::Error>,
 }
 
@@ -372,7 +358,6 @@ impl Journal {
         }
     }
 
-    /// Forgets the visits to cases that have rows now.
     pub fn settle<'c>(&self, device: usize, case_ids: impl IntoIterator<Item = &'c str>) {
         let mut state = self.state();
         let mut any = false;

@@ -46,7 +46,6 @@ struct Waiting<'w> {
     started: Instant,
     /// Hears once of each device that is waited for.
     say: &'w dyn Fn(&str),
-    /// Whether the user wants to wait no longer.
     is_over: &'w dyn Fn() -> bool,
 }
 
@@ -100,8 +99,7 @@ fn busy(device: &DeviceInfo, has_waited: bool) -> Error {
     })
 }
 
-/// One file per device, whatever driver serves it, and one for all that are software on the processor. In the folder for temporary
-/// files, which all users of a machine share.
+/// One file per device, whatever driver serves it, and one for all software devices, in the folder that all users of a machine share.
 fn path(device: &DeviceInfo) -> PathBuf {
     let name = if device.kind == DeviceKind::Cpu { "processor".to_owned() } else { device.device_uuid.to_string() };
     std::env::temp_dir().join(format!("lanescope-{name}.lock"))
@@ -112,13 +110,12 @@ fn open(path: &Path) -> io::Result<File> {
     let (file, is_new) = regular::shared_lock(path)?;
     if is_new {
         // Where this can't be had, the others are told that they can't lock the device.
-        platform::let_others_read(&file);
+        let _ = platform::set_mode(&file, 0o644);
     }
     Ok(file)
 }
 
-/// Keeps other runs off the devices, where that is asked for. Software devices share the processor, and with it one lock. Nothing where
-/// the user interrupted the wait for one.
+/// Keeps other runs off the devices, where that is asked for. Nothing where the user interrupted the wait for one.
 /// Errors: that another run has a device, and that one can't be locked: failures that another try may mend.
 pub fn take_all(settings: &Settings, targets: &Targets, voice: &Voice) -> Result<Option<Vec<Lock>>, Error> {
     if settings.flags.no_lock || targets.are_mock() {

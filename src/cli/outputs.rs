@@ -9,8 +9,7 @@ use crate::error::Error;
 use crate::model::Shown;
 use crate::output::{Format, Staged, Target};
 
-/// Files as named; standard output where it is named and where no file is, in this format unless one is asked for. With `beside`, a
-/// person at a terminal sees that beside files as well.
+/// Files as named; standard output where it is named, where no file is, and with `beside` on a terminal beside files as well.
 pub fn targets(
     files: &[PathBuf],
     asked: Option<Format>,

@@ -14,9 +14,7 @@ const BESIDE: [&str; 3] = [".part", ".progress", ".lock"];
 
 #[derive(Default)]
 pub struct Files {
-    /// What each file that is read holds.
     read: Vec<(&'static str, PathBuf)>,
-    /// By which flag each file is written.
     written: Vec<(&'static str, PathBuf)>,
 }
 

@@ -20,15 +20,12 @@ pub fn rendered(markdown: &str, width: usize) -> String {
 struct Page {
     width: usize,
     lines: Vec<String>,
-    /// The text of the block that isn't ended yet.
     text: String,
-    /// How many lists it is in.
     depth: usize,
     /// Whether the next block is the first of its item.
     is_first: bool,
     /// Whether the next block stands right below the last one.
     is_tight: bool,
-    /// The rows of the table that isn't ended yet.
     rows: Vec<Vec<String>>,
 }
 
@@ -100,7 +97,6 @@ impl Page {
     }
 }
 
-/// Breaks a line at spaces.
 pub fn wrapped(line: &str, width: usize) -> String {
     let mut text = String::new();
     let mut column = 0;

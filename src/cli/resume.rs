@@ -18,7 +18,6 @@ use crate::plan::{Plan, Planned};
 use crate::record::{Header, Reader, Record, Standing};
 use crate::regular;
 
-/// Kept rows, by device of the run.
 #[derive(Default)]
 pub struct Kept {
     devices: Vec<DeviceKept>,
@@ -35,7 +34,6 @@ struct DeviceKept {
 }
 
 impl Kept {
-    /// Nothing, for so many devices.
     pub fn nothing(devices: usize) -> Self {
         Self { devices: (0..devices).map(|_| DeviceKept::default()).collect(), ..Self::default() }
     }
@@ -77,8 +75,7 @@ impl Kept {
         Ok(kept)
     }
 
-    /// Copies the rows that are kept into a file of their own, which then takes the old one's place: whenever this is
-    /// interrupted, one of the two is whole.
+    /// Copies the rows that are kept into a file that then takes the old one's place: whenever this is interrupted, one is whole.
     fn take_over(
         &mut self,
         rows: Reader<std::fs::File>,
@@ -165,7 +162,6 @@ impl Kept {
         std::mem::take(&mut self.devices[device].relations)
     }
 
-    /// Gives the kept rows to the outputs that haven't got them.
     pub fn pass_on(&self, outputs: &mut Outputs) -> anyhow::Result<()> {
         if let Some(file) = self.file.as_deref().filter(|_| outputs.lacks_rows()) {
             for row in Reader::open(file)? {

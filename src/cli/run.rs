@@ -93,7 +93,6 @@ pub fn run(arguments: Run) -> anyhow::Result<u8> {
     Ok(code)
 }
 
-/// What is written beside rows.
 fn beside(settings: &RunSettings) -> Result<Beside, Error> {
     let unseen = settings.common.dump.clone();
     unseen.as_deref().map(PictureFolder::create).transpose()?;
@@ -165,7 +164,6 @@ fn check_pairs(plans: &[Plan]) -> Result<(), Error> {
 
 struct Shared<'r> {
     settings: &'r RunSettings,
-    /// The cases that are measured, where that isn't all.
     listed: Option<&'r Cases>,
     targets: &'r Targets,
     plans: &'r [Plan<'r>],

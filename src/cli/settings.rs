@@ -24,25 +24,20 @@ pub const DEFAULT_PROCESSES: u8 = 3;
 /// The same with the preset `study`: one for each of the rounds that an interval needs, so that it is one over processes.
 pub const STUDY_PROCESSES: u8 = 6;
 
-/// What all commands share that measure.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// As they were typed.
     pub flags: Measuring,
     /// The devices that are asked for; none for the one that is best.
     pub devices: Vec<String>,
-    /// Whether one that is named twice is used twice.
     pub may_repeat: bool,
-    /// Over how many processes the rounds of a device are dealt.
     pub processes: usize,
     pub preset: Preset,
     /// Differs from run to run where buffers are to lie elsewhere in each process of each; `None` where they lie as they come.
     pub placement: Option<u64>,
-    /// What drivers are asked about pipelines.
     pub detail: PipelineDetail,
     /// What is evicted from caches before every sample; `None` where they stay warm.
     pub evict: Option<Evict>,
-    /// The folder for pictures of what cases left behind.
     pub dump: Option<PathBuf>,
     /// What a terminal shows where no format is asked for.
     pub on_terminal: Format,
@@ -50,42 +45,28 @@ pub struct Settings {
     pub are_staged: bool,
 }
 
-/// How much is evicted from caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evict {
-    /// As much as the device needs.
     Usual,
-    /// So many bytes.
     Bytes(u64),
 }
 
 /// What `run` was told beside.
 #[derive(Clone, Debug)]
 pub struct RunSettings {
-    /// What all measuring commands share.
     pub common: Settings,
-    /// Globs over names; none for all.
     pub filters: Vec<String>,
-    /// Values of axes, as typed.
     pub axes: Vec<String>,
-    /// The file that lists what is measured, where that isn't all.
     pub cases: Option<PathBuf>,
     /// Whether what that lists is the plan, since it is of rows and no filter and no axis is typed.
     pub is_of_rows: bool,
-    /// Whether cases are measured in pairs.
     pub is_paired: bool,
-    /// Whether the plan is written, and nothing measured.
     pub is_dry: bool,
-    /// The most cases that a plan may have.
     pub max_cases: u64,
-    /// The part of the plan that is measured.
     pub shard: Option<Shard>,
     pub samples: Option<PathBuf>,
-    /// The folder for the code that drivers show.
     pub isa: Option<PathBuf>,
-    /// The user's own file of limits.
     pub limits: LimitsFile,
-    /// How many devices are measured on at a time.
     pub jobs: usize,
     /// How those wait for each other that can't be measured on at the same time.
     pub waiting: Waiting,
@@ -141,7 +122,6 @@ impl Settings {
         })
     }
 
-    /// What caches hold when a sample begins.
     pub fn cache(&self) -> Cache {
         if self.evict.is_some() { Cache::Cold } else { Cache::Warm }
     }

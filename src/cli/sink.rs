@@ -37,7 +37,6 @@ struct State {
     written: u64,
     skipped: u64,
     failed: u64,
-    /// Rows of cases that were never tried.
     not_run: u64,
     /// Whether another try may have figures for some of them.
     retryable: bool,
@@ -72,7 +71,6 @@ impl Sink {
         self.state().closed
     }
 
-    /// Writes a row of what wasn't measured.
     pub fn write(&self, row: Record) -> anyhow::Result<()> {
         self.write_with(row, None)
     }

@@ -17,7 +17,6 @@ pub fn print_as_is(text: &str) -> anyhow::Result<u8> {
     Ok(EXIT_OK)
 }
 
-/// How many characters a line may have.
 pub fn width() -> usize {
     WIDTH.min(Page::stdout().width.into())
 }

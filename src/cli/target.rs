@@ -20,7 +20,6 @@ pub struct Targets {
 
 enum Access {
     Here(Host),
-    /// Each in a worker process.
     Apart {
         deadlines: Deadlines,
         listener: Arc<dyn Listener>,
@@ -30,7 +29,6 @@ enum Access {
 }
 
 impl Targets {
-    /// Finds the devices that are meant.
     /// Errors: no loader, no driver, no usable device, or none that is meant.
     pub fn resolve(settings: &Settings, voice: &Voice) -> anyhow::Result<Self> {
         let Settings { devices: asked, may_repeat, flags, .. } = settings;
@@ -85,7 +83,6 @@ impl Targets {
         }
     }
 
-    /// Opens and calibrates one of the devices.
     /// Errors: what the driver refused, or that it took its process down.
     pub fn open(&self, device: &Place, opening: Opening) -> Result<Box<dyn Bench>, Loss> {
         match &self.access {
@@ -101,7 +98,6 @@ impl Targets {
         }
     }
 
-    /// Who answers questions on one of the devices.
     pub fn respondent(&self, device: &Place) -> Result<Respondent<'_>, Failure> {
         match &self.access {
             Access::Here(host) => Ok(Respondent::Here(host, Kept::default())),
@@ -113,14 +109,12 @@ impl Targets {
 }
 
 /// Devices that pipelines are only made for: those that can't run anything count. None is opened.
-/// Errors: no loader, no driver, or no device that is meant.
 pub fn for_compiling(asked: &[String], deadlines: Deadlines, listener: &Arc<dyn Listener>) -> Result<Vec<Place>, Error> {
     let platform = platform(asked, None, false)?;
     choose(worker::find(&platform, deadlines, listener)?.devices, asked, false, Purpose::Compile)
 }
 
 /// What is known of one device. It isn't opened.
-/// Errors: no loader, no driver, or not one device that is meant.
 pub fn info(asked: &str, deadlines: Deadlines, listener: &Arc<dyn Listener>) -> Result<DeviceInfo, Error> {
     let asked = [asked.to_owned()];
     let platform = platform(&asked, None, false)?;

@@ -2,8 +2,7 @@
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// How far a device is: by its block of cases, the part of that which memory holds at one time, and the round, each of which is another
-/// process's.
+/// How far a device is: by its block of cases, the part of that which memory holds at one time, and the round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Progress {
     block: u64,

@@ -279,7 +279,7 @@ pub fn copy_beside(file: &mut File, path: &Path, ending: &str) -> io::Result<Pat
 /// The same in the folder for temporary files, for this user alone: what kept others from the file may have been its folder.
 fn copy_elsewhere(file: &mut File, path: &Path, ending: &str) -> io::Result<PathBuf> {
     let elsewhere = std::env::temp_dir().join(path.file_name().unwrap_or(path.as_os_str()));
-    copied(file, free_name(&elsewhere, ending), platform::keep_from_others)
+    copied(file, free_name(&elsewhere, ending), |copy| platform::set_mode(copy, 0o600))
 }
 
 fn copied(file: &mut File, to: PathBuf, allow: impl FnOnce(&File) -> io::Result<()>) -> io::Result<PathBuf> {

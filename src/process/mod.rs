@@ -31,7 +31,6 @@ const REAPING: Duration = Duration::from_secs(5);
 
 /// Where a process's words go, besides being kept for the case that it dies.
 pub trait Listener: Send + Sync {
-    /// A line that a driver or a layer printed.
     fn said(&self, line: &str);
 
     /// Something that makes the run a failed one, though no row tells it.

@@ -32,10 +32,8 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell<'a> {
     Empty,
-    /// Text, as [`Cell::text`] makes it.
     Text(Cow<'a, str>),
     Integer(u64),
-    /// A finite number, as [`Cell::real`] makes it.
     Real(f64),
     Boolean(bool),
 }

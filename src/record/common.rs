@@ -21,7 +21,6 @@ impl Record {
         record
     }
 
-    /// Empties the columns in which another row differs.
     pub fn keep_common(&mut self, other: &Self) {
         let differs: Vec<bool> =
             self.fields().into_iter().zip(other.fields()).map(|(own, other)| own.cell() != other.cell()).collect();

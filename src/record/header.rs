@@ -11,7 +11,6 @@ use crate::error::{Error, nearest};
 /// selected experiments, sorted by name. An axis that bears a fixed column's name is held by that column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Places of the fixed columns, in order.
     fixed: Vec<usize>,
     axes: BTreeSet<String>,
 }
@@ -50,7 +49,6 @@ impl Header {
         self.names().zip(fixed.chain(axes))
     }
 
-    /// The row as text, a cell per column.
     pub fn cells(&self, record: &Record) -> Vec<String> {
         self.row(record).map(|(_, cell)| cell.to_string()).collect()
     }

@@ -40,7 +40,6 @@ impl ReadError {
     }
 }
 
-/// Where in a file, as far as it is known.
 fn place(line: Option<u64>, column: Option<&str>) -> String {
     let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
     line + &column.map(|column| format!(", column `{column}`")).unwrap_or_default()
@@ -117,7 +116,6 @@ impl Layout {
     }
 }
 
-/// What a column of the file is to us.
 #[derive(Debug)]
 enum Role {
     Fixed(usize),
@@ -184,7 +182,6 @@ impl<R: Read> Reader<R> {
         Ok(Self { file, layout, names, roles, rows: csv.into_records(), line: 1, cut: None, has_ended: false })
     }
 
-    /// The names of all columns, in the file's order.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         self.names.iter()
     }

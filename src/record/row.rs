@@ -31,7 +31,6 @@ pub struct Described<'a> {
     pub cache: Cache,
     pub case_id: &'a str,
     pub index: Option<u64>,
-    /// The case, or why there is none.
     pub case: Result<&'a Case, Failure>,
     /// Reasons to doubt whatever is measured, beside the device's known faults.
     pub flags: Vec<String>,
@@ -51,7 +50,6 @@ pub fn quirk_flag(quirk: &Quirk) -> String {
 
 #[derive(Clone, Copy, Debug)]
 pub enum Fate<'o> {
-    /// Nothing: it is planned.
     Planned,
     /// It was never tried, since the device couldn't be opened or calibrated.
     NotRun(&'o Failure),
@@ -288,7 +286,6 @@ impl Record {
         }
     }
 
-    /// Takes a failure: it has no figures.
     fn fail(&mut self, failure: &Failure) {
         let (status, reason) = failure.told();
         self.status = status.to_string();

@@ -86,7 +86,6 @@ macro_rules! columns {
         }
 
         impl Record {
-            /// The fixed fields, in the order of the columns.
             pub(super) fn fields(&self) -> [&dyn Field; COLUMNS.len()] {
                 [$($(&self.$name),*),*]
             }
@@ -220,7 +219,6 @@ columns! {
 }
 
 impl Record {
-    /// An empty row of this schema.
     pub fn new() -> Self {
         Self { schema: SCHEMA_VERSION.to_owned(), ..Self::default() }
     }

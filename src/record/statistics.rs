@@ -39,12 +39,10 @@ const MEANINGS: [(&str, &str, Column, u64); 10] = [
     ("MOCK", "Code bytes", Column::CodeBytes, 1),
 ];
 
-/// The figures that drivers tell under names of their own, in common units; none where the driver tells none, or its executables
-/// disagree.
+/// What drivers tell under names of their own, in common units; none where the driver tells none, or its executables disagree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     pub registers: Option<u64>,
-    /// Bytes that an invocation spills to memory.
     pub spill_bytes: Option<u64>,
     pub code_bytes: Option<u64>,
 }

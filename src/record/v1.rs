@@ -21,7 +21,6 @@ pub(super) const COLUMNS: [&str; 99] = [
     "ratio_ci_low", "ratio_ci_high",
 ];
 
-/// Those that version 1.0 didn't have yet.
 pub(super) const LATER: [&str; 4] = ["plan_id", "plan_cases", "plan_index", "memory_types"];
 
 /// Columns that have another name now.

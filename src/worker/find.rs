@@ -20,7 +20,6 @@ pub struct Found {
     pub worker: Option<Isolated>,
 }
 
-/// A device and where it is to be had.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// The device; its index counts all that were found.
@@ -30,8 +29,7 @@ pub struct Place {
     pub platform: Platform,
 }
 
-/// Asks for all devices. Where that takes the worker down, each driver is asked in a worker of its own, so that the others can
-/// still be used.
+/// Asks for all devices. Where that takes the worker down, each driver is asked in a worker of its own: the others can be used.
 /// Errors: where there is no loader or no driver, in words that say what to do.
 pub fn find(platform: &Platform, deadlines: Deadlines, listener: &Arc<dyn Listener>) -> Result<Found, Error> {
     let mut asked = Isolated::start(platform, deadlines, listener);

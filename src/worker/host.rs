@@ -44,7 +44,6 @@ impl Identity {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Opening {
     pub device: Identity,
-    /// The queue family; `None` for the device's default.
     pub queue: Option<u32>,
     pub detail: PipelineDetail,
     pub seed: u64,
@@ -54,9 +53,7 @@ pub struct Opening {
     pub preset: Preset,
     /// In cold mode, how many bytes to evict with.
     pub evict_bytes: Option<u64>,
-    /// How long its clocks take to rise.
     pub warm_up: Duration,
-    /// The time that may be spent on timing one case.
     pub max_time: Duration,
     /// How long a submission may take before the device counts as hung, where the supervisor says so.
     pub deadline: Option<Duration>,
@@ -80,7 +77,6 @@ pub enum Host {
 }
 
 impl Host {
-    /// Loads them.
     /// Errors: where there is no loader, no driver, or what the mock is told can't be read.
     pub fn load(platform: &Platform) -> Result<Self, Error> {
         match platform {
@@ -185,7 +181,6 @@ pub(super) fn opened(
     Ok(Vulkan::new(opened))
 }
 
-/// What a right device writes is what the twin says.
 fn oracle(case: &Case, setting: &Setting) -> Vec<Vec<u8>> {
     let config = Config::new(&case.variant, &case.point, setting);
     match experiments::find(&case.experiment).and_then(|experiment| experiment.build(&config).ok()) {

@@ -125,7 +125,6 @@ fn named(name: &str, failure: Failure) -> Failure {
     Failure::new(failure.status, format!("{name}: {}", failure.reason))
 }
 
-/// Whether a device can evict with so many bytes.
 /// Errors: the limit that is in the way, which is the user's to mend.
 pub fn check_evictor(device: &DeviceInfo, bytes: u64) -> Result<(), Error> {
     let setting = Setting { queue: None, device, preset: Preset::Default, seed: 0 };

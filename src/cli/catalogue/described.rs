@@ -58,7 +58,6 @@ fn body(text: &Text, width: usize) -> String {
     rendered(behind, width)
 }
 
-/// The figures that its rows lead with.
 fn answer(entry: &Entry, device: &DeviceInfo) -> String {
     let all = headlines(&entry.sweep(setting(device)));
     let unit =
@@ -71,7 +70,6 @@ fn answer(entry: &Entry, device: &DeviceInfo) -> String {
     format!("{}; {better}", figures.join(" or "))
 }
 
-/// How long its default sweep takes, on either class of devices.
 fn time(entry: &Entry) -> String {
     let of = |device: DeviceInfo| Estimate::new(&entry.sweep(setting(&device)), &device);
     let (gpu, processor) = (of(gpu()), of(processor()));
@@ -81,7 +79,6 @@ fn time(entry: &Entry) -> String {
     format!("{gpu} on a GPU, {processor} on a processor (estimate{plural} for {cases} case{plural})")
 }
 
-/// Its axes with their values; nothing where it has none.
 fn axes(entry: &Entry, device: &DeviceInfo, width: usize) -> String {
     let axes = entry.axes();
     if axes.is_empty() {

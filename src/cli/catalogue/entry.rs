@@ -18,7 +18,6 @@ pub struct Entry {
 
 pub struct Defaults<'e> {
     pub values: &'e [AxisValue],
-    /// The variants that have them.
     pub variants: Vec<&'static str>,
 }
 
@@ -27,7 +26,6 @@ impl Entry {
         self.experiment.name()
     }
 
-    /// What it measures, in one line.
     pub fn summary(&self) -> &'static str {
         said(self.name()).summary
     }
@@ -38,7 +36,6 @@ impl Entry {
         axes.iter().map(|axis| (axis, self.defaults(&axis.name))).collect()
     }
 
-    /// Its default sweep.
     pub fn sweep<'d>(&self, setting: Setting<'d>) -> Plan<'d> {
         let variants = if self.variants.is_empty() { self.experiment.variants() } else { &self.variants };
         Plan::of_variants(self.experiment, variants, setting)

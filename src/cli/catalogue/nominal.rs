@@ -48,7 +48,6 @@ pub fn is_nominal(device: &DeviceInfo) -> bool {
     device.name.is_empty()
 }
 
-/// What a default sweep depends on.
 pub fn setting(device: &DeviceInfo) -> Setting<'_> {
     Setting { queue: None, device, preset: Preset::Default, seed: 1 }
 }

@@ -49,7 +49,6 @@ fn values(values: &[AxisValue]) -> String {
     shortened(&values.iter().map(String::as_str).collect::<Vec<_>>(), "values")
 }
 
-/// A few words as they are, many by both ends.
 pub fn shortened(words: &[&str], what: &str) -> String {
     match words.len() {
         0..=SHOWN => words.join(", "),

@@ -14,50 +14,27 @@ use crate::platform::shell_word;
 /// Columns that tell devices and drivers apart.
 const OF_DEVICES: [&str; 5] = ["device_name", "device_uuid", "driver_name", "driver_info", "driver_version"];
 
-enum Way<'c> {
-    /// In one run, of each side its device, then compared by this column with this value.
-    Alternately {
-        column: &'c str,
-        base: &'c str,
-    },
-    /// In one run of the same device, then compared by this column with this value.
-    Once {
-        column: &'c str,
-        base: &'c str,
-    },
-    Apart,
-}
-
 /// The lines: how many suspects there are, how long they take, and the commands.
 pub fn lines(suspects: &Suspects, file: &Path, sides: &Sides, comparisons: &[Comparison]) -> Vec<String> {
     let cases = shell_word(&file.to_string_lossy());
     let cold = if suspects.are_cold() { " --cold" } else { "" };
     let run = format!("lanescope run --cases {cases} --preset study{cold}");
-    let way = way(sides, comparisons);
-    let (runs, times, of_each) = match way {
-        Way::Alternately { column, base } => {
-            let devices = sides.sides.iter().map(|side| device(side, sides)).collect::<Vec<_>>().join(" ");
-            let compare = format!("lanescope compare study.csv --by {column} --base {}", shell_word(base));
-            (vec![format!("{run} {devices} -o study.csv"), compare], sides.sides.len(), "")
-        }
-        Way::Once { column, base } => {
-            let compare = format!("lanescope compare study.csv --by {column} --base {}", shell_word(base));
-            (vec![format!("{run} {} -o study.csv", device(&sides.sides[0], sides)), compare], 1, "")
-        }
-        Way::Apart => {
-            let names: Vec<String> =
-                sides.sides.iter().enumerate().map(|(place, side)| short_name(place, &side.name)).collect();
-            // A line of its own, since not every shell knows comments.
-            let of_side = |(name, side): (&String, &Side)| {
-                let run = format!("{run} {} -o {name}-study.csv", device(side, sides));
-                [format!("where {} was measured:", side.name), format!("  {run}")]
-            };
-            let mut runs: Vec<String> = names.iter().zip(&sides.sides).flat_map(of_side).collect();
-            let files: Vec<String> = names.iter().map(|name| format!("{name}={name}-study.csv")).collect();
-            runs.push("then:".to_owned());
-            runs.push(format!("  lanescope compare {}", files.join(" ")));
-            (runs, 1, " for each side")
-        }
+    let (runs, times, of_each) = if let Some((measured, column, base)) = together(sides, comparisons) {
+        let devices = measured.iter().map(|side| device(side, sides)).collect::<Vec<_>>().join(" ");
+        let compare = format!("lanescope compare study.csv --by {column} --base {}", shell_word(base));
+        (vec![format!("{run} {devices} -o study.csv"), compare], measured.len(), "")
+    } else {
+        let names: Vec<String> = sides.sides.iter().enumerate().map(|(place, side)| short_name(place, &side.name)).collect();
+        // A line of its own, since not every shell knows comments.
+        let of_side = |(name, side): (&String, &Side)| {
+            let run = format!("{run} {} -o {name}-study.csv", device(side, sides));
+            [format!("where {} was measured:", side.name), format!("  {run}")]
+        };
+        let mut runs: Vec<String> = names.iter().zip(&sides.sides).flat_map(of_side).collect();
+        let files: Vec<String> = names.iter().map(|name| format!("{name}={name}-study.csv")).collect();
+        runs.push("then:".to_owned());
+        runs.push(format!("  lanescope compare {}", files.join(" ")));
+        (runs, 1, " for each side")
     };
     let time = estimate(suspects.len() * times, comparisons);
     let count = counted(suspects.len() as u64, "case");
@@ -73,28 +50,26 @@ fn estimate(cases: usize, comparisons: &[Comparison]) -> Estimate {
     Estimate::of_cases(cases as u64, &device, STUDY_PROCESSES.into(), DEFAULT_TIME)
 }
 
-/// Whether the sides can be measured together: devices and drivers of one host, or what isn't the device's.
-fn way<'c>(sides: &'c Sides, comparisons: &'c [Comparison]) -> Way<'c> {
-    let base = sides.sides.first().map_or("", |side| side.name.as_str());
+/// The sides whose devices are measured in one run, which is then compared by this column with this value; nothing where each side is
+/// measured by itself. Devices and drivers of one host can be measured together, and what isn't the device's.
+fn together<'c>(sides: &'c Sides, comparisons: &'c [Comparison]) -> Option<(&'c [Side], &'c str, &'c str)> {
+    let all = sides.sides.as_slice();
     let differences = || comparisons.iter().flat_map(|comparison| &comparison.differences);
     let is_one_host = || !differences().any(|difference| difference.column == "host");
     if let Some(column) = sides.by.as_deref() {
         // A driver's versions replace each other, but for those that bring devices of their own.
-        let devices: BTreeSet<&str> =
-            sides.sides.iter().flat_map(|side| &side.devices).map(|key| key.device.as_str()).collect();
+        let devices: BTreeSet<&str> = all.iter().flat_map(|side| &side.devices).map(|key| key.device.as_str()).collect();
         let is_of_devices = OF_DEVICES.contains(&column);
-        if is_of_devices && (devices.len() < sides.sides.len() || !is_one_host()) {
-            return Way::Apart;
+        if is_of_devices && (devices.len() < all.len() || !is_one_host()) {
+            return None;
         }
-        return if is_of_devices { Way::Alternately { column, base } } else { Way::Once { column, base } };
+        return Some((if is_of_devices { all } else { &all[..1] }, column, all[0].name.as_str()));
     }
     // One driver's versions replace each other; drivers of several names, and devices, may be there together.
     let mut apart = ["device_name", "device_uuid", "driver_name"].into_iter();
     let found = apart.find_map(|column| differences().find(|difference| difference.column == column));
-    match found.filter(|_| is_one_host() && sides.sides.iter().all(|side| side.devices.len() == 1)) {
-        Some(difference) => Way::Alternately { column: difference.column, base: &difference.values[0] },
-        None => Way::Apart,
-    }
+    let found = found.filter(|_| is_one_host() && all.iter().all(|side| side.devices.len() == 1));
+    found.map(|difference| (all, difference.column, difference.values[0].as_str()))
 }
 
 /// A side's devices, as `run` takes them: by name, or by UUID where several have that name.
@@ -107,7 +82,6 @@ fn device(side: &Side, sides: &Sides) -> String {
     names.collect::<Vec<_>>().join(" ")
 }
 
-/// A side's name where it can stand in a file's.
 fn short_name(place: usize, name: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     match (!name.is_empty() && name.chars().all(is_word), place) {

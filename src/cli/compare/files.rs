@@ -1,13 +1,12 @@
 //! Where the answer goes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
 use super::super::args::compare::{Compare, Shape};
 use super::super::outputs;
 use super::super::overwriting::Files;
-use super::sides;
 use crate::analysis::compare::Question;
 use crate::error::Error;
 use crate::output::{
@@ -26,7 +25,7 @@ fn check(targets: &[(Target, Format)], suspects: Option<&Path>, question: &Quest
         Target::File(path) => Some(path),
         _ => None,
     });
-    let read = Files::default().reading("the rows", sides::files(question));
+    let read = Files::default().reading("the rows", read_files(question));
     read.writing("--output", named).writing("--suspects", suspects).check()
 }
 
@@ -48,4 +47,11 @@ fn written(report: &Report, format: Format, page: Page) -> anyhow::Result<String
         Format::Markdown => comparison_text(report, Style::Markdown),
         Format::Table | Format::Card => comparison_text(report, Style::Text(page)),
     })
+}
+
+fn read_files(question: &Question) -> Vec<&Path> {
+    match question {
+        Question::Files(files) => files.iter().map(|(_, file)| file.as_path()).collect(),
+        Question::By { files, .. } => files.iter().map(PathBuf::as_path).collect(),
+    }
 }

@@ -109,7 +109,6 @@ impl<'c> Suspects<'c> {
     }
 }
 
-/// Those of one comparison, in the order of its cases.
 fn chosen(comparison: &Comparison) -> Vec<(&Compared, Why)> {
     let mut chosen: Vec<(&Compared, Why)> = comparison
         .cases

@@ -19,7 +19,6 @@ pub(super) struct DevicePart {
     pub(super) driver_id: String,
     pub(super) device_uuid: Uuid,
     pub(super) driver_uuid: Uuid,
-    /// Why nothing can be run on it, if so.
     pub(super) unusable: Option<String>,
     #[serde(flatten)]
     pub(super) needs: Needs,
@@ -44,7 +43,6 @@ pub(super) struct DevicePart {
 pub(super) struct Told {
     pub(super) name: String,
     pub(super) subgroup_size: u32,
-    /// By the driver's own names.
     pub(super) statistics: Map<String, Value>,
 }
 
@@ -56,7 +54,6 @@ impl Told {
 }
 
 impl DevicePart {
-    /// Whether its driver failed, for which the command fails.
     pub(super) fn has_failed(&self) -> bool {
         self.status.is_failure()
     }

@@ -17,7 +17,6 @@ use crate::worker::Identity;
 use crate::worker::questions::Respondent;
 use crate::worker::questions::bounds::{Bounds, CheckBounds, OpenBounds, Pass};
 
-/// How many looks may fail before the others are left out.
 const MOST_LOST: u32 = 3;
 
 /// How many of the configurations that come next a process is told of: twice the most threads that compile.
@@ -53,7 +52,6 @@ pub struct Looker<'r> {
     /// Whether a process died that was compiling others as well: each is compiled on its own from then on.
     is_careful: bool,
     lost: u32,
-    /// Passes that were looked at, and how long all that took.
     spent: (u32, Duration),
 }
 
@@ -262,13 +260,11 @@ impl<'r> Looker<'r> {
     }
 }
 
-/// The configuration to look at where files are the reference: the shader as it is written, unless it isn't among those that are
-/// allowed.
+/// The configuration to look at where files are the reference: the shader as it is written, unless that isn't allowed.
 pub fn instead_of_files(space: &Space, written: Option<usize>) -> Point {
     written.map_or_else(|| space.point(0), |_| Point::default())
 }
 
-/// Whether the process or its device is of no more use.
 fn is_gone(failure: &Failure) -> bool {
     matches!(failure.status, Status::Crashed | Status::Timeout | Status::DeviceLost)
 }

@@ -27,7 +27,6 @@ const TOOL_VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
 pub struct Found {
     /// Nothing where no configuration has a time.
     best: Option<Best>,
-    /// What the pattern of right and wrong results suggests.
     diagnosis: Option<Diagnosis>,
     /// Whether the time of the best is known, and what it computes isn't by chance.
     is_believed: bool,

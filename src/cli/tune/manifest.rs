@@ -123,7 +123,6 @@ fn texts(key: &str, value: &Value) -> Result<Vec<Option<String>>, String> {
     }
 }
 
-/// A value, or several separated by commas.
 fn joined(value: &Value) -> Result<String, String> {
     match value {
         Value::Array(values) => Ok(values.iter().map(text).collect::<Result<Vec<_>, _>>()?.join(",")),

@@ -37,7 +37,6 @@ use race::{Race, SIZE};
 /// The largest space that is searched whole unless the user says otherwise.
 const SMALL: usize = 512;
 
-/// Failures of each kind that are told of one by one.
 const MOST_TOLD: u64 = 3;
 
 pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::Result<u8> {

@@ -45,7 +45,6 @@ const QUICK_TIME: Duration = Duration::from_millis(500);
 
 pub struct Trial {
     pub point: Point,
-    /// Its row, until it is written.
     row: Option<Record>,
     pub measured: Option<Measured>,
     pub failure: Option<Failure>,
@@ -85,17 +84,14 @@ pub struct Race<'r> {
     budget: Budget,
     template: &'r Record,
     sink: &'r Sink,
-    /// What a later search goes on from.
     journal: Option<&'r Journal>,
     bar: Bar,
     started: Instant,
     /// What was tried, by configuration.
     pub trials: BTreeMap<usize, Trial>,
-    /// The configuration that is the shader as it is written.
     written: Option<usize>,
     pub hash: String,
     doubts: Vec<Doubt>,
-    /// Whether the reference wrote nothing: then no result is compared.
     pub is_unchecked: bool,
     blocks: usize,
     /// When rows were last kept for now, and how long that took.
@@ -105,7 +101,6 @@ pub struct Race<'r> {
     has_searched: bool,
     /// Samples so far, those of measurements that were replaced included.
     samples: usize,
-    /// Whether an earlier search has measured a part.
     is_resumed: bool,
 }
 
@@ -538,7 +533,6 @@ impl<'r> Race<'r> {
     }
 }
 
-/// Opens the device, and runs the reference there.
 pub fn session<'r>(
     arguments: &Tune,
     settings: &Settings,

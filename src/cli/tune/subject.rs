@@ -61,8 +61,7 @@ fn parsed<T>(flag: &str, texts: &[String], parse: impl Fn(&str) -> Result<T, Str
     texts.iter().map(|text| parse(text).map_err(|words| Error::Usage(format!("--{flag}: `{text}`: {words}")))).collect()
 }
 
-/// Arrays in shared memory with their lengths. Of several of one name the last one counts: the command line's stand behind the
-/// manifest's.
+/// Arrays in shared memory with their lengths. Of several of one name the last counts: the command line's stand behind the manifest's.
 fn lengths(arguments: &Tune) -> Result<Vec<(String, Vec<String>)>, Error> {
     let mut all: Vec<(String, Vec<String>)> = Vec::new();
     for text in &arguments.shared {

@@ -117,14 +117,9 @@ pub fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-/// No other user can read this file.
-pub fn keep_from_others(file: &File) -> io::Result<()> {
-    file.set_permissions(std::fs::Permissions::from_mode(0o600))
-}
-
-/// Other users can read this file, whatever this one's mask for new files says, where the system allows that.
-pub fn let_others_read(file: &File) {
-    let _ = file.set_permissions(std::fs::Permissions::from_mode(0o644));
+/// Who may read and write this file, whatever this process's mask for new files says: the bits of `chmod`.
+pub fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    file.set_permissions(std::fs::Permissions::from_mode(mode))
 }
 
 /// A file that reaches the size that the system allows (`ulimit -f`) is an error of the write, and no signal that ends the process.
@@ -144,7 +139,6 @@ pub fn is_stdout_closed() -> bool {
     is_null && fcntl_getfl(&stdout).is_ok_and(|flags| flags.contains(OFlags::RDWR))
 }
 
-/// How many columns a terminal has; it needn't know its rows.
 pub fn columns(stream: impl AsFd) -> Option<u16> {
     rustix::termios::tcgetwinsize(stream).ok().map(|size| size.ws_col).filter(|columns| *columns > 0)
 }

@@ -121,13 +121,10 @@ pub fn is_same_file(named: &Metadata, own: &Metadata) -> bool {
     named.len() == own.len()
 }
 
-/// The folder for temporary files is the user's own there.
-pub fn keep_from_others(_file: &File) -> io::Result<()> {
+/// Lists say who may; and the folder for temporary files is the user's own there.
+pub fn set_mode(_file: &File, _mode: u32) -> io::Result<()> {
     Ok(())
 }
-
-/// The folder for temporary files is the user's own there.
-pub fn let_others_read(_file: &File) {}
 
 /// There is no limit to a file's size.
 pub fn outlive_full_files() {}

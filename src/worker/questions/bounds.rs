@@ -17,7 +17,6 @@ use crate::worker::host::{Host, Identity, opened};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpenBounds {
     pub device: Identity,
-    /// The queue family; `None` for the device's default.
     pub queue: Option<u32>,
     /// How long a pass may take before the device counts as hung, where the supervisor says so.
     pub deadline: Option<Duration>,

@@ -23,7 +23,6 @@ pub struct Compile {
 }
 
 impl Question for Compile {
-    /// What the driver tells of the pipeline, if anything.
     type Answer = Option<PipelineStatistics>;
 
     fn answer(self, host: &Host, _: &mut Kept) -> Result<Option<PipelineStatistics>, Failure> {
