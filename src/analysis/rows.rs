@@ -17,53 +17,14 @@ const SHOWN_PLACES: usize = 4;
 /// The most axes that the rows of a file may have: many times those of all experiments. Each is a column of every row that is written.
 const MOST_AXES: usize = 1000;
 
-/// The columns without which rows can't be told apart, put in order or followed from.
-pub const NEEDED: [&str; 27] = [
-    "experiment",
-    "variant",
-    "axis_values",
-    "status",
-    "value",
-    "quality_flags",
-    "reason",
-    "relative_to",
-    "pair_base",
-    "time_ns",
-    "ci_low_ns",
-    "ci_high_ns",
-    "stop",
-    "registers",
-    "spill_bytes",
-    "row_kind",
-    "case_id",
-    "subgroup_size",
-    "cache",
-    "plan_id",
-    "plan_cases",
-    "plan_index",
-    "driver_info",
-    "device_uuid",
-    "driver_uuid",
-    "run_id",
-    "written_at",
-];
+/// The columns without which rows can't be told apart, put in order or followed from: as `--columns` lists them.
+pub const NEEDED: &str = "experiment,variant,axis_values,status,value,quality_flags,reason,relative_to,pair_base,time_ns,ci_low_ns,\
+    ci_high_ns,stop,registers,spill_bytes,row_kind,case_id,subgroup_size,cache,plan_id,plan_cases,plan_index,\
+    driver_info,device_uuid,driver_uuid,run_id,written_at";
 
 /// The columns without which a card would say less than rows do.
-const NEEDED_FOR_CARD: [&str; 13] = [
-    "unit",
-    "better",
-    "checked",
-    "noise",
-    "value_ci_low",
-    "value_ci_high",
-    "device_name",
-    "device_type",
-    "vendor_id",
-    "timer",
-    "items_per_pass",
-    "local_size_x",
-    "validation",
-];
+const NEEDED_FOR_CARD: &str = "unit,better,checked,noise,value_ci_low,value_ci_high,device_name,device_type,vendor_id,timer,items_per_pass,\
+    local_size_x,validation";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
@@ -77,8 +38,8 @@ pub enum Purpose {
 
 impl Purpose {
     fn needed(self) -> Vec<&'static str> {
-        let more: &[&str] = if matches!(self, Self::Card | Self::Report) { &NEEDED_FOR_CARD } else { &[] };
-        NEEDED.iter().chain(more).copied().collect()
+        let more = matches!(self, Self::Card | Self::Report).then(|| NEEDED_FOR_CARD.split(','));
+        NEEDED.split(',').chain(more.into_iter().flatten()).collect()
     }
 
     fn words(self) -> &'static str {
@@ -126,7 +87,6 @@ pub struct Group {
     place: Place,
 }
 
-/// A row's case, at its place in a plan.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// The plan, as a place among [`Rows::groups`].
@@ -335,7 +295,6 @@ impl Rows {
         self.axes.iter().map(String::as_str)
     }
 
-    /// Every place that a row takes in its plan, by plan and index.
     pub fn positions(&self) -> Vec<Position> {
         let mut positions = self.positions.clone();
         positions.sort_unstable();

@@ -642,7 +642,7 @@ fn a_column_that_merging_needs_is_named() {
     let mut merged_anyway = 0;
     for (place, column) in COLUMNS.iter().enumerate() {
         let file = folder.write("lacking.csv", without(place).text());
-        if NEEDED.contains(&column.name) || column.name == "schema" {
+        if NEEDED.split(',').any(|name| name == column.name) || column.name == "schema" {
             assert!(folder.refused(&[file], 2).contains(&format!("`{}`", column.name)), "{}", column.name);
             continue;
         }
@@ -683,7 +683,7 @@ fn columns_can_be_chosen_and_the_host_withheld() {
     let error = ran(&["merge", &file, "--columns", "vallue"]);
     assert!(error.code == Some(2) && error.err.contains("unknown column `vallue`; did you mean value"), "{}", error.err);
     // What was written without something is no other measurement.
-    let copies = [&["--anonymous"][..], &["--columns", &NEEDED.join(",")]].map(merged);
+    let copies = [&["--anonymous"][..], &["--columns", NEEDED]].map(merged);
     for (i, copy) in copies.into_iter().enumerate() {
         assert_eq!(folder.merged(&[file.clone(), folder.write(&format!("copy{i}.csv"), copy)]), whole());
     }

@@ -17,23 +17,8 @@ use crate::record::{ReadError, Record, Recovery};
 use crate::regular::{self, ROWS};
 
 /// The columns without which rows can't be compared.
-const NEEDED: [&str; 15] = [
-    "experiment",
-    "variant",
-    "status",
-    "value",
-    "unit",
-    "better",
-    "quality_flags",
-    "reason",
-    "timer",
-    "row_kind",
-    "cache",
-    "validation",
-    "device_name",
-    "device_type",
-    "run_id",
-];
+const NEEDED: &str = "experiment,variant,status,value,unit,better,quality_flags,reason,timer,row_kind,cache,validation,\
+    device_name,device_type,run_id";
 
 /// Of these groups, only what says how a row came to be tells sides apart.
 const GROUPS: [&str; 3] = ["how", "case", "identity"];
@@ -61,7 +46,6 @@ pub struct Side {
     run_of: HashMap<(String, usize, usize), usize>,
 }
 
-/// A device with its driver, as rows tell them apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DeviceKey {
     pub device: String,
@@ -79,7 +63,6 @@ pub struct SideCase {
     pub axes: Box<str>,
     pub case_id: Box<str>,
     pub unit: Box<str>,
-    /// Which figure is the better one.
     pub better: Box<str>,
     pub cache: Box<str>,
     pub is_derived: bool,
@@ -267,7 +250,7 @@ fn read_file(name: &str, path: &Path, take: &mut Take) -> Result<Option<String>,
 
 /// The columns that a file lacks; of those that tell how far a figure may be off, one way is enough.
 fn lacking<R: Read>(recovery: &Recovery<R>) -> Vec<&'static str> {
-    let mut missing = recovery.missing(&NEEDED);
+    let mut missing = recovery.missing(&NEEDED.split(',').collect::<Vec<_>>());
     if !recovery.missing(&["round_medians_ns"]).is_empty() {
         missing.extend(recovery.missing(&["ci_low_ns", "ci_high_ns"]));
     }
@@ -313,16 +296,6 @@ impl Side {
             let (file, status) = (&files[file], &record.status);
             return Err(Error::Usage(format!("{file}, line {line}, column `status`: `{status}` is none that a case can have")));
         };
-        let twice = self.take(record, status, key, (file, line));
-        twice.map_err(|(file, first)| {
-            let (file, name) = (&files[file], record.case_name());
-            let words = "which row counts? Name the files of several runs apart, or leave one row out";
-            Error::Usage(format!("{file}, lines {first} and {line}: {name} has two results of one run and device: {words}"))
-        })
-    }
-
-    /// Takes a row; fails with the file and the line of another one of its case and run that says otherwise.
-    fn take(&mut self, record: &Record, status: Status, key: Box<str>, (file, line): (usize, u64)) -> Result<(), (usize, u64)> {
         let device = self.device(record);
         let run = self.run(record, file, device);
         self.runs[run].learn(record);
@@ -339,7 +312,13 @@ impl Side {
         match rows.iter_mut().find(|row| row.run == run) {
             // Derived figures of several caches or merges: the last one stands.
             Some(row) if record.is_derived() || !row.is_ok() => *row = own,
-            Some(row) if !is_untried(own.status) => return Err((row.file, row.line)),
+            // One that wasn't tried says nothing.
+            Some(row) if !matches!(own.status, Status::Planned | Status::NotRun) => {
+                let (file, first, name) = (&files[row.file], row.line, record.case_name());
+                let words = "which row counts? Name the files of several runs apart, or leave one row out";
+                let words = format!("{file}, lines {first} and {line}: {name} has two results of one run and device: {words}");
+                return Err(Error::Usage(words));
+            }
             Some(_) => {}
             None => rows.push(own),
         }
@@ -373,11 +352,6 @@ impl Side {
         self.run_of.insert((record.run_id.clone(), file, device), self.runs.len() - 1);
         self.runs.len() - 1
     }
-}
-
-/// Whether a row says only that its case wasn't tried.
-fn is_untried(status: Status) -> bool {
-    matches!(status, Status::Planned | Status::NotRun)
 }
 
 impl SideCase {
