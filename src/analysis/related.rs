@@ -54,7 +54,6 @@ fn compare(rows: &Rows, block: usize, relations: &Relations, record: &mut Record
     }
 }
 
-/// What is drawn from the rows of a device with the caches in one state.
 #[derive(Default)]
 struct Drawn {
     relations: Relations,

@@ -1,6 +1,4 @@
 //! What the rows of one device say of each other: figures relative to a base, plausibility along axes of work, derived figures.
-//!
-//! Works on rows alone, so that a run, one that is resumed, and a merge of files come to the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -80,7 +80,6 @@ pub struct Group {
     place: Place,
 }
 
-/// A row's case, at its place in a plan.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// The plan, as a place among [`Rows::groups`].
@@ -289,7 +288,6 @@ impl Rows {
         self.axes.iter().map(String::as_str)
     }
 
-    /// Every place that a row takes in its plan, by plan and index.
     pub fn positions(&self) -> Vec<Position> {
         let mut positions = self.positions.clone();
         positions.sort_unstable();

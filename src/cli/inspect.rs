@@ -131,7 +131,7 @@ impl<'m> Inspection<'m> {
         let bindings = reflection.bindings_under(values)?;
         let bound = |info: BindingInfo| {
             let is_it = |used: &&BindingInfo| (used.set, used.binding) == (info.set, info.binding);
-            let used_access = reflection.used_bindings().iter().find(is_it).map_or(info.access, |used| used.access);
+            let used_access = reflection.used_bindings.iter().find(is_it).map_or(info.access, |used| used.access);
             Bound { used_access, variables: reflection.variables(info.set, info.binding), info }
         };
         let (major, minor) = reflection.version;

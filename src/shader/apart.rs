@@ -60,13 +60,11 @@ static IS_APART: AtomicBool = AtomicBool::new(false);
 /// The process that does it, between two tasks.
 static PROCESS: Mutex<Option<Child<Done>>> = Mutex::new(None);
 
-/// From now on the shaders of files are compiled and checked in a process of their own. For this program alone, which has the command for
-/// it: see [`serve`].
+/// From now on the shaders of files are compiled and checked in a process of their own: for the program that has the command of [`serve`].
 pub fn work_apart() {
     IS_APART.store(true, Ordering::Relaxed);
 }
 
-/// Compiles a shader of a library that holds users' files.
 pub(super) fn compile(library: &Library, subject: ModuleKey) -> Result<Arc<Module>, CompileError> {
     if !IS_APART.load(Ordering::Relaxed) {
         let ModuleKey { path, macros, target } = subject;
@@ -119,21 +117,17 @@ fn ask(task: &Task, deadline: Duration) -> Result<Done, String> {
             *process = Some(child);
             Ok(done)
         }
-        Err(silence) => Err(what_was_exceeded(&mut child, &silence, deadline)),
+        Err(Silence::Late) => Err(late(deadline)),
+        Err(silence) => {
+            let reason = child.failure(&silence, deadline).reason;
+            Err(if matches!(silence, Silence::Dead) { what_killed(&reason) } else { failed(&reason) })
+        }
     }
 }
 
 fn start() -> io::Result<Child<Done>> {
     let listener: Arc<dyn Listener> = Arc::new(Quiet);
     Child::start(Command::new(platform::this_program()?).arg(COMMAND), LONGEST, &listener)
-}
-
-fn what_was_exceeded(child: &mut Child<Done>, silence: &Silence, deadline: Duration) -> String {
-    match silence {
-        Silence::Late => late(deadline),
-        Silence::Dead => what_killed(&child.failure(silence, deadline).reason),
-        Silence::Untold(_) => failed(&child.failure(silence, deadline).reason),
-    }
 }
 
 /// What ended the process, of which this is told. The words are the runtime's own, of Rust and of C++; the numbers are those by which

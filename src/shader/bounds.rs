@@ -82,8 +82,7 @@ pub enum NotingError {
 }
 
 impl Noting {
-    /// Rewrites a module whose only purpose is this entry point. Where no invocation leaves an array or comes to so many iterations of its
-    /// loops, it notes nothing.
+    /// Rewrites a module whose only purpose is this entry point. Where no invocation goes too far, it notes nothing.
     pub fn of_overruns(words: &[u32], entry: &str, most_iterations: Option<u32>) -> Result<Self, NotingError> {
         Self::rewrite(words, entry, Notes::Overruns, most_iterations)
     }

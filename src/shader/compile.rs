@@ -86,12 +86,16 @@ impl fmt::Display for ModuleKey {
         for (i, (name, value)) in self.macros.iter().enumerate() {
             write!(f, "{} {name}={value}", if i == 0 { " with" } else { "," })?;
         }
-        let version = match self.target {
-            SpirvTarget::Vulkan1_1 => "1.1",
-            SpirvTarget::Vulkan1_2 => "1.2",
-            SpirvTarget::Vulkan1_3 => "1.3",
-        };
-        write!(f, " for Vulkan {version}")
+        write!(f, " for Vulkan {}", version(self.target).0)
+    }
+}
+
+/// The version of Vulkan in words, and as shaderc takes it.
+pub(super) fn version(target: SpirvTarget) -> (&'static str, EnvVersion) {
+    match target {
+        SpirvTarget::Vulkan1_1 => ("1.1", EnvVersion::Vulkan1_1),
+        SpirvTarget::Vulkan1_2 => ("1.2", EnvVersion::Vulkan1_2),
+        SpirvTarget::Vulkan1_3 => ("1.3", EnvVersion::Vulkan1_3),
     }
 }
 
@@ -131,7 +135,10 @@ impl Compiler {
 
     /// What the GLSL compiler makes of a source; [`Compiler::compile`] describes it.
     pub(super) fn translate(&self, subject: &ModuleKey) -> Result<Compiled, CompileError> {
-        let text = self.library.get(&subject.path).ok_or_else(|| self.no_source(&subject.path))?;
+        let text = self.library.get(&subject.path).ok_or_else(|| CompileError::NoSource {
+            path: subject.path.clone(),
+            nearest: nearest(&subject.path, self.library.shaders()),
+        })?;
         let refuse = |words: String| CompileError::from(GlslError::new(subject, words));
         let all_texts = || std::iter::once(text).chain(subject.macros.iter().flat_map(|(name, value)| [&name[..], value]));
         if all_texts().any(|text| text.contains('\0')) {
@@ -159,12 +166,7 @@ impl Compiler {
         read: &'a RefCell<BTreeMap<String, String>>,
     ) -> Result<CompileOptions<'a>, shaderc::Error> {
         let mut options = CompileOptions::new()?;
-        let version = match subject.target {
-            SpirvTarget::Vulkan1_1 => EnvVersion::Vulkan1_1,
-            SpirvTarget::Vulkan1_2 => EnvVersion::Vulkan1_2,
-            SpirvTarget::Vulkan1_3 => EnvVersion::Vulkan1_3,
-        };
-        options.set_target_env(TargetEnv::Vulkan, version as u32);
+        options.set_target_env(TargetEnv::Vulkan, version(subject.target).1 as u32);
         // Specialization constants are set by name, and shaderc strips names when it optimizes. Drivers optimize by themselves,
         // and only once they know the constants' values.
         options.set_optimization_level(OptimizationLevel::Zero);
@@ -191,10 +193,6 @@ impl Compiler {
         }
         read.borrow_mut().insert(resolved_name.clone(), text.to_owned());
         Ok(ResolvedInclude { resolved_name, content: text.to_owned() })
-    }
-
-    fn no_source(&self, path: &str) -> CompileError {
-        CompileError::NoSource { path: path.to_owned(), nearest: nearest(path, self.library.shaders()) }
     }
 }
 

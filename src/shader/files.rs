@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rspirv::spirv::{Decoration, MAGIC_NUMBER as MAGIC, Op};
 use thiserror::Error;
 
-use super::compile::shortened;
+use super::compile::{shortened, version};
 use super::words::{HEADER_WORDS, instructions, opcode};
 use super::{CompileError, Invalid, Library, Module, ModuleKey, ReflectError, Reflection, apart};
 use crate::model::{Shown, SpirvTarget, path_text, readable, system_name};
@@ -32,8 +32,7 @@ pub struct Reading {
     pub target: SpirvTarget,
     /// The entry point that is meant: the others are left out. All are read where none is named.
     pub entry: Option<String>,
-    /// The `constant_id`s with which GLSL is to declare its literal workgroup size: see
-    /// [`with_local_size_ids`](super::with_local_size_ids).
+    /// The `constant_id`s with which GLSL is to declare its literal workgroup size: see [`super::with_local_size_ids`].
     pub local_size_ids: [Option<u32>; 3],
     /// Whether its files may be streams that this process was given, such as `/dev/stdin`: they are read once.
     pub may_stream: bool,
@@ -170,7 +169,7 @@ fn explained(error: CompileError, path: &Path, text: &str, later: Option<SpirvTa
         error.words = format!("{first}\n    {}\n{rest}", shortened(line.trim())).trim_end().to_owned();
     }
     if let Some(later) = later {
-        let version = if later == SpirvTarget::Vulkan1_2 { "1.2" } else { "1.3" };
+        let version = version(later).0;
         error.words.push_str(&format!("\nIt compiles for Vulkan {version}: try --target-env vulkan{version}"));
     }
     CompileError::Glsl(error)

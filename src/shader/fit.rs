@@ -9,7 +9,6 @@ use crate::model::Limits;
 pub struct WorkgroupFit {
     pub size: [u32; 3],
     pub shared_bytes: u64,
-    /// The limits that this exceeds; none where it fits.
     pub stopped_by: Vec<Stop>,
     /// How far powers of two go in x, y and z, with the other two directions as they are.
     pub reach: [Reach; 3],
@@ -23,7 +22,6 @@ pub struct Stop {
     pub needed: u64,
 }
 
-/// How far the workgroup size goes in one direction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reach {
     /// The largest power of two that fits; nothing where none does, or where the size follows from other constants.

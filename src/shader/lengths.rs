@@ -44,8 +44,8 @@ pub fn with_lengths(words: &[u32], arrays: &[(&str, usize)]) -> Result<(Vec<u32>
     Ok((words, all))
 }
 
+#[derive(Default)]
 struct Declared<'m> {
-    /// The variables in shared memory by name.
     variables: HashMap<&'m str, &'m dr::Instruction>,
     pointees: HashMap<Word, Word>,
     /// The element and the length of arrays.
@@ -56,8 +56,7 @@ struct Declared<'m> {
 
 impl<'m> Declared<'m> {
     fn of(module: &'m dr::Module) -> Self {
-        let mut new =
-            Self { variables: HashMap::new(), pointees: HashMap::new(), arrays: HashMap::new(), numbers: HashMap::new() };
+        let mut new = Self::default();
         let mut shared = HashMap::new();
         for instruction in &module.types_global_values {
             let Some(id) = instruction.result_id else { continue };
@@ -82,6 +81,7 @@ impl<'m> Declared<'m> {
     }
 }
 
+#[derive(Default)]
 struct Lengths {
     variable: Word,
     /// The `constant_id`s, the outermost length's first.
@@ -115,14 +115,7 @@ impl Lengths {
         let numbers: Vec<(Word, u32)> = (levels.iter())
             .map(|(_, length)| declared.numbers.get(length).copied().ok_or_else(derived))
             .collect::<Result<_, _>>()?;
-        let mut new = Self {
-            variable: id,
-            spec_ids: Vec::new(),
-            decorations: Vec::new(),
-            types: Vec::new(),
-            pointer: 0,
-            bound: words[BOUND],
-        };
+        let mut new = Self { variable: id, bound: words[BOUND], ..Self::default() };
         let first = unused_spec_id(words).ok_or(LengthsError::Exhausted("constant_id"))?;
         new.spec_ids = (first..).take(dimensions).collect();
         if new.spec_ids.len() < dimensions {

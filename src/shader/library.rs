@@ -47,8 +47,7 @@ impl Library {
         self
     }
 
-    /// This library with a workgroup size that can be specialized wherever a source declares a literal one: see
-    /// [`with_local_size_ids`].
+    /// This library with [`with_local_size_ids`] in each source.
     #[must_use]
     pub fn with_local_size_ids(mut self, ids: [Option<u32>; 3]) -> Self {
         self.sources.values_mut().for_each(|text| *text = Cow::Owned(with_local_size_ids(text, ids)));
@@ -67,8 +66,7 @@ impl Library {
         self.sources.keys().map(String::as_str).filter(|path| path.ends_with(".comp"))
     }
 
-    /// The path and text that `#include "requested"` means in the file `including`: relative to that file's folder, else to the
-    /// include folders, of which the embedded sources have `include/`.
+    /// What `#include "requested"` means in the file `including`: relative to that file's folder, else to the include folders.
     pub fn resolve(&self, including: &str, requested: &str) -> Result<(String, &str), String> {
         for path in self.places(including, requested) {
             if let Some(text) = self.sources.get(&path) {

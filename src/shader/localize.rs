@@ -46,25 +46,17 @@ pub enum LocalizeError {
 }
 
 /// Makes the workgroup size of a compute entry point specializable in every direction. Directions that are so already keep their
-/// `constant_id`; the others get ones above all that the module uses. A module that needs no change is returned as it is.
+/// `constant_id`; the others get ones above all that the module uses. A module that needs no change is returned as it is. The result
+/// has no other entry points, and needs nothing that a Vulkan 1.1 driver doesn't have, unless the module itself does.
 ///
-/// The result has no other entry points: the constant that says the size counts for all of a module. It needs nothing that a
-/// Vulkan 1.1 driver doesn't have, unless the module itself does.
+/// The device's own variables follow the new size (`gl_LocalInvocationID` and the like), and whatever uses the constant that is
+/// decorated as `WorkgroupSize`: `gl_WorkGroupSize` as a whole, or indexed by a variable, and constants made of it.
 ///
-/// # What follows the new size
-///
-/// The device's own variables (`gl_LocalInvocationID`, `gl_NumWorkGroups` and all that comes of them), and whatever uses the
-/// constant that is decorated as `WorkgroupSize`: `gl_WorkGroupSize` as a whole, or indexed by a variable, and constants made of it.
-///
-/// # What can't follow it
-///
-/// Numbers that are equal to the size by the author's intention only: `shared float tile[16][16]`, `i / 64`. And in what the GLSL
-/// compiler makes of a literal size: `gl_WorkGroupSize.x` alone and arithmetic on it, array lengths such as
-/// `shared float tile[gl_WorkGroupSize.x]` among them, which it folds to plain numbers that nothing tells from others; and for
-/// Vulkan 1.3 `gl_WorkGroupSize` as a whole, which it doesn't decorate there. The other way round, a `uvec3` that happens to equal the
-/// size may be the very constant that is decorated, and follows unasked. Such a shader is wrong or out of bounds under another size:
-/// whoever changes the size has to check results. Where the GLSL is at hand, [`with_local_size_ids`](super::with_local_size_ids)
-/// has the compiler make the size specializable, and then every use of `gl_WorkGroupSize` follows.
+/// Numbers that are equal to the size by the author's intention can't follow (`shared float tile[16][16]`, `i / 64`), nor can what the
+/// GLSL compiler folds to plain numbers: `gl_WorkGroupSize.x` alone, arithmetic on it, and array lengths; and for Vulkan 1.3
+/// `gl_WorkGroupSize` as a whole, which it doesn't decorate there. The other way round, a `uvec3` that happens to equal the size may be
+/// the very constant that is decorated, and follows unasked. Whoever changes the size has to check results. Where the GLSL is at hand,
+/// [`with_local_size_ids`](super::with_local_size_ids) has every use of `gl_WorkGroupSize` follow.
 pub fn specializable(words: &[u32], entry: &str) -> Result<(Vec<u32>, LocalSizeIds), LocalizeError> {
     let reflection = Reflection::parse(words)?;
     let point = find(&reflection, entry)?;
@@ -140,32 +132,24 @@ impl Declarations {
     fn of(words: &[u32]) -> Self {
         let mut found = Self::default();
         for instruction in instructions(words) {
-            found.note(instruction);
+            match (opcode(instruction), instruction) {
+                (Some(Op::TypeInt), [_, id, 32, signed]) => found.integers.push((*id, *signed == 1)),
+                (Some(Op::TypeVector), [_, id, component, 3]) => drop(found.triples.entry(*component).or_insert(*id)),
+                (Some(Op::Constant | Op::SpecConstant), [_, ty, id, ..]) => drop(found.constants.insert(*id, *ty)),
+                (Some(Op::Decorate), [_, id, decoration, builtin])
+                    if (*decoration, *builtin) == (Decoration::BuiltIn as u32, BuiltIn::WorkgroupSize as u32) =>
+                {
+                    found.decorated.insert(*id);
+                }
+                (Some(Op::ConstantComposite | Op::SpecConstantComposite), [_, _, id, parts @ ..])
+                    if found.size.is_none() && found.decorated.contains(id) =>
+                {
+                    found.size = Some((*id, parts.to_vec()));
+                }
+                _ => {}
+            }
         }
         found
-    }
-
-    fn note(&mut self, instruction: &[u32]) {
-        match (opcode(instruction), instruction) {
-            (Some(Op::TypeInt), [_, id, 32, signed]) => self.integers.push((*id, *signed == 1)),
-            (Some(Op::TypeVector), [_, id, component, 3]) => {
-                self.triples.entry(*component).or_insert(*id);
-            }
-            (Some(Op::Constant | Op::SpecConstant), [_, ty, id, ..]) => {
-                self.constants.insert(*id, *ty);
-            }
-            (Some(Op::Decorate), [_, id, decoration, builtin])
-                if (*decoration, *builtin) == (Decoration::BuiltIn as u32, BuiltIn::WorkgroupSize as u32) =>
-            {
-                self.decorated.insert(*id);
-            }
-            (Some(Op::ConstantComposite | Op::SpecConstantComposite), [_, _, id, parts @ ..])
-                if self.size.is_none() && self.decorated.contains(id) =>
-            {
-                self.size = Some((*id, parts.to_vec()));
-            }
-            _ => {}
-        }
     }
 
     /// The type of a constant, where it is a whole number of 32 bits.
@@ -177,6 +161,7 @@ impl Declarations {
 
 // ---- the new module -------------------------------------------------------------------------------------------------------
 
+#[derive(Default)]
 struct Rewriting {
     function: Word,
     /// Its size as the execution mode has to say it.
@@ -191,15 +176,8 @@ struct Rewriting {
 
 impl Rewriting {
     fn new(declared: &Declarations, point: &EntryPoint, chosen: &LocalSizeIds, bound: u32) -> Result<Self, LocalizeError> {
-        let mut new = Self {
-            function: point.function(),
-            defaults: chosen.defaults,
-            size: None,
-            decorations: Vec::new(),
-            constants: Vec::new(),
-            bound,
-        };
-        match (&declared.size, point.local_size_ids()) {
+        let mut new = Self { function: point.function, defaults: chosen.defaults, bound, ..Self::default() };
+        match (&declared.size, point.local_size_ids) {
             (Some((size, parts)), Some(ids)) if parts[..] == ids => {
                 let parts = new.parts(point, chosen, ids, |part| declared.integer_of(part))?;
                 new.size = Some((*size, parts));

@@ -64,7 +64,6 @@ impl Module {
     }
 }
 
-/// A module with the values of its specialization constants, as a pipeline needs them.
 #[derive(Clone, Debug)]
 pub struct Specialized {
     pub module: Arc<Module>,

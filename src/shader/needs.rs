@@ -54,8 +54,7 @@ impl Lack {
     }
 }
 
-/// `the device lacks feature float64, which the shader needs for Float64`, `maxPushConstantsSize is 128, and the shader has 132 bytes of
-/// push constants`
+/// `the device lacks feature float64, which the shader needs for Float64`
 impl fmt::Display for Lack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { need, missing, is_limit } = self;
@@ -215,7 +214,11 @@ mod tests {
         Needs::check(&module, &module.reflection.entry_points[0], device)
     }
 
-    fn lacking(glsl: &str, target: SpirvTarget, device: &DeviceInfo) -> Vec<String> {
+    fn lacking(glsl: &str, device: &DeviceInfo) -> Vec<String> {
+        lacking_for(glsl, SpirvTarget::default(), device)
+    }
+
+    fn lacking_for(glsl: &str, target: SpirvTarget, device: &DeviceInfo) -> Vec<String> {
         let needs = needs(glsl, target, device);
         assert_eq!(needs.unknown, [""; 0]);
         needs.lacking.iter().map(|lack| format!("{}: {}", lack.need, lack.missing)).collect()
@@ -225,18 +228,17 @@ mod tests {
     fn what_a_device_lacks_is_named_on_both_sides() {
         let wide = "layout(binding = 0) buffer B { double b[]; };\nvoid main() { b[0] *= 2; }";
         let mock = DeviceInfo::mock();
-        assert_eq!(lacking(wide, SpirvTarget::default(), &mock), ["Float64: feature float64"]);
+        assert_eq!(lacking(wide, &mock), ["Float64: feature float64"]);
         let able = DeviceInfo { features: [Feature::Float64].into(), ..mock.clone() };
-        assert_eq!(lacking(wide, SpirvTarget::default(), &able), [""; 0]);
-        let newer = lacking(wide, SpirvTarget::Vulkan1_3, &able);
+        assert_eq!(lacking(wide, &able), [""; 0]);
+        let newer = lacking_for(wide, SpirvTarget::Vulkan1_3, &able);
         assert_eq!(newer, ["SPIR-V 1.6: Vulkan 1.1.0 takes SPIR-V up to 1.3"]);
         let driver = DriverIdentity { api_version: "1.3.2".into(), ..able.driver.clone() };
-        assert_eq!(lacking(wide, SpirvTarget::Vulkan1_3, &DeviceInfo { driver, ..able }), [""; 0]);
+        assert_eq!(lacking_for(wide, SpirvTarget::Vulkan1_3, &DeviceInfo { driver, ..able }), [""; 0]);
         let vote = "#extension GL_KHR_shader_subgroup_vote : require\nlayout(binding = 0) buffer B { uint b[]; };\n\
                     void main() { if (subgroupAll(b[0] > 0)) b[1] = 1; }";
-        let told = lacking(vote, SpirvTarget::default(), &mock);
         assert_eq!(
-            told,
+            lacking(vote, &mock),
             ["GroupNonUniform: subgroup operations of class basic", "GroupNonUniformVote: subgroup operations of class vote"]
         );
     }
@@ -250,20 +252,19 @@ mod tests {
             )
         };
         let mock = DeviceInfo::mock();
-        let of_block = |layout, kind| lacking(&block(layout, kind), SpirvTarget::default(), &mock);
+        let of_block = |layout, kind| lacking(&block(layout, kind), &mock);
         assert_eq!((of_block("std430", "buffer"), of_block("std140", "uniform")), (Vec::new(), Vec::new()));
         assert_eq!(of_block("scalar", "buffer"), ["the layout of a block: feature scalar_block_layout"]);
         let tight = "#extension GL_EXT_scalar_block_layout : require\nlayout(std430, binding = 0) uniform B { float a[4]; };\n\
                      layout(binding = 1) buffer C { float c; };\nvoid main() { c = a[1]; }";
-        let told = lacking(tight, SpirvTarget::default(), &mock);
-        assert_eq!(told, ["the layout of a uniform block: feature uniform_buffer_standard_layout"]);
+        assert_eq!(lacking(tight, &mock), ["the layout of a uniform block: feature uniform_buffer_standard_layout"]);
         // What breaks another rule asks for no layout.
         let mut module = Module::of_spirv(compiled(tight, SpirvTarget::default()).words.clone(), None).unwrap();
         module.words[1] = 0x0001_0700;
         let needs = Needs::check(&module, &module.reflection.entry_points[0], &mock);
         assert!(needs.lacking.iter().all(|lack| !lack.need.contains("layout")), "{:?}", needs.lacking);
         let able = DeviceInfo { features: [Feature::ScalarBlockLayout].into(), ..mock.clone() };
-        assert_eq!(lacking(tight, SpirvTarget::default(), &able), [""; 0]);
+        assert_eq!(lacking(tight, &able), [""; 0]);
     }
 
     #[test]
@@ -273,25 +274,21 @@ mod tests {
         let limits = Limits { descriptor_sets: 2, push_constant_bytes: 128, ..DeviceInfo::mock().limits };
         let small = DeviceInfo { limits, ..DeviceInfo::mock() };
         assert_eq!(
-            lacking(many, SpirvTarget::default(), &small),
+            lacking(many, &small),
             ["144 bytes of push constants: maxPushConstantsSize is 128", "4 descriptor sets: maxBoundDescriptorSets is 2"]
         );
         let cube = "layout(binding = 0) uniform samplerCubeArray c;\nlayout(binding = 1) buffer B { float b; };\n\
                     void main() { b = textureLod(c, vec4(0), 0).x; }";
-        assert_eq!(lacking(cube, SpirvTarget::default(), &small), ["SampledCubeArray: feature image_cube_array"]);
+        assert_eq!(lacking(cube, &small), ["SampledCubeArray: feature image_cube_array"]);
         let address = "#extension GL_EXT_buffer_reference : require\nlayout(buffer_reference) buffer R { uint v; };\n\
                        layout(push_constant) uniform P { R far; };\nvoid main() { far.v = 1; }";
-        let told = lacking(address, SpirvTarget::default(), &small);
-        assert_eq!(told, ["PhysicalStorageBufferAddresses: feature buffer_device_address"]);
+        assert_eq!(lacking(address, &small), ["PhysicalStorageBufferAddresses: feature buffer_device_address"]);
         let samples = "layout(binding = 0, rgba8) uniform image2DMS i;\n\
                        void main() { imageStore(i, ivec2(0), 0, vec4(0)); }";
         assert_eq!(needs(samples, SpirvTarget::default(), &small).unknown, ["StorageImageMultisample"]);
         let array = "layout(binding = 0) buffer B { uint b; } several[3];\nvoid main() { several[2].b = 1; }";
         let descriptors = Descriptors { storage_buffers: 2, ..small.limits.descriptors };
         let few = DeviceInfo { limits: Limits { descriptors, ..small.limits }, ..small };
-        assert_eq!(
-            lacking(array, SpirvTarget::default(), &few),
-            ["3 storage buffers: maxPerStageDescriptorStorageBuffers is 2"]
-        );
+        assert_eq!(lacking(array, &few), ["3 storage buffers: maxPerStageDescriptorStorageBuffers is 2"]);
     }
 }

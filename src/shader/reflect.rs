@@ -63,7 +63,9 @@ pub struct Reflection {
     pub bindings: Vec<BindingInfo>,
     /// Bytes of push constants, from offset 0; a multiple of four.
     pub push_bytes: u32,
-    used_bindings: Vec<BindingInfo>,
+    /// The same with what functions really do with storage for its access: few shaders declare what they only read, or only write. What
+    /// nothing touches is read-only.
+    pub used_bindings: Vec<BindingInfo>,
     types: Types,
     constants: Constants,
     interface: Interface,
@@ -77,9 +79,10 @@ pub struct EntryPoint {
     /// Whether the size stands in the execution mode `LocalSizeId`, for which a device needs `maintenance4`.
     pub needs_local_size_id: bool,
     #[serde(skip)]
-    function: Word,
+    pub(super) function: Word,
     #[serde(skip)]
-    local_size_ids: [Option<Word>; 3],
+    /// The ids of its size's directions; nothing where the execution mode has literals.
+    pub(super) local_size_ids: Option<[Word; 3]>,
 }
 
 /// The workgroup size in one direction: a number that nothing changes, a constant, or an expression of constants, which GLSL doesn't have.
@@ -109,8 +112,7 @@ pub struct BindingInfo {
     /// The variable's name, or its block's where the variable has none; may be empty.
     pub name: String,
     pub kind: BindingKind,
-    /// Descriptors: 1, or for an array its length under the default specialization; 0 for an
-    /// array whose length only the descriptor set layout says.
+    /// Descriptors: 1, or an array's length under the default specialization; 0 where only the descriptor set layout says it.
     pub count: u32,
     pub access: Access,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -215,10 +217,10 @@ impl Reflection {
     pub fn local_size(&self, entry: &EntryPoint, values: &SpecValues) -> Result<[u32; 3], ReflectError> {
         let values = self.constants.evaluate(&self.types, values);
         let mut size = [0; 3];
-        for ((axis, extent), id) in size.iter_mut().zip(entry.local_size).zip(entry.local_size_ids) {
-            *axis = match (extent, id) {
+        for (i, axis) in size.iter_mut().enumerate() {
+            *axis = match (entry.local_size[i], entry.local_size_ids) {
                 (Extent::Literal(literal), _) => literal,
-                (_, id) => id.and_then(|id| extent_of(&values, id)).ok_or_else(|| local_size_error(&entry.name))?,
+                (_, ids) => ids.and_then(|ids| extent_of(&values, ids[i])).ok_or_else(|| local_size_error(&entry.name))?,
             };
         }
         Ok(size)
@@ -244,24 +246,14 @@ impl Reflection {
         self.interface.bindings(&self.constants.evaluate(&self.types, values))
     }
 
-    /// The same as [`bindings`](Self::bindings), under the defaults, with what functions really do with a storage buffer or a storage image for its
-    /// access: few shaders declare what they only read, or only write. What nothing touches is read-only.
-    pub fn used_bindings(&self) -> &[BindingInfo] {
-        &self.used_bindings
-    }
-
     /// The blocks of buffers and of push constants under a specialization, on which array lengths may depend: those of buffers
     /// by set and binding, then those of push constants. A descriptor that the module declares as two blocks has both.
     pub fn blocks(&self, values: &SpecValues) -> Result<Vec<BlockInfo>, ReflectError> {
         blocks::describe(&self.interface, &self.types, &self.constants.evaluate(&self.types, values))
     }
 
-    /// The classes of subgroup operations that an entry point uses under a specialization, with the functions that it calls.
-    /// What control flow can't reach doesn't count.
-    ///
-    /// Barriers among a subgroup and the variables of subgroups (`gl_SubgroupSize`) are `Basic`, masks (`gl_SubgroupEqMask`)
-    /// `Ballot`; the other classes don't imply `Basic`. What a device has to have in order to take the module at all, its
-    /// [`capabilities`](Self::capabilities) say.
+    /// The classes of subgroup operations that an entry point uses, with the functions that it calls; what control flow can't reach
+    /// doesn't count. Barriers among a subgroup and its variables are `Basic`, masks `Ballot`; the other classes don't imply `Basic`.
     pub fn subgroup_classes(&self, entry: &EntryPoint, values: &SpecValues) -> BTreeSet<SubgroupClass> {
         self.reached(entry, values).subgroup_classes()
     }
@@ -270,8 +262,7 @@ impl Reflection {
         self.reached(entry, values).mix()
     }
 
-    /// The most subgroup reductions and scans (`subgroupAdd`, `subgroupInclusiveMin`, ...) that stand in one loop of an entry point
-    /// under a specialization, with those in the functions that it calls.
+    /// The most subgroup reductions and scans (`subgroupAdd`, `subgroupInclusiveMin`, ...) that stand in one loop of an entry point.
     pub fn most_reductions_in_a_loop(&self, entry: &EntryPoint, values: &SpecValues) -> u64 {
         self.reached(entry, values).most_reductions_in_a_loop()
     }
@@ -369,13 +360,13 @@ impl LocalSize {
         defaults: &Values,
     ) -> Result<EntryPoint, ReflectError> {
         let (local_size, local_size_ids) = match self {
-            Self::Literal(literals) => (literals.map(Extent::Literal), [None; 3]),
+            Self::Literal(literals) => (literals.map(Extent::Literal), None),
             Self::Decorated(ids) | Self::Mode(ids) => {
                 let mut extents = [Extent::Literal(0); 3];
                 for (extent, id) in extents.iter_mut().zip(ids) {
                     *extent = Extent::of(*id, constants, defaults).ok_or_else(|| local_size_error(name))?;
                 }
-                (extents, ids.map(Some))
+                (extents, Some(*ids))
             }
         };
         let needs_local_size_id = matches!(self, Self::Mode(_));
@@ -387,8 +378,8 @@ impl Extent {
     fn of(id: Word, constants: &Constants, defaults: &Values) -> Option<Self> {
         let default = extent_of(defaults, id)?;
         Some(match constants.constant_id(id) {
-            Some(constant_id) => Self::Specialized { constant_id, default },
-            None if constants.is_literal(id) => Self::Literal(default),
+            Some(Some(constant_id)) => Self::Specialized { constant_id, default },
+            Some(None) => Self::Literal(default),
             None => Self::Derived { default },
         })
     }
@@ -397,18 +388,6 @@ impl Extent {
         match self {
             Self::Literal(default) | Self::Specialized { default, .. } | Self::Derived { default } => default,
         }
-    }
-}
-
-impl EntryPoint {
-    pub(super) fn function(&self) -> Word {
-        self.function
-    }
-
-    /// The ids of its size's directions; nothing where the execution mode has literals.
-    pub(super) fn local_size_ids(&self) -> Option<[Word; 3]> {
-        let [x, y, z] = self.local_size_ids;
-        Some([x?, y?, z?])
     }
 }
 

@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::reflect::{BindingInfo, EntryPoint, Extent, ReflectError, ScalarType, SpecConstant, SpecValues};
 use super::{Compiler, Module, Prepared, Reflection, SpecializationEntry, Specialized};
 use crate::error::{nearest, suggestion};
-use crate::model::{Case, Failure, Kernel, Scalar, Status};
+use crate::model::{Case, Failure, Kernel, Status};
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SpecializeError {
@@ -42,8 +42,7 @@ pub fn specialize(module: &Arc<Module>, kernel: &Kernel) -> Result<Specialized, 
     specialize_kernel(module, entry, kernel, named_values(reflection, kernel)?)
 }
 
-/// The same for an entry point of several, with values of constants by their ids besides the workgroup size; the kernel's names are
-/// left out.
+/// The same for an entry point of several, with values of constants by their ids; the kernel's names are left out.
 pub fn specialize_kernel(
     module: &Arc<Module>,
     entry: &EntryPoint,
@@ -52,15 +51,17 @@ pub fn specialize_kernel(
 ) -> Result<Specialized, SpecializeError> {
     let reflection = &module.reflection;
     set_local_size(entry, kernel.local_size, &mut values)?;
-    check_local_size(reflection, entry, kernel.local_size, &values)?;
+    let (declared, asked) = (reflection.local_size(entry, &values)?, kernel.local_size);
+    if declared != asked {
+        return Err(SpecializeError::LocalSize { declared, asked });
+    }
     check_bindings(&reflection.bindings, kernel)?;
     check_counts(reflection, &values)?;
     let specialized = with_values(module, entry, kernel.local_size, &values)?;
     Ok(Specialized { required_subgroup_size: kernel.required_subgroup_size, ..specialized })
 }
 
-/// A module with values for its specialization constants, and one of its entry points, which no kernel of a case describes. Values
-/// of constants that it doesn't have are left out.
+/// The same where no kernel of a case describes the entry point. Values of constants that it doesn't have are left out.
 pub fn specialize_entry(module: &Arc<Module>, entry: &EntryPoint, values: &SpecValues) -> Result<Specialized, ReflectError> {
     let local_size = module.reflection.local_size(entry, values)?;
     with_values(module, entry, local_size, values)
@@ -104,7 +105,10 @@ fn named_values(reflection: &Reflection, kernel: &Kernel) -> Result<SpecValues, 
     let mut values = SpecValues::new();
     for (name, scalar) in &kernel.constants {
         let constant = find(&reflection.spec_constants, name)?;
-        let bits = bits_for(constant, *scalar)?;
+        let (given, bits) = ScalarType::typed(*scalar);
+        if given != constant.ty {
+            return Err(SpecializeError::ConstantType { name: constant.name.clone(), declared: constant.ty, given });
+        }
         if values.insert(constant.id, bits).is_some() {
             return Err(SpecializeError::Twice { id: constant.id });
         }
@@ -120,15 +124,6 @@ fn find<'a>(constants: &'a [SpecConstant], name: &str) -> Result<&'a SpecConstan
     })
 }
 
-fn bits_for(constant: &SpecConstant, scalar: Scalar) -> Result<u64, SpecializeError> {
-    let (given, bits) = ScalarType::typed(scalar);
-    if given == constant.ty {
-        Ok(bits)
-    } else {
-        Err(SpecializeError::ConstantType { name: constant.name.clone(), declared: constant.ty, given })
-    }
-}
-
 fn set_local_size(entry: &EntryPoint, asked: [u32; 3], values: &mut SpecValues) -> Result<(), SpecializeError> {
     for (extent, asked) in entry.local_size.into_iter().zip(asked) {
         let Extent::Specialized { constant_id: id, .. } = extent else { continue };
@@ -138,19 +133,6 @@ fn set_local_size(entry: &EntryPoint, asked: [u32; 3], values: &mut SpecValues) 
         }
     }
     Ok(())
-}
-
-fn check_local_size(
-    reflection: &Reflection,
-    entry: &EntryPoint,
-    asked: [u32; 3],
-    values: &SpecValues,
-) -> Result<(), SpecializeError> {
-    let declared = reflection.local_size(entry, values)?;
-    if declared == asked {
-        return Ok(());
-    }
-    Err(SpecializeError::LocalSize { declared, asked })
 }
 
 fn check_bindings(declared: &[BindingInfo], kernel: &Kernel) -> Result<(), SpecializeError> {

@@ -54,9 +54,7 @@ pub enum BlockLayouts {
     Scalar,
 }
 
-/// Checks a module against the rules of SPIR-V and of Vulkan for it.
-///
-/// Blocks may have any layout that some feature of Vulkan allows: see [`block_layouts`] for which one they need.
+/// Checks a module against the rules of SPIR-V and of Vulkan. Blocks may have any layout that some feature allows: see [`block_layouts`].
 pub fn validate(words: &[u32]) -> Result<(), Invalid> {
     validate_for(words, BlockLayouts::Scalar)
 }
@@ -71,8 +69,7 @@ pub fn validate_within(words: &[u32], limit: Duration) -> Option<Result<(), Inva
     verdict.recv_timeout(limit).ok()
 }
 
-/// The least that a valid module needs of its device for the layout of its blocks. Nothing is asked for where it is another rule that
-/// a module breaks.
+/// The least that a valid module needs of its device for the layout of its blocks; nothing where it breaks another rule.
 pub fn block_layouts(words: &[u32]) -> BlockLayouts {
     let all = [BlockLayouts::Standard, BlockLayouts::StandardUniform, BlockLayouts::Scalar];
     all.into_iter().find(|layouts| validate_for(words, *layouts).is_ok()).unwrap_or(BlockLayouts::Standard)

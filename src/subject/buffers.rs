@@ -127,14 +127,7 @@ fn element(name: &str) -> Option<(ScalarType, u64)> {
         return Some((scalar, 1));
     }
     let (prefix, components) = name.split_once("vec")?;
-    let scalar = match prefix {
-        "" => ScalarType::F32,
-        "d" => ScalarType::F64,
-        "f16" => ScalarType::F16,
-        "i" => ScalarType::I32,
-        "u" => ScalarType::U32,
-        _ => return None,
-    };
+    let scalar = ScalarType::NUMBERS.into_iter().find(|scalar| scalar.prefix() == prefix)?;
     let components = ["2", "3", "4"].into_iter().zip(2..).find(|(digit, _)| *digit == components)?;
     Some((scalar, components.1))
 }

@@ -52,7 +52,6 @@ impl Tolerance {
     }
 }
 
-/// What of an output must be the reference's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Comparison {
@@ -120,7 +119,6 @@ pub(super) fn compare(output: Compared<'_>, [got, expected]: [&Written; 2]) -> O
     }
 }
 
-/// How an output that differs might be compared instead.
 fn hint(output: Compared<'_>, sides: [&Written; 2]) -> Option<Box<str>> {
     let mut count = 0;
     for_each(output.layout, sides[1], &mut |_, _, _| count += 1);

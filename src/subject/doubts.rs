@@ -3,7 +3,6 @@
 use crate::model::{DeviceInfo, Quirk};
 use crate::shader::{EntryPoint, Reflection, SpecValues};
 
-/// A known fault of the driver's that can show in a shader, and by what of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
     pub quirk: Quirk,

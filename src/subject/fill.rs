@@ -89,7 +89,7 @@ impl Fill {
 }
 
 #[derive(Clone, Copy)]
-enum Number {
+pub(super) enum Number {
     Whole(u64),
     Real(f64),
 }
@@ -123,7 +123,7 @@ fn most(scalar: ScalarType) -> u64 {
     clippy::cast_sign_loss,
     reason = "a number takes its type"
 )]
-fn write(target: &mut [u8], scalar: ScalarType, number: Number) {
+pub(super) fn write(target: &mut [u8], scalar: ScalarType, number: Number) {
     let (whole, real) = match number {
         Number::Whole(whole) => (whole, whole as f64),
         Number::Real(real) => (real as u64, real),

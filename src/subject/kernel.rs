@@ -34,7 +34,6 @@ pub use described::Constant;
 pub const LOCAL_SIZE_AXES: [&str; 3] = ["local_size_x", "local_size_y", "local_size_z"];
 /// How an axis begins that is a specialization constant; its name in the shader follows, or its id.
 pub const CONSTANT_AXIS: &str = "spec_";
-/// How an axis begins that is a macro.
 pub const MACRO_AXIS: &str = "def_";
 
 /// What the user has to mend.
@@ -65,7 +64,6 @@ struct Made {
     values: SpecValues,
     variables: Variables,
     blocks: Vec<BlockInfo>,
-    /// Of each output, in the order of the case's check.
     outputs: Vec<Output>,
     unfilled: Vec<Unfilled>,
     /// Members of push constants and uniform blocks of which the user says nothing.
@@ -109,7 +107,6 @@ impl UserKernel {
         Ok(source)
     }
 
-    /// The names that expressions may use under a configuration.
     fn variables_of(&self, source: &UserModule, point: &Point, values: &SpecValues) -> Variables {
         let mut variables = Variables::new(self.subject.n);
         for (name, size) in LOCAL_SIZE_AXES.iter().zip(local_size(source, point)) {
@@ -134,13 +131,7 @@ impl UserKernel {
         variables
     }
 
-    /// What expressions may use of a configuration that has no module.
-    fn known_of(&self, point: &Point) -> Variables {
-        let mut variables = Variables::new(self.subject.n);
-        self.add_known(&mut variables, point);
-        variables
-    }
-
+    /// What expressions may use of a configuration even if it has no module.
     fn add_known(&self, variables: &mut Variables, point: &Point) {
         for (name, value) in point.iter() {
             let value = axis_value(value);
@@ -166,8 +157,7 @@ impl UserKernel {
         shared.chain(named).map(value_of).collect()
     }
 
-    /// The values of all constants of a configuration, the workgroup size and lengths that follow it included, with what expressions
-    /// may use.
+    /// The values of all constants of a configuration, sizes and lengths included, with what expressions may use.
     fn values(&self, source: &UserModule, point: &Point) -> Result<(SpecValues, Variables), Failure> {
         let mut values = self.constants(source, point)?;
         let variables = self.variables_of(source, point, &values);
@@ -198,8 +188,7 @@ impl UserKernel {
         Ok(Prepared { case: made.case, kernels })
     }
 
-    /// A configuration as it is prepared, but for its results: it notes how far it indexes its arrays. Nothing where it indexes none.
-    /// The case's only output is what it notes.
+    /// A configuration that notes how far it indexes its arrays, which is its case's only output. Nothing where it indexes none.
     pub fn noting(&mut self, point: &Point) -> Result<Option<(Prepared, Noting)>, Failure> {
         let refused = |reason: &str| Failure::new(Status::CompileError, reason);
         let Prepared { mut case, .. } = self.prepare(point)?;
@@ -296,7 +285,11 @@ impl UserKernel {
                 members::fill(&block.layout, &block.name, reflection.push_bytes.into(), &self.subject.members, &variables)?;
             pass.push(Step::Push { bytes });
         }
-        let unsaid = self.unsaid(&blocks, &bound.unfilled, reflection.push_bytes.into(), &variables);
+        let by_members = Self::by_members(&self.subject, &blocks, &bound.unfilled, reflection.push_bytes.into());
+        let of = |(layout, name, bytes): (&StructLayout, String, u64)| {
+            members::unsaid(layout, &name, bytes, &self.subject.members, &variables)
+        };
+        let unsaid: Vec<Unsaid> = by_members.flat_map(of).collect();
         members::check_said(&unsaid)?;
         pass.push(Step::Dispatch { groups: self.groups(local_size, &variables)? });
         let work = |text: &Option<String>, what: &str| text.as_deref().map(|text| variables.integer(text, what)).transpose();
@@ -354,13 +347,6 @@ impl UserKernel {
             _ => None,
         });
         pushed.into_iter().chain(uniforms)
-    }
-
-    fn unsaid(&self, blocks: &[BlockInfo], unfilled: &[Unfilled], push_bytes: u64, variables: &Variables) -> Vec<Unsaid> {
-        let of = |(layout, name, bytes): (&StructLayout, String, u64)| {
-            members::unsaid(layout, &name, bytes, &self.subject.members, variables)
-        };
-        Self::by_members(&self.subject, blocks, unfilled, push_bytes).flat_map(of).collect()
     }
 
     /// What a resource holds at first: the members of a uniform block, or what the user fills it with.
@@ -422,7 +408,8 @@ impl UserKernel {
     pub fn refusal<'r>(&mut self, point: &Point, restrictions: &'r [String]) -> Result<Option<Refusal<'r>>, Failure> {
         // A macro of this value may not compile, which is for its own row to say, unless it isn't to be tried anyway.
         let Ok(source) = self.source(point) else {
-            let variables = self.known_of(point);
+            let mut variables = Variables::new(self.subject.n);
+            self.add_known(&mut variables, point);
             let broken = restrictions.iter().find(|text| !variables.truth(text, "--restrict").unwrap_or(true));
             return Ok(broken.map(|text| Refusal::Restricted(text)));
         };

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::expression::listed;
+use super::fill::{self, Number};
 use super::kernel::{even_threads, said, skipped};
 use super::scalars;
 use super::variables::Variables;
@@ -305,9 +306,9 @@ impl<'v> Filling<'v> {
     }
 
     /// The numbers of a leaf that have no value yet.
-    fn open(&self, leaf: &Leaf) -> Vec<Number> {
+    fn open(&self, leaf: &Leaf) -> Vec<Open> {
         let numbers = self.numbers(leaf.ty, leaf.at).into_iter().enumerate();
-        let numbers = numbers.map(|(index, (at, scalar))| Number { index, at, scalar });
+        let numbers = numbers.map(|(index, (at, scalar))| Open { index, at, scalar });
         numbers.filter(|number| usize::try_from(number.at).is_ok_and(|at| !self.is_set[at])).collect()
     }
 
@@ -318,30 +319,35 @@ impl<'v> Filling<'v> {
     }
 
     fn numbers(&self, ty: &TypeLayout, at: u64) -> Vec<(u64, ScalarType)> {
-        let single = MemberLayout { name: String::new(), offset: u32::try_from(at).unwrap_or(u32::MAX), ty: ty.clone() };
-        let layout = StructLayout { type_name: String::new(), bytes: 0, members: vec![single] };
         let mut all = Vec::new();
-        scalars::for_each(&layout, self.filled.len() as u64, &mut |at, scalar| all.push((at, scalar)));
+        scalars::of_type(ty, at, self.filled.len() as u64, &mut |at, scalar| all.push((at, scalar)));
         all
     }
 
     fn set(&mut self, at: u64, scalar: ScalarType, text: Option<&str>, name: &str) -> Result<(), Failure> {
-        let value = number(scalar, text, name, self.variables)?;
+        let what = &format!("`{name}`");
+        let text = text.ok_or_else(|| said(format!("{what} has no value")))?;
+        let number = if scalar.is_float() {
+            Number::Real(self.variables.number(text, what)?)
+        } else {
+            let whole = self.variables.whole(text, what)?;
+            let bits = scalar.parse(&whole.to_string());
+            Number::Whole(bits.ok_or_else(|| skipped(format!("{what} is {scalar}, and can't be {whole}")))?)
+        };
         let at = usize::try_from(at).unwrap_or(usize::MAX);
-        let width = usize::try_from(scalar.bytes()).unwrap_or(0);
-        self.filled[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]);
+        fill::write(&mut self.filled[at..], scalar, number);
         self.mark(at as u64);
         Ok(())
     }
 }
 
-struct Number {
+struct Open {
     index: usize,
     at: u64,
     scalar: ScalarType,
 }
 
-impl Number {
+impl Open {
     /// What it is where nothing is said. A whole number that is known to be neither a count nor an extent has no default: a width that
     /// is `n` would send the shader far beyond its buffers, and nothing would tell.
     fn default(&self, leaf: &Leaf, variables: &Variables) -> Option<String> {
@@ -358,23 +364,6 @@ impl Number {
         let is_count = COUNTS.contains(&leaf.own);
         if self.scalar.is_float() { Some("1".to_owned()) } else { is_count.then(|| "n".to_owned()) }
     }
-}
-
-fn number(scalar: ScalarType, text: Option<&str>, name: &str, variables: &Variables) -> Result<u64, Failure> {
-    let what = &format!("`{name}`");
-    let text = text.ok_or_else(|| said(format!("{what} has no value")))?;
-    if scalar.is_float() {
-        let real = variables.number(text, what)?;
-        #[expect(clippy::cast_possible_truncation, reason = "a number takes its type")]
-        return Ok(match scalar {
-            ScalarType::F64 => real.to_bits(),
-            ScalarType::F32 => (real as f32).to_bits().into(),
-            ScalarType::F16 => half::f16::from_f64(real).to_bits().into(),
-            _ => half::bf16::from_f64(real).to_bits().into(),
-        });
-    }
-    let whole = variables.whole(text, what)?;
-    scalar.parse(&whole.to_string()).ok_or_else(|| skipped(format!("{what} is {scalar}, and can't be {whole}")))
 }
 
 #[cfg(test)]

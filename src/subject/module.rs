@@ -41,7 +41,7 @@ impl UserModule {
         let arrays: Vec<(&str, usize)> = subject.lengths.iter().map(|(array, texts)| (array.as_str(), texts.len())).collect();
         let (words, lengths) = with_lengths(&words, &arrays).map_err(|error| refused(format!("--shared: {error}")))?;
         let mut reflection = Reflection::of_entry(&words, &name).map_err(|error| said(error.to_string()))?;
-        reflection.bindings = reflection.used_bindings().to_vec();
+        reflection.bindings = reflection.used_bindings.clone();
         let entry = reflection.entry_points.iter().position(|entry| entry.name == name).unwrap_or_default();
         let Module { source_hash, spirv_hash, compile_time, .. } = &*written;
         let (source_hash, spirv_hash, compile_time) = (source_hash.clone(), spirv_hash.clone(), *compile_time);
@@ -88,7 +88,7 @@ impl UserModule {
             let name = &self.entry().name;
             let noting = Noting::of_overruns(&self.module.words, name, most_iterations).map_err(|error| error.to_string())?;
             let mut module = Module::of_spirv(noting.words.clone(), Some(name)).map_err(|error| error.to_string())?;
-            module.reflection.bindings = module.reflection.used_bindings().to_vec();
+            module.reflection.bindings = module.reflection.used_bindings.clone();
             Ok((noting, Arc::new(module)))
         };
         self.noting.get_or_init(make).as_ref().map(|(noting, module)| (noting, module)).map_err(String::as_str)

@@ -50,7 +50,6 @@ pub(super) struct Output {
 pub(super) struct Unfilled {
     pub(super) resource: usize,
     pub(super) info: BindingInfo,
-    /// Which one of an array it is.
     pub(super) element: u32,
     pub(super) sized: Sized,
 }

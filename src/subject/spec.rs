@@ -51,8 +51,7 @@ pub struct Subject {
     pub flops: Option<String>,
     pub reference: Reference,
     pub tolerance: Tolerance,
-    /// What of buffers and images must be the reference's, where not every element at its place: by what [`BufferSpec::place`] may
-    /// say.
+    /// What of buffers and images must be the reference's, where not every element at its place: by [`BufferSpec::place`].
     pub checks: Vec<(String, Comparison)>,
     /// Whether a pass that reads what it writes may follow itself all the same.
     pub is_idempotent: bool,
@@ -69,6 +68,14 @@ impl Subject {
             entry: self.entry.clone(),
             ..Reading::default()
         }
+    }
+
+    /// All by which bindings are named in it.
+    pub(super) fn places_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let buffers = self.buffers.iter_mut().map(|spec| &mut spec.place);
+        let images = self.images.iter_mut().map(|spec| &mut spec.place);
+        let samplers = self.samplers.iter_mut().map(|spec| &mut spec.place);
+        buffers.chain(images).chain(samplers).chain(self.checks.iter_mut().map(|(place, _)| place))
     }
 
     /// The files that it is made of, and what each one holds.

@@ -52,7 +52,6 @@ pub struct Trial {
     pub outcome: Result<Timing, Failure>,
 }
 
-/// How many times as long one takes as another.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Ratio {
     pub value: f64,
@@ -91,14 +90,12 @@ pub struct Placed {
     pub ratio: Ratio,
 }
 
-/// The default configuration beside the best.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Beside {
     #[serde(serialize_with = "as_map")]
     pub point: Point,
     /// What it takes; nothing where it failed or wasn't measured.
     pub timing: Option<Timing>,
-    /// How it failed, in words.
     pub failure: Option<String>,
     /// How many times as fast as the default the best is. The best is the least of many times, and so a little lucky.
     pub gain: Option<Ratio>,
@@ -149,15 +146,12 @@ impl Answer {
         let (flatness, failures) = (flatness(space, &timed, best), failures(trials));
         Some(Self { best: placed(point, best, best), tied, undecided, default, axes, together, flatness, failures })
     }
-}
 
-impl Answer {
     /// Whether there is a best: not where the search ended before any was measured to the end, and their times are hardly known.
     pub fn is_told(&self) -> bool {
         self.best.timing.is_precise || self.flatness.measured == 1 || !self.is_rough()
     }
 
-    /// Whether the best's time is hardly known.
     pub fn is_rough(&self) -> bool {
         let Timing { time, low, high, .. } = self.best.timing;
         (high - low) / 2.0 > ROUGHEST * time
@@ -245,7 +239,6 @@ fn failures(trials: &[Trial]) -> BTreeMap<&'static str, usize> {
     failures
 }
 
-/// A point as JSON has it: an object of names and values.
 fn as_map<S: Serializer>(point: &Point, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(point.iter())
 }

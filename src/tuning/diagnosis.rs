@@ -17,12 +17,8 @@ pub struct Diagnosis {
 
 /// Looks at which results are right and which are wrong. `written` is the shader as it is written; nothing where no result is wrong.
 pub fn diagnose(trials: &[Trial], reference: &Reference, written: Option<&Point>) -> Option<Diagnosis> {
-    let failure = |trial: &Trial| trial.outcome.as_ref().err().cloned();
-    let wrong: Vec<(&Point, Failure)> = trials
-        .iter()
-        .filter_map(|trial| Some((&trial.point, failure(trial)?)))
-        .filter(|(_, failure)| failure.status == Status::WrongResult)
-        .collect();
+    let failed = trials.iter().filter_map(|trial| Some((&trial.point, trial.outcome.as_ref().err()?)));
+    let wrong: Vec<(&Point, &Failure)> = failed.filter(|(_, failure)| failure.status == Status::WrongResult).collect();
     let right: Vec<&Point> = trials.iter().filter(|trial| trial.outcome.is_ok()).map(|trial| &trial.point).collect();
     let own = match reference {
         Reference::Untouched => written.cloned(),
@@ -117,21 +113,13 @@ fn by_size(wrong: &[&Point], right: &[&Point]) -> Option<(String, bool)> {
         sizes.collect::<Vec<u64>>()
     };
     let (bad, good) = (of(false), of(true));
-    match (bad.first(), bad.last(), good.first(), good.last()) {
-        (Some(least), _, _, Some(most)) if is_clear && least > most => {
-            Some((format!("all results of more than {most} invocations in a workgroup are wrong, and all others right"), true))
-        }
-        (_, Some(most), Some(least), _) if is_clear && most < least => Some((
-            format!("all results of fewer than {least} invocations in a workgroup are wrong, and all others right"),
-            true,
-        )),
-        _ if is_clear => {
-            let bad: Vec<String> = bad.iter().map(ToString::to_string).collect();
-            let bad = bad.join(", ");
-            Some((format!("all results of {bad} invocations in a workgroup are wrong, and all others right"), false))
-        }
-        _ => None,
-    }
+    let (which, is_a_limit) = match (bad.first(), bad.last(), good.first(), good.last()) {
+        (Some(least), _, _, Some(most)) if least > most => (format!("more than {most}"), true),
+        (_, Some(most), Some(least), _) if most < least => (format!("fewer than {least}"), true),
+        _ => (bad.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "), false),
+    };
+    let words = format!("all results of {which} invocations in a workgroup are wrong, and all others right");
+    is_clear.then_some((words, is_a_limit))
 }
 
 #[cfg(test)]

@@ -14,7 +14,6 @@ use book::Book;
 use hill_climbing::HillClimbing;
 use listing::Listing;
 
-/// How to look for the fastest configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {

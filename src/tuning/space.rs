@@ -45,7 +45,6 @@ fn all_numbers(values: &[AxisValue]) -> bool {
     values.iter().all(|value| matches!(value, AxisValue::Integer(_)))
 }
 
-/// Why there is no space to search.
 #[derive(Debug, Error)]
 pub enum SpaceError<E> {
     #[error("axis `{0}` has no values")]
@@ -71,7 +70,6 @@ pub struct Space {
 }
 
 impl Space {
-    /// The combinations of the axes' values that the predicate allows.
     pub fn new<E>(
         axes: impl IntoIterator<Item = Dimension>,
         is_allowed: impl FnMut(&Point) -> Result<bool, E>,
@@ -125,10 +123,6 @@ impl Space {
         false
     }
 
-    /// The values of a configuration.
-    ///
-    /// # Panics
-    /// Where there is no such configuration.
     pub fn point(&self, configuration: usize) -> Point {
         let values = self.axes.iter().zip(self.places(configuration));
         Point::new(values.map(|(axis, place)| (axis.name.clone(), axis.values[place].clone())))

@@ -19,6 +19,7 @@ use crate::regular::{self, TABLE};
 use crate::staged::Staged;
 
 use self::entry::Key;
+pub(super) use self::entry::LAST;
 pub use self::entry::{DeviceId, DriverId, KernelId, TableEntry};
 pub use self::find::{Match, Quality, Query};
 

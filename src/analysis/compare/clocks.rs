@@ -17,7 +17,6 @@ const AGREEMENT: f64 = 0.5;
 /// What is said of a case that stayed while most of its class went with the clocks: the one can't be told from the other.
 const DIDNT_FOLLOW: &str = "it didn't follow the clocks: something else bounds it, or it changed by as much the other way";
 
-/// What a verdict is about.
 pub struct Left {
     pub change: Change,
     pub is_clocks: bool,

@@ -44,7 +44,6 @@ const ENOUGH_PROCESSES: u64 = 6;
 pub struct Matched<'s> {
     pub cases: [&'s SideCase; 2],
     pub rows: [Vec<&'s Observation>; 2],
-    /// Whether times are compared, for want of figures of one unit.
     pub by_time: bool,
     /// 1 where more is better, -1 where less is.
     sign: f64,
@@ -142,13 +141,7 @@ impl<'s> Matched<'s> {
 
     /// How far its runs lie apart; nothing where there is one a side.
     fn own_scatter(&self) -> Option<Scatter> {
-        let (mut squares, mut degrees) = (0.0, 0.0);
-        for side in 0..2 {
-            let logs = self.logs(side)?;
-            let mean = stats::mean(&logs);
-            squares += logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>();
-            degrees += count(logs.len()) - 1.0;
-        }
+        let (squares, degrees) = self.squares(|_| 1.0)?;
         let own: Vec<f64> = self.rows.iter().flatten().filter_map(|row| row.own.map(|own| own.variance)).collect();
         (degrees > 0.0 && !own.is_empty()).then(|| Scatter { variance: squares / degrees, degrees, own: stats::mean(&own) })
     }
@@ -167,15 +160,12 @@ impl<'s> Matched<'s> {
     }
 
     /// The sum of squares of runs about their side's mean, in units of what is expected of them, and degrees of freedom.
-    fn scatter(&self, pool: &BetweenRuns) -> Option<(f64, f64)> {
+    fn squares(&self, expected: impl Fn(&Observation) -> f64) -> Option<(f64, f64)> {
         let (mut squares, mut degrees) = (0.0, 0.0);
         for side in 0..2 {
             let logs = self.logs(side)?;
             let mean = stats::mean(&logs);
-            for (log, row) in logs.iter().zip(&self.rows[side]) {
-                let expected = pool.scale * (pool.spread(row).variance + pool.own(row).map_or(0.0, |own| own.variance));
-                squares += (log - mean).powi(2) / expected;
-            }
+            squares += logs.iter().zip(&self.rows[side]).map(|(log, row)| (log - mean).powi(2) / expected(row)).sum::<f64>();
             degrees += count(logs.len()) - 1.0;
         }
         Some((squares, degrees))
@@ -228,7 +218,8 @@ impl<'s> Matched<'s> {
     /// By how much replicates scatter more or less than was expected, as far as so few tell, and how many degrees of freedom the
     /// product has: the expectation counts as much as its own degrees.
     fn inflation(&self, pool: &BetweenRuns, expected: f64) -> (f64, f64) {
-        match self.scatter(pool) {
+        let of_row = |row: &Observation| pool.spread(row).variance + pool.own(row).map_or(0.0, |own| own.variance);
+        match self.squares(|row| pool.scale * of_row(row)) {
             Some((squares, replicates)) if replicates > 0.0 => {
                 ((expected + squares) / (expected + replicates), expected + replicates)
             }

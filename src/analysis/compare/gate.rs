@@ -12,10 +12,10 @@ use crate::units::parse_share;
 #[derive(Clone, Debug)]
 pub struct Gate {
     kind: Kind,
-    /// By how much, as a share: of `slower` alone.
-    least: f64,
+    /// The share below which it lets pass what is slower.
+    pub least: f64,
     names: Option<GlobMatcher>,
-    text: String,
+    pub text: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,15 +56,6 @@ impl FromStr for Gate {
 }
 
 impl Gate {
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// The share below which it lets pass what is slower.
-    pub fn least(&self) -> f64 {
-        self.least
-    }
-
     /// Whether any case could fail it: a glob that names none is a slip.
     pub fn names_any(&self, comparison: &Comparison) -> bool {
         comparison.cases.iter().any(|case| self.is_named(case))

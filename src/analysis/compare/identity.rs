@@ -138,10 +138,13 @@ mod tests {
         vec![row]
     }
 
+    fn differing(base: &[Record], new: &[Record]) -> Vec<Difference> {
+        let sides = Sides::of_records([("base", base), ("new", new)]).unwrap();
+        differences(&sides.sides[0], &sides.sides[1])
+    }
+
     fn told(change: impl Fn(&mut Record)) -> (Vec<&'static str>, Option<String>) {
-        let (base, new) = (side(|_| {}), side(change));
-        let sides = Sides::of_records([("base", base.as_slice()), ("new", new.as_slice())]).unwrap();
-        let differences = differences(&sides.sides[0], &sides.sides[1]);
+        let differences = differing(&side(|_| {}), &side(change));
         (differences.iter().map(|difference| difference.column).collect(), warning(&differences))
     }
 
@@ -166,9 +169,7 @@ mod tests {
                 row.device_uuid = "2".to_owned();
                 row.driver_info = "2.0".to_owned();
             };
-            let (base, new) = (side(move |row| row.device_type = kind.to_owned()), side(change));
-            let sides = Sides::of_records([("base", base.as_slice()), ("new", new.as_slice())]).unwrap();
-            differences(&sides.sides[0], &sides.sides[1]).len()
+            differing(&side(move |row| row.device_type = kind.to_owned()), &side(change)).len()
         };
         assert_eq!((other("discrete"), other("cpu")), (2, 1));
     }

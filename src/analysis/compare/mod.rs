@@ -49,7 +49,6 @@ pub use spread::Spread;
 pub use total::Total;
 pub use verdict::{FALSE_DISCOVERIES, Verdict};
 
-/// Values of a column that a warning names.
 const MOST_NAMED: usize = 5;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,17 +62,13 @@ pub struct Terms {
 /// What became of the cases of one side on another one.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// The sides' names: the base, and what is compared with it.
     pub names: [String; 2],
     pub cases: Vec<Compared>,
-    /// What follows from rows: levels, banks, peaks, fits.
     pub derived: Vec<Compared>,
     pub neither: usize,
     /// Geometric means: of each family, then of all.
     pub totals: Vec<Total>,
-    /// What most cases of a class share.
     pub factors: Vec<Factor>,
-    /// What the driver's compiler made of the cases, where rows tell it.
     pub code: Vec<CodeChange>,
     pub differences: Vec<Difference>,
     pub warnings: Vec<String>,
@@ -99,7 +94,6 @@ pub struct Compared {
     pub reason: String,
     /// What is left of the ratio where the clocks explain a part of it: the verdict is about this.
     pub left: Option<Ratio>,
-    /// How it failed on the new side, in any of its runs.
     pub failures: Vec<Status>,
     pub cache: String,
     /// Its device, where the sides have several.
@@ -197,7 +191,6 @@ pub fn compare(sides: &Sides, terms: &Terms) -> Result<Vec<Comparison>, Error> {
     Ok(comparisons)
 }
 
-/// What a case is called, by its experiment, variant and axes.
 fn case_name(parts: [&str; 3]) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }

@@ -32,7 +32,6 @@ pub struct Observation {
     pub processes: u64,
     /// Passes per sample.
     pub batch: Option<u64>,
-    /// How far it moves from run to run.
     pub class: Repeatability,
     pub flags: Box<str>,
     /// Clock rate over that at the start of the process, and core clock, MHz.

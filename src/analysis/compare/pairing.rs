@@ -20,7 +20,6 @@ use crate::model::Repeatability;
 const MARGIN: f64 = 0.01;
 const MARGIN_ON_PROCESSOR: f64 = 0.05;
 
-/// Cases that a message names.
 const MOST_NAMED: usize = 5;
 
 pub struct Pairing<'s> {

@@ -42,7 +42,6 @@ pub struct Side {
     run_of: HashMap<(String, usize, usize), usize>,
 }
 
-/// A device with its driver, as rows tell them apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DeviceKey {
     pub device: String,
@@ -60,7 +59,6 @@ pub struct SideCase {
     pub axes: Box<str>,
     pub case_id: Box<str>,
     pub unit: Box<str>,
-    /// Which figure is the better one.
     pub better: Box<str>,
     pub cache: Box<str>,
     pub is_derived: bool,
@@ -294,16 +292,6 @@ impl Side {
             let (file, status) = (&files[file], &record.status);
             return Err(Error::Usage(format!("{file}, line {line}, column `status`: `{status}` is none that a case can have")));
         };
-        let twice = self.take(record, status, key, (file, line));
-        twice.map_err(|(file, first)| {
-            let (file, name) = (&files[file], record.case_name());
-            let words = "which row counts? Name the files of several runs apart, or leave one row out";
-            Error::Usage(format!("{file}, lines {first} and {line}: {name} has two results of one run and device: {words}"))
-        })
-    }
-
-    /// Takes a row; fails with the file and the line of another one of its case and run that says otherwise.
-    fn take(&mut self, record: &Record, status: Status, key: Box<str>, (file, line): (usize, u64)) -> Result<(), (usize, u64)> {
         let device = self.device(record);
         let run = self.run(record, file, device);
         self.runs[run].learn(record);
@@ -320,7 +308,13 @@ impl Side {
         match rows.iter_mut().find(|row| row.run == run) {
             // Derived figures of several caches or merges: the last one stands.
             Some(row) if record.is_derived() || !row.is_ok() => *row = own,
-            Some(row) if !is_untried(own.status) => return Err((row.file, row.line)),
+            // One that wasn't tried says nothing.
+            Some(row) if !matches!(own.status, Status::Planned | Status::NotRun) => {
+                let (file, first, name) = (&files[row.file], row.line, record.case_name());
+                let words = "which row counts? Name the files of several runs apart, or leave one row out";
+                let words = format!("{file}, lines {first} and {line}: {name} has two results of one run and device: {words}");
+                return Err(Error::Usage(words));
+            }
             Some(_) => {}
             None => rows.push(own),
         }
@@ -354,11 +348,6 @@ impl Side {
         self.run_of.insert((record.run_id.clone(), file, device), self.runs.len() - 1);
         self.runs.len() - 1
     }
-}
-
-/// Whether a row says only that its case wasn't tried.
-fn is_untried(status: Status) -> bool {
-    matches!(status, Status::Planned | Status::NotRun)
 }
 
 impl SideCase {

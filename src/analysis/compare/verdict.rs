@@ -38,6 +38,9 @@ pub enum Verdict {
     Same,
 }
 
+/// What each is called, in their order.
+const WORDS: [&str; 10] = ["broken", "failing", "missing", "slower", "faster", "fixed", "new", "changed", "unclear", "same"];
+
 impl Verdict {
     /// Every verdict, in the order in which people want to know them.
     pub const ALL: [Self; 10] = {
@@ -46,18 +49,7 @@ impl Verdict {
     };
 
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Broken => "broken",
-            Self::Failing => "failing",
-            Self::Missing => "missing",
-            Self::Slower => "slower",
-            Self::Faster => "faster",
-            Self::Fixed => "fixed",
-            Self::New => "new",
-            Self::Changed => "changed",
-            Self::Unclear => "unclear",
-            Self::Same => "same",
-        }
+        WORDS[self as usize]
     }
 }
 
@@ -176,5 +168,8 @@ mod tests {
     #[test]
     fn verdicts_come_in_their_order() {
         assert!(Verdict::ALL.is_sorted());
+        for verdict in Verdict::ALL {
+            assert_eq!(format!("{verdict:?}").to_lowercase(), verdict.as_str());
+        }
     }
 }

@@ -20,13 +20,13 @@ pub fn failures(gates: &[Gate], comparisons: &[Comparison]) -> Result<Vec<String
 }
 
 fn check(gate: &Gate, comparisons: &[Comparison]) -> Result<(), Error> {
-    let text = gate.text();
+    let text = &gate.text;
     if !comparisons.iter().any(|comparison| gate.names_any(comparison)) {
         return Err(Error::Usage(format!(
             "--fail-on {text}: no measured case bears such a name; it is a glob over experiments, as memory/* or sync/atomic:*"
         )));
     }
-    let below = |comparison: &&Comparison| gate.least() > 0.0 && gate.least() < comparison.margin;
+    let below = |comparison: &&Comparison| gate.least > 0.0 && gate.least < comparison.margin;
     if let Some(Comparison { margin, .. }) = comparisons.iter().find(below) {
         return Err(Error::Usage(format!(
             "--fail-on {text}: a change within {} % counts as none; ask for more, or for a smaller --margin",
@@ -49,5 +49,5 @@ fn line(gate: &Gate, failing: &[&Compared], side: &str) -> Option<String> {
         }
         _ => format!("{}: {}", worst.verdict, worst.reason),
     };
-    Some(format!("--fail-on {}: {count} {}: {what}", gate.text(), worst.name()))
+    Some(format!("--fail-on {}: {count} {}: {what}", gate.text, worst.name()))
 }

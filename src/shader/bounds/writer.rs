@@ -22,6 +22,7 @@ pub(super) struct Array {
     largest: Word,
 }
 
+#[derive(Default)]
 pub(super) struct Writer {
     pub(super) module: Module,
     names: Names,
@@ -58,24 +59,8 @@ impl Writer {
             found.filter_map(|instruction| Some((instruction.result_id?, instruction.clone()))).collect::<HashMap<_, _>>()
         };
         let (types, constants) = (of_kind(|op| op.is_type()), of_kind(|op| op.is_constant()));
-        let mut new = Self {
-            place: (0, 0),
-            types,
-            type_of,
-            constants,
-            places: HashMap::new(),
-            arrays: Vec::new(),
-            known: BTreeMap::new(),
-            unfollowed: 0,
-            uint: 0,
-            bool: 0,
-            zero: 0,
-            own_pointer: 0,
-            next,
-            iterations: None,
-            names: Names::of(&module),
-            module,
-        };
+        let names = Names::of(&module);
+        let mut new = Self { types, type_of, constants, next, names, module, ..Self::default() };
         new.uint = new.find_type(Op::TypeInt, &[Operand::LiteralBit32(32), Operand::LiteralBit32(0)]);
         new.bool = new.find_type(Op::TypeBool, &[]);
         new.zero = new.constant(0);

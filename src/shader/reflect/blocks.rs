@@ -89,8 +89,7 @@ impl BlockInfo {
         }
     }
 
-    /// Bytes of a buffer whose runtime array has so many elements; for a block of fixed size, its size. Nothing where the number
-    /// exceeds 64 bits.
+    /// Bytes of a buffer whose runtime array has so many elements; of a block of fixed size, its size. Nothing beyond 64 bits.
     pub fn bytes_with(&self, elements: u64) -> Option<u64> {
         let stride = self.runtime_stride().unwrap_or(0);
         elements.checked_mul(stride.into())?.checked_add(self.layout.bytes)
@@ -135,34 +134,15 @@ impl fmt::Display for TypeLayout {
         }
         match element {
             Self::Scalar { scalar } => write!(f, "{scalar}")?,
-            Self::Vector { scalar, components } => write!(f, "{}vec{components}", prefix(*scalar))?,
-            Self::Matrix { scalar, columns, rows, .. } if columns == rows => write!(f, "{}mat{columns}", prefix(*scalar))?,
-            Self::Matrix { scalar, columns, rows, .. } => write!(f, "{}mat{columns}x{rows}", prefix(*scalar))?,
+            Self::Vector { scalar, components } => write!(f, "{}vec{components}", scalar.prefix())?,
+            Self::Matrix { scalar, columns, rows, .. } if columns == rows => write!(f, "{}mat{columns}", scalar.prefix())?,
+            Self::Matrix { scalar, columns, rows, .. } => write!(f, "{}mat{columns}x{rows}", scalar.prefix())?,
             Self::Struct(StructLayout { type_name: name, .. }) => f.write_str(if name.is_empty() { "struct" } else { name })?,
             Self::Pointer { to } => f.write_str(if to.is_empty() { "pointer" } else { to })?,
             // The loop above has taken these off.
             Self::Array { .. } | Self::RuntimeArray { .. } => {}
         }
         f.write_str(&lengths)
-    }
-}
-
-/// What GLSL puts before `vec` and `mat` for a component's type.
-fn prefix(scalar: ScalarType) -> &'static str {
-    match scalar {
-        ScalarType::Bool => "b",
-        ScalarType::U8 => "u8",
-        ScalarType::I8 => "i8",
-        ScalarType::U16 => "u16",
-        ScalarType::I16 => "i16",
-        ScalarType::U32 => "u",
-        ScalarType::I32 => "i",
-        ScalarType::U64 => "u64",
-        ScalarType::I64 => "i64",
-        ScalarType::F16 => "f16",
-        ScalarType::F32 => "",
-        ScalarType::F64 => "d",
-        ScalarType::OtherFloat(_) => "small float ",
     }
 }
 

@@ -96,23 +96,12 @@ impl Reader<'_> {
 
     fn count(&self, instruction: &Instruction, counts: &mut InstructionCounts) {
         let operands = &instruction.operands;
+        // Cooperative matrices and vectors have loads and stores of several vendors.
+        let name = instruction.class.opname;
+        let is = |verb| name == verb || (name.starts_with("Cooperative") && name.contains(verb));
         let kind = match (instruction.class.opcode, &operands[..]) {
-            (
-                Op::Load
-                | Op::CooperativeMatrixLoadKHR
-                | Op::CooperativeMatrixLoadNV
-                | Op::CooperativeMatrixLoadTensorNV
-                | Op::CooperativeVectorLoadNV,
-                _,
-            ) => self.pointers.load(operands.first()),
-            (
-                Op::Store
-                | Op::CooperativeMatrixStoreKHR
-                | Op::CooperativeMatrixStoreNV
-                | Op::CooperativeMatrixStoreTensorNV
-                | Op::CooperativeVectorStoreNV,
-                _,
-            ) => Some(self.pointers.store(operands.first())),
+            _ if is("Load") => self.pointers.load(operands.first()),
+            _ if is("Store") => Some(self.pointers.store(operands.first())),
             (Op::CopyMemory | Op::CopyMemorySized, _) => {
                 counts.count(self.pointers.store(operands.first()));
                 self.pointers.load(operands.get(1))

@@ -90,16 +90,12 @@ impl Constants {
         Ok(found)
     }
 
-    pub(super) fn constant_id(&self, id: Word) -> Option<u32> {
+    /// Of a scalar that no expression makes, which specialization constant it is, if any; else it is a literal.
+    pub(super) fn constant_id(&self, id: Word) -> Option<Option<u32>> {
         match self.get(id)?.definition {
-            Definition::Scalar { constant_id, .. } => constant_id,
+            Definition::Scalar { constant_id, .. } => Some(constant_id),
             _ => None,
         }
-    }
-
-    /// Whether an id is a literal, which nothing can change.
-    pub(super) fn is_literal(&self, id: Word) -> bool {
-        self.get(id).is_some_and(|constant| matches!(constant.definition, Definition::Scalar { constant_id: None, .. }))
     }
 
     pub(super) fn scalar(&self, id: Word, types: &Types) -> Option<ScalarType> {

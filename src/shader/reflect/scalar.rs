@@ -32,17 +32,8 @@ impl ScalarType {
         [Self::U8, Self::I8, Self::U16, Self::I16, Self::U32, Self::I32, Self::U64, Self::I64, Self::F16, Self::F32, Self::F64];
 
     pub(super) fn int(bits: u32, signed: bool) -> Option<Self> {
-        Some(match (bits, signed) {
-            (8, false) => Self::U8,
-            (8, true) => Self::I8,
-            (16, false) => Self::U16,
-            (16, true) => Self::I16,
-            (32, false) => Self::U32,
-            (32, true) => Self::I32,
-            (64, false) => Self::U64,
-            (64, true) => Self::I64,
-            _ => return None,
-        })
+        let is_it = |scalar: &Self| scalar.is_whole() && 8 * scalar.bytes() == u64::from(bits) && scalar.is_signed() == signed;
+        Self::NUMBERS.into_iter().find(is_it)
     }
 
     pub(super) fn float(bits: u32, encoded: bool) -> Option<Self> {
@@ -79,6 +70,25 @@ impl ScalarType {
         !self.is_float() && self != Self::Bool
     }
 
+    /// What GLSL puts before `vec` and `mat` for a component's type.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Self::Bool => "b",
+            Self::U8 => "u8",
+            Self::I8 => "i8",
+            Self::U16 => "u16",
+            Self::I16 => "i16",
+            Self::U32 => "u",
+            Self::I32 => "i",
+            Self::U64 => "u64",
+            Self::I64 => "i64",
+            Self::F16 => "f16",
+            Self::F32 => "",
+            Self::F64 => "d",
+            Self::OtherFloat(_) => "small float ",
+        }
+    }
+
     pub(super) fn truncate(self, bits: u64) -> u64 {
         match self.bytes() {
             8 => bits,
@@ -92,8 +102,7 @@ impl ScalarType {
         signed(bits << unused) >> unused
     }
 
-    /// The bits of a value in words, such as `2^10`, `-1`, `0.5` or `true`; nothing where it is none of the type, or the type has
-    /// none in words (floats of 16 bits and less).
+    /// The bits of a value in words, such as `2^10`, `-1` or `true`; nothing where it is none, and for floats of 16 bits and less.
     pub fn parse(self, value: &str) -> Option<u64> {
         let signed = || match value.strip_prefix('-') {
             Some(rest) => parse_number(rest).and_then(|number| 0_i64.checked_sub_unsigned(number)),

@@ -80,8 +80,7 @@ impl UserKernel {
         Ok(if module.source_hash.is_empty() { module.spirv_hash.clone() } else { module.source_hash.clone() })
     }
 
-    /// The problem's size: `n`, and the members of push constants and uniform blocks that are whole numbers whatever the
-    /// configuration.
+    /// The problem's size: `n`, and the members that are whole numbers whatever the configuration.
     pub fn size(&self) -> BTreeMap<String, u64> {
         let variables = Variables::new(self.subject.n);
         let whole = |(name, text): &(String, String)| Some((name.clone(), variables.integer(text, name).ok()?));

@@ -5,10 +5,8 @@ use crate::model::{Case, Failure, FilePath, Point, Shown};
 use crate::regular::{self, DATA};
 use crate::shader::{Noting, Prepared};
 use crate::subject::compare::{Compared, Comparison, compare, unwritten};
-use crate::subject::images::ImageSpec;
 use crate::subject::resources::Output;
-use crate::subject::samplers::SamplerSpec;
-use crate::subject::spec::{BufferSpec, Reference, Subject};
+use crate::subject::spec::{Reference, Subject};
 use crate::subject::written::Written;
 use crate::subject::{buffers, fill, names};
 use crate::validate::{Learned, Mismatch, Outputs, Position, Verdict};
@@ -47,27 +45,16 @@ impl UserKernel {
         let own = self.make(&Point::default())?;
         let infos = &own.source.reflection().bindings;
         // What the user says of buffers holds for their bindings, whatever this shader calls them.
-        let placed = |place: &String| {
+        let placed = |place: &str| {
             let placed = |place: &str| {
                 let info = infos.iter().find(|info| buffers::is_meant(place, info, &own.blocks))?;
                 Some(format!("{}:{}", info.set, info.binding))
             };
             let of_array = |(base, element): (&str, Option<u32>)| Some(format!("{}[{}]", placed(base)?, element?));
-            placed(place).or_else(|| of_array(names::without_element(place))).unwrap_or_else(|| place.clone())
+            placed(place).or_else(|| of_array(names::without_element(place))).unwrap_or_else(|| place.to_owned())
         };
-        let Subject { buffers, images, samplers, .. } = &self.subject;
-        let buffers = buffers.iter().map(|spec| BufferSpec { place: placed(&spec.place), ..spec.clone() });
-        let images = images.iter().map(|spec| ImageSpec { place: placed(&spec.place), ..spec.clone() });
-        let samplers = samplers.iter().map(|spec| SamplerSpec { place: placed(&spec.place), ..spec.clone() });
         let is_spirv = shader.extension().is_some_and(|ending| ending == "spv");
-        let subject = Subject {
-            buffers: buffers.collect(),
-            images: images.collect(),
-            samplers: samplers.collect(),
-            checks: self.subject.checks.iter().map(|(place, how)| (placed(place), *how)).collect(),
-            macros: if is_spirv { Vec::new() } else { self.subject.macros.clone() },
-            preamble: self.subject.preamble.clone().filter(|_| !is_spirv),
-            include_folders: if is_spirv { Vec::new() } else { self.subject.include_folders.clone() },
+        let mut subject = Subject {
             lengths: Vec::new(),
             // Its entry point has a name of its own, unless it has several.
             entry: None,
@@ -75,6 +62,12 @@ impl UserKernel {
             shader,
             ..self.subject.clone()
         };
+        subject.places_mut().for_each(|place| *place = placed(place));
+        if is_spirv {
+            subject.macros.clear();
+            subject.preamble = None;
+            subject.include_folders.clear();
+        }
         let mut other = Self::new(subject, self.device.clone());
         let source = other.source(&Point::default()).map_err(of_reference)?;
         other.subject.constants.retain(|(name, _)| source.constant(name).is_some());

@@ -12,19 +12,16 @@ use crate::tuning::space::{Dimension, Space};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AxisEffect {
     pub axis: String,
-    /// The best's value on it.
     pub best: Option<AxisValue>,
     /// Its share in the variance of the time's logarithm, 0 to 1; the shares of all axes and what they do together are the whole.
     ///
     /// The additive model is fitted that comes nearest to the measured times. What an axis adds to the variance over the whole space
     /// that the model's axes explain, on average over all orders in which they can be added, is its share (Lindeman, Merenda and
     /// Gold, Introduction to Bivariate and Multivariate Analysis, 1980; Grömping, The American Statistician 61, 2007), less what as
-    /// many values explain by chance. Where nothing restricts the axes, that is the first order of an analysis of variance; where
-    /// restrictions make them depend on each other, as a workgroup's extents do, they share what each of them would explain. A search
-    /// measures good regions more densely: the fit weighs what was measured so that each value of each axis weighs what it does in
-    /// the space. That mends how often a value was measured, not which company it was measured in: where a search left bad regions
-    /// early, what axes do together there is unknown, and the share is a hint. Failures have no time and don't count, nor does a
-    /// value that only failed. Nothing where too few were measured to tell, all take the same, or there are more than 12 axes.
+    /// many values explain by chance. Axes that restrictions tie to each other share what each of them would explain. The fit weighs
+    /// what was measured so that each value of each axis weighs what it does in the space: that mends how often a value was measured,
+    /// not which company it was measured in, so that the share is a hint where a search left bad regions early. Failures don't count.
+    /// Nothing where too few were measured to tell, all take the same, or there are more than 12 axes.
     pub share: Option<f64>,
     /// How many other values it could have beside the best's other values.
     pub others: usize,
@@ -198,7 +195,6 @@ impl Sample {
         terms.filter(|(target, _)| **target > 0.0).map(|(t, (sum, squares))| t * (1.0 - t) * squares / sum.powi(2)).sum()
     }
 
-    /// The shares in the variance over the whole space.
     fn shares(&self, space: &Space) -> Option<Shares> {
         let (components, rest) = self.components();
         let left: f64 = rest.iter().zip(&self.weights).map(|(rest, weight)| weight * rest * rest).sum();

@@ -11,7 +11,6 @@ pub(super) const STILL: f64 = 1e-10;
 /// The most axes whose shares are told: there are 2^12 sets of them.
 const MOST_AXES: usize = 12;
 
-/// How the values of some axes go together in a space.
 pub(super) struct Joint {
     /// For each axis, in which share of the space it has each of its values.
     single: Vec<Vec<f64>>,

@@ -17,7 +17,6 @@ pub(super) struct Book<'s> {
     /// All configurations in an order of chance, else in their own; and how many of them were looked at.
     order: Option<Permutation>,
     passed: usize,
-    /// What to ask for before anything else.
     start: Option<usize>,
 }
 

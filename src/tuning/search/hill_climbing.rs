@@ -22,11 +22,15 @@ const JUMP: usize = 3;
 
 enum Phase {
     /// It asks for so many more by chance; the best of those is the next to climb from.
-    Sampling { left: usize, samples: Vec<usize> },
-    /// It waits for the place of a jump.
+    Sampling {
+        left: usize,
+        samples: Vec<usize>,
+    },
     Landing(usize),
-    /// It tries neighbours of a configuration.
-    Climbing { at: usize, untried: Vec<usize> },
+    Climbing {
+        at: usize,
+        untried: Vec<usize>,
+    },
 }
 
 pub(super) struct HillClimbing<'s> {
@@ -64,7 +68,6 @@ impl<'s> HillClimbing<'s> {
         self.book.cost(a).unwrap_or(f64::INFINITY) < self.book.cost(b).unwrap_or(f64::INFINITY)
     }
 
-    /// From a local optimum: jumps, or begins anew.
     fn leave(&mut self, optimum: usize) {
         if self.home.is_none_or(|home| self.is_better(optimum, home)) {
             (self.home, self.jumps) = (Some(optimum), 0);

@@ -114,7 +114,7 @@ fn finite<S: Serializer>(time: &f64, serializer: S) -> Result<S::Ok, S::Error> {
 }
 
 /// The last second of the year 9999, beyond which the form ends.
-const LAST: Duration = Duration::from_secs(253_402_300_799);
+pub(crate) const LAST: Duration = Duration::from_secs(253_402_300_799);
 
 fn rfc3339<S: Serializer>(when: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
     match when.duration_since(SystemTime::UNIX_EPOCH) {

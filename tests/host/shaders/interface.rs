@@ -65,7 +65,7 @@ fn buffers_tell_what_functions_do_with_them() {
             parts[1].words[i] = 2;
         }}"
     ));
-    let used: Vec<Access> = module.reflection.used_bindings().iter().map(|info| info.access).collect();
+    let used: Vec<Access> = module.reflection.used_bindings.iter().map(|info| info.access).collect();
     let (read, written, both) = (Access::ReadOnly, Access::WriteOnly, Access::ReadWrite);
     assert_eq!(used, [read, written, both, both, read, written, read, both]);
 }
@@ -114,7 +114,7 @@ fn what_cannot_be_followed_is_read_and_written() {
         OpFunctionEnd",
         "vulkan1.1",
     );
-    let used: Vec<Access> = reflection.used_bindings().iter().map(|info| info.access).collect();
+    let used: Vec<Access> = reflection.used_bindings.iter().map(|info| info.access).collect();
     assert_eq!(used, [Access::ReadWrite, Access::WriteOnly, Access::ReadOnly]);
 }
 
@@ -187,7 +187,7 @@ fn images_tell_what_they_are_and_what_functions_do_with_them() {
             imageStore(several[1], ivec2(0), vec4(textureLod(shadow, vec3(0), 0)));
         }}"
     ));
-    let used = module.reflection.used_bindings();
+    let used = &module.reflection.used_bindings;
     let (read, written, both) = (Access::ReadOnly, Access::WriteOnly, Access::ReadWrite);
     let accesses: Vec<Access> = used.iter().map(|info| info.access).collect();
     assert_eq!(accesses, [written, read, both, both, read, both, written, read, written]);
