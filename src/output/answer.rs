@@ -11,7 +11,6 @@ use crate::units::{percent, percent_off, ratio, ratio_between, time};
 /// The most tied configurations that are listed.
 const LISTED: usize = 10;
 
-/// The answer in lines that fit a page.
 pub fn answer_text(answer: &Answer, page: Page) -> String {
     if !answer.is_told() {
         return no_answer(&answer.best, page);
@@ -84,7 +83,6 @@ fn interval(of: &Ratio) -> String {
     ratio_between(of.value, of.low, of.high)
 }
 
-/// Those that are as good.
 fn tied(answer: &Answer, page: Page) -> String {
     let count = answer.tied.len();
     let are = if count == 1 { "other is" } else { "others are" };
@@ -258,57 +256,6 @@ mod tests {
          order          row                                              0 of 1, 1 failed
 
         7 of 8 configurations have a time: 3 (42.9 %) within 5 % of the best, 3 (42.9 %) within 10 %.
-        Without a time: 1 wrong result.
-        ");
-    }
-
-    #[test]
-    fn an_answer_fits_a_narrow_terminal() {
-        insta::assert_snapshot!(answer_text(&an_answer(), page(80)), @"
-        Best: local_size_x=64, order=row
-        It takes 101.0 us ± 0.4 %.
-        It is 1.222 [1.215, 1.229] times as fast as the default, which takes
-        123.5 us ± 0.4 %: local_size_x=32, order=row
-
-        1 other is tied with it: their times can't be told apart.
-         local_size_x   order       time          time / best's
-        ────────────────────────────────────────────────────────
-                  128   row     101.2 us   1.002 [0.996, 1.008]
-        1 configuration was measured too roughly to be told from it.
-
-        What each axis matters:
-         axis           best   variance      least loss           most
-        ───────────────────────────────────────────────────────────────
-         local_size_x   64                +0.2 % at 128   2.5 x at 256
-         order          row
-         left out for want of width: measured; a wider terminal has them
-
-        7 of 8 configurations have a time: 3 (42.9 %) within 5 % of the best, 3 (42.9 %)
-        within 10 %.
-        Without a time: 1 wrong result.
-        ");
-        insta::assert_snapshot!(answer_text(&an_answer(), page(60)), @"
-        Best: local_size_x=64, order=row
-        It takes 101.0 us ± 0.4 %.
-        It is 1.222 [1.215, 1.229] times as fast as the default,
-        which takes 123.5 us ± 0.4 %: local_size_x=32, order=row
-
-        1 other is tied with it: their times can't be told apart.
-         local_size_x   order       time          time / best's
-        ────────────────────────────────────────────────────────
-                  128   row     101.2 us   1.002 [0.996, 1.008]
-        1 configuration was measured too roughly to be told from it.
-
-        What each axis matters:
-         axis           best   variance      least loss
-        ────────────────────────────────────────────────
-         local_size_x   64                +0.2 % at 128
-         order          row
-         left out for want of width: most, measured; a wider
-         terminal has them
-
-        7 of 8 configurations have a time: 3 (42.9 %) within 5 % of
-        the best, 3 (42.9 %) within 10 %.
         Without a time: 1 wrong result.
         ");
     }

@@ -16,14 +16,12 @@ pub struct CardWriter<W> {
     /// Files that hold the rows as well.
     files: Vec<String>,
     page: Page,
-    /// The user's own limits of devices.
     limits: Option<Published>,
     /// The rows of each device, in the order in which devices first come.
     devices: Vec<Vec<Record>>,
 }
 
 impl<W: Write> CardWriter<W> {
-    /// A writer of a card that fits this page, of rows that are in these files as well, with the user's own limits of devices.
     pub fn new(out: W, files: Vec<String>, page: Page, limits: Option<Published>) -> Self {
         Self { out, files, page, limits, devices: Vec::new() }
     }
@@ -58,7 +56,7 @@ fn shown(cards: &[Card], files: &[String], page: Page) -> String {
     });
     let mut table =
         TextTable::new([Column::words("", Need::Key)].into_iter().chain(heads)).whole_in("a wider terminal has them");
-    for label in labels(cards) {
+    for label in card_labels(cards) {
         let fact = |card: &Card| {
             let own = card.facts.iter().find(|(own, _)| *own == label);
             own.map_or_else(String::new, |(_, text)| text.clone())
@@ -81,7 +79,7 @@ fn shown(cards: &[Card], files: &[String], page: Page) -> String {
 }
 
 /// The labels of all cards, each once, in the order in which a card has them.
-fn labels(cards: &[Card]) -> Vec<&'static str> {
+pub fn card_labels<'c>(cards: impl IntoIterator<Item = &'c Card>) -> Vec<&'static str> {
     let mut labels: Vec<&'static str> = Vec::new();
     for card in cards {
         let mut place = 0;
@@ -147,7 +145,7 @@ mod tests {
         next: lanescope run memory/stream --preset thorough -o stream.csv  # for longer
         next: lanescope describe memory/stream  # what it measures, how to read it
         ");
-        assert_eq!(labels(&cards), ["fp32", "fp64", "subgroup"]);
+        assert_eq!(card_labels(&cards), ["fp32", "fp64", "subgroup"]);
     }
 
     #[test]
@@ -158,25 +156,8 @@ mod tests {
 
     #[test]
     fn a_card_is_at_most_25_lines() {
-        let facts: Vec<(&'static str, &str)> = [
-            "fp32",
-            "fp16",
-            "fp64",
-            "int32",
-            "int8 dot product",
-            "matrix product",
-            "memory read",
-            "memory copy",
-            "shared memory",
-            "caches",
-            "core clock",
-            "workgroups",
-            "dispatch",
-            "barrier",
-            "transfer",
-        ]
-        .map(|label| (label, "66.45 TFLOP/s, 100 % of its limit"))
-        .to_vec();
+        let labels = "fp32 fp16 fp64 int32 dot matrix read copy shared caches clock workgroups dispatch barrier transfer";
+        let facts: Vec<_> = labels.split(' ').map(|label| (label, "66.45 TFLOP/s, 100 % of its limit")).collect();
         let mut card = card("NVIDIA H100 80GB HBM3", &facts, true);
         card.trust.push("141 of 155 cases bear the flag contended: other programs took the processor: run it again".to_owned());
         let text = shown(&[card], &["rows.csv".to_owned()], Page { width: 80, ..Page::FILE });

@@ -1,10 +1,9 @@
 //! What drivers show of their code: a file for each case, in a folder.
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::model::{Case, DeviceInfo, Executable, PipelineStatistics};
+use crate::model::{Case, DeviceInfo, PipelineStatistics, Representation};
 use crate::record::Record;
 use crate::regular;
 
@@ -19,16 +18,12 @@ pub struct CodeFolder {
 }
 
 impl CodeFolder {
-    /// Creates the folder where there is none.
-    ///
-    /// # Errors
-    /// [`Error::Output`] where that can't be done.
+    /// Makes the folder where there is none.
     pub fn create(path: &Path) -> Result<Self, Error> {
         regular::folder(path).map_err(Error::unwritable(path))?;
         Ok(Self { path: path.to_owned(), is_empty: true })
     }
 
-    /// Whether nothing was written so far.
     pub fn is_empty(&self) -> bool {
         self.is_empty
     }
@@ -39,27 +34,18 @@ impl CodeFolder {
 
     /// Writes the code of a row's case, where the driver shows any, to a file named after the row's experiment, variant, `case_id`,
     /// device and driver.
-    ///
-    /// # Errors
-    /// [`Error::Output`] where it can't be written.
     pub fn write(&mut self, row: &Record, case: &Case, kernels: &[PipelineStatistics]) -> Result<(), Error> {
-        if kernels.iter().flat_map(|kernel| &kernel.executables).all(|executable| executable.representations.is_empty()) {
-            return Ok(());
-        }
-        let path = self.path.join(file_name(row));
-        regular::overwrite(&path, text(row, case, kernels).as_bytes()).map_err(Error::unwritable(&path))?;
-        self.is_empty = false;
-        Ok(())
+        let Record { experiment, variant, case_id, device_uuid, driver_uuid, device_name, driver_name, driver_version, .. } =
+            row;
+        let name = case_file([experiment, variant, case_id, device_uuid, driver_uuid], ".txt");
+        let head = format!("# {}\n# {device_name}, {driver_name} {driver_version}\n", row.case_name());
+        let sources = case.kernels.iter().map(|kernel| &kernel.source[..]).chain(std::iter::repeat("kernel"));
+        self.put(&name, head, kernels.iter().zip(sources)).map(|_| ())
     }
-}
 
-impl CodeFolder {
     /// Writes the code of a pipeline that is of no row, where the driver shows any: the file's name ends with device and driver, as
     /// those of rows do, after the device's name: devices that aren't there, for which some drivers compile, differ in nothing else.
     /// Gives the file.
-    ///
-    /// # Errors
-    /// [`Error::Output`] where it can't be written.
     pub fn write_pipeline(
         &mut self,
         name: &str,
@@ -67,17 +53,33 @@ impl CodeFolder {
         device: &DeviceInfo,
         pipeline: &PipelineStatistics,
     ) -> Result<Option<PathBuf>, Error> {
-        if pipeline.executables.iter().all(|executable| executable.representations.is_empty()) {
+        let ids = [device.device_uuid, device.driver.uuid].map(|uuid| digits(&uuid.to_string()));
+        let file = format!("{}-{}-{}.txt", slug(name), slug(&device.name), ids.join("-"));
+        let head = format!("# {head}\n# {}, {} {}\n", device.name, device.driver.name, device.driver.version);
+        self.put(&file, head, [(pipeline, name)].into_iter())
+    }
+
+    /// Writes what a driver shows of pipelines, each of a source, and gives the file; `None` where it shows nothing.
+    fn put<'p>(
+        &mut self,
+        name: &str,
+        head: String,
+        pipelines: impl Iterator<Item = (&'p PipelineStatistics, &'p str)>,
+    ) -> Result<Option<PathBuf>, Error> {
+        let mut text = String::new();
+        for (pipeline, source) in pipelines {
+            for executable in &pipeline.executables {
+                for Representation { name: form, description, text: code } in &executable.representations {
+                    let end = code.trim_end();
+                    text += &format!("\n== {source}: {}: {form} ({description})\n\n{end}\n", executable.name);
+                }
+            }
+        }
+        if text.is_empty() {
             return Ok(None);
         }
-        let ids =
-            [device.device_uuid, device.driver.uuid].map(|uuid| uuid.to_string().chars().take(DIGITS).collect::<String>());
-        let path = self.path.join(format!("{}-{}-{}.txt", slug(name), slug(&device.name), ids.join("-")));
-        let mut text = String::new();
-        line(&mut text, &format!("# {head}"));
-        line(&mut text, &format!("# {}, {} {}", device.name, device.driver.name, device.driver.version));
-        pipeline.executables.iter().for_each(|executable| show(&mut text, name, executable));
-        regular::overwrite(&path, text.as_bytes()).map_err(Error::unwritable(&path))?;
+        let path = self.path.join(name);
+        regular::overwrite(&path, (head + &text).as_bytes()).map_err(Error::unwritable(&path))?;
         self.is_empty = false;
         Ok(Some(path))
     }
@@ -89,48 +91,22 @@ fn slug(name: &str) -> String {
     words.collect::<Vec<_>>().join("-")
 }
 
-fn file_name(row: &Record) -> String {
-    case_file([&row.experiment, &row.variant, &row.case_id, &row.device_uuid, &row.driver_uuid], ".txt")
+fn digits(uuid: &str) -> String {
+    uuid.chars().take(DIGITS).collect()
 }
 
 /// The name of a case's file: after its experiment, variant, `case_id`, device and driver.
 pub(super) fn case_file([experiment, variant, case_id, device, driver]: [&str; 5], end: &str) -> String {
-    let ids = [device, driver].map(|uuid| uuid.chars().take(DIGITS).collect::<String>());
-    let name = [experiment, variant, case_id].into_iter().chain(ids.iter().map(String::as_str));
-    name.filter(|part| !part.is_empty()).map(|part| part.replace('/', "-")).collect::<Vec<_>>().join("-") + end
-}
-
-fn text(row: &Record, case: &Case, kernels: &[PipelineStatistics]) -> String {
-    let mut text = String::new();
-    let Record { device_name, driver_name, driver_version, .. } = row;
-    line(&mut text, &format!("# {}", row.case_name()));
-    line(&mut text, &format!("# {device_name}, {driver_name} {driver_version}"));
-    for (place, kernel) in kernels.iter().enumerate() {
-        let source = case.kernels.get(place).map_or("kernel", |kernel| &kernel.source[..]);
-        kernel.executables.iter().for_each(|executable| show(&mut text, source, executable));
-    }
-    text
-}
-
-fn show(text: &mut String, source: &str, executable: &Executable) {
-    for form in &executable.representations {
-        line(text, &format!("\n== {source}: {}: {} ({})\n", executable.name, form.name, form.description));
-        line(text, form.text.trim_end());
-    }
-}
-
-fn line(text: &mut String, line: &str) {
-    // A string takes all that is written to it.
-    let _ = writeln!(text, "{line}");
+    let parts = [experiment, variant, case_id, &digits(device), &digits(driver)].map(|part| part.replace('/', "-"));
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-") + end
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::model::{Kernel, Point, Representation};
-
     use std::fs;
 
     use super::*;
+    use crate::model::{Executable, Kernel, Point};
 
     fn kernel(texts: &[&str]) -> PipelineStatistics {
         let form = |text: &&str| Representation {
@@ -156,19 +132,16 @@ mod tests {
     }
 
     fn row() -> Record {
-        let [device_uuid, driver_uuid] = ["0123456789ab", "ba9876543210"].map(str::to_owned);
-        let [experiment, variant, axis_values, case_id] = ["load/path", "ubo", "n=1", "cafe"].map(str::to_owned);
-        let [device_name, driver_name, driver_version] = ["a device", "a driver", "1.2"].map(str::to_owned);
         Record {
-            experiment,
-            variant,
-            axis_values,
-            case_id,
-            device_uuid,
-            driver_uuid,
-            device_name,
-            driver_name,
-            driver_version,
+            experiment: "load/path".into(),
+            variant: "ubo".into(),
+            axis_values: "n=1".into(),
+            case_id: "cafe".into(),
+            device_uuid: "0123456789ab".into(),
+            driver_uuid: "ba9876543210".into(),
+            device_name: "a device".into(),
+            driver_name: "a driver".into(),
+            driver_version: "1.2".into(),
             ..Record::default()
         }
     }
@@ -179,6 +152,8 @@ mod tests {
         let mut code = CodeFolder::create(&folder.path().join("some/where")).unwrap();
         let kernels = ["a.comp", "b.comp"].map(|source| Kernel::new(source, [1; 3])).into();
         let case = Case { kernels, ..Case::new("load/path", &Point::default()) };
+        code.write(&row(), &case, &[kernel(&[])]).unwrap();
+        assert!(code.is_empty() && fs::read_dir(code.path()).unwrap().next().is_none(), "nothing shown is no file");
         code.write(&row(), &case, &[kernel(&["one\n", "two"]), kernel(&["three"])]).unwrap();
         assert!(!code.is_empty());
         let text = fs::read_to_string(code.path().join("load-path-ubo-cafe-01234567-ba987654.txt")).unwrap();
@@ -186,14 +161,6 @@ mod tests {
                         \n== a.comp: CS: Assembly (What runs)\n\none\n\n== a.comp: CS: Assembly (What runs)\n\ntwo\n\
                         \n== b.comp: CS: Assembly (What runs)\n\nthree\n";
         assert_eq!(text, expected);
-    }
-
-    #[test]
-    fn nothing_shown_is_no_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut code = CodeFolder::create(folder.path()).unwrap();
-        code.write(&row(), &Case::new("load/path", &Point::default()), &[kernel(&[])]).unwrap();
-        assert!(code.is_empty() && fs::read_dir(folder.path()).unwrap().next().is_none());
     }
 
     #[test]

@@ -23,10 +23,8 @@ use sheet::Sheet;
 pub use cases::Names;
 pub use cells::{comparison_csv, comparison_jsonl};
 
-/// What is told of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'r> {
-    /// The comparisons: of every other side with the base.
     pub comparisons: &'r [Comparison],
     /// What fails it, a line for each.
     pub failures: &'r [String],
@@ -38,7 +36,7 @@ pub fn comparison_text(report: &Report, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     // Who reads a pull request begins at the top; at a terminal, the end is what stays in sight.
     if style == Style::Markdown {
-        failures(&mut sheet, report);
+        sheet.points("Failed:", report.failures);
     }
     for comparison in report.comparisons {
         let names = Names::new(comparison);
@@ -46,19 +44,12 @@ pub fn comparison_text(report: &Report, style: Style) -> String {
         head::answer(&mut sheet, comparison, &names);
         head::differences(&mut sheet, comparison);
         head::families(&mut sheet, comparison);
-        cases::measured(&mut sheet, comparison, &names, report.is_whole);
-        cases::derived(&mut sheet, comparison, &names, report.is_whole);
+        cases::tables(&mut sheet, comparison, &names, report.is_whole);
         foot::code(&mut sheet, comparison);
         foot::basis(&mut sheet, comparison);
     }
     if style != Style::Markdown {
-        failures(&mut sheet, report);
-    }
-    style.legible(&sheet.text())
-}
-
-fn failures(sheet: &mut Sheet, report: &Report) {
-    if !report.failures.is_empty() {
         sheet.points("Failed:", report.failures);
     }
+    style.legible(&sheet.text())
 }

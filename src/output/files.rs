@@ -33,10 +33,8 @@ pub fn open_file(path: &Path) -> io::Result<(File, bool)> {
     if is_temporary(path) { regular::own(path) } else { regular::output(path) }
 }
 
-/// Held while a row is written.
 pub static WHOLE: Mutex<()> = Mutex::new(());
 
-/// Does something while no row is half written.
 pub fn between_rows<T>(act: impl FnOnce() -> T) -> T {
     let _whole = WHOLE.lock().unwrap_or_else(PoisonError::into_inner);
     act()
@@ -88,15 +86,16 @@ impl WholeLines {
 
     /// Takes back what held for now.
     pub fn drop_held(&mut self) -> io::Result<()> {
-        if let Some(length) = self.held_from.take() {
-            self.file.set_len(length)?;
-            self.file.seek(SeekFrom::Start(length))?;
-            self.length = Some(length);
-        }
+        self.held_from.take().map_or(Ok(()), |length| self.cut(length))
+    }
+
+    fn cut(&mut self, length: u64) -> io::Result<()> {
+        self.file.set_len(length)?;
+        self.file.seek(SeekFrom::Start(length))?;
+        self.length = Some(length);
         Ok(())
     }
 
-    /// Goes on at the end of a file.
     pub fn at_end(mut file: File) -> io::Result<Self> {
         if is_regular(&file) {
             file.seek(SeekFrom::End(0))?;
@@ -106,18 +105,13 @@ impl WholeLines {
 
     /// Keeps the whole lines that it holds, or nothing.
     pub fn keep(&mut self, lines: bool) -> io::Result<()> {
-        if let Some(length) = &mut self.length {
-            *length = if lines { whole_lines(&mut self.file, *length)? } else { 0 };
-            self.file.set_len(*length)?;
-            self.file.seek(SeekFrom::Start(*length))?;
-        }
-        Ok(())
+        let Some(length) = self.length else { return Ok(()) };
+        let kept = if lines { whole_lines(&mut self.file, length)? } else { 0 };
+        self.cut(kept)
     }
 
     /// Looks whether the file is still where it was, with all that was written. What bears no name any more is saved.
-    ///
-    /// # Errors
-    /// Where it isn't where it was, or was changed: then where its rows are.
+    /// Where it isn't where it was, or was changed, the error says where its rows are.
     pub fn find_again(&mut self, path: &Path) -> io::Result<()> {
         if self.length.is_none() {
             return Ok(());
@@ -140,7 +134,6 @@ impl WholeLines {
         }))
     }
 
-    /// Whether it can be cut.
     pub fn can_be_cut(&self) -> bool {
         self.length.is_some()
     }
@@ -185,11 +178,11 @@ impl Write for WholeLines {
         // What is cut now and written to later has its length again, with a hole in it.
         self.look();
         let written = self.file.write_all(line);
-        if let Some(length) = &mut self.length {
+        if let Some(length) = self.length {
             match &written {
-                Ok(()) => *length += line.len() as u64,
+                Ok(()) => self.length = Some(length + line.len() as u64),
                 // Where it can't be cut either, the error says enough.
-                Err(_) => drop(self.file.set_len(*length).and_then(|()| self.file.seek(SeekFrom::Start(*length)))),
+                Err(_) => drop(self.cut(length)),
             }
         }
         written.map(|()| line.len())
@@ -260,17 +253,11 @@ fn has_same_bytes(path: &Path, file: &mut File) -> io::Result<bool> {
 }
 
 /// Writes a file, which has its name once it is whole.
-///
-/// # Errors
-/// [`Error::Output`] where it can't be written.
 pub fn write_whole(path: &Path, text: &str) -> Result<(), Error> {
     Staged::new(path).write(text.as_bytes()).map_err(Error::unwritable(path))
 }
 
 /// Copies a file to a name that nothing bears, beside the one that it has or had, and gives that name. It has the file's permissions.
-///
-/// # Errors
-/// What the system says.
 pub fn copy_beside(file: &mut File, path: &Path, ending: &str) -> io::Result<PathBuf> {
     let permissions = file.metadata()?.permissions();
     copied(file, free_name(path, ending), |copy| copy.set_permissions(permissions))

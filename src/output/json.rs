@@ -6,17 +6,11 @@ use serde::Serialize;
 use super::tone::is_unseen;
 
 /// Over several lines, with an end.
-///
-/// # Errors
-/// Nothing that happens in memory.
 pub fn json<T: Serialize>(value: &T) -> serde_json::Result<String> {
     Ok(escaped(&serde_json::to_string_pretty(value)?) + "\n")
 }
 
 /// In one line, with its end.
-///
-/// # Errors
-/// As [`json()`].
 pub fn json_line<T: Serialize>(value: &T) -> serde_json::Result<String> {
     Ok(escaped(&serde_json::to_string(value)?) + "\n")
 }

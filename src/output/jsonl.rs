@@ -14,7 +14,6 @@ pub struct Jsonl<W> {
 }
 
 impl<W: Write> Jsonl<W> {
-    /// A writer of rows with these columns.
     pub fn new(out: W, header: &Header) -> Self {
         Self { out, header: header.clone() }
     }

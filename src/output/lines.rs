@@ -10,7 +10,6 @@ pub fn broken(text: &str, width: usize) -> Vec<String> {
     text.split('\n').flat_map(|line| broken_line(line, width.max(1))).collect()
 }
 
-/// Words in lines that fit a page.
 pub fn paragraph(words: &str, page: Page) -> String {
     Tone::Plain.paragraph(words, page)
 }
@@ -23,12 +22,10 @@ impl Tone {
     }
 }
 
-/// The width of the widest line.
 pub fn width(text: &str) -> usize {
     text.split('\n').map(UnicodeWidthStr::width).max().unwrap_or(0)
 }
 
-/// The length of the longest number in it.
 pub fn longest_number(text: &str) -> usize {
     text.split(|c| !is_of_number(c)).map(str::len).max().unwrap_or(0)
 }
@@ -50,7 +47,6 @@ pub fn parted(title: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// The width of the longest part of a title.
 pub fn longest_part(title: &str) -> usize {
     parts(title).map(|part| part.trim_end().width()).max().unwrap_or(0)
 }

@@ -38,7 +38,7 @@ mod view;
 pub use crate::staged::Staged;
 
 pub use answer::answer_text;
-pub use card::CardWriter;
+pub use card::{CardWriter, card_labels};
 pub use code::CodeFolder;
 pub use comparison::{Names, Report, comparison_csv, comparison_jsonl, comparison_text};
 pub use csv::Csv;
@@ -52,22 +52,14 @@ pub use pictures::PictureFolder;
 pub use progress::{Bar, Mode, Progress};
 pub use samples::Samples;
 pub use table::{Style, Table};
-pub use text_table::{Align, Cell, Column, Need, TextTable, remark};
+pub use text_table::{Cell, Column, Need, TextTable, remark};
 pub use tone::{Tone, in_a_line, is_unseen, legible};
 pub use view::row_table;
 
-/// Something that rows are written to.
 pub trait Writer {
-    /// Takes the next row.
-    ///
-    /// # Errors
-    /// What the system says where it can't be written.
     fn write(&mut self, record: &Record) -> io::Result<()>;
 
     /// Writes what is held back; no row follows.
-    ///
-    /// # Errors
-    /// As [`Writer::write`].
     fn finish(&mut self) -> io::Result<()>;
 }
 
@@ -84,10 +76,6 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format that a file's ending stands for.
-    ///
-    /// # Errors
-    /// A usage error that lists the endings.
     pub fn from_path(path: &Path) -> Result<Self, Error> {
         let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
         match ending.as_str() {
@@ -134,7 +122,6 @@ impl Format {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     Stdout,
-    /// A file, which is created or overwritten.
     File(PathBuf),
     /// A file that holds rows of this run already, in the same columns: more are appended.
     Continued(PathBuf),
@@ -146,25 +133,24 @@ impl Target {
         if path == Path::new("-") { Self::Stdout } else { Self::File(path.to_owned()) }
     }
 
+    fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Stdout => None,
+            Self::File(path) | Self::Continued(path) => Some(path),
+        }
+    }
+
     /// Whether both lead to one place, where they would overwrite each other.
     fn is_same(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::File(one) | Self::Continued(one), Self::File(other) | Self::Continued(other)) => {
-                one == other || is_same_file(one, other)
-            }
-            _ => self == other,
-        }
+        let are_one_file = |(one, other)| is_same_file(one, other);
+        self == other || self.path().zip(other.path()).is_some_and(are_one_file)
     }
 
     fn name(&self) -> String {
-        match self {
-            Self::Stdout => "standard output".to_owned(),
-            Self::File(path) | Self::Continued(path) => path.shown(),
-        }
+        self.path().map_or_else(|| "standard output".to_owned(), Shown::shown)
     }
 }
 
-/// What became of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "where nobody reads any more, measuring is to end"]
 pub enum WriteOutcome {
@@ -175,7 +161,6 @@ pub enum WriteOutcome {
 
 struct Sink {
     name: String,
-    /// Where the file is to be, where it is one.
     path: Option<PathBuf>,
     /// Whether it held rows when it was opened.
     is_continued: bool,
@@ -186,16 +171,12 @@ struct Sink {
     has_lines: bool,
 }
 
-/// All outputs of a command.
 pub struct Outputs {
     sinks: Vec<Sink>,
     closed: bool,
 }
 
 /// Opens all outputs. No file is emptied before all of them could be opened, and where one can't be, none is left that wasn't there.
-///
-/// # Errors
-/// [`Error::Output`] for the first that can't be written, a usage error where one is named twice.
 pub fn open(targets: &[(Target, Format)], header: &Header) -> Result<Outputs, Error> {
     Reserved::new(targets)?.begin(header)
 }
@@ -212,10 +193,6 @@ pub struct Reserved<'t> {
 }
 
 impl<'t> Reserved<'t> {
-    /// Opens all outputs.
-    ///
-    /// # Errors
-    /// As [`open`].
     pub fn new(targets: &'t [(Target, Format)]) -> Result<Self, Error> {
         for (i, (target, _)) in targets.iter().enumerate() {
             if targets[..i].iter().any(|(earlier, _)| earlier.is_same(target)) {
@@ -230,13 +207,13 @@ impl<'t> Reserved<'t> {
                 );
                 return Err(Error::Output { path: target.name(), cause });
             }
-            let (Target::File(path) | Target::Continued(path)) = target else {
+            let Some(path) = target.path() else {
                 reserved.files.push(None);
                 continue;
             };
             let (file, is_new) = open_file(path).map_err(|cause| Error::Output { path: target.name(), cause })?;
             reserved.files.push(Some(file));
-            reserved.made.extend(is_new.then_some(path.as_path()));
+            reserved.made.extend(is_new.then_some(path));
         }
         Ok(reserved)
     }
@@ -249,9 +226,6 @@ impl<'t> Reserved<'t> {
     }
 
     /// Empties them but for what is continued, and writes what stands above the rows.
-    ///
-    /// # Errors
-    /// [`Error::Output`] for the first that can't be written.
     pub fn begin(mut self, header: &Header) -> Result<Outputs, Error> {
         self.made.clear();
         let mut outputs = Outputs { sinks: Vec::new(), closed: false };
@@ -272,10 +246,7 @@ impl<'t> Reserved<'t> {
             };
             match opened {
                 Ok((writer, file)) => {
-                    let path = match target {
-                        Target::File(path) | Target::Continued(path) => Some(path.clone()),
-                        Target::Stdout => None,
-                    };
+                    let path = target.path().map(Path::to_owned);
                     let can_be_cut = file.as_ref().is_some_and(|file| file.lock().can_be_cut());
                     let has_lines = can_be_cut && format.has_a_line_for_each();
                     outputs.sinks.push(Sink { name: target.name(), path, is_continued, writer, file, has_lines });
@@ -298,18 +269,13 @@ impl Drop for Reserved<'_> {
 
 impl Outputs {
     /// Writes a row to all outputs. A pipe that nobody reads any more is dropped; the other outputs go on.
-    ///
-    /// # Errors
-    /// Where an output can't be written, with its name; the others have the row nevertheless.
+    /// Where one can't be written, the error has its name; the others have the row nevertheless.
     pub fn write(&mut self, record: &Record) -> io::Result<WriteOutcome> {
         self.each(|sink| sink.settled()?.write(record))
     }
 
     /// Writes rows that others may take the place of: files of lines have them below their own rows until the next one is written
     /// for good, or all is finished. So a process that is killed leaves them. Other outputs don't get them.
-    ///
-    /// # Errors
-    /// As [`Outputs::write`].
     pub fn hold(&mut self, records: &[Record]) -> io::Result<WriteOutcome> {
         self.each(|sink| match sink.file.as_ref().filter(|_| sink.has_lines) {
             None => Ok(()),
@@ -322,9 +288,6 @@ impl Outputs {
     }
 
     /// Writes a row that came from elsewhere to the outputs that haven't got it yet.
-    ///
-    /// # Errors
-    /// As [`Outputs::write`].
     pub fn pass_on(&mut self, record: &Record) -> io::Result<WriteOutcome> {
         self.each(|sink| if sink.is_continued { Ok(()) } else { sink.settled()?.write(record) })
     }
@@ -335,9 +298,7 @@ impl Outputs {
     }
 
     /// Writes what is held back. Nothing may be written after it.
-    ///
-    /// # Errors
-    /// As [`Outputs::write`]; and where a file isn't where it was, or was cut: then where its rows are.
+    /// Where a file isn't where it was, or was cut, the error says where its rows are.
     pub fn finish(&mut self) -> io::Result<WriteOutcome> {
         self.each(|sink| {
             sink.settled()?.finish()?;
@@ -410,10 +371,8 @@ mod tests {
     #[test]
     fn endings_tell_the_format() {
         let format = |path: &str| Format::from_path(Path::new(path));
-        assert_eq!(format("a/b.CSV").unwrap(), Format::Csv);
-        assert_eq!(format("b.ndjson").unwrap(), Format::Jsonl);
-        assert_eq!(format("b.md").unwrap(), Format::Markdown);
-        assert_eq!(format("b.txt").unwrap(), Format::Table);
+        let known = ["a/b.CSV", "b.ndjson", "b.md", "b.txt"].map(|path| format(path).unwrap());
+        assert_eq!(known, [Format::Csv, Format::Jsonl, Format::Markdown, Format::Table]);
         insta::assert_snapshot!(format("rows.xlsx").unwrap_err(), @"can't tell the format of output `rows.xlsx` by its ending: use .csv, .jsonl or .ndjson, .md or .markdown, or .txt (a table)");
     }
 
@@ -441,30 +400,19 @@ mod tests {
     }
 
     #[test]
-    fn every_output_has_every_row_at_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let paths = ["rows.csv", "rows.jsonl"].map(|name| folder.path().join(name));
-        std::fs::write(&paths[0], "something older and longer than what comes now".repeat(100)).unwrap();
-        let targets = paths.clone().map(|path| (Target::File(path.clone()), Format::from_path(&path).unwrap()));
-        let mut outputs = open(&targets, &Header::new(["n"])).unwrap();
-        let lines = || paths.each_ref().map(|path| std::fs::read_to_string(path).unwrap().lines().count());
-        assert_eq!(lines(), [1, 0]);
-        assert_eq!(outputs.write(&measured("memory/stream", 1.0)).unwrap(), WriteOutcome::Written);
-        assert_eq!(lines(), [2, 1]);
-        assert_eq!(outputs.finish().unwrap(), WriteOutcome::Written);
-    }
-
-    #[test]
-    fn rows_that_hold_for_now_go_when_others_are_written() {
+    fn rows_are_in_every_output_at_once_and_those_that_hold_for_now_go_when_others_are_written() {
         let folder = tempfile::tempdir().unwrap();
         let paths = ["rows.csv", "rows.jsonl", "rows.md"].map(|name| folder.path().join(name));
+        std::fs::write(&paths[0], "something older and longer than what comes now".repeat(100)).unwrap();
         let targets = paths.clone().map(|path| (Target::File(path.clone()), Format::from_path(&path).unwrap()));
         let mut outputs = open(&targets, &Header::new(["n"])).unwrap();
         let row = |experiment: &str| measured(experiment, 1.0);
         let texts = || paths.each_ref().map(|path| std::fs::read_to_string(path).unwrap());
         let lines = || texts().map(|text| text.lines().count());
         let written = |outcome: io::Result<WriteOutcome>| assert_eq!(outcome.unwrap(), WriteOutcome::Written);
+        assert_eq!(lines()[..2], [1, 0]);
         written(outputs.write(&row("memory/stream")));
+        assert_eq!(lines()[..2], [2, 1]);
         written(outputs.hold(&[row("tune/held"), row("tune/again")]));
         assert_eq!(lines()[..2], [4, 3]);
         written(outputs.hold(&[row("tune/held")]));
@@ -492,24 +440,22 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&old).unwrap(), std::fs::read_to_string(&new).unwrap());
     }
 
+    /// A closed pipe ends the run only if nothing else is written, and a full disk is told by name.
     #[test]
-    fn a_closed_pipe_ends_the_run_only_if_nothing_else_is_written() {
+    fn an_output_that_fails_spares_the_others() {
         let row = measured("memory/stream", 1.0);
-        let shared = Shared::default();
-        let mut both = Outputs { sinks: vec![sink(Failing(ErrorKind::BrokenPipe)), sink(shared.clone())], closed: false };
-        assert_eq!(both.write(&row).unwrap(), WriteOutcome::Written);
-        assert_eq!(shared.text().lines().count(), 1);
+        let beside = |kind| {
+            let shared = Shared::default();
+            let mut outputs = Outputs { sinks: vec![sink(Failing(kind)), sink(shared.clone())], closed: false };
+            let outcome = outputs.write(&row);
+            assert_eq!(shared.text().lines().count(), 1);
+            outcome
+        };
+        assert_eq!(beside(ErrorKind::BrokenPipe).unwrap(), WriteOutcome::Written);
+        let error = beside(ErrorKind::StorageFull).unwrap_err();
+        assert!(error.to_string().starts_with("can't write rows: "), "{error}");
         let mut alone = Outputs { sinks: vec![sink(Failing(ErrorKind::BrokenPipe))], closed: false };
         assert_eq!(alone.write(&row).unwrap(), WriteOutcome::Closed);
         assert_eq!(alone.finish().unwrap(), WriteOutcome::Closed);
-    }
-
-    #[test]
-    fn a_full_disk_is_told_by_name_and_spares_the_others() {
-        let shared = Shared::default();
-        let mut outputs = Outputs { sinks: vec![sink(Failing(ErrorKind::StorageFull)), sink(shared.clone())], closed: false };
-        let error = outputs.write(&measured("memory/stream", 1.0)).unwrap_err();
-        assert!(error.to_string().starts_with("can't write rows: "), "{error}");
-        assert_eq!(shared.text().lines().count(), 1);
     }
 }

@@ -12,7 +12,6 @@ const WIDTH: u16 = 100;
 /// Below this, tables are a heap of letters.
 const LEAST: u16 = 40;
 
-/// Where a text is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
     /// How many characters a line may have.

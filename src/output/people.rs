@@ -6,18 +6,11 @@ use std::io::{self, Write};
 use super::page::Page;
 use super::tone::legible;
 
-/// Shows a text on standard output.
-///
-/// # Errors
-/// Where nobody reads any more.
 pub fn show(text: &str) -> io::Result<()> {
     hand_over(&legible(text, Page::stdout()))
 }
 
 /// Writes to standard output what is for programs, or legible already, as it is.
-///
-/// # Errors
-/// As [`show`].
 pub fn hand_over(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;

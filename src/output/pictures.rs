@@ -17,10 +17,7 @@ pub struct PictureFolder {
 }
 
 impl PictureFolder {
-    /// Creates the folder where there is none.
-    ///
-    /// # Errors
-    /// [`Error::Output`] where that can't be done.
+    /// Makes the folder where there is none.
     pub fn create(path: &Path) -> Result<(), Error> {
         regular::folder(path).map_err(Error::unwritable(path))
     }
@@ -31,9 +28,6 @@ impl PictureFolder {
     }
 
     /// Writes a picture of a case, which these three identify, from what a pass left in the output.
-    ///
-    /// # Errors
-    /// [`Error::Output`] where it can't be written.
     pub fn write(
         &self,
         [experiment, variant, case_id]: [&str; 3],

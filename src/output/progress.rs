@@ -46,7 +46,6 @@ pub struct Bar {
 }
 
 impl Progress {
-    /// Words and bars as far as this mode wants them.
     pub fn new(mode: Mode) -> Self {
         let shown = mode > Mode::Quiet && io::stderr().is_terminal();
         let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -67,7 +66,7 @@ impl Progress {
     /// Says a line, unless quiet: a warning, or what is about to happen.
     pub fn note(&self, line: &str) {
         if self.mode > Mode::Quiet {
-            self.say(line);
+            self.answer(line);
         }
     }
 
@@ -78,7 +77,7 @@ impl Progress {
 
     /// Says a line of what was asked for, quiet or not.
     pub fn answer(&self, line: &str) {
-        self.say(line);
+        self.bars.suspend(|| people::say(line));
     }
 
     /// The same of a line with tones, which the page of the error stream shows or not.
@@ -89,7 +88,7 @@ impl Progress {
     /// Says a line that only `-v` asks for.
     pub fn detail(&self, line: &str) {
         if self.mode == Mode::Verbose {
-            self.say(line);
+            self.answer(line);
         }
     }
 
@@ -97,19 +96,13 @@ impl Progress {
     pub fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
         self.bars.suspend(print)
     }
-
-    fn say(&self, line: &str) {
-        self.bars.suspend(|| people::say(line));
-    }
 }
 
 impl Bar {
-    /// Names what is being measured now.
     pub fn start(&self, case: &str) {
         self.bar.set_message(in_a_line(case));
     }
 
-    /// Moves the bar: a case was loaded, or visited once.
     pub fn step(&self) {
         self.bar.inc(1);
     }

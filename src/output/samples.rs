@@ -13,7 +13,6 @@ use crate::regular;
 /// itself was measured; `process`, `round` and `index` count from 1.
 const COLUMNS: [&str; 9] = ["run_id", "device_uuid", "driver_uuid", "case_id", "process", "round", "index", "ns", "batch"];
 
-/// Writes samples to a file, those of a case at a time.
 pub struct Samples {
     path: String,
     out: WholeLines,
@@ -21,18 +20,12 @@ pub struct Samples {
 
 impl Samples {
     /// Opens the file, or creates it, and leaves what is in it until [`Samples::begin`].
-    ///
-    /// # Errors
-    /// [`Error::Output`] where it can't be written.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let (file, _) = regular::output(path).map_err(Error::unwritable(path))?;
         Ok(Self { path: path.shown(), out: WholeLines::new(file) })
     }
 
     /// Begins a new file; with `continues`, goes on after the last whole line.
-    ///
-    /// # Errors
-    /// [`Error::Output`] where it can't be written.
     pub fn begin(&mut self, continues: bool) -> Result<(), Error> {
         let head = format!("{}\n", COLUMNS.join(","));
         let begun = self.out.keep(continues).and_then(|()| match self.out.is_empty() {
@@ -43,9 +36,6 @@ impl Samples {
     }
 
     /// Writes the samples of a row: of each round, the samples and the process that took them.
-    ///
-    /// # Errors
-    /// Where they can't be written.
     pub fn write(&mut self, row: &Record, rounds: &[Vec<f64>], processes: &[u32]) -> io::Result<()> {
         between_rows(|| {
             let Record { run_id, device_uuid, driver_uuid, case_id, .. } = row;

@@ -21,19 +21,11 @@ const IN_ROWS: &str = "a wider terminal or -o FILE.csv has them";
 pub struct Column {
     /// Its title; where no column has any, the table has no head.
     pub title: String,
-    /// To which side its cells are aligned.
-    pub align: Align,
+    /// Whether its cells are aligned to the right.
+    pub is_number: bool,
     /// Whether a cell may take several lines.
     pub wraps: bool,
     pub need: Need,
-}
-
-/// To which side cells are aligned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Align {
-    /// Words.
-    Left,
-    Right,
 }
 
 /// How needed a column is: where there is no room for all, the least needed are left out, of equal ones the last.
@@ -51,12 +43,12 @@ pub enum Need {
 impl Column {
     /// Words, which may take several lines.
     pub fn words(title: impl Into<String>, need: Need) -> Self {
-        Self { title: in_lines(&title.into()), align: Align::Left, wraps: true, need }
+        Self { title: in_lines(&title.into()), is_number: false, wraps: true, need }
     }
 
     /// Numbers, which are never broken.
     pub fn numbers(title: impl Into<String>, need: Need) -> Self {
-        Self { title: in_lines(&title.into()), align: Align::Right, wraps: false, need }
+        Self { title: in_lines(&title.into()), is_number: true, wraps: false, need }
     }
 
     /// Numbers where all of these values are, words else.
@@ -128,7 +120,7 @@ impl TextTable {
     pub fn columns(&self) -> impl Iterator<Item = (&str, bool, Vec<&str>)> {
         self.columns.iter().map(|(column, cells)| {
             let texts = cells.iter().map(|cell| cell.text.as_str()).collect();
-            (column.title.as_str(), column.align == Align::Right, texts)
+            (column.title.as_str(), column.is_number, texts)
         })
     }
 
@@ -176,9 +168,9 @@ impl TextTable {
     /// Markdown's rule with the colons that align numbers to the right, which the grid's own leaves out.
     fn markdown_rule(&self, rule: &str) -> String {
         let cells = rule.trim_matches('|').split('|').zip(&self.columns);
-        let aligned = cells.map(|(dashes, (column, _))| match column.align {
-            Align::Left => dashes.to_owned(),
-            Align::Right => format!("{}:", &dashes[..dashes.len() - 1]),
+        let aligned = cells.map(|(dashes, (column, _))| match column.is_number {
+            false => dashes.to_owned(),
+            true => format!("{}:", &dashes[..dashes.len() - 1]),
         });
         format!("|{}|", aligned.collect::<Vec<_>>().join("|"))
     }
@@ -230,10 +222,7 @@ fn plain(shown: &[Shown], page: Page) -> String {
 
 fn align<'c>(grid: &mut Grid, columns: impl Iterator<Item = &'c Column>) {
     for (shown, column) in grid.column_iter_mut().zip(columns) {
-        shown.set_cell_alignment(match column.align {
-            Align::Left => CellAlignment::Left,
-            Align::Right => CellAlignment::Right,
-        });
+        shown.set_cell_alignment(if column.is_number { CellAlignment::Right } else { CellAlignment::Left });
     }
 }
 

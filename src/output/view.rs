@@ -10,27 +10,13 @@ use crate::model::Status;
 use crate::record::{self, Record};
 use crate::units::{figure, percent, ratio, ratio_between, time};
 
-/// The rows of one experiment, for people.
-pub(super) struct View {
-    /// Axes that have one value in all rows, as `name=value`.
-    pub constant: Vec<String>,
-    /// What differs from row to row; no column is empty.
-    pub table: TextTable,
-}
-
-/// The rows of one experiment as data: what people see of them, for what isn't a terminal. Axes that have one value in all rows are told
-/// apart from it, as `name=value`.
-pub fn row_table(records: &[Record]) -> (Vec<String>, TextTable) {
-    let View { constant, table } = view(records, &[]);
-    (constant, table)
-}
-
 /// What a column shows of a row.
 type Show<'r> = Box<dyn Fn(&Record) -> String + 'r>;
 type Shown<'r> = (Column, Show<'r>);
 
-/// Selects and formats what people see of these rows. What most of them share isn't said in each of them.
-pub(super) fn view(records: &[Record], shared: &[&Doubt]) -> View {
+/// What people see of the rows of one experiment: axes that have one value in all of them, as `name=value`, and what differs from row to
+/// row, without empty columns. What most of them share isn't said in each of them.
+pub fn row_table(records: &[Record], shared: &[&Doubt]) -> (Vec<String>, TextTable) {
     let (constant, axes) = axes(records);
     let mut columns: Vec<Shown> = vec![(Column::words("variant", Need::Key), Box::new(|record| record.variant.clone()))];
     columns.extend(axes);
@@ -53,7 +39,7 @@ pub(super) fn view(records: &[Record], shared: &[&Doubt]) -> View {
             cell.toned(tone(record, is_note))
         }));
     }
-    View { constant, table: table.without_empty_columns() }
+    (constant, table.without_empty_columns())
 }
 
 /// What was skipped is dim; what failed and what is to be doubted shows where it says so.

@@ -38,17 +38,13 @@ pub struct Scale {
     pub label: String,
     /// Whether it is logarithmic. All numbers on it are above zero then.
     pub is_log: bool,
-    /// How its numbers are told.
     pub ticks: Ticks,
 }
 
-/// A figure over an axis of numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curves {
-    /// The axis that is swept.
     pub x: Scale,
     pub y: Scale,
-    /// A line for each series, at most eight.
     pub lines: Vec<Line>,
     /// Places on x that are marked: levels of caches.
     pub marks: Vec<Mark>,
@@ -64,7 +60,6 @@ pub struct Line {
     pub points: Vec<Datum>,
 }
 
-/// A figure at a place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Datum {
     pub x: f64,
@@ -88,7 +83,6 @@ pub struct Mark {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
-    /// Its name in the legend.
     pub name: String,
     pub points: Vec<(f64, f64)>,
 }
@@ -96,12 +90,11 @@ pub struct Expected {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bars {
     pub scale: Scale,
-    /// The names of what stands side by side in each group, for the legend; one empty name where each group is one bar.
+    /// What stands side by side in each group; one empty name where each group is one bar.
     pub series: Vec<String>,
     pub groups: Vec<BarGroup>,
 }
 
-/// The bars of one name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BarGroup {
     pub name: String,
@@ -112,25 +105,19 @@ pub struct BarGroup {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
     pub value: f64,
-    /// The ends of the 95 % interval, if it has one.
     pub interval: Option<(f64, f64)>,
     /// The figure in words, which stands at its end: `2.71 TB/s`.
     pub text: String,
-    /// Whether its row bears a flag: it is hatched or hollow, and a page can hide it.
     pub is_doubted: bool,
-    /// What is told of it.
     pub tip: String,
 }
 
-/// A figure over two axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
     /// What the columns are: `local_size_x`; empty where it is plain.
     pub column_label: String,
-    /// The columns, from left to right.
     pub columns: Vec<String>,
     pub row_label: String,
-    /// The rows, from top to bottom.
     pub rows: Vec<String>,
     /// What the colour tells, with its unit.
     pub scale: Scale,
@@ -153,18 +140,12 @@ pub enum GridCell {
     /// There is no row.
     Empty,
     /// There is a row without a figure: why, in a word or two, and at length.
-    Without {
-        text: String,
-        /// What is told of it.
-        tip: String,
-    },
+    Without { text: String, tip: String },
     Value {
         value: f64,
         /// In the cell, where there is room: `271`.
         text: String,
-        /// Whether its row bears a flag.
         is_doubted: bool,
-        /// What is told of it.
         tip: String,
     },
 }
@@ -182,12 +163,9 @@ pub struct Ratios {
 pub struct Ratio {
     pub name: String,
     pub value: f64,
-    /// The ends of the 95 % interval.
     pub interval: (f64, f64),
     pub verdict: Verdict,
-    /// Whether its rows bear a flag.
     pub is_doubted: bool,
-    /// What is told of it.
     pub tip: String,
 }
 
@@ -199,7 +177,7 @@ pub enum Verdict {
     Unclear,
 }
 
-/// What kernels reach beside what the device allows. Both axes are logarithmic.
+/// Both axes are logarithmic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Roofline {
     /// Operations for each byte.
@@ -212,18 +190,11 @@ pub struct Roofline {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Roof {
-    /// So many bytes per second: a slope. In the unit of y per unit of x.
-    Memory {
-        /// Its name, with its figure: `memory, 3.0 TB/s`.
-        name: String,
-        rate: f64,
-    },
-    /// So many operations per second: flat.
-    Compute {
-        /// Its name, with its figure.
-        name: String,
-        /// The bound, in the unit of y.
-        rate: f64,
-    },
+pub struct Roof {
+    /// With its figure: `memory, 3.0 TB/s`.
+    pub name: String,
+    /// Whether it bounds bytes per second, and is a slope; else operations per second, and is flat.
+    pub is_memory: bool,
+    /// In the unit of y, per unit of x where it is a slope.
+    pub rate: f64,
 }

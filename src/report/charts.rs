@@ -1,6 +1,6 @@
 //! The pictures of an experiment's rows.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Source;
 use super::chart::{
@@ -8,7 +8,7 @@ use super::chart::{
 };
 use super::figures::{Figure, figure, is_doubted, tip};
 use super::layout::{Layout, Shape, layout};
-use super::sweep::{Dimension, Key, Row, dimensions};
+use super::sweep::{Dimension, Key, Row, dimensions, grouped};
 use crate::experiments::Experiment;
 use crate::model::{AxisValue, Plot, Plotted, Point};
 use crate::record::Record;
@@ -26,11 +26,9 @@ const WIDE: f64 = 20.0;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picture {
     pub chart: Chart,
-    /// The places of its sources.
     pub sources: BTreeSet<usize>,
 }
 
-/// The pictures of an experiment's rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pictures {
     pub shown: Vec<Picture>,
@@ -55,22 +53,13 @@ impl Picture {
 /// The pictures of rows of one experiment. `experiment` is nothing where this version doesn't know it; `derived` are the rows that follow
 /// from its own. At most so many pictures.
 pub fn pictures(rows: &[Row], experiment: Option<&Experiment>, derived: &[Row], most: usize) -> Pictures {
-    let mut places = HashMap::new();
-    let mut kinds: Vec<Vec<Row>> = Vec::new();
-    for row in rows {
-        let Some(figure) = figure(row.record) else { continue };
-        let place = *places.entry((figure.metric, figure.unit)).or_insert(kinds.len());
-        if place == kinds.len() {
-            kinds.push(Vec::new());
-        }
-        kinds[place].push(*row);
-    }
-    if let [only] = kinds.as_mut_slice() {
+    let mut kinds = grouped(with_figures(rows), |row| figure(row.record).map(|figure| (figure.metric, figure.unit)));
+    if let [(_, only)] = kinds.as_mut_slice() {
         // Those without a figure can be of no other.
         *only = rows.to_vec();
     }
     let mut pictures = Pictures::default();
-    for of_kind in &kinds {
+    for (_, of_kind) in &kinds {
         let drawer = Drawer::new(of_kind, experiment, derived);
         let panels = drawer.panels();
         pictures.too_large += usize::from(drawer.layout.shape == Shape::TooMany);
@@ -79,6 +68,10 @@ pub fn pictures(rows: &[Row], experiment: Option<&Experiment>, derived: &[Row], 
         pictures.shown.extend(panels.iter().take(room).filter_map(|panel| drawer.picture(panel)));
     }
     pictures
+}
+
+fn with_figures<'a, 'r>(rows: &'a [Row<'r>]) -> impl Iterator<Item = Row<'r>> + use<'a, 'r> {
+    rows.iter().filter(|row| figure(row.record).is_some()).copied()
 }
 
 /// What pictures of rows with figures of one kind have in common.
@@ -94,9 +87,8 @@ struct Drawer<'r> {
 impl<'r> Drawer<'r> {
     fn new(rows: &'r [Row<'r>], experiment: Option<&Experiment>, derived: &'r [Row<'r>]) -> Self {
         let plot = experiment.and_then(Experiment::plot);
-        let with_figures: Vec<Row> = rows.iter().filter(|row| figure(row.record).is_some()).copied().collect();
         let x = plot.map(|plot| plot.x);
-        let dimensions = dimensions(&with_figures, x);
+        let dimensions = dimensions(&with_figures(rows).collect::<Vec<_>>(), x);
         let layout = layout(&dimensions, x, experiment.is_some_and(|one| one.ladder().is_some()));
         let name = rows.first().map_or("", |row| &row.record.experiment);
         Self { name, rows, derived, plot, dimensions, layout }
@@ -116,21 +108,13 @@ impl<'r> Drawer<'r> {
         if matches!(self.layout.shape, Shape::Single | Shape::TooMany) {
             return Vec::new();
         }
-        let mut places = BTreeMap::new();
-        let mut panels: Vec<Vec<Row>> = Vec::new();
-        for row in self.rows.iter().filter(|row| figure(row.record).is_some()) {
-            let place = *places.entry(self.at(row, &self.layout.panels)).or_insert(panels.len());
-            if place == panels.len() {
-                panels.push(Vec::new());
-            }
-            panels[place].push(*row);
+        let (figures, others): (Vec<Row>, Vec<Row>) = self.rows.iter().copied().partition(|row| figure(row.record).is_some());
+        let mut panels = grouped(figures, |row| self.at(row, &self.layout.panels));
+        for row in others {
+            let at = self.at(&row, &self.layout.panels);
+            panels.iter_mut().filter(|(own, _)| *own == at).for_each(|(_, rows)| rows.push(row));
         }
-        for row in self.rows.iter().filter(|row| figure(row.record).is_none()) {
-            if let Some(place) = places.get(&self.at(row, &self.layout.panels)) {
-                panels[*place].push(*row);
-            }
-        }
-        panels
+        panels.into_iter().map(|(_, rows)| rows).collect()
     }
 
     fn picture(&self, rows: &[Row<'r>]) -> Option<Picture> {
@@ -141,41 +125,31 @@ impl<'r> Drawer<'r> {
             Shape::Grid { columns, rows: down } => Body::Grid(self.grid(rows, *columns, *down)),
         };
         let first = rows.first()?;
-        let of = self.layout.panels.iter().map(|place| &self.dimensions[*place].key);
-        let of: Vec<String> = of.map(|key| key.words(&key.of(first))).filter(|words| !words.is_empty()).collect();
-        let title = if of.is_empty() { self.name.to_owned() } else { format!("{}: {}", self.name, of.join(", ")) };
+        let of = self.words(first, &self.layout.panels);
+        let title = if of.is_empty() { self.name.to_owned() } else { format!("{}: {of}", self.name) };
         let sources = rows.iter().map(|row| row.source).collect();
         Some(Picture { chart: Chart { title, body }, sources })
     }
 
-    /// What a series of rows is called.
-    fn series_name(&self, row: &Row, series: &[usize]) -> String {
-        let words = series.iter().map(|place| &self.dimensions[*place].key).map(|key| key.words(&key.of(row)));
+    /// What a row has on some dimensions, in words.
+    fn words(&self, row: &Row, places: &[usize]) -> String {
+        let words = places.iter().map(|place| &self.dimensions[*place].key).map(|key| key.words(&key.of(row)));
         words.filter(|words| !words.is_empty()).collect::<Vec<_>>().join(", ")
     }
 
     fn curves(&self, rows: &[Row<'r>], x: usize, series: &[usize]) -> Curves {
         let of = &self.dimensions[x];
         let is_slow_down = self.plot.is_some_and(|plot| plot.of == Plotted::SlowDown && Key::Axis(plot.x.to_owned()) == of.key);
-        let mut lines: Vec<(Vec<AxisValue>, Vec<Row>)> = Vec::new();
-        for row in rows.iter().filter(|row| figure(row.record).is_some()) {
-            let at = self.at(row, series);
-            match lines.iter_mut().find(|(own, _)| *own == at) {
-                Some((_, own)) => own.push(*row),
-                None => lines.push((at, vec![*row])),
-            }
-        }
-        for (_, own) in &mut lines {
-            own.sort_by_key(|row| of.key.of(row));
-        }
-        let is_slow_down = is_slow_down && lines.iter().all(|(_, own)| slow_downs(own).is_some());
+        let lines = grouped(with_figures(rows), |row| self.at(row, series)).into_iter();
+        let mut lines: Vec<Vec<Row>> = lines.map(|(_, own)| own).collect();
+        lines.iter_mut().for_each(|own| own.sort_by_key(|row| of.key.of(row)));
+        let is_slow_down = is_slow_down && lines.iter().all(|own| slow_downs(own).is_some());
         let (unit, label) =
             if is_slow_down { (1.0, format!("time over that of the least {}", of.key.title())) } else { scale_of(rows) };
         let keys = self.keys();
-        let drawn = lines.iter().map(|(_, own)| Line {
-            name: self.series_name(&own[0], series),
-            points: points(own, &of.key, &keys, unit, is_slow_down),
-        });
+        let drawn = lines
+            .iter()
+            .map(|own| Line { name: self.words(&own[0], series), points: points(own, &of.key, &keys, unit, is_slow_down) });
         let drawn: Vec<Line> = drawn.collect();
         let figures = drawn.iter().flat_map(|line| line.points.iter().map(|point| point.y));
         let y = Scale { label, is_log: is_wide(figures) && !is_slow_down, ticks: Ticks::Plain };
@@ -185,19 +159,12 @@ impl<'r> Drawer<'r> {
     }
 
     /// What a model expects of the lines that it says something of. What it expects of several is drawn once.
-    fn expected(&self, drawn: &[Line], lines: &[(Vec<AxisValue>, Vec<Row>)]) -> Vec<Expected> {
+    fn expected(&self, drawn: &[Line], lines: &[Vec<Row>]) -> Vec<Expected> {
         let Some(expectation) = self.plot.and_then(|plot| plot.expected) else { return Vec::new() };
         let mut all: Vec<(Expected, Vec<&str>)> = Vec::new();
-        for (line, (_, own)) in drawn.iter().zip(lines) {
-            let figures = |variant: &str| {
-                let is_it = |row: &&Row| {
-                    row.source == own[0].source
-                        && row.record.experiment == expectation.experiment
-                        && row.record.variant == variant
-                        && is_of_sweep(row.record, own[0].record)
-                };
-                self.derived.iter().find(is_it).and_then(|row| row.record.value)
-            };
+        for (line, own) in drawn.iter().zip(lines) {
+            let figures =
+                |variant: &str| self.inferred(&own[0], expectation.experiment, variant).and_then(|record| record.value);
             let point = |row: &Row| {
                 let (x, record) = (self.plot?.x, row.record);
                 let axes = record.by_axis.iter().map(|(name, value)| (name.clone().into(), value.clone()));
@@ -223,21 +190,26 @@ impl<'r> Drawer<'r> {
         all.into_iter().map(named).collect()
     }
 
+    /// What follows from the sweep that a row is of: where both have an axis, they have the same value on it.
+    fn inferred(&self, of: &Row, experiment: &str, variant: &str) -> Option<&'r Record> {
+        let is_of_sweep = |row: &Row| {
+            row.record.by_axis.iter().all(|(axis, value)| of.record.by_axis.get(axis).is_none_or(|own| own == value))
+        };
+        let is_it = |row: &&Row| {
+            row.source == of.source && row.record.experiment == experiment && row.record.variant == variant && is_of_sweep(row)
+        };
+        self.derived.iter().find(is_it).map(|row| row.record)
+    }
+
     /// The places on x that were derived for each line. What several lines share is marked once.
-    fn marks(&self, lines: &[Line], of_lines: &[(Vec<AxisValue>, Vec<Row>)], x: &Key) -> Vec<Mark> {
+    fn marks(&self, lines: &[Line], of_lines: &[Vec<Row>], x: &Key) -> Vec<Mark> {
         let Some(marks) = self.plot.filter(|plot| Key::Axis(plot.x.to_owned()) == *x).and_then(|plot| plot.marks) else {
             return Vec::new();
         };
         let mut all: Vec<(Mark, Vec<usize>)> = Vec::new();
-        for (line, (_, own)) in of_lines.iter().enumerate() {
+        for (line, own) in of_lines.iter().enumerate() {
             for (level, variant) in marks.variants.iter().enumerate() {
-                let is_it = |row: &&Row| {
-                    row.source == own[0].source
-                        && row.record.experiment == marks.experiment
-                        && row.record.variant == *variant
-                        && is_of_sweep(row.record, own[0].record)
-                };
-                let Some(record) = self.derived.iter().find(is_it).map(|row| row.record) else { continue };
+                let Some(record) = self.inferred(&own[0], marks.experiment, variant) else { continue };
                 let Some(at) = record.value else { continue };
                 let text = format!("level {}: {}", level + 1, bytes_words(at, record.value_half()));
                 match all.iter_mut().find(|(mark, _)| mark.text == text) {
@@ -267,8 +239,8 @@ impl<'r> Drawer<'r> {
         let at = |row: &Row, place: usize| self.dimensions[place].key.of(row);
         let bar = |name: &AxisValue, value: Option<&AxisValue>| {
             let is_it =
-                |row: &&Row| at(row, names) == *name && value.is_none_or(|value| at(row, series.unwrap_or(names)) == *value);
-            rows.iter().filter(|row| figure(row.record).is_some()).find(is_it).and_then(|row| bar(row, &keys, unit))
+                |row: &Row| at(row, names) == *name && value.is_none_or(|value| at(row, series.unwrap_or(names)) == *value);
+            with_figures(rows).find(is_it).and_then(|row| bar(&row, &keys, unit))
         };
         let group = |name: &AxisValue| BarGroup {
             name: of.key.words(name),
@@ -283,48 +255,44 @@ impl<'r> Drawer<'r> {
         Bars { scale: Scale { label, is_log: false, ticks: Ticks::Plain }, series, groups }
     }
 
-    fn grid(&self, rows: &[Row], columns: usize, down: usize) -> Grid {
-        let (unit, label) = scale_of(rows);
-        let [across, down] = [columns, down].map(|place| &self.dimensions[place]);
-        let keys = self.keys();
-        let figures = rows.iter().filter_map(|row| figure(row.record));
-        let is_log = is_wide(figures.clone().map(|figure| figure.value));
-        let better = figures.clone().next().map_or(Better::Neither, |figure| better(figure.better));
+    fn grid(&self, rows: &[Row], across: usize, down: usize) -> Grid {
         // What no row of this picture has takes no room.
         let present = |of: &Dimension| {
-            let own: BTreeSet<AxisValue> =
-                rows.iter().filter(|row| figure(row.record).is_some()).map(|row| of.key.of(row)).collect();
+            let own: BTreeSet<AxisValue> = with_figures(rows).map(|row| of.key.of(&row)).collect();
             of.values.iter().filter(|value| own.contains(value)).cloned().collect::<Vec<_>>()
         };
-        let (own_columns, own_rows) = (present(across), present(down));
-        let mut of_cell = BTreeMap::new();
-        for row in rows {
-            let held = of_cell.entry((down.key.of(row), across.key.of(row))).or_insert(row);
-            if figure(held.record).is_none() {
-                *held = row;
-            }
-        }
-        let cell = |at: (AxisValue, AxisValue)| of_cell.get(&at).map_or(GridCell::Empty, |row| grid_cell(row, &keys, unit));
-        let line = |row: &AxisValue| own_columns.iter().map(|column| cell((row.clone(), column.clone()))).collect();
-        Grid {
-            column_label: across.key.title(),
-            columns: own_columns.iter().map(|value| across.key.value_words(value)).collect(),
-            row_label: down.key.title(),
-            rows: own_rows.iter().map(|value| down.key.value_words(value)).collect(),
-            scale: Scale { label, is_log, ticks: Ticks::Plain },
-            better,
-            cells: own_rows.iter().map(line).collect(),
-        }
+        let of = [across, down].map(|place| &self.dimensions[place]);
+        grid(rows, of.map(|of| &of.key), of.map(present), &self.keys())
     }
 }
 
-/// Whether a derived row can be of the sweep that a row is of: where both have an axis, they have the same value on it.
-fn is_of_sweep(derived: &Record, row: &Record) -> bool {
-    derived.by_axis.iter().all(|(axis, value)| row.by_axis.get(axis).is_none_or(|own| own == value))
+/// A grid of these columns and lines: in each cell the fastest row, if any has a figure.
+pub fn grid(rows: &[Row], [across, down]: [&Key; 2], [columns, lines]: [Vec<AxisValue>; 2], keys: &[Key]) -> Grid {
+    let (unit, label) = scale_of(rows);
+    let figures = || rows.iter().filter_map(|row| figure(row.record));
+    let time = |row: &Row| figure(row.record).map(|_| row.record.time_ns.unwrap_or(f64::MAX)).unwrap_or(f64::INFINITY);
+    let mut best = BTreeMap::new();
+    for row in rows {
+        let held = best.entry((down.of(row), across.of(row))).or_insert(row);
+        if time(row) < time(held) {
+            *held = row;
+        }
+    }
+    let cell = |at: (AxisValue, AxisValue)| best.get(&at).map_or(GridCell::Empty, |row| grid_cell(row, keys, unit));
+    let cells = lines.iter().map(|line| columns.iter().map(|column| cell((line.clone(), column.clone()))).collect()).collect();
+    Grid {
+        column_label: across.title(),
+        columns: columns.iter().map(|value| across.value_words(value)).collect(),
+        row_label: down.title(),
+        rows: lines.iter().map(|value| down.value_words(value)).collect(),
+        scale: Scale { label, is_log: is_wide(figures().map(|figure| figure.value)), ticks: Ticks::Plain },
+        better: figures().next().map_or(Better::Neither, |figure| better(figure.better)),
+        cells,
+    }
 }
 
 /// The unit in which figures of one kind are told, as how many of their own it is, and what stands at their axis.
-pub fn scale_of(rows: &[Row]) -> (f64, String) {
+fn scale_of(rows: &[Row]) -> (f64, String) {
     let figures: Vec<Figure> = rows.iter().filter_map(|row| figure(row.record)).collect();
     let largest = figures.iter().map(|figure| figure.value.abs()).fold(0.0, f64::max);
     let Some(first) = figures.first() else { return (1.0, String::new()) };
@@ -343,7 +311,7 @@ fn better(word: &str) -> Better {
 }
 
 /// Whether numbers spread so much that small ones would vanish.
-pub fn is_wide(numbers: impl Iterator<Item = f64>) -> bool {
+fn is_wide(numbers: impl Iterator<Item = f64>) -> bool {
     let (least, most) = numbers.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), n| (least.min(n), most.max(n)));
     least > 0.0 && most >= WIDE * least
 }
@@ -430,7 +398,7 @@ fn bar(row: &Row, keys: &[Key], unit: f64) -> Option<Bar> {
     })
 }
 
-pub fn grid_cell(row: &Row, keys: &[Key], unit: f64) -> GridCell {
+fn grid_cell(row: &Row, keys: &[Key], unit: f64) -> GridCell {
     match figure(row.record) {
         None => GridCell::Without { text: row.record.status.replace('_', " "), tip: tip(row, keys) },
         Some(figure) => GridCell::Value {
@@ -467,13 +435,17 @@ mod tests {
         }
     }
 
-    fn rows(records: &[Record]) -> Vec<Row<'_>> {
-        records.iter().map(|record| Row { source: 0, label: "one", record }).collect()
+    /// The rows of each source.
+    fn rows<'r>(sides: &[&'r [Record]]) -> Vec<Row<'r>> {
+        let of = |(source, records): (usize, &&'r [Record])| {
+            records.iter().map(move |record| Row { source, label: ["one", "two"][source], record })
+        };
+        sides.iter().enumerate().flat_map(of).collect()
     }
 
     fn drawn(records: &[Record], derived: &[Record], most: usize) -> Pictures {
         let experiment = records.first().and_then(|record| find(&record.experiment));
-        pictures(&rows(records), experiment, &rows(derived), most)
+        pictures(&rows(&[records]), experiment, &rows(&[derived]), most)
     }
 
     #[test]
@@ -531,47 +503,30 @@ mod tests {
         assert!(matches!(&drawn(&other, &banks, 9).shown[0].chart.body, Body::Curves(curves) if curves.expected.is_empty()));
     }
 
+    /// Side by side, what both have is marked once, and what one has bears its name.
     #[test]
     fn levels_are_marked_for_each_device() {
         let sizes = ["1024", "2048", "4096", "8192", "65536"];
-        let rows = sizes.map(|size| row("cache/latency", &[("working_set_bytes", size), ("hops", "9")], 5.0));
-        let level = Record {
-            variant: "capacity_1".to_owned(),
+        let sweep = sizes.map(|size| row("cache/latency", &[("working_set_bytes", size), ("hops", "9")], 5.0));
+        let level = |(place, value): (usize, &f64)| Record {
+            variant: format!("capacity_{}", place + 1),
             row_kind: "derived".to_owned(),
-            ..row("cache/levels", &[("hops", "9")], 4096.0)
+            ..row("cache/levels", &[("hops", "9")], *value)
         };
-        let pictures = drawn(&rows, std::slice::from_ref(&level), 9);
-        let Body::Curves(curves) = &pictures.shown[0].chart.body else { panic!("{pictures:?}") };
-        assert_eq!(curves.marks, [Mark { at: 4096.0, text: "level 1: 4.0 KiB".to_owned(), line: None }]);
-        assert_eq!((curves.x.ticks, curves.x.is_log), (Ticks::Bytes, true));
-        // Side by side, what both have is marked once, and what one has bears its name.
         let marks = |levels: [&[f64]; 2]| {
-            let labels = ["one", "two"];
-            let own: Vec<Row> = (0..2)
-                .flat_map(|source| rows.iter().map(move |record| Row { source, label: labels[source], record }))
-                .collect();
-            let levels = levels.map(|levels| {
-                let level = |(place, value): (usize, &f64)| Record {
-                    variant: format!("capacity_{}", place + 1),
-                    value: Some(*value),
-                    ..level.clone()
-                };
-                levels.iter().enumerate().map(level).collect::<Vec<_>>()
-            });
-            let derived: Vec<Row> = (0..2)
-                .flat_map(|source| levels[source].iter().map(move |record| Row { source, label: labels[source], record }))
-                .collect();
-            match &super::pictures(&own, find("cache/latency"), &derived, 9).shown[0].chart.body {
-                Body::Curves(curves) => curves.marks.iter().map(|mark| (mark.text.clone(), mark.line)).collect::<Vec<_>>(),
-                other => panic!("{other:?}"),
-            }
+            let levels = levels.map(|levels| levels.iter().enumerate().map(level).collect::<Vec<Record>>());
+            let derived = rows(&[&levels[0], &levels[1]]);
+            let pictures = pictures(&rows(&[&sweep, &sweep]), find("cache/latency"), &derived, 9);
+            let Body::Curves(curves) = &pictures.shown[0].chart.body else { panic!("{pictures:?}") };
+            assert_eq!((curves.x.ticks, curves.x.is_log), (Ticks::Bytes, true));
+            curves.marks.iter().map(|mark| (mark.text.clone(), mark.line)).collect::<Vec<_>>()
         };
         assert_eq!(
             marks([&[4096.0, 32768.0], &[4096.0, 16384.0]]),
             [
                 ("level 1: 4.0 KiB".to_owned(), None),
-                ("level 2: 32.0 KiB (one)".to_owned(), Some(0)),
-                ("level 2: 16.0 KiB (two)".to_owned(), Some(1)),
+                ("level 2: 32 KiB (one)".to_owned(), Some(0)),
+                ("level 2: 16 KiB (two)".to_owned(), Some(1)),
             ]
         );
         assert_eq!(marks([&[], &[8192.0]]), [("level 1: 8.0 KiB (two)".to_owned(), Some(1))]);

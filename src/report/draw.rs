@@ -29,12 +29,8 @@ use super::chart::{Body, Chart};
 use canvas::{Canvas, Side, WIDTH, Writing};
 use text::escaped;
 
-/// What a legend says of hollow markers and bars.
-const FLAGGED: &str = "flagged (hollow)";
-/// The size of a title in a picture.
 const TITLE: f64 = 13.0;
 
-/// Where a picture is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Within a page that tells its title: transparent.

@@ -13,7 +13,6 @@ pub struct Figure<'r> {
     /// Which value is the better one: `higher`, `lower` or nothing.
     pub better: &'r str,
     pub value: f64,
-    /// The ends of its 95 % interval.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -50,7 +49,6 @@ impl Figure<'_> {
     }
 }
 
-/// Whether a row bears a flag.
 pub fn is_doubted(record: &Record) -> bool {
     !record.quality_flags.is_empty()
 }

@@ -27,9 +27,7 @@ const MOST_SOURCES: usize = 4;
 pub enum Shape {
     /// A single figure, which words say.
     Single,
-    /// More names than a picture can show.
     TooMany,
-    /// Lines over an axis of numbers.
     Curves {
         x: usize,
         /// What the lines differ in.
@@ -42,12 +40,14 @@ pub enum Shape {
         series: Option<usize>,
     },
     /// A table with coloured cells.
-    Grid { columns: usize, rows: usize },
+    Grid {
+        columns: usize,
+        rows: usize,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// What each picture looks like.
     pub shape: Shape,
     pub panels: Vec<usize>,
 }

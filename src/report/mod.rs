@@ -47,11 +47,9 @@ pub struct Source {
 #[derive(Clone, Copy, Debug)]
 pub struct Contents<'c> {
     pub sources: &'c [Source],
-    /// The files that they are from.
     pub files: &'c [String],
     /// What to know of them.
     pub notes: &'c [String],
-    /// The user's own limits of devices.
     pub limits: Option<&'c Published>,
     /// What changed from the first side of them to the others, where that is asked for.
     pub comparisons: &'c [Comparison],

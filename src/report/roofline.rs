@@ -5,7 +5,7 @@ use super::chart::{Body, Chart, Datum, Line, Roof, Roofline, Scale, Ticks};
 use super::charts::Picture;
 use super::figures::{figure, is_doubted, tip, tip_of};
 use super::layout::MOST_SERIES;
-use super::sweep::{Key, Row, rows_of};
+use super::sweep::{Key, Row, grouped, rows_of};
 use crate::record::Record;
 use crate::units::{rate, ratio};
 
@@ -15,25 +15,20 @@ const PEAKS: &str = "peak/summary";
 /// The most kernels that are points: more are a cloud, and a page that nobody can load.
 const MOST_KERNELS: usize = 2000;
 
-/// What the remaining experiments are called, where there are more than can be told apart.
-const OTHERS: &str = "others";
-
 /// The roofline of each source that has any: every kernel that counts its operations and its bytes is a point.
 pub fn rooflines(sources: &[Source]) -> Vec<Picture> {
-    let rows = rows_of(sources, |_| true);
+    let rows = rows_of(sources);
     rows.chunk_by(|one, other| one.source == other.source).filter_map(roofline).collect()
 }
 
 /// The roofline of a source's rows; nothing where none has operations and bytes.
 fn roofline(rows: &[Row]) -> Option<Picture> {
-    let mut kernels: Vec<Line> = Vec::new();
-    for row in rows.iter().filter(|row| !row.record.is_derived()) {
-        let Some(point) = point(row) else { continue };
-        match kernels.iter_mut().find(|line| line.name == row.record.experiment) {
-            Some(line) => line.points.push(point),
-            None => kernels.push(Line { name: row.record.experiment.clone(), points: vec![point] }),
-        }
-    }
+    let points = rows.iter().filter(|row| !row.record.is_derived()).filter_map(|row| Some((row, point(row)?)));
+    let line = |(name, points): (&String, Vec<(_, Datum)>)| Line {
+        name: name.clone(),
+        points: points.into_iter().map(|(_, point)| point).collect(),
+    };
+    let mut kernels: Vec<Line> = grouped(points, |(row, _)| &row.record.experiment).into_iter().map(line).collect();
     let all: usize = kernels.iter().map(|line| line.points.len()).sum();
     if all > MOST_KERNELS {
         for line in &mut kernels {
@@ -43,7 +38,7 @@ fn roofline(rows: &[Row]) -> Option<Picture> {
     }
     if kernels.len() > MOST_SERIES {
         let points = kernels.split_off(MOST_SERIES - 1).into_iter().flat_map(|line| line.points).collect();
-        kernels.push(Line { name: OTHERS.to_owned(), points });
+        kernels.push(Line { name: "others".to_owned(), points });
     }
     let first = rows.first().filter(|_| !kernels.is_empty())?;
     let roofline = Roofline {
@@ -81,9 +76,6 @@ fn point(row: &Row) -> Option<Datum> {
 fn roof(record: &Record) -> Option<Roof> {
     let value = record.value.filter(|value| record.experiment == PEAKS && *value > 0.0)?;
     let name = format!("{}, {}", record.variant, rate(value, None, &record.unit));
-    match record.unit.as_str() {
-        "GB/s" => Some(Roof::Memory { name, rate: value }),
-        "GFLOP/s" => Some(Roof::Compute { name, rate: value }),
-        _ => None,
-    }
+    let is_known = ["GB/s", "GFLOP/s"].contains(&record.unit.as_str());
+    is_known.then(|| Roof { name, is_memory: record.unit == "GB/s", rate: value })
 }

@@ -1,14 +1,13 @@
 //! The rows of sources, experiment by experiment: what a page or a folder of figures is made of.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use super::Source;
 use super::charts::{Picture, Pictures, pictures};
-use super::sweep::{Row, rows_of};
+use super::sweep::{Row, grouped, rows_of};
 use super::tuned::{Tuned, is_tuned, tuned};
 use crate::experiments::{CATALOGUE, Experiment, Text, derived_with, find, text};
 
-/// What is shown of one experiment.
 pub struct Section<'r> {
     pub name: &'r str,
     /// What is said of it; nothing where this version doesn't know it.
@@ -24,16 +23,9 @@ pub struct Section<'r> {
 /// What is shown of each experiment: shaders that were tuned first, then the catalogue's in its order, then what this version doesn't know.
 /// At most so many pictures of each.
 pub fn sections<'s>(sources: &'s [Source], most: usize) -> Vec<Section<'s>> {
-    let mut of_name: BTreeMap<&str, Vec<Row>> = BTreeMap::new();
-    let mut names: Vec<&str> = Vec::new();
-    for row in rows_of(sources, |_| true) {
-        let name = row.record.experiment.as_str();
-        let known = of_name.entry(name).or_insert_with(|| {
-            names.push(name);
-            Vec::new()
-        });
-        known.push(row);
-    }
+    let of_names = grouped(rows_of(sources), |row| row.record.experiment.as_str());
+    let mut names: Vec<&str> = of_names.iter().map(|(name, _)| *name).collect();
+    let of_name: BTreeMap<&str, Vec<Row>> = of_names.into_iter().collect();
     let place = |name: &str| CATALOGUE.iter().position(|experiment| experiment.name() == name);
     names.sort_by_key(|name| (!is_tuned(name), place(name).unwrap_or(CATALOGUE.len())));
     let derived_by = |name: &str| find(name).map(derived_with).unwrap_or_default();
@@ -61,7 +53,8 @@ fn section<'r>(
     owners: &BTreeMap<&str, &str>,
     most: usize,
 ) -> Section<'r> {
-    let tuned = if is_tuned(name) { searches(&rows) } else { Vec::new() };
+    let of_sources = rows.chunk_by(|one, other| one.source == other.source).filter(|_| is_tuned(name));
+    let tuned: Vec<(Row, Tuned)> = of_sources.flat_map(tuned).collect();
     let is_drawn = tuned.iter().any(|(_, tuned)| tuned.picture.is_some());
     let following: Vec<Row> = derived.iter().flat_map(|(_, rows)| rows).copied().collect();
     derived.retain(|(derived, _)| owners.get(derived) == Some(&name));
@@ -88,12 +81,6 @@ fn all_pictures(
         all.too_large += too_large;
     }
     all
-}
-
-fn searches<'r>(rows: &[Row<'r>]) -> Vec<(Row<'r>, Tuned)> {
-    let sources: BTreeSet<usize> = rows.iter().map(|row| row.source).collect();
-    let of = |source: usize| rows.iter().filter(|row| row.source == source).copied().collect::<Vec<_>>();
-    sources.into_iter().map(of).flat_map(|rows| tuned(&rows)).collect()
 }
 
 impl Section<'_> {

@@ -1,7 +1,7 @@
 //! What tells the rows of an experiment apart.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Source;
 use crate::model::AxisValue;
@@ -17,22 +17,33 @@ const LONG: u64 = 1 << 16;
 /// A row, and the place of its source among all.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'r> {
-    /// The place of its source.
     pub source: usize,
-    /// What its source is called.
     pub label: &'r str,
     pub record: &'r Record,
 }
 
-/// All rows of sources for which something holds.
-pub fn rows_of<'s>(sources: &'s [Source], is_of: impl Fn(&Record) -> bool) -> Vec<Row<'s>> {
+pub fn rows_of<'s>(sources: &'s [Source]) -> Vec<Row<'s>> {
     let of_source = |(place, source): (usize, &'s Source)| {
         source.rows.iter().map(move |record| Row { source: place, label: &source.label, record })
     };
-    sources.iter().enumerate().flat_map(of_source).filter(|row| is_of(row.record)).collect()
+    sources.iter().enumerate().flat_map(of_source).collect()
 }
 
-/// What can tell rows apart.
+/// What has the same key, in the order in which keys first come.
+pub fn grouped<T, K: Ord + Clone>(items: impl IntoIterator<Item = T>, key: impl Fn(&T) -> K) -> Vec<(K, Vec<T>)> {
+    let mut places = BTreeMap::new();
+    let mut groups: Vec<(K, Vec<T>)> = Vec::new();
+    for item in items {
+        let key = key(&item);
+        let place = *places.entry(key.clone()).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push((key, Vec::new()));
+        }
+        groups[place].1.push(item);
+    }
+    groups
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
     Source,
@@ -76,7 +87,6 @@ impl Key {
         }
     }
 
-    /// What stands at an axis of a picture.
     pub fn title(&self) -> String {
         match self {
             Self::Axis(name) => name.clone(),
@@ -87,13 +97,11 @@ impl Key {
         }
     }
 
-    /// Whether its numbers are bytes.
     pub fn is_of_bytes(&self) -> bool {
         matches!(self, Self::Axis(name) if name.ends_with("bytes"))
     }
 }
 
-/// What some rows differ in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dimension {
     pub key: Key,
@@ -103,9 +111,8 @@ pub struct Dimension {
 
 impl Dimension {
     fn of(key: Key, rows: &[Row]) -> Self {
-        let mut values: Vec<AxisValue> = Vec::new();
-        let mut seen = std::collections::BTreeSet::new();
-        values.extend(rows.iter().map(|row| key.of(row)).filter(|value| seen.insert(value.clone())));
+        let mut seen = BTreeSet::new();
+        let values = rows.iter().map(|row| key.of(row)).filter(|value| seen.insert(value.clone())).collect();
         let mut dimension = Self { key, values };
         if dimension.is_of_numbers() {
             dimension.values.sort();
@@ -113,7 +120,6 @@ impl Dimension {
         dimension
     }
 
-    /// Whether it is one of numbers.
     pub fn is_of_numbers(&self) -> bool {
         self.values.iter().all(|value| matches!(value, AxisValue::Integer(_)))
     }
@@ -141,27 +147,15 @@ pub fn dimensions(rows: &[Row], first: Option<&str>) -> Vec<Dimension> {
         Key::SubgroupSize => (6, 0),
     };
     all.sort_by_key(rank);
-    let mut told = Told { of: vec![0; rows.len()], count: 1 };
-    all.retain(|one| told.tell_apart(rows, &one.key));
-    all
-}
-
-/// Which rows some dimensions tell apart.
-struct Told {
-    /// A number for each row, which those have in common that agree in all of them.
-    of: Vec<usize>,
-    /// How many numbers there are.
-    count: usize,
-}
-
-impl Told {
-    /// Tells rows apart by one thing more, and whether that tells any apart that weren't.
-    fn tell_apart(&mut self, rows: &[Row], what: &Key) -> bool {
-        let mut numbers: BTreeMap<(usize, AxisValue), usize> = BTreeMap::new();
-        for (row, number) in rows.iter().zip(&mut self.of) {
-            let next = numbers.len();
-            *number = *numbers.entry((*number, what.of(row))).or_insert(next);
+    // A number for each row, which those have in common that agree in all dimensions so far.
+    let (mut numbers, mut count) = (vec![0; rows.len()], 1);
+    all.retain(|one| {
+        let mut known: BTreeMap<(usize, AxisValue), usize> = BTreeMap::new();
+        for (row, number) in rows.iter().zip(&mut numbers) {
+            let next = known.len();
+            *number = *known.entry((*number, one.key.of(row))).or_insert(next);
         }
-        std::mem::replace(&mut self.count, numbers.len()) != numbers.len()
-    }
+        std::mem::replace(&mut count, known.len()) != known.len()
+    });
+    all
 }

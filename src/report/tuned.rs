@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::chart::{Better, Body, Chart, Grid, GridCell, Scale, Ticks};
-use super::charts::{Picture, grid_cell, is_wide, scale_of};
-use super::figures::figure;
+use super::chart::{Body, Chart};
+use super::charts::{Picture, grid};
 use super::sweep::{Key, Row};
 use crate::measure::Stop;
 use crate::model::{AxisValue, Failure, Point, Status};
@@ -14,18 +13,12 @@ use crate::stats::Interval;
 use crate::tuning::answer::{Answer, Timing, Trial};
 use crate::tuning::space::{Space, SpaceError};
 
-/// What the names of tuned shaders begin with.
-const FAMILY: &str = "tune/";
-
-/// How wide the answer may be.
 const WIDTH: u16 = 110;
 
-/// Whether an experiment is a shader that was tuned.
 pub fn is_tuned(experiment: &str) -> bool {
-    experiment.starts_with(FAMILY)
+    experiment.starts_with("tune/")
 }
 
-/// What follows from the rows of a search.
 pub struct Tuned {
     /// What they have in common, where rows of the same source differ in it: `cold caches`. Else empty.
     pub of: String,
@@ -120,30 +113,10 @@ fn axes(answer: &Answer) -> Option<[String; 2]> {
 
 fn picture(rows: &[Row], answer: &Answer, of: &str) -> Option<Picture> {
     let [columns, down] = axes(answer)?.map(Key::Axis);
-    let mut best: BTreeMap<(AxisValue, AxisValue), Row> = BTreeMap::new();
-    let time = |row: &Row| figure(row.record).and(row.record.time_ns).unwrap_or(f64::INFINITY);
-    for row in rows {
-        let cell = best.entry((down.of(row), columns.of(row))).or_insert(*row);
-        if time(row) < time(cell) {
-            *cell = *row;
-        }
-    }
-    let [across, below]: [BTreeSet<AxisValue>; 2] =
-        [best.keys().map(|(_, column)| column.clone()).collect(), best.keys().map(|(row, _)| row.clone()).collect()];
-    let (unit, label) = scale_of(rows);
+    let values = |key: &Key| rows.iter().map(|row| key.of(row)).collect::<BTreeSet<_>>().into_iter().collect();
     let first = rows.first()?;
     let keys: Vec<Key> = first.record.by_axis.keys().map(|axis| Key::Axis(axis.clone())).collect();
-    let cell = |at: (AxisValue, AxisValue)| best.get(&at).map_or(GridCell::Empty, |row| grid_cell(row, &keys, unit));
-    let figures = || best.values().filter_map(|row| figure(row.record));
-    let grid = Grid {
-        column_label: columns.title(),
-        columns: across.iter().map(|value| columns.value_words(value)).collect(),
-        row_label: down.title(),
-        rows: below.iter().map(|value| down.value_words(value)).collect(),
-        scale: Scale { label, is_log: is_wide(figures().map(|figure| figure.value)), ticks: Ticks::Plain },
-        better: if figures().any(|figure| figure.better == "higher") { Better::Higher } else { Better::Lower },
-        cells: below.iter().map(|row| across.iter().map(|column| cell((row.clone(), column.clone()))).collect()).collect(),
-    };
+    let grid = grid(rows, [&columns, &down], [values(&columns), values(&down)], &keys);
     let of_others = if answer.axes.iter().filter(|axis| axis.others > 0).count() > 2 {
         ": in each cell the fastest of all values of the other axes"
     } else {

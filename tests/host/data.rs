@@ -50,34 +50,26 @@ fn best(rows: &[Record], op: &str) -> f64 {
     of_op.filter_map(|row| row.gb_per_s).fold(0.0, f64::max)
 }
 
+/// Rows get published: none names a folder, since a path has its user's name in it.
 #[test]
 fn every_row_is_measured_and_checked_or_says_why_not() {
-    for name in [H100, H100_DEFAULT, H100_MEMORY, H100_BANDWIDTH, H100_UNITS, H100_GROUPS, H100_SYNC, LAVAPIPE] {
-        let rows = rows(name);
-        assert!(rows.len() >= 60, "{name}");
-        for row in &rows {
-            let case = format!("{name}: {} {}", row.experiment, row.axis_values);
-            assert!(row.status == "ok" || (row.status == "skipped" && !row.reason.is_empty()), "{case}");
-            assert!(row.status == "skipped" || row.checked == "true" || !row.check_note.is_empty(), "{case}");
-            if row.row_kind == "measured" {
-                assert!(row.status == "skipped" || row.rounds >= Some(6), "{case}");
-                let trips = ["dispatch/submit", "dispatch/fence", "dispatch/timeline"];
-                let by_host = trips.contains(&row.experiment.as_str())
-                    || ["by=mapped", "side=host"].iter().any(|axis| row.axis_values.contains(axis));
-                let timer = if by_host { "host" } else { "device" };
-                assert!(row.status == "skipped" || row.timer == timer, "{case}");
-            }
-        }
-    }
-}
-
-/// Rows get published: a path has its user's name in it.
-#[test]
-fn rows_name_no_folders() {
     for name in
         [H100, H100_DEFAULT, H100_MEMORY, H100_BANDWIDTH, H100_UNITS, H100_DOT, H100_GROUPS, H100_SYNC, H100_OVERVIEW, LAVAPIPE]
     {
-        assert!(rows(name).iter().all(|row| !row.environment.contains(['/', '\\'])), "{name}");
+        for row in &rows(name) {
+            let case = format!("{name}: {} {}", row.experiment, row.axis_values);
+            assert!(!row.environment.contains(['/', '\\']), "{case}");
+            if row.status == "skipped" {
+                assert!(!row.reason.is_empty(), "{case}");
+                continue;
+            }
+            assert!(row.status == "ok" && (row.checked == "true" || !row.check_note.is_empty()), "{case}");
+            let trips = ["dispatch/submit", "dispatch/fence", "dispatch/timeline"];
+            let by_host = trips.contains(&row.experiment.as_str())
+                || ["by=mapped", "side=host"].iter().any(|axis| row.axis_values.contains(axis));
+            let timer = if by_host { "host" } else { "device" };
+            assert!(row.row_kind != "measured" || (row.rounds >= Some(6) && row.timer == timer), "{case}");
+        }
     }
 }
 
@@ -95,18 +87,13 @@ fn an_h100_reads_and_copies_near_its_memory_limit() {
 #[test]
 fn an_h100_has_the_bank_conflicts_of_its_banks() {
     let rows = rows(H100_DEFAULT);
-    let row = |stride: &str| {
-        let is =
-            |row: &&Record| row.axis_values.contains(&format!(";stride={stride};")) && row.axis_values.ends_with("width=1");
-        rows.iter().filter(|row| row.experiment == "shared/bank_conflict").find(is).expect("the row is there")
-    };
+    let row = |stride: &str| find(&rows, "shared/bank_conflict", "", &[&format!("stride={stride}"), "width=1"]);
     assert!(row("1").gb_per_s.is_some_and(|rate| (0.8..1.0).contains(&(rate / 33_454.0))));
     let slower =
         ["1", "2", "4", "8", "16", "32"].map(|stride| 1.0 / row(stride).relative.expect("it is compared with stride 1"));
     assert!(slower.is_sorted() && slower[5] >= 24.0, "{slower:?}");
     assert!(row("33").relative.is_some_and(|relative| relative > 0.98));
-    let derived = |variant: &str| rows.iter().find(|row| row.experiment == "shared/banks" && row.variant == variant);
-    assert_eq!(["count", "width"].map(|variant| derived(variant).and_then(|row| row.value)), [Some(32.0), Some(4.0)]);
+    assert_eq!(["count", "width"].map(|variant| find(&rows, "shared/banks", variant, &[]).value), [Some(32.0), Some(4.0)]);
 }
 
 /// The measured row whose axes hold these, each with its value.
@@ -136,19 +123,15 @@ fn an_h100_fetches_sectors_whole() {
     assert_eq!(granules, [Some(32.0), Some(64.0)]);
 }
 
-/// A derived row of what caches are inferred to be.
-fn level<'r>(rows: &'r [Record], variant: &str) -> &'r Record {
-    let is = |row: &&Record| row.experiment == "cache/levels" && row.variant == variant;
-    rows.iter().find(is).unwrap_or_else(|| panic!("no {variant}"))
-}
-
+/// What caches are inferred to be.
 fn value(rows: &[Record], variant: &str) -> f64 {
-    level(rows, variant).value.unwrap_or_else(|| panic!("{variant} has no value"))
+    find(rows, "cache/levels", variant, &[]).value.unwrap_or_else(|| panic!("{variant} has no value"))
 }
 
 /// Whether the interval of a figure holds another one.
 fn holds(rows: &[Record], variant: &str, truth: f64) -> bool {
-    level(rows, variant).value_ci_low <= Some(truth) && Some(truth) <= level(rows, variant).value_ci_high
+    let level = find(rows, "cache/levels", variant, &[]);
+    level.value_ci_low <= Some(truth) && Some(truth) <= level.value_ci_high
 }
 
 /// A first cache that shares 256 KiB with workgroup memory, and shows 208 KiB of them here; a second one of 50 MB in two partitions.
@@ -396,9 +379,8 @@ fn an_h100s_filter_gains_what_its_samples_cost() {
 /// All 46 loads of perftest in three patterns, and what was added.
 #[test]
 fn an_h100_has_every_load_path() {
-    let rows = rows(H100_MEMORY);
-    let paths: Vec<&Record> = rows.iter().filter(|row| row.experiment == "load/path").collect();
-    assert_eq!((paths.len(), paths.iter().filter(|row| row.status == "ok").count()), (58 * 3, 58 * 3));
+    let paths = rows(H100_MEMORY).into_iter().filter(|row| row.experiment == "load/path" && row.status == "ok");
+    assert_eq!(paths.count(), 58 * 3);
 }
 
 /// Where rows of a workgroup are as long as a subgroup, each step of the ladder is faster than the one before.
@@ -406,11 +388,8 @@ fn an_h100_has_every_load_path() {
 fn an_h100_gains_by_tiles_and_again_by_padding() {
     let rows = rows(H100_DEFAULT);
     for height in [1, 2, 4, 8, 16, 32] {
-        let shape = format!("local_size_x=32;local_size_y={height};");
-        let time = |variant: &str| {
-            let is = |row: &&Record| row.variant == variant && row.axis_values.starts_with(&shape);
-            rows.iter().filter(|row| row.experiment == "algo/transpose").find(is).and_then(|row| row.time_ns)
-        };
+        let shape = ["local_size_x=32", &format!("local_size_y={height}")];
+        let time = |variant: &str| find(&rows, "algo/transpose", variant, &shape).time_ns;
         let ladder = ["padded", "tiled", "naive"].map(|variant| time(variant).expect("it was measured"));
         assert!(ladder.is_sorted(), "32 x {height}: {ladder:?}");
     }

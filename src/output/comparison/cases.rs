@@ -8,33 +8,19 @@ use super::sheet::Sheet;
 use crate::analysis::compare::{Compared, Comparison, Ratio, Verdict};
 use crate::units::{rate, ratio_between, rounded, time};
 
-/// The most cases that are shown of a verdict, in the order in which verdicts are shown. What is missing or unclear is told by its count;
-/// a few show what it is.
-const SHOWN: [(Verdict, usize); 10] = [
-    (Verdict::Broken, 8),
-    (Verdict::Failing, 2),
-    (Verdict::Missing, 2),
-    (Verdict::Slower, 8),
-    (Verdict::Faster, 6),
-    (Verdict::Changed, 3),
-    (Verdict::Fixed, 2),
-    (Verdict::New, 2),
-    (Verdict::Unclear, 3),
-    (Verdict::Same, 0),
-];
-
-/// The same of what follows from cases: it says in fewer figures what they do.
-const SHOWN_DERIVED: [(Verdict, usize); 10] = [
-    (Verdict::Broken, 2),
-    (Verdict::Failing, 1),
-    (Verdict::Missing, 2),
-    (Verdict::Slower, 4),
-    (Verdict::Faster, 4),
-    (Verdict::Changed, 3),
-    (Verdict::Fixed, 1),
-    (Verdict::New, 1),
-    (Verdict::Unclear, 0),
-    (Verdict::Same, 0),
+/// The most cases that are shown of a verdict, in the order in which verdicts are shown, and the most of what follows from cases, which says
+/// in fewer figures what they do. What is missing or unclear is told by its count; a few show what it is.
+const SHOWN: [(Verdict, [usize; 2]); 10] = [
+    (Verdict::Broken, [8, 2]),
+    (Verdict::Failing, [2, 1]),
+    (Verdict::Missing, [2, 2]),
+    (Verdict::Slower, [8, 4]),
+    (Verdict::Faster, [6, 4]),
+    (Verdict::Changed, [3, 3]),
+    (Verdict::Fixed, [2, 1]),
+    (Verdict::New, [2, 1]),
+    (Verdict::Unclear, [3, 0]),
+    (Verdict::Same, [0, 0]),
 ];
 
 /// So many cases share a reason that is said once, and the most such reasons.
@@ -55,14 +41,13 @@ pub struct Names {
 
 impl Names {
     pub fn new(comparison: &Comparison) -> Self {
-        let all = || comparison.cases.iter().chain(&comparison.derived);
         let first = comparison.cases.first().map(|case| &case.cache);
         let mut names = Self {
             values: BTreeMap::new(),
             counts: BTreeMap::new(),
             has_caches: comparison.cases.iter().any(|case| Some(&case.cache) != first),
         };
-        for case in all() {
+        for case in comparison.cases.iter().chain(&comparison.derived) {
             *names.counts.entry(case.experiment.clone()).or_default() += 1;
             let values = names.values.entry(case.experiment.clone()).or_default();
             for value in case.axes.split(';') {
@@ -98,22 +83,18 @@ fn sureness(case: &Compared) -> f64 {
     case.effect().map_or(0.0, |ratio| size(case) / half(ratio).max(f64::MIN_POSITIVE))
 }
 
-/// The table of measured cases.
-pub fn measured(sheet: &mut Sheet, comparison: &Comparison, names: &Names, is_whole: bool) {
-    let chosen = Chosen::of(&comparison.cases, &SHOWN, is_whole);
-    table(sheet, "Cases, by effect:", comparison, &chosen, names);
-}
-
-/// The table of what follows from them: where that is unclear, so are the cases that it follows from.
-pub fn derived(sheet: &mut Sheet, comparison: &Comparison, names: &Names, is_whole: bool) {
-    let chosen = Chosen::of(&comparison.derived, &SHOWN_DERIVED, is_whole);
-    table(sheet, "What follows from them:", comparison, &chosen, names);
+/// The measured cases, and what follows from them: where that is unclear, so are the cases that it follows from.
+pub fn tables(sheet: &mut Sheet, comparison: &Comparison, names: &Names, is_whole: bool) {
+    let kinds = [("Cases, by effect:", &comparison.cases), ("What follows from them:", &comparison.derived)];
+    for (kind, (title, cases)) in kinds.into_iter().enumerate() {
+        let chosen = Chosen::of(cases, kind, is_whole);
+        if !chosen.shown.is_empty() {
+            table(sheet, title, comparison, &chosen, names);
+        }
+    }
 }
 
 fn table(sheet: &mut Sheet, title: &str, comparison: &Comparison, chosen: &Chosen, names: &Names) {
-    if chosen.shown.is_empty() {
-        return;
-    }
     let mut table = TextTable::new([
         Column::words("case", Need::Key),
         Column::words("verdict", Need::Key),
@@ -148,15 +129,16 @@ struct Chosen<'c> {
 }
 
 impl<'c> Chosen<'c> {
-    fn of(cases: &'c [Compared], most_of: &[(Verdict, usize)], is_whole: bool) -> Self {
+    /// `kind`: measured or derived, as in [`SHOWN`].
+    fn of(cases: &'c [Compared], kind: usize, is_whole: bool) -> Self {
         let (mut shown, mut left_out) = (Vec::new(), Vec::new());
-        for verdicts in most_of.chunk_by(|(one, _), (other, _)| is_change(*one) && is_change(*other)) {
+        for verdicts in SHOWN.chunk_by(|(one, _), (other, _)| is_change(*one) && is_change(*other)) {
             let mut group = Vec::new();
             for (verdict, most) in verdicts {
                 let mut own: Vec<&Compared> = cases.iter().filter(|case| case.verdict == *verdict).collect();
                 sort(&mut own, *verdict);
-                let count = if is_whole { own.len() } else { own.len().min(*most) };
-                left_out.extend((count < own.len() && *most > 0).then(|| format!("{} {verdict}", own.len() - count)));
+                let count = if is_whole { own.len() } else { own.len().min(most[kind]) };
+                left_out.extend((count < own.len() && most[kind] > 0).then(|| format!("{} {verdict}", own.len() - count)));
                 group.extend(own.into_iter().take(count));
             }
             sort(&mut group, verdicts[0].0);
@@ -164,8 +146,7 @@ impl<'c> Chosen<'c> {
         }
         let left_out =
             (!left_out.is_empty()).then(|| format!("and more ({}): --all or -o FILE.csv has them", left_out.join(", ")));
-        let reasons = if shown.is_empty() { Vec::new() } else { shared_reasons(cases) };
-        Self { shown, reasons, left_out }
+        Self { shown, reasons: shared_reasons(cases), left_out }
     }
 }
 
@@ -181,11 +162,8 @@ fn shared_reasons(cases: &[Compared]) -> Vec<(Verdict, &str, usize)> {
     for case in cases.iter().filter(|case| !case.reason.is_empty()) {
         *counts.entry((case.verdict, &case.reason)).or_default() += 1;
     }
-    let mut reasons: Vec<(Verdict, &str, usize)> = counts
-        .into_iter()
-        .filter(|(_, count)| *count >= SHARED)
-        .map(|((verdict, reason), count)| (verdict, reason, count))
-        .collect();
+    let shared = counts.into_iter().filter(|(_, count)| *count >= SHARED);
+    let mut reasons: Vec<_> = shared.map(|((verdict, reason), count)| (verdict, reason, count)).collect();
     reasons.sort_by_key(|(.., count)| std::cmp::Reverse(*count));
     reasons.truncate(REASONS);
     reasons

@@ -28,6 +28,7 @@ pub fn answer(sheet: &mut Sheet, comparison: &Comparison, names: &Names) {
     }
     // What calibrates the instrument is nobody's work.
     let work = || comparison.cases.iter().filter(|case| case.family() != "calibration");
+    let by_size = |one: &&Compared, other: &&Compared| size(one).total_cmp(&size(other));
     let worst = |verdict: Verdict| work().filter(move |case| case.verdict == verdict).max_by(by_size);
     for (verdict, title, tone) in [(Verdict::Slower, "Slower most", Tone::Bad), (Verdict::Faster, "Faster most", Tone::Plain)] {
         if let (Some(case), Some(ratio)) = (worst(verdict), worst(verdict).and_then(Compared::effect)) {
@@ -43,10 +44,6 @@ pub fn answer(sheet: &mut Sheet, comparison: &Comparison, names: &Names) {
     for factor in &comparison.factors {
         sheet.words(&shared(factor), Tone::Doubtful);
     }
-}
-
-fn by_size(one: &&Compared, other: &&Compared) -> std::cmp::Ordering {
-    size(one).total_cmp(&size(other))
 }
 
 /// `224 cases: 3 slower, 215 the same; derived: 2 changed, 26 the same`

@@ -49,8 +49,11 @@ impl Sheet {
         };
     }
 
-    /// A line of words, and a list of others below it.
+    /// A line of words, and a list of others below it, where there are any.
     pub fn points(&mut self, words: &str, points: &[String]) {
+        if points.is_empty() {
+            return;
+        }
         self.space();
         match self.style {
             Style::Text(page) => {

@@ -106,59 +106,35 @@ mod tests {
     }
 
     #[test]
-    fn what_has_room_has_all_that_it_asks_for() {
-        let demands = [words(10, Need::Key), numbers(8, Need::Central), words(200, Need::Central)];
-        assert_eq!(fitted(&demands, 300), [Some(10), Some(8), Some(200)]);
-        assert_eq!(fitted(&[], 80), []);
-    }
-
-    #[test]
-    fn words_wrap_before_anything_is_left_out() {
-        let demands = [words(10, Need::Key), numbers(8, Need::Spare), words(200, Need::Central)];
-        assert_eq!(fitted(&demands, 80), [Some(10), Some(8), Some(54)]);
-        let two = [words(60, Need::Key), words(200, Need::Central), numbers(4, Need::Central)];
-        assert_eq!(fitted(&two, 80), [Some(34), Some(34), Some(4)]);
-    }
-
-    #[test]
-    fn the_least_needed_go_first_and_of_equals_the_last() {
-        let demands = [
-            numbers(9, Need::Key),
-            numbers(9, Need::Useful),
-            numbers(9, Need::Spare),
-            numbers(9, Need::Useful),
-            words(9, Need::Central),
-        ];
-        let shown = |space| fitted(&demands, space).iter().map(Option::is_some).collect::<Vec<_>>();
-        assert_eq!(shown(59), [true, true, true, true, true]);
-        assert_eq!(shown(58), [true, true, false, true, true]);
-        assert_eq!(shown(46), [true, true, false, false, true]);
-        assert_eq!(shown(34), [true, false, false, false, true]);
-        assert_eq!(shown(22), [true, false, false, false, false]);
-    }
-
-    #[test]
-    fn words_get_narrow_before_what_a_table_is_about_is_left_out() {
-        let demands = [words(30, Need::Key), numbers(9, Need::Useful), numbers(9, Need::Central), words(30, Need::Key)];
-        assert_eq!(fitted(&demands, 74), [Some(23), Some(9), Some(9), Some(22)]);
-        assert_eq!(fitted(&demands, 62), [Some(23), None, Some(9), Some(22)]);
-        assert_eq!(fitted(&demands, 50), [Some(17), None, Some(9), Some(16)]);
-        assert_eq!(fitted(&demands, 40), [Some(18), None, None, Some(17)]);
-    }
-
-    #[test]
-    fn titles_are_broken_all_or_none_before_anything_is_left_out() {
+    fn columns_have_room_by_how_needed_they_are() {
+        let of = |demands: &[Demand], cases: &[(usize, &[usize])]| {
+            for (space, widths) in cases {
+                let shown = fitted(demands, *space).into_iter().map(Option::unwrap_or_default).collect::<Vec<_>>();
+                assert_eq!(shown, *widths, "{demands:?} in {space}");
+            }
+        };
+        of(&[], &[(80, &[])]);
+        // Words wrap before anything is left out.
+        of(
+            &[words(10, Need::Key), numbers(8, Need::Spare), words(200, Need::Central)],
+            &[(300, &[10, 8, 200]), (80, &[10, 8, 54])],
+        );
+        of(&[words(60, Need::Key), words(200, Need::Central), numbers(4, Need::Central)], &[(80, &[34, 34, 4])]);
+        // The least needed go first, and of equals the last.
+        let needs = [Need::Key, Need::Useful, Need::Spare, Need::Useful].map(|need| numbers(9, need));
+        let all = [&needs[..], &[words(9, Need::Central)]].concat();
+        of(&all, &[(59, &[9, 9, 9, 9, 9]), (58, &[9, 9, 0, 9, 9]), (46, &[9, 9, 0, 0, 9]), (34, &[9, 0, 0, 0, 9])]);
+        of(&all, &[(22, &[9, 0, 0, 0, 0])]);
+        // Words get narrow before what a table is about is left out.
+        of(
+            &[words(30, Need::Key), numbers(9, Need::Useful), numbers(9, Need::Central), words(30, Need::Key)],
+            &[(74, &[23, 9, 9, 22]), (62, &[23, 0, 9, 22]), (50, &[17, 0, 9, 16]), (40, &[18, 0, 0, 17])],
+        );
+        // Titles are broken all or none before anything is left out.
         let titled = Demand { scarce: 6, least: 6, ..numbers(12, Need::Central) };
-        let demands = [titled, titled, words(100, Need::Key)];
-        assert_eq!(fitted(&demands, 54), [Some(12), Some(12), Some(22)]);
-        assert_eq!(fitted(&demands, 53), [Some(6), Some(6), Some(33)]);
-    }
-
-    #[test]
-    fn what_tells_rows_apart_is_left_out_last() {
-        let demands = [words(30, Need::Key), words(30, Need::Key), numbers(9, Need::Key)];
-        assert_eq!(fitted(&demands, 50), [Some(17), Some(16), Some(9)]);
-        assert_eq!(fitted(&demands, 30), [Some(13), Some(12), None]);
-        assert_eq!(fitted(&[numbers(90, Need::Key)], 30), [Some(28)], "a number that is wider than the page");
+        of(&[titled, titled, words(100, Need::Key)], &[(54, &[12, 12, 22]), (53, &[6, 6, 33])]);
+        // What tells rows apart is left out last; a number may be wider than the page.
+        of(&[words(30, Need::Key), words(30, Need::Key), numbers(9, Need::Key)], &[(50, &[17, 16, 9]), (30, &[13, 12, 0])]);
+        of(&[numbers(90, Need::Key)], &[(30, &[28])]);
     }
 }

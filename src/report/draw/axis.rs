@@ -9,11 +9,9 @@ const MOST: usize = 10;
 pub const BESIDE: f64 = 24.0;
 
 pub struct Axis {
-    /// Its ends.
     pub low: f64,
     pub high: f64,
     pub is_log: bool,
-    /// The numbers that stand at it.
     pub ticks: Vec<(f64, String)>,
 }
 
@@ -104,9 +102,8 @@ impl Axis {
         if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
     }
 
-    /// How wide its widest text is.
     pub fn widest(&self, size: f64) -> f64 {
-        self.ticks.iter().map(|(_, text)| text::width(text, size)).fold(0.0, f64::max)
+        text::widest(self.ticks.iter().map(|(_, text)| text), size)
     }
 }
 

@@ -27,7 +27,8 @@ pub fn draw(canvas: &mut Canvas, bars: &Bars, top: f64) -> f64 {
     // The line from which bars begin, above them.
     let zero = plot.x(0.0);
     canvas.line(&[(zero, plot.frame.top), (zero, plot.frame.bottom())], INK, Stroke::THIN);
-    legend::draw(canvas, &entries(bars), 10.0, plot.frame.bottom() + BELOW + 4.0)
+    let entries = legend::entries(bars.series.iter(), Swatch::Bar, all(bars).any(|bar| bar.is_doubted));
+    legend::draw(canvas, &entries, 10.0, plot.frame.bottom() + BELOW + 4.0)
 }
 
 fn all(bars: &Bars) -> impl Iterator<Item = &Bar> {
@@ -35,7 +36,7 @@ fn all(bars: &Bars) -> impl Iterator<Item = &Bar> {
 }
 
 fn axes(canvas: &mut Canvas, bars: &Bars, pitch: f64, top: f64) -> Plot {
-    let names = bars.groups.iter().map(|group| text::width(&text::one_line(&group.name), TEXT)).fold(0.0, f64::max);
+    let names = text::widest(bars.groups.iter().map(|group| &group.name), TEXT);
     let left = (names + 10.0).clamp(24.0, WIDTH * 0.45);
     let words = all(bars).map(|bar| text::width(&shown(bar), SMALL)).fold(0.0, f64::max);
     let width = WIDTH - left - (words + 14.0).max(BESIDE);
@@ -107,13 +108,4 @@ pub fn whiskers(canvas: &mut Canvas, ends: Option<(f64, f64)>, y: f64, colour: C
     for path in [[(low, y), (high, y)], [(low, y - 3.0), (low, y + 3.0)], [(high, y - 3.0), (high, y + 3.0)]] {
         canvas.line(&path, colour, stroke);
     }
-}
-
-fn entries(bars: &Bars) -> Vec<(Swatch, String)> {
-    let named = bars.series.iter().enumerate().filter(|(_, name)| !name.is_empty());
-    let mut entries: Vec<_> = named.map(|(index, name)| (Swatch::Bar(index), name.clone())).collect();
-    if all(bars).any(|bar| bar.is_doubted) {
-        entries.push((Swatch::Flagged, super::FLAGGED.to_owned()));
-    }
-    entries
 }

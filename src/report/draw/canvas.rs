@@ -33,7 +33,6 @@ impl Layer {
     }
 }
 
-/// What a shape is filled with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
     Full(Colour),
@@ -123,12 +122,10 @@ pub struct Plot {
 }
 
 impl Plot {
-    /// The place of a pair of values.
     pub fn at(&self, (x, y): (f64, f64)) -> Point {
         (self.x(x), self.y(y))
     }
 
-    /// The place of a value on x.
     pub fn x(&self, x: f64) -> f64 {
         self.frame.left + self.x.share(x) * self.frame.width
     }
@@ -138,7 +135,6 @@ impl Plot {
     }
 }
 
-/// A picture that is being drawn.
 pub struct Canvas {
     elements: String,
     /// Above all: what tells its tip.

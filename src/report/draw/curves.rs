@@ -21,7 +21,15 @@ pub fn draw(canvas: &mut Canvas, curves: &Curves, top: f64) -> f64 {
     for (index, line) in lines.iter().enumerate() {
         series(canvas, &plot, line, index);
     }
-    legend::draw(canvas, &entries(curves, &lines), plot.frame.left, plot.frame.bottom() + BELOW + 4.0)
+    let swatch = |index| {
+        if index >= lines.len() {
+            return Swatch::Line(MARK, Stroke::EXPECTED, None);
+        }
+        Swatch::Line(SERIES[index % SERIES.len()], Stroke::of_series(index), Some(Shape::of_series(index)))
+    };
+    let names = lines.iter().map(|line| &line.name).chain(curves.expected.iter().map(|expected| &expected.name));
+    let is_flagged = lines.iter().flat_map(|line| &line.points).any(|datum| datum.is_doubted);
+    legend::draw(canvas, &legend::entries(names, swatch, is_flagged), plot.frame.left, plot.frame.bottom() + BELOW + 4.0)
 }
 
 /// What of a line can be drawn.
@@ -170,16 +178,4 @@ fn band(canvas: &mut Canvas, plot: &Plot, data: &[&Datum], colour: Colour) {
             }
         }
     }
-}
-
-fn entries(curves: &Curves, lines: &[Line]) -> Vec<(Swatch, String)> {
-    let series = lines.iter().enumerate().filter(|(_, line)| !line.name.is_empty());
-    let swatch = |index| Swatch::Line(SERIES[index % SERIES.len()], Stroke::of_series(index), Some(Shape::of_series(index)));
-    let mut entries: Vec<_> = series.map(|(index, line)| (swatch(index), line.name.clone())).collect();
-    let expected = curves.expected.iter().filter(|expected| !expected.name.is_empty());
-    entries.extend(expected.map(|expected| (Swatch::Line(MARK, Stroke::EXPECTED, None), expected.name.clone())));
-    if lines.iter().flat_map(|line| &line.points).any(|datum| datum.is_doubted) {
-        entries.push((Swatch::Flagged, super::FLAGGED.to_owned()));
-    }
-    entries
 }

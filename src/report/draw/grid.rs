@@ -11,49 +11,41 @@ use super::text;
 /// The most room for column names that run upwards.
 const TURNED: f64 = 120.0;
 
-/// Where cells are, and how large.
-struct Cells {
-    left: f64,
-    top: f64,
-    width: f64,
-    height: f64,
-}
-
-impl Cells {
-    fn frame(&self, row: usize, column: usize) -> Frame {
-        let (width, height) = (self.width, self.height);
-        Frame { left: self.left + column as f64 * width, top: self.top + row as f64 * height, width, height }
-    }
-}
-
 /// Draws it from a height on, and says where it ends.
 pub fn draw(canvas: &mut Canvas, grid: &Grid, top: f64) -> f64 {
-    let cells = layout(canvas, grid, top);
+    let first = layout(canvas, grid, top);
     let colours = Colours::of(grid);
-    let size = cell_text(grid, &cells);
+    let size = cell_text(grid, first);
     for (row, values) in grid.cells.iter().enumerate() {
         for (column, cell) in values.iter().enumerate() {
-            draw_cell(canvas, cell, cells.frame(row, column), &colours, size);
+            let (left, top) = (first.left + column as f64 * first.width, first.top + row as f64 * first.height);
+            draw_cell(canvas, cell, Frame { left, top, ..first }, &colours, size);
         }
     }
-    let bottom = cells.top + cells.height * row_count(grid) as f64 + 10.0;
-    let bottom = colours.bar(canvas, grid, cells.left.min(WIDTH - 330.0), bottom);
-    legend::draw(canvas, &entries(grid), cells.left.min(WIDTH - 330.0), bottom)
+    let left = first.left.min(WIDTH - 330.0);
+    let bottom = colours.bar(canvas, grid, left, first.top + first.height * row_count(grid) as f64 + 10.0);
+    let flagged = values(grid).any(|(_, _, is_doubted)| is_doubted).then(|| (Swatch::Corner, "flagged".to_owned()));
+    legend::draw(canvas, flagged.as_slice(), left, bottom)
 }
 
-fn column_count(grid: &Grid) -> usize {
-    grid.cells.iter().map(Vec::len).max().unwrap_or(0).max(grid.columns.len())
+/// The values of cells, in numbers and words, and whether they are flagged.
+fn values(grid: &Grid) -> impl Iterator<Item = (f64, &str, bool)> {
+    grid.cells.iter().flatten().filter_map(|cell| match cell {
+        GridCell::Value { value, text, is_doubted, .. } => Some((*value, text.as_str(), *is_doubted)),
+        _ => None,
+    })
 }
 
 fn row_count(grid: &Grid) -> usize {
     grid.cells.len().max(grid.rows.len())
 }
 
-/// Draws the names, and says where the cells are.
-fn layout(canvas: &mut Canvas, grid: &Grid, top: f64) -> Cells {
-    let names = grid.rows.iter().map(|name| text::width(&text::one_line(name), TEXT)).fold(0.0, f64::max);
-    let left = (names.max(text::width(&text::one_line(&grid.row_label), TEXT)) + 12.0).clamp(24.0, WIDTH * 0.4).ceil();
-    let width = ((WIDTH - left - 10.0) / column_count(grid).max(1) as f64).min(110.0);
+/// Draws the names, and says where the first cell is.
+fn layout(canvas: &mut Canvas, grid: &Grid, top: f64) -> Frame {
+    let names = text::widest(grid.rows.iter().chain([&grid.row_label]), TEXT);
+    let left = (names + 12.0).clamp(24.0, WIDTH * 0.4).ceil();
+    let columns_shown = grid.cells.iter().map(Vec::len).max().unwrap_or(0).max(grid.columns.len());
+    let width = ((WIDTH - left - 10.0) / columns_shown.max(1) as f64).min(110.0);
     // Between cells at parts of a pixel the ground shines through.
     let width = if width >= 4.0 { width.floor() } else { width };
     let height = match row_count(grid) {
@@ -68,18 +60,18 @@ fn layout(canvas: &mut Canvas, grid: &Grid, top: f64) -> Cells {
     let head = columns(canvas, grid, left, width, top);
     let row_label = text::fit(&grid.row_label, left - 8.0, TEXT);
     canvas.text(&row_label, (left - 6.0, top + head - 8.0), Writing::new(TEXT, Side::End).coloured(FAINT));
-    let cells = Cells { left, top: top + head, width, height };
+    let first = Frame { left, top: top + head, width, height };
     let every = (1..).find(|every| *every as f64 * height >= TEXT).unwrap_or(1);
     for (row, name) in grid.rows.iter().enumerate().step_by(every) {
         let name = text::fit(name, left - 8.0, TEXT);
-        canvas.text(&name, (left - 6.0, cells.frame(row, 0).middle().1), Writing::new(TEXT, Side::End));
+        canvas.text(&name, (left - 6.0, first.top + (row as f64 + 0.5) * height), Writing::new(TEXT, Side::End));
     }
-    cells
+    first
 }
 
 /// Draws the columns' names above a height that it tells: side by side, or those of numbers thinned, or turned.
 fn columns(canvas: &mut Canvas, grid: &Grid, left: f64, width: f64, top: f64) -> f64 {
-    let widest = grid.columns.iter().map(|name| text::width(&text::one_line(name), SMALL)).fold(0.0, f64::max);
+    let widest = text::widest(&grid.columns, SMALL);
     let are_numbers = grid.columns.iter().all(|name| name.starts_with(|c: char| c.is_ascii_digit()) && name.len() < 10);
     let middle = |column: usize| left + (column as f64 + 0.5) * width;
     let is_level = widest + 6.0 <= width || are_numbers;
@@ -96,19 +88,10 @@ fn columns(canvas: &mut Canvas, grid: &Grid, left: f64, width: f64, top: f64) ->
 }
 
 /// The size of the texts in cells, if most of them have room.
-fn cell_text(grid: &Grid, cells: &Cells) -> Option<f64> {
-    let texts: Vec<&str> = grid
-        .cells
-        .iter()
-        .flatten()
-        .filter_map(|cell| match cell {
-            GridCell::Value { text, .. } => Some(text.as_str()),
-            _ => None,
-        })
-        .collect();
+fn cell_text(grid: &Grid, cell: Frame) -> Option<f64> {
     [SMALL, 9.0, 8.0].into_iter().find(|size| {
-        let fitting = texts.iter().filter(|text| has_room(text, *size, cells.width, cells.height)).count();
-        fitting * 10 >= texts.len() * 9
+        let fitting = values(grid).filter(|(_, text, _)| has_room(text, *size, cell.width, cell.height)).count();
+        fitting * 10 >= values(grid).count() * 9
     })
 }
 
@@ -158,12 +141,8 @@ struct Colours {
 
 impl Colours {
     fn of(grid: &Grid) -> Self {
-        let values = grid.cells.iter().flatten().filter_map(|cell| match cell {
-            GridCell::Value { value, .. } => Some(*value),
-            _ => None,
-        });
         let is_log = grid.scale.is_log;
-        Self { ends: ends(values, is_log), is_log, is_reversed: grid.better == Better::Lower }
+        Self { ends: ends(values(grid).map(|(value, ..)| value), is_log), is_log, is_reversed: grid.better == Better::Lower }
     }
 
     fn of_value(&self, value: f64) -> Option<Colour> {
@@ -198,9 +177,4 @@ impl Colours {
         canvas.numbers(whole, &axis, SMALL);
         y + height + 20.0
     }
-}
-
-fn entries(grid: &Grid) -> Vec<(Swatch, String)> {
-    let is_flagged = grid.cells.iter().flatten().any(|cell| matches!(cell, GridCell::Value { is_doubted: true, .. }));
-    if is_flagged { vec![(Swatch::Corner, "flagged".to_owned())] } else { Vec::new() }
 }

@@ -28,6 +28,17 @@ const LINE: f64 = 17.0;
 /// The room of what stands before a name.
 const SWATCH: f64 = 30.0;
 
+/// The entries of named series, and of what is flagged among them.
+pub fn entries<'n>(
+    names: impl Iterator<Item = &'n String>,
+    swatch: impl Fn(usize) -> Swatch,
+    is_flagged: bool,
+) -> Vec<(Swatch, String)> {
+    let named = names.enumerate().filter(|(_, name)| !name.is_empty());
+    let flagged = is_flagged.then(|| (Swatch::Flagged, "flagged (hollow)".to_owned()));
+    named.map(|(index, name)| (swatch(index), name.clone())).chain(flagged).collect()
+}
+
 /// Draws it from a height on, and says where it ends.
 pub fn draw(canvas: &mut Canvas, entries: &[(Swatch, String)], left: f64, top: f64) -> f64 {
     if entries.is_empty() {

@@ -26,7 +26,7 @@ pub fn draw(canvas: &mut Canvas, ratios: &Ratios, top: f64) -> f64 {
 }
 
 fn axes(canvas: &mut Canvas, ratios: &Ratios, top: f64) -> Plot {
-    let names = ratios.items.iter().map(|item| text::width(&text::one_line(&item.name), TEXT)).fold(0.0, f64::max);
+    let names = text::widest(ratios.items.iter().map(|item| &item.name), TEXT);
     let left = (names + 14.0).clamp(24.0, WIDTH * 0.45);
     let width = WIDTH - left - NUMBERS - 8.0;
     let margin = if ratios.margin.is_finite() { ratios.margin.clamp(0.0, 10.0) } else { 0.0 };

@@ -33,16 +33,15 @@ pub fn draw(canvas: &mut Canvas, roofline: &Roofline, top: f64) -> f64 {
             canvas.hit(at, 6.0, datum.is_doubted, &datum.tip);
         }
     }
-    legend::draw(canvas, &entries(&roofline.kernels), plot.frame.left, plot.frame.bottom() + BELOW + 4.0)
+    let swatch = |index| Swatch::Marker(Paint::Full(SERIES[index % SERIES.len()]), Shape::of_series(index));
+    let is_flagged = roofline.kernels.iter().flat_map(|line| &line.points).any(|datum| datum.is_doubted);
+    let entries = legend::entries(roofline.kernels.iter().map(|line| &line.name), swatch, is_flagged);
+    legend::draw(canvas, &entries, plot.frame.left, plot.frame.bottom() + BELOW + 4.0)
 }
 
 fn rates(roofline: &Roofline, is_memory: bool) -> impl Iterator<Item = f64> + Clone {
-    let rate = move |roof: &Roof| match roof {
-        Roof::Memory { rate, .. } if is_memory => Some(*rate),
-        Roof::Compute { rate, .. } if !is_memory => Some(*rate),
-        _ => None,
-    };
-    roofline.roofs.iter().filter_map(rate).filter(|rate| can_hold(*rate, true))
+    let of_kind = move |roof: &&Roof| roof.is_memory == is_memory && can_hold(roof.rate, true);
+    roofline.roofs.iter().filter(of_kind).map(|roof| roof.rate)
 }
 
 fn axes(canvas: &mut Canvas, roofline: &Roofline, top: f64) -> Plot {
@@ -71,18 +70,14 @@ fn edges<'a>(roofline: &'a Roofline, plot: &Plot) -> Vec<Edge<'a>> {
     let flat = rates(roofline, false).reduce(f64::max).unwrap_or(f64::INFINITY);
     let slope = rates(roofline, true).reduce(f64::max).unwrap_or(f64::INFINITY);
     let edge = |roof: &'a Roof| -> Option<Edge<'a>> {
-        let (name, from, to) = match roof {
-            Roof::Memory { name, rate } => {
-                let rate = Some(*rate).filter(|rate| can_hold(*rate, true))?;
-                let (from, to) = (plot.x.low.max(plot.y.low / rate), plot.x.high.min(flat.min(plot.y.high) / rate));
-                (name, (from, from * rate), (to, to * rate))
-            }
-            Roof::Compute { name, rate } => {
-                let rate = Some(*rate).filter(|rate| can_hold(*rate, true))?;
-                (name, (plot.x.low.max(rate / slope), rate), (plot.x.high, rate))
-            }
+        let rate = Some(roof.rate).filter(|rate| can_hold(*rate, true))?;
+        let (from, to) = if roof.is_memory {
+            let (from, to) = (plot.x.low.max(plot.y.low / rate), plot.x.high.min(flat.min(plot.y.high) / rate));
+            ((from, from * rate), (to, to * rate))
+        } else {
+            ((plot.x.low.max(rate / slope), rate), (plot.x.high, rate))
         };
-        (from.0 < to.0).then_some(Edge { name, from, to })
+        (from.0 < to.0).then_some(Edge { name: &roof.name, from, to })
     };
     roofline.roofs.iter().filter_map(edge).collect()
 }
@@ -135,14 +130,4 @@ fn apart(first: Stretch, second: Stretch) -> f64 {
         distance(place, along(second, if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }))
     };
     (0..=40).map(|i| of_place(along(first, f64::from(i) / 40.0))).fold(f64::INFINITY, f64::min)
-}
-
-fn entries(kernels: &[Line]) -> Vec<(Swatch, String)> {
-    let named = kernels.iter().enumerate().filter(|(_, line)| !line.name.is_empty());
-    let swatch = |index| Swatch::Marker(Paint::Full(SERIES[index % SERIES.len()]), Shape::of_series(index));
-    let mut entries: Vec<_> = named.map(|(index, line)| (swatch(index), line.name.clone())).collect();
-    if kernels.iter().flat_map(|line| &line.points).any(|datum| datum.is_doubted) {
-        entries.push((Swatch::Flagged, super::FLAGGED.to_owned()));
-    }
-    entries
 }

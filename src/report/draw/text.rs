@@ -37,6 +37,11 @@ pub fn width(text: &str, size: f64) -> f64 {
     size * text.chars().map(advance).sum::<f64>()
 }
 
+/// How wide the widest of some texts is, each in one line.
+pub fn widest<'t>(texts: impl IntoIterator<Item = &'t String>, size: f64) -> f64 {
+    texts.into_iter().map(|text| width(&one_line(text), size)).fold(0.0, f64::max)
+}
+
 fn advance(c: char) -> f64 {
     match c {
         'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '|' | '\'' | '!' | ' ' => 0.33,
@@ -123,22 +128,16 @@ const LONG: f64 = 65_536.0;
 
 /// By powers of two: `1024`, `64 Ki`.
 pub fn binary(value: f64) -> String {
-    if value.abs() < LONG { plain(value) } else { in_binary_units(value) }
-}
-
-fn in_binary_units(value: f64) -> String {
-    by_1024(value, &["", " Ki", " Mi", " Gi", " Ti", " Pi", " Ei"])
+    if value.abs() < LONG { plain(value) } else { by_1024(value, &["", " Ki", " Mi", " Gi", " Ti", " Pi", " Ei"]) }
 }
 
 fn by_1024(value: f64, units: &[&str]) -> String {
-    let mut rest = value;
-    let mut units = units.iter();
-    let mut unit = units.next().copied().unwrap_or_default();
-    while rest.abs() >= 1024.0 {
-        let Some(next) = units.next() else { return format!("{}{unit}", plain(rest)) };
-        (rest, unit) = (rest / 1024.0, next);
+    let (mut rest, mut unit) = (value, 0);
+    while rest.abs() >= 1024.0 && unit + 1 < units.len() {
+        (rest, unit) = (rest / 1024.0, unit + 1);
     }
-    if rest.abs() < 1.0 { format!("{}{unit}", plain(rest)) } else { format!("{}{unit}", trimmed(format!("{rest:.3}"))) }
+    let number = if (1.0..1024.0).contains(&rest.abs()) { trimmed(format!("{rest:.3}")) } else { plain(rest) };
+    number + units[unit]
 }
 
 /// The power of ten of a number's first digit.
@@ -160,19 +159,7 @@ fn scientific(value: f64, exponent: i32, decimals: usize) -> String {
 }
 
 fn raised(c: char) -> char {
-    match c {
-        '0' => '⁰',
-        '1' => '¹',
-        '2' => '²',
-        '3' => '³',
-        '4' => '⁴',
-        '5' => '⁵',
-        '6' => '⁶',
-        '7' => '⁷',
-        '8' => '⁸',
-        '9' => '⁹',
-        _ => '⁻',
-    }
+    "0⁰1¹2²3³4⁴5⁵6⁶7⁷8⁸9⁹".chars().skip_while(|own| *own != c).nth(1).unwrap_or('⁻')
 }
 
 /// Without the zeros behind its last digit.

@@ -1,4 +1,4 @@
-//! The rows that a page keeps, so that it can save them as they are: compressed, as text.
+//! The rows that a page keeps, so that it can save them as they are: compressed by gzip, and written in base 64.
 
 use std::io::{self, Write};
 
@@ -10,29 +10,25 @@ use flate2::write::GzEncoder;
 use crate::output::{Csv, Writer};
 use crate::record::{Header, Record};
 
-/// Rows as lines of CSV without a header line, compressed by gzip and written in base 64.
-///
-/// # Errors
-/// None: it is written to memory.
+/// Rows as lines of CSV without a header line.
 pub fn rows<'r>(header: &Header, rows: impl Iterator<Item = &'r Record>) -> io::Result<String> {
-    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
-    let mut lines = Csv::continued(io::BufWriter::new(&mut packed), header);
+    let mut text = Vec::new();
+    let mut lines = Csv::continued(&mut text, header);
     for row in rows {
         lines.write(row)?;
     }
-    lines.finish()?;
-    drop(lines);
-    Ok(BASE64_STANDARD.encode(packed.finish()?))
+    packed(&text)
 }
 
-/// The header line that stands above them, likewise.
-///
-/// # Errors
-/// As [`rows`].
+/// The header line that stands above them.
 pub fn header_line(header: &Header) -> io::Result<String> {
     let mut line = Vec::new();
     Csv::new(&mut line, header)?;
+    packed(&line)
+}
+
+fn packed(text: &[u8]) -> io::Result<String> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());
-    packed.write_all(&line)?;
+    packed.write_all(text)?;
     Ok(BASE64_STANDARD.encode(packed.finish()?))
 }

@@ -20,7 +20,7 @@ use super::draw::palette::THEMED;
 use super::ratios::{MOST_RATIOS, ratios};
 use super::roofline::rooflines;
 use super::sections::{Section, Slugs, sections};
-use super::sweep::Row;
+use super::sweep::{Row, grouped};
 use super::{Contents, Source};
 use crate::analysis::Card;
 use crate::analysis::compare::Comparison;
@@ -41,9 +41,6 @@ const OWN_IDS: [&str; 13] = [
 const FEW_ROWS: usize = 8;
 
 /// The page of rows.
-///
-/// # Errors
-/// None: it is written to memory.
 pub fn page(contents: &Contents) -> io::Result<String> {
     let sources = contents.sources;
     let header = Header::new(sources.iter().flat_map(|source| &source.rows).flat_map(|row| row.by_axis.keys().cloned()));
@@ -124,19 +121,14 @@ fn counts(sources: &[Source]) -> String {
 }
 
 fn controls(sources: &[Source], sections: &[Section]) -> Markup {
-    let mut families: Vec<&str> = Vec::new();
-    for section in sections {
-        if !families.contains(&section.family()) {
-            families.push(section.family());
-        }
-    }
+    let families = grouped(sections, |section| section.family());
     html! {
         form.controls hidden {
             label { "Find " input #find type="search" placeholder="name or word"; }
             label { "Family "
                 select #family {
                     option value="" { "all" }
-                    @for family in families { option value=(in_a_line(family)) { (in_a_line(family)) } }
+                    @for (family, _) in families { option value=(in_a_line(family)) { (in_a_line(family)) } }
                 }
             }
             @if sources.len() > 1 {

@@ -1,6 +1,6 @@
 //! Parts that stand in several places of the page: pictures, tables, cards.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use maud::{Markup, PreEscaped, html};
 
@@ -9,9 +9,9 @@ use super::super::chart::Chart;
 use super::super::charts::Picture;
 use super::super::draw::{Place, svg};
 use super::super::figures::is_doubted;
-use super::super::sweep::Row;
+use super::super::sweep::{Row, grouped};
 use crate::analysis::Card;
-use crate::output::{Page, in_a_line, legible, row_table};
+use crate::output::{Page, card_labels, in_a_line, legible, row_table};
 
 /// Rows of a table that are shown; all are in the file that the page can save.
 const SHOWN_ROWS: usize = 200;
@@ -43,16 +43,9 @@ pub fn sources(places: &BTreeSet<usize>) -> String {
 
 /// The rows that are shown: as many of each source.
 fn shown<'r>(rows: &[Row<'r>]) -> Vec<Row<'r>> {
-    let sources: BTreeSet<usize> = rows.iter().map(|row| row.source).collect();
-    let mut room: BTreeMap<usize, usize> = sources.iter().map(|source| (*source, SHOWN_ROWS.div_ceil(sources.len()))).collect();
-    let mut has_room = |row: &&Row| {
-        room.get_mut(&row.source).is_some_and(|left| {
-            let has_room = *left > 0;
-            *left = left.saturating_sub(1);
-            has_room
-        })
-    };
-    rows.iter().filter(|row| has_room(row)).copied().collect()
+    let by_source = grouped(rows.iter().copied(), |row| row.source);
+    let room = SHOWN_ROWS.div_ceil(by_source.len().max(1));
+    by_source.into_iter().flat_map(|(_, rows)| rows.into_iter().take(room)).collect()
 }
 
 /// Whether all rows have what the shown ones have on an axis, as in `name=value`.
@@ -65,7 +58,7 @@ fn holds_for_all(constant: &str, rows: &[Row]) -> bool {
 pub fn table(rows: &[Row], with_sources: bool) -> Markup {
     let shown = shown(rows);
     let records: Vec<_> = shown.iter().map(|row| row.record.clone()).collect();
-    let (constant, table) = row_table(&records);
+    let (constant, table) = row_table(&records, &[]);
     let (of_all, of_shown): (Vec<String>, Vec<String>) =
         constant.into_iter().partition(|constant| holds_for_all(constant, rows));
     let columns: Vec<(&str, bool, Vec<&str>)> = table.columns().collect();
@@ -103,12 +96,7 @@ pub fn table(rows: &[Row], with_sources: bool) -> Markup {
 
 /// The cards of sources, a column for each.
 pub fn cards(cards: &[(String, Card)]) -> Markup {
-    let mut labels: Vec<&str> = Vec::new();
-    for (label, _) in cards.iter().flat_map(|(_, card)| &card.facts) {
-        if !labels.contains(label) {
-            labels.push(label);
-        }
-    }
+    let labels = card_labels(cards.iter().map(|(_, card)| card));
     let fact = |card: &Card, label: &str| card.facts.iter().find(|(own, _)| *own == label).map(|(_, text)| text.clone());
     html! {
         div.scroll {
@@ -143,5 +131,30 @@ pub fn cards(cards: &[(String, Card)]) -> Markup {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{AxisValue, Point};
+    use crate::record::Record;
+
+    /// The rows of every source are seen, however many the first one has, and what is said of all rows holds for all.
+    #[test]
+    fn some_rows_of_each_source_are_shown() {
+        let record = |number: u64| {
+            let op = AxisValue::Choice(if number < 250 { "read" } else { "copy" }.into());
+            let mut record = Record { experiment: "memory/stream".into(), status: "ok".into(), ..Record::new() };
+            record.set_axes(&Point::new([("n".into(), number.into()), ("op".into(), op), ("width".into(), 4_u64.into())]));
+            record
+        };
+        let records: Vec<Record> = (0..300).map(record).collect();
+        let labels = ["one", "two"];
+        let of = |source: usize| records.iter().map(move |record| Row { source, label: labels[source], record });
+        let text = table(&of(0).chain(of(1)).collect::<Vec<_>>(), true).into_string();
+        assert!([0, 1].iter().all(|source| text.matches(&format!("<tr data-source=\"{source}\"")).count() == 100), "{text}");
+        assert!(text.contains("In all of these rows: <code>width=4<"), "fifty are copies: {text}");
+        assert!(text.contains("In the rows that are shown: <code>op=read<"), "{text}");
     }
 }
