@@ -11,6 +11,7 @@ use lanescope::output::{Page, Report, Style, comparison_text};
 use lanescope::platform::shell_word;
 use lanescope::record::SCHEMA_VERSION;
 
+use crate::support::tables::Table;
 use crate::support::{Folder, Ran, data, lanescope, ran, succeeded};
 
 const COLUMNS: &str =
@@ -319,14 +320,8 @@ fn a_slower_device_is_found_named_and_fails() {
 fn a_slower_family_is_told_from_the_others() {
     let folder = Folder::new();
     let part = |name: &str, is_slow: bool| {
-        let text = fs::read_to_string(MOCKS.file(name)).unwrap();
-        let mut rows = csv::Reader::from_reader(text.as_bytes());
-        let mut kept = csv::Writer::from_writer(Vec::new());
-        kept.write_record(rows.headers().unwrap()).unwrap();
-        for row in rows.records().map(Result::unwrap).filter(|row| row[0].starts_with("shared/") == is_slow) {
-            kept.write_record(&row).unwrap();
-        }
-        folder.write(&format!("{name}.csv"), kept.into_inner().unwrap())
+        let table = Table::of(&fs::read_to_string(MOCKS.file(name)).unwrap());
+        folder.write(&format!("{name}.csv"), table.only(|row| row[0].starts_with("shared/") == is_slow).text())
     };
     let after = format!("after={},{}", part("again", false), part("slower", true));
     let Ran { code, out, .. } = compared(&[&MOCKS.file("base"), &after, "--fail-on", "slower"]);

@@ -12,6 +12,7 @@ use lanescope::model::{AxisValue, DeviceInfo, Preset};
 use lanescope::record::{COLUMNS, Record, SCHEMA_VERSION};
 use lanescope::tuning;
 
+use crate::support::tables::Table;
 use crate::support::{Folder, Ran, data, ran, rows, rows_of, succeeded, typed};
 
 // ---- files ----------------------------------------------------------------------------------------------------------------
@@ -28,58 +29,7 @@ fn whole() -> &'static str {
     WHOLE.get_or_init(|| succeeded(&[&RUN[..], &["-d", "mock"]].concat()).out)
 }
 
-/// A table of text: a file of rows, whatever is wrong with it.
-#[derive(Clone, PartialEq, Debug)]
-struct Table {
-    header: StringRecord,
-    rows: Vec<StringRecord>,
-}
-
 impl Table {
-    fn of(text: &str) -> Self {
-        let mut reader = csv::Reader::from_reader(text.as_bytes());
-        let header = reader.headers().unwrap().clone();
-        Self { rows: reader.records().collect::<Result<_, _>>().unwrap(), header }
-    }
-
-    fn column(&self, name: &str) -> usize {
-        self.header.iter().position(|column| column == name).unwrap()
-    }
-
-    fn get<'r>(&self, row: &'r StringRecord, name: &str) -> &'r str {
-        &row[self.column(name)]
-    }
-
-    fn set(&mut self, row: usize, name: &str, value: &str) {
-        let column = self.column(name);
-        let cells = self.rows[row].iter().enumerate().map(|(i, cell)| if i == column { value } else { cell });
-        self.rows[row] = cells.collect();
-    }
-
-    fn set_all(&mut self, name: &str, value: &str) {
-        (0..self.rows.len()).for_each(|row| self.set(row, name, value));
-    }
-
-    fn cells(&self, name: &str) -> Vec<&str> {
-        self.rows.iter().map(|row| self.get(row, name)).collect()
-    }
-
-    /// The rows that pass.
-    fn only(&self, mut keep: impl FnMut(&StringRecord) -> bool) -> Self {
-        Self { header: self.header.clone(), rows: self.rows.iter().filter(|row| keep(row)).cloned().collect() }
-    }
-
-    fn measured(&self) -> Self {
-        self.only(|row| self.get(row, "row_kind") == "measured")
-    }
-
-    fn text(&self) -> String {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        writer.write_record(&self.header).unwrap();
-        self.rows.iter().for_each(|row| writer.write_record(row).unwrap());
-        String::from_utf8(writer.into_inner().unwrap()).unwrap()
-    }
-
     /// As shards write them: nothing derived, and of a base in another shard only its name.
     fn shards(&self, count: usize) -> Vec<Self> {
         let shard = |case: &str| case.bytes().fold(7_usize, |hash, byte| hash * 31 % 1009 + usize::from(byte)) % count;

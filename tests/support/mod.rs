@@ -15,6 +15,7 @@ pub mod recorded;
 pub mod second_opinion;
 pub mod shapes;
 pub mod simulated;
+pub mod tables;
 pub mod tunings;
 pub mod windows;
 
