@@ -69,7 +69,7 @@ static MOCKS: LazyLock<Mocks> = LazyLock::new(|| {
 
 impl Mocks {
     fn file(&self, name: &str) -> String {
-        self.folder.path(&format!("{name}.csv")).display().to_string()
+        self.folder.at(&format!("{name}.csv"))
     }
 }
 
@@ -445,8 +445,7 @@ fn values_of_a_column_or_an_axis_are_sides() {
 #[test]
 fn every_format_says_the_same() {
     let (folder, base, slower) = (Folder::new(), MOCKS.file("base"), MOCKS.file("slower"));
-    let [csv, jsonl, md, txt] =
-        ["answer.csv", "answer.jsonl", "answer.md", "answer.txt"].map(|name| folder.path(name).display().to_string());
+    let [csv, jsonl, md, txt] = ["answer.csv", "answer.jsonl", "answer.md", "answer.txt"].map(|name| folder.at(name));
     let Ran { code, out, .. } = compared(&[&base, &slower, "-o", &csv, "-o", &jsonl, "-o", &md, "-o", &txt]);
     assert_eq!((code, out.as_str()), (Some(0), ""));
     let read = |file: &str| fs::read_to_string(file).unwrap();
@@ -482,7 +481,7 @@ fn rows_are_never_overwritten_by_their_comparison() {
 #[test]
 fn suspects_are_cases_and_the_commands_that_decide_them() {
     let (folder, [one, other]) = (Folder::new(), twice());
-    let file = folder.path("suspects.csv").display().to_string();
+    let file = folder.at("suspects.csv");
     let sides = [format!("before={one}"), format!("after={other}")];
     let Ran { code, out, err, .. } = compared(&[&sides[0], &sides[1], "--suspects", &file]);
     assert_eq!((code, err.as_str()), (Some(0), ""));
@@ -515,7 +514,7 @@ fn suspects_are_cases_and_the_commands_that_decide_them() {
 #[test]
 fn where_nothing_is_suspect_nothing_is_written() {
     let (folder, base) = (Folder::new(), MOCKS.file("base"));
-    let file = folder.path("suspects.csv").display().to_string();
+    let file = folder.at("suspects.csv");
     let Ran { code, err, out, .. } =
         compared(&[&base, &MOCKS.file("again"), "--suspects", &file, "--format=csv", "--margin=20%"]);
     assert!(code == Some(0) && err.contains("nothing to write") && cases(&out).len() > 10, "{err}");
@@ -526,7 +525,7 @@ fn where_nothing_is_suspect_nothing_is_written() {
 #[test]
 fn suspects_of_an_axis_are_measured_at_once() {
     let (folder, base) = (Folder::new(), MOCKS.file("base"));
-    let file = folder.path("suspects.csv").display().to_string();
+    let file = folder.at("suspects.csv");
     let out = succeeded(&["compare", &base, "--by", "width", "--suspects", &file]).out;
     assert!(out.contains("\n  lanescope compare study.csv --by width --base 1\n"), "{out}");
     let widths: Vec<bool> =
@@ -628,7 +627,7 @@ fn what_is_no_file_of_rows_is_refused_in_words() {
 #[test]
 fn what_can_not_be_compared_is_refused_in_words() {
     let (folder, base) = (Folder::new(), MOCKS.file("base"));
-    let other = folder.path("other.csv").display().to_string();
+    let other = folder.at("other.csv");
     succeeded(&["run", "-q", "calibration/empty", "-d", "mock", "--max-time=10ms", "-o", &other]);
     let directory = folder.0.path().display().to_string();
     for (file, said) in [

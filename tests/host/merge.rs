@@ -169,7 +169,7 @@ fn exact_duplicates_are_one_row() {
     files.push(folder.write("whole.csv", whole()));
     assert_eq!(folder.merged(&files), whole());
     // What was merged before is an input like others, and may be the output as well.
-    files[3] = folder.path("out.csv").to_str().unwrap().to_owned();
+    files[3] = folder.at("out.csv");
     assert_eq!(folder.merged(&files), whole());
 }
 
@@ -277,7 +277,7 @@ fn a_device_may_be_paired_with_itself() {
 #[test]
 fn every_format_is_written_at_once() {
     let (folder, file) = Folder::with("whole.csv", whole());
-    let outputs = ["out.csv", "out.jsonl", "out.md", "out.txt"].map(|name| folder.path(name).to_str().unwrap().to_owned());
+    let outputs = ["out.csv", "out.jsonl", "out.md", "out.txt"].map(|name| folder.at(name));
     let outputs: Vec<&str> = outputs.iter().flat_map(|path| ["-o", path]).collect();
     let ran = succeeded(&[&["merge", &file, "-o", "-"], &outputs[..]].concat());
     assert_eq!((ran.out.as_str(), folder.read("out.csv").as_str()), (whole(), whole()));
@@ -463,7 +463,7 @@ fn a_part_can_be_merged_with_the_rest_later() {
         }));
         // Whose base isn't there still names it.
         assert!(part.iter().any(|row| row.relative.is_none() && lost.iter().any(|lost| lost.case_id == row.relative_to)));
-        let rest = [folder.path("out.csv").to_str().unwrap().to_owned(), files[0].clone()];
+        let rest = [folder.at("out.csv"), files[0].clone()];
         assert_eq!(folder.merged(&rest), whole());
     }
     // What contradicts is no gap.
@@ -652,7 +652,7 @@ fn files_of_another_kind_are_refused_by_name() {
     refused("rows.jsonl", &succeeded(&["merge", "-q", &good, "--format=jsonl"]).out, "JSON lines");
     refused("notes.csv", "a,b\n1,2\n", "not a file that lanescope wrote");
     refused("empty.csv", "", "holds no rows");
-    let absent = folder.refused(&[good.clone(), folder.path("absent.csv").to_str().unwrap().to_owned()], 2);
+    let absent = folder.refused(&[good.clone(), folder.at("absent.csv")], 2);
     assert!(absent.contains("absent.csv: can't be opened"), "{absent}");
     ran(&["merge", &good, "-o", "out.xlsx"]).says(2, &[".jsonl"]);
     let nowhere = ran(&["merge", &good, "-o", folder.path("no/such.csv").to_str().unwrap()]);
@@ -684,7 +684,7 @@ fn a_file_that_was_cut_is_to_be_finished_first() {
 fn rows_take_little_memory() {
     let folder = Folder::new();
     let peak = |cases: u64| {
-        let file = folder.path("plan.csv").to_str().unwrap().to_owned();
+        let file = folder.at("plan.csv");
         let axis = format!("n=4..{}:+4", cases * 4);
         let run = "run memory/stream -d=mock --dry-run -q -a=op=copy -a=width=1 -a=issue=interleaved -o";
         succeeded(&[&typed(run)[..], &[&file, "-a", &axis]].concat());

@@ -648,7 +648,7 @@ fn a_file_under_two_names_is_one_file() {
 #[test]
 fn shards_make_up_the_whole() {
     let folder = Folder::new();
-    let files: Vec<String> = (1..=8).map(|shard| folder.path(&format!("{shard}.csv")).to_str().unwrap().to_owned()).collect();
+    let files: Vec<String> = (1..=8).map(|shard| folder.at(&format!("{shard}.csv"))).collect();
     for (index, file) in files.iter().enumerate() {
         let shard = format!("--shard={}/8", index + 1);
         succeeded(&[&RUN[..], &["-q", "-d", MOCK, &shard, "-o", file]].concat());

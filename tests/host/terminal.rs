@@ -195,7 +195,7 @@ fn a_path_cannot_begin_a_line_of_its_own() {
     let folder = Folder::new();
     let name = "a\nerror: all is lost.comp";
     let broken = folder.write(name, "#version 460\nvoid main() { x; }\n");
-    let missing = folder.path("b\nerror: all is lost.csv").to_str().unwrap().to_owned();
+    let missing = folder.at("b\nerror: all is lost.csv");
     for arguments in
         [&["inspect", &broken][..], &["card", &missing], &["compare", &missing, &missing], &["tune", &missing, "-d", "mock"]]
     {
