@@ -217,7 +217,7 @@ fn a_manifest_says_what_flags_say() {
 #[test]
 fn rows_the_table_t4_and_the_answer_agree() {
     let (folder, copy) = Folder::with("copy.comp", COPY);
-    let [table, t4] = ["table.json", "t4.json"].map(|name| folder.path(name).display().to_string());
+    let [table, t4] = ["table.json", "t4.json"].map(|name| folder.at(name));
     let device = &devices()[0];
     let mut expected = 0;
     for n in ["1024", "4096"] {

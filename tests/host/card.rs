@@ -62,7 +62,7 @@ fn rows_are_never_overwritten_by_their_card() {
 #[test]
 fn a_file_without_what_a_card_needs_is_refused_by_name() {
     let folder = Folder::new();
-    let file = folder.path("few.csv").display().to_string();
+    let file = folder.at("few.csv");
     succeeded(&["run", "-q", "calibration/empty", "-d", "mock", "--columns", "value,unit", "-o", &file]);
     card(&[&file]).says(2, &["`checked`", "there is no card without"]);
 }

@@ -11,6 +11,7 @@ use lanescope::output::{Page, Report, Style, comparison_text};
 use lanescope::platform::shell_word;
 use lanescope::record::SCHEMA_VERSION;
 
+use crate::support::tables::Table;
 use crate::support::{Folder, Ran, data, lanescope, ran, succeeded};
 
 const COLUMNS: &str =
@@ -68,7 +69,7 @@ static MOCKS: LazyLock<Mocks> = LazyLock::new(|| {
 
 impl Mocks {
     fn file(&self, name: &str) -> String {
-        self.folder.path(&format!("{name}.csv")).display().to_string()
+        self.folder.at(&format!("{name}.csv"))
     }
 }
 
@@ -319,14 +320,8 @@ fn a_slower_device_is_found_named_and_fails() {
 fn a_slower_family_is_told_from_the_others() {
     let folder = Folder::new();
     let part = |name: &str, is_slow: bool| {
-        let text = fs::read_to_string(MOCKS.file(name)).unwrap();
-        let mut rows = csv::Reader::from_reader(text.as_bytes());
-        let mut kept = csv::Writer::from_writer(Vec::new());
-        kept.write_record(rows.headers().unwrap()).unwrap();
-        for row in rows.records().map(Result::unwrap).filter(|row| row[0].starts_with("shared/") == is_slow) {
-            kept.write_record(&row).unwrap();
-        }
-        folder.write(&format!("{name}.csv"), kept.into_inner().unwrap())
+        let table = Table::of(&fs::read_to_string(MOCKS.file(name)).unwrap());
+        folder.write(&format!("{name}.csv"), table.only(|row| row[0].starts_with("shared/") == is_slow).text())
     };
     let after = format!("after={},{}", part("again", false), part("slower", true));
     let Ran { code, out, .. } = compared(&[&MOCKS.file("base"), &after, "--fail-on", "slower"]);
@@ -450,8 +445,7 @@ fn values_of_a_column_or_an_axis_are_sides() {
 #[test]
 fn every_format_says_the_same() {
     let (folder, base, slower) = (Folder::new(), MOCKS.file("base"), MOCKS.file("slower"));
-    let [csv, jsonl, md, txt] =
-        ["answer.csv", "answer.jsonl", "answer.md", "answer.txt"].map(|name| folder.path(name).display().to_string());
+    let [csv, jsonl, md, txt] = ["answer.csv", "answer.jsonl", "answer.md", "answer.txt"].map(|name| folder.at(name));
     let Ran { code, out, .. } = compared(&[&base, &slower, "-o", &csv, "-o", &jsonl, "-o", &md, "-o", &txt]);
     assert_eq!((code, out.as_str()), (Some(0), ""));
     let read = |file: &str| fs::read_to_string(file).unwrap();
@@ -487,7 +481,7 @@ fn rows_are_never_overwritten_by_their_comparison() {
 #[test]
 fn suspects_are_cases_and_the_commands_that_decide_them() {
     let (folder, [one, other]) = (Folder::new(), twice());
-    let file = folder.path("suspects.csv").display().to_string();
+    let file = folder.at("suspects.csv");
     let sides = [format!("before={one}"), format!("after={other}")];
     let Ran { code, out, err, .. } = compared(&[&sides[0], &sides[1], "--suspects", &file]);
     assert_eq!((code, err.as_str()), (Some(0), ""));
@@ -520,7 +514,7 @@ fn suspects_are_cases_and_the_commands_that_decide_them() {
 #[test]
 fn where_nothing_is_suspect_nothing_is_written() {
     let (folder, base) = (Folder::new(), MOCKS.file("base"));
-    let file = folder.path("suspects.csv").display().to_string();
+    let file = folder.at("suspects.csv");
     let Ran { code, err, out, .. } =
         compared(&[&base, &MOCKS.file("again"), "--suspects", &file, "--format=csv", "--margin=20%"]);
     assert!(code == Some(0) && err.contains("nothing to write") && cases(&out).len() > 10, "{err}");
@@ -531,7 +525,7 @@ fn where_nothing_is_suspect_nothing_is_written() {
 #[test]
 fn suspects_of_an_axis_are_measured_at_once() {
     let (folder, base) = (Folder::new(), MOCKS.file("base"));
-    let file = folder.path("suspects.csv").display().to_string();
+    let file = folder.at("suspects.csv");
     let out = succeeded(&["compare", &base, "--by", "width", "--suspects", &file]).out;
     assert!(out.contains("\n  lanescope compare study.csv --by width --base 1\n"), "{out}");
     let widths: Vec<bool> =
@@ -633,7 +627,7 @@ fn what_is_no_file_of_rows_is_refused_in_words() {
 #[test]
 fn what_can_not_be_compared_is_refused_in_words() {
     let (folder, base) = (Folder::new(), MOCKS.file("base"));
-    let other = folder.path("other.csv").display().to_string();
+    let other = folder.at("other.csv");
     succeeded(&["run", "-q", "calibration/empty", "-d", "mock", "--max-time=10ms", "-o", &other]);
     let directory = folder.0.path().display().to_string();
     for (file, said) in [

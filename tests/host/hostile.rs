@@ -79,7 +79,7 @@ fn nothing_is_written_over_what_is_read() {
             assert_eq!(std::fs::read_to_string(file).unwrap(), text);
         }
     }
-    let new = folder.path("new.csv").to_str().unwrap().to_owned();
+    let new = folder.at("new.csv");
     for flags in [["-o", "--t4"], ["--t4", "--save-table"], ["--resume", "--t4"]] {
         ran(&[&search[..], &[flags[0], &new, flags[1], &new]].concat()).says(2, &["is given twice, by --"]);
     }

@@ -1,6 +1,5 @@
 //! `lanescope inspect`: what it says of shaders, and what it says of files that are none.
 
-use std::fs;
 use std::path::Path;
 
 use lanescope::model::SpirvTarget;
@@ -94,12 +93,6 @@ fn assembled(text: &str) -> Vec<u8> {
     binary
 }
 
-fn written(folder: &Folder, name: &str, bytes: impl AsRef<[u8]>) -> String {
-    let path = folder.path(name);
-    fs::write(&path, bytes).unwrap();
-    path.display().to_string()
-}
-
 fn json(arguments: &[&str]) -> Value {
     let ran = ran(&[&["inspect", "--format", "json"], arguments].concat()).says(0, &[]);
     serde_json::from_str(&ran.out).unwrap()
@@ -107,8 +100,7 @@ fn json(arguments: &[&str]) -> Value {
 
 #[test]
 fn everything_that_a_shader_declares_is_told() {
-    let folder = Folder::new();
-    let shader = written(&folder, "shader.comp", SHADER);
+    let (_folder, shader) = Folder::with("shader.comp", SHADER);
     let told = json(&[&shader, "-c", "TILE=32", "-c", "0=64"]);
     assert_eq!((&told["shared_bytes"], &told["push_constant_bytes"]), (&4096.into(), &8.into()));
     assert_eq!(told["shared_bytes_depend_on"], serde_json::json!([1]));
@@ -137,7 +129,7 @@ fn everything_that_a_shader_declares_is_told() {
 #[test]
 fn text_tells_matrices_whose_rows_come_first_from_others() {
     let folder = Folder::new();
-    let told = ran(&["inspect", &written(&folder, "shader.comp", SHADER)]).out;
+    let told = ran(&["inspect", &folder.write("shader.comp", SHADER)]).out;
     assert!(told.contains("row_major mat4") && told.contains(" mat3") && !told.contains("row_major mat3"), "{told}");
 }
 
@@ -148,7 +140,7 @@ fn a_constant_keeps_its_name_where_another_one_takes_its_value() {
     let shader = SHADER
         .replace("struct Particle", "const uint strideA = TILE;\nstruct Particle")
         .replace("* weight", "* weight + strideA");
-    let shader = written(&folder, "alias.comp", shader);
+    let shader = folder.write("alias.comp", shader);
     let told = json(&[&shader, "-c", "TILE=16"]);
     let names: Vec<&str> = told["spec_constants"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
     assert!(names.contains(&"TILE") && !names.contains(&"strideA"), "{names:?}");
@@ -164,11 +156,11 @@ fn spirv_is_described_like_its_source() {
         let words = module.words.iter().map(|word| if swap { word.swap_bytes() } else { *word });
         words.flat_map(u32::to_ne_bytes).collect::<Vec<u8>>()
     };
-    let mut of_source = json(&[&written(&folder, "shader.comp", SHADER)]);
+    let mut of_source = json(&[&folder.write("shader.comp", SHADER)]);
     assert_eq!(of_source["spirv_hash"], module.spirv_hash.as_str());
     of_source["source_hash"] = "".into();
     for swap in [false, true] {
-        assert_eq!(json(&[&written(&folder, "shader.spv", bytes(swap))]), of_source, "swapped: {swap}");
+        assert_eq!(json(&[&folder.write("shader.spv", bytes(swap))]), of_source, "swapped: {swap}");
     }
 }
 
@@ -176,7 +168,7 @@ fn spirv_is_described_like_its_source() {
 #[cfg_attr(windows, ignore = "the SPIR-V tools are programs of the system around Wine")]
 fn an_entry_point_is_described_alone() {
     let folder = Folder::new();
-    let several = written(&folder, "several.spv", assembled(SEVERAL));
+    let several = folder.write("several.spv", assembled(SEVERAL));
     let bindings = |told: &Value| {
         let bindings = told["bindings"].as_array().unwrap().iter();
         bindings
@@ -200,12 +192,12 @@ fn an_entry_point_is_described_alone() {
         ran(&[&["inspect", &several], entry].concat()).refuses(&[words]);
     }
     // Nothing at one descriptor: all can be described at once.
-    let alike = written(&folder, "alike.spv", assembled(&SEVERAL.replace("%image Binding 0", "%image Binding 2")));
+    let alike = folder.write("alike.spv", assembled(&SEVERAL.replace("%image Binding 0", "%image Binding 2")));
     let all = json(&[&alike]);
     let names: Vec<&str> =
         all["entry_points"].as_array().unwrap().iter().map(|entry| entry["name"].as_str().unwrap()).collect();
     assert_eq!((names, bindings(&all).len()), (vec!["up", "down"], 3));
-    let glsl = written(&folder, "shader.comp", SHADER);
+    let glsl = folder.write("shader.comp", SHADER);
     assert_eq!(json(&[&glsl, "-e", "main"]), json(&[&glsl]));
     assert!(ran(&["inspect", &glsl, "-e", "mian"]).err.contains("no compute entry point `mian`; it has main"));
 }
@@ -232,13 +224,13 @@ fn every_shader_of_the_catalogue_that_needs_no_macro_is_described() {
 #[test]
 fn what_is_no_shader_is_refused_with_the_place() {
     let folder = Folder::new();
-    let bad = written(&folder, "bad.comp", "#version 460\nvoid main() { x = 1; }\n");
-    let good = written(&folder, "good.comp", SHADER);
-    let junk = written(&folder, "junk", [0xFF, 0xFE, 0, 0x80]);
-    let cut = written(&folder, "cut.spv", [3, 2, 0x23, 7, 0]);
-    let broken = written(&folder, "broken.spv", [3, 2, 0x32, 7, 0]);
-    let head = written(&folder, "head.spv", 0x0723_0203_u32.to_ne_bytes());
-    let none = folder.path("none.comp").display().to_string();
+    let bad = folder.write("bad.comp", "#version 460\nvoid main() { x = 1; }\n");
+    let good = folder.write("good.comp", SHADER);
+    let junk = folder.write("junk", [0xFF, 0xFE, 0, 0x80]);
+    let cut = folder.write("cut.spv", [3, 2, 0x23, 7, 0]);
+    let broken = folder.write("broken.spv", [3, 2, 0x32, 7, 0]);
+    let head = folder.write("head.spv", 0x0723_0203_u32.to_ne_bytes());
+    let none = folder.at("none.comp");
     for (arguments, words) in [
         (&[&bad[..]][..], "bad.comp:2: error: 'x' : undeclared identifier"),
         (&[&none], "none.comp"),

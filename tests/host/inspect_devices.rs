@@ -47,7 +47,7 @@ fn what_a_device_tells_is_there_for_programs() {
 #[test]
 fn what_can_not_be_asked_is_refused() {
     let (folder, shader) = Folder::with("shader.comp", SHADER);
-    let file = folder.path("shader.comp").display().to_string();
+    let file = folder.at("shader.comp");
     for (arguments, words) in [
         (&["-d", "mock", "-d", "all"][..], "mock devices are used without others"),
         (&["-d", "mock:wrung=1"], "wrung"),

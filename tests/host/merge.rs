@@ -11,6 +11,7 @@ use lanescope::model::{AxisValue, DeviceInfo, Preset};
 use lanescope::record::{COLUMNS, Record, SCHEMA_VERSION, Use, needed};
 use lanescope::tuning;
 
+use crate::support::tables::Table;
 use crate::support::{Folder, Ran, data, ran, rows, rows_of, succeeded, typed};
 
 // ---- files ----------------------------------------------------------------------------------------------------------------
@@ -27,58 +28,7 @@ fn whole() -> &'static str {
     WHOLE.get_or_init(|| succeeded(&[&RUN[..], &["-d", "mock"]].concat()).out)
 }
 
-/// A table of text: a file of rows, whatever is wrong with it.
-#[derive(Clone, PartialEq, Debug)]
-struct Table {
-    header: StringRecord,
-    rows: Vec<StringRecord>,
-}
-
 impl Table {
-    fn of(text: &str) -> Self {
-        let mut reader = csv::Reader::from_reader(text.as_bytes());
-        let header = reader.headers().unwrap().clone();
-        Self { rows: reader.records().collect::<Result<_, _>>().unwrap(), header }
-    }
-
-    fn column(&self, name: &str) -> usize {
-        self.header.iter().position(|column| column == name).unwrap()
-    }
-
-    fn get<'r>(&self, row: &'r StringRecord, name: &str) -> &'r str {
-        &row[self.column(name)]
-    }
-
-    fn set(&mut self, row: usize, name: &str, value: &str) {
-        let column = self.column(name);
-        let cells = self.rows[row].iter().enumerate().map(|(i, cell)| if i == column { value } else { cell });
-        self.rows[row] = cells.collect();
-    }
-
-    fn set_all(&mut self, name: &str, value: &str) {
-        (0..self.rows.len()).for_each(|row| self.set(row, name, value));
-    }
-
-    fn cells(&self, name: &str) -> Vec<&str> {
-        self.rows.iter().map(|row| self.get(row, name)).collect()
-    }
-
-    /// The rows that pass.
-    fn only(&self, mut keep: impl FnMut(&StringRecord) -> bool) -> Self {
-        Self { header: self.header.clone(), rows: self.rows.iter().filter(|row| keep(row)).cloned().collect() }
-    }
-
-    fn measured(&self) -> Self {
-        self.only(|row| self.get(row, "row_kind") == "measured")
-    }
-
-    fn text(&self) -> String {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        writer.write_record(&self.header).unwrap();
-        self.rows.iter().for_each(|row| writer.write_record(row).unwrap());
-        String::from_utf8(writer.into_inner().unwrap()).unwrap()
-    }
-
     /// As shards write them: nothing derived, and of a base in another shard only its name.
     fn shards(&self, count: usize) -> Vec<Self> {
         let shard = |case: &str| case.bytes().fold(7_usize, |hash, byte| hash * 31 % 1009 + usize::from(byte)) % count;
@@ -218,7 +168,7 @@ fn exact_duplicates_are_one_row() {
     files.push(folder.write("whole.csv", whole()));
     assert_eq!(folder.merged(&files), whole());
     // What was merged before is an input like others, and may be the output as well.
-    files[3] = folder.path("out.csv").to_str().unwrap().to_owned();
+    files[3] = folder.at("out.csv");
     assert_eq!(folder.merged(&files), whole());
 }
 
@@ -326,7 +276,7 @@ fn a_device_may_be_paired_with_itself() {
 #[test]
 fn every_format_is_written_at_once() {
     let (folder, file) = Folder::with("whole.csv", whole());
-    let outputs = ["out.csv", "out.jsonl", "out.md", "out.txt"].map(|name| folder.path(name).to_str().unwrap().to_owned());
+    let outputs = ["out.csv", "out.jsonl", "out.md", "out.txt"].map(|name| folder.at(name));
     let outputs: Vec<&str> = outputs.iter().flat_map(|path| ["-o", path]).collect();
     let ran = succeeded(&[&["merge", &file, "-o", "-"], &outputs[..]].concat());
     assert_eq!((ran.out.as_str(), folder.read("out.csv").as_str()), (whole(), whole()));
@@ -512,7 +462,7 @@ fn a_part_can_be_merged_with_the_rest_later() {
         }));
         // Whose base isn't there still names it.
         assert!(part.iter().any(|row| row.relative.is_none() && lost.iter().any(|lost| lost.case_id == row.relative_to)));
-        let rest = [folder.path("out.csv").to_str().unwrap().to_owned(), files[0].clone()];
+        let rest = [folder.at("out.csv"), files[0].clone()];
         assert_eq!(folder.merged(&rest), whole());
     }
     // What contradicts is no gap.
@@ -701,7 +651,7 @@ fn files_of_another_kind_are_refused_by_name() {
     refused("rows.jsonl", &succeeded(&["merge", "-q", &good, "--format=jsonl"]).out, "JSON lines");
     refused("notes.csv", "a,b\n1,2\n", "not a file that lanescope wrote");
     refused("empty.csv", "", "holds no rows");
-    let absent = folder.refused(&[good.clone(), folder.path("absent.csv").to_str().unwrap().to_owned()], 2);
+    let absent = folder.refused(&[good.clone(), folder.at("absent.csv")], 2);
     assert!(absent.contains("absent.csv: can't be opened"), "{absent}");
     ran(&["merge", &good, "-o", "out.xlsx"]).says(2, &[".jsonl"]);
     let nowhere = ran(&["merge", &good, "-o", folder.path("no/such.csv").to_str().unwrap()]);
@@ -733,7 +683,7 @@ fn a_file_that_was_cut_is_to_be_finished_first() {
 fn rows_take_little_memory() {
     let folder = Folder::new();
     let peak = |cases: u64| {
-        let file = folder.path("plan.csv").to_str().unwrap().to_owned();
+        let file = folder.at("plan.csv");
         let axis = format!("n=4..{}:+4", cases * 4);
         let run = "run memory/stream -d=mock --dry-run -q -a=op=copy -a=width=1 -a=issue=interleaved -o";
         succeeded(&[&typed(run)[..], &[&file, "-a", &axis]].concat());

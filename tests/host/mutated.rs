@@ -189,8 +189,8 @@ fn changed_tables() {
         "#version 460\nlayout(local_size_x = 64) in;\nlayout(binding = 0) buffer B { uint b[]; };\n\
          void main() { b[gl_GlobalInvocationID.x] = 1; }\n",
     );
-    let table = folder.path("table.json").to_str().unwrap().to_owned();
-    let shader = folder.path("a.comp").to_str().unwrap().to_owned();
+    let table = folder.at("table.json");
+    let shader = folder.at("a.comp");
     let flags = format!("{TUNE} -a local_size_x=32,64 --save-table");
     succeeded(&[&["tune", &shader][..], &flags.split(' ').collect::<Vec<_>>(), &[&table]].concat());
     let right = [fs::read(table).unwrap()];

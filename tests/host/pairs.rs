@@ -33,7 +33,7 @@ fn two_devices_are_compared_case_by_case() {
 #[test]
 fn rows_measured_in_pairs_are_compared_by_their_ratios() {
     let folder = Folder::new();
-    let file = folder.path("rows.csv").display().to_string();
+    let file = folder.at("rows.csv");
     let transpose =
         ["algo/transpose:naive", "algo/transpose:padded", "-a", "matrix_size=64", "--max-time=20ms", "-d", "mock:spread=0.02"];
     assert_eq!(ran(&[&["run", "-q", "--paired", "-o", &file], &transpose[..]].concat()).code, Some(0));

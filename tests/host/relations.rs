@@ -153,7 +153,7 @@ fn figures_are_drawn_from_rows_of_several_experiments() {
     let folder = Folder::new();
     let shards: Vec<String> = (1..=3)
         .map(|i| {
-            let (shard, file) = (format!("--shard={i}/3"), folder.path(&format!("{i}.csv")).display().to_string());
+            let (shard, file) = (format!("--shard={i}/3"), folder.at(&format!("{i}.csv")));
             succeeded(&[&["run"], &filters[..], &RUN, &[&shard, "-o", &file]].concat());
             file
         })

@@ -19,6 +19,7 @@ use rustix::process::Signal;
 
 use crate::support::form::{Form, form, sample};
 use crate::support::processes::Family;
+use crate::support::tables::Table;
 use crate::support::{Folder, Ran, data, ended, lanescope, rows, rows_of, skip, succeeded, typed};
 
 // ---- the run --------------------------------------------------------------------------------------------------------------
@@ -140,17 +141,12 @@ fn shapes(rows: &[Record]) -> Vec<String> {
 
 /// Rewrites the cells of a column, by the number of the row.
 fn rewrite(file: &Path, column: &str, new: impl Fn(usize, &str) -> String) {
-    let mut reader = csv::Reader::from_path(file).unwrap();
-    let header = reader.headers().unwrap().clone();
-    let rows: Vec<csv::StringRecord> = reader.records().map(|row| row.unwrap()).collect();
-    let mut writer = csv::Writer::from_path(file).unwrap();
-    writer.write_record(&header).unwrap();
-    let place = header.iter().position(|name| name == column).unwrap();
-    for (number, row) in rows.iter().enumerate() {
-        let cell = |(i, cell): (usize, &str)| if i == place { new(number, cell) } else { cell.to_owned() };
-        writer.write_record(row.iter().enumerate().map(cell)).unwrap();
+    let mut table = Table::of(&fs::read_to_string(file).unwrap());
+    for row in 0..table.rows.len() {
+        let cell = new(row, table.get(&table.rows[row], column));
+        table.set(row, column, &cell);
     }
-    writer.flush().unwrap();
+    fs::write(file, table.text()).unwrap();
 }
 
 // ---- kills ----------------------------------------------------------------------------------------------------------------
@@ -650,7 +646,7 @@ fn a_file_under_two_names_is_one_file() {
 #[test]
 fn shards_make_up_the_whole() {
     let folder = Folder::new();
-    let files: Vec<String> = (1..=8).map(|shard| folder.path(&format!("{shard}.csv")).to_str().unwrap().to_owned()).collect();
+    let files: Vec<String> = (1..=8).map(|shard| folder.at(&format!("{shard}.csv"))).collect();
     for (index, file) in files.iter().enumerate() {
         let shard = format!("--shard={}/8", index + 1);
         succeeded(&[&RUN[..], &["-q", "-d", MOCK, &shard, "-o", file]].concat());

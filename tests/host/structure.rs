@@ -7,14 +7,14 @@ use std::mem::{Discriminant, discriminant};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use crate::support::{each_setting, setting};
 use lanescope::experiments::{CATALOGUE, DERIVATIONS};
 use lanescope::model::{Axis, AxisKind, AxisValue, Preset};
 use lanescope::plan::{Plan, Request};
 use lanescope::record::schema::{ALSO_AXES, COLUMNS};
 use lanescope::shader::Library;
-
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
+
+use crate::support::{each_setting, setting};
 
 /// Modules that every stage may import, and that import only each other.
 const LEAVES: &str = "model units error digest globs platform process properties regular staged stats validate";

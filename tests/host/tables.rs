@@ -7,7 +7,7 @@ use crate::support::{Folder, ended, lanescope, succeeded};
 
 /// Rows that a mock device measures, among them skipped and flagged ones.
 fn rows(folder: &Folder) -> String {
-    let file = folder.path("rows.csv").display().to_string();
+    let file = folder.at("rows.csv");
     let sizes = "local_size_x=32,64,128,256,512,2048";
     let run = ["run", "-q", "workgroup/linear", "-d", "mock:spread=0.03", "-a", sizes, "-a", "n=2^16,2^18"];
     succeeded(&[&run[..], &["--max-time=10ms", "--max-noise=0.1%", "-o", &file]].concat());

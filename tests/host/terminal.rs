@@ -5,6 +5,7 @@ use std::process::Command;
 use lanescope::shader::{Reading, from_file};
 
 use crate::support::inspected::SHADER;
+use crate::support::tables::Table;
 use crate::support::{Folder, Ran, lanescope, ran, typed};
 
 /// A name that sets a window's title, turns all red by a control character of 8 bits, begins a line of its own, and turns the rest around.
@@ -145,21 +146,18 @@ fn what_is_typed_is_no_command() {
 #[test]
 fn what_files_of_rows_hold_is_no_command() {
     let folder = Folder::new();
-    let rows = std::fs::read_to_string("tests/data/lavapipe.csv").unwrap();
-    let mut reader = csv::Reader::from_reader(rows.as_bytes());
-    let mut header = reader.headers().unwrap().clone();
-    let place = |name: &str| header.iter().position(|column| column == name).unwrap();
-    let places = ["experiment", "variant", "device_name", "driver_name", "driver_info", "reason", "quality_flags"].map(place);
-    // An axis as well.
-    let axes = header.len() - 1;
-    header = header.iter().enumerate().map(|(i, name)| if i == axes { HOSTILE.to_owned() } else { name.to_owned() }).collect();
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(&header).unwrap();
-    for row in reader.records().map(|row| row.unwrap()).take(40) {
-        let cell = |(i, cell): (usize, &str)| if places.contains(&i) { format!("{cell}{HOSTILE}") } else { cell.to_owned() };
-        writer.write_record(row.iter().enumerate().map(cell)).unwrap();
+    let mut table = Table::of(&std::fs::read_to_string("tests/data/lavapipe.csv").unwrap());
+    table.rows.truncate(40);
+    for name in ["experiment", "variant", "device_name", "driver_name", "driver_info", "reason", "quality_flags"] {
+        for row in 0..table.rows.len() {
+            let cell = format!("{}{HOSTILE}", table.get(&table.rows[row], name));
+            table.set(row, name, &cell);
+        }
     }
-    let file = folder.write("rows.csv", writer.into_inner().unwrap());
+    // An axis as well.
+    let axes = table.header.len() - 1;
+    table.header = table.header.iter().take(axes).chain([HOSTILE]).collect();
+    let file = folder.write("rows.csv", table.text());
     let named = format!("{}={file}", HOSTILE.replace('\n', ""));
     for arguments in [
         &["card", file.as_str()][..],
@@ -197,7 +195,7 @@ fn a_path_cannot_begin_a_line_of_its_own() {
     let folder = Folder::new();
     let name = "a\nerror: all is lost.comp";
     let broken = folder.write(name, "#version 460\nvoid main() { x; }\n");
-    let missing = folder.path("b\nerror: all is lost.csv").to_str().unwrap().to_owned();
+    let missing = folder.at("b\nerror: all is lost.csv");
     for arguments in
         [&["inspect", &broken][..], &["card", &missing], &["compare", &missing, &missing], &["tune", &missing, "-d", "mock"]]
     {

@@ -61,7 +61,7 @@ fn what_can_not_be_is_said_before_anything_runs() {
          layout(binding = 0) buffer Y { uint y[]; };\nlayout(push_constant) uniform P { uvec2 far; };\n\
          void main() { y[0] = R(far).v[0]; }\n",
     );
-    let nowhere = folder.path("none/table.json").display().to_string();
+    let nowhere = folder.at("none/table.json");
     let filled = format!("x=:file={small}");
     for (arguments, part) in [
         (&[broken.as_str()][..], "broken.comp:4"),

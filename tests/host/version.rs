@@ -8,7 +8,7 @@ use crate::support::{Folder, succeeded};
 
 fn build_script(folder: &Folder) -> String {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("build.rs");
-    let program = folder.path("script").display().to_string();
+    let program = folder.at("script");
     let compiler = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
     let mut command = Command::new(compiler);
     command.args(["--edition=2024", "-o", &program]).arg(script).env("CARGO_PKG_VERSION", "1.2.3");

@@ -42,7 +42,7 @@ impl Folder {
 
     /// Completes the file, and demands that it holds all cases and that nothing else is left.
     fn completed(&self) -> Vec<Record> {
-        ended(self.resuming("mock:noise=0", &[])).says(0, &[]);
+        ended(&mut self.resuming("mock:noise=0", &[])).says(0, &[]);
         let rows = rows_of(&self.rows_file());
         let measured = rows.iter().filter(|row| row.row_kind == "measured");
         assert!(measured.clone().count() == CASES && measured.into_iter().all(|row| row.status == "ok"));

@@ -15,6 +15,7 @@ pub mod recorded;
 pub mod second_opinion;
 pub mod shapes;
 pub mod simulated;
+pub mod tables;
 pub mod tunings;
 pub mod windows;
 
@@ -62,11 +63,15 @@ impl Folder {
         self.0.path().join(name)
     }
 
+    /// A path as an argument.
+    pub fn at(&self, name: &str) -> String {
+        self.path(name).to_str().unwrap().to_owned()
+    }
+
     /// Writes a file, and gives its path as an argument.
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
-        let path = self.path(name);
-        std::fs::write(&path, bytes).unwrap();
-        path.display().to_string()
+        std::fs::write(self.path(name), bytes).unwrap();
+        self.at(name)
     }
 }
 

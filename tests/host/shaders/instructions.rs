@@ -258,17 +258,7 @@ fn entry_points_and_old_buffers_are_told_apart() {
 }
 
 /// Instructions that do no work of their own, by name.
-const SILENT: [&str; 9] = [
-    "OpBranch",
-    "OpFunction",
-    "OpFunctionEnd",
-    "OpLabel",
-    "OpLoopMerge",
-    "OpReturn",
-    "OpSelectionMerge",
-    "OpUnreachable",
-    "OpVariable",
-];
+const SILENT: &str = "OpBranch OpFunction OpFunctionEnd OpLabel OpLoopMerge OpReturn OpSelectionMerge OpUnreachable OpVariable";
 
 /// The disassembler's instructions within functions, by name.
 fn disassembled(words: &[u32]) -> Vec<String> {
@@ -295,7 +285,7 @@ fn counts_are_those_of_the_disassembler() {
         let count = |matches: &dyn Fn(&str) -> bool| names.iter().filter(|name| matches(name)).count() as u64;
         let sum = |kinds: &[InstructionKind]| kinds.iter().map(|kind| mix.get(*kind)).sum::<u64>();
         use InstructionKind as Kind;
-        assert_eq!(mix.sum(), count(&|name| !SILENT.contains(&name)), "{names:?}");
+        assert_eq!(mix.sum(), count(&|name| !SILENT.split(' ').any(|silent| silent == name)), "{names:?}");
         assert_eq!(sum(&[Kind::ControlFlow]), count(&|name| ["OpBranchConditional", "OpSwitch"].contains(&name)));
         assert_eq!(sum(&[Kind::Barrier]), count(&|name| name.ends_with("Barrier")));
         assert_eq!(sum(&[Kind::Atomic]), count(&|name| name.starts_with("OpAtomic")));
