@@ -185,7 +185,6 @@ fn format_uses(instance: &ash::Instance, physical: vk::PhysicalDevice, format: F
     all.into_iter().filter_map(|(usage, can)| can.then_some(usage)).collect()
 }
 
-/// Adds what only a Vulkan 1.1 device can tell.
 fn extend(info: &mut DeviceInfo, inner: &InstanceInner, physical: vk::PhysicalDevice, support: &Support) {
     let mut id = vk::PhysicalDeviceIDProperties::default();
     let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();

@@ -43,7 +43,6 @@ impl CoreClock {
 /// The files in which the kernel's driver `amdgpu` tells the core clock of a GPU, the best first.
 pub(super) struct Amdgpu(Vec<ClockFile>);
 
-/// A file, and how to read it as MHz.
 type ClockFile = (PathBuf, fn(&str) -> Option<f64>);
 
 impl Amdgpu {

@@ -86,7 +86,6 @@ impl<'a> Recorder<'a> {
         self.full_barrier();
     }
 
-    /// One pass alone, in a buffer of its own.
     pub(super) fn alone(&self, case: &LoadedCase) {
         self.full_barrier();
         self.passes(case, 1);
@@ -252,7 +251,6 @@ impl<'a> Recorder<'a> {
         self.barrier((all, write), (all, vk::AccessFlags::MEMORY_READ | write));
     }
 
-    /// After copies into a buffer that the host then reads.
     pub(super) fn host_read_barrier(&self) {
         let copied = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
         self.barrier(copied, (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ));

@@ -164,7 +164,6 @@ fn types(dimension: Dimension) -> (vk::ImageType, vk::ImageViewType) {
     }
 }
 
-/// A sampler of the only level.
 pub(super) fn sampler(logical: &Arc<Logical>, name: &str, sampling: Sampling) -> Result<Owned<vk::Sampler>, Error> {
     let filter = if sampling.is_linear { vk::Filter::LINEAR } else { vk::Filter::NEAREST };
     let edge = match sampling.edge {
@@ -238,7 +237,6 @@ impl Recorder<'_> {
         self.transition(source, layout, source.layout());
     }
 
-    /// Copies a buffer into an image that kernels write.
     pub(super) fn copy_whole_in(&self, source: &Buffer, target: &Image) {
         debug_assert!(target.is_storage() && target.bytes() <= source.bytes());
         let Some(whole) = target.whole() else { return };

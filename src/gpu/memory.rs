@@ -44,7 +44,6 @@ pub(super) enum Memory {
     Mapped { memory: Owned<vk::DeviceMemory>, start: Pointer, ty: MemoryType },
 }
 
-/// Where mapped memory begins for the host.
 pub(super) struct Pointer(NonNull<u8>);
 
 // SAFETY: what it points to stays mapped as long as the memory that holds it, on whichever thread that is.
@@ -121,7 +120,6 @@ impl Memory {
         }
     }
 
-    /// The memory object, and where in it this begins.
     fn place(&self) -> (vk::DeviceMemory, u64) {
         match self {
             Self::Allocated { allocation: Some(allocation), .. } => {

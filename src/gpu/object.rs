@@ -6,7 +6,6 @@ use ash::vk;
 
 use super::logical::Logical;
 
-/// A handle that knows how to destroy itself.
 pub(super) trait Destroy: vk::Handle + Copy {
     /// Destroys the object.
     ///

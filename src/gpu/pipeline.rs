@@ -184,7 +184,6 @@ impl BoundKernel {
         unsafe { device.cmd_bind_pipeline(buffer, vk::PipelineBindPoint::COMPUTE, self.compiled.pipeline.raw()) };
     }
 
-    /// Binds the descriptor sets, where there are any.
     pub(super) fn bind_descriptors(&self, device: &ash::Device, buffer: vk::CommandBuffer) {
         let (compute, layout) = (vk::PipelineBindPoint::COMPUTE, self.compiled.layout.raw());
         if !self.sets.is_empty() {

@@ -6,7 +6,6 @@ use crate::model::{DeviceInfo, Quirk};
 
 type Applies = fn(&DeviceInfo) -> bool;
 
-/// Each fault with the devices that have it.
 const QUIRKS: &[(Quirk, Applies)] = &[
     (
         Quirk {

@@ -92,7 +92,6 @@ impl Queue {
         }
     }
 
-    /// Polls for a while, then sleeps.
     fn wait(&self, start: Instant, what: &str) -> Result<(), Error> {
         let device = &self.logical.raw;
         while start.elapsed() < self.spin {

@@ -185,7 +185,6 @@ impl Block<'_, '_, '_> {
         Ok((joined(own, base, Some(base_conditions)), conditions, base_conditions, took))
     }
 
-    /// Lets both devices work by turns for so long.
     pub(super) fn keep_both_busy(&mut self, slot: usize, time: Duration) {
         let session = &mut *self.session;
         let Some(base_pool) = &mut session.base_pool else { return };
@@ -232,7 +231,6 @@ fn add(visit: &mut Visit, sample: Visit) {
     visit.implausible = visit.implausible.take().or(sample.implausible);
 }
 
-/// An order with one answer.
 fn ask<T>(
     pool: &mut Pool,
     slot: usize,

@@ -38,7 +38,6 @@ impl Observing<'_, '_> {
         self.goes_on &= (self.observe)(event).is_continue();
     }
 
-    /// Tells that an entry has ended, once.
     pub(super) fn see_end(&mut self, entry: &mut Entry) {
         if !mem::replace(&mut entry.is_told, true) {
             self.see(Event::Ended);

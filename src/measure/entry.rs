@@ -268,7 +268,6 @@ impl<'c> Entry<'c> {
         both * (1 + REPEATS) * 2
     }
 
-    /// Passes per sample; 0 where the timer itself is measured.
     pub(super) fn batch(&self) -> u32 {
         self.sizes.map_or(1, |(sizes, _)| sizes.batch)
     }

@@ -82,7 +82,6 @@ pub type ToolCases = ToolSet<Prepared>;
 /// As loaded.
 pub type Tools = ToolSet<Slot>;
 
-/// What is known about a device's timing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Instrument {
     pub timer: Timer,

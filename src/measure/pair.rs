@@ -37,7 +37,6 @@ pub(super) fn visit_pair(rig: &mut Rig, own: &SampledCase, base: &SampledCase) -
     Ok(joined(visit, base_visit, None))
 }
 
-/// A visit and that of its base as one.
 pub(super) fn joined(own: Visit, base: Visit, base_conditions: Option<Conditions>) -> Visit {
     let ratios = own.samples.iter().zip(&base.samples).map(|(own, base)| own / base).collect();
     let implausible = own.implausible.or_else(|| base.implausible.map(|reason| format!("its base: {reason}")));

@@ -79,7 +79,6 @@ struct Spread {
     between: f64,
 }
 
-/// A case with the median of each of its rounds.
 struct Runner<'r> {
     rounds: &'r Rounds,
     medians: Vec<f64>,

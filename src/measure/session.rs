@@ -248,7 +248,6 @@ impl<'a> Session<'a> {
         outcomes
     }
 
-    /// Among how many benches the device's memory is shared.
     pub(super) fn share(&self) -> u32 {
         let is_same = |base: &Pool| base.info().device_uuid == self.pool.info().device_uuid;
         let pools = 1 + usize::from(self.base_pool.as_ref().is_some_and(is_same));

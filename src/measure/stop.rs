@@ -35,14 +35,12 @@ pub const JUDGED_ROUNDS: [u32; 4] = [6, 9, 13, 19];
 /// The most rounds that a case is visited in.
 pub const LAST_ROUND: u32 = JUDGED_ROUNDS[JUDGED_ROUNDS.len() - 1];
 
-/// What is known about a case when it is judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
     /// Rounds that it was visited in so far: one of [`JUDGED_ROUNDS`].
     pub round: u32,
     /// Noise (half the interval over the median) at each judgement so far, this one included.
     pub noise: &'a [f64],
-    /// The noise that is precise enough.
     pub max_noise: f64,
     pub spent: Duration,
     pub max_time: Duration,

@@ -82,7 +82,6 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// An axis without a neutral value.
     pub fn new<V: Into<AxisValue>>(
         name: &'static str,
         description: &'static str,

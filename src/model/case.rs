@@ -102,7 +102,6 @@ words! {
 }
 
 impl Bound {
-    /// The unit of its rates, as rows have it.
     pub fn unit(self) -> &'static str {
         match self {
             Self::Memory | Self::Shared => "GB/s",
@@ -260,7 +259,6 @@ pub enum HostCost {
     RoundTrip(Wait),
 }
 
-/// How the host waits for the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// Polling vkGetFenceStatus.
@@ -412,7 +410,6 @@ impl Resource {
 }
 
 impl Kernel {
-    /// A kernel to which nothing is bound yet.
     pub fn new(source: &'static str, local_size: [u32; 3]) -> Self {
         Self { source: Cow::Borrowed(source), local_size, ..Self::default() }
     }

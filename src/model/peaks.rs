@@ -11,7 +11,6 @@ use toml::Spanned;
 use super::Bound;
 use crate::globs;
 
-/// What a part of a device does at most.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Peak {
     /// 10^9 bytes or operations per second; a multiply-add counts two.
@@ -48,7 +47,6 @@ pub struct Published {
     entries: Vec<Entry>,
 }
 
-/// An entry that was checked.
 #[derive(Clone, Debug)]
 struct Entry {
     names: Vec<GlobMatcher>,

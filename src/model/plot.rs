@@ -12,7 +12,6 @@ pub struct Plot {
     pub expected: Option<Expectation>,
 }
 
-/// What is drawn of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plotted {
     Value,
