@@ -2,8 +2,10 @@
 //! what a program reads.
 
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::tone::is_unseen;
+use crate::record::Cell;
 
 /// Over several lines, with an end.
 pub fn json<T: Serialize>(value: &T) -> serde_json::Result<String> {
@@ -13,6 +15,13 @@ pub fn json<T: Serialize>(value: &T) -> serde_json::Result<String> {
 /// In one line, with its end.
 pub fn json_line<T: Serialize>(value: &T) -> serde_json::Result<String> {
     Ok(escaped(&serde_json::to_string(value)?) + "\n")
+}
+
+/// A row as an object in one line: keys in the order of the cells, typed values; an empty cell has no key.
+pub fn json_row<'c>(cells: impl Iterator<Item = (&'c str, Cell<'c>)>) -> serde_json::Result<String> {
+    let filled = cells.filter(|(_, cell)| !cell.is_empty());
+    let values = filled.map(|(name, cell)| Ok((name.to_owned(), serde_json::to_value(cell)?)));
+    json_line(&values.collect::<serde_json::Result<Map<String, Value>>>()?)
 }
 
 /// Outside of strings there are line feeds alone.

@@ -2,10 +2,8 @@
 
 use std::io::{self, Write};
 
-use serde::{Serialize, Serializer};
-
 use super::Writer;
-use super::json::json_line;
+use super::json::json_row;
 use crate::record::{Header, Record};
 
 pub struct Jsonl<W> {
@@ -21,23 +19,12 @@ impl<W: Write> Jsonl<W> {
 
 impl<W: Write> Writer for Jsonl<W> {
     fn write(&mut self, record: &Record) -> io::Result<()> {
-        self.out.write_all(json_line(&Row { header: &self.header, record })?.as_bytes())?;
+        self.out.write_all(json_row(self.header.row(record))?.as_bytes())?;
         self.out.flush()
     }
 
     fn finish(&mut self) -> io::Result<()> {
         self.out.flush()
-    }
-}
-
-struct Row<'a> {
-    header: &'a Header,
-    record: &'a Record,
-}
-
-impl Serialize for Row<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.header.row(self.record).filter(|(_, cell)| !cell.is_empty()))
     }
 }
 

@@ -32,7 +32,7 @@ pub struct Tuned {
 /// that were given, as far as rows have times.
 pub fn tuned<'r>(rows: &[Row<'r>]) -> Vec<(Row<'r>, Tuned)> {
     let rows: Vec<Row> = rows.iter().filter(|row| !row.record.is_derived()).copied().collect();
-    let apart: Vec<Key> = [Key::Variant, Key::Cache].into_iter().filter(|key| differ(&rows, key)).collect();
+    let apart: Vec<Key> = [Key::Variant, Key::Cache].into_iter().filter(|key| values(&rows, key).len() > 1).collect();
     let axes = |row: &Row<'r>| row.record.by_axis.keys().map(String::as_str).collect::<Vec<&str>>();
     let mut searches: BTreeMap<(Vec<AxisValue>, Vec<&str>), Vec<Row>> = BTreeMap::new();
     for row in rows {
@@ -47,8 +47,8 @@ pub fn tuned<'r>(rows: &[Row<'r>]) -> Vec<(Row<'r>, Tuned)> {
     searches.into_iter().filter_map(tuned).collect()
 }
 
-fn differ(rows: &[Row], key: &Key) -> bool {
-    rows.iter().map(|row| key.of(row)).collect::<BTreeSet<_>>().len() > 1
+fn values(rows: &[Row], key: &Key) -> Vec<AxisValue> {
+    rows.iter().map(|row| key.of(row)).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// What follows from the rows of one search; nothing where none has a time.
@@ -113,10 +113,9 @@ fn axes(answer: &Answer) -> Option<[String; 2]> {
 
 fn picture(rows: &[Row], answer: &Answer, of: &str) -> Option<Picture> {
     let [columns, down] = axes(answer)?.map(Key::Axis);
-    let values = |key: &Key| rows.iter().map(|row| key.of(row)).collect::<BTreeSet<_>>().into_iter().collect();
     let first = rows.first()?;
     let keys: Vec<Key> = first.record.by_axis.keys().map(|axis| Key::Axis(axis.clone())).collect();
-    let grid = grid(rows, [&columns, &down], [values(&columns), values(&down)], &keys);
+    let grid = grid(rows, [&columns, &down], [&columns, &down].map(|key| values(rows, key)), &keys);
     let of_others = if answer.axes.iter().filter(|axis| axis.others > 0).count() > 2 {
         ": in each cell the fastest of all values of the other axes"
     } else {

@@ -32,9 +32,8 @@ const LONGEST_TITLE: usize = 12;
 
 /// How cases are named: by their experiment, their variant, and those of their axes that tell cases apart.
 pub struct Names {
-    /// How many cases of an experiment have an axis at a value, and how many there are.
-    values: BTreeMap<String, BTreeMap<String, usize>>,
-    counts: BTreeMap<String, usize>,
+    /// How many cases of an experiment there are, and how many have an axis at a value.
+    counts: BTreeMap<String, (usize, BTreeMap<String, usize>)>,
     /// Whether some cases are cold and others aren't.
     has_caches: bool,
 }
@@ -42,14 +41,11 @@ pub struct Names {
 impl Names {
     pub fn new(comparison: &Comparison) -> Self {
         let first = comparison.cases.first().map(|case| &case.cache);
-        let mut names = Self {
-            values: BTreeMap::new(),
-            counts: BTreeMap::new(),
-            has_caches: comparison.cases.iter().any(|case| Some(&case.cache) != first),
-        };
+        let mut names =
+            Self { counts: BTreeMap::new(), has_caches: comparison.cases.iter().any(|case| Some(&case.cache) != first) };
         for case in comparison.cases.iter().chain(&comparison.derived) {
-            *names.counts.entry(case.experiment.clone()).or_default() += 1;
-            let values = names.values.entry(case.experiment.clone()).or_default();
+            let (count, values) = names.counts.entry(case.experiment.clone()).or_default();
+            *count += 1;
             for value in case.axes.split(';') {
                 *values.entry(value.to_owned()).or_default() += 1;
             }
@@ -58,8 +54,8 @@ impl Names {
     }
 
     pub fn of(&self, case: &Compared) -> String {
-        let (count, values) = (self.counts.get(&case.experiment), self.values.get(&case.experiment));
-        let tells = |value: &&str| count != values.and_then(|values| values.get(*value));
+        let counts = self.counts.get(&case.experiment);
+        let tells = |value: &&str| counts.is_none_or(|(count, values)| values.get(*value) != Some(count));
         let cache = if self.has_caches { case.cache.as_str() } else { "" };
         let parts = [case.experiment.as_str(), &case.variant].into_iter();
         let parts = parts.chain(case.axes.split(';').filter(tells)).chain([cache, &case.device]);

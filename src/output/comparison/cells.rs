@@ -2,10 +2,8 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value};
-
 use crate::analysis::compare::{Compared, Comparison};
-use crate::output::json::json_line;
+use crate::output::json::json_row;
 use crate::record::Cell;
 
 /// The columns. Those from `row_kind` on tell apart what is compared: measured or derived, of which side, on which of several devices.
@@ -29,11 +27,7 @@ pub fn comparison_csv(comparisons: &[Comparison]) -> Result<String, csv::Error> 
 pub fn comparison_jsonl(comparisons: &[Comparison]) -> Result<String, serde_json::Error> {
     let mut text = String::new();
     for (comparison, case, kind) in all(comparisons) {
-        let cells = COLUMNS.split(',').zip(cells(comparison, case, kind)).filter(|(_, cell)| !cell.is_empty());
-        let object: Map<String, Value> = cells
-            .map(|(name, cell)| serde_json::to_value(cell).map(|value| (name.to_owned(), value)))
-            .collect::<Result<_, _>>()?;
-        text += &json_line(&object)?;
+        text += &json_row(COLUMNS.split(',').zip(cells(comparison, case, kind)))?;
     }
     Ok(text)
 }

@@ -14,9 +14,6 @@ use crate::units::ratio;
 /// The differences that have a line each.
 const DIFFERENCES: usize = 8;
 
-/// What is said of a variable that isn't set, and of layers that aren't there.
-const NOTHING: &str = "(none)";
-
 /// A ratio this near to 1 is told in percent.
 const PERCENT: f64 = 0.1;
 
@@ -115,7 +112,7 @@ pub fn differences(sheet: &mut Sheet, comparison: &Comparison) {
         ])
         .whole_in("a wider terminal has them");
         for difference in told.iter().take(DIFFERENCES) {
-            let [base, new] = difference.values.each_ref().map(|value| if value.is_empty() { NOTHING } else { value });
+            let [base, new] = difference.values.each_ref().map(|value| if value.is_empty() { "(none)" } else { value });
             table.row([difference.column, base, new]);
         }
         let others: Vec<&str> = told.iter().skip(DIFFERENCES).map(|difference| difference.column).collect();

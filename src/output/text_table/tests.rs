@@ -82,10 +82,7 @@ fn a_table_without_titles_has_no_head() {
     needs    Shader, Float16, Int64
     shared   256 B
     ");
-}
-
-#[test]
-fn columns_in_which_nothing_stands_are_left_out_without_a_word() {
+    // Columns in which nothing stands are left out without a word.
     let mut table = TextTable::new(["a", "b"].map(|title| Column::words(title, Need::Key)));
     table.row(["", "1"]);
     assert_eq!(table.without_empty_columns().fitted(PAGE), " b\n───\n 1\n");

@@ -44,14 +44,14 @@ pub fn draw(canvas: &mut Canvas, entries: &[(Swatch, String)], left: f64, top: f
     if entries.is_empty() {
         return top;
     }
-    let names: Vec<String> = entries.iter().map(|(_, name)| text::fit(name, 250.0, SMALL)).collect();
     let (mut x, mut y) = (left, top + LINE / 2.0);
-    for ((swatch, _), name) in entries.iter().zip(&names) {
-        let room = SWATCH + text::width(name, SMALL) + 14.0;
+    for (swatch, name) in entries {
+        let name = text::fit(name, 250.0, SMALL);
+        let room = SWATCH + text::width(&name, SMALL) + 14.0;
         if x > left && x + room > WIDTH {
             (x, y) = (left, y + LINE);
         }
-        entry(canvas, *swatch, name, x, y);
+        entry(canvas, *swatch, &name, x, y);
         x += room;
     }
     y + LINE / 2.0 + 4.0
