@@ -11,7 +11,6 @@ use crate::plan::{Plan, Planned};
 use crate::record::{Described, Fate, Header, PLANNED, Record, Recovery, SCHEMA_VERSION, Standing};
 use crate::shader::{CompileError, Compiler, Library, ModuleKey};
 
-/// Tells which rows of an earlier run are a run's own.
 pub struct Judge<'r> {
     devices: Vec<&'r DeviceInfo>,
     plans: &'r [Plan<'r>],
@@ -35,10 +34,7 @@ impl<'r> Judge<'r> {
     }
 
     /// The device that a row is of, and its case; nothing for a case that has to be measured again. `is_kept` tells of a device and a
-    /// place in its plan whether that has a row already.
-    ///
-    /// # Errors
-    /// Why the row isn't one of this run.
+    /// place in its plan whether that has a row already. An error is why the row isn't one of this run.
     pub fn place(&mut self, row: &Record, is_kept: impl Fn(usize, u64) -> bool) -> Result<Option<(usize, Planned)>, String> {
         if row.schema != SCHEMA_VERSION {
             return Err(format!("it is of schema {}, and this lanescope writes {SCHEMA_VERSION}: name a new file", row.schema));
@@ -118,7 +114,6 @@ pub fn needed() -> Vec<&'static str> {
     all.filter(|name| seen.insert(*name)).collect()
 }
 
-/// Those of them that a file with this header doesn't have.
 pub fn lacking(header: &Header) -> Vec<&'static str> {
     let there: BTreeSet<&str> = header.names().collect();
     needed().into_iter().filter(|name| !there.contains(name)).collect()
@@ -141,7 +136,6 @@ pub fn check_columns<R: Read>(rows: &Recovery<R>, header: &Header) -> Result<(),
     check_same_columns(rows, header)
 }
 
-/// Demands that a file has the columns that new rows have.
 pub fn check_same_columns<R: Read>(rows: &Recovery<R>, header: &Header) -> Result<(), String> {
     let (there, wanted): (BTreeSet<&str>, BTreeSet<&str>) = (rows.columns().collect(), header.names().collect());
     let own: Vec<&str> = there.difference(&wanted).copied().collect();
