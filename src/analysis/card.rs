@@ -118,7 +118,6 @@ impl<'r> OneDevice<'r> {
         those.max_by(|one, other| sure(one).total_cmp(&sure(other)))
     }
 
-    /// A rate in words, beside the device's known limit.
     fn figure(&self, row: &Record, bound: Option<Bound>) -> String {
         let (value, half) = value_and_half(row);
         let beside = bound.and_then(|bound| self.limit(row, bound)).map(|Peak { rate, is_hard }| match value / rate {
@@ -337,7 +336,6 @@ fn circumstances(ok: &[&Record]) -> Vec<String> {
     known.into_iter().filter(|(holds, _)| *holds).map(|(_, words)| words.to_owned()).collect()
 }
 
-/// The first doubt that many rows share, with what to do.
 #[expect(clippy::cast_precision_loss, reason = "rows are far fewer than 2^53")]
 fn widespread(ok: &[&Record]) -> Option<String> {
     let bearing = |flag: Flag| ok.iter().filter(|row| row.has_flag(flag.name())).count();

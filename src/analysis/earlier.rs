@@ -10,7 +10,6 @@ use crate::plan::{Plan, Planned};
 use crate::record::{Described, Fate, Header, Reader, Record, SCHEMA_VERSION, Standing, Use, needed};
 use crate::shader::{CompileError, Compiler, Library, ModuleKey};
 
-/// Tells which rows of an earlier run are a run's own.
 pub struct Judge<'r> {
     devices: Vec<&'r DeviceInfo>,
     plans: &'r [Plan<'r>],
@@ -34,10 +33,7 @@ impl<'r> Judge<'r> {
     }
 
     /// The device that a row is of, and its case; nothing for a case that has to be measured again. `is_kept` tells of a device and a
-    /// place in its plan whether that has a row already.
-    ///
-    /// # Errors
-    /// Why the row isn't one of this run.
+    /// place in its plan whether that has a row already. An error is why the row isn't one of this run.
     pub fn place(&mut self, row: &Record, is_kept: impl Fn(usize, u64) -> bool) -> Result<Option<(usize, Planned)>, String> {
         if row.schema != SCHEMA_VERSION {
             return Err(format!("it is of schema {}, and this lanescope writes {SCHEMA_VERSION}: name a new file", row.schema));

@@ -104,7 +104,6 @@ fn named(rows: &Rows, index: u64, row: usize, own: &Names) -> String {
     format!("case {index}, {}{reason}", rows.get(row).packed.record().case_name())
 }
 
-/// Cases that no row names, by their neighbours.
 fn unnamed(rows: &Rows, range: &Range<u64>, names: &Names) -> String {
     let cases = match range.end - range.start {
         1 => format!("case {}", range.start),

@@ -126,9 +126,8 @@ impl Experiments {
         amounts(experiment, &axes, &record.variant, &point)
     }
 
-    /// A row as figures may be drawn from it: with all axes that the experiment has, the neutral value on those that
-    /// it didn't have yet. A row that lacks others, or lies where no case does, is another version's: it gives up its
-    /// experiment's name, and nothing is drawn from it.
+    /// A row as figures may be drawn from it: with the neutral value on axes that the experiment didn't have yet. One that lacks others,
+    /// or lies where no case does, is another version's: it gives up its experiment's name, and nothing is drawn from it.
     fn source(&mut self, record: &Record) -> Record {
         let mut source = record.clone();
         let axes = match self.of(record) {

@@ -53,8 +53,7 @@ impl Relations {
         }
     }
 
-    /// The figures that follow from all rows of an experiment, and from those of others with them, with the flags of the rows that
-    /// they rest on.
+    /// What follows from the rows of an experiment, and of others with them, with the flags of the rows that it rests on.
     pub fn derive(&self) -> impl Iterator<Item = (Derived, BTreeSet<String>)> {
         self.finished.iter().flat_map(|(name, rows)| {
             let Some(experiment) = experiments::find(name) else { return Vec::new() };

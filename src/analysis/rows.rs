@@ -59,9 +59,7 @@ pub struct Row {
     place: Place,
 }
 
-/// What one device contributes to a run: rows that belong side by side, and follow from each other.
-///
-/// A device that is paired with itself contributes twice. Nothing in a row tells which of the two it is, but for those that are
+/// What one device contributes to a run: rows that belong side by side, and follow from each other. A device that is paired with itself contributes twice. Nothing in a row tells which of the two it is, but for those that are
 /// pairs: in a file with such rows the first row of a case is of the first turn.
 pub struct DeviceRows {
     /// For messages: its name and what its driver says of its build.

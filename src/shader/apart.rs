@@ -120,7 +120,7 @@ fn ask(task: &Task, deadline: Duration) -> Result<Done, String> {
         Err(Silence::Late) => Err(late(deadline)),
         Err(silence) => {
             let reason = child.failure(&silence, deadline).reason;
-            Err(if matches!(silence, Silence::Dead) { what_killed(&reason) } else { failed(&reason) })
+            Err(if matches!(silence, Silence::Dead) { what_killed(&reason) } else { format!("failed: {reason}") })
         }
     }
 }
@@ -139,12 +139,8 @@ fn what_killed(told: &str) -> String {
     } else if says(&["bad_alloc", "memory allocation of", "0xc0000017", "0xc000012d"]) {
         format!("takes more than {} of memory", Bytes(MEMORY))
     } else {
-        failed(told)
+        format!("failed: {told}")
     }
-}
-
-fn failed(told: &str) -> String {
-    format!("failed: {told}")
 }
 
 // ---- the one that does it -------------------------------------------------------------------------------------------------

@@ -26,8 +26,7 @@ const LONGEST_LINE: usize = 300;
 /// How deep includes may nest. shaderc has no limit: a file that includes itself would take all memory.
 const INCLUDE_DEPTH: usize = 32;
 
-/// The GLSL compiler's identity, for the column `glsl_compiler`: the crate whose sources it was built from, and the newest SPIR-V
-/// that it says it writes. It tells no version of its own.
+/// The GLSL compiler's identity: its crate and the newest SPIR-V that it says it writes, since it tells no version of its own.
 pub fn glsl_compiler() -> String {
     let (version, revision) = shaderc::get_spirv_version();
     let (major, minor) = ((version >> 16) & 0xff, (version >> 8) & 0xff);
@@ -90,7 +89,6 @@ impl fmt::Display for ModuleKey {
     }
 }
 
-/// The version of Vulkan in words, and as shaderc takes it.
 pub(super) fn version(target: SpirvTarget) -> (&'static str, EnvVersion) {
     match target {
         SpirvTarget::Vulkan1_1 => ("1.1", EnvVersion::Vulkan1_1),
@@ -199,7 +197,6 @@ impl Compiler {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Compiled {
     pub(super) words: Vec<u32>,
-    /// See [`Module::source_hash`].
     source_hash: String,
     compile_time: Duration,
 }
@@ -239,7 +236,6 @@ fn check_version(text: &str) -> Result<(), String> {
     }
 }
 
-/// The text after leading blanks and comments.
 fn after_comments(mut text: &str) -> &str {
     loop {
         text = text.trim_start();

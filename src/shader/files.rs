@@ -104,6 +104,8 @@ fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String, FileError> {
 
 /// The text that is compiled: with a preamble, and without definitions that are given otherwise.
 fn whole_text(path: &Path, text: &str, reading: &Reading) -> Result<String, FileError> {
+    // Macros may be given with their parameters.
+    let is_named = |given: &str, name: &str| given.split('(').next() == Some(name);
     let is_given = |line: &str| defined(line).is_some_and(|name| reading.macros.iter().any(|(given, _)| is_named(given, name)));
     let (mut lines, mut goes_on) = (Vec::new(), false);
     for line in text.split('\n') {
@@ -123,11 +125,6 @@ fn whole_text(path: &Path, text: &str, reading: &Reading) -> Result<String, File
     }
     let (head, rest) = lines.split_at(version + 1);
     Ok(format!("{}\n{before}\n#line {}\n{}", head.join("\n"), version + 2, rest.join("\n")))
-}
-
-/// Whether a macro as it is given, with its parameters where it has some, bears this name.
-fn is_named(given: &str, name: &str) -> bool {
-    given.split('(').next() == Some(name)
 }
 
 /// What follows the `#` of a line that the preprocessor reads.
@@ -153,7 +150,6 @@ pub fn size_macros(path: &Path) -> [Option<String>; 3] {
     })
 }
 
-/// A later version of Vulkan that the shader compiles for.
 fn later_target(library: &Library, name: &str, reading: &Reading) -> Option<SpirvTarget> {
     let later = [SpirvTarget::Vulkan1_2, SpirvTarget::Vulkan1_3].into_iter().filter(|later| *later > reading.target);
     later.into_iter().find(|later| apart::compile(library, ModuleKey::new(name, &reading.macros, *later)).is_ok())
@@ -311,7 +307,6 @@ fn on_disk(key: &str) -> PathBuf {
     system_name(&path).into()
 }
 
-/// What a text includes, but for its comments.
 fn included(text: &str) -> Vec<&str> {
     let (mut found, mut comment) = (Vec::new(), None);
     for line in text.lines() {
@@ -430,7 +425,6 @@ mod tests {
         assert!(matches!(spirv_words(path, &bytes([MAGIC, 5], false)[..7]), Err(FileError::CutOff { bytes: 7, .. })));
     }
 
-    /// A shader in a file, read with a preamble and macros.
     fn read_with(shader: &str, preamble: Option<&str>, macros: &[(&str, &str)]) -> Result<Arc<Module>, String> {
         let folder = tempfile::tempdir().unwrap();
         let [path, before] = ["shader.comp", "before.glsl"].map(|name| folder.path().join(name));

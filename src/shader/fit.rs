@@ -31,9 +31,8 @@ pub struct Reach {
 }
 
 impl WorkgroupFit {
-    /// Holds an entry point to a device's limits. A direction whose size is a specialization constant is tried by that constant, so
-    /// that workgroup memory and other directions which depend on it follow. In one whose size is a literal, workgroup memory stays
-    /// as it is: what the compiler has worked out from the literal can't be told from other numbers.
+    /// Holds an entry point to a device's limits. A direction whose size is a specialization constant is tried by that constant, which
+    /// workgroup memory and other directions may follow. What the compiler has worked out from a literal size can't follow it.
     pub fn check(
         reflection: &Reflection,
         entry: &EntryPoint,

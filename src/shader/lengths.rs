@@ -48,7 +48,6 @@ pub fn with_lengths(words: &[u32], arrays: &[(&str, usize)]) -> Result<(Vec<u32>
 struct Declared<'m> {
     variables: HashMap<&'m str, &'m dr::Instruction>,
     pointees: HashMap<Word, Word>,
-    /// The element and the length of arrays.
     arrays: HashMap<Word, (Word, Word)>,
     /// The type and the value of plain numbers of 32 bits.
     numbers: HashMap<Word, (Word, u32)>,

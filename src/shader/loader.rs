@@ -105,7 +105,6 @@ fn spec_constant_operands(operation: u32, words: &[u32]) -> Option<Vec<Operand>>
     Some(std::iter::once(Operand::LiteralSpecConstantOpInteger(operation)).chain(operands).collect())
 }
 
-/// Sorts instructions into the sections of a module.
 #[derive(Default)]
 struct Sorter {
     module: dr::Module,

@@ -119,7 +119,6 @@ impl LocalSizeIds {
 struct Declarations {
     /// Types of whole numbers of 32 bits, and whether they are signed, in their order.
     integers: Vec<(Word, bool)>,
-    /// Vectors of three, by the type of their components.
     triples: HashMap<Word, Word>,
     constants: HashMap<Word, Word>,
     /// The ids decorated as `WorkgroupSize`.
@@ -158,8 +157,6 @@ impl Declarations {
         self.integers.iter().any(|(id, _)| *id == ty).then_some(ty)
     }
 }
-
-// ---- the new module -------------------------------------------------------------------------------------------------------
 
 #[derive(Default)]
 struct Rewriting {

@@ -22,7 +22,6 @@ pub struct Needs {
 pub struct Lack {
     /// The module's side: a capability, a version of SPIR-V, an amount.
     pub need: String,
-    /// The device's side: the feature that is missing, or the limit.
     pub missing: String,
     #[serde(skip)]
     pub is_limit: bool,

@@ -159,8 +159,7 @@ pub enum ReflectError {
     SpecConstantType { id: u32 },
     #[error("can't tell the workgroup size of `{entry}`")]
     LocalSize { entry: String },
-    /// A variable's size can't be told: it is infinite, or depends on an operation that isn't on whole numbers, or a buffer's
-    /// block lacks an offset or a stride.
+    /// It is infinite, or depends on an operation that isn't on whole numbers, or a buffer's block lacks an offset or a stride.
     #[error("can't tell the size of `{name}` under these specialization constants")]
     Size { name: String },
     #[error(
@@ -272,7 +271,6 @@ impl Reflection {
     }
 }
 
-/// What instructions declare that have an operand of one kind.
 fn declared<T>(instructions: &[dr::Instruction], of: impl Fn(&Operand) -> Option<T>) -> Vec<T> {
     instructions.iter().flat_map(|instruction| &instruction.operands).filter_map(of).collect()
 }
@@ -306,13 +304,10 @@ fn entry_points(
     if found.is_empty() { Err(ReflectError::NoComputeEntryPoint) } else { Ok(found) }
 }
 
-/// Where a module says a workgroup's size.
 #[derive(Clone, Copy)]
 enum LocalSize {
     Literal([u32; 3]),
-    /// A constant decorated as `WorkgroupSize`.
     Decorated([Word; 3]),
-    /// The execution mode `LocalSizeId`.
     Mode([Word; 3]),
 }
 

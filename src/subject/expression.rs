@@ -265,7 +265,6 @@ mod tests {
         assert_eq!(value("tiel + 1"), Err("`tiel` has no value here".to_owned()));
     }
 
-    /// What is said, and what the mark stands under.
     fn refused(text: &str) -> (String, String) {
         let error = Expression::parse(text).expect_err(text);
         (error.fault.what, text[error.fault.place].to_owned())

@@ -150,7 +150,6 @@ pub(super) fn room(bytes: u64) -> Result<Vec<u8>, Skip> {
     Ok(filled)
 }
 
-/// The bytes of a file, as many as something has.
 pub(super) fn file(path: &Path, bytes: u64, what: &str) -> Result<Vec<u8>, Skip> {
     let failed = |error| Skip::new(format!("can't read {}: {error}", path.shown()));
     let mut file = regular::open(path, DATA).map_err(failed)?;

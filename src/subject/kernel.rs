@@ -174,11 +174,7 @@ impl UserKernel {
         Ok((values, variables))
     }
 
-    /// Compiles a configuration.
-    ///
-    /// # Errors
-    /// `skipped` where the device's limits don't allow it, `compile_error` where it doesn't compile, `error` for what the user has
-    /// to mend.
+    /// Compiles a configuration. It fails as `skipped` where the device's limits don't allow it, as `error` for what the user has to mend.
     pub fn prepare(&mut self, point: &Point) -> Result<Prepared, Failure> {
         let mut made = self.make(point)?;
         let kernels = vec![self.specialized(&made)?];

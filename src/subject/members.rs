@@ -15,8 +15,7 @@ use crate::units::Bytes;
 /// How shaders call the number of what they work on.
 const COUNTS: [&str; 10] = ["n", "count", "length", "len", "size", "total", "num", "elements", "num_elements", "element_count"];
 
-/// How shaders call a vector that is the extent of what they work on, in lower case and without underscores, and what may stand before:
-/// `iResolution`, `image_size`.
+/// How shaders call a vector that is an extent, in lower case and without underscores, and what may stand before: `image_size`.
 const EXTENTS: [&str; 6] = ["size", "resolution", "dimensions", "dims", "dim", "extent"];
 const BEFORE_EXTENTS: [&str; 9] = ["", "u", "i", "image", "texture", "input", "output", "grid", "screen"];
 
@@ -175,7 +174,6 @@ pub struct Unsaid {
 }
 
 impl Unsaid {
-    /// The flag that says it, with words in place of values.
     fn flag(&self) -> String {
         format!("--push {}={}", self.name, vec!["VALUE"; self.numbers.min(4)].join(","))
     }
@@ -184,7 +182,6 @@ impl Unsaid {
 /// The largest block whose members have values one by one, in bytes: larger ones hold data, and no parameters.
 const LARGEST: u64 = 1 << 20;
 
-/// Whether a block's members can have values one by one.
 pub(super) fn check_size(block: &str, bytes: u64) -> Result<(), Failure> {
     if bytes <= LARGEST {
         return Ok(());
@@ -223,7 +220,6 @@ pub(super) fn unsaid(
 /// Members that are named one by one where values are missing; an array of structs may have thousands.
 const MOST_NAMED: usize = 12;
 
-/// Whether every member has a value or one that may be assumed.
 pub(super) fn check_said(unsaid: &[Unsaid]) -> Result<(), Failure> {
     let open: Vec<&Unsaid> = unsaid.iter().filter(|member| member.assumed.is_none()).collect();
     if open.is_empty() {
@@ -244,14 +240,12 @@ pub(super) fn check_said(unsaid: &[Unsaid]) -> Result<(), Failure> {
 }
 
 struct Leaf<'l> {
-    /// Its name where it is declared.
     own: &'l str,
     path: String,
     ty: &'l TypeLayout,
     at: u64,
 }
 
-/// The leaves of a block, as far as so many bytes go.
 fn leaves(layout: &StructLayout, bytes: u64) -> Vec<Leaf<'_>> {
     let mut all = Vec::new();
     add_members(layout, "", 0, bytes, &mut all);

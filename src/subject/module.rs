@@ -155,7 +155,6 @@ pub(super) fn called(constant: &SpecConstant) -> String {
     if constant.name.is_empty() { constant.id.to_string() } else { constant.name.clone() }
 }
 
-/// The entry point of this name, or the only one.
 fn named<'r>(reflection: &'r Reflection, asked: Option<&str>) -> Result<&'r EntryPoint, String> {
     let names = || reflection.entry_points.iter().map(|entry| entry.name.as_str());
     match (asked, &reflection.entry_points[..]) {
@@ -173,7 +172,6 @@ fn named<'r>(reflection: &'r Reflection, asked: Option<&str>) -> Result<&'r Entr
     }
 }
 
-/// The bits of what an axis says, as a constant takes them.
 pub(super) fn bits(constant: &SpecConstant, value: &str) -> Result<u64, Failure> {
     constant.ty.parse(value).ok_or_else(|| {
         let reason = format!("specialization constant `{}` is {}, and can't be `{value}`", called(constant), constant.ty);

@@ -47,7 +47,6 @@ pub(super) fn without_element(place: &str) -> (&str, Option<u32>) {
     split.and_then(|(base, element)| Some((base, Some(element.trim().parse().ok()?)))).unwrap_or((place, None))
 }
 
-/// Whether a place is one of a binding's.
 fn is_of(place: &str, info: &BindingInfo, blocks: &[BlockInfo]) -> bool {
     let (base, element) = without_element(place);
     is_meant(place, info, blocks) || (element.is_some_and(|element| element < info.count) && is_meant(base, info, blocks))

@@ -28,7 +28,6 @@ pub(super) struct World<'w> {
 pub(super) struct Bound {
     pub(super) resources: Vec<Resource>,
     pub(super) bindings: Vec<Binding>,
-    /// What the kernel writes, and is compared.
     pub(super) outputs: Vec<Output>,
     pub(super) unfilled: Vec<Unfilled>,
     pub(super) has_outputs: bool,
@@ -153,7 +152,6 @@ impl Bound {
     }
 }
 
-/// How one of a binding's resources is called.
 pub(super) fn element_name(info: &BindingInfo, element: u32) -> String {
     if info.count == 1 { called(info) } else { format!("{}[{element}]", called(info)) }
 }

@@ -14,7 +14,6 @@ use crate::shader::{BindingInfo, BindingKind, ScalarType};
 pub struct SamplerSpec {
     /// Its name, its binding, or set and binding with a colon between; one of an array with its number in brackets behind that.
     pub place: String,
-    /// Whether neighbouring texels are mixed.
     pub is_linear: Option<bool>,
     pub edge: Option<Edge>,
     /// Whether places are given in texels.

@@ -15,7 +15,6 @@ pub(super) struct Sized {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Layout {
     Block(StructLayout),
-    /// Texels, one behind the other.
     Texels(Texels),
 }
 

@@ -70,7 +70,6 @@ impl Subject {
         }
     }
 
-    /// All by which bindings are named in it.
     pub(super) fn places_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let buffers = self.buffers.iter_mut().map(|spec| &mut spec.place);
         let images = self.images.iter_mut().map(|spec| &mut spec.place);
@@ -100,7 +99,6 @@ impl Subject {
     }
 }
 
-/// What the outputs of every configuration are compared with.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reference {

@@ -130,7 +130,6 @@ impl Texels {
         side.is_unwritten(texel as u64 * size, size)
     }
 
-    /// Of each texel whether it was never written.
     pub(super) fn unwritten(&self, side: &Written) -> Vec<bool> {
         let texels = side.bytes.len() / self.format.bytes() as usize;
         (0..texels).map(|texel| self.is_unwritten(side, texel)).collect()
@@ -194,7 +193,6 @@ fn word(bytes: &[u8]) -> u32 {
     u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
 }
 
-/// Where a channel begins in its word.
 fn shift(format: Format, channel: u32) -> u32 {
     (0..channel).map(|before| format.channel_bits(before)).sum()
 }

@@ -86,7 +86,6 @@ pub struct Placed {
     pub point: Point,
     #[serde(flatten)]
     pub timing: Timing,
-    /// How many times as long as the best it takes.
     pub ratio: Ratio,
 }
 
@@ -101,10 +100,8 @@ pub struct Beside {
     pub gain: Option<Ratio>,
 }
 
-/// How much there is to lose near the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Flatness {
-    /// Configurations of the space that have a time.
     pub measured: usize,
     pub configurations: usize,
     pub within_5_percent: usize,
@@ -130,7 +127,6 @@ pub struct Answer {
     /// The share of the variance that no sum over the axes explains: what they do together, and noise.
     pub together: Option<f64>,
     pub flatness: Flatness,
-    /// How many failed, by how they did.
     pub failures: BTreeMap<&'static str, usize>,
 }
 

@@ -11,7 +11,6 @@ pub struct Diagnosis {
     pub words: String,
     /// Whether the reference itself can't be believed: then no answer can.
     pub doubts_reference: bool,
-    /// Whether only the reference's own configuration is right.
     pub only_reference: bool,
 }
 
@@ -133,7 +132,6 @@ mod tests {
         Point::new([("local_size_x".into(), x.into()), ("spec_TILE".into(), tile.into())])
     }
 
-    /// Sizes and tiles, each wrong in this way or right.
     fn diagnosed(trials: &[(u64, u64, Option<&str>)], reference: &Reference) -> Option<Diagnosis> {
         let trial = |(x, tile, wrong): &(u64, u64, Option<&str>)| {
             let outcome = wrong.map_or(Ok(TIMING), |reason| Err(Failure::new(Status::WrongResult, reason)));

@@ -35,7 +35,6 @@ impl Dimension {
         self.values.len() as u32
     }
 
-    /// Whether its values are numbers, so that one has a next.
     pub fn is_ordered(&self) -> bool {
         all_numbers(&self.values)
     }

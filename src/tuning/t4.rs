@@ -39,13 +39,11 @@ pub struct T4Result {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum T4Validity {
-    /// It ran, and its results were right or weren't to be checked.
     Correct,
     Timeout,
     Compile,
     Runtime,
     Correctness,
-    /// A restriction or a limit of the device forbids it.
     Constraints,
 }
 
@@ -55,7 +53,6 @@ pub struct T4Times {
     pub compilation: Duration,
     /// Of each time that it was visited what a pass took, in nanoseconds.
     pub runtimes_ns: Vec<f64>,
-    /// Running it, all that was timed together.
     pub benchmark: Duration,
     /// All else that is not the search's nor the check's: resources, warming up, waiting.
     pub framework: Duration,

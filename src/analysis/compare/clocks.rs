@@ -6,8 +6,7 @@ use super::spread::{Spread, sum};
 use super::verdict::Change;
 use crate::model::Repeatability;
 
-/// How unsure it is how far a case follows the clock beside it, as a share of the clock's change: alone, and where most cases of its class
-/// do so.
+/// How unsure it is how far a case follows the clock beside it, as a share of the clock's change: alone, and where most of its class do.
 const UNSURE_ALONE: f64 = 1.0 / 3.0;
 const UNSURE_TOGETHER: f64 = 0.1;
 

@@ -34,8 +34,7 @@ const TRIES: usize = 30;
 const OF_SCALE: f64 = 60.0;
 const LEAST_SCALE: f64 = 0.4;
 
-/// The least that a pool says, where replicates differ by no more than their rounds show: nothing is known better than a fiftieth of a
-/// percent.
+/// The least that a pool says, where replicates differ by no more than their rounds show.
 const LEAST_SPREAD: f64 = 0.0002;
 
 /// Processes on each side from which on a case that depends on where its buffers lie is decided.
@@ -198,8 +197,7 @@ impl<'s> Matched<'s> {
         Ok(Effect { change, class, clock, core_clock, undecided: self.undecided(class) })
     }
 
-    /// What is expected: each run of either side moved by itself, but by an amount that a case has for all of its runs; and what each
-    /// run shows itself.
+    /// What is expected: each run moved by itself, but by an amount that a case has for all of them; and what each run shows itself.
     fn parts(&self, pool: &BetweenRuns) -> Vec<Spread> {
         let rows = || self.rows.iter().flat_map(|rows| rows.iter().map(|row| (*row, count(rows.len()).powi(-2))));
         let moved = self.moved(pool);

@@ -49,7 +49,6 @@ pub enum About {
     Circumstances,
     /// Which cases were planned, by preset, filters and axes.
     Plan,
-    /// The validation layer, which slows everything down.
     Validation,
 }
 

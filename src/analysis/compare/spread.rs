@@ -20,8 +20,7 @@ const MANY_PROCESSES: usize = 5;
 /// Of six rounds that are bound to be six they would be 1.10 and 5.5. `benches/compare.rs` shows what follows.
 const OF_ROUNDS: [(usize, f64, f64); 4] = [(6, 1.2, 4.5), (9, 1.4, 7.0), (13, 1.4, 11.0), (19, 1.4, 16.0)];
 
-/// Of rows before schema 2.0, which have the interval alone: processes, rounds, half the interval's width over the standard error, and
-/// degrees of freedom.
+/// Of rows before schema 2.0: processes, rounds, half the interval's width over the standard error, and degrees of freedom.
 const OF_INTERVALS: [(u64, u64, f64, f64); 6] =
     [(1, 6, 2.5, 4.5), (1, 9, 2.1, 5.0), (1, 13, 2.25, 6.4), (1, 19, 2.25, 7.6), (3, 6, 3.4, 2.6), (6, 6, 2.55, 4.5)];
 

@@ -107,7 +107,6 @@ impl Writer {
         self.module.annotations.push(Instruction::new(Op::Decorate, None, None, operands.collect()));
     }
 
-    /// A binding of set 0 that nothing has.
     fn free_binding(&self) -> u32 {
         let is_binding =
             |instruction: &&Instruction| instruction.operands.get(1) == Some(&Operand::Decoration(Decoration::Binding));
@@ -205,7 +204,6 @@ impl Writer {
         }
     }
 
-    /// Notes the indexes of a pointer that is about to be used.
     fn note(&mut self, pointer: Word, code: &mut Vec<Instruction>) {
         let Some(place) = self.places.get(&pointer).cloned() else {
             self.unfollowed += usize::from(self.may_be_array(pointer));

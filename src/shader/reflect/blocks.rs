@@ -72,7 +72,6 @@ pub enum TypeLayout {
     Pointer { to: String },
 }
 
-/// Which vectors of a matrix lie one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MatrixOrder {
@@ -197,7 +196,12 @@ impl Describer<'_> {
                 let members = members.iter().map(|member| self.member(member, levels)).collect::<Option<_>>()?;
                 TypeLayout::Struct(StructLayout { type_name: name.clone(), bytes, members })
             }
-            TypeNode::Pointer { pointee, .. } => TypeLayout::Pointer { to: self.name(*pointee) },
+            TypeNode::Pointer { pointee, .. } => TypeLayout::Pointer {
+                to: match self.types.get(*pointee) {
+                    Some(TypeNode::Struct { name, .. }) => name.clone(),
+                    _ => String::new(),
+                },
+            },
             TypeNode::Image { .. } | TypeNode::Sampler | TypeNode::SampledImage { .. } | TypeNode::Opaque => return None,
         })
     }
@@ -207,12 +211,5 @@ impl Describer<'_> {
         let matrix = member.matrix_stride.map(|stride| (stride, order));
         let ty = self.layout(member.ty, matrix, levels)?;
         Some(MemberLayout { name: member.name.clone(), offset: member.offset?, ty })
-    }
-
-    fn name(&self, ty: Word) -> String {
-        match self.types.get(ty) {
-            Some(TypeNode::Struct { name, .. }) => name.clone(),
-            _ => String::new(),
-        }
     }
 }

@@ -54,8 +54,7 @@ impl<'a> Reached<'a> {
         blocks.flat_map(|(block, _)| &block.classes).copied().collect()
     }
 
-    /// The most subgroup reductions and scans that stand in one loop, with those in the loops within it and in the functions that it
-    /// calls; none where none stands in a loop.
+    /// Those of a loop are with those in the loops within it and in the functions that it calls.
     pub(super) fn most_reductions_in_a_loop(&self) -> u64 {
         let mut most = 0;
         // Of each function, those of a call.

@@ -21,11 +21,9 @@ pub(super) struct Code {
     functions: HashMap<Word, Vec<BasicBlock>>,
 }
 
-/// A block's instructions in numbers.
 #[derive(Clone, Debug)]
 pub(super) struct BasicBlock {
     pub(super) counts: InstructionCounts,
-    /// The classes of the subgroup operations among them.
     pub(super) classes: BTreeSet<SubgroupClass>,
     /// Subgroup reductions and scans, which are among those.
     pub(super) reductions: u64,

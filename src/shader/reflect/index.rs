@@ -10,7 +10,6 @@ use crate::shader::loader::id;
 /// Bytes of a name that are kept: names are copied to all that bears them, and one may take a quarter of a megabyte.
 const LONGEST_NAME: usize = 1024;
 
-/// A decoration with the literals that follow it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Decorated {
     decoration: Decoration,

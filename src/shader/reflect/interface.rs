@@ -81,7 +81,7 @@ impl Interface {
                     return Err(ReflectError::Conflict { set: info.set, binding: info.binding });
                 }
                 Some(other) => {
-                    other.access = other.access.and(info.access);
+                    other.access = if other.access == info.access { info.access } else { Access::ReadWrite };
                     // An open length wins: the layout has to be made for it.
                     other.count = if other.count == 0 { 0 } else { other.count.max(info.count) };
                 }
@@ -156,7 +156,6 @@ impl Named {
 }
 
 impl BindingInfo {
-    /// Where its block stands, if it is a buffer.
     pub fn block_place(&self) -> Option<BlockPlace> {
         let Self { set, binding, kind, .. } = *self;
         match kind {
@@ -177,12 +176,6 @@ impl Descriptor {
             count = product.ok_or_else(|| ReflectError::Size { name: self.info.name.clone() })?;
         }
         Ok(count)
-    }
-}
-
-impl Access {
-    fn and(self, other: Self) -> Self {
-        if self == other { self } else { Self::ReadWrite }
     }
 }
 
@@ -207,7 +200,6 @@ fn name(variable: Word, ty: Word, types: &Types, index: &Index) -> String {
 /// Arrays of arrays that are taken off a type: no compiler nests as many, and each variable lists their lengths.
 const MOST_ARRAYS: usize = 255;
 
-/// A type with its arrays taken off, and their lengths.
 pub(super) fn element(ty: Word, types: &Types) -> (Word, Vec<Option<Word>>) {
     let (mut ty, mut lengths) = (ty, Vec::new());
     loop {

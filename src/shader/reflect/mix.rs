@@ -30,7 +30,6 @@ impl InstructionCounts {
         self.0[kind as usize]
     }
 
-    /// Every kind with its count, arithmetic first.
     pub fn iter(&self) -> impl Iterator<Item = (InstructionKind, u64)> + '_ {
         InstructionKind::all().zip(self.0)
     }

@@ -10,18 +10,15 @@ use super::interface::element;
 use super::kinds::InstructionKind;
 use super::types::{TypeNode, Types};
 
-/// Memory as loads and stores distinguish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Memory {
     /// Storage buffers, and what addresses lead to.
     Global,
     Shared,
     Private,
-    /// Uniform buffers and push constants.
     Uniform,
     /// Images and samplers: a load takes the descriptor, and reads no memory.
     Descriptor,
-    /// Built-in variables and all else.
     Other,
 }
 

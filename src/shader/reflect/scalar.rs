@@ -96,7 +96,6 @@ impl ScalarType {
         }
     }
 
-    /// The bits as a signed number of this width.
     pub(super) fn extend(self, bits: u64) -> i64 {
         let unused = 64 - 8 * self.bytes();
         signed(bits << unused) >> unused

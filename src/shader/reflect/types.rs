@@ -94,8 +94,7 @@ impl Types {
     }
 
     /// The size in bytes that values of each type take with the module's own offsets and strides, except of matrices, whose
-    /// layout is their member's. A runtime array counts no element: a block that ends in one has the size of its fixed part.
-    /// Types without a size are left out.
+    /// layout is their member's. A runtime array counts no element. Types without a size are left out.
     pub(super) fn explicit(&self, values: &Values) -> HashMap<Word, u64> {
         let mut sizes: HashMap<Word, u64> = self.pointers().map(|id| (id, POINTER_BYTES)).collect();
         for (id, node) in &self.in_order {

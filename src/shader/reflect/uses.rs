@@ -83,7 +83,6 @@ fn of_image(instruction: &Instruction, place: usize) -> Use {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reached {
     Memory,
-    /// The image that a pointer led to.
     Image,
 }
 

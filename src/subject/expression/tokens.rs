@@ -16,7 +16,6 @@ pub(super) enum Token {
 /// All signs; of two that begin alike, the longer comes first.
 const SIGNS: [&str; 19] = ["==", "!=", "<=", ">=", "&&", "||", "<", ">", "+", "-", "*", "/", "%", "^", "!", "?", ":", "(", ")"];
 
-/// Slips of the pen, and what is meant.
 const SLIPS: [(&str, &str); 3] = [("=", "=="), ("&", "&&"), ("|", "||")];
 
 /// The tokens with their places; the last is the end.

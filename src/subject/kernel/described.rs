@@ -22,7 +22,6 @@ pub struct Constant {
 }
 
 impl Constant {
-    /// Whether it can take a value in words.
     pub fn accepts(&self, value: &str) -> bool {
         self.ty.parse(value).is_some()
     }
@@ -48,7 +47,6 @@ impl UserKernel {
         Ok(constants.collect())
     }
 
-    /// The constant of this name or id.
     pub fn constant(&mut self, name: &str) -> Result<Constant, Failure> {
         let source = self.source(&Point::default())?;
         let called = source.constant(name).map(module::called);
@@ -110,7 +108,6 @@ impl UserKernel {
         Ok(doubts(source.reflection(), source.entry(), &self.device))
     }
 
-    /// What doesn't follow where the workgroup size is changed.
     pub fn note(&mut self) -> Result<Option<String>, Failure> {
         Ok(self.source(&Point::default())?.note.clone())
     }

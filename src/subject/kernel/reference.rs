@@ -153,7 +153,6 @@ impl UserKernel {
         Compared { name, layout: &sized.layout, how: *comparison, tolerance: self.subject.tolerance }
     }
 
-    /// Compares the outputs of a configuration with the reference's.
     pub fn check(&mut self, case: &Case, outputs: Outputs) -> Verdict {
         let wrong = |output: &str, got: String, expected: &str| {
             Err(Mismatch::single(output, Position::Element(0), got, expected.to_owned()))
@@ -198,7 +197,6 @@ fn outputs_of(made: &Made) -> String {
     made.outputs.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// The bytes of files that hold what outputs must be.
 fn expected_in(files: &[(String, FilePath)], made: &Made) -> Result<Vec<Vec<u8>>, Failure> {
     let names = || made.outputs.iter().map(|output| output.name.as_str()).collect::<Vec<_>>().join(", ");
     let infos = &made.source.reflection().bindings;

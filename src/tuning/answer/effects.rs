@@ -35,7 +35,6 @@ pub struct AxisEffect {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Loss {
     pub value: AxisValue,
-    /// How many times as long as the best it takes.
     pub ratio: Ratio,
 }
 
@@ -86,7 +85,6 @@ const HEAVIEST: f64 = 20.0;
 const TOLD: f64 = 2.0;
 
 struct Sample {
-    /// For each axis, the place of each one's value.
     places: Vec<Vec<usize>>,
     /// For each axis, its number of values, and how many of them were measured.
     values: Vec<usize>,

@@ -41,7 +41,6 @@ fn trials(space: &Space, is_taken: impl Fn(usize) -> bool, time: impl Fn(&Point)
         .collect()
 }
 
-/// The times of one axis.
 fn line(timings: &[Timing]) -> Answer {
     let space = space(&[("x", timings.len() as u64)]);
     let trials: Vec<Trial> = timings.iter().zip(0_u64..).map(|(timing, x)| trial(point(&[("x", x)]), *timing)).collect();

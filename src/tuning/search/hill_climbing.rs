@@ -11,7 +11,6 @@ use crate::tuning::space::Space;
 
 /// Configurations by chance, of which the best is where climbing begins.
 const FIRST: usize = 16;
-/// The same where it begins anew.
 const AGAIN: usize = 8;
 /// Configurations that may be out at a time: what comes back may show that the others need not have been asked for.
 const BATCH: usize = 8;

@@ -25,7 +25,6 @@ fn cost(configuration: usize) -> Option<f64> {
     (configuration % 11 != 5).then(|| 10.0 + (configuration * 37 % 101) as f64)
 }
 
-/// What is asked for until nothing more is.
 fn course(search: &mut dyn Search, most: usize, cost: impl Fn(usize) -> Option<f64>) -> Vec<usize> {
     let mut course = Vec::new();
     loop {

@@ -58,7 +58,6 @@ impl Writer {
         self.places.insert(variable, Place { variable, class, path: Vec::new(), ty: Some(ty), indexes: Vec::new() });
     }
 
-    /// Of a pointer's type the storage class, and what it leads to.
     fn pointee(&self, pointer: Word) -> Option<(StorageClass, Word)> {
         let pointer = self.types.get(&pointer).filter(|ty| ty.class.opcode == Op::TypePointer)?;
         match pointer.operands[..] {
