@@ -21,8 +21,14 @@ pub(in crate::experiments) mod prelude;
 pub(in crate::experiments) mod products;
 pub(in crate::experiments) mod reduction;
 pub(in crate::experiments) mod ring;
+#[cfg(test)]
+pub(in crate::experiments) mod rows;
 pub(in crate::experiments) mod stepped;
 pub(in crate::experiments) mod subgroup_tiles;
 pub(in crate::experiments) mod submissions;
 pub(in crate::experiments) mod sweep;
+#[cfg(test)]
+#[allow(dead_code, reason = "what families of experiments need comes with their tests")]
+pub(in crate::experiments) mod testing;
 pub(in crate::experiments) mod tiles;
+pub(in crate::experiments) mod windows;

@@ -1,7 +1,6 @@
 //! `memory/misaligned`: what does it cost to read from a place that is off the beginning of a line?
 
 use crate::experiments::common::prelude::*;
-use crate::model::Feature;
 
 pub const EXPERIMENT: Experiment =
     Experiment { variants: &["words", "bytes"], ..Experiment::of_memory("memory/misaligned", axes, build) };

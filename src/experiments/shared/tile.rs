@@ -1,9 +1,8 @@
 //! `shared/tile`: how should a tile lie in workgroup memory whose columns are read?
 
-use crate::experiments::common::choices::choices;
+use crate::experiments::common::elements::chained;
 use crate::experiments::common::prelude::*;
-use crate::experiments::lanes;
-use crate::model::DeviceKind;
+use crate::experiments::common::windows::{self, BEGINNINGS, index};
 
 pub const EXPERIMENT: Experiment = Experiment {
     variants: Layout::WORDS,
@@ -11,17 +10,11 @@ pub const EXPERIMENT: Experiment = Experiment {
     base_variant: Some(Layout::Plain.word()),
     peak_kind: Some("shared"),
     repeatability: |_| Repeatability::Memory,
-    traffic,
+    traffic: |case| windows::reads(case, case.point.integer("iterations")),
     ..Experiment::new("shared/tile", axes, build)
 };
 
-choices! {
-    enum Layout {
-        Plain = "plain",
-        Padded = "padded",
-        Swizzled = "swizzled",
-    }
-}
+choices! { enum Layout { Plain = "plain", Padded = "padded", Swizzled = "swizzled" } }
 
 impl Layout {
     /// The shader's constants PADDING, in words of a row, and SWIZZLED.
@@ -34,8 +27,6 @@ impl Layout {
     }
 }
 
-/// Places in the source where tiles begin, one for each workgroup in turn.
-const BEGINNINGS: u64 = 4;
 /// The first column of the first iteration, and from one to the next: odd, so that all come up in turn.
 const FIRST_COLUMN: u64 = 1;
 const COLUMN_STEP: u64 = 3;
@@ -45,16 +36,11 @@ const MOST_ITERATIONS: u64 = 1 << 18;
 
 fn axes(setting: &Setting) -> Vec<Axis> {
     let tiles: &[u64] = if setting.preset == Preset::Quick { &[32] } else { &[16, 32, 64] };
-    // As in shared/bank_conflict.
-    let groups = match setting.device.kind {
-        DeviceKind::Integrated => 1056,
-        _ => setting.by_class(4_u64, 8448),
-    };
     vec![
         Axis::new("tile", "rows and columns of the tile", AxisKind::Numbers(&[8, 16, 32, 64]), tiles.iter().copied()),
         local_size_axis(setting),
         loop_axis("iterations", "times N/2 loads per invocation", [64], MOST_ITERATIONS),
-        Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
+        windows::groups_axis(setting),
     ]
 }
 
@@ -62,16 +48,10 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let [tile, local_size, iterations] = ["tile", "local_size_x", "iterations"].map(|axis| config.integer(axis));
     let (groups, invocations) = config.grid(config.integer("groups"));
     let source = Sequence::Words { seed: config.seed() };
-    let prepare = move || {
-        let results: Vec<u32> = (0..BEGINNINGS)
-            .flat_map(|begin| (0..tile).map(move |row| begin + row * tile))
-            .map(|first| result(source, first, tile, iterations))
-            .collect();
-        move |i: u64| results[index(i / local_size % BEGINNINGS * tile + i % local_size % tile)]
-    };
+    let result = move |begin, row| result(source, begin + row * tile, tile, iterations);
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
     let resources = [
-        case.output("results", Expected::words_from(invocations, prepare)),
+        case.output("results", Expected::words_from(invocations, move || windows::results(local_size, tile, &result))),
         case.input("source", tile * tile + BEGINNINGS - 1, source),
     ];
     let (padding, is_swizzled) = Layout::of(config.variant).constants();
@@ -86,27 +66,13 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     Ok(case.bound(bound).iterations(iterations).build(work, Headline::BANDWIDTH))
 }
 
-fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
-    let loops = vec![case.point.integer("iterations")];
-    Ok(vec![Traffic { counted: Moved::SHARED_READ, loops, ..Traffic::usual(case) }])
-}
-
 /// What an invocation writes whose row begins at this word of the source.
 fn result(source: Sequence, first: u64, tile: u64, iterations: u64) -> u32 {
     let columns = tile / 2;
     let sum = |column: u64| (column..column + columns).map(|j| source.word(first + j)).fold(0, u32::wrapping_add);
     let sums: Vec<u32> = (0..columns).map(sum).collect();
-    let mut column = FIRST_COLUMN;
-    (0..iterations).fold(0, |result, _| {
-        let sum = sums[index(column)];
-        column = (column + COLUMN_STEP) % columns;
-        result.wrapping_mul(3).wrapping_add(sum)
-    })
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "a tile has few words")]
-fn index(i: u64) -> usize {
-    i as usize
+    let column = |iteration| (FIRST_COLUMN + iteration * COLUMN_STEP) % columns;
+    chained((0..iterations).map(|iteration| sums[index(column(iteration))]))
 }
 
 #[cfg(test)]
