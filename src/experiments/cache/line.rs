@@ -2,10 +2,11 @@
 
 mod inference;
 
-use crate::experiments::common::chase::{self, HOPS_PER_ITERATION, Link, MOST_HOPS, Sweep, Walk};
-use crate::experiments::common::sweep::sweeps;
-use crate::experiments::{Built, Config, Experiment, Setting};
-use crate::model::{Axis, AxisKind, Case, Chain, Derived, Figure, Point, Preset, Repeatability, Skip, Traffic, Untold};
+use crate::experiments::common::axes::hops_axis;
+use crate::experiments::common::chase::{self, Link, Sweep, Walk};
+use crate::experiments::common::prelude::*;
+use crate::experiments::common::sweep::{Telling, sweeps};
+use crate::model::{Chain, Figure, Untold};
 use inference::{Finding, MOST_SECTORS, infer};
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -16,7 +17,6 @@ pub const EXPERIMENT: Experiment = Experiment {
     ..Experiment::new("cache/line", axes, build)
 };
 
-/// What figures on lines are reported under.
 const SECTORS: &str = "cache/granules";
 const VARIANTS: [&str; MOST_SECTORS] = ["granule_1", "granule_2", "granule_3"];
 
@@ -39,10 +39,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
         Axis::new("distance", "bytes from a node's first word to its second", AxisKind::AtLeast(4), distances)
             .relative_to(4_u64),
         Axis::new("working_set_bytes", "memory that the walk leads through", AxisKind::AtLeast(NODE_BYTES), [set]),
-        Axis::new("hops", "loads per pass, two for each node", AxisKind::AtLeast(HOPS_PER_ITERATION), [1_u64 << 15])
-            .multiple_of(HOPS_PER_ITERATION)
-            .up_to(MOST_HOPS)
-            .of_monotone_work(),
+        hops_axis("loads per pass, two for each node", 1 << 15),
     ]
 }
 
@@ -70,22 +67,16 @@ fn nodes(point: &Point) -> u64 {
 
 /// The derived rows of a finding: one at least, which says why where there is no step.
 fn sectors(point: &Point, found: &Result<Finding, Untold>) -> Vec<Derived> {
-    let derived = |variant, figure: Result<Figure, Untold>| Derived {
-        experiment: SECTORS,
-        variant,
-        point: point.clone(),
-        metric: "granule",
-        unit: "B",
-        better: "",
-        figure,
-        note: found.as_ref().map_or_else(|_| String::new(), |finding| finding.note.clone()),
-    };
+    const GRANULE: [&str; 3] = ["granule", "B", ""];
+    let note = found.as_ref().map_or("", |finding| &finding.note);
+    let telling = Telling { experiment: SECTORS, point, note };
     match found {
-        Err(why) => vec![derived(VARIANTS[0], Err(why.clone()))],
+        Err(why) => vec![telling.row(VARIANTS[0], GRANULE, Err(why.clone()))],
         #[expect(clippy::cast_precision_loss, reason = "distances are small")]
         Ok(finding) => {
             let figure = |(low, high): &(u64, u64)| Figure { value: *high as f64, interval: Some((*low as f64, *high as f64)) };
-            finding.sectors.iter().zip(VARIANTS).map(|(sector, variant)| derived(variant, Ok(figure(sector)))).collect()
+            let sectors = finding.sectors.iter().zip(VARIANTS);
+            sectors.map(|(sector, variant)| telling.row(variant, GRANULE, Ok(figure(sector)))).collect()
         }
     }
 }
@@ -93,35 +84,25 @@ fn sectors(point: &Point, found: &Result<Finding, Untold>) -> Vec<Derived> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{AxisValue, Cache, DeviceInfo, Finished};
-
-    fn point(distance: u64, bytes: u64) -> Point {
-        let values = [("distance", distance), ("working_set_bytes", bytes), ("hops", 48)];
-        Point::new(values.map(|(name, value)| (name.into(), AxisValue::from(value))))
-    }
+    use crate::experiments::common::rows::untold;
+    use crate::experiments::common::testing::{case, point, quick, reason};
+    use crate::model::DeviceInfo;
 
     #[test]
     fn both_words_of_a_node_count_as_one() {
         let device = DeviceInfo::mock();
-        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
-        let case = EXPERIMENT.case(&Config::new("", &point(64, 1 << 20), &setting)).unwrap();
-        assert_eq!((case.work.items, case.resources[1].bytes()), (Some(24), 1 << 20));
+        let at = |distance: u64| format!("distance={distance} working_set_bytes=1048576 hops=48");
+        let case = case(&EXPERIMENT, "", quick(&device), &at(64)).unwrap();
+        let nodes = case.resources.iter().find(|resource| resource.name == "nodes").unwrap();
+        assert_eq!((case.work.items, nodes.bytes()), (Some(24), 1 << 20));
         for distance in [6, 2048, 1 << 40] {
-            let skip = EXPERIMENT.case(&Config::new("", &point(distance, 1 << 20), &setting)).unwrap_err();
-            assert!(skip.reason.contains("the case needs"));
+            assert!(reason(&EXPERIMENT, "", quick(&device), &at(distance)).contains("the case needs"));
         }
     }
 
     fn rows(bytes: u64) -> Vec<Finished> {
         let row = |distance: u64| Finished {
-            variant: String::new(),
-            point: point(distance, bytes),
-            case_id: String::new(),
-            cache: Cache::Warm,
-            subgroup_size: None,
-            time: 1.0,
-            flags: Vec::new(),
-            interval: None,
+            point: point(&format!("distance={distance} working_set_bytes={bytes}")),
             value: if distance < 32 { 600.0 } else { 800.0 },
             ..Finished::default()
         };
@@ -133,18 +114,15 @@ mod tests {
         let derived = EXPERIMENT.derive(&[rows(1 << 20), rows(1 << 21)].concat());
         let told: Vec<_> = derived.iter().map(|row| (row.point.integer("working_set_bytes"), row.variant)).collect();
         assert_eq!(told, [(1 << 20, "granule_1"), (1 << 21, "granule_1")]);
-        assert!(
-            derived.iter().all(|row| row.figure == Ok(Figure { value: 32.0, interval: Some((32.0, 32.0)) })),
-            "{derived:?}"
-        );
+        let figure = Ok(Figure { value: 32.0, interval: Some((32.0, 32.0)) });
+        assert!(derived.iter().all(|row| row.figure == figure), "{derived:?}");
     }
 
     #[test]
     fn without_what_sectors_follow_from_one_row_says_why() {
         for rows in [Vec::new(), rows(1 << 20)[..4].to_vec()] {
             let derived = EXPERIMENT.derive(&rows);
-            assert_eq!(derived.len(), 1);
-            assert!(derived[0].figure.clone().unwrap_err().to_string().contains("at least"), "{derived:?}");
+            assert!(derived.len() == 1 && untold(&derived[0]).contains("at least"), "{derived:?}");
         }
     }
 }

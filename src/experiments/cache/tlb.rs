@@ -2,12 +2,11 @@
 
 mod inference;
 
-use crate::experiments::common::chase::{self, HOPS_PER_ITERATION, Link, MOST_HOPS, Sweep, Walk};
-use crate::experiments::common::sweep::sweeps;
-use crate::experiments::{Built, Config, Experiment, Setting, powers_of_two};
-use crate::model::{
-    Axis, AxisKind, Case, Chain, Derived, Figure, Finished, Point, Preset, Repeatability, Skip, Traffic, Untold,
-};
+use crate::experiments::common::axes::hops_axis;
+use crate::experiments::common::chase::{self, Link, Sweep, Walk};
+use crate::experiments::common::prelude::*;
+use crate::experiments::common::sweep::{Telling, sweeps};
+use crate::model::{Chain, Untold};
 use inference::{MOST_STEPS, Step, infer};
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -26,7 +25,6 @@ const PAGE_BYTES: &[u64] = &[LINE_BYTES, 4 << 10, 16 << 10, 64 << 10, 256 << 10,
 /// empty first cache, what fills it again shows less.
 const PRELOADED_PAGES: u64 = (1 << 20) / LINE_BYTES;
 
-/// What figures on the translation of addresses are reported under.
 const REACH: &str = "cache/tlb_reach";
 /// Names of the derived rows of each step.
 const PAGES: [&str; MOST_STEPS] = ["pages_1", "pages_2", "pages_3", "pages_4", "pages_5"];
@@ -39,7 +37,7 @@ fn derive(rows: &[Finished]) -> Vec<Derived> {
     let mut derived = Vec::new();
     for (point, curve) in sweeps.iter().filter(|(point, _)| !is_packed(point)) {
         let packed = sweeps.get(&point.with("page_bytes", &LINE_BYTES.into())).filter(|_| !curve.is_empty());
-        derived.extend(reach(point, infer(curve, packed.map(Vec::as_slice))));
+        derived.extend(reach(point, &infer(curve, packed.map(Vec::as_slice))));
     }
     derived
 }
@@ -59,10 +57,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     vec![
         Axis::new("page_bytes", "bytes from page to page", AxisKind::Numbers(PAGE_BYTES), page_bytes).relative_to(LINE_BYTES),
         Axis::new("pages", "pages with a line that the walk visits", AxisKind::AtLeast(1), pages),
-        Axis::new("hops", "loads per pass", AxisKind::AtLeast(HOPS_PER_ITERATION), [1_u64 << 16])
-            .multiple_of(HOPS_PER_ITERATION)
-            .up_to(MOST_HOPS)
-            .of_monotone_work(),
+        hops_axis("loads per pass", 1 << 16),
     ]
 }
 
@@ -86,29 +81,20 @@ fn one_less_than(first: u64, last: u64) -> Vec<u64> {
 }
 
 /// The derived rows of the steps at one page: at least one, which says why where there is none.
-fn reach(point: &Point, found: Result<Vec<Step>, Untold>) -> Vec<Derived> {
-    let row = |variant, metric, unit, better, figure: Result<Figure, Untold>, note: &str| Derived {
-        experiment: REACH,
-        variant,
-        point: point.clone(),
-        metric,
-        unit,
-        better,
-        figure,
-        note: note.to_owned(),
-    };
+fn reach(point: &Point, found: &Result<Vec<Step>, Untold>) -> Vec<Derived> {
+    const PAGES_HELD: [&str; 3] = ["reach", "pages", "higher"];
     let steps = match found {
         Ok(steps) => steps,
-        Err(why) => return vec![row(PAGES[0], "reach", "pages", "higher", Err(why), "")],
+        Err(why) => return vec![Telling { experiment: REACH, point, note: "" }.row(PAGES[0], PAGES_HELD, Err(why.clone()))],
     };
     #[expect(clippy::cast_precision_loss, reason = "pages are small powers of two")]
     let page_bytes = point.integer("page_bytes") as f64;
     let rows = |(i, step): (usize, &Step)| {
-        let miss = step.miss.clone().map(|miss| miss.figure());
+        let telling = Telling { experiment: REACH, point, note: &step.note };
         [
-            row(PAGES[i], "reach", "pages", "higher", Ok(step.pages.figure()), &step.note),
-            row(BYTES[i], "reach", "B", "higher", Ok(step.pages.times(page_bytes).figure()), &step.note),
-            row(MISSES[i], "latency", "ns", "lower", miss, &step.note),
+            telling.row(PAGES[i], PAGES_HELD, Ok(step.pages.figure())),
+            telling.row(BYTES[i], ["reach", "B", "higher"], Ok(step.pages.times(page_bytes).figure())),
+            telling.row(MISSES[i], ["latency", "ns", "lower"], step.miss.clone().map(|miss| miss.figure())),
         ]
     };
     steps.iter().enumerate().flat_map(rows).collect()
@@ -117,60 +103,48 @@ fn reach(point: &Point, found: Result<Vec<Step>, Untold>) -> Vec<Derived> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{AxisValue, Cache, DeviceInfo, DeviceKind};
+    use crate::experiments::common::rows::{device, untold};
+    use crate::experiments::common::testing::{asked, case, point, quick};
+    use crate::model::{DeviceInfo, DeviceKind};
 
     /// Whatever the page, the walk visits as many lines, and the memory is as large as the pages are.
     #[test]
     fn pages_have_a_line_each() {
         let device = DeviceInfo::mock();
-        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
         for page_bytes in PAGE_BYTES {
-            let values = [("pages", 48), ("page_bytes", *page_bytes), ("hops", 96)];
-            let point = Point::new(values.map(|(name, value)| (name.into(), AxisValue::from(value))));
-            let case = EXPERIMENT.case(&Config::new("", &point, &setting)).unwrap();
-            assert_eq!((case.resources[1].bytes(), case.work.items), (48 * page_bytes, Some(96)));
+            let case = case(&EXPERIMENT, "", quick(&device), &format!("pages=48 page_bytes={page_bytes} hops=96")).unwrap();
+            let nodes = case.resources.iter().find(|resource| resource.name == "nodes").unwrap();
+            assert_eq!((nodes.bytes(), case.work.items), (48 * page_bytes, Some(96)));
         }
     }
 
     /// The largest storage buffer of many devices is one byte less than 4 GiB: 2 GiB should not be the largest set for that.
     #[test]
     fn pages_come_as_near_to_the_largest_buffer_as_they_can() {
-        let gpu = DeviceInfo { kind: DeviceKind::Discrete, ..DeviceInfo::mock() };
-        let setting = Setting { device: &gpu, queue: None, preset: Preset::Default, seed: 1 };
-        let pages = axes(&setting).into_iter().find(|axis| axis.name == "pages").unwrap();
+        let gpu = device(DeviceKind::Discrete);
+        let axes = axes(&asked(&gpu, Preset::Default));
+        let pages = axes.iter().find(|axis| axis.name == "pages").unwrap();
         let bytes = pages.defaults.iter().map(|pages| pages.to_string().parse::<u64>().unwrap() * (2 << 20));
-        let largest = bytes.filter(|bytes| *bytes < 1 << 32).max();
-        assert_eq!(largest, Some((4 << 30) - (2 << 20)));
+        assert_eq!(bytes.filter(|bytes| *bytes < 1 << 32).max(), Some((4 << 30) - (2 << 20)));
     }
 
-    fn row(pages: u64, page_bytes: u64, value: f64) -> Finished {
-        let values = [("pages", pages), ("page_bytes", page_bytes), ("hops", 96)];
-        Finished {
-            variant: String::new(),
-            point: Point::new(values.map(|(name, value)| (name.into(), AxisValue::from(value)))),
-            case_id: String::new(),
-            cache: Cache::Warm,
-            time: 1.0,
-            value,
+    /// Of a translation that holds so many pages.
+    fn rows(page_bytes: u64, entries: u64) -> Vec<Finished> {
+        let row = |pages: u64| Finished {
+            point: point(&format!("pages={pages} page_bytes={page_bytes} hops=96")),
+            value: if pages <= entries { 20.0 } else { 50.0 },
             ..Finished::default()
-        }
+        };
+        one_less_than(4, 1 << 14).into_iter().map(row).collect()
     }
 
     #[test]
     fn a_reach_is_told_for_each_page() {
-        let pages = one_less_than(4, 1 << 14);
-        let of = |page_bytes: u64, entries: u64| {
-            pages
-                .iter()
-                .map(move |&pages| row(pages, page_bytes, if pages <= entries { 20.0 } else { 50.0 }))
-                .collect::<Vec<_>>()
-        };
-        let derived = derive(&[of(64, 1 << 20), of(4096, 64), of(65_536, 1 << 20)].concat());
+        let derived = derive(&[rows(64, 1 << 20), rows(4096, 64), rows(65_536, 1 << 20)].concat());
         let told: Vec<_> = derived.iter().map(|row| (row.point.integer("page_bytes"), row.variant, row.unit)).collect();
         let steps = [(4096, "pages_1", "pages"), (4096, "bytes_1", "B"), (4096, "miss_1", "ns"), (65_536, "pages_1", "pages")];
         assert_eq!(told, steps);
-        let figures = derived.iter().map(|row| row.figure.clone()).collect::<Result<Vec<_>, _>>();
-        assert!(figures.is_err_and(|why| why.to_string().starts_with("no step seen")), "{derived:?}");
+        assert!(untold(&derived[3]).starts_with("no step seen"), "{derived:?}");
         for (row, truth) in derived.iter().zip([64.0, 64.0 * 4096.0, 30.0]) {
             let (low, high) = row.figure.clone().unwrap().interval.unwrap();
             assert!(low <= truth && truth <= high, "{row:?}");
@@ -179,9 +153,8 @@ mod tests {
 
     #[test]
     fn without_what_a_reach_follows_from_one_row_says_why() {
-        let pages = one_less_than(4, 1 << 14);
-        let alone: Vec<Finished> = pages.iter().map(|pages| row(*pages, 4096, 20.0)).collect();
-        let few = [row(3, 64, 20.0), row(3, 4096, 20.0)];
+        let alone = rows(4096, 1 << 20);
+        let few = [alone[..1].to_vec(), rows(64, 1 << 20)[..1].to_vec()].concat();
         for rows in [&[][..], &alone, &few] {
             let derived = derive(rows);
             assert!(derived.len() == 1 && derived[0].figure.is_err(), "{derived:?}");

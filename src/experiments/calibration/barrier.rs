@@ -1,7 +1,6 @@
 //! `calibration/barrier`: the cost of a barrier with nothing in flight.
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment};
-use crate::model::{Headline, Repeatability, Skip, Work};
+use crate::experiments::common::prelude::*;
 
 pub const EXPERIMENT: Experiment =
     Experiment { repeatability: |_| Repeatability::Launch, ..Experiment::new("calibration/barrier", |_| Vec::new(), build) };

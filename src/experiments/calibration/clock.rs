@@ -1,8 +1,8 @@
 //! `calibration/clock`: does the device's clock agree with the host's?
 
 use super::timer::instrument_case;
-use crate::experiments::{Built, Config, Experiment};
-use crate::model::{Headline, Measurand, Repeatability, Skip};
+use crate::experiments::common::prelude::*;
+use crate::model::Measurand;
 
 pub const EXPERIMENT: Experiment =
     Experiment { repeatability: |_| Repeatability::Launch, ..Experiment::new("calibration/clock", |_| Vec::new(), build) };

@@ -1,7 +1,6 @@
 //! `calibration/empty`: the cost of launching nothing.
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment};
-use crate::model::{Headline, Kernel, Repeatability, Skip, Work};
+use crate::experiments::common::prelude::*;
 
 pub const EXPERIMENT: Experiment =
     Experiment { repeatability: |_| Repeatability::Launch, ..Experiment::new("calibration/empty", |_| Vec::new(), build) };

@@ -1,8 +1,9 @@
 //! `calibration/evict`: sweeping whatever the caches hold.
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups};
-use crate::model::{Axis, AxisKind, Case, Headline, Kernel, Moved, Preset, Repeat, Repeatability, Skip, Traffic, Work};
-use crate::validate::Expected;
+use std::borrow::Cow;
+
+use crate::experiments::common::prelude::*;
+use crate::model::{Contents, Repeat, Resource};
 
 pub const EXPERIMENT: Experiment =
     Experiment { repeatability: |_| Repeatability::Memory, traffic, ..Experiment::new("calibration/evict", axes, build) };
@@ -10,8 +11,16 @@ pub const EXPERIMENT: Experiment =
 const LOCAL_SIZE: u64 = 64;
 /// Words that a workgroup of the sweep reads and sums up.
 const SWEPT: u64 = LOCAL_SIZE * 64;
-/// What follows the writes, as words of the axis `sweep`.
-const SWEEPS: &[&str] = &["off", "read", "alone"];
+choices! {
+    /// What follows the writes.
+    enum Sweep {
+        Off = "off",
+        Read = "read",
+        /// The writes are done before.
+        Alone = "alone",
+    }
+}
+
 /// Knuth's multiplicative hashing constant, the shader's factor.
 const FACTOR: u32 = 2_654_435_761;
 /// The watch of memory's speed reads so much, or a sixteenth of the device's memory.
@@ -43,26 +52,21 @@ fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
         invocations: words.div_ceil(SWEPT) * LOCAL_SIZE,
         total: words * 4,
     };
-    Ok(match case.point.choice("sweep") {
-        "off" => vec![written],
-        "read" => vec![written, swept],
-        _ => vec![swept],
+    Ok(match Sweep::of(case.point.choice("sweep")) {
+        Sweep::Off => vec![written],
+        Sweep::Read => vec![written, swept],
+        Sweep::Alone => vec![swept],
     })
 }
 
 fn axes(setting: &Setting) -> Vec<Axis> {
     let gpu = default_bytes(None, setting.device.local_heap_bytes());
     let bytes = if setting.preset == Preset::Quick { setting.by_class(1 << 20, gpu) } else { setting.by_class(64 << 20, gpu) };
-    let sweeps = if setting.preset == Preset::Thorough { &SWEEPS[..2] } else { &SWEEPS[1..2] };
-    let sweep = Axis::new(
-        "sweep",
-        "reading what was written: not, after it, or alone",
-        AxisKind::Choices(SWEEPS),
-        sweeps.iter().copied(),
-    );
+    let sweeps = if setting.preset == Preset::Thorough { &[Sweep::Off, Sweep::Read][..] } else { &[Sweep::Read] };
+    let sweep = Sweep::axis("sweep", "reading what was written: not, after it, or alone", sweeps);
     vec![
         Axis::new("evict_bytes", "size of the buffer, bytes", AxisKind::AtLeast(4), [bytes]).of_work(),
-        Axis { neutral: Some(SWEEPS[0].into()), ..sweep },
+        Axis { neutral: Some(Sweep::Off.word().into()), ..sweep },
     ]
 }
 
@@ -74,8 +78,10 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let parts = split(words, most_words)?;
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
     let mut ballasts = Vec::new();
-    for (&words, name) in parts.iter().zip(NAMES) {
-        let ballast = case.output_from(0, name, Expected::words(words, |i| (i as u32).wrapping_mul(FACTOR)));
+    for (i, &words) in parts.iter().enumerate() {
+        let name = Cow::Owned(format!("ballast {i}"));
+        let resource = Resource { name, ..Resource::words("", words, Contents::Undefined) };
+        let ballast = case.output_in(resource, 0, Expected::words(words, |i| (i as u32).wrapping_mul(FACTOR)));
         ballasts.push((ballast, words, u32::try_from(words).unwrap_or(u32::MAX)));
     }
     let write = |case: &mut CaseBuilder| {
@@ -84,15 +90,23 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
             case.run(Kernel::new("calibration/evict.comp", [64, 1, 1]), &[ballast], groups, &[n]);
         }
     };
-    let sweep = config.choice("sweep");
-    match sweep {
-        "alone" => case.reset(write),
-        _ => write(&mut case),
-    }
-    if sweep == "read" {
-        case.depend();
-    }
-    if sweep != "off" {
+    let sweep = Sweep::of(config.choice("sweep"));
+    let (accesses, repeat) = match sweep {
+        Sweep::Off => {
+            write(&mut case);
+            (2, Repeat::AfterReset)
+        }
+        Sweep::Read => {
+            write(&mut case);
+            case.depend();
+            (3, Repeat::AfterReset)
+        }
+        Sweep::Alone => {
+            case.reset(write);
+            (1, Repeat::Resumes)
+        }
+    };
+    if sweep != Sweep::Off {
         let sums: Vec<u32> = parts.iter().flat_map(|&words| sums(words)).collect();
         let sums = case.output("sums", Expected::words(sums.len() as u64, move |i| sums[i as usize]));
         let mut first_sum = 0;
@@ -103,11 +117,6 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
             first_sum += words.div_ceil(SWEPT) as u32;
         }
     }
-    let (accesses, repeat) = match sweep {
-        "off" => (2, Repeat::AfterReset),
-        "read" => (3, Repeat::AfterReset),
-        _ => (1, Repeat::Resumes),
-    };
     let work = Work { bytes: Some(words * 4 * accesses), ..Work::default() };
     Ok(case.repeat(repeat).build(work, Headline::BANDWIDTH))
 }
@@ -123,30 +132,13 @@ fn sums(words: u64) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Names of the buffers that one is split into where the range of one is limited.
-const NAMES: [&str; 16] = [
-    "ballast 0",
-    "ballast 1",
-    "ballast 2",
-    "ballast 3",
-    "ballast 4",
-    "ballast 5",
-    "ballast 6",
-    "ballast 7",
-    "ballast 8",
-    "ballast 9",
-    "ballast 10",
-    "ballast 11",
-    "ballast 12",
-    "ballast 13",
-    "ballast 14",
-    "ballast 15",
-];
+/// Buffers that one is split into where the range of one is limited.
+const MOST_PARTS: u64 = 16;
 
 /// `words` in parts of at most `most`.
 fn split(words: u64, most: u64) -> Result<Vec<u64>, Skip> {
     let parts = words.div_ceil(most);
-    if parts > NAMES.len() as u64 {
+    if parts > MOST_PARTS {
         return Err(Skip::new(format!("maxStorageBufferRange allows {most} words a buffer, the case needs {parts} of them")));
     }
     Ok((0..parts).map(|part| most.min(words - part * most)).collect())
@@ -155,16 +147,6 @@ fn split(words: u64, most: u64) -> Result<Vec<u64>, Skip> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sums_are_those_of_what_was_written() {
-        for words in [1, 64, SWEPT, SWEPT + 1, 3 * SWEPT - 7] {
-            let written: Vec<u32> = (0..words).map(|i| u32::try_from(i).unwrap().wrapping_mul(FACTOR)).collect();
-            let of_group = |words: &[u32]| words.iter().fold(0, |sum: u32, word| sum.wrapping_add(*word));
-            let group = usize::try_from(SWEPT).unwrap();
-            assert!(sums(words).eq(written.chunks(group).map(of_group)), "{words}");
-        }
-    }
 
     #[test]
     fn a_large_buffer_is_split_whole() {

@@ -1,8 +1,6 @@
 //! `calibration/sentinel`: a fixed amount of arithmetic, whose time follows the core clock.
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, product};
-use crate::model::{Axis, AxisKind, Headline, Kernel, Scalar, Skip, Work};
-use crate::validate::Expected;
+use crate::experiments::common::prelude::*;
 
 pub const EXPERIMENT: Experiment = Experiment::new("calibration/sentinel", axes, build);
 
@@ -55,16 +53,4 @@ fn jump(steps: u32) -> (u32, u32) {
         left >>= 1;
     }
     (multiplier, increment)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_jump_equals_its_steps() {
-        let (multiplier, increment) = jump(1000);
-        let stepped = (0..1000).fold(7_u32, |x, _| x.wrapping_mul(MULTIPLIER).wrapping_add(INCREMENT));
-        assert_eq!(7_u32.wrapping_mul(multiplier).wrapping_add(increment), stepped);
-    }
 }

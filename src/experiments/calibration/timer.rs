@@ -1,7 +1,7 @@
 //! `calibration/timer`: what the device's timestamps can resolve.
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment};
-use crate::model::{Headline, Measurand, Repeatability, Skip, Work};
+use crate::experiments::common::prelude::*;
+use crate::model::Measurand;
 
 pub const EXPERIMENT: Experiment = Experiment {
     variants: &["step", "floor"],

@@ -6,16 +6,14 @@
 //! Words are indexes, or the addresses that the device itself makes of these: `glsl/cache/pointers.glsl` has the other half. Either way
 //! the walk visits the same nodes, and passes leave the same behind.
 
+use super::axes::HOPS_PER_ITERATION;
+use super::choices::choices;
 use crate::experiments::{Built, CaseBuilder, Config, Handle, KernelHandle, product, u32_of};
 use crate::model::{Case, Chain, Feature, Headline, Kernel, Moved, Repeat, Scalar, Sequence, Skip, Step, Traffic, Work};
 use crate::validate::Expected;
 
 /// Invocations of the workgroup that walks: one does, the others help with the preload.
 const LOCAL_SIZE: u32 = 64;
-/// Hops of an iteration of the shader's loop.
-pub(in crate::experiments) const HOPS_PER_ITERATION: u64 = 16;
-/// More would outlast the watchdogs of graphics drivers.
-pub(in crate::experiments) const MOST_HOPS: u64 = 1 << 24;
 /// Words that the shader's indexes reach.
 const MOST_WORDS: u64 = 1 << 32;
 
@@ -31,45 +29,45 @@ const POINT_GROUPS: u32 = 1024;
 const BASE: u32 = 0;
 const NO_BASE: [u32; 2] = [0; 2];
 
-/// What a node tells of the one that follows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::experiments) enum Link {
-    /// The index of its first word.
-    Index,
-    /// The same, but the shader doesn't declare that the nodes are only read and have no other name.
-    UnqualifiedIndex,
-    /// Where it is in memory. Nodes have four words at least.
-    Pointer,
+choices! {
+    /// What a node tells of the one that follows it.
+    pub enum Link {
+        /// The index of its first word.
+        Index = "index",
+        /// Where it is in memory. Nodes have four words at least.
+        Pointer = "pointer",
+        /// The index, but the shader doesn't declare that the nodes are only read and have no other name.
+        UnqualifiedIndex = "index_unqualified",
+    }
 }
 
 /// A walk, and what happens before it.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::experiments) struct Walk {
-    pub(in crate::experiments) chain: Chain,
-    /// How the walk gets from one to the next.
-    pub(in crate::experiments) link: Link,
+pub struct Walk {
+    pub chain: Chain,
+    pub link: Link,
     /// Loads of a pass, 16 in each iteration.
-    pub(in crate::experiments) hops: u64,
+    pub hops: u64,
     /// Nodes, the first in memory, that the workgroup itself loads before it walks.
-    pub(in crate::experiments) preloaded: u64,
+    pub preloaded: u64,
     /// What a workgroup loads before each sample: one, as one walks, so that the nodes lie in those parts of the caches that are
     /// near the walk, and in no others.
-    pub(in crate::experiments) sweep: Sweep,
+    pub sweep: Sweep,
 }
 
 /// Loads of one word in each of many pieces of memory.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::experiments) struct Sweep {
-    pub(in crate::experiments) count: u64,
+pub struct Sweep {
+    pub count: u64,
     /// Words from one to the next.
-    pub(in crate::experiments) stride: u64,
+    pub stride: u64,
     /// As [`Chain::places`].
-    pub(in crate::experiments) places: u64,
+    pub places: u64,
 }
 
 impl Sweep {
     /// The first words of all nodes of a chain.
-    pub(in crate::experiments) fn of_nodes(chain: Chain) -> Self {
+    pub fn of_nodes(chain: Chain) -> Self {
         Self { count: chain.nodes, stride: chain.stride, places: chain.places }
     }
 
@@ -80,10 +78,7 @@ impl Sweep {
 }
 
 /// The case of a walk, and its twin. Its items are the nodes that it visits.
-///
-/// # Errors
-/// Where the shader's numbers don't reach so far, and where kernels can't have addresses but need them.
-pub(in crate::experiments) fn build(experiment: &str, config: &Config, walk: Walk) -> Result<Built<'static>, Skip> {
+pub fn build(experiment: &str, config: &Config, walk: Walk) -> Result<Built<'static>, Skip> {
     let Walk { chain, link, hops, preloaded, sweep } = walk;
     let words = product([chain.nodes, chain.stride]);
     if words > MOST_WORDS {
@@ -152,7 +147,7 @@ fn kernel(source: &'static str, local_size: u32, chain: Chain) -> Result<Kernel,
 }
 
 /// How the loads of a walk over so many nodes, and of the sweep of so many words before it, show in their kernels.
-pub(in crate::experiments) fn traffic(case: &Case, nodes: u64, swept: u64) -> Vec<Traffic> {
+pub fn traffic(case: &Case, nodes: u64, swept: u64) -> Vec<Traffic> {
     let hops = case.point.integer("hops");
     // One invocation goes from load to load.
     let counted = Moved { dependent: 1, ..Moved::NONE };
@@ -209,21 +204,17 @@ impl Walk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiments::Setting;
-    use crate::model::{DeviceInfo, Point, Preset};
+    use crate::experiments::common::testing::{mock_with, quick};
+    use crate::model::{DeviceInfo, Point};
 
     fn walk() -> Walk {
         let chain = Chain { seed: 3, nodes: 50, stride: 16, detour: 0, places: 1 };
         Walk { chain, link: Link::Index, hops: 48, preloaded: 50, sweep: Sweep::of_nodes(chain) }
     }
 
-    fn built(walk: Walk) -> Result<Built<'static>, Skip> {
-        built_on(&DeviceInfo::mock(), walk)
-    }
-
-    fn built_on(device: &DeviceInfo, walk: Walk) -> Result<Built<'static>, Skip> {
-        let setting = Setting { device, queue: None, preset: Preset::Quick, seed: 1 };
-        build("cache/latency", &Config::new("", &Point::default(), &setting), walk)
+    fn built(device: &DeviceInfo, walk: Walk) -> Result<Built<'static>, String> {
+        let config = Config { variant: "", point: &Point::default(), setting: quick(device) };
+        build("cache/latency", &config, walk).map_err(|skip| skip.reason)
     }
 
     fn bytes(expected: &[Expected]) -> Vec<Vec<u8>> {
@@ -232,7 +223,7 @@ mod tests {
 
     #[test]
     fn outputs_are_held_against_the_passes_that_they_count() {
-        let built = built(walk()).unwrap();
+        let built = built(&DeviceInfo::mock(), walk()).unwrap();
         let [first, third] = [built.expected(), &walk().expected(3)].map(bytes);
         assert_ne!(first, third);
         assert_eq!([built.check(&first), built.check(&third)], [Ok(()), Ok(())]);
@@ -245,26 +236,26 @@ mod tests {
     }
 
     #[test]
-    fn what_the_shader_can_not_count_is_skipped() {
-        let reason = |walk: Walk| built(walk).map(drop).unwrap_err().reason;
+    fn what_the_device_or_the_shader_can_not_do_is_skipped() {
+        let reason = |walk: Walk| built(&DeviceInfo::mock(), walk).map(drop).unwrap_err();
         let chain = Chain { nodes: 1 << 33, ..walk().chain };
         assert!(reason(Walk { chain, ..walk() }).contains("the case needs 137438953472"));
+        assert!(reason(Walk { link: Link::Pointer, ..walk() }).starts_with("bufferDeviceAddress is missing"));
     }
 
     #[test]
     fn pointers_lead_where_indexes_do() {
-        let pointers = Walk { link: Link::Pointer, ..walk() };
-        assert!(built(pointers).map(drop).unwrap_err().reason.starts_with("bufferDeviceAddress is missing"));
-        let device = DeviceInfo { features: [Feature::BufferDeviceAddress].into(), ..DeviceInfo::mock() };
-        let [indexed, pointing] = [walk(), pointers].map(|walk| built_on(&device, walk).unwrap());
+        let device = mock_with(&[Feature::BufferDeviceAddress], &[]);
+        let [indexed, pointing] = [Link::Index, Link::Pointer].map(|link| built(&device, Walk { link, ..walk() }).unwrap());
         assert_eq!(bytes(indexed.expected()), bytes(pointing.expected()));
-        assert_eq!(indexed.case.resources, pointing.case.resources);
+        let case = pointing.case;
+        assert_eq!(indexed.case.resources, case.resources);
         // Before each use of them, all nodes have their addresses, and kernels know where the first one is.
-        let nodes = 1;
-        for (steps, kernel) in [(&pointing.case.reset, 2), (&pointing.case.pass, 0)] {
+        let resource = case.resources.iter().position(|resource| resource.name == "nodes").unwrap();
+        for (steps, source) in [(&case.reset, "cache/point.comp"), (&case.pass, "cache/chase_pointers.comp")] {
+            let kernel = case.kernels.iter().position(|kernel| kernel.source == source).unwrap();
             let bind = steps.iter().position(|step| *step == Step::Bind { kernel }).unwrap();
-            assert_eq!(steps[bind + 2], Step::PushAddress { offset: 0, resource: nodes });
-            assert_eq!(steps[bind + 3], Step::Dispatch { groups: [1; 3] });
+            assert_eq!(steps[bind + 2..][..2], [Step::PushAddress { offset: 0, resource }, Step::Dispatch { groups: [1; 3] }]);
         }
         assert_eq!(indexed.case.addressed().count(), 0);
     }
@@ -279,7 +270,8 @@ mod tests {
     fn iterations_are_those_of_the_longer_loop() {
         let iterations = |nodes, hops| {
             let chain = Chain { nodes, ..walk().chain };
-            built(Walk { chain, hops, preloaded: 0, sweep: Sweep::of_nodes(chain), ..walk() }).unwrap().case.iterations
+            let walk = Walk { chain, hops, preloaded: 0, sweep: Sweep::of_nodes(chain), ..walk() };
+            built(&DeviceInfo::mock(), walk).unwrap().case.iterations
         };
         assert_eq!([iterations(50, 48), iterations(2049, 16), iterations(1 << 24, 1 << 16)], [3, 2, 1 << 13]);
     }

@@ -1,8 +1,11 @@
 //! How the elements of an array are dealt to the invocations of a grid: `glsl/include/elements.glsl` has the other half.
 
+use std::ops::Add;
+
 use super::config::Config;
 use super::grid::{POWERS_TO_64, fold_groups, product, workgroups};
 use crate::model::{Axis, AxisKind, Skip};
+use crate::validate::Expected;
 
 /// What the shaders' indexes of 32 bits must stay below, those past the end included.
 const INDEXES: u64 = 1 << 32;
@@ -25,18 +28,13 @@ impl Elements {
     }
 
     /// So many elements, dealt by the axes `local_size_x` and `unroll`.
-    ///
-    /// # Errors
-    /// As [`Self::dealt`].
     pub fn new(count: u64, config: &Config) -> Result<Self, Skip> {
         let [local_size, unroll] = ["local_size_x", "unroll"].map(|axis| config.integer(axis));
         Self::dealt(count, local_size, unroll, config.most_groups())
     }
 
     /// So many elements, `unroll` of them to each invocation, where a grid may have so many workgroups along x.
-    ///
-    /// # Errors
-    /// Where the grid reaches so far that indexes wrap around: its last workgroups would take what others have taken.
+    /// Skipped where the grid reaches so far that indexes wrap around: its last workgroups would take what others have taken.
     pub fn dealt(count: u64, local_size: u64, unroll: u64, limit_x: u32) -> Result<Self, Skip> {
         let groups = fold_groups(count.div_ceil(local_size * unroll), limit_x);
         let elements = Self { count, local_size, unroll, groups };
@@ -48,7 +46,22 @@ impl Elements {
         Ok(elements)
     }
 
-    /// Invocations of the whole grid.
+    /// How many they are, as kernels are told: a grid that is not skipped has fewer than 2^32.
+    pub fn pushed(&self) -> u32 {
+        u32::try_from(self.count).unwrap_or(u32::MAX)
+    }
+
+    /// What invocations write that sum up a word of each of their elements.
+    pub fn sums<'a>(self, word: impl Fn(u64) -> u32 + Sync + 'a) -> Expected<'a> {
+        Expected::words(self.invocations(), move |i| self.of(i).map(&word).fold(0, u32::wrapping_add))
+    }
+
+    /// The same of floats.
+    pub fn float_sums<'a>(self, float: impl Fn(u64) -> f32 + Sync + 'a) -> Expected<'a> {
+        // Not sum(), whose neutral element is -0.0.
+        Expected::floats(self.invocations(), move |i| self.of(i).map(&float).fold(0.0, f32::add))
+    }
+
     pub fn invocations(&self) -> u64 {
         product([self.local_size, workgroups(self.groups)])
     }
@@ -60,6 +73,16 @@ impl Elements {
         let first = group * local_size * unroll + lane;
         (0..unroll).map(move |k| first + k * local_size).take_while(move |element| *element < count)
     }
+}
+
+/// What kernels make of the words of an element, each of which counts another odd number of times.
+pub fn mixed(words: impl Iterator<Item = u32>) -> u32 {
+    words.zip([1, 3, 5, 7]).fold(0, |mixed: u32, (word, factor)| mixed.wrapping_add(word.wrapping_mul(factor)))
+}
+
+/// What kernels make of one result after the other.
+pub fn chained(results: impl Iterator<Item = u32>) -> u32 {
+    results.fold(0, |chained: u32, result| chained.wrapping_mul(3).wrapping_add(result))
 }
 
 #[cfg(test)]

@@ -3,8 +3,7 @@
 //! A sweep has a knee where the figure comes within a tenth of the best that it reaches. Nothing is fitted: devices bend in steps
 //! (another workgroup fits, another wave begins), which no smooth law describes. A sweep that can't show a knee has none, and why.
 
-use std::collections::BTreeMap;
-
+use super::sweep::{Telling, grouped};
 use crate::model::{Derived, Figure, Finished, Point, Untold};
 
 /// A figure is as good as the best if it is at least this share of it: a percentage, which the notes tell.
@@ -57,7 +56,6 @@ pub struct Knee {
 }
 
 impl Knee {
-    /// The figure of a derived row.
     #[expect(clippy::cast_precision_loss, reason = "values of axes that were measured are far below 2^53")]
     pub fn figure(&self) -> Figure {
         Figure { value: self.at as f64, interval: Some((self.between.0 as f64, self.between.1 as f64)) }
@@ -96,9 +94,6 @@ fn sorted(axis: &str, marks: &[Mark]) -> Result<(Vec<Mark>, Mark), Untold> {
 }
 
 /// Where a rate that rises along an axis has come up to the best.
-///
-/// # Errors
-/// Why no knee is seen.
 pub fn rise(axis: &str, marks: &[Mark]) -> Result<Knee, Untold> {
     let (marks, best) = sorted(axis, marks)?;
     let level = level(&best);
@@ -125,9 +120,6 @@ pub fn rise(axis: &str, marks: &[Mark]) -> Result<Knee, Untold> {
 }
 
 /// Up to where a rate that falls along an axis in the end stays with the best.
-///
-/// # Errors
-/// Why no knee is seen.
 pub fn fall(axis: &str, marks: &[Mark]) -> Result<Knee, Untold> {
     let (marks, best) = sorted(axis, marks)?;
     let level = level(&best);
@@ -154,41 +146,29 @@ fn level(best: &Mark) -> f64 {
     best.rate * f64::from(ENOUGH_PERCENT) / 100.0
 }
 
-/// The rows of each sweep along an axis; one of none where there are no rows, so that something is said of it.
-pub fn sweeps<'r>(axis: &str, rows: &'r [Finished]) -> BTreeMap<Point, Vec<&'r Finished>> {
-    let mut sweeps: BTreeMap<Point, Vec<&Finished>> = BTreeMap::new();
-    for row in rows {
-        sweeps.entry(row.point.without(&[axis])).or_default().push(row);
-    }
-    if sweeps.is_empty() {
-        sweeps.insert(Point::default(), Vec::new());
-    }
-    sweeps
+/// What each value of an axis gives, where so much work is done at a value.
+pub fn marks(axis: &str, rows: &[&Finished], work: fn(f64) -> f64) -> Vec<Mark> {
+    #[expect(clippy::cast_precision_loss, reason = "values of axes that were measured are far below 2^53")]
+    let mark = |at: u64, row: &Finished| Mark::new(at, work(at as f64), row);
+    rows.iter().map(|row| mark(row.point.integer(axis), row)).collect()
 }
 
-/// A derived row of a knee.
-pub struct Told {
-    /// The row's name, variant, metric and unit.
-    pub name: [&'static str; 4],
-    /// The axis of the sweep.
-    pub axis: &'static str,
+/// The derived row of a sweep along an axis, with its name, variant, metric and unit.
+pub fn told(
+    [experiment, variant, metric, unit]: [&'static str; 4],
+    axis: &str,
+    point: &Point,
+    knee: &Result<Knee, Untold>,
+) -> Derived {
+    let note = knee.as_ref().map_or_else(|_| String::new(), |knee| knee.note(axis));
+    let figure = knee.as_ref().map(Knee::figure).map_err(Untold::clone);
+    Telling { experiment, point, note: &note }.row(variant, [metric, unit, ""], figure)
 }
 
-impl Told {
-    /// The row for a sweep at a point.
-    pub fn of(&self, point: &Point, knee: &Result<Knee, Untold>) -> Derived {
-        let [experiment, variant, metric, unit] = self.name;
-        Derived {
-            experiment,
-            variant,
-            point: point.clone(),
-            metric,
-            unit,
-            better: "",
-            figure: knee.as_ref().map(Knee::figure).map_err(Untold::clone),
-            note: knee.as_ref().map_or_else(|_| String::new(), |knee| knee.note(self.axis)),
-        }
-    }
+/// The derived rows of all sweeps along an axis that is no work, and makes it slower in the end.
+pub fn falls(name: [&'static str; 4], axis: &str, rows: &[Finished]) -> Vec<Derived> {
+    let fall = |rows: &[&Finished]| fall(axis, &marks(axis, rows, |_| 1.0));
+    grouped(rows, &[axis]).iter().map(|(point, rows)| told(name, axis, point, &fall(rows))).collect()
 }
 
 #[cfg(test)]

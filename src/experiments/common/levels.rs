@@ -15,12 +15,12 @@ mod piece;
 #[cfg(test)]
 mod tests;
 
-use super::sweep::count;
-use crate::model::{Derived, Figure, Point, Untold};
+use super::sweep::{Telling, count};
+use crate::model::{Derived, Figure, Marks, Plot, Point, Untold};
 use cut::Cuts;
 
 /// The most levels that are told.
-pub(in crate::experiments) const MOST_LEVELS: usize = 5;
+pub const MOST_LEVELS: usize = 5;
 
 /// What is clear: three standard deviations.
 const CLEARLY: f64 = 3.0;
@@ -37,51 +37,48 @@ const ALONE: f64 = 2.0;
 
 /// A number and its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::experiments) struct Estimate {
-    pub(in crate::experiments) value: f64,
-    pub(in crate::experiments) low: f64,
-    pub(in crate::experiments) high: f64,
+pub struct Estimate {
+    pub value: f64,
+    pub low: f64,
+    pub high: f64,
 }
 
 impl Estimate {
     /// The same times a factor.
-    pub(in crate::experiments) fn times(self, factor: f64) -> Self {
+    pub fn times(self, factor: f64) -> Self {
         Self { value: self.value * factor, low: self.low * factor, high: self.high * factor }
     }
 
     /// The same of a rate instead of a cost.
-    pub(in crate::experiments) fn inverted(self) -> Self {
+    pub fn inverted(self) -> Self {
         Self { value: 1.0 / self.value, low: 1.0 / self.high, high: 1.0 / self.low }
     }
 
-    pub(in crate::experiments) fn figure(self) -> Figure {
+    pub fn figure(self) -> Figure {
         Figure { value: self.value, interval: Some((self.low, self.high)) }
     }
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::experiments) struct Level {
+pub struct Level {
     /// The size up to which it reaches.
-    pub(in crate::experiments) capacity: Estimate,
+    pub capacity: Estimate,
     /// What it costs, or why that isn't known.
-    pub(in crate::experiments) cost: Result<Estimate, Untold>,
+    pub cost: Result<Estimate, Untold>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::experiments) struct Finding {
+pub struct Finding {
     /// The nearest first; one at least.
-    pub(in crate::experiments) levels: Vec<Level>,
+    pub levels: Vec<Level>,
     /// What the last level costs, which doesn't end, or why that isn't known.
-    pub(in crate::experiments) beyond: Result<Estimate, Untold>,
+    pub beyond: Result<Estimate, Untold>,
     /// What it rests on and how sure it is.
-    pub(in crate::experiments) note: String,
+    pub note: String,
 }
 
 /// Infers levels from costs by size.
-///
-/// # Errors
-/// Why there are none to be told: too few sizes, too much noise, or no levels seen.
-pub(in crate::experiments) fn infer(curve: &[(u64, f64)]) -> Result<Finding, Untold> {
+pub fn infer(curve: &[(u64, f64)]) -> Result<Finding, Untold> {
     let samples = curve::samples(curve)?;
     let cuts = Cuts::of(&samples);
     let cut = cuts.best();
@@ -102,44 +99,42 @@ pub(in crate::experiments) fn infer(curve: &[(u64, f64)]) -> Result<Finding, Unt
 }
 
 /// The names and units of derived rows that tell levels.
-pub(in crate::experiments) struct Names {
-    pub(in crate::experiments) experiment: &'static str,
+pub struct Names {
+    pub experiment: &'static str,
     /// Variants: the number of levels; by level, what it holds and what it costs; what the last one costs.
-    pub(in crate::experiments) count: &'static str,
-    pub(in crate::experiments) capacities: [&'static str; MOST_LEVELS],
-    pub(in crate::experiments) costs: [&'static str; MOST_LEVELS],
-    pub(in crate::experiments) beyond: &'static str,
-    /// What it costs: metric, unit, which is better, and how to get it from a cost.
-    pub(in crate::experiments) metric: &'static str,
-    pub(in crate::experiments) unit: &'static str,
-    pub(in crate::experiments) better: &'static str,
-    pub(in crate::experiments) of_cost: fn(Estimate) -> Estimate,
+    pub count: &'static str,
+    pub capacities: [&'static str; MOST_LEVELS],
+    pub costs: [&'static str; MOST_LEVELS],
+    pub beyond: &'static str,
+    /// What it costs: metric, unit and which is better, and how to get it from a cost.
+    pub cost: [&'static str; 3],
+    pub of_cost: fn(Estimate) -> Estimate,
+}
+
+impl Names {
+    /// Figures over the size, with capacities marked.
+    pub const fn plot(&'static self) -> Plot {
+        let marks = Marks { experiment: self.experiment, variants: &self.capacities };
+        Plot { marks: Some(marks), ..Plot::over("working_set_bytes") }
+    }
 }
 
 /// The derived rows of a finding: at least the one that says how many levels there are, or why none is told.
-pub(in crate::experiments) fn derived(names: &Names, point: &Point, found: &Result<Finding, Untold>) -> Vec<Derived> {
-    let row = |variant, metric, unit, better, figure: Result<Figure, Untold>| Derived {
-        experiment: names.experiment,
-        variant,
-        point: point.clone(),
-        metric,
-        unit,
-        better,
-        figure,
-        note: found.as_ref().map_or_else(|_| String::new(), |finding| finding.note.clone()),
-    };
+pub fn derived(names: &Names, point: &Point, found: &Result<Finding, Untold>) -> Vec<Derived> {
+    const LEVELS: [&str; 3] = ["levels", "levels", ""];
+    let note = found.as_ref().map_or("", |finding| &finding.note);
+    let telling = Telling { experiment: names.experiment, point, note };
     let finding = match found {
         Ok(finding) => finding,
-        Err(why) => return vec![row(names.count, "levels", "levels", "", Err(why.clone()))],
+        Err(why) => return vec![telling.row(names.count, LEVELS, Err(why.clone()))],
     };
     let cost = |variant, cost: &Result<Estimate, Untold>| {
-        let figure = cost.clone().map(|cost| (names.of_cost)(cost).figure());
-        row(variant, names.metric, names.unit, names.better, figure)
+        telling.row(variant, names.cost, cost.clone().map(|cost| (names.of_cost)(cost).figure()))
     };
     let levels = Figure { value: count(finding.levels.len()), interval: None };
-    let mut rows = vec![row(names.count, "levels", "levels", "", Ok(levels))];
+    let mut rows = vec![telling.row(names.count, LEVELS, Ok(levels))];
     for ((level, capacity), variant) in finding.levels.iter().zip(names.capacities).zip(names.costs) {
-        rows.push(row(capacity, "capacity", "B", "", Ok(level.capacity.figure())));
+        rows.push(telling.row(capacity, ["capacity", "B", ""], Ok(level.capacity.figure())));
         rows.push(cost(variant, &level.cost));
     }
     rows.push(cost(names.beyond, &finding.beyond));

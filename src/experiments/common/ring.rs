@@ -1,20 +1,16 @@
 //! A cycle in workgroup memory that lanes walk side by side: `glsl/shared/chase.comp` is the shader.
 
+use super::axes::HOPS_PER_ITERATION;
 use crate::experiments::{CaseBuilder, Config, lanes, product, size_to_require, u32_of};
 use crate::model::{Chain, Kernel, Scalar, Sequence, Skip};
 use crate::validate::Expected;
 
-/// Hops of an iteration of the shader's loop.
-pub const HOPS_PER_ITERATION: u64 = 16;
 /// The fewest nodes of a cycle: an odd number of them, of which more than one.
 pub const LEAST_NODES: u64 = 3;
 
 /// The node that the first walk begins at, and from there to where the next subgroup's begins.
 const START: u32 = 1;
 const SKEW: u32 = 1;
-
-/// Hops of one invocation; more would take a device seconds.
-pub const MOST_HOPS: u64 = 1 << 24;
 
 /// The sizes of a walk.
 #[derive(Clone, Copy)]
@@ -29,7 +25,6 @@ pub struct Ring {
     local_size: u64,
     pub hops: u64,
     groups: [u32; 3],
-    /// Invocations of the whole grid.
     invocations: u64,
 }
 
@@ -49,9 +44,6 @@ impl Ring {
     }
 
     /// The case of an experiment, but for its work.
-    ///
-    /// # Errors
-    /// Sizes that no cycle has, or that neither the device nor the kernel can count.
     pub fn case<'a>(self, experiment: &str, config: &Config<'a>) -> Result<CaseBuilder<'a>, Skip> {
         let (bytes, limit) = (config.integer("window_bytes"), config.device().limits.shared_bytes);
         if bytes > limit.into() {
@@ -110,24 +102,4 @@ fn ends(next: Sequence, nodes: u64, hops: u64) -> Vec<u32> {
         ends[*node as usize] = cycle[(place + on) % cycle.len()];
     }
     ends
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ends_are_where_hops_lead() {
-        for nodes in [2, 3, 64, 100] {
-            let next = Sequence::Chain(Chain { seed: 3, nodes, stride: 1, detour: 0, places: 1 });
-            for hops in [0, 1, 16, 1000] {
-                let hop = |at: u32| next.word(at.into());
-                let walked = |from: u32| (0..hops).fold(from, |at, _| hop(at));
-                let all: Vec<u32> = (0..u32::try_from(nodes).unwrap()).map(walked).collect();
-                assert_eq!(ends(next, nodes, hops), all, "{nodes} {hops}");
-                let is_back = all.iter().zip(0..).all(|(end, begin)| *end == begin);
-                assert_eq!(is_back, hops % nodes == 0, "{nodes} {hops}");
-            }
-        }
-    }
 }

@@ -2,14 +2,11 @@
 
 use super::path::table::{Kind, SIDE};
 use super::path::twin::Texels;
-use super::path::walk::{LOADS_PER_ITERATION, Pattern, Term, Walk};
+use super::path::walk::{self, LOADS_PER_ITERATION, Pattern, Term, Walk};
 use super::path::{MAGNITUDE, gpu_invocations, sampler, texel_sequence, texels};
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, local_size_axis, product};
-use crate::model::{
-    Axis, AxisKind, Case, Contents, Format, Headline, Kernel, Moved, Precision, Preset, Repeatability, Resource, Scalar, Skip,
-    Traffic, Work,
-};
-use crate::validate::{Expected, Near};
+use crate::experiments::common::prelude::*;
+use crate::model::{Contents, Format, Precision, Resource};
+use crate::validate::Near;
 
 pub const EXPERIMENT: Experiment = Experiment {
     variants: &["four_fetches", "hardware"],
@@ -28,17 +25,13 @@ const CHANNELS: u32 = 4;
 
 fn axes(setting: &Setting) -> Vec<Axis> {
     let n = setting.by_class(if setting.preset == Preset::Quick { 1024 } else { 4096 }, gpu_invocations(setting.device));
-    vec![
-        Axis::new("format", "what a texel is", AxisKind::Choices(FORMATS), FORMATS.iter().copied()),
-        // Their workgroups come in waves, the last of which is rarely full: time is in proportion to `loads`, not quite to n.
-        Axis::new("n", "invocations", AxisKind::AtLeast(1), [n]),
-        Axis::new("loads", "samples per invocation", AxisKind::Numbers(&[16, 32, 64, 128, 256]), [256_u64]).of_monotone_work(),
-        local_size_axis(setting),
-    ]
+    let [n, loads] = walk::axes(n, "samples per invocation");
+    let format = Axis::new("format", "what a texel is", AxisKind::Choices(FORMATS), FORMATS.iter().copied());
+    vec![format, n, loads, local_size_axis(setting)]
 }
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
-    let [n, loads, local_size] = ["n", "loads", "local_size_x"].map(|axis| config.integer(axis));
+    let [n, loads] = ["n", "loads"].map(|axis| config.integer(axis));
     let format = if config.choice("format") == "rgba8" { Format::Rgba8Unorm } else { Format::Rgba16Float };
     let is_hardware = config.variant == "hardware";
     let texels = Texels { format, sequence: texel_sequence(format, config.seed(), MAGNITUDE) };
@@ -61,11 +54,9 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     if is_hardware {
         resources.push(case.add(sampler(true)));
     }
-    let kernel = Kernel::new("load/filter.comp", config.workgroup())
-        .constant("LOADS", Scalar::U32(config.u32("loads")))
-        .constant("PATTERN", Scalar::U32(walk.pattern.code()));
+    let kernel = config.kernel("load/filter.comp", &["loads"]).constant("PATTERN", Scalar::U32(walk.pattern.code()));
     let kernel = if is_hardware { kernel.define("HARDWARE", "") } else { kernel };
-    let groups = fold_groups(n.div_ceil(local_size), config.most_groups());
+    let groups = fold_groups(n.div_ceil(walk.local_size), config.most_groups());
     case.run(kernel, &resources, groups, &[config.u32("n"), POSITIONS - 1]);
     let work = Work { items: Some(product([n, loads])), ..Work::default() };
     // Its iterations, and the samples of each where a compiler doesn't unroll them.
@@ -101,7 +92,6 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::model::Sequence;
 
     /// Positions are spread over the whole image and over all steps within a texel.
     #[test]
@@ -111,16 +101,5 @@ mod tests {
                 |part: fn(u32) -> u32| (0..POSITIONS).map(|i| part(places(i)[axis])).collect::<BTreeSet<u32>>().len();
             assert_eq!((distinct(|place| place >> 8), distinct(|place| place & 0xFF)), (32, 256), "axis {axis}");
         }
-    }
-
-    #[test]
-    fn a_mix_goes_from_a_texel_to_its_neighbours() {
-        let texels = Texels { format: Format::Rgba16Float, sequence: Sequence::WholeHalves { seed: 1, magnitude: 127 } };
-        let texel = |x: u32, y: u32| texels.at((y * SIDE + x).into(), 2);
-        let mixed = |at, weights| texels.mixed(at, weights, 2);
-        assert_eq!(mixed([3, 5], [0.0, 0.0]), texel(3, 5));
-        assert_eq!(mixed([3, 5], [0.25, 0.0]), 0.75 * texel(3, 5) + 0.25 * texel(4, 5));
-        assert_eq!(mixed([3, 5], [0.0, 0.25]), 0.75 * texel(3, 5) + 0.25 * texel(3, 6));
-        assert_eq!(mixed([31, 5], [0.5, 0.0]), texel(31, 5), "beyond the edge the texels at the edge repeat");
     }
 }

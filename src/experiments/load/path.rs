@@ -1,37 +1,19 @@
 //! `load/path`: what does each way cost by which a shader can read, as long as the first-level cache holds what it reads?
 //!
-//! The measurement is Sebastian Aaltonen's "perftest" for Direct3D (github.com/sebbbi/perftest), on Vulkan. Its 46 loads, each
-//! in three patterns, are these variants:
-//!
-//! | perftest (Direct3D) | here (Vulkan) |
-//! |---|---|
-//! | typed buffers of nine formats | `texel_buffer_*` |
-//! | raw buffers, 1 to 4 words | `ssbo_scalar`, `ssbo_vec2`, `ssbo_vec3` (16 bytes apart, as std430 has them), `ssbo_vec4` |
-//! | raw buffers, 2 and 4 words, unaligned | `ssbo_vec2_unaligned`, `ssbo_vec4_unaligned` |
-//! | structured buffers, 1, 2 and 4 words | `ssbo_struct_*`: arrays of structs, on Vulkan storage buffers like any other |
-//! | constant buffer, 4 words | `ubo` |
-//! | textures of nine formats, loaded | `sampled_fetch_*` |
-//! | the same, sampled: the nearest texel, and bilinearly | `sampled_nearest_*`, `sampled_linear_*` |
-//!
-//! Beyond these there are `ubo_1kib`, `push_constant`, `spec_constant` and `storage_image_*`.
-//!
-//! Like perftest's, all paths have as many elements as the widest (16 KiB), so narrow ones have fewer bytes; push constants and
-//! specialization constants are few by their nature, and `ubo_1kib` is small because caches for constants are. perftest steps through its elements one by one, which shifts the lanes of
-//! `linear` against the cache's lines with each load. Here they stay within whole lines: what shifting costs is the question of
-//! `memory/misaligned`.
+//! The measurement is Sebastian Aaltonen's "perftest" for Direct3D (github.com/sebbbi/perftest), on Vulkan: the description says which
+//! variants its 46 loads are, each in three patterns. Like perftest's, all paths have as many elements as the widest (16 KiB), so narrow
+//! ones have fewer bytes. perftest steps through its elements one by one, which shifts the lanes of `linear` against the cache's lines
+//! with each load. Here they stay within whole lines: what shifting costs is the question of `memory/misaligned`.
 
 pub(super) mod table;
 pub(super) mod twin;
 pub(super) mod walk;
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, local_size_axis, product};
-use crate::model::{
-    Axis, AxisKind, Case, Contents, DeviceInfo, DeviceKind, Dimension, Format, Headline, ImageRole, Kernel, Moved, Precision,
-    Preset, Repeatability, Resource, Sampling, Scalar, Sequence, Shape, Skip, Traffic, Work,
-};
+use crate::experiments::common::prelude::*;
+use crate::model::{Contents, DeviceInfo, DeviceKind, Dimension, Format, ImageRole, Precision, Resource, Sampling, Shape};
 
 use table::{Kind, PATHS, Path, Value};
-use walk::{Pattern, Walk};
+use walk::{LOADS_PER_ITERATION, Pattern, Walk};
 
 pub const EXPERIMENT: Experiment = Experiment {
     variants: &NAMES,
@@ -53,27 +35,17 @@ pub(super) const MAGNITUDE: u32 = 127;
 
 fn axes(setting: &Setting) -> Vec<Axis> {
     let quick = setting.preset == Preset::Quick;
-    let patterns = if quick { &["uniform", "random"] } else { Pattern::WORDS };
+    let patterns = if quick { &[Pattern::Uniform, Pattern::Random] } else { Pattern::ALL };
     let n = setting.by_class(if quick { 2048 } else { 8192 }, gpu_invocations(setting.device));
-    vec![
-        Axis::new(
-            "pattern",
-            "which elements lanes load at a time",
-            AxisKind::Choices(Pattern::WORDS),
-            patterns.iter().copied(),
-        )
-        .relative_to("random"),
-        // Their workgroups come in waves, the last of which is rarely full: time is in proportion to `loads`, not quite to n.
-        Axis::new("n", "invocations", AxisKind::AtLeast(1), [n]),
-        Axis::new("loads", "loads per invocation", AxisKind::Numbers(&[16, 32, 64, 128, 256]), [256_u64]).of_monotone_work(),
-        local_size_axis(setting),
-    ]
+    let [n, loads] = walk::axes(n, "loads per invocation");
+    let pattern = Pattern::axis("pattern", "which elements lanes load at a time", patterns);
+    vec![pattern.relative_to(Pattern::Random.word()), n, loads, local_size_axis(setting)]
 }
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
-    let path = Path::of(PATHS, config.variant)?;
-    let (n, loads, pattern) = (config.integer("n"), config.u32("loads"), Pattern::of(config.choice("pattern")));
-    let walk = Walk::new(config, pattern, path.elements(), path.value.components());
+    let path = Path::of(PATHS, config.variant);
+    let [n, loads] = ["n", "loads"].map(|axis| config.integer(axis));
+    let walk = Walk::new(config, Pattern::of(config.choice("pattern")), path.elements(), path.value.components());
     let source = match path.value {
         Value::Words(_) => Sequence::Words { seed: config.seed() },
         Value::Texel(format) => texel_sequence(format, config.seed(), MAGNITUDE),
@@ -81,26 +53,25 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
     let mut resources = vec![case.output("results", twin::expected(n, path, walk, source))];
     resources.extend(inputs(path, source).into_iter().map(|resource| case.add(resource)));
-    let kernel = kernel(path, config.workgroup(), source)
-        .constant("LOADS", Scalar::U32(loads))
-        .constant("PATTERN", Scalar::U32(pattern.code()));
-    let groups = fold_groups(n.div_ceil(config.u32("local_size_x").into()), config.most_groups());
+    let kernel = kernel(config.kernel(path.shader(), &["loads"]), path, source);
+    let kernel = kernel.constant("PATTERN", Scalar::U32(walk.pattern.code()));
+    let groups = fold_groups(n.div_ceil(walk.local_size), config.most_groups());
     let mut push = vec![config.u32("n"), path.elements() - 1];
     if path.kind == Kind::PushConstants {
         push.extend(few_words(source));
     }
     case.run(kernel, &resources, groups, &push);
-    let items = product([n, loads.into()]);
+    let items = product([n, loads]);
     let work = Work { bytes: Some(product([items, path.value.bytes().into()])), items: Some(items), ..Work::default() };
     // Its iterations, and the loads of each where a compiler doesn't unroll them.
-    Ok(case.iterations(2 * u64::from(loads)).build(work, Headline::ITEMS))
+    Ok(case.iterations(2 * loads).build(work, Headline::ITEMS))
 }
 
 fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
     // Elements alone: what else a kernel reads and writes is little beside them.
     let element = case.work.bytes.zip(case.work.items).map_or(0, |(bytes, items)| bytes / items);
     let counted = Moved { indexed: 1, texels: element, ..Moved::READ };
-    let loops = vec![case.point.integer("loads") / u64::from(walk::LOADS_PER_ITERATION)];
+    let loops = vec![case.point.integer("loads") / u64::from(LOADS_PER_ITERATION)];
     Ok(vec![Traffic { counted, loops, ..Traffic::usual(case) }])
 }
 
@@ -109,8 +80,8 @@ pub(super) fn gpu_invocations(device: &DeviceInfo) -> u64 {
     if device.kind == DeviceKind::Discrete { 1 << 21 } else { 1 << 19 }
 }
 
-fn kernel(path: &Path, local_size: [u32; 3], source: Sequence) -> Kernel {
-    let kernel = typed(Kernel::new(path.shader(), local_size), path.value);
+fn kernel(kernel: Kernel, path: &Path, source: Sequence) -> Kernel {
+    let kernel = typed(kernel, path.value);
     let kernel = if path.elements() <= walk::FEW { kernel.define("FEW", "") } else { kernel };
     match path.kind {
         Kind::Unaligned => kernel.define("UNALIGNED", ""),
@@ -119,7 +90,8 @@ fn kernel(path: &Path, local_size: [u32; 3], source: Sequence) -> Kernel {
         Kind::PushConstants => kernel.define("PUSHED", table::FEW),
         Kind::SpecConstants => specialized(kernel.define("SPECIALIZED", ""), source),
         Kind::Linear => kernel.define("LINEAR_SAMPLER", ""),
-        _ => declaring(kernel, path),
+        Kind::Raw | Kind::Nearest => kernel,
+        Kind::TexelBuffer | Kind::StorageTexelBuffer | Kind::Fetch | Kind::StorageImage => declaring(kernel, path),
     }
 }
 
@@ -205,21 +177,17 @@ pub(super) fn texel_sequence(format: Format, seed: u64, magnitude: u32) -> Seque
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Point;
+    use crate::experiments::common::testing::{built, case, quick, with};
+    use crate::validate::Output;
 
-    /// What becomes of a case of 1000 invocations.
-    fn with<T>(variant: &str, pattern: &'static str, loads: u64, seed: u64, then: impl FnOnce(&Config) -> T) -> T {
-        let device = DeviceInfo::mock();
-        let setting = Setting { queue: None, device: &device, preset: Preset::Default, seed };
-        let numbers =
-            [("n", 1000), ("loads", loads), ("local_size_x", 64)].map(|(name, n): (&str, u64)| (name.into(), n.into()));
-        let point = Point::new(numbers.into_iter().chain([("pattern".into(), pattern.into())]));
-        then(&Config::new(variant, &point, &setting))
+    fn results(variant: &str, seed: u64, told: &str) -> Vec<u32> {
+        let (device, words) = (DeviceInfo::mock(), |of: &Expected| Output { name: "", bytes: &of.bytes() }.words());
+        let words = |built: Built| built.expected().iter().flat_map(words).collect();
+        built(&EXPERIMENT, variant, Setting { seed, ..quick(&device) }, told, words).unwrap()
     }
 
-    fn results(config: &Config) -> Vec<u32> {
-        let bytes = build(config).unwrap().expected()[0].bytes();
-        bytes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect()
+    fn told(pattern: &str, loads: u64) -> String {
+        format!("n=1000 loads={loads} local_size_x=64 pattern={pattern}")
     }
 
     #[test]
@@ -232,7 +200,7 @@ mod tests {
     #[test]
     fn items_are_loads_and_bytes_are_theirs() {
         for (variant, bytes) in [("ssbo_vec3", 12), ("ubo", 16), ("sampled_linear_rg8", 2), ("push_constant", 4)] {
-            let work = with(variant, "random", 256, 1, |config| build(config).unwrap().case.work);
+            let work = case(&EXPERIMENT, variant, quick(&DeviceInfo::mock()), &told("random", 256)).unwrap().work;
             assert_eq!((work.items, work.bytes), (Some(256_000), Some(256_000 * bytes)), "{variant}");
         }
     }
@@ -243,13 +211,13 @@ mod tests {
         for path in PATHS {
             let Value::Texel(format) = path.value else { continue };
             let largest = if format.precision() == Precision::Unorm8 { 255 } else { MAGNITUDE };
-            with(path.name, "random", 256, 1, |config| {
-                let walk = Walk::new(config, Pattern::Random, path.elements(), path.value.components());
-                let most = walk.floats(&|_| largest.into())(0);
-                assert!(most < 16_777_216.0, "{}", path.name);
-                let mut floats = results(config).into_iter().map(f32::from_bits);
-                assert!(path.kind == Kind::Linear || floats.all(|result| result.fract() == 0.0), "{}", path.name);
-            });
+            let (device, told) = (DeviceInfo::mock(), told("random", 256));
+            let walk = |config: &Config| Walk::new(config, Pattern::Random, path.elements(), path.value.components());
+            let walk = with(&EXPERIMENT, path.name, quick(&device), &told, walk);
+            let most = walk.floats(&|_| largest.into())(0);
+            assert!(most < 16_777_216.0, "{}", path.name);
+            let mut floats = results(path.name, 1, &told).into_iter().map(f32::from_bits);
+            assert!(path.kind == Kind::Linear || floats.all(|result| result.fract() == 0.0), "{}", path.name);
         }
     }
 
@@ -257,7 +225,7 @@ mod tests {
     #[test]
     fn other_data_have_other_results() {
         for name in NAMES {
-            let [one, two] = [1, 2].map(|seed| with(name, "linear", 64, seed, results));
+            let [one, two] = [1, 2].map(|seed| results(name, seed, &told("linear", 64)));
             assert_ne!(one, two, "{name}");
         }
     }

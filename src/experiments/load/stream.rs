@@ -3,22 +3,17 @@
 use super::path::table::{Kind, Path, STREAMED, Value, names};
 use super::path::twin::Texels;
 use super::path::{declaring, texel_sequence, texels, typed};
-use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis, product};
-use crate::model::{
-    Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, Limits, Moved, Preset, Repeatability, Resource, Scalar, Sequence,
-    Skip, Traffic, Work,
-};
-use crate::validate::Expected;
+use crate::experiments::common::axes::BEYOND_CACHES;
+use crate::experiments::common::prelude::*;
+use crate::model::{Contents, Limits, Resource};
 
 pub const EXPERIMENT: Experiment = Experiment {
     variants: &NAMES,
     quick_variants: QUICK,
     base_variant: Some("ssbo_vec4"),
-    peak_kind: Some("global"),
-    repeatability: |_| Repeatability::Memory,
     axes_of: Some(axes_of),
     traffic,
-    ..Experiment::new("load/stream", axes, build)
+    ..Experiment::of_memory("load/stream", axes, build)
 };
 
 const NAMES: [&str; STREAMED.len()] = names(STREAMED);
@@ -26,7 +21,6 @@ const NAMES: [&str; STREAMED.len()] = names(STREAMED);
 /// The widest of each sort of hardware, and the most usual texel of images.
 const QUICK: &[&str] = &["ssbo_vec4", "texel_buffer_rgba32f", "sampled_fetch_rgba32f", "sampled_fetch_rgba8"];
 
-/// The values of the axis `order`.
 const ORDERS: &[&str] = &["line", "tile"];
 
 /// Texels of a tile along a line, and its lines, as the shader has them.
@@ -34,9 +28,6 @@ const TILE: [u64; 2] = [8, 4];
 
 /// Bytes that are a whole number of elements of any width.
 const ALL_WIDTHS: u64 = 16;
-
-/// Bytes from which no cache of today holds a part that matters.
-const BEYOND_CACHES: u64 = 1 << 30;
 
 /// What an invocation may load: one result of four bytes is little beside the usual.
 const INVOCATION_BYTES: &[u64] = &[16, 32, 64, 128, 256, 512, 1024];
@@ -50,7 +41,7 @@ const MAGNITUDE: u32 = 1 << 14;
 const MOST_ELEMENTS: u64 = 1 << 31;
 
 fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
-    let Ok(path) = Path::of(STREAMED, variant) else { return axes(setting) };
+    let path = Path::of(STREAMED, variant);
     let mut axes = axes(setting);
     for axis in &mut axes {
         match axis.name.as_ref() {
@@ -78,15 +69,12 @@ fn axes(setting: &Setting) -> Vec<Axis> {
 }
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
-    let path = Path::of(STREAMED, config.variant)?;
+    let path = Path::of(STREAMED, config.variant);
     let bytes = config.integer("array_bytes");
     let (elements, loads) = dealt(path, config)?;
     let image = Image::of(elements.count);
     let is_tiled = config.choice("order") == "tile";
-    if is_tiled {
-        image.require_tiles(path)?;
-    }
-    let order = if is_tiled { Some(image) } else { None };
+    let tiled = is_tiled.then(|| image.with_tiles(path)).transpose()?;
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
     let (source, expected) = match path.value {
         Value::Words(width) => {
@@ -97,20 +85,18 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
             let sequence = texel_sequence(format, config.seed(), MAGNITUDE);
             let shape = texels(path.kind, format, image.extent());
             let texels = Texels { format, sequence };
-            (Resource::new("texels", shape, Contents::Sequence(sequence)), sums(elements, order, texels))
+            (Resource::new("texels", shape, Contents::Sequence(sequence)), sums(elements, tiled, texels))
         }
     };
     let resources = [case.output("results", expected), case.add(source)];
-    let kernel = declaring(typed(Kernel::new("load/stream.comp", config.workgroup()), path.value), path)
+    let kernel = declaring(typed(config.kernel("load/stream.comp", &[]), path.value), path)
         .constant("UNROLL", Scalar::U32(loads))
         .constant("IN_FLIGHT", Scalar::U32(config.u32("unroll")))
         .constant("BY_TILES", Scalar::Bool(is_tiled));
-    let count = u32::try_from(elements.count).unwrap_or(u32::MAX);
-    case.run(kernel, &resources, elements.groups, &[count, image.line_bits]);
+    case.run(kernel, &resources, elements.groups, &[elements.pushed(), image.line_bits]);
     let work = Work { bytes: Some(bytes), items: Some(elements.count), ..Work::default() };
     // Its iterations, and the loads of each where a compiler doesn't unroll them.
-    let case = case.iterations(2 * u64::from(loads)).bound((bytes >= BEYOND_CACHES).then_some(Bound::Memory));
-    Ok(case.build(work, Headline::BANDWIDTH))
+    Ok(case.iterations(2 * u64::from(loads)).bound(beyond_caches(bytes)).build(work, Headline::BANDWIDTH))
 }
 
 fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
@@ -187,15 +173,15 @@ impl Image {
         [1 << self.line_bits, u32::try_from(self.lines).unwrap_or(u32::MAX)]
     }
 
-    /// Whether the elements of a path can be loaded by tiles.
-    fn require_tiles(self, path: &Path) -> Result<(), Skip> {
+    /// The same, if the elements of a path can be loaded by tiles.
+    fn with_tiles(self, path: &Path) -> Result<Self, Skip> {
         let [width, height] = [1 << self.line_bits, self.lines];
         if !is_image(path.kind) {
             Err(Skip::new("order=tile: a buffer has no tiles"))
         } else if width % TILE[0] != 0 || height % TILE[1] != 0 {
             Err(Skip::new(format!("order=tile: {width} x {height} texels are no whole tiles of {} x {}", TILE[0], TILE[1])))
         } else {
-            Ok(())
+            Ok(self)
         }
     }
 
@@ -215,9 +201,7 @@ fn words(elements: Elements, width: u32, source: Sequence) -> Expected<'static> 
     let weighed = move |element: u64, component: u32| {
         source.word(element * u64::from(width) + u64::from(component)).wrapping_mul(component + 1)
     };
-    let of_element = move |element| (0..width).fold(0_u32, |sum, component| sum.wrapping_add(weighed(element, component)));
-    let sum = move |i| elements.of(i).fold(0_u32, |sum, element| sum.wrapping_add(of_element(element)));
-    Expected::words(elements.invocations(), sum)
+    elements.sums(move |element| (0..width).fold(0, |sum, component| sum.wrapping_add(weighed(element, component))))
 }
 
 /// The same where they are texels, by the tiles of an image or one after the other: whole numbers, whose sums are exact.
@@ -236,66 +220,43 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::model::{DeviceInfo, DeviceKind, Point};
+    use crate::experiments::common::rows::device;
+    use crate::experiments::common::testing::{asked, case, quick, reason};
+    use crate::model::{DeviceInfo, DeviceKind};
 
-    fn setting(device: &DeviceInfo) -> Setting<'_> {
-        Setting { device, queue: None, preset: Preset::Default, seed: 1 }
-    }
-
-    fn gpu(limits: impl FnOnce(&mut Limits)) -> DeviceInfo {
-        let mut device = DeviceInfo { kind: DeviceKind::Discrete, ..DeviceInfo::mock() };
-        limits(&mut device.limits);
+    fn gpu(image_dimension: u32, texel_buffer_elements: u32) -> DeviceInfo {
+        let mut device = device(DeviceKind::Discrete);
+        (device.limits.image_dimension, device.limits.texel_buffer_elements) = (image_dimension, texel_buffer_elements);
         device
-    }
-
-    fn point(numbers: &[(&'static str, u64)], order: &'static str) -> Point {
-        let usual = [("array_bytes", 1_u64 << 20), ("local_size_x", 64), ("invocation_bytes", 256), ("unroll", 16)];
-        let value = |(name, usual)| numbers.iter().find(|(own, _)| *own == name).map_or(usual, |(_, number)| *number);
-        let numbers = usual.map(|axis| (axis.0.into(), value(axis).into()));
-        Point::new(numbers.into_iter().chain([("order".into(), order.into())]))
-    }
-
-    fn case(variant: &str, numbers: &[(&'static str, u64)], order: &'static str) -> Result<Case, String> {
-        let device = DeviceInfo::mock();
-        let point = point(numbers, order);
-        EXPERIMENT.case(&Config::new(variant, &point, &setting(&device))).map_err(|skip| skip.reason)
     }
 
     #[test]
     fn arrays_are_as_large_as_their_resource_may_be() {
-        let device = gpu(|limits| (limits.image_dimension, limits.texel_buffer_elements) = (20_000, (1 << 27) + 5));
-        let bytes = |variant: &str| {
-            let axes = EXPERIMENT.axes_of(variant, &setting(&device));
-            let axis = axes.into_iter().find(|axis| axis.name == "array_bytes").unwrap();
-            axis.defaults[0].to_string().parse::<u64>().unwrap() >> 20
-        };
-        let expected = [
-            ("ssbo_scalar", 1024),
+        let device = gpu(20_000, (1 << 27) + 5);
+        for (variant, mebibytes) in [
+            ("ssbo_scalar", 1024_u64),
             ("texel_buffer_r8", 128),
             ("texel_buffer_rgba16f", 1024),
             ("storage_texel_buffer_rg8", 256),
             ("sampled_fetch_r8", 256),
             ("storage_image_r16f", 512),
             ("sampled_fetch_rgba32f", 1024),
-        ];
-        assert_eq!(expected.map(|(variant, _)| (variant, bytes(variant))), expected);
+        ] {
+            let axes = EXPERIMENT.axes_of(variant, &asked(&device, Preset::Default));
+            let axis = axes.into_iter().find(|axis| axis.name == "array_bytes").unwrap();
+            assert_eq!(axis.defaults, [(mebibytes << 20).into()], "{variant}");
+        }
     }
 
     /// By default, cases run on whatever device: sizes are powers of two.
     #[test]
     fn the_defaults_fit() {
-        let small = |limits: &mut Limits| (limits.image_dimension, limits.texel_buffer_elements) = (4096, 1 << 16);
-        for device in [gpu(|_| {}), gpu(small), DeviceInfo { kind: DeviceKind::Cpu, ..DeviceInfo::mock() }] {
+        for device in [gpu(16_384, 1 << 27), gpu(4096, 1 << 16), device(DeviceKind::Cpu)] {
+            let setting = asked(&device, Preset::Default);
             for variant in NAMES {
-                let mut points = vec![Vec::new()];
-                for axis in EXPERIMENT.axes_of(variant, &setting(&device)) {
-                    let with = |point: &Vec<_>, value: &_| [&point[..], &[(axis.name.clone(), Clone::clone(value))]].concat();
-                    points =
-                        points.iter().flat_map(|point| axis.defaults.iter().map(move |value| with(point, value))).collect();
-                }
-                for point in points.into_iter().map(Point::new) {
-                    let built = EXPERIMENT.case(&Config::new(variant, &point, &setting(&device)));
-                    assert!(built.is_ok(), "{variant} {point}: {:?}", built.map_err(|skip| skip.reason));
+                let axes = EXPERIMENT.axes_of(variant, &setting);
+                for order in &axes.iter().find(|axis| axis.name == "order").unwrap().defaults {
+                    assert_eq!(reason(&EXPERIMENT, variant, setting, &format!("order={order}")), "", "{variant} {order}");
                 }
             }
         }
@@ -310,11 +271,10 @@ mod tests {
     #[test]
     fn tiles_are_every_texel_once() {
         let image = Image::of(64 * 24);
-        let [width, lines] = image.extent();
-        let texels: Vec<u64> = (0..u64::from(width * lines)).map(|element| image.by_tiles(element)).collect();
+        let [width, lines] = image.extent().map(u64::from);
+        let texels: Vec<u64> = (0..width * lines).map(|element| image.by_tiles(element)).collect();
         assert_eq!(texels.iter().collect::<HashSet<_>>().len(), texels.len());
-        let width = u64::from(width);
-        assert!(texels.iter().all(|texel| *texel < width * u64::from(lines)));
+        assert!(texels.iter().all(|texel| *texel < width * lines));
         assert_eq!(texels[..9], [0, 1, 2, 3, 4, 5, 6, 7, width]);
         assert_eq!(texels[31..33], [3 * width + 7, 8]);
     }
@@ -322,22 +282,33 @@ mod tests {
     #[test]
     fn bytes_are_those_of_the_elements() {
         for (variant, items) in [("ssbo_vec4", 1 << 16), ("texel_buffer_rg8", 1 << 19), ("sampled_fetch_r8", 1 << 20)] {
-            let work = case(variant, &[], "line").unwrap().work;
-            assert_eq!((work.bytes, work.items), (Some(1 << 20), Some(items)), "{variant}");
+            let case = case(&EXPERIMENT, variant, quick(&DeviceInfo::mock()), "array_bytes=1048576 order=line").unwrap();
+            assert_eq!((case.work.bytes, case.work.items), (Some(1 << 20), Some(items)), "{variant}");
         }
     }
 
     #[test]
     fn what_does_not_fit_is_told() {
-        let reason = |variant, numbers: &[_], order| case(variant, numbers, order).unwrap_err();
-        assert_eq!(reason("ssbo_vec4", &[], "tile"), "order=tile: a buffer has no tiles");
-        let few = reason("ssbo_vec4", &[("unroll", 32)], "line");
-        assert_eq!(few, "invocation_bytes=256 is 16 loads of 16 bytes, and no multiple of unroll=32");
-        let narrow = [("array_bytes", 16), ("local_size_x", 1), ("invocation_bytes", 16), ("unroll", 1)];
-        let untiled = reason("sampled_fetch_rgba8", &narrow, "tile");
-        assert_eq!(untiled, "order=tile: 2 x 2 texels are no whole tiles of 8 x 4");
-        let many = reason("sampled_fetch_r8", &[("array_bytes", 1 << 32)], "line");
-        assert_eq!(many, "indexes of texels end at 2147483648, the case needs 4294967296");
+        for (variant, told, why) in [
+            ("ssbo_vec4", "order=tile", "order=tile: a buffer has no tiles"),
+            (
+                "ssbo_vec4",
+                "order=line invocation_bytes=256 unroll=32",
+                "invocation_bytes=256 is 16 loads of 16 bytes, and no multiple of unroll=32",
+            ),
+            (
+                "sampled_fetch_rgba8",
+                "order=tile array_bytes=16 local_size_x=1 invocation_bytes=16 unroll=1",
+                "order=tile: 2 x 2 texels are no whole tiles of 8 x 4",
+            ),
+            (
+                "sampled_fetch_r8",
+                "order=line array_bytes=4294967296",
+                "indexes of texels end at 2147483648, the case needs 4294967296",
+            ),
+        ] {
+            assert_eq!(reason(&EXPERIMENT, variant, quick(&DeviceInfo::mock()), told), why);
+        }
     }
 
     /// Sums are exact as long as they stay below 2^24, whichever part of them comes first.

@@ -2,20 +2,11 @@
 
 use std::ops::Add;
 
-use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis};
-use crate::model::{Axis, AxisKind, Bound, Feature, Headline, Kernel, Preset, Repeatability, Scalar, Sequence, Skip, Work};
-use crate::validate::Expected;
+use crate::experiments::common::prelude::*;
 
-pub const EXPERIMENT: Experiment = Experiment {
-    peak_kind: Some("global"),
-    repeatability: |_| Repeatability::Memory,
-    ..Experiment::new("memory/dtype", axes, build)
-};
+pub const EXPERIMENT: Experiment = Experiment::of_memory("memory/dtype", axes, build);
 
-const TYPES: &[&str] = &["u8", "u16", "f16", "u32", "f32", "u64", "f64"];
-
-/// Words from which no cache of today holds a part that matters: 1 GiB.
-const BEYOND_CACHES: u64 = 1 << 28;
+choices! { enum Type { U8 = "u8", U16 = "u16", F16 = "f16", U32 = "u32", F32 = "f32", U64 = "u64", F64 = "f64" } }
 
 /// Sums of 64 vectors of 4 stay below 2^24, where every whole number is an exact f32: halves are summed up as f32.
 const FLOAT_MAGNITUDE: u32 = 1 << 15;
@@ -27,12 +18,12 @@ const DOUBLE_MAGNITUDE: u32 = (1 << 31) - 1;
 fn axes(setting: &Setting) -> Vec<Axis> {
     let quick = setting.preset == Preset::Quick;
     let n = if quick { setting.by_class(1_u64 << 18, 1 << 26) } else { setting.by_class(1_u64 << 20, 1 << 28) };
-    let types = if quick { &["u8", "f16", "u32"] } else { TYPES };
+    let types = if quick { &[Type::U8, Type::F16, Type::U32] } else { Type::ALL };
     let widths: &[u64] = if quick { &[1] } else { &[1, 2, 4] };
     // On a GPU, as many as it takes to make the sums few even beside bytes.
     let unroll = setting.by_class(16_u64, 64);
     vec![
-        Axis::new("type", "what is read", AxisKind::Choices(TYPES), types.iter().copied()).relative_to("u32"),
+        Type::axis("type", "what is read", types).relative_to(Type::U32.word()),
         Axis::new("width", "values per vector", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
         Axis::new("n", "words of memory", AxisKind::AtLeast(1), [n]).of_work(),
         local_size_axis(setting),
@@ -42,66 +33,67 @@ fn axes(setting: &Setting) -> Vec<Axis> {
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let [n, width] = ["n", "width"].map(|axis| config.integer(axis));
-    let ty = config.choice("type");
-    config.require(needs(ty))?;
-    let (bytes, vector) = (n * 4, bytes_of(ty) * width);
+    let ty = Type::of(config.choice("type"));
+    config.require(ty.needs())?;
+    let (bytes, vector) = (n * 4, ty.bytes() * width);
     if bytes % vector != 0 {
         return Err(Skip::new(format!("n={n} words end within a vector: the case needs a multiple of {vector} bytes")));
     }
     let elements = Elements::new(bytes / vector, config)?;
-    let (sums, data) = (elements.invocations(), data(ty, config.seed()));
+    let (sums, data) = (elements.invocations(), ty.data(config.seed()));
     let values = move |invocation| {
         elements.of(invocation).flat_map(move |vector| (0..width).map(move |component| vector * width + component))
     };
-    let sum = move |invocation| sum(ty, data, values(invocation));
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
-    let resources = [case.output("sums", Expected::words(sums, sum)), case.input("data", n, data)];
-    let kernel = Kernel::new("memory/dtype.comp", config.workgroup())
-        .define(&ty.to_uppercase(), "")
-        .define("WIDTH", width)
-        .constant("UNROLL", Scalar::U32(config.u32("unroll")));
-    case.run(kernel, &resources, elements.groups, &[u32::try_from(elements.count).unwrap_or(u32::MAX)]);
+    let resources = [
+        case.output("sums", Expected::words(sums, move |invocation| ty.sum(data, values(invocation)))),
+        case.input("data", n, data),
+    ];
+    let kernel = config.kernel("memory/dtype.comp", &["unroll"]).define(&ty.word().to_uppercase(), "").define("WIDTH", width);
+    case.run(kernel, &resources, elements.groups, &[elements.pushed()]);
     let work = Work { bytes: Some((n + sums) * 4), items: Some(elements.count * width), ..Work::default() };
-    Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
+    Ok(case.bound(beyond_caches(bytes)).build(work, Headline::BANDWIDTH))
 }
 
-/// The features without which a device can't read a type.
-fn needs(ty: &str) -> &'static [Feature] {
-    match ty {
-        "u8" => &[Feature::Storage8],
-        "u16" | "f16" => &[Feature::Storage16],
-        "u64" => &[Feature::Int64],
-        "f64" => &[Feature::Float64],
-        _ => &[],
+impl Type {
+    /// The features without which a device can't read it.
+    fn needs(self) -> &'static [Feature] {
+        match self {
+            Self::U8 => &[Feature::Storage8],
+            Self::U16 | Self::F16 => &[Feature::Storage16],
+            Self::U32 | Self::F32 => &[],
+            Self::U64 => &[Feature::Int64],
+            Self::F64 => &[Feature::Float64],
+        }
     }
-}
 
-fn bytes_of(ty: &str) -> u64 {
-    match ty {
-        "u8" => 1,
-        "u16" | "f16" => 2,
-        "u32" | "f32" => 4,
-        _ => 8,
+    fn bytes(self) -> u64 {
+        match self {
+            Self::U8 => 1,
+            Self::U16 | Self::F16 => 2,
+            Self::U32 | Self::F32 => 4,
+            Self::U64 | Self::F64 => 8,
+        }
     }
-}
 
-fn data(ty: &str, seed: u64) -> Sequence {
-    match ty {
-        "f16" => Sequence::WholeHalves { seed, magnitude: HALF_MAGNITUDE },
-        "f32" => Sequence::WholeFloats { seed, magnitude: FLOAT_MAGNITUDE },
-        "f64" => Sequence::WholeDoubles { seed, magnitude: DOUBLE_MAGNITUDE },
-        _ => Sequence::Words { seed },
+    fn data(self, seed: u64) -> Sequence {
+        match self {
+            Self::F16 => Sequence::WholeHalves { seed, magnitude: HALF_MAGNITUDE },
+            Self::F32 => Sequence::WholeFloats { seed, magnitude: FLOAT_MAGNITUDE },
+            Self::F64 => Sequence::WholeDoubles { seed, magnitude: DOUBLE_MAGNITUDE },
+            Self::U8 | Self::U16 | Self::U32 | Self::U64 => Sequence::Words { seed },
+        }
     }
-}
 
-/// What the shader makes of the sum of these values. Floats are not summed up by sum(), whose neutral element is -0.0.
-fn sum(ty: &str, data: Sequence, values: impl Iterator<Item = u64>) -> u32 {
-    match ty {
-        "u64" => both_halves(values.map(|i| wide(data, i)).fold(0, u64::wrapping_add)),
-        "f64" => both_halves(values.map(|i| data.double(i)).fold(0.0, f64::add).to_bits()),
-        "f32" => values.map(|i| data.float(i)).fold(0.0, f32::add).to_bits(),
-        "f16" => values.map(|i| data.half(i).to_f32()).fold(0.0, f32::add).to_bits(),
-        _ => values.map(|i| narrow(bytes_of(ty), data, i)).fold(0, u32::wrapping_add),
+    /// What the shader makes of the sum of these values. Floats are not summed up by sum(), whose neutral element is -0.0.
+    fn sum(self, data: Sequence, values: impl Iterator<Item = u64>) -> u32 {
+        match self {
+            Self::U8 | Self::U16 | Self::U32 => values.map(|i| narrow(self.bytes(), data, i)).fold(0, u32::wrapping_add),
+            Self::U64 => both_halves(values.map(|i| wide(data, i)).fold(0, u64::wrapping_add)),
+            Self::F16 => values.map(|i| data.half(i).to_f32()).fold(0.0, f32::add).to_bits(),
+            Self::F32 => values.map(|i| data.float(i)).fold(0.0, f32::add).to_bits(),
+            Self::F64 => both_halves(values.map(|i| data.double(i)).fold(0.0, f64::add).to_bits()),
+        }
     }
 }
 
@@ -125,53 +117,27 @@ fn narrow(bytes: u64, data: Sequence, index: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Point;
-
-    #[test]
-    fn values_lie_in_words_as_the_device_reads_them() {
-        let data = Sequence::Words { seed: 1 };
-        let bytes: Vec<u8> = (0..6).flat_map(|i| data.word(i).to_le_bytes()).collect();
-        for (i, byte) in bytes.iter().enumerate() {
-            assert_eq!(narrow(1, data, i as u64), u32::from(*byte));
-        }
-        for (i, pair) in bytes.chunks_exact(2).enumerate() {
-            assert_eq!(narrow(2, data, i as u64), u32::from(u16::from_le_bytes([pair[0], pair[1]])));
-        }
-        for (i, eight) in bytes.chunks_exact(8).enumerate() {
-            assert_eq!(narrow(4, data, i as u64), data.word(i as u64));
-            assert_eq!(wide(data, i as u64), u64::from_le_bytes(eight.try_into().unwrap()));
-        }
-    }
+    use crate::experiments::common::testing::{mock_with, quick, reason};
+    use crate::model::DeviceInfo;
 
     /// Folded, a grid is larger than what it takes: here every byte has an index of 32 bits, and the grid's end has none.
     #[test]
     fn a_grid_whose_indexes_wrap_around_is_skipped() {
-        let mut device = crate::model::DeviceInfo::mock();
-        device.features.insert(Feature::Storage8);
-        let reason = |limit_x: u32| {
-            let mut device = device.clone();
-            device.limits.workgroup_count[0] = limit_x;
-            let setting = Setting { device: &device, queue: None, preset: Preset::Thorough, seed: 1 };
-            let axes = axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
-            let at = |point: Point, (name, value): (&str, u64)| point.with(name, &value.into());
-            let numbers = [("n", (1 << 30) - (1 << 13)), ("width", 1), ("unroll", 64), ("local_size_x", 256)];
-            let point = numbers.into_iter().fold(Point::new(axes).with("type", &"u8".into()), at);
-            build(&Config::new("", &point, &setting)).err().map(|skip| skip.reason)
-        };
-        assert_eq!(reason(1 << 20), None);
-        assert!(reason(65_535).unwrap().starts_with("indexes of 32 bits end"));
+        let mut device = mock_with(&[Feature::Storage8], &[]);
+        for (limit, why) in [(1 << 20, ""), (65_535, "indexes of 32 bits end")] {
+            device.limits.workgroup_count[0] = limit;
+            let n = (1 << 30) - (1 << 13);
+            let reason = reason(&EXPERIMENT, "", quick(&device), &format!("type=u8 n={n} width=1 unroll=64 local_size_x=256"));
+            assert!(reason.starts_with(why) && reason.is_empty() == why.is_empty(), "{reason}");
+        }
     }
 
     #[test]
     fn what_a_device_lacks_is_named() {
-        let device = crate::model::DeviceInfo::mock();
-        let setting = Setting { device: &device, queue: None, preset: Preset::Thorough, seed: 1 };
-        let reasons = TYPES.iter().map(|ty| {
-            let axes = axes(&setting).into_iter();
-            let point = Point::new(axes.map(|axis| (axis.name, axis.defaults[0].clone()))).with("type", &(*ty).into());
-            build(&Config::new("", &point, &setting)).err().map_or_else(String::new, |skip| skip.reason)
-        });
         let named = ["storageBuffer8", "storageBuffer16", "storageBuffer16", "", "", "shaderInt64", "shaderFloat64"];
-        assert!(reasons.zip(named).all(|(reason, name)| reason.starts_with(name) && reason.is_empty() == name.is_empty()));
+        for (ty, name) in Type::WORDS.iter().zip(named) {
+            let reason = reason(&EXPERIMENT, "", quick(&DeviceInfo::mock()), &format!("type={ty}"));
+            assert!(reason.starts_with(name) && reason.is_empty() == name.is_empty(), "{reason}");
+        }
     }
 }

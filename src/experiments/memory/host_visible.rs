@@ -1,8 +1,9 @@
 //! `memory/host_visible`: what does it cost a shader that a buffer lies where the host sees it?
 
-use super::stream;
-use crate::experiments::{Built, Config, Elements, Experiment, Setting, issue_axis, local_size_axis, ordered};
-use crate::model::{Axis, AxisKind, MemoryKind, Preset, Repeatability, Skip};
+use super::stream::{self, Op};
+use crate::experiments::common::prelude::*;
+use crate::experiments::{issue_axis, ordered};
+use crate::model::MemoryKind;
 
 pub const EXPERIMENT: Experiment =
     Experiment { repeatability: |_| Repeatability::Memory, ..Experiment::new("memory/host_visible", axes, build) };
@@ -10,7 +11,7 @@ pub const EXPERIMENT: Experiment =
 /// The kinds of memory, as [`MemoryKind`] calls them.
 const KINDS: &[&str] = &["device_local", "host_visible", "host_cached", "device_host_visible"];
 
-const OPS: &[&str] = &["read", "init", "copy"];
+const OPS: &[&str] = &[Op::Read.word(), Op::Init.word(), Op::Copy.word()];
 
 fn axes(setting: &Setting) -> Vec<Axis> {
     let quick = setting.preset == Preset::Quick;

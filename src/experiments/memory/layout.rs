@@ -2,20 +2,16 @@
 
 use std::ops::Add;
 
-use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis};
-use crate::model::{Axis, AxisKind, Bound, DeviceInfo, Headline, Kernel, Preset, Repeatability, Scalar, Sequence, Skip, Work};
-use crate::validate::Expected;
+use crate::experiments::common::prelude::*;
+use crate::model::DeviceInfo;
 
 pub const EXPERIMENT: Experiment = Experiment {
-    variants: &["soa", "aos", "padded", "aosoa8", "aosoa32"],
-    base_variant: Some("soa"),
-    peak_kind: Some("global"),
-    repeatability: |_| Repeatability::Memory,
-    ..Experiment::new("memory/layout", axes, build)
+    variants: Layout::WORDS,
+    base_variant: Some(Layout::Arrays.word()),
+    ..Experiment::of_memory("memory/layout", axes, build)
 };
 
-/// Vertices of which one field alone is more than any cache of today holds: 1 GiB.
-const BEYOND_CACHES: u64 = 1 << 28;
+choices! { enum Layout { Arrays = "soa", Structs = "aos", Padded = "padded", Blocks8 = "aosoa8", Blocks32 = "aosoa32" } }
 
 /// Sums of 64 vertices of 3 fields stay below 2^24, where every whole number is an exact f32.
 const MAGNITUDE: u32 = 1 << 16;
@@ -36,28 +32,24 @@ fn axes(setting: &Setting) -> Vec<Axis> {
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let [n, fields] = ["n", "fields_used"].map(|axis| config.integer(axis));
-    let variant = config.variant;
+    let layout = Layout::of(config.variant);
     let elements = Elements::new(n, config)?;
-    let sums = elements.invocations();
     let data = Sequence::WholeFloats { seed: config.seed(), magnitude: MAGNITUDE };
-    let vertex = move |i| (0..fields).map(move |field| data.float(place(variant, n, i, field)));
-    // Not sum(), whose neutral element is -0.0.
-    let sum = move |invocation| elements.of(invocation).flat_map(vertex).fold(0.0, f32::add);
+    let vertex = move |i| (0..fields).map(|field| data.float(layout.place(n, i, field))).fold(0.0, f32::add);
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
-    let resources = [case.output("sums", Expected::floats(sums, sum)), case.input("data", words(variant, n), data)];
-    let kernel = Kernel::new("memory/layout.comp", config.workgroup())
-        .constant("UNROLL", Scalar::U32(config.u32("unroll")))
-        .constant("FIELDS", Scalar::U32(config.u32("fields_used")));
-    let kernel = match variant {
-        "aos" => kernel.define("AOS", ""),
-        "padded" => kernel.define("PADDED", ""),
-        "aosoa8" => kernel.define("AOSOA", 8),
-        "aosoa32" => kernel.define("AOSOA", 32),
-        _ => kernel,
+    let resources = [case.output("sums", elements.float_sums(vertex)), case.input("data", layout.words(n), data)];
+    let kernel = config.kernel("memory/layout.comp", &["unroll"]).constant("FIELDS", Scalar::U32(config.u32("fields_used")));
+    let kernel = match layout {
+        Layout::Arrays => kernel,
+        Layout::Structs => kernel.define("AOS", ""),
+        Layout::Padded => kernel.define("PADDED", ""),
+        Layout::Blocks8 => kernel.define("AOSOA", 8),
+        Layout::Blocks32 => kernel.define("AOSOA", 32),
     };
-    case.run(kernel, &resources, elements.groups, &[config.u32("n")]);
-    let work = Work { bytes: Some((n * fields + sums) * 4), items: Some(n), ..Work::default() };
-    Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
+    case.run(kernel, &resources, elements.groups, &[elements.pushed()]);
+    let work = Work { bytes: Some((n * fields + elements.invocations()) * 4), items: Some(n), ..Work::default() };
+    // Of vertices of which one field alone is more than any cache holds.
+    Ok(case.bound(beyond_caches(n * 4)).build(work, Headline::BANDWIDTH))
 }
 
 /// On a GPU, 512 MiB for each field, ten times the last cache of a large one of today; less where the device can't bind that
@@ -67,52 +59,54 @@ fn vertices_on(device: &DeviceInfo) -> u64 {
     1 << most.clamp(1, 1 << 27).ilog2()
 }
 
-/// Words that n vertices take.
-fn words(variant: &str, n: u64) -> u64 {
-    let of_blocks = |block: u64| n.div_ceil(block) * 3 * block;
-    match variant {
-        "padded" => n * 4,
-        "aosoa8" => of_blocks(8),
-        "aosoa32" => of_blocks(32),
-        _ => n * 3,
+impl Layout {
+    /// Words that n vertices take.
+    fn words(self, n: u64) -> u64 {
+        match self {
+            Self::Arrays | Self::Structs => n * 3,
+            Self::Padded => n * 4,
+            Self::Blocks8 => n.div_ceil(8) * 3 * 8,
+            Self::Blocks32 => n.div_ceil(32) * 3 * 32,
+        }
     }
-}
 
-/// The word that holds a field of a vertex: the shader's X, Y and Z.
-fn place(variant: &str, n: u64, vertex: u64, field: u64) -> u64 {
-    let in_blocks = |block: u64| vertex / block * 3 * block + field * block + vertex % block;
-    match variant {
-        "aos" => 3 * vertex + field,
-        "padded" => 4 * vertex + field,
-        "aosoa8" => in_blocks(8),
-        "aosoa32" => in_blocks(32),
-        _ => field * n + vertex,
+    /// The word that holds a field of a vertex: the shader's X, Y and Z.
+    fn place(self, n: u64, vertex: u64, field: u64) -> u64 {
+        let in_blocks = |block: u64| vertex / block * 3 * block + field * block + vertex % block;
+        match self {
+            Self::Arrays => field * n + vertex,
+            Self::Structs => 3 * vertex + field,
+            Self::Padded => 4 * vertex + field,
+            Self::Blocks8 => in_blocks(8),
+            Self::Blocks32 => in_blocks(32),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
     fn every_field_has_a_place_of_its_own() {
         for n in [1, 8, 31, 100] {
-            for variant in EXPERIMENT.variants() {
-                let mut places: Vec<u64> = (0..n).flat_map(|i| (0..3).map(move |field| place(variant, n, i, field))).collect();
-                places.sort_unstable();
-                places.dedup();
-                assert_eq!(places.len() as u64, 3 * n, "{variant}");
-                assert!(places.iter().all(|place| *place < words(variant, n)), "{variant}");
+            for layout in Layout::ALL {
+                let place = |i, field| layout.place(n, i, field);
+                let places: BTreeSet<u64> = (0..n).flat_map(|i| (0..3).map(move |field| place(i, field))).collect();
+                assert_eq!(places.len() as u64, 3 * n, "{layout:?}");
+                assert!(places.last() < Some(&layout.words(n)), "{layout:?}");
             }
         }
     }
 
     #[test]
     fn vertices_fit_into_what_a_device_can_bind() {
-        let mock = DeviceInfo::mock();
         let with = |range| {
-            let limits = crate::model::Limits { storage_buffer_range: range, ..mock.limits };
-            vertices_on(&DeviceInfo { limits, ..mock.clone() })
+            let mut device = DeviceInfo::mock();
+            device.limits.storage_buffer_range = range;
+            vertices_on(&device)
         };
         assert_eq!([1 << 32, 1 << 31, (1 << 30) - 1, 16, 0].map(with), [1 << 27, 1 << 27, 1 << 25, 1, 1]);
     }

@@ -1,12 +1,7 @@
 //! `memory/reuse`: how often must a workgroup use its data before staging them in workgroup memory pays?
 
-use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, POWERS_TO_64, Setting, local_size_axis, powers_of_two, product, workgroups,
-};
-use crate::model::{
-    Axis, AxisKind, Case, Headline, Kernel, Moved, Preset, Repeatability, Scalar, Sequence, Skip, Traffic, Work,
-};
-use crate::validate::Expected;
+use crate::experiments::common::elements::chained;
+use crate::experiments::common::prelude::*;
 
 pub const EXPERIMENT: Experiment = Experiment {
     variants: &["global", "shared"],
@@ -25,10 +20,10 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     let quick = setting.preset == Preset::Quick;
     // On a GPU 512 MiB of tiles: ten times the last cache of a large one of today.
     let groups = setting.by_class(16_u64, if quick { 1 << 15 } else { 1 << 16 });
-    let reuses = if quick { vec![1, 16] } else { powers_of_two(1, 64).collect() };
+    let reuses = if quick { &[1, 16] } else { POWERS_TO_64 };
     vec![
         Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
-        Axis::new("reuse", "uses of each word", AxisKind::Numbers(POWERS_TO_64), reuses),
+        Axis::new("reuse", "uses of each word", AxisKind::Numbers(POWERS_TO_64), reuses.iter().copied()),
         local_size_axis(setting),
     ]
 }
@@ -42,29 +37,27 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let source = Sequence::Words { seed: config.seed() };
     let result = move |invocation: u64| {
         let (group, lane) = (invocation / local_size, invocation % local_size);
-        let sum =
-            |iteration| places(lane, local_size, iteration).map(|i| source.word(group * TILE + i)).fold(0, u32::wrapping_add);
-        (0..reuse).fold(0_u32, |result, iteration| result.wrapping_mul(3).wrapping_add(sum(iteration)))
+        let word = |i| source.word(group * TILE + i);
+        let sum = |iteration| places(lane, local_size, iteration).map(word).fold(0, u32::wrapping_add);
+        chained((0..reuse).map(sum))
     };
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
     let resources = [case.output("results", Expected::words(results, result)), case.input("source", words, source)];
-    let kernel = Kernel::new("memory/reuse.comp", config.workgroup()).constant("REUSE", Scalar::U32(config.u32("reuse")));
+    let kernel = config.kernel("memory/reuse.comp", &["reuse"]);
     let kernel = if config.variant == "shared" { kernel.define("SHARED", "") } else { kernel };
     case.run(kernel, &resources, groups, &[]);
-    let uses = product([words, reuse]);
     // Those of the outer loop, of the inner one in each of them, and of the copy.
     let of_tile = TILE.div_ceil(UNROLL * local_size);
-    let work = Work { bytes: Some(product([all_groups, TILE * reuse + local_size, 4])), items: Some(uses), ..Work::default() };
+    let bytes = product([all_groups, TILE * reuse + local_size, 4]);
+    let work = Work { bytes: Some(bytes), items: Some(product([words, reuse])), ..Work::default() };
     Ok(case.iterations(reuse + (reuse + 1) * of_tile).build(work, Headline::BANDWIDTH))
 }
 
 fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
     // Each iteration passes over the tile in steps of `UNROLL` for each invocation, and so does the copy, which doesn't count.
     let loops = vec![case.point.integer("reuse"), TILE / (UNROLL * case.point.integer("local_size_x"))];
-    let counted = match case.variant.as_str() {
-        "shared" => Moved { written: 1, ..Moved::SHARED_READ },
-        _ => Moved::READ_AND_WRITTEN,
-    };
+    let is_shared = case.variant == "shared";
+    let counted = if is_shared { Moved { written: 1, ..Moved::SHARED_READ } } else { Moved::READ_AND_WRITTEN };
     Ok(vec![Traffic { counted, loops, ..Traffic::usual(case) }])
 }
 

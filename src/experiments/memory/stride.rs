@@ -2,20 +2,12 @@
 
 use std::ops::Add;
 
-use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, gcd, local_size_axis};
-use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Preset, Repeatability, Scalar, Sequence, Skip, Work};
-use crate::validate::Expected;
+use crate::experiments::common::prelude::*;
+use crate::experiments::gcd;
 
-pub const EXPERIMENT: Experiment = Experiment {
-    peak_kind: Some("global"),
-    repeatability: |_| Repeatability::Memory,
-    ..Experiment::new("memory/stride", axes, build)
-};
+pub const EXPERIMENT: Experiment = Experiment::of_memory("memory/stride", axes, build);
 
 const OPS: &[&str] = &["read", "write"];
-
-/// Words from which no cache of today holds a part that matters: 1 GiB.
-const BEYOND_CACHES: u64 = 1 << 28;
 
 /// Sums of 64 words stay below 2^24, where every whole number is an exact f32.
 const MAGNITUDE: u32 = 1 << 17;
@@ -23,33 +15,31 @@ const MAGNITUDE: u32 = 1 << 17;
 /// Every device has so many workgroups along z, and z times the step stays within 32 bits.
 const MOST: u64 = 65_535;
 
-/// The sizes that a point stands for.
+/// The sweeps, one for each first word.
 #[derive(Clone, Copy)]
-struct Shape {
+struct Sweeps {
     n: u64,
     stride: u64,
     step: u64,
     /// The words of the longest sweep. The others have one less, and the same grid.
-    sweep: Elements,
+    longest: Elements,
 }
 
-impl Shape {
+impl Sweeps {
     fn new(config: &Config) -> Result<Self, Skip> {
         let [n, stride] = ["n", "stride"].map(|axis| config.integer(axis));
-        Ok(Self { n, stride, step: step(stride), sweep: Elements::new(n.div_ceil(stride), config)? })
+        Ok(Self { n, stride, step: step(stride), longest: Elements::new(n.div_ceil(stride), config)? })
     }
 
-    /// Invocations of the whole grid.
     fn invocations(&self) -> u64 {
-        self.sweep.invocations() * self.stride
+        self.longest.invocations() * self.stride
     }
 
-    /// The words that one invocation takes.
     fn words(&self, invocation: u64) -> impl Iterator<Item = u64> + use<> {
-        let of_sweep = self.sweep.invocations();
+        let of_sweep = self.longest.invocations();
         let (first, stride) = (self.first_word(invocation / of_sweep), self.stride);
         let count = self.count(first);
-        self.sweep.of(invocation % of_sweep).take_while(move |i| *i < count).map(move |i| i * stride + first)
+        self.longest.of(invocation % of_sweep).take_while(move |i| *i < count).map(move |i| i * stride + first)
     }
 
     /// The shader's functions of the same names, for the sweep of a z of the grid.
@@ -76,14 +66,13 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     // would cost more time than it is worth.
     let n = if quick { setting.by_class(1_u64 << 18, 1 << 27) } else { setting.by_class(1_u64 << 20, 1 << 27) };
     let strides = if quick { vec![1, 2, 8, 32] } else { (1..=32_u64).chain([40, 48, 56, 64, 80, 96, 112, 127, 128]).collect() };
-    // On a GPU as many as it takes to make the sums of `read` few.
-    let unroll = setting.by_class(8_u64, 32);
     vec![
         Axis::new("op", "what is done", AxisKind::Choices(OPS), OPS.iter().copied()),
         Axis::new("stride", "words from one lane to the next", AxisKind::AtLeast(1), strides).relative_to(1_u64),
         Axis::new("n", "words of memory", AxisKind::AtLeast(1), [n]).of_work(),
         local_size_axis(setting),
-        Elements::unroll_axis("words per invocation", unroll),
+        // On a GPU as many as it takes to make the sums of `read` few.
+        Elements::unroll_axis("words per invocation", setting.by_class(8, 32)),
     ]
 }
 
@@ -92,18 +81,16 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     if stride > MOST {
         return Err(Skip::new(format!("maxComputeWorkGroupCount[2] is {MOST} on many devices, the case needs {stride}")));
     }
-    let shape = Shape::new(config)?;
-    let kernel = Kernel::new("memory/stride.comp", config.workgroup())
-        .constant("STRIDE", Scalar::U32(config.u32("stride")))
-        .constant("UNROLL", Scalar::U32(config.u32("unroll")))
-        .constant("STEP", Scalar::U32(u32::try_from(shape.step).unwrap_or(u32::MAX)));
-    let [x, y, _] = shape.sweep.groups;
+    let sweeps = Sweeps::new(config)?;
+    let kernel = config.kernel("memory/stride.comp", &["stride", "unroll"]);
+    let kernel = kernel.constant("STEP", Scalar::U32(u32_of(sweeps.step)?));
+    let [x, y, _] = sweeps.longest.groups;
     let (groups, push) = ([x, y, config.u32("stride")], [config.u32("n")]);
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
     let sums = if config.choice("op") == "read" {
-        let (sums, a) = (shape.invocations(), Sequence::WholeFloats { seed: config.seed(), magnitude: MAGNITUDE });
+        let (sums, a) = (sweeps.invocations(), Sequence::WholeFloats { seed: config.seed(), magnitude: MAGNITUDE });
         // Not sum(), whose neutral element is -0.0.
-        let sum = move |i| shape.words(i).map(|word| a.float(word)).fold(0.0, f32::add);
+        let sum = move |i| sweeps.words(i).map(|word| a.float(word)).fold(0.0, f32::add);
         let resources = [case.output("sums", Expected::floats(sums, sum)), case.input("a", n, a)];
         case.run(kernel.define("READ", ""), &resources, groups, &push);
         sums
@@ -114,7 +101,7 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
         0
     };
     let work = Work { bytes: Some((n + sums) * 4), items: Some(n), ..Work::default() };
-    Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
+    Ok(case.bound(beyond_caches(n * 4)).build(work, Headline::BANDWIDTH))
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words")]
@@ -128,9 +115,10 @@ mod tests {
 
     #[test]
     fn sweeps_take_every_word_once() {
-        for (stride, n) in [(1, 5), (2, 8), (3, 1000), (37, 1000), (96, 1000), (128, 1000), (1000, 7)] {
-            let shape = Shape { n, stride, step: step(stride), sweep: Elements::dealt(n.div_ceil(stride), 4, 2, 3).unwrap() };
-            let mut taken: Vec<u64> = (0..shape.invocations()).flat_map(|i| shape.words(i)).collect();
+        for (stride, n) in [(1_u64, 5_u64), (2, 8), (3, 1000), (37, 1000), (96, 1000), (128, 1000), (1000, 7)] {
+            let longest = Elements::dealt(n.div_ceil(stride), 4, 2, 3).unwrap();
+            let sweeps = Sweeps { n, stride, step: step(stride), longest };
+            let mut taken: Vec<u64> = (0..sweeps.invocations()).flat_map(|i| sweeps.words(i)).collect();
             taken.sort_unstable();
             assert!(taken.into_iter().eq(0..n), "stride {stride} over {n}");
         }

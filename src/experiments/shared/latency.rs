@@ -1,15 +1,15 @@
 //! `shared/latency`: how long does one load from workgroup memory take?
 
-use crate::experiments::common::ring::{HOPS_PER_ITERATION, LEAST_NODES, MOST_HOPS, Ring};
-use crate::experiments::{Built, Config, Experiment, Setting};
-use crate::model::{Axis, AxisKind, Headline, Preset, Skip, Work};
+use crate::experiments::common::axes::hops_axis;
+use crate::experiments::common::prelude::*;
+use crate::experiments::common::ring::{LEAST_NODES, Ring};
 
 pub const EXPERIMENT: Experiment = Experiment::new("shared/latency", axes, build);
 
 fn axes(setting: &Setting) -> Vec<Axis> {
     let quick = setting.preset == Preset::Quick;
     let thorough = setting.preset == Preset::Thorough;
-    let lanes = u64::from(crate::experiments::lanes(setting.device));
+    let lanes = u64::from(lanes(setting.device));
     let sizes = if quick || lanes == 1 { vec![1] } else { vec![1, lanes] };
     let windows = if thorough { vec![1 << 10, 4 << 10, 16 << 10] } else { vec![4_u64 << 10] };
     // Enough that beside them the launch is nothing, and little what it takes a lone lane to fill the window. A software driver
@@ -18,10 +18,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     vec![
         Axis::new("local_size_x", "invocations of the workgroup", AxisKind::AtLeast(1), sizes),
         Axis::new("window_bytes", "workgroup memory that the cycle lies in", AxisKind::AtLeast(4 * LEAST_NODES), windows),
-        Axis::new("hops", "loads of an invocation", AxisKind::AtLeast(HOPS_PER_ITERATION), [hops])
-            .multiple_of(HOPS_PER_ITERATION)
-            .up_to(MOST_HOPS)
-            .of_monotone_work(),
+        hops_axis("loads of an invocation", hops),
     ]
 }
 

@@ -1,26 +1,15 @@
 //! `workgroup/divergence`: what does it cost when the lanes of a subgroup take different paths?
 
-use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, Setting, lanes, product, scramble, size_to_require, usual_size,
-};
-use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Skip, Work};
-use crate::validate::Expected;
+use crate::experiments::common::prelude::*;
+use crate::experiments::scramble;
 
 pub const EXPERIMENT: Experiment = Experiment::new("workgroup/divergence", axes, build);
 
-/// The values of the shader's specialization constant, in this order.
-const PATTERNS: &[&str] = &["uniform", "alternate", "block", "random"];
+choices! { enum Pattern { Uniform = "uniform", Alternate = "alternate", Block = "block", Random = "random" } }
 
 /// The numbers of paths that there can be.
-const BRANCHES: &[u64] = &{
-    let mut all = [0; 32];
-    let mut i = 0;
-    while i < 32 {
-        all[i] = i as u64 + 1;
-        i += 1;
-    }
-    all
-};
+const BRANCHES: &[u64] =
+    &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32];
 
 const STEPS: u64 = 4;
 
@@ -28,37 +17,29 @@ const STEPS: u64 = 4;
 const MOST_ITERATIONS: u64 = 1 << 14;
 
 fn axes(setting: &Setting) -> Vec<Axis> {
-    let thorough = setting.preset == Preset::Thorough;
-    let quick = setting.preset == Preset::Quick;
-    let branches: Vec<u64> = match setting.preset {
-        Preset::Quick => vec![8],
-        Preset::Default => vec![1, 2, 4, 8, 16, 32],
-        Preset::Thorough => BRANCHES.to_vec(),
+    let usual = [usual_size(setting)];
+    let (patterns, branches, sizes): (_, &[u64], &[u64]) = match setting.preset {
+        Preset::Quick => (&[Pattern::Alternate][..], &[8], &usual),
+        Preset::Default => (Pattern::ALL, &[1, 2, 4, 8, 16, 32], &usual),
+        Preset::Thorough => (Pattern::ALL, BRANCHES, &[32, 64, 256, 1024]),
     };
-    let patterns = if quick { &PATTERNS[1..2] } else { PATTERNS };
-    let sizes = if thorough { vec![32, 64, 256, 1024] } else { vec![usual_size(setting)] };
     let groups = setting.by_class(4_u64, 8448);
     let iterations = setting.by_class(32_u64, 128);
     vec![
-        Axis::new("pattern", "which lanes take which path", AxisKind::Choices(PATTERNS), patterns.iter().copied()),
-        Axis::new("branches", "paths", AxisKind::Numbers(BRANCHES), branches).relative_to(1_u64),
-        Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
+        Pattern::axis("pattern", "which lanes take which path", patterns),
+        Axis::new("branches", "paths", AxisKind::Numbers(BRANCHES), branches.iter().copied()).relative_to(1_u64),
+        Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes.iter().copied()),
         Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
-        Axis::new("turns", "times four steps of a path", AxisKind::AtLeast(1), [iterations])
-            .up_to(MOST_ITERATIONS)
-            .of_monotone_work(),
+        loop_axis("turns", "times four steps of a path", [iterations], MOST_ITERATIONS),
     ]
 }
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let [local_size, iterations] = ["local_size_x", "turns"].map(|axis| config.integer(axis));
-    let (pattern, branches, lanes) = (config.choice("pattern"), config.u32("branches"), lanes(config.device()));
-    let twin = Twin { pattern, branches, lanes, steps: iterations * STEPS };
-    let code = config.code("pattern", PATTERNS);
-    let mut kernel = Kernel::new("workgroup/divergence.comp", config.workgroup())
-        .constant("PATTERN", Scalar::U32(code))
-        .constant("BRANCHES", Scalar::U32(branches))
-        .constant("LANES", Scalar::U32(lanes));
+    let (branches, lanes) = (config.u32("branches"), lanes(config.device()));
+    let twin = Twin { pattern: Pattern::of(config.choice("pattern")), branches, lanes, steps: iterations * STEPS };
+    let kernel = config.kernel("workgroup/divergence.comp", &["branches"]);
+    let mut kernel = kernel.constant("PATTERN", Scalar::U32(twin.pattern.code())).constant("LANES", Scalar::U32(lanes));
     kernel.required_subgroup_size = size_to_require(config.device(), local_size);
     let (groups, invocations) = config.grid(config.integer("groups"));
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
@@ -71,14 +52,14 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
 
 /// The shader, for one invocation at a time.
 #[derive(Clone, Copy)]
-struct Twin<'a> {
-    pattern: &'a str,
+struct Twin {
+    pattern: Pattern,
     branches: u32,
     lanes: u32,
     steps: u64,
 }
 
-impl Twin<'_> {
+impl Twin {
     #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words, and a list in memory fewer")]
     fn results(self, local_size: u64) -> impl Fn(u64) -> u32 + Send + Sync {
         // Paths come back to the same lanes after as many workgroups as there are paths.
@@ -93,10 +74,10 @@ impl Twin<'_> {
     fn path(&self, group: u32, own: u32) -> u32 {
         let lane = own % self.lanes;
         match self.pattern {
-            "alternate" => lane % self.branches,
-            "block" => lane * self.branches / self.lanes,
-            "random" => ((scramble(own) >> 16) * self.branches) >> 16,
-            _ => (group + own / self.lanes) % self.branches,
+            Pattern::Uniform => (group + own / self.lanes) % self.branches,
+            Pattern::Alternate => lane % self.branches,
+            Pattern::Block => lane * self.branches / self.lanes,
+            Pattern::Random => ((scramble(own) >> 16) * self.branches) >> 16,
         }
     }
 
@@ -113,7 +94,7 @@ mod tests {
 
     use super::*;
 
-    fn paths(pattern: &str, branches: u32, group: u32, subgroup: u32) -> Vec<u32> {
+    fn paths(pattern: Pattern, branches: u32, group: u32, subgroup: u32) -> Vec<u32> {
         let twin = Twin { pattern, branches, lanes: 32, steps: 1 };
         (0..32).map(|lane| twin.path(group, 32 * subgroup + lane)).collect()
     }
@@ -122,19 +103,19 @@ mod tests {
     fn a_subgroup_takes_as_many_paths_as_the_pattern_says() {
         let count = |pattern, branches| paths(pattern, branches, 3, 1).into_iter().collect::<BTreeSet<_>>().len();
         for branches in 1..=32 {
-            assert_eq!(count("uniform", branches), 1);
-            assert_eq!([count("alternate", branches), count("block", branches)], [branches as usize; 2]);
-            let random = count("random", branches);
+            assert_eq!(count(Pattern::Uniform, branches), 1);
+            assert_eq!([count(Pattern::Alternate, branches), count(Pattern::Block, branches)], [branches as usize; 2]);
+            let random = count(Pattern::Random, branches);
             assert!(random <= branches as usize && random * 2 >= branches as usize, "{random} of {branches}");
         }
     }
 
     #[test]
     fn neighbours_take_what_the_pattern_says() {
-        assert_eq!(paths("alternate", 2, 0, 0)[..4], [0, 1, 0, 1]);
-        assert_eq!(paths("block", 2, 0, 0)[14..18], [0, 0, 1, 1]);
-        assert!(paths("block", 32, 0, 0).into_iter().eq(0..32));
-        let uniform: Vec<u32> = (0..4).map(|subgroup| paths("uniform", 4, 1, subgroup)[7]).collect();
+        assert_eq!(paths(Pattern::Alternate, 2, 0, 0)[..4], [0, 1, 0, 1]);
+        assert_eq!(paths(Pattern::Block, 2, 0, 0)[14..18], [0, 0, 1, 1]);
+        assert!(paths(Pattern::Block, 32, 0, 0).into_iter().eq(0..32));
+        let uniform: Vec<u32> = (0..4).map(|subgroup| paths(Pattern::Uniform, 4, 1, subgroup)[7]).collect();
         assert_eq!(uniform, [1, 2, 3, 0]);
     }
 }

@@ -1,24 +1,17 @@
 //! `workgroup/linear`: how large should a one-dimensional workgroup be?
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, powers_of_two};
-use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Repeatability, Sequence, Skip, Work};
-use crate::validate::Expected;
+use crate::experiments::common::prelude::*;
 
-pub const EXPERIMENT: Experiment = Experiment {
-    peak_kind: Some("global"),
-    repeatability: |_| Repeatability::Memory,
-    ..Experiment::new("workgroup/linear", axes, build)
-};
+pub const EXPERIMENT: Experiment = Experiment::of_memory("workgroup/linear", axes, build);
 
 /// The factor of saxpy: a whole number, so that every result is exact, with or without a fused multiply-add.
 const A: f32 = 3.0;
 
 fn axes(setting: &Setting) -> Vec<Axis> {
-    let largest = setting.device.limits.workgroup_size[0].min(setting.device.limits.workgroup_invocations).max(1);
     let quick = setting.preset == Preset::Quick;
     let n = if quick { setting.by_class(1_u64 << 14, 1 << 24) } else { setting.by_class(1_u64 << 16, 1 << 24) };
     let is_taken = |size: &u64| !quick || [1, 32, 256, 1024].contains(size);
-    let sizes = powers_of_two(1, largest.into()).filter(is_taken);
+    let sizes = powers_of_two(1, size_up_to(u64::MAX, setting)).filter(is_taken);
     vec![
         Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
         Axis::new("n", "elements", AxisKind::AtLeast(1), [n]).of_work(),
@@ -35,8 +28,7 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
         case.output("z", Expected::floats(n, move |i| A * x.float(i) + y.float(i))),
     ];
     let groups = fold_groups(n.div_ceil(config.integer("local_size_x")), config.most_groups());
-    let kernel = Kernel::new("workgroup/linear.comp", config.workgroup());
-    case.run(kernel, &resources, groups, &[config.u32("n"), A.to_bits()]);
+    case.run(config.kernel("workgroup/linear.comp", &[]), &resources, groups, &[config.u32("n"), A.to_bits()]);
     let work = Work { bytes: Some(n * 3 * 4), flops: Some(n * 2), items: Some(n), ..Work::default() };
     Ok(case.build(work, Headline::BANDWIDTH))
 }

@@ -1,10 +1,8 @@
 //! `workgroup/persistent`: a workgroup for each block of items, or a few that stay and take one block after the other?
 
-use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, Setting, fold_groups, local_size_axis, product, scramble, stepped,
-};
-use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Repeat, Scalar, Skip, Work};
-use crate::validate::Expected;
+use crate::experiments::common::prelude::*;
+use crate::experiments::{scramble, stepped};
+use crate::model::Repeat;
 
 pub const EXPERIMENT: Experiment = Experiment {
     variants: &["grid", "stride", "queue"],
@@ -26,26 +24,21 @@ const MOST_ITERATIONS: u64 = 1 << 14;
 
 fn axes(setting: &Setting) -> Vec<Axis> {
     // Of a GPU's workgroups, four or eight for each processor of the largest devices of today, which hold 2048 invocations each.
-    let (lengths, groups, iterations) = match setting.preset {
-        Preset::Quick => (&LENGTHS[1..], setting.by_class(vec![4_u64], vec![1056]), setting.by_class(vec![16_u64], vec![64])),
-        Preset::Default => {
-            (LENGTHS, setting.by_class(vec![2, 4], vec![528, 1056]), setting.by_class(vec![16, 64], vec![16, 256]))
-        }
-        Preset::Thorough => {
-            let groups = setting.by_class(vec![1, 2, 4, 8], vec![132, 264, 528, 1056, 2112]);
-            (LENGTHS, groups, setting.by_class(vec![16, 64], vec![16, 64, 256, 1024]))
-        }
+    let [(groups, iterations), on_gpu]: [(&[u64], &[u64]); 2] = match setting.preset {
+        Preset::Quick => [(&[4], &[16]), (&[1056], &[64])],
+        Preset::Default => [(&[2, 4], &[16, 64]), (&[528, 1056], &[16, 256])],
+        Preset::Thorough => [(&[1, 2, 4, 8], &[16, 64]), (&[132, 264, 528, 1056, 2112], &[16, 64, 256, 1024])],
     };
+    let (groups, iterations) = setting.by_class((groups, iterations), on_gpu);
+    let lengths = if setting.preset == Preset::Quick { &LENGTHS[1..] } else { LENGTHS };
     let blocks = setting.by_class(128_u64, 1 << 17);
     vec![
         Axis::new("lengths", "steps of the blocks", AxisKind::Choices(LENGTHS), lengths.iter().copied()),
         // More of them are no more work.
-        Axis::new("groups", "workgroups that stay", AxisKind::AtLeast(1), groups).up_to(MOST_BLOCKS),
+        Axis::new("groups", "workgroups that stay", AxisKind::AtLeast(1), groups.iter().copied()).up_to(MOST_BLOCKS),
         local_size_axis(setting),
         Axis::new("blocks", "blocks of items", AxisKind::AtLeast(1), [blocks]).up_to(MOST_BLOCKS).of_work(),
-        Axis::new("turns", "steps of an item of a short block", AxisKind::AtLeast(1), iterations)
-            .up_to(MOST_ITERATIONS)
-            .of_monotone_work(),
+        loop_axis("turns", "steps of an item of a short block", iterations.iter().copied(), MOST_ITERATIONS),
     ]
 }
 
@@ -76,7 +69,6 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     Ok(case.iterations(iterations).build(work, Headline::ITEMS))
 }
 
-/// The items of all blocks.
 #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words, and a list in memory fewer")]
 fn results(local_size: u64, iterations: u64, is_uneven: bool) -> impl Fn(u64) -> u32 + Send + Sync {
     // Blocks of one length that begin alike have the same items, up to their last addition.
@@ -98,47 +90,20 @@ fn is_long(block: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Case, Point};
-
-    /// What becomes of a configuration.
-    fn built<T>(
-        variant: &str,
-        values: [(&'static str, u64); 4],
-        lengths: &'static str,
-        then: impl FnOnce(Built) -> T,
-    ) -> Result<T, Skip> {
-        let device = crate::model::DeviceInfo::mock();
-        let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
-        let numbers = values.map(|(name, value)| (name.into(), value.into()));
-        let point = Point::new(numbers.into_iter().chain([("lengths".into(), lengths.into())]));
-        build(&Config::new(variant, &point, &setting)).map(then)
-    }
-
-    fn case(variant: &str, values: [(&'static str, u64); 4], lengths: &'static str) -> Result<Case, Skip> {
-        built(variant, values, lengths, |built| built.case)
-    }
-
-    fn values(blocks: u64, iterations: u64) -> [(&'static str, u64); 4] {
-        [("groups", 4), ("local_size_x", 32), ("blocks", blocks), ("turns", iterations)]
-    }
+    use crate::experiments::common::testing::{case, quick};
+    use crate::model::DeviceInfo;
 
     #[test]
     fn long_blocks_are_few_and_counted() {
-        let ops = |lengths| case("grid", values(1 << 12, 10), lengths).unwrap().work.ops.unwrap();
+        let ops = |lengths| {
+            let told = format!("groups=4 local_size_x=32 blocks=4096 turns=10 lengths={lengths}");
+            case(&EXPERIMENT, "grid", quick(&DeviceInfo::mock()), &told).unwrap().work.ops.unwrap()
+        };
         let short = 32 * 10 * (1 << 12);
         assert_eq!(ops("even"), short);
         // 1/16 of them with 15 times as much on top: twice as much in all, nearly.
         let uneven = ops("uneven");
         assert!(uneven > short * 18 / 10 && uneven < short * 22 / 10, "{uneven} for {short}");
         assert_eq!((uneven - short) % (32 * 10 * 15), 0);
-    }
-
-    #[test]
-    fn all_variants_do_the_same() {
-        let of_all = |built: Built| built.expected().iter().map(Expected::bytes).collect::<Vec<_>>();
-        let bytes = |variant| built(variant, values(100, 3), "uneven", of_all).unwrap();
-        assert_eq!(bytes("grid"), bytes("stride"));
-        assert_eq!(bytes("queue")[0], bytes("grid")[0]);
-        assert_eq!(bytes("queue")[1], [0; 4]);
     }
 }

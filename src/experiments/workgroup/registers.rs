@@ -1,19 +1,17 @@
 //! `workgroup/registers`: how many values can an invocation hold before some of them are kept in memory?
 
-use crate::experiments::common::knee::{self, Mark, Told, fall, sweeps};
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, product, usual_size};
-use crate::model::{
-    Axis, AxisKind, Derived, Figure, Finished, Headline, Kernel, Metric, Point, Preset, Scalar, Skip, Untold, Work,
-};
-use crate::validate::Expected;
+use crate::experiments::common::elements::chained;
+use crate::experiments::common::knee::{self, fall, marks};
+use crate::experiments::common::prelude::*;
+use crate::experiments::common::sweep::grouped;
+use crate::model::{Figure, Metric, Untold};
 
 pub const EXPERIMENT: Experiment = Experiment {
     derived: &[SPILLING],
-    derive: |rows| sweeps("live_values", rows).into_iter().flat_map(|(point, rows)| spilling(&point, &rows)).collect(),
+    derive: |rows| grouped(rows, &["live_values"]).iter().flat_map(|(point, rows)| spilling(point, rows)).collect(),
     ..Experiment::new("workgroup/registers", axes, build)
 };
 
-/// What the beginning of spilling is reported under.
 const SPILLING: &str = "workgroup/spilling";
 
 /// What is pushed: odd, so that no bit of a value is lost.
@@ -43,17 +41,14 @@ fn axes(setting: &Setting) -> Vec<Axis> {
         Axis::new("live_values", "words that an invocation holds", AxisKind::AtLeast(2), values).up_to(MOST_VALUES),
         Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
         Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
-        Axis::new("turns", "multiply-adds of each value", AxisKind::AtLeast(1), [iterations])
-            .up_to(MOST_ITERATIONS)
-            .of_monotone_work(),
+        loop_axis("turns", "multiply-adds of each value", [iterations], MOST_ITERATIONS),
     ]
 }
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let [local_size, values, iterations] = ["local_size_x", "live_values", "turns"].map(|axis| config.integer(axis));
-    let kernel = Kernel::new("workgroup/registers.comp", config.workgroup())
-        .constant("LIVE_VALUES", Scalar::U32(config.u32("live_values")))
-        .constant("ITERATIONS", Scalar::U32(config.u32("turns")));
+    let kernel = config.kernel("workgroup/registers.comp", &["live_values"]);
+    let kernel = kernel.constant("ITERATIONS", Scalar::U32(config.u32("turns")));
     let (groups, invocations) = config.grid(config.integer("groups"));
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
     let results = case.output("results", Expected::words_from(invocations, move || results(local_size, values, iterations)));
@@ -80,19 +75,13 @@ fn sum(lane: u32, count: usize, iterations: u64) -> u32 {
             values[k] = values[k].wrapping_mul(FACTOR).wrapping_add(values[(k + 1) % count]);
         }
     }
-    values.into_iter().fold(0, |sum, value| sum.wrapping_mul(3).wrapping_add(value))
+    chained(values.into_iter())
 }
 
-/// The derived rows of a sweep.
 fn spilling(point: &Point, rows: &[&Finished]) -> [Derived; 2] {
     let axis = "live_values";
-    #[expect(clippy::cast_precision_loss, reason = "a small number")]
-    let mark = |row: &&Finished| {
-        let values = row.point.integer(axis);
-        Mark::new(values, values as f64, row)
-    };
-    let knee = fall(axis, &rows.iter().map(mark).collect::<Vec<_>>());
-    let time = Told { name: [SPILLING, "time", "live_values", "words"], axis }.of(point, &knee);
+    let knee = fall(axis, &marks(axis, rows, |values| values));
+    let time = knee::told([SPILLING, "time", "live_values", "words"], axis, point, &knee);
     let told = by_statistics(rows);
     let note = told.as_ref().map_or_else(|_| String::new(), |(_, note)| note.clone());
     let driver = Derived { variant: "driver", figure: told.map(|(figure, _)| figure), note, ..time.clone() };
@@ -101,15 +90,18 @@ fn spilling(point: &Point, rows: &[&Finished]) -> [Derived; 2] {
 
 /// The most values with nothing spilled, by what the driver's compiler says; and how it says so.
 fn by_statistics(rows: &[&Finished]) -> Result<(Figure, String), Untold> {
-    let mut told: Vec<(u64, Option<u64>, Option<u64>)> =
-        rows.iter().map(|row| (row.point.integer("live_values"), row.registers, row.spill_bytes)).collect();
-    told.sort_unstable();
-    let spilled: Vec<(u64, u64)> = told.iter().filter_map(|(values, _, bytes)| Some((*values, (*bytes)?))).collect();
+    let told = |statistic: fn(&Finished) -> Option<u64>| {
+        let told = rows.iter().filter_map(|row| Some((row.point.integer("live_values"), statistic(row)?)));
+        let mut told: Vec<(u64, u64)> = told.collect();
+        told.sort_unstable();
+        told
+    };
+    let spilled = told(|row| row.spill_bytes);
     if !spilled.is_empty() {
-        return last_before(&spilled, |bytes| bytes > 0, |values, bytes| format!("at {values} the driver spills {bytes} B"))
-            .ok_or_else(|| edge(&spilled, |bytes| bytes > 0, "the driver spills nothing", "the driver spills"));
+        let what = |values, bytes| format!("at {values} the driver spills {bytes} B");
+        return last_before(&spilled, |bytes| bytes > 0, what, ["the driver spills nothing", "the driver spills"]);
     }
-    let registers: Vec<(u64, u64)> = told.iter().filter_map(|(values, count, _)| Some((*values, (*count)?))).collect();
+    let registers = told(|row| row.registers);
     let Some(most) = registers.iter().map(|(_, count)| *count).max() else {
         let why = "the driver's statistics are not known: --stats asks for them, where the driver has them";
         return Err(Untold::TooFew(why.to_owned()));
@@ -117,43 +109,46 @@ fn by_statistics(rows: &[&Finished]) -> Result<(Figure, String), Untold> {
     // One row with the most may just be the last of the growth.
     let is_full = registers.iter().filter(|(_, count)| *count == most).count() > 1;
     let full = |count| is_full && count == most;
-    last_before(&registers, full, |values, count| format!("from {values} on the driver gives {count} registers, and no more"))
-        .ok_or_else(|| edge(&registers, full, "the driver's registers still grow", "the driver gives all its registers"))
+    let what = |values, count| format!("from {values} on the driver gives {count} registers, and no more");
+    last_before(&registers, full, what, ["the driver's registers still grow", "the driver gives all its registers"])
 }
 
 /// The last value before a statistic says so for the first time, with what it says there.
-fn last_before(told: &[(u64, u64)], says: impl Fn(u64) -> bool, what: impl Fn(u64, u64) -> String) -> Option<(Figure, String)> {
-    let place = told.iter().position(|(_, count)| says(*count)).filter(|place| *place > 0)?;
-    let ((before, _), (values, count)) = (told[place - 1], told[place]);
-    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
-    let figure = Figure { value: before as f64, interval: Some((before as f64, values as f64)) };
-    Some((figure, what(values, count)))
-}
-
-/// Why there is no such value: a statistic says so nowhere, or already at the first.
-fn edge(told: &[(u64, u64)], says: impl Fn(u64) -> bool, nowhere: &str, at_once: &str) -> Untold {
-    let ends = [told.first(), told.last()].map(|end| end.copied().unwrap_or_default());
-    let why = if says(ends[0].1) {
-        format!("{at_once} at live_values={} already", ends[0].0)
-    } else {
-        format!("{nowhere} up to live_values={}", ends[1].0)
+fn last_before(
+    told: &[(u64, u64)],
+    says: impl Fn(u64) -> bool,
+    what: impl Fn(u64, u64) -> String,
+    [nowhere, at_once]: [&str; 2],
+) -> Result<(Figure, String), Untold> {
+    let why = match told.iter().position(|(_, count)| says(*count)) {
+        Some(0) => format!("{at_once} at live_values={} already", told[0].0),
+        None => format!("{nowhere} up to live_values={}", told[told.len() - 1].0),
+        Some(place) => {
+            let ((before, _), (values, count)) = (told[place - 1], told[place]);
+            #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+            let figure = Figure { value: before as f64, interval: Some((before as f64, values as f64)) };
+            return Ok((figure, what(values, count)));
+        }
     };
-    if told.len() < knee::LEAST_MARKS { Untold::TooFew(why) } else { Untold::Unseen(why) }
+    Err(if told.len() < knee::LEAST_MARKS { Untold::TooFew(why) } else { Untold::Unseen(why) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::common::sweep::count;
+    use crate::experiments::common::testing::point;
+
+    /// Registers and spilled bytes, by the number of values.
+    type Statistics = fn(u64) -> (Option<u64>, Option<u64>);
 
     /// A device with so many registers, each value above which costs four times as much.
     fn rows(most: u64, told: impl Fn(u64) -> (Option<u64>, Option<u64>)) -> Vec<Finished> {
         let row = |values: u64| {
-            let point = [("live_values", values), ("local_size_x", 256), ("groups", 8), ("turns", 64)];
-            let cost = values + 3 * values.saturating_sub(most);
-            let time = f64::from(u32::try_from(100 * cost + 50).unwrap());
+            let cost = count(usize::try_from(values + 3 * values.saturating_sub(most)).unwrap());
             let (registers, spill_bytes) = told(values);
-            let point = Point::new(point.map(|(name, value)| (name.into(), value.into())));
-            Finished { point, time, registers, spill_bytes, ..Finished::default() }
+            let point = point(&format!("live_values={values} local_size_x=256"));
+            Finished { point, time: 100.0 * cost + 50.0, registers, spill_bytes, ..Finished::default() }
         };
         [8, 32, 64, 128, 192, 224, 240, 256, 288, 320].map(row).to_vec()
     }
@@ -176,15 +171,18 @@ mod tests {
 
     #[test]
     fn what_can_not_be_told_says_why() {
-        let [time, driver] = figures(&rows(1000, |_| (None, None))).map(Result::unwrap_err);
-        assert!(time.to_string().starts_with("no knee seen: up to live_values=320"), "{time}");
-        assert!(driver.to_string().contains("--stats"), "{driver}");
-        let reason =
-            |told: fn(u64) -> (Option<u64>, Option<u64>)| figures(&rows(1000, told))[1].clone().unwrap_err().to_string();
-        assert_eq!(reason(|values| (Some(values), None)), "the driver's registers still grow up to live_values=320");
-        assert_eq!(reason(|_| (Some(8), None)), "the driver gives all its registers at live_values=8 already");
-        assert_eq!(reason(|values| (Some(values), Some(0))), "the driver spills nothing up to live_values=320");
-        assert_eq!(reason(|values| (Some(values), Some(4))), "the driver spills at live_values=8 already");
+        let cases: [(Statistics, &str); 5] = [
+            (|_| (None, None), "the driver's statistics are not known: --stats asks for them, where the driver has them"),
+            (|values| (Some(values), None), "the driver's registers still grow up to live_values=320"),
+            (|_| (Some(8), None), "the driver gives all its registers at live_values=8 already"),
+            (|values| (Some(values), Some(0)), "the driver spills nothing up to live_values=320"),
+            (|values| (Some(values), Some(4)), "the driver spills at live_values=8 already"),
+        ];
+        for (told, why) in cases {
+            let [time, driver] = figures(&rows(1000, told)).map(|figure| figure.unwrap_err().to_string());
+            assert!(time.starts_with("no knee seen: up to live_values=320"), "{time}");
+            assert_eq!(driver, why);
+        }
         assert!(figures(&[])[0].clone().unwrap_err().to_string().contains("0 values"));
     }
 }

@@ -1,17 +1,16 @@
 //! `workgroup/saturation`: how many workgroups, and invocations, does it take to fill the device?
 
-use crate::experiments::common::knee::{Mark, Told, rise, sweeps};
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, product, stepped, workgroups};
-use crate::model::{Axis, AxisKind, Derived, Finished, Headline, Kernel, Point, Preset, Scalar, Skip, Work};
-use crate::validate::Expected;
+use crate::experiments::common::knee::{marks, rise, told};
+use crate::experiments::common::prelude::*;
+use crate::experiments::common::sweep::grouped;
+use crate::experiments::stepped;
 
 pub const EXPERIMENT: Experiment = Experiment {
     derived: &[FILL],
-    derive: |rows| sweeps("groups", rows).into_iter().flat_map(|(point, rows)| fill(&point, &rows)).collect(),
+    derive: |rows| grouped(rows, &["groups"]).iter().flat_map(|(point, rows)| fill(point, rows)).collect(),
     ..Experiment::new("workgroup/saturation", axes, build)
 };
 
-/// What the knee is reported under.
 const FILL: &str = "workgroup/fill";
 
 /// More would keep the twin busy for minutes.
@@ -26,9 +25,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     vec![
         Axis::new("groups", "workgroups", AxisKind::AtLeast(1), groups).of_work(),
         Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [64_u64]),
-        Axis::new("steps", "dependent steps per invocation", AxisKind::AtLeast(1), [steps])
-            .up_to(MOST_STEPS)
-            .of_monotone_work(),
+        loop_axis("steps", "dependent steps per invocation", [steps], MOST_STEPS),
     ]
 }
 
@@ -43,9 +40,7 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let invocations = product([groups, local_size]);
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
     let results = case.output("results", Expected::words_from(invocations, move || results(local_size, steps)));
-    let kernel =
-        Kernel::new("workgroup/saturation.comp", config.workgroup()).constant("STEPS", Scalar::U32(config.u32("steps")));
-    case.run(kernel, &[results], grid, &[]);
+    case.run(config.kernel("workgroup/saturation.comp", &["steps"]), &[results], grid, &[]);
     let work = Work { items: Some(invocations), ops: Some(product([invocations, steps])), ..Work::default() };
     Ok(case.iterations(steps).build(work, Headline::ITEMS))
 }
@@ -59,20 +54,13 @@ fn results(local_size: u64, steps: u64) -> impl Fn(u64) -> u32 + Send + Sync {
 
 /// 1, 2, 3, 4, 6, 8, 12 and so on up to `most`: two for each doubling.
 fn counts(most: u64) -> Vec<u64> {
-    let powers = std::iter::successors(Some(2_u64), |n| n.checked_mul(2)).take_while(|n| *n <= most);
-    let with_half = powers.flat_map(|power| [power, power / 2 * 3]).filter(|n| *n <= most);
+    let with_half = powers_of_two(2, most).flat_map(|power| [power, power / 2 * 3]).filter(|n| *n <= most);
     std::iter::once(1).chain(with_half).collect()
 }
 
-/// The derived rows of a sweep.
 fn fill(point: &Point, rows: &[&Finished]) -> [Derived; 2] {
-    #[expect(clippy::cast_precision_loss, reason = "numbers of workgroups are far below 2^53")]
-    let mark = |row: &&Finished| {
-        let groups = row.point.integer("groups");
-        Mark::new(groups, groups as f64, row)
-    };
-    let knee = rise("groups", &rows.iter().map(mark).collect::<Vec<_>>());
-    let told = |variant, metric, unit| Told { name: [FILL, variant, metric, unit], axis: "groups" }.of(point, &knee);
+    let knee = rise("groups", &marks("groups", rows, |groups| groups));
+    let told = |variant, metric, unit| told([FILL, variant, metric, unit], "groups", point, &knee);
     let mut invocations = told("invocations", "invocations", "invocations");
     #[expect(clippy::cast_precision_loss, reason = "a workgroup has few invocations")]
     let local_size = point.get("local_size_x").map_or(0.0, |_| point.integer("local_size_x") as f64);
@@ -83,17 +71,13 @@ fn fill(point: &Point, rows: &[&Finished]) -> [Derived; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::common::rows::{row, untold};
     use crate::model::Figure;
 
     /// A device that runs so many workgroups at a time.
     fn rows(width: u64, groups: &[u64]) -> Vec<Finished> {
-        let row = |groups: &u64| {
-            let point = [("groups", *groups), ("local_size_x", 64), ("steps", 512)];
-            let time = 100.0 * f64::from(u32::try_from(groups.div_ceil(width)).unwrap());
-            let point = Point::new(point.map(|(name, value)| (name.into(), value.into())));
-            Finished { point, time, interval: Some((0.99 * time, 1.01 * time)), ..Finished::default() }
-        };
-        groups.iter().map(row).collect()
+        let time = |groups: u64| 100.0 * f64::from(u32::try_from(groups.div_ceil(width)).unwrap());
+        groups.iter().map(|n| row(&format!("groups={n} local_size_x=64 steps=512"), time(*n))).collect()
     }
 
     #[test]
@@ -107,18 +91,12 @@ mod tests {
 
     #[test]
     fn without_a_plateau_there_is_none() {
-        for (rows, why) in [
-            (rows(1000, &counts(1000)), "still rises"),
-            (rows(1, &counts(64)), "already gives"),
-            (rows(96, &[1056]), "1 values of groups were measured"),
-            (Vec::new(), "0 values of groups were measured"),
-        ] {
-            let derived = EXPERIMENT.derive(&rows);
+        let rows = [rows(1000, &counts(1000)), rows(1, &counts(64)), rows(96, &[1056]), Vec::new()];
+        let reasons = ["still rises", "already gives", "1 values of groups were measured", "0 values of groups were measured"];
+        for (rows, why) in rows.iter().zip(reasons) {
+            let derived = EXPERIMENT.derive(rows);
             assert_eq!(derived.len(), 2);
-            assert!(
-                derived.iter().all(|row| row.figure.clone().is_err_and(|reason| reason.to_string().contains(why))),
-                "{derived:?}"
-            );
+            assert!(derived.iter().all(|row| untold(row).contains(why)), "{derived:?}");
         }
     }
 

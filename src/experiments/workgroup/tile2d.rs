@@ -1,14 +1,10 @@
 //! `workgroup/tile2d`: which shape should a workgroup have over an image?
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, MOST_SIZE, Setting, powers_of_two};
-use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Repeatability, Scalar, Sequence, Skip, Texels, Work};
-use crate::validate::Expected;
+use crate::experiments::MOST_SIZE;
+use crate::experiments::common::prelude::*;
+use crate::model::Texels;
 
-pub const EXPERIMENT: Experiment = Experiment {
-    peak_kind: Some("global"),
-    repeatability: |_| Repeatability::Memory,
-    ..Experiment::new("workgroup/tile2d", axes, build)
-};
+pub const EXPERIMENT: Experiment = Experiment::of_memory("workgroup/tile2d", axes, build);
 
 fn axes(setting: &Setting) -> Vec<Axis> {
     let limits = &setting.device.limits;
@@ -34,15 +30,15 @@ fn axes(setting: &Setting) -> Vec<Axis> {
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let [x, y, size] = ["local_size_x", "local_size_y", "image_size"].map(|axis| config.u32(axis));
-    let (pixels, source) = (u64::from(size).pow(2), Sequence::Words { seed: config.seed() });
+    let (pixels, words) = (u64::from(size).pow(2), Sequence::Words { seed: config.seed() });
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
-    let resources =
-        [case.input("source", pixels, source), case.output("target", Expected::words(pixels, move |i| gray(source.word(i))))];
-    case.shows(resources[1], [size, size], Texels::Rgba8);
+    let source = case.input("source", pixels, words);
+    let target = case.output("target", Expected::words(pixels, move |i| gray(words.word(i))));
+    case.shows(target, [size, size], Texels::Rgba8);
     let by_column = config.choice("order") == "column";
     let kernel = Kernel::new("workgroup/tile2d.comp", [x, y, 1]).constant("BY_COLUMN", Scalar::Bool(by_column));
     // The image is square, so the grid is the same in both orders.
-    case.run(kernel, &resources, [size.div_ceil(x), size.div_ceil(y), 1], &[size, size]);
+    case.run(kernel, &[source, target], [size.div_ceil(x), size.div_ceil(y), 1], &[size, size]);
     let work = Work { bytes: Some(pixels * 2 * 4), items: Some(pixels), ..Work::default() };
     Ok(case.build(work, Headline::BANDWIDTH))
 }
@@ -52,15 +48,4 @@ pub(super) fn gray(pixel: u32) -> u32 {
     let [r, g, b] = [pixel, pixel >> 8, pixel >> 16].map(|colour| colour & 0xFF);
     let luma = (77 * r + 150 * g + 29 * b) >> 8;
     (luma * 0x01_0101) | (pixel & 0xFF00_0000)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn gray_keeps_gray_and_alpha() {
-        assert_eq!(gray(0x8040_4040), 0x8040_4040);
-        assert_eq!(gray(0xFF00_00FF), 0xFF4C_4C4C);
-    }
 }

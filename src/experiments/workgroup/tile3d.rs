@@ -1,18 +1,12 @@
 //! `workgroup/tile3d`: which shape should a workgroup have over a volume?
 
 use super::tile2d::gray;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, MOST_SIZE, Setting, powers_of_two};
-use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Repeatability, Scalar, Sequence, Skip, Work};
-use crate::validate::Expected;
+use crate::experiments::MOST_SIZE;
+use crate::experiments::common::prelude::*;
 
-pub const EXPERIMENT: Experiment = Experiment {
-    peak_kind: Some("global"),
-    repeatability: |_| Repeatability::Memory,
-    ..Experiment::new("workgroup/tile3d", axes, build)
-};
+pub const EXPERIMENT: Experiment = Experiment::of_memory("workgroup/tile3d", axes, build);
 
-/// The values of the shader's specialization constant, in this order.
-const ORDERS: &[&str] = &["row", "column", "layer"];
+choices! { enum Order { Row = "row", Column = "column", Layer = "layer" } }
 
 fn axes(setting: &Setting) -> Vec<Axis> {
     let limits = &setting.device.limits;
@@ -26,7 +20,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
             (Preset::Thorough, _) => powers_of_two(1, largest(axis)).collect(),
         }
     };
-    let orders = if setting.preset == Preset::Thorough { ORDERS } else { &ORDERS[..1] };
+    let orders = if setting.preset == Preset::Thorough { Order::ALL } else { &Order::ALL[..1] };
     // No power of two on a GPU, whose layers would share memory channels; twice 216 MiB is ten times the last cache of a
     // large one of today.
     let size = setting.by_class(32_u64, 384);
@@ -34,7 +28,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
         Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), sizes(0)),
         Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), sizes(1)),
         Axis::new("local_size_z", "depth of a workgroup", AxisKind::AtLeast(1), sizes(2)),
-        Axis::new("order", "the index that runs along a row", AxisKind::Choices(ORDERS), orders.iter().copied()),
+        Order::axis("order", "the index that runs along a row", orders),
         Axis::new("volume_size", "width, height and depth of the volume, voxels", AxisKind::AtLeast(1), [size])
             .up_to(MOST_SIZE)
             .of_work(),
@@ -48,7 +42,7 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
     let resources =
         [case.input("source", voxels, source), case.output("target", Expected::words(voxels, move |i| gray(source.word(i))))];
-    let order = (0..).zip(ORDERS).find(|(_, order)| **order == config.choice("order")).map_or(0, |(code, _)| code);
+    let order = Order::of(config.choice("order")).code();
     let kernel = Kernel::new("workgroup/tile3d.comp", shape).constant("ORDER", Scalar::U32(order));
     // The volume is a cube, so the grid is the same in all orders.
     case.run(kernel, &resources, shape.map(|extent| size.div_ceil(extent)), &[size; 3]);

@@ -3,10 +3,9 @@
 //! The time is a staircase: constant up to a sector's or a line's end, higher behind it. The steps are those of the staircase
 //! that is nearest to the logarithms of the times, of as many steps as the times pay for.
 
-use crate::experiments::common::sweep::{count, price};
+use crate::experiments::common::sweep::{count, mean, price, sum_of_squares};
 use crate::model::Untold;
 
-/// The most steps that are told.
 pub(super) const MOST_SECTORS: usize = 3;
 
 /// Distances without which a step could be anything.
@@ -35,9 +34,6 @@ pub(super) struct Finding {
 }
 
 /// Infers sectors and lines from times by distances in bytes.
-///
-/// # Errors
-/// Why none can be inferred: too few distances, or no steps seen.
 pub(super) fn infer(times: &[(u64, f64)]) -> Result<Finding, Untold> {
     let mut times = times.to_vec();
     times.sort_by_key(|(distance, _)| *distance);
@@ -103,7 +99,6 @@ fn stands_out(steps: &[usize], step: usize, logs: &[f64]) -> bool {
     height >= LEAST_STEP && height >= STANDS_OUT * unevenness(before).max(unevenness(behind))
 }
 
-/// From the lowest to the highest.
 fn unevenness(stair: &[f64]) -> f64 {
     stair.iter().copied().fold(f64::NEG_INFINITY, f64::max) - stair.iter().copied().fold(f64::INFINITY, f64::min)
 }
@@ -134,16 +129,6 @@ fn finding(steps: &[usize], times: &[(u64, f64)], logs: &[f64]) -> Finding {
         100.0 * uneven.exp_m1()
     );
     Finding { sectors: steps.iter().map(sector).collect(), note }
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / count(values.len())
-}
-
-/// The sum of the squared distances from the mean.
-fn sum_of_squares(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    values.iter().map(|value| (value - mean).powi(2)).sum()
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@
 use crate::experiments::common::levels::{self, Estimate, Finding};
 use crate::model::Untold;
 
-/// The most steps that are told.
 pub(super) const MOST_STEPS: usize = levels::MOST_LEVELS;
 
 /// A number of pages that the translation holds.
@@ -21,9 +20,6 @@ pub(super) struct Step {
 }
 
 /// Infers steps from latencies in ns by pages, and of as many packed lines.
-///
-/// # Errors
-/// Why there are none to be told.
 pub(super) fn infer(curve: &[(u64, f64)], packed: Option<&[(u64, f64)]>) -> Result<Vec<Step>, Untold> {
     let Some(packed) = packed else {
         return Err(Untold::TooFew(

@@ -19,9 +19,6 @@ pub(super) struct Sample {
 }
 
 /// The samples by rising size, without outliers.
-///
-/// # Errors
-/// Why they tell no levels.
 pub(super) fn samples(curve: &[(u64, f64)]) -> Result<Vec<Sample>, Untold> {
     #[expect(clippy::cast_precision_loss, reason = "a size needs no 53 bits")]
     let mut points: Vec<(f64, f64)> = curve.iter().map(|(size, cost)| ((*size as f64).log2(), *cost)).collect();

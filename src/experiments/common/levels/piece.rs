@@ -19,14 +19,14 @@ fn exponents() -> [f64; EXPONENTS] {
 
 /// How a cost grows with the size.
 #[derive(Clone, Copy, Debug)]
-enum Shape {
+enum Growth {
     /// By as much in every octave.
     Steadily,
     /// Nearer and nearer to a level, as fewer and fewer loads hit the one before; how fast.
     ToALevel(f64),
 }
 
-impl Shape {
+impl Growth {
     /// By octaves behind the first sample.
     fn at(self, octaves: f64) -> f64 {
         match self {
@@ -36,13 +36,13 @@ impl Shape {
     }
 }
 
-/// The curve of a shape that is nearest to some samples, among those that don't fall.
+/// The curve of a growth that is nearest to some samples, among those that don't fall.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line {
-    shape: Shape,
+    growth: Growth,
     first: f64,
     rise: f64,
-    /// Where it leads to, if it has such a shape.
+    /// Where it leads to, if it has such a growth.
     pub(super) level: f64,
     pub(super) level_variance: f64,
     /// The sum of the squares of the errors, in standard deviations.
@@ -51,7 +51,7 @@ pub(super) struct Line {
 
 impl Line {
     /// By least squares, from sums over the samples.
-    fn of(shape: Shape, first: f64, [one, u, uu, y, uy, yy]: [f64; 6]) -> Self {
+    fn of(growth: Growth, first: f64, [one, u, uu, y, uy, yy]: [f64; 6]) -> Self {
         let determinant = one * uu - u * u;
         let rise = (one * uy - u * y) / determinant;
         // Where all are alike, there is nothing to tell a rise from.
@@ -59,7 +59,7 @@ impl Line {
         let rise = if is_flat { 0.0 } else { rise };
         let level = (y - rise * u) / one;
         Self {
-            shape,
+            growth,
             first,
             rise,
             level,
@@ -70,7 +70,7 @@ impl Line {
 
     /// The cost of a size, by its binary logarithm.
     pub(super) fn at(&self, size: f64) -> f64 {
-        self.level + self.rise * self.shape.at(size - self.first)
+        self.level + self.rise * self.growth.at(size - self.first)
     }
 }
 
@@ -125,16 +125,16 @@ impl Piece {
 /// The samples, ready to fit any stretch of them.
 pub(super) struct Stretches<'s> {
     samples: &'s [Sample],
-    shapes: [Shape; EXPONENTS],
+    growths: [Growth; EXPONENTS],
     steadily: Vec<[f64; 6]>,
     to_a_level: Vec<Vec<[f64; 6]>>,
 }
 
 impl<'s> Stretches<'s> {
     pub(super) fn of(samples: &'s [Sample]) -> Self {
-        let shapes = exponents().map(Shape::ToALevel);
-        let sums = |shape: &Shape| sums(samples, *shape);
-        Self { samples, shapes, steadily: sums(&Shape::Steadily), to_a_level: shapes.iter().map(sums).collect() }
+        let growths = exponents().map(Growth::ToALevel);
+        let sums = |growth: &Growth| sums(samples, *growth);
+        Self { samples, growths, steadily: sums(&Growth::Steadily), to_a_level: growths.iter().map(sums).collect() }
     }
 
     /// From a sample to the one before another.
@@ -144,12 +144,12 @@ impl<'s> Stretches<'s> {
         let levelling = std::array::from_fn(|i| {
             let [one, u, uu, y, uy, yy] = within(&self.to_a_level[i]);
             // As if it had been counted in octaves behind the first of these samples.
-            let scale = -1.0 / self.shapes[i].at(from - self.samples[0].size);
-            Line::of(self.shapes[i], from, [one, scale * u, scale * scale * uu, y, scale * uy, yy])
+            let scale = -1.0 / self.growths[i].at(from - self.samples[0].size);
+            Line::of(self.growths[i], from, [one, scale * u, scale * scale * uu, y, scale * uy, yy])
         });
         let better = |a: Line, b: Line| if b.unexplained < a.unexplained { b } else { a };
         let levelled = levelling.into_iter().fold(levelling[0], better);
-        let steady = Line::of(Shape::Steadily, self.samples[0].size, within(&self.steadily));
+        let steady = Line::of(Growth::Steadily, self.samples[0].size, within(&self.steadily));
         let (from, to) = (steady.at(from), steady.at(self.samples[end - 1].size));
         Piece { steady, from, to, levelling, levelled }
     }
@@ -157,10 +157,10 @@ impl<'s> Stretches<'s> {
 
 /// For each sample, and the end, the weighted sums over it and all behind it that a fit needs: of 1, u, u x u, the cost, u x cost, and
 /// cost x cost. From the end, since u is next to nothing there.
-fn sums(samples: &[Sample], shape: Shape) -> Vec<[f64; 6]> {
+fn sums(samples: &[Sample], growth: Growth) -> Vec<[f64; 6]> {
     let mut sums = vec![[0.0; 6]];
     for sample in samples.iter().rev() {
-        let (weight, u, y) = (sample.deviation.powi(-2), shape.at(sample.size - samples[0].size), sample.cost);
+        let (weight, u, y) = (sample.deviation.powi(-2), growth.at(sample.size - samples[0].size), sample.cost);
         let terms = [1.0, u, u * u, y, u * y, y * y];
         let behind = sums[sums.len() - 1];
         sums.push(std::array::from_fn(|i| behind[i] + weight * terms[i]));

@@ -1,6 +1,6 @@
 //! The paths, by name.
 
-use crate::model::{Format, Skip};
+use crate::model::Format;
 
 /// Elements that a path chooses from: 16 KiB of the widest, so that any first-level cache holds them all.
 pub const ELEMENTS: u32 = 1024;
@@ -18,7 +18,6 @@ pub const SIDE: u32 = 32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
     pub name: &'static str,
-    /// What is read, and how.
     pub kind: Kind,
     pub value: Value,
 }
@@ -74,7 +73,6 @@ impl Value {
         }
     }
 
-    /// GLSL's name of its type.
     pub fn glsl(self) -> &'static str {
         match (self, self.components()) {
             (Self::Words(_), 1) => "uint",
@@ -91,10 +89,10 @@ impl Value {
 impl Path {
     /// The path of this name in a table.
     ///
-    /// # Errors
+    /// # Panics
     /// Where there is none: variants are chosen from the table.
-    pub fn of(table: &'static [Self], name: &str) -> Result<&'static Self, Skip> {
-        table.iter().find(|path| path.name == name).ok_or_else(|| Skip::new(format!("no path is called {name}")))
+    pub fn of(table: &'static [Self], name: &str) -> &'static Self {
+        table.iter().find(|path| path.name == name).unwrap_or_else(|| panic!("no path is called {name}"))
     }
 
     /// The layout qualifier of its images; nothing where it reads words.
@@ -225,6 +223,6 @@ mod tests {
     fn all_elements_are_16_kib_at_most() {
         assert!(PATHS.iter().all(|path| path.elements().is_power_of_two() && path.elements() * path.value.bytes() <= 16 << 10));
         assert_eq!(SIDE * SIDE, ELEMENTS);
-        assert_eq!(SMALL * Path::of(PATHS, "ubo_1kib").unwrap().value.bytes(), 1 << 10);
+        assert_eq!(SMALL * Path::of(PATHS, "ubo_1kib").value.bytes(), 1 << 10);
     }
 }

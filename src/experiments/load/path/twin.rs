@@ -5,7 +5,6 @@ use super::walk::{LOADS_PER_ITERATION, Term, Walk};
 use crate::model::{Format, Precision, Sequence};
 use crate::validate::{Expected, Near};
 
-/// What each invocation must write.
 pub fn expected(invocations: u64, path: &'static Path, walk: Walk, source: Sequence) -> Expected<'static> {
     let format = match path.value {
         Value::Words(_) => {
@@ -32,7 +31,6 @@ pub fn expected(invocations: u64, path: &'static Path, walk: Walk, source: Seque
 #[derive(Clone, Copy)]
 pub struct Texels {
     pub format: Format,
-    /// What they are made from.
     pub sequence: Sequence,
 }
 

@@ -3,42 +3,31 @@
 //! A result depends on the element that an invocation begins with, and on no more. So all results are computed once, and looked
 //! up.
 
-use crate::experiments::Config;
+use crate::experiments::common::prelude::*;
+use crate::experiments::scramble;
 use crate::validate::Near;
 
 /// The shader's constant of the same name.
 pub const LOADS_PER_ITERATION: u32 = 16;
 
-/// Which elements lanes load at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pattern {
-    /// All lanes of a workgroup the same one.
-    Uniform,
-    Linear,
-    /// Each lane one of its own.
-    Random,
+choices! {
+    /// Which elements lanes load at a time.
+    pub enum Pattern {
+        /// All lanes of a workgroup the same one.
+        Uniform = "uniform",
+        Linear = "linear",
+        /// Each lane one of its own.
+        Random = "random",
+    }
 }
 
-impl Pattern {
-    /// The words of the axis `pattern`, in the order of the shader's constants.
-    pub const WORDS: &[&str] = &["uniform", "linear", "random"];
-
-    pub fn of(word: &str) -> Self {
-        match word {
-            "uniform" => Self::Uniform,
-            "linear" => Self::Linear,
-            _ => Self::Random,
-        }
-    }
-
-    /// What the shader calls it.
-    pub fn code(self) -> u32 {
-        match self {
-            Self::Uniform => 0,
-            Self::Linear => 1,
-            Self::Random => 2,
-        }
-    }
+/// The axes of so many invocations, and of what each loads.
+pub fn axes(n: u64, loads: &'static str) -> [Axis; 2] {
+    [
+        // Their workgroups come in waves, the last of which is rarely full: time is in proportion to `loads`, not quite to n.
+        Axis::new("n", "invocations", AxisKind::AtLeast(1), [n]),
+        Axis::new("loads", loads, AxisKind::Numbers(&[16, 32, 64, 128, 256]), [256_u64]).of_monotone_work(),
+    ]
 }
 
 /// The loads of all invocations.
@@ -50,9 +39,7 @@ pub struct Walk {
     pub elements: u32,
     /// Numbers that a load gives.
     pub components: u32,
-    /// Loads per invocation.
     pub loads: u32,
-    /// Invocations per workgroup.
     pub local_size: u64,
 }
 
@@ -87,25 +74,26 @@ impl Walk {
 
     /// What an invocation writes where components are words, whose sums wrap.
     pub fn words(self, component: &dyn Fn(&Term) -> u32) -> impl Fn(u64) -> u32 + use<> {
-        let sum =
-            |first| self.terms(first).fold(0_u32, |sum, term| sum.wrapping_add(component(&term).wrapping_mul(term.weight)));
-        let results: Vec<u32> = (0..self.elements).map(sum).collect();
-        move |i| results.get(self.first(i)).copied().unwrap_or_default()
+        let add = |sum: u32, term: Term| sum.wrapping_add(component(&term).wrapping_mul(term.weight));
+        self.by_first((0..self.elements).map(|first| self.terms(first).fold(0, add)).collect())
     }
 
     /// The same where they are numbers; exact where all of them are whole and their sum is below 2^24.
     #[expect(clippy::cast_possible_truncation, reason = "results are f32")]
     pub fn floats(self, component: &dyn Fn(&Term) -> f64) -> impl Fn(u64) -> f32 + use<> {
-        let sum = |first| self.terms(first).fold(0.0, |sum, term| sum + f64::from(term.weight) * component(&term)) as f32;
-        let results: Vec<f32> = (0..self.elements).map(sum).collect();
-        move |i| results.get(self.first(i)).copied().unwrap_or_default()
+        let add = |sum: f64, term: Term| sum + f64::from(term.weight) * component(&term);
+        self.by_first((0..self.elements).map(|first| self.terms(first).fold(0.0, add) as f32).collect())
     }
 
     /// The same where they are numbers that a device may miss.
     pub fn near(self, component: &dyn Fn(&Term) -> Near) -> impl Fn(u64) -> Near + use<> {
         let sum = |first| self.terms(first).map(|term| component(&term).times(term.weight)).sum();
-        let results: Vec<Near> = (0..self.elements).map(sum).collect();
-        move |i| results.get(self.first(i)).copied().unwrap_or(Near { value: 0.0, error: 0.0 })
+        self.by_first((0..self.elements).map(sum).collect())
+    }
+
+    /// The results of invocations, from those by the element that one begins with.
+    fn by_first<T: Copy>(self, results: Vec<T>) -> impl Fn(u64) -> T {
+        move |i| results[self.first(i)]
     }
 
     /// All that goes into the result of an invocation that begins with this element.
@@ -127,18 +115,11 @@ impl Walk {
     fn first_index(self, i: u64) -> u32 {
         let [group, lane] = [i / self.local_size, i % self.local_size].map(|n| n as u32);
         match self.pattern {
-            Pattern::Uniform => scattered(group),
-            Pattern::Linear => scattered(group).wrapping_mul(32).wrapping_add(lane),
-            Pattern::Random => scattered(i as u32),
+            Pattern::Uniform => scramble(group),
+            Pattern::Linear => scramble(group).wrapping_mul(32).wrapping_add(lane),
+            Pattern::Random => scramble(i as u32),
         }
     }
-}
-
-/// A hash by Chris Wellons (lowbias32).
-fn scattered(x: u32) -> u32 {
-    let x = (x ^ (x >> 16)).wrapping_mul(0x7FEB_352D);
-    let x = (x ^ (x >> 15)).wrapping_mul(0x846C_A68B);
-    x ^ (x >> 16)
 }
 
 #[cfg(test)]
@@ -149,12 +130,6 @@ mod tests {
 
     fn walk(pattern: Pattern) -> Walk {
         Walk { pattern, elements: 1024, components: 1, loads: 256, local_size: 64 }
-    }
-
-    #[test]
-    fn words_name_patterns_in_the_order_of_their_codes() {
-        let codes: Vec<u32> = Pattern::WORDS.iter().map(|word| Pattern::of(word).code()).collect();
-        assert_eq!(codes, [0, 1, 2]);
     }
 
     /// What the shader's constants are chosen for: lanes side by side load whole lines of 32 elements, in pieces of four that
@@ -181,14 +156,13 @@ mod tests {
     /// Where all lanes begin alike, a workgroup has one result; where they don't, nearly each has its own.
     #[test]
     fn lanes_begin_as_the_pattern_says() {
-        for (pattern, fewest, most) in [(Pattern::Uniform, 12, 16), (Pattern::Linear, 200, 1000), (Pattern::Random, 500, 1000)]
-        {
+        for (pattern, distinct) in [(Pattern::Uniform, 12..=16), (Pattern::Linear, 200..=1000), (Pattern::Random, 500..=1000)] {
             let walk = walk(pattern);
             let mut firsts: Vec<usize> = (0..1000).map(|i| walk.first(i)).collect();
             assert!(pattern != Pattern::Uniform || firsts.chunks(64).all(|group| group.iter().all(|first| *first == group[0])));
             firsts.sort_unstable();
             firsts.dedup();
-            assert!((fewest..=most).contains(&firsts.len()), "{pattern:?}: {}", firsts.len());
+            assert!(distinct.contains(&firsts.len()), "{pattern:?}: {}", firsts.len());
         }
     }
 
@@ -197,9 +171,7 @@ mod tests {
     fn each_beginning_has_a_result_of_its_own() {
         for (elements, loads) in [(16, 16), (16, 256), (64, 16), (64, 256), (1024, 16), (1024, 256)] {
             let walk = Walk { elements, loads, ..walk(Pattern::Random) };
-            let mut results: Vec<u32> = (0..100_000).map(walk.words(&|term| scattered(term.element))).collect();
-            results.sort_unstable();
-            results.dedup();
+            let results: HashSet<u32> = (0..100_000).map(walk.words(&|term| scramble(term.element))).collect();
             assert_eq!(results.len(), elements as usize, "{loads} loads of {elements}");
         }
     }

@@ -5,9 +5,11 @@
 //! time of every stride, up to two properties of the device: how much of the time conflicts add to, and how many of them
 //! something slower than the memory hides. Of the candidates, the one that predicts best is taken, if it predicts well.
 
-use crate::model::Untold;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+
+use crate::experiments::common::sweep::{mean, sum_of_squares};
+use crate::model::Untold;
 
 /// The candidates: every number of banks with every width in bytes. 128 banks are known of no device; without them, what has more
 /// than 64 would pass for 64.
@@ -52,18 +54,11 @@ pub(super) struct Finding {
 }
 
 impl Finding {
-    /// The number of banks.
-    ///
-    /// # Errors
-    /// Where several are as likely.
     pub(super) fn banks(&self) -> Result<u64, Untold> {
         self.agreed(|candidate| candidate.banks)
     }
 
     /// Bytes that a bank gives at a time.
-    ///
-    /// # Errors
-    /// Where several are as likely.
     pub(super) fn width(&self) -> Result<u64, Untold> {
         self.agreed(|candidate| candidate.width)
     }
@@ -85,9 +80,6 @@ impl fmt::Display for Candidate {
 }
 
 /// Infers banks from the times of strides in words, read by subgroups of so many lanes.
-///
-/// # Errors
-/// Why none can be inferred: too few strides, or no banks seen.
 pub(super) fn infer(lanes: u64, times: &[(u64, f64)]) -> Result<Finding, Untold> {
     enough(lanes, times)?;
     let slowdown = spread(&times.iter().map(|(_, time)| *time).collect::<Vec<_>>());
@@ -263,17 +255,6 @@ fn unexplained_by_a_rise(points: &[(u64, f64)]) -> f64 {
     pools.iter().map(|pool| sum_of_squares(pool)).sum()
 }
 
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / count(values.len() as u64)
-}
-
-/// The sum of the squared distances from the mean.
-fn sum_of_squares(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    values.iter().map(|value| (value - mean) * (value - mean)).sum()
-}
-
-/// The largest over the smallest.
 fn spread(values: &[f64]) -> f64 {
     values.iter().copied().fold(0.0, f64::max) / values.iter().copied().fold(f64::INFINITY, f64::min)
 }
