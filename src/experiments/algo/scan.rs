@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use crate::experiments::common::choices::choices;
 use crate::experiments::common::ladder::Ladder;
 use crate::experiments::common::parts::in_parts;
 use crate::experiments::common::tiles::{self, SHUFFLES, Steps, Tiles};
@@ -11,11 +12,11 @@ use crate::model::{Bound, Case, Headline, Kernel, Moved, Repeatability, Scalar, 
 use crate::validate::Expected;
 
 pub const EXPERIMENT: Experiment = Experiment {
-    variants: &[DOUBLING, TREE, SUBGROUP, LOOK_BACK],
-    quick_variants: &[DOUBLING, LOOK_BACK],
+    variants: Rung::WORDS,
+    quick_variants: &[Rung::Doubling.word(), Rung::LookBack.word()],
     peak_kind: Some("global"),
     repeatability: |_| Repeatability::Memory,
-    axes_of: Some(|variant, setting| tiles::axes_of(variant == LOOK_BACK, setting)),
+    axes_of: Some(|variant, setting| tiles::axes_of(Rung::of(variant) == Rung::LookBack, setting)),
     traffic,
     ..Experiment::of_ladder(LADDER, tiles::axes, build)
 };
@@ -23,13 +24,17 @@ pub const EXPERIMENT: Experiment = Experiment {
 /// Words from which no cache of today holds a part that matters: 1 GiB for the source alone.
 const BEYOND_CACHES: u64 = 1 << 28;
 
-const DOUBLING: &str = "hillis_steele";
-const TREE: &str = "blelloch";
-const SUBGROUP: &str = "subgroup";
-const LOOK_BACK: &str = "look_back";
+choices! {
+    enum Rung {
+        Doubling = "hillis_steele",
+        Tree = "blelloch",
+        Subgroup = "subgroup",
+        LookBack = "look_back",
+    }
+}
 
 const LADDER: Ladder =
-    Ladder { experiment: "algo/scan", first: DOUBLING, choices: &["local_size_x", "items", "order", "spins"] };
+    Ladder { experiment: "algo/scan", first: Rung::WORDS[0], choices: &["local_size_x", "items", "order", "spins"] };
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let tiles = Tiles::new(config)?;
@@ -40,11 +45,11 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
     let input = case.input("source", tiles.padded(), source);
     let output = case.output("target", Expected::words(words, move |i| of_target.up_to(i)));
-    let case = match config.variant {
-        LOOK_BACK => by_look_back(case, [input, output], sums, tiles, config)?,
-        SUBGROUP => by_subgroup(case, [input, output], &tiles, config)?,
-        TREE => in_steps(case, [input, output], Steps::Tree, &tiles, config)?,
-        _ => in_steps(case, [input, output], Steps::Doubling, &tiles, config)?,
+    let case = match Rung::of(config.variant) {
+        Rung::Doubling => in_steps(case, [input, output], Steps::Doubling, &tiles, config)?,
+        Rung::Tree => in_steps(case, [input, output], Steps::Tree, &tiles, config)?,
+        Rung::Subgroup => by_subgroup(case, [input, output], &tiles, config)?,
+        Rung::LookBack => by_look_back(case, [input, output], sums, tiles, config)?,
     };
     let work = Work { bytes: Some(2 * 4 * words), items: Some(words), ..Work::default() };
     Ok(case.bound((words >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
@@ -55,9 +60,9 @@ fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
     if words % (local_size * items) != 0 {
         return Err("the last tile is no whole one");
     }
-    match case.variant.as_str() {
+    match Rung::of(&case.variant) {
         // The tile's sum is beside what counts. The loops of the steps touch no buffer.
-        DOUBLING | TREE => Ok(vec![Traffic {
+        Rung::Doubling | Rung::Tree => Ok(vec![Traffic {
             counted: Moved::READ_AND_WRITTEN,
             uncounted: 4,
             loops: vec![items, 1],
@@ -65,7 +70,7 @@ fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
             invocations: words / items,
             ..Traffic::usual(case)
         }]),
-        _ => Err("whole tiles have a way of their own beside the one that checks"),
+        Rung::Subgroup | Rung::LookBack => Err("whole tiles have a way of their own beside the one that checks"),
     }
 }
 

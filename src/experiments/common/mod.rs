@@ -3,6 +3,7 @@
 pub(in crate::experiments) mod builder;
 pub(in crate::experiments) mod chains;
 pub(in crate::experiments) mod chase;
+pub(in crate::experiments) mod choices;
 pub(in crate::experiments) mod commands;
 pub(in crate::experiments) mod components;
 pub(in crate::experiments) mod config;
