@@ -112,6 +112,11 @@ impl Experiment {
         }
     }
 
+    /// An experiment whose time is that of the device's memory.
+    pub const fn of_memory(name: &'static str, axes: Axes, build: Build) -> Self {
+        Self { peak_kind: Some("global"), repeatability: |_| Repeatability::Memory, ..Self::new(name, axes, build) }
+    }
+
     /// An experiment whose variants are the rungs of an algorithm: what the best of them gains over the first is reported.
     pub const fn of_ladder(ladder: Ladder, axes: Axes, build: Build) -> Self {
         Self {

@@ -2,7 +2,7 @@
 
 use super::grid::{fold_groups, product, workgroups};
 use crate::experiments::Setting;
-use crate::model::{DeviceInfo, Feature, Point, Skip, SubgroupClass};
+use crate::model::{DeviceInfo, Feature, Kernel, Point, Scalar, Skip, SubgroupClass};
 
 /// One configuration of an experiment: all that its case and its twin follow from.
 #[derive(Clone, Copy, Debug)]
@@ -85,6 +85,16 @@ impl<'a> Config<'a> {
     /// As [`Point::integer`].
     pub fn workgroup(&self) -> [u32; 3] {
         [self.u32("local_size_x"), 1, 1]
+    }
+
+    /// A kernel with workgroups of the axis `local_size_x`, and constants of the values of these axes, which the shader calls as they
+    /// are called, in capitals.
+    ///
+    /// # Panics
+    /// As [`Point::integer`].
+    pub fn kernel(&self, source: &'static str, axes: &[&str]) -> Kernel {
+        let constant = |kernel: Kernel, axis: &&str| kernel.constant(&axis.to_uppercase(), Scalar::U32(self.u32(axis)));
+        axes.iter().fold(Kernel::new(source, self.workgroup()), constant)
     }
 
     /// The grid of so many workgroups of the axis `local_size_x`, at least, and how many invocations it has. Numbers beyond 64 bits

@@ -1,8 +1,11 @@
 //! How the elements of an array are dealt to the invocations of a grid: `glsl/include/elements.glsl` has the other half.
 
+use std::ops::Add;
+
 use super::config::Config;
 use super::grid::{POWERS_TO_64, fold_groups, product, workgroups};
 use crate::model::{Axis, AxisKind, Skip};
+use crate::validate::Expected;
 
 /// What the shaders' indexes of 32 bits must stay below, those past the end included.
 const INDEXES: u64 = 1 << 32;
@@ -46,6 +49,22 @@ impl Elements {
             return Err(Skip::new(reason));
         }
         Ok(elements)
+    }
+
+    /// How many they are, as kernels are told: a grid that is not skipped has fewer than 2^32.
+    pub fn pushed(&self) -> u32 {
+        u32::try_from(self.count).unwrap_or(u32::MAX)
+    }
+
+    /// What invocations write that sum up a word of each of their elements.
+    pub fn sums<'a>(self, word: impl Fn(u64) -> u32 + Sync + 'a) -> Expected<'a> {
+        Expected::words(self.invocations(), move |i| self.of(i).map(&word).fold(0, u32::wrapping_add))
+    }
+
+    /// The same of floats.
+    pub fn float_sums<'a>(self, float: impl Fn(u64) -> f32 + Sync + 'a) -> Expected<'a> {
+        // Not sum(), whose neutral element is -0.0.
+        Expected::floats(self.invocations(), move |i| self.of(i).map(&float).fold(0.0, f32::add))
     }
 
     /// Invocations of the whole grid.

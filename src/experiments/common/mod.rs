@@ -1,5 +1,6 @@
 //! What experiments of several families share.
 
+pub(in crate::experiments) mod axes;
 pub(in crate::experiments) mod builder;
 pub(in crate::experiments) mod chains;
 pub(in crate::experiments) mod chase;
@@ -16,6 +17,7 @@ pub(in crate::experiments) mod lanes;
 pub(in crate::experiments) mod ledger;
 pub(in crate::experiments) mod levels;
 pub(in crate::experiments) mod parts;
+pub(in crate::experiments) mod prelude;
 pub(in crate::experiments) mod products;
 pub(in crate::experiments) mod reduction;
 pub(in crate::experiments) mod ring;

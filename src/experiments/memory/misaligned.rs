@@ -1,18 +1,10 @@
 //! `memory/misaligned`: what does it cost to read from a place that is off the beginning of a line?
 
-use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis};
-use crate::model::{Axis, AxisKind, Bound, Feature, Headline, Kernel, Preset, Repeatability, Scalar, Sequence, Skip, Work};
-use crate::validate::Expected;
+use crate::experiments::common::prelude::*;
+use crate::model::Feature;
 
-pub const EXPERIMENT: Experiment = Experiment {
-    variants: &["words", "bytes"],
-    peak_kind: Some("global"),
-    repeatability: |_| Repeatability::Memory,
-    ..Experiment::new("memory/misaligned", axes, build)
-};
-
-/// Words from which no cache of today holds a part that matters: 1 GiB.
-const BEYOND_CACHES: u64 = 1 << 28;
+pub const EXPERIMENT: Experiment =
+    Experiment { variants: &["words", "bytes"], ..Experiment::of_memory("memory/misaligned", axes, build) };
 
 /// Every offset up to this one is in the sweep, 64 bytes of words.
 const EACH_TO: u64 = 16;
@@ -25,13 +17,12 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     let n = if quick { setting.by_class(1_u64 << 18, 1 << 26) } else { setting.by_class(1_u64 << 20, 1 << 27) };
     let offsets: Vec<u64> = if quick { vec![0, 1] } else { (0..=EACH_TO).chain(ALIGNED).collect() };
     let widths: &[u64] = if setting.preset == Preset::Thorough { &[1, 2, 4] } else { &[4] };
-    let unroll = setting.by_class(8_u64, 16);
     vec![
         Axis::new("width", "units per element", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
         Axis::new("offset", "units before the first that is read", AxisKind::AtLeast(0), offsets).relative_to(0_u64),
         Axis::new("n", "words of memory", AxisKind::AtLeast(1), [n]).of_work(),
         local_size_axis(setting),
-        Elements::unroll_axis("elements per invocation", unroll),
+        Elements::unroll_axis("elements per invocation", setting.by_class(8, 16)),
     ]
 }
 
@@ -44,22 +35,16 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
         return Err(Skip::new(format!("n={n} words end within an element: the case needs a multiple of {width} units")));
     }
     let elements = Elements::new(units / width, config)?;
-    let (sums, data) = (elements.invocations(), Sequence::Words { seed: config.seed() });
+    let data = Sequence::Words { seed: config.seed() };
     let unit = move |i: u64| if is_bytes { (data.word(i / 4) >> (8 * (i % 4))) & 0xFF } else { data.word(i) };
-    let sum = move |invocation| {
-        let places = elements.of(invocation).flat_map(|i| (0..width).map(move |component| i * width + component + offset));
-        places.map(unit).fold(0, u32::wrapping_add)
-    };
+    let element = move |i| (0..width).map(|component| unit(i * width + component + offset)).fold(0, u32::wrapping_add);
     // As long for all offsets of the sweep, which so share it; enough for the unit that counts in words.
     let words = n + offset.max(ALIGNED[1]);
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
-    let resources = [case.output("sums", Expected::words(sums, sum)), case.input("data", words, data)];
-    let kernel = Kernel::new("memory/misaligned.comp", config.workgroup())
-        .constant("OFFSET", Scalar::U32(config.u32("offset")))
-        .constant("WIDTH", Scalar::U32(config.u32("width")))
-        .constant("UNROLL", Scalar::U32(config.u32("unroll")));
+    let resources = [case.output("sums", elements.sums(element)), case.input("data", words, data)];
+    let kernel = config.kernel("memory/misaligned.comp", &["offset", "width", "unroll"]);
     let kernel = if is_bytes { kernel.define("BYTES", "") } else { kernel };
-    case.run(kernel, &resources, elements.groups, &[u32::try_from(elements.count).unwrap_or(u32::MAX)]);
-    let work = Work { bytes: Some((n + sums) * 4), items: Some(elements.count), ..Work::default() };
-    Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
+    case.run(kernel, &resources, elements.groups, &[elements.pushed()]);
+    let work = Work { bytes: Some((n + elements.invocations()) * 4), items: Some(elements.count), ..Work::default() };
+    Ok(case.bound(beyond_caches(n * 4)).build(work, Headline::BANDWIDTH))
 }

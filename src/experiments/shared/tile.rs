@@ -1,21 +1,38 @@
 //! `shared/tile`: how should a tile lie in workgroup memory whose columns are read?
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, lanes, local_size_axis, product};
-use crate::model::{
-    Axis, AxisKind, Bound, Case, DeviceKind, Headline, Kernel, Moved, Preset, Repeatability, Scalar, Sequence, Skip, Traffic,
-    Work,
-};
-use crate::validate::Expected;
+use crate::experiments::common::choices::choices;
+use crate::experiments::common::prelude::*;
+use crate::experiments::lanes;
+use crate::model::DeviceKind;
 
 pub const EXPERIMENT: Experiment = Experiment {
-    variants: &["plain", "padded", "swizzled"],
-    quick_variants: &["plain", "padded"],
-    base_variant: Some("plain"),
+    variants: Layout::WORDS,
+    quick_variants: &[Layout::Plain.word(), Layout::Padded.word()],
+    base_variant: Some(Layout::Plain.word()),
     peak_kind: Some("shared"),
     repeatability: |_| Repeatability::Memory,
     traffic,
     ..Experiment::new("shared/tile", axes, build)
 };
+
+choices! {
+    enum Layout {
+        Plain = "plain",
+        Padded = "padded",
+        Swizzled = "swizzled",
+    }
+}
+
+impl Layout {
+    /// The shader's constants PADDING, in words of a row, and SWIZZLED.
+    fn constants(self) -> (u32, bool) {
+        match self {
+            Self::Plain => (0, false),
+            Self::Padded => (1, false),
+            Self::Swizzled => (0, true),
+        }
+    }
+}
 
 /// Places in the source where tiles begin, one for each workgroup in turn.
 const BEGINNINGS: u64 = 4;
@@ -36,9 +53,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     vec![
         Axis::new("tile", "rows and columns of the tile", AxisKind::Numbers(&[8, 16, 32, 64]), tiles.iter().copied()),
         local_size_axis(setting),
-        Axis::new("iterations", "times N/2 loads per invocation", AxisKind::AtLeast(1), [64_u64])
-            .up_to(MOST_ITERATIONS)
-            .of_monotone_work(),
+        loop_axis("iterations", "times N/2 loads per invocation", [64], MOST_ITERATIONS),
         Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
     ]
 }
@@ -59,11 +74,9 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
         case.output("results", Expected::words_from(invocations, prepare)),
         case.input("source", tile * tile + BEGINNINGS - 1, source),
     ];
-    let kernel = Kernel::new("shared/tile.comp", config.workgroup())
-        .constant("TILE", Scalar::U32(config.u32("tile")))
-        .constant("PADDING", Scalar::U32((config.variant == "padded").into()))
-        .constant("SWIZZLED", Scalar::Bool(config.variant == "swizzled"))
-        .constant("ITERATIONS", Scalar::U32(config.u32("iterations")));
+    let (padding, is_swizzled) = Layout::of(config.variant).constants();
+    let kernel = config.kernel("shared/tile.comp", &["tile", "iterations"]);
+    let kernel = kernel.constant("PADDING", Scalar::U32(padding)).constant("SWIZZLED", Scalar::Bool(is_swizzled));
     case.run(kernel, &resources, groups, &[FIRST_COLUMN, COLUMN_STEP].map(|n| u32::try_from(n).unwrap_or(u32::MAX)));
     let loads = product([invocations, iterations, tile / 2]);
     let work = Work { bytes: Some(product([loads, 4])), items: Some(loads), ..Work::default() };
@@ -100,36 +113,38 @@ fn index(i: u64) -> usize {
 mod tests {
     use std::collections::BTreeSet;
 
+    use super::*;
+
     /// The shader's function of the same name.
-    fn place(variant: &str, tile: u64, row: u64, column: u64) -> u64 {
-        row * (tile + u64::from(variant == "padded")) + if variant == "swizzled" { column ^ row } else { column }
+    fn place(layout: Layout, tile: u64, row: u64, column: u64) -> u64 {
+        let (padding, is_swizzled) = layout.constants();
+        row * (tile + u64::from(padding)) + if is_swizzled { column ^ row } else { column }
     }
 
     /// What the description says: banks that 32 lanes want at a time, of 32.
     #[test]
     fn only_a_plain_tile_has_conflicts() {
-        for (variant, tile, expected) in [
-            ("plain", 32, 1),
-            ("padded", 32, 32),
-            ("swizzled", 32, 32),
-            ("plain", 16, 2),
-            ("plain", 64, 1),
-            ("swizzled", 64, 32),
+        for (layout, tile, expected) in [
+            (Layout::Plain, 32, 1),
+            (Layout::Padded, 32, 32),
+            (Layout::Swizzled, 32, 32),
+            (Layout::Plain, 16, 2),
+            (Layout::Plain, 64, 1),
+            (Layout::Swizzled, 64, 32),
         ] {
             for column in 0..tile {
-                let places: BTreeSet<u64> = (0..32).map(|lane| place(variant, tile, lane % tile, column)).collect();
-                let banks: BTreeSet<u64> = places.iter().map(|place| place % 32).collect();
-                assert_eq!(banks.len(), expected, "{variant} {tile} column {column}");
+                let banks: BTreeSet<u64> = (0..32).map(|lane| place(layout, tile, lane % tile, column) % 32).collect();
+                assert_eq!(banks.len(), expected, "{layout:?} {tile} column {column}");
             }
         }
     }
 
     #[test]
     fn every_element_has_a_place_of_its_own() {
-        for (variant, tile) in ["plain", "padded", "swizzled"].iter().flat_map(|v| [8, 16, 32, 64].map(|tile| (*v, tile))) {
-            let all: BTreeSet<u64> = (0..tile * tile).map(|i| place(variant, tile, i / tile, i % tile)).collect();
+        for (layout, tile) in Layout::ALL.iter().flat_map(|layout| [8, 16, 32, 64].map(|tile| (*layout, tile))) {
+            let all: BTreeSet<u64> = (0..tile * tile).map(|i| place(layout, tile, i / tile, i % tile)).collect();
             assert_eq!(all.len() as u64, tile * tile);
-            assert!(all.last() < Some(&(tile * (tile + u64::from(variant == "padded")))));
+            assert!(all.last() < Some(&(tile * (tile + u64::from(layout.constants().0)))));
         }
     }
 }
