@@ -14,8 +14,8 @@ pub use common::builder::{Built, CaseBuilder, Handle, KernelHandle, Left};
 pub use common::config::Config;
 pub use common::elements::Elements;
 pub use common::grid::{
-    MOST_SIZE, POWERS_TO_64, fold_groups, gcd, local_size_axis, powers_of_two, product, size_up_to, u32_of, usual_size,
-    workgroups,
+    MOST_SIZE, POWERS_TO_64, fold_groups, gcd, local_size_axis, narrow, number, powers_of_two, product, size_up_to, u32_of,
+    usual_size, workgroups,
 };
 pub use common::issue::{issue_axes, issue_axis, issued, issuing, ordered};
 pub use common::ladder::Ladder;
@@ -25,7 +25,6 @@ pub use common::stepped::stepped;
 /// What an experiment may depend on besides its point: pure data, known before anything is dispatched.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<'a> {
-    /// The device that will run it.
     pub device: &'a DeviceInfo,
     /// The queue family that work runs on, where it isn't the device's default.
     pub queue: Option<u32>,
@@ -35,9 +34,7 @@ pub struct Setting<'a> {
 
 impl Setting<'_> {
     /// Whether the queue has timestamps that can be read as time.
-    ///
-    /// # Errors
-    /// What they lack.
+    /// Skipped: what they lack.
     pub fn require_timestamps(&self) -> Result<(), Skip> {
         let family = match self.queue {
             Some(queue) => self.device.queues.iter().find(|family| family.index == queue),
@@ -56,6 +53,11 @@ impl Setting<'_> {
     /// A size that fits the device's class: software drivers are a thousand times slower.
     pub fn by_class<T>(&self, cpu: T, gpu: T) -> T {
         if self.device.is_cpu() { cpu } else { gpu }
+    }
+
+    /// What the overview measures, or the other presets.
+    pub fn quick_or<T>(&self, quick: T, others: T) -> T {
+        if self.preset == Preset::Quick { quick } else { others }
     }
 }
 
@@ -197,17 +199,11 @@ impl Experiment {
     /// The case of a configuration and its CPU twin, or why the device can't run it. Pure: compiles nothing, touches no device,
     /// and computes no results: that is left to the twin, once it is asked. Limits that every case must keep (workgroup size,
     /// group counts, buffer ranges) are checked by the plan.
-    ///
-    /// # Errors
-    /// A limit or a feature that this experiment in particular needs and the device hasn't got.
+    /// Skipped: a limit or a feature that this experiment in particular needs and the device hasn't got.
     pub fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
         (self.build)(config)
     }
 
-    /// The case alone.
-    ///
-    /// # Errors
-    /// As [`Experiment::build`].
     pub fn case(&self, config: &Config) -> Result<Case, Skip> {
         self.case.map_or_else(|| self.build(config).map(|built| built.case), |case| case(config))
     }
@@ -226,7 +222,6 @@ impl Experiment {
 /// A derived row, with the flags of the rows that it follows from.
 pub type Told = (Derived, BTreeSet<String>);
 
-/// Figures that follow from the rows of several experiments.
 pub struct Derivation {
     /// `family/name`, under which its figures are reported. Filters match it as the name of the experiment that asks for it.
     pub name: &'static str,
@@ -239,7 +234,6 @@ pub struct Derivation {
     pub derive: fn(&BTreeMap<&str, &[Finished]>) -> Vec<Told>,
 }
 
-/// Experiments of the family `calibration`.
 pub mod calibration {
     pub mod barrier;
     pub mod clock;
@@ -249,7 +243,6 @@ pub mod calibration {
     pub mod timer;
 }
 
-/// Experiments of the family `workgroup`.
 pub mod workgroup {
     pub mod divergence;
     pub mod linear;
@@ -261,7 +254,6 @@ pub mod workgroup {
     pub mod tile3d;
 }
 
-/// Experiments of the family `memory`.
 pub mod memory {
     pub mod dtype;
     pub mod gather;
@@ -275,14 +267,12 @@ pub mod memory {
     pub mod stride;
 }
 
-/// Experiments of the family `load`.
 pub mod load {
     pub mod filter;
     pub mod path;
     pub mod stream;
 }
 
-/// Experiments of the family `cache`.
 pub mod cache {
     pub mod bandwidth;
     pub mod latency;
@@ -290,12 +280,10 @@ pub mod cache {
     pub mod tlb;
 }
 
-/// Experiments of the family `transfer`.
 pub mod transfer {
     pub mod copy;
 }
 
-/// Experiments of the family `shared`.
 pub mod shared {
     pub mod bandwidth;
     pub mod bank_conflict;
@@ -304,7 +292,6 @@ pub mod shared {
     pub mod tile;
 }
 
-/// Experiments of the family `subgroup`.
 pub mod subgroup {
     pub mod aggregate;
     pub mod ops;
@@ -312,14 +299,12 @@ pub mod subgroup {
     pub mod versus_shared;
 }
 
-/// Experiments of the family `sync`.
 pub mod sync {
     pub mod atomic;
     pub mod barrier;
     pub mod false_sharing;
 }
 
-/// Experiments of the family `dispatch`.
 pub mod dispatch {
     pub mod descriptor_bind;
     pub mod empty;
@@ -334,7 +319,6 @@ pub mod dispatch {
     pub mod timestamp;
 }
 
-/// Experiments of the family `peak`.
 pub mod peak {
     pub mod arith;
     pub mod coopmat;
@@ -346,7 +330,6 @@ pub mod peak {
     pub mod summary;
 }
 
-/// Experiments of the family `algo`.
 pub mod algo {
     pub mod adaptive;
     pub mod argmax;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::experiments::algo::{blur, raytrace, reduce, transpose};
-use crate::experiments::{Built, Config, Experiment, Setting};
-use crate::model::{Axis, AxisKind, AxisValue, Case, Point, Preset, Repeatability, Skip, Traffic};
+use crate::experiments::common::prelude::*;
+use crate::model::AxisValue;
 
 pub const EXPERIMENT: Experiment = Experiment {
     variants: &NAMES,
@@ -15,12 +15,10 @@ pub const EXPERIMENT: Experiment = Experiment {
     ..Experiment::new("algo/adaptive", |setting| axes_of(NAMES[0], setting), build)
 };
 
-/// An algorithm that is measured at many sizes.
 struct Algorithm {
     name: &'static str,
     experiment: &'static Experiment,
     variant: &'static str,
-    /// What its size is called there.
     size: Size,
     /// Its other axes there, and their values.
     fixed: &'static [(&'static str, Fixed)],
@@ -36,7 +34,6 @@ enum Size {
     Edge(&'static str),
 }
 
-/// A value that doesn't change.
 #[derive(Clone, Copy)]
 enum Fixed {
     Number(u64),
@@ -96,7 +93,6 @@ pub(super) const NAMES: [&str; ALGORITHMS.len()] = {
 /// Of so many elements, powers of two are whole tiles.
 const LEAST_WHOLE: u64 = 1 << 14;
 
-/// The largest problem, elements.
 const MOST: u64 = 1 << 28;
 
 fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
@@ -151,7 +147,6 @@ fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
     algorithm.experiment.traffic(&Case { variant: algorithm.variant.to_owned(), point, ..case.clone() })
 }
 
-/// The one of this name.
 fn algorithm(variant: &str) -> &'static Algorithm {
     static ALL: [Algorithm; ALGORITHMS.len()] = ALGORITHMS;
     ALL.iter().find(|algorithm| algorithm.name == variant).unwrap_or(&ALL[0])
@@ -159,9 +154,7 @@ fn algorithm(variant: &str) -> &'static Algorithm {
 
 impl Algorithm {
     /// The same configuration, as the experiment has it that the algorithm comes from.
-    ///
-    /// # Errors
-    /// A size that no square has, and a height of what lies in a line.
+    /// Skipped: a size that no square has, and a height of what lies in a line.
     fn point(&self, own: &Point) -> Result<Point, Skip> {
         let [n, height] = ["n", "local_size_y"].map(|axis| own.integer(axis));
         let (axis, size) = match self.size {

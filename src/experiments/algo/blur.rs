@@ -6,13 +6,8 @@ mod twin;
 
 use std::sync::{Arc, LazyLock};
 
-use crate::experiments::common::ladder::Ladder;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Handle, Setting, product, usual_size};
-use crate::model::{
-    Axis, AxisKind, Case, Contents, Dimension, Format, Headline, ImageRole, Kernel, Metric, Moved, Preset, Repeatability,
-    Resource, Sampling, Scalar, Sequence, Shape, Skip, Texels, Traffic, Work,
-};
-use crate::validate::Expected;
+use crate::experiments::common::prelude::*;
+use crate::model::{Contents, Dimension, Format, ImageRole, Metric, Resource, Sampling, Shape, Texels};
 use filter::Filter;
 use overtaking::TILING;
 use twin::Blurred;
@@ -31,7 +26,6 @@ pub const EXPERIMENT: Experiment = Experiment {
 const LADDER: Ladder =
     Ladder { experiment: "algo/blur", first: "naive", choices: &["local_size_x", "local_size_y", "items", "segment"] };
 
-/// How pixels around one are weighed.
 const FILTERS: &[&str] = &["gaussian", "box"];
 
 /// Variants that box filters are measured with by default: what others are compared with, and what such filters are about.
@@ -160,7 +154,6 @@ fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
     Ok(vec![Traffic { counted, loops: vec![side], total: usual.invocations * side * side, ..usual }])
 }
 
-/// What the twin makes of the picture, once it is asked.
 type Seen = LazyLock<Blurred, Box<dyn FnOnce() -> Blurred + Send>>;
 
 /// Whether an invocation of a variant makes as many pixels as the axis says; else it makes one, or a segment.

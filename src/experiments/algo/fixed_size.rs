@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::adaptive;
 use crate::experiments::common::ladder::ratio;
+use crate::experiments::common::prelude::*;
 use crate::experiments::{Derivation, Told};
-use crate::model::{Cache, Derived, Figure, Finished, Point, Untold};
+use crate::model::{Cache, Figure, Untold};
 use crate::units;
 
 pub const DERIVATION: Derivation = Derivation {
@@ -68,7 +69,6 @@ fn row(variant: &'static str, metric: &'static str, figure: Result<Figure, Untol
     Derived { experiment: NAME, variant, point: Point::default(), metric, unit: "ratio", better: "lower", figure, note }
 }
 
-/// The rows of an algorithm.
 fn sweep<'r>(name: &str, rows: &'r [Finished]) -> Sweep<'r> {
     let mut sweep = Sweep::new();
     for row in rows.iter().filter(|row| row.variant == name && row.cache == Cache::Warm) {

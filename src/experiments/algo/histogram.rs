@@ -2,17 +2,9 @@
 
 use std::ops::Range;
 
-use crate::experiments::common::ladder::Ladder;
 use crate::experiments::common::parts::in_parts;
-use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, Setting, fold_groups, lanes, powers_of_two, product, size_to_require, size_up_to,
-    usual_size, workgroups,
-};
-use crate::model::{
-    Axis, AxisKind, Bound, Case, DeviceInfo, Distribution, Headline, Kernel, Moved, Preset, Repeatability, Scalar, Sequence,
-    Skip, SubgroupClass, Traffic, Work,
-};
-use crate::validate::Expected;
+use crate::experiments::common::prelude::*;
+use crate::model::{DeviceInfo, Distribution};
 
 pub const EXPERIMENT: Experiment = Experiment {
     variants: &["global_atomics", "shared_atomics", "subgroup_copies", "lane_copies", "aggregated", "vector"],
@@ -25,10 +17,8 @@ pub const EXPERIMENT: Experiment = Experiment {
 
 /// A bin for each value of a key's top byte.
 const BINS: usize = 256;
-/// Bytes of a copy of them.
 const COPY_BYTES: u32 = 4 * 256;
 
-/// How top bytes are distributed.
 const DISTRIBUTIONS: &[(&str, Distribution)] =
     &[("uniform", Distribution::Uniform), ("zipf", Distribution::Zipf), ("one", Distribution::One)];
 const NAMES: &[&str] = &[DISTRIBUTIONS[0].0, DISTRIBUTIONS[1].0, DISTRIBUTIONS[2].0];
@@ -36,7 +26,6 @@ const NAMES: &[&str] = &[DISTRIBUTIONS[0].0, DISTRIBUTIONS[1].0, DISTRIBUTIONS[2
 /// Keys from which no cache of today holds a part that matters: 1 GiB.
 const BEYOND_CACHES: u64 = 1 << 28;
 
-/// Keys that an invocation may take at once.
 const ITEMS: &[u64] = &[1, 2, 4, 8, 16, 32];
 
 /// Copies of the bins that lanes may have: devices of today have no more than 32 banks, and 64 lanes.
@@ -172,7 +161,6 @@ fn kernel(config: &Config, copies: u32) -> Result<Kernel, Skip> {
     }
 }
 
-/// Copies of the bins that workgroup memory has room for.
 fn most_copies(device: &DeviceInfo) -> u32 {
     (device.limits.shared_bytes / COPY_BYTES).max(1)
 }
@@ -241,7 +229,6 @@ mod tests {
         }
     }
 
-    /// What a case may say of a configuration that can't be.
     fn reason(variant: &str, values: [(&'static str, u64); 5]) -> String {
         let device = device(32, 49_152);
         let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };

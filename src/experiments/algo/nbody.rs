@@ -2,11 +2,7 @@
 
 mod twin;
 
-use crate::experiments::common::ladder::Ladder;
-use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, POWERS_TO_64, Setting, fold_groups, product, size_up_to, u32_of,
-};
-use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Preset, Scalar, Sequence, Skip, Work};
+use crate::experiments::common::prelude::*;
 use twin::Twin;
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -93,7 +89,6 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     Ok(case.build(work, Headline::FLOPS))
 }
 
-/// Whether invocations have several bodies.
 fn is_blocked(variant: &str) -> bool {
     variant == "blocked"
 }

@@ -1,10 +1,7 @@
 //! `algo/particles`: what does it cost to move many particles, and what do branches and another order add?
 
-use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, u32_of, usual_size};
-use crate::model::{
-    Axis, AxisKind, Bound, Case, Headline, Kernel, Preset, Repeatability, Scalar, Sequence, Shuffled, Skip, Traffic, Work,
-};
-use crate::validate::{Expected, Near};
+use crate::experiments::common::prelude::*;
+use crate::validate::Near;
 
 pub const EXPERIMENT: Experiment = Experiment {
     variants: &["integrate", "branch_uniform", "branch_divergent", "gather", "scatter"],
@@ -116,7 +113,6 @@ fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
     Ok(vec![Traffic { loops, uncounted: usual.total / usual.invocations, ..usual }])
 }
 
-/// Whether a list of indexes orders the particles.
 fn is_ordered(variant: &str) -> bool {
     ["gather", "scatter"].contains(&variant)
 }
@@ -135,7 +131,6 @@ struct Moved {
     run: u64,
 }
 
-/// One component of a particle's state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Motion {
     position: f64,

@@ -6,12 +6,8 @@ mod twin;
 
 use std::sync::{Arc, LazyLock};
 
-use crate::experiments::common::ladder::Ladder;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, size_to_require, u32_of};
-use crate::model::{
-    Axis, AxisKind, Headline, Kernel, Metric, Preset, Scalar, Sequence, Shuffled, Skip, SubgroupClass, Texels, Work,
-};
-use crate::validate::Expected;
+use crate::experiments::common::prelude::*;
+use crate::model::{Metric, Texels};
 use scene::{BALLS, CLUSTER, Scene};
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -23,7 +19,6 @@ pub const EXPERIMENT: Experiment = Experiment {
 
 const LADDER: Ladder = Ladder { experiment: "algo/raytrace", first: "naive", choices: &["local_size_x", "local_size_y"] };
 
-/// In which order pixels come.
 const RAYS: &[&str] = &["coherent", "shuffled"];
 
 /// A larger picture would keep the twin busy for minutes.
@@ -92,13 +87,10 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     Ok(case.build(work, RATE))
 }
 
-/// What the twin sees, once it is asked.
 type Seen = LazyLock<Vec<twin::Pixel>, Box<dyn FnOnce() -> Vec<twin::Pixel> + Send>>;
 
 /// The variant's kernel.
-///
-/// # Errors
-/// Where the device lacks votes.
+/// Skipped: where the device lacks votes.
 fn kernel(config: &Config, local_size: [u32; 3], scene: &Scene) -> Result<Kernel, Skip> {
     let count = |count: usize| u32_of(count as u64).map(Scalar::U32);
     let kernel = Kernel::new("algo/raytrace.comp", local_size)

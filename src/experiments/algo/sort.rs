@@ -5,9 +5,7 @@ mod passes;
 
 use self::check::Problem;
 use self::passes::Column;
-use crate::experiments::common::ladder::Ladder;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, size_up_to, usual_size};
-use crate::model::{Axis, AxisKind, Headline, Preset, Repeatability, Skip, Work};
+use crate::experiments::common::prelude::*;
 
 pub const EXPERIMENT: Experiment = Experiment {
     variants: VARIANTS,
@@ -22,7 +20,6 @@ const VARIANTS: &[&str] = &["bitonic", "radix", "radix8", "onesweep"];
 /// What `quick` measures: where the ladder begins, and where it ends.
 const ENDS: &[&str] = &[VARIANTS[0], VARIANTS[3]];
 
-/// The orders that keys may have before.
 const ORDERS: &[&str] = &["random", "sorted", "few"];
 
 const PAYLOADS: &[&str] = &["nothing", "word"];

@@ -8,14 +8,12 @@ use crate::units;
 #[derive(Clone, Copy, Debug)]
 pub struct Ladder {
     pub experiment: &'static str,
-    /// The variant that it begins with.
     pub first: &'static str,
     /// The axes that a program may choose freely, such as the workgroup's size. All others are the problem.
     pub choices: &'static [&'static str],
 }
 
 impl Ladder {
-    /// Under which name ladders are told.
     pub const NAME: &'static str = "algo/ladder";
 
     /// For each problem, how many times as fast the best of all rows is as the best of the first variant.
@@ -68,7 +66,6 @@ impl Ladder {
     }
 }
 
-/// How many times as fast one row is as another.
 pub fn ratio(first: &Finished, best: &Finished) -> Figure {
     let (first_low, first_high) = first.rate_ends(1.0);
     let (best_low, best_high) = best.rate_ends(1.0);

@@ -13,16 +13,12 @@ fn weight(x: u32) -> u32 {
     x.wrapping_mul(x).wrapping_add(x)
 }
 
-/// What is noted of a change.
-pub(in crate::experiments) fn rise(before: u32, now: u32) -> u32 {
+pub fn rise(before: u32, now: u32) -> u32 {
     weight(now).wrapping_sub(weight(before))
 }
 
 /// Compares the notes of all invocations with what became of the words that they changed.
-///
-/// # Errors
-/// The first notes that don't balance.
-pub(in crate::experiments) fn check(
+pub fn check(
     notes: Output,
     invocations: u64,
     place_of: impl Fn(usize) -> usize,
@@ -50,10 +46,7 @@ pub(in crate::experiments) fn check(
 }
 
 /// How many passes an output of one word has counted.
-///
-/// # Errors
-/// Where there was none.
-pub(in crate::experiments) fn passes(output: Output) -> Result<u32, Mismatch> {
+pub fn passes(output: Output) -> Result<u32, Mismatch> {
     match output.words()[..] {
         [count] if count > 0 => Ok(count),
         ref other => {

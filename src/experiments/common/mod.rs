@@ -9,6 +9,7 @@ pub(in crate::experiments) mod commands;
 pub(in crate::experiments) mod components;
 pub(in crate::experiments) mod config;
 pub(in crate::experiments) mod elements;
+pub(in crate::experiments) mod factored;
 pub(in crate::experiments) mod grid;
 pub(in crate::experiments) mod issue;
 pub(in crate::experiments) mod knee;
@@ -25,4 +26,7 @@ pub(in crate::experiments) mod stepped;
 pub(in crate::experiments) mod subgroup_tiles;
 pub(in crate::experiments) mod submissions;
 pub(in crate::experiments) mod sweep;
+#[cfg(test)]
+pub(in crate::experiments) mod testing;
 pub(in crate::experiments) mod tiles;
+pub(in crate::experiments) mod words;

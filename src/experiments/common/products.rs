@@ -10,13 +10,11 @@ use crate::model::{
 };
 use crate::validate::{Expected, Mismatch, Near, Output, Position, Verdict};
 
-/// What is multiplied, as words of the axis `data`.
 const DATA: &[&str] = &[WHOLE, MANTISSAS];
 pub const WHOLE: &str = "whole";
 /// Floats whose mantissas take all values.
 const MANTISSAS: &str = "mantissas";
 
-/// The types of the matrices and of the sums.
 pub const TYPES: &[&str] = &["f16_f32", "f16_f16", "bf16_f32", "i8_i32", "u8_u32"];
 
 /// Iterations of a round in the shader.
@@ -31,7 +29,6 @@ struct Sizes {
     k: u64,
     tiles: [u64; 2],
     rounds: u64,
-    /// Subgroups, or workgroups, of the whole grid.
     units: u64,
 }
 
@@ -46,7 +43,6 @@ impl Sizes {
         product([self.units, self.tiles[0], self.tiles[1], self.m, self.n])
     }
 
-    /// Multiplications and additions of all products.
     fn operations(&self) -> u64 {
         product([self.rounds * (2 * ITERATIONS + 1), 2 * self.k, self.sums()])
     }
@@ -182,7 +178,6 @@ impl FullSums {
         })
     }
 
-    /// Whether the sums can be right.
     fn check(self, sums: Output) -> Verdict {
         let Self { sizes, .. } = self;
         let words = sums.words();
@@ -221,7 +216,6 @@ impl FullSums {
     }
 }
 
-/// Words that so many sums take.
 fn words_of(sums: u64, kind: Kind) -> u64 {
     product([sums, kind.sum_bytes()]) / 4
 }
@@ -231,7 +225,6 @@ pub struct Defaults<'a> {
     pub shapes: &'a [&'static str],
     /// Sums in a column, and in a row.
     pub tiles: [u64; 2],
-    /// Invocations per workgroup.
     pub local_size: u64,
     pub groups: u64,
     pub rounds: u64,
@@ -282,7 +275,6 @@ pub fn listed(shapes: &[&'static str], device: &DeviceInfo, is_wanted: impl Fn(&
     shapes.iter().filter(has).copied().collect()
 }
 
-/// Whether matrices of these types can be declared at all.
 fn require_types(kind: Kind, device: &DeviceInfo) -> Result<(), Skip> {
     let of_factors = match kind.factor {
         Component::F16 => Feature::Float16,
@@ -297,9 +289,7 @@ fn require_types(kind: Kind, device: &DeviceInfo) -> Result<(), Skip> {
 }
 
 /// A case and its twin: products of the variant's types, each subgroup's (or workgroup's) on its own.
-///
-/// # Errors
-/// Where the device has no such product, or the sums wouldn't be exact.
+/// Skipped: where the device has no such product, or the sums wouldn't be exact.
 pub fn build<'a>(experiment: &str, config: &Config<'a>, scope: MatrixScope) -> Result<Built<'a>, Skip> {
     let device = config.device();
     let (local_size, groups) = (config.u32("local_size_x"), config.u32("groups"));
@@ -364,24 +354,20 @@ pub fn build<'a>(experiment: &str, config: &Config<'a>, scope: MatrixScope) -> R
     Ok(case.bound(bound).iterations(sizes.rounds * ITERATIONS).build(work, headline))
 }
 
-/// Names of the buffers of factors.
 const LEFT: &str = "left";
 const RIGHT: &str = "right";
 const WHOLE_LEFT: &str = "whole left";
 const WHOLE_RIGHT: &str = "whole right";
 
-/// The buffer of one side's factors.
 fn factors(case: &mut CaseBuilder, sizes: &Sizes, name: &'static str, contents: Sequence) -> Handle {
     let side = if [LEFT, WHOLE_LEFT].contains(&name) { sizes.m } else { sizes.n };
     case.input(name, SETS * sizes.kind.factor_bytes() / 4 * side * sizes.k, contents)
 }
 
-/// What sums of whole numbers must be.
 fn exact_sums(sizes: Sizes, [left, right]: [Sequence; 2]) -> Expected<'static> {
     Expected::words_from(words_of(sizes.sums(), sizes.kind), move || sizes.words(left, right))
 }
 
-/// The kernel of these sizes.
 fn kernel(config: &Config, sizes: &Sizes, scope: MatrixScope) -> Kernel {
     let (kind, device, local_size) = (sizes.kind, config.device(), config.u32("local_size_x"));
     let side = |value: u64| Scalar::U32(u32::try_from(value).unwrap_or(u32::MAX));
@@ -406,9 +392,7 @@ fn kernel(config: &Config, sizes: &Sizes, scope: MatrixScope) -> Kernel {
 
 /// Whether matrices of these types can be declared at all, and whether the device lists their product of this shape, or one whose
 /// multiple it is.
-///
-/// # Errors
-/// What it lacks.
+/// Skipped: what it lacks.
 pub fn require_product(
     kind: Kind,
     shape: [u64; 3],
@@ -450,7 +434,6 @@ pub fn shape(config: &Config) -> [u64; 3] {
     [0; 3].map(|_: u64| sides.next().unwrap_or(1))
 }
 
-/// Whether a run is a quick one.
 pub fn is_quick(setting: &Setting) -> bool {
     setting.preset == Preset::Quick
 }

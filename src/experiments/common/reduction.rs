@@ -37,18 +37,14 @@ pub fn axes(setting: &Setting, items: &[u64], is_wide: bool) -> Vec<Axis> {
 }
 
 /// Words of the buffer that holds `n`: whole loads of any width.
-///
-/// # Errors
-/// More than kernels can count.
+/// Skipped: more than kernels can count.
 pub fn padded(n: u64) -> Result<u64, Skip> {
     let words = n.next_multiple_of(VECTOR);
     u32_of(words).map(|_| words)
 }
 
 /// Loads of `width` words that an invocation takes its words by.
-///
-/// # Errors
-/// Loads that its words are no multiple of.
+/// Skipped: loads that its words are no multiple of.
 pub fn loads(width: u64, config: &Config) -> Result<u64, Skip> {
     let items = config.integer("items");
     if items % width == 0 {
@@ -59,23 +55,17 @@ pub fn loads(width: u64, config: &Config) -> Result<u64, Skip> {
 }
 
 /// Elements of `width` words each, of which an invocation takes as many as it has loads.
-///
-/// # Errors
-/// As [`loads`] and [`Elements::dealt`].
 pub fn dealt(count: u64, width: u64, config: &Config) -> Result<Elements, Skip> {
     Elements::dealt(count, config.integer("local_size_x"), loads(width, config)?, config.most_groups())
 }
 
-/// A kernel whose invocations take so many elements.
 pub fn taking(source: &'static str, elements: u64, config: &Config) -> Kernel {
     let unroll = Scalar::U32(u32::try_from(elements).unwrap_or(u32::MAX));
     Kernel::new(source, config.workgroup()).constant("UNROLL", unroll)
 }
 
 /// The same that reduces by subgroups.
-///
-/// # Errors
-/// Operations that the device lacks.
+/// Skipped: operations that the device lacks.
 pub fn by_subgroups(kernel: Kernel, config: &Config) -> Result<Kernel, Skip> {
     config.require_classes(&[SubgroupClass::Arithmetic])?;
     let (device, local_size) = (config.device(), config.integer("local_size_x"));
@@ -87,7 +77,6 @@ pub fn by_subgroups(kernel: Kernel, config: &Config) -> Result<Kernel, Skip> {
     Ok(Kernel { required_subgroup_size: required, ..kernel })
 }
 
-/// What a pass reduces in several dispatches.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds {
     /// What the first dispatch takes its elements from.
@@ -95,18 +84,14 @@ pub struct Rounds {
     pub elements: Elements,
     /// What its kernel is told: how many words there are.
     pub count: u32,
-    /// Words of a partial result.
     pub words: u64,
-    /// Where the only result goes.
     pub result: Handle,
 }
 
 impl Rounds {
     /// Dispatches until one result is left: each dispatch leaves one for each of its workgroups, and the next one takes them as
     /// its elements, `items` to an invocation. `kernel` is told whether it is the one of the first dispatch.
-    ///
-    /// # Errors
-    /// Workgroups that take but one element and leave one.
+    /// Skipped: workgroups that take but one element and leave one.
     pub fn dispatch(self, case: &mut CaseBuilder, config: &Config, kernel: impl Fn(bool) -> Kernel) -> Result<(), Skip> {
         let [local_size, items] = ["local_size_x", "items"].map(|axis| config.integer(axis));
         let mut partials: Vec<Handle> = Vec::new();

@@ -16,11 +16,9 @@ const VECTOR: u64 = 4;
 /// How workgroups come by their tiles, in the order of the shader's constants.
 const ORDERS: &[&str] = &["ticket", "index", "reversed"];
 
-pub(in crate::experiments) const SHUFFLES: &[SubgroupClass] = &[SubgroupClass::Shuffle, SubgroupClass::ShuffleRelative];
+pub const SHUFFLES: &[SubgroupClass] = &[SubgroupClass::Shuffle, SubgroupClass::ShuffleRelative];
 
-/// What look-back needs beside that.
-pub(in crate::experiments) const LOOK_BACK: &[SubgroupClass] =
-    &[SubgroupClass::Ballot, SubgroupClass::Shuffle, SubgroupClass::ShuffleRelative];
+pub const LOOK_BACK: &[SubgroupClass] = &[SubgroupClass::Ballot, SubgroupClass::Shuffle, SubgroupClass::ShuffleRelative];
 
 /// Words before the states of tiles: the next ticket, and how often a workgroup fell back.
 const FIRST_STATE: u64 = 2;
@@ -35,7 +33,7 @@ const MOST_ROUNDS_OF_SUMS: u64 = 1 << 14;
 
 /// How the sums of tiles are scanned, in the order of the ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::experiments) enum Steps {
+pub enum Steps {
     Doubling,
     Tree,
     Subgroups,
@@ -43,7 +41,7 @@ pub(in crate::experiments) enum Steps {
 
 impl Steps {
     /// Iterations of the loops of one scan of a workgroup.
-    pub(in crate::experiments) fn iterations(self, local_size: u64, config: &Config) -> u64 {
+    pub fn iterations(self, local_size: u64, config: &Config) -> u64 {
         match self {
             Self::Doubling | Self::Tree => 2 * (1 + u64::from(local_size.max(1).ilog2())),
             Self::Subgroups => local_size.div_ceil(lanes(config.device()).into()),
@@ -51,7 +49,7 @@ impl Steps {
     }
 
     /// The kernel with what its scan of a workgroup needs.
-    pub(in crate::experiments) fn of(self, kernel: Kernel, config: &Config) -> Kernel {
+    pub fn of(self, kernel: Kernel, config: &Config) -> Kernel {
         let local_size = kernel.local_size[0];
         match self {
             Self::Doubling => kernel,
@@ -65,59 +63,43 @@ impl Steps {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(in crate::experiments) struct Tiles {
-    /// Words of the array.
-    pub(in crate::experiments) words: u64,
-    /// Words of a tile.
-    pub(in crate::experiments) tile: u64,
-    /// The grid that takes them all.
-    pub(in crate::experiments) groups: [u32; 3],
+pub struct Tiles {
+    pub words: u64,
+    pub tile: u64,
+    pub groups: [u32; 3],
 }
 
 impl Tiles {
     /// The array of the axis `n`, in tiles of the axes `local_size_x` and `items`.
-    ///
-    /// # Errors
-    /// As [`Elements::dealt`].
-    pub(in crate::experiments) fn new(config: &Config) -> Result<Self, Skip> {
+    pub fn new(config: &Config) -> Result<Self, Skip> {
         let [words, local_size, items] = ["n", "local_size_x", "items"].map(|axis| config.integer(axis));
         let Elements { groups, .. } = Elements::dealt(words, local_size, items, config.most_groups())?;
         Ok(Self { words, tile: local_size * items, groups })
     }
 
-    pub(in crate::experiments) fn count(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         self.words.div_ceil(self.tile)
     }
 
     /// Words of a buffer that holds the array in whole vectors.
-    pub(in crate::experiments) fn padded(&self) -> u64 {
+    pub fn padded(&self) -> u64 {
         self.words.next_multiple_of(VECTOR)
     }
 
-    /// The first word after a tile.
     fn end(&self, tile: u64) -> u64 {
         ((tile + 1) * self.tile).min(self.words)
     }
 
     // ---- sums that a dispatch of their own scans ----------------------------------------------------------------------------
 
-    /// A buffer for the sums of all tiles.
-    pub(in crate::experiments) fn sums(&self, case: &mut CaseBuilder) -> Handle {
+    pub fn sums(&self, case: &mut CaseBuilder) -> Handle {
         case.scratch("sums", self.count().next_multiple_of(VECTOR))
     }
 
     /// Puts in the place of each tile's sum that of all before it: by one workgroup, which is as large as may be, whatever the
     /// others are.
-    ///
-    /// # Errors
-    /// Where that takes far too long.
-    pub(in crate::experiments) fn scan_sums(
-        &self,
-        case: &mut CaseBuilder,
-        sums: Handle,
-        steps: Steps,
-        config: &Config,
-    ) -> Result<(), Skip> {
+    /// Skipped: where that takes far too long.
+    pub fn scan_sums(&self, case: &mut CaseBuilder, sums: Handle, steps: Steps, config: &Config) -> Result<(), Skip> {
         let local_size = size_of_sums(config);
         let rounds = self.rounds_of_sums(config);
         if rounds > MOST_ROUNDS_OF_SUMS {
@@ -134,20 +116,19 @@ impl Tiles {
         Ok(())
     }
 
-    /// Iterations of the loop of that workgroup.
     fn rounds_of_sums(&self, config: &Config) -> u64 {
         self.count().div_ceil(VECTOR * u64::from(size_of_sums(config)))
     }
 
     /// Iterations of all its loops, at most.
-    pub(in crate::experiments) fn iterations_of_sums(&self, steps: Steps, config: &Config) -> u64 {
+    pub fn iterations_of_sums(&self, steps: Steps, config: &Config) -> u64 {
         self.rounds_of_sums(config).saturating_mul(1 + steps.iterations(size_of_sums(config).into(), config))
     }
 
     // ---- states that look-back leaves ------------------------------------------------------------------------------------------
 
     /// The states of all tiles, as a pass leaves them that never fell back: `sum_up_to` gives the sum of so many words.
-    pub(in crate::experiments) fn states<'a>(&self, sum_up_to: impl Fn(u64) -> u32 + Sync + 'a) -> Expected<'a> {
+    pub fn states<'a>(&self, sum_up_to: impl Fn(u64) -> u32 + Sync + 'a) -> Expected<'a> {
         let tiles = *self;
         Expected::words(FIRST_STATE + 2 * self.count(), move |i| match i.checked_sub(FIRST_STATE) {
             None => 0,
@@ -159,10 +140,7 @@ impl Tiles {
     }
 
     /// Compares states with those. The ticket and how often workgroups fell back are whatever they are.
-    ///
-    /// # Errors
-    /// The first tile's whose sum is wrong.
-    pub(in crate::experiments) fn check_states(&self, states: Output, sum_up_to: impl Fn(u64) -> u32 + Sync) -> Verdict {
+    pub fn check_states(&self, states: Output, sum_up_to: impl Fn(u64) -> u32 + Sync) -> Verdict {
         let counters: Vec<u32> = states.words().into_iter().take(2).collect();
         let expected = self.states(sum_up_to);
         let word = |i: u64| usize::try_from(i).ok().and_then(|i| counters.get(i).copied());
@@ -170,13 +148,13 @@ impl Tiles {
     }
 
     /// What states tell beside that: how often workgroups fell back.
-    pub(in crate::experiments) fn fallbacks(&self, states: Output) -> Option<String> {
+    pub fn fallbacks(&self, states: Output) -> Option<String> {
         let fallbacks = states.words().get(1).copied()?;
         Some(format!("{fallbacks} fallbacks in look-back over {} tiles", self.count()))
     }
 
     /// Iterations of the loops of a workgroup that looks back, at most: over all tiles, and in vain.
-    pub(in crate::experiments) fn iterations_of_looking(&self, config: &Config) -> u64 {
+    pub fn iterations_of_looking(&self, config: &Config) -> u64 {
         self.count().saturating_mul(2).saturating_add(config.integer("spins"))
     }
 }
@@ -189,8 +167,7 @@ fn size_of_sums(config: &Config) -> u32 {
     1 << most.ilog2()
 }
 
-/// The axes of arrays in tiles.
-pub(in crate::experiments) fn axes(setting: &Setting) -> Vec<Axis> {
+pub fn axes(setting: &Setting) -> Vec<Axis> {
     let usual = usual_size(setting);
     let few = vec![setting.by_class(16_u64, 32)];
     let (sizes, items, orders) = match setting.preset {
@@ -223,7 +200,7 @@ pub(in crate::experiments) fn axes(setting: &Setting) -> Vec<Axis> {
 }
 
 /// The same, of which those of look-back have one value where a variant does nothing of the kind.
-pub(in crate::experiments) fn axes_of(looks_back: bool, setting: &Setting) -> Vec<Axis> {
+pub fn axes_of(looks_back: bool, setting: &Setting) -> Vec<Axis> {
     let mut axes = axes(setting);
     for axis in axes.iter_mut().filter(|axis| !looks_back && ["order", "spins"].contains(&axis.name.as_ref())) {
         axis.defaults.truncate(1);
@@ -232,14 +209,8 @@ pub(in crate::experiments) fn axes_of(looks_back: bool, setting: &Setting) -> Ve
 }
 
 /// A kernel whose invocations take vectors, in tiles.
-///
-/// # Errors
-/// Where they have none, or where compute shaders lack these classes of subgroup operations.
-pub(in crate::experiments) fn by_vectors(
-    source: &'static str,
-    classes: &[SubgroupClass],
-    config: &Config,
-) -> Result<Kernel, Skip> {
+/// Skipped: where they have none, or where compute shaders lack these classes of subgroup operations.
+pub fn by_vectors(source: &'static str, classes: &[SubgroupClass], config: &Config) -> Result<Kernel, Skip> {
     config.require_classes(classes)?;
     let items = config.integer("items");
     if items % VECTOR != 0 {
@@ -252,10 +223,7 @@ pub(in crate::experiments) fn by_vectors(
 }
 
 /// The same that looks back at the tiles before its own, by states at this binding.
-///
-/// # Errors
-/// As [`by_vectors`].
-pub(in crate::experiments) fn by_look_back(source: &'static str, binding: u32, config: &Config) -> Result<Kernel, Skip> {
+pub fn by_look_back(source: &'static str, binding: u32, config: &Config) -> Result<Kernel, Skip> {
     let kernel = by_vectors(source, LOOK_BACK, config)?;
     Ok(kernel
         .define("LOOK_BACK", binding)
@@ -263,7 +231,6 @@ pub(in crate::experiments) fn by_look_back(source: &'static str, binding: u32, c
         .constant("SPINS", Scalar::U32(config.u32("spins"))))
 }
 
-/// The kernel, told how many subgroups its workgroups have.
 fn in_subgroups(kernel: Kernel, config: &Config) -> Kernel {
     let [local_size, ..] = kernel.local_size;
     let subgroups = local_size.div_ceil(lanes(config.device()));
@@ -271,7 +238,6 @@ fn in_subgroups(kernel: Kernel, config: &Config) -> Kernel {
     Kernel { required_subgroup_size, ..kernel.constant("SUBGROUPS", Scalar::U32(subgroups)) }
 }
 
-/// The kernel, told how many lanes a subgroup has.
 fn with_lanes(kernel: Kernel, config: &Config) -> Kernel {
     kernel.constant("LANES", Scalar::U32(lanes(config.device())))
 }

@@ -6,8 +6,8 @@ mod twin;
 use std::collections::BTreeSet;
 
 use crate::experiments::common::chains::Chains;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, POWERS_TO_64, Setting, local_size_axis, product};
-use crate::model::{Axis, AxisKind, Bound, DeviceKind, Headline, Kernel, Preset, Skip, Work};
+use crate::experiments::common::prelude::*;
+use crate::model::DeviceKind;
 use table::{Operation, TYPES, Type, WORDS};
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -59,9 +59,7 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
 }
 
 /// The case of an operation and a type, and its chains; what it counts and leads with is for its experiment to say.
-///
-/// # Errors
-/// Where they don't go together, the device lacks the type, or a chain is too long or ends where it began.
+/// Skipped: where they don't go together, the device lacks the type, or a chain is too long or ends where it began.
 pub(super) fn chained<'a>(
     experiment: &str,
     config: &Config<'a>,

@@ -1,8 +1,8 @@
 //! `peak/coopmat`: how fast are products of matrices that subgroups do as one operation?
 
+use crate::experiments::common::prelude::*;
 use crate::experiments::common::products::{self, Defaults};
-use crate::experiments::{Built, Config, Experiment, Setting};
-use crate::model::{Axis, MatrixProduct, MatrixScope, Skip};
+use crate::model::{MatrixProduct, MatrixScope};
 
 pub const EXPERIMENT: Experiment = Experiment {
     variants: products::TYPES,

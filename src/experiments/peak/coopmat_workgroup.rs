@@ -1,8 +1,8 @@
 //! `peak/coopmat_workgroup`: how fast are products of matrices that whole workgroups do as one operation?
 
+use crate::experiments::common::prelude::*;
 use crate::experiments::common::products::{self, Defaults};
-use crate::experiments::{Built, Config, Experiment, Setting};
-use crate::model::{Axis, Feature, MatrixScope, Skip};
+use crate::model::MatrixScope;
 
 pub const EXPERIMENT: Experiment = Experiment {
     variants: products::TYPES,

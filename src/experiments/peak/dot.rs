@@ -2,9 +2,7 @@
 
 use super::arith::{groups_axis, iterations_axis, unroll_axis};
 use crate::experiments::common::chains::{Chains, Coefficients, mix, second_word};
-use crate::experiments::{Built, Config, Experiment, Setting, local_size_axis, product};
-use crate::model::{Axis, AxisKind, Feature, Headline, Kernel, Preset, Skip, Work};
-use crate::validate::Expected;
+use crate::experiments::common::prelude::*;
 
 pub const EXPERIMENT: Experiment =
     Experiment { variants: VARIANTS, quick_variants: &["signed"], ..Experiment::new("peak/dot", axes, build) };
@@ -14,7 +12,6 @@ const VARIANTS: &[&str] = &["unsigned", "signed", "mixed"];
 
 const OPS: &[&str] = &["dot", "dot_acc_sat"];
 
-/// Pairs of operations in a block.
 const PAIRS: u64 = 8;
 
 /// Four products and four sums.

@@ -2,8 +2,7 @@
 
 use super::arith::table::{Operation, Type, WORDS};
 use super::arith::{UNROLLS, chained};
-use crate::experiments::{Built, Config, Experiment, Setting};
-use crate::model::{Axis, AxisKind, Headline, Preset, Skip, Work};
+use crate::experiments::common::prelude::*;
 
 pub const EXPERIMENT: Experiment =
     Experiment { variants: TYPES, quick_variants: &["f32"], ..Experiment::new("peak/latency", axes, build) };

@@ -2,12 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis, product};
-use crate::model::{
-    Axis, AxisKind, Bound, Case, Derived, Figure, Finished, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence,
-    Skip, Traffic, Untold, Work,
-};
-use crate::validate::Expected;
+use crate::experiments::common::prelude::*;
+use crate::model::{Figure, Untold};
 
 pub const EXPERIMENT: Experiment = Experiment {
     derived: &[RIDGE],
@@ -18,10 +14,8 @@ pub const EXPERIMENT: Experiment = Experiment {
     ..Experiment::new("peak/roofline", axes, build)
 };
 
-/// What the ridge is reported under.
 const RIDGE: &str = "peak/ridge";
 
-/// Bytes of an element, a vector of four words.
 const ELEMENT_BYTES: u64 = 16;
 
 /// From an eighth to 256 for each byte.
@@ -114,7 +108,6 @@ fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
     Ok(vec![Traffic { loops: vec![case.point.integer("unroll")], ..Traffic::usual(case) }])
 }
 
-/// What is computed with each element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Arithmetic {
     /// Of the four, those that are computed with.
@@ -176,7 +169,6 @@ impl Arithmetic {
 
 // ---- the ridge ------------------------------------------------------------------------------------------------------------
 
-/// A rate, with its interval.
 #[derive(Clone, Copy)]
 struct Rate {
     value: f64,

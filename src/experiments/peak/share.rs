@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::summary::{ASKED_BY, KINDS, Kind, Row, ends, of_largest, surest};
+use crate::experiments::common::prelude::*;
 use crate::experiments::{CATALOGUE, Derivation};
-use crate::model::{Derived, Figure, Finished, Point, Untold};
+use crate::model::{Figure, Untold};
 
 pub const DERIVATION: Derivation = Derivation { name: NAME, asked_by: ASKED_BY, sources, derive };
 

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::experiments::Derivation;
-use crate::model::{Derived, Figure, Finished, Point, Untold};
+use crate::experiments::common::prelude::*;
+use crate::model::{Figure, Untold};
 
 pub const DERIVATION: Derivation = Derivation {
     name: NAME,
@@ -19,9 +20,7 @@ pub(super) const ASKED_BY: &str = "peak/arith";
 
 pub(super) struct Kind {
     pub(super) name: &'static str,
-    /// The experiments that measure it.
     pub(super) sources: &'static [&'static str],
-    /// Which of its rows do.
     is_of: fn(&Finished) -> bool,
     metric: &'static str,
     unit: &'static str,
@@ -58,7 +57,6 @@ impl Kind {
         Self { name, sources: &[], is_of: |_| true, metric: "bandwidth", unit: "GB/s" }
     }
 
-    /// The rows that tell it.
     fn candidates<'a>(&self, rows: &BTreeMap<&str, &'a [Finished]>) -> Vec<Row<'a>> {
         let of_source = |source: &&'static str| {
             let all = rows.get(*source).copied().unwrap_or_default();
@@ -85,7 +83,6 @@ fn is_broadcast(row: &Finished) -> bool {
     row.point.get("pattern").is_some() && row.point.choice("pattern") == "broadcast"
 }
 
-/// A row, and the experiment that it is of.
 pub(super) type Row<'a> = (&'static str, &'a Finished);
 
 /// A row for each kind, and with it the flags of the row that it was taken from.
@@ -136,7 +133,6 @@ fn told(kind: &Kind, rows: &[Row<'_>]) -> (Derived, BTreeSet<String>) {
     (derived(Ok(figure), note), best.flags.iter().cloned().collect())
 }
 
-/// The ends of the interval of a row's rate.
 pub(super) fn ends(row: &Finished) -> (f64, f64) {
     row.rate_ends(row.value * row.time)
 }

@@ -9,11 +9,9 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, Left, Setting, fold_groups, powers_of_two, product, workgroups,
-};
-use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Sequence, Skip, Subgroup, Work};
-use crate::validate::{Expected, Mismatch, Position};
+use crate::experiments::common::prelude::*;
+use crate::model::Subgroup;
+use crate::validate::{Mismatch, Position};
 
 use number::{NAMES, Number};
 use table::{Operation, WORDS};
@@ -168,7 +166,6 @@ fn has_choice(subgroup: &Subgroup) -> bool {
     subgroup.size_control && subgroup.min_size < subgroup.max_size
 }
 
-/// The sizes to measure, in rising order.
 fn subgroup_sizes(subgroup: &Subgroup, quick: bool) -> Vec<u64> {
     if has_choice(subgroup) && !quick {
         powers_of_two(subgroup.min_size.into(), subgroup.max_size.into()).collect()
@@ -269,7 +266,6 @@ impl Grid {
         Ok([known, others].concat().concat())
     }
 
-    /// The same of one workgroup.
     fn of_workgroup(&self, place: usize, recorded: &[u32]) -> Result<Vec<u64>, Mismatch> {
         let [first, own] = [place, place % BEGINNINGS].map(|place| place * self.local_size);
         let order = ids::order(recorded, self.twin.size)

@@ -12,7 +12,6 @@ const GAUSSIAN_TOTAL: u32 = 1 << 12;
 /// Taps that kernels have room for, as the shader has them.
 const MOST_TAPS: usize = 129;
 
-/// A byte's largest value.
 const MOST: f64 = 255.0;
 
 /// What rounding a colour between 0 and 1 to `f16` may move it by, in steps of bytes: below 1, neighbours are at most 2^-11 apart, and
@@ -31,7 +30,6 @@ impl Filter {
         Self { weights: if is_box { vec![1; taps(radius)] } else { gaussian(radius) } }
     }
 
-    /// How many taps it has.
     pub(super) fn taps(&self) -> u64 {
         self.weights.len() as u64
     }

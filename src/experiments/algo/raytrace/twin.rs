@@ -30,7 +30,6 @@ const MOST_UNKNOWN: u64 = 50;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pixel {
-    /// What it hits, and whether that lies in the shadow.
     pub(super) hit: u32,
     /// Its colour, red in the lowest byte.
     pub(super) colour: u32,
@@ -59,9 +58,6 @@ pub(super) fn picture(scene: &Scene, size: u32) -> Vec<Pixel> {
 
 /// Compares a picture and its hits with what they must be. Where rounding may decide what a pixel shows, anything will do that a ray
 /// can hit; but there may be few such pixels.
-///
-/// # Errors
-/// The first pixel that is wrong.
 pub(super) fn compare(expected: &[Pixel], objects: usize, picture: Output, hits: Output) -> Verdict {
     let [colours, found] = [picture, hits].map(|output| output.words());
     let total = expected.len() as u64;
@@ -88,7 +84,6 @@ pub(super) fn compare(expected: &[Pixel], objects: usize, picture: Output, hits:
     Ok(())
 }
 
-/// How many pixels show what rounding decides.
 pub(super) fn unknown(expected: &[Pixel]) -> usize {
     expected.iter().filter(|pixel| !pixel.is_sure).count()
 }
@@ -104,7 +99,6 @@ fn are_near(one: u32, other: u32) -> bool {
 }
 
 impl Scene {
-    /// What there is to hit.
     pub(super) fn objects(&self) -> usize {
         self.spheres.len() + self.triangles.len()
     }

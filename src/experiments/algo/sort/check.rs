@@ -2,9 +2,8 @@
 
 use rayon::prelude::*;
 
-use crate::experiments::{CaseBuilder, Config, Handle, Left};
-use crate::model::{Sequence, Shuffled};
-use crate::validate::{Expected, Mismatch, Position, Verdict, invariants};
+use crate::experiments::common::prelude::*;
+use crate::validate::{Mismatch, Position, Verdict, invariants};
 
 /// Keys up to which a twin sorts them as well, and every element is compared: it takes a fraction of a second.
 const MOST_TWIN: u64 = 1 << 22;
@@ -12,7 +11,6 @@ const MOST_TWIN: u64 = 1 << 22;
 /// Distinct keys where they are few.
 const FEW: u32 = 16;
 
-/// Keys, and the values that belong to them, if any.
 #[derive(Clone, Copy)]
 pub(super) struct Problem {
     /// How many keys there are, fewer than 2^32.
@@ -37,7 +35,6 @@ impl Problem {
         Self { n, keys, values, places, is_stable: config.variant != "bitonic" }
     }
 
-    /// The keys in order.
     pub(super) fn expected_keys<'a>(self) -> Expected<'a> {
         Expected::words_from(self.n, move || {
             let mut keys: Vec<u32> = (0..self.n).into_par_iter().map(|i| self.keys.word(i)).collect();
@@ -55,7 +52,6 @@ impl Problem {
         })
     }
 
-    /// The case with what tells whether its targets are right.
     pub(super) fn checked<'a>(self, case: CaseBuilder<'a>, keys: Handle, values: Option<Handle>) -> CaseBuilder<'a> {
         match values {
             Some(values) => case.checked_by(move |left| self.check_pairs(left, keys, values)),
@@ -113,7 +109,6 @@ impl Problem {
     }
 }
 
-/// A word that isn't what it should be.
 fn wrong(output: &str, at: usize, got: u32, right: String) -> Mismatch {
     Mismatch::single(output, Position::Element(at as u64), format!("{got:#010x}"), right)
 }
@@ -142,7 +137,6 @@ mod tests {
         })
     }
 
-    /// The output that is found wrong.
     fn found(variant: &str, change: impl FnOnce(&mut [Vec<u32>])) -> Option<String> {
         verdict(variant, 1000, "word", change).err().map(|mismatch| mismatch.output)
     }

@@ -1,7 +1,8 @@
 //! What each variant does in a pass.
 
-use crate::experiments::{CaseBuilder, Config, Handle, KernelHandle, product, size_to_require};
-use crate::model::{Binding, Kernel, Scalar, Skip, SubgroupClass};
+use crate::experiments::KernelHandle;
+use crate::experiments::common::prelude::*;
+use crate::model::Binding;
 
 const KEY_BITS: u32 = 32;
 
@@ -18,7 +19,6 @@ const COPIES: u32 = 4;
 /// Tiles that a workgroup counts for the histogram, before it adds to the counters that all share: fewer workgroups add more rarely.
 const TILES_EACH: u32 = 16;
 
-/// Where keys lie, or the values that belong to them.
 #[derive(Clone, Copy)]
 pub(super) struct Column {
     pub(super) source: Handle,
@@ -27,7 +27,6 @@ pub(super) struct Column {
     pub(super) scratch: [&'static str; 2],
 }
 
-/// How keys are dealt to workgroups.
 struct Tiles {
     n: u32,
     count: u32,
@@ -49,7 +48,6 @@ impl Tiles {
     }
 }
 
-/// What a pass over memory reads and writes.
 #[derive(Clone)]
 struct Hop {
     from: Vec<Handle>,
@@ -82,7 +80,6 @@ fn moving(case: &mut CaseBuilder, kernel: &Kernel, hop: &Hop, others: &[Handle])
     case.bound_kernel(Kernel { bindings, ..kernel.clone() })
 }
 
-/// A kernel that has the macro of values where there are some.
 fn with_values(kernel: Kernel, columns: &[Column]) -> Kernel {
     if columns.len() > 1 { kernel.define("PAYLOAD", "") } else { kernel }
 }
@@ -120,7 +117,7 @@ fn ranked(source: &'static str, config: &Config) -> Result<Kernel, Skip> {
     }
     let kernel = Kernel::new(source, config.workgroup())
         .constant("ITEMS", items(config))
-        .constant("LANES", Scalar::U32(crate::experiments::lanes(config.device())));
+        .constant("LANES", Scalar::U32(lanes(config.device())));
     Ok(Kernel { required_subgroup_size: required, ..kernel })
 }
 

@@ -3,7 +3,6 @@
 use crate::experiments::common::chains::Coefficients;
 use crate::model::{DeviceInfo, Feature, Skip};
 
-/// A type to compute with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     F16,
@@ -18,11 +17,9 @@ pub enum Type {
     I64,
 }
 
-/// The variants, in the order of [`Type`].
 pub const TYPES: &[&str] = &["f16", "f32", "f64", "bf16", "bf16_f32", "i8", "i16", "i32", "i64"];
 
 impl Type {
-    /// The type that a variant bears the name of.
     pub fn of(variant: &str) -> Self {
         match variant {
             "f16" => Self::F16,
@@ -37,7 +34,6 @@ impl Type {
         }
     }
 
-    /// Whether it is one of floats.
     pub fn is_real(self) -> bool {
         matches!(self, Self::F16 | Self::F32 | Self::F64 | Self::Bf16 | Self::Bf16F32)
     }
@@ -114,7 +110,6 @@ impl Operation {
         }
     }
 
-    /// What one of them counts.
     pub fn weight(self) -> u64 {
         if self == Self::Fma { 2 } else { 1 }
     }
@@ -126,9 +121,7 @@ impl Operation {
     }
 
     /// Whether it can be done with values of this type at all, and on this device.
-    ///
-    /// # Errors
-    /// What is missing.
+    /// Skipped: what is missing.
     pub fn require(self, word: &str, ty: Type, device: &DeviceInfo) -> Result<(), Skip> {
         use Operation::{Add, BitCount, Div, Exp2, Fma, Log2, Mul, Rem, Shift, Sin};
         let of_both = matches!(self, Fma | Add | Mul | Div | Rem);
@@ -155,9 +148,7 @@ impl Operation {
     }
 
     /// Whether a chain of so many operations is somewhere else than where it began: floats that stay exact go round.
-    ///
-    /// # Errors
-    /// Where it is back: its result would be that of no operation at all.
+    /// Skipped: where it is back: its result would be that of no operation at all.
     pub fn require_motion(self, word: &str, ty: Type, depth: u64) -> Result<(), Skip> {
         let round = match self {
             Self::Mul if ty.is_real() => 6,
@@ -172,7 +163,6 @@ impl Operation {
         )))
     }
 
-    /// What its kernel is told.
     pub fn coefficients(self, ty: Type) -> Coefficients {
         if ty.is_real() { self.of_reals().told() } else { self.of_wholes(ty.bits()) }
     }

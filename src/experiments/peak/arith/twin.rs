@@ -8,7 +8,6 @@ use crate::validate::{Expected, Near};
 /// one of this many operations does, but for less than any type holds (0.7^256 = 2^-131).
 const FORGOTTEN: u64 = 256;
 
-/// What the results of an operation's chains must be.
 pub fn expected(chains: Chains, operation: Operation, ty: Type) -> Expected<'static> {
     let invocations = chains.invocations();
     if operation.is_inexact(ty) {
@@ -30,7 +29,6 @@ fn mixed(ends: &[[u32; 2]], chains: &Chains, invocation: u64) -> u32 {
     (0..chains.chains).flat_map(of_chain).fold(0, mix)
 }
 
-/// The words that a chain's two values come to.
 fn exact(operation: Operation, ty: Type, word: u32, depth: u64) -> [u32; 2] {
     if ty.is_real() {
         let ends = reals(operation, word, depth);

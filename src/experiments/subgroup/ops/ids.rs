@@ -4,10 +4,8 @@
 const LANE_SHIFT: u32 = 8;
 const SUBGROUP_SHIFT: u32 = 16;
 
-/// An id that can't be right.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The invocation in its workgroup.
     pub invocation: usize,
     pub got: String,
     /// What it might have seen.

@@ -5,37 +5,27 @@ use half::f16;
 use super::table::Reduction;
 use crate::model::Feature;
 
-/// What the operands are: the variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Number {
     U32,
     I32,
     F32,
-    /// `float16_t`
     F16,
     F64,
-    /// `uint64_t`
     U64,
-    /// `int64_t`
     I64,
-    /// `uint8_t`
     U8,
-    /// `int8_t`
     I8,
-    /// `uint16_t`
     U16,
-    /// `int16_t`
     I16,
 }
 
-/// The names of the types, in the order above.
 pub const NAMES: &[&str] = &["u32", "i32", "f32", "f16", "f64", "u64", "i64", "u8", "i8", "u16", "i16"];
 
 /// Subgroup operations on all but words and doubles.
 const EXTENDED: Feature = Feature::SubgroupExtendedTypes;
 
 impl Number {
-    /// The type of a variant.
     pub fn named(variant: &str) -> Self {
         match variant {
             "i32" => Self::I32,
@@ -52,7 +42,6 @@ impl Number {
         }
     }
 
-    /// The features that a device needs.
     pub fn needs(self) -> &'static [Feature] {
         match self {
             Self::U32 | Self::I32 | Self::F32 => &[],
@@ -78,7 +67,6 @@ impl Number {
         if self.width() == 64 { 2 } else { 1 }
     }
 
-    /// Whether it is a float.
     pub fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::F32 | Self::F64)
     }
@@ -87,7 +75,6 @@ impl Number {
         matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
     }
 
-    /// The bits that a value may have.
     pub fn mask(self) -> u64 {
         u64::MAX >> (64 - self.width())
     }

@@ -3,7 +3,6 @@
 use super::number::Number;
 use super::table::{Act, Ballot, Move, Operation, Reach, Reduction, Vote};
 
-/// A chain of one operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Twin {
     pub operation: &'static Operation,
@@ -31,7 +30,6 @@ struct Lane {
     pick: usize,
 }
 
-/// The results of one operation in all lanes.
 enum Results {
     Values(Vec<u64>),
     Votes(Vec<bool>),
