@@ -16,7 +16,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     variants: Rung::WORDS,
     quick_variants: &[Rung::Direct.word(), Rung::Implicit.word(), Rung::Coopmat.word()],
     peak_kind: Some("fp32"),
-    is_of_peak: |variant, point| Rung::of(variant) != Rung::Coopmat && point.choice("type") == "f32",
+    is_of_peak: |variant, point| variant != Rung::Coopmat.word() && point.choice("type") == "f32",
     repeatability: |_| Repeatability::Core,
     axes_of: Some(axes_of),
     ..Experiment::of_ladder(LADDER, axes, build)

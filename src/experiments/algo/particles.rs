@@ -4,14 +4,25 @@ use crate::experiments::common::prelude::*;
 use crate::validate::Near;
 
 pub const EXPERIMENT: Experiment = Experiment {
-    variants: &["integrate", "branch_uniform", "branch_divergent", "gather", "scatter"],
-    quick_variants: &["integrate", "gather"],
-    base_variant: Some("integrate"),
+    variants: Way::WORDS,
+    quick_variants: &[Way::Integrate.word(), Way::Gather.word()],
+    base_variant: Some(Way::Integrate.word()),
     peak_kind: Some("global"),
     repeatability: |_| Repeatability::Memory,
     traffic,
     ..Experiment::new("algo/particles", axes, build)
 };
+
+choices! {
+    enum Way {
+        Integrate = "integrate",
+        BranchUniform = "branch_uniform",
+        BranchDivergent = "branch_divergent",
+        /// In capitals, both are the shader's macros.
+        Gather = "gather",
+        Scatter = "scatter",
+    }
+}
 
 /// Words of a position, and of a velocity.
 const VECTOR: u64 = 4;
@@ -63,17 +74,17 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     u32_of(words)?;
     let [positions, velocities] = [0, 1].map(|part| Sequence::WholeFloats { seed: config.seed() ^ part, magnitude: MAGNITUDE });
     let order = Shuffled { seed: config.seed(), n: count, block: count };
-    let run = match config.variant {
-        "branch_uniform" => LONG_RUN,
-        "branch_divergent" => 1,
-        _ => 0,
+    let way = Way::of(config.variant);
+    let run = match way {
+        Way::BranchUniform => LONG_RUN,
+        Way::BranchDivergent => 1,
+        Way::Integrate | Way::Gather | Way::Scatter => 0,
     };
-    let variant = config.variant;
     // Which particle's new state stands where.
-    let source = move |at: u64| match variant {
-        "gather" => order.at(at),
-        "scatter" => order.position(at),
-        _ => at,
+    let source = move |at: u64| match way {
+        Way::Gather => order.at(at),
+        Way::Scatter => order.position(at),
+        Way::Integrate | Way::BranchUniform | Way::BranchDivergent => at,
     };
     let moved = Moved { positions, velocities, steps, run: run.into() };
     let new = move |part: fn(Motion) -> f64| {
@@ -86,20 +97,18 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
         case.input("positions", words, positions),
         case.input("velocities", words, velocities),
     ];
-    let kernel = Kernel::new("algo/particles.comp", config.workgroup())
-        .constant("UNROLL", Scalar::U32(config.u32("unroll")))
-        .constant("RUN", Scalar::U32(run));
-    let kernel = if is_ordered(variant) {
+    let mut kernel = config.kernel("algo/particles.comp", &["unroll"]).constant("RUN", Scalar::U32(run));
+    // Whether a list of indexes orders the particles.
+    let is_ordered = matches!(way, Way::Gather | Way::Scatter);
+    if is_ordered {
         resources.push(case.input("indexes", count, Sequence::Shuffled(order)));
-        kernel.define(&variant.to_uppercase(), "")
-    } else {
-        kernel
-    };
+        kernel = kernel.define(&way.word().to_uppercase(), "");
+    }
     case.run(kernel, &resources, elements.groups, &[u32_of(count)?, steps]);
-    let read_and_written = 2 * PARTICLE + u64::from(is_ordered(variant));
+    let read_and_written = 2 * PARTICLE + u64::from(is_ordered);
     let work = Work { bytes: Some(count * read_and_written * 4), items: Some(count), ..Work::default() };
-    let bound = (count >= BEYOND_CACHES).then_some(Bound::Memory);
-    Ok(case.bound(bound).iterations(steps.into()).build(work, Headline::BANDWIDTH))
+    let bytes = count.saturating_mul(2 * PARTICLE * 4);
+    Ok(case.bound(beyond_caches(bytes)).iterations(steps.into()).build(work, Headline::BANDWIDTH))
 }
 
 fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
@@ -111,10 +120,6 @@ fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
     // The steps touch no buffer, and a whole tile has a way of its own beside the one that checks.
     let loops = vec![unroll, case.point.integer("steps")];
     Ok(vec![Traffic { loops, uncounted: usual.total / usual.invocations, ..usual }])
-}
-
-fn is_ordered(variant: &str) -> bool {
-    ["gather", "scatter"].contains(&variant)
 }
 
 /// Nothing rounds. Only a zero may have either sign.

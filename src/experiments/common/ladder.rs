@@ -79,13 +79,14 @@ pub fn ratio(first: &Finished, best: &Finished) -> Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::common::testing::point;
 
     const LADDER: Ladder = Ladder { experiment: "algo/example", first: "naive", choices: &["local_size_x"] };
 
     fn row(variant: &str, n: u64, local_size: u64, time: f64) -> Finished {
         Finished {
             variant: variant.to_owned(),
-            point: Point::new([("local_size_x".into(), local_size.into()), ("n".into(), n.into())]),
+            point: point(&format!("local_size_x={local_size} n={n}")),
             case_id: format!("c{variant}{n}{local_size}"),
             time,
             interval: Some((time - 1.0, time + 1.0)),

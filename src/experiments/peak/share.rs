@@ -73,11 +73,12 @@ fn share(kind: &Kind, best: Row<'_>, peak: Option<Row<'_>>, all: &[Row<'_>]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::common::testing::point;
 
     fn row(variant: &str, n: u64, value: f64) -> Finished {
         Finished {
             variant: variant.to_owned(),
-            point: Point::new([("n".into(), n.into())]),
+            point: point(&format!("n={n}")),
             time: 100.0,
             interval: Some((99.0, 102.0)),
             flags: vec![format!("of{value}")],

@@ -110,12 +110,12 @@ fn note(both: &[Compared], since: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::common::testing::point;
 
     fn row(variant: &str, radius: u64, local_size: u64, time: f64) -> Finished {
-        let point = [("local_size_x", local_size), ("radius", radius), ("image_size", 64)];
         Finished {
             variant: variant.to_owned(),
-            point: Point::new(point.map(|(axis, value)| (axis.into(), value.into()))),
+            point: point(&format!("local_size_x={local_size} radius={radius} image_size=64")),
             time,
             interval: Some((time - 1.0, time + 1.0)),
             ..Finished::default()

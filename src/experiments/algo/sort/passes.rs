@@ -38,7 +38,7 @@ impl Tiles {
         let [n, local_size, items] = ["n", "local_size_x", "items"].map(|axis| config.integer(axis));
         let tiles = n.div_ceil(product([local_size, items]));
         // Keys are fewer than 2^30.
-        let count = u32::try_from(tiles).unwrap_or(u32::MAX);
+        let count = narrow(tiles);
         Self { n: config.u32("n"), count, groups: config.grid(tiles).0 }
     }
 
@@ -84,18 +84,12 @@ fn with_values(kernel: Kernel, columns: &[Column]) -> Kernel {
     if columns.len() > 1 { kernel.define("PAYLOAD", "") } else { kernel }
 }
 
-fn items(config: &Config) -> Scalar {
-    Scalar::U32(config.u32("items"))
-}
-
 /// `radix`: eight digits of four bits; a pass of three dispatches for each.
 ///
 /// All of these return how many iterations of loops an invocation may have.
 pub(super) fn radix(case: &mut CaseBuilder, config: &Config, columns: &[Column]) -> u64 {
     const BITS: u32 = 4;
-    let scatter = Kernel::new("algo/sort_scatter.comp", config.workgroup())
-        .constant("ITEMS", items(config))
-        .constant("BITS", Scalar::U32(BITS));
+    let scatter = config.kernel("algo/sort_scatter.comp", &["items"]).constant("BITS", Scalar::U32(BITS));
     counted(case, config, columns, BITS, &with_values(scatter, columns))
 }
 
@@ -115,9 +109,7 @@ fn ranked(source: &'static str, config: &Config) -> Result<Kernel, Skip> {
         let most = subgroup.max_workgroup_subgroups;
         return Err(Skip::new(format!("maxComputeWorkgroupSubgroups is {most}, the case needs {subgroups}")));
     }
-    let kernel = Kernel::new(source, config.workgroup())
-        .constant("ITEMS", items(config))
-        .constant("LANES", Scalar::U32(lanes(config.device())));
+    let kernel = config.kernel(source, &["items"]).constant("LANES", Scalar::U32(lanes(config.device())));
     Ok(Kernel { required_subgroup_size: required, ..kernel })
 }
 
@@ -127,9 +119,7 @@ fn counted(case: &mut CaseBuilder, config: &Config, columns: &[Column], bits: u3
     let digits = 1_u32 << bits;
     let counts = case.scratch("counts", product([digits.into(), tiles.count.into()]));
     let totals = case.scratch("totals", digits.into());
-    let count = Kernel::new("algo/sort_count.comp", config.workgroup())
-        .constant("ITEMS", items(config))
-        .constant("BITS", Scalar::U32(bits));
+    let count = config.kernel("algo/sort_count.comp", &["items"]).constant("BITS", Scalar::U32(bits));
     let scan = Kernel::new("algo/sort_scan.comp", config.workgroup()).define("TOTALS", "");
     let scan = case.kernel(scan, &[counts, totals]);
     let passes = KEY_BITS / bits;
@@ -170,8 +160,8 @@ pub(super) fn onesweep(case: &mut CaseBuilder, config: &Config, columns: &[Colum
     [begins, tickets].into_iter().chain(states).for_each(|cleared| case.fill(cleared, 0));
     case.barrier();
 
-    let histogram = Kernel::new("algo/sort_histogram.comp", config.workgroup())
-        .constant("ITEMS", items(config))
+    let histogram = config
+        .kernel("algo/sort_histogram.comp", &["items"])
         .constant("COPIES", Scalar::U32(config.setting.by_class(1, COPIES)))
         .constant("TILES_EACH", Scalar::U32(TILES_EACH));
     let groups = config.grid(tiles.count.div_ceil(TILES_EACH).into()).0;
@@ -198,7 +188,7 @@ pub(super) fn bitonic(case: &mut CaseBuilder, config: &Config, columns: &[Column
     let n = config.integer("n");
     let tile = bitonic_tile(config, columns.len() as u64);
     let in_tile = |macros: &[&str]| {
-        let kernel = Kernel::new("algo/sort_bitonic_tile.comp", config.workgroup()).constant("TILE", scalar(tile));
+        let kernel = Kernel::new("algo/sort_bitonic_tile.comp", config.workgroup()).constant("TILE", number(tile));
         with_values(macros.iter().fold(kernel, |kernel, name| kernel.define(name, "")), columns)
     };
     let groups = config.grid(n.div_ceil(tile)).0;
@@ -209,13 +199,13 @@ pub(super) fn bitonic(case: &mut CaseBuilder, config: &Config, columns: &[Column
     }
     let targets: Vec<Handle> = columns.iter().map(|column| column.target).collect();
     let pairs = (config.integer("items") / 2).max(1);
-    let step = Kernel::new("algo/sort_bitonic_pairs.comp", config.workgroup()).constant("PAIRS", scalar(pairs));
+    let step = Kernel::new("algo/sort_bitonic_pairs.comp", config.workgroup()).constant("PAIRS", number(pairs));
     let step = case.kernel(with_values(step, columns), &targets);
     let merge = case.kernel(in_tile(&["MERGE"]), &targets);
     let exchange = |case: &mut CaseBuilder, half: u64, mask: u64| {
         let groups = config.grid(pairs_of(n, half).div_ceil(product([config.integer("local_size_x"), pairs]))).0;
         case.depend();
-        case.dispatch(step, groups, &[config.u32("n"), word(half), word(mask)]);
+        case.dispatch(step, groups, &[config.u32("n"), narrow(half), narrow(mask)]);
     };
     let blocks = std::iter::successors(Some(2 * tile), |block| Some(2 * block));
     for block in blocks.take_while(|block| *block <= n.next_power_of_two()) {
@@ -241,28 +231,19 @@ fn pairs_of(n: u64, half: u64) -> u64 {
     n / (2 * half) * half + (n % (2 * half)).min(half)
 }
 
-/// A number of keys, of which there are fewer than 2^30, or of what a workgroup has.
-fn word(number: u64) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
-}
-
-fn scalar(number: u64) -> Scalar {
-    Scalar::U32(word(number))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::testing::built;
     use super::*;
     use crate::model::{Case, DeviceInfo, Step};
 
-    fn case(variant: &str, numbers: [(&'static str, u64); 3], payload: &'static str) -> Case {
-        built(variant, &numbers, [payload, "random"], |built| built.case)
+    fn case(variant: &str, told: &str) -> Case {
+        built(variant, told, |built| built.case)
     }
 
     /// What the steps of a bitonic sort do, one after the other, on the host.
     fn sorted_by_steps(n: u64, local_size: u64, items: u64) -> Vec<u64> {
-        let case = case("bitonic", [("n", n), ("local_size_x", local_size), ("items", items)], "nothing");
+        let case = case("bitonic", &format!("n={n} local_size_x={local_size} items={items}"));
         let tile = match case.kernels[0].constants[0].1 {
             Scalar::U32(tile) => u64::from(tile),
             _ => 0,
@@ -321,7 +302,7 @@ mod tests {
     #[test]
     fn a_tile_of_a_bitonic_sort_fits_into_workgroup_memory() {
         let tile = |local_size, payload| {
-            let case = case("bitonic", [("n", 9), ("local_size_x", local_size), ("items", 16)], payload);
+            let case = case("bitonic", &format!("n=9 local_size_x={local_size} payload={payload}"));
             case.kernels[0].constants[0].1
         };
         let most = u64::from(DeviceInfo::mock().limits.shared_bytes);
@@ -334,7 +315,7 @@ mod tests {
     #[test]
     fn keys_go_from_pass_to_pass() {
         for (variant, passes) in [("radix", 8), ("radix8", 4), ("onesweep", 4)] {
-            let case = case(variant, [("n", 1000), ("local_size_x", 8), ("items", 4)], "word");
+            let case = case(variant, "local_size_x=8 items=4 payload=word");
             let moves = case.dispatches().map(|(kernel, _)| &case.kernels[kernel]).filter(|kernel| kernel.bindings.len() > 4);
             let moves: Vec<[usize; 4]> = moves.map(|kernel| [0, 1, 2, 3].map(|i| kernel.bindings[i].resource)).collect();
             assert_eq!(moves.len(), passes, "{variant}");

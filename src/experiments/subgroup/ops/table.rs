@@ -1,5 +1,6 @@
 //! The operations: what each is called, which class it belongs to, what it does.
 
+use crate::experiments::common::choices::choices;
 use crate::model::SubgroupClass;
 
 #[derive(Clone, Copy, Debug)]
@@ -75,15 +76,9 @@ pub enum Reach {
     Cluster,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reduction {
-    Add,
-    Mul,
-    Min,
-    Max,
-    And,
-    Or,
-    Xor,
+choices! {
+    /// How two values become one.
+    pub enum Reduction { Add = "add", Mul = "mul", Min = "min", Max = "max", And = "and", Or = "or", Xor = "xor" }
 }
 
 /// What stands for the class of one vendor, which is named and not measured.
