@@ -34,7 +34,6 @@ pub struct Setting<'a> {
 
 impl Setting<'_> {
     /// Whether the queue has timestamps that can be read as time.
-    /// Skipped: what they lack.
     pub fn require_timestamps(&self) -> Result<(), Skip> {
         let family = match self.queue {
             Some(queue) => self.device.queues.iter().find(|family| family.index == queue),
@@ -72,12 +71,14 @@ pub struct Experiment {
     pub variants: &'static [&'static str],
     /// Where they are fewer than `variants`.
     pub quick_variants: &'static [&'static str],
-    /// That of the ladder, where there is one.
+    /// The one that others at the same point are compared with (columns `relative` and `relative_to`); of a ladder, its first.
     pub base_variant: Option<&'static str>,
     pub ladder: Option<Ladder>,
-    /// That of the ladder, where there is one.
+    /// The names, `family/name`, under which [`Experiment::derive`] reports; of a ladder, its own. Filters match them as well.
     pub derived: &'static [&'static str],
     pub derive: fn(&[Finished]) -> Vec<Derived>,
+    /// The kind of peak, as `peak/summary` calls it, that its figures are of and can't well exceed: `peak/share` tells how near its best
+    /// row comes. Nothing for one whose own rows tell peaks.
     pub peak_kind: Option<&'static str>,
     pub is_of_peak: fn(&str, &Point) -> bool,
     pub repeatability: fn(&Point) -> Repeatability,
@@ -144,20 +145,6 @@ impl Experiment {
         if self.quick_variants.is_empty() { self.variants } else { self.quick_variants }
     }
 
-    /// The variant that others at the same point are compared with (columns `relative` and `relative_to`).
-    pub fn base_variant(&self) -> Option<&'static str> {
-        self.base_variant
-    }
-
-    pub fn ladder(&self) -> Option<Ladder> {
-        self.ladder
-    }
-
-    /// The names, `family/name`, under which [`Experiment::derive`] reports. Filters match them as well.
-    pub fn derived(&self) -> &'static [&'static str] {
-        self.derived
-    }
-
     /// Figures that follow from finished rows of this experiment, all of one device and driver. Pure; rows come in any order and
     /// any of the plan's may be missing.
     pub fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
@@ -165,13 +152,7 @@ impl Experiment {
         gains.into_iter().chain((self.derive)(rows)).collect()
     }
 
-    /// The kind of peak, as `peak/summary` calls it, that its figures are of and can't well exceed: `peak/share` tells how near its best
-    /// row comes. Nothing for one whose own rows tell peaks.
-    pub fn peak_kind(&self) -> Option<&'static str> {
-        self.peak_kind
-    }
-
-    /// Whether a row counts for [`Experiment::peak_kind`]: all do, unless some are limited by other units of the device.
+    /// Whether a row counts for `peak_kind`: all do, unless some are limited by other units of the device.
     pub fn is_of_peak(&self, variant: &str, point: &Point) -> bool {
         (self.is_of_peak)(variant, point)
     }
@@ -423,7 +404,7 @@ pub fn find(name: &str) -> Option<&'static Experiment> {
 /// it asks for.
 pub fn derived_with(experiment: &Experiment) -> Vec<&str> {
     let asked = DERIVATIONS.iter().filter(|derivation| derivation.asked_by == experiment.name());
-    experiment.derived().iter().copied().chain(asked.map(|derivation| derivation.name)).collect()
+    experiment.derived.iter().copied().chain(asked.map(|derivation| derivation.name)).collect()
 }
 
 /// Whether figures are told under this name that follow from others.
@@ -433,7 +414,7 @@ pub fn is_derived_name(name: &str) -> bool {
 
 /// Whether figures are derived from the rows of the experiment of this name.
 pub fn is_source(name: &str) -> bool {
-    let is_own = CATALOGUE.iter().any(|experiment| experiment.name() == name && !experiment.derived().is_empty());
+    let is_own = CATALOGUE.iter().any(|experiment| experiment.name() == name && !experiment.derived.is_empty());
     is_own || DERIVATIONS.iter().any(|derivation| derivation.asked_by == name || (derivation.sources)().contains(name))
 }
 

@@ -97,7 +97,7 @@ impl<'r> Drawer<'r> {
         let with_figures: Vec<Row> = rows.iter().filter(|row| figure(row.record).is_some()).copied().collect();
         let x = plot.map(|plot| plot.x);
         let dimensions = dimensions(&with_figures, x);
-        let layout = layout(&dimensions, x, experiment.is_some_and(|one| one.ladder().is_some()));
+        let layout = layout(&dimensions, x, experiment.is_some_and(|one| one.ladder.is_some()));
         let name = rows.first().map_or("", |row| &row.record.experiment);
         Self { name, rows, derived, plot, dimensions, layout }
     }

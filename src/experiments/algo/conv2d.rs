@@ -167,7 +167,6 @@ struct Tiling {
 }
 
 impl Tiling {
-    /// How a variant cuts a layer.
     /// Skipped: where its invocations take no whole vectors, and what the device lacks.
     fn new(config: &Config, layer: &Layer) -> Result<Self, Skip> {
         let rung = Rung::of(config.variant);

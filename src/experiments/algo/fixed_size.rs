@@ -24,7 +24,7 @@ const ASKED_BY: &str = "algo/adaptive";
 const BINDS: &str = "dispatch/pipeline_bind";
 
 /// Of each algorithm, the variants of its rows that hold for all sizes: what several rows of one name are told apart by.
-const VARIANTS: [(&str, [&str; 3]); adaptive::NAMES.len()] = [
+const VARIANTS: [(&str, [&str; 3]); adaptive::Name::ALL.len()] = [
     ("transpose", ["transpose_worst", "transpose_mean", "transpose_changes"]),
     ("reduce", ["reduce_worst", "reduce_mean", "reduce_changes"]),
     ("blur", ["blur_worst", "blur_mean", "blur_changes"]),

@@ -233,7 +233,6 @@ struct Tiling {
 }
 
 impl Tiling {
-    /// How a variant cuts a product.
     /// Skipped: what the device lacks, and sizes that a variant doesn't take.
     fn new(config: &Config, problem: &Problem) -> Result<Self, Skip> {
         match Rung::of(config.variant) {
@@ -323,8 +322,6 @@ impl Tiling {
     }
 }
 
-/// The kernel with what its types need.
-/// Skipped: what the device lacks.
 fn typed(kernel: Kernel, takes_vectors: bool, problem: &Problem, config: &Config) -> Result<Kernel, Skip> {
     let has_dot = takes_vectors && config.device().has(Feature::IntegerDotProduct);
     Ok(match (problem.kind.factor, problem.kind.sum) {

@@ -55,10 +55,10 @@ fn axes(setting: &Setting) -> Vec<Axis> {
         Preset::Thorough => (vec![1, 32, 48, 64, 128, 256, 512, 1024], vec![1, 2, 4, 8], vec![1, 16, 64, 256]),
     };
     // The second one is a prime number: nothing divides it.
-    let counts = match setting.preset {
-        Preset::Quick => vec![setting.by_class(1_u64 << 12, BEYOND_CACHES)],
-        _ => setting.by_class(vec![1 << 14, 10_007], vec![BEYOND_CACHES, 10_000_019]),
-    };
+    let counts = setting.quick_or(
+        vec![setting.by_class(1_u64 << 12, BEYOND_CACHES)],
+        setting.by_class(vec![1 << 14, 10_007], vec![BEYOND_CACHES, 10_000_019]),
+    );
     vec![
         Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
         Axis::new("unroll", "particles per invocation", AxisKind::Numbers(&[1, 2, 4, 8]), unrolls),

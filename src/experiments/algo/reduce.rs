@@ -55,8 +55,9 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let rung = Rung::of(config.variant);
     let width = if rung.is_wide() { VECTOR } else { 1 };
     let of = |shader| taking(shader, config.integer("items") / width, config);
-    let mut at_once = |kernel: Kernel| {
+    let mut at_once = |kernel: &dyn Fn() -> Result<Kernel, Skip>| {
         let elements = dealt(n.div_ceil(width), width, config)?;
+        let kernel = kernel()?;
         let source = case.input("source", words, source);
         case.fill(result, 0);
         case.barrier();
@@ -64,10 +65,10 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
         Ok(())
     };
     match rung {
-        Rung::Atomics => at_once(of("algo/reduce_atomics.comp"))?,
-        Rung::SharedAtomic => at_once(of("algo/reduce_tree.comp").define("ONE_ATOMIC", ""))?,
-        Rung::Subgroup => at_once(by_subgroups(of("algo/reduce_subgroup.comp"), config)?)?,
-        Rung::Vector => at_once(by_subgroups(of("algo/reduce_subgroup.comp").define("VECTORS", ""), config)?)?,
+        Rung::Atomics => at_once(&|| Ok(of("algo/reduce_atomics.comp")))?,
+        Rung::SharedAtomic => at_once(&|| Ok(of("algo/reduce_tree.comp").define("ONE_ATOMIC", "")))?,
+        Rung::Subgroup => at_once(&|| by_subgroups(of("algo/reduce_subgroup.comp"), config))?,
+        Rung::Vector => at_once(&|| by_subgroups(of("algo/reduce_subgroup.comp").define("VECTORS", ""), config))?,
         Rung::Interleaved | Rung::Sequential => {
             let kernel = of("algo/reduce_tree.comp").constant("INTERLEAVED", Scalar::Bool(rung == Rung::Interleaved));
             let elements = dealt(n, 1, config)?;

@@ -49,11 +49,10 @@ fn axes(setting: &Setting) -> Vec<Axis> {
         Preset::Thorough => setting.by_class(vec![4_u64, 16], vec![8, 12, 16, 20, 24]),
         _ => setting.by_class(vec![4], vec![20]),
     };
-    let keys = match setting.preset {
-        Preset::Quick => vec![setting.by_class(1_u64 << 11, 1 << 24)],
-        // No tile divides the second one.
-        _ => setting.by_class(vec![1_u64 << 14, 10_007], vec![1 << 26, 10_000_019]),
-    };
+    let keys = setting.quick_or(
+        vec![setting.by_class(1_u64 << 11, 1 << 24)],
+        setting.by_class(vec![1_u64 << 14, 10_007], vec![1 << 26, 10_000_019]),
+    );
     let payloads = setting.quick_or(&PAYLOADS[..1], PAYLOADS).iter().copied();
     let spins = setting.by_class(128_u64, 4096);
     vec![

@@ -1,7 +1,7 @@
 //! Kernels of nothing but arithmetic: chains of dependent operations in a loop. `glsl/peak/chains.glsl` has the other half.
 
-use crate::experiments::{CaseBuilder, Config, fold_groups, product, workgroups};
-use crate::model::{AxisValue, Kernel, Scalar, Sequence, Skip};
+use crate::experiments::{CaseBuilder, Config, fold_groups, narrow, number, product, workgroups};
+use crate::model::{AxisValue, Kernel, Sequence, Skip};
 use crate::validate::Expected;
 
 /// Words that chains start from.
@@ -100,11 +100,7 @@ impl Chains {
                 "chains have at most {MOST_OPERATIONS} operations, and loops {MOST_ITERATIONS} iterations: the case needs {depth} and {iterations}"
             )));
         }
-        let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-        let kernel = kernel
-            .define("CHAINS", self.chains)
-            .define("PAIRS", self.pairs)
-            .constant("UNROLL", Scalar::U32(narrow(self.unroll)));
+        let kernel = kernel.define("CHAINS", self.chains).define("PAIRS", self.pairs).constant("UNROLL", number(self.unroll));
         let Coefficients { a, b, x_shape, y_shape } = told;
         let push: Vec<u32> = [a, b, x_shape, y_shape].into_iter().flat_map(halves).chain([narrow(iterations)]).collect();
         let mut case = CaseBuilder::new(experiment, config);

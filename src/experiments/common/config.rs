@@ -39,15 +39,13 @@ impl<'a> Config<'a> {
         self.setting.seed
     }
 
-    /// Whether the device has these features.
-    /// Skipped: the first that it lacks.
+    /// Skips what the device can't do: the first of these features that it lacks.
     pub fn require(&self, features: &[Feature]) -> Result<(), Skip> {
         let lacks = features.iter().find(|feature| !self.device().has(**feature));
         lacks.map_or(Ok(()), |feature| Err(Skip::new(format!("{} is missing: the case needs it", feature.vulkan_name()))))
     }
 
-    /// Whether compute shaders have these classes of subgroup operations.
-    /// Skipped: the first that they lack.
+    /// The same of the classes of subgroup operations in compute shaders.
     pub fn require_classes(&self, classes: &[SubgroupClass]) -> Result<(), Skip> {
         let subgroup = &self.device().subgroup;
         if !subgroup.in_compute {
@@ -93,17 +91,14 @@ impl<'a> Config<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Preset, Subgroup};
+    use crate::experiments::common::testing::{mock_with, quick};
 
     #[test]
     fn what_is_missing_is_named_as_vulkan_does() {
-        let mut device = DeviceInfo::mock();
-        device.subgroup = Subgroup { in_compute: true, classes: [SubgroupClass::Basic].into(), ..Subgroup::default() };
-        device.features = [Feature::Int64].into();
-        let point = Point::default();
+        let mut device = mock_with(&[Feature::Int64], &[SubgroupClass::Basic]);
         let reason = |device: &DeviceInfo, features: &[Feature], classes: &[SubgroupClass]| {
-            let setting = Setting { device, queue: None, preset: Preset::Quick, seed: 1 };
-            let config = Config::new("", &point, &setting);
+            let point = Point::default();
+            let config = Config::new("", &point, &quick(device));
             config.require(features).and_then(|()| config.require_classes(classes)).err().map(|skip| skip.reason)
         };
         let classes = [SubgroupClass::Basic, SubgroupClass::Vote];

@@ -32,8 +32,7 @@ pub fn powers_of_two(first: u64, last: u64) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(first.next_power_of_two()), |n| n.checked_mul(2)).take_while(move |n| *n <= last)
 }
 
-/// A number as a kernel counts it.
-/// Skipped: one beyond 32 bits.
+/// A number as a kernel counts it: in 32 bits.
 pub fn u32_of(n: u64) -> Result<u32, Skip> {
     u32::try_from(n).map_err(|_| Skip::new(format!("the kernel counts in 32 bits, the case needs {n}")))
 }

@@ -59,6 +59,7 @@ pub fn passes(output: Output) -> Result<u32, Mismatch> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::common::testing::bytes;
 
     /// Three invocations add 1, 2 and 3 to one word, in some order, in two passes.
     fn notes(order: [usize; 3]) -> ([u32; 3], u32) {
@@ -72,8 +73,7 @@ mod tests {
     }
 
     fn checked(notes: &[u32], place_of: impl Fn(usize) -> usize, ends: (u32, u32)) -> Verdict {
-        let bytes: Vec<u8> = notes.iter().flat_map(|note| note.to_ne_bytes()).collect();
-        check(Output { name: "notes", bytes: &bytes }, notes.len() as u64, place_of, |_| ends)
+        check(Output { name: "notes", bytes: &bytes(notes) }, notes.len() as u64, place_of, |_| ends)
     }
 
     #[test]

@@ -380,7 +380,6 @@ fn kernel(config: &Config, sizes: &Sizes, scope: MatrixScope) -> Kernel {
 
 /// Whether matrices of these types can be declared at all, and whether the device lists their product of this shape, or one whose
 /// multiple it is.
-/// Skipped: what it lacks.
 pub fn require_product(
     kind: Kind,
     shape: [u64; 3],
@@ -425,7 +424,7 @@ pub fn shape(config: &Config) -> [u64; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiments::common::testing::{asked, bytes, matrix, mock_with, point};
+    use crate::experiments::common::testing::{asked, bytes, input, matrix, mock_with, point};
     use crate::model::Case;
 
     const SUBGROUP: MatrixScope = MatrixScope::Subgroup;
@@ -467,7 +466,7 @@ mod tests {
     /// What the shader does, step by step and by the definition of a product.
     fn played(case: &Case, [m, n, k]: [u64; 3], rounds: u64) -> Vec<u32> {
         let kind = kind(&case.variant);
-        let [left, right] = [1, 2].map(|resource: usize| case.resources[resource].sequence());
+        let [left, right] = ["left", "right"].map(|name| input(case, name));
         let at_left = |set: u64, row: u64, at: u64| i64::from(kind.value(left, (set % SETS) * m * k + row * k + at));
         let at_right = |set: u64, at: u64, column: u64| i64::from(kind.value(right, (set % SETS) * k * n + at * n + column));
         let mut bits = Vec::new();
@@ -504,7 +503,7 @@ mod tests {
     #[expect(clippy::cast_possible_truncation, reason = "it is what rounds")]
     fn full_sums(case: &Case, [m, n, k]: [u64; 3], rounds: u64, round: fn(f32) -> f32) -> Vec<f32> {
         let kind = kind(&case.variant);
-        let [left, right] = [1, 2].map(|resource: usize| case.resources[resource].sequence());
+        let [left, right] = ["left", "right"].map(|name| input(case, name));
         let mut sums = Vec::new();
         for unit in 0..80_u64 {
             for (i, row, column) in (0..2).flat_map(|i| (0..m * n).map(move |at| (i, at / n, at % n))) {
@@ -621,7 +620,7 @@ mod tests {
     fn a_subgroup_size_that_varies_is_required() {
         let mut device = device(product("f16_f32", [16, 16, 16]));
         let required = |device: &DeviceInfo| {
-            let size = |built: Built| built.case.kernels.first().and_then(|kernel| kernel.required_subgroup_size);
+            let size = |built: Built| built.case.kernels.iter().find_map(|kernel| kernel.required_subgroup_size);
             built("f16_f32", SUBGROUP, device, "shape=16x16x16 data=whole iterations=1", size).unwrap()
         };
         assert_eq!(required(&device), None);

@@ -2,8 +2,8 @@
 
 use super::components::Kind;
 use super::products;
-use crate::experiments::{Config, product, size_to_require, u32_of};
-use crate::model::{Kernel, MatrixScope, Scalar, Skip};
+use crate::experiments::{Config, number, product, size_to_require, u32_of};
+use crate::model::{Kernel, MatrixScope, Skip};
 
 /// Bytes of a vector that kernels load.
 pub const VECTOR_BYTES: u64 = 16;
@@ -75,7 +75,6 @@ impl SubgroupTiles {
 
     /// The kernel of this source, told its types and its tiles.
     pub fn kernel(&self, source: &'static str, config: &Config) -> Kernel {
-        let number = |n: u64| Scalar::U32(u32::try_from(n).unwrap_or(u32::MAX));
         let [m, n, k] = self.shape;
         let kernel = typed(Kernel::new(source, [self.local_size, 1, 1]), self.kind)
             .constant("TILE_K", number(self.tile_k))

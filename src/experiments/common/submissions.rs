@@ -24,7 +24,6 @@ pub fn axes(setting: &Setting) -> Vec<Axis> {
 }
 
 /// A case whose pass is so many dispatches, each of which writes a word: where it is told, the sum of that and its term.
-/// Skipped: where they are too many.
 pub fn build<'a>(experiment: &str, config: &Config<'a>, cost: HostCost) -> Result<Built<'a>, Skip> {
     let count = config.u32("dispatches");
     let mut case = CaseBuilder::new(experiment, config).measurand(Measurand::HostCost(cost));

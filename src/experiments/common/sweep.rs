@@ -4,6 +4,19 @@ use std::collections::BTreeMap;
 
 use crate::model::{Finished, Point};
 
+/// The rows of each sweep along some axes, by what else they lie at. One empty sweep where there are no rows, so that what is drawn
+/// from it can say so.
+pub fn grouped<'r>(rows: impl IntoIterator<Item = &'r Finished>, along: &[&str]) -> BTreeMap<Point, Vec<&'r Finished>> {
+    let mut sweeps: BTreeMap<Point, Vec<&Finished>> = BTreeMap::new();
+    for row in rows {
+        sweeps.entry(row.point.without(along)).or_default().push(row);
+    }
+    if sweeps.is_empty() {
+        sweeps.insert(Point::default(), Vec::new());
+    }
+    sweeps
+}
+
 /// The figures of each sweep along an axis, by what else its cases lie at. One empty sweep where there are no rows, so that what is
 /// drawn from it can say so.
 pub(in crate::experiments) fn sweeps<'r>(

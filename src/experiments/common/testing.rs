@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use crate::experiments::{Built, Config, Experiment, Setting};
 use crate::model::{
-    AxisValue, Case, Component, DeviceInfo, Feature, MatrixProduct, MatrixScope, Point, Preset, Skip, SubgroupClass,
+    AxisValue, Case, Component, DeviceInfo, Feature, MatrixProduct, MatrixScope, Point, Preset, Scalar, Sequence, Skip,
+    SubgroupClass,
 };
 
 /// The mock device with these features and these subgroup operations, in compute shaders, beside its own.
@@ -85,4 +86,15 @@ pub fn reason(experiment: &Experiment, variant: &str, setting: Setting, told: &s
 /// Words as they lie in memory.
 pub fn bytes(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+}
+
+/// What a case's input of this name holds.
+pub fn input(case: &Case, name: &str) -> Sequence {
+    case.resources.iter().find(|resource| resource.name == name).unwrap().sequence()
+}
+
+/// What the first of a case's kernels that has a constant of this name is told.
+pub fn constant(case: &Case, name: &str) -> Scalar {
+    let mut constants = case.kernels.iter().flat_map(|kernel| &kernel.constants);
+    constants.find(|(constant, _)| constant == name).unwrap().1
 }

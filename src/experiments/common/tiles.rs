@@ -1,20 +1,16 @@
 //! Arrays in tiles, each of which needs what the tiles before it come to: what `algo/scan` and `algo/compact` have in common. The
 //! shaders' half is `glsl/algo/scan_*.glsl`.
 
-use super::builder::{CaseBuilder, Handle};
-use super::config::Config;
-use super::elements::Elements;
-use super::grid::{size_up_to, usual_size};
-use super::lanes::{lanes, size_to_require};
-use crate::experiments::Setting;
-use crate::model::{Axis, AxisKind, Kernel, Preset, Scalar, Skip, SubgroupClass};
-use crate::validate::{Expected, Output, Verdict};
+use super::prelude::*;
+use crate::validate::{Output, Verdict};
 
 /// Words of a vector: kernels of subgroups load and store vectors.
 const VECTOR: u64 = 4;
 
-/// How workgroups come by their tiles, in the order of the shader's constants.
-const ORDERS: &[&str] = &["ticket", "index", "reversed"];
+choices! {
+    /// How workgroups come by their tiles, in the order of the shader's constants.
+    enum Order { Ticket = "ticket", Index = "index", Reversed = "reversed" }
+}
 
 pub const SHUFFLES: &[SubgroupClass] = &[SubgroupClass::Shuffle, SubgroupClass::ShuffleRelative];
 
@@ -111,8 +107,7 @@ impl Tiles {
             return Err(Skip::new(reason));
         }
         let kernel = steps.of(Kernel::new("algo/scan_sums.comp", [local_size, 1, 1]), config);
-        let vectors = u32::try_from(self.count().div_ceil(VECTOR)).unwrap_or(u32::MAX);
-        case.run(kernel, &[sums], [1; 3], &[vectors]);
+        case.run(kernel, &[sums], [1; 3], &[narrow(self.count().div_ceil(VECTOR))]);
         Ok(())
     }
 
@@ -171,23 +166,18 @@ pub fn axes(setting: &Setting) -> Vec<Axis> {
     let usual = usual_size(setting);
     let few = vec![setting.by_class(16_u64, 32)];
     let (sizes, items, orders) = match setting.preset {
-        Preset::Quick => (vec![setting.by_class(usual, size_up_to(512, setting))], few, &ORDERS[..1]),
-        Preset::Default => (vec![64, 256, 512], few, &ORDERS[..1]),
-        Preset::Thorough => (vec![32, 64, 128, 192, 256, 384, 512, 1024], vec![4, 8, 16, 32], &ORDERS[..2]),
+        Preset::Quick => (vec![setting.by_class(usual, size_up_to(512, setting))], few, &Order::ALL[..1]),
+        Preset::Default => (vec![64, 256, 512], few, &Order::ALL[..1]),
+        Preset::Thorough => (vec![32, 64, 128, 192, 256, 384, 512, 1024], vec![4, 8, 16, 32], &Order::ALL[..2]),
     };
-    let words = match setting.preset {
-        Preset::Quick => vec![setting.by_class(1_u64 << 14, 1 << 28)],
-        _ => vec![setting.by_class(1_u64 << 16, 1 << 28), setting.by_class(20_011, 100_000_007)],
-    };
+    let words = setting.quick_or(
+        vec![setting.by_class(1_u64 << 14, 1 << 28)],
+        vec![setting.by_class(1_u64 << 16, 1 << 28), setting.by_class(20_011, 100_000_007)],
+    );
     vec![
         Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
         Axis::new("items", "words of an invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16, 32, 64]), items),
-        Axis::new(
-            "order",
-            "how a workgroup that looks back comes by its tile",
-            AxisKind::Choices(ORDERS),
-            orders.iter().copied(),
-        ),
+        Order::axis("order", "how a workgroup that looks back comes by its tile", orders),
         Axis::new(
             "spins",
             "times that a workgroup looks back in vain before it computes other tiles' sums itself",
@@ -216,8 +206,7 @@ pub fn by_vectors(source: &'static str, classes: &[SubgroupClass], config: &Conf
     if items % VECTOR != 0 {
         return Err(Skip::new(format!("items is {items}: the case needs whole vectors of {VECTOR} words")));
     }
-    let kernel = Kernel::new(source, config.workgroup()).constant("ITEMS", Scalar::U32(config.u32("items")));
-    let kernel = in_subgroups(kernel, config);
+    let kernel = in_subgroups(config.kernel(source, &["items"]), config);
     let scans = classes.contains(&SubgroupClass::ShuffleRelative);
     Ok(if scans { with_lanes(kernel, config) } else { kernel })
 }
@@ -227,7 +216,7 @@ pub fn by_look_back(source: &'static str, binding: u32, config: &Config) -> Resu
     let kernel = by_vectors(source, LOOK_BACK, config)?;
     Ok(kernel
         .define("LOOK_BACK", binding)
-        .constant("ORDER", Scalar::U32(config.code("order", ORDERS)))
+        .constant("ORDER", Scalar::U32(Order::of(config.choice("order")).code()))
         .constant("SPINS", Scalar::U32(config.u32("spins"))))
 }
 
@@ -245,16 +234,13 @@ fn with_lanes(kernel: Kernel, config: &Config) -> Kernel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{DeviceInfo, Point};
+    use crate::experiments::common::testing::{bytes, point, quick};
+    use crate::model::DeviceInfo;
 
     /// What becomes of an array of so many words in tiles of so many invocations with four words each.
     fn with<T>(words: u64, local_size: u64, then: impl FnOnce(Tiles, &Config) -> T) -> T {
-        let device = DeviceInfo::mock();
-        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
-        let axes = axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
-        let values = [("n", words), ("local_size_x", local_size), ("items", 4)];
-        let point = values.iter().fold(Point::new(axes), |point, (name, value)| point.with(name, &(*value).into()));
-        let config = Config::new("", &point, &setting);
+        let (device, point) = (DeviceInfo::mock(), point(&format!("n={words} local_size_x={local_size} items=4")));
+        let config = Config::new("", &point, &quick(&device));
         then(Tiles::new(&config).unwrap(), &config)
     }
 
@@ -274,7 +260,6 @@ mod tests {
         with(70, 8, |tiles, _| {
             let mut words: Vec<u32> = (0..8).map(|i| tiles.states(|_| 5).word(i)).collect();
             (words[0], words[1]) = (3, 2);
-            let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
             let check = |words: &[u32]| tiles.check_states(Output { name: "states", bytes: &bytes(words) }, |_| 5);
             assert_eq!(check(&words), Ok(()));
             let told = tiles.fallbacks(Output { name: "states", bytes: &bytes(&words) });

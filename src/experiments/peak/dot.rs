@@ -43,7 +43,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     config.require(&[Feature::IntegerDotProduct])?;
     let (signs, chains) = (Signs::of(config.variant), Chains::new(config, PAIRS));
-    let kernel = Kernel::new("peak/dot.comp", config.workgroup()).define(&signs.word().to_uppercase(), "");
+    let kernel = config.kernel("peak/dot.comp", &[]).define(&signs.word().to_uppercase(), "");
     let kernel = if config.choice("op") == "dot_acc_sat" { kernel.define("SATURATING", "") } else { kernel };
     let [a, b] = FACTORS.map(u64::from);
     let told = Coefficients { a, b, x_shape: 0, y_shape: TERM_MASK.into() };

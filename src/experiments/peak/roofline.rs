@@ -1,7 +1,7 @@
 //! `peak/roofline`: what does a kernel reach that computes so much with every byte it reads?
 
-use crate::experiments::common::knee;
 use crate::experiments::common::prelude::*;
+use crate::experiments::common::sweep::grouped;
 use crate::model::{Figure, Untold};
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -43,7 +43,7 @@ const LOW: f64 = 0.5;
 const FACTOR: f32 = -1.0;
 
 fn derive(rows: &[Finished]) -> Vec<Derived> {
-    let sweeps = knee::sweeps("flops_per_16_bytes", rows);
+    let sweeps = grouped(rows, &["flops_per_16_bytes"]);
     sweeps.into_iter().map(|(point, rows)| ridge_row(point, &rows)).collect()
 }
 

@@ -18,7 +18,7 @@ fn sources() -> BTreeSet<&'static str> {
 
 /// The experiments whose shares are reported, with the kind of peak that each is held against.
 fn compared() -> impl Iterator<Item = (&'static str, &'static str)> {
-    CATALOGUE.iter().filter_map(|experiment| Some((experiment.name(), experiment.peak_kind()?)))
+    CATALOGUE.iter().filter_map(|experiment| Some((experiment.name(), experiment.peak_kind?)))
 }
 
 /// A row for each of these experiments that was measured, with the flags of the two rows that are compared.

@@ -6,15 +6,17 @@ use crate::experiments::common::words;
 use crate::model::Repeat;
 
 pub const EXPERIMENT: Experiment = Experiment {
-    variants: VARIANTS,
-    quick_variants: &["lane"],
-    base_variant: Some("lane"),
+    variants: Who::WORDS,
+    quick_variants: &[Who::Lane.word()],
+    base_variant: Some(Who::Lane.word()),
     repeatability: |_| Repeatability::Placement,
     ..Experiment::new("subgroup/aggregate", axes, build)
 };
 
-/// Who does an atomic for all of it.
-const VARIANTS: &[&str] = &["lane", "subgroup", "workgroup"];
+choices! {
+    /// Who does an atomic for all of it.
+    enum Who { Lane = "lane", Subgroup = "subgroup", Workgroup = "workgroup" }
+}
 
 const CLASSES: &[SubgroupClass] = &[SubgroupClass::Arithmetic, SubgroupClass::Shuffle];
 
@@ -37,13 +39,14 @@ fn axes(setting: &Setting) -> Vec<Axis> {
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let [local_size, rounds] = ["local_size_x", "requests"].map(|axis| config.integer(axis));
-    if config.variant == "subgroup" {
+    let who = Who::of(config.variant);
+    if who == Who::Subgroup {
         config.require_classes(CLASSES)?;
     }
     let (groups, invocations) = config.grid(config.integer("groups"));
     let requests = Requests { invocations, rounds: config.u32("requests"), terms: Sequence::Words { seed: config.seed() } };
     let kernel = Kernel::new("subgroup/aggregate.comp", config.workgroup())
-        .define(&format!("BY_{}", config.variant.to_uppercase()), "")
+        .define(&format!("BY_{}", who.word().to_uppercase()), "")
         .constant("ROUNDS", Scalar::U32(requests.rounds));
     let kernel = Kernel { required_subgroup_size: size_to_require(config.device(), local_size), ..kernel };
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);

@@ -108,9 +108,7 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     config.require(number.needs()).map_err(of_variant)?;
     require_cluster(operation, config)?;
     let required_subgroup_size = required_size(config)?;
-    let kernel = Kernel::new(operation.shader(), config.workgroup())
-        .define("OP", operation.code())
-        .constant("CHAIN", Scalar::U32(config.u32("chain")));
+    let kernel = config.kernel(operation.shader(), &["chain"]).define("OP", operation.code());
     let kernel = if operation.is_clustered() { kernel.define("CLUSTER_SIZE", config.integer("cluster_size")) } else { kernel };
     let kernel = if number == Number::U32 { kernel } else { kernel.define(&variant.to_uppercase(), "") };
     let kernel = Kernel { required_subgroup_size, ..kernel };
@@ -330,7 +328,7 @@ mod tests {
     fn a_size_is_required_only_where_there_is_a_choice() {
         let required = |subgroup, size| {
             let case = case(subgroup, "u32", &format!("op=add subgroup_size={size}"));
-            case.map(|case| case.kernels[0].required_subgroup_size).map_err(|skip| skip.reason)
+            case.map(|case| case.kernels.iter().find_map(|kernel| kernel.required_subgroup_size)).map_err(|skip| skip.reason)
         };
         let chosen = |max_workgroup_subgroups| Subgroup {
             min_size: 8,

@@ -135,7 +135,7 @@ mod tests {
         let case = |told: &str| case(&EXPERIMENT, Way::Subgroup.word(), quick(&device), told);
         let is_alone = |local_size| {
             let case = case(&format!("job=scan local_size_x={local_size}")).unwrap();
-            case.kernels[0].macros.iter().any(|(name, _)| name == "ALONE")
+            case.kernels.iter().any(|kernel| kernel.macros.iter().any(|(name, _)| name == "ALONE"))
         };
         assert_eq!([1, 32, 33, 256].map(is_alone), [true, true, false, false]);
         assert!(case("job=broadcast").unwrap_err().reason.contains("VK_SUBGROUP_FEATURE_BALLOT_BIT"));

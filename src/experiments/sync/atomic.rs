@@ -171,8 +171,7 @@ impl Way {
         }
     }
 
-    /// # Errors
-    /// What doesn't go together, and what the device lacks.
+    /// Skipped: what doesn't go together, and what the device lacks.
     fn require(self, config: &Config, cells: &Cells) -> Result<(), Skip> {
         let Self { is_used, is_shared, op, ty, contention } = self;
         let word = op.word();
@@ -217,10 +216,10 @@ impl Way {
     }
 
     fn kernel(self, config: &Config, cells: &Cells) -> Kernel {
-        let mut kernel = Kernel::new("sync/atomic.comp", config.workgroup())
+        let mut kernel = config
+            .kernel("sync/atomic.comp", &["atomics"])
             .define(&self.ty.word().to_uppercase(), "")
-            .define(&self.op.word().to_uppercase(), "")
-            .constant("ATOMICS", number(cells.atomics));
+            .define(&self.op.word().to_uppercase(), "");
         if !self.is_used {
             kernel = kernel.define("COMBINABLE", "").define(&self.contention.word().to_uppercase(), "");
         }

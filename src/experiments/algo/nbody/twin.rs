@@ -119,14 +119,11 @@ fn lane(word: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::common::testing::bytes;
 
     fn twin(count: u64) -> Twin {
         let source = Sequence::WholeFloats { seed: 3, magnitude: super::super::MAGNITUDE };
         Twin { source, count, terms_in_a_row: 128 + count / 128 + 8 }
-    }
-
-    fn bytes(words: &[u32]) -> Vec<u8> {
-        words.iter().flat_map(|word| word.to_ne_bytes()).collect()
     }
 
     #[test]

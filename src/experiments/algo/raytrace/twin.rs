@@ -247,6 +247,7 @@ fn packed(object: u32, bright: f64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::common::testing::bytes;
 
     #[test]
     fn every_ray_of_the_camera_hits_something_and_few_pixels_are_unknown() {
@@ -288,8 +289,7 @@ mod tests {
         let right =
             [|pixel: &Pixel| pixel.colour, |pixel: &Pixel| pixel.hit].map(|part| pixels.iter().map(part).collect::<Vec<u32>>());
         let check = |colours: &[u32], hits: &[u32]| {
-            let [colours, hits] =
-                [colours, hits].map(|words| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>());
+            let [colours, hits] = [colours, hits].map(bytes);
             let output = |name, bytes| Output { name, bytes };
             compare(&pixels, scene.objects(), output("picture", &colours), output("hits", &hits))
         };

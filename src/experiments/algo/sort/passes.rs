@@ -120,7 +120,7 @@ fn counted(case: &mut CaseBuilder, config: &Config, columns: &[Column], bits: u3
     let counts = case.scratch("counts", product([digits.into(), tiles.count.into()]));
     let totals = case.scratch("totals", digits.into());
     let count = config.kernel("algo/sort_count.comp", &["items"]).constant("BITS", Scalar::U32(bits));
-    let scan = Kernel::new("algo/sort_scan.comp", config.workgroup()).define("TOTALS", "");
+    let scan = config.kernel("algo/sort_scan.comp", &[]).define("TOTALS", "");
     let scan = case.kernel(scan, &[counts, totals]);
     let passes = KEY_BITS / bits;
     let hops = hops(case, columns, config.integer("n"), passes as usize);
@@ -167,7 +167,7 @@ pub(super) fn onesweep(case: &mut CaseBuilder, config: &Config, columns: &[Colum
     let groups = config.grid(tiles.count.div_ceil(TILES_EACH).into()).0;
     case.run(histogram, &[begins, columns[0].source], groups, &tiles.push(0));
     case.depend();
-    let scan = Kernel::new("algo/sort_scan.comp", config.workgroup());
+    let scan = config.kernel("algo/sort_scan.comp", &[]);
     case.run(scan, &[begins], [passes, 1, 1], &[1 << BYTE]);
     let hops = hops(case, columns, config.integer("n"), passes as usize);
     for ((pass, hop), states) in (0..passes).zip(&hops).zip(states) {
@@ -188,7 +188,7 @@ pub(super) fn bitonic(case: &mut CaseBuilder, config: &Config, columns: &[Column
     let n = config.integer("n");
     let tile = bitonic_tile(config, columns.len() as u64);
     let in_tile = |macros: &[&str]| {
-        let kernel = Kernel::new("algo/sort_bitonic_tile.comp", config.workgroup()).constant("TILE", number(tile));
+        let kernel = config.kernel("algo/sort_bitonic_tile.comp", &[]).constant("TILE", number(tile));
         with_values(macros.iter().fold(kernel, |kernel, name| kernel.define(name, "")), columns)
     };
     let groups = config.grid(n.div_ceil(tile)).0;
@@ -199,7 +199,7 @@ pub(super) fn bitonic(case: &mut CaseBuilder, config: &Config, columns: &[Column
     }
     let targets: Vec<Handle> = columns.iter().map(|column| column.target).collect();
     let pairs = (config.integer("items") / 2).max(1);
-    let step = Kernel::new("algo/sort_bitonic_pairs.comp", config.workgroup()).constant("PAIRS", number(pairs));
+    let step = config.kernel("algo/sort_bitonic_pairs.comp", &[]).constant("PAIRS", number(pairs));
     let step = case.kernel(with_values(step, columns), &targets);
     let merge = case.kernel(in_tile(&["MERGE"]), &targets);
     let exchange = |case: &mut CaseBuilder, half: u64, mask: u64| {
@@ -235,6 +235,7 @@ fn pairs_of(n: u64, half: u64) -> u64 {
 mod tests {
     use super::super::testing::built;
     use super::*;
+    use crate::experiments::common::testing::constant;
     use crate::model::{Case, DeviceInfo, Step};
 
     fn case(variant: &str, told: &str) -> Case {
@@ -244,10 +245,8 @@ mod tests {
     /// What the steps of a bitonic sort do, one after the other, on the host.
     fn sorted_by_steps(n: u64, local_size: u64, items: u64) -> Vec<u64> {
         let case = case("bitonic", &format!("n={n} local_size_x={local_size} items={items}"));
-        let tile = match case.kernels[0].constants[0].1 {
-            Scalar::U32(tile) => u64::from(tile),
-            _ => 0,
-        };
+        let Scalar::U32(tile) = constant(&case, "TILE") else { panic!("no number") };
+        let tile = u64::from(tile);
         let mut keys: Vec<u64> = (0..n).map(|i| i * 7919 % 1009).collect();
         let mut exchange = |half: u64, mask: u64, pairs: u64| {
             for pair in 0..pairs {
@@ -302,8 +301,7 @@ mod tests {
     #[test]
     fn a_tile_of_a_bitonic_sort_fits_into_workgroup_memory() {
         let tile = |local_size, payload| {
-            let case = case("bitonic", &format!("n=9 local_size_x={local_size} payload={payload}"));
-            case.kernels[0].constants[0].1
+            constant(&case("bitonic", &format!("n=9 local_size_x={local_size} payload={payload}")), "TILE")
         };
         let most = u64::from(DeviceInfo::mock().limits.shared_bytes);
         assert_eq!(tile(3, "nothing"), Scalar::U32(32));

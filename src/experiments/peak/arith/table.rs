@@ -87,7 +87,6 @@ impl Operation {
     }
 
     /// Whether it can be done with values of this type at all, and on this device.
-    /// Skipped: what is missing.
     pub fn require(self, ty: Type, device: &DeviceInfo) -> Result<(), Skip> {
         use Operation::{Add, BitCount, Div, Exp2, Fma, Log2, Mul, Rem, Shift, Sin};
         let word = self.word();

@@ -19,9 +19,7 @@ pub fn in_order(invocation: u64, size: u64) -> u32 {
 }
 
 /// The invocations of a workgroup in the order of their subgroups, and in these of their lanes, from what they recorded.
-///
-/// # Errors
-/// Ids that don't make whole subgroups of this size, but for the last, which has the lanes from 0 on that are left. This is more
+/// Refused: ids that don't make whole subgroups of this size, but for the last, which has the lanes from 0 on that are left. This is more
 /// than the specification promises where full subgroups aren't required, and what every driver known does with workgroups of one
 /// dimension; which invocation is which lane stays free.
 pub fn order(ids: &[u32], size: usize) -> Result<Vec<usize>, Fault> {
