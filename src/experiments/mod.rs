@@ -14,8 +14,8 @@ pub use common::builder::{Built, CaseBuilder, Handle, KernelHandle, Left};
 pub use common::config::Config;
 pub use common::elements::Elements;
 pub use common::grid::{
-    MOST_SIZE, POWERS_TO_64, fold_groups, gcd, local_size_axis, powers_of_two, product, size_up_to, u32_of, usual_size,
-    workgroups,
+    MOST_SIZE, POWERS_TO_64, fold_groups, gcd, local_size_axis, narrow, number, powers_of_two, product, size_up_to, u32_of,
+    usual_size, workgroups,
 };
 pub use common::issue::{issue_axes, issue_axis, issued, issuing, ordered};
 pub use common::ladder::Ladder;
@@ -25,7 +25,6 @@ pub use common::stepped::stepped;
 /// What an experiment may depend on besides its point: pure data, known before anything is dispatched.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<'a> {
-    /// The device that will run it.
     pub device: &'a DeviceInfo,
     /// The queue family that work runs on, where it isn't the device's default.
     pub queue: Option<u32>,
@@ -35,9 +34,6 @@ pub struct Setting<'a> {
 
 impl Setting<'_> {
     /// Whether the queue has timestamps that can be read as time.
-    ///
-    /// # Errors
-    /// What they lack.
     pub fn require_timestamps(&self) -> Result<(), Skip> {
         let family = match self.queue {
             Some(queue) => self.device.queues.iter().find(|family| family.index == queue),
@@ -57,6 +53,11 @@ impl Setting<'_> {
     pub fn by_class<T>(&self, cpu: T, gpu: T) -> T {
         if self.device.is_cpu() { cpu } else { gpu }
     }
+
+    /// What the overview measures, or the other presets.
+    pub fn quick_or<T>(&self, quick: T, others: T) -> T {
+        if self.preset == Preset::Quick { quick } else { others }
+    }
 }
 
 pub type Axes = fn(&Setting) -> Vec<Axis>;
@@ -70,12 +71,14 @@ pub struct Experiment {
     pub variants: &'static [&'static str],
     /// Where they are fewer than `variants`.
     pub quick_variants: &'static [&'static str],
-    /// That of the ladder, where there is one.
+    /// The one that others at the same point are compared with (columns `relative` and `relative_to`); of a ladder, its first.
     pub base_variant: Option<&'static str>,
     pub ladder: Option<Ladder>,
-    /// That of the ladder, where there is one.
+    /// The names, `family/name`, under which [`Experiment::derive`] reports; of a ladder, its own. Filters match them as well.
     pub derived: &'static [&'static str],
     pub derive: fn(&[Finished]) -> Vec<Derived>,
+    /// The kind of peak, as `peak/summary` calls it, that its figures are of and can't well exceed: `peak/share` tells how near its best
+    /// row comes. Nothing for one whose own rows tell peaks.
     pub peak_kind: Option<&'static str>,
     pub is_of_peak: fn(&str, &Point) -> bool,
     pub repeatability: fn(&Point) -> Repeatability,
@@ -142,20 +145,6 @@ impl Experiment {
         if self.quick_variants.is_empty() { self.variants } else { self.quick_variants }
     }
 
-    /// The variant that others at the same point are compared with (columns `relative` and `relative_to`).
-    pub fn base_variant(&self) -> Option<&'static str> {
-        self.base_variant
-    }
-
-    pub fn ladder(&self) -> Option<Ladder> {
-        self.ladder
-    }
-
-    /// The names, `family/name`, under which [`Experiment::derive`] reports. Filters match them as well.
-    pub fn derived(&self) -> &'static [&'static str] {
-        self.derived
-    }
-
     /// Figures that follow from finished rows of this experiment, all of one device and driver. Pure; rows come in any order and
     /// any of the plan's may be missing.
     pub fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
@@ -163,13 +152,7 @@ impl Experiment {
         gains.into_iter().chain((self.derive)(rows)).collect()
     }
 
-    /// The kind of peak, as `peak/summary` calls it, that its figures are of and can't well exceed: `peak/share` tells how near its best
-    /// row comes. Nothing for one whose own rows tell peaks.
-    pub fn peak_kind(&self) -> Option<&'static str> {
-        self.peak_kind
-    }
-
-    /// Whether a row counts for [`Experiment::peak_kind`]: all do, unless some are limited by other units of the device.
+    /// Whether a row counts for `peak_kind`: all do, unless some are limited by other units of the device.
     pub fn is_of_peak(&self, variant: &str, point: &Point) -> bool {
         (self.is_of_peak)(variant, point)
     }
@@ -197,17 +180,11 @@ impl Experiment {
     /// The case of a configuration and its CPU twin, or why the device can't run it. Pure: compiles nothing, touches no device,
     /// and computes no results: that is left to the twin, once it is asked. Limits that every case must keep (workgroup size,
     /// group counts, buffer ranges) are checked by the plan.
-    ///
-    /// # Errors
-    /// A limit or a feature that this experiment in particular needs and the device hasn't got.
+    /// Skipped: a limit or a feature that this experiment in particular needs and the device hasn't got.
     pub fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
         (self.build)(config)
     }
 
-    /// The case alone.
-    ///
-    /// # Errors
-    /// As [`Experiment::build`].
     pub fn case(&self, config: &Config) -> Result<Case, Skip> {
         self.case.map_or_else(|| self.build(config).map(|built| built.case), |case| case(config))
     }
@@ -226,7 +203,6 @@ impl Experiment {
 /// A derived row, with the flags of the rows that it follows from.
 pub type Told = (Derived, BTreeSet<String>);
 
-/// Figures that follow from the rows of several experiments.
 pub struct Derivation {
     /// `family/name`, under which its figures are reported. Filters match it as the name of the experiment that asks for it.
     pub name: &'static str,
@@ -239,7 +215,6 @@ pub struct Derivation {
     pub derive: fn(&BTreeMap<&str, &[Finished]>) -> Vec<Told>,
 }
 
-/// Experiments of the family `calibration`.
 pub mod calibration {
     pub mod barrier;
     pub mod clock;
@@ -249,7 +224,6 @@ pub mod calibration {
     pub mod timer;
 }
 
-/// Experiments of the family `workgroup`.
 pub mod workgroup {
     pub mod divergence;
     pub mod linear;
@@ -261,7 +235,6 @@ pub mod workgroup {
     pub mod tile3d;
 }
 
-/// Experiments of the family `memory`.
 pub mod memory {
     pub mod dtype;
     pub mod gather;
@@ -275,14 +248,12 @@ pub mod memory {
     pub mod stride;
 }
 
-/// Experiments of the family `load`.
 pub mod load {
     pub mod filter;
     pub mod path;
     pub mod stream;
 }
 
-/// Experiments of the family `cache`.
 pub mod cache {
     pub mod bandwidth;
     pub mod latency;
@@ -290,12 +261,10 @@ pub mod cache {
     pub mod tlb;
 }
 
-/// Experiments of the family `transfer`.
 pub mod transfer {
     pub mod copy;
 }
 
-/// Experiments of the family `shared`.
 pub mod shared {
     pub mod bandwidth;
     pub mod bank_conflict;
@@ -304,7 +273,6 @@ pub mod shared {
     pub mod tile;
 }
 
-/// Experiments of the family `subgroup`.
 pub mod subgroup {
     pub mod aggregate;
     pub mod ops;
@@ -312,14 +280,12 @@ pub mod subgroup {
     pub mod versus_shared;
 }
 
-/// Experiments of the family `sync`.
 pub mod sync {
     pub mod atomic;
     pub mod barrier;
     pub mod false_sharing;
 }
 
-/// Experiments of the family `dispatch`.
 pub mod dispatch {
     pub mod descriptor_bind;
     pub mod empty;
@@ -334,7 +300,6 @@ pub mod dispatch {
     pub mod timestamp;
 }
 
-/// Experiments of the family `peak`.
 pub mod peak {
     pub mod arith;
     pub mod coopmat;
@@ -346,7 +311,6 @@ pub mod peak {
     pub mod summary;
 }
 
-/// Experiments of the family `algo`.
 pub mod algo {
     pub mod adaptive;
     pub mod argmax;
@@ -440,7 +404,7 @@ pub fn find(name: &str) -> Option<&'static Experiment> {
 /// it asks for.
 pub fn derived_with(experiment: &Experiment) -> Vec<&str> {
     let asked = DERIVATIONS.iter().filter(|derivation| derivation.asked_by == experiment.name());
-    experiment.derived().iter().copied().chain(asked.map(|derivation| derivation.name)).collect()
+    experiment.derived.iter().copied().chain(asked.map(|derivation| derivation.name)).collect()
 }
 
 /// Whether figures are told under this name that follow from others.
@@ -450,7 +414,7 @@ pub fn is_derived_name(name: &str) -> bool {
 
 /// Whether figures are derived from the rows of the experiment of this name.
 pub fn is_source(name: &str) -> bool {
-    let is_own = CATALOGUE.iter().any(|experiment| experiment.name() == name && !experiment.derived().is_empty());
+    let is_own = CATALOGUE.iter().any(|experiment| experiment.name() == name && !experiment.derived.is_empty());
     is_own || DERIVATIONS.iter().any(|derivation| derivation.asked_by == name || (derivation.sources)().contains(name))
 }
 

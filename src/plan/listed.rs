@@ -142,7 +142,7 @@ fn order(selection: &Selection) -> (usize, Reverse<bool>, usize, Vec<Rank>) {
             _ => (is_other, 0, 0),
         }
     };
-    (home, Reverse(experiment.base_variant() == Some(variant)), place, axes.iter().map(rank).collect())
+    (home, Reverse(experiment.base_variant == Some(variant)), place, axes.iter().map(rank).collect())
 }
 
 #[cfg(test)]

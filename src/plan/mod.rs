@@ -89,7 +89,7 @@ impl Selection {
     /// The variant and the point that a case is compared with: its own, but for what the experiment compares.
     fn base(&self, variant: &'static str, point: &Point) -> Option<(&'static str, Point)> {
         let axes = || self.axes.iter().filter_map(|axis| Some((axis.name.as_ref(), axis.base.as_ref()?)));
-        let base_variant = self.experiment.base_variant();
+        let base_variant = self.experiment.base_variant;
         (base_variant.is_some() || axes().next().is_some()).then(|| {
             let point = axes().fold(point.clone(), |point, (axis, base)| point.with(axis, base));
             (base_variant.unwrap_or(variant), point)
@@ -97,7 +97,7 @@ impl Selection {
     }
 
     fn bases_first(&mut self) {
-        let base_variant = self.experiment.base_variant();
+        let base_variant = self.experiment.base_variant;
         self.variants.sort_by_key(|variant| Some(*variant) != base_variant);
         for axis in self.axes.iter_mut().filter(|axis| axis.base.is_some()) {
             axis.defaults.sort_by_key(|value| Some(value) != axis.base.as_ref());
@@ -170,7 +170,7 @@ impl<'a> Plan<'a> {
 
     pub fn has_bases(&self) -> bool {
         let differs = |selection: &Selection| {
-            let base_variant = selection.experiment.base_variant();
+            let base_variant = selection.experiment.base_variant;
             let is_other =
                 |axis: &Axis| axis.base.is_some() && axis.defaults.iter().any(|value| Some(value) != axis.base.as_ref());
             selection.variants.iter().any(|variant| base_variant.is_some_and(|base| base != *variant))
@@ -563,7 +563,7 @@ mod tests {
         for experiment in CATALOGUE {
             let (all, few) = (experiment.variants(), experiment.quick_variants());
             assert!(!few.is_empty() && few.iter().all(|variant| all.contains(variant)), "{}", experiment.name());
-            assert!(experiment.base_variant().is_none_or(|base| few.contains(&base)), "{}: no base", experiment.name());
+            assert!(experiment.base_variant.is_none_or(|base| few.contains(&base)), "{}: no base", experiment.name());
         }
     }
 

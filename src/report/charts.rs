@@ -89,7 +89,7 @@ impl<'r> Drawer<'r> {
         let plot = experiment.and_then(Experiment::plot);
         let x = plot.map(|plot| plot.x);
         let dimensions = dimensions(&with_figures(rows).collect::<Vec<_>>(), x);
-        let layout = layout(&dimensions, x, experiment.is_some_and(|one| one.ladder().is_some()));
+        let layout = layout(&dimensions, x, experiment.is_some_and(|one| one.ladder.is_some()));
         let name = rows.first().map_or("", |row| &row.record.experiment);
         Self { name, rows, derived, plot, dimensions, layout }
     }

@@ -135,7 +135,7 @@ fn class(record: &Record) -> Repeatability {
         return Repeatability::Launch;
     }
     let point = || Point::new(record.by_axis.iter().map(|(name, value)| (name.clone().into(), value.clone())));
-    let derives = || CATALOGUE.iter().copied().find(|experiment| experiment.derived().contains(&record.experiment.as_str()));
+    let derives = || CATALOGUE.iter().copied().find(|experiment| experiment.derived.contains(&record.experiment.as_str()));
     let experiment = experiments::find(&record.experiment).or_else(derives);
     experiment.map_or(Repeatability::Memory, |experiment| experiment.repeatability(&point()))
 }

@@ -14,7 +14,7 @@ const INDENT: &str = "      ";
 /// What there is to say under a name, which may be that of what is derived; nothing where nothing has it.
 pub fn described(name: &str, width: usize) -> Result<String, Error> {
     let derivations = DERIVATIONS.iter().filter(|derivation| derivation.name == name).map(|one| Ok(derivation(one, width)));
-    let is_it = |experiment: &&&Experiment| experiment.name() == name || experiment.derived().contains(&name);
+    let is_it = |experiment: &&&Experiment| experiment.name() == name || experiment.derived.contains(&name);
     let experiments = CATALOGUE.iter().filter(is_it).map(|one| description(one, width));
     Ok(derivations.chain(experiments).collect::<Result<Vec<_>, _>>()?.join("\n"))
 }

@@ -88,7 +88,7 @@ fn of_experiment(entry: &Entry, device: &DeviceInfo) -> OfExperiment {
         question: said(name).point("Question"),
         metrics: headlines(&sweep).into_iter().map(of_metric).collect(),
         variants: entry.variants.clone(),
-        base_variant: experiment.base_variant(),
+        base_variant: experiment.base_variant,
         derives: derived_with(experiment),
         cases,
         least_seconds: least.as_secs_f64(),

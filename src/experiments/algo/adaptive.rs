@@ -3,31 +3,34 @@
 use std::sync::Arc;
 
 use crate::experiments::algo::{blur, raytrace, reduce, transpose};
-use crate::experiments::{Built, Config, Experiment, Setting};
-use crate::model::{Axis, AxisKind, AxisValue, Case, Point, Preset, Repeatability, Skip, Traffic};
+use crate::experiments::common::prelude::*;
+use crate::model::AxisValue;
 
 pub const EXPERIMENT: Experiment = Experiment {
-    variants: &NAMES,
-    quick_variants: &["reduce"],
+    variants: Name::WORDS,
+    quick_variants: &[Name::Reduce.word()],
     repeatability: |_| Repeatability::Memory,
     axes_of: Some(axes_of),
     traffic,
-    ..Experiment::new("algo/adaptive", |setting| axes_of(NAMES[0], setting), build)
+    ..Experiment::new("algo/adaptive", |setting| axes_of(Name::WORDS[0], setting), build)
 };
 
-/// An algorithm that is measured at many sizes.
+choices! {
+    pub(super) enum Name { Transpose = "transpose", Reduce = "reduce", Blur = "blur", Raytrace = "raytrace" }
+}
+
+/// An algorithm as the experiment has it that it comes from.
 struct Algorithm {
-    name: &'static str,
     experiment: &'static Experiment,
     variant: &'static str,
-    /// What its size is called there.
     size: Size,
     /// Its other axes there, and their values.
-    fixed: &'static [(&'static str, Fixed)],
+    fixed: Vec<(&'static str, AxisValue)>,
     /// The largest problem that is measured by default on a CPU and on a GPU, as powers of two: passes, and twins, take their time.
     most: [u32; 2],
 }
 
+/// What the size is called there.
 #[derive(Clone, Copy)]
 enum Size {
     /// All elements.
@@ -36,71 +39,53 @@ enum Size {
     Edge(&'static str),
 }
 
-/// A value that doesn't change.
-#[derive(Clone, Copy)]
-enum Fixed {
-    Number(u64),
-    Word(&'static str),
-}
-
-const ALGORITHMS: [Algorithm; 4] = [
-    Algorithm {
-        name: "transpose",
-        experiment: &transpose::EXPERIMENT,
-        variant: "padded",
-        size: Size::Edge("matrix_size"),
-        fixed: &[("tile", Fixed::Number(32))],
-        most: [16, 26],
-    },
-    Algorithm {
-        name: "reduce",
-        experiment: &reduce::EXPERIMENT,
-        variant: "vector",
-        size: Size::Count("n"),
-        fixed: &[("items", Fixed::Number(16))],
-        most: [16, 26],
-    },
-    Algorithm {
-        name: "blur",
-        experiment: &blur::EXPERIMENT,
-        variant: "separable",
-        size: Size::Edge("image_size"),
-        fixed: &[
-            ("items", Fixed::Number(4)),
-            ("segment", Fixed::Number(64)),
-            ("radius", Fixed::Number(8)),
-            ("filter", Fixed::Word("gaussian")),
-        ],
-        most: [12, 24],
-    },
-    Algorithm {
-        name: "raytrace",
-        experiment: &raytrace::EXPERIMENT,
-        variant: "bounded",
-        size: Size::Edge("image_size"),
-        fixed: &[("rays", Fixed::Word("coherent"))],
-        most: [12, 20],
-    },
-];
-
-pub(super) const NAMES: [&str; ALGORITHMS.len()] = {
-    let mut names = [""; ALGORITHMS.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = ALGORITHMS[i].name;
-        i += 1;
+impl Name {
+    fn algorithm(self) -> Algorithm {
+        match self {
+            Self::Transpose => Algorithm {
+                experiment: &transpose::EXPERIMENT,
+                variant: "padded",
+                size: Size::Edge("matrix_size"),
+                fixed: vec![("tile", 32_u64.into())],
+                most: [16, 26],
+            },
+            Self::Reduce => Algorithm {
+                experiment: &reduce::EXPERIMENT,
+                variant: "vector",
+                size: Size::Count("n"),
+                fixed: vec![("items", 16_u64.into())],
+                most: [16, 26],
+            },
+            Self::Blur => Algorithm {
+                experiment: &blur::EXPERIMENT,
+                variant: "separable",
+                size: Size::Edge("image_size"),
+                fixed: vec![
+                    ("items", 4_u64.into()),
+                    ("segment", 64_u64.into()),
+                    ("radius", 8_u64.into()),
+                    ("filter", "gaussian".into()),
+                ],
+                most: [12, 24],
+            },
+            Self::Raytrace => Algorithm {
+                experiment: &raytrace::EXPERIMENT,
+                variant: "bounded",
+                size: Size::Edge("image_size"),
+                fixed: vec![("rays", "coherent".into())],
+                most: [12, 20],
+            },
+        }
     }
-    names
-};
+}
 
 /// Of so many elements, powers of two are whole tiles.
 const LEAST_WHOLE: u64 = 1 << 14;
 
-/// The largest problem, elements.
 const MOST: u64 = 1 << 28;
 
 fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
-    let algorithm = algorithm(variant);
+    let algorithm = Name::of(variant).algorithm();
     let is_line = matches!(algorithm.size, Size::Count(_));
     let powers = |from: u32, to: u32, step: usize| (from..=to).step_by(step).map(|power| 1_u64 << power).collect();
     let most = setting.by_class(algorithm.most[0], algorithm.most[1]);
@@ -125,7 +110,7 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
 }
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
-    let algorithm = algorithm(config.variant);
+    let algorithm = Name::of(config.variant).algorithm();
     let (point, setting) = (algorithm.point(config.point)?, config.setting);
     let case = algorithm.experiment.case(&Config::new(algorithm.variant, &point, &setting))?;
     let case = Case {
@@ -146,22 +131,14 @@ fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
     if case.point.integer("n") < LEAST_WHOLE {
         return Err("bounds exclude a part of what the last workgroups would take");
     }
-    let algorithm = algorithm(&case.variant);
+    let algorithm = Name::of(&case.variant).algorithm();
     let point = algorithm.point(&case.point).map_err(|_| "there is no such case")?;
     algorithm.experiment.traffic(&Case { variant: algorithm.variant.to_owned(), point, ..case.clone() })
 }
 
-/// The one of this name.
-fn algorithm(variant: &str) -> &'static Algorithm {
-    static ALL: [Algorithm; ALGORITHMS.len()] = ALGORITHMS;
-    ALL.iter().find(|algorithm| algorithm.name == variant).unwrap_or(&ALL[0])
-}
-
 impl Algorithm {
     /// The same configuration, as the experiment has it that the algorithm comes from.
-    ///
-    /// # Errors
-    /// A size that no square has, and a height of what lies in a line.
+    /// Skipped: a size that no square has, and a height of what lies in a line.
     fn point(&self, own: &Point) -> Result<Point, Skip> {
         let [n, height] = ["n", "local_size_y"].map(|axis| own.integer(axis));
         let (axis, size) = match self.size {
@@ -172,13 +149,7 @@ impl Algorithm {
             Size::Edge(axis) if n.isqrt().pow(2) == n => (axis, n.isqrt()),
             Size::Edge(_) => return Err(Skip::new(format!("n is {n}: the case needs a square number"))),
         };
-        let fixed = self.fixed.iter().map(|(axis, value)| {
-            let value = match *value {
-                Fixed::Number(number) => AxisValue::from(number),
-                Fixed::Word(word) => word.into(),
-            };
-            ((*axis).into(), value)
-        });
+        let fixed = self.fixed.iter().map(|(axis, value)| ((*axis).into(), value.clone()));
         let local_size = ["local_size_x", "local_size_y"].map(|axis| (axis.into(), own.integer(axis).into()));
         let local_size = local_size.into_iter().take(if matches!(self.size, Size::Count(_)) { 1 } else { 2 });
         Ok(Point::new(local_size.chain(fixed).chain([(axis.into(), size.into())])))
@@ -188,18 +159,17 @@ impl Algorithm {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::common::testing::{point, quick};
     use crate::model::DeviceInfo;
 
     #[test]
     fn every_axis_of_an_algorithm_has_a_value() {
-        let device = DeviceInfo::mock();
-        let setting = Setting { device: &device, queue: None, preset: Preset::Default, seed: 1 };
-        for algorithm in ALGORITHMS {
-            let values = [("local_size_x", 32_u64), ("local_size_y", 1), ("n", 1 << 8)];
-            let point = algorithm.point(&Point::new(values.map(|(axis, value)| (axis.into(), value.into())))).unwrap();
-            let axes = algorithm.experiment.axes(&setting);
-            assert!(axes.iter().all(|axis| point.get(&axis.name).is_some()), "{}", algorithm.name);
-            assert_eq!(point.iter().count(), axes.len(), "{}", algorithm.name);
+        for name in Name::ALL {
+            let algorithm = name.algorithm();
+            let point = algorithm.point(&point("local_size_x=32 local_size_y=1 n=256")).unwrap();
+            let axes = algorithm.experiment.axes(&quick(&DeviceInfo::mock()));
+            assert!(axes.iter().all(|axis| point.get(&axis.name).is_some()), "{name:?}");
+            assert_eq!(point.iter().count(), axes.len(), "{name:?}");
             assert!(algorithm.experiment.variants().contains(&algorithm.variant));
         }
     }
@@ -207,9 +177,8 @@ mod tests {
     #[test]
     fn what_no_square_has_is_skipped() {
         let reason = |variant, n: u64, height: u64| {
-            let values = [("local_size_x", 32_u64), ("local_size_y", height), ("n", n)];
-            let point = Point::new(values.map(|(axis, value)| (axis.into(), value.into())));
-            algorithm(variant).point(&point).err().map(|skip| skip.reason)
+            let own = point(&format!("local_size_x=32 local_size_y={height} n={n}"));
+            Name::of(variant).algorithm().point(&own).err().map(|skip| skip.reason)
         };
         assert_eq!([reason("transpose", 49, 8), reason("reduce", 50, 1)], [None, None]);
         assert!(reason("transpose", 50, 8).unwrap().contains("a square number"));

@@ -1,29 +1,25 @@
 //! `algo/argmax`: what brings the search for the largest value, and for where it is, to the speed of memory?
 
-use crate::experiments::common::ladder::Ladder;
 use crate::experiments::common::parts::in_parts;
-use crate::experiments::common::reduction::{self, BEYOND_CACHES, Rounds, VECTOR, by_subgroups, dealt, padded, taking};
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, u32_of};
-use crate::model::{Axis, AxisKind, Bound, Feature, Headline, Preset, Repeatability, Sequence, Shuffled, Skip, Work};
-use crate::validate::Expected;
+use crate::experiments::common::prelude::*;
+use crate::experiments::common::reduction::{self, Rounds, VECTOR, by_subgroups, dealt, padded, taking};
 
 pub const EXPERIMENT: Experiment = Experiment {
-    variants: RUNGS,
-    quick_variants: &["atomics", "vector"],
+    variants: Rung::WORDS,
+    quick_variants: &[Rung::Atomics.word(), Rung::Vector.word()],
     peak_kind: Some("global"),
     repeatability: |_| Repeatability::Memory,
-    axes_of: Some(|variant, setting| axes(setting, variant == "vector")),
+    axes_of: Some(|variant, setting| axes(setting, Rung::of(variant) == Rung::Vector)),
     traffic: reduction::traffic,
     ..Experiment::of_ladder(LADDER, |setting| axes(setting, false), build)
 };
 
-/// The rungs of the ladder.
-const RUNGS: &[&str] = &["atomics", "tree", "subgroup", "vector"];
+choices! {
+    enum Rung { Atomics = "atomics", Tree = "tree", Subgroup = "subgroup", Vector = "vector" }
+}
 
-/// The values of the axis `data`.
 const DATA: &[&str] = &["random", "ascending"];
 
-/// Words of a key.
 const KEY: u64 = 2;
 
 const LADDER: Ladder = Ladder { experiment: "algo/argmax", first: "atomics", choices: &["local_size_x", "items"] };
@@ -39,31 +35,31 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     };
     let result = case.output("result", Expected::words_from(KEY, key));
     let source = case.input("source", words, values);
-    let items = config.integer("items");
-    let width = if config.variant == "vector" { VECTOR } else { 1 };
+    let (rung, items) = (Rung::of(config.variant), config.integer("items"));
+    let width = if rung == Rung::Vector { VECTOR } else { 1 };
     let elements = dealt(n.div_ceil(width), width, config)?;
-    if config.variant == "atomics" {
-        config.require(&[Feature::Int64, Feature::BufferInt64Atomics])?;
-        case.fill(result, 0);
-        case.barrier();
-        let kernel = taking("algo/argmax_atomics.comp", items, config);
-        case.run(kernel, &[result, source], elements.groups, &[count]);
-    } else {
-        let of = |shader, elements| taking(shader, elements, config);
-        let [first, later] = match config.variant {
-            "tree" => ["algo/argmax_tree.comp"; 2].map(|shader| Ok(of(shader, items))),
-            "subgroup" => ["algo/argmax_subgroup.comp"; 2].map(|shader| by_subgroups(of(shader, items), config)),
-            _ => [
-                by_subgroups(of("algo/argmax_vector.comp", items / width), config),
-                by_subgroups(of("algo/argmax_subgroup.comp", items), config),
-            ],
-        };
-        let (first, later) = (first?, later?.define("KEYS", ""));
-        let kernel = |is_first: bool| if is_first { first.clone() } else { later.clone() };
-        Rounds { source, elements, count, words: KEY, result }.dispatch(&mut case, config, kernel)?;
+    let of = |shader| taking(shader, items, config);
+    let mut in_rounds = |first: Kernel, later: Kernel| {
+        let later = later.define("KEYS", "");
+        let kernel = |is_first| if is_first { first.clone() } else { later.clone() };
+        Rounds { source, elements, count, words: KEY, result }.dispatch(&mut case, config, kernel)
+    };
+    match rung {
+        Rung::Atomics => {
+            config.require(&[Feature::Int64, Feature::BufferInt64Atomics])?;
+            case.fill(result, 0);
+            case.barrier();
+            case.run(of("algo/argmax_atomics.comp"), &[result, source], elements.groups, &[count]);
+        }
+        Rung::Tree => in_rounds(of("algo/argmax_tree.comp"), of("algo/argmax_tree.comp"))?,
+        Rung::Subgroup | Rung::Vector => {
+            let narrow = by_subgroups(of("algo/argmax_subgroup.comp"), config)?;
+            let wide = by_subgroups(taking("algo/argmax_vector.comp", items / width, config), config)?;
+            in_rounds(if rung == Rung::Vector { wide } else { narrow.clone() }, narrow)?;
+        }
     }
     let work = Work { bytes: Some(n * 4), items: Some(n), ..Work::default() };
-    Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
+    Ok(case.bound(beyond_caches(n * 4)).build(work, Headline::BANDWIDTH))
 }
 
 fn axes(setting: &Setting, is_wide: bool) -> Vec<Axis> {
@@ -71,8 +67,8 @@ fn axes(setting: &Setting, is_wide: bool) -> Vec<Axis> {
         Preset::Quick | Preset::Default => setting.by_class(&[16], &[32]),
         Preset::Thorough => &[1, 4, 8, 16, 32, 64],
     };
-    let data = if setting.preset == Preset::Quick { &DATA[..1] } else { DATA };
-    let data = Axis::new("data", "in which order the values come", AxisKind::Choices(DATA), data.iter().copied());
+    let data = setting.quick_or(&DATA[..1], DATA).iter().copied();
+    let data = Axis::new("data", "in which order the values come", AxisKind::Choices(DATA), data);
     [vec![data], reduction::axes(setting, items, is_wide)].concat()
 }
 
@@ -103,7 +99,8 @@ fn halves(key: u64) -> [u32; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{DeviceInfo, Point};
+    use crate::experiments::common::testing::{quick, with};
+    use crate::model::DeviceInfo;
 
     #[test]
     fn of_equal_values_the_first_is_the_largest() {
@@ -116,15 +113,12 @@ mod tests {
     /// A device that took another one of the equal ones would be wrong, and be seen.
     #[test]
     fn random_values_have_ties_and_ascending_ones_end_with_the_largest() {
-        let device = DeviceInfo::mock();
-        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
         for n in [100_u64, 1000, 65_536, 100_003] {
-            let words = |data: &'static str| {
-                let point = Point::new([("data".into(), data.into())]);
-                let values = values(&Config::new("", &point, &setting), n, n.next_multiple_of(VECTOR));
+            let [random, ascending] = ["data=random", "data=ascending"].map(|data| {
+                let values = |config: &Config| values(config, n, n.next_multiple_of(VECTOR));
+                let values = with(&EXPERIMENT, "tree", quick(&DeviceInfo::mock()), data, values);
                 (0..n).map(move |i| values.word(i)).collect::<Vec<u32>>()
-            };
-            let (random, ascending) = (words("random"), words("ascending"));
+            });
             let largest = random.iter().max().unwrap();
             assert!(random.iter().filter(|word| *word == largest).count() > 1, "{n}");
             assert!(ascending.is_sorted_by(|one, next| one < next), "{n}");

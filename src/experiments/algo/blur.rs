@@ -6,20 +6,15 @@ mod twin;
 
 use std::sync::{Arc, LazyLock};
 
-use crate::experiments::common::ladder::Ladder;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Handle, Setting, product, usual_size};
-use crate::model::{
-    Axis, AxisKind, Case, Contents, Dimension, Format, Headline, ImageRole, Kernel, Metric, Moved, Preset, Repeatability,
-    Resource, Sampling, Scalar, Sequence, Shape, Skip, Texels, Traffic, Work,
-};
-use crate::validate::Expected;
+use crate::experiments::common::prelude::*;
+use crate::model::{Contents, Dimension, Format, ImageRole, Metric, Resource, Sampling, Shape, Texels};
 use filter::Filter;
 use overtaking::TILING;
 use twin::Blurred;
 
 pub const EXPERIMENT: Experiment = Experiment {
-    variants: &["naive", "tiled", "separable", "filtered", "separable_tiled", "running"],
-    quick_variants: &["naive", "separable_tiled"],
+    variants: Rung::WORDS,
+    quick_variants: &[Rung::Naive.word(), Rung::SeparableTiled.word()],
     derived: &[Ladder::NAME, TILING],
     derive: |rows| overtaking::derive(rows, LADDER.choices),
     repeatability: |_| Repeatability::Memory,
@@ -28,14 +23,39 @@ pub const EXPERIMENT: Experiment = Experiment {
     ..Experiment::of_ladder(LADDER, axes, build)
 };
 
-const LADDER: Ladder =
-    Ladder { experiment: "algo/blur", first: "naive", choices: &["local_size_x", "local_size_y", "items", "segment"] };
+choices! {
+    enum Rung {
+        Naive = "naive",
+        Tiled = "tiled",
+        Separable = "separable",
+        Filtered = "filtered",
+        SeparableTiled = "separable_tiled",
+        Running = "running",
+    }
+}
 
-/// How pixels around one are weighed.
+impl Rung {
+    /// Whether an invocation makes as many pixels as the axis says; else it makes one, or a segment.
+    fn has_items(self) -> bool {
+        matches!(self, Self::Tiled | Self::Separable | Self::SeparableTiled)
+    }
+
+    /// Whether something is left between two passes.
+    fn is_in_passes(self) -> bool {
+        matches!(self, Self::Separable | Self::Filtered | Self::Running)
+    }
+}
+
+const LADDER: Ladder = Ladder {
+    experiment: "algo/blur",
+    first: Rung::Naive.word(),
+    choices: &["local_size_x", "local_size_y", "items", "segment"],
+};
+
 const FILTERS: &[&str] = &["gaussian", "box"];
 
 /// Variants that box filters are measured with by default: what others are compared with, and what such filters are about.
-const OF_BOXES: &[&str] = &["naive", "tiled", "separable", "running"];
+const OF_BOXES: &[Rung] = &[Rung::Naive, Rung::Tiled, Rung::Separable, Rung::Running];
 
 /// The largest radius that the kernels have weights for.
 const MOST_RADIUS: u64 = 64;
@@ -74,11 +94,8 @@ fn axes(setting: &Setting) -> Vec<Axis> {
         Preset::Default => setting.by_class(vec![1, 4], vec![1, 2, 4, 8, 16]),
         Preset::Thorough => vec![0, 1, 2, 4, 8, 16, 32],
     };
-    let filters = if setting.preset == Preset::Quick { &FILTERS[..1] } else { FILTERS };
-    let sizes = match setting.preset {
-        Preset::Quick => vec![setting.by_class(32_u64, 4096)],
-        _ => setting.by_class(vec![64, 45], vec![4096, 1001]),
-    };
+    let filters = setting.quick_or(&FILTERS[..1], FILTERS).iter().copied();
+    let sizes = setting.quick_or(vec![setting.by_class(32_u64, 4096)], setting.by_class(vec![64, 45], vec![4096, 1001]));
     vec![
         Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), widths),
         Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), heights),
@@ -87,7 +104,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
             .multiple_of(STEPS)
             .up_to(MOST_SIZE),
         Axis::new("radius", "pixels to either side that count", AxisKind::AtLeast(0), radii).up_to(MOST_RADIUS),
-        Axis::new("filter", "how pixels around one are weighted", AxisKind::Choices(FILTERS), filters.iter().copied()),
+        Axis::new("filter", "how pixels around one are weighted", AxisKind::Choices(FILTERS), filters),
         Axis::new("image_size", "width and height of the picture, pixels", AxisKind::AtLeast(1), sizes)
             .up_to(MOST_SIZE)
             .of_work(),
@@ -95,17 +112,17 @@ fn axes(setting: &Setting) -> Vec<Axis> {
 }
 
 fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
-    let mut axes = axes(setting);
-    let is_wide_by_default = variant == "separable" && setting.preset == Preset::Default && !setting.device.is_cpu();
+    let (mut axes, rung) = (axes(setting), Rung::of(variant));
+    let is_wide_by_default = rung == Rung::Separable && setting.preset == Preset::Default && !setting.device.is_cpu();
     for axis in &mut axes {
         match axis.name.as_ref() {
-            "items" if !has_items(variant) => axis.defaults = vec![1_u64.into()],
+            "items" if !rung.has_items() => axis.defaults = vec![1_u64.into()],
             // Where a workgroup has many lines, it makes long pieces of few of them.
             "items" if is_wide_by_default => axis.defaults = vec![8_u64.into(), 16_u64.into()],
             "local_size_y" if is_wide_by_default => axis.defaults = vec![2_u64.into(), 8_u64.into()],
-            "segment" if variant != "running" => axis.defaults.truncate(1),
-            "filter" if variant == "running" => axis.defaults = vec![FILTERS[1].into()],
-            "filter" if setting.preset != Preset::Thorough && !OF_BOXES.contains(&variant) => axis.defaults.truncate(1),
+            "segment" if rung != Rung::Running => axis.defaults.truncate(1),
+            "filter" if rung == Rung::Running => axis.defaults = vec![FILTERS[1].into()],
+            "filter" if setting.preset != Preset::Thorough && !OF_BOXES.contains(&rung) => axis.defaults.truncate(1),
             _ => {}
         }
     }
@@ -116,11 +133,12 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let size = config.u32("image_size");
     let pixels = u64::from(size).pow(2);
     let filter = Filter::new(config.choice("filter") == "box", config.u32("radius"));
-    if config.variant == "running" && config.choice("filter") != "box" {
+    let rung = Rung::of(config.variant);
+    if rung == Rung::Running && config.choice("filter") != "box" {
         return Err(Skip::new("filter=gaussian: the case needs weights that are all the same, as filter=box has them"));
     }
     let source = Sequence::Picture { seed: config.seed(), width: size };
-    let error = filter.error(config.variant, config.integer("segment"));
+    let error = filter.error(rung, config.integer("segment"));
     let twin = filter.clone();
     let blurred: Arc<Seen> = Arc::new(LazyLock::new(Box::new(move || Blurred::of(source, size, &twin))));
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
@@ -134,7 +152,7 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let target = Resource::new("target", image(Format::Rgba8Unorm, size, ImageRole::Storage), Contents::Undefined);
     let target = case.output_image(target, nearest);
     case.shows(target, [size, size], Texels::Rgba8);
-    let bytes = if is_in_passes(config.variant) {
+    let bytes = if rung.is_in_passes() {
         in_passes(&mut case, config, [weights, picture, target]);
         2 * (PIXEL + BETWEEN)
     } else {
@@ -150,7 +168,7 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
 }
 
 fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
-    if case.variant != "naive" {
+    if Rung::of(&case.variant) != Rung::Naive {
         return Err("texels are fetched for a window, a halo or a sum that several pixels share");
     }
     // An iteration fetches a row.
@@ -160,25 +178,14 @@ fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
     Ok(vec![Traffic { counted, loops: vec![side], total: usual.invocations * side * side, ..usual }])
 }
 
-/// What the twin makes of the picture, once it is asked.
 type Seen = LazyLock<Blurred, Box<dyn FnOnce() -> Blurred + Send>>;
-
-/// Whether an invocation of a variant makes as many pixels as the axis says; else it makes one, or a segment.
-fn has_items(variant: &str) -> bool {
-    ["tiled", "separable", "separable_tiled"].contains(&variant)
-}
-
-/// Whether a variant leaves something between two passes.
-fn is_in_passes(variant: &str) -> bool {
-    ["separable", "filtered", "running"].contains(&variant)
-}
 
 /// Pixels that an invocation makes, along a column or a line.
 fn items(config: &Config) -> u32 {
-    match config.variant {
-        "running" => config.u32("segment"),
-        variant if has_items(variant) => config.u32("items"),
-        _ => 1,
+    match Rung::of(config.variant) {
+        Rung::Running => config.u32("segment"),
+        Rung::Tiled | Rung::Separable | Rung::SeparableTiled => config.u32("items"),
+        Rung::Naive | Rung::Filtered => 1,
     }
 }
 
@@ -188,13 +195,13 @@ fn tile(config: &Config) -> [u32; 2] {
 }
 
 fn kernel(config: &Config) -> Kernel {
-    let source = match config.variant {
-        "naive" => "algo/blur_naive.comp",
-        "tiled" => "algo/blur_tiled.comp",
-        "separable" => "algo/blur_separable.comp",
-        "filtered" => "algo/blur_filtered.comp",
-        "separable_tiled" => "algo/blur_separable_tiled.comp",
-        _ => "algo/blur_running.comp",
+    let source = match Rung::of(config.variant) {
+        Rung::Naive => "algo/blur_naive.comp",
+        Rung::Tiled => "algo/blur_tiled.comp",
+        Rung::Separable => "algo/blur_separable.comp",
+        Rung::Filtered => "algo/blur_filtered.comp",
+        Rung::SeparableTiled => "algo/blur_separable_tiled.comp",
+        Rung::Running => "algo/blur_running.comp",
     };
     let signed = |count: u32| Scalar::I32(i32::try_from(count).unwrap_or(i32::MAX));
     Kernel::new(source, [config.u32("local_size_x"), config.u32("local_size_y"), 1])
@@ -208,7 +215,7 @@ fn in_passes(case: &mut CaseBuilder, config: &Config, [weights, picture, target]
     let size = config.u32("image_size");
     let between = image(Format::Rgba16Float, size, ImageRole::StorageAndSampled);
     let between = case.add(Resource::new("between", between, Contents::Undefined));
-    let linear = (config.variant == "filtered").then(|| {
+    let linear = (Rung::of(config.variant) == Rung::Filtered).then(|| {
         let sampling = Sampling { is_linear: true, ..Sampling::default() };
         case.add(Resource::new("linear", Shape::Sampler(sampling), Contents::Undefined))
     });

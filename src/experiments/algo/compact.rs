@@ -5,39 +5,38 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
-use crate::experiments::common::ladder::Ladder;
 use crate::experiments::common::parts::in_parts;
+use crate::experiments::common::prelude::*;
 use crate::experiments::common::tiles::{self, Steps, Tiles};
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Handle, Left, Setting, u32_of};
-use crate::model::{
-    Axis, AxisKind, Bound, Case, Headline, Kernel, Moved, Preset, Repeatability, Scalar, Sequence, Shuffled, Skip,
-    SubgroupClass, Traffic, Work,
-};
-use crate::validate::{Expected, invariants};
+use crate::experiments::common::words;
+use crate::validate::invariants;
 
 pub const EXPERIMENT: Experiment = Experiment {
-    variants: &[BY_LANE, BY_SUBGROUP, BY_WORKGROUP, SCAN, LOOK_BACK],
-    quick_variants: &[BY_LANE, LOOK_BACK],
+    variants: Rung::WORDS,
+    quick_variants: &[Rung::ByLane.word(), Rung::LookBack.word()],
     peak_kind: Some("global"),
     repeatability: |_| Repeatability::Memory,
-    axes_of: Some(|variant, setting| axes(tiles::axes_of(variant == LOOK_BACK, setting), setting)),
+    axes_of: Some(|variant, setting| axes(tiles::axes_of(Rung::of(variant) == Rung::LookBack, setting), setting)),
     traffic,
     ..Experiment::of_ladder(LADDER, |setting| axes(tiles::axes(setting), setting), build)
 };
 
-/// Words from which no cache of today holds a part that matters: 1 GiB.
-const BEYOND_CACHES: u64 = 1 << 28;
+choices! {
+    enum Rung {
+        ByLane = "atomics",
+        BySubgroup = "subgroup_atomics",
+        ByWorkgroup = "workgroup_atomics",
+        Scan = "scan",
+        LookBack = "look_back",
+    }
+}
 
-const BY_LANE: &str = "atomics";
-const BY_SUBGROUP: &str = "subgroup_atomics";
-const BY_WORKGROUP: &str = "workgroup_atomics";
-const SCAN: &str = "scan";
-const LOOK_BACK: &str = "look_back";
+const ATOMICS: &str = "algo/compact_atomics.comp";
 
 const BALLOTS: &[SubgroupClass] = &[SubgroupClass::Ballot];
 
 const LADDER: Ladder =
-    Ladder { experiment: "algo/compact", first: BY_LANE, choices: &["local_size_x", "items", "order", "spins"] };
+    Ladder { experiment: "algo/compact", first: Rung::ByLane.word(), choices: &["local_size_x", "items", "order", "spins"] };
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let tiles = Tiles::new(config)?;
@@ -50,14 +49,21 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let output = case.output("kept", Expected::words(count, move |i| of_kept.at(i)));
     let counter = case.output("count", Expected::words(1, move |_| push[1]));
     let resources = [source, output, counter];
-    let case = match config.variant {
-        LOOK_BACK => by_look_back(case, resources, list, tiles, push, config)?,
-        SCAN => by_scan(case, resources, &tiles, push, config)?,
-        _ => by_atomics(case, resources, &tiles, push, config)?,
+    let atomics =
+        |case, who: &str| by_atomics(case, resources, &tiles, push, config.kernel(ATOMICS, &["items"]).define(who, ""));
+    let case = match Rung::of(config.variant) {
+        Rung::ByLane => atomics(case, "BY_LANE"),
+        Rung::BySubgroup => {
+            config.require_classes(BALLOTS)?;
+            atomics(case, "BY_SUBGROUP")
+        }
+        Rung::ByWorkgroup => atomics(case, "BY_WORKGROUP"),
+        Rung::Scan => by_scan(case, resources, &tiles, push, config)?,
+        Rung::LookBack => by_look_back(case, resources, list, tiles, push, config)?,
     };
     let bytes = 4 * (tiles.words + count);
     let work = Work { bytes: Some(bytes), items: Some(tiles.words), ..Work::default() };
-    Ok(case.bound((tiles.words >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
+    Ok(case.bound(beyond_caches(tiles.words * 4)).build(work, Headline::BANDWIDTH))
 }
 
 fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
@@ -65,20 +71,21 @@ fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
     if words % (local_size * items) != 0 {
         return Err("the last tile is no whole one");
     }
-    match case.variant.as_str() {
+    match Rung::of(&case.variant) {
         // What is read: what is written depends on the data. A whole tile has a way of its own beside the one that checks.
-        BY_LANE | BY_SUBGROUP | BY_WORKGROUP => {
+        Rung::ByLane | Rung::BySubgroup | Rung::ByWorkgroup => {
             let read = 4 * words;
             let uncounted = 4 * items;
             Ok(vec![Traffic { counted: Moved::READ, uncounted, total: read, ..Traffic::usual(case) }])
         }
-        _ => Err("whole tiles have a way of their own beside the one that checks, and what is stored depends on the data"),
+        Rung::Scan | Rung::LookBack => {
+            Err("whole tiles have a way of their own beside the one that checks, and what is stored depends on the data")
+        }
     }
 }
 
-/// The axes of arrays in tiles, and how many words are kept.
 fn axes(tiled: Vec<Axis>, setting: &Setting) -> Vec<Axis> {
-    let shares = if setting.preset == Preset::Quick { vec![50_u64] } else { vec![1, 50, 99] };
+    let shares = setting.quick_or(vec![50_u64], vec![1, 50, 99]);
     let kept = Axis::new("kept", "words that are kept, percent; one at least", AxisKind::AtLeast(0), shares).up_to(100);
     tiled.into_iter().chain([kept]).collect()
 }
@@ -89,19 +96,8 @@ fn by_atomics<'a>(
     [source, kept, count]: [Handle; 3],
     tiles: &Tiles,
     push: [u32; 2],
-    config: &Config<'a>,
-) -> Result<CaseBuilder<'a>, Skip> {
-    let who = match config.variant {
-        BY_SUBGROUP => {
-            config.require_classes(BALLOTS)?;
-            "BY_SUBGROUP"
-        }
-        BY_WORKGROUP => "BY_WORKGROUP",
-        _ => "BY_LANE",
-    };
-    let kernel = Kernel::new("algo/compact_atomics.comp", config.workgroup())
-        .define(who, "")
-        .constant("ITEMS", Scalar::U32(config.u32("items")));
+    kernel: Kernel,
+) -> CaseBuilder<'a> {
     case.fill(count, 0);
     case.barrier();
     case.run(kernel, &[source, kept, count], tiles.groups, &push);
@@ -109,7 +105,7 @@ fn by_atomics<'a>(
         left.of(count).compare(&Expected::words(1, |_| push[1]))?;
         invariants::permutation("kept", (0..push[1]).into_par_iter(), &left.of(kept).words())
     };
-    Ok(case.checked_by(in_any_order))
+    case.checked_by(in_any_order)
 }
 
 /// Counts what each tile keeps, scans the counts, and then reads each tile again.
@@ -175,10 +171,8 @@ impl Kept {
         Self { source, words: tiles.words, count, all: OnceLock::new() }
     }
 
-    /// The word that is kept in a place.
     fn at(&self, place: u64) -> u32 {
-        let all = self.all.get_or_init(|| self.in_order());
-        usize::try_from(place).ok().and_then(|place| all.get(place).copied()).unwrap_or_default()
+        words::at(self.all.get_or_init(|| self.in_order()), place)
     }
 
     fn in_order(&self) -> Vec<u32> {
@@ -198,7 +192,7 @@ impl Kept {
                 high = middle;
             }
         }
-        u32::try_from(low).unwrap_or(u32::MAX)
+        narrow(low)
     }
 }
 

@@ -4,52 +4,47 @@ mod layer;
 
 use std::collections::BTreeSet;
 
-use layer::{LAYERS, Layer, Operands};
+use layer::{LAYERS, Layer};
 
-use crate::experiments::common::components::kind;
-use crate::experiments::common::ladder::Ladder;
+use crate::experiments::common::factored::{Factored, Factors};
+use crate::experiments::common::prelude::*;
 use crate::experiments::common::products::{self, WHOLE};
 use crate::experiments::common::subgroup_tiles::{SubgroupTiles, TILES, VECTOR_BYTES};
-use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, Handle, Setting, fold_groups, product, size_up_to, u32_of, workgroups,
-};
-use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Preset, Repeatability, Scalar, Skip, Work};
+use crate::model::{AxisValue, Component};
 
 pub const EXPERIMENT: Experiment = Experiment {
-    variants: &["direct", "vector", "tiled", "implicit", COOPMAT],
-    quick_variants: &["direct", "implicit", COOPMAT],
+    variants: Rung::WORDS,
+    quick_variants: &[Rung::Direct.word(), Rung::Implicit.word(), Rung::Coopmat.word()],
     peak_kind: Some("fp32"),
-    is_of_peak: |variant, point| variant != COOPMAT && point.choice("type") == layer::F32,
+    is_of_peak: |variant, point| variant != Rung::Coopmat.word() && point.choice("type") == "f32",
     repeatability: |_| Repeatability::Core,
     axes_of: Some(axes_of),
     ..Experiment::of_ladder(LADDER, axes, build)
 };
 
+choices! {
+    enum Rung { Direct = "direct", Vector = "vector", Tiled = "tiled", Implicit = "implicit", Coopmat = "coopmat" }
+}
+
 /// Elements of a vector: `vector` and `implicit` load and store vectors.
 const VECTOR: u64 = 4;
 
 /// What elements are: `f16_f32` has factors of `f16` and sums of `f32`.
-const TYPES: &[&str] = &[layer::F32, layer::F16_F32];
+const TYPES: &[&str] = &["f32", "f16_f32"];
 
-/// Pixels, or filters, of an invocation.
 const ITEMS: &[u64] = &[1, 2, 4, 8, 16];
-
-/// The variant on cooperative matrices.
-const COOPMAT: &str = "coopmat";
 
 const SHAPES: &[&str] = &["16x16x16", "16x8x16", "16x16x32", "8x8x16"];
 
-/// What is true of larger results.
 const INVARIANT: &str = "the result times a random vector is the source, as a matrix, times the weights times the vector (Freivalds' check, \
                          exact)";
 
-/// What is true of results of full mantissas.
 const NEAR: &str = "products of whole numbers by the same module are exact; of full mantissas, sixteen pixels are as near as all \
                     roundings together allow";
 
 const LADDER: Ladder = Ladder {
     experiment: "algo/conv2d",
-    first: "direct",
+    first: Rung::Direct.word(),
     choices: &["local_size_x", "local_size_y", "items_m", "items_n", "tile_k", "shape", "tiles_m", "tiles_n"],
 };
 
@@ -97,31 +92,29 @@ fn axes(setting: &Setting) -> Vec<Axis> {
 
 fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
     let mut axes = axes(setting);
-    let quick = setting.preset == Preset::Quick;
-    let own = match variant {
+    let numbers = |numbers: &[u64]| numbers.iter().map(|n| AxisValue::from(*n)).collect::<Vec<_>>();
+    let (own, without): (Vec<(&str, Vec<AxisValue>)>, &[&str]) = match Rung::of(variant) {
         // The first variant has the types of all.
-        "direct" => vec![("type", TYPES.iter().map(|kind| (*kind).into()).collect())],
-        COOPMAT => vec![
-            ("type", vec![layer::F16_F32.into()]),
-            ("local_size_x", vec![size_up_to(128, setting).into()]),
-            ("local_size_y", vec![1_u64.into()]),
-            ("tile_k", vec![32_u64.into()]),
-            ("tiles_m", if quick { vec![2_u64.into()] } else { vec![2_u64.into(), 4_u64.into()] }),
-            ("tiles_n", if quick { vec![4_u64.into()] } else { vec![4_u64.into(), 2_u64.into()] }),
-        ],
-        _ => vec![],
+        Rung::Direct => (vec![("type", TYPES.iter().map(|kind| (*kind).into()).collect())], &["items_m", "items_n", "tile_k"]),
+        Rung::Vector => (vec![], &["items_n", "tile_k"]),
+        // More of them don't fit into workgroup memory with all taps.
+        Rung::Tiled => (vec![], &["tile_k"]),
+        Rung::Implicit => (vec![], &[]),
+        Rung::Coopmat => (
+            vec![
+                ("type", vec!["f16_f32".into()]),
+                ("local_size_x", numbers(&[size_up_to(128, setting)])),
+                ("local_size_y", numbers(&[1])),
+                ("tile_k", numbers(&[32])),
+                ("tiles_m", numbers(setting.quick_or(&[2][..], &[2, 4]))),
+                ("tiles_n", numbers(setting.quick_or(&[4][..], &[4, 2]))),
+            ],
+            &["items_m", "items_n"],
+        ),
     };
     for (name, defaults) in own {
         axes.iter_mut().filter(|axis| axis.name == name).for_each(|axis| axis.defaults.clone_from(&defaults));
     }
-    let without: &[&str] = match variant {
-        "direct" => &["items_m", "items_n", "tile_k"],
-        "vector" => &["items_n", "tile_k"],
-        // More of them don't fit into workgroup memory with all taps.
-        "tiled" => &["tile_k"],
-        COOPMAT => &["items_m", "items_n"],
-        _ => &[],
-    };
     // What a variant has none of makes no difference to it.
     axes.iter_mut().filter(|axis| without.contains(&axis.name.as_ref())).for_each(|axis| axis.defaults.truncate(1));
     axes
@@ -136,10 +129,10 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let pushed = [layer.pixels(), layer.image_size, layer.channels, layer.filters];
     let [pixels, image_size, channels, filters] = pushed.map(u32_of);
     let pushed = [pixels?, image_size?, channels?, filters?];
-    let is_cooperative = config.variant == COOPMAT;
+    let is_cooperative = Rung::of(config.variant) == Rung::Coopmat;
     let push: &[u32] = if is_cooperative { &[] } else { &pushed };
-    let run = |case: &mut CaseBuilder, names: [&'static str; 2], operands: Operands, target: Handle| {
-        let [source, weights] = [0, 1].map(|i| case.input(names[i], operands[i].words(), operands[i].sequence));
+    let run = |case: &mut CaseBuilder, names: [&'static str; 2], factors: Factors, target: Handle| {
+        let [source, weights] = layer.inputs(case, names, factors);
         case.run(tiling.kernel.clone(), &[source, weights, target], groups, push);
     };
     let whole = layer.whole(config.seed());
@@ -161,76 +154,48 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
             layer.check_full(full, left.of(target))
         })
     };
-    let bound = match layer.kind {
-        _ if is_cooperative => Some(Bound::MatrixF16),
-        layer::F32 => Some(Bound::Float32),
-        _ => None,
-    };
-    Ok(case
-        .iterations(tiling.iterations)
-        .bound(bound)
-        .build(Work { flops: Some(product([2, layer.products()])), ..Work::default() }, Headline::FLOPS))
+    let is_float32 = layer.kind.factor == Component::F32;
+    let bound = if is_cooperative { Some(Bound::MatrixF16) } else { is_float32.then_some(Bound::Float32) };
+    let work = Work { flops: Some(product([2, layer.products()])), ..Work::default() };
+    Ok(case.iterations(tiling.iterations).bound(bound).build(work, Headline::FLOPS))
 }
 
-/// How the work is cut into workgroups.
 struct Tiling {
     kernel: Kernel,
     groups: u64,
-    /// Iterations of one invocation's loops.
     iterations: u64,
 }
 
 impl Tiling {
-    /// How a variant cuts a layer.
-    ///
-    /// # Errors
-    /// Where its invocations take no whole vectors, and what the device lacks.
+    /// Skipped: where its invocations take no whole vectors, and what the device lacks.
     fn new(config: &Config, layer: &Layer) -> Result<Self, Skip> {
-        if config.variant == COOPMAT {
-            return Self::by_subgroups(config, layer);
-        }
+        let rung = Rung::of(config.variant);
         let [local_x, local_y, items_m, items_n, tile_k] =
             ["local_size_x", "local_size_y", "items_m", "items_n", "tile_k"].map(|axis| config.integer(axis));
         let whole = |axis: &str, items: u64| match items % VECTOR {
             0 => Ok(()),
             _ => Err(Skip::new(format!("{axis} is {items}: the case needs whole vectors of {VECTOR}"))),
         };
-        let items = match config.variant {
-            "direct" => [1, 1],
-            "vector" => [items_m, VECTOR],
-            "tiled" => [items_m, items_n],
-            _ => {
+        let items = match rung {
+            Rung::Direct => [1, 1],
+            Rung::Vector => [items_m, VECTOR],
+            Rung::Tiled => [items_m, items_n],
+            Rung::Implicit => {
                 whole("items_m", items_m)?;
                 whole("items_n", items_n)?;
                 [items_m, items_n]
             }
+            Rung::Coopmat => return Self::by_subgroups(config, layer),
         };
         let [tile_m, tile_n] = [product([local_y, items[0]]), product([local_x, items[1]])];
         let (size, invocations) = (layer.image_size, product([local_x, local_y]));
         let across = layer.filters.div_ceil(tile_n);
         let groups = product([across, layer.pixels().div_ceil(tile_m)]);
-        let columns = layer.columns();
-        // Constants: channels in workgroup memory, and the width of a tile of an image, of those kernels that have them.
-        let tiling = |source, constants: Vec<(&'static str, u64)>, groups, iterations| {
-            let local_size = [config.u32("local_size_x"), config.u32("local_size_y"), 1];
-            let kernel = layer_of(Kernel::new(source, local_size), layer, VECTOR)
-                .constant("ITEMS_M", number(items[0]))
-                .constant("ITEMS_N", number(items[1]));
-            let kernel = constants.into_iter().fold(kernel, |kernel, (name, value)| kernel.constant(name, number(value)));
-            let kernel = if layer.kind == layer::F16_F32 { kernel.define("HALVES", "") } else { kernel };
-            Self { kernel, groups, iterations }
-        };
-        Ok(match config.variant {
-            "direct" => tiling(
-                "algo/conv2d_direct.comp",
-                vec![],
-                groups,
-                product([layer.taps(), layer.channels.div_ceil(VECTOR) + VECTOR]),
-            ),
-            "vector" => {
-                tiling("algo/conv2d_vector.comp", vec![], groups, product([layer.taps(), layer.channels.div_ceil(VECTOR)]))
-            }
-            "tiled" => {
+        let vectors = layer.channels.div_ceil(VECTOR);
+        let (source, constants, groups, iterations) = match rung {
+            Rung::Direct => ("algo/conv2d_direct.comp", vec![], groups, product([layer.taps(), vectors + VECTOR])),
+            Rung::Vector => ("algo/conv2d_vector.comp", vec![], groups, product([layer.taps(), vectors])),
+            Rung::Tiled => {
                 let width = width_of(tile_m);
                 let tiles = product([layer.images, size.div_ceil(width), size.div_ceil(tile_m / width)]);
                 let halo = product([width + layer.filter_size - 1, tile_m / width + layer.filter_size - 1]);
@@ -238,20 +203,26 @@ impl Tiling {
                 let round = loads.saturating_add(product([layer.taps(), tile_k]));
                 let constants = vec![("TILE_K", tile_k), ("TILE_WIDTH", width)];
                 let iterations = product([layer.channels.div_ceil(tile_k), round]);
-                tiling("algo/conv2d_tiled.comp", constants, product([across, tiles]), iterations)
+                ("algo/conv2d_tiled.comp", constants, product([across, tiles]), iterations)
             }
-            _ => {
+            Rung::Implicit | Rung::Coopmat => {
                 // A step moves an invocation's columns on, tap by tap.
                 let moves = product([tile_k.div_ceil(layer.channels) + 1, VECTOR]);
-                let iterations = product([columns.div_ceil(tile_k) + 1, 1 + moves]);
-                tiling("algo/conv2d_implicit.comp", vec![("TILE_K", tile_k)], groups, iterations)
+                let iterations = product([layer.columns().div_ceil(tile_k) + 1, 1 + moves]);
+                ("algo/conv2d_implicit.comp", vec![("TILE_K", tile_k)], groups, iterations)
             }
-        })
+        };
+        let local_size = [config.u32("local_size_x"), config.u32("local_size_y"), 1];
+        let kernel = layer_of(Kernel::new(source, local_size), layer, VECTOR)
+            .constant("ITEMS_M", number(items[0]))
+            .constant("ITEMS_N", number(items[1]));
+        let kernel = constants.into_iter().fold(kernel, |kernel, (name, value)| kernel.constant(name, number(value)));
+        let kernel = if layer.kind.factor == Component::F16 { kernel.define("HALVES", "") } else { kernel };
+        Ok(Self { kernel, groups, iterations })
     }
 
-    /// The implicit product on cooperative matrices.
     fn by_subgroups(config: &Config, layer: &Layer) -> Result<Self, Skip> {
-        let kind = kind(config.choice("type"));
+        let kind = layer.kind;
         let tiles = SubgroupTiles::new(config, kind, [false; 2])?;
         let vector = VECTOR_BYTES / kind.factor_bytes();
         let local_size = product([config.integer("local_size_x"), config.integer("local_size_y")]);
@@ -279,10 +250,6 @@ impl Tiling {
     }
 }
 
-fn number(n: u64) -> Scalar {
-    Scalar::U32(u32::try_from(n).unwrap_or(u32::MAX))
-}
-
 /// The kernel, told the layer's filters, and whether its channels and filters are whole vectors of so many elements.
 fn layer_of(kernel: Kernel, layer: &Layer, vector: u64) -> Kernel {
     kernel
@@ -301,7 +268,7 @@ fn width_of(tile: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Component, DeviceInfo, Feature, MatrixProduct, MatrixScope, Point};
+    use crate::experiments::common::testing::{matrix, mock_with, quick, with};
 
     #[test]
     fn tiles_are_as_near_to_squares_as_they_can_be() {
@@ -310,64 +277,33 @@ mod tests {
         }
     }
 
-    /// What becomes of a layer of 2 x 7 x 7 pixels, 10 channels and 13 filters in this variant, with so many items.
-    fn with<T>(variant: &str, items: [u64; 2], then: impl FnOnce(Result<Tiling, Skip>) -> T) -> T {
-        let device = DeviceInfo::mock();
-        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
-        let defaults = EXPERIMENT.axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
-        let sizes = [("images", 2), ("image_size", 7), ("channels", 10), ("filters", 13)];
-        let local = [("local_size_x", 2), ("local_size_y", 3), ("items_m", items[0]), ("items_n", items[1])];
-        let values = sizes.into_iter().chain(local);
-        let point = values.fold(Point::new(defaults), |point, (name, value)| point.with(name, &value.into()));
-        let config = Config::new(variant, &point, &setting);
-        then(Layer::new(&config).and_then(|layer| Tiling::new(&config, &layer)))
+    /// What becomes of 2 x 7 x 7 pixels and 10 channels, on a device that multiplies matrices.
+    fn tiling(variant: &str, told: &str) -> Result<Tiling, Skip> {
+        let features = [Feature::Float16, Feature::Storage16, Feature::CooperativeMatrix, Feature::MemoryModel];
+        let mut device = mock_with(&features, &[]);
+        device.matrices = vec![matrix([16, 16, 16], [Component::F16, Component::F32])];
+        let told = format!("images=2 image_size=7 channels=10 {told}");
+        with(&EXPERIMENT, variant, quick(&device), &told, |config| Tiling::new(config, &Layer::new(config)?))
     }
 
     #[test]
     fn workgroups_have_all_pixels_and_filters() {
         // 98 pixels and 13 filters in tiles of 3 x 2, 12 x 8, and 12 x 8 again; and of 3 x 4 pixels in each image.
         for (variant, groups) in [("direct", 33 * 7), ("vector", 9 * 2), ("implicit", 9 * 2), ("tiled", 2 * 3 * 2 * 2)] {
-            assert_eq!(with(variant, [4, 4], |tiling| tiling.unwrap().groups), groups, "{variant}");
+            let tiling = tiling(variant, "filters=13 local_size_x=2 local_size_y=3 items_m=4 items_n=4");
+            assert_eq!(tiling.unwrap().groups, groups, "{variant}");
         }
+        // 98 pixels in tiles of 64: four subgroups of 2 x 4 matrices of 16 x 16 lie two by two, so that a tile has 128 filters.
+        assert_eq!([13, 129].map(|n| tiling("coopmat", &format!("filters={n}")).unwrap().groups), [2, 4]);
+        assert!(tiling("coopmat", "type=f32").is_err(), "no product of f32 is listed");
     }
 
     #[test]
     fn the_implicit_product_takes_vectors() {
-        let reason = |items| with("implicit", items, |tiling| tiling.err().map(|skip| skip.reason));
-        assert_eq!(reason([8, 4]), None);
-        assert!(reason([2, 4]).unwrap().contains("items_m is 2"));
-        assert!(reason([4, 1]).unwrap().contains("items_n is 1"));
-        assert!(with("tiled", [2, 1], |tiling| tiling.is_ok()));
-    }
-    #[test]
-    fn cooperative_matrices_have_all_pixels_and_filters() {
-        let mut device = DeviceInfo::mock();
-        device.features.extend([Feature::Float16, Feature::Storage16, Feature::CooperativeMatrix, Feature::MemoryModel]);
-        device.matrices = vec![MatrixProduct {
-            m: 16,
-            n: 16,
-            k: 16,
-            a: Component::F16,
-            b: Component::F16,
-            c: Component::F32,
-            result: Component::F32,
-            saturating: false,
-            scope: MatrixScope::Subgroup,
-            workgroup_invocations: None,
-        }];
-        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
-        let tiling = |filters: u64, kind: &'static str| {
-            let axes = EXPERIMENT.axes_of(COOPMAT, &setting).into_iter();
-            let values = [("images", 2), ("image_size", 7), ("channels", 10), ("filters", filters)];
-            let point = Point::new(axes.map(|axis| (axis.name, axis.defaults[0].clone())));
-            let point = values.into_iter().fold(point, |point, (name, value)| point.with(name, &value.into()));
-            let point = point.with("type", &kind.into());
-            let config = Config::new(COOPMAT, &point, &setting);
-            Layer::new(&config).and_then(|layer| Tiling::new(&config, &layer))
-        };
-        // 98 pixels in tiles of 64: four subgroups of 2 x 4 matrices of 16 x 16 lie two by two, so that a tile has 128 filters.
-        assert_eq!(tiling(13, layer::F16_F32).unwrap().groups, 2);
-        assert_eq!(tiling(129, layer::F16_F32).unwrap().groups, 4);
-        assert!(tiling(13, layer::F32).is_err(), "no product of f32 is listed");
+        let reason = |told| tiling("implicit", told).err().map(|skip| skip.reason);
+        assert_eq!(reason("items_m=8 items_n=4"), None);
+        assert!(reason("items_m=2 items_n=4").unwrap().contains("items_m is 2"));
+        assert!(reason("items_m=4 items_n=1").unwrap().contains("items_n is 1"));
+        assert!(tiling("tiled", "items_m=2 items_n=1").is_ok());
     }
 }

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::adaptive;
 use crate::experiments::common::ladder::ratio;
+use crate::experiments::common::prelude::*;
 use crate::experiments::{Derivation, Told};
-use crate::model::{Cache, Derived, Figure, Finished, Point, Untold};
+use crate::model::{Cache, Figure, Untold};
 use crate::units;
 
 pub const DERIVATION: Derivation = Derivation {
@@ -23,7 +24,7 @@ const ASKED_BY: &str = "algo/adaptive";
 const BINDS: &str = "dispatch/pipeline_bind";
 
 /// Of each algorithm, the variants of its rows that hold for all sizes: what several rows of one name are told apart by.
-const VARIANTS: [(&str, [&str; 3]); adaptive::NAMES.len()] = [
+const VARIANTS: [(&str, [&str; 3]); adaptive::Name::ALL.len()] = [
     ("transpose", ["transpose_worst", "transpose_mean", "transpose_changes"]),
     ("reduce", ["reduce_worst", "reduce_mean", "reduce_changes"]),
     ("blur", ["blur_worst", "blur_mean", "blur_changes"]),
@@ -68,7 +69,6 @@ fn row(variant: &'static str, metric: &'static str, figure: Result<Figure, Untol
     Derived { experiment: NAME, variant, point: Point::default(), metric, unit: "ratio", better: "lower", figure, note }
 }
 
-/// The rows of an algorithm.
 fn sweep<'r>(name: &str, rows: &'r [Finished]) -> Sweep<'r> {
     let mut sweep = Sweep::new();
     for row in rows.iter().filter(|row| row.variant == name && row.cache == Cache::Warm) {
@@ -198,13 +198,14 @@ fn timed(row: &Finished) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::common::testing::point;
 
     /// Two shapes at three sizes: the small one is the best first, then the large one, by far.
     fn rows() -> Vec<Finished> {
         let times = [(4, 256, 10.0), (8, 256, 12.0), (4, 1024, 30.0), (8, 1024, 29.9), (4, 4096, 100.0), (8, 4096, 50.0)];
         let row = |(size, n, time): (u64, u64, f64)| Finished {
             variant: "transpose".to_owned(),
-            point: Point::new([("local_size_x", size), ("local_size_y", size), ("n", n)].map(|(a, v)| (a.into(), v.into()))),
+            point: point(&format!("local_size_x={size} local_size_y={size} n={n}")),
             case_id: format!("c{size}{n}"),
             time,
             interval: Some((time - 0.5, time + 0.5)),
@@ -215,12 +216,8 @@ mod tests {
     }
 
     fn binds() -> Vec<Finished> {
-        let row = |(binds, time): (&'static str, f64)| Finished {
-            point: Point::new([
-                ("binds".into(), binds.into()),
-                ("side".into(), "device".into()),
-                ("commands".into(), 64_u64.into()),
-            ]),
+        let row = |(binds, time): (&str, f64)| Finished {
+            point: point(&format!("binds={binds} side=device commands=64")),
             time,
             interval: Some((time, time)),
             ..Finished::default()

@@ -2,41 +2,39 @@
 
 use std::ops::Range;
 
-use crate::experiments::common::ladder::Ladder;
 use crate::experiments::common::parts::in_parts;
-use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, Setting, fold_groups, lanes, powers_of_two, product, size_to_require, size_up_to,
-    usual_size, workgroups,
-};
-use crate::model::{
-    Axis, AxisKind, Bound, Case, DeviceInfo, Distribution, Headline, Kernel, Moved, Preset, Repeatability, Scalar, Sequence,
-    Skip, SubgroupClass, Traffic, Work,
-};
-use crate::validate::Expected;
+use crate::experiments::common::prelude::*;
+use crate::experiments::common::words;
+use crate::model::{DeviceInfo, Distribution};
 
 pub const EXPERIMENT: Experiment = Experiment {
-    variants: &["global_atomics", "shared_atomics", "subgroup_copies", "lane_copies", "aggregated", "vector"],
-    quick_variants: &["global_atomics", "vector"],
+    variants: Rung::WORDS,
+    quick_variants: &[Rung::GlobalAtomics.word(), Rung::Vector.word()],
     peak_kind: Some("global"),
     repeatability: |_| Repeatability::Placement,
     traffic,
     ..Experiment::of_ladder(LADDER, axes, build)
 };
 
+choices! {
+    enum Rung {
+        GlobalAtomics = "global_atomics",
+        SharedAtomics = "shared_atomics",
+        SubgroupCopies = "subgroup_copies",
+        LaneCopies = "lane_copies",
+        Aggregated = "aggregated",
+        Vector = "vector",
+    }
+}
+
 /// A bin for each value of a key's top byte.
 const BINS: usize = 256;
-/// Bytes of a copy of them.
 const COPY_BYTES: u32 = 4 * 256;
 
-/// How top bytes are distributed.
-const DISTRIBUTIONS: &[(&str, Distribution)] =
-    &[("uniform", Distribution::Uniform), ("zipf", Distribution::Zipf), ("one", Distribution::One)];
-const NAMES: &[&str] = &[DISTRIBUTIONS[0].0, DISTRIBUTIONS[1].0, DISTRIBUTIONS[2].0];
+choices! {
+    enum Named { Uniform = "uniform", Zipf = "zipf", One = "one" }
+}
 
-/// Keys from which no cache of today holds a part that matters: 1 GiB.
-const BEYOND_CACHES: u64 = 1 << 28;
-
-/// Keys that an invocation may take at once.
 const ITEMS: &[u64] = &[1, 2, 4, 8, 16, 32];
 
 /// Copies of the bins that lanes may have: devices of today have no more than 32 banks, and 64 lanes.
@@ -52,32 +50,26 @@ const MOST_GROUPS: u64 = 1 << 20;
 /// What the kernels' indexes of 32 bits must stay below, those past the end included.
 const INDEXES: u64 = 1 << 32;
 
-const LADDER: Ladder =
-    Ladder { experiment: "algo/histogram", first: "global_atomics", choices: &["local_size_x", "groups", "items", "copies"] };
+const LADDER: Ladder = Ladder {
+    experiment: "algo/histogram",
+    first: Rung::GlobalAtomics.word(),
+    choices: &["local_size_x", "groups", "items", "copies"],
+};
 
 fn axes(setting: &Setting) -> Vec<Axis> {
     let usual = usual_size(setting);
-    let (names, n, sizes, groups) = match setting.preset {
-        // Global atomics take too long for an overview where many keys fall into one bin, or are many.
-        Preset::Quick => (
-            &NAMES[..1],
-            setting.by_class(vec![1_u64 << 16], vec![1 << 26]),
-            vec![setting.by_class(usual, size_up_to(1024, setting))],
-            setting.by_class(vec![4_u64], vec![1056]),
-        ),
-        Preset::Default => {
-            let n = setting.by_class(vec![1 << 18, 100_003], vec![1 << 28, 100_000_007]);
-            (NAMES, n, setting.by_class(vec![32, usual], vec![usual, 1024]), setting.by_class(vec![4_u64], vec![1056]))
-        }
-        Preset::Thorough => {
-            let n = setting.by_class(vec![1 << 18, 100_003], vec![1 << 28, 100_000_007]);
-            let groups = setting.by_class(vec![2, 4, 8], vec![264, 1056, 4224]);
-            (NAMES, n, powers_of_two(32, 1024).collect(), groups)
-        }
+    // Global atomics take too long for an overview where many keys fall into one bin, or are many.
+    let distributions = setting.quick_or(&Named::ALL[..1], Named::ALL);
+    let quick = setting.by_class(vec![1_u64 << 16], vec![1 << 26]);
+    let n = setting.quick_or(quick, setting.by_class(vec![1 << 18, 100_003], vec![1 << 28, 100_000_007]));
+    let (sizes, groups): (Vec<u64>, Vec<u64>) = match setting.preset {
+        Preset::Quick => (vec![setting.by_class(usual, size_up_to(1024, setting))], setting.by_class(vec![4], vec![1056])),
+        Preset::Default => (setting.by_class(vec![32, usual], vec![usual, 1024]), setting.by_class(vec![4], vec![1056])),
+        Preset::Thorough => (powers_of_two(32, 1024).collect(), setting.by_class(vec![2, 4, 8], vec![264, 1056, 4224])),
     };
     let copies = u64::from(lane_copies(setting.device));
     vec![
-        Axis::new("distribution", "which bins keys fall into", AxisKind::Choices(NAMES), names.iter().copied()),
+        Named::axis("distribution", "which bins keys fall into", distributions),
         Axis::new("n", "keys of 32 bits", AxisKind::AtLeast(1), n).of_work(),
         Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
         // More of them are no more work.
@@ -102,16 +94,14 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     if reached >= INDEXES {
         return Err(Skip::new(format!("indexes of 32 bits end at {INDEXES}, the grid's last tile at {reached}")));
     }
-    let distribution = DISTRIBUTIONS[config.code("distribution", NAMES) as usize].1;
+    let distribution = match Named::of(config.choice("distribution")) {
+        Named::Uniform => Distribution::Uniform,
+        Named::Zipf => Distribution::Zipf,
+        Named::One => Distribution::One,
+    };
     let keys = Sequence::Keys { seed: config.seed(), distribution };
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
-    let bins = case.output(
-        "bins",
-        Expected::words_from(BINS as u64, move || {
-            let counts = counts(keys, n);
-            move |bin| usize::try_from(bin).ok().and_then(|bin| counts.get(bin).copied()).unwrap_or_default()
-        }),
-    );
+    let bins = case.output("bins", Expected::words_from(BINS as u64, move || words::of(counts(keys, n).to_vec())));
     // Loads of several keys take the last ones whole.
     let keys = case.input("keys", n.next_multiple_of(VECTOR), keys);
     case.fill(bins, 0);
@@ -121,8 +111,7 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let bins = BINS as u64 * if copies > 0 { u64::from(copies) + 1 } else { 0 };
     let iterations = n.div_ceil(tile).div_ceil(workgroups(groups)) + bins.div_ceil(config.integer("local_size_x"));
     let work = Work { bytes: Some(n * 4), items: Some(n), ..Work::default() };
-    let bound = (n >= BEYOND_CACHES).then_some(Bound::Memory);
-    Ok(case.iterations(iterations).bound(bound).build(work, Headline::BANDWIDTH))
+    Ok(case.iterations(iterations).bound(beyond_caches(n * 4)).build(work, Headline::BANDWIDTH))
 }
 
 fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
@@ -137,42 +126,41 @@ fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
 
 /// Copies of the bins in the memory of a workgroup; none where it counts in the bins of all.
 fn copies(config: &Config) -> u32 {
-    match config.variant {
-        "global_atomics" => 0,
-        "shared_atomics" | "aggregated" => 1,
-        "subgroup_copies" => subgroup_copies(config.device(), config.u32("local_size_x")),
-        _ => config.u32("copies"),
+    match Rung::of(config.variant) {
+        Rung::GlobalAtomics => 0,
+        Rung::SharedAtomics | Rung::Aggregated => 1,
+        Rung::SubgroupCopies => subgroup_copies(config.device(), config.u32("local_size_x")),
+        Rung::LaneCopies | Rung::Vector => config.u32("copies"),
     }
 }
 
 /// The kernel of a variant, with so many copies of the bins.
 fn kernel(config: &Config, copies: u32) -> Result<Kernel, Skip> {
     let [local_size, items] = ["local_size_x", "items"].map(|axis| config.integer(axis));
-    let of_width = |source: &'static str, width: u64| {
-        Kernel::new(source, config.workgroup()).define("WIDTH", width).constant("ITEMS", Scalar::U32(config.u32("items")))
-    };
-    let shared = |width: u64, is_interleaved: bool| {
-        let sharers = if config.variant == "subgroup_copies" { lanes(config.device()) } else { 1 };
+    let of_width = |source: &'static str, width: u64| config.kernel(source, &["items"]).define("WIDTH", width);
+    let shared = |width: u64, is_interleaved: bool, sharers: u32| {
         of_width("algo/histogram_shared.comp", width)
             .constant("COPIES", Scalar::U32(copies))
             .constant("INTERLEAVED", Scalar::Bool(is_interleaved))
             .constant("SHARERS", Scalar::U32(sharers))
     };
-    match config.variant {
-        "global_atomics" => Ok(of_width("algo/histogram_global.comp", 1)),
-        "shared_atomics" | "subgroup_copies" => Ok(shared(1, false)),
-        "lane_copies" => Ok(shared(1, true)),
-        "aggregated" => {
+    match Rung::of(config.variant) {
+        Rung::GlobalAtomics => Ok(of_width("algo/histogram_global.comp", 1)),
+        Rung::SharedAtomics => Ok(shared(1, false, 1)),
+        Rung::SubgroupCopies => Ok(shared(1, false, lanes(config.device()))),
+        Rung::LaneCopies => Ok(shared(1, true, 1)),
+        Rung::Aggregated => {
             config.require_classes(&[SubgroupClass::Ballot])?;
             let kernel = of_width("algo/histogram_aggregated.comp", 1).constant("COPIES", Scalar::U32(copies));
             Ok(Kernel { required_subgroup_size: size_to_require(config.device(), local_size), ..kernel })
         }
-        _ if items % VECTOR != 0 => Err(Skip::new(format!("items={items} is not a whole number of loads of {VECTOR} keys"))),
-        _ => Ok(shared(VECTOR, true)),
+        Rung::Vector if items % VECTOR != 0 => {
+            Err(Skip::new(format!("items={items} is not a whole number of loads of {VECTOR} keys")))
+        }
+        Rung::Vector => Ok(shared(VECTOR, true, 1)),
     }
 }
 
-/// Copies of the bins that workgroup memory has room for.
 fn most_copies(device: &DeviceInfo) -> u32 {
     (device.limits.shared_bytes / COPY_BYTES).max(1)
 }
@@ -204,7 +192,8 @@ fn counts(keys: Sequence, n: u64) -> [u32; BINS] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Point, Subgroup};
+    use crate::experiments::common::testing::{quick, reason};
+    use crate::model::Subgroup;
 
     fn device(lanes: u32, shared_bytes: u32) -> DeviceInfo {
         let mut device = DeviceInfo::mock();
@@ -241,23 +230,22 @@ mod tests {
         }
     }
 
-    /// What a case may say of a configuration that can't be.
-    fn reason(variant: &str, values: [(&'static str, u64); 5]) -> String {
-        let device = device(32, 49_152);
-        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
-        let numbers = values.map(|(name, value)| (name.into(), value.into()));
-        let point = Point::new(numbers.into_iter().chain([("distribution".into(), "one".into())]));
-        build(&Config::new(variant, &point, &setting)).err().map(|skip| skip.reason).unwrap_or_default()
-    }
-
     #[test]
     fn what_can_not_be_counted_says_why() {
-        let values = |n, groups, items| [("n", n), ("groups", groups), ("items", items), ("local_size_x", 64), ("copies", 32)];
-        assert_eq!(reason("vector", values(100, 4, 4)), "");
-        assert_eq!(reason("vector", values(100, 4, 2)), "items=2 is not a whole number of loads of 4 keys");
-        assert_eq!(reason("lane_copies", values(100, 4, 2)), "");
-        let beyond = reason("global_atomics", values((1 << 32) - 64, 1, 1));
-        assert_eq!(beyond, "indexes of 32 bits end at 4294967296, the grid's last tile at 4294967296");
-        assert!(reason("aggregated", values(100, 4, 4)).contains("VK_SUBGROUP_FEATURE_BALLOT_BIT"));
+        let device = device(32, 49_152);
+        for (variant, told, why) in [
+            ("vector", "items=4", ""),
+            ("vector", "items=2", "items=2 is not a whole number of loads of 4 keys"),
+            ("lane_copies", "items=2", ""),
+            (
+                "global_atomics",
+                "items=1 n=4294967232 groups=1",
+                "indexes of 32 bits end at 4294967296, the grid's last tile at 4294967296",
+            ),
+        ] {
+            let told = format!("n=100 groups=4 local_size_x=64 {told}");
+            assert_eq!(reason(&EXPERIMENT, variant, quick(&device), &told), why);
+        }
+        assert!(reason(&EXPERIMENT, "aggregated", quick(&device), "").contains("VK_SUBGROUP_FEATURE_BALLOT_BIT"));
     }
 }

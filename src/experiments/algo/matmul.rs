@@ -5,60 +5,38 @@ mod problem;
 use problem::Problem;
 
 use crate::experiments::common::components::Kind;
-use crate::experiments::common::ladder::Ladder;
+use crate::experiments::common::factored::{Factored, Factors};
+use crate::experiments::common::prelude::*;
 use crate::experiments::common::products::{self, WHOLE};
 use crate::experiments::common::subgroup_tiles::{self, SubgroupTiles, TILES, VECTOR_BYTES};
-use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, Handle, Setting, fold_groups, product, size_up_to, u32_of, workgroups,
-};
-use crate::model::{
-    Axis, AxisKind, Bound, Component, Feature, Headline, Kernel, MatrixScope, Preset, Repeatability, Scalar, Skip, SpirvTarget,
-    Work,
-};
+use crate::model::{Component, MatrixScope, SpirvTarget};
 
 pub const EXPERIMENT: Experiment = Experiment {
-    variants: &NAMES,
+    variants: Rung::WORDS,
     quick_variants: &["naive", "buffered", "coopmat_subgroup", "coopmat_workgroup"],
     peak_kind: Some("fp32"),
-    is_of_peak: |variant, point| !matches!(rung(variant), Rung::Cooperative(_)) && point.choice("type") == "f32",
+    is_of_peak: |variant, point| !variant.starts_with("coopmat_") && point.choice("type") == "f32",
     repeatability: |_| Repeatability::Core,
     axes_of: Some(axes_of),
-    ..Experiment::of_ladder(LADDER, |setting| axes_of(NAMES[0], setting), build)
+    ..Experiment::of_ladder(LADDER, |setting| axes_of(LADDER.first, setting), build)
 };
 
-/// Elements of a vector where a kernel takes four.
 const FOUR: u64 = 4;
 
-/// Which factors lie column by column.
 const TRANSPOSED: &[&str] = &["neither", "left", "right", "both"];
 
-/// Rows, or columns, of an invocation.
 const ITEMS: &[u64] = &[1, 2, 4, 8, 16];
 
 /// Shapes of subgroups' matrices, and those of workgroups' sums with how far a step goes.
+#[rustfmt::skip]
 const SHAPES: &[&str] = &[
-    "16x16x16",
-    "16x8x16",
-    "16x16x32",
-    "16x8x32",
-    "8x8x16",
-    "8x8x32",
-    "32x32x16",
-    "64x64x16",
-    "64x64x32",
-    "128x128x16",
-    "128x128x32",
-    "128x128x64",
-    "128x128x128",
-    "128x256x32",
-    "256x128x32",
+    "16x16x16", "16x8x16", "16x16x32", "16x8x32", "8x8x16", "8x8x32", "32x32x16", "64x64x16", "64x64x32", "128x128x16",
+    "128x128x32", "128x128x64", "128x128x128", "128x256x32", "256x128x32",
 ];
 
-/// What is true of results that aren't compared element by element.
 const INVARIANT: &str = "the result times a random vector is the left factor times the right one times the vector (Freivalds' \
                          check, exact)";
 
-/// What is true of results of full mantissas.
 const NEAR: &str = "products of whole numbers by the same module are exact; of full mantissas, sixteen rows are as near as all \
                     roundings together allow";
 /// The same where sums are of `f16`.
@@ -67,47 +45,42 @@ const NEAR_OF_HALVES: &str = "products of whole numbers by the same module are e
 
 const LADDER: Ladder = Ladder {
     experiment: "algo/matmul",
-    first: "naive",
+    first: Rung::Naive.word(),
     choices: &["local_size_x", "local_size_y", "items_m", "items_n", "tile_k", "shape", "tiles_m", "tiles_n"],
 };
 
-/// The kernels, in the order of the ladder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rung {
-    Naive,
-    /// Tiles in workgroup memory, a sum or a block of them an invocation.
-    Blocked {
-        has_items: bool,
-    },
-    /// The same by vectors, with one tile of either side or two.
-    Vector {
-        is_buffered: bool,
-    },
-    Cooperative(MatrixScope),
+choices! {
+    enum Rung {
+        Naive = "naive",
+        /// Tiles in workgroup memory, with a sum an invocation, and with a block of them.
+        Tiled = "tiled",
+        Blocked = "blocked",
+        /// The same by vectors, with one tile of either side and with two.
+        Vector = "vector",
+        Buffered = "buffered",
+        CoopmatSubgroup = "coopmat_subgroup",
+        CoopmatWorkgroup = "coopmat_workgroup",
+    }
 }
 
-const RUNGS: &[(&str, Rung)] = &[
-    ("naive", Rung::Naive),
-    ("tiled", Rung::Blocked { has_items: false }),
-    ("blocked", Rung::Blocked { has_items: true }),
-    ("vector", Rung::Vector { is_buffered: false }),
-    ("buffered", Rung::Vector { is_buffered: true }),
-    ("coopmat_subgroup", Rung::Cooperative(MatrixScope::Subgroup)),
-    ("coopmat_workgroup", Rung::Cooperative(MatrixScope::Workgroup)),
-];
-
-const NAMES: [&str; RUNGS.len()] = {
-    let mut names = [""; RUNGS.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = RUNGS[i].0;
-        i += 1;
+impl Rung {
+    /// Whose matrices are multiplied, where they are cooperative ones.
+    fn scope(self) -> Option<MatrixScope> {
+        match self {
+            Self::Naive | Self::Tiled | Self::Blocked | Self::Vector | Self::Buffered => None,
+            Self::CoopmatSubgroup => Some(MatrixScope::Subgroup),
+            Self::CoopmatWorkgroup => Some(MatrixScope::Workgroup),
+        }
     }
-    names
-};
 
-fn rung(variant: &str) -> Rung {
-    RUNGS.iter().find(|(name, _)| *name == variant).map_or(Rung::Naive, |(_, rung)| *rung)
+    fn has_vectors(self) -> bool {
+        matches!(self, Self::Vector | Self::Buffered)
+    }
+
+    /// Whether an invocation has a block of sums.
+    fn has_items(self) -> bool {
+        matches!(self, Self::Blocked | Self::Vector | Self::Buffered)
+    }
 }
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
@@ -141,14 +114,13 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     } else {
         (Work { ops: operations, ..Work::default() }, Headline::OPS)
     };
-    let case = case.iterations(tiling.iterations).bound(bound(config.variant, problem.kind));
+    let case = case.iterations(tiling.iterations).bound(bound(Rung::of(config.variant), problem.kind));
     Ok(case.build(work, headline))
 }
 
 /// What a product can't well be faster than.
-fn bound(variant: &str, kind: Kind) -> Option<Bound> {
-    let is_cooperative = matches!(rung(variant), Rung::Cooperative(_));
-    match (is_cooperative, kind.factor) {
+fn bound(rung: Rung, kind: Kind) -> Option<Bound> {
+    match (rung.scope().is_some(), kind.factor) {
         (false, _) if kind.sum == Component::F32 => Some(Bound::Float32),
         (false, Component::F16) => Some(Bound::Float16),
         (true, Component::F16) => Some(Bound::MatrixF16),
@@ -162,38 +134,31 @@ fn bound(variant: &str, kind: Kind) -> Option<Bound> {
 
 const TYPES: &[&str] = &["f32", "f16_f16", "f16_f32", "bf16_f32", "i8_i32"];
 
-/// The types that a variant multiplies by default.
-fn types(variant: &str, preset: Preset) -> &'static [&'static str] {
-    let is_cooperative = matches!(rung(variant), Rung::Cooperative(_));
-    match (preset, variant) {
-        (Preset::Quick, _) if is_cooperative => &["f16_f32"],
-        (Preset::Quick, "naive") => &["f32", "f16_f32"],
+fn types(rung: Rung, preset: Preset) -> &'static [&'static str] {
+    match (preset, rung) {
+        (Preset::Quick, Rung::CoopmatSubgroup | Rung::CoopmatWorkgroup) => &["f16_f32"],
+        (Preset::Quick, Rung::Naive) => &["f32", "f16_f32"],
         (Preset::Quick, _) => &["f32"],
-        (_, _) if is_cooperative => &TYPES[1..],
-        (Preset::Thorough, _) | (_, "naive") => TYPES,
-        (_, "buffered") => &["f32", "f16_f32", "i8_i32"],
-        _ => &["f32"],
+        (_, Rung::CoopmatSubgroup | Rung::CoopmatWorkgroup) => &TYPES[1..],
+        (Preset::Thorough, _) | (_, Rung::Naive) => TYPES,
+        (Preset::Default, Rung::Buffered) => &["f32", "f16_f32", "i8_i32"],
+        (Preset::Default, Rung::Tiled | Rung::Blocked | Rung::Vector) => &["f32"],
     }
 }
 
-/// The shapes of a variant by default.
-fn shapes(variant: &str, preset: Preset) -> &'static [&'static str] {
-    match (variant, preset) {
-        ("coopmat_workgroup", Preset::Quick) => &["128x128x64"],
-        ("coopmat_workgroup", _) => &["64x64x32", "128x128x64", "128x128x128"],
-        ("coopmat_subgroup", Preset::Default | Preset::Thorough) => &["16x16x16", "16x16x32"],
+fn shapes(rung: Rung, preset: Preset) -> &'static [&'static str] {
+    match (rung, preset) {
+        (Rung::CoopmatWorkgroup, Preset::Quick) => &["128x128x64"],
+        (Rung::CoopmatWorkgroup, _) => &["64x64x32", "128x128x64", "128x128x128"],
+        (Rung::CoopmatSubgroup, Preset::Default | Preset::Thorough) => &["16x16x16", "16x16x32"],
         _ => &["16x16x16"],
     }
 }
 
 fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
-    let preset = setting.preset;
+    let (preset, rung) = (setting.preset, Rung::of(variant));
     let is_quick = preset == Preset::Quick;
-    let cooperative = match rung(variant) {
-        Rung::Cooperative(scope) => Some(scope),
-        _ => None,
-    };
-    let has_items = matches!(rung(variant), Rung::Blocked { has_items: true } | Rung::Vector { .. });
+    let (cooperative, has_items) = (rung.scope(), rung.has_items());
     let sizes: &[u64] =
         if is_quick { setting.by_class(&[32], &[4096]) } else { setting.by_class(&[64, 37], &[4096, 1001, 256]) };
     let columns: &[u64] = if is_quick { &[0] } else { &[0, 16] };
@@ -219,7 +184,7 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
     let steps: &[u64] = match cooperative {
         Some(MatrixScope::Subgroup) if !is_quick => &[32, 64],
         Some(_) => &[32],
-        None if is_quick || rung(variant) == Rung::Naive => &[8],
+        None if is_quick || rung == Rung::Naive => &[8],
         None => setting.by_class(&[8], &[8, 16]),
     };
     let axis = |name, description, kind, values: &[u64]| Axis::new(name, description, kind, values.iter().copied());
@@ -229,7 +194,7 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
     };
     let transposed = choice("transposed", "which factors lie column by column", TRANSPOSED, transposed);
     vec![
-        choice("type", "of factors and of sums", TYPES, types(variant, preset)),
+        choice("type", "of factors and of sums", TYPES, types(rung, preset)),
         axis("matrix_size", "rows and columns of all matrices", AxisKind::AtLeast(1), sizes).up_to(1 << 20).of_work(),
         side("rows", "rows of the left factor; 0 for matrix_size", &[0]),
         side("columns", "columns of the right factor; 0 for matrix_size", columns),
@@ -249,7 +214,7 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
             "shape",
             "rows and columns of a cooperative matrix of sums, and what a product runs over",
             SHAPES,
-            shapes(variant, preset),
+            shapes(rung, preset),
         ),
         axis("tiles_m", "matrices of sums beside each other in a column", AxisKind::Numbers(TILES), &[4]),
         axis("tiles_n", "matrices of sums beside each other in a row", AxisKind::Numbers(TILES), &[4]),
@@ -259,67 +224,56 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
 
 // ---- kernels --------------------------------------------------------------------------------------------------------------
 
-/// How the work is cut into workgroups.
 struct Tiling {
     kernel: Kernel,
     groups: [u32; 3],
     /// What a pass pushes: the sizes, unless the kernel knows them by its constants.
     push: Vec<u32>,
-    /// Iterations of one invocation's loops.
     iterations: u64,
 }
 
 impl Tiling {
-    /// How a variant cuts a product.
-    ///
-    /// # Errors
-    /// What the device lacks, and sizes that a variant doesn't take.
+    /// Skipped: what the device lacks, and sizes that a variant doesn't take.
     fn new(config: &Config, problem: &Problem) -> Result<Self, Skip> {
-        match rung(config.variant) {
+        match Rung::of(config.variant) {
             Rung::Naive => Self::by_invocations(config, problem, "algo/matmul_naive.comp"),
-            Rung::Blocked { .. } => Self::by_invocations(config, problem, "algo/matmul_blocked.comp"),
-            Rung::Vector { .. } => Self::by_invocations(config, problem, "algo/matmul_vector.comp"),
-            Rung::Cooperative(MatrixScope::Workgroup) => Self::by_workgroups(config, problem),
-            Rung::Cooperative(_) => Self::by_subgroups(config, problem),
+            Rung::Tiled | Rung::Blocked => Self::by_invocations(config, problem, "algo/matmul_blocked.comp"),
+            Rung::Vector | Rung::Buffered => Self::by_invocations(config, problem, "algo/matmul_vector.comp"),
+            Rung::CoopmatSubgroup => Self::by_subgroups(config, problem),
+            Rung::CoopmatWorkgroup => Self::by_workgroups(config, problem),
         }
     }
 
     fn by_invocations(config: &Config, problem: &Problem, source: &'static str) -> Result<Self, Skip> {
-        let rung = rung(config.variant);
+        let rung = Rung::of(config.variant);
         let [local_x, local_y, items_m, items_n, tile_k] =
             ["local_size_x", "local_size_y", "items_m", "items_n", "tile_k"].map(|axis| config.integer(axis));
-        let buffers = match rung {
-            Rung::Vector { is_buffered } => Some(is_buffered),
-            _ => None,
-        };
         for (axis, items) in [("items_m", items_m), ("items_n", items_n)] {
-            if buffers.is_some() && items % FOUR != 0 {
+            if rung.has_vectors() && items % FOUR != 0 {
                 return Err(Skip::new(format!("{axis} is {items}: the case needs whole vectors of {FOUR}")));
             }
         }
-        let has_items = matches!(rung, Rung::Blocked { has_items: true } | Rung::Vector { .. });
-        let [items_m, items_n] = if has_items { [items_m, items_n] } else { [1, 1] };
+        let [items_m, items_n] = if rung.has_items() { [items_m, items_n] } else { [1, 1] };
         let tile = [product([local_y, items_m]), product([local_x, items_n])];
         let kernel = Kernel::new(source, [config.u32("local_size_x"), config.u32("local_size_y"), 1]);
-        let kernel = lying(typed(kernel, buffers.is_some(), problem, config)?, problem)
+        let kernel = lying(typed(kernel, rung.has_vectors(), problem, config)?, problem)
             .constant("ITEMS_M", number(items_m))
             .constant("ITEMS_N", number(items_n));
         if rung == Rung::Naive {
             return Self::of(kernel, problem, tile, problem.inner.div_ceil(FOUR) + FOUR, config);
         }
         let kernel = kernel.constant("TILE_K", number(tile_k));
-        let kernel = match buffers {
-            Some(is_buffered) => {
-                // With bytes, each component along k is four of them.
-                let along = if problem.kind.factor_bytes() == 1 { FOUR * FOUR } else { FOUR };
-                let [left, right] = problem.are_whole(along, FOUR);
-                kernel
-                    .constant("BUFFERED", Scalar::Bool(is_buffered))
-                    .constant("LEFT_WHOLE", Scalar::Bool(left))
-                    .constant("RIGHT_WHOLE", Scalar::Bool(right))
-                    .constant("RESULT_WHOLE", Scalar::Bool(problem.columns % FOUR == 0))
-            }
-            None => kernel,
+        let kernel = if rung.has_vectors() {
+            // With bytes, each component along k is four of them.
+            let along = if problem.kind.factor_bytes() == 1 { FOUR * FOUR } else { FOUR };
+            let [left, right] = problem.are_whole(along, FOUR);
+            kernel
+                .constant("BUFFERED", Scalar::Bool(rung == Rung::Buffered))
+                .constant("LEFT_WHOLE", Scalar::Bool(left))
+                .constant("RIGHT_WHOLE", Scalar::Bool(right))
+                .constant("RESULT_WHOLE", Scalar::Bool(problem.columns % FOUR == 0))
+        } else {
+            kernel
         };
         let loads = product([tile_k, tile[0].saturating_add(tile[1])]).div_ceil(product([local_x, local_y]));
         let iterations = product([problem.inner.div_ceil(tile_k), loads.saturating_add(1)]);
@@ -357,36 +311,17 @@ impl Tiling {
         let counted = [workgroups(groups), product([workgroups(groups), 8]), left, right, problem.sums(), product(beyond)];
         counted.into_iter().try_for_each(|count| u32_of(count).map(drop))?;
         let sides = [u32_of(problem.rows)?, u32_of(problem.columns)?, u32_of(problem.inner)?];
-        let push = if matches!(rung(config.variant), Rung::Cooperative(_)) { vec![] } else { sides.to_vec() };
+        let push = if Rung::of(config.variant).scope().is_some() { vec![] } else { sides.to_vec() };
         Ok(Self { kernel, groups, push, iterations })
     }
 
     /// Lets a pass multiply factors that hold this.
-    fn run(
-        &self,
-        case: &mut CaseBuilder,
-        problem: &Problem,
-        names: [&'static str; 2],
-        factors: problem::Factors,
-        sums: Handle,
-    ) {
-        let [left, right] = [0, 1].map(|i| {
-            let bytes = product([problem.elements()[i], problem.kind.factor_bytes()]);
-            // Kernels load whole vectors.
-            case.input(names[i], product([bytes.div_ceil(VECTOR_BYTES), VECTOR_BYTES / 4]), factors[i])
-        });
+    fn run(&self, case: &mut CaseBuilder, problem: &Problem, names: [&'static str; 2], factors: Factors, sums: Handle) {
+        let [left, right] = problem.inputs(case, names, factors);
         case.run(self.kernel.clone(), &[left, right, sums], self.groups, &self.push);
     }
 }
 
-fn number(n: u64) -> Scalar {
-    Scalar::U32(u32::try_from(n).unwrap_or(u32::MAX))
-}
-
-/// The kernel with what its types need.
-///
-/// # Errors
-/// What the device lacks.
 fn typed(kernel: Kernel, takes_vectors: bool, problem: &Problem, config: &Config) -> Result<Kernel, Skip> {
     let has_dot = takes_vectors && config.device().has(Feature::IntegerDotProduct);
     Ok(match (problem.kind.factor, problem.kind.sum) {
@@ -402,13 +337,11 @@ fn typed(kernel: Kernel, takes_vectors: bool, problem: &Problem, config: &Config
     })
 }
 
-/// The kernel, told which factors are transposed.
 fn lying(kernel: Kernel, problem: &Problem) -> Kernel {
     let [left, right] = problem.transposed;
     kernel.constant("LEFT_TRANSPOSED", Scalar::Bool(left)).constant("RIGHT_TRANSPOSED", Scalar::Bool(right))
 }
 
-/// The kernel, told the sizes.
 fn sized(kernel: Kernel, problem: &Problem) -> Kernel {
     let sides = [("rows", problem.rows), ("columns", problem.columns), ("inner", problem.inner)];
     sides.into_iter().fold(kernel, |kernel, (name, side)| kernel.constant(name, number(side)))
@@ -429,126 +362,92 @@ fn cut(kernel: Kernel, problem: &Problem, tile: [u64; 2], tile_k: u64) -> Kernel
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{DeviceInfo, MatrixProduct, Point};
+    use crate::experiments::common::testing::{self, matrix, mock_with, point, quick};
+    use crate::model::MatrixProduct;
 
-    /// A device that can multiply all types, by subgroups and by workgroups.
-    fn device() -> DeviceInfo {
-        let mut device = DeviceInfo::mock();
-        device.features.extend([
-            Feature::Float16,
-            Feature::Int8,
-            Feature::Storage16,
-            Feature::IntegerDotProduct,
-            Feature::CooperativeMatrix,
-            Feature::MemoryModel,
-            Feature::CooperativeMatrixWorkgroupScope,
-            Feature::CooperativeMatrixTensorAddressing,
-        ]);
-        let product = |scope, workgroup_invocations| MatrixProduct {
-            m: 16,
-            n: 16,
-            k: 16,
-            a: Component::F16,
-            b: Component::F16,
-            c: Component::F32,
-            result: Component::F32,
-            saturating: false,
-            scope,
-            workgroup_invocations,
-        };
-        let bytes = MatrixProduct {
-            n: 8,
-            k: 32,
-            a: Component::I8,
-            b: Component::I8,
-            c: Component::I32,
-            result: Component::I32,
-            ..product(MatrixScope::Subgroup, None)
-        };
-        device.matrices = vec![product(MatrixScope::Subgroup, None), product(MatrixScope::Workgroup, Some(128)), bytes];
-        device
+    /// What becomes of a product of 23 x 11 times 11 x 13 in this variant, on a device that can multiply all types, by subgroups and by
+    /// workgroups.
+    fn tiling(variant: &str, told: &str) -> Result<Tiling, Skip> {
+        let mut device = mock_with(
+            &[
+                Feature::Float16,
+                Feature::Int8,
+                Feature::Storage16,
+                Feature::IntegerDotProduct,
+                Feature::CooperativeMatrix,
+                Feature::MemoryModel,
+                Feature::CooperativeMatrixWorkgroupScope,
+                Feature::CooperativeMatrixTensorAddressing,
+            ],
+            &[],
+        );
+        let halves = matrix([16, 16, 16], [Component::F16, Component::F32]);
+        let bytes = matrix([16, 8, 32], [Component::I8, Component::I32]);
+        let wide = MatrixProduct { scope: MatrixScope::Workgroup, workgroup_invocations: Some(128), ..halves };
+        device.matrices = vec![halves, wide, bytes];
+        let told = format!("rows=23 columns=13 inner=11 {told}");
+        testing::with(&EXPERIMENT, variant, quick(&device), &told, |config| Tiling::new(config, &Problem::new(config)))
     }
 
-    /// What becomes of a product of 23 x 11 times 11 x 13 in this variant, at these values as well.
-    fn with<T>(
-        variant: &str,
-        values: &[(&'static str, u64)],
-        choices: &[(&'static str, &'static str)],
-        then: impl FnOnce(Result<Tiling, Skip>) -> T,
-    ) -> T {
-        let device = device();
-        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
-        let defaults = axes_of(variant, &setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
-        let sizes = [("rows", 23), ("columns", 13), ("inner", 11)];
-        let point = sizes.iter().chain(values).fold(Point::new(defaults), |point, (name, n)| point.with(name, &(*n).into()));
-        let point = choices.iter().fold(point, |point, (name, choice)| point.with(name, &(*choice).into()));
-        let config = Config::new(variant, &point, &setting);
-        then(Tiling::new(&config, &Problem::new(&config)))
-    }
-
-    const SMALL: &[(&str, u64)] = &[("local_size_x", 2), ("local_size_y", 3), ("items_m", 4), ("items_n", 4), ("tile_k", 4)];
-
-    fn groups(variant: &str, values: &[(&'static str, u64)]) -> u64 {
-        with(variant, values, &[], |tiling| workgroups(tiling.unwrap().groups))
-    }
-
-    fn reason(variant: &str, values: &[(&'static str, u64)], choices: &[(&'static str, &'static str)]) -> String {
-        with(variant, values, choices, |tiling| tiling.err().map(|skip| skip.reason).unwrap_or_default())
-    }
+    const SMALL: &str = "local_size_x=2 local_size_y=3 items_m=4 items_n=4 tile_k=4";
 
     #[test]
     fn workgroups_have_all_rows_and_columns() {
-        // 23 rows and 13 columns in tiles of 3 x 2, and of 12 x 8.
-        for (variant, expected) in [("naive", 8 * 7), ("tiled", 8 * 7), ("blocked", 4), ("vector", 4), ("buffered", 4)] {
-            assert_eq!(groups(variant, SMALL), expected, "{variant}");
+        // 23 rows and 13 columns in tiles of 3 x 2, and of 12 x 8; and four subgroups of 4 x 4 matrices of 16 x 16 lie two by two.
+        for (variant, told, expected) in [
+            ("naive", SMALL, 8 * 7),
+            ("tiled", SMALL, 8 * 7),
+            ("blocked", SMALL, 4),
+            ("vector", SMALL, 4),
+            ("buffered", SMALL, 4),
+            ("coopmat_subgroup", "rows=129 columns=300", 2 * 3),
+            ("coopmat_subgroup", "rows=129 columns=300 local_size_x=64", 3 * 3),
+            ("coopmat_workgroup", "rows=129 columns=300", 2 * 3),
+        ] {
+            assert_eq!(workgroups(tiling(variant, told).unwrap().groups), expected, "{variant} {told}");
         }
-        // Four subgroups of 4 x 4 matrices of 16 x 16 lie two by two.
-        assert_eq!(groups("coopmat_subgroup", &[("rows", 129), ("columns", 300)]), 2 * 3);
-        assert_eq!(groups("coopmat_subgroup", &[("rows", 129), ("columns", 300), ("local_size_x", 64)]), 3 * 3);
-        assert_eq!(groups("coopmat_workgroup", &[("rows", 129), ("columns", 300)]), 2 * 3);
     }
 
     #[test]
     fn what_a_variant_does_not_take_is_skipped() {
-        assert_eq!(reason("vector", SMALL, &[]), "");
-        let with = |axis, n| [SMALL, &[(axis, n)]].concat();
-        assert!(reason("vector", &with("items_m", 2), &[]).contains("items_m is 2"));
-        assert!(reason("buffered", &with("items_n", 1), &[]).contains("items_n is 1"));
-        assert_eq!(reason("blocked", &with("items_m", 2), &[]), "");
-        let by = "coopmat_subgroup";
-        assert!(reason(by, &[("tile_k", 8)], &[]).contains("whole matrices of 16"));
-        assert!(reason(by, &[("local_size_x", 48)], &[]).contains("whole subgroups of 32"));
-        assert!(reason(by, &[], &[("shape", "16x8x16")]).contains("16x8x16 f16 f16 f32 f32 of a subgroup"));
-        assert!(reason(by, &[], &[("type", "f32")]).contains("of a subgroup"));
-        let eight_columns =
-            |transposed| reason(by, &[], &[("type", "i8_i32"), ("shape", "16x8x32"), ("transposed", transposed)]);
-        assert!(eight_columns("neither").contains("a matrix of 8 lies across k"));
-        assert_eq!(eight_columns("right"), "");
-        assert!(reason("coopmat_workgroup", &[("local_size_x", 64)], &[]).contains("of a workgroup"));
+        for (variant, told, why) in [
+            ("vector", "", ""),
+            ("vector", "items_m=2", "items_m is 2"),
+            ("buffered", "items_n=1", "items_n is 1"),
+            ("blocked", "items_m=2", ""),
+            ("coopmat_subgroup", "tile_k=8", "whole matrices of 16"),
+            ("coopmat_subgroup", "local_size_x=48", "whole subgroups of 32"),
+            ("coopmat_subgroup", "shape=16x8x16", "16x8x16 f16 f16 f32 f32 of a subgroup"),
+            ("coopmat_subgroup", "type=f32", "of a subgroup"),
+            ("coopmat_subgroup", "type=i8_i32 shape=16x8x32 transposed=neither", "a matrix of 8 lies across k"),
+            ("coopmat_subgroup", "type=i8_i32 shape=16x8x32 transposed=right", ""),
+            ("coopmat_workgroup", "local_size_x=64", "of a workgroup"),
+        ] {
+            let small = if Rung::of(variant).scope().is_none() { SMALL } else { "" };
+            let reason = tiling(variant, &format!("{small} {told}")).err().map(|skip| skip.reason).unwrap_or_default();
+            assert!(reason.contains(why) && reason.is_empty() == why.is_empty(), "{variant} {told}: {reason}");
+        }
     }
 
     #[test]
     fn only_whole_tiles_of_whole_rows_need_no_checks() {
-        let is_whole = |sides: [u64; 3], transposed| {
-            let [rows, columns, inner] = sides;
-            let values = [("rows", rows), ("columns", columns), ("inner", inner)];
-            with("coopmat_subgroup", &values, &[("transposed", transposed)], |tiling| {
-                let kernel = tiling.unwrap().kernel;
-                ["ALL_WHOLE", "WHOLE_VECTORS"].map(|name| format!("{kernel:?}").contains(&format!("(\"{name}\", Bool(true))")))
-            })
-        };
-        assert_eq!(is_whole([256, 128, 64], "neither"), [true; 2]);
-        assert_eq!(is_whole([250, 128, 64], "neither"), [false, true]);
-        // The left matrix lies with its rows' numbers side by side.
-        assert_eq!(is_whole([250, 128, 64], "left"), [false; 2]);
-        assert_eq!(is_whole([256, 128, 40], "neither"), [false, true]);
-        assert_eq!(is_whole([256, 130, 64], "right"), [false, true]);
+        for (told, whole) in [
+            ("rows=256 columns=128 inner=64", [true; 2]),
+            ("rows=250 columns=128 inner=64", [false, true]),
+            // The left matrix lies with its rows' numbers side by side.
+            ("rows=250 columns=128 inner=64 transposed=left", [false; 2]),
+            ("rows=256 columns=128 inner=40", [false, true]),
+            ("rows=256 columns=130 inner=64 transposed=right", [false, true]),
+        ] {
+            let constants = tiling("coopmat_subgroup", told).unwrap().kernel.constants;
+            let is_whole = |name: &str| constants.contains(&(name.to_owned(), Scalar::Bool(true)));
+            assert_eq!(["ALL_WHOLE", "WHOLE_VECTORS"].map(is_whole), whole, "{told}");
+        }
     }
 
     #[test]
     fn bytes_are_multiplied_by_dot_products_where_vectors_are() {
-        let defines =
-            |variant: &str| with(variant, SMALL, &[("type", "i8_i32")], |tiling| format!("{:?}", tiling.unwrap().kernel));
+        let defines = |variant| format!("{:?}", tiling(variant, &format!("{SMALL} type=i8_i32")).unwrap().kernel);
         assert!(defines("blocked").contains("BYTES") && !defines("blocked").contains("PACKED_DOT"));
         assert!(defines("buffered").contains("PACKED_DOT"));
     }
@@ -556,15 +455,15 @@ mod tests {
     #[test]
     fn the_first_variant_has_the_types_of_all() {
         for preset in [Preset::Quick, Preset::Default, Preset::Thorough] {
-            let first = types(NAMES[0], preset);
-            assert!(NAMES.iter().all(|variant| types(variant, preset).iter().all(|kind| first.contains(kind))), "{preset:?}");
+            let first = types(Rung::Naive, preset);
+            assert!(Rung::ALL.iter().all(|rung| types(*rung, preset).iter().all(|kind| first.contains(kind))), "{preset:?}");
         }
     }
 
     #[test]
     fn shares_of_the_peak_are_those_of_floats_outside_of_matrices() {
-        let of = |variant, kind: &'static str| EXPERIMENT.is_of_peak(variant, &Point::new([("type".into(), kind.into())]));
-        assert!(of("naive", "f32") && of("buffered", "f32"));
-        assert!(!of("buffered", "i8_i32") && !of("coopmat_subgroup", "f16_f32"));
+        let of = |variant, kind| EXPERIMENT.is_of_peak(variant, &point(kind));
+        assert!(of("naive", "type=f32") && of("buffered", "type=f32"));
+        assert!(!of("buffered", "type=i8_i32") && !of("coopmat_subgroup", "type=f16_f32"));
     }
 }

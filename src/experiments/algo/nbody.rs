@@ -2,22 +2,23 @@
 
 mod twin;
 
-use crate::experiments::common::ladder::Ladder;
-use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, POWERS_TO_64, Setting, fold_groups, product, size_up_to, u32_of,
-};
-use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Preset, Scalar, Sequence, Skip, Work};
+use crate::experiments::common::prelude::*;
 use twin::Twin;
 
 pub const EXPERIMENT: Experiment = Experiment {
-    variants: &["naive", "tiled", "blocked"],
-    quick_variants: &["naive", "blocked"],
+    variants: Rung::WORDS,
+    quick_variants: &[Rung::Naive.word(), Rung::Blocked.word()],
     peak_kind: Some("fp32"),
     axes_of: Some(axes_of),
     ..Experiment::of_ladder(LADDER, |setting| axes_of(LADDER.first, setting), build)
 };
 
-const LADDER: Ladder = Ladder { experiment: "algo/nbody", first: "naive", choices: &["local_size_x", "items", "unroll"] };
+choices! {
+    enum Rung { Naive = "naive", Tiled = "tiled", Blocked = "blocked" }
+}
+
+const LADDER: Ladder =
+    Ladder { experiment: "algo/nbody", first: Rung::Naive.word(), choices: &["local_size_x", "items", "unroll"] };
 
 /// Operations that an interaction counts as (Nyland, Harris, Prins: Fast N-Body Simulation with CUDA, GPU Gems 3, chapter 31):
 /// the same everywhere, whatever a device makes of them.
@@ -47,12 +48,10 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
         Preset::Default => (setting.by_class(vec![16, 64], vec![64, 128, 256, 512]), vec![2, 8], vec![8]),
         Preset::Thorough => (vec![1, 32, 48, 64, 128, 256, 512, 1024], vec![2, 4, 8], vec![1, 4, 8, 16]),
     };
-    let items: Vec<u64> = if is_blocked(variant) { items } else { vec![1] };
+    let items: Vec<u64> = if Rung::of(variant) == Rung::Blocked { items } else { vec![1] };
     // The second one is a prime number: nothing divides it.
-    let counts = match setting.preset {
-        Preset::Quick => vec![setting.by_class(1_u64 << 9, 1 << 18)],
-        _ => setting.by_class(vec![1 << 11, 1009], vec![1 << 18, 100_003]),
-    };
+    let counts = setting
+        .quick_or(vec![setting.by_class(1_u64 << 9, 1 << 18)], setting.by_class(vec![1 << 11, 1009], vec![1 << 18, 100_003]));
     vec![
         Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
         Axis::new("items", "bodies of an invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16]), items),
@@ -63,7 +62,8 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let [count, local_size, items, unroll] = ["bodies", "local_size_x", "items", "unroll"].map(|axis| config.integer(axis));
-    if items > 1 && !is_blocked(config.variant) {
+    let rung = Rung::of(config.variant);
+    if items > 1 && rung != Rung::Blocked {
         return Err(Skip::new(format!("items is {items}: an invocation has one body, the case needs items=1")));
     }
     let tile = local_size.max(LEAST_TILE).next_multiple_of(unroll);
@@ -72,11 +72,11 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
     let bodies = case.input("bodies", count * VECTOR, source);
     let accelerations = case.output("accelerations", twin.expected());
-    let shader = if config.variant == "naive" { "algo/nbody_naive.comp" } else { "algo/nbody_tiled.comp" };
-    let kernel = Kernel::new(shader, config.workgroup())
-        .constant("UNROLL", Scalar::U32(config.u32("unroll")))
-        .constant("ITEMS", Scalar::U32(config.u32("items")))
-        .constant("TILE", Scalar::U32(u32_of(tile)?));
+    let shader = match rung {
+        Rung::Naive => "algo/nbody_naive.comp",
+        Rung::Tiled | Rung::Blocked => "algo/nbody_tiled.comp",
+    };
+    let kernel = config.kernel(shader, &["unroll", "items"]).constant("TILE", Scalar::U32(u32_of(tile)?));
     let groups = fold_groups(count.div_ceil(local_size * items), config.most_groups());
     case.run(kernel, &[bodies, accelerations], groups, &[u32_of(count)?]);
     let interactions = product([count, count]);
@@ -91,9 +91,4 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
         })
     };
     Ok(case.build(work, Headline::FLOPS))
-}
-
-/// Whether invocations have several bodies.
-fn is_blocked(variant: &str) -> bool {
-    variant == "blocked"
 }

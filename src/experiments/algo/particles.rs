@@ -1,20 +1,28 @@
 //! `algo/particles`: what does it cost to move many particles, and what do branches and another order add?
 
-use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, u32_of, usual_size};
-use crate::model::{
-    Axis, AxisKind, Bound, Case, Headline, Kernel, Preset, Repeatability, Scalar, Sequence, Shuffled, Skip, Traffic, Work,
-};
-use crate::validate::{Expected, Near};
+use crate::experiments::common::prelude::*;
+use crate::validate::Near;
 
 pub const EXPERIMENT: Experiment = Experiment {
-    variants: &["integrate", "branch_uniform", "branch_divergent", "gather", "scatter"],
-    quick_variants: &["integrate", "gather"],
-    base_variant: Some("integrate"),
+    variants: Way::WORDS,
+    quick_variants: &[Way::Integrate.word(), Way::Gather.word()],
+    base_variant: Some(Way::Integrate.word()),
     peak_kind: Some("global"),
     repeatability: |_| Repeatability::Memory,
     traffic,
     ..Experiment::new("algo/particles", axes, build)
 };
+
+choices! {
+    enum Way {
+        Integrate = "integrate",
+        BranchUniform = "branch_uniform",
+        BranchDivergent = "branch_divergent",
+        /// In capitals, both are the shader's macros.
+        Gather = "gather",
+        Scatter = "scatter",
+    }
+}
 
 /// Words of a position, and of a velocity.
 const VECTOR: u64 = 4;
@@ -47,10 +55,10 @@ fn axes(setting: &Setting) -> Vec<Axis> {
         Preset::Thorough => (vec![1, 32, 48, 64, 128, 256, 512, 1024], vec![1, 2, 4, 8], vec![1, 16, 64, 256]),
     };
     // The second one is a prime number: nothing divides it.
-    let counts = match setting.preset {
-        Preset::Quick => vec![setting.by_class(1_u64 << 12, BEYOND_CACHES)],
-        _ => setting.by_class(vec![1 << 14, 10_007], vec![BEYOND_CACHES, 10_000_019]),
-    };
+    let counts = setting.quick_or(
+        vec![setting.by_class(1_u64 << 12, BEYOND_CACHES)],
+        setting.by_class(vec![1 << 14, 10_007], vec![BEYOND_CACHES, 10_000_019]),
+    );
     vec![
         Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
         Axis::new("unroll", "particles per invocation", AxisKind::Numbers(&[1, 2, 4, 8]), unrolls),
@@ -66,17 +74,17 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     u32_of(words)?;
     let [positions, velocities] = [0, 1].map(|part| Sequence::WholeFloats { seed: config.seed() ^ part, magnitude: MAGNITUDE });
     let order = Shuffled { seed: config.seed(), n: count, block: count };
-    let run = match config.variant {
-        "branch_uniform" => LONG_RUN,
-        "branch_divergent" => 1,
-        _ => 0,
+    let way = Way::of(config.variant);
+    let run = match way {
+        Way::BranchUniform => LONG_RUN,
+        Way::BranchDivergent => 1,
+        Way::Integrate | Way::Gather | Way::Scatter => 0,
     };
-    let variant = config.variant;
     // Which particle's new state stands where.
-    let source = move |at: u64| match variant {
-        "gather" => order.at(at),
-        "scatter" => order.position(at),
-        _ => at,
+    let source = move |at: u64| match way {
+        Way::Gather => order.at(at),
+        Way::Scatter => order.position(at),
+        Way::Integrate | Way::BranchUniform | Way::BranchDivergent => at,
     };
     let moved = Moved { positions, velocities, steps, run: run.into() };
     let new = move |part: fn(Motion) -> f64| {
@@ -89,20 +97,18 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
         case.input("positions", words, positions),
         case.input("velocities", words, velocities),
     ];
-    let kernel = Kernel::new("algo/particles.comp", config.workgroup())
-        .constant("UNROLL", Scalar::U32(config.u32("unroll")))
-        .constant("RUN", Scalar::U32(run));
-    let kernel = if is_ordered(variant) {
+    let mut kernel = config.kernel("algo/particles.comp", &["unroll"]).constant("RUN", Scalar::U32(run));
+    // Whether a list of indexes orders the particles.
+    let is_ordered = matches!(way, Way::Gather | Way::Scatter);
+    if is_ordered {
         resources.push(case.input("indexes", count, Sequence::Shuffled(order)));
-        kernel.define(&variant.to_uppercase(), "")
-    } else {
-        kernel
-    };
+        kernel = kernel.define(&way.word().to_uppercase(), "");
+    }
     case.run(kernel, &resources, elements.groups, &[u32_of(count)?, steps]);
-    let read_and_written = 2 * PARTICLE + u64::from(is_ordered(variant));
+    let read_and_written = 2 * PARTICLE + u64::from(is_ordered);
     let work = Work { bytes: Some(count * read_and_written * 4), items: Some(count), ..Work::default() };
-    let bound = (count >= BEYOND_CACHES).then_some(Bound::Memory);
-    Ok(case.bound(bound).iterations(steps.into()).build(work, Headline::BANDWIDTH))
+    let bytes = count.saturating_mul(2 * PARTICLE * 4);
+    Ok(case.bound(beyond_caches(bytes)).iterations(steps.into()).build(work, Headline::BANDWIDTH))
 }
 
 fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
@@ -114,11 +120,6 @@ fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
     // The steps touch no buffer, and a whole tile has a way of its own beside the one that checks.
     let loops = vec![unroll, case.point.integer("steps")];
     Ok(vec![Traffic { loops, uncounted: usual.total / usual.invocations, ..usual }])
-}
-
-/// Whether a list of indexes orders the particles.
-fn is_ordered(variant: &str) -> bool {
-    ["gather", "scatter"].contains(&variant)
 }
 
 /// Nothing rounds. Only a zero may have either sign.
@@ -135,7 +136,6 @@ struct Moved {
     run: u64,
 }
 
-/// One component of a particle's state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Motion {
     position: f64,

@@ -6,24 +6,24 @@ mod twin;
 
 use std::sync::{Arc, LazyLock};
 
-use crate::experiments::common::ladder::Ladder;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, size_to_require, u32_of};
-use crate::model::{
-    Axis, AxisKind, Headline, Kernel, Metric, Preset, Scalar, Sequence, Shuffled, Skip, SubgroupClass, Texels, Work,
-};
-use crate::validate::Expected;
+use crate::experiments::common::prelude::*;
+use crate::model::{Metric, Texels};
 use scene::{BALLS, CLUSTER, Scene};
 
 pub const EXPERIMENT: Experiment = Experiment {
-    variants: &["naive", "shared", "bounded", "packet"],
-    quick_variants: &["naive", "bounded"],
+    variants: Rung::WORDS,
+    quick_variants: &[Rung::Naive.word(), Rung::Bounded.word()],
     axes_of: Some(axes_of),
     ..Experiment::of_ladder(LADDER, |setting| axes_of(LADDER.first, setting), build)
 };
 
-const LADDER: Ladder = Ladder { experiment: "algo/raytrace", first: "naive", choices: &["local_size_x", "local_size_y"] };
+choices! {
+    enum Rung { Naive = "naive", Shared = "shared", Bounded = "bounded", Packet = "packet" }
+}
 
-/// In which order pixels come.
+const LADDER: Ladder =
+    Ladder { experiment: "algo/raytrace", first: Rung::Naive.word(), choices: &["local_size_x", "local_size_y"] };
+
 const RAYS: &[&str] = &["coherent", "shuffled"];
 
 /// A larger picture would keep the twin busy for minutes.
@@ -43,16 +43,13 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
         Preset::Default => [vec![4, 8, 16], vec![4, 8, 16]],
         Preset::Thorough => [vec![1, 2, 4, 8, 16, 32, 64], vec![1, 2, 4, 8, 16]],
     };
-    let sizes = match setting.preset {
-        Preset::Quick => vec![setting.by_class(32_u64, 1024)],
-        _ => setting.by_class(vec![64, 45], vec![1024, 1001]),
-    };
-    let rays = if setting.preset == Preset::Quick { &RAYS[..1] } else { RAYS };
+    let sizes = setting.quick_or(vec![setting.by_class(32_u64, 1024)], setting.by_class(vec![64, 45], vec![1024, 1001]));
+    let rays = setting.quick_or(&RAYS[..1], RAYS).iter().copied();
     let [widths, heights] = shapes;
     vec![
         Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), widths),
         Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), heights),
-        Axis::new("rays", "the order of the pixels", AxisKind::Choices(RAYS), rays.iter().copied()),
+        Axis::new("rays", "the order of the pixels", AxisKind::Choices(RAYS), rays),
         Axis::new("image_size", "width and height of the picture, pixels", AxisKind::AtLeast(1), sizes)
             .up_to(MOST_SIZE)
             .of_work(),
@@ -92,24 +89,20 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     Ok(case.build(work, RATE))
 }
 
-/// What the twin sees, once it is asked.
 type Seen = LazyLock<Vec<twin::Pixel>, Box<dyn FnOnce() -> Vec<twin::Pixel> + Send>>;
 
-/// The variant's kernel.
-///
-/// # Errors
-/// Where the device lacks votes.
 fn kernel(config: &Config, local_size: [u32; 3], scene: &Scene) -> Result<Kernel, Skip> {
-    let count = |count: usize| u32_of(count as u64).map(Scalar::U32);
+    let rung = Rung::of(config.variant);
+    let count = |count: usize| number(count as u64);
     let kernel = Kernel::new("algo/raytrace.comp", local_size)
-        .constant("CLUSTER", count(CLUSTER)?)
-        .constant("BALLS", count(BALLS)?)
-        .constant("MESHES", count(scene.meshes())?)
-        .constant("ROOM", count(scene.room())?)
-        .constant("BOUNDED", Scalar::Bool(["bounded", "packet"].contains(&config.variant)));
-    let kernel = if config.variant == "naive" { kernel } else { kernel.define("IN_SHARED", "") };
+        .constant("CLUSTER", count(CLUSTER))
+        .constant("BALLS", count(BALLS))
+        .constant("MESHES", count(scene.meshes()))
+        .constant("ROOM", count(scene.room()))
+        .constant("BOUNDED", Scalar::Bool([Rung::Bounded, Rung::Packet].contains(&rung)));
+    let kernel = if rung == Rung::Naive { kernel } else { kernel.define("IN_SHARED", "") };
     let kernel = if config.choice("rays") == "shuffled" { kernel.define("SHUFFLED", "") } else { kernel };
-    if config.variant != "packet" {
+    if rung != Rung::Packet {
         return Ok(kernel);
     }
     config.require_classes(&[SubgroupClass::Vote])?;

@@ -2,31 +2,39 @@
 
 use std::ops::Range;
 
-use crate::experiments::common::ladder::Ladder;
 use crate::experiments::common::parts::in_parts;
-use crate::experiments::common::reduction::{self, BEYOND_CACHES, Rounds, VECTOR, by_subgroups, dealt, loads, padded, taking};
-use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Handle, Setting, u32_of, workgroups};
-use crate::model::{
-    Bound, Contents, Dimension, Format, Headline, ImageRole, Preset, Repeatability, Resource, Sampling, Scalar, Sequence,
-    Shape, Skip, Work,
-};
-use crate::validate::Expected;
+use crate::experiments::common::prelude::*;
+use crate::experiments::common::reduction::{self, Rounds, VECTOR, by_subgroups, dealt, loads, padded, taking};
+use crate::model::{Contents, Dimension, Format, ImageRole, Resource, Sampling, Shape};
 
 pub const EXPERIMENT: Experiment = Experiment {
-    variants: RUNGS,
-    quick_variants: &["atomics", "vector"],
+    variants: Rung::WORDS,
+    quick_variants: &[Rung::Atomics.word(), Rung::Vector.word()],
     peak_kind: Some("global"),
     repeatability: |_| Repeatability::Memory,
-    axes_of: Some(|variant, setting| reduction::axes(setting, items(setting), WIDE.contains(&variant))),
+    axes_of: Some(|variant, setting| reduction::axes(setting, items(setting), Rung::of(variant).is_wide())),
     traffic: reduction::traffic,
     ..Experiment::of_ladder(LADDER, |setting| reduction::axes(setting, items(setting), false), build)
 };
 
-/// The rungs of the ladder.
-const RUNGS: &[&str] = &["atomics", "interleaved", "sequential", "shared_atomic", "subgroup", "vector", "image"];
+choices! {
+    enum Rung {
+        Atomics = "atomics",
+        Interleaved = "interleaved",
+        Sequential = "sequential",
+        SharedAtomic = "shared_atomic",
+        Subgroup = "subgroup",
+        Vector = "vector",
+        Image = "image",
+    }
+}
 
-/// Those whose loads are of four words.
-const WIDE: &[&str] = &["vector", "image"];
+impl Rung {
+    /// Whether its loads are of four words.
+    fn is_wide(self) -> bool {
+        matches!(self, Self::Vector | Self::Image)
+    }
+}
 
 /// Texels of a tile of the image along a line, and its lines, as the shader has them.
 const TILE: [u64; 2] = [8, 4];
@@ -44,37 +52,35 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
         move |_| sum
     };
     let result = case.output("result", Expected::words_from(1, sum));
-    match config.variant {
-        "image" => from_image(&mut case, config, result, count, source)?,
-        "interleaved" | "sequential" => {
-            let is_interleaved = Scalar::Bool(config.variant == "interleaved");
+    let rung = Rung::of(config.variant);
+    let width = if rung.is_wide() { VECTOR } else { 1 };
+    let of = |shader| taking(shader, config.integer("items") / width, config);
+    let mut at_once = |kernel: &dyn Fn() -> Result<Kernel, Skip>| {
+        let elements = dealt(n.div_ceil(width), width, config)?;
+        let kernel = kernel()?;
+        let source = case.input("source", words, source);
+        case.fill(result, 0);
+        case.barrier();
+        case.run(kernel, &[result, source], elements.groups, &[count]);
+        Ok(())
+    };
+    match rung {
+        Rung::Atomics => at_once(&|| Ok(of("algo/reduce_atomics.comp")))?,
+        Rung::SharedAtomic => at_once(&|| Ok(of("algo/reduce_tree.comp").define("ONE_ATOMIC", "")))?,
+        Rung::Subgroup => at_once(&|| by_subgroups(of("algo/reduce_subgroup.comp"), config))?,
+        Rung::Vector => at_once(&|| by_subgroups(of("algo/reduce_subgroup.comp").define("VECTORS", ""), config))?,
+        Rung::Interleaved | Rung::Sequential => {
+            let kernel = of("algo/reduce_tree.comp").constant("INTERLEAVED", Scalar::Bool(rung == Rung::Interleaved));
             let elements = dealt(n, 1, config)?;
             let source = case.input("source", words, source);
-            let kernel = taking("algo/reduce_tree.comp", config.integer("items"), config);
-            let kernel = kernel.constant("INTERLEAVED", is_interleaved);
             Rounds { source, elements, count, words: 1, result }.dispatch(&mut case, config, |_| kernel.clone())?;
         }
-        rung => {
-            let width = if rung == "vector" { VECTOR } else { 1 };
-            let elements = dealt(n.div_ceil(width), width, config)?;
-            let of = |shader| taking(shader, config.integer("items") / width, config);
-            let kernel = match rung {
-                "atomics" => of("algo/reduce_atomics.comp"),
-                "shared_atomic" => of("algo/reduce_tree.comp").define("ONE_ATOMIC", ""),
-                "subgroup" => by_subgroups(of("algo/reduce_subgroup.comp"), config)?,
-                _ => by_subgroups(of("algo/reduce_subgroup.comp").define("VECTORS", ""), config)?,
-            };
-            let source = case.input("source", words, source);
-            case.fill(result, 0);
-            case.barrier();
-            case.run(kernel, &[result, source], elements.groups, &[count]);
-        }
+        Rung::Image => from_image(&mut case, config, result, count, source)?,
     }
     let work = Work { bytes: Some(n * 4), items: Some(n), ..Work::default() };
-    Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
+    Ok(case.bound(beyond_caches(n * 4)).build(work, Headline::BANDWIDTH))
 }
 
-/// Words that an invocation takes by default.
 fn items(setting: &Setting) -> &'static [u64] {
     match setting.preset {
         Preset::Quick => setting.by_class(&[16], &[32]),
@@ -106,7 +112,7 @@ impl Image {
     }
 
     fn extent(self) -> [u32; 3] {
-        [1 << self.line_bits, u32::try_from(self.lines).unwrap_or(u32::MAX), 1]
+        [1 << self.line_bits, narrow(self.lines), 1]
     }
 }
 
@@ -143,7 +149,8 @@ fn from_image(case: &mut CaseBuilder, config: &Config, result: Handle, count: u3
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{DeviceInfo, Point};
+    use crate::experiments::common::testing::{built, quick};
+    use crate::model::DeviceInfo;
 
     #[test]
     fn images_are_whole_tiles_that_hold_all_words() {
@@ -160,13 +167,14 @@ mod tests {
 
     #[test]
     fn the_result_is_the_sum_of_the_words_alone() {
-        let device = DeviceInfo::mock();
-        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 7 };
-        let point = Point::new([("local_size_x", 8_u64), ("items", 1), ("n", 5)].map(|(name, n)| (name.into(), n.into())));
-        let built = build(&Config::new("sequential", &point, &setting)).unwrap();
-        let words = Sequence::Words { seed: 7 };
+        let words = Sequence::Words { seed: 1 };
         let sum = (0..5).fold(0_u32, |sum, i| sum.wrapping_add(words.word(i)));
-        assert_eq!(built.check(&[sum.to_ne_bytes().to_vec()]), Ok(()));
-        assert!(built.check(&[sum.wrapping_add(words.word(5)).to_ne_bytes().to_vec()]).is_err());
+        let check = |sum: u32| {
+            let told = "local_size_x=8 items=1 n=5";
+            let check = |built: Built| built.check(&[sum.to_ne_bytes().to_vec()]);
+            built(&EXPERIMENT, "sequential", quick(&DeviceInfo::mock()), told, check).unwrap()
+        };
+        assert_eq!(check(sum), Ok(()));
+        assert!(check(sum.wrapping_add(words.word(5))).is_err());
     }
 }

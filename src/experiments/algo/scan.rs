@@ -3,13 +3,10 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use crate::experiments::common::choices::choices;
-use crate::experiments::common::ladder::Ladder;
 use crate::experiments::common::parts::in_parts;
+use crate::experiments::common::prelude::*;
 use crate::experiments::common::tiles::{self, SHUFFLES, Steps, Tiles};
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Handle, Left, u32_of};
-use crate::model::{Bound, Case, Headline, Kernel, Moved, Repeatability, Scalar, Sequence, Skip, Traffic, Work};
-use crate::validate::Expected;
+use crate::experiments::common::words;
 
 pub const EXPERIMENT: Experiment = Experiment {
     variants: Rung::WORDS,
@@ -20,9 +17,6 @@ pub const EXPERIMENT: Experiment = Experiment {
     traffic,
     ..Experiment::of_ladder(LADDER, tiles::axes, build)
 };
-
-/// Words from which no cache of today holds a part that matters: 1 GiB for the source alone.
-const BEYOND_CACHES: u64 = 1 << 28;
 
 choices! {
     enum Rung {
@@ -52,7 +46,7 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
         Rung::LookBack => by_look_back(case, [input, output], sums, tiles, config)?,
     };
     let work = Work { bytes: Some(2 * 4 * words), items: Some(words), ..Work::default() };
-    Ok(case.bound((words >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
+    Ok(case.bound(beyond_caches(words * 4)).build(work, Headline::BANDWIDTH))
 }
 
 fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
@@ -82,15 +76,14 @@ fn in_steps<'a>(
     tiles: &Tiles,
     config: &Config<'a>,
 ) -> Result<CaseBuilder<'a>, Skip> {
-    let kernel = |source| Kernel::new(source, config.workgroup()).constant("ITEMS", Scalar::U32(config.u32("items")));
-    let within = steps.of(kernel("algo/scan_within.comp"), config);
+    let within = steps.of(config.kernel("algo/scan_within.comp", &["items"]), config);
     let size = u32_of(tiles.words)?;
     let sums = tiles.sums(&mut case);
     case.run(within, &[source, target, sums], tiles.groups, &[size]);
     case.depend();
     tiles.scan_sums(&mut case, sums, steps, config)?;
     case.depend();
-    case.run(kernel("algo/scan_add.comp"), &[target, sums], tiles.groups, &[size]);
+    case.run(config.kernel("algo/scan_add.comp", &["items"]), &[target, sums], tiles.groups, &[size]);
     let within = config.integer("items") * (1 + steps.iterations(config.integer("local_size_x"), config));
     Ok(case.iterations(within.max(tiles.iterations_of_sums(steps, config))))
 }
@@ -145,10 +138,8 @@ struct Sums {
 }
 
 impl Sums {
-    /// The sum of the words up to one.
     fn up_to(&self, i: u64) -> u32 {
-        let all = self.all.get_or_init(|| self.scanned());
-        usize::try_from(i).ok().and_then(|i| all.get(i).copied()).unwrap_or_default()
+        words::at(self.all.get_or_init(|| self.scanned()), i)
     }
 
     /// The sum of so many words.

@@ -5,25 +5,25 @@ mod passes;
 
 use self::check::Problem;
 use self::passes::Column;
-use crate::experiments::common::ladder::Ladder;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, size_up_to, usual_size};
-use crate::model::{Axis, AxisKind, Headline, Preset, Repeatability, Skip, Work};
+use crate::experiments::common::prelude::*;
 
 pub const EXPERIMENT: Experiment = Experiment {
-    variants: VARIANTS,
-    quick_variants: ENDS,
+    variants: Rung::WORDS,
+    // Where the ladder begins, and where it ends.
+    quick_variants: &[Rung::Bitonic.word(), Rung::Onesweep.word()],
     repeatability: |_| Repeatability::Memory,
     axes_of: Some(axes_of),
     ..Experiment::of_ladder(LADDER, axes, build)
 };
 
-const VARIANTS: &[&str] = &["bitonic", "radix", "radix8", "onesweep"];
+choices! {
+    enum Rung { Bitonic = "bitonic", Radix = "radix", Radix8 = "radix8", Onesweep = "onesweep" }
+}
 
-/// What `quick` measures: where the ladder begins, and where it ends.
-const ENDS: &[&str] = &[VARIANTS[0], VARIANTS[3]];
-
-/// The orders that keys may have before.
-const ORDERS: &[&str] = &["random", "sorted", "few"];
+choices! {
+    /// Of the keys before.
+    enum Order { Random = "random", Sorted = "sorted", Few = "few" }
+}
 
 const PAYLOADS: &[&str] = &["nothing", "word"];
 
@@ -33,7 +33,7 @@ const ITEMS: &[u64] = &[1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32];
 /// Counts share their words with two bits of state, so that they are below 2^30.
 const MOST_KEYS: u64 = (1 << 30) - 1;
 
-const LADDER: Ladder = Ladder { experiment: "algo/sort", first: VARIANTS[0], choices: &["local_size_x", "items", "spins"] };
+const LADDER: Ladder = Ladder { experiment: "algo/sort", first: Rung::WORDS[0], choices: &["local_size_x", "items", "spins"] };
 
 // No kind of peak: keys per second have none, and how many bytes a key moves is what the variants differ in.
 fn axes(setting: &Setting) -> Vec<Axis> {
@@ -49,19 +49,18 @@ fn axes(setting: &Setting) -> Vec<Axis> {
         Preset::Thorough => setting.by_class(vec![4_u64, 16], vec![8, 12, 16, 20, 24]),
         _ => setting.by_class(vec![4], vec![20]),
     };
-    let keys = match setting.preset {
-        Preset::Quick => vec![setting.by_class(1_u64 << 11, 1 << 24)],
-        // No tile divides the second one.
-        _ => setting.by_class(vec![1_u64 << 14, 10_007], vec![1 << 26, 10_000_019]),
-    };
-    let few = |words: &'static [&'static str]| if setting.preset == Preset::Quick { &words[..1] } else { words };
+    let keys = setting.quick_or(
+        vec![setting.by_class(1_u64 << 11, 1 << 24)],
+        setting.by_class(vec![1_u64 << 14, 10_007], vec![1 << 26, 10_000_019]),
+    );
+    let payloads = setting.quick_or(&PAYLOADS[..1], PAYLOADS).iter().copied();
     let spins = setting.by_class(128_u64, 4096);
     vec![
         Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
         Axis::new("items", "keys that an invocation takes", AxisKind::Numbers(ITEMS), items),
         Axis::new("n", "keys", AxisKind::AtLeast(1), keys).up_to(MOST_KEYS).of_work(),
-        Axis::new("payload", "what belongs to a key", AxisKind::Choices(PAYLOADS), few(PAYLOADS).iter().copied()),
-        Axis::new("order", "the order of the keys before", AxisKind::Choices(ORDERS), few(ORDERS).iter().copied()),
+        Axis::new("payload", "what belongs to a key", AxisKind::Choices(PAYLOADS), payloads),
+        Order::axis("order", "the order of the keys before", setting.quick_or(&Order::ALL[..1], Order::ALL)),
         Axis::new("spins", "looks at a tile that isn't ready, until its keys are counted", AxisKind::AtLeast(0), [spins])
             .up_to(1 << 20),
     ]
@@ -70,7 +69,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
 fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
     let mut axes = axes(setting);
     // The first rungs take long, and aren't what an order is for.
-    if ["bitonic", "radix"].contains(&variant) && setting.preset != Preset::Thorough {
+    if [Rung::Bitonic, Rung::Radix].contains(&Rung::of(variant)) && setting.preset != Preset::Thorough {
         axes.iter_mut().filter(|axis| axis.name == "order").for_each(|axis| axis.defaults.truncate(1));
     }
     axes
@@ -90,11 +89,11 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
         scratch: ["ping values", "pong values"],
     });
     let columns: Vec<Column> = [keys].into_iter().chain(values).collect();
-    let iterations = match config.variant {
-        "bitonic" => passes::bitonic(&mut case, config, &columns),
-        "radix" => passes::radix(&mut case, config, &columns),
-        "radix8" => passes::radix8(&mut case, config, &columns)?,
-        _ => passes::onesweep(&mut case, config, &columns)?,
+    let iterations = match Rung::of(config.variant) {
+        Rung::Bitonic => passes::bitonic(&mut case, config, &columns),
+        Rung::Radix => passes::radix(&mut case, config, &columns),
+        Rung::Radix8 => passes::radix8(&mut case, config, &columns)?,
+        Rung::Onesweep => passes::onesweep(&mut case, config, &columns)?,
     };
     let case = problem.checked(case.iterations(iterations), keys.target, values.map(|values| values.target));
     Ok(case.build(Work { items: Some(problem.n), ..Work::default() }, Headline::ITEMS))
@@ -103,26 +102,12 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
 #[cfg(test)]
 mod testing {
     use super::*;
-    use crate::model::{DeviceInfo, Point, SubgroupClass};
+    use crate::experiments::common::testing::{self, mock_with, quick};
 
-    /// What becomes of a case on a device that can run all variants; numbers that aren't told are usual ones.
-    pub(super) fn built<T>(
-        variant: &str,
-        numbers: &[(&'static str, u64)],
-        [payload, order]: [&'static str; 2],
-        then: impl FnOnce(Built) -> T,
-    ) -> T {
-        let mut device = DeviceInfo::mock();
-        device.subgroup.in_compute = true;
-        device.subgroup.classes.extend([SubgroupClass::Ballot, SubgroupClass::Shuffle]);
-        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
-        let usual = [("local_size_x", 64), ("items", 16), ("n", 1000), ("spins", 9)];
-        let number = |(name, usual): (&'static str, u64)| {
-            let told = numbers.iter().find(|(told, _)| *told == name);
-            (name.into(), told.map_or(usual, |(_, number)| *number).into())
-        };
-        let words = [("payload", payload), ("order", order)].map(|(name, word)| (name.into(), word.into()));
-        let point = Point::new(usual.map(number).into_iter().chain(words));
-        then(EXPERIMENT.build(&Config::new(variant, &point, &setting)).unwrap())
+    /// What becomes of a case on a device that can run all variants.
+    pub(super) fn built<T>(variant: &str, told: &str, then: impl FnOnce(Built) -> T) -> T {
+        let device = mock_with(&[], &[SubgroupClass::Ballot, SubgroupClass::Shuffle]);
+        let told = format!("local_size_x=64 items=16 n=1000 spins=9 {told}");
+        testing::built(&EXPERIMENT, variant, quick(&device), &told, then).unwrap()
     }
 }

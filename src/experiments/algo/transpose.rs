@@ -1,30 +1,34 @@
 //! `algo/transpose`: what does a matrix transpose gain by each way of turning it?
 
-use crate::experiments::common::ladder::Ladder;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, MOST_SIZE, Setting, powers_of_two, product, usual_size};
-use crate::model::{
-    Axis, AxisKind, Bound, Case, DeviceInfo, Headline, Kernel, Preset, Repeatability, Scalar, Sequence, Skip, SubgroupClass,
-    Traffic, Work,
-};
-use crate::validate::Expected;
+use crate::experiments::MOST_SIZE;
+use crate::experiments::common::prelude::*;
+use crate::model::DeviceInfo;
 
 pub const EXPERIMENT: Experiment = Experiment {
-    variants: &["naive", "naive_loads_first", "tiled", "padded", "swizzled", "shuffle"],
+    variants: Rung::WORDS,
     peak_kind: Some("global"),
     repeatability: |_| Repeatability::Memory,
     traffic,
     ..Experiment::of_ladder(LADDER, axes, build)
 };
 
-/// Words per matrix from which no cache of today holds a part that matters: 1 GiB.
-const BEYOND_CACHES: u64 = 1 << 28;
+choices! {
+    enum Rung {
+        Naive = "naive",
+        NaiveLoadsFirst = "naive_loads_first",
+        Tiled = "tiled",
+        Padded = "padded",
+        Swizzled = "swizzled",
+        Shuffle = "shuffle",
+    }
+}
 
 /// `shuffle` turns blocks of 2^3 x 2^3 words where subgroups are large enough: rows of eight words are whole 32-byte sectors,
 /// and eight words are few registers.
 const MOST_STAGES: u32 = 3;
 
 const LADDER: Ladder =
-    Ladder { experiment: "algo/transpose", first: "naive", choices: &["local_size_x", "local_size_y", "tile"] };
+    Ladder { experiment: "algo/transpose", first: Rung::Naive.word(), choices: &["local_size_x", "local_size_y", "tile"] };
 
 fn axes(setting: &Setting) -> Vec<Axis> {
     let quick = setting.preset == Preset::Quick;
@@ -55,19 +59,19 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let resources = [case.input("source", words, source), case.output("target", Expected::words(words, transposed))];
     case.run(kernel, &resources, [size.div_ceil(tile), size.div_ceil(tile), 1], &[size]);
     let work = Work { bytes: Some(words * 2 * 4), items: Some(words), ..Work::default() };
-    Ok(case.bound((words >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
+    Ok(case.bound(beyond_caches(words * 4)).build(work, Headline::BANDWIDTH))
 }
 
 fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
-    if case.variant == "shuffle" {
+    let rung = Rung::of(&case.variant);
+    if rung == Rung::Shuffle {
         return Err("blocks are dealt to subgroups, of which some may have none");
     }
     let [tile, x, y] = ["tile", "local_size_x", "local_size_y"].map(|axis| case.point.integer(axis));
-    let loops = vec![(tile.div_ceil(x) * tile.div_ceil(y)).div_ceil(4)];
-    let usual = Traffic::usual(case);
-    // A whole tile has a way of its own beside the one that checks, where there is such a tile.
     let steps = tile.div_ceil(x) * tile.div_ceil(y);
-    let is_twice = case.variant == "naive_loads_first" && tile % x == 0 && tile % y == 0 && steps % steps.min(4) == 0;
+    let (loops, usual) = (vec![steps.div_ceil(4)], Traffic::usual(case));
+    // A whole tile has a way of its own beside the one that checks, where there is such a tile.
+    let is_twice = rung == Rung::NaiveLoadsFirst && tile % x == 0 && tile % y == 0 && steps % steps.min(4) == 0;
     let uncounted = if is_twice { usual.total / usual.invocations } else { 0 };
     Ok(vec![Traffic { loops, uncounted, ..usual }])
 }
@@ -81,13 +85,13 @@ fn kernel(config: &Config) -> Result<Kernel, Skip> {
             .constant("PADDING", Scalar::U32(padding))
             .constant("SWIZZLED", Scalar::Bool(swizzled))
     };
-    match config.variant {
-        "naive" => Ok(naive(false)),
-        "naive_loads_first" => Ok(naive(true)),
-        "tiled" => Ok(tiled(0, false)),
-        "padded" => Ok(tiled(1, false)),
-        "swizzled" => Ok(tiled(0, true)),
-        _ => shuffling(local_size, config.device()),
+    match Rung::of(config.variant) {
+        Rung::Naive => Ok(naive(false)),
+        Rung::NaiveLoadsFirst => Ok(naive(true)),
+        Rung::Tiled => Ok(tiled(0, false)),
+        Rung::Padded => Ok(tiled(1, false)),
+        Rung::Swizzled => Ok(tiled(0, true)),
+        Rung::Shuffle => shuffling(local_size, config.device()),
     }
 }
 
@@ -129,20 +133,30 @@ mod tests {
         DeviceInfo { kind, subgroup, ..DeviceInfo::mock() }
     }
 
-    fn reason(local_size: [u32; 3], device: &DeviceInfo) -> String {
-        shuffling(local_size, device).unwrap_err().reason
-    }
-
     #[test]
     fn shuffling_needs_full_subgroups() {
         let [gpu, cpu] = [DeviceKind::Discrete, DeviceKind::Cpu].map(|kind| device(kind, 32));
-        assert!(shuffling([8, 4, 1], &gpu).is_ok() && shuffling([32, 3, 1], &cpu).is_ok());
-        for refused in [reason([8, 2, 1], &gpu), reason([12, 4, 1], &gpu), reason([8, 4, 1], &cpu)] {
-            assert!(refused.contains("full subgroups"), "{refused}");
+        let without = DeviceInfo { subgroup: Subgroup { classes: [].into(), ..gpu.subgroup.clone() }, ..gpu.clone() };
+        let subgroup = Subgroup { min_size: 8, size_control: true, max_workgroup_subgroups: 2, ..gpu.subgroup.clone() };
+        let several = DeviceInfo { subgroup, ..gpu.clone() };
+        for (device, local_size, expected) in [
+            (&gpu, [8, 4, 1], Ok(None)),
+            (&cpu, [32, 3, 1], Ok(None)),
+            (&gpu, [8, 2, 1], Err("full subgroups")),
+            (&gpu, [12, 4, 1], Err("full subgroups")),
+            (&cpu, [8, 4, 1], Err("full subgroups")),
+            (&without, [8, 4, 1], Err("SHUFFLE")),
+            // A size is required only where there are several.
+            (&gpu, [32, 2, 1], Ok(None)),
+            (&several, [32, 2, 1], Ok(Some(32))),
+            (&several, [32, 3, 1], Err("maxComputeWorkgroupSubgroups")),
+        ] {
+            match (shuffling(local_size, device), expected) {
+                (Ok(kernel), Ok(required)) => assert_eq!(kernel.required_subgroup_size, required),
+                (Err(skip), Err(why)) => assert!(skip.reason.contains(why), "{}", skip.reason),
+                (kernel, _) => panic!("{local_size:?}: {kernel:?} where {expected:?} is right"),
+            }
         }
-        let classes = [SubgroupClass::Basic].into();
-        let without = DeviceInfo { subgroup: Subgroup { classes, ..gpu.subgroup.clone() }, ..gpu };
-        assert!(reason([8, 4, 1], &without).contains("SHUFFLE"));
     }
 
     #[test]
@@ -151,15 +165,5 @@ mod tests {
             let kernel = shuffling([128, 1, 1], &device(DeviceKind::Discrete, size)).unwrap();
             assert_eq!(kernel.constants, [("STAGES".to_owned(), Scalar::U32(stages))]);
         }
-    }
-
-    #[test]
-    fn a_size_is_required_only_where_there_are_several() {
-        let fixed = device(DeviceKind::Discrete, 32);
-        assert_eq!(shuffling([32, 2, 1], &fixed).unwrap().required_subgroup_size, None);
-        let subgroup = Subgroup { min_size: 8, size_control: true, max_workgroup_subgroups: 2, ..fixed.subgroup.clone() };
-        let several = DeviceInfo { subgroup, ..fixed };
-        assert_eq!(shuffling([32, 2, 1], &several).unwrap().required_subgroup_size, Some(32));
-        assert!(reason([32, 3, 1], &several).contains("maxComputeWorkgroupSubgroups"));
     }
 }

@@ -14,7 +14,6 @@ use crate::validate::{Expected, Mismatch, Output, Position, Verdict};
 pub struct Handle(usize);
 
 impl Handle {
-    /// Which of the case's resources it is.
     pub fn index(self) -> usize {
         self.0
     }
@@ -25,7 +24,6 @@ impl Handle {
 pub struct KernelHandle(usize);
 
 impl KernelHandle {
-    /// Which of the case's kernels it is.
     pub fn index(self) -> usize {
         self.0
     }
@@ -40,7 +38,6 @@ pub struct Built<'a> {
 /// A check of its own, of what a pass left in the outputs.
 type OwnCheck<'a> = Box<dyn Fn(&Left) -> Verdict + 'a>;
 
-/// What there is to say of outputs that are right.
 type Remark<'a> = Box<dyn Fn(&Left) -> Option<String> + 'a>;
 
 /// Builds a case, and hands it out.
@@ -54,7 +51,6 @@ struct Twin<'a> {
     remark: Option<Remark<'a>>,
 }
 
-/// What passes left in the outputs.
 #[derive(Clone, Copy, Debug)]
 pub struct Left<'o> {
     case: &'o Case,
@@ -76,9 +72,6 @@ impl<'o> Left<'o> {
     }
 
     /// Compares all of them, in the order of the case's check, with what they must hold.
-    ///
-    /// # Errors
-    /// What is wrong in the first that is.
     pub fn compare(&self, expected: &[Expected]) -> Verdict {
         self.outputs().zip(expected).try_for_each(|((_, output), expected)| output.compare(expected))
     }
@@ -157,7 +150,6 @@ pub struct CaseBuilder<'a> {
 }
 
 impl<'a> CaseBuilder<'a> {
-    /// A case that does nothing yet.
     pub fn new(experiment: &str, config: &Config) -> Self {
         let case = Case { variant: config.variant.to_owned(), ..Case::new(experiment, config.point) };
         Self { case, twin: Twin::default(), outputs: Vec::new(), invariant: None, bound: None }
@@ -254,7 +246,6 @@ impl<'a> CaseBuilder<'a> {
         self.step(Step::DispatchIndirect { resource: groups.0 });
     }
 
-    /// Binds a kernel, unless it is bound.
     pub fn bind(&mut self, kernel: KernelHandle) {
         if self.bound.replace(kernel) != Some(kernel) {
             self.step(Step::Bind { kernel: kernel.0 });
@@ -273,7 +264,6 @@ impl<'a> CaseBuilder<'a> {
         self.step(Step::BindDescriptors { kernel: kernel.0 });
     }
 
-    /// Sets push constants, if there are any.
     pub fn push(&mut self, words: &[u32]) {
         if !words.is_empty() {
             self.step(Step::push_words(words));
@@ -362,7 +352,6 @@ impl<'a> CaseBuilder<'a> {
         self.checked_by(check)
     }
 
-    /// Leaves the results unchecked, for this reason.
     #[must_use]
     pub fn unchecked(mut self, why: &'static str) -> Self {
         self.case.check = Check::Nothing(why);

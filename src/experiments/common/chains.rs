@@ -1,7 +1,7 @@
 //! Kernels of nothing but arithmetic: chains of dependent operations in a loop. `glsl/peak/chains.glsl` has the other half.
 
-use crate::experiments::{CaseBuilder, Config, fold_groups, product, workgroups};
-use crate::model::{AxisValue, Kernel, Scalar, Sequence, Skip};
+use crate::experiments::{CaseBuilder, Config, fold_groups, narrow, number, product, workgroups};
+use crate::model::{AxisValue, Kernel, Sequence, Skip};
 use crate::validate::Expected;
 
 /// Words that chains start from.
@@ -26,15 +26,11 @@ pub struct Coefficients {
     pub y_shape: u64,
 }
 
-/// How much a kernel computes.
 #[derive(Clone, Copy, Debug)]
 pub struct Chains {
     pub width: u64,
-    /// Independent chains of an invocation.
     pub chains: u64,
-    /// Pairs of operations in a block.
     pub pairs: u64,
-    /// Blocks in an iteration of the loop.
     pub unroll: u64,
     pub iterations: u64,
     pub local_size: u64,
@@ -69,12 +65,10 @@ impl Chains {
         self.width * self.chains
     }
 
-    /// Invocations of the whole grid.
     pub fn invocations(&self) -> u64 {
         product([self.local_size, workgroups(self.groups)])
     }
 
-    /// Operations of the whole grid.
     pub fn operations(&self) -> u64 {
         product([self.invocations(), self.lanes(), self.depth()])
     }
@@ -91,9 +85,7 @@ impl Chains {
     }
 
     /// The case of a kernel and of what it must leave; what it counts and leads with is for its experiment to say.
-    ///
-    /// # Errors
-    /// Where a chain is too long.
+    /// Skipped: where a chain is too long.
     pub fn case<'a>(
         &self,
         experiment: &str,
@@ -108,11 +100,7 @@ impl Chains {
                 "chains have at most {MOST_OPERATIONS} operations, and loops {MOST_ITERATIONS} iterations: the case needs {depth} and {iterations}"
             )));
         }
-        let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-        let kernel = kernel
-            .define("CHAINS", self.chains)
-            .define("PAIRS", self.pairs)
-            .constant("UNROLL", Scalar::U32(narrow(self.unroll)));
+        let kernel = kernel.define("CHAINS", self.chains).define("PAIRS", self.pairs).constant("UNROLL", number(self.unroll));
         let Coefficients { a, b, x_shape, y_shape } = told;
         let push: Vec<u32> = [a, b, x_shape, y_shape].into_iter().flat_map(halves).chain([narrow(iterations)]).collect();
         let mut case = CaseBuilder::new(experiment, config);
@@ -122,7 +110,6 @@ impl Chains {
     }
 }
 
-/// The lower half and the upper one.
 #[expect(clippy::cast_possible_truncation, reason = "the halves are meant")]
 pub fn halves(wide: u64) -> [u32; 2] {
     [wide as u32, (wide >> 32) as u32]

@@ -1,7 +1,8 @@
 //! Passes of many commands of one kind, each with a dispatch whose result tells of it: what `dispatch/` measures.
 
-use crate::experiments::{Built, CaseBuilder, Config, Setting};
-use crate::model::{Axis, AxisKind, Headline, HostCost, Kernel, Measurand, POISON, Preset, Repeat, Scalar, Work};
+use super::choices::choices;
+use crate::experiments::{Axes, Build, Built, CaseBuilder, Config, Experiment, Setting};
+use crate::model::{Axis, AxisKind, Headline, HostCost, Kernel, Measurand, POISON, Repeat, Repeatability, Scalar, Work};
 use crate::validate::Expected;
 
 const SIDES: &[&str] = &["device", "host"];
@@ -12,20 +13,31 @@ const MOST_COMMANDS: u64 = 1 << 14;
 /// What a dispatch multiplies its word by.
 pub const FACTOR: u32 = 5;
 
-/// Axes that they all have.
-pub fn axes(setting: &Setting) -> Vec<Axis> {
-    let sides = if setting.preset == Preset::Quick { &SIDES[..1] } else { SIDES };
+choices! {
+    pub enum Binds { Once = "once", Same = "same", Alternate = "alternate" }
+}
+
+impl Binds {
+    pub fn relative_axis(defaults: &[Self]) -> Axis {
+        Self::axis("binds", "what is bound before each dispatch", defaults).relative_to("once")
+    }
+}
+
+/// An experiment whose times are those of launching.
+pub const fn experiment(name: &'static str, axes: Axes, build: Build) -> Experiment {
+    Experiment { repeatability: |_| Repeatability::Launch, ..Experiment::new(name, axes, build) }
+}
+
+/// The axis of an experiment, and those that they all have.
+pub fn axes(own: Axis, setting: &Setting) -> Vec<Axis> {
+    let sides = setting.quick_or(&SIDES[..1], SIDES).iter().copied();
     vec![
-        Axis::new("side", "whose time it is", AxisKind::Choices(SIDES), sides.iter().copied()),
+        own,
+        Axis::new("side", "whose time it is", AxisKind::Choices(SIDES), sides),
         Axis::new("commands", "commands in a pass", AxisKind::AtLeast(1), [setting.by_class(64_u64, 1024)])
             .up_to(MOST_COMMANDS)
             .of_work(),
     ]
-}
-
-/// How many commands a configuration asks for.
-pub fn count(config: &Config) -> u32 {
-    config.u32("commands")
 }
 
 /// A kernel that takes a word a step on, by `FACTOR` unless told otherwise.

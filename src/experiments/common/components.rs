@@ -4,12 +4,10 @@ use half::f16;
 
 use crate::model::{Component, Kernel, Sequence};
 
-/// What factors and sums are made of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Kind {
     pub factor: Component,
     pub sum: Component,
-    /// The shader's names of them.
     pub names: [&'static str; 2],
     /// The largest absolute value in memory; bytes of whole numbers take all values.
     pub magnitude: u32,
@@ -25,7 +23,8 @@ pub fn kind(name: &str) -> Kind {
         "bf16_f32" => (Component::Bf16, Component::F32, ["bfloat16_t", "float"], 4, Some(1 << 24)),
         "i8_i32" => (Component::I8, Component::I32, ["int8_t", "int32_t"], 128, None),
         "u8_u32" => (Component::U8, Component::U32, ["uint8_t", "uint32_t"], 255, None),
-        _ => (Component::F16, Component::F32, ["float16_t", "float"], 4, Some(1 << 24)),
+        "f16_f32" => (Component::F16, Component::F32, ["float16_t", "float"], 4, Some(1 << 24)),
+        _ => panic!("no matrices are of `{name}`"),
     };
     Kind { factor, sum, names, magnitude, exact }
 }
@@ -59,7 +58,6 @@ impl Kind {
         self.exact.is_some()
     }
 
-    /// Factors that are whole numbers.
     pub fn contents(self, seed: u64) -> Sequence {
         let magnitude = self.magnitude;
         match self.factor {
@@ -116,7 +114,6 @@ impl Kind {
     }
 }
 
-/// A byte of a sequence of words.
 #[expect(clippy::cast_possible_truncation, reason = "a byte of a word")]
 fn byte(of: Sequence, index: u64) -> u8 {
     (of.word(index / 4) >> (8 * (index % 4))) as u8

@@ -9,9 +9,7 @@ use crate::model::{DeviceInfo, Feature, Kernel, Point, Scalar, Skip, SubgroupCla
 pub struct Config<'a> {
     /// The variant's name; empty where the experiment has only one.
     pub variant: &'a str,
-    /// A value for each of the experiment's axes.
     pub point: &'a Point,
-    /// What else it may depend on.
     pub setting: Setting<'a>,
 }
 
@@ -20,31 +18,19 @@ impl<'a> Config<'a> {
         Self { variant, point, setting: *setting }
     }
 
-    /// The number on an axis.
-    ///
-    /// # Panics
-    /// As [`Point::integer`].
     pub fn integer(&self, axis: &str) -> u64 {
         self.point.integer(axis)
     }
 
     /// The number on an axis, at most `u32::MAX`, as [`Point::u32`] explains.
-    ///
-    /// # Panics
-    /// As [`Point::integer`].
     pub fn u32(&self, axis: &str) -> u32 {
         self.point.u32(axis)
     }
 
-    /// The choice on an axis.
-    ///
-    /// # Panics
-    /// As [`Point::choice`].
     pub fn choice(&self, axis: &str) -> &'a str {
         self.point.choice(axis)
     }
 
-    /// The device that will run it.
     pub fn device(&self) -> &'a DeviceInfo {
         self.setting.device
     }
@@ -53,19 +39,13 @@ impl<'a> Config<'a> {
         self.setting.seed
     }
 
-    /// Whether the device has these features.
-    ///
-    /// # Errors
-    /// The first that it lacks.
+    /// Skips what the device can't do: the first of these features that it lacks.
     pub fn require(&self, features: &[Feature]) -> Result<(), Skip> {
         let lacks = features.iter().find(|feature| !self.device().has(**feature));
         lacks.map_or(Ok(()), |feature| Err(Skip::new(format!("{} is missing: the case needs it", feature.vulkan_name()))))
     }
 
-    /// Whether compute shaders have these classes of subgroup operations.
-    ///
-    /// # Errors
-    /// The first that they lack.
+    /// The same of the classes of subgroup operations in compute shaders.
     pub fn require_classes(&self, classes: &[SubgroupClass]) -> Result<(), Skip> {
         let subgroup = &self.device().subgroup;
         if !subgroup.in_compute {
@@ -79,19 +59,12 @@ impl<'a> Config<'a> {
         })
     }
 
-    /// A workgroup of the axis `local_size_x`.
-    ///
-    /// # Panics
-    /// As [`Point::integer`].
     pub fn workgroup(&self) -> [u32; 3] {
         [self.u32("local_size_x"), 1, 1]
     }
 
     /// A kernel with workgroups of the axis `local_size_x`, and constants of the values of these axes, which the shader calls as they
     /// are called, in capitals.
-    ///
-    /// # Panics
-    /// As [`Point::integer`].
     pub fn kernel(&self, source: &'static str, axes: &[&str]) -> Kernel {
         let constant = |kernel: Kernel, axis: &&str| kernel.constant(&axis.to_uppercase(), Scalar::U32(self.u32(axis)));
         axes.iter().fold(Kernel::new(source, self.workgroup()), constant)
@@ -99,9 +72,6 @@ impl<'a> Config<'a> {
 
     /// The grid of so many workgroups of the axis `local_size_x`, at least, and how many invocations it has. Numbers beyond 64 bits
     /// saturate: the plan skips such a case by a limit.
-    ///
-    /// # Panics
-    /// As [`Point::integer`].
     pub fn grid(&self, count: u64) -> ([u32; 3], u64) {
         let groups = fold_groups(count, self.most_groups());
         let local_size = self.integer("local_size_x");
@@ -109,14 +79,10 @@ impl<'a> Config<'a> {
     }
 
     /// The place of the choice on an axis among all its choices: the number that shaders know it by.
-    ///
-    /// # Panics
-    /// As [`Point::choice`].
     pub fn code(&self, axis: &str, choices: &[&str]) -> u32 {
         (0..).zip(choices).find(|(_, choice)| **choice == self.choice(axis)).map_or(0, |(code, _)| code)
     }
 
-    /// The most workgroups that the device allows along x.
     pub fn most_groups(&self) -> u32 {
         self.device().limits.workgroup_count[0]
     }
@@ -125,17 +91,14 @@ impl<'a> Config<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Preset, Subgroup};
+    use crate::experiments::common::testing::{mock_with, quick};
 
     #[test]
     fn what_is_missing_is_named_as_vulkan_does() {
-        let mut device = DeviceInfo::mock();
-        device.subgroup = Subgroup { in_compute: true, classes: [SubgroupClass::Basic].into(), ..Subgroup::default() };
-        device.features = [Feature::Int64].into();
-        let point = Point::default();
+        let mut device = mock_with(&[Feature::Int64], &[SubgroupClass::Basic]);
         let reason = |device: &DeviceInfo, features: &[Feature], classes: &[SubgroupClass]| {
-            let setting = Setting { device, queue: None, preset: Preset::Quick, seed: 1 };
-            let config = Config::new("", &point, &setting);
+            let point = Point::default();
+            let config = Config::new("", &point, &quick(device));
             config.require(features).and_then(|()| config.require_classes(classes)).err().map(|skip| skip.reason)
         };
         let classes = [SubgroupClass::Basic, SubgroupClass::Vote];

@@ -1,7 +1,7 @@
 //! Sizes of grids and of sweeps.
 
 use crate::experiments::Setting;
-use crate::model::{Axis, AxisKind, Skip};
+use crate::model::{Axis, AxisKind, Scalar, Skip};
 
 /// What an axis may be that says how often something is done: few numbers, of which each makes another kernel.
 pub const POWERS_TO_64: &[u64] = &[1, 2, 4, 8, 16, 32, 64];
@@ -13,10 +13,9 @@ pub const POWERS_TO_64: &[u64] = &[1, 2, 4, 8, 16, 32, 64];
 pub fn fold_groups(total: u64, limit_x: u32) -> [u32; 3] {
     let x = total.clamp(1, limit_x.max(1).into());
     let y = total.div_ceil(x).max(1);
-    [x, y, 1].map(|count| u32::try_from(count).unwrap_or(u32::MAX))
+    [x, y, 1].map(narrow)
 }
 
-/// Workgroups of a whole grid.
 pub fn workgroups(groups: [u32; 3]) -> u64 {
     product(groups.map(u64::from))
 }
@@ -33,12 +32,19 @@ pub fn powers_of_two(first: u64, last: u64) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(first.next_power_of_two()), |n| n.checked_mul(2)).take_while(move |n| *n <= last)
 }
 
-/// A number as a kernel counts it.
-///
-/// # Errors
-/// One beyond 32 bits.
+/// A number as a kernel counts it: in 32 bits.
 pub fn u32_of(n: u64) -> Result<u32, Skip> {
     u32::try_from(n).map_err(|_| Skip::new(format!("the kernel counts in 32 bits, the case needs {n}")))
+}
+
+/// The same of what is beyond a limit where it is so large: the plan skips such a case.
+pub fn narrow(n: u64) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// The same as a constant of a kernel.
+pub fn number(n: u64) -> Scalar {
+    Scalar::U32(narrow(n))
 }
 
 /// Words, pixels or voxels along a side: more in two dimensions fit into no memory, and more in three can't be counted.

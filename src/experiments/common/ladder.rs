@@ -8,14 +8,12 @@ use crate::units;
 #[derive(Clone, Copy, Debug)]
 pub struct Ladder {
     pub experiment: &'static str,
-    /// The variant that it begins with.
     pub first: &'static str,
     /// The axes that a program may choose freely, such as the workgroup's size. All others are the problem.
     pub choices: &'static [&'static str],
 }
 
 impl Ladder {
-    /// Under which name ladders are told.
     pub const NAME: &'static str = "algo/ladder";
 
     /// For each problem, how many times as fast the best of all rows is as the best of the first variant.
@@ -68,7 +66,6 @@ impl Ladder {
     }
 }
 
-/// How many times as fast one row is as another.
 pub fn ratio(first: &Finished, best: &Finished) -> Figure {
     let (first_low, first_high) = first.rate_ends(1.0);
     let (best_low, best_high) = best.rate_ends(1.0);
@@ -82,13 +79,14 @@ pub fn ratio(first: &Finished, best: &Finished) -> Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::common::testing::point;
 
     const LADDER: Ladder = Ladder { experiment: "algo/example", first: "naive", choices: &["local_size_x"] };
 
     fn row(variant: &str, n: u64, local_size: u64, time: f64) -> Finished {
         Finished {
             variant: variant.to_owned(),
-            point: Point::new([("local_size_x".into(), local_size.into()), ("n".into(), n.into())]),
+            point: point(&format!("local_size_x={local_size} n={n}")),
             case_id: format!("c{variant}{n}{local_size}"),
             time,
             interval: Some((time - 1.0, time + 1.0)),

@@ -13,16 +13,12 @@ fn weight(x: u32) -> u32 {
     x.wrapping_mul(x).wrapping_add(x)
 }
 
-/// What is noted of a change.
-pub(in crate::experiments) fn rise(before: u32, now: u32) -> u32 {
+pub fn rise(before: u32, now: u32) -> u32 {
     weight(now).wrapping_sub(weight(before))
 }
 
 /// Compares the notes of all invocations with what became of the words that they changed.
-///
-/// # Errors
-/// The first notes that don't balance.
-pub(in crate::experiments) fn check(
+pub fn check(
     notes: Output,
     invocations: u64,
     place_of: impl Fn(usize) -> usize,
@@ -50,10 +46,7 @@ pub(in crate::experiments) fn check(
 }
 
 /// How many passes an output of one word has counted.
-///
-/// # Errors
-/// Where there was none.
-pub(in crate::experiments) fn passes(output: Output) -> Result<u32, Mismatch> {
+pub fn passes(output: Output) -> Result<u32, Mismatch> {
     match output.words()[..] {
         [count] if count > 0 => Ok(count),
         ref other => {
@@ -66,6 +59,7 @@ pub(in crate::experiments) fn passes(output: Output) -> Result<u32, Mismatch> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::common::testing::bytes;
 
     /// Three invocations add 1, 2 and 3 to one word, in some order, in two passes.
     fn notes(order: [usize; 3]) -> ([u32; 3], u32) {
@@ -79,8 +73,7 @@ mod tests {
     }
 
     fn checked(notes: &[u32], place_of: impl Fn(usize) -> usize, ends: (u32, u32)) -> Verdict {
-        let bytes: Vec<u8> = notes.iter().flat_map(|note| note.to_ne_bytes()).collect();
-        check(Output { name: "notes", bytes: &bytes }, notes.len() as u64, place_of, |_| ends)
+        check(Output { name: "notes", bytes: &bytes(notes) }, notes.len() as u64, place_of, |_| ends)
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub(in crate::experiments) mod commands;
 pub(in crate::experiments) mod components;
 pub(in crate::experiments) mod config;
 pub(in crate::experiments) mod elements;
+pub(in crate::experiments) mod factored;
 pub(in crate::experiments) mod grid;
 pub(in crate::experiments) mod issue;
 pub(in crate::experiments) mod knee;
@@ -28,7 +29,7 @@ pub(in crate::experiments) mod subgroup_tiles;
 pub(in crate::experiments) mod submissions;
 pub(in crate::experiments) mod sweep;
 #[cfg(test)]
-#[allow(dead_code, reason = "what families of experiments need comes with their tests")]
 pub(in crate::experiments) mod testing;
 pub(in crate::experiments) mod tiles;
 pub(in crate::experiments) mod windows;
+pub(in crate::experiments) mod words;

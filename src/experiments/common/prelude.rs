@@ -6,7 +6,7 @@ pub(in crate::experiments) use crate::experiments::common::choices::choices;
 pub use crate::experiments::common::ladder::Ladder;
 pub use crate::experiments::{
     Built, CaseBuilder, Config, Elements, Experiment, Handle, Left, POWERS_TO_64, Setting, fold_groups, lanes, local_size_axis,
-    powers_of_two, product, size_to_require, size_up_to, u32_of, usual_size, workgroups,
+    narrow, number, powers_of_two, product, size_to_require, size_up_to, u32_of, usual_size, workgroups,
 };
 pub use crate::model::{
     Axis, AxisKind, Bound, Case, Derived, Feature, Finished, Headline, Kernel, Moved, Point, Preset, Repeatability, Scalar,

@@ -3,20 +3,15 @@
 use half::f16;
 
 use super::components::{Kind, kind};
-use crate::experiments::{Built, CaseBuilder, Config, Handle, Setting, product, size_to_require};
-use crate::model::{
-    Axis, AxisKind, Bound, Component, DeviceInfo, Feature, Headline, Kernel, MatrixProduct, MatrixScope, Preset, Scalar,
-    Sequence, Skip, SpirvTarget, Work,
-};
-use crate::validate::{Expected, Mismatch, Near, Output, Position, Verdict};
+use super::prelude::*;
+use crate::model::{Component, DeviceInfo, MatrixProduct, MatrixScope, SpirvTarget};
+use crate::validate::{Mismatch, Near, Output, Position, Verdict};
 
-/// What is multiplied, as words of the axis `data`.
 const DATA: &[&str] = &[WHOLE, MANTISSAS];
 pub const WHOLE: &str = "whole";
 /// Floats whose mantissas take all values.
 const MANTISSAS: &str = "mantissas";
 
-/// The types of the matrices and of the sums.
 pub const TYPES: &[&str] = &["f16_f32", "f16_f16", "bf16_f32", "i8_i32", "u8_u32"];
 
 /// Iterations of a round in the shader.
@@ -31,7 +26,6 @@ struct Sizes {
     k: u64,
     tiles: [u64; 2],
     rounds: u64,
-    /// Subgroups, or workgroups, of the whole grid.
     units: u64,
 }
 
@@ -46,7 +40,6 @@ impl Sizes {
         product([self.units, self.tiles[0], self.tiles[1], self.m, self.n])
     }
 
-    /// Multiplications and additions of all products.
     fn operations(&self) -> u64 {
         product([self.rounds * (2 * ITERATIONS + 1), 2 * self.k, self.sums()])
     }
@@ -182,7 +175,6 @@ impl FullSums {
         })
     }
 
-    /// Whether the sums can be right.
     fn check(self, sums: Output) -> Verdict {
         let Self { sizes, .. } = self;
         let words = sums.words();
@@ -221,7 +213,6 @@ impl FullSums {
     }
 }
 
-/// Words that so many sums take.
 fn words_of(sums: u64, kind: Kind) -> u64 {
     product([sums, kind.sum_bytes()]) / 4
 }
@@ -231,7 +222,6 @@ pub struct Defaults<'a> {
     pub shapes: &'a [&'static str],
     /// Sums in a column, and in a row.
     pub tiles: [u64; 2],
-    /// Invocations per workgroup.
     pub local_size: u64,
     pub groups: u64,
     pub rounds: u64,
@@ -282,7 +272,6 @@ pub fn listed(shapes: &[&'static str], device: &DeviceInfo, is_wanted: impl Fn(&
     shapes.iter().filter(has).copied().collect()
 }
 
-/// Whether matrices of these types can be declared at all.
 fn require_types(kind: Kind, device: &DeviceInfo) -> Result<(), Skip> {
     let of_factors = match kind.factor {
         Component::F16 => Feature::Float16,
@@ -290,16 +279,12 @@ fn require_types(kind: Kind, device: &DeviceInfo) -> Result<(), Skip> {
         _ => Feature::Int8,
     };
     let needed = [Feature::CooperativeMatrix, Feature::MemoryModel, of_factors];
-    needed
-        .into_iter()
-        .find(|feature| !device.has(*feature))
-        .map_or(Ok(()), |feature| Err(Skip::new(format!("the case needs {}, which the device lacks", feature.vulkan_name()))))
+    let lacks = needed.into_iter().find(|feature| !device.has(*feature));
+    lacks.map_or(Ok(()), |feature| Err(Skip::new(format!("the case needs {}, which the device lacks", feature.vulkan_name()))))
 }
 
 /// A case and its twin: products of the variant's types, each subgroup's (or workgroup's) on its own.
-///
-/// # Errors
-/// Where the device has no such product, or the sums wouldn't be exact.
+/// Skipped: where the device has no such product, or the sums wouldn't be exact.
 pub fn build<'a>(experiment: &str, config: &Config<'a>, scope: MatrixScope) -> Result<Built<'a>, Skip> {
     let device = config.device();
     let (local_size, groups) = (config.u32("local_size_x"), config.u32("groups"));
@@ -323,27 +308,31 @@ pub fn build<'a>(experiment: &str, config: &Config<'a>, scope: MatrixScope) -> R
     let mut case = CaseBuilder::new(experiment, config);
     let push = [config.u32("iterations")];
     let kernel = kernel(config, &sizes, scope);
+    let resources = |case: &mut CaseBuilder, names: [&'static str; 2], sums: Handle, contents: [Sequence; 2]| {
+        let words = |side: u64| SETS * kind.factor_bytes() / 4 * side * sizes.k;
+        let [left, right] = [0, 1].map(|i| case.input(names[i], words([sizes.m, sizes.n][i]), contents[i]));
+        [sums, left, right]
+    };
     let case = if config.choice("data") == WHOLE {
         let sums = case.output("sums", exact_sums(sizes, whole));
-        let resources = [sums, factors(&mut case, &sizes, LEFT, whole[0]), factors(&mut case, &sizes, RIGHT, whole[1])];
+        let resources = resources(&mut case, ["left", "right"], sums, whole);
         case.run(kernel, &resources, [groups, 1, 1], &push);
         case
     } else {
         if !kind.is_float() {
             return Err(Skip::new("bytes take all their values as `whole` numbers: the case needs data=whole"));
         }
-        let [left, right] = seeds.map(|seed| kind.full_contents(seed));
+        let contents @ [left, right] = seeds.map(|seed| kind.full_contents(seed));
         let full = FullSums { sizes, left, right };
         let sums = case.output("sums", full.expected());
-        let resources = [sums, factors(&mut case, &sizes, LEFT, left), factors(&mut case, &sizes, RIGHT, right)];
-        case.run(kernel.clone(), &resources, [groups, 1, 1], &push);
+        let timed = resources(&mut case, ["left", "right"], sums, contents);
+        case.run(kernel.clone(), &timed, [groups, 1, 1], &push);
         // So many subgroups multiply all matrices; the others' sums are compared with theirs.
-        let few = groups.min(u32::try_from(SETS).unwrap_or(u32::MAX).div_ceil(units_per_group));
+        let few = groups.min(narrow(SETS).div_ceil(units_per_group));
         let few_sizes = Sizes { units: u64::from(few) * u64::from(units_per_group), ..sizes };
         let exact = case.output("whole sums", exact_sums(few_sizes, whole));
-        let resources =
-            [exact, factors(&mut case, &sizes, WHOLE_LEFT, whole[0]), factors(&mut case, &sizes, WHOLE_RIGHT, whole[1])];
-        case.reset(|case| case.run(kernel, &resources, [few, 1, 1], &push));
+        let checked = resources(&mut case, ["whole left", "whole right"], exact, whole);
+        case.reset(|case| case.run(kernel, &checked, [few, 1, 1], &push));
         case.holds(INVARIANT, move |made| {
             made.of(exact).compare(&exact_sums(few_sizes, whole))?;
             full.check(made.of(sums))
@@ -364,34 +353,19 @@ pub fn build<'a>(experiment: &str, config: &Config<'a>, scope: MatrixScope) -> R
     Ok(case.bound(bound).iterations(sizes.rounds * ITERATIONS).build(work, headline))
 }
 
-/// Names of the buffers of factors.
-const LEFT: &str = "left";
-const RIGHT: &str = "right";
-const WHOLE_LEFT: &str = "whole left";
-const WHOLE_RIGHT: &str = "whole right";
-
-/// The buffer of one side's factors.
-fn factors(case: &mut CaseBuilder, sizes: &Sizes, name: &'static str, contents: Sequence) -> Handle {
-    let side = if [LEFT, WHOLE_LEFT].contains(&name) { sizes.m } else { sizes.n };
-    case.input(name, SETS * sizes.kind.factor_bytes() / 4 * side * sizes.k, contents)
-}
-
-/// What sums of whole numbers must be.
 fn exact_sums(sizes: Sizes, [left, right]: [Sequence; 2]) -> Expected<'static> {
     Expected::words_from(words_of(sizes.sums(), sizes.kind), move || sizes.words(left, right))
 }
 
-/// The kernel of these sizes.
 fn kernel(config: &Config, sizes: &Sizes, scope: MatrixScope) -> Kernel {
     let (kind, device, local_size) = (sizes.kind, config.device(), config.u32("local_size_x"));
-    let side = |value: u64| Scalar::U32(u32::try_from(value).unwrap_or(u32::MAX));
     let mut kernel = kind
         .defines(Kernel::new("peak/coopmat.comp", config.workgroup()))
-        .constant("M", side(sizes.m))
-        .constant("N", side(sizes.n))
-        .constant("K", side(sizes.k))
-        .constant("TILES_M", side(sizes.tiles[0]))
-        .constant("TILES_N", side(sizes.tiles[1]))
+        .constant("M", number(sizes.m))
+        .constant("N", number(sizes.n))
+        .constant("K", number(sizes.k))
+        .constant("TILES_M", number(sizes.tiles[0]))
+        .constant("TILES_N", number(sizes.tiles[1]))
         .define("C_BYTES", kind.sum_bytes());
     // How many subgroups there are follows from their size.
     kernel.required_subgroup_size = size_to_require(device, local_size.into());
@@ -406,9 +380,6 @@ fn kernel(config: &Config, sizes: &Sizes, scope: MatrixScope) -> Kernel {
 
 /// Whether matrices of these types can be declared at all, and whether the device lists their product of this shape, or one whose
 /// multiple it is.
-///
-/// # Errors
-/// What it lacks.
 pub fn require_product(
     kind: Kind,
     shape: [u64; 3],
@@ -450,34 +421,20 @@ pub fn shape(config: &Config) -> [u64; 3] {
     [0; 3].map(|_: u64| sides.next().unwrap_or(1))
 }
 
-/// Whether a run is a quick one.
-pub fn is_quick(setting: &Setting) -> bool {
-    setting.preset == Preset::Quick
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Case, Point};
+    use crate::experiments::common::testing::{asked, bytes, input, matrix, mock_with, point};
+    use crate::model::Case;
 
-    fn product(variant: &str, [m, n, k]: [u32; 3], scope: MatrixScope, flexible: Option<u32>) -> MatrixProduct {
+    const SUBGROUP: MatrixScope = MatrixScope::Subgroup;
+
+    fn product(variant: &str, shape: [u32; 3]) -> MatrixProduct {
         let Kind { factor, sum, .. } = kind(variant);
-        MatrixProduct {
-            m,
-            n,
-            k,
-            a: factor,
-            b: factor,
-            c: sum,
-            result: sum,
-            saturating: false,
-            scope,
-            workgroup_invocations: flexible,
-        }
+        matrix(shape, [factor, sum])
     }
 
     fn device(product: MatrixProduct) -> DeviceInfo {
-        let mut device = DeviceInfo { matrices: vec![product], ..DeviceInfo::mock() };
         let features = [
             Feature::CooperativeMatrix,
             Feature::MemoryModel,
@@ -485,33 +442,31 @@ mod tests {
             Feature::Int8,
             Feature::BFloat16CooperativeMatrix,
         ];
-        device.features.extend(features);
-        device
+        DeviceInfo { matrices: vec![product], ..mock_with(&features, &[]) }
     }
 
-    fn setting(device: &DeviceInfo) -> Setting<'_> {
-        Setting { device, queue: None, preset: Preset::Default, seed: 1 }
+    fn built<T>(
+        variant: &str,
+        scope: MatrixScope,
+        device: &DeviceInfo,
+        told: &str,
+        then: impl FnOnce(Built) -> T,
+    ) -> Result<T, Skip> {
+        let point = point(&format!("tiles_m=2 tiles_n=1 local_size_x=64 groups=40 {told}"));
+        let setting = asked(device, Preset::Default);
+        build("peak/coopmat", &Config::new(variant, &point, &setting), scope).map(then)
     }
 
-    fn point(shape: &'static str, rounds: u64) -> Point {
-        point_of(WHOLE, shape, rounds)
-    }
-
-    fn point_of(data: &'static str, shape: &'static str, rounds: u64) -> Point {
-        let numbers = [("tiles_m", 2_u64), ("tiles_n", 1), ("local_size_x", 64), ("groups", 40), ("iterations", rounds)];
-        let numbers = numbers.into_iter().map(|(name, value)| (name.into(), value.into()));
-        Point::new(numbers.chain([("shape".into(), shape.into()), ("data".into(), data.into())]))
-    }
-
-    fn case_of(variant: &str, scope: MatrixScope, device: &DeviceInfo, shape: &'static str, rounds: u64) -> Result<Case, Skip> {
-        let (point, setting) = (point(shape, rounds), setting(device));
-        build("peak/coopmat", &Config::new(variant, &point, &setting), scope).map(|built| built.case)
+    /// What becomes of the smallest product, of such data, so many times.
+    fn small<T>(variant: &str, data: &str, rounds: u64, then: impl FnOnce(Built) -> T) -> T {
+        let told = format!("shape=4x2x8 data={data} iterations={rounds}");
+        built(variant, SUBGROUP, &device(product(variant, [4, 2, 8])), &told, then).unwrap()
     }
 
     /// What the shader does, step by step and by the definition of a product.
     fn played(case: &Case, [m, n, k]: [u64; 3], rounds: u64) -> Vec<u32> {
         let kind = kind(&case.variant);
-        let [left, right] = [1, 2].map(|resource: usize| case.resources[resource].sequence());
+        let [left, right] = ["left", "right"].map(|name| input(case, name));
         let at_left = |set: u64, row: u64, at: u64| i64::from(kind.value(left, (set % SETS) * m * k + row * k + at));
         let at_right = |set: u64, at: u64, column: u64| i64::from(kind.value(right, (set % SETS) * k * n + at * n + column));
         let mut bits = Vec::new();
@@ -536,13 +491,11 @@ mod tests {
     #[test]
     fn the_twin_is_what_the_shader_does() {
         for variant in TYPES {
-            let device = device(product(variant, [4, 2, 8], MatrixScope::Subgroup, None));
-            let (point, setting) = (point("4x2x8", 3), setting(&device));
-            let built = build("peak/coopmat", &Config::new(variant, &point, &setting), MatrixScope::Subgroup).unwrap();
-            let played: Vec<u8> = played(&built.case, [4, 2, 8], 3).iter().flat_map(|word| word.to_ne_bytes()).collect();
-            assert_eq!(built.expected()[0].bytes(), played, "{variant}");
-            let operations = 2 * 4 * 2 * 8 * 80 * 2 * 3 * 17;
-            assert_eq!(built.case.work.flops.or(built.case.work.ops), Some(operations));
+            small(variant, WHOLE, 3, |built| {
+                assert_eq!(built.expected()[0].bytes(), bytes(&played(&built.case, [4, 2, 8], 3)), "{variant}");
+                let operations = 2 * 4 * 2 * 8 * 80 * 2 * 3 * 17;
+                assert_eq!(built.case.work.flops.or(built.case.work.ops), Some(operations));
+            });
         }
     }
 
@@ -550,7 +503,7 @@ mod tests {
     #[expect(clippy::cast_possible_truncation, reason = "it is what rounds")]
     fn full_sums(case: &Case, [m, n, k]: [u64; 3], rounds: u64, round: fn(f32) -> f32) -> Vec<f32> {
         let kind = kind(&case.variant);
-        let [left, right] = [1, 2].map(|resource: usize| case.resources[resource].sequence());
+        let [left, right] = ["left", "right"].map(|name| input(case, name));
         let mut sums = Vec::new();
         for unit in 0..80_u64 {
             for (i, row, column) in (0..2).flat_map(|i| (0..m * n).map(move |at| (i, at / n, at % n))) {
@@ -575,15 +528,12 @@ mod tests {
 
     #[test]
     fn full_mantissas_are_checked_by_their_bound_and_beside_whole_numbers() {
-        for variant in ["f16_f32", "bf16_f32"] {
-            let device = device(product(variant, [4, 2, 8], MatrixScope::Subgroup, None));
-            let (point, setting) = (point_of(MANTISSAS, "4x2x8", 16), setting(&device));
-            let built = build("peak/coopmat", &Config::new(variant, &point, &setting), MatrixScope::Subgroup).unwrap();
+        let check = |variant: &str, built: Built| {
             let whole = built.expected()[1].bytes();
-            let few = case_of(variant, MatrixScope::Subgroup, &device, "4x2x8", 16).unwrap();
-            assert!(whole.len() as u64 * 40 == few.resources[0].bytes() * 32, "as many workgroups as multiply all matrices");
-            let bytes = |sums: &[f32]| sums.iter().flat_map(|sum| sum.to_ne_bytes()).collect::<Vec<u8>>();
-            let verdict = |sums: &[f32]| built.check(&[bytes(sums), whole.clone()]);
+            let few = small(variant, WHOLE, 16, |built| built.expected()[0].bytes().len());
+            assert!(whole.len() * 40 == few * 32, "as many workgroups as multiply all matrices");
+            let of = |sums: &[f32]| bytes(&sums.iter().map(|sum| sum.to_bits()).collect::<Vec<u32>>());
+            let verdict = |sums: &[f32]| built.check(&[of(sums), whole.clone()]);
             for round in [|sum: f32| sum, f32::next_down, f32::next_up] {
                 assert_eq!(verdict(&full_sums(&built.case, [4, 2, 8], 16, round)), Ok(()), "{variant}");
             }
@@ -592,51 +542,44 @@ mod tests {
             let more: Vec<f32> = right.iter().map(|sum| sum * 1.05).collect();
             let found = verdict(&more).unwrap_err();
             assert!(found.wrong * 10 > found.total * 9, "{variant}: {found}");
-            let with =
-                |at: usize, sum: f32| right.iter().enumerate().map(|(i, old)| if i == at { sum } else { *old }).collect();
             for (at, sum) in [(3, f32::NAN), (3, -right[3]), (1100, right[1100].next_up()), (1100, 0.0)] {
-                let wrong: Vec<f32> = with(at, sum);
+                let mut wrong = right.clone();
+                wrong[at] = sum;
                 assert!(verdict(&wrong).is_err(), "{variant} {at} {sum}");
             }
             assert!(verdict(&right[..right.len() - 1]).is_err());
             let mut lost = whole.clone();
             lost[5] ^= 1;
-            let found = built.check(&[bytes(&right), lost]).unwrap_err();
+            let found = built.check(&[of(&right), lost]).unwrap_err();
             assert_eq!(found.output, "whole sums");
             assert_eq!(built.check(&[built.expected()[0].bytes(), whole.clone()]), Ok(()), "what stands for a device's");
+        };
+        for variant in ["f16_f32", "bf16_f32"] {
+            small(variant, MANTISSAS, 16, |built| check(variant, built));
         }
     }
 
     #[test]
     fn halves_of_full_mantissas_are_bounded_and_alike() {
-        let device = device(product("f16_f16", [4, 2, 8], MatrixScope::Subgroup, None));
-        let (point, setting) = (point_of(MANTISSAS, "4x2x8", 3), setting(&device));
-        let built = build("peak/coopmat", &Config::new("f16_f16", &point, &setting), MatrixScope::Subgroup).unwrap();
-        let [sums, whole] = [0, 1].map(|output: usize| built.expected()[output].bytes());
-        assert_eq!(built.check(&[sums.clone(), whole.clone()]), Ok(()));
-        let with = |at: usize, half: f16| {
-            let mut wrong = sums.clone();
-            wrong[2 * at..2 * at + 2].copy_from_slice(&half.to_ne_bytes());
-            built.check(&[wrong, whole.clone()])
-        };
-        let places = [(0, f16::INFINITY), (1, f16::NAN), (2, f16::from_f32(130.0)), (1100, f16::from_f32(0.25))];
-        assert!(places.into_iter().all(|(at, half)| with(at, half).is_err()));
+        small("f16_f16", MANTISSAS, 3, |built| {
+            let [sums, whole] = [0, 1].map(|output: usize| built.expected()[output].bytes());
+            assert_eq!(built.check(&[sums.clone(), whole.clone()]), Ok(()));
+            let with = |at: usize, half: f16| {
+                let mut wrong = sums.clone();
+                wrong[2 * at..2 * at + 2].copy_from_slice(&half.to_ne_bytes());
+                built.check(&[wrong, whole.clone()])
+            };
+            let places = [(0, f16::INFINITY), (1, f16::NAN), (2, f16::from_f32(130.0)), (1100, f16::from_f32(0.25))];
+            assert!(places.into_iter().all(|(at, half)| with(at, half).is_err()));
+        });
     }
 
     #[test]
-    fn bytes_have_no_mantissas() {
-        let device = device(product("i8_i32", [4, 2, 8], MatrixScope::Subgroup, None));
-        let (point, setting) = (point_of(MANTISSAS, "4x2x8", 3), setting(&device));
-        let refused = build("peak/coopmat", &Config::new("i8_i32", &point, &setting), MatrixScope::Subgroup).err();
-        assert!(refused.unwrap().reason.contains("data=whole"));
+    fn floats_have_full_mantissas_by_default() {
+        let device = DeviceInfo::mock();
         let data = |variant, preset| {
-            let axes = axes(
-                variant,
-                &Setting { preset, ..setting },
-                &[],
-                &Defaults { shapes: &[], tiles: [1, 1], local_size: 1, groups: 1, rounds: 1 },
-            );
-            axes.last().map(|axis| axis.defaults.clone()).unwrap()
+            let defaults = Defaults { shapes: &[], tiles: [1, 1], local_size: 1, groups: 1, rounds: 1 };
+            axes(variant, &asked(&device, preset), &[], &defaults).last().map(|axis| axis.defaults.clone()).unwrap()
         };
         assert_eq!(data("i8_i32", Preset::Thorough), [WHOLE.into()]);
         assert_eq!(data("f16_f32", Preset::Quick), [MANTISSAS.into()]);
@@ -645,30 +588,40 @@ mod tests {
 
     #[test]
     fn what_the_device_does_not_list_is_skipped() {
-        let reason = |variant, scope, device: &DeviceInfo, shape: &'static str| {
-            case_of(variant, scope, device, shape, 1).err().map(|skip| skip.reason).unwrap_or_default()
+        let fixed = device(product("f16_f32", [16, 16, 16]));
+        let flexible = |invocations| MatrixProduct {
+            scope: MatrixScope::Workgroup,
+            workgroup_invocations: Some(invocations),
+            ..product("i8_i32", [32, 16, 32])
         };
-        let (subgroup, workgroup) = (MatrixScope::Subgroup, MatrixScope::Workgroup);
-        let fixed = device(product("f16_f32", [16, 16, 16], subgroup, None));
-        assert_eq!(reason("f16_f32", subgroup, &fixed, "16x16x16"), "");
-        assert!(reason("f16_f32", subgroup, &fixed, "16x8x16").contains("16x8x16 f16 f16 f32 f32 of a subgroup"));
-        assert!(reason("f16_f16", subgroup, &fixed, "16x16x16").contains("doesn't list"));
-        assert!(reason("f16_f32", workgroup, &fixed, "16x16x16").contains("of a workgroup"));
-        let flexible = device(product("i8_i32", [32, 16, 32], workgroup, Some(64)));
-        assert_eq!(reason("i8_i32", workgroup, &flexible, "64x64x64"), "");
-        assert!(reason("i8_i32", workgroup, &flexible, "64x64x16").contains("doesn't list"));
-        let others = DeviceInfo { matrices: vec![product("i8_i32", [32, 16, 32], workgroup, Some(128))], ..flexible.clone() };
-        assert!(reason("i8_i32", workgroup, &others, "64x64x64").contains("doesn't list"));
-        let mut lacking = flexible;
+        let [flexible, others] = [64, 128].map(|invocations| device(flexible(invocations)));
+        let mut lacking = flexible.clone();
         lacking.features.remove(&Feature::Int8);
-        assert!(reason("i8_i32", workgroup, &lacking, "64x64x64").contains("shaderInt8"));
+        let (whole, workgroup) = ("data=whole iterations=1", MatrixScope::Workgroup);
+        for (variant, scope, device, shape, why) in [
+            ("f16_f32", SUBGROUP, &fixed, "16x16x16", ""),
+            ("f16_f32", SUBGROUP, &fixed, "16x8x16", "16x8x16 f16 f16 f32 f32 of a subgroup"),
+            ("f16_f16", SUBGROUP, &fixed, "16x16x16", "doesn't list"),
+            ("f16_f32", workgroup, &fixed, "16x16x16", "of a workgroup"),
+            ("i8_i32", workgroup, &flexible, "64x64x64", ""),
+            ("i8_i32", workgroup, &flexible, "64x64x64 data=mantissas", "data=whole"),
+            ("i8_i32", workgroup, &flexible, "64x64x16", "doesn't list"),
+            ("i8_i32", workgroup, &others, "64x64x64", "doesn't list"),
+            ("i8_i32", workgroup, &lacking, "64x64x64", "shaderInt8"),
+        ] {
+            let told =
+                if shape.contains("data") { format!("iterations=1 shape={shape}") } else { format!("{whole} shape={shape}") };
+            let reason = built(variant, scope, device, &told, |_| ()).err().map(|skip| skip.reason).unwrap_or_default();
+            assert!(reason.contains(why) && reason.is_empty() == why.is_empty(), "{variant} {shape}: {reason}");
+        }
     }
 
     #[test]
     fn a_subgroup_size_that_varies_is_required() {
-        let mut device = device(product("f16_f32", [16, 16, 16], MatrixScope::Subgroup, None));
+        let mut device = device(product("f16_f32", [16, 16, 16]));
         let required = |device: &DeviceInfo| {
-            case_of("f16_f32", MatrixScope::Subgroup, device, "16x16x16", 1).unwrap().kernels[0].required_subgroup_size
+            let size = |built: Built| built.case.kernels.iter().find_map(|kernel| kernel.required_subgroup_size);
+            built("f16_f32", SUBGROUP, device, "shape=16x16x16 data=whole iterations=1", size).unwrap()
         };
         assert_eq!(required(&device), None);
         device.subgroup.size_control = true;
@@ -678,9 +631,11 @@ mod tests {
 
     #[test]
     fn sums_that_would_not_be_exact_are_skipped() {
-        let device = device(product("f16_f16", [16, 16, 16], MatrixScope::Subgroup, None));
-        let reason = |rounds| case_of("f16_f16", MatrixScope::Subgroup, &device, "16x16x16", rounds).err();
-        assert_eq!(reason(127), None);
-        assert!(reason(128).unwrap().reason.contains("take fewer iterations"));
+        let device = device(product("f16_f16", [16, 16, 16]));
+        let build = |rounds: u64| {
+            built("f16_f16", SUBGROUP, &device, &format!("shape=16x16x16 data=whole iterations={rounds}"), |_| ())
+        };
+        assert_eq!(build(127), Ok(()));
+        assert!(build(128).unwrap_err().reason.contains("take fewer iterations"));
     }
 }

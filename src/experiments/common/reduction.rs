@@ -1,19 +1,14 @@
 //! What reductions share: how words are dealt to invocations, and how the partial results of workgroups become one.
 //! `glsl/algo/reduction.glsl` and `glsl/algo/reduction_subgroups.glsl` have the other half.
 
-use super::builder::{CaseBuilder, Handle, KernelHandle};
-use super::config::Config;
-use super::elements::Elements;
-use super::grid::{POWERS_TO_64, u32_of, usual_size, workgroups};
-use super::lanes::{lanes, size_to_require};
-use crate::experiments::Setting;
-use crate::model::{Axis, AxisKind, Case, Kernel, Moved, Preset, Scalar, Skip, SubgroupClass, Traffic};
+use super::builder::KernelHandle;
+use super::prelude::*;
 
 /// Words of the widest load.
 pub const VECTOR: u64 = 4;
 
 /// Words from which no cache of today holds a part that matters: 1 GiB.
-pub const BEYOND_CACHES: u64 = 1 << 28;
+const BEYOND_CACHES: u64 = 1 << 28;
 
 /// The axes of a reduction, whose invocations take so many words by default: where loads are wide, those
 /// numbers of them that are whole loads.
@@ -24,10 +19,10 @@ pub fn axes(setting: &Setting, items: &[u64], is_wide: bool) -> Vec<Axis> {
         Preset::Thorough => setting.by_class(vec![1, 4, 16, 48, 64, 128, 256], vec![32, 64, 96, 128, 256, 512, 1024]),
     };
     // The second one is a prime number: nothing divides it.
-    let n = match setting.preset {
-        Preset::Quick => vec![setting.by_class(1_u64 << 16, BEYOND_CACHES)],
-        _ => setting.by_class(vec![1 << 16, 100_003], vec![BEYOND_CACHES, 100_000_007]),
-    };
+    let n = setting.quick_or(
+        vec![setting.by_class(1_u64 << 16, BEYOND_CACHES)],
+        setting.by_class(vec![1 << 16, 100_003], vec![BEYOND_CACHES, 100_000_007]),
+    );
     let items = items.iter().copied().filter(|items| !is_wide || items % VECTOR == 0);
     vec![
         Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
@@ -37,18 +32,13 @@ pub fn axes(setting: &Setting, items: &[u64], is_wide: bool) -> Vec<Axis> {
 }
 
 /// Words of the buffer that holds `n`: whole loads of any width.
-///
-/// # Errors
-/// More than kernels can count.
 pub fn padded(n: u64) -> Result<u64, Skip> {
     let words = n.next_multiple_of(VECTOR);
     u32_of(words).map(|_| words)
 }
 
 /// Loads of `width` words that an invocation takes its words by.
-///
-/// # Errors
-/// Loads that its words are no multiple of.
+/// Skipped: loads that its words are no multiple of.
 pub fn loads(width: u64, config: &Config) -> Result<u64, Skip> {
     let items = config.integer("items");
     if items % width == 0 {
@@ -59,35 +49,25 @@ pub fn loads(width: u64, config: &Config) -> Result<u64, Skip> {
 }
 
 /// Elements of `width` words each, of which an invocation takes as many as it has loads.
-///
-/// # Errors
-/// As [`loads`] and [`Elements::dealt`].
 pub fn dealt(count: u64, width: u64, config: &Config) -> Result<Elements, Skip> {
     Elements::dealt(count, config.integer("local_size_x"), loads(width, config)?, config.most_groups())
 }
 
-/// A kernel whose invocations take so many elements.
 pub fn taking(source: &'static str, elements: u64, config: &Config) -> Kernel {
-    let unroll = Scalar::U32(u32::try_from(elements).unwrap_or(u32::MAX));
-    Kernel::new(source, config.workgroup()).constant("UNROLL", unroll)
+    config.kernel(source, &[]).constant("UNROLL", number(elements))
 }
 
 /// The same that reduces by subgroups.
-///
-/// # Errors
-/// Operations that the device lacks.
 pub fn by_subgroups(kernel: Kernel, config: &Config) -> Result<Kernel, Skip> {
     config.require_classes(&[SubgroupClass::Arithmetic])?;
     let (device, local_size) = (config.device(), config.integer("local_size_x"));
     let required = size_to_require(device, local_size);
     // A driver that may choose can choose the smallest.
     let smallest = required.unwrap_or_else(|| device.subgroup.min_size.clamp(1, lanes(device)));
-    let subgroups = u32::try_from(local_size.div_ceil(smallest.into())).unwrap_or(u32::MAX);
-    let kernel = kernel.constant("SUBGROUPS", Scalar::U32(subgroups));
+    let kernel = kernel.constant("SUBGROUPS", number(local_size.div_ceil(smallest.into())));
     Ok(Kernel { required_subgroup_size: required, ..kernel })
 }
 
-/// What a pass reduces in several dispatches.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds {
     /// What the first dispatch takes its elements from.
@@ -95,18 +75,14 @@ pub struct Rounds {
     pub elements: Elements,
     /// What its kernel is told: how many words there are.
     pub count: u32,
-    /// Words of a partial result.
     pub words: u64,
-    /// Where the only result goes.
     pub result: Handle,
 }
 
 impl Rounds {
     /// Dispatches until one result is left: each dispatch leaves one for each of its workgroups, and the next one takes them as
     /// its elements, `items` to an invocation. `kernel` is told whether it is the one of the first dispatch.
-    ///
-    /// # Errors
-    /// Workgroups that take but one element and leave one.
+    /// Skipped: workgroups that take but one element and leave one.
     pub fn dispatch(self, case: &mut CaseBuilder, config: &Config, kernel: impl Fn(bool) -> Kernel) -> Result<(), Skip> {
         let [local_size, items] = ["local_size_x", "items"].map(|axis| config.integer(axis));
         let mut partials: Vec<Handle> = Vec::new();
@@ -147,9 +123,6 @@ impl Rounds {
 }
 
 /// How the words that a reduction counts show in its first kernel: twice, since a workgroup that lacks words has a way of its own.
-///
-/// # Errors
-/// Where one does lack words.
 pub fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
     let [n, local_size, items] = ["n", "local_size_x", "items"].map(|axis| case.point.integer(axis));
     let usual = Traffic::usual(case);
@@ -164,13 +137,12 @@ pub fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{DeviceInfo, Point, Step};
+    use crate::experiments::common::testing::{mock_with, point, quick};
+    use crate::model::{DeviceInfo, Step};
 
     fn with<T>(local_size: u64, items: u64, then: impl FnOnce(&Config) -> T) -> T {
-        let device = DeviceInfo::mock();
-        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
-        let point = Point::new([("local_size_x", local_size), ("items", items)].map(|(name, n)| (name.into(), n.into())));
-        then(&Config::new("", &point, &setting))
+        let (device, point) = (DeviceInfo::mock(), point(&format!("local_size_x={local_size} items={items}")));
+        then(&Config::new("", &point, &quick(&device)))
     }
 
     /// The groups of all dispatches over so many elements.
@@ -182,7 +154,7 @@ mod tests {
             let elements = dealt(n, 1, config)?;
             let rounds = Rounds { source, elements, count: u32_of(n)?, words: 1, result };
             rounds.dispatch(&mut case, config, |_| Kernel::new("x.comp", [1; 3]))?;
-            let built = case.build(crate::model::Work::default(), crate::model::Headline::TIME);
+            let built = case.build(Work::default(), Headline::TIME);
             let last = built.case.kernels.last().unwrap();
             assert_eq!(last.bindings[0].resource, result.index());
             let of = |step: &Step| if let Step::Dispatch { groups } = step { Some(workgroups(*groups)) } else { None };
@@ -213,12 +185,11 @@ mod tests {
 
     #[test]
     fn a_workgroup_has_room_for_the_smallest_subgroups() {
-        let mut device = DeviceInfo::mock();
-        device.subgroup.classes = [SubgroupClass::Arithmetic].into();
+        let mut device = mock_with(&[], &[SubgroupClass::Arithmetic]);
         device.subgroup.min_size = 8;
-        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
-        let point = Point::new([("local_size_x".into(), 65_u64.into())]);
-        let kernel = by_subgroups(Kernel::new("x.comp", [1; 3]), &Config::new("", &point, &setting)).unwrap();
+        let point = point("local_size_x=65");
+        let config = Config::new("", &point, &quick(&device));
+        let kernel = by_subgroups(Kernel::new("x.comp", [1; 3]), &config).unwrap();
         assert_eq!(kernel.constants, [("SUBGROUPS".to_owned(), Scalar::U32(9))]);
     }
 }

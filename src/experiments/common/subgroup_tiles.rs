@@ -2,8 +2,8 @@
 
 use super::components::Kind;
 use super::products;
-use crate::experiments::{Config, product, size_to_require, u32_of};
-use crate::model::{Kernel, MatrixScope, Scalar, Skip};
+use crate::experiments::{Config, number, product, size_to_require, u32_of};
+use crate::model::{Kernel, MatrixScope, Skip};
 
 /// Bytes of a vector that kernels load.
 pub const VECTOR_BYTES: u64 = 16;
@@ -11,13 +11,11 @@ pub const VECTOR_BYTES: u64 = 16;
 /// Sums of a subgroup in a column, or in a row.
 pub const TILES: &[u64] = &[1, 2, 3, 4, 6, 8];
 
-/// A workgroup's tile, and how it is cut.
 #[derive(Clone, Copy, Debug)]
 pub struct SubgroupTiles {
     kind: Kind,
     local_size: u32,
     shape: [u64; 3],
-    /// Matrices of a subgroup in a column and in a row.
     tiles: [u64; 2],
     /// Subgroups in a column and in a row.
     subgroups: [u64; 2],
@@ -29,9 +27,7 @@ impl SubgroupTiles {
     /// The tiles that the axes `local_size_x`, `local_size_y`, `shape`, `tile_k`, `tiles_m` and `tiles_n` tell.
     ///
     /// `transposed` says which factors lie across what is summed, the left one and the right one.
-    ///
-    /// # Errors
-    /// What the device lacks, and what isn't whole: subgroups, matrices or vectors.
+    /// Skipped: what the device lacks, and what isn't whole: subgroups, matrices or vectors.
     pub fn new(config: &Config, kind: Kind, transposed: [bool; 2]) -> Result<Self, Skip> {
         let local_size = u32_of(product(["local_size_x", "local_size_y"].map(|axis| config.integer(axis))))?;
         let subgroup = config.device().subgroup.size.max(1);
@@ -67,7 +63,6 @@ impl SubgroupTiles {
         Ok(tiling)
     }
 
-    /// Rows and columns of the workgroup's tile.
     pub fn tile(&self) -> [u64; 2] {
         [0, 1].map(|side| product([self.subgroups[side], self.tiles[side], self.shape[side]]))
     }
@@ -80,7 +75,6 @@ impl SubgroupTiles {
 
     /// The kernel of this source, told its types and its tiles.
     pub fn kernel(&self, source: &'static str, config: &Config) -> Kernel {
-        let number = |n: u64| Scalar::U32(u32::try_from(n).unwrap_or(u32::MAX));
         let [m, n, k] = self.shape;
         let kernel = typed(Kernel::new(source, [self.local_size, 1, 1]), self.kind)
             .constant("TILE_K", number(self.tile_k))

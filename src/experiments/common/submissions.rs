@@ -1,23 +1,29 @@
 //! Passes that the host submits and waits for: what `dispatch/submit`, `dispatch/fence` and `dispatch/timeline` measure.
 
 use super::commands;
-use crate::experiments::{Built, CaseBuilder, Config, Setting};
-use crate::model::{Axis, AxisKind, Headline, HostCost, Kernel, Measurand, Preset, Scalar, Skip, Work};
+use crate::experiments::{Build, Built, CaseBuilder, Config, Experiment, Setting};
+use crate::model::{Axis, AxisKind, Headline, HostCost, Kernel, Measurand, Scalar, Skip, Work};
 
 /// More dispatches would only make submissions longer.
 const MOST_DISPATCHES: u64 = 1 << 14;
 
-/// How much is submitted at a time.
+/// An experiment on the way to the device and back, whose variants are ways of waiting; the first one polls.
+pub const fn round_trip(name: &'static str, ways: &'static [&'static str], build: Build) -> Experiment {
+    Experiment {
+        variants: ways,
+        quick_variants: &["poll"],
+        base_variant: Some("poll"),
+        ..commands::experiment(name, axes, build)
+    }
+}
+
 pub fn axes(setting: &Setting) -> Vec<Axis> {
-    let counts: &[u64] = if setting.preset == Preset::Quick { &[1] } else { &[0, 1, 16, 256] };
+    let counts: &[u64] = setting.quick_or(&[1], &[0, 1, 16, 256]);
     let what = "dispatches in a submission";
     vec![Axis::new("dispatches", what, AxisKind::AtLeast(0), counts.iter().copied()).up_to(MOST_DISPATCHES).of_work()]
 }
 
 /// A case whose pass is so many dispatches, each of which writes a word: where it is told, the sum of that and its term.
-///
-/// # Errors
-/// Where they are too many.
 pub fn build<'a>(experiment: &str, config: &Config<'a>, cost: HostCost) -> Result<Built<'a>, Skip> {
     let count = config.u32("dispatches");
     let mut case = CaseBuilder::new(experiment, config).measurand(Measurand::HostCost(cost));

@@ -1,26 +1,20 @@
 //! Arrays in tiles, each of which needs what the tiles before it come to: what `algo/scan` and `algo/compact` have in common. The
 //! shaders' half is `glsl/algo/scan_*.glsl`.
 
-use super::builder::{CaseBuilder, Handle};
-use super::config::Config;
-use super::elements::Elements;
-use super::grid::{size_up_to, usual_size};
-use super::lanes::{lanes, size_to_require};
-use crate::experiments::Setting;
-use crate::model::{Axis, AxisKind, Kernel, Preset, Scalar, Skip, SubgroupClass};
-use crate::validate::{Expected, Output, Verdict};
+use super::prelude::*;
+use crate::validate::{Output, Verdict};
 
 /// Words of a vector: kernels of subgroups load and store vectors.
 const VECTOR: u64 = 4;
 
-/// How workgroups come by their tiles, in the order of the shader's constants.
-const ORDERS: &[&str] = &["ticket", "index", "reversed"];
+choices! {
+    /// How workgroups come by their tiles, in the order of the shader's constants.
+    enum Order { Ticket = "ticket", Index = "index", Reversed = "reversed" }
+}
 
-pub(in crate::experiments) const SHUFFLES: &[SubgroupClass] = &[SubgroupClass::Shuffle, SubgroupClass::ShuffleRelative];
+pub const SHUFFLES: &[SubgroupClass] = &[SubgroupClass::Shuffle, SubgroupClass::ShuffleRelative];
 
-/// What look-back needs beside that.
-pub(in crate::experiments) const LOOK_BACK: &[SubgroupClass] =
-    &[SubgroupClass::Ballot, SubgroupClass::Shuffle, SubgroupClass::ShuffleRelative];
+pub const LOOK_BACK: &[SubgroupClass] = &[SubgroupClass::Ballot, SubgroupClass::Shuffle, SubgroupClass::ShuffleRelative];
 
 /// Words before the states of tiles: the next ticket, and how often a workgroup fell back.
 const FIRST_STATE: u64 = 2;
@@ -35,7 +29,7 @@ const MOST_ROUNDS_OF_SUMS: u64 = 1 << 14;
 
 /// How the sums of tiles are scanned, in the order of the ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::experiments) enum Steps {
+pub enum Steps {
     Doubling,
     Tree,
     Subgroups,
@@ -43,7 +37,7 @@ pub(in crate::experiments) enum Steps {
 
 impl Steps {
     /// Iterations of the loops of one scan of a workgroup.
-    pub(in crate::experiments) fn iterations(self, local_size: u64, config: &Config) -> u64 {
+    pub fn iterations(self, local_size: u64, config: &Config) -> u64 {
         match self {
             Self::Doubling | Self::Tree => 2 * (1 + u64::from(local_size.max(1).ilog2())),
             Self::Subgroups => local_size.div_ceil(lanes(config.device()).into()),
@@ -51,7 +45,7 @@ impl Steps {
     }
 
     /// The kernel with what its scan of a workgroup needs.
-    pub(in crate::experiments) fn of(self, kernel: Kernel, config: &Config) -> Kernel {
+    pub fn of(self, kernel: Kernel, config: &Config) -> Kernel {
         let local_size = kernel.local_size[0];
         match self {
             Self::Doubling => kernel,
@@ -65,59 +59,43 @@ impl Steps {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(in crate::experiments) struct Tiles {
-    /// Words of the array.
-    pub(in crate::experiments) words: u64,
-    /// Words of a tile.
-    pub(in crate::experiments) tile: u64,
-    /// The grid that takes them all.
-    pub(in crate::experiments) groups: [u32; 3],
+pub struct Tiles {
+    pub words: u64,
+    pub tile: u64,
+    pub groups: [u32; 3],
 }
 
 impl Tiles {
     /// The array of the axis `n`, in tiles of the axes `local_size_x` and `items`.
-    ///
-    /// # Errors
-    /// As [`Elements::dealt`].
-    pub(in crate::experiments) fn new(config: &Config) -> Result<Self, Skip> {
+    pub fn new(config: &Config) -> Result<Self, Skip> {
         let [words, local_size, items] = ["n", "local_size_x", "items"].map(|axis| config.integer(axis));
         let Elements { groups, .. } = Elements::dealt(words, local_size, items, config.most_groups())?;
         Ok(Self { words, tile: local_size * items, groups })
     }
 
-    pub(in crate::experiments) fn count(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         self.words.div_ceil(self.tile)
     }
 
     /// Words of a buffer that holds the array in whole vectors.
-    pub(in crate::experiments) fn padded(&self) -> u64 {
+    pub fn padded(&self) -> u64 {
         self.words.next_multiple_of(VECTOR)
     }
 
-    /// The first word after a tile.
     fn end(&self, tile: u64) -> u64 {
         ((tile + 1) * self.tile).min(self.words)
     }
 
     // ---- sums that a dispatch of their own scans ----------------------------------------------------------------------------
 
-    /// A buffer for the sums of all tiles.
-    pub(in crate::experiments) fn sums(&self, case: &mut CaseBuilder) -> Handle {
+    pub fn sums(&self, case: &mut CaseBuilder) -> Handle {
         case.scratch("sums", self.count().next_multiple_of(VECTOR))
     }
 
     /// Puts in the place of each tile's sum that of all before it: by one workgroup, which is as large as may be, whatever the
     /// others are.
-    ///
-    /// # Errors
-    /// Where that takes far too long.
-    pub(in crate::experiments) fn scan_sums(
-        &self,
-        case: &mut CaseBuilder,
-        sums: Handle,
-        steps: Steps,
-        config: &Config,
-    ) -> Result<(), Skip> {
+    /// Skipped: where that takes far too long.
+    pub fn scan_sums(&self, case: &mut CaseBuilder, sums: Handle, steps: Steps, config: &Config) -> Result<(), Skip> {
         let local_size = size_of_sums(config);
         let rounds = self.rounds_of_sums(config);
         if rounds > MOST_ROUNDS_OF_SUMS {
@@ -129,25 +107,23 @@ impl Tiles {
             return Err(Skip::new(reason));
         }
         let kernel = steps.of(Kernel::new("algo/scan_sums.comp", [local_size, 1, 1]), config);
-        let vectors = u32::try_from(self.count().div_ceil(VECTOR)).unwrap_or(u32::MAX);
-        case.run(kernel, &[sums], [1; 3], &[vectors]);
+        case.run(kernel, &[sums], [1; 3], &[narrow(self.count().div_ceil(VECTOR))]);
         Ok(())
     }
 
-    /// Iterations of the loop of that workgroup.
     fn rounds_of_sums(&self, config: &Config) -> u64 {
         self.count().div_ceil(VECTOR * u64::from(size_of_sums(config)))
     }
 
     /// Iterations of all its loops, at most.
-    pub(in crate::experiments) fn iterations_of_sums(&self, steps: Steps, config: &Config) -> u64 {
+    pub fn iterations_of_sums(&self, steps: Steps, config: &Config) -> u64 {
         self.rounds_of_sums(config).saturating_mul(1 + steps.iterations(size_of_sums(config).into(), config))
     }
 
     // ---- states that look-back leaves ------------------------------------------------------------------------------------------
 
     /// The states of all tiles, as a pass leaves them that never fell back: `sum_up_to` gives the sum of so many words.
-    pub(in crate::experiments) fn states<'a>(&self, sum_up_to: impl Fn(u64) -> u32 + Sync + 'a) -> Expected<'a> {
+    pub fn states<'a>(&self, sum_up_to: impl Fn(u64) -> u32 + Sync + 'a) -> Expected<'a> {
         let tiles = *self;
         Expected::words(FIRST_STATE + 2 * self.count(), move |i| match i.checked_sub(FIRST_STATE) {
             None => 0,
@@ -159,10 +135,7 @@ impl Tiles {
     }
 
     /// Compares states with those. The ticket and how often workgroups fell back are whatever they are.
-    ///
-    /// # Errors
-    /// The first tile's whose sum is wrong.
-    pub(in crate::experiments) fn check_states(&self, states: Output, sum_up_to: impl Fn(u64) -> u32 + Sync) -> Verdict {
+    pub fn check_states(&self, states: Output, sum_up_to: impl Fn(u64) -> u32 + Sync) -> Verdict {
         let counters: Vec<u32> = states.words().into_iter().take(2).collect();
         let expected = self.states(sum_up_to);
         let word = |i: u64| usize::try_from(i).ok().and_then(|i| counters.get(i).copied());
@@ -170,13 +143,13 @@ impl Tiles {
     }
 
     /// What states tell beside that: how often workgroups fell back.
-    pub(in crate::experiments) fn fallbacks(&self, states: Output) -> Option<String> {
+    pub fn fallbacks(&self, states: Output) -> Option<String> {
         let fallbacks = states.words().get(1).copied()?;
         Some(format!("{fallbacks} fallbacks in look-back over {} tiles", self.count()))
     }
 
     /// Iterations of the loops of a workgroup that looks back, at most: over all tiles, and in vain.
-    pub(in crate::experiments) fn iterations_of_looking(&self, config: &Config) -> u64 {
+    pub fn iterations_of_looking(&self, config: &Config) -> u64 {
         self.count().saturating_mul(2).saturating_add(config.integer("spins"))
     }
 }
@@ -189,28 +162,22 @@ fn size_of_sums(config: &Config) -> u32 {
     1 << most.ilog2()
 }
 
-/// The axes of arrays in tiles.
-pub(in crate::experiments) fn axes(setting: &Setting) -> Vec<Axis> {
+pub fn axes(setting: &Setting) -> Vec<Axis> {
     let usual = usual_size(setting);
     let few = vec![setting.by_class(16_u64, 32)];
     let (sizes, items, orders) = match setting.preset {
-        Preset::Quick => (vec![setting.by_class(usual, size_up_to(512, setting))], few, &ORDERS[..1]),
-        Preset::Default => (vec![64, 256, 512], few, &ORDERS[..1]),
-        Preset::Thorough => (vec![32, 64, 128, 192, 256, 384, 512, 1024], vec![4, 8, 16, 32], &ORDERS[..2]),
+        Preset::Quick => (vec![setting.by_class(usual, size_up_to(512, setting))], few, &Order::ALL[..1]),
+        Preset::Default => (vec![64, 256, 512], few, &Order::ALL[..1]),
+        Preset::Thorough => (vec![32, 64, 128, 192, 256, 384, 512, 1024], vec![4, 8, 16, 32], &Order::ALL[..2]),
     };
-    let words = match setting.preset {
-        Preset::Quick => vec![setting.by_class(1_u64 << 14, 1 << 28)],
-        _ => vec![setting.by_class(1_u64 << 16, 1 << 28), setting.by_class(20_011, 100_000_007)],
-    };
+    let words = setting.quick_or(
+        vec![setting.by_class(1_u64 << 14, 1 << 28)],
+        vec![setting.by_class(1_u64 << 16, 1 << 28), setting.by_class(20_011, 100_000_007)],
+    );
     vec![
         Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
         Axis::new("items", "words of an invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16, 32, 64]), items),
-        Axis::new(
-            "order",
-            "how a workgroup that looks back comes by its tile",
-            AxisKind::Choices(ORDERS),
-            orders.iter().copied(),
-        ),
+        Order::axis("order", "how a workgroup that looks back comes by its tile", orders),
         Axis::new(
             "spins",
             "times that a workgroup looks back in vain before it computes other tiles' sums itself",
@@ -223,7 +190,7 @@ pub(in crate::experiments) fn axes(setting: &Setting) -> Vec<Axis> {
 }
 
 /// The same, of which those of look-back have one value where a variant does nothing of the kind.
-pub(in crate::experiments) fn axes_of(looks_back: bool, setting: &Setting) -> Vec<Axis> {
+pub fn axes_of(looks_back: bool, setting: &Setting) -> Vec<Axis> {
     let mut axes = axes(setting);
     for axis in axes.iter_mut().filter(|axis| !looks_back && ["order", "spins"].contains(&axis.name.as_ref())) {
         axis.defaults.truncate(1);
@@ -232,38 +199,27 @@ pub(in crate::experiments) fn axes_of(looks_back: bool, setting: &Setting) -> Ve
 }
 
 /// A kernel whose invocations take vectors, in tiles.
-///
-/// # Errors
-/// Where they have none, or where compute shaders lack these classes of subgroup operations.
-pub(in crate::experiments) fn by_vectors(
-    source: &'static str,
-    classes: &[SubgroupClass],
-    config: &Config,
-) -> Result<Kernel, Skip> {
+/// Skipped: where they have none, or where compute shaders lack these classes of subgroup operations.
+pub fn by_vectors(source: &'static str, classes: &[SubgroupClass], config: &Config) -> Result<Kernel, Skip> {
     config.require_classes(classes)?;
     let items = config.integer("items");
     if items % VECTOR != 0 {
         return Err(Skip::new(format!("items is {items}: the case needs whole vectors of {VECTOR} words")));
     }
-    let kernel = Kernel::new(source, config.workgroup()).constant("ITEMS", Scalar::U32(config.u32("items")));
-    let kernel = in_subgroups(kernel, config);
+    let kernel = in_subgroups(config.kernel(source, &["items"]), config);
     let scans = classes.contains(&SubgroupClass::ShuffleRelative);
     Ok(if scans { with_lanes(kernel, config) } else { kernel })
 }
 
 /// The same that looks back at the tiles before its own, by states at this binding.
-///
-/// # Errors
-/// As [`by_vectors`].
-pub(in crate::experiments) fn by_look_back(source: &'static str, binding: u32, config: &Config) -> Result<Kernel, Skip> {
+pub fn by_look_back(source: &'static str, binding: u32, config: &Config) -> Result<Kernel, Skip> {
     let kernel = by_vectors(source, LOOK_BACK, config)?;
     Ok(kernel
         .define("LOOK_BACK", binding)
-        .constant("ORDER", Scalar::U32(config.code("order", ORDERS)))
+        .constant("ORDER", Scalar::U32(Order::of(config.choice("order")).code()))
         .constant("SPINS", Scalar::U32(config.u32("spins"))))
 }
 
-/// The kernel, told how many subgroups its workgroups have.
 fn in_subgroups(kernel: Kernel, config: &Config) -> Kernel {
     let [local_size, ..] = kernel.local_size;
     let subgroups = local_size.div_ceil(lanes(config.device()));
@@ -271,7 +227,6 @@ fn in_subgroups(kernel: Kernel, config: &Config) -> Kernel {
     Kernel { required_subgroup_size, ..kernel.constant("SUBGROUPS", Scalar::U32(subgroups)) }
 }
 
-/// The kernel, told how many lanes a subgroup has.
 fn with_lanes(kernel: Kernel, config: &Config) -> Kernel {
     kernel.constant("LANES", Scalar::U32(lanes(config.device())))
 }
@@ -279,16 +234,13 @@ fn with_lanes(kernel: Kernel, config: &Config) -> Kernel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{DeviceInfo, Point};
+    use crate::experiments::common::testing::{bytes, point, quick};
+    use crate::model::DeviceInfo;
 
     /// What becomes of an array of so many words in tiles of so many invocations with four words each.
     fn with<T>(words: u64, local_size: u64, then: impl FnOnce(Tiles, &Config) -> T) -> T {
-        let device = DeviceInfo::mock();
-        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
-        let axes = axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
-        let values = [("n", words), ("local_size_x", local_size), ("items", 4)];
-        let point = values.iter().fold(Point::new(axes), |point, (name, value)| point.with(name, &(*value).into()));
-        let config = Config::new("", &point, &setting);
+        let (device, point) = (DeviceInfo::mock(), point(&format!("n={words} local_size_x={local_size} items=4")));
+        let config = Config::new("", &point, &quick(&device));
         then(Tiles::new(&config).unwrap(), &config)
     }
 
@@ -308,7 +260,6 @@ mod tests {
         with(70, 8, |tiles, _| {
             let mut words: Vec<u32> = (0..8).map(|i| tiles.states(|_| 5).word(i)).collect();
             (words[0], words[1]) = (3, 2);
-            let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
             let check = |words: &[u32]| tiles.check_states(Output { name: "states", bytes: &bytes(words) }, |_| 5);
             assert_eq!(check(&words), Ok(()));
             let told = tiles.fallbacks(Output { name: "states", bytes: &bytes(&words) });

@@ -1,26 +1,18 @@
 //! `dispatch/descriptor_bind`: what does it cost to bind other descriptors between dispatches?
 
-use crate::experiments::common::commands;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
-use crate::model::{Axis, AxisKind, Preset, Repeatability, Skip};
+use crate::experiments::common::commands::{self, Binds};
+use crate::experiments::common::prelude::*;
 
-pub const EXPERIMENT: Experiment =
-    Experiment { repeatability: |_| Repeatability::Launch, ..Experiment::new("dispatch/descriptor_bind", axes, build) };
-
-/// What is bound before each dispatch.
-const BINDS: &[&str] = &["once", "same", "alternate"];
+pub const EXPERIMENT: Experiment = commands::experiment("dispatch/descriptor_bind", axes, build);
 
 fn axes(setting: &Setting) -> Vec<Axis> {
-    let values = if setting.preset == Preset::Quick { &BINDS[2..] } else { BINDS };
-    let axis = Axis::new("binds", "what is bound before each dispatch", AxisKind::Choices(BINDS), values.iter().copied());
-    [vec![axis.relative_to("once")], commands::axes(setting)].concat()
+    commands::axes(Binds::relative_axis(setting.quick_or(&Binds::ALL[2..], Binds::ALL)), setting)
 }
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
-    let count = commands::count(config);
-    let binds = config.choice("binds");
+    let (count, binds) = (config.u32("commands"), Binds::of(config.choice("binds")));
     // Sets that are bound in turn.
-    let sets = if binds == "alternate" { 2 } else { 1 };
+    let sets = if binds == Binds::Alternate { 2 } else { 1 };
     if count < sets {
         return Err(Skip::new(format!("one command can't bind two sets in turn: the case needs {sets} commands, not {count}")));
     }
@@ -35,7 +27,7 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     case.bind(first);
     for i in 0..count {
         let kernel = if i % 2 == 0 { first } else { second };
-        if binds != "once" {
+        if binds != Binds::Once {
             case.bind_descriptors(kernel);
         }
         case.dispatch(kernel, [1, 1, 1], &commands::push(i / sets, i));

@@ -2,8 +2,7 @@
 
 mod fit;
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, powers_of_two};
-use crate::model::{Axis, AxisKind, Derived, Finished, Headline, Kernel, Preset, Repeatability, Skip, Work};
+use crate::experiments::common::prelude::*;
 
 pub const EXPERIMENT: Experiment = Experiment {
     derived: &[FIT],
@@ -12,7 +11,6 @@ pub const EXPERIMENT: Experiment = Experiment {
     ..Experiment::new("dispatch/empty", axes, build)
 };
 
-/// What the fit is reported under.
 const FIT: &str = "dispatch/fit";
 
 fn derive(rows: &[Finished]) -> Vec<Derived> {

@@ -1,26 +1,24 @@
 //! `dispatch/event`: what does an event between two dispatches cost, where a barrier would do?
 
 use crate::experiments::common::commands;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
-use crate::model::{Axis, AxisKind, Feature, Preset, Repeatability, Skip, Step};
+use crate::experiments::common::prelude::*;
+use crate::model::Step;
 
-pub const EXPERIMENT: Experiment =
-    Experiment { repeatability: |_| Repeatability::Launch, ..Experiment::new("dispatch/event", axes, build) };
+pub const EXPERIMENT: Experiment = commands::experiment("dispatch/event", axes, build);
 
-/// What links a dispatch to the one before.
 const LINKS: &[&str] = &["barrier", "event"];
 
 /// Each command needs an event of its own, and drivers have room for so many.
 const MOST_EVENTS: u32 = 4096;
 
 fn axes(setting: &Setting) -> Vec<Axis> {
-    let values = if setting.preset == Preset::Quick { &LINKS[1..] } else { LINKS };
-    let axis = Axis::new("link", "what links a dispatch to the one before", AxisKind::Choices(LINKS), values.iter().copied());
-    [vec![axis.relative_to("barrier")], commands::axes(setting)].concat()
+    let values = setting.quick_or(&LINKS[1..], LINKS).iter().copied();
+    let axis = Axis::new("link", "what links a dispatch to the one before", AxisKind::Choices(LINKS), values);
+    commands::axes(axis.relative_to("barrier"), setting)
 }
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
-    let count = commands::count(config);
+    let count = config.u32("commands");
     let is_event = config.choice("link") == "event";
     if is_event && !config.device().has(Feature::Events) {
         return Err(Skip::new("VK_KHR_portability_subset without its feature `events`: the case needs events"));
@@ -32,15 +30,15 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let word = case.output("word", commands::one_word(count));
     let kernel = case.kernel(commands::step_kernel(commands::FACTOR), &[word]);
     case.bind(kernel);
-    for i in 0..count {
+    for event in 0..count {
         if is_event {
-            case.reset_step(Step::ResetEvent { event: i });
-            case.step(Step::SetEvent { event: i });
-            case.step(Step::WaitEvent { event: i });
+            case.reset_step(Step::ResetEvent { event });
+            case.step(Step::SetEvent { event });
+            case.step(Step::WaitEvent { event });
         } else {
             case.depend();
         }
-        case.dispatch(kernel, [1, 1, 1], &commands::push(0, i));
+        case.dispatch(kernel, [1, 1, 1], &commands::push(0, event));
     }
     Ok(commands::build(case, config))
 }
@@ -48,18 +46,14 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{DeviceInfo, Point};
+    use crate::experiments::common::testing::{quick, reason};
+    use crate::model::DeviceInfo;
 
     #[test]
     fn without_events_barriers_are_left() {
         let mut device = DeviceInfo::mock();
         device.features.remove(&Feature::Events);
-        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
-        let case = |link: &'static str| {
-            let axes = axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
-            let point = Point::new(axes).with("link", &link.into());
-            build(&Config::new("", &point, &setting)).map(|built| built.case)
-        };
-        assert!(case("event").unwrap_err().reason.contains("`events`") && case("barrier").is_ok());
+        let reason = |link| reason(&EXPERIMENT, "", quick(&device), link);
+        assert!(reason("link=event").contains("`events`") && reason("link=barrier").is_empty());
     }
 }

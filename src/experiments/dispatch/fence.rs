@@ -1,22 +1,20 @@
 //! `dispatch/fence`: how long is the way to the device and back, by a fence?
 
+use crate::experiments::common::prelude::*;
 use crate::experiments::common::submissions;
-use crate::experiments::{Built, Config, Experiment};
-use crate::model::{HostCost, Repeatability, Skip, Wait};
+use crate::model::{HostCost, Wait};
 
-pub const EXPERIMENT: Experiment = Experiment {
-    variants: &["poll", "wait", "queue_idle"],
-    quick_variants: &["poll"],
-    base_variant: Some("poll"),
-    repeatability: |_| Repeatability::Launch,
-    ..Experiment::new("dispatch/fence", submissions::axes, build)
-};
+pub const EXPERIMENT: Experiment = submissions::round_trip("dispatch/fence", Way::WORDS, build);
+
+choices! {
+    enum Way { Poll = "poll", Wait = "wait", QueueIdle = "queue_idle" }
+}
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
-    let cost = HostCost::RoundTrip(match config.variant {
-        "wait" => Wait::Fence,
-        "queue_idle" => Wait::QueueIdle,
-        _ => Wait::FencePolled,
+    let cost = HostCost::RoundTrip(match Way::of(config.variant) {
+        Way::Poll => Wait::FencePolled,
+        Way::Wait => Wait::Fence,
+        Way::QueueIdle => Wait::QueueIdle,
     });
     submissions::build(EXPERIMENT.name, config, cost)
 }

@@ -1,24 +1,21 @@
 //! `dispatch/indirect`: what does it cost that a dispatch reads its workgroups from a buffer?
 
 use crate::experiments::common::commands;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
-use crate::model::{Axis, AxisKind, Contents, Preset, Repeatability, Resource, Skip, Step};
+use crate::experiments::common::prelude::*;
+use crate::model::{Contents, Resource, Step};
 
-pub const EXPERIMENT: Experiment =
-    Experiment { repeatability: |_| Repeatability::Launch, ..Experiment::new("dispatch/indirect", axes, build) };
+pub const EXPERIMENT: Experiment = commands::experiment("dispatch/indirect", axes, build);
 
-/// Where the number of workgroups comes from.
 const COUNTS: &[&str] = &["direct", "indirect"];
 
 fn axes(setting: &Setting) -> Vec<Axis> {
-    let values = if setting.preset == Preset::Quick { &COUNTS[1..] } else { COUNTS };
-    let axis =
-        Axis::new("counts", "where the number of workgroups comes from", AxisKind::Choices(COUNTS), values.iter().copied());
-    [vec![axis.relative_to("direct")], commands::axes(setting)].concat()
+    let values = setting.quick_or(&COUNTS[1..], COUNTS).iter().copied();
+    let axis = Axis::new("counts", "where the number of workgroups comes from", AxisKind::Choices(COUNTS), values);
+    commands::axes(axis.relative_to("direct"), setting)
 }
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
-    let count = commands::count(config);
+    let count = config.u32("commands");
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
     let words = case.output("words", commands::a_word_each(count));
     let kernel = case.kernel(commands::step_kernel(commands::FACTOR), &[words]);

@@ -1,38 +1,35 @@
 //! `dispatch/pipeline_barrier`: what does a pipeline barrier between two dispatches cost?
 
 use crate::experiments::common::commands;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
-use crate::model::{Axis, AxisKind, Dependency, Preset, Repeatability, Skip, Step};
+use crate::experiments::common::prelude::*;
+use crate::model::{Dependency, Step};
 
-pub const EXPERIMENT: Experiment =
-    Experiment { repeatability: |_| Repeatability::Launch, ..Experiment::new("dispatch/pipeline_barrier", axes, build) };
+pub const EXPERIMENT: Experiment = commands::experiment("dispatch/pipeline_barrier", axes, build);
 
-/// What stands before each dispatch.
-const BARRIERS: &[&str] = &["nothing", "execution", "memory", "buffer", "full"];
+choices! {
+    enum Barrier { Nothing = "nothing", Execution = "execution", Memory = "memory", Buffer = "buffer", Full = "full" }
+}
 
 fn axes(setting: &Setting) -> Vec<Axis> {
-    let quick = setting.preset == Preset::Quick;
-    let barriers = if quick { &["memory"][..] } else { BARRIERS };
-    let barrier =
-        Axis::new("barrier", "what stands before each dispatch", AxisKind::Choices(BARRIERS), barriers.iter().copied());
-    [vec![barrier.relative_to("nothing")], commands::axes(setting)].concat()
+    let barriers = setting.quick_or(&Barrier::ALL[2..3], Barrier::ALL);
+    let axis = Barrier::axis("barrier", "what stands before each dispatch", barriers);
+    commands::axes(axis.relative_to("nothing"), setting)
 }
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
-    let count = commands::count(config);
-    let barrier = config.choice("barrier");
+    let (count, barrier) = (config.u32("commands"), Barrier::of(config.choice("barrier")));
     // Whether each dispatch needs what the one before wrote.
-    let is_chained = !matches!(barrier, "nothing" | "execution");
+    let is_chained = !matches!(barrier, Barrier::Nothing | Barrier::Execution);
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
     let expected = if is_chained { commands::one_word(count) } else { commands::a_word_each(count) };
     let words = case.output("words", expected);
     let kernel = case.kernel(commands::step_kernel(commands::FACTOR), &[words]);
     let dependency = match barrier {
-        "execution" => Some(Dependency::Execution),
-        "memory" => Some(Dependency::Memory),
-        "buffer" => Some(Dependency::Buffer { resource: words.index() }),
-        "full" => Some(Dependency::Full),
-        _ => None,
+        Barrier::Nothing => None,
+        Barrier::Execution => Some(Dependency::Execution),
+        Barrier::Memory => Some(Dependency::Memory),
+        Barrier::Buffer => Some(Dependency::Buffer { resource: words.index() }),
+        Barrier::Full => Some(Dependency::Full),
     };
     case.bind(kernel);
     for i in 0..count {

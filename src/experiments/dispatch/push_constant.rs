@@ -1,26 +1,23 @@
 //! `dispatch/push_constant`: what do push constants cost?
 
 use crate::experiments::common::commands;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
-use crate::model::{Axis, AxisKind, Kernel, Preset, Repeatability, Scalar, Skip};
+use crate::experiments::common::prelude::*;
 
-pub const EXPERIMENT: Experiment =
-    Experiment { repeatability: |_| Repeatability::Launch, ..Experiment::new("dispatch/push_constant", axes, build) };
+pub const EXPERIMENT: Experiment = commands::experiment("dispatch/push_constant", axes, build);
 
 /// The words of the shader's block: what every device has.
 const WORDS: u32 = 32;
 
-/// Bytes that are set before each dispatch.
 const SIZES: &[u64] = &[0, 8, 16, 32, 64, 128];
 
 fn axes(setting: &Setting) -> Vec<Axis> {
-    let values = if setting.preset == Preset::Quick { &SIZES[5..] } else { SIZES };
-    let axis = Axis::new("push_bytes", "bytes set before each dispatch", AxisKind::Numbers(SIZES), values.iter().copied());
-    [vec![axis.relative_to(0_u64)], commands::axes(setting)].concat()
+    let values = setting.quick_or(&SIZES[5..], SIZES).iter().copied();
+    let axis = Axis::new("push_bytes", "bytes set before each dispatch", AxisKind::Numbers(SIZES), values);
+    commands::axes(axis.relative_to(0_u64), setting)
 }
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
-    let count = commands::count(config);
+    let count = config.u32("commands");
     // Words that are set before each dispatch, and that it sums up.
     let words = config.u32("push_bytes") / 4;
     let summed = words.max(2);

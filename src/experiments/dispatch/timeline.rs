@@ -1,16 +1,10 @@
 //! `dispatch/timeline`: how long is the way to the device and back, by a timeline semaphore?
 
+use crate::experiments::common::prelude::*;
 use crate::experiments::common::submissions;
-use crate::experiments::{Built, Config, Experiment};
-use crate::model::{Feature, HostCost, Repeatability, Skip, Wait};
+use crate::model::{HostCost, Wait};
 
-pub const EXPERIMENT: Experiment = Experiment {
-    variants: &["poll", "wait"],
-    quick_variants: &["poll"],
-    base_variant: Some("poll"),
-    repeatability: |_| Repeatability::Launch,
-    ..Experiment::new("dispatch/timeline", submissions::axes, build)
-};
+pub const EXPERIMENT: Experiment = submissions::round_trip("dispatch/timeline", &["poll", "wait"], build);
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     config.require(&[Feature::TimelineSemaphore])?;

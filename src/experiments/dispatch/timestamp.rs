@@ -1,27 +1,27 @@
 //! `dispatch/timestamp`: what does writing a timestamp cost?
 
 use crate::experiments::common::commands;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
-use crate::model::{Axis, AxisKind, Preset, Repeatability, Skip, Step, TimestampStage};
+use crate::experiments::common::prelude::*;
+use crate::model::{Step, TimestampStage};
 
-pub const EXPERIMENT: Experiment =
-    Experiment { repeatability: |_| Repeatability::Launch, ..Experiment::new("dispatch/timestamp", axes, build) };
+pub const EXPERIMENT: Experiment = commands::experiment("dispatch/timestamp", axes, build);
 
-/// Where a timestamp is written after each dispatch.
-const STAGES: &[&str] = &["nothing", "top", "bottom"];
+choices! {
+    enum Stage { Nothing = "nothing", Top = "top", Bottom = "bottom" }
+}
 
 fn axes(setting: &Setting) -> Vec<Axis> {
-    let values = if setting.preset == Preset::Quick { &STAGES[2..] } else { STAGES };
-    let axis = Axis::new("stage", "where a timestamp is written", AxisKind::Choices(STAGES), values.iter().copied());
-    [vec![axis.relative_to("nothing")], commands::axes(setting)].concat()
+    let stages = setting.quick_or(&Stage::ALL[2..], Stage::ALL);
+    let axis = Stage::axis("stage", "where a timestamp is written", stages);
+    commands::axes(axis.relative_to("nothing"), setting)
 }
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
-    let count = commands::count(config);
-    let stage = match config.choice("stage") {
-        "top" => Some(TimestampStage::Top),
-        "bottom" => Some(TimestampStage::Bottom),
-        _ => None,
+    let count = config.u32("commands");
+    let stage = match Stage::of(config.choice("stage")) {
+        Stage::Nothing => None,
+        Stage::Top => Some(TimestampStage::Top),
+        Stage::Bottom => Some(TimestampStage::Bottom),
     };
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
     let words = case.output("words", commands::a_word_each(count));

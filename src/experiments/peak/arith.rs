@@ -6,12 +6,12 @@ mod twin;
 use std::collections::BTreeSet;
 
 use crate::experiments::common::chains::Chains;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, POWERS_TO_64, Setting, local_size_axis, product};
-use crate::model::{Axis, AxisKind, Bound, DeviceKind, Headline, Kernel, Preset, Skip, Work};
-use table::{Operation, TYPES, Type, WORDS};
+use crate::experiments::common::prelude::*;
+use crate::model::DeviceKind;
+use table::{Operation, Type};
 
 pub const EXPERIMENT: Experiment = Experiment {
-    variants: TYPES,
+    variants: Type::WORDS,
     quick_variants: QUICK,
     axes_of: Some(axes_of),
     ..Experiment::new("peak/arith", |setting| axes_of("f32", setting), build)
@@ -25,7 +25,6 @@ pub(super) const UNROLLS: AxisKind = AxisKind::Numbers(POWERS_TO_64);
 
 fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
     let ty = Type::of(variant);
-    let ops = if setting.preset == Preset::Quick { &["fma"] } else { WORDS };
     let few = setting.by_class(8_u64, 4);
     // Two packed instructions for each chain: with one, an H100 has 94 % of its rate.
     let widths: &[u64] = if ty == Type::F16 { &[1, 2, 4] } else { &[1, 2] };
@@ -36,7 +35,7 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
     };
     let chains: BTreeSet<u64> = chains.into_iter().collect();
     vec![
-        Axis::new("op", "the operation", AxisKind::Choices(WORDS), ops.iter().copied()),
+        Operation::axis("op", "the operation", setting.quick_or(&Operation::ALL[..1], Operation::ALL)),
         Axis::new("width", "components per vector", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
         Axis::new("chains", "independent chains per invocation", AxisKind::Numbers(&[1, 2, 4, 8]), chains),
         local_size_axis(setting),
@@ -59,22 +58,19 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
 }
 
 /// The case of an operation and a type, and its chains; what it counts and leads with is for its experiment to say.
-///
-/// # Errors
-/// Where they don't go together, the device lacks the type, or a chain is too long or ends where it began.
+/// Skipped: where they don't go together, the device lacks the type, or a chain is too long or ends where it began.
 pub(super) fn chained<'a>(
     experiment: &str,
     config: &Config<'a>,
     operation: Operation,
     ty: Type,
 ) -> Result<(CaseBuilder<'a>, Chains), Skip> {
-    let op = config.choice("op");
-    operation.require(op, ty, config.device())?;
+    operation.require(ty, config.device())?;
     let chains = Chains::new(config, operation.pairs());
-    operation.require_motion(op, ty, chains.depth())?;
+    operation.require_motion(ty, chains.depth())?;
     let kernel = Kernel::new("peak/arith.comp", config.workgroup())
         .define(&config.variant.to_uppercase(), "")
-        .define(&op.to_uppercase(), "")
+        .define(&operation.word().to_uppercase(), "")
         .define("WIDTH", chains.width);
     let kernel = if operation.is_inexact(ty) { kernel.define("INEXACT", "") } else { kernel };
     let expected = twin::expected(chains, operation, ty);

@@ -1,8 +1,8 @@
 //! `peak/coopmat`: how fast are products of matrices that subgroups do as one operation?
 
+use crate::experiments::common::prelude::*;
 use crate::experiments::common::products::{self, Defaults};
-use crate::experiments::{Built, Config, Experiment, Setting};
-use crate::model::{Axis, MatrixProduct, MatrixScope, Skip};
+use crate::model::{MatrixProduct, MatrixScope};
 
 pub const EXPERIMENT: Experiment = Experiment {
     variants: products::TYPES,
@@ -20,7 +20,7 @@ const SHAPES: &[&str] = &[
 fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
     let is_wanted = |product: &MatrixProduct| product.scope == MatrixScope::Subgroup && product.workgroup_invocations.is_none();
     let mut listed = products::listed(SHAPES, setting.device, is_wanted);
-    if products::is_quick(setting) {
+    if setting.preset == Preset::Quick {
         listed.truncate(1);
     }
     if listed.is_empty() {

@@ -1,8 +1,8 @@
 //! `peak/coopmat_workgroup`: how fast are products of matrices that whole workgroups do as one operation?
 
+use crate::experiments::common::prelude::*;
 use crate::experiments::common::products::{self, Defaults};
-use crate::experiments::{Built, Config, Experiment, Setting};
-use crate::model::{Axis, Feature, MatrixScope, Skip};
+use crate::model::MatrixScope;
 
 pub const EXPERIMENT: Experiment = Experiment {
     variants: products::TYPES,
@@ -12,29 +12,14 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 /// Multiples of what devices list.
+#[rustfmt::skip]
 const SHAPES: &[&str] = &[
-    "64x64x16",
-    "64x64x32",
-    "64x64x64",
-    "128x64x32",
-    "128x128x16",
-    "128x128x32",
-    "128x128x64",
-    "128x256x16",
-    "128x256x32",
-    "128x256x64",
-    "256x128x32",
-    "256x128x64",
-    "256x256x16",
-    "256x256x32",
-    "256x256x64",
-    "64x128x64",
-    "64x256x64",
-    "64x256x16",
+    "64x64x16", "64x64x32", "64x64x64", "128x64x32", "128x128x16", "128x128x32", "128x128x64", "128x256x16", "128x256x32",
+    "128x256x64", "256x128x32", "256x128x64", "256x256x16", "256x256x32", "256x256x64", "64x128x64", "64x256x64", "64x256x16",
 ];
 
 fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
-    let shapes: &[&str] = if products::is_quick(setting) { &["128x128x64"] } else { &["64x64x32", "128x128x16", "128x128x64"] };
+    let shapes = setting.quick_or(&["128x128x64"][..], &["64x64x32", "128x128x16", "128x128x64"]);
     products::axes(variant, setting, SHAPES, &Defaults { shapes, tiles: [1, 1], local_size: 256, groups: 528, rounds: 16 })
 }
 

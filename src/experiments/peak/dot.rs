@@ -2,19 +2,18 @@
 
 use super::arith::{groups_axis, iterations_axis, unroll_axis};
 use crate::experiments::common::chains::{Chains, Coefficients, mix, second_word};
-use crate::experiments::{Built, Config, Experiment, Setting, local_size_axis, product};
-use crate::model::{Axis, AxisKind, Feature, Headline, Kernel, Preset, Skip, Work};
-use crate::validate::Expected;
+use crate::experiments::common::prelude::*;
 
 pub const EXPERIMENT: Experiment =
-    Experiment { variants: VARIANTS, quick_variants: &["signed"], ..Experiment::new("peak/dot", axes, build) };
+    Experiment { variants: Signs::WORDS, quick_variants: &[Signs::Signed.word()], ..Experiment::new("peak/dot", axes, build) };
 
-/// The signs of the two factors' bytes; in capitals, they are the shader's macros.
-const VARIANTS: &[&str] = &["unsigned", "signed", "mixed"];
+choices! {
+    /// Of the two factors' bytes; in capitals, they are the shader's macros.
+    enum Signs { Unsigned = "unsigned", Signed = "signed", Mixed = "mixed" }
+}
 
 const OPS: &[&str] = &["dot", "dot_acc_sat"];
 
-/// Pairs of operations in a block.
 const PAIRS: u64 = 8;
 
 /// Four products and four sums.
@@ -27,12 +26,12 @@ const FACTORS: [u32; 2] = [0x93C5_7E2D, 0x4BF8_21D6];
 const TERM_MASK: u32 = 0x0FFF_FFFF;
 
 fn axes(setting: &Setting) -> Vec<Axis> {
-    let ops = if setting.preset == Preset::Quick { &OPS[..1] } else { OPS };
+    let ops = setting.quick_or(&OPS[..1], OPS).iter().copied();
     // Eight chains are a sixth slower on an H100, probably since their code is longer than its cache for instructions holds.
     let few = [setting.by_class(8_u64, 4)];
     let chains: &[u64] = if setting.preset == Preset::Thorough { &[1, 2, 4, 8] } else { &few };
     vec![
-        Axis::new("op", "the operation", AxisKind::Choices(OPS), ops.iter().copied()),
+        Axis::new("op", "the operation", AxisKind::Choices(OPS), ops),
         Axis::new("chains", "independent chains per invocation", AxisKind::Numbers(&[1, 2, 4, 8]), chains.iter().copied()),
         local_size_axis(setting),
         unroll_axis(setting),
@@ -43,13 +42,13 @@ fn axes(setting: &Setting) -> Vec<Axis> {
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     config.require(&[Feature::IntegerDotProduct])?;
-    let (variant, chains) = (config.variant, Chains::new(config, PAIRS));
-    let kernel = Kernel::new("peak/dot.comp", config.workgroup()).define(&variant.to_uppercase(), "");
+    let (signs, chains) = (Signs::of(config.variant), Chains::new(config, PAIRS));
+    let kernel = config.kernel("peak/dot.comp", &[]).define(&signs.word().to_uppercase(), "");
     let kernel = if config.choice("op") == "dot_acc_sat" { kernel.define("SATURATING", "") } else { kernel };
     let [a, b] = FACTORS.map(u64::from);
     let told = Coefficients { a, b, x_shape: 0, y_shape: TERM_MASK.into() };
     let expected = Expected::words_from(chains.invocations(), move || {
-        let ends = chains.of_starts(|word| end(variant, word, chains.depth()));
+        let ends = chains.of_starts(|word| end(signs, word, chains.depth()));
         move |i| (0..chains.chains).flat_map(|chain| chains.ends(&ends, i, chain)).fold(0, mix)
     });
     let case = chains.case(EXPERIMENT.name, config, kernel, told, expected)?;
@@ -58,21 +57,21 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
 }
 
 /// What a chain comes to. No sum overflows, so that saturating ones are no different.
-fn end(variant: &str, word: u32, depth: u64) -> u32 {
+fn end(signs: Signs, word: u32, depth: u64) -> u32 {
     let term = second_word(word) & TERM_MASK;
-    let step = |x: u32, factor: &u32| dot(variant, x, *factor).wrapping_add(term);
+    let step = |x: u32, factor: &u32| dot(signs, x, *factor).wrapping_add(term);
     (0..depth / 2).fold(word, |x, _| FACTORS.iter().fold(x, step))
 }
 
 /// The sum of the products of four bytes each.
 #[expect(clippy::cast_sign_loss, reason = "bits are meant")]
-fn dot(variant: &str, x: u32, factors: u32) -> u32 {
+fn dot(signs: Signs, x: u32, factors: u32) -> u32 {
     let unsigned = |byte: u8| i32::from(byte);
     let signed = |byte: u8| i32::from(i8::from_ne_bytes([byte]));
-    let product = |(x, factor): (u8, u8)| match variant {
-        "unsigned" => unsigned(x) * unsigned(factor),
-        "signed" => signed(x) * signed(factor),
-        _ => signed(x) * unsigned(factor),
+    let product = |(x, factor): (u8, u8)| match signs {
+        Signs::Unsigned => unsigned(x) * unsigned(factor),
+        Signs::Signed => signed(x) * signed(factor),
+        Signs::Mixed => signed(x) * unsigned(factor),
     };
     x.to_le_bytes().into_iter().zip(factors.to_le_bytes()).map(product).sum::<i32>() as u32
 }
@@ -86,18 +85,18 @@ mod tests {
     fn signs_are_the_variants() {
         // 1 by 255, 255 by 1, 2 by 3, and 128 by 128, the first in the lowest byte.
         let (x, factors) = (0x8002_FF01, 0x8003_01FF);
-        let of = |variant| dot(variant, x, factors);
-        assert_eq!(of("unsigned"), 255 + 255 + 6 + 16_384);
-        assert_eq!(of("signed"), 16_384 + 6 - 2);
-        assert_eq!(of("mixed") as i32, 255 - 1 + 6 - 16_384);
+        let of = |signs| dot(signs, x, factors);
+        assert_eq!(of(Signs::Unsigned), 255 + 255 + 6 + 16_384);
+        assert_eq!(of(Signs::Signed), 16_384 + 6 - 2);
+        assert_eq!(of(Signs::Mixed) as i32, 255 - 1 + 6 - 16_384);
     }
 
     /// All sums stay far from where they would overflow.
     #[test]
     fn no_sum_saturates() {
-        for variant in VARIANTS {
-            let mut all = (0..1000_u32).map(second_word).map(|word| end(variant, word, 8));
-            assert!(all.all(|end| (-1_000_000..0x1100_0000).contains(&(end as i32))), "{variant}");
+        for signs in Signs::ALL {
+            let mut all = (0..1000_u32).map(second_word).map(|word| end(*signs, word, 8));
+            assert!(all.all(|end| (-1_000_000..0x1100_0000).contains(&(end as i32))), "{signs:?}");
         }
     }
 }

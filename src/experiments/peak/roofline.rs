@@ -1,13 +1,8 @@
 //! `peak/roofline`: what does a kernel reach that computes so much with every byte it reads?
 
-use std::collections::BTreeMap;
-
-use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis, product};
-use crate::model::{
-    Axis, AxisKind, Bound, Case, Derived, Figure, Finished, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence,
-    Skip, Traffic, Untold, Work,
-};
-use crate::validate::Expected;
+use crate::experiments::common::prelude::*;
+use crate::experiments::common::sweep::grouped;
+use crate::model::{Figure, Untold};
 
 pub const EXPERIMENT: Experiment = Experiment {
     derived: &[RIDGE],
@@ -18,10 +13,8 @@ pub const EXPERIMENT: Experiment = Experiment {
     ..Experiment::new("peak/roofline", axes, build)
 };
 
-/// What the ridge is reported under.
 const RIDGE: &str = "peak/ridge";
 
-/// Bytes of an element, a vector of four words.
 const ELEMENT_BYTES: u64 = 16;
 
 /// From an eighth to 256 for each byte.
@@ -37,9 +30,6 @@ const UNROLLED_PAIRS: u64 = 32;
 /// hides the load of the next ones, and code would grow beyond the caches of instructions.
 const UNLOOPED_PAIRS: u32 = 8;
 
-/// Words from which no cache of today holds a part that matters: 1 GiB.
-const BEYOND_CACHES: u64 = 1 << 28;
-
 /// Flops for each element from which no device of today waits for memory.
 const COMPUTES: u64 = 1024;
 
@@ -53,13 +43,7 @@ const LOW: f64 = 0.5;
 const FACTOR: f32 = -1.0;
 
 fn derive(rows: &[Finished]) -> Vec<Derived> {
-    let mut sweeps: BTreeMap<Point, Vec<&Finished>> = BTreeMap::new();
-    for row in rows {
-        sweeps.entry(row.point.without(&["flops_per_16_bytes"])).or_default().push(row);
-    }
-    if sweeps.is_empty() {
-        sweeps.insert(Point::default(), Vec::new());
-    }
+    let sweeps = grouped(rows, &["flops_per_16_bytes"]);
     sweeps.into_iter().map(|(point, rows)| ridge_row(point, &rows)).collect()
 }
 
@@ -97,7 +81,7 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
         .define("PAIRS", arithmetic.unrolled)
         .constant("PAIR_ITERATIONS", Scalar::U32(arithmetic.iterations));
     let kernel = if arithmetic.is_looped() { kernel.define("LOOPED", "") } else { kernel };
-    let push = [u32::try_from(elements.count).unwrap_or(u32::MAX), FACTOR.to_bits()];
+    let push = [elements.pushed(), FACTOR.to_bits()];
     case.run(kernel, &resources, elements.groups, &push);
     let work = Work {
         bytes: Some((n + sums) * 4),
@@ -105,7 +89,7 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
         items: Some(elements.count),
         ..Work::default()
     };
-    let bound = if flops >= COMPUTES { Some(Bound::Float32) } else { (n >= BEYOND_CACHES).then_some(Bound::Memory) };
+    let bound = if flops >= COMPUTES { Some(Bound::Float32) } else { beyond_caches(n * 4) };
     Ok(case.bound(bound).iterations(unroll * u64::from(arithmetic.iterations)).build(work, Headline::FLOPS))
 }
 
@@ -114,7 +98,6 @@ fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
     Ok(vec![Traffic { loops: vec![case.point.integer("unroll")], ..Traffic::usual(case) }])
 }
 
-/// What is computed with each element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Arithmetic {
     /// Of the four, those that are computed with.
@@ -176,7 +159,6 @@ impl Arithmetic {
 
 // ---- the ridge ------------------------------------------------------------------------------------------------------------
 
-/// A rate, with its interval.
 #[derive(Clone, Copy)]
 struct Rate {
     value: f64,
@@ -250,15 +232,15 @@ fn ridge(rows: &[Reached]) -> Result<(Figure, String), Untold> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::common::testing::point;
 
     /// Rows of a device with a slope to 100 GB/s and one to so many GFLOP/s, within a hundredth.
     fn rows(flops: &[u64], most: f64) -> Vec<Finished> {
         let row = |flops: &u64| {
-            let point = [("flops_per_16_bytes", *flops), ("n", 1 << 28), ("local_size_x", 256), ("unroll", 8)];
             let intensity = f64::from(u32::try_from(*flops).unwrap()) / 16.5;
             let (value, time) = (most.min(100.0 * intensity), 1e6);
             let interval = Some((0.99 * time, 1.01 * time));
-            let point = Point::new(point.map(|(name, value)| (name.into(), value.into())));
+            let point = point(&format!("flops_per_16_bytes={flops} n=268435456 local_size_x=256 unroll=8"));
             Finished { point, time, interval, value, ..Finished::default() }
         };
         flops.iter().map(row).collect()

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::summary::{ASKED_BY, KINDS, Kind, Row, ends, of_largest, surest};
+use crate::experiments::common::prelude::*;
 use crate::experiments::{CATALOGUE, Derivation};
-use crate::model::{Derived, Figure, Finished, Point, Untold};
+use crate::model::{Figure, Untold};
 
 pub const DERIVATION: Derivation = Derivation { name: NAME, asked_by: ASKED_BY, sources, derive };
 
@@ -17,7 +18,7 @@ fn sources() -> BTreeSet<&'static str> {
 
 /// The experiments whose shares are reported, with the kind of peak that each is held against.
 fn compared() -> impl Iterator<Item = (&'static str, &'static str)> {
-    CATALOGUE.iter().filter_map(|experiment| Some((experiment.name(), experiment.peak_kind()?)))
+    CATALOGUE.iter().filter_map(|experiment| Some((experiment.name(), experiment.peak_kind?)))
 }
 
 /// A row for each of these experiments that was measured, with the flags of the two rows that are compared.
@@ -72,11 +73,12 @@ fn share(kind: &Kind, best: Row<'_>, peak: Option<Row<'_>>, all: &[Row<'_>]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::common::testing::point;
 
     fn row(variant: &str, n: u64, value: f64) -> Finished {
         Finished {
             variant: variant.to_owned(),
-            point: Point::new([("n".into(), n.into())]),
+            point: point(&format!("n={n}")),
             time: 100.0,
             interval: Some((99.0, 102.0)),
             flags: vec![format!("of{value}")],

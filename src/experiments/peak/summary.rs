@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::experiments::Derivation;
-use crate::model::{Derived, Figure, Finished, Point, Untold};
+use crate::experiments::common::prelude::*;
+use crate::model::{Figure, Untold};
 
 pub const DERIVATION: Derivation = Derivation {
     name: NAME,
@@ -19,9 +20,7 @@ pub(super) const ASKED_BY: &str = "peak/arith";
 
 pub(super) struct Kind {
     pub(super) name: &'static str,
-    /// The experiments that measure it.
     pub(super) sources: &'static [&'static str],
-    /// Which of its rows do.
     is_of: fn(&Finished) -> bool,
     metric: &'static str,
     unit: &'static str,
@@ -58,7 +57,6 @@ impl Kind {
         Self { name, sources: &[], is_of: |_| true, metric: "bandwidth", unit: "GB/s" }
     }
 
-    /// The rows that tell it.
     fn candidates<'a>(&self, rows: &BTreeMap<&str, &'a [Finished]>) -> Vec<Row<'a>> {
         let of_source = |source: &&'static str| {
             let all = rows.get(*source).copied().unwrap_or_default();
@@ -85,7 +83,6 @@ fn is_broadcast(row: &Finished) -> bool {
     row.point.get("pattern").is_some() && row.point.choice("pattern") == "broadcast"
 }
 
-/// A row, and the experiment that it is of.
 pub(super) type Row<'a> = (&'static str, &'a Finished);
 
 /// A row for each kind, and with it the flags of the row that it was taken from.
@@ -136,7 +133,6 @@ fn told(kind: &Kind, rows: &[Row<'_>]) -> (Derived, BTreeSet<String>) {
     (derived(Ok(figure), note), best.flags.iter().cloned().collect())
 }
 
-/// The ends of the interval of a row's rate.
 pub(super) fn ends(row: &Finished) -> (f64, f64) {
     row.rate_ends(row.value * row.time)
 }
@@ -144,12 +140,13 @@ pub(super) fn ends(row: &Finished) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{AxisValue, Cache};
+    use crate::experiments::common::testing::point;
+    use crate::model::Cache;
 
-    fn row(variant: &str, values: &[(&'static str, AxisValue)], value: f64, spread: f64) -> Finished {
+    fn row(variant: &str, told: &str, value: f64, spread: f64) -> Finished {
         Finished {
             variant: variant.to_owned(),
-            point: Point::new(values.iter().map(|(name, value)| ((*name).into(), value.clone()))),
+            point: point(told),
             case_id: format!("c{value}"),
             cache: Cache::Warm,
             time: 100.0,
@@ -166,10 +163,13 @@ mod tests {
 
     #[test]
     fn the_best_is_the_surest() {
-        let fma = [("op", AxisValue::from("fma"))];
-        let rows = [row("f32", &fma, 120.0, 0.3), row("f32", &fma, 100.0, 0.01), row("f32", &fma, 90.0, 0.001)];
-        let others = [row("f32", &[("op", "add".into())], 500.0, 0.0), row("f16", &fma, 200.0, 0.3)];
-        let rows = [&rows[..], &others].concat();
+        let rows = [
+            row("f32", "op=fma", 120.0, 0.3),
+            row("f32", "op=fma", 100.0, 0.01),
+            row("f32", "op=fma", 90.0, 0.001),
+            row("f32", "op=add", 500.0, 0.0),
+            row("f16", "op=fma", 200.0, 0.3),
+        ];
         let rows = BTreeMap::from([("peak/arith", &rows[..])]);
         let (best, flags) = of_kind(&rows, "fp32");
         let figure = best.figure.unwrap();
@@ -188,7 +188,7 @@ mod tests {
     /// The interval of times of few processes that differ much may reach below nothing.
     #[test]
     fn a_rate_without_a_shortest_time_has_no_upper_end() {
-        let mut noisy = row("f32", &[("op", "fma".into())], 100.0, 0.0);
+        let mut noisy = row("f32", "op=fma", 100.0, 0.0);
         noisy.interval = Some((-50.0, 200.0));
         let (best, _) = of_kind(&BTreeMap::from([("peak/arith", &[noisy][..])]), "fp32");
         assert_eq!(best.figure, Ok(Figure { value: 100.0, interval: Some((50.0, f64::INFINITY)) }));
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn memory_is_told_by_the_largest_arrays() {
-        let of = |n: u64, value| row("", &[("n", n.into())], value, 0.01);
+        let of = |n: u64, value| row("", &format!("n={n}"), value, 0.01);
         let rows = [of(1 << 10, 900.0), of(1 << 20, 100.0), of(1 << 20, 110.0)];
         let rows = BTreeMap::from([("memory/stream", &rows[..])]);
         assert_eq!(of_kind(&rows, "global").0.figure.unwrap().value, 110.0);
@@ -204,15 +204,15 @@ mod tests {
 
     #[test]
     fn matrices_are_told_by_full_mantissas_where_there_are_any() {
-        let of = |data: &'static str, value| row("bf16_f32", &[("data", data.into())], value, 0.01);
+        let of = |data, value| row("bf16_f32", &format!("data={data}"), value, 0.01);
         let kind = |rows: &[Finished]| {
             let (derived, _) = of_kind(&BTreeMap::from([("peak/coopmat", rows)]), "matrix_bf16");
             (derived.figure.unwrap().value, derived.note)
         };
-        let (value, note) = kind(&[of("whole", 894.0), of("mantissas", 788.0), row("bf16_f32", &[], 890.0, 0.01)]);
+        let (value, note) = kind(&[of("whole", 894.0), of("mantissas", 788.0), row("bf16_f32", "", 890.0, 0.01)]);
         assert_eq!(value, 788.0);
         assert!(note.contains("data=mantissas") && note.ends_with("the only row"), "{note}");
-        assert_eq!(kind(&[row("bf16_f32", &[], 890.0, 0.01)]).0, 890.0, "as rows of before have it");
+        assert_eq!(kind(&[row("bf16_f32", "", 890.0, 0.01)]).0, 890.0, "as rows of before have it");
     }
 
     #[test]

@@ -1,24 +1,23 @@
 //! `subgroup/aggregate`: does it pay to ask for places in a list together: by lanes, by subgroups, by workgroups?
 
 use crate::experiments::common::ledger;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Left, Setting, product, size_to_require, usual_size};
-use crate::model::{
-    Axis, AxisKind, Headline, Kernel, Preset, Repeat, Repeatability, Scalar, Sequence, Skip, SubgroupClass, Work,
-};
-use crate::validate::Expected;
+use crate::experiments::common::prelude::*;
+use crate::experiments::common::words;
+use crate::model::Repeat;
 
 pub const EXPERIMENT: Experiment = Experiment {
-    variants: VARIANTS,
-    quick_variants: &["lane"],
-    base_variant: Some("lane"),
+    variants: Who::WORDS,
+    quick_variants: &[Who::Lane.word()],
+    base_variant: Some(Who::Lane.word()),
     repeatability: |_| Repeatability::Placement,
     ..Experiment::new("subgroup/aggregate", axes, build)
 };
 
-/// Who does an atomic for all of it.
-const VARIANTS: &[&str] = &["lane", "subgroup", "workgroup"];
+choices! {
+    /// Who does an atomic for all of it.
+    enum Who { Lane = "lane", Subgroup = "subgroup", Workgroup = "workgroup" }
+}
 
-/// What the subgroup's form needs.
 const CLASSES: &[SubgroupClass] = &[SubgroupClass::Arithmetic, SubgroupClass::Shuffle];
 
 /// More would outlast the loops of some drivers.
@@ -34,21 +33,20 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     vec![
         Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
         Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
-        Axis::new("requests", "times that an invocation asks", AxisKind::AtLeast(1), [rounds])
-            .up_to(MOST_ROUNDS)
-            .of_monotone_work(),
+        loop_axis("requests", "times that an invocation asks", [rounds], MOST_ROUNDS),
     ]
 }
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let [local_size, rounds] = ["local_size_x", "requests"].map(|axis| config.integer(axis));
-    if config.variant == "subgroup" {
+    let who = Who::of(config.variant);
+    if who == Who::Subgroup {
         config.require_classes(CLASSES)?;
     }
     let (groups, invocations) = config.grid(config.integer("groups"));
     let requests = Requests { invocations, rounds: config.u32("requests"), terms: Sequence::Words { seed: config.seed() } };
     let kernel = Kernel::new("subgroup/aggregate.comp", config.workgroup())
-        .define(&format!("BY_{}", config.variant.to_uppercase()), "")
+        .define(&format!("BY_{}", who.word().to_uppercase()), "")
         .constant("ROUNDS", Scalar::U32(requests.rounds));
     let kernel = Kernel { required_subgroup_size: size_to_require(config.device(), local_size), ..kernel };
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
@@ -68,7 +66,6 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     Ok(case.repeat(Repeat::Resumes).iterations(rounds).checked_by(in_any_order).build(work, Headline::COST))
 }
 
-/// What invocations ask for in a pass.
 #[derive(Clone, Copy, Debug)]
 struct Requests {
     invocations: u64,
@@ -77,55 +74,43 @@ struct Requests {
 }
 
 impl Requests {
-    /// The places that each invocation needs.
     fn needs(self) -> impl Iterator<Item = u32> {
         let need = move |term: u32| (0..self.rounds).map(|number| 1 + ((term >> (number & 15)) & 3)).fold(0, u32::wrapping_add);
         (0..self.invocations).map(move |i| need(self.terms.word(i)))
     }
 
-    /// The places that all of them need.
     fn places(self) -> u32 {
         self.needs().fold(0, u32::wrapping_add)
     }
 
-    /// What each invocation notes where they come one after the other.
     fn notes_in_order(self) -> impl Fn(u64) -> u32 + Send + Sync {
         let note = |taken: &mut u32, need: u32| {
             let first = *taken;
             *taken = first.wrapping_add(need);
             Some(ledger::rise(first, *taken))
         };
-        let notes: Vec<u32> = self.needs().scan(0, note).collect();
-        move |i| usize::try_from(i).ok().and_then(|i| notes.get(i).copied()).unwrap_or_default()
+        words::of(self.needs().scan(0, note).collect())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{DeviceInfo, Point};
+    use crate::experiments::common::testing::{built, bytes, quick, reason};
+    use crate::model::DeviceInfo;
 
-    const ROUNDS: u32 = 128;
-
-    /// What becomes of two workgroups of eight invocations.
-    fn built<T>(variant: &str, then: impl FnOnce(Built) -> T) -> Result<T, Skip> {
-        let device = DeviceInfo::mock();
-        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
-        let values = [("local_size_x", 8_u64), ("groups", 2), ("requests", ROUNDS.into())];
-        let point = Point::new(values.map(|(name, value)| (name.into(), value.into())));
-        build(&Config::new(variant, &point, &setting)).map(then)
-    }
+    /// Two workgroups of eight invocations.
+    const SMALL: &str = "local_size_x=8 groups=2 requests=128";
 
     /// One round of each invocation in an order of its own, in places that begin here.
     fn outputs(order: &[usize], lost: u32) -> Vec<Vec<u8>> {
-        let requests = Requests { invocations: 16, rounds: ROUNDS, terms: Sequence::Words { seed: 1 } };
+        let requests = Requests { invocations: 16, rounds: 128, terms: Sequence::Words { seed: 1 } };
         let needs: Vec<u32> = requests.needs().collect();
         let (mut notes, mut taken) = (vec![0_u32; needs.len()], 0_u32);
         for i in order {
             notes[*i] = ledger::rise(taken, taken + needs[*i]);
             taken += needs[*i] - lost;
         }
-        let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
         vec![bytes(&[taken + lost * 16]), bytes(&notes), bytes(&[1])]
     }
 
@@ -133,7 +118,9 @@ mod tests {
     fn places_may_be_had_in_any_order_but_once() {
         let order: Vec<usize> = (0..16).collect();
         let backwards: Vec<usize> = (0..16).rev().collect();
-        let verdict = |outputs: &[Vec<u8>]| built("lane", |built| built.check(outputs)).unwrap();
+        let verdict = |outputs: &[Vec<u8>]| {
+            built(&EXPERIMENT, "lane", quick(&DeviceInfo::mock()), SMALL, |built| built.check(outputs)).unwrap()
+        };
         assert_eq!(verdict(&outputs(&order, 0)), Ok(()));
         assert_eq!(verdict(&outputs(&backwards, 0)), Ok(()));
         // Everybody's last place is the next one's first.
@@ -143,7 +130,7 @@ mod tests {
 
     #[test]
     fn operations_that_a_device_lacks_are_named() {
-        let reason = built("subgroup", |_| ()).unwrap_err().reason;
+        let reason = reason(&EXPERIMENT, "subgroup", quick(&DeviceInfo::mock()), SMALL);
         assert!(reason.contains("VK_SUBGROUP_FEATURE_ARITHMETIC_BIT"), "{reason}");
     }
 }

@@ -9,18 +9,17 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, Left, Setting, fold_groups, powers_of_two, product, workgroups,
-};
-use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Sequence, Skip, Subgroup, Work};
-use crate::validate::{Expected, Mismatch, Position};
+use crate::experiments::common::prelude::*;
+use crate::experiments::common::words;
+use crate::model::Subgroup;
+use crate::validate::{Mismatch, Position};
 
-use number::{NAMES, Number};
+use number::Number;
 use table::{Operation, WORDS};
 use twin::Twin;
 
 pub const EXPERIMENT: Experiment = Experiment {
-    variants: NAMES,
+    variants: Number::WORDS,
     quick_variants: &["u32", "f32"],
     axes_of: Some(axes_of),
     ..Experiment::new("subgroup/ops", axes, build)
@@ -102,16 +101,14 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
              case needs one",
         ));
     };
-    let (number, variant) = (Number::named(config.variant), config.variant);
+    let (number, variant) = (Number::of(config.variant), config.variant);
     config.require_classes(&[operation.class])?;
     require_type(operation, number, variant)?;
     let of_variant = |Skip { reason }: Skip| Skip::new(format!("{reason} for {variant}"));
     config.require(number.needs()).map_err(of_variant)?;
     require_cluster(operation, config)?;
     let required_subgroup_size = required_size(config)?;
-    let kernel = Kernel::new(operation.shader(), config.workgroup())
-        .define("OP", operation.code())
-        .constant("CHAIN", Scalar::U32(config.u32("chain")));
+    let kernel = config.kernel(operation.shader(), &["chain"]).define("OP", operation.code());
     let kernel = if operation.is_clustered() { kernel.define("CLUSTER_SIZE", config.integer("cluster_size")) } else { kernel };
     let kernel = if number == Number::U32 { kernel } else { kernel.define(&variant.to_uppercase(), "") };
     let kernel = Kernel { required_subgroup_size, ..kernel };
@@ -168,7 +165,6 @@ fn has_choice(subgroup: &Subgroup) -> bool {
     subgroup.size_control && subgroup.min_size < subgroup.max_size
 }
 
-/// The sizes to measure, in rising order.
 fn subgroup_sizes(subgroup: &Subgroup, quick: bool) -> Vec<u64> {
     if has_choice(subgroup) && !quick {
         powers_of_two(subgroup.min_size.into(), subgroup.max_size.into()).collect()
@@ -236,10 +232,7 @@ impl Grid {
         let words = product([self.invocations(), number.words()]);
         let stored = move || {
             let results = results();
-            move |i: u64| {
-                let bits = usize::try_from(i / number.words()).ok().and_then(|i| results.get(i).copied()).unwrap_or_default();
-                number.stored(bits, i % number.words())
-            }
+            move |i: u64| number.stored(words::at(&results, i / number.words()), i % number.words())
         };
         match number {
             Number::F16 | Number::F32 => Expected::floats_from(words, move || {
@@ -269,7 +262,6 @@ impl Grid {
         Ok([known, others].concat().concat())
     }
 
-    /// The same of one workgroup.
     fn of_workgroup(&self, place: usize, recorded: &[u32]) -> Result<Vec<u64>, Mismatch> {
         let [first, own] = [place, place % BEGINNINGS].map(|place| place * self.local_size);
         let order = ids::order(recorded, self.twin.size)
@@ -291,74 +283,52 @@ impl Grid {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Case, DeviceInfo, Point};
+    use crate::experiments::common::testing::{self, bytes, quick, with};
+    use crate::model::DeviceInfo;
 
     fn device(subgroup: Subgroup) -> DeviceInfo {
         let classes = table::OPERATIONS.iter().map(|operation| operation.class).collect();
         DeviceInfo { subgroup: Subgroup { classes, in_compute: true, ..subgroup }, ..DeviceInfo::mock() }
     }
 
-    fn setting(device: &DeviceInfo) -> Setting<'_> {
-        Setting { device, queue: None, preset: Preset::Quick, seed: 1 }
-    }
-
-    fn point(setting: &Setting, values: &[(&'static str, u64)], op: &'static str) -> Point {
-        let value = |axis: Axis| match (values.iter().find(|(name, _)| *name == axis.name), axis.name.as_ref()) {
-            (Some((_, value)), _) => (axis.name, (*value).into()),
-            (None, "op") => (axis.name, op.into()),
-            (None, _) => (axis.name, axis.defaults[0].clone()),
-        };
-        Point::new(axes(setting).into_iter().map(value))
-    }
-
-    fn case(subgroup: Subgroup, variant: &str, values: &[(&'static str, u64)], op: &'static str) -> Result<Case, Skip> {
-        let device = device(subgroup);
-        let setting = setting(&device);
-        let point = point(&setting, values, op);
-        build(&Config::new(variant, &point, &setting)).map(|built| built.case)
+    fn case(subgroup: Subgroup, variant: &str, told: &str) -> Result<Case, Skip> {
+        testing::case(&EXPERIMENT, variant, quick(&device(subgroup)), told)
     }
 
     fn fixed(size: u32) -> Subgroup {
         Subgroup { size, min_size: size, max_size: size, ..Subgroup::default() }
     }
 
-    fn stored(results: &[u64]) -> Vec<u8> {
-        results.iter().flat_map(|bits| Number::U32.word(*bits).to_ne_bytes()).collect()
-    }
-
-    fn bytes(words: &[u32]) -> Vec<u8> {
-        words.iter().flat_map(|word| word.to_ne_bytes()).collect()
-    }
-
     #[test]
     fn the_twin_follows_the_lanes_that_were_recorded() {
-        let device = device(fixed(4));
-        let setting = setting(&device);
-        let point = point(&setting, &[("local_size_x", 6), ("groups", 2)], "shuffle_up");
-        let config = Config::new("u32", &point, &setting);
-        let grid = Grid::of(&config, Operation::of("shuffle_up").unwrap(), Number::U32);
-        let built = build(&config).unwrap();
-        let ids: Vec<u32> = (0..12).map(|i| ids::in_order(i % 6, 4)).collect();
-        let linear = grid.results(&ids).unwrap();
-        assert_eq!(built.expected().iter().map(Expected::bytes).collect::<Vec<_>>(), [stored(&linear), bytes(&ids)]);
-        let exchanged = [&[ids[1], ids[0]], &ids[2..]].concat();
-        let other = grid.results(&exchanged).unwrap();
-        let verdict = |results: &[u64], ids: &[u32]| built.check(&[stored(results), bytes(ids)]);
-        assert_eq!(verdict(&linear, &ids), Ok(()));
-        assert_eq!(verdict(&other, &exchanged), Ok(()));
-        let Err(mismatch) = verdict(&linear, &exchanged) else { panic!("results of other lanes pass") };
-        assert_eq!((mismatch.output.as_str(), mismatch.total), ("results", 12));
-        let twice = [&ids[..7], &[ids[6]], &ids[8..]].concat();
-        let Err(mismatch) = verdict(&linear, &twice) else { panic!("a lane that is there twice passes") };
-        assert_eq!((mismatch.output.as_str(), mismatch.at), ("ids", Position::Element(7)));
-        assert!(verdict(&linear, &ids[..11]).is_err(), "fewer ids");
+        let follow = |config: &Config| {
+            let grid = Grid::of(config, Operation::of("shuffle_up").unwrap(), Number::U32);
+            let built = build(config).unwrap();
+            let stored =
+                |results: &[u64]| bytes(&results.iter().map(|bits| Number::U32.lower_word(*bits)).collect::<Vec<u32>>());
+            let ids: Vec<u32> = (0..12).map(|i| ids::in_order(i % 6, 4)).collect();
+            let linear = grid.results(&ids).unwrap();
+            assert_eq!(built.expected().iter().map(Expected::bytes).collect::<Vec<_>>(), [stored(&linear), bytes(&ids)]);
+            let exchanged = [&[ids[1], ids[0]], &ids[2..]].concat();
+            let other = grid.results(&exchanged).unwrap();
+            let verdict = |results: &[u64], ids: &[u32]| built.check(&[stored(results), bytes(ids)]);
+            assert_eq!(verdict(&linear, &ids), Ok(()));
+            assert_eq!(verdict(&other, &exchanged), Ok(()));
+            let Err(mismatch) = verdict(&linear, &exchanged) else { panic!("results of other lanes pass") };
+            assert_eq!((mismatch.output.as_str(), mismatch.total), ("results", 12));
+            let twice = [&ids[..7], &[ids[6]], &ids[8..]].concat();
+            let Err(mismatch) = verdict(&linear, &twice) else { panic!("a lane that is there twice passes") };
+            assert_eq!((mismatch.output.as_str(), mismatch.at), ("ids", Position::Element(7)));
+            assert!(verdict(&linear, &ids[..11]).is_err(), "fewer ids");
+        };
+        with(&EXPERIMENT, "u32", quick(&device(fixed(4))), "op=shuffle_up local_size_x=6 groups=2", follow);
     }
 
     #[test]
     fn a_size_is_required_only_where_there_is_a_choice() {
         let required = |subgroup, size| {
-            let case = case(subgroup, "u32", &[("subgroup_size", size)], "add");
-            case.map(|case| case.kernels[0].required_subgroup_size).map_err(|skip| skip.reason)
+            let case = case(subgroup, "u32", &format!("op=add subgroup_size={size}"));
+            case.map(|case| case.kernels.iter().find_map(|kernel| kernel.required_subgroup_size)).map_err(|skip| skip.reason)
         };
         let chosen = |max_workgroup_subgroups| Subgroup {
             min_size: 8,
@@ -385,21 +355,20 @@ mod tests {
 
     #[test]
     fn what_an_operation_does_not_take_is_skipped() {
-        let reason = |variant, values: &[_], op| case(fixed(4), variant, values, op).unwrap_err().reason;
-        for reason in [
-            reason("i32", &[], "ballot"),
-            reason("f32", &[], "inclusive_xor"),
-            reason("u32", &[("cluster_size", 8)], "clustered_add"),
-            reason("u32", &[("cluster_size", 2)], "add"),
+        for (variant, told, why) in [
+            ("i32", "op=ballot", "the case needs "),
+            ("f32", "op=inclusive_xor", "the case needs "),
+            ("u32", "op=clustered_add cluster_size=8", "the case needs "),
+            ("u32", "op=add cluster_size=2", "the case needs "),
+            ("u32", "op=partitioned", "VK_SUBGROUP_FEATURE_PARTITIONED_BIT_NV"),
+            ("f16", "op=add", "shaderFloat16"),
+            ("f64", "op=add", "shaderFloat64"),
+            ("i64", "op=add", "shaderInt64"),
+            ("u8", "op=add", "shaderInt8"),
         ] {
-            assert!(reason.contains("the case needs "), "{reason}");
+            let reason = case(fixed(4), variant, told).unwrap_err().reason;
+            assert!(reason.contains(why), "{variant} {told}: {reason}");
         }
-        assert!(reason("u32", &[], table::PARTITIONED).contains("VK_SUBGROUP_FEATURE_PARTITIONED_BIT_NV"));
-        for (variant, lacks) in
-            [("f16", "shaderFloat16"), ("f64", "shaderFloat64"), ("i64", "shaderInt64"), ("u8", "shaderInt8")]
-        {
-            assert!(reason(variant, &[], "add").starts_with(lacks), "{variant}");
-        }
-        assert!(case(fixed(4), "f32", &[], "broadcast").is_ok() && case(fixed(4), "i32", &[], "or").is_ok());
+        assert!(case(fixed(4), "f32", "op=broadcast").is_ok() && case(fixed(4), "i32", "op=or").is_ok());
     }
 }

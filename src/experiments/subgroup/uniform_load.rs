@@ -1,15 +1,19 @@
 //! `subgroup/uniform_load`: should one lane load what all lanes need?
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, local_size_axis, product, u32_of};
-use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Sequence, Shuffled, Skip, SubgroupClass, Work};
-use crate::validate::Expected;
+use crate::experiments::common::prelude::*;
+use crate::experiments::common::words;
 
 pub const EXPERIMENT: Experiment = Experiment {
-    variants: &["all", "leader", "known"],
-    quick_variants: &["all"],
-    base_variant: Some("all"),
+    variants: Who::WORDS,
+    quick_variants: &[Who::All.word()],
+    base_variant: Some(Who::All.word()),
     ..Experiment::new("subgroup/uniform_load", axes, build)
 };
+
+choices! {
+    /// Who loads what all need; in capitals, but for the first, the shader's macros.
+    enum Who { All = "all", Leader = "leader", Known = "known" }
+}
 
 /// Loads of an iteration of the shader's loop.
 const LOADS_PER_ITERATION: u64 = 8;
@@ -44,8 +48,8 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     if !bytes.is_power_of_two() {
         return Err(Skip::new(format!("working_set_bytes is {bytes}: the case needs a power of two")));
     }
-    let (variant, seed) = (config.variant, config.seed());
-    if variant == "leader" {
+    let (who, seed) = (Who::of(config.variant), config.seed());
+    if who == Who::Leader {
         config.require_classes(&[SubgroupClass::Ballot])?;
     }
     let (groups, invocations) = config.grid(config.integer("groups"));
@@ -54,27 +58,22 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let kernel = Kernel::new("subgroup/uniform_load.comp", config.workgroup())
         .constant("LOADS", Scalar::U32(config.u32("reads")))
         .constant("WINDOW", Scalar::U32(u32_of(window)?));
-    let kernel = if variant == "all" { kernel } else { kernel.define(&variant.to_uppercase(), "") };
-    let words = Sequence::Words { seed };
+    let kernel = if who == Who::All { kernel } else { kernel.define(&who.word().to_uppercase(), "") };
+    let source = Sequence::Words { seed };
     let results = move || {
         // What a workgroup's invocations add to 3^loads times their own number.
         let of_group = |group: u64| {
             let at = |k: u64| (group * GROUP_STEP + k * STEP) & (window - 1);
-            (0..loads).fold(0_u32, |result, k| result.wrapping_mul(3).wrapping_add(words.word(at(k))))
+            (0..loads).fold(0_u32, |result, k| result.wrapping_mul(3).wrapping_add(source.word(at(k))))
         };
         let of_groups: Vec<u32> = (0..invocations / local_size).map(of_group).collect();
         let factor = (0..loads).fold(1_u32, |factor, _| factor.wrapping_mul(3));
-        #[expect(clippy::cast_possible_truncation, reason = "invocations are fewer than 2^32")]
-        let result = move |i: u64| {
-            let of_group = of_groups.get((i / local_size) as usize).copied().unwrap_or_default();
-            of_group.wrapping_add((i as u32).wrapping_mul(factor))
-        };
-        result
+        move |i: u64| words::at(&of_groups, i / local_size).wrapping_add(narrow(i).wrapping_mul(factor))
     };
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
     let mut resources =
-        vec![case.output("results", Expected::words_from(invocations, results)), case.input("words", window, words)];
-    if variant != "known" {
+        vec![case.output("results", Expected::words_from(invocations, results)), case.input("words", window, source)];
+    if who != Who::Known {
         let numbers = Sequence::Shuffled(Shuffled { seed, n: invocations, block: 1 });
         resources.push(case.input("numbers", invocations, numbers));
     }
@@ -87,32 +86,28 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{DeviceInfo, Point};
-
-    /// What becomes of three workgroups of two invocations.
-    fn built<T>(variant: &str, bytes: u64, loads: u64, then: impl FnOnce(Built) -> T) -> Result<T, Skip> {
-        let device = DeviceInfo::mock();
-        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
-        let values = [("working_set_bytes", bytes), ("reads", loads), ("groups", 3), ("local_size_x", 2)];
-        let point = Point::new(values.map(|(name, value)| (name.into(), value.into())));
-        build(&Config::new(variant, &point, &setting)).map(then)
-    }
+    use crate::experiments::common::testing::{built, quick, reason};
+    use crate::model::DeviceInfo;
 
     #[test]
     fn every_invocation_gets_its_workgroups_words() {
-        let (words, results) =
-            built("all", 16, 8, |built| (built.case.resources[1].sequence(), built.expected()[0].bytes())).unwrap();
-        let word = |i: u64| words.word(i % 4);
+        let source = Sequence::Words { seed: 1 };
+        let word = |i: u64| source.word(i % 4);
         let walk = |start: u32, first: u64| (0..8).fold(start, |x, k| x.wrapping_mul(3).wrapping_add(word(first + 33 * k)));
         let right = [walk(0, 0), walk(1, 0), walk(2, 5), walk(3, 5), walk(4, 10), walk(5, 10)];
+        let told = "working_set_bytes=16 reads=8 groups=3 local_size_x=2";
+        let results = |built: Built| built.expected()[0].bytes();
+        let results = built(&EXPERIMENT, "all", quick(&DeviceInfo::mock()), told, results).unwrap();
         assert_eq!(results, right.map(u32::to_ne_bytes).concat());
     }
 
     #[test]
     fn what_the_shader_can_not_do_is_skipped() {
-        let reason = |variant, bytes, loads| built(variant, bytes, loads, |_| ()).unwrap_err().reason;
-        assert!(reason("all", 48, 8).contains("power of two"));
-        assert!(reason("all", 1 << 40, 8).contains("32 bits"));
-        assert!(reason("leader", 64, 8).contains("VK_SUBGROUP_FEATURE_BALLOT_BIT"));
+        for (variant, bytes, why) in
+            [("all", 48_u64, "power of two"), ("all", 1 << 40, "32 bits"), ("leader", 64, "VK_SUBGROUP_FEATURE_BALLOT_BIT")]
+        {
+            let reason = reason(&EXPERIMENT, variant, quick(&DeviceInfo::mock()), &format!("working_set_bytes={bytes}"));
+            assert!(reason.contains(why), "{reason}");
+        }
     }
 }

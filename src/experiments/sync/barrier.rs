@@ -1,26 +1,25 @@
 //! `sync/barrier`: what does it cost a workgroup to wait for itself?
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, lanes, powers_of_two, product, usual_size};
-use crate::model::{Axis, AxisKind, Feature, Headline, Kernel, Preset, Scalar, Skip, SubgroupClass, Work};
-use crate::validate::Expected;
+use crate::experiments::common::prelude::*;
 
 pub const EXPERIMENT: Experiment = Experiment::new("sync/barrier", axes, build);
 
-/// What stands in each step; in capitals, all but `nothing` are the shader's macros.
-const KINDS: &[&str] = &[
-    "nothing",
-    "memory_shared",
-    "memory_workgroup",
-    "subgroup",
-    "control",
-    "execution",
-    "control_subgroup",
-    "control_queue_family",
-    "control_device",
-];
+choices! {
+    /// What stands in each step; in capitals, all but `nothing` are the shader's macros.
+    enum Kind {
+        Nothing = "nothing",
+        MemoryShared = "memory_shared",
+        MemoryWorkgroup = "memory_workgroup",
+        Subgroup = "subgroup",
+        Control = "control",
+        Execution = "execution",
+        ControlSubgroup = "control_subgroup",
+        ControlQueueFamily = "control_queue_family",
+        ControlDevice = "control_device",
+    }
+}
 
-/// Those that the overview has.
-const QUICK: &[&str] = &["nothing", "memory_shared", "subgroup", "control"];
+const QUICK: &[Kind] = &[Kind::Nothing, Kind::MemoryShared, Kind::Subgroup, Kind::Control];
 
 /// What a step works on: registers alone, or workgroup memory as well.
 const TRAFFIC: &[&str] = &["registers", "shared"];
@@ -35,14 +34,13 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     let limits = &setting.device.limits;
     let largest = limits.workgroup_size[0].min(limits.workgroup_invocations).max(1);
     let quick = setting.preset == Preset::Quick;
-    let kinds = KINDS.iter().copied().filter(|kind| !quick || QUICK.contains(kind));
     let sizes = if quick { vec![usual_size(setting)] } else { powers_of_two(1, largest.into()).collect() };
     // One alone, and as many as a large GPU of today holds at once, whatever their size: two for each of its processors.
     let groups = if quick { vec![1] } else { setting.by_class(vec![1_u64], vec![1, 256]) };
     // On a GPU, enough that a lone workgroup takes many times what launching it does.
     let barriers = setting.by_class(if quick { 800_u64 } else { 4000 }, 16384);
     vec![
-        Axis::new("kind", "the barrier", AxisKind::Choices(KINDS), kinds).relative_to("nothing"),
+        Kind::axis("kind", "the barrier", setting.quick_or(QUICK, Kind::ALL)).relative_to("nothing"),
         Axis::new("traffic", "what a step works on", AxisKind::Choices(TRAFFIC), TRAFFIC.iter().copied()),
         Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
         Axis::new("groups", "workgroups", AxisKind::AtLeast(1), groups),
@@ -54,23 +52,28 @@ fn axes(setting: &Setting) -> Vec<Axis> {
 }
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
-    let (kind, barriers) = (config.choice("kind"), config.integer("barriers"));
+    let (kind, barriers) = (Kind::of(config.choice("kind")), config.integer("barriers"));
     let has_traffic = config.choice("traffic") == "shared";
-    if kind.ends_with("subgroup") {
+    if matches!(kind, Kind::Subgroup | Kind::ControlSubgroup) {
         config.require_classes(&[SubgroupClass::Basic])?;
         if has_traffic && lanes(config.device()) == 1 {
             return Err(Skip::new("subgroups have one lane, which waits for no neighbour: the case needs two"));
         }
     }
-    if kind == "execution" && has_traffic {
+    if kind == Kind::Execution && has_traffic {
         return Err(Skip::new("this barrier orders no memory: nobody may read behind it what others wrote before it"));
     }
-    config.require(needs(kind))?;
+    config.require(match kind {
+        Kind::ControlQueueFamily => &[Feature::MemoryModel],
+        Kind::ControlDevice => &[Feature::MemoryModel, Feature::MemoryModelDeviceScope],
+        Kind::Nothing | Kind::MemoryShared | Kind::MemoryWorkgroup | Kind::Subgroup => &[],
+        Kind::Control | Kind::Execution | Kind::ControlSubgroup => &[],
+    })?;
     let count = config.u32("barriers");
     let (local_size, groups) = (config.u32("local_size_x"), config.u32("groups"));
     let steps = Steps { local_size, count, partner_bits: partner_bits(kind, local_size), has_traffic };
-    let kernel = Kernel::new("sync/barrier.comp", config.workgroup()).constant("BARRIERS", Scalar::U32(count));
-    let kernel = if kind == "nothing" { kernel } else { kernel.define(&kind.to_uppercase(), "") };
+    let kernel = config.kernel("sync/barrier.comp", &["barriers"]);
+    let kernel = if kind == Kind::Nothing { kernel } else { kernel.define(&kind.word().to_uppercase(), "") };
     let kernel = if has_traffic { kernel.define("TRAFFIC", "") } else { kernel };
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
     let invocations = u64::from(groups) * u64::from(local_size);
@@ -82,22 +85,16 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     Ok(case.iterations(barriers + barriers / UNROLL).build(work, Headline::COST))
 }
 
-fn needs(kind: &str) -> &'static [Feature] {
-    match kind {
-        "control_queue_family" => &[Feature::MemoryModel],
-        "control_device" => &[Feature::MemoryModel, Feature::MemoryModelDeviceScope],
-        _ => &[],
-    }
-}
-
 /// The bits of an invocation's number that lead to the one whose slot it reads.
-fn partner_bits(kind: &str, local_size: u32) -> u32 {
+fn partner_bits(kind: Kind, local_size: u32) -> u32 {
     match kind {
         // The other half of the workgroup: another subgroup, unless there is but one.
-        "control" | "execution" | "control_queue_family" | "control_device" => (local_size / 2).next_power_of_two(),
+        Kind::Control | Kind::Execution | Kind::ControlQueueFamily | Kind::ControlDevice => {
+            (local_size / 2).next_power_of_two()
+        }
         // Subgroups take the invocations of a row in their order, on every driver known, and have an even number of them: one lane alone is skipped.
-        "subgroup" | "control_subgroup" => 1,
-        _ => 0,
+        Kind::Subgroup | Kind::ControlSubgroup => 1,
+        Kind::Nothing | Kind::MemoryShared | Kind::MemoryWorkgroup => 0,
     }
 }
 
@@ -140,60 +137,35 @@ impl Steps {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{DeviceInfo, Point, Subgroup};
+    use crate::experiments::common::testing::{mock_with, quick, reason};
 
     #[test]
-    fn what_a_scope_needs_is_named() {
-        let mut device = DeviceInfo::mock();
-        let mut reasons = Vec::new();
-        for feature in [None, Some(Feature::MemoryModel), Some(Feature::MemoryModelDeviceScope)] {
-            device.features.extend(feature);
-            let setting = Setting { device: &device, queue: None, preset: Preset::Default, seed: 1 };
-            let axes = axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
-            let point = Point::new(axes);
-            let reason = |kind: &'static str| {
-                build(&Config::new("", &point.with("kind", &kind.into()), &setting)).err().map(|skip| skip.reason)
-            };
-            reasons.push(["control_queue_family", "control_device"].map(reason));
-        }
-        let lacks = |name: &str| Some(format!("{name} is missing: the case needs it"));
-        let model = lacks("vulkanMemoryModel");
-        assert_eq!(reasons, [[model.clone(), model], [None, lacks("vulkanMemoryModelDeviceScope")], [None, None]]);
-    }
-
-    #[test]
-    fn one_lane_alone_has_no_neighbour() {
-        let mut device = DeviceInfo::mock();
-        device.subgroup = Subgroup { in_compute: true, classes: [SubgroupClass::Basic].into(), ..device.subgroup };
-        let mut reason = |lanes, kind: &'static str, traffic: &'static str| {
+    fn what_a_barrier_lacks_is_named() {
+        let model = [Feature::MemoryModel];
+        let both = [Feature::MemoryModel, Feature::MemoryModelDeviceScope];
+        for (lanes, features, words, why) in [
+            (32, &[][..], "kind=control_queue_family", "vulkanMemoryModel is missing: the case needs it"),
+            (32, &[], "kind=control_device", "vulkanMemoryModel is missing: the case needs it"),
+            (32, &model, "kind=control_queue_family", ""),
+            (32, &model, "kind=control_device", "vulkanMemoryModelDeviceScope is missing: the case needs it"),
+            (32, &both, "kind=control_device", ""),
+            (1, &[], "kind=subgroup traffic=shared", "one lane"),
+            (1, &[], "kind=subgroup traffic=registers", ""),
+            (1, &[], "kind=control traffic=shared", ""),
+            (2, &[], "kind=control_subgroup traffic=shared", ""),
+            (32, &[], "kind=execution traffic=registers", ""),
+            (32, &[], "kind=execution traffic=shared", "orders no memory"),
+        ] {
+            let mut device = mock_with(features, &[SubgroupClass::Basic]);
             device.subgroup.size = lanes;
-            let setting = Setting { device: &device, queue: None, preset: Preset::Default, seed: 1 };
-            let axes = axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
-            let point = Point::new(axes).with("kind", &kind.into()).with("traffic", &traffic.into());
-            build(&Config::new("", &point, &setting)).err().map(|skip| skip.reason)
-        };
-        assert!(reason(1, "subgroup", "shared").unwrap().contains("one lane"));
-        let others = [(1, "subgroup", "registers"), (1, "control", "shared"), (2, "control_subgroup", "shared")];
-        assert!(others.iter().all(|(lanes, kind, traffic)| reason(*lanes, kind, traffic).is_none()));
-    }
-
-    #[test]
-    fn without_an_order_of_memory_nothing_is_read() {
-        let device = DeviceInfo::mock();
-        let setting = Setting { device: &device, queue: None, preset: Preset::Default, seed: 1 };
-        let axes = axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
-        let point = Point::new(axes).with("kind", &"execution".into());
-        let reason = |traffic: &'static str| {
-            let point = point.with("traffic", &traffic.into());
-            build(&Config::new("", &point, &setting)).err().map(|skip| skip.reason)
-        };
-        assert_eq!(reason("registers"), None);
-        assert!(reason("shared").unwrap().contains("orders no memory"));
+            let reason = reason(&EXPERIMENT, "", quick(&device), words);
+            assert!(reason.contains(why) && reason.is_empty() == why.is_empty(), "{words}: {reason}");
+        }
     }
 
     #[test]
     fn a_partner_is_in_the_other_half() {
-        assert_eq!([1, 2, 64, 48].map(|size| partner_bits("control", size)), [1, 1, 32, 32]);
-        assert_eq!(partner_bits("control", u32::MAX), 1 << 31);
+        assert_eq!([1, 2, 64, 48].map(|size| partner_bits(Kind::Control, size)), [1, 1, 32, 32]);
+        assert_eq!(partner_bits(Kind::Control, u32::MAX), 1 << 31);
     }
 }

@@ -1,16 +1,12 @@
 //! `sync/false_sharing`: what do atomics cost whose words nobody shares, but whose cache lines others use?
 
 use crate::experiments::common::ledger;
-use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, Left, Setting, fold_groups, product, u32_of, usual_size, workgroups,
-};
-use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Repeat, Repeatability, Scalar, Sequence, Skip, Work};
-use crate::validate::Expected;
+use crate::experiments::common::prelude::*;
+use crate::model::Repeat;
 
 pub const EXPERIMENT: Experiment =
     Experiment { repeatability: |_| Repeatability::Placement, ..Experiment::new("sync/false_sharing", axes, build) };
 
-/// Whose words lie side by side.
 const NEIGHBOURS: &[&str] = &["lanes", "workgroups"];
 
 /// Bytes from one word to the next: side by side, sectors, lines, and beyond what devices fetch at once.
@@ -23,17 +19,13 @@ const ATOMICS_PER_ITERATION: u64 = 8;
 const MOST_ATOMICS: u64 = 1 << 16;
 
 fn axes(setting: &Setting) -> Vec<Axis> {
-    let quick = setting.preset == Preset::Quick;
-    let neighbours = if quick { &NEIGHBOURS[1..] } else { NEIGHBOURS };
-    let spacings = match setting.preset {
-        Preset::Quick => &SPACINGS[..1],
-        _ => SPACINGS,
-    };
+    let neighbours = setting.quick_or(&NEIGHBOURS[1..], NEIGHBOURS).iter().copied();
+    let spacings = setting.quick_or(&SPACINGS[..1], SPACINGS).iter().copied();
     let (groups, atomics) = setting.by_class((16_u64, 64_u64), (264, 256));
     let local_size = setting.by_class(64_u64, usual_size(setting));
     vec![
-        Axis::new("neighbours", "whose words are side by side", AxisKind::Choices(NEIGHBOURS), neighbours.iter().copied()),
-        Axis::new("spacing_bytes", "from a word to the next one", AxisKind::Numbers(SPACINGS), spacings.iter().copied())
+        Axis::new("neighbours", "whose words are side by side", AxisKind::Choices(NEIGHBOURS), neighbours),
+        Axis::new("spacing_bytes", "from a word to the next one", AxisKind::Numbers(SPACINGS), spacings)
             .relative_to(SPACINGS[0]),
         Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [local_size]),
         Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
@@ -46,32 +38,30 @@ fn axes(setting: &Setting) -> Vec<Axis> {
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let atomics = config.integer("atomics");
-    let shape = Shape::new(config);
-    u32_of(shape.words())?;
+    let cells = Cells::new(config);
+    u32_of(cells.words())?;
     let kernel = Kernel::new("sync/false_sharing.comp", config.workgroup())
-        .constant("ATOMICS", Scalar::U32(shape.atomics))
-        .constant("SPACING", Scalar::U32(u32_of(shape.spacing)?));
-    let push = if shape.is_by_lane { [1, u32_of(shape.local_size)?] } else { [u32_of(shape.groups)?, 1] };
+        .constant("ATOMICS", Scalar::U32(cells.atomics))
+        .constant("SPACING", Scalar::U32(u32_of(cells.spacing)?));
+    let push = if cells.is_by_lane { [1, u32_of(cells.local_size)?] } else { [u32_of(cells.groups)?, 1] };
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
-    let [of_cells, of_notes, of_passes] = shape.after(1);
-    let cells = case.output_from(0, "cells", of_cells);
-    let terms = case.input("terms", shape.invocations(), shape.terms);
+    let [of_cells, of_notes, of_passes] = cells.after(1);
+    let target = case.output_from(0, "cells", of_cells);
+    let terms = case.input("terms", cells.invocations(), cells.terms);
     let notes = case.output_from(0, "notes", of_notes);
     let passes = case.output_from(0, "passes", of_passes);
-    case.run(kernel, &[cells, terms, notes, passes], shape.grid, &push);
-    let after_passes = move |left: &Left| left.compare(&shape.after(ledger::passes(left.of(passes))?));
-    let items = Some(product([shape.invocations(), atomics]));
+    case.run(kernel, &[target, terms, notes, passes], cells.grid, &push);
+    let after_passes = move |left: &Left| left.compare(&cells.after(ledger::passes(left.of(passes))?));
+    let items = Some(product([cells.invocations(), atomics]));
     let work = Work { ops: items, items, ..Work::default() };
     let case = case.repeat(Repeat::Resumes).iterations(atomics / ATOMICS_PER_ITERATION).checked_by(after_passes);
     Ok(case.build(work, Headline::COST))
 }
 
-/// Whose word lies where, and what is added to it.
 #[derive(Clone, Copy, Debug)]
-struct Shape {
+struct Cells {
     local_size: u64,
     grid: [u32; 3],
-    /// Workgroups of the whole grid.
     groups: u64,
     /// Words from one that is somebody's to the next one.
     spacing: u64,
@@ -80,7 +70,7 @@ struct Shape {
     terms: Sequence,
 }
 
-impl Shape {
+impl Cells {
     fn new(config: &Config) -> Self {
         let grid = fold_groups(config.integer("groups"), config.most_groups());
         Self {
@@ -120,32 +110,24 @@ impl Shape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{DeviceInfo, Point};
+    use crate::experiments::common::testing::{quick, with};
+    use crate::model::DeviceInfo;
     use crate::validate::Output;
-
-    /// What becomes of three workgroups of four invocations.
-    fn with<T>(neighbours: &'static str, spacing: u64, then: impl FnOnce(&Config) -> T) -> T {
-        let device = DeviceInfo::mock();
-        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
-        let values = [("local_size_x", 4_u64), ("groups", 3), ("spacing_bytes", spacing), ("atomics", 8)];
-        let values = values.into_iter().map(|(name, value)| (name.into(), value.into()));
-        let point = Point::new(values.chain([("neighbours".into(), neighbours.into())]));
-        then(&Config::new("", &point, &setting))
-    }
 
     #[test]
     fn every_invocation_has_a_word_of_its_own() {
         for (neighbours, spacing) in [("lanes", 4), ("workgroups", 4), ("lanes", 64), ("workgroups", 64)] {
-            with(neighbours, spacing, |config| {
-                let shape = Shape::new(config);
-                let outputs = shape.after(3).map(|expected| expected.bytes());
-                let cells = Output { name: "cells", bytes: &outputs[0] }.words();
-                assert_eq!(cells.len() as u64, 12 * spacing / 4);
-                let mut left: Vec<u32> = cells.into_iter().filter(|cell| *cell != 0).collect();
-                let mut all: Vec<u32> = (0..12).map(|i| shape.terms.word(i).wrapping_mul(24)).collect();
+            let told = format!("local_size_x=4 groups=3 atomics=8 spacing_bytes={spacing} neighbours={neighbours}");
+            with(&EXPERIMENT, "", quick(&DeviceInfo::mock()), &told, |config| {
+                let cells = Cells::new(config);
+                let outputs = cells.after(3).map(|expected| expected.bytes());
+                let words = Output { name: "cells", bytes: &outputs[0] }.words();
+                assert_eq!(words.len(), 12 * spacing / 4);
+                let mut left: Vec<u32> = words.into_iter().filter(|word| *word != 0).collect();
+                let mut all: Vec<u32> = (0..12).map(|i| cells.terms.word(i).wrapping_mul(24)).collect();
                 left.sort_unstable();
                 all.sort_unstable();
-                assert_eq!(left, all, "{neighbours} {spacing}");
+                assert_eq!(left, all, "{told}");
                 let built = build(config).unwrap();
                 assert_eq!(built.check(&outputs), Ok(()));
                 let miscounted = [&outputs[..2], &[2_u32.to_ne_bytes().to_vec()]].concat();

@@ -2,6 +2,7 @@
 
 use std::f64::consts::E;
 
+use super::Rung;
 use crate::model::{Contents, Data, Resource};
 use crate::validate::Near;
 
@@ -12,7 +13,6 @@ const GAUSSIAN_TOTAL: u32 = 1 << 12;
 /// Taps that kernels have room for, as the shader has them.
 const MOST_TAPS: usize = 129;
 
-/// A byte's largest value.
 const MOST: f64 = 255.0;
 
 /// What rounding a colour between 0 and 1 to `f16` may move it by, in steps of bytes: below 1, neighbours are at most 2^-11 apart, and
@@ -31,7 +31,6 @@ impl Filter {
         Self { weights: if is_box { vec![1; taps(radius)] } else { gaussian(radius) } }
     }
 
-    /// How many taps it has.
     pub(super) fn taps(&self) -> u64 {
         self.weights.len() as u64
     }
@@ -65,15 +64,12 @@ impl Filter {
     /// before (Vulkan, Conversion From Floating-Point to Normalized Fixed-Point; an H100 takes the farther one where both are nearly as near). Along each axis a sum in `f32` rounds with
     /// each of its products and sums, and none of them is larger than 1 after the division. A running sum goes on from what it has, and
     /// each of its steps adds one and takes one off.
-    pub(super) fn error(&self, variant: &str, segment: u64) -> f64 {
-        let of_axis = if variant == "running" { self.taps() + 2 * segment } else { 2 * self.taps() };
+    pub(super) fn error(&self, rung: Rung, segment: u64) -> f64 {
+        let of_axis = if rung == Rung::Running { self.taps() + 2 * segment } else { 2 * self.taps() };
         // A fetch, a division of the weights, and whatever else there is once.
         let rounded = Near { value: 0.0, error: 0.0 }.rounded(2 * (of_axis + 8), MOST).error;
-        let stored_as_halves = match variant {
-            "naive" => 0.0,
-            _ => OF_HALF,
-        };
-        let of_sampler = if variant == "filtered" { samplers() } else { 0.0 };
+        let stored_as_halves = if rung == Rung::Naive { 0.0 } else { OF_HALF };
+        let of_sampler = if rung == Rung::Filtered { samplers() } else { 0.0 };
         1.0 + rounded + stored_as_halves + of_sampler
     }
 }
@@ -135,11 +131,11 @@ mod tests {
     /// A bound that is far too wide would find nothing.
     #[test]
     fn bytes_are_off_by_little_more_than_a_step_unless_a_sampler_mixes() {
-        for variant in ["naive", "tiled", "separable", "separable_tiled", "running"] {
-            let error = Filter::new(true, 16).error(variant, 256);
-            assert!((1.0..1.25).contains(&error), "{variant}: {error}");
+        for rung in Rung::ALL.iter().filter(|rung| **rung != Rung::Filtered) {
+            let error = Filter::new(true, 16).error(*rung, 256);
+            assert!((1.0..1.25).contains(&error), "{rung:?}: {error}");
         }
-        assert!(Filter::new(false, 16).error("filtered", 256) < 6.5);
+        assert!(Filter::new(false, 16).error(Rung::Filtered, 256) < 6.5);
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Cache, Derived, Figure, Finished, Point, Untold};
+use crate::experiments::common::prelude::*;
+use crate::model::{Cache, Figure, Untold};
 use crate::units;
 
-/// What it is told under.
 pub(super) const TILING: &str = "algo/blur_tiling";
 
 /// For each filter and picture: the smallest radius that was measured from which on `tiled` is faster than `naive`, each at the best of the
@@ -71,7 +71,6 @@ fn told(point: Point, pairs: &BTreeMap<u64, Pair>) -> Derived {
     Derived { experiment: TILING, variant: "", point, metric: "radius", unit: "", better: "", figure, note }
 }
 
-/// The best of both variants at a radius.
 struct Compared<'r> {
     radius: u64,
     naive: &'r Finished,
@@ -111,12 +110,12 @@ fn note(both: &[Compared], since: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::common::testing::point;
 
     fn row(variant: &str, radius: u64, local_size: u64, time: f64) -> Finished {
-        let point = [("local_size_x", local_size), ("radius", radius), ("image_size", 64)];
         Finished {
             variant: variant.to_owned(),
-            point: Point::new(point.map(|(axis, value)| (axis.into(), value.into()))),
+            point: point(&format!("local_size_x={local_size} radius={radius} image_size=64")),
             time,
             interval: Some((time - 1.0, time + 1.0)),
             ..Finished::default()

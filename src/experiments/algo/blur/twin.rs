@@ -56,9 +56,6 @@ impl Blurred {
     }
 
     /// Compares each byte with the exact value, from which it may be off by so much.
-    ///
-    /// # Errors
-    /// The first that is wrong, missing or left over.
     pub(super) fn compare(&self, output: Output, error: f64) -> Verdict {
         if output.bytes.len() != self.sums.len() {
             let counts = [output.bytes.len(), self.sums.len()].map(|bytes| format!("{bytes} bytes"));
@@ -80,7 +77,6 @@ impl Blurred {
     }
 }
 
-/// A row of the picture, blurred along itself.
 fn blurred_row(source: Sequence, size: usize, row: usize, filter: &Filter) -> Vec<u32> {
     let radius = filter.weights.len() / 2;
     let pixel = |at: usize| source.word((row * size + at.saturating_sub(radius).min(size - 1)) as u64);

@@ -9,7 +9,6 @@ use crate::validate::{Expected, Mismatch, Near, Output, Position, Verdict};
 /// The square of a distance, as the shader has it.
 const SOFTENING: f64 = 68_719_476_736.0;
 
-/// Accelerations that are compared where there are too many to compute all.
 const SAMPLES: u64 = 256;
 
 /// Roundings of one term, counted as if each of its factors had them all: four of the square of the distance, half of which
@@ -30,7 +29,6 @@ pub(super) struct Twin {
 }
 
 impl Twin {
-    /// What all accelerations must be.
     pub(super) fn expected(self) -> Expected<'static> {
         Expected::near_from(self.count * VECTOR, move || {
             let bodies = self.bodies();
@@ -39,10 +37,6 @@ impl Twin {
         })
     }
 
-    /// Compares some of them.
-    ///
-    /// # Errors
-    /// The first component that is wrong.
     pub(super) fn samples(&self, accelerations: Output) -> Verdict {
         let (bodies, found) = (self.bodies(), accelerations.words());
         let sampled: Vec<u64> = (0..SAMPLES).map(|k| k * (self.count - 1) / (SAMPLES - 1)).collect();
@@ -63,9 +57,6 @@ impl Twin {
     }
 
     /// Whether forces cancel out: what one body does to another one, that one does to it.
-    ///
-    /// # Errors
-    /// A sum of all of them that roundings can't explain.
     pub(super) fn momentum(&self, accelerations: Output) -> Verdict {
         let (bodies, found) = (self.bodies(), accelerations.words());
         let all_mass: f64 = bodies.iter().map(|body| body[3]).sum();
@@ -119,7 +110,6 @@ impl Twin {
     }
 }
 
-/// The last word of an acceleration.
 const NOTHING: Near = Near { value: 0.0, error: 0.0 };
 
 fn lane(word: u64) -> usize {
@@ -129,14 +119,11 @@ fn lane(word: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::common::testing::bytes;
 
     fn twin(count: u64) -> Twin {
         let source = Sequence::WholeFloats { seed: 3, magnitude: super::super::MAGNITUDE };
         Twin { source, count, terms_in_a_row: 128 + count / 128 + 8 }
-    }
-
-    fn bytes(words: &[u32]) -> Vec<u8> {
-        words.iter().flat_map(|word| word.to_ne_bytes()).collect()
     }
 
     #[test]

@@ -15,7 +15,6 @@ pub(super) struct Rough {
     pub(super) error: f64,
 }
 
-/// What is known of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
     Yes,
@@ -35,7 +34,6 @@ impl Known {
 }
 
 impl Rough {
-    /// A number that is an `f32`.
     pub(super) fn exact(value: f64) -> Self {
         Self { value, error: 0.0 }
     }
@@ -46,7 +44,6 @@ impl Rough {
         if error.is_nan() { Self { value: 0.0, error: f64::INFINITY } } else { Self { value, error } }
     }
 
-    /// Whether it is above zero.
     pub(super) fn is_positive(self) -> Known {
         match () {
             () if self.value > self.error => Known::Yes,

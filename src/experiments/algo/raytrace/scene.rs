@@ -3,7 +3,6 @@
 use crate::experiments::scramble;
 use crate::model::{Contents, Data, Resource};
 
-/// Spheres, or triangles, of a cluster.
 pub(super) const CLUSTER: usize = 8;
 
 /// Clusters of either kind, in turn: four to a row, three rows.

@@ -30,7 +30,6 @@ const MOST_UNKNOWN: u64 = 50;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pixel {
-    /// What it hits, and whether that lies in the shadow.
     pub(super) hit: u32,
     /// Its colour, red in the lowest byte.
     pub(super) colour: u32,
@@ -59,9 +58,6 @@ pub(super) fn picture(scene: &Scene, size: u32) -> Vec<Pixel> {
 
 /// Compares a picture and its hits with what they must be. Where rounding may decide what a pixel shows, anything will do that a ray
 /// can hit; but there may be few such pixels.
-///
-/// # Errors
-/// The first pixel that is wrong.
 pub(super) fn compare(expected: &[Pixel], objects: usize, picture: Output, hits: Output) -> Verdict {
     let [colours, found] = [picture, hits].map(|output| output.words());
     let total = expected.len() as u64;
@@ -88,7 +84,6 @@ pub(super) fn compare(expected: &[Pixel], objects: usize, picture: Output, hits:
     Ok(())
 }
 
-/// How many pixels show what rounding decides.
 pub(super) fn unknown(expected: &[Pixel]) -> usize {
     expected.iter().filter(|pixel| !pixel.is_sure).count()
 }
@@ -104,7 +99,6 @@ fn are_near(one: u32, other: u32) -> bool {
 }
 
 impl Scene {
-    /// What there is to hit.
     pub(super) fn objects(&self) -> usize {
         self.spheres.len() + self.triangles.len()
     }
@@ -253,6 +247,7 @@ fn packed(object: u32, bright: f64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::common::testing::bytes;
 
     #[test]
     fn every_ray_of_the_camera_hits_something_and_few_pixels_are_unknown() {
@@ -294,8 +289,7 @@ mod tests {
         let right =
             [|pixel: &Pixel| pixel.colour, |pixel: &Pixel| pixel.hit].map(|part| pixels.iter().map(part).collect::<Vec<u32>>());
         let check = |colours: &[u32], hits: &[u32]| {
-            let [colours, hits] =
-                [colours, hits].map(|words| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>());
+            let [colours, hits] = [colours, hits].map(bytes);
             let output = |name, bytes| Output { name, bytes };
             compare(&pixels, scene.objects(), output("picture", &colours), output("hits", &hits))
         };

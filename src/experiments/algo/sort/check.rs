@@ -2,9 +2,10 @@
 
 use rayon::prelude::*;
 
-use crate::experiments::{CaseBuilder, Config, Handle, Left};
-use crate::model::{Sequence, Shuffled};
-use crate::validate::{Expected, Mismatch, Position, Verdict, invariants};
+use super::{Order, Rung};
+use crate::experiments::common::prelude::*;
+use crate::experiments::common::words;
+use crate::validate::{Mismatch, Position, Verdict, invariants};
 
 /// Keys up to which a twin sorts them as well, and every element is compared: it takes a fraction of a second.
 const MOST_TWIN: u64 = 1 << 22;
@@ -12,7 +13,6 @@ const MOST_TWIN: u64 = 1 << 22;
 /// Distinct keys where they are few.
 const FEW: u32 = 16;
 
-/// Keys, and the values that belong to them, if any.
 #[derive(Clone, Copy)]
 pub(super) struct Problem {
     /// How many keys there are, fewer than 2^32.
@@ -27,22 +27,21 @@ pub(super) struct Problem {
 impl Problem {
     pub(super) fn of(config: &Config) -> Self {
         let (n, seed) = (config.integer("n"), config.seed());
-        let keys = match config.choice("order") {
-            "random" => Sequence::Words { seed },
-            "sorted" => Sequence::Ascending { seed, n },
-            _ => Sequence::Few { seed, distinct: FEW },
+        let keys = match Order::of(config.choice("order")) {
+            Order::Random => Sequence::Words { seed },
+            Order::Sorted => Sequence::Ascending { seed, n },
+            Order::Few => Sequence::Few { seed, distinct: FEW },
         };
         let places = Shuffled { seed: !seed, n, block: n };
         let values = (config.choice("payload") == "word").then_some(Sequence::Shuffled(places));
-        Self { n, keys, values, places, is_stable: config.variant != "bitonic" }
+        Self { n, keys, values, places, is_stable: Rung::of(config.variant) != Rung::Bitonic }
     }
 
-    /// The keys in order.
     pub(super) fn expected_keys<'a>(self) -> Expected<'a> {
         Expected::words_from(self.n, move || {
             let mut keys: Vec<u32> = (0..self.n).into_par_iter().map(|i| self.keys.word(i)).collect();
             keys.par_sort_unstable();
-            found_in(keys)
+            words::of(keys)
         })
     }
 
@@ -51,11 +50,10 @@ impl Problem {
         Expected::words_from(self.n, move || {
             let mut pairs: Vec<(u32, u64)> = (0..self.n).into_par_iter().map(|i| (self.keys.word(i), i)).collect();
             pairs.par_sort_unstable();
-            found_in(pairs.into_par_iter().map(|(_, place)| Sequence::Shuffled(self.places).word(place)).collect())
+            words::of(pairs.into_par_iter().map(|(_, place)| Sequence::Shuffled(self.places).word(place)).collect())
         })
     }
 
-    /// The case with what tells whether its targets are right.
     pub(super) fn checked<'a>(self, case: CaseBuilder<'a>, keys: Handle, values: Option<Handle>) -> CaseBuilder<'a> {
         match values {
             Some(values) => case.checked_by(move |left| self.check_pairs(left, keys, values)),
@@ -113,36 +111,28 @@ impl Problem {
     }
 }
 
-/// A word that isn't what it should be.
 fn wrong(output: &str, at: usize, got: u32, right: String) -> Mismatch {
     Mismatch::single(output, Position::Element(at as u64), format!("{got:#010x}"), right)
-}
-
-/// Words by their indexes.
-fn found_in(words: Vec<u32>) -> impl Fn(u64) -> u32 + Send + Sync {
-    move |i| usize::try_from(i).ok().and_then(|i| words.get(i).copied()).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::testing::built;
+    use crate::experiments::common::testing::bytes;
     use crate::model::Check;
-    use crate::validate::Verdict;
+    use crate::validate::{Expected, Verdict};
 
     /// What becomes of what a right pass would leave, changed.
-    fn verdict(variant: &str, n: u64, payload: &'static str, change: impl FnOnce(&mut [Vec<u32>])) -> Verdict {
-        built(variant, &[("n", n)], [payload, "few"], |built| {
+    fn verdict(variant: &str, n: u64, payload: &str, change: impl FnOnce(&mut [Vec<u32>])) -> Verdict {
+        built(variant, &format!("n={n} payload={payload} order=few"), |built| {
             assert_eq!(matches!(built.case.check, Check::Invariant(..)), n > super::MOST_TWIN && payload == "nothing");
-            let word = |bytes: &[u8]| u32::from_ne_bytes(bytes.try_into().unwrap());
-            let words = |bytes: Vec<u8>| bytes.chunks_exact(4).map(word).collect();
-            let mut outputs: Vec<Vec<u32>> = built.expected().iter().map(|expected| words(expected.bytes())).collect();
+            let words = |expected: &Expected| (0..n).map(|i| expected.word(i)).collect();
+            let mut outputs: Vec<Vec<u32>> = built.expected().iter().map(words).collect();
             change(&mut outputs);
-            let bytes = |words: &Vec<u32>| words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-            built.check(&outputs.iter().map(bytes).collect::<Vec<_>>())
+            built.check(&outputs.iter().map(|words| bytes(words)).collect::<Vec<_>>())
         })
     }
 
-    /// The output that is found wrong.
     fn found(variant: &str, change: impl FnOnce(&mut [Vec<u32>])) -> Option<String> {
         verdict(variant, 1000, "word", change).err().map(|mismatch| mismatch.output)
     }

@@ -1,7 +1,8 @@
 //! What each variant does in a pass.
 
-use crate::experiments::{CaseBuilder, Config, Handle, KernelHandle, product, size_to_require};
-use crate::model::{Binding, Kernel, Scalar, Skip, SubgroupClass};
+use crate::experiments::KernelHandle;
+use crate::experiments::common::prelude::*;
+use crate::model::Binding;
 
 const KEY_BITS: u32 = 32;
 
@@ -18,7 +19,6 @@ const COPIES: u32 = 4;
 /// Tiles that a workgroup counts for the histogram, before it adds to the counters that all share: fewer workgroups add more rarely.
 const TILES_EACH: u32 = 16;
 
-/// Where keys lie, or the values that belong to them.
 #[derive(Clone, Copy)]
 pub(super) struct Column {
     pub(super) source: Handle,
@@ -27,7 +27,6 @@ pub(super) struct Column {
     pub(super) scratch: [&'static str; 2],
 }
 
-/// How keys are dealt to workgroups.
 struct Tiles {
     n: u32,
     count: u32,
@@ -39,7 +38,7 @@ impl Tiles {
         let [n, local_size, items] = ["n", "local_size_x", "items"].map(|axis| config.integer(axis));
         let tiles = n.div_ceil(product([local_size, items]));
         // Keys are fewer than 2^30.
-        let count = u32::try_from(tiles).unwrap_or(u32::MAX);
+        let count = narrow(tiles);
         Self { n: config.u32("n"), count, groups: config.grid(tiles).0 }
     }
 
@@ -49,7 +48,6 @@ impl Tiles {
     }
 }
 
-/// What a pass over memory reads and writes.
 #[derive(Clone)]
 struct Hop {
     from: Vec<Handle>,
@@ -82,13 +80,8 @@ fn moving(case: &mut CaseBuilder, kernel: &Kernel, hop: &Hop, others: &[Handle])
     case.bound_kernel(Kernel { bindings, ..kernel.clone() })
 }
 
-/// A kernel that has the macro of values where there are some.
 fn with_values(kernel: Kernel, columns: &[Column]) -> Kernel {
     if columns.len() > 1 { kernel.define("PAYLOAD", "") } else { kernel }
-}
-
-fn items(config: &Config) -> Scalar {
-    Scalar::U32(config.u32("items"))
 }
 
 /// `radix`: eight digits of four bits; a pass of three dispatches for each.
@@ -96,9 +89,7 @@ fn items(config: &Config) -> Scalar {
 /// All of these return how many iterations of loops an invocation may have.
 pub(super) fn radix(case: &mut CaseBuilder, config: &Config, columns: &[Column]) -> u64 {
     const BITS: u32 = 4;
-    let scatter = Kernel::new("algo/sort_scatter.comp", config.workgroup())
-        .constant("ITEMS", items(config))
-        .constant("BITS", Scalar::U32(BITS));
+    let scatter = config.kernel("algo/sort_scatter.comp", &["items"]).constant("BITS", Scalar::U32(BITS));
     counted(case, config, columns, BITS, &with_values(scatter, columns))
 }
 
@@ -118,9 +109,7 @@ fn ranked(source: &'static str, config: &Config) -> Result<Kernel, Skip> {
         let most = subgroup.max_workgroup_subgroups;
         return Err(Skip::new(format!("maxComputeWorkgroupSubgroups is {most}, the case needs {subgroups}")));
     }
-    let kernel = Kernel::new(source, config.workgroup())
-        .constant("ITEMS", items(config))
-        .constant("LANES", Scalar::U32(crate::experiments::lanes(config.device())));
+    let kernel = config.kernel(source, &["items"]).constant("LANES", Scalar::U32(lanes(config.device())));
     Ok(Kernel { required_subgroup_size: required, ..kernel })
 }
 
@@ -130,10 +119,8 @@ fn counted(case: &mut CaseBuilder, config: &Config, columns: &[Column], bits: u3
     let digits = 1_u32 << bits;
     let counts = case.scratch("counts", product([digits.into(), tiles.count.into()]));
     let totals = case.scratch("totals", digits.into());
-    let count = Kernel::new("algo/sort_count.comp", config.workgroup())
-        .constant("ITEMS", items(config))
-        .constant("BITS", Scalar::U32(bits));
-    let scan = Kernel::new("algo/sort_scan.comp", config.workgroup()).define("TOTALS", "");
+    let count = config.kernel("algo/sort_count.comp", &["items"]).constant("BITS", Scalar::U32(bits));
+    let scan = config.kernel("algo/sort_scan.comp", &[]).define("TOTALS", "");
     let scan = case.kernel(scan, &[counts, totals]);
     let passes = KEY_BITS / bits;
     let hops = hops(case, columns, config.integer("n"), passes as usize);
@@ -173,14 +160,14 @@ pub(super) fn onesweep(case: &mut CaseBuilder, config: &Config, columns: &[Colum
     [begins, tickets].into_iter().chain(states).for_each(|cleared| case.fill(cleared, 0));
     case.barrier();
 
-    let histogram = Kernel::new("algo/sort_histogram.comp", config.workgroup())
-        .constant("ITEMS", items(config))
+    let histogram = config
+        .kernel("algo/sort_histogram.comp", &["items"])
         .constant("COPIES", Scalar::U32(config.setting.by_class(1, COPIES)))
         .constant("TILES_EACH", Scalar::U32(TILES_EACH));
     let groups = config.grid(tiles.count.div_ceil(TILES_EACH).into()).0;
     case.run(histogram, &[begins, columns[0].source], groups, &tiles.push(0));
     case.depend();
-    let scan = Kernel::new("algo/sort_scan.comp", config.workgroup());
+    let scan = config.kernel("algo/sort_scan.comp", &[]);
     case.run(scan, &[begins], [passes, 1, 1], &[1 << BYTE]);
     let hops = hops(case, columns, config.integer("n"), passes as usize);
     for ((pass, hop), states) in (0..passes).zip(&hops).zip(states) {
@@ -201,7 +188,7 @@ pub(super) fn bitonic(case: &mut CaseBuilder, config: &Config, columns: &[Column
     let n = config.integer("n");
     let tile = bitonic_tile(config, columns.len() as u64);
     let in_tile = |macros: &[&str]| {
-        let kernel = Kernel::new("algo/sort_bitonic_tile.comp", config.workgroup()).constant("TILE", scalar(tile));
+        let kernel = config.kernel("algo/sort_bitonic_tile.comp", &[]).constant("TILE", number(tile));
         with_values(macros.iter().fold(kernel, |kernel, name| kernel.define(name, "")), columns)
     };
     let groups = config.grid(n.div_ceil(tile)).0;
@@ -212,13 +199,13 @@ pub(super) fn bitonic(case: &mut CaseBuilder, config: &Config, columns: &[Column
     }
     let targets: Vec<Handle> = columns.iter().map(|column| column.target).collect();
     let pairs = (config.integer("items") / 2).max(1);
-    let step = Kernel::new("algo/sort_bitonic_pairs.comp", config.workgroup()).constant("PAIRS", scalar(pairs));
+    let step = config.kernel("algo/sort_bitonic_pairs.comp", &[]).constant("PAIRS", number(pairs));
     let step = case.kernel(with_values(step, columns), &targets);
     let merge = case.kernel(in_tile(&["MERGE"]), &targets);
     let exchange = |case: &mut CaseBuilder, half: u64, mask: u64| {
         let groups = config.grid(pairs_of(n, half).div_ceil(product([config.integer("local_size_x"), pairs]))).0;
         case.depend();
-        case.dispatch(step, groups, &[config.u32("n"), word(half), word(mask)]);
+        case.dispatch(step, groups, &[config.u32("n"), narrow(half), narrow(mask)]);
     };
     let blocks = std::iter::successors(Some(2 * tile), |block| Some(2 * block));
     for block in blocks.take_while(|block| *block <= n.next_power_of_two()) {
@@ -244,32 +231,22 @@ fn pairs_of(n: u64, half: u64) -> u64 {
     n / (2 * half) * half + (n % (2 * half)).min(half)
 }
 
-/// A number of keys, of which there are fewer than 2^30, or of what a workgroup has.
-fn word(number: u64) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
-}
-
-fn scalar(number: u64) -> Scalar {
-    Scalar::U32(word(number))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::testing::built;
     use super::*;
+    use crate::experiments::common::testing::constant;
     use crate::model::{Case, DeviceInfo, Step};
 
-    fn case(variant: &str, numbers: [(&'static str, u64); 3], payload: &'static str) -> Case {
-        built(variant, &numbers, [payload, "random"], |built| built.case)
+    fn case(variant: &str, told: &str) -> Case {
+        built(variant, told, |built| built.case)
     }
 
     /// What the steps of a bitonic sort do, one after the other, on the host.
     fn sorted_by_steps(n: u64, local_size: u64, items: u64) -> Vec<u64> {
-        let case = case("bitonic", [("n", n), ("local_size_x", local_size), ("items", items)], "nothing");
-        let tile = match case.kernels[0].constants[0].1 {
-            Scalar::U32(tile) => u64::from(tile),
-            _ => 0,
-        };
+        let case = case("bitonic", &format!("n={n} local_size_x={local_size} items={items}"));
+        let Scalar::U32(tile) = constant(&case, "TILE") else { panic!("no number") };
+        let tile = u64::from(tile);
         let mut keys: Vec<u64> = (0..n).map(|i| i * 7919 % 1009).collect();
         let mut exchange = |half: u64, mask: u64, pairs: u64| {
             for pair in 0..pairs {
@@ -324,8 +301,7 @@ mod tests {
     #[test]
     fn a_tile_of_a_bitonic_sort_fits_into_workgroup_memory() {
         let tile = |local_size, payload| {
-            let case = case("bitonic", [("n", 9), ("local_size_x", local_size), ("items", 16)], payload);
-            case.kernels[0].constants[0].1
+            constant(&case("bitonic", &format!("n=9 local_size_x={local_size} payload={payload}")), "TILE")
         };
         let most = u64::from(DeviceInfo::mock().limits.shared_bytes);
         assert_eq!(tile(3, "nothing"), Scalar::U32(32));
@@ -337,7 +313,7 @@ mod tests {
     #[test]
     fn keys_go_from_pass_to_pass() {
         for (variant, passes) in [("radix", 8), ("radix8", 4), ("onesweep", 4)] {
-            let case = case(variant, [("n", 1000), ("local_size_x", 8), ("items", 4)], "word");
+            let case = case(variant, "local_size_x=8 items=4 payload=word");
             let moves = case.dispatches().map(|(kernel, _)| &case.kernels[kernel]).filter(|kernel| kernel.bindings.len() > 4);
             let moves: Vec<[usize; 4]> = moves.map(|kernel| [0, 1, 2, 3].map(|i| kernel.bindings[i].resource)).collect();
             assert_eq!(moves.len(), passes, "{variant}");

@@ -21,7 +21,6 @@ struct Line {
     worst: f64,
 }
 
-/// The figures for one size of workgroups.
 pub(super) fn of(local_size: u64, rows: &[Finished]) -> [Derived; 2] {
     let here = rows.iter().filter(|row| row.point.integer("local_size_x") == local_size);
     #[expect(clippy::cast_precision_loss, reason = "workgroups are fewer than 2^53")]

@@ -1,43 +1,25 @@
 //! The operations and the types, which of them go together, and what their kernels are told.
 
 use crate::experiments::common::chains::Coefficients;
+use crate::experiments::common::choices::choices;
 use crate::model::{DeviceInfo, Feature, Skip};
 
-/// A type to compute with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Type {
-    F16,
-    F32,
-    F64,
-    Bf16,
-    /// Sums and products of f32, which are rounded now and then.
-    Bf16F32,
-    I8,
-    I16,
-    I32,
-    I64,
+choices! {
+    pub enum Type {
+        F16 = "f16",
+        F32 = "f32",
+        F64 = "f64",
+        Bf16 = "bf16",
+        /// Sums and products of f32, which are rounded now and then.
+        Bf16F32 = "bf16_f32",
+        I8 = "i8",
+        I16 = "i16",
+        I32 = "i32",
+        I64 = "i64",
+    }
 }
 
-/// The variants, in the order of [`Type`].
-pub const TYPES: &[&str] = &["f16", "f32", "f64", "bf16", "bf16_f32", "i8", "i16", "i32", "i64"];
-
 impl Type {
-    /// The type that a variant bears the name of.
-    pub fn of(variant: &str) -> Self {
-        match variant {
-            "f16" => Self::F16,
-            "f64" => Self::F64,
-            "bf16" => Self::Bf16,
-            "bf16_f32" => Self::Bf16F32,
-            "i8" => Self::I8,
-            "i16" => Self::I16,
-            "i32" => Self::I32,
-            "i64" => Self::I64,
-            _ => Self::F32,
-        }
-    }
-
-    /// Whether it is one of floats.
     pub fn is_real(self) -> bool {
         matches!(self, Self::F16 | Self::F32 | Self::F64 | Self::Bf16 | Self::Bf16F32)
     }
@@ -65,46 +47,26 @@ impl Type {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    Fma,
-    Add,
-    Mul,
-    Div,
-    Rem,
-    Rcp,
-    Sqrt,
-    Rsqrt,
-    Exp2,
-    Log2,
-    Sin,
-    Shift,
-    BitCount,
+choices! {
+    /// In capitals, they are the shader's macros.
+    pub enum Operation {
+        Fma = "fma",
+        Add = "add",
+        Mul = "mul",
+        Div = "div",
+        Rem = "rem",
+        Rcp = "rcp",
+        Sqrt = "sqrt",
+        Rsqrt = "rsqrt",
+        Exp2 = "exp2",
+        Log2 = "log2",
+        Sin = "sin",
+        Shift = "shift",
+        BitCount = "bit_count",
+    }
 }
 
-/// The words of the axis `op`, in the order of [`Operation`]; in capitals, they are the shader's macros.
-pub const WORDS: &[&str] =
-    &["fma", "add", "mul", "div", "rem", "rcp", "sqrt", "rsqrt", "exp2", "log2", "sin", "shift", "bit_count"];
-
 impl Operation {
-    pub fn of(word: &str) -> Self {
-        match word {
-            "add" => Self::Add,
-            "mul" => Self::Mul,
-            "div" => Self::Div,
-            "rem" => Self::Rem,
-            "rcp" => Self::Rcp,
-            "sqrt" => Self::Sqrt,
-            "rsqrt" => Self::Rsqrt,
-            "exp2" => Self::Exp2,
-            "log2" => Self::Log2,
-            "sin" => Self::Sin,
-            "shift" => Self::Shift,
-            "bit_count" => Self::BitCount,
-            _ => Self::Fma,
-        }
-    }
-
     /// Pairs of them in a block of the loop: fewer where one is many instructions, so that code stays short.
     pub fn pairs(self) -> u64 {
         match self {
@@ -114,7 +76,6 @@ impl Operation {
         }
     }
 
-    /// What one of them counts.
     pub fn weight(self) -> u64 {
         if self == Self::Fma { 2 } else { 1 }
     }
@@ -126,11 +87,9 @@ impl Operation {
     }
 
     /// Whether it can be done with values of this type at all, and on this device.
-    ///
-    /// # Errors
-    /// What is missing.
-    pub fn require(self, word: &str, ty: Type, device: &DeviceInfo) -> Result<(), Skip> {
+    pub fn require(self, ty: Type, device: &DeviceInfo) -> Result<(), Skip> {
         use Operation::{Add, BitCount, Div, Exp2, Fma, Log2, Mul, Rem, Shift, Sin};
+        let word = self.word();
         let of_both = matches!(self, Fma | Add | Mul | Div | Rem);
         let of_whole = of_both || matches!(self, Shift | BitCount);
         let of_real = of_both || !of_whole;
@@ -155,10 +114,8 @@ impl Operation {
     }
 
     /// Whether a chain of so many operations is somewhere else than where it began: floats that stay exact go round.
-    ///
-    /// # Errors
-    /// Where it is back: its result would be that of no operation at all.
-    pub fn require_motion(self, word: &str, ty: Type, depth: u64) -> Result<(), Skip> {
+    /// Skipped: where it is back: its result would be that of no operation at all.
+    pub fn require_motion(self, ty: Type, depth: u64) -> Result<(), Skip> {
         let round = match self {
             Self::Mul if ty.is_real() => 6,
             Self::Add if ty.is_real() => 12,
@@ -167,12 +124,12 @@ impl Operation {
         if depth % round != 0 {
             return Ok(());
         }
+        let word = self.word();
         Err(Skip::new(format!(
             "after {depth} operations `{word}` is back where it began, as after none: the case needs iterations that 3 doesn't divide"
         )))
     }
 
-    /// What its kernel is told.
     pub fn coefficients(self, ty: Type) -> Coefficients {
         if ty.is_real() { self.of_reals().told() } else { self.of_wholes(ty.bits()) }
     }
@@ -195,7 +152,8 @@ impl Operation {
             Self::Exp2 => reals(-1.75, 0.0, (0.015_625, 0.0), (0.015_625, -2.0)),
             Self::Log2 => reals(5.0, 0.0, (0.03125, 1.0), (0.0625, 4.0)),
             Self::Sin => reals(0.75, 0.0, (0.03125, 0.0), (0.015_625, 0.5)),
-            _ => reals(1.5, 0.0, (0.03125, 0.0), (0.03125, 1.0)),
+            Self::Rcp | Self::Sqrt | Self::Rsqrt => reals(1.5, 0.0, (0.03125, 0.0), (0.03125, 1.0)),
+            Self::Shift | Self::BitCount => panic!("floats have no `{}`", self.word()),
         }
     }
 

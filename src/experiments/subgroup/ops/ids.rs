@@ -4,10 +4,8 @@
 const LANE_SHIFT: u32 = 8;
 const SUBGROUP_SHIFT: u32 = 16;
 
-/// An id that can't be right.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The invocation in its workgroup.
     pub invocation: usize,
     pub got: String,
     /// What it might have seen.
@@ -21,9 +19,7 @@ pub fn in_order(invocation: u64, size: u64) -> u32 {
 }
 
 /// The invocations of a workgroup in the order of their subgroups, and in these of their lanes, from what they recorded.
-///
-/// # Errors
-/// Ids that don't make whole subgroups of this size, but for the last, which has the lanes from 0 on that are left. This is more
+/// Refused: ids that don't make whole subgroups of this size, but for the last, which has the lanes from 0 on that are left. This is more
 /// than the specification promises where full subgroups aren't required, and what every driver known does with workgroups of one
 /// dimension; which invocation is which lane stays free.
 pub fn order(ids: &[u32], size: usize) -> Result<Vec<usize>, Fault> {

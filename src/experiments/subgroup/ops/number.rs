@@ -3,56 +3,29 @@
 use half::f16;
 
 use super::table::Reduction;
+use crate::experiments::common::choices::choices;
 use crate::model::Feature;
 
-/// What the operands are: the variants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Number {
-    U32,
-    I32,
-    F32,
-    /// `float16_t`
-    F16,
-    F64,
-    /// `uint64_t`
-    U64,
-    /// `int64_t`
-    I64,
-    /// `uint8_t`
-    U8,
-    /// `int8_t`
-    I8,
-    /// `uint16_t`
-    U16,
-    /// `int16_t`
-    I16,
+choices! {
+    pub enum Number {
+        U32 = "u32",
+        I32 = "i32",
+        F32 = "f32",
+        F16 = "f16",
+        F64 = "f64",
+        U64 = "u64",
+        I64 = "i64",
+        U8 = "u8",
+        I8 = "i8",
+        U16 = "u16",
+        I16 = "i16",
+    }
 }
-
-/// The names of the types, in the order above.
-pub const NAMES: &[&str] = &["u32", "i32", "f32", "f16", "f64", "u64", "i64", "u8", "i8", "u16", "i16"];
 
 /// Subgroup operations on all but words and doubles.
 const EXTENDED: Feature = Feature::SubgroupExtendedTypes;
 
 impl Number {
-    /// The type of a variant.
-    pub fn named(variant: &str) -> Self {
-        match variant {
-            "i32" => Self::I32,
-            "f32" => Self::F32,
-            "f16" => Self::F16,
-            "f64" => Self::F64,
-            "u64" => Self::U64,
-            "i64" => Self::I64,
-            "u8" => Self::U8,
-            "i8" => Self::I8,
-            "u16" => Self::U16,
-            "i16" => Self::I16,
-            _ => Self::U32,
-        }
-    }
-
-    /// The features that a device needs.
     pub fn needs(self) -> &'static [Feature] {
         match self {
             Self::U32 | Self::I32 | Self::F32 => &[],
@@ -78,7 +51,6 @@ impl Number {
         if self.width() == 64 { 2 } else { 1 }
     }
 
-    /// Whether it is a float.
     pub fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::F32 | Self::F64)
     }
@@ -87,7 +59,6 @@ impl Number {
         matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
     }
 
-    /// The bits that a value may have.
     pub fn mask(self) -> u64 {
         u64::MAX >> (64 - self.width())
     }
@@ -110,7 +81,7 @@ impl Number {
     }
 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the bits of the lower word are meant")]
-    pub fn word(self, bits: u64) -> u32 {
+    pub fn lower_word(self, bits: u64) -> u32 {
         match self {
             Self::F16 => f16::from_bits(bits as u16).to_f32().to_bits(),
             Self::F64 => bits as u32 ^ (bits >> 32) as u32,
@@ -121,7 +92,7 @@ impl Number {
     /// A word of what the shader writes of a value.
     #[expect(clippy::cast_possible_truncation, reason = "half of the bits are meant")]
     pub fn stored(self, bits: u64, half: u64) -> u32 {
-        if self.words() == 2 { (bits >> (32 * half)) as u32 } else { self.word(bits) }
+        if self.words() == 2 { (bits >> (32 * half)) as u32 } else { self.lower_word(bits) }
     }
 
     // ---- arithmetic -------------------------------------------------------------------------------------------------------
@@ -205,33 +176,30 @@ mod tests {
 
     #[test]
     fn names_are_those_of_the_types() {
-        let widths = NAMES.iter().map(|name| Number::named(name).width());
-        assert!(widths.eq(NAMES.iter().map(|name| name[1..].parse::<u32>().unwrap())));
-        let kinds = NAMES.iter().map(|name| (Number::named(name).is_float(), Number::named(name).is_signed()));
-        assert!(kinds.eq(NAMES.iter().map(|name| (name.starts_with('f'), name.starts_with('i')))));
+        for number in Number::ALL {
+            let (kind, width) = number.word().split_at(1);
+            assert_eq!((kind == "f", kind == "i"), (number.is_float(), number.is_signed()));
+            assert_eq!(width.parse(), Ok(number.width()));
+        }
     }
 
     #[test]
     fn values_are_written_whole() {
-        assert_eq!(Number::I8.word(0x80), 0xFFFF_FF80);
-        assert_eq!([Number::U8.word(0x80), Number::U16.word(0x8001)], [0x80, 0x8001]);
-        assert_eq!(Number::F16.word(f16::from_f32(-1.5).to_bits().into()), (-1.5_f32).to_bits());
+        assert_eq!(Number::I8.lower_word(0x80), 0xFFFF_FF80);
+        assert_eq!([Number::U8.lower_word(0x80), Number::U16.lower_word(0x8001)], [0x80, 0x8001]);
+        assert_eq!(Number::F16.lower_word(f16::from_f32(-1.5).to_bits().into()), (-1.5_f32).to_bits());
         assert_eq!([0, 1].map(|half| Number::U64.stored(0x1_0000_0002, half)), [2, 1]);
         assert_eq!([0, 1].map(|half| Number::F64.stored(1.0_f64.to_bits(), half)), [0, 0x3FF0_0000]);
     }
 
     #[test]
     fn what_changes_nothing_changes_nothing() {
-        for number in NAMES.iter().map(|name| Number::named(name)) {
+        for number in Number::ALL {
             let whole = [0, 1, 5, number.mask(), number.mask() >> 1, number.least()];
             let values = if number.is_float() { [-1.5, 0.5, 1.0, 2.0, 100.0, -4.0].map(|v| number.bits_of(v)) } else { whole };
-            for reduction in
-                [Reduction::Add, Reduction::Mul, Reduction::Min, Reduction::Max, Reduction::And, Reduction::Or, Reduction::Xor]
-            {
-                assert!(
-                    values.iter().all(|value| number.combine(reduction, number.identity(reduction), *value) == *value),
-                    "{number:?}"
-                );
+            for reduction in Reduction::ALL {
+                let identity = number.identity(*reduction);
+                assert!(values.iter().all(|value| number.combine(*reduction, identity, *value) == *value), "{number:?}");
             }
         }
     }

@@ -1,13 +1,11 @@
 //! The operations: what each is called, which class it belongs to, what it does.
 
+use crate::experiments::common::choices::choices;
 use crate::model::SubgroupClass;
 
-/// An operation between the lanes of a subgroup.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
-    /// Its word on the axis `op`.
     pub word: &'static str,
-    /// The class that a device must list.
     pub class: SubgroupClass,
     pub act: Act,
 }
@@ -18,25 +16,19 @@ pub enum Act {
     Vote(Vote),
     /// A ballot, or a word made of one.
     Ballot(Ballot),
-    /// Whether all lanes have the same value.
     AllEqual,
-    /// A lane takes another's value.
     Move(Move),
-    /// Values of several lanes become one.
     Reduce(Reach, Reduction),
 }
 
-/// Which yes or no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vote {
     /// Whether it is the first lane.
     Elect,
-    /// Whether all lanes say yes.
     All,
     Any,
     /// The own bit of a ballot that all lanes have.
     InverseBallot,
-    /// A bit of a ballot.
     BitExtract,
 }
 
@@ -48,13 +40,10 @@ pub enum Ballot {
     InclusiveCount,
     /// Those below the own lane's.
     ExclusiveCount,
-    /// The lowest that is set.
     FindLsb,
-    /// The highest that is set.
     FindMsb,
 }
 
-/// From where a value comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Move {
     /// Lane 1, a constant.
@@ -62,7 +51,6 @@ pub enum Move {
     BroadcastFirst,
     /// Any lane, told by data.
     Shuffle,
-    /// The neighbour in a pair.
     ShuffleXor,
     ShuffleUp,
     ShuffleDown,
@@ -85,20 +73,12 @@ pub enum Reach {
     /// Up to the own one.
     Inclusive,
     Exclusive,
-    /// Those of the own cluster.
     Cluster,
 }
 
-/// How two values become one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reduction {
-    Add,
-    Mul,
-    Min,
-    Max,
-    And,
-    Or,
-    Xor,
+choices! {
+    /// How two values become one.
+    pub enum Reduction { Add = "add", Mul = "mul", Min = "min", Max = "max", And = "and", Or = "or", Xor = "xor" }
 }
 
 /// What stands for the class of one vendor, which is named and not measured.
@@ -107,11 +87,9 @@ pub const PARTITIONED: &str = "partitioned";
 /// Declares the table; an operation's place among those of its class is what the shader's `OP` says.
 macro_rules! operations {
     ($($class:ident { $($word:literal: $act:expr;)+ })+) => {
-        /// Every operation, class by class.
         pub const OPERATIONS: &[Operation] =
             &[$($(Operation { word: $word, class: SubgroupClass::$class, act: $act }),+),+];
 
-        /// The words of the axis `op`.
         pub const WORDS: &[&str] = &[$($($word),+),+, PARTITIONED];
     };
 }
@@ -231,7 +209,6 @@ impl Operation {
         matches!(self.act, Act::Reduce(_, Reduction::And | Reduction::Or | Reduction::Xor))
     }
 
-    /// Whether it takes a cluster size.
     pub fn is_clustered(&self) -> bool {
         matches!(self.act, Act::Reduce(Reach::Cluster, _) | Act::Move(Move::RotateClustered))
     }

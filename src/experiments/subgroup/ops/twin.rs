@@ -3,7 +3,6 @@
 use super::number::Number;
 use super::table::{Act, Ballot, Move, Operation, Reach, Reduction, Vote};
 
-/// A chain of one operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Twin {
     pub operation: &'static Operation,
@@ -31,7 +30,6 @@ struct Lane {
     pick: usize,
 }
 
-/// The results of one operation in all lanes.
 enum Results {
     Values(Vec<u64>),
     Votes(Vec<bool>),
@@ -66,7 +64,7 @@ impl Twin {
                 Results::Votes(vec![are_equal; x.len()])
             }
             Act::Ballot(ballot) => {
-                let words: Vec<u32> = x.iter().map(|x| self.number.word(*x)).collect();
+                let words: Vec<u32> = x.iter().map(|x| self.number.lower_word(*x)).collect();
                 Results::Values((0..).zip(&words).map(|(lane, own)| self.ballot(ballot, &words, lane, *own).into()).collect())
             }
             Act::Move(from) => {
@@ -98,7 +96,7 @@ impl Twin {
     fn stir(&self, result: u64, term: u32) -> u64 {
         match self.number {
             Number::U64 | Number::I64 => result.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(term.into()),
-            number => self.operand_of(number.word(result).wrapping_mul(1_664_525).wrapping_add(term)),
+            number => self.operand_of(number.lower_word(result).wrapping_mul(1_664_525).wrapping_add(term)),
         }
     }
 
@@ -111,7 +109,7 @@ impl Twin {
             Vote::All => x.iter().all(|x| *x >= self.number.rare()),
             Vote::Any => x.iter().any(|x| *x < self.number.rare()),
             Vote::InverseBallot => bit(spread(self.same.wrapping_add(number.wrapping_mul(0x9E37_79B9))), lane.index),
-            Vote::BitExtract => bit(spread(self.number.word(lane.x)), lane.pick),
+            Vote::BitExtract => bit(spread(self.number.lower_word(lane.x)), lane.pick),
         }
     }
 
