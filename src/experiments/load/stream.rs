@@ -221,7 +221,7 @@ mod tests {
 
     use super::*;
     use crate::experiments::common::rows::device;
-    use crate::experiments::common::testing::{asked, case, quick, reason};
+    use crate::experiments::common::testing::{asked, quick, reason};
     use crate::model::{DeviceInfo, DeviceKind};
 
     fn gpu(image_dimension: u32, texel_buffer_elements: u32) -> DeviceInfo {
@@ -277,14 +277,6 @@ mod tests {
         assert!(texels.iter().all(|texel| *texel < width * lines));
         assert_eq!(texels[..9], [0, 1, 2, 3, 4, 5, 6, 7, width]);
         assert_eq!(texels[31..33], [3 * width + 7, 8]);
-    }
-
-    #[test]
-    fn bytes_are_those_of_the_elements() {
-        for (variant, items) in [("ssbo_vec4", 1 << 16), ("texel_buffer_rg8", 1 << 19), ("sampled_fetch_r8", 1 << 20)] {
-            let case = case(&EXPERIMENT, variant, quick(&DeviceInfo::mock()), "array_bytes=1048576 order=line").unwrap();
-            assert_eq!((case.work.bytes, case.work.items), (Some(1 << 20), Some(items)), "{variant}");
-        }
     }
 
     #[test]
