@@ -11,7 +11,7 @@ use lanescope::shader::{BindingKind, Reading, from_file, specialize_entry};
 use serde_json::{Value, json};
 
 use crate::support::inspected::{SHADER, json_of, told};
-use crate::support::{Folder, Ran, devices, ended, lanescope, radv, ran, skip};
+use crate::support::{Folder, Ran, devices, lanescope, radv, ran, skip};
 
 // ---- on each device -------------------------------------------------------------------------------------------------------
 
@@ -132,7 +132,7 @@ fn a_driver_that_fails_costs_its_own_part() {
         // It comes once, at whichever device is the first.
         let faults = Faults::new(fault).once();
         let mut command = lanescope(&["inspect", &shader, "-d", "all", "--timeout", "5s", "--format", "json"]);
-        let ran = ended(faults.meet(&mut command)).says(1, &[]);
+        let ran = crate::support::ended(faults.meet(&mut command)).says(1, &[]);
         let parts = told(&ran);
         let (failed, others): (Vec<&Value>, Vec<&Value>) =
             parts.as_array().unwrap().iter().partition(|part| part["status"] != "ok");

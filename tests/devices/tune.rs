@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::gpu::on_each_device;
 use crate::judge::{subject, verdicts};
 use crate::support::tunings::{CONSTANT, COPY, NAIVE, SCALE, found, statuses, tuned};
-use crate::support::{Folder, Found, devices, devices_in_turn, ended, ran, rows, skip, software};
+use crate::support::{Folder, Found, devices, devices_in_turn, ran, rows, skip, software};
 
 /// Transposes by tiles of SIDE: right for workgroups of SIDE x SIDE alone.
 const TILED: &str = "#version 450
@@ -566,8 +566,10 @@ fn a_reference_that_takes_its_process_down_is_named_and_nothing_is_written() {
         ("hang:groups=77", ["timeout: no end within 4.0 s", "was killed"]),
     ] {
         let faults = Faults::new(fault);
-        let ran = ended(faults.meet(&mut crate::support::lanescope(&[&["tune", &copy], &sizes[..], &hasty, &files].concat())))
-            .says(1, &[]);
+        let ran = crate::support::ended(
+            faults.meet(&mut crate::support::lanescope(&[&["tune", &copy], &sizes[..], &hasty, &files].concat())),
+        )
+        .says(1, &[]);
         let words = ["the reference, which all results are compared with, can't be run", "--reference names another one"];
         assert!(words.iter().chain(&parts).all(|part| ran.err.contains(part)), "{}", ran.err);
         assert!(!ran.err.contains("times in a row"), "it is tried once: {}", ran.err);
