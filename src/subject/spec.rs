@@ -14,7 +14,7 @@ use crate::model::{FilePath, Point, SpirvTarget};
 use crate::shader::{FileError, Reading, included_files};
 
 /// A kernel and all that its user says of it. Every process that measures it makes the same cases of it. Expressions are texts here: see
-/// [`Expression`](super::expression::Expression) for what they may say.
+/// `Expression` for what they may say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(Default))]
 pub struct Subject {
