@@ -164,19 +164,25 @@ fn open_own(path: &Path, options: &OpenOptions) -> io::Result<File> {
     Ok(file)
 }
 
-/// Puts a new file of this program's own in the place of the one that is there. That keeps what it holds under its other names.
+/// Writes a file of this program's own over. Where it is another user's, has other names, or may not be written to, a new one takes its
+/// place, and they keep what they hold.
 /// Errors: for what is no regular file that it is, or that it can't be replaced.
 pub fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let old = std::fs::symlink_metadata(path).ok();
-    if let Some(old) = &old {
-        check_own(old)?;
-        let kept = |error| refused(&format!("{} can't be replaced: {error}", path.shown()));
-        std::fs::remove_file(path).map_err(kept)?;
-    }
-    let mut file = File::create_new(path)?;
-    if let Some(old) = old.filter(|old| !platform::is_by_another(old)) {
-        file.set_permissions(old.permissions())?;
-    }
+    let is_alone = |file: &File| {
+        let metadata = file.metadata()?;
+        Ok::<_, io::Error>(!platform::has_other_names(&metadata) && !is_anothers(path, &metadata)?)
+    };
+    let mut file = match found_or_made(path) {
+        Ok((file, is_new)) if is_new || is_alone(&file)? => file,
+        Err(error) if error.kind() != ErrorKind::PermissionDenied || !is_named(path) => return Err(error),
+        _ => {
+            check_own(&std::fs::symlink_metadata(path)?)?;
+            let kept = |error| refused(&format!("{} can't be replaced: {error}", path.shown()));
+            std::fs::remove_file(path).map_err(kept)?;
+            File::create_new(path)?
+        }
+    };
+    file.set_len(0)?;
     file.write_all(bytes)
 }
 
@@ -230,7 +236,7 @@ pub fn output(path: &Path) -> io::Result<(File, bool)> {
 #[cfg(unix)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use rustix::fs::{CWD, FileType, Mode, mknodat};
 
@@ -238,6 +244,30 @@ mod tests {
 
     fn pipe(path: &Path) {
         mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o666), 0).unwrap();
+    }
+
+    /// What somebody may have put where a file of this program's own is to be.
+    fn traps(folder: &Path) -> [std::path::PathBuf; 4] {
+        let [pipe_, link, nowhere, inner] = ["pipe", "link", "nowhere", "folder"].map(|name| folder.join(name));
+        pipe(&pipe_);
+        fs::write(folder.join("victim"), "victim").unwrap();
+        symlink(folder.join("victim"), &link).unwrap();
+        symlink(folder.join("made"), &nowhere).unwrap();
+        fs::create_dir(&inner).unwrap();
+        [pipe_, link, nowhere, inner]
+    }
+
+    #[test]
+    fn no_trap_is_stepped_into() {
+        let folder = tempfile::tempdir().unwrap();
+        for trap in traps(folder.path()) {
+            let refused = [own(&trap).map(drop), shared_lock(&trap).map(drop), overwrite(&trap, b"new")];
+            for refused in refused {
+                assert!(refused.unwrap_err().to_string().contains("no regular file"), "{}", trap.display());
+            }
+        }
+        assert_eq!(fs::read_to_string(folder.path().join("victim")).unwrap(), "victim");
+        assert!(!folder.path().join("made").exists());
     }
 
     #[test]

@@ -53,15 +53,15 @@ use args::{Arguments, Command};
 
 pub fn main() -> u8 {
     platform::outlive_full_files();
-    // Checks are shared among all processors. Where the system has no threads left for that, the first check would end in a panic.
-    if let Err(error) = rayon::ThreadPoolBuilder::new().build_global() {
-        say(&format!("error: can't start a thread for each processor: {error}"));
-        return EXIT_FAILED;
-    }
     let arguments = match parsed(std::env::args_os().collect()) {
         Ok(arguments) => arguments,
         Err(answer) => return answered(&answer),
     };
+    // Checks are shared among all processors. Where the system has no threads left for that, the first check would end in a panic.
+    if let Err(error) = rayon::ThreadPoolBuilder::new().build_global() {
+        say(&format!("error: can't start a thread for each processor: {error}; RAYON_NUM_THREADS=1 does with one"));
+        return EXIT_FAILED;
+    }
     match dispatch(arguments) {
         Ok(code) => code,
         // A reader that has seen enough (`| head`) is no error.

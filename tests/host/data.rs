@@ -56,7 +56,9 @@ fn every_row_is_measured_and_checked_or_says_why_not() {
     for name in
         [H100, H100_DEFAULT, H100_MEMORY, H100_BANDWIDTH, H100_UNITS, H100_DOT, H100_GROUPS, H100_SYNC, H100_OVERVIEW, LAVAPIPE]
     {
-        for row in &rows(name) {
+        let rows = rows(name);
+        assert!(rows.len() >= 27, "{name}");
+        for row in &rows {
             let case = format!("{name}: {} {}", row.experiment, row.axis_values);
             assert!(!row.environment.contains(['/', '\\']), "{case}");
             if row.status == "skipped" {

@@ -15,7 +15,7 @@ pub fn find(typed: &[String], setting: &Setting) -> Result<Vec<Entry>, Error> {
     let (filters, words): (Vec<String>, Vec<String>) = typed.iter().cloned().partition(|word| word.contains(OF_FILTERS));
     let words: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
     let all = entries(&filters, setting)?;
-    let has_all = |text: &str| words.iter().all(|word| text.contains(word));
+    let has_all = |text: &str| words.iter().all(|word| has(text, word));
     let (mut found, others): (Vec<Entry>, Vec<Entry>) = all.into_iter().partition(|entry| has_all(&headline(entry)));
     if !found.is_empty() {
         found.sort_by_key(|entry| !has_all(entry.name()));
@@ -23,6 +23,12 @@ pub fn find(typed: &[String], setting: &Setting) -> Result<Vec<Entry>, Error> {
     }
     let (found, others): (Vec<Entry>, Vec<Entry>) = others.into_iter().partition(|entry| has_all(&text(entry)));
     if found.is_empty() { Err(nothing(&words, &others)) } else { Ok(found) }
+}
+
+/// Whether a word of a text begins so, or would in the singular: in "holds" there is no `lds`, and `atomics` are there where "atomic" is.
+fn has(text: &str, word: &str) -> bool {
+    let begins = |beginning: &str| text.match_indices(beginning).any(|(at, _)| !text[..at].ends_with(char::is_alphanumeric));
+    begins(word) || word.strip_suffix('s').is_some_and(|singular| singular.len() > 2 && begins(singular))
 }
 
 /// Its names and what is told of it first, without capitals.
@@ -43,7 +49,7 @@ fn text(entry: &Entry) -> String {
 }
 
 fn nothing(words: &[String], entries: &[Entry]) -> Error {
-    let Some(word) = words.iter().find(|word| entries.iter().all(|entry| !text(entry).contains(*word))) else {
+    let Some(word) = words.iter().find(|word| entries.iter().all(|entry| !has(&text(entry), word))) else {
         let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
         return Error::Usage(format!("no experiment has all of {}: name fewer", words.join(", ")));
     };
