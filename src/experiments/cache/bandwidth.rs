@@ -315,4 +315,22 @@ mod tests {
             assert!(derived.len() == 1 && derived[0].figure.is_err(), "{derived:?}");
         }
     }
+
+    #[test]
+    fn a_sum_by_rounds_is_the_sum() {
+        let a = Sequence::Words { seed: 1 };
+        for (bytes, local_size) in [(1 << 10, 256), (1000, 7), (1 << 16, 64)] {
+            let windows = windows("shared", bytes, local_size, 3);
+            for (group, lane) in (0..3).flat_map(|group| (0..local_size).map(move |lane| (group, lane))) {
+                let (mut i, mut one_by_one) = ((windows.first(group) + lane) % windows.elements, 0_u32);
+                for _ in 0..windows.reads {
+                    for (word, factor) in (0..4).zip([1, 3, 5, 7]) {
+                        one_by_one = one_by_one.wrapping_add(a.word(4 * i + word).wrapping_mul(factor));
+                    }
+                    i = (i + windows.own_step(group)) % windows.elements;
+                }
+                assert_eq!(sum(&windows, a, group * local_size + lane), one_by_one, "{bytes} B, {lane} of {group}");
+            }
+        }
+    }
 }

@@ -149,6 +149,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn sums_are_those_of_what_was_written() {
+        for words in [1, 64, SWEPT, SWEPT + 1, 3 * SWEPT - 7] {
+            let written: Vec<u32> = (0..words).map(|i| u32_of(i).unwrap().wrapping_mul(FACTOR)).collect();
+            let of_group = |words: &[u32]| words.iter().copied().fold(0, u32::wrapping_add);
+            assert!(sums(words).eq(written.chunks(SWEPT.try_into().unwrap()).map(of_group)), "{words}");
+        }
+    }
+
+    #[test]
     fn a_large_buffer_is_split_whole() {
         assert_eq!(split(10, 4).unwrap(), [4, 4, 2]);
         assert_eq!(split(4, 4).unwrap(), [4]);

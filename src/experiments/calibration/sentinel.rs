@@ -54,3 +54,15 @@ fn jump(steps: u32) -> (u32, u32) {
     }
     (multiplier, increment)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_jump_equals_its_steps() {
+        let (multiplier, increment) = jump(1000);
+        let stepped = (0..1000).fold(7_u32, |x, _| x.wrapping_mul(MULTIPLIER).wrapping_add(INCREMENT));
+        assert_eq!(7_u32.wrapping_mul(multiplier).wrapping_add(increment), stepped);
+    }
+}

@@ -103,3 +103,19 @@ fn ends(next: Sequence, nodes: u64, hops: u64) -> Vec<u32> {
     }
     ends
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_where_hops_lead() {
+        for (nodes, hops) in [2_u32, 3, 64, 100].into_iter().flat_map(|nodes| [0, 1, 16, 1000].map(|hops| (nodes, hops))) {
+            let next = Sequence::Chain(Chain { seed: 3, nodes: nodes.into(), stride: 1, detour: 0, places: 1 });
+            let walked = |from: u32| (0..hops).fold(from, |at, _| next.word(at.into()));
+            let ends = ends(next, nodes.into(), hops.into());
+            assert!(ends.iter().copied().eq((0..nodes).map(walked)), "{nodes} {hops}: {ends:?}");
+            assert_eq!(ends.into_iter().eq(0..nodes), hops % nodes == 0, "{nodes} {hops}");
+        }
+    }
+}

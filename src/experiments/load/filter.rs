@@ -102,4 +102,19 @@ mod tests {
             assert_eq!((distinct(|place| place >> 8), distinct(|place| place & 0xFF)), (32, 256), "axis {axis}");
         }
     }
+
+    #[test]
+    fn a_mix_goes_from_a_texel_to_its_neighbours() {
+        let texels = Texels { format: Format::Rgba16Float, sequence: Sequence::WholeHalves { seed: 1, magnitude: 127 } };
+        let texel = |x: u32, y: u32| texels.at((y * SIDE + x).into(), 2);
+        for (x, weights, mixed) in [
+            (3, [0.0, 0.0], texel(3, 5)),
+            (3, [0.25, 0.0], 0.75 * texel(3, 5) + 0.25 * texel(4, 5)),
+            (3, [0.0, 0.25], 0.75 * texel(3, 5) + 0.25 * texel(3, 6)),
+            // Beyond the edge the texels at the edge repeat.
+            (31, [0.5, 0.0], texel(31, 5)),
+        ] {
+            assert_eq!(texels.mixed([x, 5], weights, 2), mixed, "{x} {weights:?}");
+        }
+    }
 }

@@ -221,7 +221,7 @@ mod tests {
 
     use super::*;
     use crate::experiments::common::rows::device;
-    use crate::experiments::common::testing::{asked, quick, reason};
+    use crate::experiments::common::testing::{asked, case, quick, reason};
     use crate::model::{DeviceInfo, DeviceKind};
 
     fn gpu(image_dimension: u32, texel_buffer_elements: u32) -> DeviceInfo {
@@ -254,9 +254,13 @@ mod tests {
         for device in [gpu(16_384, 1 << 27), gpu(4096, 1 << 16), device(DeviceKind::Cpu)] {
             let setting = asked(&device, Preset::Default);
             for variant in NAMES {
-                let axes = EXPERIMENT.axes_of(variant, &setting);
-                for order in &axes.iter().find(|axis| axis.name == "order").unwrap().defaults {
-                    assert_eq!(reason(&EXPERIMENT, variant, setting, &format!("order={order}")), "", "{variant} {order}");
+                let mut points = vec![String::new()];
+                for axis in &EXPERIMENT.axes_of(variant, &setting) {
+                    let with = |told| axis.defaults.iter().map(move |value| format!("{told} {}={value}", axis.name));
+                    points = points.iter().flat_map(with).collect();
+                }
+                for told in points {
+                    assert_eq!(reason(&EXPERIMENT, variant, setting, &told), "", "{variant}{told}");
                 }
             }
         }
@@ -277,6 +281,14 @@ mod tests {
         assert!(texels.iter().all(|texel| *texel < width * lines));
         assert_eq!(texels[..9], [0, 1, 2, 3, 4, 5, 6, 7, width]);
         assert_eq!(texels[31..33], [3 * width + 7, 8]);
+    }
+
+    #[test]
+    fn bytes_are_those_of_the_elements() {
+        for (variant, items) in [("ssbo_vec4", 1 << 16), ("texel_buffer_rg8", 1 << 19), ("sampled_fetch_r8", 1 << 20)] {
+            let work = case(&EXPERIMENT, variant, quick(&DeviceInfo::mock()), "array_bytes=1048576 order=line").unwrap().work;
+            assert_eq!((work.bytes, work.items), (Some(1 << 20), Some(items)), "{variant}");
+        }
     }
 
     #[test]

@@ -120,6 +120,18 @@ mod tests {
     use crate::experiments::common::testing::{mock_with, quick, reason};
     use crate::model::DeviceInfo;
 
+    #[test]
+    fn values_lie_in_words_as_the_device_reads_them() {
+        let data = Sequence::Words { seed: 1 };
+        let bytes: Vec<u8> = (0..6).flat_map(|i| data.word(i).to_le_bytes()).collect();
+        let value = |of: &[u8]| of.iter().rev().fold(0, |value, byte| (value << 8) | u64::from(*byte));
+        for size in [1, 2, 4] {
+            let values = bytes.chunks_exact(size).map(value);
+            assert!(values.eq((0..24 / size as u64).map(|i| u64::from(narrow(size as u64, data, i)))), "{size}");
+        }
+        assert!(bytes.chunks_exact(8).map(value).eq((0..3).map(|i| wide(data, i))));
+    }
+
     /// Folded, a grid is larger than what it takes: here every byte has an index of 32 bits, and the grid's end has none.
     #[test]
     fn a_grid_whose_indexes_wrap_around_is_skipped() {

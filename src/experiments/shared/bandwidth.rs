@@ -184,8 +184,56 @@ impl Twin {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiments::common::testing::{quick, with};
+    use crate::experiments::common::testing::{built, bytes, input, quick, with};
     use crate::model::DeviceInfo;
+
+    /// The shader, burst by burst, for all columns at once.
+    fn one_by_one(bursts: Bursts, source: Sequence, begin: u64) -> Vec<u32> {
+        let [local_size, width] = [bursts.local_size, bursts.width].map(index);
+        let mut window: Vec<u32> = (0..bursts.window_words()).map(|i| source.word(begin * bursts.width + i)).collect();
+        let values = window[..local_size * width].to_vec();
+        let mut results = vec![0_u32; local_size];
+        let (mut bits, mut number) = (FIRST_BITS, 0_u32);
+        for _ in 0..bursts.iterations {
+            let mut sums = vec![0_u32; local_size];
+            for burst in 0..BURSTS {
+                for (column, row) in (0..local_size).flat_map(|column| (0..8 / width).map(move |row| (column, row))) {
+                    let accessed = if bursts.op == Op::Read { (column + 1) % local_size } else { column };
+                    let first = ((row + index(u64::from((bits >> burst) & 1))) * local_size + accessed) * width;
+                    for word in 0..width {
+                        let value = values[column * width + word].wrapping_add(number.wrapping_mul(GROWTH));
+                        let at = &mut window[first + word];
+                        match bursts.op {
+                            Op::Read => sums[column] = sums[column].wrapping_add(at.wrapping_mul([1, 3, 5, 7][word])),
+                            Op::Write => *at = value,
+                            Op::ReadModifyWrite => *at = at.wrapping_add(value),
+                        }
+                    }
+                }
+                number += 1;
+            }
+            results.iter_mut().zip(sums).for_each(|(result, sum)| *result = result.wrapping_mul(3).wrapping_add(sum));
+            bits = bits.rotate_left(TURN);
+        }
+        if bursts.op == Op::Read {
+            return results;
+        }
+        let rows = |column| window.chunks_exact(width).skip(column).step_by(local_size);
+        (0..local_size).map(|column| chained(rows(column).map(|words| mixed(words.iter().copied())))).collect()
+    }
+
+    #[test]
+    fn the_twin_leaves_what_all_bursts_do() {
+        let cases = Op::WORDS.iter().flat_map(|op| [1, 2, 4].map(|width| (op, width)));
+        for (op, width, iterations) in cases.flat_map(|(op, width)| [1, 2, 33].map(|iterations| (op, width, iterations))) {
+            let told = format!("op={op} width={width} local_size_x=5 iterations={iterations} groups=6");
+            let (device, of) = (DeviceInfo::mock(), |built: Built| (built.expected()[0].bytes(), input(&built.case, "source")));
+            let bursts = with(&EXPERIMENT, "", quick(&device), &told, Bursts::new);
+            let (left, source) = built(&EXPERIMENT, "", quick(&device), &told, of).unwrap();
+            let words: Vec<u32> = (0..6).flat_map(|group| one_by_one(bursts, source, group % BEGINNINGS)).collect();
+            assert_eq!(left, bytes(&words), "{told}");
+        }
+    }
 
     /// Else a compiler that guesses would be right, and a row would never be touched.
     #[test]

@@ -90,7 +90,7 @@ fn is_long(block: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiments::common::testing::{case, quick};
+    use crate::experiments::common::testing::{built, case, quick};
     use crate::model::DeviceInfo;
 
     #[test]
@@ -105,5 +105,17 @@ mod tests {
         let uneven = ops("uneven");
         assert!(uneven > short * 18 / 10 && uneven < short * 22 / 10, "{uneven} for {short}");
         assert_eq!((uneven - short) % (32 * 10 * 15), 0);
+    }
+
+    #[test]
+    fn all_variants_do_the_same() {
+        let bytes = |variant| {
+            let of = |built: Built| built.expected().iter().map(Expected::bytes).collect::<Vec<_>>();
+            let told = "groups=4 local_size_x=32 blocks=100 turns=3 lengths=uneven";
+            built(&EXPERIMENT, variant, quick(&DeviceInfo::mock()), told, of).unwrap()
+        };
+        let grid = bytes("grid");
+        assert_eq!(bytes("stride"), grid);
+        assert_eq!(bytes("queue"), [&grid[0][..], &[0; 4]]);
     }
 }

@@ -49,3 +49,13 @@ pub(super) fn gray(pixel: u32) -> u32 {
     let luma = (77 * r + 150 * g + 29 * b) >> 8;
     (luma * 0x01_0101) | (pixel & 0xFF00_0000)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gray_keeps_gray_and_alpha() {
+        assert_eq!([0x8040_4040, 0xFF00_00FF].map(gray), [0x8040_4040, 0xFF4C_4C4C]);
+    }
+}

@@ -214,6 +214,32 @@ mod tests {
     }
 
     #[test]
+    fn the_check_finds_what_is_wrong() {
+        let layer = layer("f32");
+        let factors = layer.whole(7);
+        let right = layer.expected(factors).bytes();
+        let check = |bytes: &[u8]| layer.check_whole(factors, Output { name: "target", bytes });
+        let sum = f32::from_ne_bytes(right[36..40].try_into().unwrap());
+        for wrong in [sum + 1.0, -sum, 0.5, f32::NAN, f32::INFINITY].into_iter().filter(|wrong| *wrong != sum) {
+            assert!(check(&[&right[..36], &wrong.to_ne_bytes(), &right[40..]].concat()).is_err(), "{wrong}");
+        }
+        let swapped = [&right[16..20], &right[4..16], &right[..4], &right[20..]].concat();
+        assert!(check(&swapped).is_err() && check(&right[4..]).is_err());
+    }
+
+    #[test]
+    fn full_mantissas_are_near_or_wrong() {
+        for layer in ["f32", "f16_f32"].map(layer) {
+            let factors = layer.full(7);
+            let right = layer.expected_full(factors).bytes();
+            let check = |bytes: &[u8]| layer.check_full(factors, Output { name: "target", bytes });
+            assert_eq!(check(&right), Ok(()), "{layer:?}");
+            let wrong = [&right[..36], &1.5_f32.to_ne_bytes(), &right[40..]].concat();
+            assert!(check(&wrong).is_err() && check(&right[4..]).is_err(), "{layer:?}");
+        }
+    }
+
+    #[test]
     fn numbers_are_as_large_as_sums_stay_exact() {
         for (name, channels) in [("f32", 1), ("f32", 128), ("f16_f32", 1), ("f16_f32", 128), ("f32", EXACT_F32 / 9)] {
             let layer = Layer { channels, ..layer(name) };
