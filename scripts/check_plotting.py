@@ -99,7 +99,7 @@ def figures(folder: Path, ended: subprocess.CompletedProcess[str]) -> dict[str, 
     """The names of all figures that were drawn, with their texts."""
     expect(ended.returncode == 0 and not ended.stderr, ended.stderr)
     drawn = {path.stem: texts(path) for path in (folder / "figures").glob("*.svg")}
-    expect(len(drawn) == ended.stdout.count(".svg: "), ended.stdout)
+    expect(0 < len(drawn) == ended.stdout.count(".svg: "), ended.stdout)
     return drawn
 
 
@@ -123,8 +123,29 @@ def two_files(folder: Path) -> None:
     """A sweep of a number is curves, what isn't swept is bars, and both name the files."""
     drawn = figures(folder, plot(folder, *(DATA / f"nvidia-h100-overview-{run}.csv" for run in (5, 6))))
     latency, stream = drawn["cache-latency-latency-ns"], drawn["memory-stream-bandwidth-GB-s"]
-    expect("working_set_bytes" in latency and "256Ki" in latency and "overview-5.csv" in latency, latency)
+    expect("working_set_bytes" in latency and "512Ki" in latency and "overview-5.csv" in latency, latency)
     expect("overview-6.csv, triad, width=4" in stream and "working_set_bytes" not in stream, stream)
+
+
+def telling_apart(folder: Path) -> None:
+    """Rows that only their device, their driver or their file's folder tells apart are drawn apart."""
+    (folder / "a").mkdir()
+    (folder / "b").mkdir()
+    rows = (DATA / "nvidia-h100-ladders.csv").read_text()
+    uuid = next(csv.DictReader(rows.splitlines()))["device_uuid"]
+    (folder / "a/rows.csv").write_text(rows)
+    (folder / "b/rows.csv").write_text(rows)
+    lines = rows.splitlines(keepends=True)[1:]
+    for name, old, new, shown in (
+        ("cards.csv", uuid, "0" * 8 + uuid[8:], ("HBM3 #1", "HBM3 #2")),
+        ("drivers.csv", "580.159.04", "590.1", ("HBM3 580.159.04", "HBM3 590.1")),
+    ):
+        (folder / name).write_text(rows + "".join(lines).replace(old, new))
+        drawn = figures(folder, plot(folder, name))
+        for text in drawn.values():
+            expect(all(label in text for label in shown), f"{name}: {text}")
+    for text in figures(folder, plot(folder, "a/rows.csv", "b/rows.csv")).values():
+        expect("a/rows.csv" in text and "b/rows.csv" in text, text)
 
 
 def texts_of_others(folder: Path) -> None:
@@ -142,6 +163,9 @@ def bad_input(folder: Path) -> None:
     rows = (DATA / "nvidia-h100-dot.csv").read_text()
     (folder / "empty.csv").touch()
     (folder / "other.csv").write_text("a,b\n1,2\n")
+    (folder / "header.csv").write_text(rows.splitlines()[0] + "\n")
+    (folder / "twice.csv").write_text(rows + rows.splitlines()[-1] + "\n")
+    (folder / "answer.csv").write_text("experiment,variant,case_id,axes,verdict,ratio\npeak/dot,,c1,,same,1.0\n")
     (folder / "torn.csv").write_text(rows.rstrip("\n")[:-60] + "\n")
     (folder / "word.csv").write_text(rows.replace(rows.splitlines()[1].split(",")[4], "fast"))
     (folder / "bytes.csv").write_bytes(b"\xff\xfe\x00\x01")
@@ -151,17 +175,32 @@ def bad_input(folder: Path) -> None:
         "empty.csv": "No columns",
         "bytes.csv": "can't decode",
         "other.csv": "no rows of",
+        "header.csv": "header.csv: no row below its columns",
+        "twice.csv": "has two rows: `lanescope merge` leaves one",
+        "answer.csv": "give the files that were compared",
         "torn.csv": "torn rows",
         "word.csv": "Unable to parse string",
         **{str(file): "lanescope merge --partial" for file in (DATA / "v1").glob("*.csv")},
     }
+    def expect_refused(ended: subprocess.CompletedProcess[str], reason: str) -> None:
+        is_told = ended.stderr.startswith("error: ") and reason in ended.stderr and "Traceback" not in ended.stderr
+        expect(ended.returncode == 2 and is_told, f"{reason}: {ended.returncode}: {ended.stderr}")
+
     for name, reason in refused.items():
-        ended = plot(folder, name)
-        expect(ended.returncode == 2 and reason in ended.stderr and "Traceback" not in ended.stderr, f"{name}: {ended.stderr}")
+        expect_refused(plot(folder, name), reason)
+    expect_refused(plot(folder, "twice.csv", "twice.csv"), "has two rows")
+    wrong = plot(folder, DATA / "nvidia-h100-dot.csv", "--experiment", "memory/*")
+    expect_refused(wrong, "no experiment is called memory/*: there is peak/dot")
+    # Without site-packages there is neither pandas nor matplotlib.
+    bare = run([sys.executable, "-I", "-S", str(ROOT / "scripts/plot.py"), "rows.csv", "--out", "figures"], folder)
+    expect_refused(bare, "python3 -m pip install pandas matplotlib")
+
+
+CHECKS = (two_files, telling_apart, pandas_snippet, duckdb_snippet, gnuplot_snippet, texts_of_others, bad_input)
 
 
 def main() -> int:
-    checks = {check.__name__: check for check in (two_files, pandas_snippet, duckdb_snippet, gnuplot_snippet, texts_of_others, bad_input)}
+    checks = {check.__name__: check for check in CHECKS}
     checks |= {f"plot.py {file.name}": all_data(file) for file in sorted(DATA.glob("*.csv"), key=lambda file: -file.stat().st_size)}
 
     def fault(name: str) -> str:
