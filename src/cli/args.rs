@@ -131,8 +131,8 @@ pub struct Devices {
 
 #[derive(Debug, Args)]
 pub struct List {
-    /// Only experiments that have all of these words: in their names and summaries (memory, bandwidth), else in what they are about
-    /// (texels); names and globs as `run` takes them (memory/stream, '*/*atomic*') each add some
+    /// Show only experiments with all of these words in their names and summaries (memory, bandwidth), else in their descriptions
+    /// (texels). A name or a glob, as `run` takes it (memory/stream, '*/*atomic*'), adds the experiments that it matches
     #[arg(value_name = "WORD")]
     pub words: Vec<String>,
 

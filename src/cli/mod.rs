@@ -59,7 +59,7 @@ pub fn main() -> u8 {
     };
     // Checks are shared among all processors. Where the system has no threads left for that, the first check would end in a panic.
     if let Err(error) = rayon::ThreadPoolBuilder::new().build_global() {
-        say(&format!("error: can't start a thread for each processor: {error}; RAYON_NUM_THREADS=1 does with one"));
+        say(&format!("error: can't start a thread for each processor: {error}; set RAYON_NUM_THREADS=1 to do with one"));
         return EXIT_FAILED;
     }
     match dispatch(arguments) {
