@@ -86,7 +86,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     };
     let segments: Vec<u64> = match setting.preset {
         Preset::Thorough => vec![16, 32, 64, 128, 256],
-        _ => setting.by_class(vec![32], vec![64]),
+        Preset::Quick | Preset::Default => setting.by_class(vec![32], vec![64]),
     };
     // With 0 a variant only copies, in its own way.
     let radii: Vec<u64> = match setting.preset {

@@ -4,7 +4,7 @@ mod problem;
 
 use problem::Problem;
 
-use crate::experiments::common::components::Kind;
+use crate::experiments::common::components::{Kind, Types};
 use crate::experiments::common::factored::{Factored, Factors};
 use crate::experiments::common::prelude::*;
 use crate::experiments::common::products::{self, WHOLE};
@@ -120,13 +120,13 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
 
 /// What a product can't well be faster than.
 fn bound(rung: Rung, kind: Kind) -> Option<Bound> {
-    match (rung.scope().is_some(), kind.factor) {
-        (false, _) if kind.sum == Component::F32 => Some(Bound::Float32),
-        (false, Component::F16) => Some(Bound::Float16),
-        (true, Component::F16) => Some(Bound::MatrixF16),
-        (true, Component::Bf16) => Some(Bound::MatrixBf16),
-        (true, Component::I8) => Some(Bound::MatrixI8),
-        _ => None,
+    match (rung.scope().is_some(), kind.types) {
+        (false, Types::F32 | Types::F16F32 | Types::Bf16F32) => Some(Bound::Float32),
+        (false, Types::F16F16) => Some(Bound::Float16),
+        (true, Types::F16F16 | Types::F16F32) => Some(Bound::MatrixF16),
+        (true, Types::Bf16F32) => Some(Bound::MatrixBf16),
+        (true, Types::I8I32) => Some(Bound::MatrixI8),
+        (true, Types::F32) | (false, Types::I8I32) | (_, Types::U8U32) => None,
     }
 }
 
@@ -151,7 +151,8 @@ fn shapes(rung: Rung, preset: Preset) -> &'static [&'static str] {
         (Rung::CoopmatWorkgroup, Preset::Quick) => &["128x128x64"],
         (Rung::CoopmatWorkgroup, _) => &["64x64x32", "128x128x64", "128x128x128"],
         (Rung::CoopmatSubgroup, Preset::Default | Preset::Thorough) => &["16x16x16", "16x16x32"],
-        _ => &["16x16x16"],
+        (Rung::CoopmatSubgroup, Preset::Quick) => &["16x16x16"],
+        (Rung::Naive | Rung::Tiled | Rung::Blocked | Rung::Vector | Rung::Buffered, _) => &["16x16x16"],
     }
 }
 
@@ -324,16 +325,16 @@ impl Tiling {
 
 fn typed(kernel: Kernel, takes_vectors: bool, problem: &Problem, config: &Config) -> Result<Kernel, Skip> {
     let has_dot = takes_vectors && config.device().has(Feature::IntegerDotProduct);
-    Ok(match (problem.kind.factor, problem.kind.sum) {
-        (Component::F16, Component::F16) => {
+    Ok(match problem.kind.types {
+        Types::F16F16 => {
             config.require(&[Feature::Float16, Feature::Storage16])?;
             kernel.define("HALF_SUMS", "")
         }
-        (Component::F16, _) => kernel.define("HALVES", ""),
-        (Component::Bf16, _) => kernel.define("BFLOATS", ""),
-        (Component::I8, _) if has_dot => kernel.define("BYTES", "").define("PACKED_DOT", ""),
-        (Component::I8, _) => kernel.define("BYTES", ""),
-        _ => kernel,
+        Types::F16F32 => kernel.define("HALVES", ""),
+        Types::Bf16F32 => kernel.define("BFLOATS", ""),
+        Types::I8I32 if has_dot => kernel.define("BYTES", "").define("PACKED_DOT", ""),
+        Types::I8I32 => kernel.define("BYTES", ""),
+        Types::F32 | Types::U8U32 => kernel,
     })
 }
 

@@ -47,7 +47,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     let sizes = setting.by_class(cpu, gpu);
     let items = match setting.preset {
         Preset::Thorough => setting.by_class(vec![4_u64, 16], vec![8, 12, 16, 20, 24]),
-        _ => setting.by_class(vec![4], vec![20]),
+        Preset::Quick | Preset::Default => setting.by_class(vec![4], vec![20]),
     };
     let keys = setting.quick_or(
         vec![setting.by_class(1_u64 << 11, 1 << 24)],

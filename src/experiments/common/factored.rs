@@ -3,7 +3,7 @@
 use half::f16;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use super::components::Kind;
+use super::components::{Kind, Types};
 use super::grid::product;
 use super::subgroup_tiles::VECTOR_BYTES;
 use crate::experiments::{CaseBuilder, Handle};
@@ -113,10 +113,10 @@ pub trait Factored: Copy + Send + Sync + 'static {
         let is_half = self.kind().sum_bytes() == 2;
         let word = *words.get(usize::try_from(if is_half { index / 2 } else { index }).ok()?)?;
         #[expect(clippy::cast_possible_truncation, reason = "the half is meant")]
-        Some(match self.kind().sum {
-            Component::F16 => f16::from_bits((word >> (16 * (index % 2))) as u16).to_f64(),
-            Component::F32 => f32::from_bits(word).into(),
-            _ => f64::from(i32::from_ne_bytes(word.to_ne_bytes())),
+        Some(match self.kind().types {
+            Types::F16F16 => f16::from_bits((word >> (16 * (index % 2))) as u16).to_f64(),
+            Types::F32 | Types::F16F32 | Types::Bf16F32 => f32::from_bits(word).into(),
+            Types::I8I32 | Types::U8U32 => f64::from(i32::from_ne_bytes(word.to_ne_bytes())),
         })
     }
 

@@ -2,7 +2,7 @@
 
 use half::f16;
 
-use super::components::{Kind, kind};
+use super::components::{Kind, Types, kind};
 use super::prelude::*;
 use crate::model::{Component, DeviceInfo, MatrixProduct, MatrixScope, SpirvTarget};
 use crate::validate::{Mismatch, Near, Output, Position, Verdict};
@@ -260,8 +260,8 @@ pub fn data_axis(data: &[&'static str]) -> Axis {
 pub fn data_axis_of(setting: &Setting) -> Axis {
     data_axis(match setting.preset {
         Preset::Thorough => DATA,
-        _ if setting.device.is_cpu() => &[WHOLE],
-        _ => &[MANTISSAS],
+        Preset::Quick | Preset::Default if setting.device.is_cpu() => &[WHOLE],
+        Preset::Quick | Preset::Default => &[MANTISSAS],
     })
 }
 
@@ -273,10 +273,10 @@ pub fn listed(shapes: &[&'static str], device: &DeviceInfo, is_wanted: impl Fn(&
 }
 
 fn require_types(kind: Kind, device: &DeviceInfo) -> Result<(), Skip> {
-    let of_factors = match kind.factor {
-        Component::F16 => Feature::Float16,
-        Component::Bf16 => Feature::BFloat16CooperativeMatrix,
-        _ => Feature::Int8,
+    let of_factors = match kind.types {
+        Types::F16F16 | Types::F16F32 => Feature::Float16,
+        Types::Bf16F32 => Feature::BFloat16CooperativeMatrix,
+        Types::F32 | Types::I8I32 | Types::U8U32 => Feature::Int8,
     };
     let needed = [Feature::CooperativeMatrix, Feature::MemoryModel, of_factors];
     let lacks = needed.into_iter().find(|feature| !device.has(*feature));
@@ -344,11 +344,11 @@ pub fn build<'a>(experiment: &str, config: &Config<'a>, scope: MatrixScope) -> R
     } else {
         (Work { ops: operations, ..Work::default() }, Headline::OPS)
     };
-    let bound = match kind.factor {
-        Component::F16 => Some(Bound::MatrixF16),
-        Component::Bf16 => Some(Bound::MatrixBf16),
-        Component::I8 | Component::U8 => Some(Bound::MatrixI8),
-        _ => None,
+    let bound = match kind.types {
+        Types::F32 => None,
+        Types::F16F16 | Types::F16F32 => Some(Bound::MatrixF16),
+        Types::Bf16F32 => Some(Bound::MatrixBf16),
+        Types::I8I32 | Types::U8U32 => Some(Bound::MatrixI8),
     };
     Ok(case.bound(bound).iterations(sizes.rounds * ITERATIONS).build(work, headline))
 }

@@ -12,7 +12,7 @@ pub fn groups_axis(setting: &Setting) -> Axis {
     // wait for each other; a software driver takes about 1 ms.
     let groups = match setting.device.kind {
         DeviceKind::Integrated => 1056,
-        _ => setting.by_class(4_u64, 8448),
+        DeviceKind::Discrete | DeviceKind::Virtual | DeviceKind::Cpu | DeviceKind::Other => setting.by_class(4_u64, 8448),
     };
     Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work()
 }

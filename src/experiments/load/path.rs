@@ -12,7 +12,7 @@ pub(super) mod walk;
 use crate::experiments::common::prelude::*;
 use crate::model::{Contents, DeviceInfo, DeviceKind, Dimension, Format, ImageRole, Precision, Resource, Sampling, Shape};
 
-use table::{Kind, PATHS, Path, Value};
+use table::{Kind, PATHS, Path, Place, Value};
 use walk::{LOADS_PER_ITERATION, Pattern, Walk};
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -106,12 +106,14 @@ pub(super) fn typed(kernel: Kernel, value: Value) -> Kernel {
 
 /// The kernel with what `glsl/load/texels.glsl` has to know of the path, where the path is one of its own.
 pub(super) fn declaring(kernel: Kernel, path: &Path) -> Kernel {
-    match path.kind {
-        Kind::TexelBuffer => kernel.define("TEXEL_BUFFER", ""),
-        Kind::StorageTexelBuffer => kernel.define("TEXEL_BUFFER", "").define("STORED_AS", path.format()),
-        Kind::Fetch => kernel.define("FETCHED", ""),
-        Kind::StorageImage => kernel.define("STORED_AS", path.format()),
-        _ => kernel,
+    let stored = |kernel: Kernel, role: ImageRole| {
+        if role == ImageRole::Sampled { kernel } else { kernel.define("STORED_AS", path.format()) }
+    };
+    match path.kind.place() {
+        Place::TexelBuffer(role) => stored(kernel.define("TEXEL_BUFFER", ""), role),
+        Place::Image(_) if path.kind == Kind::Fetch => kernel.define("FETCHED", ""),
+        Place::Image(role) => stored(kernel, role),
+        Place::Buffer | Place::Constants => kernel,
     }
 }
 
@@ -129,18 +131,15 @@ fn few_words(source: Sequence) -> impl Iterator<Item = u32> {
 fn inputs(path: &Path, source: Sequence) -> Vec<Resource> {
     let contents = Contents::Sequence(source);
     match path.value {
-        Value::Words(_) if [Kind::PushConstants, Kind::SpecConstants].contains(&path.kind) => Vec::new(),
+        Value::Words(_) if path.kind.place() == Place::Constants => Vec::new(),
         Value::Words(_) => {
             let [begin, stride] = path.layout();
             vec![Resource::words("values", (begin + path.elements() * stride).into(), contents)]
         }
         Value::Texel(format) => {
             let shape = texels(path.kind, format, [table::SIDE; 2]);
-            let sampler = match path.kind {
-                Kind::Nearest => Some(sampler(false)),
-                Kind::Linear => Some(sampler(true)),
-                _ => None,
-            };
+            let is_linear = path.kind == Kind::Linear;
+            let sampler = (is_linear || path.kind == Kind::Nearest).then(|| sampler(is_linear));
             std::iter::once(Resource::new("texels", shape, contents)).chain(sampler).collect()
         }
     }
@@ -148,14 +147,10 @@ fn inputs(path: &Path, source: Sequence) -> Vec<Resource> {
 
 /// What a path of this kind reads: an image of this extent, or a buffer of as many texels.
 pub(super) fn texels(kind: Kind, format: Format, [width, height]: [u32; 2]) -> Shape {
-    let count = width * height;
-    let role = match kind {
-        Kind::StorageTexelBuffer | Kind::StorageImage => ImageRole::Storage,
-        _ => ImageRole::Sampled,
-    };
-    match kind {
-        Kind::TexelBuffer | Kind::StorageTexelBuffer => Shape::Texels { format, count, role },
-        _ => Shape::Image { format, dimension: Dimension::D2, extent: [width, height, 1], role },
+    match kind.place() {
+        Place::TexelBuffer(role) => Shape::Texels { format, count: width * height, role },
+        Place::Image(role) => Shape::Image { format, dimension: Dimension::D2, extent: [width, height, 1], role },
+        Place::Buffer | Place::Constants => panic!("{kind:?} reads no texels"),
     }
 }
 

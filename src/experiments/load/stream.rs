@@ -1,6 +1,6 @@
 //! `load/stream`: how fast does each kind of resource bring in far more than any cache holds?
 
-use super::path::table::{Kind, Path, STREAMED, Value, names};
+use super::path::table::{Kind, Path, Place, STREAMED, Value, names};
 use super::path::twin::Texels;
 use super::path::{declaring, texel_sequence, texels, typed};
 use crate::experiments::common::axes::BEYOND_CACHES;
@@ -110,7 +110,7 @@ fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
 }
 
 fn is_image(kind: Kind) -> bool {
-    matches!(kind, Kind::Fetch | Kind::StorageImage)
+    matches!(kind.place(), Place::Image(_))
 }
 
 fn usual_bytes(setting: &Setting) -> u64 {
@@ -128,10 +128,10 @@ fn array_bytes(path: &Path, setting: &Setting) -> u64 {
 fn most_bytes(path: &Path, limits: &Limits) -> u64 {
     let element = u64::from(path.value.bytes());
     let side = 1_u64 << limits.image_dimension.max(1).ilog2();
-    let most = match path.kind {
-        Kind::TexelBuffer | Kind::StorageTexelBuffer => product([element, limits.texel_buffer_elements.into()]),
-        kind if is_image(kind) => product([element, side, side]),
-        _ => limits.storage_buffer_range,
+    let most = match path.kind.place() {
+        Place::TexelBuffer(_) => product([element, limits.texel_buffer_elements.into()]),
+        Place::Image(_) => product([element, side, side]),
+        Place::Buffer | Place::Constants => limits.storage_buffer_range,
     };
     most.min(limits.allocation_bytes)
 }

@@ -8,8 +8,26 @@ use crate::model::MemoryKind;
 pub const EXPERIMENT: Experiment =
     Experiment { repeatability: |_| Repeatability::Memory, ..Experiment::new("memory/host_visible", axes, build) };
 
-/// The kinds of memory, as [`MemoryKind`] calls them.
-const KINDS: &[&str] = &["device_local", "host_visible", "host_cached", "device_host_visible"];
+choices! {
+    /// The kinds of memory, as [`MemoryKind`] calls them.
+    enum Memory {
+        DeviceLocal = "device_local",
+        HostVisible = "host_visible",
+        HostCached = "host_cached",
+        DeviceHostVisible = "device_host_visible",
+    }
+}
+
+impl Memory {
+    fn kind(self) -> MemoryKind {
+        match self {
+            Self::DeviceLocal => MemoryKind::DeviceLocal,
+            Self::HostVisible => MemoryKind::HostVisible,
+            Self::HostCached => MemoryKind::HostCached,
+            Self::DeviceHostVisible => MemoryKind::DeviceHostVisible,
+        }
+    }
+}
 
 const OPS: &[&str] = &[Op::Read.word(), Op::Init.word(), Op::Copy.word()];
 
@@ -20,8 +38,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     let ops = if quick { &OPS[..1] } else { OPS };
     vec![
         Axis::new("op", "what is done", AxisKind::Choices(OPS), ops.iter().copied()),
-        Axis::new("memory", "where the arrays lie", AxisKind::Choices(KINDS), KINDS.iter().copied())
-            .relative_to("device_local"),
+        Memory::axis("memory", "where the arrays lie", Memory::ALL).relative_to(Memory::DeviceLocal.word()),
         Axis::new("width", "words per element", AxisKind::Numbers(&[1, 2, 4]), [4_u64]),
         Axis::new("n", "words per array", AxisKind::AtLeast(4), [n]).of_work(),
         local_size_axis(setting),
@@ -31,7 +48,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
 }
 
 fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
-    let memory = MemoryKind::named(config.choice("memory")).unwrap_or_default();
+    let memory = Memory::of(config.choice("memory")).kind();
     stream::build_in(memory, EXPERIMENT.name, config, |kernel| ordered(kernel, config))
 }
 
@@ -41,8 +58,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_memory_has_its_word() {
-        let kinds: Vec<MemoryKind> = KINDS.iter().filter_map(|word| MemoryKind::named(word)).collect();
-        assert_eq!(kinds.len(), KINDS.len());
-        assert!(MemoryKind::ALL.iter().all(|kind| kinds.contains(kind)));
+        let words = MemoryKind::ALL.map(|kind| (kind, kind.as_str()));
+        assert!(Memory::ALL.iter().map(|memory| (memory.kind(), memory.word())).eq(words));
     }
 }

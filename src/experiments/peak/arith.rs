@@ -84,7 +84,7 @@ fn bound(operation: Operation, ty: Type) -> Option<Bound> {
         Type::F32 | Type::Bf16F32 => Some(Bound::Float32),
         Type::F64 => Some(Bound::Float64),
         Type::I32 if operation == Operation::Fma => Some(Bound::Int32),
-        _ => None,
+        Type::Bf16 | Type::I8 | Type::I16 | Type::I32 | Type::I64 => None,
     }
 }
 
@@ -106,12 +106,12 @@ pub(super) fn iterations_axis(setting: &Setting, on_gpu: u64) -> Axis {
 /// largest devices of today, and a whole multiple of theirs. On processors, drivers differ too much in how they do an operation for one number to
 /// suit all.
 pub(super) fn groups_axis(setting: &Setting, on_cpu: u64) -> Axis {
-    let quick = setting.preset == Preset::Quick;
     let groups = match setting.device.kind {
         // Up to a hundred times slower.
         DeviceKind::Integrated => 264,
-        _ if quick => setting.by_class(on_cpu / 4, 2112),
-        _ => setting.by_class(on_cpu, 4224),
+        DeviceKind::Discrete | DeviceKind::Virtual | DeviceKind::Cpu | DeviceKind::Other => {
+            setting.quick_or(setting.by_class(on_cpu / 4, 2112), setting.by_class(on_cpu, 4224))
+        }
     };
     Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work()
 }

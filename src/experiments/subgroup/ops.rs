@@ -65,7 +65,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     let sizes = subgroup_sizes(&setting.device.subgroup, quick);
     let clusters = match (setting.preset, sizes.last()) {
         (Preset::Thorough, Some(&largest)) => powers_of_two(2, largest.clamp(CLUSTER_SIZE, 128)).collect(),
-        _ => vec![CLUSTER_SIZE],
+        (Preset::Quick | Preset::Default, _) | (_, None) => vec![CLUSTER_SIZE],
     };
     let chain = setting.by_class(128_u64, 2048);
     let groups = if quick { setting.by_class(16_u64, 1056) } else { setting.by_class(64_u64, 1056) };
@@ -234,12 +234,13 @@ impl Grid {
             let results = results();
             move |i: u64| number.stored(words::at(&results, i / number.words()), i % number.words())
         };
-        match number {
-            Number::F16 | Number::F32 => Expected::floats_from(words, move || {
+        if number.is_float() && number.words() == 1 {
+            Expected::floats_from(words, move || {
                 let stored = stored();
                 move |i| f32::from_bits(stored(i))
-            }),
-            _ => Expected::words_from(words, stored),
+            })
+        } else {
+            Expected::words_from(words, stored)
         }
     }
 

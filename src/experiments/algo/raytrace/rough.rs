@@ -28,7 +28,7 @@ impl Known {
         match (self, other) {
             (Self::No, _) | (_, Self::No) => Self::No,
             (Self::Yes, Self::Yes) => Self::Yes,
-            _ => Self::Unknown,
+            (Self::Unknown, Self::Yes | Self::Unknown) | (Self::Yes, Self::Unknown) => Self::Unknown,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The paths, by name.
 
-use crate::model::Format;
+use crate::model::{Format, ImageRole};
 
 /// Elements that a path chooses from: 16 KiB of the widest, so that any first-level cache holds them all.
 pub const ELEMENTS: u32 = 1024;
@@ -47,6 +47,29 @@ pub enum Kind {
     /// A sampled image through a sampler that mixes four texels, where they meet.
     Linear,
     StorageImage,
+}
+
+/// Where what is read lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    Buffer,
+    /// In the commands or in the pipeline.
+    Constants,
+    TexelBuffer(ImageRole),
+    Image(ImageRole),
+}
+
+impl Kind {
+    pub fn place(self) -> Place {
+        match self {
+            Self::Raw | Self::Unaligned | Self::Structured | Self::UniformBuffer | Self::SmallUniformBuffer => Place::Buffer,
+            Self::PushConstants | Self::SpecConstants => Place::Constants,
+            Self::TexelBuffer => Place::TexelBuffer(ImageRole::Sampled),
+            Self::StorageTexelBuffer => Place::TexelBuffer(ImageRole::Storage),
+            Self::Fetch | Self::Nearest | Self::Linear => Place::Image(ImageRole::Sampled),
+            Self::StorageImage => Place::Image(ImageRole::Storage),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,10 +128,10 @@ impl Path {
 
     /// Elements that it chooses from, a power of two.
     pub fn elements(&self) -> u32 {
-        match self.kind {
-            Kind::PushConstants | Kind::SpecConstants => FEW,
-            Kind::SmallUniformBuffer => SMALL,
-            _ => ELEMENTS,
+        match self.kind.place() {
+            Place::Constants => FEW,
+            Place::Buffer if self.kind == Kind::SmallUniformBuffer => SMALL,
+            Place::Buffer | Place::TexelBuffer(_) | Place::Image(_) => ELEMENTS,
         }
     }
 

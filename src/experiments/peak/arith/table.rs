@@ -4,6 +4,8 @@ use crate::experiments::common::chains::Coefficients;
 use crate::experiments::common::choices::choices;
 use crate::model::{DeviceInfo, Feature, Skip};
 
+use Operation::{Add, BitCount, Div, Exp2, Fma, Log2, Mul, Rcp, Rem, Rsqrt, Shift, Sin, Sqrt};
+
 choices! {
     pub enum Type {
         F16 = "f16",
@@ -82,33 +84,29 @@ impl Operation {
 
     /// Whether results of this type need not be those of the twin to the last bit.
     pub fn is_inexact(self, ty: Type) -> bool {
-        use Operation::{Div, Exp2, Log2, Rcp, Rsqrt, Sin, Sqrt};
         ty.is_real() && matches!(self, Div | Rcp | Sqrt | Rsqrt | Exp2 | Log2 | Sin)
     }
 
     /// Whether it can be done with values of this type at all, and on this device.
     pub fn require(self, ty: Type, device: &DeviceInfo) -> Result<(), Skip> {
-        use Operation::{Add, BitCount, Div, Exp2, Fma, Log2, Mul, Rem, Shift, Sin};
         let word = self.word();
         let of_both = matches!(self, Fma | Add | Mul | Div | Rem);
         let of_whole = of_both || matches!(self, Shift | BitCount);
         let of_real = of_both || !of_whole;
-        let missing = match ty {
-            _ if ty.is_real() && !of_real => format!("floats have no `{word}`: the case needs a variant of whole numbers"),
-            _ if !ty.is_real() && !of_whole => format!("whole numbers have no `{word}`: the case needs a variant of floats"),
-            Type::Bf16 | Type::Bf16F32 if !matches!(self, Fma | Add | Mul) => {
-                format!("SPV_KHR_bfloat16 has no arithmetic, and `{word}` through f32 would be that of f32: the case needs f32")
-            }
-            Type::F64 if matches!(self, Exp2 | Log2 | Sin) => {
-                format!("GLSL.std.450 has no `{word}` of 64 bits: the case needs f16 or f32")
-            }
-            Type::I8 | Type::I16 | Type::I64 if self == BitCount => {
-                "Vulkan counts the bits of 32 alone (VUID-StandaloneSpirv-Base-04781): the case needs i32".to_owned()
-            }
-            _ => match ty.needs() {
-                Some(feature) if !device.has(feature) => format!("{} is missing: the case needs it", feature.vulkan_name()),
-                _ => return Ok(()),
-            },
+        let missing = if ty.is_real() && !of_real {
+            format!("floats have no `{word}`: the case needs a variant of whole numbers")
+        } else if !ty.is_real() && !of_whole {
+            format!("whole numbers have no `{word}`: the case needs a variant of floats")
+        } else if matches!(ty, Type::Bf16 | Type::Bf16F32) && !matches!(self, Fma | Add | Mul) {
+            format!("SPV_KHR_bfloat16 has no arithmetic, and `{word}` through f32 would be that of f32: the case needs f32")
+        } else if ty == Type::F64 && matches!(self, Exp2 | Log2 | Sin) {
+            format!("GLSL.std.450 has no `{word}` of 64 bits: the case needs f16 or f32")
+        } else if !ty.is_real() && ty != Type::I32 && self == BitCount {
+            "Vulkan counts the bits of 32 alone (VUID-StandaloneSpirv-Base-04781): the case needs i32".to_owned()
+        } else if let Some(feature) = ty.needs().filter(|feature| !device.has(*feature)) {
+            format!("{} is missing: the case needs it", feature.vulkan_name())
+        } else {
+            return Ok(());
         };
         Err(Skip::new(missing))
     }
@@ -117,9 +115,9 @@ impl Operation {
     /// Skipped: where it is back: its result would be that of no operation at all.
     pub fn require_motion(self, ty: Type, depth: u64) -> Result<(), Skip> {
         let round = match self {
-            Self::Mul if ty.is_real() => 6,
-            Self::Add if ty.is_real() => 12,
-            _ => return Ok(()),
+            Mul if ty.is_real() => 6,
+            Add if ty.is_real() => 12,
+            Add | Mul | Fma | Div | Rem | Rcp | Sqrt | Rsqrt | Exp2 | Log2 | Sin | Shift | BitCount => return Ok(()),
         };
         if depth % round != 0 {
             return Ok(());
@@ -172,7 +170,8 @@ impl Operation {
             (Self::Rem, _) => told((1 << 62) - 57, (1 << 62) - 87, (1 << 61) - 1, (1 << 61) - 1),
             // What is shifted is less than the number of bits, and so is what it is shifted by.
             (Self::Shift, _) => told(u64::from(bits) * 3 / 4, 0, u64::from(bits) - 1, u64::from(bits) - 1),
-            _ => told(0x5851_F42D_4C95_7F2D, 0, ALL, ALL),
+            (Fma | Add | Mul | BitCount, _) => told(0x5851_F42D_4C95_7F2D, 0, ALL, ALL),
+            (Rcp | Sqrt | Rsqrt | Exp2 | Log2 | Sin, _) => panic!("whole numbers have no `{}`", self.word()),
         }
     }
 }

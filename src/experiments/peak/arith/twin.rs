@@ -4,6 +4,8 @@ use super::table::{Operation, Reals, Type};
 use crate::experiments::common::chains::{Chains, Coefficients, halves, mix, second_word};
 use crate::validate::{Expected, Near};
 
+use Operation::{Add, BitCount, Div, Exp2, Fma, Log2, Mul, Rcp, Rem, Rsqrt, Shift, Sin, Sqrt};
+
 /// Inexact operations come together from wherever they start, by a factor of 0.7 at most in each step: a longer chain ends where
 /// one of this many operations does, but for less than any type holds (0.7^256 = 2^-131).
 const FORGOTTEN: u64 = 256;
@@ -72,25 +74,23 @@ fn wholes(operation: Operation, bits: u32, word: u32, depth: u64) -> [i64; 2] {
     let mut y = whole_start(second_word(word), y_shape, bits);
     for _ in 0..depth / 2 {
         match operation {
-            Operation::Fma => {
+            Fma => {
                 x = wrapped(x.wrapping_mul(a).wrapping_add(y), bits);
                 y = wrapped(y.wrapping_mul(a).wrapping_add(x), bits);
             }
-            Operation::Add => {
+            Add => {
                 x = wrapped(x.wrapping_add(y), bits);
                 y = wrapped(y.wrapping_add(x), bits);
             }
-            Operation::Mul => {
+            Mul => {
                 x = wrapped(x.wrapping_mul(y), bits);
                 y = wrapped(y.wrapping_mul(x), bits);
             }
-            Operation::Div => x = b / (a / (x + y) + y),
-            Operation::Rem => x = ((x + y) % a + y) % b,
-            Operation::Shift => x = a >> (y >> x),
-            Operation::BitCount => x = i64::from((low(x ^ y).count_ones() ^ low(a)).count_ones()),
-            Operation::Rcp | Operation::Sqrt | Operation::Rsqrt | Operation::Exp2 | Operation::Log2 | Operation::Sin => {
-                panic!("whole numbers have no {operation:?}")
-            }
+            Div => x = b / (a / (x + y) + y),
+            Rem => x = ((x + y) % a + y) % b,
+            Shift => x = a >> (y >> x),
+            BitCount => x = i64::from((low(x ^ y).count_ones() ^ low(a)).count_ones()),
+            Rcp | Sqrt | Rsqrt | Exp2 | Log2 | Sin => panic!("whole numbers have no {operation:?}"),
         }
     }
     [x, y]
@@ -115,7 +115,7 @@ fn of_bits(bits: u32) -> Type {
 /// A chain's two values before the first operation.
 fn real_starts(operation: Operation, word: u32) -> [f64; 2] {
     let Reals { x, y, .. } = operation.of_reals();
-    let kept = if matches!(operation, Operation::Mul | Operation::Fma) { 1 } else { 31 };
+    let kept = if matches!(operation, Mul | Fma) { 1 } else { 31 };
     let start = |bits: u32, (scale, offset): (f32, f32)| f64::from(bits & kept) * f64::from(scale) + f64::from(offset);
     [start(word, x), start(word >> 5, y)]
 }
@@ -128,19 +128,20 @@ fn reals(operation: Operation, word: u32, depth: u64) -> [f64; 2] {
     let [mut x, mut y] = real_starts(operation, word);
     for _ in 0..depth / 2 {
         match operation {
-            Operation::Fma => {
+            Fma => {
                 x = y * y + a;
                 y = x * x + a;
             }
-            Operation::Add => {
+            Add => {
                 x += y;
                 y -= x;
             }
-            Operation::Mul => {
+            Mul => {
                 x *= y;
                 y *= x;
             }
-            _ => x = ((x + y).rem_euclid(a) + y).rem_euclid(b),
+            Rem => x = ((x + y).rem_euclid(a) + y).rem_euclid(b),
+            Div | Rcp | Sqrt | Rsqrt | Exp2 | Log2 | Sin | Shift | BitCount => panic!("floats have no exact {operation:?}"),
         }
     }
     [x, y]
@@ -155,8 +156,9 @@ fn near(operation: Operation, ty: Type, word: u32, depth: u64) -> Near {
     let [x, y] = real_starts(operation, word);
     // Of the first operation of a pair, and of the second: what is added, and what is divided.
     let [first, second] = match operation {
-        Operation::Div => [(y, f64::from(a)), (y, f64::from(b))],
-        _ => [(y, 1.0), (f64::from(a), 1.0)],
+        Div => [(y, f64::from(a)), (y, f64::from(b))],
+        Rcp | Sqrt | Rsqrt | Exp2 | Log2 | Sin => [(y, 1.0), (f64::from(a), 1.0)],
+        Fma | Add | Mul | Rem | Shift | BitCount => panic!("{operation:?} is exact"),
     };
     (0..depth.min(FORGOTTEN)).fold(Near { value: x, error: 0.0 }, |at, step| {
         let (term, numerator) = if step % 2 == 0 { first } else { second };
@@ -169,18 +171,20 @@ fn applied(operation: Operation, ty: Type, at: Near, term: f64, numerator: f64) 
     // Correctly rounded is either neighbour: a whole unit.
     let spread = at.error + ulp(ty, input);
     let function = |v: f64| match operation {
-        Operation::Sqrt => v.sqrt(),
-        Operation::Rsqrt => v.sqrt().recip(),
-        Operation::Exp2 => v.exp2(),
-        Operation::Log2 => v.log2(),
-        Operation::Sin => v.sin(),
-        _ => numerator / v,
+        Sqrt => v.sqrt(),
+        Rsqrt => v.sqrt().recip(),
+        Exp2 => v.exp2(),
+        Log2 => v.log2(),
+        Sin => v.sin(),
+        Div | Rcp => numerator / v,
+        Fma | Add | Mul | Rem | Shift | BitCount => panic!("{operation:?} is exact"),
     };
     let value = function(input);
-    let carried = match operation {
+    let carried = if operation == Sin {
         // Not monotone: by Taylor's theorem.
-        Operation::Sin => input.cos().abs() * spread + spread * spread / 2.0,
-        _ => [spread, -spread].map(|by| (function(input + by) - value).abs()).into_iter().fold(0.0, f64::max),
+        input.cos().abs() * spread + spread * spread / 2.0
+    } else {
+        [spread, -spread].map(|by| (function(input + by) - value).abs()).into_iter().fold(0.0, f64::max)
     };
     Near { value, error: carried + own_error(operation, ty, input.abs(), value) }
 }
@@ -190,14 +194,15 @@ fn applied(operation: Operation, ty: Type, at: Near, term: f64, numerator: f64) 
 fn own_error(operation: Operation, ty: Type, input: f64, value: f64) -> f64 {
     let is_half = ty == Type::F16;
     let units = match operation {
-        Operation::Sin => return if is_half { 2_f64.powi(-7) } else { 2_f64.powi(-11) },
-        Operation::Exp2 => 2.0_f64.mul_add(input, if is_half { 1.0 } else { 3.0 }),
+        Sin => return if is_half { 2_f64.powi(-7) } else { 2_f64.powi(-11) },
+        Exp2 => 2.0_f64.mul_add(input, if is_half { 1.0 } else { 3.0 }),
         // Outside [0.5, 2].
-        Operation::Log2 => 3.0,
-        Operation::Rsqrt => 2.0,
+        Log2 => 3.0,
+        Rsqrt => 2.0,
         // Inherited from 1.0 / inversesqrt().
-        Operation::Sqrt => 2.0 + 2.5,
-        _ => 2.5,
+        Sqrt => 2.0 + 2.5,
+        Div | Rcp => 2.5,
+        Fma | Add | Mul | Rem | Shift | BitCount => panic!("{operation:?} is exact"),
     };
     units * ulp(ty, value)
 }
@@ -263,7 +268,7 @@ mod tests {
                     for operation in ["div", "rem", "shift"].map(Operation::of) {
                         let [x, y] = wholes(operation, bits, word, depth);
                         assert!(x >= 0 && y > 0 && wrapped(x.checked_add(y).unwrap(), bits) == x + y, "{operation:?} {bits}");
-                        assert!(operation != Operation::Shift || (x < bits.into() && y < bits.into()));
+                        assert!(operation != Shift || (x < bits.into() && y < bits.into()));
                     }
                 }
             }
@@ -295,10 +300,7 @@ mod tests {
             for operation in INEXACT.map(Operation::of) {
                 let end = near(operation, ty, 77, 64);
                 let more = near(operation, ty, 77, 65);
-                assert!(
-                    (end.value - more.value).abs() > end.error + more.error || operation == Operation::Sin,
-                    "{operation:?}"
-                );
+                assert!((end.value - more.value).abs() > end.error + more.error || operation == Sin, "{operation:?}");
             }
         }
     }

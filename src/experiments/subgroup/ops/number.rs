@@ -76,7 +76,7 @@ impl Number {
                 (u64::from((word & kept) ^ 0x3FF0_0000) << 32) | u64::from(low)
             }
             Self::U64 | Self::I64 => u64::from(word).wrapping_mul(0x9E37_79B9_7F4A_7C15),
-            _ => (word >> (32 - self.width())).into(),
+            Self::U8 | Self::I8 | Self::U16 | Self::I16 | Self::U32 | Self::I32 => (word >> (32 - self.width())).into(),
         }
     }
 
@@ -85,7 +85,9 @@ impl Number {
         match self {
             Self::F16 => f16::from_bits(bits as u16).to_f32().to_bits(),
             Self::F64 => bits as u32 ^ (bits >> 32) as u32,
-            _ => self.signed(bits) as u32,
+            Self::U8 | Self::I8 | Self::U16 | Self::I16 | Self::U32 | Self::I32 | Self::F32 | Self::U64 | Self::I64 => {
+                self.signed(bits) as u32
+            }
         }
     }
 
@@ -109,7 +111,10 @@ impl Number {
         match self {
             Self::F16 => f16::from_bits(bits as u16).to_f64(),
             Self::F32 => f32::from_bits(bits as u32).into(),
-            _ => f64::from_bits(bits),
+            Self::F64 => f64::from_bits(bits),
+            Self::U8 | Self::I8 | Self::U16 | Self::I16 | Self::U32 | Self::I32 | Self::U64 | Self::I64 => {
+                panic!("{self:?} is no float")
+            }
         }
     }
 
@@ -118,18 +123,17 @@ impl Number {
         match self {
             Self::F16 => f16::from_f64(value).to_bits().into(),
             Self::F32 => (value as f32).to_bits().into(),
-            _ => value.to_bits(),
+            Self::F64 => value.to_bits(),
+            Self::U8 | Self::I8 | Self::U16 | Self::I16 | Self::U32 | Self::I32 | Self::U64 | Self::I64 => {
+                panic!("{self:?} is no float")
+            }
         }
     }
 
     /// What one operand in 64 lies below.
     pub fn rare(self) -> u64 {
         let rare = 1 << (self.width() - 6);
-        match self {
-            _ if self.is_float() => self.bits_of(1.015_625),
-            _ if self.is_signed() => self.least() | rare,
-            _ => rare,
-        }
+        if self.is_float() { self.bits_of(1.015_625) } else { self.least() | rare }
     }
 
     fn least(self) -> u64 {

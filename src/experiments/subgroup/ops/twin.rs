@@ -82,21 +82,25 @@ impl Twin {
 
     /// The bits of a float that a word tells, of an f64 those of its upper and of its lower word.
     fn kept(&self) -> (u32, u32) {
-        match (self.operation.act, self.number) {
-            (Act::Reduce(_, Reduction::Mul), Number::F16) => (0x8000_0000, 0),
-            (Act::Reduce(_, Reduction::Mul), Number::F64) => (0x8010_0000, 0),
-            (Act::Reduce(_, Reduction::Mul), _) => (0x8080_0000, 0),
-            (Act::Reduce(..), Number::F16) => (0x0070_0000, 0),
-            (_, Number::F16) => (0x007F_E000, 0),
-            (_, Number::F64) => (0x000F_FFFF, 0xFFFF_FF00),
-            _ => (0x007F_FF80, 0),
+        use Number::{F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+        let multiplies = matches!(self.operation.act, Act::Reduce(_, Reduction::Mul));
+        match self.number {
+            F16 if multiplies => (0x8000_0000, 0),
+            F16 if matches!(self.operation.act, Act::Reduce(..)) => (0x0070_0000, 0),
+            F16 => (0x007F_E000, 0),
+            F32 if multiplies => (0x8080_0000, 0),
+            F32 => (0x007F_FF80, 0),
+            F64 if multiplies => (0x8010_0000, 0),
+            F64 => (0x000F_FFFF, 0xFFFF_FF00),
+            U8 | I8 | U16 | I16 | U32 | I32 | U64 | I64 => (0, 0),
         }
     }
 
     fn stir(&self, result: u64, term: u32) -> u64 {
-        match self.number {
-            Number::U64 | Number::I64 => result.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(term.into()),
-            number => self.operand_of(number.lower_word(result).wrapping_mul(1_664_525).wrapping_add(term)),
+        if self.number.is_float() || self.number.words() == 1 {
+            self.operand_of(self.number.lower_word(result).wrapping_mul(1_664_525).wrapping_add(term))
+        } else {
+            result.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(term.into())
         }
     }
 
@@ -180,7 +184,7 @@ impl Twin {
             Reduction::Mul => x | 1,
             Reduction::And => x | (own_bits ^ mask),
             Reduction::Or => x & own_bits,
-            _ => x,
+            Reduction::Add | Reduction::Min | Reduction::Max | Reduction::Xor => x,
         }
     }
 }
