@@ -21,7 +21,7 @@ use lanescope::model::{
 };
 use lanescope::shader::{Module, Prepared, Reflection, SpecializationEntry, Specialized};
 
-use crate::support::skip;
+use crate::support::{only, skip};
 
 // ---- the gate, and cases by hand ------------------------------------------------------------------------------------------
 
@@ -360,12 +360,12 @@ fn a_required_subgroup_size_is_honoured_or_refused() {
         let mut prepared = Builder::new(vec![output(32)]).kernel(glsl, [32, 1, 1], &[], &[0]).pass(dispatch(0, 1)).done();
         let mut size = subgroup.min_size;
         while size <= subgroup.max_size && subgroup.size_control {
-            prepared.kernels[0].required_subgroup_size = Some(size);
+            only(&mut prepared.kernels).required_subgroup_size = Some(size);
             assert_eq!(run_and_read(device, &prepared, 0), vec![size; 32]);
             device.unload();
             size *= 2;
         }
-        prepared.kernels[0].required_subgroup_size = Some(2 * subgroup.max_size);
+        only(&mut prepared.kernels).required_subgroup_size = Some(2 * subgroup.max_size);
         let error = device.load(&prepared).unwrap_err();
         assert!(error.to_string().contains("subgroup size"), "{error}");
     });
@@ -472,7 +472,7 @@ fn equal_resources_are_shared_and_others_are_not() {
     on_each_device(|device| {
         let (first, second) = (scale(1000, 64, 3).done(), scale(1000, 32, 5).done());
         let mut third = scale(1000, 64, 3).done();
-        third.case.resources[1] = Resource::words("other output", 1000, Contents::Undefined);
+        *third.case.resources.last_mut().unwrap() = Resource::words("other output", 1000, Contents::Undefined);
         assert_eq!(device.footprint(&first), Footprint { device: 8000, host: 0 });
         let one = load(device, &first);
         assert_eq!(device.footprint(&second), Footprint::default());

@@ -9,7 +9,7 @@ use lanescope::gpu::{DeviceOptions, Instance, InstanceOptions, NO_DEVICE_ADVICE}
 use lanescope::model::{DeviceInfo, Executable, Feature, PipelineDetail, Point, Preset, StatValue};
 use lanescope::shader::{self, Compiler, Library, Prepared};
 
-use crate::support::{radv, run, setting, skip};
+use crate::support::{only, radv, run, setting, skip};
 
 // ---- the command line -----------------------------------------------------------------------------------------------------
 
@@ -158,13 +158,13 @@ fn triad(device: &DeviceInfo, unroll: u64, subgroup_size: Option<u32>) -> Prepar
     let words = [("op", "triad"), ("issue", "loads_first"), ("bounds", "tile")].map(|(name, word)| (name.into(), word.into()));
     let point = Point::new(words.into_iter().chain(axes));
     let mut case = experiment.case(&Config::new("", &point, &setting(device, Preset::Quick))).unwrap();
-    case.kernels[0].required_subgroup_size = subgroup_size;
+    only(&mut case.kernels).required_subgroup_size = subgroup_size;
     shader::prepare(case, &mut Compiler::new(Library::embedded()).unwrap()).unwrap()
 }
 
 /// Of the case's one kernel, its one executable.
 fn told(instance: &Instance, prepared: &Prepared) -> Executable {
-    let [kernel] = &prepared.kernels[..] else { panic!("{} kernels", prepared.kernels.len()) };
+    let kernel = only(&prepared.kernels);
     let told = instance.kernel_statistics(0, kernel, PipelineDetail::Code).unwrap_or_else(|error| panic!("{error}")).unwrap();
     assert_eq!(told.executables.len(), 1, "{told:?}");
     told.executables[0].clone()

@@ -11,7 +11,7 @@ use rspirv::spirv::{GlslStd450Op, Op, Word};
 
 use crate::support::blocks::{depths, label};
 use crate::support::form::{Form, form, sample};
-use crate::support::{device_classes, optimized, setting};
+use crate::support::{device_classes, only, optimized, setting};
 
 /// The experiments that compute.
 const EXPERIMENTS: &[&str] = &["peak/arith", "peak/latency", "peak/dot", "peak/roofline"];
@@ -57,7 +57,7 @@ fn helpers(case: &Case) -> &'static [&'static str] {
 /// Operations of one invocation, as its case counts them.
 fn stated(case: &Case) -> u64 {
     let groups = case.groups().iter().fold(1, |product, &count| product * u64::from(count));
-    let invocations = case.kernels[0].local_size.iter().fold(groups, |product, &size| product * u64::from(size));
+    let invocations = only(&case.kernels).local_size.iter().fold(groups, |product, &size| product * u64::from(size));
     match (case.work.flops.or(case.work.ops), case.work.items) {
         (Some(operations), _) => operations / invocations,
         // Of a latency the operations are the items, and a multiply-add is one of them.
@@ -145,8 +145,7 @@ fn kernels_compute_what_their_cases_count() {
         for experiment in EXPERIMENTS {
             let plan = plan(device, Preset::Default, experiment, &[]);
             for case in sample(plan.iter().filter_map(|planned| planned.case.ok()), 1, 3) {
-                let [kernel] = &case.kernels[..] else { panic!("{experiment}: one kernel") };
-                let (kernel, blocks) = alone(&case, kernel);
+                let (kernel, blocks) = alone(&case, only(&case.kernels));
                 let module = compiler.compile(&kernel.source, &kernel.macros, kernel.target).unwrap();
                 let specialized = specialize(&module, &kernel).unwrap();
                 let key = format!("{} {:?} {:?}", module.spirv_hash, specialized.data, specialized.entries);
@@ -215,9 +214,9 @@ fn bfloat16_compiles() {
     for experiment in ["peak/arith", "peak/latency"] {
         for case in plan(&device, Preset::Thorough, experiment, &[]).iter().filter_map(|planned| planned.case.ok()) {
             if case.variant.starts_with("bf16") {
-                let module =
-                    compiler.compile(&case.kernels[0].source, &case.kernels[0].macros, case.kernels[0].target).unwrap();
-                specialize(&module, &case.kernels[0]).unwrap();
+                let kernel = only(&case.kernels);
+                let module = compiler.compile(&kernel.source, &kernel.macros, kernel.target).unwrap();
+                specialize(&module, kernel).unwrap();
                 compiled.insert((case.variant.clone(), case.point.choice("op").to_owned()));
             }
         }
@@ -236,7 +235,7 @@ fn broken(experiment: &str, axes: &[&str], shader: &str, from: &str, to: &str) -
     let mut compiler = Compiler::new(library.with(shader, text.replacen(from, to, 1))).unwrap();
     let device = device_classes().remove(2);
     let case = plan(&device, Preset::Quick, experiment, axes).iter().find_map(|planned| planned.case.ok()).unwrap();
-    let kernel = &case.kernels[0];
+    let kernel = only(&case.kernels);
     let module = compiler.compile(&kernel.source, &kernel.macros, kernel.target).unwrap();
     let bodies = bodies(&specialize(&module, kernel).unwrap());
     (case, bodies)

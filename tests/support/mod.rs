@@ -44,6 +44,14 @@ pub fn data(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name).display().to_string()
 }
 
+/// The one that there is.
+pub fn only<T>(all: impl IntoIterator<Item = T>) -> T {
+    let mut all = all.into_iter();
+    let (first, second) = (all.next(), all.next());
+    assert!(second.is_none(), "one and more");
+    first.unwrap()
+}
+
 /// A folder that goes when a test ends.
 pub struct Folder(pub tempfile::TempDir);
 

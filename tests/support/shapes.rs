@@ -104,14 +104,10 @@ pub fn built(shape: Shape, device: &DeviceInfo, seed: u64) -> Built<'static> {
                 let term = |inner: u64| factors[0].float(i / n * k + inner) * factors[1].float(inner * n + i % n);
                 (0..k).map(term).sum()
             };
-            let resources = [
-                case.output("c", Expected::floats(m * n, element)),
-                case.input("a", m * k, factors[0]),
-                case.input("b", k * n, factors[1]),
-            ];
+            let output = case.output("c", Expected::floats(m * n, element));
+            let resources = [output, case.input("a", m * k, factors[0]), case.input("b", k * n, factors[1])];
             let kernel = kernel("shapes/product.comp", u32::from(shape == Shape::WrongProduct));
             case.run(kernel, &resources, [(m * n).div_ceil(64).try_into().unwrap(), 1, 1], &[]);
-            let output = resources[0];
             let case = case.holds("Freivalds' check in whole numbers", move |left| {
                 let words: Vec<f32> = left.of(output).words().into_iter().map(f32::from_bits).collect();
                 let whole = |x: f32| invariants::whole(x.into());

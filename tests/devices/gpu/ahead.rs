@@ -7,7 +7,7 @@ fn factors(count: u32) -> Vec<Prepared> {
     let first = scale(64, 32, 0).done();
     let of = |factor: u32| {
         let mut prepared = first.clone();
-        let data = &mut prepared.kernels[0].data;
+        let data = &mut only(&mut prepared.kernels).data;
         let last = data.len() - 4;
         data[last..].copy_from_slice(&factor.to_ne_bytes());
         prepared
@@ -62,7 +62,7 @@ fn a_device_opened_without_threads_makes_nothing_ahead() {
 fn what_can_not_be_loaded_is_not_made_ahead() {
     let messages = with_threads(1, |device| {
         let mut wide = scale(64, 32, 1).done();
-        wide.kernels[0].local_size = [1 << 20, 1, 1];
+        only(&mut wide.kernels).local_size = [1 << 20, 1, 1];
         device.compile_ahead(&wide);
         assert!(device.load(&wide).is_err());
     });
@@ -78,7 +78,7 @@ fn what_validation_says_of_a_pipeline_made_ahead_is_told_when_its_case_is_loaded
         void main() { result[gl_GlobalInvocationID.x] = factor + more; }";
     let mut wrong = Builder::new(vec![output(64)]).kernel(glsl, [32, 1, 1], &[], &[0]).done();
     // The layout lacks what the module declares.
-    wrong.kernels[0].push_bytes = 0;
+    only(&mut wrong.kernels).push_bytes = 0;
     let cases = factors(2);
     let told = with_threads(1, |device| {
         device.compile_ahead(&wrong);

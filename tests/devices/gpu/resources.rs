@@ -324,12 +324,12 @@ fn a_large_image_comes_back_whole() {
             let image = Resource::new("image", shape, Contents::Undefined);
             let before = Resource::words("before", image.bytes() / 4, Contents::Sequence(INPUT));
             let reset = vec![Step::Copy { from: 1, to: 0 }];
-            let prepared = Builder::new(vec![image, before]).reset(reset).done();
+            let prepared = Builder::new(vec![image.clone(), before]).reset(reset).done();
             let slot = load(device, &prepared);
             device.run_reset(slot).unwrap();
             assert!(device.read(slot, 0).unwrap() == device.read(slot, 1).unwrap(), "{dimension:?}");
             device.unload();
-            let filled = Resource { contents: Contents::Sequence(INPUT), ..prepared.case.resources[0].clone() };
+            let filled = Resource { contents: Contents::Sequence(INPUT), ..image };
             let count = filled.bytes() / 4;
             let slot = load(device, &Builder::new(vec![filled]).done());
             assert!(words(&device.read(slot, 0).unwrap()) == input_words(count), "{dimension:?}");
@@ -362,7 +362,7 @@ fn arrays_of_descriptors_have_a_resource_for_each_element() {
         assert_eq!([3, 4].map(|output| words(&device.read(slot, output).unwrap())), [[21], [300]]);
         device.unload();
         let mut less = prepared.clone();
-        less.case.kernels[0].bindings.pop();
+        only(&mut less.case.kernels).bindings.pop();
         let error = device.load(&less).unwrap_err();
         assert!(error.to_string().contains("binds nothing here"), "{error}");
     });
@@ -573,7 +573,7 @@ fn resources_and_steps_that_do_not_fit_are_refused() {
         let small = Resource::new("small", plane(format, [3, 3, 1], ImageRole::Storage), Contents::Undefined);
         refused(device, Builder::new(vec![small, input(8)]).pass(copy(1, 0)).done(), "two buffers of the same size");
         let mut texture = scale(8, 1, 1).done();
-        texture.case.resources[0] = image(Format::Rgba8Unorm, [2, 4, 1], ImageRole::Sampled);
+        *texture.case.resources.first_mut().unwrap() = image(Format::Rgba8Unorm, [2, 4, 1], ImageRole::Sampled);
         refused(device, texture, "of another kind");
     });
 }

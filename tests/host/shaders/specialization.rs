@@ -4,6 +4,7 @@ use lanescope::model::{Binding, Case, Kernel, Point, Scalar, SpirvTarget, Status
 use lanescope::shader::{ScalarType, SpecializationEntry, SpecializeError, prepare, specialize};
 
 use super::support::{HEAD, PATH, compiled, compiled_for, compiler, kernel};
+use crate::support::only;
 
 const CONSTANTS: &str = "#version 460
     #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
@@ -161,7 +162,7 @@ fn case(kernel: Kernel) -> Case {
 fn a_case_is_prepared_or_fails_with_the_shaders_path() {
     let mut compiler = compiler(&format!("{HEAD} void main() {{}}"));
     let prepared = prepare(case(kernel([64, 1, 1])), &mut compiler).unwrap();
-    assert_eq!(prepared.kernels[0].local_size, [64, 1, 1]);
+    assert_eq!(only(&prepared.kernels).local_size, [64, 1, 1]);
     assert_eq!(prepared.case, case(kernel([64, 1, 1])));
 
     let failure = prepare(case(with_constants(&[])), &mut compiler).unwrap_err();
