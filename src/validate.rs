@@ -21,8 +21,8 @@ pub struct Outputs {
 pub struct Learned {
     /// What the user should know, a sentence each.
     pub notes: Vec<String>,
-    /// Whether it wrote nothing at all: then nothing is compared.
-    pub wrote_nothing: bool,
+    /// Why comparing with it shows nothing, a sentence each: then no result counts as checked.
+    pub doubts: Vec<String>,
 }
 
 /// What a check found: nothing, where every element was compared and is right.

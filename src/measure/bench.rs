@@ -15,7 +15,7 @@ use super::visit::{Sizes, Visit};
 use crate::digest;
 use crate::model::{Case, DeviceInfo, Failure, PipelineStatistics, Point};
 use crate::shader::{Module, Prepared};
-use crate::validate::{Learned, Outputs, Verdict};
+use crate::validate::{Learned, Mismatch, Outputs};
 
 /// Names a case for whoever can make it: pure data, which means the same in every process of this version.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -36,8 +36,9 @@ pub trait CaseSource {
     /// Makes and compiles a case, or tells why it can't run or doesn't compile.
     fn prepare(&mut self, key: &CaseKey) -> Result<Prepared, Failure>;
 
-    /// Compares the outputs of a case, in the order of its check, with what they must hold. Fails of a case that isn't its own.
-    fn check(&mut self, case: &Case, outputs: Outputs) -> Result<Verdict, Failure>;
+    /// Compares the outputs of a case, in the order of its check, with what they must hold; tells how far they are from that in units of
+    /// what is allowed, where it knows. Fails of a case that isn't its own.
+    fn check(&mut self, case: &Case, outputs: Outputs) -> Result<Result<Option<f64>, Mismatch>, Failure>;
 
     /// What there is to say of outputs of a case, in the order of its check, that are right: how the pass went, where they tell it.
     fn remark(&mut self, _: &Case, _: &[Vec<u8>]) -> Option<String> {
@@ -54,8 +55,8 @@ pub trait CaseSource {
         Ok(None)
     }
 
-    /// Takes what the reference computed, in the order of its check; tells what that showed.
-    fn learn(&mut self, _: Outputs) -> Learned {
+    /// Takes what the reference computed, in the order of its check, if it is run; tells what that showed.
+    fn learn(&mut self, _: Option<Outputs>) -> Learned {
         Learned::default()
     }
 }
@@ -143,11 +144,19 @@ pub enum Answer {
     /// The medians of an empty pass, ns, in the order of the batch sizes, and how much a round still lacks.
     RoundEnded(Result<(Vec<f64>, Duration), Failure>),
     /// A case's results are right, with what there is to say of them, or why not.
-    Checked(Result<Option<String>, Failure>),
+    Checked(Result<Compared, Failure>),
     Begun(Result<(), Failure>),
     Sampled(Result<Visit, Failure>),
     /// A visit's conditions, and how long it took.
     Ended(Result<(Conditions, Duration), Failure>),
+}
+
+/// What there is to say of results that are right.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Compared {
+    pub remark: Option<String>,
+    /// How far they are from the reference's, in units of what is allowed.
+    pub error: Option<f64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -197,6 +206,9 @@ pub struct Loaded {
     pub memory_types: String,
     /// Why the base of its pair can't be measured, where it can't.
     pub unpaired: Option<Failure>,
+    /// How far the results of its first pass are from the reference's, in units of what is allowed.
+    #[serde(default)]
+    pub error: Option<f64>,
 }
 
 /// A visit that was kept.
@@ -223,7 +235,7 @@ pub trait Bench {
 
     /// What the reference showed that its cases are compared with, where there is one.
     fn learned(&self) -> &Learned {
-        const NOTHING: &Learned = &Learned { notes: Vec::new(), wrote_nothing: false };
+        const NOTHING: &Learned = &Learned { notes: Vec::new(), doubts: Vec::new() };
         NOTHING
     }
 

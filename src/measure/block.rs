@@ -530,9 +530,9 @@ impl Block<'_, '_, '_> {
             if let (Answer::Checked(checked), Some((i, _))) = (answer, listed.pop_front()) {
                 entries[i].checked[slot] = true;
                 match checked {
-                    Ok(remark) => {
+                    Ok(compared) => {
                         any = true;
-                        entries[i].remark = remark.or(entries[i].remark.take());
+                        entries[i].take_compared(compared);
                     }
                     Err(failure) => {
                         entries[i].fail(failure.at(Stage::Checking));

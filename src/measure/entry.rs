@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::bench::{CaseKey, Job, Loading, ShaderFacts, Visited};
+use super::bench::{CaseKey, Compared, Job, Loading, ShaderFacts, Visited};
 use super::block::Observing;
 use super::earlier::Earlier;
 use super::flags::{self, Evidence, Pass, flags};
@@ -57,6 +57,8 @@ pub(super) struct Entry<'c> {
     pub(super) checked: Vec<bool>,
     /// What there was to say of its results, the last time that they were compared.
     pub(super) remark: Option<String>,
+    /// How far its results were from the reference's at most, in units of what is allowed.
+    pub(super) error: Option<f64>,
     /// In a race: whether its results were right after a timed batch, so that it may beat others.
     pub(super) is_right: bool,
     /// What beat it, by its place in the block.
@@ -89,6 +91,7 @@ impl<'c> Entry<'c> {
             timed: vec![false; slots],
             checked: vec![false; slots],
             remark: None,
+            error: None,
             is_right: false,
             beaten_by: None,
             is_told: false,
@@ -158,6 +161,7 @@ impl<'c> Entry<'c> {
         match loading.result {
             Ok(loaded) => {
                 self.take_up();
+                self.take_compared(Compared { remark: None, error: loaded.error });
                 self.places[slot] = Some(Place { process, index: loading.place });
                 // Later processes may find the driver's own cache filled by the first.
                 if !self.has_pipeline {
@@ -170,6 +174,12 @@ impl<'c> Entry<'c> {
             }
             Err(failure) => self.fail(failure),
         }
+    }
+
+    /// Takes what there is to say of its results.
+    pub(super) fn take_compared(&mut self, Compared { remark, error }: Compared) {
+        self.remark = remark.or(self.remark.take());
+        self.error = self.error.into_iter().chain(error).reduce(f64::max);
     }
 
     /// Takes up what an earlier run measured, if it was of the same module; else it is sized anew.
@@ -337,6 +347,7 @@ impl Session<'_> {
         let mut measured = Measured {
             is_compared: entry.is_right || entry.is_checked(),
             remark: entry.remark.clone(),
+            error: entry.error,
             batch: entry.batch(),
             timer: self.timer_of(case.measurand)?,
             stop,

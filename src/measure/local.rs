@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::batch::{constant, is_differenced};
 use super::bench::{
-    Answer, Answering, Bench, Call, CaseKey, CaseSource, Job, Loaded, Loading, Loss, Order, ShaderFacts, Visited,
+    Answer, Answering, Bench, Call, CaseKey, CaseSource, Compared, Job, Loaded, Loading, Loss, Order, ShaderFacts, Visited,
 };
 use super::flags;
 use super::pair::visit_pair;
@@ -59,8 +59,8 @@ pub struct LocalBench<'a> {
 
 struct LoadedCase {
     subject: SampledCase,
-    /// What it left behind when that was found right.
-    right: Option<Fingerprint>,
+    /// What it left behind when that was found right, and how far that is from the reference's.
+    right: Option<(Fingerprint, Option<f64>)>,
     base: Option<usize>,
 }
 
@@ -111,12 +111,15 @@ impl<'a> LocalBench<'a> {
 
     /// Runs the source's reference, if it has one, and lets it know what that computes. Before anything is loaded.
     pub fn learn(&mut self) -> Result<(), Failure> {
-        let Some(prepared) = self.source.reference()? else { return Ok(()) };
+        let Some(prepared) = self.source.reference()? else {
+            self.learned = self.source.learn(None);
+            return Ok(());
+        };
         let loaded = self.rig.device.load(&prepared)?;
         let (_, poisoned) = self.run_checked(&prepared.case, loaded.slot, true)?;
         let bytes = self.outputs(&prepared.case, loaded.slot)?;
         self.rig.device.unload();
-        self.learned = self.source.learn(Outputs { bytes, poisoned });
+        self.learned = self.source.learn(Some(Outputs { bytes, poisoned }));
         Ok(())
     }
 
@@ -239,10 +242,11 @@ impl<'a> LocalBench<'a> {
             true => self.compare(&prepared.case, loaded.slot, poisoned, None, "after one pass")?.0,
             false => None,
         };
+        let error = right.and_then(|(_, error)| error);
         let subject = SampledCase { prepared: Rc::clone(prepared), slot: loaded.slot, sizes: Sizes::ONE };
         let pipeline_time = loaded.pipeline_time + first_pass;
         let crate::gpu::Loaded { statistics, memory_types, .. } = loaded;
-        Ok((subject, right, Loaded { pipeline_time, statistics, memory_types, unpaired: None }))
+        Ok((subject, right, Loaded { pipeline_time, statistics, memory_types, unpaired: None, error }))
     }
 
     /// Compares what a case left behind with its twin, unless it is byte by byte what was found right before: twins of large cases take
@@ -252,22 +256,22 @@ impl<'a> LocalBench<'a> {
         case: &Case,
         slot: Slot,
         poisoned: Option<Contents>,
-        right: Option<Fingerprint>,
+        right: Option<(Fingerprint, Option<f64>)>,
         when: &str,
-    ) -> Result<(Option<Fingerprint>, Option<String>), Failure> {
+    ) -> Result<(Option<(Fingerprint, Option<f64>)>, Compared), Failure> {
         if case.check.outputs().is_empty() {
-            return Ok((None, None));
+            return Ok((None, Compared::default()));
         }
         let bytes = self.outputs(case, slot)?;
         let remark = self.source.remark(case, &bytes);
-        let found = Some(fingerprint(&bytes));
-        if found == right {
-            return Ok((found, remark));
+        let found = fingerprint(&bytes);
+        if let Some((_, error)) = right.filter(|(right, _)| *right == found) {
+            return Ok((right, Compared { remark, error }));
         }
         let verdict = self.source.check(case, Outputs { bytes, poisoned })?;
         let failed = |mismatch| Failure::new(Status::WrongResult, format!("{when}: {mismatch}")).at(Stage::Checking);
-        verdict.map_err(failed)?;
-        Ok((found, remark))
+        let error = verdict.map_err(failed)?;
+        Ok((Some((found, error)), Compared { remark, error }))
     }
 
     fn case(&mut self, place: usize) -> Result<&mut LoadedCase, Failure> {
@@ -373,15 +377,15 @@ impl<'a> LocalBench<'a> {
 
     /// Runs one more sample, exactly in the timed form, and compares what it leaves behind. Other cases may share the case's outputs,
     /// so what its last timed sample left is gone; the poison of the reset shows that this one wrote it. Gives what there is to say.
-    fn check(&mut self, place: usize) -> Result<Option<String>, Failure> {
+    fn check(&mut self, place: usize) -> Result<Compared, Failure> {
         let case = self.case(place)?;
         let (SampledCase { prepared, slot, sizes }, right) = (case.subject.clone(), case.right);
         if prepared.case.check.outputs().is_empty() {
-            return Ok(None);
+            return Ok(Compared::default());
         }
         self.rig.device.run_reset(slot)?;
         self.rig.take(slot, sizes.batch, 1)?;
-        self.compare(&prepared.case, slot, None, right, "after a timed batch").map(|(_, remark)| remark)
+        self.compare(&prepared.case, slot, None, right, "after a timed batch").map(|(_, compared)| compared)
     }
 
     fn begin(&mut self, recovers: bool) -> Result<(), Failure> {
@@ -439,7 +443,7 @@ impl<'a> LocalBench<'a> {
     }
 }
 
-type LoadedAlone = (SampledCase, Option<Fingerprint>, Loaded);
+type LoadedAlone = (SampledCase, Option<(Fingerprint, Option<f64>)>, Loaded);
 
 enum FoundBase {
     Known(usize),

@@ -108,6 +108,9 @@ pub struct Measured {
     /// What there was to say of what it left behind: how a pass went, where its outputs tell it.
     #[serde(default)]
     pub remark: Option<String>,
+    /// How far that was from the reference's at most, in units of what is allowed.
+    #[serde(default)]
+    pub error: Option<f64>,
     /// An empty pass in the same batch form; `None` where nothing is dispatched.
     pub overhead: Option<Nanos>,
     #[serde(default)]

@@ -3,21 +3,28 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::OnceLock;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::scalars::{self, Number, Part};
+use super::scalars::Number;
+use super::scale::Scale;
 use super::sized::Layout;
+use super::slots::{Kind, Stretch};
 use super::written::Written;
-use crate::shader::ScalarType;
 use crate::validate::{Mismatch, Position};
 
 /// Outputs of more numbers aren't tried another way where they differ.
 const MOST_TRIED: usize = 1 << 16;
 
-/// How far a float may be from the reference's: by `absolute`, or by `relative` of the larger of the two. Whole numbers are exact.
-/// Texels that stand for 0 to 1 count as such, and may be a step off where nothing is said.
+/// Differences of more times the tolerance aren't what another order of sums makes.
+const MOST_ROUNDED: f64 = 300.0;
+
+/// How far a float may be from the reference's: by `absolute`, or by `relative` of its size, whichever is more. Its size is what the
+/// reference has there, or the root mean square of what it has in that column of the output, if that is more: see
+/// [`Scale`](super::scale::Scale). Whole numbers are exact. Texels that stand for 0 to 1 count as such, and may be a step off where
+/// nothing is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tolerance {
     /// In the values' own unit; `None` for what suits the type.
@@ -27,28 +34,24 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
-    /// By type: a few hundred steps of the last digit, as sums in another order have them.
-    fn usual(scalar: ScalarType) -> (f64, f64) {
-        match scalar {
-            ScalarType::F64 => (1e-12, 1e-10),
-            ScalarType::F32 => (1e-6, 1e-4),
-            _ => (1e-3, 2e-2),
-        }
+    /// How far a number is from the reference's, in units of what is allowed: up to 1 is right. `usual` is how far it may be, absolutely
+    /// and as a share, where nothing is said.
+    pub(super) fn error(self, usual: (f64, f64), [got, expected]: [Number; 2], size: f64) -> f64 {
+        let (Number::Real(got), Number::Real(expected)) = (got, expected) else {
+            return if got == expected { 0.0 } else { f64::INFINITY };
+        };
+        self.of_reals(usual, [got, expected], expected.abs().max(size))
     }
 
-    /// `usual` is how far, absolutely and as a share, where nothing is said.
-    pub(super) fn accepts_near(self, usual: (f64, f64), got: f64, expected: f64) -> bool {
-        self.accepts_beside(usual, got, expected, got.abs().max(expected.abs()))
-    }
-
-    /// The share is one of `scale`.
-    fn accepts_beside(self, usual: (f64, f64), got: f64, expected: f64, scale: f64) -> bool {
-        let (absolute, relative) = (self.absolute.unwrap_or(usual.0), self.relative.unwrap_or(usual.1));
+    fn of_reals(self, usual: (f64, f64), [got, expected]: [f64; 2], size: f64) -> f64 {
         let apart = (got - expected).abs();
-        (got.is_nan() && expected.is_nan())
-            || got == expected
-            || apart <= absolute
-            || (apart.is_finite() && apart <= relative * scale)
+        if got == expected || (got.is_nan() && expected.is_nan()) {
+            0.0
+        } else if apart.is_finite() {
+            apart / self.absolute.unwrap_or(usual.0).max(self.relative.unwrap_or(usual.1) * size)
+        } else {
+            f64::INFINITY
+        }
     }
 }
 
@@ -100,110 +103,160 @@ pub(super) struct Compared<'o> {
     pub(super) tolerance: Tolerance,
 }
 
-/// The first thing that differs and how many do; nothing where all is right.
-pub(super) fn compare(output: Compared<'_>, [got, expected]: [&Written; 2]) -> Option<Mismatch> {
-    if got.bytes == expected.bytes && !got.has_unwritten() {
-        return None;
+/// What an output must hold.
+#[derive(Default)]
+pub(super) struct Right {
+    pub(super) written: Written,
+    scale: OnceLock<Scale>,
+}
+
+impl Right {
+    pub(super) fn new(written: Written) -> Self {
+        Self { written, scale: OnceLock::new() }
     }
-    match output.how {
-        Comparison::Elements => {
-            let found = elements(output, [got, expected])?;
-            // A few wrong elements are wrong; another order has most of them elsewhere.
-            let is_much = found.wrong.saturating_mul(8) >= found.total;
-            let hint = if is_much { hint(output, [got, expected]) } else { None };
-            Some(Mismatch { hint, ..found })
-        }
-        Comparison::Sum => sums(output, [got, expected]),
-        Comparison::Set => sets(output, [got, expected]),
-        Comparison::None => None,
+
+    /// It is found when something differs for the first time. The output's layout is always the same.
+    pub(super) fn scale(&self, layout: &Layout) -> &Scale {
+        self.scale.get_or_init(|| Scale::new(layout, &self.written))
     }
 }
 
-fn hint(output: Compared<'_>, sides: [&Written; 2]) -> Option<Box<str>> {
+/// How far it is from what is right, in units of what is allowed; or the first thing that differs and how many do.
+pub(super) fn compare(output: Compared<'_>, got: &Written, right: &Right) -> Result<f64, Mismatch> {
+    if got.bytes == right.written.bytes && !got.has_unwritten() {
+        return Ok(0.0);
+    }
+    match output.how {
+        Comparison::Elements => elements(output, got, right),
+        Comparison::Sum => sums(output, [got, &right.written]),
+        Comparison::Set => sets(output, got, right),
+        Comparison::None => Ok(0.0),
+    }
+}
+
+/// How another comparison would see it.
+fn hint(output: Compared<'_>, got: &Written, right: &Right) -> Option<String> {
     let mut count = 0;
-    for_each(output.layout, sides[1], &mut |_, _, _| count += 1);
+    for_each(output.layout, &right.written, &mut |_, _| count += 1);
     if !(2..=MOST_TRIED).contains(&count) {
         return None;
     }
     // Among many floats, nearly each has a near one: the same elements are the very same.
     let exact = Tolerance { absolute: Some(0.0), relative: Some(0.0) };
     let tolerance = |how| if how == Comparison::Set { exact } else { output.tolerance };
-    let accepts = |how| compare(Compared { how, tolerance: tolerance(how), ..output }, sides).is_none();
+    let accepts = |how| compare(Compared { how, tolerance: tolerance(how), ..output }, got, right).is_ok();
     // Where zeros alone are missing, any sum is the same.
     let nonzero = |side: &Written| {
         let mut count = 0;
-        for_each(output.layout, side, &mut |number, _, _| {
+        for_each(output.layout, side, &mut |number, _| {
             count += usize::from(!matches!(number, Number::Whole(0)) && number != Number::Real(0.0));
         });
         count
     };
     let (what, how) = if accepts(Comparison::Set) {
         ("the elements are the reference's in another order", Comparison::Set)
-    } else if nonzero(sides[0]) != nonzero(sides[1]) && accepts(Comparison::Sum) {
+    } else if nonzero(got) != nonzero(&right.written) && accepts(Comparison::Sum) {
         ("their sum is the reference's", Comparison::Sum)
     } else {
         return None;
     };
-    Some(format!("{what}: if that is as it should be, say --check {}={how}", output.name).into())
+    Some(format!("{what}: if that is as it should be, say --check {}={how}", output.name))
 }
 
-/// Calls for each number that was written, with the usual tolerance of its kind and the bits that it has.
-fn for_each(layout: &Layout, side: &Written, visit: &mut dyn FnMut(Number, (f64, f64), u32)) {
-    match layout {
-        Layout::Block(layout) => scalars::for_each(layout, side.bytes.len() as u64, &mut |at, scalar| {
-            if !side.is_unwritten(at, scalar.bytes()) {
-                let bits = u32::try_from(scalar.bytes() * 8).unwrap_or(u32::MAX);
-                visit(Number::of(scalar, bytes_at(&side.bytes, at, scalar)), Tolerance::usual(scalar), bits);
-            }
-        }),
-        Layout::Texels(texels) => texels.for_each(side, visit),
-    }
+/// Calls for each number that was written.
+fn for_each(layout: &Layout, side: &Written, visit: &mut dyn FnMut(Number, Kind)) {
+    layout.for_each(side.bytes.len(), &mut |slot| {
+        if !slot.is_unwritten(side) {
+            visit(slot.number(side), slot.kind);
+        }
+    });
 }
 
 // ---- element by element ---------------------------------------------------------------------------------------------------
 
-fn elements(output: Compared<'_>, [got, expected]: [&Written; 2]) -> Option<Mismatch> {
+fn elements(output: Compared<'_>, got: &Written, right: &Right) -> Result<f64, Mismatch> {
     let Compared { name, layout, tolerance, .. } = output;
+    let expected = &right.written;
     if got.bytes.len() != expected.bytes.len() {
         let bytes = |side: &Written| format!("{} bytes", side.bytes.len());
-        return Some(Mismatch::single(name, Position::Element(0), bytes(got), bytes(expected)));
+        return Err(Mismatch::single(name, Position::Element(0), bytes(got), bytes(expected)));
     }
-    let layout = match layout {
-        Layout::Block(layout) => layout,
-        Layout::Texels(texels) => return texels.compare(name, [got, expected], tolerance),
+    let (scale, stretches) = (right.scale(layout), layout.stretches(got.bytes.len()));
+    let of = |(i, stretch): (usize, &Stretch)| {
+        let place = (i, stretch.grain());
+        Differing::of(stretch, [got, expected], &|kind, numbers, slot| {
+            tolerance.error(kind.usual(), numbers, scale.at(place, slot))
+        })
     };
-    let parts = scalars::parts(layout, got.bytes.len() as u64);
-    let found: Vec<Differing> = parts.par_iter().map(|part| Differing::of(part, [got, expected], tolerance)).collect();
-    let wrong = found.iter().map(|part| part.wrong).sum();
-    let total = found.iter().map(|part| part.total).sum();
-    let at = found.iter().position(|part| part.first.is_some())?;
-    let before: u64 = found[..at].iter().map(|part| part.total).sum();
-    let (index, [got, expected]) = found.into_iter().nth(at)?.first?;
-    Some(Mismatch { wrong, total, ..Mismatch::single(name, Position::Element(before + index), got, expected) })
+    let found: Vec<Differing> = stretches.par_iter().enumerate().map(of).collect();
+    let worst = found.iter().map(|stretch| stretch.worst).fold(0.0, f64::max);
+    let Some(at) = found.iter().position(|stretch| stretch.first.is_some()) else { return Ok(worst) };
+    let wrong: u64 = found.iter().map(|stretch| stretch.wrong).sum();
+    let total = found.iter().map(|stretch| stretch.total).sum();
+    let before: u64 = found[..at].iter().map(|stretch| stretch.total).sum();
+    let Some((index, kind, [own, right_one])) = found.into_iter().nth(at).and_then(|stretch| stretch.first) else {
+        return Ok(worst);
+    };
+    let position = match layout {
+        Layout::Block(_) => Position::Element(before + index),
+        Layout::Texels(texels) => texels.position(before + index),
+    };
+    // A few wrong elements are wrong; another order has most of them elsewhere.
+    let is_much = wrong.saturating_mul(8) >= total;
+    let otherwise = is_much.then(|| hint(output, got, right)).flatten();
+    let hint = otherwise.or_else(|| rounded(worst, tolerance.relative.unwrap_or(kind.usual().1)));
+    let hint = hint.map(String::into_boxed_str);
+    Err(Mismatch { wrong, total, hint, ..Mismatch::single(name, position, own, right_one) })
 }
+
+/// What is said of differences that sums in another order may make.
+fn rounded(worst: f64, relative: f64) -> Option<String> {
+    // The next larger share of one digit.
+    let share = worst * relative;
+    let digit = 10_f64.powf(share.log10().floor());
+    (relative > 0.0 && worst <= MOST_ROUNDED).then(|| {
+        format!(
+            "the largest difference is {worst:.1} times the tolerance; if sums in another order may make it, say \
+             --relative-tolerance {:.0e}",
+            (share / digit).ceil() * digit
+        )
+    })
+}
+
+/// The first wrong number: which one of the stretch it is, what it is, and what it should be.
+type First = (u64, Kind, [String; 2]);
 
 #[derive(Default)]
 struct Differing {
-    /// The first wrong number: which one of the part it is, what it is, and what it should be.
-    first: Option<(u64, [String; 2])>,
+    first: Option<First>,
     wrong: u64,
     total: u64,
+    /// The largest error in units of what is allowed.
+    worst: f64,
 }
 
 impl Differing {
-    fn of(part: &Part, [got, expected]: [&Written; 2], tolerance: Tolerance) -> Self {
+    fn of(
+        stretch: &Stretch,
+        [got, expected]: [&Written; 2],
+        error: &dyn Fn(Kind, [Number; 2], &super::slots::Slot) -> f64,
+    ) -> Self {
         let mut found = Self::default();
-        part.for_each(&mut |at, scalar| {
-            let [own, right] = [got, expected].map(|side| bytes_at(&side.bytes, at, scalar));
-            let is_written = !got.is_unwritten(at, scalar.bytes());
+        stretch.for_each(&mut |slot| {
+            let is_written = !slot.is_unwritten(got);
             // What the reference never wrote, nobody knows.
-            let is_known = !expected.is_unwritten(at, scalar.bytes());
-            let is_right = || own == right || is_near(scalar, own, right, tolerance);
-            if is_known && !(is_written && is_right()) {
-                found.wrong += 1;
-                if found.first.is_none() {
-                    let own = if is_written { shown(scalar, own) } else { NEVER.to_owned() };
-                    found.first = Some((found.total, [own, shown(scalar, right)]));
+            let is_known = !slot.is_unwritten(expected);
+            if is_known && !(is_written && slot.bits(got) == slot.bits(expected)) {
+                let numbers = [got, expected].map(|side| slot.number(side));
+                let error = if is_written { error(slot.kind, numbers, &slot) } else { f64::INFINITY };
+                found.worst = found.worst.max(error);
+                if error > 1.0 {
+                    found.wrong += 1;
+                    found.first.get_or_insert_with(|| {
+                        let shown = |side: &Written| slot.kind.shown(slot.bytes(&side.bytes));
+                        let own = if is_written { shown(got) } else { NEVER.to_owned() };
+                        (found.total, slot.kind, [own, shown(expected)])
+                    });
                 }
             }
             found.total += 1;
@@ -212,33 +265,12 @@ impl Differing {
     }
 }
 
-pub(super) const NEVER: &str = "never written";
-
-fn bytes_at(bytes: &[u8], at: u64, scalar: ScalarType) -> &[u8] {
-    let start = usize::try_from(at).unwrap_or(usize::MAX);
-    let length = usize::try_from(scalar.bytes()).unwrap_or(0);
-    bytes.get(start..start.saturating_add(length)).unwrap_or_default()
-}
-
-fn is_near(scalar: ScalarType, got: &[u8], expected: &[u8], tolerance: Tolerance) -> bool {
-    match [got, expected].map(|bytes| Number::of(scalar, bytes)) {
-        [Number::Real(got), Number::Real(expected)] => tolerance.accepts_near(Tolerance::usual(scalar), got, expected),
-        _ => false,
-    }
-}
-
-fn shown(scalar: ScalarType, bytes: &[u8]) -> String {
-    match Number::of(scalar, bytes) {
-        Number::Real(real) => format!("{real:?}"),
-        Number::Whole(_) => scalar.shown(scalars::wide(bytes)),
-    }
-}
+const NEVER: &str = "never written";
 
 // ---- sums -----------------------------------------------------------------------------------------------------------------
 
 struct Sum {
-    usual: (f64, f64),
-    bits: u32,
+    kind: Kind,
     is_real: bool,
     real: f64,
     /// The sum of the numbers without their signs.
@@ -250,11 +282,11 @@ struct Sum {
 impl Sum {
     fn of(layout: &Layout, side: &Written) -> Vec<Self> {
         let mut sums: Vec<Self> = Vec::new();
-        for_each(layout, side, &mut |number, usual, bits| {
+        for_each(layout, side, &mut |number, kind| {
             let is_real = matches!(number, Number::Real(_));
-            let known = sums.iter().position(|sum| (sum.is_real, sum.bits) == (is_real, bits));
+            let known = sums.iter().position(|sum| (sum.is_real, sum.kind.width()) == (is_real, kind.width()));
             let place = known.unwrap_or_else(|| {
-                sums.push(Self { usual, bits, is_real, real: 0.0, scale: 0.0, whole: 0 });
+                sums.push(Self { kind, is_real, real: 0.0, scale: 0.0, whole: 0 });
                 sums.len() - 1
             });
             let sum = &mut sums[place];
@@ -264,7 +296,7 @@ impl Sum {
                     sum.scale += real.abs();
                 }
                 Number::Whole(whole) => {
-                    let mask = u64::MAX >> (64 - bits.clamp(1, 64));
+                    let mask = u64::MAX >> (64 - kind.width().clamp(1, 64));
                     sum.whole = sum.whole.wrapping_add(u64::from_ne_bytes(whole.to_ne_bytes())) & mask;
                 }
             }
@@ -277,75 +309,73 @@ impl Sum {
     }
 }
 
-fn sums(Compared { name, layout, tolerance, .. }: Compared<'_>, sides: [&Written; 2]) -> Option<Mismatch> {
+fn sums(Compared { name, layout, tolerance, .. }: Compared<'_>, sides: [&Written; 2]) -> Result<f64, Mismatch> {
     let [got, expected] = sides.map(|side| Sum::of(layout, side));
-    let differs = |got: &Sum, expected: &Sum| {
-        let scale = got.scale.max(expected.scale);
-        match expected.is_real {
-            true => !tolerance.accepts_beside(expected.usual, got.real, expected.real, scale),
-            false => got.whole != expected.whole,
-        }
+    let error = |own: &Sum, sum: &Sum| match sum.is_real {
+        true => tolerance.of_reals(sum.kind.usual(), [own.real, sum.real], own.scale.max(sum.scale)),
+        false if own.whole == sum.whole => 0.0,
+        false => f64::INFINITY,
     };
-    let of = |sum: &Sum| got.iter().find(|own| (own.is_real, own.bits) == (sum.is_real, sum.bits));
-    expected.iter().find_map(|sum| match of(sum) {
-        Some(own) if !differs(own, sum) => None,
-        own => {
+    let mut worst: f64 = 0.0;
+    for sum in &expected {
+        let own = got.iter().find(|own| (own.is_real, own.kind.width()) == (sum.is_real, sum.kind.width()));
+        let error = own.map_or(f64::INFINITY, |own| error(own, sum));
+        if error > 1.0 {
             let own = own.map_or_else(|| NEVER.to_owned(), Sum::shown);
-            Some(Mismatch::single(name, Position::Sum, own, sum.shown()))
+            return Err(Mismatch::single(name, Position::Sum, own, sum.shown()));
         }
-    })
+        worst = worst.max(error);
+    }
+    Ok(worst)
 }
 
 // ---- sets -----------------------------------------------------------------------------------------------------------------
 
-/// A number, with how far it may be off, absolutely and as a share, where nothing is said.
-pub(super) type Judged = (Number, (f64, f64));
-
-fn numbers(part: &Part, side: &Written) -> Vec<Judged> {
-    let mut numbers = Vec::new();
-    part.for_each(&mut |at, scalar| {
-        if !side.is_unwritten(at, scalar.bytes()) {
-            numbers.push((Number::of(scalar, bytes_at(&side.bytes, at, scalar)), Tolerance::usual(scalar)));
-        }
-    });
-    numbers
-}
+/// A number of an element, what it is, and its column.
+type Part = (Number, Kind, u32);
 
 /// The elements of an output's array that were written, sorted. What stands before the array is an element of its own.
-fn sorted(layout: &Layout, side: &Written) -> Vec<Vec<Judged>> {
-    let mut all: Vec<Vec<Judged>> = match layout {
-        Layout::Block(layout) => {
-            let elements = scalars::elements(layout, side.bytes.len() as u64);
-            elements.iter().map(|element| numbers(element, side)).collect()
-        }
-        Layout::Texels(texels) => texels.elements(side),
+fn sorted(layout: &Layout, side: &Written) -> Vec<Vec<Part>> {
+    let numbers = |element: &Stretch| {
+        let mut numbers = Vec::new();
+        element.for_each(&mut |slot| {
+            if !slot.is_unwritten(side) {
+                numbers.push((slot.number(side), slot.kind, slot.column));
+            }
+        });
+        numbers
     };
+    let mut all: Vec<Vec<Part>> = layout.elements(side.bytes.len()).iter().map(numbers).collect();
     all.retain(|element| !element.is_empty());
     all.par_sort_by(|a, b| {
-        let orders = a.iter().zip(b).map(|((one, _), (other, _))| one.order(*other));
+        let orders = a.iter().zip(b).map(|((one, ..), (other, ..))| one.order(*other));
         orders.fold(Ordering::Equal, Ordering::then).then(a.len().cmp(&b.len()))
     });
     all
 }
 
-fn sets(Compared { name, layout, tolerance, .. }: Compared<'_>, sides: [&Written; 2]) -> Option<Mismatch> {
-    let [got, expected] = sides.map(|side| sorted(layout, side));
+fn sets(Compared { name, layout, tolerance, .. }: Compared<'_>, got: &Written, right: &Right) -> Result<f64, Mismatch> {
+    let [got, expected] = [got, &right.written].map(|side| sorted(layout, side));
     if got.len() != expected.len() {
         let [got, expected] = [got, expected].map(|all| all.len().to_string());
-        return Some(Mismatch::single(name, Position::Count, got, expected));
+        return Err(Mismatch::single(name, Position::Count, got, expected));
     }
-    let is_same = |got: &[Judged], expected: &[Judged]| {
-        let near = |((got, _), (expected, usual)): (&Judged, &Judged)| match (*got, *expected) {
-            (Number::Real(got), Number::Real(expected)) => tolerance.accepts_near(*usual, got, expected),
-            (got, expected) => got == expected,
+    let scale = right.scale(layout);
+    let of_element = |(got, expected): (&Vec<Part>, &Vec<Part>)| {
+        let of_part = |((got, ..), (expected, kind, column)): (&Part, &Part)| {
+            tolerance.error(kind.usual(), [*got, *expected], scale.of_column(*column))
         };
-        got.len() == expected.len() && got.iter().zip(expected).all(near)
+        let errors = got.iter().zip(expected).map(of_part).fold(0.0, f64::max);
+        if got.len() == expected.len() { errors } else { f64::INFINITY }
     };
-    let wrong: Vec<usize> = (0..got.len()).into_par_iter().filter(|i| !is_same(&got[*i], &expected[*i])).collect();
-    let first = *wrong.first()?;
-    let shown = |element: &[Judged]| element.iter().map(|(number, _)| number.to_string()).collect::<Vec<_>>().join(", ");
+    let errors: Vec<f64> = got.par_iter().zip(&expected).map(of_element).collect();
+    let Some(first) = errors.iter().position(|error| *error > 1.0) else {
+        return Ok(errors.into_iter().fold(0.0, f64::max));
+    };
+    let shown = |element: &[Part]| element.iter().map(|(number, ..)| number.to_string()).collect::<Vec<_>>().join(", ");
     let single = Mismatch::single(name, Position::Sorted(first as u64), shown(&got[first]), shown(&expected[first]));
-    Some(Mismatch { wrong: wrong.len() as u64, total: got.len() as u64, ..single })
+    let wrong = errors.iter().filter(|error| **error > 1.0).count() as u64;
+    Err(Mismatch { wrong, total: got.len() as u64, ..single })
 }
 
 // ---- what was never written ------------------------------------------------------------------------------------------------
@@ -355,16 +385,13 @@ pub(super) fn unwritten(name: &str, layout: &Layout, side: &Written) -> Option<(
     if !side.has_unwritten() {
         return None;
     }
-    let all: Vec<bool> = match layout {
-        Layout::Block(layout) => {
-            let mut all = Vec::new();
-            scalars::for_each(layout, side.bytes.len() as u64, &mut |at, scalar| {
-                all.push(side.is_unwritten(at, scalar.bytes()))
-            });
-            all
+    let mut all = Vec::new();
+    layout.for_each(side.bytes.len(), &mut |slot| {
+        // A texel is one element.
+        if !matches!(slot.kind, Kind::Channel(_, 1..)) {
+            all.push(slot.is_unwritten(side));
         }
-        Layout::Texels(texels) => texels.unwritten(side),
-    };
+    });
     let count = all.iter().filter(|is_unwritten| **is_unwritten).count();
     let first = all.iter().position(|is_unwritten| *is_unwritten)?;
     let run = all[first..].iter().take_while(|is_unwritten| **is_unwritten).count();
@@ -379,13 +406,15 @@ pub(super) fn unwritten(name: &str, layout: &Layout, side: &Written) -> Option<(
 
 #[cfg(test)]
 mod tests {
+    use super::super::scalars;
     use super::*;
     use crate::model::POISON;
+    use crate::shader::ScalarType;
 
     fn compared(how: Comparison, scalar: ScalarType, got: &[u8], expected: &[u8], tolerance: Tolerance) -> Option<Mismatch> {
         let layout = Layout::Block(scalars::plain(scalar));
         let [got, expected] = [got, expected].map(|bytes| Written::of(bytes.to_vec(), None));
-        compare(Compared { name: "out", layout: &layout, how, tolerance }, [&got, &expected])
+        compare(Compared { name: "out", layout: &layout, how, tolerance }, &got, &Right::new(expected)).err()
     }
 
     fn found(scalar: ScalarType, got: &[u8], expected: &[u8], tolerance: Tolerance) -> Option<Mismatch> {
@@ -410,7 +439,7 @@ mod tests {
     #[test]
     fn floats_may_be_a_little_off() {
         let exact = Tolerance { absolute: Some(0.0), relative: Some(0.0) };
-        let (one, other) = (floats(&[1.0, f32::NAN, f32::INFINITY]), floats(&[1.000_01, f32::NAN, f32::INFINITY]));
+        let (one, other) = (floats(&[1.0, f32::NAN, f32::INFINITY]), floats(&[1.000_001, f32::NAN, f32::INFINITY]));
         assert_eq!(found(ScalarType::F32, &one, &other, Tolerance::default()), None);
         assert_eq!(found(ScalarType::F32, &one, &other, exact).unwrap().wrong, 1);
         let half = Tolerance { absolute: Some(0.5), relative: Some(0.0) };
@@ -465,7 +494,7 @@ mod tests {
         assert_eq!(mismatch.to_string(), "out[1] of the sorted elements is 1, should be 2 (1 of 3 elements are wrong)");
         let mismatch = set(ScalarType::I32, &words(&[3, 1, unwritten]), &words(&[1, 2, 3])).unwrap();
         assert_eq!(mismatch.to_string(), "out has 2 written elements, should have 3");
-        assert_eq!(set(ScalarType::F32, &floats(&[2.0, 1.000_01]), &floats(&[1.0, 2.0])), None);
+        assert_eq!(set(ScalarType::F32, &floats(&[2.0, 1.000_001]), &floats(&[1.0, 2.0])), None);
     }
 
     #[test]
@@ -491,5 +520,78 @@ mod tests {
         assert_eq!(told(&[1, poison]), Some(("element 1 of `b` was never written".to_owned(), true)));
         assert_eq!(told(&[poison, 1, poison]).unwrap().0, "2 of the 3 elements of `b` were never written, element 0 for one");
         assert_eq!(told(&[poison; 2]), Some(("`b` was never written".to_owned(), false)));
+    }
+
+    /// How far off, in units of what is allowed.
+    fn error(scalar: ScalarType, got: &[f64], expected: &[f64]) -> f64 {
+        let bytes = |values: &[f64]| {
+            let mut bytes = vec![0; values.len() * usize::try_from(scalar.bytes()).unwrap()];
+            let size = usize::try_from(scalar.bytes()).unwrap();
+            let each = bytes.chunks_exact_mut(size).zip(values);
+            each.for_each(|(bytes, value)| super::super::fill::write(bytes, scalar, super::super::fill::Number::Real(*value)));
+            Written::of(bytes, None)
+        };
+        let layout = Layout::Block(scalars::plain(scalar));
+        let output = Compared { name: "out", layout: &layout, how: Comparison::Elements, tolerance: Tolerance::default() };
+        compare(output, &bytes(got), &Right::new(bytes(expected))).unwrap_or(f64::INFINITY)
+    }
+
+    #[test]
+    fn a_tolerance_is_as_small_as_the_results() {
+        for (scalar, step) in [(ScalarType::F32, 1e-6), (ScalarType::F64, 1e-15), (ScalarType::F16, 1e-3)] {
+            for size in [1.0, 1e-4, if scalar == ScalarType::F16 { 100.0 } else { 1e-9 }] {
+                let right: Vec<f64> = (1..=64).map(|i| f64::from(i) * size).collect();
+                let off = |share: f64| right.iter().map(|value| value * (1.0 + share)).collect::<Vec<_>>();
+                assert!(error(scalar, &off(step), &right) <= 1.0, "{scalar:?} {size}");
+                assert!(error(scalar, &off(100.0 * step), &right) > 1.0, "{scalar:?} {size}");
+                assert!(error(scalar, &[0.0; 64], &right) > 1.0, "{scalar:?} {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_cancels_is_judged_by_the_size_of_the_others() {
+        let mut right: Vec<f64> = (0..64).map(|i| f64::from(i % 7) - 3.0).collect();
+        right[5] = 1e-9;
+        let mut got = right.clone();
+        got[5] = -2e-7;
+        assert!(error(ScalarType::F32, &got, &right) < 0.1);
+    }
+
+    #[test]
+    fn what_is_of_many_sizes_is_judged_by_its_neighbours() {
+        let large = (0..1024).map(|i| 1e6 + f64::from(i));
+        let right: Vec<f64> = large.chain((0..1024).map(|i| 1e-3 * f64::from(i % 9 + 1))).collect();
+        let mut got = right.clone();
+        got[1500] = 0.0;
+        assert!(error(ScalarType::F32, &got, &right) > 1.0);
+        got.clone_from(&right);
+        got[3] += 1.0;
+        assert!(error(ScalarType::F32, &got, &right) <= 1.0);
+    }
+
+    #[test]
+    fn members_of_a_struct_have_sizes_of_their_own() {
+        use crate::shader::{MemberLayout, StructLayout, TypeLayout};
+        let scalar = |offset| MemberLayout { name: String::new(), offset, ty: TypeLayout::Scalar { scalar: ScalarType::F32 } };
+        let pair = StructLayout { type_name: String::new(), bytes: 8, members: vec![scalar(0), scalar(4)] };
+        let ty = TypeLayout::RuntimeArray { stride: 8, element: Box::new(TypeLayout::Struct(pair)) };
+        let members = vec![MemberLayout { name: String::new(), offset: 0, ty }];
+        let layout = Layout::Block(StructLayout { type_name: String::new(), bytes: 0, members });
+        let written = |small: f32| Written::of(floats(&[1e4, small, 2e4, small, 3e4, small]), None);
+        let output = Compared { name: "out", layout: &layout, how: Comparison::Elements, tolerance: Tolerance::default() };
+        let found = compare(output, &written(0.0), &Right::new(written(1e-2))).unwrap_err();
+        assert_eq!((found.wrong, found.total), (3, 6));
+    }
+
+    #[test]
+    fn what_rounding_may_do_is_said_with_how_to_accept_it() {
+        let right: Vec<f32> = (1_u8..=64).map(f32::from).collect();
+        let got: Vec<f32> = right.iter().map(|value| value * 1.000_02).collect();
+        let found = found(ScalarType::F32, &floats(&got), &floats(&right), Tolerance::default()).unwrap();
+        let hint = found.hint.unwrap();
+        assert!(hint.contains("times the tolerance") && hint.ends_with("--relative-tolerance 3e-5"), "{hint}");
+        let accepted = Tolerance { absolute: None, relative: Some(3e-5) };
+        assert_eq!(super::tests::found(ScalarType::F32, &floats(&got), &floats(&right), accepted), None);
     }
 }

@@ -9,7 +9,7 @@ use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
 
 use super::scalars;
-use crate::model::{FilePath, Sequence, Shown, Skip, path_text};
+use crate::model::{FilePath, Sequence, Shown, Skip, path_text, words};
 use crate::regular::{self, DATA};
 use crate::shader::{ScalarType, StructLayout};
 
@@ -25,6 +25,33 @@ pub enum Fill {
     Constant(#[serde(with = "crate::model::real")] f64),
     /// The bytes of a file, which has to have as many.
     File(FilePath),
+    /// What a second trial fills with instead of [`Fill::Random`]; no user says it.
+    #[serde(skip)]
+    Unusual(Unusual),
+}
+
+words! {
+    /// Inputs unlike the usual random ones, on which a configuration may fail that is right on those.
+    pub enum Unusual, as_str {
+        OtherSeed = "another seed",
+        NegativeFloats = "floats of both signs",
+        NegativeWholes = "whole numbers of both signs",
+        LargeFloats = "large floats",
+        LargeWholes = "large whole numbers",
+        Zeros = "zeros",
+        EqualNeighbours = "equal neighbours",
+    }
+}
+
+/// How many numbers in a row are equal, and how many are told apart in all.
+const EQUAL: u64 = 3;
+const LEVELS: u64 = 8;
+
+/// What differs from the subject's usual inputs: all buffers and images that the user doesn't fill, or the one at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Variation {
+    pub how: Unusual,
+    pub only: Option<(u32, u32, u32)>,
 }
 
 impl FromStr for Fill {
@@ -51,6 +78,7 @@ impl fmt::Display for Fill {
             Self::Iota => f.write_str("iota"),
             Self::Constant(value) => write!(f, "constant={value}"),
             Self::File(path) => write!(f, "file={}", path_text(path)),
+            Self::Unusual(unusual) => f.write_str(unusual.as_str()),
         }
     }
 }
@@ -83,8 +111,62 @@ impl Fill {
             Self::Iota if scalar.is_float() => Number::Real(index as f64),
             Self::Iota => Number::Whole(index),
             Self::Constant(value) => Number::of(*value, scalar),
+            Self::Unusual(unusual) => {
+                let most = most(scalar);
+                let of =
+                    Range { elements: most.min(elements).max(1), most, large: large(scalar), is_signed: scalar.is_signed() };
+                match scalar.is_float() {
+                    true => Number::Real(unusual.real(of, index, seed)),
+                    false => Number::Whole(unusual.whole(of, index, seed)),
+                }
+            }
             Self::Zero | Self::File(_) => Number::Whole(0),
         }
+    }
+}
+
+/// What numbers of a type may be.
+#[derive(Clone, Copy)]
+pub(super) struct Range {
+    /// Whole numbers below this stay within the buffer.
+    pub(super) elements: u64,
+    /// How many whole numbers from 0 on there are.
+    pub(super) most: u64,
+    /// A float that is large, and far from the end of its type.
+    pub(super) large: f64,
+    pub(super) is_signed: bool,
+}
+
+impl Unusual {
+    #[expect(clippy::cast_precision_loss, reason = "a few levels")]
+    pub(super) fn real(self, Range { large, .. }: Range, index: u64, seed: u64) -> f64 {
+        match self {
+            Self::OtherSeed | Self::NegativeWholes | Self::LargeWholes => unit(seed, index),
+            Self::NegativeFloats => 2.0 * unit(seed, index) - 1.0,
+            Self::LargeFloats => large * unit(seed, index),
+            Self::Zeros => 0.0,
+            Self::EqualNeighbours => (wide(seed, index / EQUAL) % LEVELS) as f64 / LEVELS as f64,
+        }
+    }
+
+    /// Two's complement, where it is negative.
+    pub(super) fn whole(self, Range { elements, most, is_signed, .. }: Range, index: u64, seed: u64) -> u64 {
+        let usual = wide(seed, index) % elements;
+        match self {
+            Self::NegativeWholes if is_signed && wide(seed, index) >> 63 == 1 => usual.wrapping_neg(),
+            Self::OtherSeed | Self::NegativeFloats | Self::NegativeWholes | Self::LargeFloats => usual,
+            Self::LargeWholes => wide(seed, index) % most,
+            Self::Zeros => 0,
+            Self::EqualNeighbours => wide(seed, index / EQUAL) % elements.min(LEVELS),
+        }
+    }
+}
+
+fn large(scalar: ScalarType) -> f64 {
+    match scalar {
+        ScalarType::F64 => 1e12,
+        ScalarType::F16 | ScalarType::OtherFloat(1) => 1e3,
+        _ => 1e6,
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use super::compare::Right;
 use super::expression::Value;
 use super::fill::Fill;
 use super::members::Unsaid;
@@ -36,6 +37,9 @@ pub const LOCAL_SIZE_AXES: [&str; 3] = ["local_size_x", "local_size_y", "local_s
 pub const CONSTANT_AXIS: &str = "spec_";
 pub const MACRO_AXIS: &str = "def_";
 
+/// What makes the inputs of a second trial other ones.
+const OTHER_SEED: u64 = 0x5851_F42D_4C95_7F2D;
+
 /// What the user has to mend.
 pub(super) fn said(reason: String) -> Failure {
     Failure::new(Status::Error, reason)
@@ -53,7 +57,7 @@ pub struct UserKernel {
     /// What each binding was filled with last: sizes may follow axes, and all of them would be more than a host holds.
     fills: HashMap<(u32, u32, u32), (Sized, Data)>,
     /// What the outputs must be, in the order of the case's check.
-    expected: Option<Vec<Written>>,
+    expected: Option<Vec<Right>>,
     /// What the first pass of cases never wrote, for what later ones leave: without bytes.
     first_passes: HashMap<Point, Vec<Written>>,
 }
@@ -86,6 +90,10 @@ impl UserKernel {
 
     pub fn subject(&self) -> &Subject {
         &self.subject
+    }
+
+    pub fn device(&self) -> &DeviceInfo {
+        &self.device
     }
 
     pub fn name(&self) -> String {
@@ -358,7 +366,13 @@ impl UserKernel {
         if let Some((_, data)) = self.fills.get(&place).filter(|(known, _)| known == sized) {
             return Ok(data.clone());
         }
-        let data = Data::new(unfilled.bytes(fill.unwrap_or(&Fill::Random), self.subject.seed)?);
+        let variation = self.subject.variation.filter(|of| fill.is_none() && of.only.is_none_or(|only| only == place));
+        let (unusual, seed) = match variation {
+            Some(of) => (Some(Fill::Unusual(of.how)), self.subject.seed ^ OTHER_SEED),
+            None => (None, self.subject.seed),
+        };
+        let fill = unusual.as_ref().or(fill).unwrap_or(&Fill::Random);
+        let data = Data::new(unfilled.bytes(fill, seed)?);
         self.fills.insert(place, (sized.clone(), data.clone()));
         Ok(data)
     }

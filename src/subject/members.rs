@@ -314,7 +314,7 @@ impl<'v> Filling<'v> {
 
     fn numbers(&self, ty: &TypeLayout, at: u64) -> Vec<(u64, ScalarType)> {
         let mut all = Vec::new();
-        scalars::of_type(ty, at, self.filled.len() as u64, &mut |at, scalar| all.push((at, scalar)));
+        scalars::of_type(ty, at, self.filled.len() as u64, 0, &mut |at, scalar, _| all.push((at, scalar)));
         all
     }
 

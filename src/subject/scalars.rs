@@ -7,22 +7,19 @@ use rayon::prelude::*;
 
 use crate::shader::{MatrixOrder, MemberLayout, ScalarType, StructLayout, TypeLayout};
 
-/// Calls for each number of a block in a buffer of so many bytes: its offset, and its type. A runtime array ends with the buffer, with
-/// its last whole element; padding and addresses are left out.
-pub(super) fn for_each(layout: &StructLayout, bytes: u64, visit: &mut dyn FnMut(u64, ScalarType)) {
-    for part in parts(layout, bytes) {
-        part.for_each(visit);
-    }
+#[cfg(test)]
+fn for_each(layout: &StructLayout, bytes: u64, visit: &mut dyn FnMut(u64, ScalarType)) {
+    parts(layout, bytes).iter().for_each(|part| part.for_each(&mut |at, scalar, _| visit(at, scalar)));
 }
 
-/// Calls for each number of a block in a buffer, as [`for_each`], on all processors: with its own bytes, its type, and how many
+/// Calls for each number of a block in a buffer, as [`Part::for_each`], on all processors: with its own bytes, its type, and how many
 /// numbers are before it. Elements of arrays don't overlap: such blocks are refused.
 pub(super) fn fill(layout: &StructLayout, buffer: &mut [u8], write: &(impl Fn(&mut [u8], ScalarType, u64) + Sync)) {
     let parts = parts(layout, buffer.len() as u64);
     // Writes what a part has; the bytes are those from `base` on. Gives how many numbers there are up to its end.
     let filled = |part: &Part, bytes: &mut [u8], base: u64, before: u64| {
         let mut index = before;
-        part.for_each(&mut |at, scalar| {
+        part.for_each(&mut |at, scalar, _| {
             let start = usize::try_from(at - base).unwrap_or(usize::MAX);
             write(&mut bytes[start..][..usize::try_from(scalar.bytes()).unwrap_or(usize::MAX)], scalar, index);
             index += 1;
@@ -31,9 +28,9 @@ pub(super) fn fill(layout: &StructLayout, buffer: &mut [u8], write: &(impl Fn(&m
     };
     let Some((head, arrays)) = parts.split_first() else { return };
     let before = filled(head, buffer, 0, 0);
-    let Some((element, first, stride, _)) = arrays.first().and_then(|part| part.array) else { return };
+    let Some(Array { element, at: first, stride, .. }) = arrays.first().and_then(|part| part.array) else { return };
     let mut numbers = 0;
-    of_type(element, first, buffer.len() as u64, &mut |_, _| numbers += 1);
+    of_type(element, first, buffer.len() as u64, 0, &mut |_, _, _| numbers += 1);
     let (start, length) = (usize::try_from(first), usize::try_from(ELEMENTS * u64::from(stride)));
     let (Ok(start), Ok(length)) = (start, length) else { return };
     let chunks = buffer[start..].par_chunks_mut(length).zip(arrays).enumerate();
@@ -53,7 +50,9 @@ pub(super) fn elements(layout: &StructLayout, bytes: u64) -> Vec<Part<'_>> {
         _ => return parts(layout, bytes),
     };
     let part = |members, array| Part { members, array, end: bytes };
-    let each = offsets(at, stride, length).map(|place| part(&[], Some((element.as_ref(), place, stride, 1))));
+    let column = columns(head);
+    let array = |at| Array { element: element.as_ref(), at, stride, count: 1, column };
+    let each = offsets(at, stride, length).map(|place| part(&[], Some(array(place))));
     std::iter::once(part(head, None)).chain(each).collect()
 }
 
@@ -121,9 +120,20 @@ const ELEMENTS: u64 = 1 << 16;
 /// A stretch of a buffer: all but the runtime array at its end, or some elements of that.
 pub(super) struct Part<'l> {
     members: &'l [MemberLayout],
-    /// Of the runtime array: the element's type, where the first one is, from one to the next, and how many there are.
-    array: Option<(&'l TypeLayout, u64, u32, u64)>,
+    array: Option<Array<'l>>,
     end: u64,
+}
+
+/// Elements of the runtime array.
+#[derive(Clone, Copy)]
+struct Array<'l> {
+    element: &'l TypeLayout,
+    /// Where the first one is.
+    at: u64,
+    stride: u32,
+    count: u64,
+    /// The column of an element's first number.
+    column: u32,
 }
 
 /// The parts of a buffer, in its order; each can be looked at by itself.
@@ -134,7 +144,14 @@ pub(super) fn parts(layout: &StructLayout, bytes: u64) -> Vec<Part<'_>> {
             let (at, width) = (u64::from(*offset), u64::from(*stride));
             let length = fitting(at, *stride, bytes);
             let starts = (0..length.div_ceil(ELEMENTS)).map(|i| i * ELEMENTS);
-            let arrays = starts.map(|first| (element.as_ref(), at + first * width, *stride, ELEMENTS.min(length - first)));
+            let column = columns(head);
+            let arrays = starts.map(|first| Array {
+                element: element.as_ref(),
+                at: at + first * width,
+                stride: *stride,
+                count: ELEMENTS.min(length - first),
+                column,
+            });
             std::iter::once(part(head, None)).chain(arrays.map(|array| part(&[], Some(array)))).collect()
         }
         _ => vec![part(&layout.members[..], None)],
@@ -142,44 +159,73 @@ pub(super) fn parts(layout: &StructLayout, bytes: u64) -> Vec<Part<'_>> {
 }
 
 impl Part<'_> {
-    pub(super) fn for_each(&self, visit: &mut dyn FnMut(u64, ScalarType)) {
+    /// Calls for each number: its offset, its type, and its column. A runtime array ends with the buffer, with its last whole element;
+    /// padding and addresses are left out. Numbers of one column are the same member or component, of all elements of arrays.
+    pub(super) fn for_each(&self, visit: &mut dyn FnMut(u64, ScalarType, u32)) {
+        let mut column = 0;
         for member in self.members {
-            of_type(&member.ty, member.offset.into(), self.end, visit);
+            of_type(&member.ty, member.offset.into(), self.end, column, visit);
+            column += leaves(&member.ty);
         }
-        if let Some((element, at, stride, count)) = self.array {
+        if let Some(Array { element, at, stride, count, column }) = self.array {
             for place in offsets(at, stride, count) {
-                of_type(element, place, self.end, visit);
+                of_type(element, place, self.end, column, visit);
             }
         }
     }
+
+    /// Where it begins, and how many bytes an element of it takes; of what isn't the runtime array, about that.
+    pub(super) fn grain(&self) -> (u64, u64) {
+        let head = || (0, 4 * u64::from(columns(self.members).max(1)));
+        self.array.map_or_else(head, |array| (array.at, array.stride.max(1).into()))
+    }
 }
 
-pub(super) fn of_type(ty: &TypeLayout, at: u64, end: u64, visit: &mut dyn FnMut(u64, ScalarType)) {
+/// How many columns the numbers of a block have.
+pub(super) fn columns(members: &[MemberLayout]) -> u32 {
+    members.iter().map(|member| leaves(&member.ty)).sum()
+}
+
+fn leaves(ty: &TypeLayout) -> u32 {
     match ty {
-        TypeLayout::Scalar { scalar } => one(*scalar, at, end, visit),
-        TypeLayout::Vector { scalar, components } => vector(*scalar, u64::from(*components), at, end, visit),
+        TypeLayout::Scalar { .. } => 1,
+        TypeLayout::Vector { components, .. } => *components,
+        TypeLayout::Matrix { columns, rows, .. } => columns * rows,
+        TypeLayout::Array { element, .. } | TypeLayout::RuntimeArray { element, .. } => leaves(element),
+        TypeLayout::Struct(layout) => columns(&layout.members),
+        TypeLayout::Pointer { .. } => 0,
+    }
+}
+
+/// As [`Part::for_each`], of a value of this type that begins here, the first number being of this column.
+pub(super) fn of_type(ty: &TypeLayout, at: u64, end: u64, column: u32, visit: &mut dyn FnMut(u64, ScalarType, u32)) {
+    match ty {
+        TypeLayout::Scalar { scalar } => one(*scalar, at, end, column, visit),
+        TypeLayout::Vector { scalar, components } => vector((*scalar, *components), at, end, column, visit),
         TypeLayout::Matrix { scalar, columns, rows, stride, order } => {
             let (vectors, length) = match order {
                 MatrixOrder::ColumnMajor => (*columns, *rows),
                 MatrixOrder::RowMajor => (*rows, *columns),
             };
-            for place in offsets(at, *stride, vectors.into()) {
-                vector(*scalar, length.into(), place, end, visit);
+            for (place, i) in offsets(at, *stride, vectors.into()).zip(0..) {
+                vector((*scalar, length), place, end, column + i * length, visit);
             }
         }
         TypeLayout::Array { length, stride, element } => {
             for place in offsets(at, *stride, *length).take_while(|place| *place < end) {
-                of_type(element, place, end, visit);
+                of_type(element, place, end, column, visit);
             }
         }
         TypeLayout::RuntimeArray { stride, element } => {
             for place in offsets(at, *stride, fitting(at, *stride, end)) {
-                of_type(element, place, end, visit);
+                of_type(element, place, end, column, visit);
             }
         }
         TypeLayout::Struct(layout) => {
+            let mut column = column;
             for member in &layout.members {
-                of_type(&member.ty, at.saturating_add(member.offset.into()), end, visit);
+                of_type(&member.ty, at.saturating_add(member.offset.into()), end, column, visit);
+                column += leaves(&member.ty);
             }
         }
         TypeLayout::Pointer { .. } => {}
@@ -195,15 +241,21 @@ fn offsets(at: u64, stride: u32, count: u64) -> impl Iterator<Item = u64> {
     (0..count).map(move |i| at.saturating_add(i.saturating_mul(stride.into())))
 }
 
-fn vector(scalar: ScalarType, components: u64, at: u64, end: u64, visit: &mut dyn FnMut(u64, ScalarType)) {
+fn vector(
+    (scalar, components): (ScalarType, u32),
+    at: u64,
+    end: u64,
+    column: u32,
+    visit: &mut dyn FnMut(u64, ScalarType, u32),
+) {
     for i in 0..components {
-        one(scalar, at.saturating_add(i * scalar.bytes()), end, visit);
+        one(scalar, at.saturating_add(u64::from(i) * scalar.bytes()), end, column + i, visit);
     }
 }
 
-fn one(scalar: ScalarType, at: u64, end: u64, visit: &mut dyn FnMut(u64, ScalarType)) {
+fn one(scalar: ScalarType, at: u64, end: u64, column: u32, visit: &mut dyn FnMut(u64, ScalarType, u32)) {
     if at.checked_add(scalar.bytes()).is_some_and(|after| after <= end) {
-        visit(at, scalar);
+        visit(at, scalar, column);
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::compare::{Comparison, Tolerance};
 use super::expression::split_outside;
-use super::fill::Fill;
+use super::fill::{Fill, Variation};
 use super::images::ImageSpec;
 use super::samplers::SamplerSpec;
 use crate::model::{FilePath, Point, SpirvTarget};
@@ -53,9 +53,13 @@ pub struct Subject {
     pub tolerance: Tolerance,
     /// What of buffers and images must be the reference's, where not every element at its place: by [`BufferSpec::place`].
     pub checks: Vec<(String, Comparison)>,
+    /// Outputs that may be NaN, of one value or unchanged by the reference, by [`BufferSpec::place`].
+    pub accepted: Vec<String>,
     /// Whether a pass that reads what it writes may follow itself all the same.
     pub is_idempotent: bool,
     pub seed: u64,
+    /// What differs from the usual inputs, in a second trial.
+    pub variation: Option<Variation>,
 }
 
 impl Subject {
@@ -74,7 +78,8 @@ impl Subject {
         let buffers = self.buffers.iter_mut().map(|spec| &mut spec.place);
         let images = self.images.iter_mut().map(|spec| &mut spec.place);
         let samplers = self.samplers.iter_mut().map(|spec| &mut spec.place);
-        buffers.chain(images).chain(samplers).chain(self.checks.iter_mut().map(|(place, _)| place))
+        let checks = self.checks.iter_mut().map(|(place, _)| place);
+        buffers.chain(images).chain(samplers).chain(checks).chain(&mut self.accepted)
     }
 
     /// The files that it is made of, and what each one holds.

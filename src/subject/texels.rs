@@ -3,12 +3,12 @@
 use half::f16;
 use rayon::prelude::*;
 
-use super::compare::{Judged, NEVER, Tolerance};
-use super::fill::{self, Fill};
+use super::fill::{self, Fill, Range};
 use super::scalars::Number;
-use super::written::Written;
+use super::slots::Kind;
 use crate::model::{Dimension, Format, Numbers, Sequence, Skip};
-use crate::validate::{Mismatch, Position, TexelPosition};
+use crate::shader::ScalarType;
+use crate::validate::{Position, TexelPosition};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Texels {
@@ -71,6 +71,20 @@ impl Texels {
             (Fill::Random, Numbers::Float) => float(width, fill::unit(seed, index)),
             // As in buffers: those that are indexes stay within.
             (Fill::Random, _) => (fill::wide(seed, index) % self.count().clamp(1, 1 << (width - sign))) as u32,
+            (Fill::Unusual(unusual), numbers) => {
+                let most = 1 << (width - sign);
+                let (elements, is_signed) = (self.count().clamp(1, most), sign == 1);
+                let of = Range { elements, most, large: 1e3, is_signed };
+                match numbers {
+                    Numbers::Float => float(width, unusual.real(of, index, seed)),
+                    Numbers::Unorm | Numbers::Snorm => {
+                        let least = if is_signed { -1.0 } else { 0.0 };
+                        let value = unusual.real(Range { large: 1.0, ..of }, index, seed).clamp(least, 1.0);
+                        (value * steps(numbers, width)).round() as i64 as u32
+                    }
+                    Numbers::Uint | Numbers::Sint => unusual.whole(of, index, seed) as u32,
+                }
+            }
             (Fill::Iota, Numbers::Float) => float(width, index as f64),
             (Fill::Iota, _) => index as u32,
             (Fill::Constant(value), Numbers::Float) => float(width, *value),
@@ -83,86 +97,21 @@ impl Texels {
         }
     }
 
-    /// The first number that differs and how many do; nothing where all are right.
-    pub(super) fn compare(&self, name: &str, sides: [&Written; 2], tolerance: Tolerance) -> Option<Mismatch> {
-        let (channels, size) = (self.format.channels(), self.format.bytes() as usize);
-        let wrong_in = |texel: usize| (0..channels).filter(move |channel| self.is_wrong(sides, texel, *channel, tolerance));
-        let texels = sides[0].bytes.len() / size;
-        let found: Vec<usize> = (0..texels).into_par_iter().map(|texel| wrong_in(texel).count()).collect();
-        let first = found.iter().position(|wrong| *wrong > 0)?;
-        let channel = wrong_in(first).next()?;
-        let shown = |side: &Written| match self.is_unwritten(side, first) {
-            true => NEVER.to_owned(),
-            false => number(self.format, &side.bytes[first * size..][..size], channel).to_string(),
-        };
-        let [got, expected] = sides.map(shown);
-        let texel = TexelPosition { place: self.place(first as u64), component: CHANNELS[channel as usize] };
-        Some(Mismatch {
-            wrong: found.iter().map(|wrong| *wrong as u64).sum(),
-            total: texels as u64 * u64::from(channels),
-            ..Mismatch::single(name, Position::Texel(Box::new(texel)), got, expected)
-        })
-    }
-
-    fn is_wrong(&self, sides: [&Written; 2], texel: usize, channel: u32, tolerance: Tolerance) -> bool {
-        let size = self.format.bytes() as usize;
-        // What the reference never wrote, nobody knows.
-        match sides.map(|side| self.is_unwritten(side, texel)) {
-            [_, true] => return false,
-            [true, false] => return true,
-            [false, false] => {}
-        }
-        let [got, expected] = sides.map(|side| &side.bytes[texel * size..][..size]);
-        if read(self.format, got, channel) == read(self.format, expected, channel) {
-            return false;
-        }
-        match [got, expected].map(|bytes| number(self.format, bytes, channel)) {
-            [Number::Real(got), Number::Real(expected)] => {
-                let usual = usual_tolerance(self.format.numbers(), self.format.channel_bits(channel));
-                !tolerance.accepts_near(usual, got, expected)
-            }
-            [got, expected] => got != expected,
-        }
-    }
-
-    fn is_unwritten(&self, side: &Written, texel: usize) -> bool {
-        let size = u64::from(self.format.bytes());
-        side.is_unwritten(texel as u64 * size, size)
-    }
-
-    pub(super) fn unwritten(&self, side: &Written) -> Vec<bool> {
-        let texels = side.bytes.len() / self.format.bytes() as usize;
-        (0..texels).map(|texel| self.is_unwritten(side, texel)).collect()
-    }
-
-    pub(super) fn elements(&self, side: &Written) -> Vec<Vec<Judged>> {
-        let texels = side.bytes.chunks_exact(self.format.bytes() as usize).enumerate();
-        let written = texels.filter(|(texel, _)| !self.is_unwritten(side, *texel));
-        let usual = |channel| usual_tolerance(self.format.numbers(), self.format.channel_bits(channel));
-        let channels = 0..self.format.channels();
-        let numbers =
-            |(_, texel)| channels.clone().map(|channel| (number(self.format, texel, channel), usual(channel))).collect();
-        written.map(numbers).collect()
-    }
-
-    /// Calls for each number that was written, with how far it may be off where nothing is said, and how many bits it has.
-    pub(super) fn for_each(&self, side: &Written, visit: &mut dyn FnMut(Number, (f64, f64), u32)) {
-        for texel in self.elements(side) {
-            for ((number, usual), channel) in texel.into_iter().zip(0..) {
-                visit(number, usual, self.format.channel_bits(channel));
-            }
-        }
+    /// Where a channel of all of them is.
+    pub(super) fn position(&self, number: u64) -> Position {
+        let channels = u64::from(self.format.channels());
+        let component = CHANNELS[usize::try_from(number % channels).unwrap_or(0)];
+        Position::Texel(Box::new(TexelPosition { place: self.place(number / channels), component }))
     }
 }
 
-/// How far a channel's numbers may be off, absolutely and as a share, where nothing is said: steps of 0 to 1 by one, since sums in
-/// another order may round to the next one; floats as buffers have them.
-fn usual_tolerance(numbers: Numbers, width: u32) -> (f64, f64) {
+/// How far a channel's numbers may be off, as [`Kind::usual`](super::slots::Kind::usual) says.
+pub(super) fn usual_tolerance(numbers: Numbers, width: u32) -> (f64, f64) {
     match (numbers, width) {
-        (Numbers::Float, 32) => (1e-6, 1e-4),
-        (Numbers::Float, 16) => (1e-3, 2e-2),
+        (Numbers::Float, 32) => Kind::Scalar(ScalarType::F32).usual(),
+        (Numbers::Float, 16) => Kind::Scalar(ScalarType::F16).usual(),
         // One step of five bits and the hidden one.
-        (Numbers::Float, _) => (1e-3, 4e-2),
+        (Numbers::Float, _) => (0.0, 4e-2),
         // And what dividing by steps is off by.
         _ => ((1.0 + 1e-9) / steps(numbers, width), 0.0),
     }
@@ -176,7 +125,7 @@ fn mask(width: u32) -> u32 {
     u32::MAX >> (32 - width)
 }
 
-fn read(format: Format, texel: &[u8], channel: u32) -> u32 {
+pub(super) fn read(format: Format, texel: &[u8], channel: u32) -> u32 {
     let width = format.channel_bits(channel);
     if format.is_packed() {
         return (word(texel) >> shift(format, channel)) & mask(width);
@@ -224,7 +173,7 @@ fn float(width: u32, value: f64) -> u32 {
     }
 }
 
-fn number(format: Format, texel: &[u8], channel: u32) -> Number {
+pub(super) fn number(format: Format, texel: &[u8], channel: u32) -> Number {
     let (bits, width) = (read(format, texel, channel), format.channel_bits(channel));
     let signed = || i64::from(i32::from_ne_bytes((bits << (32 - width)).to_ne_bytes()) >> (32 - width));
     match format.numbers() {
@@ -243,15 +192,21 @@ fn number(format: Format, texel: &[u8], channel: u32) -> Number {
 
 #[cfg(test)]
 mod tests {
+    use super::super::compare::{Compared, Comparison, Right, Tolerance, compare};
+    use super::super::sized::Layout;
+    use super::super::written::Written;
     use super::*;
     use crate::model::POISON;
+    use crate::validate::Mismatch;
 
     fn square(format: Format) -> Texels {
         Texels { format, dimension: Some(Dimension::D2), extent: [5, 5, 1] }
     }
 
-    fn side(bytes: &[u8]) -> Written {
-        Written::of(bytes.to_vec(), None)
+    fn compared(texels: Texels, got: &[u8], right: &[u8], tolerance: Tolerance) -> Option<Mismatch> {
+        let (layout, how) = (Layout::Texels(texels), Comparison::Elements);
+        let [got, right] = [got, right].map(|bytes| Written::of(bytes.to_vec(), None));
+        compare(Compared { name: "picture", layout: &layout, how, tolerance }, &got, &Right::new(right)).err()
     }
 
     fn numbers(format: Format, bytes: &[u8]) -> Vec<Number> {
@@ -296,7 +251,7 @@ mod tests {
     fn the_first_wrong_texel_is_named_by_its_place() {
         let texels = square(Format::Rgba8Unorm);
         let right = texels.filled(&Fill::Constant(0.5), 1).unwrap();
-        let compared = |bytes: &[u8], tolerance| texels.compare("picture", [&side(bytes), &side(&right)], tolerance);
+        let compared = |bytes: &[u8], tolerance| compared(texels, bytes, &right, tolerance);
         let mut next = right.clone();
         next[4 * 13 + 1] += 1;
         let exact = Tolerance { absolute: Some(0.0), relative: None };
@@ -309,9 +264,9 @@ mod tests {
         assert_eq!(told.to_string(), place);
         assert_eq!(compared(&next, Tolerance { absolute: Some(0.01), relative: None }), None);
         let whole = square(Format::R8Uint);
-        let told =
-            whole.compare("ids", [&side(&[1; 25]), &side(&[2; 25])], Tolerance { absolute: Some(9.0), relative: Some(1.0) });
-        assert_eq!(told.unwrap().to_string(), "ids[0, 0].r is 1, should be 2 (25 of 25 elements are wrong)");
+        let any = Tolerance { absolute: Some(9.0), relative: Some(1.0) };
+        let told = super::tests::compared(whole, &[1; 25], &[2; 25], any);
+        assert_eq!(told.unwrap().to_string(), "picture[0, 0].r is 1, should be 2 (25 of 25 elements are wrong)");
     }
 
     #[test]
@@ -321,8 +276,8 @@ mod tests {
             let texels = Texels { format, dimension: None, extent: [4, 1, 1] };
             let poison: Vec<u8> = POISON.to_ne_bytes().into_iter().cycle().take(4 * format.bytes() as usize).collect();
             let right = texels.filled(&Fill::Constant(value), 1).unwrap();
-            assert!(texels.compare("out", [&side(&poison), &side(&right)], any).is_some(), "{format:?}");
-            assert_eq!(texels.compare("out", [&side(&poison), &side(&poison)], any), None);
+            assert!(compared(texels, &poison, &right, any).is_some(), "{format:?}");
+            assert_eq!(compared(texels, &poison, &poison, any), None);
         }
     }
 }

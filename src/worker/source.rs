@@ -8,7 +8,7 @@ use crate::output::PictureFolder;
 use crate::plan::{case_id, check_limits};
 use crate::shader::{self, Compiler, Library, Prepared};
 use crate::subject::UserKernel;
-use crate::validate::{Learned, Outputs, Verdict};
+use crate::validate::{Learned, Mismatch, Outputs};
 
 /// What evicts caches, and what sweeps memory.
 const EVICT: &str = "calibration/evict";
@@ -78,12 +78,12 @@ impl CaseSource for Catalogue {
         Ok(prepared)
     }
 
-    fn check(&mut self, case: &Case, outputs: Outputs) -> Result<Verdict, Failure> {
+    fn check(&mut self, case: &Case, outputs: Outputs) -> Result<Result<Option<f64>, Mismatch>, Failure> {
         let experiment = experiments::find(&case.experiment).ok_or_else(|| unknown(&case.experiment))?;
         let built = experiment.build(&Config::new(&case.variant, &case.point, &self.setting()));
         let built = built.map_err(|skip| Failure::new(Status::Error, skip.reason))?;
         self.show(case, experiment, &outputs.bytes)?;
-        Ok(built.check(&outputs.bytes))
+        Ok(built.check(&outputs.bytes).map(|()| None))
     }
 
     fn remark(&mut self, case: &Case, outputs: &[Vec<u8>]) -> Option<String> {
@@ -104,15 +104,15 @@ impl CaseSource for Tuned {
         true
     }
 
-    fn check(&mut self, case: &Case, outputs: Outputs) -> Result<Verdict, Failure> {
-        Ok(self.0.check(case, outputs))
+    fn check(&mut self, case: &Case, outputs: Outputs) -> Result<Result<Option<f64>, Mismatch>, Failure> {
+        Ok(self.0.check(case, outputs).map(Some))
     }
 
     fn reference(&mut self) -> Result<Option<Prepared>, Failure> {
         self.0.reference()
     }
 
-    fn learn(&mut self, outputs: Outputs) -> Learned {
+    fn learn(&mut self, outputs: Option<Outputs>) -> Learned {
         self.0.learn(outputs)
     }
 }

@@ -93,11 +93,12 @@ pub struct Tune {
     #[arg(long, value_name = "CONFIGURATION|SHADER|FILE", value_parser = with_path())]
     pub reference: Option<String>,
 
-    /// How far floats may be from the reference's, in their own unit (default: 1e-6 for float, a step for texels of 0 to 1)
+    /// How far floats may be from the reference's, in their own unit (default: 0, and a step for texels of 0 to 1)
     #[arg(long, value_name = "VALUE", value_parser = tolerance)]
     pub absolute_tolerance: Option<f64>,
 
-    /// How far floats may be from the reference's, as a share (default: 1e-4 for float)
+    /// How far floats may be from the reference's, as a share of their size: that of the reference's number, or the root mean square
+    /// of the output, if that is more (default: 3.8e-6 for float, 7.1e-15 for double, 3.9e-3 for float16_t)
     #[arg(long, value_name = "SHARE", value_parser = tolerance)]
     pub relative_tolerance: Option<f64>,
 
@@ -110,6 +111,10 @@ pub struct Tune {
     /// A buffer or an image that holds no result, such as room to work in: the same as --check PLACE=none
     #[arg(long, value_name = "PLACE")]
     pub ignore: Vec<String>,
+
+    /// Accept a reference that fills an output with one value or NaN, or leaves it unchanged
+    #[arg(long, value_name = "constant:PLACE")]
+    pub accept: Vec<String>,
 
     /// A pass that reads what it writes may follow itself all the same: no buffer is restored between passes
     #[arg(long)]

@@ -237,6 +237,7 @@ impl<'r> Looker<'r> {
         checker.ask(OpenBounds {
             device: Identity::at_place(&place.info, place.index),
             queue: self.settings.flags.queue,
+            is_robust: true,
             deadline: self.settings.submission_deadline(),
             compile_threads: compile_threads(&place.info),
             subject: self.subject.clone(),

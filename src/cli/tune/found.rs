@@ -49,7 +49,7 @@ impl Found {
         let is_chosen = arguments.reference.is_none() && *reference != Reference::Untouched;
         let is_doubted = diagnosis.as_ref().is_some_and(|of| of.doubts_reference || (is_chosen && of.only_reference));
         let is_told = best.as_ref().is_some_and(|best| best.answer.is_told() && !best.leaves);
-        Self { best, diagnosis, is_believed: is_told && !is_doubted && !race.is_unchecked }
+        Self { best, diagnosis, is_believed: is_told && !is_doubted && race.silent.is_empty() }
     }
 
     /// Says it, and adds the best configuration to the table that is asked for. Tells whether the answer may be believed.

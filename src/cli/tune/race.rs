@@ -92,7 +92,8 @@ pub struct Race<'r> {
     written: Option<usize>,
     pub hash: String,
     doubts: Vec<Doubt>,
-    pub is_unchecked: bool,
+    /// Why comparing with the reference shows nothing.
+    pub silent: Vec<String>,
     blocks: usize,
     /// When rows were last kept for now, and how long that took.
     held: Option<(Instant, Duration)>,
@@ -139,7 +140,7 @@ impl<'r> Race<'r> {
             written,
             hash,
             doubts,
-            is_unchecked: false,
+            silent: Vec::new(),
             blocks: 0,
             held: None,
             pace: None,
@@ -278,9 +279,10 @@ impl<'r> Race<'r> {
     // ---- measuring ------------------------------------------------------------------------------------------------------------
 
     fn introduce(&mut self, session: &Session) {
-        self.is_unchecked = session.learned().wrote_nothing;
+        self.silent.clone_from(&session.learned().doubts);
         let instrument = session.instrument();
         self.sink.voice.progress.notes(instrument.note.iter().chain(&session.learned().notes));
+        self.silent.iter().for_each(|doubt| self.sink.voice.progress.note(&format!("warning: {doubt}")));
         let said = format!("timer: {}, floor {}", instrument.timer.as_str(), instrument.floor);
         self.sink.voice.progress.detail(&said);
     }
@@ -453,8 +455,8 @@ impl<'r> Race<'r> {
         let (measured, failure) = match &outcome.result {
             Ok(measured) => {
                 self.samples += measured.samples();
-                if self.is_unchecked {
-                    row.leave_unchecked("the reference writes nothing");
+                if let Some(doubt) = self.silent.first() {
+                    row.leave_unchecked(doubt);
                 }
                 (Some(measured.clone()), None)
             }

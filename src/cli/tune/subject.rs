@@ -51,9 +51,17 @@ pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
         reference: Reference::Untouched,
         tolerance: Tolerance { absolute: arguments.absolute_tolerance, relative: arguments.relative_tolerance },
         checks: checks(arguments)?,
+        accepted: parsed("accept", &arguments.accept, accepted)?,
         is_idempotent: arguments.idempotent,
         seed: arguments.measuring.seed,
+        variation: None,
     })
+}
+
+/// The place of an output that may be constant.
+fn accepted(text: &str) -> Result<String, String> {
+    let place = text.strip_prefix("constant:").map(str::trim).filter(|place| !place.is_empty());
+    place.map(str::to_owned).ok_or_else(|| "constant:PLACE is needed, as in constant:data".to_owned())
 }
 
 /// The texts of a flag, each as this reads it.

@@ -1,18 +1,24 @@
 //! What the configurations' results are compared with.
 
 use super::{Made, UserKernel, said};
-use crate::model::{Case, Failure, FilePath, Point, Shown};
+use crate::model::{Case, Data, Failure, FilePath, Point, Shown};
 use crate::regular::{self, DATA};
-use crate::shader::{Noting, Prepared};
-use crate::subject::compare::{Compared, Comparison, compare, unwritten};
-use crate::subject::resources::Output;
+use crate::shader::{BindingKind, Noting, Prepared};
+use crate::subject::compare::{Compared, Comparison, Right, compare, unwritten};
+use crate::subject::fill::{Unusual, Variation};
+use crate::subject::planted::undetected;
+use crate::subject::resources::{Output, Unfilled, element_name};
+use crate::subject::scalars::Number;
+use crate::subject::silent::silence;
 use crate::subject::spec::{Reference, Subject};
 use crate::subject::written::Written;
 use crate::subject::{buffers, fill, names};
-use crate::validate::{Learned, Mismatch, Outputs, Position, Verdict};
+use crate::validate::{Learned, Mismatch, Outputs, Position};
 
 /// First passes of cases that are kept: no fewer than cases are loaded at a time.
 const MOST_FIRST_PASSES: usize = 256;
+
+const RACE: &str = "the reference's results differ from one run to the next, which a race or a read of what nothing wrote does";
 
 impl UserKernel {
     /// The case whose outputs all others are compared with; nothing where files hold them.
@@ -24,7 +30,7 @@ impl UserKernel {
             Reference::Files(files) => {
                 let made = self.make(&Point::default())?;
                 let held = expected_in(&files, &made)?;
-                self.expected = Some(held.into_iter().map(|bytes| Written::of(bytes, None)).collect());
+                self.expected = Some(held.into_iter().map(|bytes| Right::new(Written::of(bytes, None))).collect());
                 Ok(None)
             }
         }
@@ -91,35 +97,64 @@ impl UserKernel {
         Ok(other)
     }
 
-    /// Takes what the reference's outputs held; tells what the user should know of that.
-    pub fn learn(&mut self, outputs: Outputs) -> Learned {
+    /// Takes what the reference's outputs held, unless files tell that; tells what the user should know of it.
+    pub fn learn(&mut self, outputs: Option<Outputs>) -> Learned {
         let mut learned = Learned::default();
-        let made = match self.reference_made() {
-            Ok(made) if made.outputs.len() == outputs.bytes.len() => made,
-            _ => {
-                self.expected = Some(written_in(outputs));
-                return learned;
-            }
+        let again = outputs.as_ref().and_then(|outputs| outputs.poisoned.clone());
+        if let Some(outputs) = outputs {
+            self.expected = Some(written_in(outputs).into_iter().map(Right::new).collect());
+        }
+        let Some(expected) = self.expected.take() else { return learned };
+        let made = self.reference_made().ok().filter(|made| made.outputs.len() == expected.len());
+        let Some(made) = made else {
+            self.expected = Some(expected);
+            return learned;
         };
-        let again = outputs.poisoned.clone();
-        let written = written_in(outputs);
-        let pairs = || made.outputs.iter().zip(&written);
-        let told = pairs().filter_map(|(output, side)| unwritten(&output.name, &output.sized.layout, side)).collect::<Vec<_>>();
-        learned.wrote_nothing = !written.is_empty() && told.iter().filter(|(_, wrote_any)| !wrote_any).count() == written.len();
-        let meant = if learned.wrote_nothing { "; --check PLACE=none says that this is meant" } else { "" };
+        let pairs = || made.outputs.iter().zip(&expected);
+        let told: Vec<(String, bool)> =
+            pairs().filter_map(|(output, right)| unwritten(&output.name, &output.sized.layout, &right.written)).collect();
+        let wrote_nothing = !expected.is_empty() && told.iter().filter(|(_, wrote_any)| !wrote_any).count() == expected.len();
+        let meant = if wrote_nothing { "; --check PLACE=none says that this is meant" } else { "" };
         let notes = told.into_iter().map(|(words, _)| format!("{words} by the reference: nothing is compared there{meant}"));
         learned.notes.extend(notes);
-        for ((output, first), other) in pairs().zip(again.into_iter().flatten()) {
-            let other = first.with(other);
-            if let Some(mismatch) = compare(self.compared(output), [&other, first]) {
-                learned.notes.push(format!(
-                    "the reference's results differ from one run to the next, which a race or a read of what nothing wrote \
-                     does: {mismatch}"
-                ));
+        learned.doubts.extend(wrote_nothing.then(|| "the reference writes nothing".to_owned()));
+        for ((output, right), other) in pairs().zip(again.into_iter().flatten()) {
+            let other = right.written.with(other);
+            if let Err(mismatch) = compare(self.compared(output), &other, right) {
+                learned.doubts.push(format!("{RACE}: {mismatch}"));
             }
         }
-        self.expected = Some(written);
+        for (output, right) in pairs() {
+            if self.is_accepted(output, &made) {
+                continue;
+            }
+            let before = self.before(output, &made);
+            let silence = silence(self.compared(output), &right.written, before.as_ref().map(Data::bytes));
+            learned.doubts.extend(silence.map(|words| {
+                let name = &output.name;
+                format!(
+                    "{words}: comparing shows nothing. Give inputs that make a difference (--buffer, --push, -n), or say --accept \
+                     constant:{name} if that is as it should be"
+                )
+            }));
+        }
+        self.expected = Some(expected);
         learned
+    }
+
+    /// What an output held before the pass, where the shader reads it.
+    fn before(&mut self, output: &Output, made: &Made) -> Option<Data> {
+        let is_it = |unfilled: &&Unfilled| (unfilled.info.set, unfilled.info.binding, unfilled.element) == output.place;
+        let unfilled = made.unfilled.iter().find(is_it)?;
+        self.data(unfilled, made).ok()
+    }
+
+    /// Whether the user says that the output is meant to be as it is, whatever that shows.
+    fn is_accepted(&self, output: &Output, made: &Made) -> bool {
+        let (set, binding, element) = output.place;
+        let info = made.source.reflection().bindings.iter().find(|info| (info.set, info.binding) == (set, binding));
+        let is_it = |place: &String| info.is_some_and(|info| buffers::is_meant_at(place, info, element, &made.blocks));
+        self.subject.accepted.iter().any(is_it)
     }
 
     /// What a pass of a configuration left. A pass over both poisons comes first, and tells what later ones don't write either.
@@ -153,7 +188,8 @@ impl UserKernel {
         Compared { name, layout: &sized.layout, how: *comparison, tolerance: self.subject.tolerance }
     }
 
-    pub fn check(&mut self, case: &Case, outputs: Outputs) -> Verdict {
+    /// How far what a configuration left is from what is right, in units of what is allowed.
+    pub fn check(&mut self, case: &Case, outputs: Outputs) -> Result<f64, Mismatch> {
         let wrong = |output: &str, got: String, expected: &str| {
             Err(Mismatch::single(output, Position::Element(0), got, expected.to_owned()))
         };
@@ -166,18 +202,74 @@ impl UserKernel {
             );
         }
         let got = self.written_by(&case.point, outputs);
-        let is_same = |(got, expected): (&Written, &Written)| got.bytes == expected.bytes && !got.has_unwritten();
+        let is_same = |(got, right): (&Written, &Right)| got.bytes == right.written.bytes && !got.has_unwritten();
         if got.iter().zip(self.expected.iter().flatten()).all(is_same) {
-            return Ok(());
+            return Ok(0.0);
         }
         let made = match self.make(&case.point) {
             Ok(made) => made,
             Err(failure) => return wrong("the case", failure.reason, "as it was"),
         };
-        let expected = self.expected.iter().flatten();
-        let pairs = made.outputs.iter().zip(got.iter().zip(expected));
-        let mut found = pairs.filter_map(|(output, (got, expected))| compare(self.compared(output), [got, expected]));
-        found.next().map_or(Ok(()), Err)
+        let pairs = made.outputs.iter().zip(got.iter().zip(self.expected.iter().flatten()));
+        let errors = pairs.map(|(output, (got, right))| compare(self.compared(output), got, right));
+        errors.into_iter().try_fold(0.0, |worst: f64, error| Ok(worst.max(error?)))
+    }
+
+    /// The kinds of errors that would have passed in what a configuration left, which was taken for right.
+    pub fn undetected(&mut self, case: &Case, bytes: &[Vec<u8>]) -> Vec<String> {
+        let (Ok(made), Some(expected)) = (self.make(&case.point), self.expected.take()) else { return Vec::new() };
+        let workgroup = made.case.kernels.iter().flat_map(|kernel| kernel.local_size).map(|size| size as usize).product();
+        let mut found = Vec::new();
+        for ((output, right), bytes) in made.outputs.iter().zip(&expected).zip(bytes) {
+            let compared = self.compared(output);
+            let error = compare(compared, &right.written.with(bytes.clone()), right).unwrap_or(1.0);
+            let before = self.before(output, &made);
+            found.extend(undetected(self.compared(output), right, error, before.as_ref().map(Data::bytes), workgroup));
+        }
+        self.expected = Some(expected);
+        found
+    }
+
+    /// How far what one pass of a configuration left is from what another left, in units of what is allowed.
+    pub fn apart(&mut self, case: &Case, first: &[Vec<u8>], other: Vec<Vec<u8>>) -> Result<f64, Mismatch> {
+        let Ok(made) = self.make(&case.point) else { return Ok(0.0) };
+        let pairs = made.outputs.iter().zip(first.iter().zip(other));
+        let mut errors = pairs.map(|(output, (first, other))| {
+            let right = Right::new(Written::of(first.clone(), None));
+            compare(self.compared(output), &Written::of(other, None), &right)
+        });
+        errors.try_fold(0.0, |worst: f64, error| Ok(worst.max(error?)))
+    }
+
+    /// Whether all floats are finite that the reference writes.
+    pub fn is_finite(&mut self) -> bool {
+        let (Ok(made), Some(expected)) = (self.reference_made(), &self.expected) else { return true };
+        let mut is_finite = true;
+        for (output, right) in made.outputs.iter().zip(expected) {
+            output.sized.layout.for_each(right.written.bytes.len(), &mut |slot| {
+                let is_written = !slot.is_unwritten(&right.written);
+                is_finite &= !(is_written && matches!(slot.number(&right.written), Number::Real(real) if !real.is_finite()));
+            });
+        }
+        is_finite
+    }
+
+    /// For each buffer and image that is only read, and that the user doesn't fill: its name, and the kernel with other contents there
+    /// alone.
+    pub fn varying_each(&mut self) -> Result<Vec<(String, Subject)>, Failure> {
+        let made = self.reference_made()?;
+        let outputs: Vec<_> = made.outputs.iter().map(|output| output.place).collect();
+        let varying = |unfilled: &&Unfilled| {
+            let place = (unfilled.info.set, unfilled.info.binding, unfilled.element);
+            let is_filled = unfilled.fill(&self.subject, &made.blocks).is_some();
+            unfilled.info.kind != BindingKind::UniformBuffer && !is_filled && !outputs.contains(&place)
+        };
+        let varied = |unfilled: &Unfilled| {
+            let only = Some((unfilled.info.set, unfilled.info.binding, unfilled.element));
+            let variation = Some(Variation { how: Unusual::OtherSeed, only });
+            (element_name(&unfilled.info, unfilled.element), Subject { variation, ..self.subject.clone() })
+        };
+        Ok(made.unfilled.iter().filter(varying).map(varied).collect())
     }
 }
 

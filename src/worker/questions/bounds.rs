@@ -8,16 +8,18 @@ use serde::{Deserialize, Serialize};
 use super::{Kept, Question};
 use crate::gpu::{DeviceOptions, MessageLog, Slot};
 use crate::measure::{Dispatcher, Vulkan};
-use crate::model::{Failure, Point, Status};
+use crate::model::{Failure, Point};
 use crate::shader::{Home, Noting, Overrun, Prepared};
 use crate::subject::{Subject, UserKernel};
 use crate::worker::host::{Host, Identity, opened};
 
-/// Which kernel is to be tried, and where: the device is opened with robust buffer access.
+/// Which kernel is to be tried, and where.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpenBounds {
     pub device: Identity,
     pub queue: Option<u32>,
+    /// Whether with robust buffer access, as what may index beyond its arrays is; else as what is timed.
+    pub is_robust: bool,
     /// How long a pass may take before the device counts as hung, where the supervisor says so.
     pub deadline: Option<Duration>,
     /// On how many threads passes are compiled before they run; 0 to compile each when it runs.
@@ -61,12 +63,13 @@ impl Question for OpenBounds {
             Host::Mock(_) => None,
             Host::Vulkan(instance) => {
                 let (queue_family, compile_threads) = (self.queue, self.compile_threads);
-                let options = DeviceOptions { queue_family, is_robust: true, compile_threads, ..DeviceOptions::default() };
+                let is_robust = self.is_robust;
+                let options = DeviceOptions { queue_family, is_robust, compile_threads, ..DeviceOptions::default() };
                 Some((opened(instance, &device, options, self.deadline)?, instance.message_log()))
             }
         };
         let kernel = UserKernel::new(self.subject, device);
-        kept.bounds = Some(Box::new(Checker { kernel, device: opened, foreseen: Vec::new(), last: None }));
+        kept.checker = Some(Box::new(Checker { kernel, device: opened, foreseen: Vec::new(), last: None, has_learned: false }));
         Ok(())
     }
 
@@ -74,7 +77,7 @@ impl Question for OpenBounds {
     fn example() -> (Self, ()) {
         let device = Identity::at_place(&crate::model::DeviceInfo::mock(), 1);
         let deadline = Some(Duration::from_millis(1500));
-        (Self { device, queue: Some(2), deadline, compile_threads: 3, subject: Subject::default() }, ())
+        (Self { device, queue: Some(2), is_robust: true, deadline, compile_threads: 3, subject: Subject::default() }, ())
     }
 }
 
@@ -82,8 +85,7 @@ impl Question for CheckBounds {
     type Answer = Bounds;
 
     fn answer(self, _: &Host, kept: &mut Kept) -> Result<Bounds, Failure> {
-        let unopened = || Failure::new(Status::Error, "no device is open for that");
-        kept.bounds.as_mut().ok_or_else(unopened)?.check(&self.pass, &self.next)
+        kept.checker()?.check(&self.pass, &self.next)
     }
 
     #[cfg(test)]
@@ -99,12 +101,14 @@ impl Question for CheckBounds {
 
 /// A kernel whose passes note how far they index, and the device that they run on.
 pub(super) struct Checker {
-    kernel: UserKernel,
+    pub(super) kernel: UserKernel,
     /// A simulated device indexes nothing.
-    device: Option<(Vulkan, MessageLog)>,
+    pub(super) device: Option<(Vulkan, MessageLog)>,
     foreseen: Vec<(Pass, Noted)>,
     /// The last pass that ran: the next one may share its resources.
-    last: Option<Slot>,
+    pub(super) last: Option<Slot>,
+    /// Whether the kernel knows what is right.
+    pub(super) has_learned: bool,
 }
 
 /// A pass that notes how far it indexes, where it indexes anything.

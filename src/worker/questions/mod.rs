@@ -3,6 +3,7 @@
 
 pub mod bounds;
 pub mod compile;
+pub mod trials;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -62,12 +63,21 @@ questions! {
     Compile(compile::Compile),
     OpenBounds(bounds::OpenBounds),
     CheckBounds(bounds::CheckBounds),
+    Repeat(trials::Repeat),
+    Vary(trials::Vary),
+    FindIdle(trials::FindIdle),
 }
 
 /// What questions leave behind in a process, for those that come next.
 #[derive(Default)]
 pub struct Kept {
-    bounds: Option<Box<bounds::Checker>>,
+    checker: Option<Box<bounds::Checker>>,
+}
+
+impl Kept {
+    fn checker(&mut self) -> Result<&mut bounds::Checker, Failure> {
+        self.checker.as_deref_mut().ok_or_else(|| Failure::new(Status::Error, "no device is open for that"))
+    }
 }
 
 pub enum Respondent<'h> {
