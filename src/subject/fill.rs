@@ -297,4 +297,31 @@ mod tests {
         assert_eq!(fill.bytes(&layout, 4, 1, 1), Ok(vec![1, 2, 3, 4]));
         assert!(fill.bytes(&layout, 8, 2, 1).unwrap_err().reason.contains("has 4 bytes, the buffer 8"));
     }
+
+    #[test]
+    fn unusual_fills_change_what_they_name_and_nothing_else() {
+        let of = |unusual: Unusual, scalar: ScalarType, elements: u64| {
+            let fill = Fill::Unusual(unusual);
+            fill.bytes(&scalars::plain(scalar), 4 * 300, elements, 7).unwrap()
+        };
+        let wholes = |unusual, scalar| -> Vec<i32> {
+            let bytes = of(unusual, scalar, 100);
+            bytes.chunks_exact(4).map(|word| i32::from_ne_bytes(word.try_into().unwrap())).collect()
+        };
+        let reals = |unusual| floats(&of(unusual, ScalarType::F32, 100));
+        let usual = filled("random", ScalarType::F32, 1200, 100);
+        for unusual in [Unusual::NegativeWholes, Unusual::LargeWholes] {
+            assert_eq!(of(unusual, ScalarType::F32, 100), usual, "{unusual}");
+        }
+        assert_eq!(wholes(Unusual::NegativeFloats, ScalarType::U32), wholes(Unusual::NegativeWholes, ScalarType::U32));
+        let signed = wholes(Unusual::NegativeWholes, ScalarType::I32);
+        assert!(signed.iter().any(|whole| *whole < 0) && signed.iter().all(|whole| (-100..100).contains(whole)));
+        assert!(wholes(Unusual::LargeWholes, ScalarType::I32).iter().all(|whole| *whole >= 0));
+        assert!(wholes(Unusual::LargeWholes, ScalarType::I32).iter().any(|whole| *whole > 1 << 30));
+        assert!(reals(Unusual::NegativeFloats).iter().any(|real| *real < -0.5));
+        assert!(reals(Unusual::LargeFloats).iter().any(|real| *real > 1e5));
+        assert!(reals(Unusual::Zeros).iter().all(|real| *real == 0.0));
+        let equal = reals(Unusual::EqualNeighbours);
+        assert!(equal.chunks_exact(3).all(|run| run[0] == run[1] && run[1] == run[2]));
+    }
 }

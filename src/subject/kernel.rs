@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::compare::Right;
 use super::expression::Value;
-use super::fill::Fill;
+use super::fill::{Fill, Unusual};
 use super::members::Unsaid;
 use super::module::{self, UserModule};
 use super::resources::{Bound, Output, Unfilled, World};
@@ -79,6 +79,12 @@ impl UserKernel {
         Self { subject, device, sources: HashMap::new(), fills: HashMap::new(), expected: None, first_passes: HashMap::new() }
     }
 
+    /// The same shader with another problem: other inputs or another size.
+    #[must_use]
+    pub fn with_problem(&self, subject: Subject) -> Self {
+        Self { sources: self.sources.clone(), ..Self::new(subject, self.device.clone()) }
+    }
+
     /// Gives constants values that all configurations share, the shader as it is written among them.
     pub fn share(&mut self, constants: Vec<(String, String)>) {
         self.subject.constants = constants;
@@ -90,10 +96,6 @@ impl UserKernel {
 
     pub fn subject(&self) -> &Subject {
         &self.subject
-    }
-
-    pub fn device(&self) -> &DeviceInfo {
-        &self.device
     }
 
     pub fn name(&self) -> String {
@@ -367,10 +369,9 @@ impl UserKernel {
             return Ok(data.clone());
         }
         let variation = self.subject.variation.filter(|of| fill.is_none() && of.only.is_none_or(|only| only == place));
-        let (unusual, seed) = match variation {
-            Some(of) => (Some(Fill::Unusual(of.how)), self.subject.seed ^ OTHER_SEED),
-            None => (None, self.subject.seed),
-        };
+        let unusual = variation.map(|of| Fill::Unusual(of.how));
+        let is_other = variation.is_some_and(|of| of.how == Unusual::OtherSeed);
+        let seed = if is_other { self.subject.seed ^ OTHER_SEED } else { self.subject.seed };
         let fill = unusual.as_ref().or(fill).unwrap_or(&Fill::Random);
         let data = Data::new(unfilled.bytes(fill, seed)?);
         self.fills.insert(place, (sized.clone(), data.clone()));

@@ -58,7 +58,13 @@ pub(super) fn check(subject: &Subject, infos: &[BindingInfo], blocks: &[BlockInf
     let samplers = subject.samplers.iter().map(|spec| (Flag::Sampler, spec.place.as_str()));
     buffers.chain(images).chain(samplers).try_for_each(|(flag, place)| check_place(flag, place, infos, blocks))?;
     let is_there = |place: &&String| infos.iter().any(|info| is_of(place, info, blocks));
-    if let Some(place) = subject.checks.iter().map(|(place, _)| place).chain(&subject.accepted).find(|place| !is_there(place)) {
+    if let Some(place) = subject
+        .checks
+        .iter()
+        .map(|(place, _)| place)
+        .chain(subject.accepted.iter().map(|(_, place)| place))
+        .find(|place| !is_there(place))
+    {
         let names = names(infos.iter());
         return Err(said(format!(
             "--check, --ignore and --accept: the shader has no buffer or image `{place}`; it has {names}"

@@ -103,3 +103,44 @@ fn total(Compared { layout, .. }: Compared<'_>, right: &Right) -> f64 {
     });
     sum
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shader::ScalarType;
+    use crate::subject::compare::Tolerance;
+    use crate::subject::scalars;
+    use crate::subject::sized::Layout;
+    use crate::subject::written::Written;
+
+    fn found(how: Comparison, right: &[f32], error: f64, before: Option<&[f32]>) -> Vec<String> {
+        let bytes = |values: &[f32]| values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<u8>>();
+        let layout = Layout::Block(scalars::plain(ScalarType::F32));
+        // A tenth, so that errors are small numbers.
+        let tolerance = Tolerance { absolute: None, relative: Some(0.1) };
+        let output = Compared { name: "y", layout: &layout, how, tolerance };
+        undetected(output, &Right::new(Written::of(bytes(right), None)), error, before.map(bytes).as_deref(), 8)
+    }
+
+    #[test]
+    fn what_is_the_same_bit_by_bit_hides_nothing() {
+        assert_eq!(found(Comparison::Elements, &[1e-6; 64], 0.0, None), [""; 0]);
+    }
+
+    #[test]
+    fn each_kind_of_error_that_would_pass_is_named() {
+        let scattered: Vec<f32> = (0_u16..64).map(|i| f32::from(i * 37 % 64) - 31.5).collect();
+        assert_eq!(found(Comparison::Elements, &scattered, 0.1, None), [""; 0]);
+        // A half of it is far below the tenth of its size.
+        let halves: Vec<f32> = (0_u16..64).map(|i| if i % 2 == 0 { 0.001 } else { 10.0 * f32::from(i % 7 + 1) }).collect();
+        let told = found(Comparison::Elements, &halves, 1.0, None);
+        assert!(told.contains(&"a zero would pass in 50 % of `y`".to_owned()), "{told:?}");
+        assert!(told.iter().any(|words| words.starts_with("the other sign")), "{told:?}");
+        let slope: Vec<f32> = (0_u16..64).map(|i| 100.0 + f32::from(i) / 8.0).collect();
+        let told = found(Comparison::Elements, &slope, 0.5, Some(&slope.iter().map(|y| y + 0.01).collect::<Vec<f32>>()));
+        let kinds = ["the neighbour's value", "the value of the next workgroup", "what was there before"];
+        assert!(kinds.iter().zip(&told).all(|(kind, words)| words.starts_with(kind)) && told.len() == 3, "{told:?}");
+        assert_eq!(found(Comparison::Sum, &[1.0; 4], 0.5, None), [""; 0]);
+        assert_eq!(found(Comparison::Sum, &[1.0; 64], 0.5, None).len(), 2, "of so many, one isn't missed");
+    }
+}

@@ -44,3 +44,34 @@ pub(super) fn silence(output: Compared<'_>, right: &Written, before: Option<&[u8
         () => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shader::ScalarType;
+    use crate::subject::compare::Tolerance;
+    use crate::subject::scalars;
+    use crate::subject::sized::Layout;
+
+    fn words(how: Comparison, values: &[f32], before: Option<&[f32]>) -> Option<String> {
+        let bytes = |values: &[f32]| values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<u8>>();
+        let layout = Layout::Block(scalars::plain(ScalarType::F32));
+        let output = Compared { name: "out", layout: &layout, how, tolerance: Tolerance::default() };
+        silence(output, &Written::of(bytes(values), None), before.map(bytes).as_deref())
+    }
+
+    #[test]
+    fn what_nothing_can_contradict_is_said() {
+        let elements = |values: &[f32], before: Option<&[f32]>| words(Comparison::Elements, values, before);
+        let many: Vec<f32> = (0_u8..16).map(f32::from).collect();
+        assert_eq!(elements(&many, None), None);
+        assert_eq!(elements(&[f32::NAN; 2], None).unwrap(), "`out` is NaN in all that the reference writes");
+        assert_eq!(elements(&[0.5; 16], None).unwrap(), "`out` is 0.5 in all that the reference writes");
+        assert_eq!(elements(&[0.5; 15], None), None, "it may be all that there is to say");
+        assert_eq!(elements(&many, Some(&many)).unwrap(), "the reference leaves `out` as it was before the pass");
+        assert_eq!(elements(&many, Some(&[1.0; 16])), None);
+        assert_eq!(words(Comparison::None, &[f32::NAN; 2], None), None);
+        assert_eq!(words(Comparison::Sum, &[64.0; 16], None), None, "a sum of equal parts is a sum");
+        assert!(words(Comparison::Sum, &[0.0; 16], None).is_some());
+    }
+}

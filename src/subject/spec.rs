@@ -10,7 +10,7 @@ use super::expression::split_outside;
 use super::fill::{Fill, Variation};
 use super::images::ImageSpec;
 use super::samplers::SamplerSpec;
-use crate::model::{FilePath, Point, SpirvTarget};
+use crate::model::{FilePath, Point, SpirvTarget, words};
 use crate::shader::{FileError, Reading, included_files};
 
 /// A kernel and all that its user says of it. Every process that measures it makes the same cases of it. Expressions are texts here: see
@@ -53,8 +53,8 @@ pub struct Subject {
     pub tolerance: Tolerance,
     /// What of buffers and images must be the reference's, where not every element at its place: by [`BufferSpec::place`].
     pub checks: Vec<(String, Comparison)>,
-    /// Outputs that may be NaN, of one value or unchanged by the reference, by [`BufferSpec::place`].
-    pub accepted: Vec<String>,
+    /// What the user says of places that say little, by [`BufferSpec::place`].
+    pub accepted: Vec<(Accepted, String)>,
     /// Whether a pass that reads what it writes may follow itself all the same.
     pub is_idempotent: bool,
     pub seed: u64,
@@ -79,7 +79,7 @@ impl Subject {
         let images = self.images.iter_mut().map(|spec| &mut spec.place);
         let samplers = self.samplers.iter_mut().map(|spec| &mut spec.place);
         let checks = self.checks.iter_mut().map(|(place, _)| place);
-        buffers.chain(images).chain(samplers).chain(checks).chain(&mut self.accepted)
+        buffers.chain(images).chain(samplers).chain(checks).chain(self.accepted.iter_mut().map(|(_, place)| place))
     }
 
     /// The files that it is made of, and what each one holds.
@@ -101,6 +101,16 @@ impl Subject {
             Reference::Untouched | Reference::Configuration(_) => {}
         }
         Ok(files)
+    }
+}
+
+words! {
+    /// What may be, though comparing shows little by it.
+    pub enum Accepted, as_str {
+        /// The reference fills an output with one value or NaN, or leaves it unchanged.
+        Constant = "constant",
+        /// No result depends on an input.
+        Idle = "idle",
     }
 }
 

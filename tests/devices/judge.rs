@@ -31,7 +31,9 @@ pub fn subject(shader: &str, flags: &[&str]) -> Subject {
         reference: Reference::Untouched,
         tolerance: Tolerance::default(),
         checks: Vec::new(),
+        accepted: Vec::new(),
         is_idempotent: false,
+        variation: None,
         seed: 1,
     };
     for flag in flags.chunks(2) {
@@ -60,12 +62,12 @@ pub fn subject(shader: &str, flags: &[&str]) -> Subject {
 pub fn verdicts(device: &mut Device, subject: &Subject, widths: &[u64]) -> Vec<Verdict> {
     let mut kernel = UserKernel::new(subject.clone(), device.info().clone());
     if let Some(prepared) = kernel.reference().unwrap_or_else(|failure| panic!("{}", failure.reason)) {
-        kernel.learn(outputs(device, &prepared));
+        kernel.learn(Some(outputs(device, &prepared)));
     }
     let judged = widths.iter().map(|width| {
         let point = Point::new([(LOCAL_SIZE_AXES[0].into(), (*width).into())]);
         let prepared = kernel.prepare(&point).unwrap_or_else(|failure| panic!("{}", failure.reason));
-        kernel.check(&prepared.case, outputs(device, &prepared))
+        kernel.check(&prepared.case, outputs(device, &prepared)).map(drop)
     });
     judged.collect()
 }

@@ -26,4 +26,5 @@ mod statistics;
 mod support;
 mod tune;
 mod tune_bounds;
+mod tune_checks;
 mod tune_images;

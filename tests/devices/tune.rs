@@ -412,12 +412,12 @@ fn a_reference_that_differs_from_itself_is_told() {
     let bytes = |numbers: [f32; 4]| vec![numbers.map(f32::to_ne_bytes).concat()];
     let mut learned = |other| {
         let outputs = Outputs { bytes: bytes([1.0, 2.0, 3.0, 4.0]), poisoned: Some(bytes(other)) };
-        kernel.learn(outputs).notes
+        kernel.learn(Some(outputs)).doubts
     };
-    assert_eq!(learned([1.0, 2.0, 3.0, 4.000_01]), [""; 0], "as near as results must be");
+    assert_eq!(learned([1.0, 2.0, 3.0, 4.000_001]), [""; 0], "as near as results must be");
     let told = learned([1.0, 2.0, 3.5, 4.0]);
     assert!(told.len() == 1 && told[0].contains("differ from one run to the next"), "{told:?}");
-    assert!(told[0].ends_with("Y[2] is 3.5, should be 3.0 (1 of 4 elements are wrong)"), "{told:?}");
+    assert!(told[0].contains("Y[2] is 3.5, should be 3.0 (1 of 4 elements are wrong)"), "{told:?}");
 }
 
 #[test]

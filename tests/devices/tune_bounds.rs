@@ -68,6 +68,7 @@ void main() {
     for device in host.hello().devices.iter().filter(|device| device.unusable.is_none()) {
         let noted = |compile_threads| -> Vec<Bounds> {
             let opening = OpenBounds {
+                is_robust: true,
                 device: Identity::at_place(device, device.index),
                 queue: None,
                 deadline: None,

@@ -112,9 +112,14 @@ pub struct Tune {
     #[arg(long, value_name = "PLACE")]
     pub ignore: Vec<String>,
 
-    /// Accept a reference that fills an output with one value or NaN, or leaves it unchanged
-    #[arg(long, value_name = "constant:PLACE")]
+    /// Accept an output that the reference fills with one value or NaN, or leaves unchanged (constant), or an input that no result
+    /// depends on (idle)
+    #[arg(long, value_name = "constant|idle:PLACE")]
     pub accept: Vec<String>,
+
+    /// Let no configuration win that is wrong at n - 1 or at a prime n, where the reference is right
+    #[arg(long)]
+    pub any_size: bool,
 
     /// A pass that reads what it writes may follow itself all the same: no buffer is restored between passes
     #[arg(long)]

@@ -14,8 +14,8 @@ use crate::shader::{Home, NotedArray, Overrun};
 use crate::subject::{LOCAL_SIZE_AXES, Reference, Subject, UserKernel};
 use crate::tuning::space::Space;
 use crate::worker::Identity;
-use crate::worker::questions::Respondent;
 use crate::worker::questions::bounds::{Bounds, CheckBounds, OpenBounds, Pass};
+use crate::worker::questions::{Question, Respondent};
 
 const MOST_LOST: u32 = 3;
 
@@ -211,15 +211,7 @@ impl<'r> Looker<'r> {
     }
 
     fn checked(&mut self, pass: &Pass, next: &[Pass]) -> Result<Bounds, Failure> {
-        let mut checker = match self.checker.take() {
-            Some(checker) => checker,
-            None => self.open()?,
-        };
-        let bounds = checker.ask(CheckBounds { pass: pass.clone(), next: next.to_vec() });
-        if !bounds.as_ref().is_err_and(is_gone) {
-            self.checker = Some(checker);
-        }
-        let bounds = bounds?;
+        let bounds = self.ask(CheckBounds { pass: pass.clone(), next: next.to_vec() })?;
         let Bounds { unfollowed, messages, .. } = &bounds;
         messages.iter().for_each(|message| self.voice.fault(&format!("validation: {message}")));
         if *unfollowed > 0 && !self.has_told_unfollowed {
@@ -229,6 +221,23 @@ impl<'r> Looker<'r> {
             ));
         }
         Ok(bounds)
+    }
+
+    pub fn subject(&self) -> &'r Subject {
+        self.subject
+    }
+
+    /// Asks something else of the process that looks at bounds.
+    pub fn ask<Q: Question>(&mut self, question: Q) -> Result<Q::Answer, Failure> {
+        let mut checker = match self.checker.take() {
+            Some(checker) => checker,
+            None => self.open()?,
+        };
+        let answer = checker.ask(question);
+        if !answer.as_ref().is_err_and(is_gone) {
+            self.checker = Some(checker);
+        }
+        answer
     }
 
     fn open(&self) -> Result<Respondent<'r>, Failure> {
@@ -278,7 +287,7 @@ fn array_of(overrun: &Overrun) -> (Home, String) {
     (overrun.array.home, overrun.array.path.clone())
 }
 
-fn told(Overrun { array: NotedArray { home, path, .. }, index, length }: &Overrun) -> String {
+pub fn told(Overrun { array: NotedArray { home, path, .. }, index, length }: &Overrun) -> String {
     let end = if *index < 0 { "from" } else { "up to" };
     let name = if path.is_empty() { "an array without a name".to_owned() } else { format!("`{path}`") };
     let home = match home {

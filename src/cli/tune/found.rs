@@ -30,6 +30,9 @@ pub struct Found {
     diagnosis: Option<Diagnosis>,
     /// Whether the time of the best is known, and what it computes isn't by chance.
     is_believed: bool,
+    /// What speaks against believing any result.
+    doubts: Vec<String>,
+    has_race: bool,
 }
 
 struct Best {
@@ -37,6 +40,8 @@ struct Best {
     effort: String,
     entry: TableEntry,
     leaves: bool,
+    /// What else was tried with it.
+    tried: Vec<String>,
 }
 
 impl Found {
@@ -44,17 +49,24 @@ impl Found {
         let trials: Vec<answer::Trial> = race.trials.values().map(trial).collect();
         let reference = &race.kernel.subject().reference;
         let best = Best::new(race, &trials);
-        let diagnosis = diagnose(&trials, reference, race.written_point().as_ref());
+        let diagnosis = diagnose(&trials, reference, race.written_point().as_ref(), race.beside.is_steady());
         // A reference that nobody named, and that nothing else agrees with, is none to believe.
         let is_chosen = arguments.reference.is_none() && *reference != Reference::Untouched;
         let is_doubted = diagnosis.as_ref().is_some_and(|of| of.doubts_reference || (is_chosen && of.only_reference));
         let is_told = best.as_ref().is_some_and(|best| best.answer.is_told() && !best.leaves);
-        Self { best, diagnosis, is_believed: is_told && !is_doubted && race.silent.is_empty() }
+        Self {
+            best,
+            diagnosis,
+            is_believed: is_told && !is_doubted && race.silent.is_empty() && race.beside.doubts.is_empty(),
+            doubts: race.beside.doubts.clone(),
+            has_race: race.beside.has_race(),
+        }
     }
 
     /// Says it, and adds the best configuration to the table that is asked for. Tells whether the answer may be believed.
     pub fn tell(self, arguments: &Tune, voice: &Voice) -> anyhow::Result<bool> {
-        if let Some(Diagnosis { words, .. }) = self.diagnosis {
+        // What changes from one run to the next depends on nothing.
+        if let Some(Diagnosis { words, .. }) = self.diagnosis.filter(|_| !self.has_race) {
             voice.progress.answer(&format!("\nWrong results: {words}."));
         }
         let Some(best) = self.best else { return Ok(false) };
@@ -65,6 +77,8 @@ impl Found {
                 "Don't take it before you have mended it: it indexes beyond a buffer, and what it computes there is by chance.";
             text += &Tone::Bad.paragraph(words, page);
         }
+        text += &best.tried.iter().map(|words| paragraph(words, page)).collect::<String>();
+        text += &self.doubts.iter().map(|doubt| Tone::Bad.paragraph(&format!("Doubt: {doubt}."), page)).collect::<String>();
         text += &paragraph(&best.effort, page);
         voice.progress.note("");
         text.lines().for_each(|line| voice.progress.toned_answer(line));
@@ -98,7 +112,8 @@ impl Best {
             tool_version: TOOL_VERSION.to_owned(),
         };
         let leaves = race.trials.values().any(|trial| trial.point == answer.best.point && trial.leaves);
-        Some(Self { answer, effort, entry, leaves })
+        let tried = race.beside.said(&answer.best.point);
+        Some(Self { answer, effort, entry, leaves, tried })
     }
 }
 
@@ -122,7 +137,7 @@ pub fn check_files(arguments: &Tune, subject: &Subject) -> Result<(), Error> {
     Ok(())
 }
 
-fn trial(trial: &Trial) -> answer::Trial {
+pub fn trial(trial: &Trial) -> answer::Trial {
     let failed = || Failure::new(Status::Error, "it wasn't measured");
     let outcome = match (&trial.measured, &trial.failure) {
         (Some(measured), _) => Ok(timing(measured)),

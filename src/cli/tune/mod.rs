@@ -1,10 +1,12 @@
 //! `lanescope tune`: the fastest configuration of a user's own shader.
 
 mod bounds;
+mod examined;
 mod found;
 mod manifest;
 mod race;
 mod subject;
+mod trials;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

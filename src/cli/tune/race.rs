@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::anyhow;
 
 use super::bounds::{Looker, Seen};
+use super::trials::Trials;
 use crate::cli::args::tune::{Budget, Tune};
 use crate::cli::device_run::show;
 use crate::cli::interrupt;
@@ -79,7 +80,8 @@ pub struct Race<'r> {
     targets: &'r Targets,
     pub kernel: UserKernel,
     pub space: &'r Space,
-    looker: Looker<'r>,
+    pub(super) looker: Looker<'r>,
+    pub beside: Trials<'r>,
     strategy: Strategy,
     budget: Budget,
     template: &'r Record,
@@ -118,6 +120,7 @@ impl<'r> Race<'r> {
         let budget = arguments.budget.unwrap_or(Budget::usual(strategy, space.len()));
         let axes: Vec<&str> = space.axes().iter().map(|axis| axis.name.as_ref()).collect();
         let written = kernel.written(&axes).ok().and_then(|point| space.find(&point));
+        let beside = Trials::new(settings, targets, looker.subject(), &sink.voice, arguments.any_size);
         let (hash, doubts) = (kernel.hash().unwrap_or_default(), kernel.doubts().unwrap_or_default());
         let total = if let Budget::Count(count) = budget { count.min(space.len()) } else { space.len() };
         let bar = sink.voice.progress.bar("", total as u64);
@@ -129,6 +132,7 @@ impl<'r> Race<'r> {
             kernel,
             space,
             looker,
+            beside,
             strategy,
             budget,
             template,
@@ -198,6 +202,7 @@ impl<'r> Race<'r> {
                 self.finals(&mut session)?;
             }
             self.compare_written(&mut session)?;
+            self.examine(&mut session)?;
         }
         if let Some(failure) = session.given_up() {
             self.sink.give_up(failure);
@@ -473,7 +478,7 @@ impl<'r> Race<'r> {
     }
 
     /// Measures those of several blocks that may be the best beside each other.
-    fn finals(&mut self, session: &mut Session) -> anyhow::Result<()> {
+    pub(super) fn finals(&mut self, session: &mut Session) -> anyhow::Result<()> {
         let may_win = |trial: &Trial| trial.measured.as_ref().is_some_and(|measured| measured.stop != Stop::Beaten);
         let costs = self.trials.values().filter(|trial| may_win(trial)).filter_map(Trial::cost);
         let best = costs.fold(f64::INFINITY, f64::min);
@@ -498,6 +503,21 @@ impl<'r> Race<'r> {
             self.measure(session, &[best, written]);
         }
         Ok(())
+    }
+
+    /// Takes back that a configuration is right.
+    pub(super) fn disqualify(&mut self, configuration: usize, why: String) {
+        let Some(trial) = self.trials.get(&configuration) else { return };
+        let failure = Failure::new(Status::WrongResult, why);
+        let outcome = Outcome { shader: None, result: Err(failure.clone()) };
+        let row = match &trial.case {
+            Some(case) => self.row(configuration, trial, Ok(case), Fate::Tried(&outcome)),
+            None => self.row(configuration, trial, Err(&failure), Fate::Planned),
+        };
+        self.sink.voice.progress.note(&format!("{}: {}", trial.point, failure.words()));
+        if let Some(trial) = self.trials.get_mut(&configuration) {
+            (trial.row, trial.measured, trial.failure) = (Some(row), None, Some(failure));
+        }
     }
 
     // ---- rows -----------------------------------------------------------------------------------------------------------------

@@ -12,8 +12,8 @@ use crate::plan::{parse_number, parse_values};
 use crate::regular;
 use crate::shader::size_macros;
 use crate::subject::{
-    BufferSpec, CONSTANT_AXIS, Comparison, ImageSpec, LOCAL_SIZE_AXES, MACRO_AXIS, Reference, SamplerSpec, Subject, Tolerance,
-    UserKernel, listed,
+    Accepted, BufferSpec, CONSTANT_AXIS, Comparison, ImageSpec, LOCAL_SIZE_AXES, MACRO_AXIS, Reference, SamplerSpec, Subject,
+    Tolerance, UserKernel, listed,
 };
 use crate::tuning::space::{Dimension, Space};
 
@@ -58,10 +58,10 @@ pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
     })
 }
 
-/// The place of an output that may be constant.
-fn accepted(text: &str) -> Result<String, String> {
-    let place = text.strip_prefix("constant:").map(str::trim).filter(|place| !place.is_empty());
-    place.map(str::to_owned).ok_or_else(|| "constant:PLACE is needed, as in constant:data".to_owned())
+fn accepted(text: &str) -> Result<(Accepted, String), String> {
+    let of = |(what, place): (&str, &str)| Some((Accepted::named(what)?, place.trim().to_owned()));
+    let found = text.split_once(':').and_then(of).filter(|(_, place)| !place.is_empty());
+    found.ok_or_else(|| "constant:PLACE or idle:PLACE is needed, as in constant:data".to_owned())
 }
 
 /// The texts of a flag, each as this reads it.

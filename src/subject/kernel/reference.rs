@@ -10,7 +10,7 @@ use crate::subject::planted::undetected;
 use crate::subject::resources::{Output, Unfilled, element_name};
 use crate::subject::scalars::Number;
 use crate::subject::silent::silence;
-use crate::subject::spec::{Reference, Subject};
+use crate::subject::spec::{Accepted, Reference, Subject};
 use crate::subject::written::Written;
 use crate::subject::{buffers, fill, names};
 use crate::validate::{Learned, Mismatch, Outputs, Position};
@@ -125,7 +125,7 @@ impl UserKernel {
             }
         }
         for (output, right) in pairs() {
-            if self.is_accepted(output, &made) {
+            if self.is_accepted(Accepted::Constant, output.place, &made) {
                 continue;
             }
             let before = self.before(output, &made);
@@ -149,12 +149,11 @@ impl UserKernel {
         self.data(unfilled, made).ok()
     }
 
-    /// Whether the user says that the output is meant to be as it is, whatever that shows.
-    fn is_accepted(&self, output: &Output, made: &Made) -> bool {
-        let (set, binding, element) = output.place;
+    /// Whether the user says that what is at this place is meant to say little in this way.
+    fn is_accepted(&self, how: Accepted, (set, binding, element): (u32, u32, u32), made: &Made) -> bool {
         let info = made.source.reflection().bindings.iter().find(|info| (info.set, info.binding) == (set, binding));
         let is_it = |place: &String| info.is_some_and(|info| buffers::is_meant_at(place, info, element, &made.blocks));
-        self.subject.accepted.iter().any(is_it)
+        self.subject.accepted.iter().any(|(accepted, place)| *accepted == how && is_it(place))
     }
 
     /// What a pass of a configuration left. A pass over both poisons comes first, and tells what later ones don't write either.
@@ -262,7 +261,8 @@ impl UserKernel {
         let varying = |unfilled: &&Unfilled| {
             let place = (unfilled.info.set, unfilled.info.binding, unfilled.element);
             let is_filled = unfilled.fill(&self.subject, &made.blocks).is_some();
-            unfilled.info.kind != BindingKind::UniformBuffer && !is_filled && !outputs.contains(&place)
+            let is_accepted = self.is_accepted(Accepted::Idle, place, &made);
+            unfilled.info.kind != BindingKind::UniformBuffer && !is_filled && !is_accepted && !outputs.contains(&place)
         };
         let varied = |unfilled: &Unfilled| {
             let only = Some((unfilled.info.set, unfilled.info.binding, unfilled.element));

@@ -1,0 +1,116 @@
+//! Whether the best may be believed: what it is held against once it is known.
+
+use super::found;
+use super::race::Race;
+use super::trials::Trials;
+use crate::cli::interrupt;
+use crate::measure::Session;
+use crate::model::{Point, Status};
+use crate::stats;
+use crate::tuning::answer::{Answer, Trial};
+use crate::worker::questions::trials::Repeated;
+
+/// How often another best is looked for where the one before turns out to be wrong.
+const MOST_BESTS: usize = 16;
+
+/// A unit in the last place, in units of what is allowed for floats: so far anything may be off.
+const UNIT: f64 = 1.0 / 64.0;
+
+/// How many times as far off as the others a configuration may be, and how many there have to be to tell.
+const FAR_OFF: f64 = 30.0;
+const ENOUGH: usize = 4;
+
+impl Race<'_> {
+    /// Tries the best and its ties with other inputs and sizes, and again and again. What is wrong then can't win.
+    pub(super) fn examine(&mut self, session: &mut Session) -> anyhow::Result<()> {
+        for _ in 0..MOST_BESTS {
+            let Some(best) = self.standing() else { return Ok(()) };
+            let (spent, _) = self.spent();
+            let failed = self.beside.vary(&mut self.looker, best.clone(), spent);
+            if interrupt::is_asked() {
+                return Ok(());
+            }
+            if failed.is_empty() {
+                break;
+            }
+            let is_best = failed.iter().any(|(point, _)| best.first() == Some(point));
+            for (point, why) in failed {
+                if let Some(configuration) = self.space.find(&point) {
+                    self.disqualify(configuration, why);
+                }
+            }
+            if is_best {
+                self.finals(session)?;
+            }
+        }
+        let Some(best) = self.standing() else { return Ok(()) };
+        let (spent, _) = self.spent();
+        self.beside.find_idle(&mut self.looker, spent);
+        let with = |status: Option<Status>| {
+            let is_it = move |trial: &super::race::Trial| trial.failure.as_ref().map(|failure| failure.status) == status;
+            // What is wrong with other inputs alone is right with these.
+            let those = self.trials.values().filter(|trial| is_it(trial) && !self.beside.is_wrong_elsewhere(&trial.point));
+            those.map(|trial| trial.point.clone()).collect::<Vec<Point>>()
+        };
+        let (right, wrong) = (with(None), with(Some(Status::WrongResult)));
+        self.beside.repeat(&best, &right, &wrong, spent);
+        let off = self.far_off(&best);
+        self.beside.doubt(&best, off);
+        Ok(())
+    }
+
+    /// The best so far, and those that can't be told from it.
+    fn standing(&self) -> Option<Vec<Point>> {
+        let trials: Vec<Trial> = self.trials.values().map(found::trial).collect();
+        let answer = Answer::new(self.space, &trials, self.written_point().as_ref())?;
+        Some(std::iter::once(answer.best).chain(answer.tied).map(|placed| placed.point).collect())
+    }
+
+    /// How far off each configuration is that may be believed in, where that is far beyond what the others are.
+    fn far_off(&self, best: &[Point]) -> Option<String> {
+        let error = |trial: &super::race::Trial| trial.measured.as_ref()?.error;
+        let others: Vec<f64> = self.trials.values().filter(|trial| !best.contains(&trial.point)).filter_map(error).collect();
+        let own = self.trials.values().filter(|trial| best.first() == Some(&trial.point)).find_map(error)?;
+        let usual = stats::quantile(&others, 0.9);
+        (others.len() >= ENOUGH && own > FAR_OFF * usual.max(UNIT)).then(|| {
+            format!(
+                "its results are {own:.2} of the tolerance off, and those of 9 in 10 others at most {usual:.2}: look whether it leaves \
+                 something out"
+            )
+        })
+    }
+}
+
+impl Trials<'_> {
+    /// What repeating showed.
+    fn doubt(&mut self, best: &[Point], far_off: Option<String>) {
+        let race = |repeated: &Repeated| repeated.race.clone();
+        if let Some(how) = self.reference.as_ref().and_then(race) {
+            self.doubts.push(format!("the reference's results change from one run to the next ({how}): {RACE}"));
+        }
+        let changing: Vec<String> =
+            (self.repeated.iter()).filter_map(|(point, repeated)| Some(format!("{point} ({})", race(repeated)?))).collect();
+        if let Some(first) = changing.first() {
+            let others = match changing.len() - 1 {
+                0 => String::new(),
+                1 => " and of 1 other".to_owned(),
+                others => format!(" and of {others} others"),
+            };
+            self.doubts.push(format!("results of {first}{others} change from one run to the next: {RACE}"));
+        }
+        let undetected: Vec<String> = (best.iter().take(1))
+            .filter_map(|best| self.repeated.get(best))
+            .flat_map(|repeated| repeated.undetected.iter().cloned())
+            .collect();
+        if !undetected.is_empty() {
+            self.doubts.push(format!(
+                "the comparison can't find some kinds of errors in the best: {}; give inputs with larger results, or a smaller \
+                 --relative-tolerance",
+                undetected.join(", ")
+            ));
+        }
+        self.doubts.extend(far_off);
+    }
+}
+
+const RACE: &str = "invocations race, or read what nothing wrote, and no result can be believed";

@@ -1,0 +1,310 @@
+//! What else is tried, untimed, before a winner is believed: other inputs and sizes, and the same pass again and again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use super::bounds::{Looker, told};
+use crate::cli::settings::Settings;
+use crate::cli::target::Targets;
+use crate::cli::voice::Voice;
+use crate::model::{Failure, Point};
+use crate::subject::{Reference, Subject, Unusual, Variation};
+use crate::worker::Identity;
+use crate::worker::questions::Respondent;
+use crate::worker::questions::bounds::{OpenBounds, Pass};
+use crate::worker::questions::trials::{FindIdle, Repeat, Repeated, Varied, Vary, Wrong};
+
+/// How often the winner and the reference run: 300 runs without a change mean that at most 1 % of all change, at 95 %.
+pub const OFTEN: u32 = 300;
+
+/// How often other configurations run.
+const SOMETIMES: u32 = 5;
+
+/// How many of the wrong configurations are repeated, and how many of the right ones.
+const SAMPLE: usize = 8;
+
+/// The share of the search's time that other inputs, idle ones and repeating may take, each, and what it may take in any case.
+const SHARE: f64 = 0.04;
+const LEAST: Duration = Duration::from_secs(1);
+
+pub struct Trials<'r> {
+    settings: &'r Settings,
+    targets: &'r Targets,
+    subject: &'r Subject,
+    voice: &'r Voice,
+    /// Whether what fails at another size alone can't win either.
+    counts_sizes: bool,
+    /// Runs passes as they are timed, without robust buffer access.
+    repeater: Option<Respondent<'r>>,
+    is_lost: bool,
+    /// The configurations that are through.
+    tried: BTreeSet<Point>,
+    /// Those for which no time was left.
+    untried: BTreeSet<Point>,
+    wrong_elsewhere: BTreeSet<Point>,
+    right_with: BTreeSet<String>,
+    dropped: BTreeMap<String, String>,
+    /// What came of running configurations again, by configuration; the reference's stands for itself.
+    pub repeated: BTreeMap<Point, Repeated>,
+    pub reference: Option<Repeated>,
+    pub doubts: Vec<String>,
+    /// What is said of configurations that are wrong at other sizes alone.
+    notes: BTreeMap<Point, String>,
+}
+
+/// One of the second trials: what it is called, and what differs.
+struct Kind {
+    name: String,
+    subject: Subject,
+    is_size: bool,
+}
+
+impl<'r> Trials<'r> {
+    pub fn new(
+        settings: &'r Settings,
+        targets: &'r Targets,
+        subject: &'r Subject,
+        voice: &'r Voice,
+        counts_sizes: bool,
+    ) -> Self {
+        Self {
+            settings,
+            targets,
+            subject,
+            voice,
+            counts_sizes,
+            repeater: None,
+            is_lost: false,
+            tried: BTreeSet::new(),
+            untried: BTreeSet::new(),
+            wrong_elsewhere: BTreeSet::new(),
+            right_with: BTreeSet::new(),
+            dropped: BTreeMap::new(),
+            repeated: BTreeMap::new(),
+            reference: None,
+            doubts: Vec::new(),
+            notes: BTreeMap::new(),
+        }
+    }
+
+    fn kinds(&self) -> Vec<Kind> {
+        let varied = |how: Unusual| Kind {
+            name: how.to_string(),
+            subject: Subject { variation: Some(Variation { how, only: None }), ..self.subject.clone() },
+            is_size: false,
+        };
+        let n = self.subject.n;
+        let sizes: BTreeSet<u64> = [n.checked_sub(1), prime_below(n)].into_iter().flatten().filter(|size| *size > 0).collect();
+        let sized = sizes.into_iter().rev().map(|size| Kind {
+            name: format!("n = {size}"),
+            subject: Subject { n: size, ..self.subject.clone() },
+            is_size: true,
+        });
+        Unusual::ALL.into_iter().map(varied).chain(sized).collect()
+    }
+
+    /// Tries configurations with other inputs than they were timed with, and of other sizes. Gives those that are wrong there, and why.
+    pub fn vary(&mut self, looker: &mut Looker, points: Vec<Point>, spent: Duration) -> Vec<(Point, String)> {
+        let is_new = |point: &Point| !self.tried.contains(point) && !self.untried.contains(point);
+        let mut points: Vec<Point> = points.into_iter().filter(is_new).collect();
+        let mut wrong = Vec::new();
+        if points.is_empty() || matches!(self.subject.reference, Reference::Files(_)) {
+            return wrong;
+        }
+        let (began, most) = (Instant::now(), spent.mul_f64(SHARE).max(LEAST));
+        for Kind { name, subject, is_size } in self.kinds() {
+            if points.is_empty() {
+                break;
+            }
+            if began.elapsed() > most {
+                self.dropped.insert(name, "no time was left".to_owned());
+                continue;
+            }
+            let left = most.saturating_sub(began.elapsed());
+            let varied = match looker.ask(Vary { subject, points: points.clone(), most: left }) {
+                Ok(varied) => varied,
+                Err(Failure { status, reason, .. }) => Varied::Dropped(format!("{status}: {reason}")),
+            };
+            let tried = match varied {
+                Varied::Same => continue,
+                Varied::Dropped(why) => {
+                    self.dropped.insert(name, why);
+                    continue;
+                }
+                Varied::Tried(tried) => tried,
+            };
+            let count = tried.len();
+            let failed: Vec<(Point, Wrong)> =
+                points.iter().zip(tried).filter_map(|(point, wrong)| Some((point.clone(), wrong?))).collect();
+            // The last ones may have had no time.
+            self.untried.extend(points.split_off(count));
+            if failed.is_empty() {
+                self.right_with.insert(name);
+                continue;
+            }
+            for (point, wrong_how) in failed {
+                let why = match wrong_how {
+                    Wrong::Result(words) => words,
+                    Wrong::Leaves(overrun) => format!("{}, which the reference doesn't do", told(&overrun)),
+                };
+                if is_size && !self.counts_sizes {
+                    let note = format!("{point} is wrong at {name} ({why}); with --any-size it can't win");
+                    self.notes.insert(point, note);
+                } else {
+                    points.retain(|other| *other != point);
+                    self.wrong_elsewhere.insert(point.clone());
+                    wrong.push((point, format!("right with the usual inputs, wrong with {name}: {why}")));
+                }
+            }
+        }
+        self.tried.extend(points);
+        wrong
+    }
+
+    /// Looks for inputs that the results don't depend on.
+    pub fn find_idle(&mut self, looker: &mut Looker, spent: Duration) {
+        if matches!(self.subject.reference, Reference::Files(_)) {
+            return;
+        }
+        match looker.ask(FindIdle { most: spent.mul_f64(SHARE).max(LEAST) }) {
+            Ok(idle) => self.doubts.extend(idle.into_iter().map(|name| {
+                format!(
+                    "no result depends on what `{name}` holds, so that a mistake in reading it would pass; give inputs that make a \
+                     difference (--buffer, --push), or say --accept idle:{name} if that is as it should be"
+                )
+            })),
+            Err(failure) => self.note_failure("which inputs matter", &failure),
+        }
+    }
+
+    /// Runs the reference and the best again and again, and some others a few times.
+    pub fn repeat(&mut self, best: &[Point], right: &[Point], wrong: &[Point], spent: Duration) {
+        let most = spent.mul_f64(SHARE).max(LEAST);
+        if self.reference.is_none() {
+            self.reference = self.ask(Pass::Reference, OFTEN, most / 4);
+        }
+        let began = Instant::now();
+        let share = u32::try_from(best.len()).unwrap_or(u32::MAX);
+        for point in best {
+            self.repeat_one(point, false, OFTEN, (most / 2).saturating_sub(began.elapsed()).max(most / 2 / share));
+        }
+        let others = (wrong.iter().take(SAMPLE).map(|point| (point, true)))
+            .chain(right.iter().take(wrong.len().min(SAMPLE)).map(|point| (point, false)));
+        for (point, was_wrong) in others {
+            let left = most.saturating_sub(began.elapsed());
+            if !left.is_zero() {
+                self.repeat_one(point, was_wrong, SOMETIMES, left);
+            }
+        }
+    }
+
+    fn repeat_one(&mut self, point: &Point, was_wrong: bool, times: u32, most: Duration) {
+        if self.repeated.contains_key(point) {
+            return;
+        }
+        let Some(mut repeated) = self.ask(Pass::Configuration(point.clone()), times, most) else { return };
+        if repeated.is_wrong != was_wrong {
+            let words = |is_wrong: bool| if is_wrong { "wrong" } else { "right" };
+            let changed = format!("{} when it was measured, and {} later", words(was_wrong), words(repeated.is_wrong));
+            repeated.race.get_or_insert(changed);
+        }
+        self.repeated.insert(point.clone(), repeated);
+    }
+
+    fn ask(&mut self, pass: Pass, times: u32, most: Duration) -> Option<Repeated> {
+        if self.is_lost {
+            return None;
+        }
+        let asked = self.open().and_then(|()| match &mut self.repeater {
+            Some(repeater) => repeater.ask(Repeat { pass, times, most }),
+            None => Ok(Repeated::default()),
+        });
+        match asked {
+            Ok(repeated) => Some(repeated).filter(|repeated| repeated.runs > 0),
+            Err(failure) => {
+                (self.is_lost, self.repeater) = (true, None);
+                self.note_failure("whether results change from one run to the next", &failure);
+                None
+            }
+        }
+    }
+
+    fn open(&mut self) -> Result<(), Failure> {
+        if self.repeater.is_none() {
+            let place = self.targets.device(0);
+            let mut repeater = self.targets.respondent(place)?;
+            repeater.ask(OpenBounds {
+                device: Identity::at_place(&place.info, place.index),
+                queue: self.settings.flags.queue,
+                is_robust: false,
+                deadline: self.settings.submission_deadline(),
+                compile_threads: 0,
+                subject: self.subject.clone(),
+            })?;
+            self.repeater = Some(repeater);
+        }
+        Ok(())
+    }
+
+    fn note_failure(&self, what: &str, Failure { status, reason, .. }: &Failure) {
+        self.voice.progress.note(&format!("note: {what} couldn't be looked at: {status}: {reason}"));
+    }
+
+    /// Whether a configuration is wrong with other inputs, or of other sizes.
+    pub fn is_wrong_elsewhere(&self, point: &Point) -> bool {
+        self.wrong_elsewhere.contains(point)
+    }
+
+    /// Whether wrong configurations were run again, and were wrong each time.
+    pub fn is_steady(&self) -> bool {
+        let mut wrong = self.repeated.values().filter(|repeated| repeated.is_wrong && repeated.runs > 1).peekable();
+        wrong.peek().is_some() && wrong.all(|repeated| repeated.race.is_none())
+    }
+
+    /// Whether results change from one run to the next.
+    pub fn has_race(&self) -> bool {
+        self.reference.iter().chain(self.repeated.values()).any(|repeated| repeated.race.is_some())
+    }
+
+    /// What was tried and what not, for the answer about this configuration.
+    pub fn said(&self, best: &Point) -> Vec<String> {
+        let mut said: Vec<String> = self.notes.get(best).map(|note| format!("Note: {note}.")).into_iter().collect();
+        if !self.right_with.is_empty() {
+            let names: Vec<&str> = self.right_with.iter().map(String::as_str).collect();
+            said.push(format!("It is right as well with {}.", names.join(", ")));
+        }
+        if !self.dropped.is_empty() {
+            let each: Vec<String> = self.dropped.iter().map(|(name, why)| format!("{name} ({why})")).collect();
+            said.push(format!("Not tried: {}.", each.join(", ")));
+        }
+        if !self.untried.is_empty() {
+            said.push(format!("For {} that can't be told from it no time was left.", self.untried.len()));
+        }
+        if let Some(Repeated { runs, changed, .. }) = self.repeated.get(best).filter(|of| of.runs > 1) {
+            let share = 1.0 - 0.05_f64.powf(1.0 / f64::from(*runs));
+            let changed = match changed {
+                0 => "without a change".to_owned(),
+                changed => format!("right each time; {changed} times other bits, as sums in another order have them"),
+            };
+            said.push(format!(
+                "It ran {runs} times {changed}: at 95 %, fewer than {:.1} % of its runs are wrong.",
+                100.0 * share
+            ));
+        }
+        said
+    }
+}
+
+fn prime_below(n: u64) -> Option<u64> {
+    (2..n).rev().find(|candidate| (2..=candidate.isqrt()).all(|divisor| candidate % divisor != 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prime_is_no_multiple_of_anything() {
+        assert_eq!([4096, 1 << 20, 3, 2, 1].map(prime_below), [Some(4093), Some(1_048_573), Some(2), None, None]);
+    }
+}

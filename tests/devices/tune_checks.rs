@@ -1,0 +1,132 @@
+//! What `lanescope tune` tries beside measuring, before it believes a best: configurations that are wrong only there can't win.
+
+use crate::support::tunings::tuned;
+use crate::support::{Folder, Found, devices_in_turn, rows};
+
+/// A shader whose workgroups of more than 64 invocations do something else than the others, with these buffers and this body.
+fn shader(buffers: &str, body: &str) -> String {
+    format!(
+        "#version 450
+        layout(local_size_x = 64) in;
+        {buffers}
+        void main() {{ uint i = gl_GlobalInvocationID.x; bool is_wide = gl_WorkGroupSize.x > 64; {body} }}"
+    )
+}
+
+const FLOATS: &str =
+    "layout(binding = 0) readonly buffer X { float x[]; }; layout(binding = 1) writeonly buffer Y { float y[]; };";
+
+fn each_device(mut check: impl FnMut(&Found)) {
+    devices_in_turn().iter().for_each(&mut check);
+}
+
+/// The statuses of 64 and 128 invocations, the exit code, and what was said.
+fn ended(device: &Found, buffers: &str, body: &str, flags: &[&str]) -> ([String; 2], Option<i32>, String) {
+    let folder = Folder::new();
+    let file = folder.write("kernel.comp", shader(buffers, body));
+    let ran = tuned(&[&[file.as_str(), "-d", &device.index, "-n", "4096", "-a", "local_size_x=64,128"], flags].concat());
+    let all = rows(&ran.out);
+    let status =
+        |size: u64| all.iter().find(|row| row.local_size_x == Some(size)).map(|row| row.status.clone()).unwrap_or_default();
+    ([status(64), status(128)], ran.code, ran.err)
+}
+
+#[test]
+fn what_is_wrong_with_other_inputs_cannot_win() {
+    let wholes = "layout(binding = 0) readonly buffer X { int x[]; }; layout(binding = 1) writeonly buffer Y { int y[]; };";
+    let bodies = [
+        (FLOATS, "y[i] = is_wide ? abs(x[i]) : x[i];", "wrong with floats of both signs"),
+        (FLOATS, "y[i] = is_wide ? min(x[i], 1000.0) : x[i];", "wrong with large floats"),
+        (FLOATS, "y[i] = x[i] != 0 || is_wide ? 1 + x[i] : 7;", "wrong with zeros"),
+        (FLOATS, "y[i] = x[i] + (i % 3 != 0 && x[i] == x[i - 1] && is_wide ? 1 : 0);", "wrong with equal neighbours"),
+        (wholes, "y[i] = is_wide ? abs(x[i]) : x[i];", "wrong with whole numbers of both signs"),
+        (wholes, "y[i] = is_wide ? x[i] & 0xffff : x[i];", "wrong with large whole numbers"),
+    ];
+    each_device(|device| {
+        for (buffers, body, why) in bodies {
+            let (statuses, _, err) = ended(device, buffers, body, &[]);
+            // What the narrow one beat never came so far.
+            let is_found = statuses == ["ok", "wrong_result"] && err.contains(why);
+            assert!(is_found || !err.contains("Best: local_size_x=128"), "{body}: {statuses:?} {err}");
+        }
+        // A fill that the user gives is as it is meant.
+        let (statuses, ..) = ended(device, bodies[0].0, bodies[0].1, &["-b", "x=:random"]);
+        assert_eq!(statuses, ["ok", "ok"]);
+    });
+}
+
+#[test]
+fn what_is_wrong_at_another_size_wins_with_a_note_or_not_at_all() {
+    let buffers = format!("{FLOATS} layout(push_constant) uniform P {{ uint n; }};");
+    let body = "if (is_wide && gl_WorkGroupID.x >= n / gl_WorkGroupSize.x) return; if (i < n) y[i] = x[i];";
+    each_device(|device| {
+        let (statuses, _, err) = ended(device, &buffers, body, &[]);
+        let is_noted = err.contains("is wrong at n = 4095") && err.contains("--any-size");
+        assert!(statuses == ["ok", "ok"] && (is_noted || !err.contains("Best: local_size_x=128")), "{err}");
+        let (_, _, err) = ended(device, &buffers, body, &["--any-size"]);
+        assert!(!err.contains("Best: local_size_x=128"), "{err}");
+    });
+}
+
+#[test]
+fn a_reference_that_says_nothing_is_a_doubt_unless_it_is_accepted() {
+    let silent = [
+        ("y[i] = floor(x[i]);", "`Y` is 0.0 in all that the reference writes"),
+        ("y[i] = 0.0 / (x[i] - x[i]);", "`Y` is NaN in all that the reference writes"),
+    ];
+    each_device(|device| {
+        for (body, words) in silent {
+            let (_, code, err) = ended(device, FLOATS, body, &["--accept", "idle:X"]);
+            assert!(code == Some(1) && err.contains(words), "{body}: {err}");
+            let (_, code, err) = ended(device, FLOATS, body, &["--accept", "constant:Y", "--accept", "idle:X"]);
+            assert!(code != Some(1) && !err.contains(words), "{body}: {err}");
+        }
+        let unchanged = "layout(binding = 0) buffer X { float x[]; };";
+        let (_, code, err) = ended(device, unchanged, "if (x[i] > 2) x[i] = 2;", &[]);
+        assert!(code == Some(1) && err.contains("leaves `X` as it was before the pass"), "{err}");
+    });
+}
+
+#[test]
+fn an_input_that_does_not_matter_is_a_doubt_unless_it_is_accepted() {
+    let body = "y[i] = float(i) + (is_wide ? 0.0 : min(floor(x[i]), 1.0));";
+    each_device(|device| {
+        let (_, code, err) = ended(device, FLOATS, body, &[]);
+        assert!(code == Some(1) && err.contains("no result depends on what `X` holds"), "{err}");
+        let (_, code, err) = ended(device, FLOATS, body, &["--accept", "idle:X"]);
+        assert!(code != Some(1), "{err}");
+    });
+}
+
+#[test]
+fn what_changes_from_run_to_run_is_a_race() {
+    // The order in which invocations come is another one in each run.
+    let buffers = "layout(binding = 0) buffer C { uint count; }; layout(binding = 1) writeonly buffer Y { uint y[]; };";
+    let body = "y[i] = atomicAdd(count, 1);";
+    each_device(|device| {
+        let (_, code, err) = ended(device, buffers, body, &["-b", "C=:zero"]);
+        assert!(code == Some(1) && err.contains("from one run to the next"), "{err}");
+    });
+}
+
+#[test]
+fn tiny_results_have_a_tiny_tolerance() {
+    each_device(|device| {
+        let (statuses, ..) = ended(device, FLOATS, "y[i] = is_wide ? 0 : 1e-9 * (1 + x[i]);", &[]);
+        assert_eq!(statuses, ["ok", "wrong_result"]);
+    });
+}
+
+#[test]
+fn what_the_comparison_would_let_pass_is_a_doubt() {
+    each_device(|device| {
+        // Half of the results are far below the tolerance that the others need.
+        let body = "float big = i % 2 == 0 ? 1.0 : 1e-5; y[i] = big * (1 + x[i]) * (is_wide ? 1.003 : 1);";
+        let folder = Folder::new();
+        let file = folder.write("kernel.comp", shader(FLOATS, body));
+        let flags = ["-d", &device.index, "-n", "4096", "-a", "local_size_x=128", "--reference", "local_size_x=64"];
+        let ran = tuned(&[&[file.as_str()], &flags[..], &["--relative-tolerance", "0.01"]].concat());
+        assert_eq!(ran.code, Some(1), "{}", ran.err);
+        assert!(ran.err.contains("a zero would pass in 50 % of `Y`"), "{}", ran.err);
+    });
+}
