@@ -49,7 +49,8 @@ impl<'a> Recorder<'a> {
         self.steps(case, &case.pass);
     }
 
-    /// Samples: each a full barrier, a timestamp, a batch of passes, a timestamp. What can't follow itself is reset first.
+    /// Samples: each a full barrier, a timestamp that the passes wait for, a batch of passes, a timestamp. What can't follow itself is
+    /// reset first.
     pub(super) fn samples(&self, case: &LoadedCase, sampling: Sampling<'_>) {
         if let Some(queries) = sampling.queries {
             let pairs = sampling.samples + u32::from(sampling.then.is_some());
@@ -62,13 +63,13 @@ impl<'a> Recorder<'a> {
                 self.steps(evictor, &evictor.pass);
                 self.full_barrier();
             }
-            self.timestamp(sampling.queries, 2 * sample);
+            self.start(sampling.queries, 2 * sample);
             self.passes(case, sampling.batch);
             self.timestamp(sampling.queries, 2 * sample + 1);
         }
         if let Some(then) = sampling.then {
             self.before_sample(then);
-            self.timestamp(sampling.queries, 2 * sampling.samples);
+            self.start(sampling.queries, 2 * sampling.samples);
             self.passes(then, 1);
             self.timestamp(sampling.queries, 2 * sampling.samples + 1);
         }
@@ -89,6 +90,17 @@ impl<'a> Recorder<'a> {
     pub(super) fn alone(&self, case: &LoadedCase) {
         self.full_barrier();
         self.passes(case, 1);
+    }
+
+    /// A timestamp that nothing after it begins before. By itself it only waits for what comes earlier: the specification lets later
+    /// work run meanwhile. What waiting costs is within the sample, and so within the floor, which is a sample of no passes.
+    fn start(&self, queries: Option<&QueryPool>, query: u32) {
+        if queries.is_none() {
+            return;
+        }
+        self.timestamp(queries, query);
+        let all = vk::PipelineStageFlags::ALL_COMMANDS;
+        self.execution_barrier(all, all);
     }
 
     fn timestamp(&self, queries: Option<&QueryPool>, query: u32) {
@@ -175,11 +187,7 @@ impl<'a> Recorder<'a> {
         let write = vk::AccessFlags::SHADER_WRITE;
         let both = vk::AccessFlags::SHADER_READ | write;
         match dependency {
-            Dependency::Execution => {
-                let flags = vk::DependencyFlags::empty();
-                // SAFETY: recording; the queue does compute.
-                unsafe { self.logical.raw.cmd_pipeline_barrier(self.buffer, compute, compute, flags, &[], &[], &[]) };
-            }
+            Dependency::Execution => self.execution_barrier(compute, compute),
             Dependency::Memory => self.barrier((compute, write), (compute, both)),
             Dependency::Buffer { resource } => {
                 let Some(buffer) = case.buffer(resource) else { return };
@@ -196,6 +204,13 @@ impl<'a> Recorder<'a> {
             }
             Dependency::Full => self.full_barrier(),
         }
+    }
+
+    /// What comes after waits for what came before; nothing is made visible to it.
+    fn execution_barrier(&self, before: vk::PipelineStageFlags, after: vk::PipelineStageFlags) {
+        let flags = vk::DependencyFlags::empty();
+        // SAFETY: recording; the queue does compute, so it has all the stages that are used here.
+        unsafe { self.logical.raw.cmd_pipeline_barrier(self.buffer, before, after, flags, &[], &[], &[]) };
     }
 
     fn event(&self, case: &LoadedCase, step: &Step) {

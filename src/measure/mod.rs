@@ -29,6 +29,7 @@ mod race;
 mod racing;
 mod rig;
 mod session;
+mod shortfall;
 mod stop;
 mod visit;
 mod vulkan;

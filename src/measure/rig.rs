@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::local::LocalOptions;
 use super::memory_watch::MemoryWatch;
 use super::processor::Contention;
+use super::shortfall::Shortfalls;
 use super::visit::SampledCase;
 use super::{Dispatcher, Instrument, ProcessorTime, Timer, ToolCases, Tools, flags};
 use crate::gpu::{Samples, Slot, Submission};
@@ -31,11 +32,12 @@ pub(super) struct Rig<'a> {
     cases: ToolCases,
     pub(super) tools: Tools,
     pub(super) warm_up: Duration,
-    contention: Contention,
+    pub(super) contention: Contention,
     /// Where memory's speed can be told.
     memory: Option<MemoryWatch>,
     /// The sentinel's times right after long samples, since the visit began.
     after_samples: Vec<f64>,
+    pub(super) shortfalls: Shortfalls,
     last_busy: Duration,
     /// Whether it idled since its clocks were last known to have risen, and was found fast enough for a glance.
     is_spared: bool,
@@ -82,6 +84,7 @@ impl<'a> Rig<'a> {
             contention: Contention::default(),
             memory,
             after_samples: Vec::new(),
+            shortfalls: Shortfalls::new(),
             last_busy,
             is_spared: false,
         })
@@ -89,6 +92,7 @@ impl<'a> Rig<'a> {
 
     /// Loads the tools, before the cases of a block.
     pub(super) fn load_tools(&mut self) -> Result<(), Failure> {
+        self.shortfalls.clear();
         self.tools = load(self.device.as_mut(), &self.cases)?;
         Ok(())
     }

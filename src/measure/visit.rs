@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::batch::{PassTime, STEPS, Target, constant, is_differenced};
 use super::instrument;
 use super::rig::{Conditions, Rig};
+use super::shortfall::Both;
 use super::stop::LAST_ROUND;
 use super::{Instrument, Timer};
 use crate::gpu::{Slot, Submission};
@@ -283,6 +284,9 @@ impl Rig<'_> {
             outlasts_timestamps(&submission, scale)?;
             let device = Nanos(times.iter().map(|time| time.0).sum());
             visit.implausible = visit.implausible.take().or_else(|| more_than_the_hosts(device, host));
+            if visit.implausible.is_none() && batch == subject.sizes.batch {
+                visit.implausible = self.shortfall(subject, scale, samples, Both { device, host })?;
+            }
         }
         Ok((times, host))
     }
@@ -346,7 +350,7 @@ fn of_timer(submission: &Submission) -> Visit {
 }
 
 /// Timestamps that wrapped within a submission say nothing about it.
-fn outlasts_timestamps(submission: &Submission, scale: TickScale) -> Result<(), Failure> {
+pub(super) fn outlasts_timestamps(submission: &Submission, scale: TickScale) -> Result<(), Failure> {
     if Nanos::from_duration(submission.host) < scale.wrap() {
         return Ok(());
     }

@@ -5,8 +5,9 @@
 //! against the largest one so far, in a variable of the invocation. Where the entry point returns and any of them lies beyond its
 //! array, all go to a buffer of two words an array, with the array's length.
 //!
-//! The device must live through that. Buffers are the matter of robust buffer access. Shared memory and variables of the invocation
-//! have no such thing, and writing beyond them ruins the driver's own memory: there, an index beyond the end is replaced by 0.
+//! The device must live through that. Buffers are the matter of robust buffer access. Shared memory, variables of the invocation, push
+//! constants and built-in inputs have no such thing: what lies beyond them is the driver's own memory, or nobody's. There, an index
+//! beyond the end is replaced by 0.
 //!
 //! Vectors and columns of matrices count as arrays here. Pointers are followed from variables, and from parameters that lead to
 //! variables of the invocation, through access chains. What comes by another way (a buffer as a parameter, a choice between
@@ -39,11 +40,20 @@ pub struct Noting {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-/// Where an array lies: in a buffer (or it is an array of buffers), in memory that a workgroup shares, or with the invocation.
+/// Where an array lies: in a buffer (or it is an array of buffers), in push constants, in memory that a workgroup shares, or with the
+/// invocation, where its built-in inputs are as well.
 pub enum Home {
     Buffer { set: u32, binding: u32 },
+    PushConstants,
     Shared,
     Invocation,
+}
+
+impl Home {
+    /// Whether the application gives it, and nothing but results comes of leaving it. What is beyond others is the driver's own.
+    pub fn is_given(self) -> bool {
+        matches!(self, Self::Buffer { .. } | Self::PushConstants)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

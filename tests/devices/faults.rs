@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use lanescope::gpu::{Device, Instance, InstanceOptions};
 use lanescope::record::Record;
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
+use lanescope::units::TickScale;
 
 use crate::support::faults::Faults;
 use crate::support::{Found, Ran, cases_of, devices_in_turn, ended, lanescope, rows};
@@ -77,6 +78,7 @@ fn what_can_not_be_understood_ends_the_process() {
         ("abort,", "an unknown kind"),
         ("abort=3", "an unknown kind, or one with a wrong value"),
         ("timestamps", "an unknown kind, or one with a wrong value"),
+        ("timestamp_spans=-1", "a factor from 0"),
         ("timestamp_bits=0", "from 1 to 64"),
         ("timestamp_bits=65", "from 1 to 64"),
         ("timestamp_period=-1", "nanoseconds are needed"),
@@ -422,6 +424,33 @@ fn timestamps_that_are_none_give_way_to_the_hosts_clock() {
     }
 }
 
+/// The specification lets what follows a timestamp begin before it is taken.
+#[test]
+fn a_pass_waits_for_the_timestamp_before_it() {
+    for device in devices_in_turn() {
+        let ran = child("child_that_times_a_pass", &device, &Faults::new("timestamps=late"));
+        let share: f64 = ran.out.lines().find_map(|line| line.strip_prefix("share ")).unwrap().parse().unwrap();
+        assert!(share > 0.1, "on {}: the pass was over before its start, {share}", device.driver);
+    }
+}
+
+/// Tells how much of the host's time lies between the timestamps, at most: whatever else runs only lowers it.
+#[test]
+#[ignore = "a part of a_pass_waits_for_the_timestamp_before_it"]
+fn child_that_times_a_pass() {
+    let mut device = opened(&Instance::load(InstanceOptions::default()).unwrap());
+    let case = cases_of(device.info(), LONG[0], &[LONG[2], LONG[4]]).remove(0);
+    let case = prepare(case, &mut Compiler::new(Library::embedded()).unwrap()).unwrap();
+    let slot = device.load(&case).unwrap().slot;
+    let scale = TickScale { valid_bits: device.queue_family().timestamp_valid_bits, period: device.info().timestamp_period };
+    let share = |_| {
+        let submission = device.sample(slot, 1, 1).unwrap();
+        let (start, end) = submission.samples[0];
+        scale.between(start, end).to_duration().as_secs_f64() / submission.host.as_secs_f64()
+    };
+    println!("share {}", (0..20).map(share).fold(0.0, f64::max));
+}
+
 /// Rows about the device's timestamps themselves.
 #[test]
 fn what_timestamps_are_not_is_not_measured_cleanly() {
@@ -449,6 +478,27 @@ fn timestamps_that_go_backwards_are_not_believed() {
             let (row, _) = timed(&device, &Faults::new(faults));
             let is_doubted = row.timer == "host" || row.quality_flags.contains("implausible");
             assert!(is_doubted, "{faults} on {}: {:?} ns, flags {}", device.driver, row.time_ns, row.quality_flags);
+        }
+    }
+}
+
+/// Spans that are shorter or longer than what the host saw pass, from end to end of each submission: the rate of the clock is right.
+#[test]
+fn spans_that_the_hosts_clock_contradicts_are_not_believed() {
+    let long = ["calibration/sentinel", "-a", "groups=256", "-a", "steps=8192"];
+    for device in devices_in_turn() {
+        for (spans, said) in
+            [("0.5", "after its end"), ("0", "after its end"), ("2", "for what the host saw end after"), ("1", "")]
+        {
+            let faults = Faults::new(&format!("timestamp_spans={spans}"));
+            let mut command = lanescope(&["run", "--format=csv", "--max-time=50ms", "-d", &device.index]);
+            let ran = ended(faults.meet(command.args(long))).says(0, &[]);
+            let row = rows(&ran.out).remove(0);
+            let is_doubted = row.quality_flags.contains("implausible");
+            let told = format!("{spans} on {}: {:?} ns, {} {}", device.driver, row.time_ns, row.quality_flags, row.reason);
+            // A sentinel whose spans vary may give the clock another rate as well.
+            assert_eq!(row.timer == "host" || is_doubted, !said.is_empty(), "{told}");
+            assert!(row.reason.contains(if is_doubted { said } else { "" }), "{told}");
         }
     }
 }

@@ -139,6 +139,51 @@ fn what_lies_beyond_a_buffer_or_an_array_is_told_with_its_size() {
     }
 }
 
+/// What lies beyond push constants is nobody's, and no robust access guards it.
+#[test]
+fn push_constants_beyond_their_arrays_are_told_as_a_uniform_blocks_are() {
+    const SHADER: &str = "#version 450
+        layout(local_size_x = 4) in;
+        struct Part { uint skip; uint parts[2]; };
+        layout(push_constant) uniform P { uint t[4]; Part of[2]; uint far; uint count; };
+        layout(binding = 0) buffer B { uint b[]; };
+        void main() {
+            uint i = gl_GlobalInvocationID.x;
+            uint part = of[1].parts[gl_LocalInvocationID.x / 4 + far];
+            if (i < count) b[i] = t[gl_LocalInvocationID.x % 4] + part;
+        }";
+    let (_folder, shader) = Folder::with("push.comp", SHADER);
+    let values = ["t[0]", "t[1]", "t[2]", "t[3]", "of[0].skip", "of[0].parts[0]", "of[0].parts[1]", "of[1].skip"];
+    let values = values.into_iter().chain(["of[1].parts[0]", "of[1].parts[1]"]).map(|name| format!("--push={name}=7"));
+    let values: Vec<String> = values.collect();
+    for device in devices_in_turn() {
+        let of = |far: &str| {
+            let far = format!("--push=far={far}");
+            let arguments = ["-n=1024", "-d", &device.index, "-a", "local_size_x=4,8,16", &far];
+            let mut all = [&["tune", shader.as_str()], &SHORT[..], &arguments].concat();
+            all.extend(values.iter().map(String::as_str));
+            let ran = ran(&all);
+            let mut rows = rows(&ran.out);
+            rows.sort_by_key(|row| row.local_size_x);
+            (rows, ran)
+        };
+        let (rows, ran) = of("0");
+        let statuses: Vec<&str> = rows.iter().map(|row| row.status.as_str()).collect();
+        assert_eq!((statuses, ran.code), (vec!["ok", "ok", "skipped"], Some(0)), "{}", ran.err);
+        let told = "`of[].parts` (push constants) has 2 elements, and is indexed up to 3, which the reference doesn't do";
+        assert_eq!((rows[2].reason.as_str(), rows[2].quality_flags.as_str()), (told, "out_of_bounds"), "{}", ran.err);
+        assert!(rows.iter().take(2).all(|row| !row.quality_flags.contains("out_of_bounds")), "{}", ran.err);
+        // Where the reference leaves them, all do. A driver that went there so far would be gone.
+        for (far, told) in [("2", "is indexed up to 2:"), ("4000000000", "is indexed up to 4000000000:")] {
+            let (rows, ran) = of(far);
+            assert!(ran.err.contains(&format!("`of[].parts` (push constants) has 2 elements, and {told}")), "{}", ran.err);
+            assert!(ran.err.contains("its index is wrong, or -n, --threads, --groups or --push are"), "{}", ran.err);
+            assert!(!ran.err.contains("couldn't be looked at"), "{}", ran.err);
+            assert!(rows.iter().all(|row| row.status != "ok" || row.quality_flags.contains("out_of_bounds")), "{}", ran.err);
+        }
+    }
+}
+
 /// Each invocation has a place in shared memory, and one of its own.
 const LITERAL: &str = "#version 450
 layout(local_size_x = 64) in;

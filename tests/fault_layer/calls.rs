@@ -61,7 +61,12 @@ pub(crate) const DEVICE: &[Named] = &[
     call!(c"vkDestroyQueryPool", PFN_vkDestroyQueryPool, destroy_query_pool),
     call!(c"vkGetQueryPoolResults", PFN_vkGetQueryPoolResults, get_query_pool_results),
     call!(c"vkBeginCommandBuffer", PFN_vkBeginCommandBuffer, begin_command_buffer),
+    call!(c"vkEndCommandBuffer", PFN_vkEndCommandBuffer, end_command_buffer),
     call!(c"vkCmdDispatch", PFN_vkCmdDispatch, cmd_dispatch),
+    call!(c"vkCmdPipelineBarrier", PFN_vkCmdPipelineBarrier, cmd_pipeline_barrier),
+    call!(c"vkCmdWriteTimestamp", PFN_vkCmdWriteTimestamp, cmd_write_timestamp),
+    call!(c"vkCmdWriteTimestamp2", PFN_vkCmdWriteTimestamp2, cmd_write_timestamp2),
+    call!(c"vkCmdWriteTimestamp2KHR", PFN_vkCmdWriteTimestamp2, cmd_write_timestamp2),
 ];
 
 /// The layer's own function of this name.
@@ -381,14 +386,16 @@ unsafe extern "system" fn get_query_pool_results(
         let result = unless_lost(&device, || read(raw, pool, first, count, bytes, data, stride, flags));
         let stride = usize::try_from(stride).unwrap_or_default();
         if result == vk::Result::SUCCESS && device.timestamps().contains(&pool) {
-            for query in 0..count as usize {
-                let place = data.byte_add(query * stride);
-                if flags.contains(vk::QueryResultFlags::TYPE_64) {
-                    let place = place.cast::<u64>();
-                    *place = device.clock.show(*place);
+            let places = (0..count as usize).map(|query| data.byte_add(query * stride));
+            let is_wide = flags.contains(vk::QueryResultFlags::TYPE_64);
+            let read = |place: *mut c_void| if is_wide { *place.cast::<u64>() } else { (*place.cast::<u32>()).into() };
+            let mut shown: Vec<u64> = places.clone().map(read).collect();
+            device.clock.show_all(&mut shown);
+            for (place, shown) in places.zip(shown) {
+                if is_wide {
+                    *place.cast::<u64>() = shown;
                 } else {
-                    let place = place.cast::<u32>();
-                    *place = u32::try_from(device.clock.show((*place).into()) & 0xFFFF_FFFF).unwrap_or_default();
+                    *place.cast::<u32>() = u32::try_from(shown & 0xFFFF_FFFF).unwrap_or_default();
                 }
             }
         }
@@ -406,7 +413,72 @@ unsafe extern "system" fn begin_command_buffer(
     unsafe {
         let device = device(buffer);
         device.recorded().remove(&buffer);
+        device.late().remove(&buffer);
         (device.below.fp_v1_0().begin_command_buffer)(buffer, info)
+    }
+}
+
+unsafe extern "system" fn end_command_buffer(buffer: vk::CommandBuffer) -> vk::Result {
+    // SAFETY: as this function is called.
+    unsafe {
+        let device = device(buffer);
+        device.catch_up(buffer);
+        (device.below.fp_v1_0().end_command_buffer)(buffer)
+    }
+}
+
+unsafe extern "system" fn cmd_pipeline_barrier(
+    buffer: vk::CommandBuffer,
+    before: vk::PipelineStageFlags,
+    after: vk::PipelineStageFlags,
+    flags: vk::DependencyFlags,
+    memory_count: u32,
+    memory: *const vk::MemoryBarrier<'_>,
+    buffer_count: u32,
+    buffers: *const vk::BufferMemoryBarrier<'_>,
+    image_count: u32,
+    images: *const vk::ImageMemoryBarrier<'_>,
+) {
+    // SAFETY: as this function is called.
+    unsafe {
+        let device = device(buffer);
+        device.catch_up(buffer);
+        let barrier = device.below.fp_v1_0().cmd_pipeline_barrier;
+        barrier(buffer, before, after, flags, memory_count, memory, buffer_count, buffers, image_count, images);
+    }
+}
+
+unsafe extern "system" fn cmd_write_timestamp(
+    buffer: vk::CommandBuffer,
+    stage: vk::PipelineStageFlags,
+    pool: vk::QueryPool,
+    query: u32,
+) {
+    // SAFETY: as this function is called.
+    let device = unsafe { device(buffer) };
+    let write = device.below.fp_v1_0().cmd_write_timestamp;
+    // SAFETY: as this function is called, at the latest when the buffer ends.
+    record_timestamp(&device, buffer, Box::new(move || unsafe { write(buffer, stage, pool, query) }));
+}
+
+unsafe extern "system" fn cmd_write_timestamp2(
+    buffer: vk::CommandBuffer,
+    stage: vk::PipelineStageFlags2,
+    pool: vk::QueryPool,
+    query: u32,
+) {
+    // SAFETY: as this function is called.
+    let device = unsafe { device(buffer) };
+    let write = device.below.fp_v1_3().cmd_write_timestamp2;
+    // SAFETY: as this function is called, at the latest when the buffer ends.
+    record_timestamp(&device, buffer, Box::new(move || unsafe { write(buffer, stage, pool, query) }));
+}
+
+fn record_timestamp(device: &Device, buffer: vk::CommandBuffer, record: chain::Late) {
+    if clock::are_late() {
+        device.late().entry(buffer).or_default().push(record);
+    } else {
+        record();
     }
 }
 

@@ -104,7 +104,12 @@ pub(crate) struct Device {
     /// Of each command buffer that was begun, the groups in x of its dispatches.
     recorded: Mutex<HashMap<vk::CommandBuffer, Vec<u32>>>,
     timestamps: Mutex<HashSet<vk::QueryPool>>,
+    /// Of each command buffer, the timestamps that are still to be recorded.
+    late: Mutex<HashMap<vk::CommandBuffer, Vec<Late>>>,
 }
+
+/// Records a command.
+pub(crate) type Late = Box<dyn FnOnce() + Send>;
 
 type Known<T> = LazyLock<RwLock<HashMap<usize, Arc<T>>>>;
 static INSTANCES: Known<Instance> = LazyLock::new(RwLock::default);
@@ -222,6 +227,7 @@ pub(crate) unsafe fn create_device(
                     hung: AtomicBool::new(false),
                     recorded: Mutex::default(),
                     timestamps: Mutex::default(),
+                    late: Mutex::default(),
                 },
             );
         }
@@ -300,6 +306,16 @@ impl Device {
 
     pub(crate) fn recorded(&self) -> MutexGuard<'_, HashMap<vk::CommandBuffer, Vec<u32>>> {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn late(&self) -> MutexGuard<'_, HashMap<vk::CommandBuffer, Vec<Late>>> {
+        self.late.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records the timestamps that a command buffer still lacks.
+    pub(crate) fn catch_up(&self, buffer: vk::CommandBuffer) {
+        let lacking = self.late().remove(&buffer).unwrap_or_default();
+        lacking.into_iter().for_each(|record| record());
     }
 
     pub(crate) fn timestamps(&self) -> MutexGuard<'_, HashSet<vk::QueryPool>> {

@@ -43,7 +43,7 @@ impl Clock {
         clippy::cast_sign_loss,
         reason = "the device ran for less than 2^53 ticks since the first timestamp"
     )]
-    pub(crate) fn show(&self, timestamp: u64) -> u64 {
+    fn show(&self, timestamp: u64) -> u64 {
         if !is_faulty() {
             return timestamp;
         }
@@ -56,7 +56,7 @@ impl Clock {
                 ClockFault::Backwards => late = self.lateness(),
                 ClockFault::Bits(shown) => bits = shown,
                 ClockFault::Period(shown) if shown.is_normal() => period = shown.into(),
-                ClockFault::Period(_) => {}
+                ClockFault::Late | ClockFault::Spans(_) | ClockFault::Period(_) => {}
             }
         }
         if is_zero {
@@ -68,6 +68,24 @@ impl Clock {
         from.wrapping_add_signed(((elapsed - late) / period).round() as i64) & mask(bits)
     }
 
+    /// Timestamps that were read together, as they are shown.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "what is between two timestamps of a pair is less than 2^53 ticks"
+    )]
+    pub(crate) fn show_all(&self, timestamps: &mut [u64]) {
+        timestamps.iter_mut().for_each(|timestamp| *timestamp = self.show(*timestamp));
+        for fault in faults::of_clock() {
+            if let ClockFault::Spans(factor) = fault {
+                for pair in timestamps.chunks_exact_mut(2) {
+                    pair[1] = pair[0] + (pair[1].saturating_sub(pair[0]) as f64 * factor) as u64;
+                }
+            }
+        }
+    }
+
     fn lateness(&self) -> f64 {
         let is_late = (self.read.fetch_add(1, Ordering::Relaxed) + 1) % BACKWARDS_EVERY == 0;
         if is_late { BACKWARDS } else { 0.0 }
@@ -77,6 +95,11 @@ impl Clock {
 fn is_faulty() -> bool {
     static FAULTY: OnceLock<bool> = OnceLock::new();
     *FAULTY.get_or_init(|| faults::of_clock().next().is_some())
+}
+
+/// Whether timestamps wait for what comes after them.
+pub(crate) fn are_late() -> bool {
+    faults::of_clock().any(|fault| fault == ClockFault::Late)
 }
 
 fn mask(bits: u32) -> u64 {

@@ -30,6 +30,8 @@ pub(crate) enum ClockFault {
     Zero,
     Wrap,
     Backwards,
+    Late,
+    Spans(f64),
     Bits(u32),
     Period(f32),
 }
@@ -249,6 +251,11 @@ fn parse_kind(text: &str) -> Result<(Kind, &'static [Place]), String> {
         ("timestamps", Some("zero")) => clock(ClockFault::Zero),
         ("timestamps", Some("wrap")) => clock(ClockFault::Wrap),
         ("timestamps", Some("backwards")) => clock(ClockFault::Backwards),
+        ("timestamps", Some("late")) => clock(ClockFault::Late),
+        ("timestamp_spans", Some(factor)) => match factor.parse() {
+            Ok(factor) if (0.0..=1000.0).contains(&factor) => clock(ClockFault::Spans(factor)),
+            _ => return Err("a factor from 0 to 1000 is needed".to_owned()),
+        },
         ("timestamp_bits", Some(bits)) => match number(bits)? {
             bits @ 1..=64 => clock(ClockFault::Bits(bits)),
             _ => return Err("from 1 to 64 bits are possible".to_owned()),

@@ -20,6 +20,8 @@
 //! | `timestamps=zero` | every timestamp is zero | |
 //! | `timestamps=wrap` | the valid bits wrap 100 ms after the first timestamp that is read | |
 //! | `timestamps=backwards` | every fifth timestamp is 100 ms too early | |
+//! | `timestamps=late` | a timestamp is written at the next vkCmdPipelineBarrier, or at the buffer's end: what follows it begins first, which the specification allows | |
+//! | `timestamp_spans=F` | every second timestamp of those that are read together comes F times as long after the one before it | |
 //! | `timestamp_bits=N` | timestampValidBits is N, from 1 to 64, and timestamps have no more bits | |
 //! | `timestamp_period=NS` | timestampPeriod is NS nanoseconds, and timestamps are scaled so that times stay right; `0` and `inf` are only said | |
 //!

@@ -26,7 +26,7 @@ const MOST_AHEAD: usize = 32;
 pub struct Seen {
     /// It leaves what the reference doesn't, or what ruins the driver's own memory: it isn't run. In words.
     pub excluded: Option<String>,
-    /// It leaves buffers that the reference leaves as well.
+    /// It leaves buffers or push constants that the reference leaves as well.
     pub leaves: bool,
     /// It comes to a fault of the driver's, which ends its loops.
     pub quirk: Option<Quirk>,
@@ -39,7 +39,7 @@ pub struct Looker<'r> {
     subject: &'r Subject,
     voice: &'r Voice,
     checker: Option<Respondent<'r>>,
-    /// The buffers that the reference leaves; nothing where it couldn't be looked at.
+    /// The buffers, or push constants, that the reference leaves; nothing where it couldn't be looked at.
     reference: Option<BTreeSet<Home>>,
     /// The arrays of which the user knows.
     told: BTreeSet<(Home, String)>,
@@ -57,7 +57,7 @@ pub struct Looker<'r> {
 
 impl<'r> Looker<'r> {
     /// Looks at the reference first. Where files are the reference, `configuration` stands for it.
-    /// Errors: the reference indexes beyond an array that isn't in a buffer: nothing can be compared with what comes of that.
+    /// Errors: the reference indexes beyond an array that is the driver's own memory: nothing can be compared with what comes of that.
     pub fn new(
         settings: &'r Settings,
         targets: &'r Targets,
@@ -96,14 +96,14 @@ impl<'r> Looker<'r> {
                 return Ok(new);
             }
         };
-        if let Some(overrun) = overruns.iter().find(|overrun| is_run && !is_buffer(overrun)) {
+        if let Some(overrun) = overruns.iter().find(|overrun| is_run && !is_given(overrun)) {
             bail!(
                 "the reference leaves an array, so its results come by chance: {overrun}; mend the shader, or name another \
                  reference (--reference)",
                 overrun = told(overrun)
             );
         }
-        for overrun in overruns.iter().filter(|overrun| is_buffer(overrun)) {
+        for overrun in overruns.iter().filter(|overrun| is_given(overrun)) {
             new.told.insert(array_of(overrun));
             new.warn(&format!(
                 "{}: what comes of that is by chance, and rows say out_of_bounds; {}",
@@ -111,7 +111,7 @@ impl<'r> Looker<'r> {
                 advice(overrun)
             ));
         }
-        new.reference = Some(overruns.iter().filter(|overrun| is_buffer(overrun)).map(|overrun| overrun.array.home).collect());
+        new.reference = Some(overruns.iter().filter(|overrun| is_given(overrun)).map(|overrun| overrun.array.home).collect());
         Ok(new)
     }
 
@@ -137,7 +137,7 @@ impl<'r> Looker<'r> {
             self.tell_cap(&point.to_string());
         }
         let is_known = |overrun: &&Overrun| {
-            is_buffer(overrun) && self.reference.as_ref().is_none_or(|left| left.contains(&overrun.array.home))
+            is_given(overrun) && self.reference.as_ref().is_none_or(|left| left.contains(&overrun.array.home))
         };
         if let Some(overrun) = overruns.iter().find(|overrun| !is_known(overrun)) {
             if self.told.insert(array_of(overrun)) {
@@ -149,7 +149,7 @@ impl<'r> Looker<'r> {
                 });
                 self.warn(&format!("{point}: {}; such configurations are skipped{}", told(overrun), why.unwrap_or_default()));
             }
-            let more = if is_buffer(overrun) { ", which the reference doesn't do" } else { "" };
+            let more = if is_given(overrun) { ", which the reference doesn't do" } else { "" };
             return Seen { excluded: Some(format!("{}{more}", told(overrun))), leaves: false, quirk };
         }
         for overrun in &overruns {
@@ -279,8 +279,8 @@ fn is_gone(failure: &Failure) -> bool {
     matches!(failure.status, Status::Crashed | Status::Timeout | Status::DeviceLost)
 }
 
-fn is_buffer(overrun: &Overrun) -> bool {
-    matches!(overrun.array.home, Home::Buffer { .. })
+fn is_given(overrun: &Overrun) -> bool {
+    overrun.array.home.is_given()
 }
 
 fn array_of(overrun: &Overrun) -> (Home, String) {
@@ -292,6 +292,7 @@ pub fn told(Overrun { array: NotedArray { home, path, .. }, index, length }: &Ov
     let name = if path.is_empty() { "an array without a name".to_owned() } else { format!("`{path}`") };
     let home = match home {
         Home::Buffer { set, binding } => format!("set {set}, binding {binding}"),
+        Home::PushConstants => "push constants".to_owned(),
         Home::Shared => "shared memory".to_owned(),
         Home::Invocation => "a variable of each invocation".to_owned(),
     };

@@ -11,7 +11,7 @@ use super::{Home, NotedArray, Notes, NotingError};
 use crate::shader::loader::id;
 use crate::shader::reflect::index::Index as Names;
 use crate::shader::reflect::reach::Mentions;
-use follow::{Index, Place, Step, is_local, pointers, reaches_further};
+use follow::{Index, Place, Step, is_unguarded, pointers, reaches_further};
 
 pub(super) struct Array {
     pub(super) told: NotedArray,
@@ -187,7 +187,7 @@ impl Writer {
             return;
         }
         let place_of = |pointer: Option<Word>| pointer.and_then(|pointer| self.places.get(&pointer));
-        let base = place_of(chain.operands.first().and_then(id)).filter(|base| is_local(base.class));
+        let base = place_of(chain.operands.first().and_then(id)).filter(|base| is_unguarded(base.class));
         let (Some(base), Some(place)) = (base, place_of(chain.result_id)) else { return };
         // Each operand behind the base is a step.
         let (steps, indexes) = (base.path.len(), place.indexes[base.indexes.len()..].to_vec());
@@ -238,7 +238,8 @@ impl Writer {
         let largest = self.own_variable();
         let home = match self.places.get(&variable)?.class {
             StorageClass::Workgroup => Home::Shared,
-            class if is_local(class) => Home::Invocation,
+            StorageClass::PushConstant => Home::PushConstants,
+            class if is_unguarded(class) => Home::Invocation,
             _ => Home::Buffer {
                 set: self.names.argument(variable, Decoration::DescriptorSet).unwrap_or(0),
                 binding: self.names.argument(variable, Decoration::Binding).unwrap_or(0),

@@ -64,6 +64,39 @@ fn every_array_on_the_way_is_noted_once_under_its_name() {
     assert_eq!([home("own"), home("mine")], [Home::Shared, Home::Invocation]);
 }
 
+/// Push constants and built-in inputs have no robust access either: their indexes are noted, and kept within.
+#[test]
+fn push_constants_and_inputs_are_noted_as_other_memory_is_and_never_left() {
+    let text = "#version 460
+        layout(constant_id = 0) const uint PARTS = 2;
+        struct Light { float weights[PARTS]; vec4 colour; };
+        layout(push_constant) uniform P { float scale[2][3]; Light lights[2]; mat2 turn; uint at; } p;
+        layout(binding = 0) buffer X { float x[]; };
+        float of(float given[3], uint i) { return given[i]; }
+        void main() {
+            uint i = p.at;
+            x[0] = p.scale[i][i] + p.lights[i].weights[i] + p.lights[1].colour[i] + p.turn[i][i] + of(p.scale[1], i);
+            x[1] = float(gl_GlobalInvocationID[i]);
+        }";
+    let module = compiled_with_news(text);
+    let noting = Noting::of_overruns(&module.words, "main", None).unwrap();
+    let of = |home| {
+        let own = noting.arrays.iter().filter(|array| array.home == home);
+        let mut paths: Vec<&str> = own.map(|array| array.path.as_str()).collect();
+        paths.sort_unstable();
+        paths
+    };
+    let pushed = ["p.lights", "p.lights[].colour", "p.lights[].weights", "p.scale", "p.scale[]", "p.turn", "p.turn[]"];
+    assert_eq!((of(Home::PushConstants), noting.unfollowed), (pushed.to_vec(), 0));
+    assert_eq!(of(Home::Invocation), ["given", "gl_GlobalInvocationID"]);
+    let selects = |words: &[u32]| {
+        let text = String::from_utf8(spirv_tool("spirv-dis", &["--no-header", "-"], &bytes(words)).unwrap()).unwrap();
+        text.matches("OpSelect ").count()
+    };
+    // One to note each of nine indexes, and one to keep it within. Of `x` there are two to note.
+    assert_eq!((selects(&module.words), selects(&noting.words)), (0, 2 * 9 + 2));
+}
+
 /// A module that stores to an array at an index of this type.
 fn indexed_by(width: u32, is_signed: bool) -> Vec<u32> {
     let capability = match width {

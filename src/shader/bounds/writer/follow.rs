@@ -33,8 +33,9 @@ pub(super) struct Index {
 }
 
 /// Memory that no robust access guards.
-pub(super) fn is_local(class: StorageClass) -> bool {
-    matches!(class, StorageClass::Workgroup | StorageClass::Private | StorageClass::Function)
+pub(super) fn is_unguarded(class: StorageClass) -> bool {
+    use StorageClass::{Function, Input, Private, PushConstant, Workgroup};
+    matches!(class, Workgroup | Private | Function | PushConstant | Input)
 }
 
 impl Writer {
@@ -50,7 +51,7 @@ impl Writer {
     pub(super) fn root(&mut self, instruction: &Instruction) {
         let (Some(variable), Some(pointer)) = (instruction.result_id, instruction.result_type) else { return };
         let is_followed = |class: StorageClass| {
-            is_local(class)
+            is_unguarded(class)
                 || (instruction.class.opcode == Op::Variable
                     && matches!(class, StorageClass::StorageBuffer | StorageClass::Uniform))
         };
@@ -113,7 +114,7 @@ impl Writer {
         let is_buffer =
             |class| matches!(class, StorageClass::StorageBuffer | StorageClass::Uniform | StorageClass::PhysicalStorageBuffer);
         let class = self.type_of.get(&pointer).and_then(|ty| self.pointee(*ty)).map(|(class, _)| class);
-        class.is_some_and(|class| is_buffer(class) || is_local(class))
+        class.is_some_and(|class| is_buffer(class) || is_unguarded(class))
     }
 
     pub(super) fn type_at(&self, variable: Word, path: &[Step]) -> Option<Word> {
