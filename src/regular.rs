@@ -232,6 +232,53 @@ pub fn output(path: &Path) -> io::Result<(File, bool)> {
     Ok((file, false))
 }
 
+// ---- whether something can be written, before it is -----------------------------------------------------------------------
+
+/// Errors: why [`output`] would fail, as far as that shows. Nothing is made or changed, and no pipe's reader sees a writer come and go.
+pub fn check_output(path: &Path) -> io::Result<()> {
+    match platform::kind_at(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => check_new(path),
+        Err(error) => Err(error),
+        Ok(FileKind::Pipe) => Ok(()),
+        Ok(FileKind::Disk | FileKind::Socket) => output(path).map(drop),
+        Ok(_) => platform::check_room(platform::without_waiting(OpenOptions::new().write(true)).open(path)?),
+    }
+}
+
+/// The same of a file that another one takes the place of once it is whole, which has this name until then.
+pub fn check_replaced(path: &Path, temporary: &Path) -> io::Result<()> {
+    match platform::kind_at(path) {
+        Ok(FileKind::Folder) => return Err(io::Error::new(ErrorKind::IsADirectory, "it is a folder")),
+        Ok(FileKind::Regular) | Err(_) => {}
+        Ok(_) => return check_output(path),
+    }
+    match std::fs::symlink_metadata(temporary) {
+        Ok(there) => check_own(&there),
+        Err(_) => check_new(temporary),
+    }
+}
+
+/// The same of a folder, which is made where it isn't there.
+pub fn check_made_folder(path: &Path) -> io::Result<()> {
+    let is_there = |folder: &&Path| folder.as_os_str().is_empty() || std::fs::symlink_metadata(folder).is_ok();
+    let there = path.ancestors().find(is_there);
+    match there.filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(there) if !there.is_dir() => folder(path),
+        there => platform::check_folder(there.unwrap_or(Path::new("."))),
+    }
+}
+
+/// Whether a file can be made in the folder where it is to be, or where the link leads that has its name.
+fn check_new(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match std::fs::read_link(path) {
+        Ok(target) => check_output(&folder.join(target)),
+        Err(_) if !folder.exists() => Err(io::Error::new(ErrorKind::NotFound, "its folder isn't there")),
+        Err(_) if !folder.is_dir() => Err(io::Error::new(ErrorKind::NotADirectory, "its folder is a file")),
+        Err(_) => platform::check_folder(folder),
+    }
+}
+
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {

@@ -32,6 +32,11 @@ impl Staged {
         Self { target, temporary }
     }
 
+    /// Errors: why it can't be written, as far as that shows before. Nothing is made or changed.
+    pub fn check(&self) -> io::Result<()> {
+        regular::check_replaced(&self.target, self.path())
+    }
+
     /// Where to write: beside the file, so that renaming moves no bytes.
     pub fn path(&self) -> &Path {
         self.temporary.as_ref().unwrap_or(&self.target)

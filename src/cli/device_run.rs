@@ -31,7 +31,7 @@ const LEAST_TIME: Duration = Duration::from_millis(20);
 
 /// What `--stats` and `--isa` get from a driver that tells nothing.
 const NO_STATISTICS: &str =
-    "note: this driver tells no pipeline statistics and no code (VK_KHR_pipeline_executable_properties is missing)";
+    "this driver tells no pipeline statistics and no code (VK_KHR_pipeline_executable_properties is missing)";
 
 #[derive(Clone, Copy)]
 pub enum Pairing<'r> {
@@ -170,12 +170,14 @@ impl<'r> DeviceRun<'r> {
 
     fn introduce(&self, session: &Session) {
         let (device, instrument) = (&self.place.info, session.instrument());
-        self.progress().notes(&instrument.note);
+        let whose = if self.targets.devices().count() > 1 { format!("{}: ", device.name) } else { String::new() };
+        self.progress().notes(instrument.note.iter().map(|note| format!("{whose}{note}")));
         for quirk in &device.quirks {
-            self.progress().note(&format!("note: known driver fault {}: {}", quirk.name, quirk.what));
+            // A case in which it can show has its flag.
+            self.progress().detail(&format!("{whose}known driver fault {}: {}", quirk.name, quirk.what));
         }
         if self.common().detail > PipelineDetail::None && !device.has(Feature::PipelineExecutableProperties) {
-            self.progress().note(NO_STATISTICS);
+            self.progress().notes([format!("{whose}{NO_STATISTICS}")]);
         }
         self.progress().detail(&format!("timer: {}, floor {}", instrument.timer.as_str(), instrument.floor));
     }

@@ -14,10 +14,11 @@ use crate::gpu::NO_DEVICE_ADVICE;
 use crate::model::{DeviceInfo, Format, FormatUse, Heap, MatrixProduct, MemoryType, QueueFamily, Quirk};
 use crate::output::{Mode, json};
 use crate::units::{Bytes, rate};
-use crate::worker::{Deadlines, Platform, find};
+use crate::worker::{Deadline, Deadlines, Platform, find};
 
 /// How long drivers may take to tell what their devices are: those that aren't needed may take their time.
-pub const DEADLINES: Deadlines = Deadlines { first: Duration::from_secs(60), usual: Duration::from_secs(10) };
+pub const DEADLINES: Deadlines =
+    Deadlines { first: Deadline::fixed(Duration::from_secs(60)), usual: Deadline::fixed(Duration::from_secs(10)) };
 
 /// Entries of one kind that are shown unless everything is asked for.
 const MOST_ENTRIES: usize = 3;

@@ -63,6 +63,18 @@ impl Journals {
         Ok(new)
     }
 
+    /// Errors: that something else's file lies where the journal of one of these files is kept. Whether another run writes to it shows only
+    /// to [`Journals::claim`]: until then it may have ended.
+    pub fn check<'f>(files: impl IntoIterator<Item = &'f Path>) -> Result<(), Error> {
+        for (file, path) in files.into_iter().filter_map(|file| Some((file, beside(file)?))) {
+            // What can't be opened is noted by whoever claims it.
+            if regular::own_again(&path).is_ok_and(|mut begun| is_own(&mut begun).is_ok_and(|is_own| !is_own)) {
+                return Err(anothers(file, &path));
+            }
+        }
+        Ok(())
+    }
+
     fn paths(&self) -> impl Iterator<Item = &Path> {
         self.visits.iter().map(|journal| &journal.claim).chain(&self.others).map(|claim| claim.path.as_path())
     }
@@ -145,7 +157,7 @@ impl Claim {
         for _ in 0..TRIES {
             let locked = regular::own(path).and_then(|(file, _)| Ok((FileExt::try_lock_exclusive(&file)?, file)));
             let (rows_shown, path_shown) = (rows.shown(), path.shown());
-            let file = match locked {
+            let mut file = match locked {
                 Ok((true, file)) if is_at(path, &file) => file,
                 // Whoever had it has removed it.
                 Ok((true, _)) => continue,
@@ -156,25 +168,13 @@ impl Claim {
                 }
                 Err(error) => return Ok(Err(error)),
             };
-            let mut new = Self { rows: rows.to_owned(), path: path.to_owned(), file };
-            return match new.is_own() {
-                Ok(true) => Ok(Ok(new)),
-                Ok(false) => Err(Error::Usage(format!(
-                    "{path_shown} is no file of lanescope's, and lies where the progress of {rows_shown} is kept: move it away"
-                ))),
+            return match is_own(&mut file) {
+                Ok(true) => Ok(Ok(Self { rows: rows.to_owned(), path: path.to_owned(), file })),
+                Ok(false) => Err(anothers(rows, path)),
                 Err(error) => Ok(Err(error)),
             };
         }
         Ok(Err(io::Error::other("other runs keep removing it")))
-    }
-
-    /// Whether it is new, or what a run left. Then what it begins with is what every journal begins with.
-    fn is_own(&mut self) -> io::Result<bool> {
-        let mut begin = Vec::new();
-        self.file.seek(SeekFrom::Start(0))?;
-        let expected = format!("{{\"what\":\"{KIND}");
-        Read::by_ref(&mut self.file).take(expected.len() as u64).read_to_end(&mut begin)?;
-        Ok(expected.as_bytes().starts_with(&begin))
     }
 
     /// What can't be removed is empty, or what the next run goes on from.
@@ -186,6 +186,20 @@ impl Claim {
             let _ = fs::remove_file(&path);
         }
     }
+}
+
+/// Whether it is new, or what a run left. Then what it begins with is what every journal begins with.
+fn is_own(file: &mut File) -> io::Result<bool> {
+    let mut begin = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    let expected = format!("{{\"what\":\"{KIND}");
+    Read::by_ref(file).take(expected.len() as u64).read_to_end(&mut begin)?;
+    Ok(expected.as_bytes().starts_with(&begin))
+}
+
+fn anothers(rows: &Path, path: &Path) -> Error {
+    let words = "is no file of lanescope's, and lies where the progress of";
+    Error::Usage(format!("{} {words} {} is kept: move it away", path.shown(), rows.shown()))
 }
 
 // ---- visits ---------------------------------------------------------------------------------------------------------------

@@ -50,9 +50,6 @@ impl Kept {
         let Settings { flags, are_staged, .. } = &settings.common;
         let mut kept = Self { is_anonymous: flags.anonymous, ..Self::nothing(plans.len()) };
         let Some(asked) = &flags.resume else { return Ok(kept) };
-        if Format::from_path(asked)? != Format::Csv {
-            return Err(Error::Usage(format!("only CSV can be resumed, not {}", asked.shown())).into());
-        }
         // A part that isn't whole yet bears a temporary name.
         let work = if *are_staged { Staged::new(asked).path().to_owned() } else { asked.clone() };
         if has_twins(targets) {
@@ -185,9 +182,6 @@ impl DeviceKept {
 /// Looks at the file of a search that is to go on: what its journal doesn't know isn't overwritten. Gives what the user should know.
 /// Errors: a file of rows that no journal of this search goes with.
 pub fn check_search(file: &Path, template: &Record, header: &Header, left: Left) -> anyhow::Result<Option<String>> {
-    if Format::from_path(file)? != Format::Csv {
-        return Err(Error::Usage(format!("only CSV can be resumed, not {}", file.shown())).into());
-    }
     let name = file.shown();
     if left == Left::ByOthers {
         let words =
@@ -223,10 +217,16 @@ pub fn check_search(file: &Path, template: &Record, header: &Header, left: Left)
 }
 
 /// Where the outputs of a run go, the file to be resumed among them; and those that bear temporary names.
+/// Errors: a file whose ending tells no format, and one to be resumed that isn't CSV.
 #[expect(clippy::type_complexity, reason = "a name for two lists would say no more")]
 pub fn output_targets(settings: &Settings, kept: &Kept) -> Result<(Vec<(Target, Format)>, Vec<Staged>), Error> {
     let mut files = settings.flags.output.clone();
     let resumed = settings.flags.resume.as_ref();
+    if let Some(file) = resumed {
+        if Format::from_path(file)? != Format::Csv {
+            return Err(Error::Usage(format!("only CSV can be resumed, not {}", file.shown())));
+        }
+    }
     files.retain(|file| !resumed.is_some_and(|resumed| output::is_same_file(file, resumed)));
     files.splice(0..0, resumed.cloned());
     let for_stdout = if outputs::is_terminal() { settings.on_terminal } else { Format::for_stdout(false) };

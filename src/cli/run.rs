@@ -1,6 +1,5 @@
 //! `lanescope run`: the pipeline from plan to rows.
 
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use super::args::run::Run;
@@ -20,9 +19,10 @@ use crate::analysis::earlier::lacking;
 use crate::error::{EXIT_INTERRUPTED, Error};
 use crate::experiments::Setting;
 use crate::model::DeviceInfo;
-use crate::output::{self, CodeFolder, PictureFolder, Samples};
+use crate::output::{self, CodeFolder, PictureFolder, Samples, Staged};
 use crate::plan::{Plan, Planned, Request, tell_what_others_do};
 use crate::record::{Described, Fate, Header, Record};
+use crate::regular;
 use crate::units::Bytes;
 use crate::worker::check_evictor;
 
@@ -48,9 +48,10 @@ pub fn run(arguments: Run) -> anyhow::Result<u8> {
         let words = "note: what is interrupted can't be resumed: --columns leaves out";
         voice.progress.note(&format!("{words} {}", lacking.join(", ")));
     }
+    check_writable(&settings)?;
     let Some(_locks) = lock::take_all(&settings.common, &targets, &voice)? else { return Ok(EXIT_INTERRUPTED) };
     let templates = templates(&settings.common, &targets, &plans);
-    let mut journals = Journals::claim(flags.resume.iter().chain(&flags.output).map(PathBuf::as_path))?;
+    let mut journals = Journals::claim(flags.row_files())?;
     let mut kept = Kept::read(&settings, &targets, &plans, &templates, &header)?;
     voice.progress.notes(&kept.notes);
     let (output_targets, staged) = output_targets(&settings.common, &kept)?;
@@ -106,6 +107,25 @@ fn check_files(settings: &RunSettings) -> Result<(), Error> {
     let RunSettings { samples, cases, common, .. } = settings;
     let read = Files::default().reading("the cases", cases).reading("the limits", &settings.limits.limits);
     read.writing_rows(&common.flags).writing("--samples", samples).check()
+}
+
+/// Whoever waits for a device isn't to hear afterwards that nothing could be kept.
+fn check_writable(settings: &RunSettings) -> Result<(), Error> {
+    let flags = &settings.common.flags;
+    let (rows, _) = output_targets(&settings.common, &Kept::nothing(1))?;
+    // What is resumed comes first, and a copy takes its place.
+    output::check(&rows[usize::from(flags.resume.is_some())..])?;
+    if let Some(path) = &flags.resume {
+        Staged::new(path).check().map_err(Error::unwritable(path))?;
+    }
+    Journals::check(flags.row_files())?;
+    if let Some(path) = &settings.samples {
+        regular::check_output(path).map_err(Error::unwritable(path))?;
+    }
+    for folder in settings.isa.iter().chain(&settings.common.dump) {
+        regular::check_made_folder(folder).map_err(Error::unwritable(folder))?;
+    }
+    Ok(())
 }
 
 fn plans<'t>(settings: &RunSettings, targets: &'t Targets, cases: Option<&Cases>) -> anyhow::Result<Vec<Plan<'t>>> {

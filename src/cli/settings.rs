@@ -15,7 +15,7 @@ use crate::experiments::calibration::evict;
 use crate::model::{Cache, DeviceInfo, DeviceKind, FilePath, PipelineDetail, Preset};
 use crate::output::{Format, Mode};
 use crate::plan::Shard;
-use crate::worker::{Deadlines, Identity, Opening, Place};
+use crate::worker::{Deadline, Deadlines, Identity, Opening, Place};
 
 /// The time that a case may be timed with the preset `default`.
 pub const DEFAULT_TIME: Duration = Duration::from_secs(2);
@@ -100,8 +100,9 @@ impl Settings {
 
     /// How long worker processes may be silent; `None` where all is done in this one.
     pub fn isolation(&self) -> Option<Deadlines> {
-        let Measuring { no_isolate, first_timeout: first, timeout: usual, .. } = self.flags;
-        (!no_isolate).then_some(Deadlines { first, usual })
+        let Measuring { no_isolate, first_timeout, timeout, .. } = self.flags;
+        let of = |time, flag| Deadline { time, flag: Some(flag) };
+        (!no_isolate).then_some(Deadlines { first: of(first_timeout, "--first-timeout"), usual: of(timeout, "--timeout") })
     }
 
     /// The noise that is precise enough: half the 95 % interval over the median.
@@ -140,7 +141,7 @@ impl Settings {
 
     /// How long a submission may take before the device counts as hung: late enough that it is the supervisor that loses patience.
     pub fn submission_deadline(&self) -> Option<Duration> {
-        self.isolation().map(|deadlines| (deadlines.first + deadlines.usual) * 2)
+        self.isolation().map(|deadlines| (deadlines.first.time + deadlines.usual.time) * 2)
     }
 
     /// How a device is opened whose cases may be timed so long, for the catalogue, in the first process.
@@ -226,7 +227,7 @@ impl RunSettings {
 impl From<&Tune> for Settings {
     fn from(typed: &Tune) -> Self {
         let asked = typed.device.iter().cloned().collect();
-        Self::new(typed.measuring.clone(), asked, typed.preset, typed.processes as usize)
+        Self::new(typed.measuring.clone(), asked, typed.preset.0, typed.processes as usize)
     }
 }
 

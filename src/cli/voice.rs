@@ -22,10 +22,10 @@ impl Voice {
         Arc::new(self.clone())
     }
 
-    /// Says, quiet or not, what failed beside the rows: the run has failed with it.
+    /// Says, quiet or not, what failed beside the rows: the run has failed with it. Once, as each process may fail in the same way.
     pub fn fault(&self, what: &str) {
         self.faults.fetch_add(1, Ordering::Relaxed);
-        self.progress.answer(what);
+        self.progress.say_once(what);
     }
 
     pub fn has_faults(&self) -> bool {

@@ -33,6 +33,11 @@ pub fn open_file(path: &Path) -> io::Result<(File, bool)> {
     if is_temporary(path) { regular::own(path) } else { regular::output(path) }
 }
 
+/// Errors: why it can't be opened so, as far as that shows. Nothing is made or changed.
+pub fn check_file(path: &Path) -> io::Result<()> {
+    if is_temporary(path) { regular::check_replaced(path, path) } else { regular::check_output(path) }
+}
+
 pub static WHOLE: Mutex<()> = Mutex::new(());
 
 pub fn between_rows<T>(act: impl FnOnce() -> T) -> T {

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::model::{Published, Shown};
 use crate::platform;
 use crate::record::{Header, Record};
-use files::{Shared, WHOLE, WholeLines, empty, open_file};
+use files::{Shared, WHOLE, WholeLines, check_file, empty, open_file};
 
 mod answer;
 mod card;
@@ -181,6 +181,35 @@ pub fn open(targets: &[(Target, Format)], header: &Header) -> Result<Outputs, Er
     Reserved::new(targets)?.begin(header)
 }
 
+/// Tells what keeps rows from being written, as far as that shows before anything is made or changed: whoever waits for a device isn't to
+/// hear of it afterwards.
+pub fn check(targets: &[(Target, Format)]) -> Result<(), Error> {
+    check_apart(targets)?;
+    targets.iter().try_for_each(|(target, _)| {
+        let checked = match target.path() {
+            Some(path) => check_file(path),
+            None => platform::check_room(io::stdout()),
+        };
+        checked.map_err(|cause| Error::Output { path: target.name(), cause })
+    })
+}
+
+/// Errors: two outputs that lead to one place, and standard output that is closed.
+fn check_apart(targets: &[(Target, Format)]) -> Result<(), Error> {
+    for (i, (target, _)) in targets.iter().enumerate() {
+        if targets[..i].iter().any(|(earlier, _)| earlier.is_same(target)) {
+            return Err(Error::Usage(format!("output `{}` is given twice", target.name())));
+        }
+        if *target == Target::Stdout && platform::is_stdout_closed() {
+            let cause = io::Error::other(
+                "it is closed (or is `/dev/null`, opened for reading and writing, which looks the same); name a file with --output",
+            );
+            return Err(Error::Output { path: target.name(), cause });
+        }
+    }
+    Ok(())
+}
+
 /// Outputs that could be opened, and are as they were until something is to be written: dropped before, they leave no file behind
 /// that wasn't there.
 pub struct Reserved<'t> {
@@ -194,19 +223,9 @@ pub struct Reserved<'t> {
 
 impl<'t> Reserved<'t> {
     pub fn new(targets: &'t [(Target, Format)]) -> Result<Self, Error> {
-        for (i, (target, _)) in targets.iter().enumerate() {
-            if targets[..i].iter().any(|(earlier, _)| earlier.is_same(target)) {
-                return Err(Error::Usage(format!("output `{}` is given twice", target.name())));
-            }
-        }
+        check_apart(targets)?;
         let mut reserved = Self { targets, files: Vec::new(), made: Vec::new(), limits: None };
         for (target, _) in targets {
-            if *target == Target::Stdout && platform::is_stdout_closed() {
-                let cause = io::Error::other(
-                    "it is closed (or is `/dev/null`, opened for reading and writing, which looks the same); name a file with --output",
-                );
-                return Err(Error::Output { path: target.name(), cause });
-            }
             let Some(path) = target.path() else {
                 reserved.files.push(None);
                 continue;

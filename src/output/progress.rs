@@ -1,9 +1,11 @@
 //! Progress and words for the person who waits, on the error stream.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::fmt::Display;
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
@@ -31,6 +33,7 @@ const STEPS: u64 = 8;
 pub struct Progress {
     bars: MultiProgress,
     mode: Mode,
+    said: Arc<Mutex<HashSet<String>>>,
 }
 
 /// A bar of cases done, with the time left and the current case.
@@ -49,7 +52,7 @@ impl Progress {
     pub fn new(mode: Mode) -> Self {
         let shown = mode > Mode::Quiet && io::stderr().is_terminal();
         let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        Self { bars: MultiProgress::with_draw_target(target), mode }
+        Self { bars: MultiProgress::with_draw_target(target), mode, said: Arc::default() }
     }
 
     /// A bar over `total` cases. A label tells it from others; it may be empty.
@@ -63,9 +66,17 @@ impl Progress {
         bar
     }
 
-    /// Says a line, unless quiet: a warning, or what is about to happen.
+    /// Says a line, unless quiet: a warning, or what is about to happen. Once: each process, block and device may have the same to say.
     pub fn note(&self, line: &str) {
         if self.mode > Mode::Quiet {
+            self.say_once(line);
+        }
+    }
+
+    /// Says a line, quiet or not, that hasn't been said. Empty ones part what stands around them.
+    pub fn say_once(&self, line: &str) {
+        let is_new = || self.said.lock().unwrap_or_else(PoisonError::into_inner).insert(line.to_owned());
+        if line.is_empty() || is_new() {
             self.answer(line);
         }
     }

@@ -52,6 +52,27 @@ pub struct Child<Reply> {
     is_killed: bool,
 }
 
+/// How long a process may be silent before it is taken for hung.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadline {
+    pub time: Duration,
+    /// The flag by which the user allows more, where there is one.
+    pub flag: Option<&'static str>,
+}
+
+impl Deadline {
+    /// Of this long, whatever the user says.
+    pub const fn fixed(time: Duration) -> Self {
+        Self { time, flag: None }
+    }
+
+    /// The same flag's, so much later.
+    #[must_use]
+    pub fn later(self, by: Duration) -> Self {
+        Self { time: self.time + by, ..self }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Silence {
     Late,
@@ -116,12 +137,12 @@ impl<Reply: DeserializeOwned + Send + 'static> Child<Reply> {
         }
     }
 
-    pub fn hear(&mut self, within: Duration) -> Result<Reply, Silence> {
+    pub fn hear(&mut self, within: Deadline) -> Result<Reply, Silence> {
         if let Some(why) = self.untold.take() {
             return Err(Silence::Untold(why));
         }
         for _ in 0..STEPS {
-            match self.replies.recv_timeout(within / STEPS) {
+            match self.replies.recv_timeout(within.time / STEPS) {
                 Ok(reply) => return Ok(reply),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(Silence::Dead),
@@ -130,8 +151,8 @@ impl<Reply: DeserializeOwned + Send + 'static> Child<Reply> {
         Err(Silence::Late)
     }
 
-    /// Why it says nothing more, as a case's failure. Kills it.
-    pub fn failure(&mut self, silence: &Silence, waited: Duration) -> Failure {
+    /// Why it says nothing more, as a case's failure, with the flag by which it could have gone on. Kills it.
+    pub fn failure(&mut self, silence: &Silence, waited: Deadline) -> Failure {
         let (status, what) = match silence {
             Silence::Untold(why) => {
                 self.kill();
@@ -139,8 +160,9 @@ impl<Reply: DeserializeOwned + Send + 'static> Child<Reply> {
             }
             Silence::Late => {
                 self.kill();
-                let seconds = waited.as_secs_f64();
-                (Status::Timeout, format!("no end within {seconds:.1} s; its process was killed"))
+                let seconds = waited.time.as_secs_f64();
+                let more = waited.flag.map(|flag| format!(" ({flag} allows more)")).unwrap_or_default();
+                (Status::Timeout, format!("no end within {seconds:.1} s; its process was killed{more}"))
             }
             Silence::Dead => {
                 let ended = self.reap(REAPING);
@@ -270,7 +292,7 @@ mod tests {
         let listener: Arc<dyn Listener> = Arc::new(Deaf);
         let mut child = Child::<bool>::start(&mut Command::new("cat"), 100, &listener).unwrap();
         child.say(&Untellable);
-        let (begin, long) = (Instant::now(), Duration::from_secs(100));
+        let (begin, long) = (Instant::now(), Deadline::fixed(Duration::from_secs(100)));
         let silence = child.hear(long).unwrap_err();
         assert_eq!(silence, Silence::Untold("it is no text".to_owned()));
         let failure = child.failure(&silence, long);
@@ -278,6 +300,19 @@ mod tests {
             failure.status == Status::Error && failure.reason.ends_with("can't be told what to do: it is no text"),
             "{failure:?}"
         );
-        assert!(begin.elapsed() < long / 2 && !child.is_alive());
+        assert!(begin.elapsed() < long.time / 2 && !child.is_alive());
+    }
+
+    #[test]
+    fn whoever_was_too_late_is_told_which_flag_allows_more() {
+        let listener: Arc<dyn Listener> = Arc::new(Deaf);
+        for (flag, end) in [(Some("--patience"), "killed (--patience allows more)"), (None, "its process was killed")] {
+            let mut child = Child::<bool>::start(&mut Command::new("cat"), 100, &listener).unwrap();
+            let short = Deadline { time: Duration::from_millis(8), flag };
+            let silence = child.hear(short).unwrap_err();
+            assert_eq!(silence, Silence::Late);
+            let reason = child.failure(&silence, short).reason;
+            assert!(reason.starts_with("no end within 0.0 s; its process was killed") && reason.ends_with(end), "{reason}");
+        }
     }
 }

@@ -21,7 +21,7 @@ use super::validator::{STACK, validate};
 use super::{Invalid, Library, Module, Reflection, validate_within};
 use crate::platform;
 use crate::process::messages::write;
-use crate::process::{Child, Listener, Silence, listen};
+use crate::process::{Child, Deadline, Listener, Silence, listen};
 use crate::regular::SHADER;
 use crate::units::Bytes;
 
@@ -112,14 +112,14 @@ fn ask(task: &Task, deadline: Duration) -> Result<Done, String> {
     };
     child.turn_the_page();
     child.say(task);
-    match child.hear(deadline) {
+    match child.hear(Deadline::fixed(deadline)) {
         Ok(done) => {
             *process = Some(child);
             Ok(done)
         }
         Err(Silence::Late) => Err(late(deadline)),
         Err(silence) => {
-            let reason = child.failure(&silence, deadline).reason;
+            let reason = child.failure(&silence, Deadline::fixed(deadline)).reason;
             Err(if matches!(silence, Silence::Dead) { what_killed(&reason) } else { format!("failed: {reason}") })
         }
     }

@@ -22,9 +22,8 @@ mod serve;
 mod source;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
-pub use crate::process::Listener;
+pub use crate::process::{Deadline, Listener};
 pub use find::{Place, find};
 pub use host::{Host, Identity, Opening};
 pub use remote::Isolated;
@@ -46,7 +45,14 @@ pub enum Platform {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadlines {
     /// For starting, and for a case's first dispatch: some drivers compile there.
-    pub first: Duration,
+    pub first: Deadline,
     /// For anything else, beyond the time that it is to take.
-    pub usual: Duration,
+    pub usual: Deadline,
+}
+
+impl Deadlines {
+    /// For what compiles, which takes longer by far than all that the other deadline is for.
+    fn compiling(&self) -> Deadline {
+        self.first.later(self.usual.time)
+    }
 }

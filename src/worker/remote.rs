@@ -13,7 +13,7 @@ use super::{Deadlines, Platform};
 use crate::measure::{Answer, Answering, Bench, Instrument, Loading, Loss, Order};
 use crate::model::{DeviceInfo, Failure, Stage, Status};
 use crate::platform::this_program;
-use crate::process::{Child, Listener};
+use crate::process::{Child, Deadline, Listener};
 use crate::validate::Learned;
 
 type Worker = Child<Reply>;
@@ -45,7 +45,7 @@ impl Isolated {
     pub fn start(platform: &Platform, deadlines: Deadlines, listener: &Arc<dyn Listener>) -> Result<Self, NoDrivers> {
         let started = command(platform).and_then(|mut command| Worker::start(&mut command, LONGEST_REPLY, listener));
         let mut worker = started.map_err(|error| NoDrivers::Refused(format!("can't start a worker process: {error}")))?;
-        let waited = deadlines.first + deadlines.usual;
+        let waited = deadlines.compiling();
         match worker.hear(waited) {
             Ok(Reply::Hello(hello)) => Ok(Self { worker, hello: *hello, listener: Arc::clone(listener), deadlines }),
             Ok(Reply::NoDrivers(words)) => Err(NoDrivers::Refused(words)),
@@ -59,13 +59,13 @@ impl Isolated {
     }
 
     pub fn open(mut self, device: &DeviceInfo, opening: Opening) -> Result<RemoteBench, Loss> {
-        let waited = self.deadlines.first + self.deadlines.usual + opening.warm_up * 2;
+        let waited = self.deadlines.compiling().later(opening.warm_up * 2);
         let (compiles_ahead, has_reference) = (opening.compile_threads > 0, opening.subject.is_some());
         self.worker.say(&Request::Open(Box::new(opening)));
         let mut heard = self.worker.hear(waited);
         let is_calibrated = heard == Ok(Reply::Calibrated);
         // A reference takes as long as any case may that is loaded.
-        let waited = if is_calibrated { self.deadlines.first + self.deadlines.usual } else { waited };
+        let waited = if is_calibrated { self.deadlines.compiling() } else { waited };
         if is_calibrated {
             heard = self.worker.hear(waited);
         }
@@ -97,7 +97,7 @@ impl Isolated {
     pub fn ask<Q: Question>(&mut self, question: Q) -> Result<Q::Answer, Failure> {
         self.worker.turn_the_page();
         self.worker.say(&Request::Ask(question.into()));
-        let waited = self.deadlines.first + self.deadlines.usual;
+        let waited = self.deadlines.compiling();
         match self.worker.hear(waited) {
             Ok(Reply::Answered(answer)) => serde_json::from_value(answer?).map_err(|error| out_of_turn(&error)),
             Ok(other) => Err(out_of_turn(&other)),
@@ -119,16 +119,16 @@ pub struct RemoteBench {
 
 impl RemoteBench {
     /// How long the next answer may take, of which there were so many before.
-    fn limit(&self, order: &Order, answered: usize) -> Duration {
-        let Deadlines { first, usual } = self.deadlines;
+    fn limit(&self, order: &Order, answered: usize) -> Deadline {
+        let usual = self.deadlines.usual;
         match order {
             // Compiling, the first dispatch, and comparing results, which the processor does.
-            Order::Load { .. } | Order::Anticipate { .. } | Order::Check { .. } => first + usual,
+            Order::Load { .. } | Order::Anticipate { .. } | Order::Check { .. } => self.deadlines.compiling(),
             Order::Size { calls, .. } | Order::Visit { calls } => {
-                usual + calls.get(answered).map_or(Duration::ZERO, |call| call.expected)
+                usual.later(calls.get(answered).map_or(Duration::ZERO, |call| call.expected))
             }
-            Order::Sample { expected, .. } => usual + *expected,
-            Order::Work { time } => usual + *time,
+            Order::Sample { expected, .. } => usual.later(*expected),
+            Order::Work { time } => usual.later(*time),
             Order::BeginRound { .. } | Order::EndRound { .. } | Order::Unload | Order::Begin { .. } | Order::End => usual,
         }
     }
@@ -213,7 +213,7 @@ impl Drop for RemoteBench {
         let failure = match self.worker.hear(limit) {
             Ok(Reply::Closed(messages)) => {
                 messages.iter().for_each(|message| self.listener.fault(&format!("validation: {message}")));
-                self.worker.reap(limit);
+                self.worker.reap(limit.time);
                 return;
             }
             Ok(other) => out_of_turn(&other),

@@ -121,12 +121,17 @@ mod locks {
     use crate::support::processes::Family;
     use crate::support::{Folder, devices};
 
-    /// A run on the first device that writes a file, with locks of this test's own, and taking them unlike those of other tests.
-    fn start(folder: &Folder, more: &[&str], file: &str) -> Command {
+    /// A command on the first device, with locks of this test's own, and taking them unlike those of other tests.
+    fn on_first_device(folder: &Folder, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lanescope"));
-        command.args(["run", "calibration/empty", "--max-time=20ms", "--preset=quick", "-d", &devices()[0].index, "-o"]);
-        command.arg(folder.path(file)).args(more).env("TMPDIR", folder.0.path()).stdin(Stdio::null());
+        command.args(arguments).args(["--max-time=20ms", "--preset=quick", "-d", &devices()[0].index]);
+        command.current_dir(folder.0.path()).env("TMPDIR", folder.0.path()).stdin(Stdio::null());
         command
+    }
+
+    /// A run that writes a file.
+    fn start(folder: &Folder, more: &[&str], file: &str) -> Command {
+        on_first_device(folder, &[&["run", "calibration/empty", "-o", file], more].concat())
     }
 
     /// A run that has the device far longer than others take.
@@ -167,6 +172,58 @@ mod locks {
         first.signal(Signal::KILL);
         first.end();
         assert_eq!(start(&folder, &[], "fourth.csv").output().unwrap().status.code(), Some(0));
+    }
+
+    /// A run that waited first would hear of it hours later.
+    #[test]
+    fn what_cant_be_written_is_said_before_a_device_is_waited_for() {
+        let folder = Folder::new();
+        let first = holding(&folder);
+        let shader = folder.write("copy.comp", crate::support::tunings::COPY);
+        folder.write("mine.csv.progress", "mine");
+        folder.write("file", "no folder");
+        std::fs::create_dir(folder.path("folder.csv")).unwrap();
+        let names = || {
+            let names = std::fs::read_dir(folder.0.path()).unwrap().map(|entry| entry.unwrap().file_name());
+            names.filter(|name| !name.to_string_lossy().starts_with("first.csv")).collect::<std::collections::BTreeSet<_>>()
+        };
+        let before = names();
+        let rows = [
+            ("-o=none/rows.csv", "its folder isn't there"),
+            ("-o=folder.csv", "irectory"),
+            ("-o=file/rows.csv", "Not a directory"),
+            ("-o=rows.xlsx", "can't tell the format"),
+            ("-o=mine.csv", "is no file of lanescope's"),
+            ("--resume=rows.jsonl", "only CSV can be resumed"),
+            ("--resume=none/rows.csv", "its folder isn't there"),
+            ("-o=/dev/full --format=csv", "No space left"),
+        ];
+        let of_run = [("--samples=none/all.csv", "its folder"), ("--isa=file", "no folder"), ("--dump=file/in", "irectory")];
+        let of_tune = [
+            ("--t4=none/t4.json", "its folder"),
+            ("--save-table=file/t.json", "its folder is a file"),
+            ("--t4=folder.csv", "folder"),
+        ];
+        let [run, tune] = [vec!["run", "calibration/empty"], vec!["tune", &shader, "-n=64", "-a=local_size_x=32"]];
+        let all =
+            rows.iter().chain(&of_run).map(|case| (&run, case)).chain(rows.iter().chain(&of_tune).map(|case| (&tune, case)));
+        for (command, (flags, why)) in all {
+            let flags: Vec<&str> = flags.split(' ').collect();
+            let refused = crate::support::ended(&mut on_first_device(&folder, &[&command[..], &flags].concat()));
+            let refused = refused.says(2, &[why]);
+            assert!(!refused.err.contains("another run"), "{flags:?}: {}", refused.err);
+            assert_eq!(names(), before, "{flags:?}");
+        }
+        // What can be written is as it was until the device is there.
+        for command in [run, tune] {
+            let busy = on_first_device(&folder, &[&command[..], &["-o=rows.csv", "-o=file", "--format=csv"]].concat());
+            crate::support::ended(&mut { busy }).says(75, &["another run measures on "]);
+            assert_eq!(
+                (names(), std::fs::read_to_string(folder.path("file")).unwrap()),
+                (before.clone(), "no folder".to_owned())
+            );
+        }
+        drop(first);
     }
 
     #[test]

@@ -81,7 +81,7 @@ fn whatever_work_does_costs_one_row_each() {
         (19, "segfault:groups=20", "crashed", &["its process died", "SIGSEGV"]),
         (49, "abort:submit=3:groups=50", "crashed", &["its process died", "SIGABRT"]),
         (79, "device_lost:groups=80", "device_lost", &["VK_ERROR_DEVICE_LOST"]),
-        (99, "hang:groups=100", "timeout", &["no end within 4.0 s; its process was killed"]),
+        (99, "hang:groups=100", "timeout", &["no end within 4.0 s; its process was killed (--first-timeout allows more)"]),
         (119, "wrong:groups=120", "wrong_result", &["64 of 7680 elements are wrong"]),
         (129, "out_of_memory:bytes=20000000", "out_of_memory", &["buffer"]),
         (149, "unfinished:submit=3:groups=150", "timeout", &["its process was killed"]),
@@ -96,12 +96,22 @@ fn whatever_making_a_pipeline_does_costs_one_row_each() {
     let mut losses: Vec<Loss> = vec![
         (35, "pipeline_error:constant=60", "compile_error", &["vkCreateComputePipelines failed with VK_ERROR_UNKNOWN", "=60"]),
         (75, "abort:pipeline:constant=100", "crashed", &["its process died", "SIGABRT"]),
-        (135, "hang:pipeline:constant=160", "timeout", &["no end within 4.0 s; its process was killed"]),
+        (
+            135,
+            "hang:pipeline:constant=160",
+            "timeout",
+            &["no end within 4.0 s; its process was killed (--first-timeout allows more)"],
+        ),
         (175, "invalid_shader:constant=200", "compile_error", &["VK_ERROR_INVALID_SHADER_NV"]),
     ];
     // A shader that never ends, on whatever threads the driver runs it.
     if device.has_endless_loops {
-        losses.push((99, "spin:constant=124", "timeout", &["no end within 4.0 s; its process was killed"]));
+        losses.push((
+            99,
+            "spin:constant=124",
+            "timeout",
+            &["no end within 4.0 s; its process was killed (--first-timeout allows more)"],
+        ));
     }
     costs_a_row_each(&device, &BY_CONSTANT, &losses);
 }

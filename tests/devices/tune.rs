@@ -563,7 +563,7 @@ fn a_reference_that_takes_its_process_down_is_named_and_nothing_is_written() {
     let files = ["-o", old.to_str().unwrap(), "-o", new.to_str().unwrap()];
     for (fault, parts) in [
         ("abort:groups=77", ["crashed: its process died", "SIGABRT"]),
-        ("hang:groups=77", ["timeout: no end within 4.0 s", "was killed"]),
+        ("hang:groups=77", ["timeout: no end within 4.0 s", "was killed (--first-timeout allows more)"]),
     ] {
         let faults = Faults::new(fault);
         let ran = crate::support::ended(

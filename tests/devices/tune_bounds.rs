@@ -332,9 +332,10 @@ const SOON: [&str; 6] = ["--push", "ahead=0", "--push", "part=0", "--timeout=150
 fn a_driver_that_fails_in_the_pass_costs_no_row() {
     let (_folder, shader) = Folder::with("shader.comp", SHADER);
     for device in devices_in_turn() {
-        for (faults, told) in
-            [("abort:submit=1", "crashed: its process died"), ("hang:submit=1", "timeout: no end within 3.0 s")]
-        {
+        for (faults, told) in [
+            ("abort:submit=1", "crashed: its process died"),
+            ("hang:submit=1", "timeout: no end within 3.0 s; its process was killed (--first-timeout allows more)"),
+        ] {
             let faults = Faults::new(faults).once();
             let mut command = lanescope(&[&["tune", &shader, "-d", &device.index], &SHORT[..], &FEW, &SOON].concat());
             let ran = Ran::from(faults.meet(&mut command).output().unwrap());

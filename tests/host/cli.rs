@@ -96,7 +96,7 @@ fn an_output_that_can_not_be_written_is_refused_before_anything_runs() {
     };
     let error = run(&["no/such.csv"]);
     assert!(error.contains("can't write ") && error.contains("no/such.csv: "), "{error}");
-    assert_eq!(error.matches("os error").count(), 1, "said once: {error}");
+    assert_eq!(error.matches("its folder isn't there").count(), 1, "said once: {error}");
     fs::write(folder.at("old.csv"), "old").unwrap();
     run(&["new.csv", "old.csv", "no/such.csv"]);
     assert!(run(&["rows.xlsx"]).contains(".jsonl"));
@@ -344,6 +344,14 @@ fn without_timestamps_the_host_clock_is_used_and_said() {
     let skipped: Vec<&str> = rows.iter().filter(|row| row.status == "skipped").map(|row| row.experiment.as_str()).collect();
     // The last one has a reset before each sample, which the host's clock can't leave out.
     assert_eq!(skipped, ["calibration/timer", "calibration/timer", "calibration/clock", "calibration/evict"]);
+}
+
+/// Each device of several has it to say, and each process of one.
+#[test]
+fn what_all_have_to_say_is_said_once() {
+    let run = "run memory/stream -a op=copy -a width=1 -a n=4096 --max-time 20ms --processes 3 --format csv -d mock:bits=0";
+    let said = |more: &[&str]| succeeded(&[&typed(run)[..], more].concat()).err.matches("no usable timestamps").count();
+    assert_eq!((said(&[]), said(&["-d", "mock:bits=0"])), (1, 1));
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn isolation_changes_no_row() {
 fn what_takes_a_process_down_costs_one_row_whatever_their_number() {
     // How a process ended that called abort().
     let aborted = if cfg!(windows) { "its process died: exit code: 0xc0000409" } else { "SIGABRT" };
-    let ends = [("crash", "crashed", aborted), ("hang", "timeout", "its process was killed")];
+    let ends = [("crash", "crashed", aborted), ("hang", "timeout", "its process was killed (--timeout allows more)")];
     for (processes, (fault, status, reason)) in sample(["1", "3"].into_iter().flat_map(|n| ends.map(|end| (n, end))), 1, 3) {
         let device = format!("mock:{fault}=workgroup/linear local_size_x=64*");
         let ran = ran(&[&SOME[..], &["-d", &device, "--timeout=500ms", "--processes", processes]].concat()).says(1, &[]);

@@ -1,7 +1,7 @@
 //! `lanescope tune` on the mock device: what is tried, what its rows say, and what is refused before anything runs.
 
 use crate::support::tunings::{CONSTANT, COPY, NAIVE, SCALE, found, statuses, tuned};
-use crate::support::{Folder, rows};
+use crate::support::{Folder, ran, rows};
 
 #[test]
 fn a_budget_is_kept_to() {
@@ -199,4 +199,50 @@ fn a_constant_that_lays_an_array_over_what_follows_is_told() {
     assert!(told, "{:?}", all.iter().map(|row| &row.reason).collect::<Vec<_>>());
     // Where nothing else is left, the reference is the first to tell.
     tuned(&[&shader, "-d", "mock", "-n", "4096", "--reference", "PARTS=8"]).says(2, &["`Data.parts` ends at byte 32"]);
+}
+
+#[test]
+fn a_dry_run_says_what_would_be_searched_and_how_long_that_takes() {
+    let (folder, copy) = Folder::with("copy.comp", COPY);
+    let tune = ["tune", &copy, "-n", "4096", "--dry-run", "--no-lock"];
+    let dry = |more: &[&str]| ran(&[&tune[..], &["-d", "mock", "-a", "local_size_x=32,64,128"], more].concat());
+    let whole = dry(&[]).says(0, &["tune/copy: 3 configurations (local_size_x x3), exhaustive"]);
+    assert_eq!(whole.out, "", "no rows");
+    let told =
+        ["local_size_x=64: it compiles", "computes what the reference", "the search takes ", "an estimate", "for each of 3;"];
+    assert!(told.iter().all(|part| whole.err.contains(part)), "{}", whole.err);
+    // It is what was asked for.
+    assert_eq!(dry(&["-q"]).says(0, &["3 configurations", "the search takes "]).out, "");
+    dry(&["--budget", "2"]).says(0, &["exhaustive, 2 of them", "for each of 2;"]);
+    dry(&["--preset", "quick"]).says(0, &["up to 500ms of timing for each of 3;"]);
+    let many = ["--preset", "quick", "-d", "mock", "-a", "local_size_x=1..192:+1"];
+    ran(&[&tune[..], &many].concat()).says(0, &["up to 234ms of timing for each of 192;"]);
+    let file = folder.at("rows.csv");
+    for flag in ["--output", "--resume", "--save-table", "--t4"] {
+        dry(&[flag, &file]).says(2, &["--dry-run", flag, "cannot be used with"]);
+    }
+    assert!(!folder.path("rows.csv").exists());
+    // What it checks may be wrong, as on the device that it is for.
+    let wrong = ran(&[&tune[..], &["-d", "mock:wrong=tune/copy *"]].concat()).says(1, &["local_size_x=64: wrong_result: "]);
+    assert!(!wrong.err.contains("the search takes"), "{}", wrong.err);
+}
+
+/// A member that is called n is n, and nobody needs to hear that.
+#[test]
+fn what_goes_without_saying_is_said_to_those_who_ask() {
+    let members = |name: &str| {
+        format!(
+            "#version 450\nlayout(local_size_x = 64) in;\nlayout(push_constant) uniform P {{ uint {name}; }};\n\
+             layout(binding = 0) buffer Y {{ uint y[]; }};\n\
+             void main() {{ if (gl_GlobalInvocationID.x < {name}) y[gl_GlobalInvocationID.x] = 1; }}\n"
+        )
+    };
+    let folder = Folder::new();
+    let [plain, other] = [("n", "plain.comp"), ("count", "other.comp")].map(|(name, file)| folder.write(file, members(name)));
+    let said = |shader: &str, more: &[&str]| {
+        tuned(&[&[shader, "-d", "mock", "-n", "4096", "-a", "local_size_x=32,64"], more].concat()).says(0, &[]).err
+    };
+    assert!(!said(&plain, &[]).contains("assumed"));
+    assert!(said(&plain, &["-v"]).contains("assumed: n (uint) = n; --push NAME=VALUE says otherwise"));
+    assert!(said(&other, &[]).contains("assumed: count (uint) = n; --push NAME=VALUE says otherwise"));
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::measuring::Measuring;
-use super::values::{count, duration, with_path};
+use super::values::{TunePreset, count, duration, with_path};
 use crate::model::{Preset, SpirvTarget};
 use crate::plan::parse_number;
 use crate::tuning::search::Strategy;
@@ -158,6 +158,11 @@ pub struct Tune {
     #[arg(short, long, value_name = "INDEX|NAME|UUID")]
     pub device: Option<String>,
 
+    /// Say what would be searched and about how long that takes, and look whether the reference and a first configuration run, stay
+    /// within their arrays and agree, instead of measuring: nothing is written
+    #[arg(long, conflicts_with_all = ["output", "resume", "save_table", "t4", "format", "columns"])]
+    pub dry_run: bool,
+
     /// Add the best configuration to this tuning table (JSON), which `lanescope::tuning::Table` reads
     #[arg(long, value_name = "FILE")]
     pub save_table: Option<PathBuf>,
@@ -166,9 +171,9 @@ pub struct Tune {
     #[arg(long, value_name = "FILE")]
     pub t4: Option<PathBuf>,
 
-    /// How precisely the best are measured
-    #[arg(long, value_enum, default_value_t = Preset::Default)]
-    pub preset: Preset,
+    /// How precisely the best are measured, and how long at most; what a race drops takes less
+    #[arg(long, value_enum, default_value_t = TunePreset(Preset::Default))]
+    pub preset: TunePreset,
 
     /// Deal each configuration's rounds over so many processes
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), default_value_t = 1)]

@@ -48,6 +48,27 @@ flag_values!(Preset {
     Thorough: "thorough", "The same sweep, more precisely: up to 10 s a case, 0.5 % of noise allowed";
 });
 
+/// How precisely `tune` measures: what it tries, the axes and the budget say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TunePreset(pub Preset);
+
+impl ValueEnum for TunePreset {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self(Preset::Quick), Self(Preset::Default), Self(Preset::Thorough)]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        const QUICK: &str = "45 s of timing shared by up to 450 configurations (100 to 500 ms each), 5 % of noise allowed; looking at each, compiling it and \
+                             comparing its results come on top: --dry-run estimates all, --budget limits it";
+        let help = match self.0 {
+            Preset::Quick => QUICK,
+            Preset::Default => "Up to 2 s of timing a configuration, 1 % of noise allowed",
+            Preset::Thorough => "Up to 10 s of timing a configuration, 0.5 % of noise allowed",
+        };
+        Some(self.0.to_possible_value()?.help(help))
+    }
+}
+
 /// How much `run` measures, and over how many processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunPreset {

@@ -19,13 +19,14 @@ use crate::output::{CodeFolder, Mode};
 use crate::record::Figures;
 use crate::shader::{BindingInfo, BindingKind, EntryPoint, Lack, Module, Needs, SpecValues, WorkgroupFit};
 use crate::worker::questions::compile::Compile;
-use crate::worker::{Deadlines, Identity, Isolated, Listener, Place};
+use crate::worker::{Deadline, Deadlines, Identity, Isolated, Listener, Place};
 
 /// Asks the devices that are named, each in a process of its own, about the entry point that is meant.
 pub(super) fn ask(arguments: &Inspect, module: &Arc<Module>, values: &SpecValues) -> anyhow::Result<Vec<DevicePart>> {
     let entry = only_entry(module)?;
     let voice = Voice::new(if arguments.verbose { Mode::Verbose } else { Mode::Normal });
-    let deadlines = Deadlines { first: arguments.timeout, usual: Duration::ZERO };
+    let first = Deadline { time: arguments.timeout, flag: Some("--timeout") };
+    let deadlines = Deadlines { first, usual: Deadline::fixed(Duration::ZERO) };
     let places = for_compiling(&arguments.device, deadlines, &voice.listener())?;
     let folder = arguments.isa.as_deref().map(CodeFolder::create).transpose()?;
     let mut asking = Asking { arguments, module, entry, values, deadlines, listener: voice.listener(), folder };

@@ -119,6 +119,11 @@ impl<'r> Looker<'r> {
         self.reference.as_ref().is_some_and(|left| !left.is_empty())
     }
 
+    /// Whether something couldn't be looked at.
+    pub fn is_blind(&self) -> bool {
+        self.lost > 0 || self.has_told_unfollowed
+    }
+
     /// Looks at a configuration. Some of those that come next are compiled meanwhile.
     pub fn look(&mut self, point: &Point, next: &[Point]) -> Seen {
         if self.lost >= MOST_LOST {

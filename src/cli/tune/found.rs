@@ -128,11 +128,7 @@ pub fn check_files(arguments: &Tune, subject: &Subject) -> Result<(), Error> {
         Table::load(path).map_err(|error| Error::Usage(error.to_string()))?;
     }
     for path in arguments.save_table.iter().chain(&arguments.t4) {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let why = [(path.is_dir(), "it is a folder"), (!folder.is_dir(), "its folder isn't there")];
-        if let Some((_, why)) = why.into_iter().find(|(is_so, _)| *is_so) {
-            return Err(Error::Usage(format!("can't write {}: {why}", path.shown())));
-        }
+        Staged::new(path).check().map_err(Error::unwritable(path))?;
     }
     Ok(())
 }

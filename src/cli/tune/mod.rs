@@ -1,6 +1,7 @@
 //! `lanescope tune`: the fastest configuration of a user's own shader.
 
 mod bounds;
+mod dry;
 mod examined;
 mod found;
 mod manifest;
@@ -9,7 +10,6 @@ mod subject;
 mod trials;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use anyhow::anyhow;
 use sha2::{Digest, Sha256};
@@ -33,6 +33,7 @@ use crate::subject::{CONSTANT_AXIS, LOCAL_SIZE_AXES, Reference, Subject, UserKer
 use crate::tuning::search::Strategy;
 use crate::tuning::space::{Space, SpaceError};
 use bounds::Looker;
+use dry::DryRun;
 use found::Found;
 use race::{Race, SIZE};
 
@@ -54,20 +55,33 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
     let (mut kernel, space) = kernel_and_space(&arguments, subject, &targets.device(0).info, &voice)?;
     let subject = kernel.subject().clone();
     found::check_files(&arguments, &subject)?;
+    let strategy = strategy(&arguments, &space);
+    let budget = arguments.budget.unwrap_or(Budget::usual(strategy, space.len()));
+    let tried = race::most_tried(budget, &space);
+    let axes: Vec<&str> = space.axes().iter().map(|axis| axis.name.as_ref()).collect();
+    let written = kernel.written(&axes).ok().and_then(|point| space.find(&point));
+    if arguments.dry_run {
+        introduce(&arguments, &voice, &mut kernel, &space)?;
+        let Some(_locks) = lock::take_all(&settings, &targets, &voice)? else { return Ok(EXIT_INTERRUPTED) };
+        let (arguments, settings, targets, space, voice) = (&arguments, &settings, &targets, &space, &voice);
+        let max_time = race::max_time(settings, tried);
+        let is_well = DryRun { arguments, settings, targets, space, budget, max_time, voice }.run(&mut kernel, written)?;
+        return Ok(if is_well { EXIT_OK } else { EXIT_FAILED });
+    }
     let header = Header::new(space.axes().iter().map(|axis| axis.name.to_string()).chain([SIZE.to_owned()]));
     let header = header.choosing(&flags.columns)?;
+    let (output_targets, _) = resume::output_targets(&settings, &Kept::nothing(1))?;
+    output::check(&output_targets)?;
+    Journals::check(flags.row_files())?;
     let Some(_locks) = lock::take_all(&settings, &targets, &voice)? else { return Ok(EXIT_INTERRUPTED) };
-    let mut journals = Journals::claim(flags.resume.iter().chain(&flags.output).map(PathBuf::as_path))?;
+    let mut journals = Journals::claim(flags.row_files())?;
     let template = template(&settings, &targets, &kernel, &space);
     let hash = kernel.hash().map_err(|failure| usage(&failure))?;
     let common = [alike((&arguments, &settings), &template, &subject, &hash)?];
     let note = flags.resume.as_deref().map(|file| resume::check_search(file, &template, &header, journals.left(&common)));
     voice.progress.notes(note.transpose()?.flatten());
-    let (output_targets, _) = resume::output_targets(&settings, &Kept::nothing(1))?;
     let reserved = output::Reserved::new(&output_targets)?;
     introduce(&arguments, &voice, &mut kernel, &space)?;
-    let axes: Vec<&str> = space.axes().iter().map(|axis| axis.name.as_ref()).collect();
-    let written = kernel.written(&axes).ok().and_then(|point| space.find(&point));
     let looker = Looker::new(&settings, &targets, &mut kernel, &subject, bounds::instead_of_files(&space, written), &voice)?;
     // Whoever asked to stop while the shader was looked at doesn't wait for a device to be opened.
     if interrupt::is_asked() {
@@ -75,7 +89,7 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
     }
     // Where this fails, what an earlier search wrote is still there.
     let session =
-        race::session(&arguments, &settings, &targets, &subject).map_err(|error| match looker.reference_leaves() {
+        race::session(&arguments, &settings, &targets, &subject, tried).map_err(|error| match looker.reference_leaves() {
             false => error,
             true => anyhow!("{error}; the shader indexes beyond its buffers, which may be why: mend that, or try --robust"),
         })?;
@@ -83,7 +97,6 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
     voice.progress.notes(&journals.notes);
     let outputs = reserved.begin(&header)?;
     let sink = Sink::new(outputs, Beside::default(), voice.clone(), targets.are_mock(), false).telling_few(MOST_TOLD);
-    let strategy = strategy(&arguments, &space);
     let mut race = Race::new(
         (&arguments, &settings),
         &targets,
@@ -185,7 +198,13 @@ fn introduce(arguments: &Tune, voice: &Voice, kernel: &mut UserKernel, space: &S
         Budget::Time(time) => format!(", for {}", humantime::format_duration(time)),
     };
     let (name, count, axes) = (kernel.name(), space.len(), axes.join(", "));
-    voice.progress.note(&format!("{name}: {count} configurations ({axes}), {}{budget}", strategy.as_str()));
+    let said = format!("{name}: {count} configurations ({axes}), {}{budget}", strategy.as_str());
+    // Of a dry run it is a part of the answer.
+    if arguments.dry_run {
+        voice.progress.answer(&said);
+    } else {
+        voice.progress.note(&said);
+    }
     voice.progress.notes(kernel.note().map_err(|failure| usage(&failure))?);
     for (axis, name) in LOCAL_SIZE_AXES.iter().zip(size_macros(&kernel.subject().shader)) {
         let (Some(name), true) = (name, space.axes().iter().any(|own| own.name == *axis && own.values.len() > 1)) else {
@@ -200,12 +219,16 @@ fn introduce(arguments: &Tune, voice: &Voice, kernel: &mut UserKernel, space: &S
         voice.progress.note(&format!("warning: {}", doubt.words()));
     }
     // Where the shader as it is written can't be, its configurations say what they lack.
-    let assumed: Vec<String> = (kernel.assumed().unwrap_or_default().iter())
-        .filter_map(|member| Some(format!("{} ({}) = {}", member.name, member.ty, member.assumed.as_ref()?)))
-        .collect();
-    if !assumed.is_empty() {
-        voice.progress.note(&format!("assumed: {}; --push NAME=VALUE says otherwise", assumed.join(", ")));
-    }
+    let members = kernel.assumed().unwrap_or_default();
+    let told = |is_plain: bool| {
+        let assumed = members.iter().filter_map(|member| Some((member, member.assumed.as_ref()?)));
+        // Whoever calls one `n` means n.
+        let meant = assumed.filter(|(member, assumed)| (member.name == **assumed) == is_plain);
+        let each: Vec<String> = meant.map(|(member, assumed)| format!("{} ({}) = {assumed}", member.name, member.ty)).collect();
+        (!each.is_empty()).then(|| format!("assumed: {}; --push NAME=VALUE says otherwise", each.join(", ")))
+    };
+    told(false).into_iter().for_each(|words| voice.progress.note(&words));
+    told(true).into_iter().for_each(|words| voice.progress.detail(&words));
     if !held.is_empty() {
         voice.progress.note(&format!("held at their defaults: {}; --axis NAME=VALUES tunes them", held.join(", ")));
     }

@@ -1,7 +1,7 @@
 //! Measures the configurations that a search asks for, writes their rows, and keeps what the answer needs.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::anyhow;
@@ -41,8 +41,9 @@ const SEARCHING: f64 = 0.75;
 /// The column of the problem's size, which is no axis: all configurations have the same.
 pub const SIZE: &str = "n";
 
-/// The time that a configuration may be timed with the preset quick.
-const QUICK_TIME: Duration = Duration::from_millis(500);
+/// The time that all configurations share with the preset quick, and what each has of it.
+const QUICK_TIME: Duration = Duration::from_secs(45);
+const QUICK_EACH: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_millis(500);
 
 pub struct Trial {
     pub point: Point,
@@ -122,8 +123,7 @@ impl<'r> Race<'r> {
         let written = kernel.written(&axes).ok().and_then(|point| space.find(&point));
         let beside = Trials::new(settings, targets, looker.subject(), &sink.voice, arguments.any_size);
         let (hash, doubts) = (kernel.hash().unwrap_or_default(), kernel.doubts().unwrap_or_default());
-        let total = if let Budget::Count(count) = budget { count.min(space.len()) } else { space.len() };
-        let bar = sink.voice.progress.bar("", total as u64);
+        let bar = sink.voice.progress.bar("", most_tried(budget, space) as u64);
         let (started, trials) = (Instant::now(), BTreeMap::new());
         Self {
             arguments,
@@ -229,10 +229,7 @@ impl<'r> Race<'r> {
 
     /// How many configurations may be tried in all, as far as that is known.
     fn total(&self) -> usize {
-        match self.budget {
-            Budget::Count(count) => count.min(self.space.len()),
-            Budget::Time(_) => self.space.len(),
-        }
+        most_tried(self.budget, self.space)
     }
 
     fn goes_on(&self) -> bool {
@@ -555,29 +552,49 @@ impl<'r> Race<'r> {
     }
 }
 
+/// How long a configuration may be timed, of so many that are tried.
+pub fn max_time(settings: &Settings, configurations: usize) -> Duration {
+    let share = QUICK_TIME / u32::try_from(configurations.max(1)).unwrap_or(u32::MAX);
+    settings.max_time(share.clamp(*QUICK_EACH.start(), *QUICK_EACH.end()))
+}
+
+/// How many configurations are tried at most.
+pub fn most_tried(budget: Budget, space: &Space) -> usize {
+    match budget {
+        Budget::Count(count) => count.min(space.len()),
+        Budget::Time(_) => space.len(),
+    }
+}
+
 pub fn session<'r>(
     arguments: &Tune,
     settings: &Settings,
     targets: &'r Targets,
     subject: &Subject,
+    configurations: usize,
 ) -> anyhow::Result<Session<'r>> {
     let options = Options {
         max_noise: settings.max_noise(),
-        max_time: settings.max_time(QUICK_TIME),
+        max_time: max_time(settings, configurations),
         seed: settings.flags.seed,
         rule: if arguments.no_race { Rule::Each } else { Rule::Race },
     };
     let pool = Pool::new(settings.processes, opener(settings, targets, subject.clone(), options.max_time));
-    let pool = pool.map_err(|Failure { status, stage, reason, .. }| match stage {
-        Some(Stage::Reference) => anyhow!(
-            "the reference, which all results are compared with, can't be run: {status}: {reason} (--reference names another one)"
-        ),
-        _ => anyhow!("the device can't be measured on: {status}: {reason}"),
-    })?;
+    let pool = pool.map_err(unopened)?;
     Ok(Session::new(pool, options).keeping_few_rounds())
 }
 
-fn opener<'r>(settings: &Settings, targets: &'r Targets, subject: Subject, max_time: Duration) -> Opener<'r> {
+/// Why no configuration can be measured.
+pub fn unopened(Failure { status, stage, reason, .. }: Failure) -> anyhow::Error {
+    match stage {
+        Some(Stage::Reference) => anyhow!(
+            "the reference, which all results are compared with, can't be run: {status}: {reason}; --reference names another one"
+        ),
+        _ => anyhow!("the device can't be measured on: {status}: {reason}"),
+    }
+}
+
+pub fn opener<'r>(settings: &Settings, targets: &'r Targets, subject: Subject, max_time: Duration) -> Opener<'r> {
     let place = targets.device(0);
     let usual = Opening {
         compile_threads: compile_threads(&place.info),

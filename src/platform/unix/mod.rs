@@ -13,7 +13,8 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl, fstat, stat};
+use rustix::fs::{Access, FileType, OFlags, StatVfs, access, fcntl_getfl, fcntl_setfl, fstat, fstatvfs, stat, statvfs};
+use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use super::FileKind;
@@ -141,6 +142,29 @@ pub fn is_stdout_closed() -> bool {
 
 pub fn columns(stream: impl AsFd) -> Option<u16> {
     rustix::termios::tcgetwinsize(stream).ok().map(|size| size.ws_col).filter(|columns| *columns > 0)
+}
+
+/// Errors: what keeps this process from making files in a folder. Nothing is made.
+pub fn check_folder(folder: &Path) -> io::Result<()> {
+    access(folder, Access::WRITE_OK | Access::EXEC_OK)?;
+    has_room(&statvfs(folder)?)
+}
+
+/// Errors: that nothing can be written to what is open, as on a full disk. A file that takes some of a disk has that to give back.
+pub fn check_room(file: impl AsFd) -> io::Result<()> {
+    let found = fstat(&file)?;
+    match FileType::from_raw_mode(found.st_mode) {
+        // No byte is written, and a device that takes none says so.
+        FileType::CharacterDevice => rustix::io::write(&file, &[]).map(drop).map_err(io::Error::from),
+        FileType::RegularFile if found.st_blocks == 0 => has_room(&fstatvfs(&file)?),
+        _ => Ok(()),
+    }
+}
+
+fn has_room(disk: &StatVfs) -> io::Result<()> {
+    let free = if geteuid().is_root() { disk.f_bfree } else { disk.f_bavail };
+    // Some don't count: they have nothing at all.
+    if disk.f_blocks > 0 && free == 0 { Err(Errno::NOSPC.into()) } else { Ok(()) }
 }
 
 /// As a shell takes it for one word.
