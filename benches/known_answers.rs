@@ -27,7 +27,7 @@ use lanescope::model::{Axis, AxisKind, AxisValue, Cache, Case, DeviceInfo, Failu
 use lanescope::plan::{Plan, Request, check_limits};
 use lanescope::shader::{self, Compiler, Library, Prepared};
 use lanescope::stats::{self, Interval};
-use lanescope::validate::{Outputs, Verdict};
+use lanescope::validate::{Judged, Outputs};
 
 /// How far a ratio may be from its known answer.
 const TOLERANCE: f64 = 0.02;
@@ -370,8 +370,8 @@ impl CaseSource for Always {
         Ok(self.0.clone())
     }
 
-    fn check(&mut self, _: &Case, _: Outputs) -> Result<Verdict, Failure> {
-        Ok(Ok(()))
+    fn check(&mut self, _: &Case, _: Outputs) -> Result<Judged, Failure> {
+        Ok(Ok(None))
     }
 }
 

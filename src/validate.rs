@@ -28,6 +28,9 @@ pub struct Learned {
 /// What a check found: nothing, where every element was compared and is right.
 pub type Verdict = Result<(), Mismatch>;
 
+/// How far outputs are from what is right, in units of what is allowed, where that is known; or why they are wrong.
+pub type Judged = Result<Option<f64>, Mismatch>;
+
 /// The first wrong element, and how many there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {

@@ -126,7 +126,7 @@ impl Block<'_, '_, '_> {
         match self.try_across(slot, entry, left) {
             Ok(visited) => {
                 entry.announce(process, &visited, &mut self.observing);
-                entry.visited(slot, process, visited);
+                entry.visited(slot, (process, self.session.rounds), visited);
                 let pools = [Some(&mut self.session.pool), self.session.base_pool.as_mut()];
                 pools.into_iter().flatten().for_each(|pool| pool.succeeded(Stage::Timing));
             }

@@ -15,7 +15,7 @@ use super::visit::{Sizes, Visit};
 use crate::digest;
 use crate::model::{Case, DeviceInfo, Failure, PipelineStatistics, Point};
 use crate::shader::{Module, Prepared};
-use crate::validate::{Learned, Mismatch, Outputs};
+use crate::validate::{Judged, Learned, Outputs};
 
 /// Names a case for whoever can make it: pure data, which means the same in every process of this version.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ pub trait CaseSource {
 
     /// Compares the outputs of a case, in the order of its check, with what they must hold; tells how far they are from that in units of
     /// what is allowed, where it knows. Fails of a case that isn't its own.
-    fn check(&mut self, case: &Case, outputs: Outputs) -> Result<Result<Option<f64>, Mismatch>, Failure>;
+    fn check(&mut self, case: &Case, outputs: Outputs) -> Result<Judged, Failure>;
 
     /// What there is to say of outputs of a case, in the order of its check, that are right: how the pass went, where they tell it.
     fn remark(&mut self, _: &Case, _: &[Vec<u8>]) -> Option<String> {
@@ -55,8 +55,8 @@ pub trait CaseSource {
         Ok(None)
     }
 
-    /// Takes what the reference computed, in the order of its check, if it is run; tells what that showed.
-    fn learn(&mut self, _: Option<Outputs>) -> Learned {
+    /// Takes what the reference computed, in the order of its check; tells what that showed.
+    fn learn(&mut self, _: Outputs) -> Learned {
         Learned::default()
     }
 }

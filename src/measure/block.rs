@@ -9,12 +9,13 @@ use rand::seq::SliceRandom;
 
 use super::bench::{Answer, Call, CaseKey, Job, Loss, Order};
 use super::entry::Entry;
+use super::race::open_comparisons;
 use super::racing::FirstVisits;
 use super::rig::IDLE;
 use super::session::{Event, Observer, Options, Outcome, PairBase, Rule, Session, Task};
 use super::stop::{self, LAST_ROUND, Progress, Stop};
 use crate::model::{Case, Failure, Stage, Status};
-use crate::stats;
+use crate::stats::{self, Timed};
 use crate::units::Nanos;
 
 /// Of each batch size, the medians of an empty pass in the rounds so far.
@@ -187,6 +188,7 @@ impl Block<'_, '_, '_> {
     /// Chooses the sizes of all entries, on the first bench.
     fn size(&mut self, entries: &mut [Entry]) {
         let Options { max_time: left, rule, .. } = self.session.options;
+        let is_race = matches!(rule, Rule::Race | Rule::Glance);
         loop {
             self.load(0, entries);
             let pool = &self.session.pool;
@@ -208,7 +210,7 @@ impl Block<'_, '_, '_> {
             let calls = listed.iter().map(|(_, call)| *call).collect();
             let mut any = false;
             let observing = &mut self.observing;
-            let result = self.session.pool.carry_out(0, Order::Size { calls, is_race: rule != Rule::Each }, &mut |answer| {
+            let result = self.session.pool.carry_out(0, Order::Size { calls, is_race }, &mut |answer| {
                 let (Answer::Sized(sized), Some((i, _))) = (answer, listed.pop_front()) else { return observing.flow() };
                 match sized {
                     Ok(sizes) => (entries[i].sizes, any) = (Some(sizes), true),
@@ -305,6 +307,7 @@ impl Block<'_, '_, '_> {
         for round in 1..=2 * LAST_ROUND {
             if entries.iter().any(Entry::is_active) {
                 self.observing.see(Event::Round(round));
+                self.session.rounds += 1;
             }
             let slot = (round as usize - 1) % self.session.pool.len();
             self.load(slot, entries);
@@ -322,9 +325,9 @@ impl Block<'_, '_, '_> {
             self.end_round(slot, entries, &mut empty_passes);
             match self.session.options.rule {
                 _ if !self.observing.goes_on => {}
-                Rule::Each => {}
+                Rule::Each | Rule::Beside => {}
                 Rule::Race => self.race(slot, entries),
-                Rule::Glance => self.end_glanced(entries),
+                Rule::Glance => self.end_glanced(entries, 1),
             }
             if self.observing.goes_on {
                 self.judge(entries);
@@ -382,7 +385,7 @@ impl Block<'_, '_, '_> {
     /// Visits the next entries up to one whose base is on another device. One on trial is visited first, and alone.
     fn visit_next(&mut self, slot: usize, round: u32, queue: &mut VecDeque<usize>, entries: &mut [Entry]) {
         let Options { max_time, rule, .. } = self.session.options;
-        let first = (rule != Rule::Each).then(|| FirstVisits::of(entries));
+        let first = matches!(rule, Rule::Race | Rule::Glance).then(|| FirstVisits::of(entries));
         let pool = &self.session.pool;
         let call = |entry: &Entry| {
             let (left, expected) = (max_time.saturating_sub(entry.spent()), max_time + entry.longest_visit());
@@ -397,7 +400,7 @@ impl Block<'_, '_, '_> {
         }
         let calls = listed.iter().map(|(_, call)| *call).collect();
         let process = self.session.pool.process(slot);
-        let mut any = false;
+        let (mut any, number) = (false, self.session.rounds);
         if let Some((first, _)) = listed.front() {
             self.observing.see(Event::Timing(entries[*first].case(), round));
         }
@@ -410,7 +413,7 @@ impl Block<'_, '_, '_> {
                 Ok(visited) => {
                     any = true;
                     entries[i].announce(process, &visited, observing);
-                    entries[i].visited(slot, process, visited);
+                    entries[i].visited(slot, (process, number), visited);
                 }
                 Err(failure) => {
                     entries[i].fail(failure.at(Stage::Timing));
@@ -467,13 +470,15 @@ impl Block<'_, '_, '_> {
 
     /// Decides which entries leave, and checks the results of those that do.
     fn judge(&mut self, entries: &mut [Entry]) {
-        let Options { max_noise, max_time, .. } = self.session.options;
+        let Options { max_noise, max_time, rule, .. } = self.session.options;
+        let held = if rule == Rule::Beside { held(entries) } else { BTreeSet::new() };
         let mut leaving = Vec::new();
         for (i, entry) in entries.iter_mut().enumerate().filter(|(_, entry)| entry.is_due()) {
             entry.noise.push(entry.noise_now());
             let round = u32::try_from(entry.visits.len()).unwrap_or(u32::MAX);
             let progress = Progress { round, noise: &entry.noise, max_noise, spent: entry.spent(), max_time };
-            leaving.extend(stop::judge(&progress).map(|stop| (i, stop)));
+            let is_held = held.contains(&i) && stop::may_go_on(&progress);
+            leaving.extend(stop::judge(&progress).filter(|_| !is_held).map(|stop| (i, stop)));
         }
         self.check(entries, &leaving);
     }
@@ -481,7 +486,7 @@ impl Block<'_, '_, '_> {
     /// What has as many rounds as an interval needs, or as few as are kept, leaves with what it has, once that is checked.
     fn end_early(&mut self, entries: &mut [Entry]) {
         if self.session.options.rule == Rule::Glance {
-            self.end_glanced(entries);
+            self.end_glanced(entries, 1);
         }
         let stop = |entry: &Entry| if entry.has_enough() { Stop::Budget } else { Stop::BrokenOff };
         let leaving: Vec<_> = (0..entries.len()).filter(|&i| entries[i].is_active()).map(|i| (i, stop(&entries[i]))).collect();
@@ -558,6 +563,15 @@ impl Block<'_, '_, '_> {
             }
         }
     }
+}
+
+/// The entries that stay until it is known how they compare with the fastest. Where they are disturbed, more rounds tell no more.
+fn held(entries: &[Entry]) -> BTreeSet<usize> {
+    let stands = |entry: &Entry| !entry.is_deferred && !matches!(entry.ended, Some(Err(_)));
+    let standing: Vec<usize> = (0..entries.len()).filter(|&i| stands(&entries[i])).collect();
+    let runners: Vec<(Vec<Timed>, bool)> =
+        standing.iter().map(|&i| (entries[i].timed_rounds(), entries[i].is_active() && !entries[i].is_disturbed())).collect();
+    open_comparisons(&runners).into_iter().map(|place| standing[place]).collect()
 }
 
 /// Whether a case launches anything: only then does an empty launch say something about it.

@@ -12,9 +12,9 @@ use super::rig::Conditions;
 use super::session::{Event, PairBase, Session, Task, VisitMade};
 use super::stop::{JUDGED_ROUNDS, Stop};
 use super::visit::{Sizes, Visit};
-use super::{Carried, Measured, Reach, Rounds, Timer};
+use super::{Carried, Measured, Reach, Rounds, Timer, timed_rounds};
 use crate::model::{self, Case, Failure, Measurand, PipelineStatistics, Stage, Status};
-use crate::stats;
+use crate::stats::{self, Timed};
 use crate::units::Nanos;
 
 /// Where a case is loaded: in this process, and nowhere once that is lost.
@@ -46,6 +46,8 @@ pub(super) struct Entry<'c> {
     pub(super) overhead: Option<Nanos>,
     /// What was kept of each round, and the process that made it.
     pub(super) visits: Vec<(u32, Visited)>,
+    /// Of each visit, the session's round in which it was made; zero where that was in another session.
+    numbers: Vec<u32>,
     pub(super) noise: Vec<f64>,
     pub(super) ended: Option<Result<Stop, Failure>>,
     /// Whether it has to wait for another block: it no longer fits beside the others.
@@ -84,6 +86,7 @@ impl<'c> Entry<'c> {
             memory_types: String::new(),
             overhead: None,
             visits: Vec::new(),
+            numbers: Vec::new(),
             noise: Vec::new(),
             ended: None,
             is_deferred: false,
@@ -189,6 +192,7 @@ impl<'c> Entry<'c> {
             self.sizes = None;
             return;
         }
+        self.numbers = vec![0; earlier.visits.len()];
         self.visits = earlier.visits;
         // It was judged before, but for the last time: that comes after its next visit.
         while JUDGED_ROUNDS.get(self.noise.len() + 1).is_some_and(|next| self.visits.len() >= *next as usize) {
@@ -206,9 +210,15 @@ impl<'c> Entry<'c> {
         observing.see(Event::Visited(VisitMade { case: self.case(), spirv_hash, sizes, before, process, visited }));
     }
 
-    pub(super) fn visited(&mut self, slot: usize, process: u32, visited: Visited) {
+    pub(super) fn visited(&mut self, slot: usize, (process, round): (u32, u32), visited: Visited) {
         (self.timed[slot], self.checked[slot]) = (true, false);
         self.visits.push((process, visited));
+        self.numbers.push(round);
+    }
+
+    /// Its rounds of this session.
+    pub(super) fn timed_rounds(&self) -> Vec<Timed> {
+        timed_rounds(&self.rounds(|visit| &visit.samples), &self.numbers)
     }
 
     /// Whether it did alone what it was lost at with its base.
@@ -230,6 +240,7 @@ impl<'c> Entry<'c> {
         self.unpaired = Some(failure);
         // What was sampled in alternation doesn't go with what follows.
         self.visits.clear();
+        self.numbers.clear();
         self.noise.clear();
         self.timed.fill(false);
     }
@@ -241,6 +252,10 @@ impl<'c> Entry<'c> {
     /// What its visits took, with what they repeated.
     pub(super) fn spent(&self) -> Duration {
         self.visits.iter().map(|(_, visited)| visited.spent).sum()
+    }
+
+    pub(super) fn is_disturbed(&self) -> bool {
+        flags::are_disturbed(&self.visits.iter().map(|(_, visited)| visited.conditions).collect::<Vec<_>>())
     }
 
     /// Whether it can't be right, by any of its visits.
@@ -366,6 +381,7 @@ impl Session<'_> {
             implausible: None,
             statistics: entry.statistics,
             memory_types: entry.memory_types,
+            numbers: entry.numbers,
             rounds,
         };
         implausible.into_iter().for_each(|reason| measured.doubt(reason));

@@ -107,6 +107,11 @@ pub(super) fn is_steady(conditions: &Conditions) -> bool {
     !is_slowed(conditions) && !is_contended(conditions)
 }
 
+/// Whether so many visits were disturbed that more of them tell no more.
+pub(super) fn are_disturbed(conditions: &[Conditions]) -> bool {
+    are_many(conditions, is_throttled) || are_many(conditions, is_contended)
+}
+
 /// Whether a clock fell, of the core or of memory.
 pub(super) fn is_slowed(conditions: &Conditions) -> bool {
     is_throttled(conditions) || is_memory_slowed(conditions)
@@ -198,6 +203,11 @@ mod tests {
         assert_eq!(flags_under(&[fine, fine, fine, fine, fine, slow]), []);
         assert_eq!(flags_under(&[fine, fine, fine, fine, slow, slow]), [Flag::Throttled]);
         assert_eq!(flags_under(&[fine, fine, fine, fine, fine, lost]), []);
+        let are_disturbed = |all: [(f64, Option<f64>); 6]| are_disturbed(&all.map(|(clock, lost)| seen(clock, lost)));
+        assert_eq!(
+            [[fine, fine, fine, fine, fine, lost], [fine, fine, fine, fine, lost, lost], [slow; 6]].map(are_disturbed),
+            [false, true, true]
+        );
         assert_eq!(flags_under(&[fine, fine, fine, fine, lost, lost]), [Flag::Contended]);
         let [own, base] = [[fine; 6], [slow; 6]].map(|all| all.map(|(clock, lost)| seen(clock, lost)));
         let subject = Evidence { noise: 0.001, max_noise: 0.01, passes: &[], conditions: [&own, &base] };

@@ -4,8 +4,9 @@
 //! blocks; a block is visited in at least six rounds, each in a new seeded order; and the interval comes from the medians of
 //! the rounds.
 //!
-//! Where only the fastest of a block matters, its cases race: one that is slower for certain leaves after the round that shows it,
-//! most of them after a first visit of a few samples.
+//! Where only the fastest of a block matters, its cases race in a few rounds of short visits: one that is slower for certain leaves
+//! after the round that shows it. Those that may be the fastest are measured beside each other then, and compared in the rounds that
+//! they have in common.
 
 mod across;
 mod ahead;
@@ -40,11 +41,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Failure, Flag, PipelineStatistics, real};
-use crate::stats::{self, Interval, Summary};
+use crate::stats::{self, Interval, Summary, Timed};
 use crate::units::Nanos;
 
 pub use crate::platform::{ProcessorTime, ThreadTime};
-pub use bench::{Answer, Answering, Bench, Call, CaseKey, CaseSource, Job, Loaded, Loading, Loss, Order, ShaderFacts, Visited};
+pub use bench::{
+    Answer, Answering, Bench, Call, CaseKey, CaseSource, Compared, Job, Loaded, Loading, Loss, Order, ShaderFacts, Visited,
+};
 pub use carried::{Carried, Reach};
 pub use dispatcher::Dispatcher;
 pub use earlier::Earlier;
@@ -53,10 +56,10 @@ pub use local::{LocalBench, LocalOptions};
 pub use mock::{Mock, MockOptions};
 pub use monotone::Monotone;
 pub use pool::{Opener, Pool};
-pub use race::Race;
+pub use race::{Race, open_comparisons};
 pub use rig::Conditions;
 pub use session::{BLOCK_CASES, Event, Options, Outcome, PairBase, Rule, Session, Task, VisitMade};
-pub use stop::{JUDGED_ROUNDS, LAST_ROUND, Progress, Stop, judge};
+pub use stop::{JUDGED_ROUNDS, LAST_ROUND, Progress, Stop, judge, may_go_on};
 pub use visit::{Sizes, Visit};
 pub use vulkan::Vulkan;
 
@@ -94,10 +97,19 @@ impl Rounds {
     }
 }
 
+fn timed_rounds(rounds: &Rounds, numbers: &[u32]) -> Vec<Timed> {
+    let taken = numbers.iter().zip(&rounds.processes).zip(rounds.medians());
+    let timed = taken.map(|((round, process), time)| Timed { round: *round, process: *process, time });
+    timed.filter(|timed| timed.round > 0).collect()
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// The samples: nanoseconds per pass (or, for a clock rate, the ratio).
     pub rounds: Rounds,
+    /// Of each round, its number in the session, which other cases may have taken part in. Those of another session tell nothing.
+    #[serde(skip)]
+    pub numbers: Vec<u32>,
     /// Passes per sample; 0 where the timer itself was measured.
     pub batch: u32,
     pub timer: Timer,
@@ -151,6 +163,17 @@ impl Measured {
 
     pub fn value(&self) -> f64 {
         self.rounds.value()
+    }
+
+    /// Its rounds in this session.
+    pub fn timed_rounds(&self) -> Vec<Timed> {
+        timed_rounds(&self.rounds, &self.numbers)
+    }
+
+    /// The same; where it was measured in another session, one that nothing else took part in, with its figure.
+    pub fn rounds_or_figure(&self) -> Vec<Timed> {
+        let timed = self.timed_rounds();
+        if timed.is_empty() { vec![Timed { round: 0, process: 0, time: self.value() }] } else { timed }
     }
 
     /// The 95 % interval of the figure, which holds what its samples may carry beside their passes as well.

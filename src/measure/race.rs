@@ -14,8 +14,10 @@
 //!
 //! Two visits may agree by chance, and so may the samples of one. So no case counts as less noisy than the middle one of its block.
 
+use std::collections::BTreeSet;
+
 use super::Rounds;
-use crate::stats::{self, Interval};
+use crate::stats::{self, Interval, Quotient, Timed};
 
 /// To how many times the spread within a single visit an interval reaches.
 const REACH: f64 = 10.0;
@@ -71,6 +73,26 @@ impl Race {
         let [case, leader] = [case, leader].map(|case| self.intervals[case]);
         case.zip(leader).is_some_and(|(case, leader)| case.low > leader.high)
     }
+}
+
+/// Those of which more rounds may tell how they compare with the fastest, and that one: neither slower nor as good, as far as is known.
+/// Each has its rounds, and whether it may have more.
+pub fn open_comparisons(runners: &[(Vec<Timed>, bool)]) -> BTreeSet<usize> {
+    let value = |(timed, _): &(Vec<Timed>, bool)| stats::median(&timed.iter().map(|timed| timed.time).collect::<Vec<_>>());
+    let Some(best) = (0..runners.len()).min_by(|a, b| value(&runners[*a]).total_cmp(&value(&runners[*b]))) else {
+        return BTreeSet::new();
+    };
+    let is_open = |i: &usize| {
+        let quotient = Quotient::of(&runners[*i].0, &runners[best].0, runners.len() - 1);
+        *i != best && runners[*i].1 && quotient.is_none_or(|quotient| quotient.is_open())
+    };
+    let mut open: BTreeSet<usize> = (0..runners.len()).filter(is_open).collect();
+    // Without it there are no more rounds in common.
+    match runners[best].1 && !open.is_empty() {
+        true => open.insert(best),
+        false => return BTreeSet::new(),
+    };
+    open
 }
 
 /// How much cases of a block vary within a visit, and from visit to visit: that of the middle one.
@@ -209,6 +231,25 @@ mod tests {
         assert!(Race::new(&cases).is_beaten(1, 0));
         assert!(Race::new(&cases).carrying(&[0.0, 0.5]).is_beaten(1, 0));
         assert!(!Race::new(&cases).carrying(&[0.0, 2.0]).is_beaten(1, 0));
+    }
+
+    #[test]
+    fn what_is_open_stays_with_the_fastest() {
+        let timed = |times: [f64; 6]| -> Vec<Timed> {
+            (1..).zip(times).map(|(round, time)| Timed { round, process: 1, time }).collect()
+        };
+        let [best, slower, alike] = [[100.0; 6], [150.0; 6], [101.0, 99.0, 102.0, 99.0, 101.0, 100.5]].map(timed);
+        let vague = timed([80.0, 150.0, 110.0, 90.0, 130.0, 120.0]);
+        let open = |runners: &[(&Vec<Timed>, bool)]| {
+            let runners: Vec<_> = runners.iter().map(|(timed, is_active)| ((*timed).clone(), *is_active)).collect();
+            open_comparisons(&runners).into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(open(&[(&best, true), (&slower, true), (&alike, true)]), [0; 0]);
+        assert_eq!(open(&[(&best, true), (&slower, true), (&vague, true)]), [0, 2]);
+        assert_eq!(open(&[(&best, true), (&vague, false)]), [0; 0], "it has left");
+        assert_eq!(open(&[(&best, false), (&vague, true)]), [0; 0], "they have no more rounds in common");
+        assert_eq!(open(&[(&best, true), (&vague[..5].to_vec(), true)]), [0, 1], "too few rounds");
+        assert_eq!(open(&[]), [0; 0]);
     }
 
     #[test]

@@ -9,9 +9,13 @@ use super::flags;
 use super::race::Race;
 use super::stop::Stop;
 use super::visit::FAR_SLOWER;
+use crate::stats;
 
-/// The most samples of a first visit. Most cases are beaten by it, and the spread of five is enough to tell.
+/// The most samples of a visit. Most cases are beaten by their first one, and the spread of five is enough to tell.
 const FIRST_SAMPLES: u32 = 5;
+
+/// After so many rounds a race is over: it tells who may be the fastest, not who is.
+const ROUNDS: usize = 3;
 
 pub(super) struct FirstVisits {
     fastest: Option<Duration>,
@@ -23,13 +27,12 @@ impl FirstVisits {
         Self { fastest: entries.iter().filter_map(pass_time).min() }
     }
 
-    /// The most samples of the next visit; `None` where that isn't the first. One for what is far slower than the fastest. A pair
-    /// is about its ratio, which takes as many as ever.
+    /// The most samples of the next visit. One for what is far slower than the fastest. A pair is about its ratio, which takes as
+    /// many as ever.
     pub(super) fn most_samples(&self, entry: &Entry) -> Option<u32> {
         let is_far_slower =
             pass_time(entry).zip(self.fastest).is_some_and(|(time, fastest)| time > fastest.mul_f64(FAR_SLOWER));
-        let is_first = entry.visits.is_empty() && !entry.is_paired();
-        is_first.then_some(if is_far_slower { 1 } else { FIRST_SAMPLES })
+        (!entry.is_paired()).then_some(if is_far_slower { 1 } else { FIRST_SAMPLES })
     }
 }
 
@@ -37,10 +40,25 @@ fn pass_time(entry: &Entry) -> Option<Duration> {
     entry.sizes.and_then(|(sizes, _)| sizes.pass_time(entry.case()))
 }
 
+/// Whether it was slower in the rounds that both took part in.
+fn is_slower(entry: &Entry, leader: &Entry) -> bool {
+    let ratios: Vec<f64> =
+        stats::common(&entry.timed_rounds(), &leader.timed_rounds()).iter().map(|(ratio, _)| *ratio).collect();
+    ratios.is_empty() || stats::median(&ratios) > 1.0
+}
+
 impl Block<'_, '_, '_> {
+    /// Ends what is beaten, and what has had its rounds.
+    pub(super) fn race(&mut self, slot: usize, entries: &mut [Entry]) {
+        self.drop_beaten(slot, entries);
+        if self.observing.goes_on {
+            self.end_glanced(entries, ROUNDS);
+        }
+    }
+
     /// Ends what is beaten. Only what computes right beats others: the leader is compared after a timed batch, at a slot where it was
     /// just timed, and another one leads if that fails.
-    pub(super) fn race(&mut self, slot: usize, entries: &mut [Entry]) {
+    fn drop_beaten(&mut self, slot: usize, entries: &mut [Entry]) {
         let rounds: Vec<_> = entries.iter().map(|entry| entry.rounds(|visit| &visit.samples)).collect();
         let floor = self.session.pool.instrument().floor;
         let left: Vec<f64> = entries.iter().map(|entry| entry.carried(floor).left.0).collect();
@@ -48,7 +66,9 @@ impl Block<'_, '_, '_> {
         loop {
             let leads = |i: &usize| self.may_lead(&entries[*i]);
             let Some(leader) = race.leader((0..entries.len()).filter(leads)) else { return };
-            let mut beaten = (0..entries.len()).filter(|&i| entries[i].is_active() && race.is_beaten(i, leader)).peekable();
+            let is_beaten =
+                |&i: &usize| entries[i].is_active() && race.is_beaten(i, leader) && is_slower(&entries[i], &entries[leader]);
+            let mut beaten = (0..entries.len()).filter(is_beaten).peekable();
             if beaten.peek().is_none() {
                 return;
             }
@@ -68,9 +88,10 @@ impl Block<'_, '_, '_> {
         }
     }
 
-    /// Ends what was visited. Its first pass was compared; what a timed batch leaves behind is compared of what is measured again.
-    pub(super) fn end_glanced(&mut self, entries: &mut [Entry]) {
-        for entry in entries.iter_mut().filter(|entry| entry.is_active() && !entry.visits.is_empty()) {
+    /// Ends what was visited so often. Its first pass was compared; what a timed batch leaves behind is compared of what is measured
+    /// again.
+    pub(super) fn end_glanced(&mut self, entries: &mut [Entry], rounds: usize) {
+        for entry in entries.iter_mut().filter(|entry| entry.is_active() && entry.visits.len() >= rounds) {
             entry.ended = Some(Ok(Stop::Glanced));
             self.observing.see_end(entry);
         }

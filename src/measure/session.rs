@@ -28,9 +28,9 @@ const MOST_UNEXPLAINED: u32 = 2;
 pub enum Rule {
     #[default]
     Each,
-    /// Those of a block that may be its fastest. Another one leaves after the first round that shows it to be slower ([`Race`]), and
-    /// what was seen of it until then is its figure. The results of its first pass were compared as those of any case; that of a
-    /// timed batch is compared of whatever beats others, before it does, and of what is measured to the end.
+    /// None: a few rounds of short visits tell which of a block may be its fastest. Another one leaves after the first round that
+    /// shows it to be slower ([`Race`]). The results of its first pass were compared as those of any case; that of a timed batch is
+    /// compared of whatever beats others, before it does.
     ///
     /// Cases that don't fit the memory beside the others race by themselves.
     ///
@@ -38,6 +38,8 @@ pub enum Rule {
     Race,
     /// None: each is visited once, and shortly. Enough to tell a search where to go on.
     Glance,
+    /// Each, and how it compares with the fastest: it stays until it is shown slower or as good, as long as there is time.
+    Beside,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -116,6 +118,8 @@ pub struct Session<'a> {
     pub(super) rng: ChaCha8Rng,
     /// When the device last ended a round, whichever bench it was on.
     pub(super) last_round: Option<Instant>,
+    /// How many rounds there were.
+    pub(super) rounds: u32,
     /// What comes after the next block.
     pub(super) anticipated: Vec<CaseKey>,
     /// Whether cases are compiled one by one, since a bench was lost that compiled others meanwhile: that shows which it is lost at.
@@ -137,6 +141,7 @@ impl<'a> Session<'a> {
             options,
             rng: ChaCha8Rng::seed_from_u64(options.seed),
             last_round: None,
+            rounds: 0,
             anticipated: Vec::new(),
             is_careful: false,
             keeps_few: false,
@@ -186,11 +191,6 @@ impl<'a> Session<'a> {
     /// Why the device was given up, if it was: nothing more can be measured.
     pub fn given_up(&self) -> Option<&Failure> {
         self.pool.given_up()
-    }
-
-    /// Asks for another precision from the next block on: a search needs little until it knows its finalists.
-    pub fn set_max_noise(&mut self, max_noise: f64) {
-        self.options.max_noise = max_noise;
     }
 
     pub fn set_rule(&mut self, rule: Rule) {

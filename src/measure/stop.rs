@@ -15,7 +15,7 @@ words! {
         Budget = "budget",
         /// In a race, another case is faster for certain.
         Beaten = "beaten",
-        /// One look was asked for.
+        /// No more than a look was asked for.
         Glanced = "glanced",
         /// The search ended before it had as many rounds as an interval needs.
         BrokenOff = "broken_off",
@@ -57,16 +57,18 @@ pub fn judge(progress: &Progress) -> Option<Stop> {
     if has_stopped_falling(progress.noise) {
         return Some(Stop::Stable);
     }
-    match JUDGED_ROUNDS.iter().find(|round| **round > progress.round) {
-        Some(next) if fits(progress, *next) => None,
-        _ => Some(Stop::Budget),
-    }
+    if may_go_on(progress) { None } else { Some(Stop::Budget) }
 }
 
 /// Noise must fail to fall twice in a row: once happens by chance.
 fn has_stopped_falling(noise: &[f64]) -> bool {
     let flat = |pair: &[f64]| pair[1] > pair[0] * (1.0 - FALLING);
     noise.len() >= 3 && noise[noise.len() - 3..].windows(2).all(flat)
+}
+
+/// Whether there is another judgement, and the time for it.
+pub fn may_go_on(progress: &Progress) -> bool {
+    JUDGED_ROUNDS.iter().find(|round| **round > progress.round).is_some_and(|next| fits(progress, *next))
 }
 
 /// Whether the rounds up to the next judgement fit the time, if they take as long as those so far.

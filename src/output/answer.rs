@@ -2,32 +2,25 @@
 
 use super::lines::paragraph;
 use super::page::Page;
-use super::text_table::{Cell, Column, Need, TextTable, remark};
+use super::text_table::{Cell, Column, Need, TextTable};
 use super::tone::Tone;
 use crate::model::Point;
 use crate::tuning::answer::{Answer, AxisEffect, Beside, Flatness, Loss, Placed, Ratio, Timing};
+use crate::tuning::ending::{Obstacle, Outcome};
 use crate::units::{percent, percent_off, ratio, ratio_between, time};
 
-/// The most tied configurations that are listed.
-const LISTED: usize = 10;
-
 pub fn answer_text(answer: &Answer, page: Page) -> String {
-    if !answer.is_told() {
-        return no_answer(&answer.best, page);
+    let mut text = match answer.outcome {
+        Outcome::ThisOne => this_one(answer, page),
+        Outcome::Alike => alike(answer, page),
+        Outcome::CantTell(obstacle) => cant_tell(answer, obstacle, page),
+    };
+    text += &cut(answer, page);
+    // What is beside the best needs one.
+    if answer.is_told() {
+        text += &effects(answer, page);
     }
-    let mut text = paragraph(&format!("Best: {}", named(&answer.best.point)), page);
-    let roughly = if answer.best.timing.is_precise { "" } else { " None was measured to the full precision." };
-    text += &paragraph(&format!("It takes {}.{roughly}", taken(&answer.best.timing)), page);
-    if answer.is_rough() {
-        let words = "That is too rough to rely on: give it more time (--max-time), or an idle machine.";
-        text += &Tone::Doubtful.paragraph(words, page);
-    }
-    if let Some(default) = &answer.default {
-        text += &paragraph(&gain(default, &answer.best), page);
-    }
-    text += &tied(answer, page);
-    text += &effects(answer, page);
-    text += &format!("\n{}", paragraph(&flat(&answer.flatness), page));
+    text += &format!("\n{}", paragraph(&flat(&answer.flatness, answer.is_told()), page));
     let failed: Vec<String> =
         answer.failures.iter().map(|(status, count)| format!("{count} {}", status.replace('_', " "))).collect();
     if !failed.is_empty() {
@@ -36,11 +29,69 @@ pub fn answer_text(answer: &Answer, page: Page) -> String {
     text
 }
 
-fn no_answer(best: &Placed, page: Page) -> String {
-    let (takes, point) = (taken(&best.timing), named(&best.point));
-    let why = format!("No best: the fastest so far takes {takes}, which is no answer: {point}");
-    let advice = "Give it more time (--budget, --max-time), or an idle machine.";
-    [why.as_str(), advice].map(|words| Tone::Doubtful.paragraph(words, page)).concat()
+fn this_one(answer: &Answer, page: Page) -> String {
+    let mut text = paragraph(&format!("Best: {}", named(&answer.best.point)), page) + &figures(answer, page);
+    if let Some(next) = &answer.next {
+        let words = format!("The next one takes {} times as long: {}", interval(&next.ratio), named(&next.point));
+        text += &paragraph(&words, page);
+    }
+    if answer.cut == 0 && answer.flatness.measured > 1 {
+        text += &paragraph("No other is tied with it: each was shown to be slower.", page);
+    }
+    text
+}
+
+fn alike(answer: &Answer, page: Page) -> String {
+    let is_default = answer.default.as_ref().is_some_and(|default| default.is_at(&answer.best.point));
+    let why = if is_default { "is the default" } else { "is the simplest to use" };
+    let mut text = paragraph(&format!("Best: {}", named(&answer.best.point)), page);
+    text += &figures(answer, page);
+    let count = answer.tied.len() + 1;
+    let words = format!("These {count} can't be told apart, each within 3 % of the fastest; the one above {why}:");
+    text += &format!("\n{}{}", paragraph(&words, page), tied_table(answer).fitted(page));
+    text
+}
+
+fn cant_tell(answer: &Answer, obstacle: Obstacle, page: Page) -> String {
+    let (why, advice) = match obstacle {
+        Obstacle::TooFewRounds => (
+            "the search ended before those that may be the fastest were measured beside each other in six rounds",
+            "Give it more time: a longer --budget, or none.",
+        ),
+        Obstacle::Contended => (
+            "other processes took more than a tenth of the processor's time",
+            "Try again when the machine is quiet: end other programs, or wait for them.",
+        ),
+        Obstacle::Throttled => ("its clocks fell while it was measured", "Try again when it is cool, or fix its clocks."),
+        Obstacle::TooRough => (
+            "times vary too much from round to round",
+            "Give each configuration more time (--max-time), or try again when the machine is quiet.",
+        ),
+    };
+    let best = &answer.best;
+    let fastest = format!("The fastest so far takes {}, which is no answer: {}", taken(&best.timing), named(&best.point));
+    let mut text = [format!("Can't tell on this machine which one is best: {why}."), fastest, advice.to_owned()]
+        .map(|words| Tone::Doubtful.paragraph(&words, page))
+        .concat();
+    if !answer.tied.is_empty() {
+        let words = format!("These {} may be the fastest, as far as is known:", answer.tied.len() + 1);
+        text += &format!("\n{}{}", paragraph(&words, page), tied_table(answer).fitted(page));
+    }
+    text
+}
+
+/// What the best takes, and what that gains.
+fn figures(answer: &Answer, page: Page) -> String {
+    let takes = paragraph(&format!("It takes {}.", taken(&answer.best.timing)), page);
+    takes + &answer.default.as_ref().map_or_else(String::new, |default| paragraph(&gain(default, &answer.best), page))
+}
+
+/// What wasn't measured beside the best though the search found it near.
+fn cut(answer: &Answer, page: Page) -> String {
+    let (others, were) = if answer.cut == 1 { ("other", "was") } else { ("others", "were") };
+    let words =
+        format!("{} {others} may be as fast, but {were} slower in the search, and {were} not measured again.", answer.cut);
+    if answer.cut == 0 { String::new() } else { paragraph(&words, page) }
 }
 
 /// A point in its own order.
@@ -83,36 +134,20 @@ fn interval(of: &Ratio) -> String {
     ratio_between(of.value, of.low, of.high)
 }
 
-fn tied(answer: &Answer, page: Page) -> String {
-    let count = answer.tied.len();
-    let are = if count == 1 { "other is" } else { "others are" };
-    let mut text = match count {
-        0 => paragraph("No other is tied with it.", page),
-        _ => format!("\n{}", paragraph(&format!("{count} {are} tied with it: their times can't be told apart."), page)),
-    };
-    if count > 0 {
-        text += &tied_table(answer).fitted(page);
-    }
-    if count > LISTED {
-        text += &remark(&format!("and {} more", count - LISTED), page);
-    }
-    if answer.undecided > 0 {
-        let were = if answer.undecided == 1 { "configuration was" } else { "configurations were" };
-        text += &paragraph(&format!("{} {were} measured too roughly to be told from it.", answer.undecided), page);
-    }
-    text
-}
-
+/// Those that weren't shown to be slower, the fastest first.
 fn tied_table(answer: &Answer) -> TextTable {
-    let tied = || answer.tied.iter().take(LISTED);
+    let mut all: Vec<&Placed> = [&answer.best].into_iter().chain(&answer.tied).collect();
+    all.sort_by(|one, other| one.timing.time.total_cmp(&other.timing.time));
     let axes: Vec<&str> = answer.best.point.iter().map(|(axis, _)| axis).collect();
     let value = |placed: &Placed, axis: &str| placed.point.get(axis).map_or_else(String::new, ToString::to_string);
-    let columns = axes.iter().map(|axis| Column::of_values(*axis, Need::Central, tied().map(|placed| value(placed, axis))));
-    let figures = [Column::numbers("time", Need::Useful), Column::numbers("time / best's", Need::Key)];
+    let columns = axes.iter().map(|axis| Column::of_values(*axis, Need::Central, all.iter().map(|placed| value(placed, axis))));
+    let figures = [Column::numbers("time", Need::Useful), Column::numbers("time / fastest's", Need::Key)];
     let mut table = TextTable::new(columns.chain(figures));
-    for placed in tied() {
+    for placed in all {
         let Timing { time: ns, low, high, .. } = placed.timing;
-        let figures = [time(ns, Some(half(low, high))), interval(&placed.ratio)];
+        let is_fastest = placed.ratio == Ratio::ONE;
+        let over = if is_fastest { "1".to_owned() } else { interval(&placed.ratio) };
+        let figures = [time(ns, Some(half(low, high))), over];
         table.row(axes.iter().map(|axis| value(placed, axis)).chain(figures));
     }
     table
@@ -166,10 +201,13 @@ fn loss(loss: &Loss) -> String {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "there are never 2^53 configurations")]
-fn flat(flatness: &Flatness) -> String {
+fn flat(flatness: &Flatness, has_best: bool) -> String {
     let Flatness { measured, configurations, within_5_percent, within_10_percent } = *flatness;
     if measured < 2 {
         return format!("{measured} of {configurations} configurations has a time.");
+    }
+    if !has_best {
+        return format!("{measured} of {configurations} configurations have a time.");
     }
     let share = |count: usize| percent(count as f64 / measured as f64);
     format!(
@@ -188,6 +226,7 @@ mod tests {
     use crate::model::{Failure, Status};
     use crate::output::legible;
     use crate::tuning::answer::Trial;
+    use crate::tuning::ending::Figure;
     use crate::tuning::space::{Dimension, Space};
 
     fn page(width: u16) -> Page {
@@ -214,13 +253,18 @@ mod tests {
         Space::new(axes, |_| Ok::<_, Infallible>(true)).unwrap()
     }
 
+    fn told(space: &Space, trials: &[Trial], default: Option<&Point>) -> Option<Answer> {
+        let figures: Vec<Figure> = trials.iter().filter_map(Figure::from_interval).collect();
+        Answer::new(space, trials, (&figures, 0), default)
+    }
+
     fn answered(trials: &[(u64, &'static str, Result<Timing, Status>)]) -> Answer {
         let trial = |(x, order, outcome): &(u64, &'static str, Result<Timing, Status>)| Trial {
             point: at(*x, order),
             outcome: outcome.map_err(|status| Failure::new(status, "it did")),
         };
         let trials: Vec<Trial> = trials.iter().map(trial).collect();
-        Answer::new(&space(), &trials, Some(&at(32, "row"))).unwrap()
+        told(&space(), &trials, Some(&at(32, "row"))).unwrap()
     }
 
     fn an_answer() -> Answer {
@@ -243,11 +287,11 @@ mod tests {
         It takes 101.0 us ± 0.4 %.
         It is 1.222 [1.215, 1.229] times as fast as the default, which takes 123.5 us ± 0.4 %: local_size_x=32, order=row
 
-        1 other is tied with it: their times can't be told apart.
-         local_size_x   order       time          time / best's
+        These 2 can't be told apart, each within 3 % of the fastest; the one above is the simplest to use:
+         local_size_x   order       time       time / fastest's
         ────────────────────────────────────────────────────────
+                   64   row     101.0 us                      1
                   128   row     101.2 us   1.002 [0.996, 1.008]
-        1 configuration was measured too roughly to be told from it.
 
         What each axis matters:
          axis           best   variance      least loss           most           measured
@@ -269,17 +313,47 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_rough_is_said_to_be() {
-        let answer = answered(&[(32, "row", Ok(rough(120.0, 3.0))), (64, "row", Ok(rough(90.0, 3.3)))]);
-        let text = answer_text(&answer, page(120));
-        assert!(text.starts_with("No best: the fastest so far takes 90 ns ± 330 %, which is no answer: "), "{text}");
+    fn what_this_machine_can_not_tell_is_said_with_what_would_help() {
+        let rough_ones = answered(&[(32, "row", Ok(timing(120.0, 3.0))), (64, "row", Ok(timing(90.0, 3.3)))]);
+        insta::assert_snapshot!(answer_text(&rough_ones, page(120)), @"
+        Can't tell on this machine which one is best: times vary too much from round to round.
+        The fastest so far takes 90 ns ± 330 %, which is no answer: local_size_x=64, order=row
+        Give each configuration more time (--max-time), or try again when the machine is quiet.
+
+        These 2 may be the fastest, as far as is known:
+         local_size_x   order     time   time / fastest's
+        ──────────────────────────────────────────────────
+                   64   row      90 ns                  1
+                   32   row     120 ns       1.3 [0, inf]
+
+        2 of 8 configurations have a time.
+        ");
         let coloured_page = Page { is_coloured: true, ..page(120) };
-        let coloured = legible(&answer_text(&answer, coloured_page), coloured_page);
-        assert!(coloured.starts_with("\u{1b}[33mNo best: "), "{coloured}");
-        let alone = answer_text(&answered(&[(32, "row", Ok(rough(120.0, 3.0)))]), page(120));
-        assert!(alone.contains("too rough to rely on") && alone.contains("1 of 8 configurations has a time."), "{alone}");
+        let coloured = legible(&answer_text(&rough_ones, coloured_page), coloured_page);
+        assert!(coloured.starts_with("\u{1b}[33mCan't tell on this machine"), "{coloured}");
+        let cut_short = answered(&[(32, "row", Ok(rough(120.0, 0.1)))]);
+        let text = |outcome| answer_text(&Answer { outcome, ..cut_short.clone() }, page(200));
+        assert!(text(cut_short.outcome).contains("the search ended before") && text(cut_short.outcome).contains("--budget"));
+        let said = |obstacle| text(Outcome::CantTell(obstacle));
+        assert!(said(Obstacle::Contended).contains("other processes") && said(Obstacle::Throttled).contains("clocks fell"));
+        for obstacle in [Obstacle::Contended, Obstacle::Throttled, Obstacle::TooFewRounds, Obstacle::TooRough] {
+            let text = said(obstacle);
+            assert!(!text.contains("Best") && !text.contains("tied with it"), "{text}");
+        }
         let unbounded = Timing { high: f64::INFINITY, ..rough(120.0, 0.1) };
-        assert!(answer_text(&answered(&[(32, "row", Ok(unbounded))]), page(120)).contains("It takes about 120 ns."));
+        let text = answer_text(&answered(&[(32, "row", Ok(unbounded))]), page(120));
+        assert!(text.contains("The fastest so far takes about 120 ns, which is no answer"), "{text}");
+    }
+
+    #[test]
+    fn what_was_cut_is_said_and_nothing_is_called_the_only_one_then() {
+        let answer = Answer { tied: Vec::new(), outcome: Outcome::ThisOne, cut: 3, ..an_answer() };
+        let text = answer_text(&answer, page(120));
+        assert!(
+            text.contains("3 others may be as fast, but were slower in the search, and were not measured again."),
+            "{text}"
+        );
+        assert!(!text.contains("No other is tied"), "{text}");
     }
 
     #[test]
@@ -289,7 +363,7 @@ mod tests {
         let at = |x: u64| Point::new([("x".into(), x.into()), ("y".into(), 1_u64.into())]);
         let failed = Err(Failure::new(Status::WrongResult, "it did"));
         let trials = [Trial { point: at(1), outcome: Ok(timing(100.0, 0.01)) }, Trial { point: at(2), outcome: failed }];
-        let text = answer_text(&Answer::new(&space, &trials, None).unwrap(), page(120));
+        let text = answer_text(&told(&space, &trials, None).unwrap(), page(120));
         assert!(text.contains("1 of 2 configurations has a time.\nWithout a time: 1 wrong result."), "{text}");
         assert!(text.contains("0 of 1, 1 failed") && !text.contains("0 of 0") && !text.contains("100 %"), "{text}");
     }
@@ -299,11 +373,10 @@ mod tests {
         let space = Space::new([], |_| Ok::<_, Infallible>(true)).unwrap();
         let point = Point::new([]);
         let trials = [Trial { point: point.clone(), outcome: Ok(timing(5000.0, 0.01)) }];
-        insta::assert_snapshot!(answer_text(&Answer::new(&space, &trials, Some(&point)).unwrap(), page(80)), @"
+        insta::assert_snapshot!(answer_text(&told(&space, &trials, Some(&point)).unwrap(), page(80)), @"
         Best: the only configuration
         It takes 5.00 us ± 1.0 %.
         It is the default.
-        No other is tied with it.
 
         1 of 1 configurations has a time.
         ");

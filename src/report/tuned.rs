@@ -6,11 +6,12 @@ use super::chart::{Body, Chart};
 use super::charts::{Picture, grid};
 use super::sweep::{Key, Row};
 use crate::measure::Stop;
-use crate::model::{AxisValue, Failure, Point, Status};
+use crate::model::{AxisValue, Failure, Flag, Point, Status};
 use crate::output::{Page, answer_text};
 use crate::record::Record;
 use crate::stats::Interval;
 use crate::tuning::answer::{Answer, Timing, Trial};
+use crate::tuning::ending::{Figure, Obstacle};
 use crate::tuning::space::{Space, SpaceError};
 
 const WIDTH: u16 = 110;
@@ -67,7 +68,8 @@ fn search(rows: &[Row], of: String) -> Option<Tuned> {
         // Nothing was tried.
         Err(_) => return None,
     };
-    let answer = Answer::new(&space, &trials, None)?;
+    let figures: Vec<Figure> = rows.iter().filter_map(|row| figure(row.record, &trial(row.record, &axes)?)).collect();
+    let answer = Answer::new(&space, &trials, (&figures, 0), None)?;
     let page = Page { width: WIDTH, ..Page::FILE };
     Some(Tuned { answer: answer_text(&answer, page), picture: picture(rows, &answer, &of), of })
 }
@@ -95,6 +97,14 @@ fn trial(record: &Record, axes: &BTreeSet<String>) -> Option<Trial> {
         status => Err(Failure::new(status, record.reason.clone())),
     };
     Some(Trial { point, outcome })
+}
+
+/// What a row tells of a configuration that was measured beside others; nothing of one that the search alone looked at.
+fn figure(record: &Record, trial: &Trial) -> Option<Figure> {
+    let figure = Figure::from_interval(trial)?;
+    let disturbances = [(Flag::Contended, Obstacle::Contended), (Flag::Throttled, Obstacle::Throttled)];
+    let seen = disturbances.into_iter().find(|(flag, _)| record.has_flag(&flag.to_string()));
+    Some(Figure { disturbance: seen.map(|(_, obstacle)| obstacle), ..figure })
 }
 
 /// The axes of a picture: the workgroup's, where both were searched, else those that matter most.

@@ -7,20 +7,15 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
+use super::ending::{Ending, Figure, Obstacle, Outcome, quotient};
 use super::space::Space;
 use crate::model::{Failure, Point};
-use crate::stats::{Interval, normal_bound};
+use crate::stats::{Interval, Quotient, normal_bound};
 
 pub use effects::{AxisEffect, Loss};
 
-/// How sure it is that the best is among those that are called tied.
+/// How sure it is that none is called slower that isn't.
 const CONFIDENCE: f64 = 0.95;
-
-/// A time that is known less closely, as half its interval over it, is no answer.
-const ROUGHEST: f64 = 1.0;
-
-/// A configuration that may take so many times as long as the best is not tied with it: too little is known of it.
-const WIDEST: f64 = 1.5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Timing {
@@ -32,7 +27,7 @@ pub struct Timing {
     pub low: f64,
     #[serde(rename = "ci_high_ns")]
     pub high: f64,
-    /// Whether it was measured to the full precision; not where racing gave it up, or a budget was spent.
+    /// Whether it was measured in as many rounds as an interval needs; not where the search alone looked at it, or was broken off.
     pub is_precise: bool,
 }
 
@@ -43,6 +38,11 @@ impl Timing {
 
     pub fn rough(time: f64, interval: Interval) -> Self {
         Self { is_precise: false, ..Self::precise(time, interval) }
+    }
+
+    /// Half the interval over the time.
+    pub fn noise(&self) -> f64 {
+        (self.high - self.low) / 2.0 / self.time
     }
 }
 
@@ -61,11 +61,20 @@ pub struct Ratio {
 }
 
 impl Ratio {
+    /// A configuration over itself.
+    pub const ONE: Self = Self { value: 1.0, low: 1.0, high: 1.0 };
+
     /// The ratio of two times with its 95 % interval, from the intervals of both: their halves, as logarithms, add as squares do
     /// (Zou and Donner, Construction of confidence limits about effect measures: a general approach, Statistics in Medicine 27,
     /// 2008). Times that weren't taken alternately share no disturbance that would cancel, so nothing is lost by it.
     pub fn between(time: &Timing, base: &Timing) -> Self {
         Self::stretched(time, base, 1.0)
+    }
+
+    /// The same, as one of so many comparisons with the best of all: at its lower end with intervals that are as much surer.
+    pub(super) fn of_many(time: &Timing, base: &Timing, comparisons: usize) -> Quotient {
+        let Self { value, high, .. } = Self::between(time, base);
+        Quotient { value, low: Self::stretched(time, base, stretch(comparisons)).low, high }
     }
 
     /// The same, both intervals being stretched as if they were surer.
@@ -96,7 +105,7 @@ pub struct Beside {
     /// What it takes; nothing where it failed or wasn't measured.
     pub timing: Option<Timing>,
     pub failure: Option<String>,
-    /// How many times as fast as the default the best is. The best is the least of many times, and so a little lucky.
+    /// How many times as fast as the default the best is.
     pub gain: Option<Ratio>,
 }
 
@@ -108,20 +117,24 @@ pub struct Flatness {
     pub within_10_percent: usize,
 }
 
+impl From<Quotient> for Ratio {
+    fn from(Quotient { value, low, high }: Quotient) -> Self {
+        Self { value, low, high }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Answer {
-    /// The fastest of those that were measured to the full precision; of all where none was.
+    pub outcome: Outcome,
+    /// The configuration to take: the fastest, or of several that are as good the simplest to use. The fastest so far where this
+    /// machine can't tell.
     pub best: Placed,
-    /// The others that may as well be the fastest, by what was measured; the fastest first.
-    ///
-    /// A configuration is tied where the interval of its time over the best's reaches down to 1. The interval is that of a comparison
-    /// with the best of many (Hsu, Multiple Comparisons, 1996, chapter 4): one-sided, at a level of 5 % divided among all
-    /// comparisons, and never less than a single two-sided one. Whether the plain intervals overlap would be
-    /// too generous for two configurations, and too strict for hundreds, the best of which was lucky. Where the interval reaches to
-    /// 1.5 as well, too little is known to call it tied: it counts as undecided.
+    /// The others that weren't shown to be slower, the fastest first. Their ratios are over the fastest.
     pub tied: Vec<Placed>,
-    /// How many were measured to less than the full precision and can't be told from the best, or seem even faster.
-    pub undecided: usize,
+    /// The one that comes nearest of those that were shown to be slower.
+    pub next: Option<Placed>,
+    /// How many the search found within reach of the fastest, beyond those that were measured beside each other.
+    pub cut: usize,
     pub default: Option<Beside>,
     pub axes: Vec<AxisEffect>,
     /// The share of the variance that no sum over the axes explains: what they do together, and noise.
@@ -131,26 +144,43 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// What follows from trials, of which each configuration has one; nothing where none has a time. The default configuration may
-    /// lie beside the space.
-    pub fn new(space: &Space, trials: &[Trial], default: Option<&Point>) -> Option<Self> {
+    /// What follows from trials, of which each configuration has one; nothing where none has a time. `figures` are of those that were
+    /// measured beside each other, and `cut` tells how many more might have been. The default configuration may lie beside the space.
+    pub fn new(space: &Space, trials: &[Trial], (figures, cut): (&[Figure], usize), default: Option<&Point>) -> Option<Self> {
         let timed: Vec<(&Point, &Timing)> = trials.iter().filter_map(|trial| Some((&trial.point, trial.timing()?))).collect();
-        let (point, best) = best(&timed)?;
-        let (tied, undecided) = tied(&timed, point, best);
-        let (axes, together) = effects::effects(space, trials, point, best);
-        let default = default.map(|default| beside(trials, default, best));
-        let (flatness, failures) = (flatness(space, &timed, best), failures(trials));
-        Some(Self { best: placed(point, best, best), tied, undecided, default, axes, together, flatness, failures })
+        let figures: Vec<Figure> = figures.iter().filter(|figure| is_time(&figure.timing)).cloned().collect();
+        let ending = Ending::of(&figures, default);
+        let (outcome, best) = match &ending {
+            Some(ending) => (ending.outcome, &figures[ending.chosen]),
+            // Ended before any was measured beside others.
+            None => (Outcome::CantTell(Obstacle::TooFewRounds), &fastest_figure(&timed)?),
+        };
+        let placed = |i: usize, ratio: Ratio| {
+            let Figure { point, timing, .. } = &figures[i];
+            Placed { point: point.clone(), timing: *timing, ratio }
+        };
+        let (mut tied, mut next) = (Vec::new(), None);
+        let mut ratio = Ratio::ONE;
+        if let Some(ending) = &ending {
+            let base = &figures[ending.fastest].timing;
+            let compared =
+                |(i, ratio): (usize, Option<Ratio>)| (i, ratio.unwrap_or_else(|| Ratio::between(&figures[i].timing, base)));
+            let all = [(ending.fastest, Some(Ratio::ONE))].into_iter().chain(ending.tied.iter().copied()).map(compared);
+            let (own, others): (Vec<_>, Vec<_>) = all.partition(|(i, _)| *i == ending.chosen);
+            ratio = own.first().map_or(Ratio::ONE, |(_, ratio)| *ratio);
+            tied = others.into_iter().map(|(i, ratio)| placed(i, ratio)).collect();
+            next = ending.next.map(|(i, ratio)| placed(i, ratio));
+        }
+        let (axes, together) = effects::effects(space, trials, &best.point, &best.timing);
+        let default = default.map(|default| beside(trials, &figures, default, best));
+        let (flatness, failures) = (flatness(space, &timed, &best.timing), failures(trials));
+        let best = Placed { point: best.point.clone(), timing: best.timing, ratio };
+        Some(Self { outcome, best, tied, next, cut, default, axes, together, flatness, failures })
     }
 
-    /// Whether there is a best: not where the search ended before any was measured to the end, and their times are hardly known.
+    /// Whether it may be relied on: not where this machine can't tell.
     pub fn is_told(&self) -> bool {
-        self.best.timing.is_precise || self.flatness.measured == 1 || !self.is_rough()
-    }
-
-    pub fn is_rough(&self) -> bool {
-        let Timing { time, low, high, .. } = self.best.timing;
-        (high - low) / 2.0 > ROUGHEST * time
+        !matches!(self.outcome, Outcome::CantTell(_))
     }
 }
 
@@ -162,28 +192,24 @@ impl Beside {
 
 impl Trial {
     fn timing(&self) -> Option<&Timing> {
-        self.outcome.as_ref().ok().filter(|timing| timing.time.is_finite() && timing.time > 0.0)
+        self.outcome.as_ref().ok().filter(|timing| is_time(timing))
     }
 }
 
-fn best<'t>(timed: &[(&'t Point, &'t Timing)]) -> Option<(&'t Point, &'t Timing)> {
-    let precise = timed.iter().filter(|(_, timing)| timing.is_precise);
-    let fastest = |a: &&(&Point, &Timing), b: &&(&Point, &Timing)| a.1.time.total_cmp(&b.1.time).then_with(|| a.0.cmp(b.0));
-    precise.min_by(fastest).or_else(|| timed.iter().min_by(fastest)).copied()
+fn is_time(timing: &Timing) -> bool {
+    timing.time.is_finite() && timing.time > 0.0
 }
 
-/// Those that can't be told from the best: the precise ones, and how many of the others.
-fn tied(timed: &[(&Point, &Timing)], point: &Point, best: &Timing) -> (Vec<Placed>, usize) {
-    let others = || timed.iter().filter(|(other, _)| *other != point);
-    let (precise, rough): (Vec<_>, Vec<_>) = others().partition(|(_, timing)| timing.is_precise);
-    let reaches = |timing: &Timing, factor: f64| Ratio::stretched(timing, best, factor).low <= 1.0;
-    let factor = stretch(precise.len());
-    let is_clear = |timing: &Timing| Ratio::between(timing, best).high < WIDEST;
-    let (precise, vague): (Vec<_>, Vec<_>) =
-        precise.into_iter().filter(|(_, timing)| reaches(timing, factor)).partition(|(_, timing)| is_clear(timing));
-    let mut tied: Vec<Placed> = (precise.into_iter()).map(|(point, timing)| placed(point, timing, best)).collect();
-    tied.sort_by(|a, b| a.timing.time.total_cmp(&b.timing.time).then_with(|| a.point.cmp(&b.point)));
-    (tied, vague.len() + rough.into_iter().filter(|(_, timing)| reaches(timing, factor)).count())
+/// The fastest by what the search saw of it.
+fn fastest_figure(timed: &[(&Point, &Timing)]) -> Option<Figure> {
+    let fastest = timed.iter().min_by(|a, b| a.1.time.total_cmp(&b.1.time).then_with(|| a.0.cmp(b.0)));
+    let figure = |(point, timing): &(&Point, &Timing)| Figure {
+        point: (*point).clone(),
+        timing: **timing,
+        timed: Vec::new(),
+        disturbance: None,
+    };
+    fastest.map(figure)
 }
 
 /// By how much intervals are stretched for so many comparisons with the best.
@@ -193,24 +219,21 @@ fn stretch(comparisons: usize) -> f64 {
     (normal_bound((1.0 - CONFIDENCE) / comparisons.max(1) as f64) / single).max(1.0)
 }
 
-fn placed(point: &Point, timing: &Timing, best: &Timing) -> Placed {
-    Placed { point: point.clone(), timing: *timing, ratio: same_or_ratio(timing, best) }
-}
-
-/// A configuration over itself is 1, whatever its interval.
-fn same_or_ratio(timing: &Timing, base: &Timing) -> Ratio {
-    if std::ptr::eq(timing, base) { Ratio { value: 1.0, low: 1.0, high: 1.0 } } else { Ratio::between(timing, base) }
-}
-
-fn beside(trials: &[Trial], default: &Point, best: &Timing) -> Beside {
+fn beside(trials: &[Trial], figures: &[Figure], default: &Point, best: &Figure) -> Beside {
     let trial = trials.iter().find(|trial| same_values(&trial.point, default));
     let timing = trial.and_then(Trial::timing);
     let failure = trial.and_then(|trial| trial.outcome.as_ref().err());
+    let figure = figures.iter().find(|figure| same_values(&figure.point, default));
+    let together = figure.and_then(|figure| quotient(figure, best, 1)).map(Ratio::from);
+    let gain = match same_values(&best.point, default) {
+        true => timing.map(|_| Ratio::ONE),
+        false => together.or_else(|| timing.map(|timing| Ratio::between(timing, &best.timing))),
+    };
     Beside {
         point: default.clone(),
         timing: timing.copied(),
         failure: failure.map(|failure| format!("{}: {}", failure.status, failure.reason)),
-        gain: timing.map(|timing| same_or_ratio(timing, best)),
+        gain,
     }
 }
 

@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! space        the configurations that may be    search   which one next
-//! answer       what follows from those that were measured (diagnosis: from wrong ones)
+//! ending       whether one is the fastest, several are as good, or this machine can't tell
+//! answer       what else follows from those that were measured (diagnosis: from wrong ones)
 //! table, t4    the best ones, over many runs and for other tools
 //! ```
 
@@ -11,6 +12,8 @@
 pub mod answer;
 #[doc(hidden)]
 mod diagnosis;
+#[doc(hidden)]
+pub mod ending;
 #[doc(hidden)]
 pub mod search;
 #[doc(hidden)]

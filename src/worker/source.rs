@@ -8,7 +8,7 @@ use crate::output::PictureFolder;
 use crate::plan::{case_id, check_limits};
 use crate::shader::{self, Compiler, Library, Prepared};
 use crate::subject::UserKernel;
-use crate::validate::{Learned, Mismatch, Outputs};
+use crate::validate::{Judged, Learned, Outputs};
 
 /// What evicts caches, and what sweeps memory.
 const EVICT: &str = "calibration/evict";
@@ -78,7 +78,7 @@ impl CaseSource for Catalogue {
         Ok(prepared)
     }
 
-    fn check(&mut self, case: &Case, outputs: Outputs) -> Result<Result<Option<f64>, Mismatch>, Failure> {
+    fn check(&mut self, case: &Case, outputs: Outputs) -> Result<Judged, Failure> {
         let experiment = experiments::find(&case.experiment).ok_or_else(|| unknown(&case.experiment))?;
         let built = experiment.build(&Config::new(&case.variant, &case.point, &self.setting()));
         let built = built.map_err(|skip| Failure::new(Status::Error, skip.reason))?;
@@ -104,7 +104,7 @@ impl CaseSource for Tuned {
         true
     }
 
-    fn check(&mut self, case: &Case, outputs: Outputs) -> Result<Result<Option<f64>, Mismatch>, Failure> {
+    fn check(&mut self, case: &Case, outputs: Outputs) -> Result<Judged, Failure> {
         Ok(self.0.check(case, outputs).map(Some))
     }
 
@@ -112,7 +112,7 @@ impl CaseSource for Tuned {
         self.0.reference()
     }
 
-    fn learn(&mut self, outputs: Option<Outputs>) -> Learned {
+    fn learn(&mut self, outputs: Outputs) -> Learned {
         self.0.learn(outputs)
     }
 }

@@ -62,7 +62,7 @@ pub fn subject(shader: &str, flags: &[&str]) -> Subject {
 pub fn verdicts(device: &mut Device, subject: &Subject, widths: &[u64]) -> Vec<Verdict> {
     let mut kernel = UserKernel::new(subject.clone(), device.info().clone());
     if let Some(prepared) = kernel.reference().unwrap_or_else(|failure| panic!("{}", failure.reason)) {
-        kernel.learn(Some(outputs(device, &prepared)));
+        kernel.learn(outputs(device, &prepared));
     }
     let judged = widths.iter().map(|width| {
         let point = Point::new([(LOCAL_SIZE_AXES[0].into(), (*width).into())]);

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::gpu::on_each_device;
 use crate::judge::{subject, verdicts};
-use crate::support::tunings::{CONSTANT, COPY, NAIVE, SCALE, found, statuses, tuned};
+use crate::support::tunings::{CONSTANT, COPY, NAIVE, SCALE, UNTOLD, found, statuses, tuned};
 use crate::support::{Folder, Found, devices, devices_in_turn, ran, rows, skip, software};
 
 /// Transposes by tiles of SIDE: right for workgroups of SIDE x SIDE alone.
@@ -163,7 +163,8 @@ fn outputs_are_compared_with_a_configuration_a_shader_or_files() {
             }
         }
         let near = ["FACTOR=2,2.1", "--relative-tolerance", "0.1"];
-        assert!(found(0, &[&arguments[..], &near].concat()).iter().all(|row| row.status == "ok"));
+        // So wide a tolerance would let others' values pass as well, which is a doubt.
+        assert!(found(1, &[&arguments[..], &near].concat()).iter().all(|row| row.status == "ok"));
     });
 }
 
@@ -197,7 +198,8 @@ fn a_manifest_says_what_flags_say() {
     ";
     let manifest = folder.write("kernel.toml", manifest);
     let device = &devices()[0].index;
-    let ran = crate::support::succeeded(&["tune", "--manifest", &manifest, "-d", device]);
+    let ran = crate::support::ran(&["tune", "--manifest", &manifest, "-d", device]);
+    assert!([Some(0), Some(UNTOLD)].contains(&ran.code), "{}", ran.err);
     let rows = crate::support::rows_of(&folder.path("rows.csv"));
     assert_eq!(rows.len(), 4, "{}", ran.err);
     for row in &rows {
@@ -206,10 +208,11 @@ fn a_manifest_says_what_flags_say() {
     }
     let lines = fs::read_to_string(folder.path("rows.jsonl")).unwrap();
     assert_eq!(lines.lines().count(), 4);
-    assert!(["table.json", "t4.json"].iter().all(|name| folder.path(name).is_file()));
+    // What a busy machine can't tell isn't kept.
+    assert!(folder.path("t4.json").is_file() && folder.path("table.json").is_file() == (ran.code == Some(0)));
     // Flags that are typed win.
     let typed = ["--manifest", &manifest, "-d", device, "-D", "FACTOR=3", "-o", "-", "-a", "local_size_x=32"];
-    let all = crate::support::rows(&crate::support::succeeded(&[&["tune", "--format", "csv"][..], &typed].concat()).out);
+    let all = crate::support::rows(&crate::support::ran(&[&["tune", "--format", "csv"][..], &typed].concat()).out);
     assert_eq!(all.len(), 1);
     assert!(!all[0].axis_values.contains("def_"), "{}", all[0].axis_values);
 }
@@ -225,6 +228,12 @@ fn rows_the_table_t4_and_the_answer_agree() {
         let files = ["--save-table", &table, "--t4", &t4];
         let ran = tuned(&[&[copy.as_str(), "-d", &device.index], &sizes[..], &files].concat()).says(0, &[]);
         let rows = rows(&ran.out);
+        // What a busy machine can't tell isn't kept.
+        let is_told = ran.err.contains("Best: ");
+        assert_ne!(is_told, ran.err.contains("Can't tell on this machine"), "{}", ran.err);
+        if !is_told {
+            continue;
+        }
         expected += 1;
         let known = Table::load(folder.path("table.json").as_path()).unwrap();
         assert_eq!(known.entries().len(), expected, "sizes accumulate");
@@ -232,7 +241,6 @@ fn rows_the_table_t4_and_the_answer_agree() {
         let is_best = |row: &&Record| entry.configuration.iter().all(|(axis, value)| row.by_axis.get(axis) == Some(value));
         let best = rows.iter().find(is_best).unwrap();
         assert_eq!((best.status.as_str(), best.time_ns), ("ok", Some(entry.time_ns)));
-        assert!(ran.err.contains("Best: "), "{}", ran.err);
         let said = ran.err.lines().find_map(|line| line.strip_prefix("Best: ")).unwrap();
         assert!(entry.configuration.iter().all(|(axis, value)| said.contains(&format!("{axis}={value}"))), "{said}");
 
@@ -412,7 +420,7 @@ fn a_reference_that_differs_from_itself_is_told() {
     let bytes = |numbers: [f32; 4]| vec![numbers.map(f32::to_ne_bytes).concat()];
     let mut learned = |other| {
         let outputs = Outputs { bytes: bytes([1.0, 2.0, 3.0, 4.0]), poisoned: Some(bytes(other)) };
-        kernel.learn(Some(outputs)).doubts
+        kernel.learn(outputs).doubts
     };
     assert_eq!(learned([1.0, 2.0, 3.0, 4.000_001]), [""; 0], "as near as results must be");
     let told = learned([1.0, 2.0, 3.5, 4.0]);
@@ -517,7 +525,7 @@ fn an_interrupted_search_keeps_its_rows_and_answers() {
     let (signal, ran) = family.end();
     assert_eq!((signal, ran.code), (None, Some(130)), "{}", ran.err);
     assert!(ran.err.contains("interrupted"), "{}", ran.err);
-    assert!(ran.err.contains("Best: "), "{}", ran.err);
+    assert!(ran.err.contains("Can't tell on this machine") && ran.err.contains("The fastest so far takes"), "{}", ran.err);
     let kept = crate::support::rows_of(&rows);
     assert!(kept.len() >= 4 && kept.iter().all(|row| row.status == "ok"), "{} rows", kept.len());
 }
@@ -590,7 +598,8 @@ fn a_time_that_may_be_spent_ends_the_first_block_too_and_keeps_its_rows() {
     let Some(software) = software() else { skip!("no driver here is software") };
     for device in software {
         let arguments = ["tune", &slow, "-d", &device.index, "-n", "2^16", "--no-lock", "--no-race", "--format", "csv"];
-        let ran = ran(&[&arguments[..], &["--preset", "thorough", "--budget", "2s", "-q"]].concat()).says(0, &[]);
+        let ran = ran(&[&arguments[..], &["--preset", "thorough", "--budget", "2s", "-q"]].concat())
+            .says(UNTOLD, &["a longer --budget"]);
         let rows = rows(&ran.out);
         // Six rounds of all would take a minute and more. Counted in rounds, since a busy machine takes its time for each.
         let effort = ran.err.lines().last().unwrap();
@@ -599,7 +608,7 @@ fn a_time_that_may_be_spent_ends_the_first_block_too_and_keeps_its_rows() {
         assert!(all > 5 && !rows.is_empty() && rounds < 6 * all, "{rounds} rounds: {effort}");
         assert!(rows.iter().all(|row| row.status == "ok" && row.checked == "true"));
         // Quiet, it still says what was asked for.
-        assert!(ran.err.starts_with("Best: "), "{}", ran.err);
+        assert!(ran.err.starts_with("Can't tell on this machine"), "{}", ran.err);
     }
 }
 

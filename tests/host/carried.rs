@@ -10,7 +10,7 @@ use lanescope::measure::{
 use lanescope::model::{Case, Failure};
 use lanescope::shader::Prepared;
 use lanescope::units::Nanos;
-use lanescope::validate::{Outputs, Verdict};
+use lanescope::validate::{Judged, Outputs};
 
 use super::coverage::{cases, mock, tools, truth};
 
@@ -30,8 +30,8 @@ impl CaseSource for These {
         Ok(self.0[key].clone())
     }
 
-    fn check(&mut self, _: &Case, _: Outputs) -> Result<Verdict, Failure> {
-        Ok(Ok(()))
+    fn check(&mut self, _: &Case, _: Outputs) -> Result<Judged, Failure> {
+        Ok(Ok(None))
     }
 }
 

@@ -10,7 +10,7 @@ use lanescope::measure::{
 };
 use lanescope::model::{Case, DeviceInfo, Failure};
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
-use lanescope::validate::{Outputs, Verdict};
+use lanescope::validate::{Judged, Outputs};
 
 /// Noise within a visit, and from visit to visit 2.5 times as much.
 const WITHIN: f64 = 0.01;
@@ -47,8 +47,8 @@ impl CaseSource for Always<'_> {
         Ok(self.0.clone())
     }
 
-    fn check(&mut self, _: &Case, _: Outputs) -> Result<Verdict, Failure> {
-        Ok(Ok(()))
+    fn check(&mut self, _: &Case, _: Outputs) -> Result<Judged, Failure> {
+        Ok(Ok(None))
     }
 }
 

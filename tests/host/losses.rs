@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crate::support::cases_of;
 use lanescope::measure::{
-    Answer, Answering, Bench, CaseKey, Conditions, Instrument, Job, LAST_ROUND, Loaded, Loading, Loss, Options, Order,
-    PairBase, Pool, Rule, Session, Sizes, Task, Timer, Visit, Visited,
+    Answer, Answering, Bench, CaseKey, Compared, Conditions, Instrument, Job, LAST_ROUND, Loaded, Loading, Loss, Options,
+    Order, PairBase, Pool, Rule, Session, Sizes, Task, Timer, Visit, Visited,
 };
 use lanescope::model::{Case, DeviceInfo, Failure, Status};
 use lanescope::units::{Nanos, TickScale};
@@ -125,7 +125,7 @@ impl Bench for Scripted {
                         return Self::lost();
                     }
                     let (pipeline_time, memory_types) = (Duration::from_millis(1), String::new());
-                    let loaded = Loaded { pipeline_time, statistics: None, memory_types, unpaired: None };
+                    let loaded = Loaded { pipeline_time, statistics: None, memory_types, unpaired: None, error: None };
                     let loading = Loading { place: self.loaded.len(), shader: None, result: Ok(loaded) };
                     let size = job.key.point.u32("local_size_x");
                     self.loaded.push(size);
@@ -168,7 +168,9 @@ impl Bench for Scripted {
                     if log.lost_at_check.is_some() && self.loaded.get(place).copied() == log.lost_at_check {
                         return Self::lost();
                     }
-                    let _ = answer(Answer::Checked(self.loaded_at(place).and_then(|()| wrong(log.is_wrong)).map(|()| None)));
+                    let _ = answer(Answer::Checked(
+                        self.loaded_at(place).and_then(|()| wrong(log.is_wrong)).map(|()| Compared::default()),
+                    ));
                 }
             }
             Order::Unload => self.loaded.clear(),

@@ -16,6 +16,7 @@ mod confirm;
 mod coverage;
 mod data;
 mod dump;
+mod endings;
 mod flags;
 mod fuzz;
 mod golden;

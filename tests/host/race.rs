@@ -1,6 +1,7 @@
 //! Races: the fastest case survives however noisy the device is, and what is far slower costs few samples.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
@@ -8,37 +9,41 @@ use std::time::Duration;
 use crate::support::cases_of;
 use lanescope::measure::{
     BLOCK_CASES, CaseKey, CaseSource, Dispatcher, Event, JUDGED_ROUNDS, LAST_ROUND, LocalBench, LocalOptions, Measured, Mock,
-    MockOptions, Options, Pool, Progress, Race, Rounds, Rule, Session, Stop, Task, Timer, ToolCases, judge,
+    MockOptions, Options, Pool, Progress, Race, Rounds, Rule, Session, Stop, Task, Timer, ToolCases, judge, may_go_on,
+    open_comparisons,
 };
 use lanescope::model::{AxisValue, Case, DeviceInfo, Failure, Flag, Point, Status};
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
+use lanescope::stats::Timed;
 use lanescope::validate::{Mismatch, Outputs, Position, Verdict};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 // ---- the rule alone, on synthetic streams --------------------------------------------------------------------------------
 
-/// Samples of a visit, and of the first one in a race; what is so many times as slow as the best is looked at but once.
+/// Samples of a visit; what is so many times as slow as the best is looked at but once.
 const SAMPLES: usize = 5;
-const FIRST_SAMPLES: usize = 5;
 const FAR_SLOWER: f64 = 3.0;
+
+/// The rounds of a race.
+const RACE_ROUNDS: u32 = 3;
 
 /// So near is as good as the best.
 const TIE: f64 = 1.01;
 
 /// A case whose truth is known.
-struct Runner {
-    time: f64,
+pub struct Runner {
+    pub time: f64,
     /// Relative standard deviations.
     between: f64,
     within: f64,
-    rounds: Rounds,
+    pub rounds: Rounds,
     noise: Vec<f64>,
-    ended: Option<Stop>,
+    pub ended: Option<Stop>,
 }
 
 impl Runner {
-    fn new(time: f64, between: f64, ratio: f64) -> Self {
+    pub fn new(time: f64, between: f64, ratio: f64) -> Self {
         let within = between / ratio;
         Self { time, between, within, rounds: Rounds::default(), noise: Vec::new(), ended: None }
     }
@@ -49,11 +54,18 @@ impl Runner {
         self.rounds.processes.push(1);
     }
 
-    fn judge(&mut self) {
+    /// It stays where more rounds are wanted, as long as there are any.
+    fn judge(&mut self, is_held: bool) {
         self.noise.push(self.rounds.noise());
         let round = u32::try_from(self.rounds.samples.len()).unwrap();
         let max_time = Duration::from_secs(1000);
-        self.ended = judge(&Progress { round, noise: &self.noise, max_noise: 0.01, spent: Duration::ZERO, max_time });
+        let progress = Progress { round, noise: &self.noise, max_noise: 0.01, spent: Duration::ZERO, max_time };
+        self.ended = judge(&progress).filter(|_| !(is_held && may_go_on(&progress)));
+    }
+
+    /// Its rounds, which all cases of a block begin together.
+    pub fn timed(&self) -> Vec<Timed> {
+        (1..).zip(self.rounds.medians()).map(|(round, time)| Timed { round, process: 1, time }).collect()
     }
 }
 
@@ -64,7 +76,7 @@ fn normal(rng: &mut ChaCha8Rng) -> f64 {
 }
 
 /// Measures a block by a rule, as a session does, and counts the samples.
-fn run(rule: Rule, runners: &mut [Runner], rng: &mut ChaCha8Rng) -> usize {
+pub fn run(rule: Rule, runners: &mut [Runner], rng: &mut ChaCha8Rng) -> usize {
     let best = runners.iter().map(|runner| runner.time).fold(f64::INFINITY, f64::min);
     for round in 1..=LAST_ROUND {
         if runners.iter().all(|runner| runner.ended.is_some()) {
@@ -72,17 +84,25 @@ fn run(rule: Rule, runners: &mut [Runner], rng: &mut ChaCha8Rng) -> usize {
         }
         for runner in runners.iter_mut().filter(|runner| runner.ended.is_none()) {
             let samples = match (rule, round) {
-                (Rule::Race, 1) if runner.time > FAR_SLOWER * best => 1,
-                (Rule::Race, 1) => FIRST_SAMPLES,
+                (Rule::Race, _) if runner.time > FAR_SLOWER * best => 1,
                 _ => SAMPLES,
             };
             runner.visit(samples, rng);
         }
         if rule == Rule::Race {
             drop_beaten(runners);
+            if round == RACE_ROUNDS {
+                runners
+                    .iter_mut()
+                    .filter(|runner| runner.ended.is_none())
+                    .for_each(|runner| runner.ended = Some(Stop::Glanced));
+            }
         }
         if JUDGED_ROUNDS.contains(&round) {
-            runners.iter_mut().filter(|runner| runner.ended.is_none()).for_each(Runner::judge);
+            let beside: Vec<_> = runners.iter().map(|runner| (runner.timed(), runner.ended.is_none())).collect();
+            let held = if rule == Rule::Beside { open_comparisons(&beside) } else { BTreeSet::new() };
+            let active = runners.iter_mut().enumerate().filter(|(_, runner)| runner.ended.is_none());
+            active.for_each(|(i, runner)| runner.judge(held.contains(&i)));
         }
     }
     runners.iter().flat_map(|runner| &runner.rounds.samples).map(Vec::len).sum()
@@ -225,13 +245,13 @@ impl CaseSource for Compared<'_> {
         Ok(self.cases.iter().find(|prepared| CaseKey::from_case(&prepared.case) == *key).unwrap().clone())
     }
 
-    fn check(&mut self, case: &Case, _: Outputs) -> Result<Verdict, Failure> {
+    fn check(&mut self, case: &Case, _: Outputs) -> Result<Judged, Failure> {
         if case.point != self.cases[0].case.point {
-            return Ok(Ok(()));
+            return Ok(Ok(None));
         }
         self.compared += 1;
         if self.compared < self.wrong_from {
-            return Ok(Ok(()));
+            return Ok(Ok(None));
         }
         let [output, got, expected] = ["out", "1", "2"].map(str::to_owned);
         Ok(Err(Mismatch::single(&output, Position::Element(0), got, expected)))
@@ -269,8 +289,7 @@ fn broken_off(
     let source = Compared { cases: prepared, wrong_from, compared: 0 };
     let local = LocalOptions { warm_up: Duration::from_millis(1), max_time, timer };
     let bench = LocalBench::new(Box::new(mock), tools, Box::new(source), local).unwrap();
-    let mut session = Session::new(Pool::single(bench), Options { rule, max_noise: 1.0, max_time, seed: 1 });
-    session.set_max_noise(0.01);
+    let mut session = Session::new(Pool::single(bench), Options { rule, max_noise: 0.01, max_time, seed: 1 });
     if keeps_few {
         session = session.keeping_few_rounds();
     }
@@ -304,7 +323,8 @@ fn a_session_drops_what_is_beaten_and_measures_the_rest() {
     let (race, ended) = session(Rule::Race, &cases, usize::MAX);
     assert_eq!(ended, BLOCK_CASES);
     let (each, _) = session(Rule::Each, &cases, usize::MAX);
-    assert!(race.iter().flatten().all(|measured| measured.is_compared == (measured.stop != Stop::Beaten)));
+    // What beat others was compared after a timed batch.
+    assert!(race[0].as_ref().is_ok_and(|measured| measured.is_compared && measured.stop == Stop::Glanced));
     assert!(each.iter().flatten().all(|measured| measured.is_compared));
     let samples = |all: &[Result<Measured, Status>]| all.iter().flatten().map(Measured::samples).sum::<usize>();
     println!("{} samples, and {} in a race", samples(&each), samples(&race));
@@ -313,8 +333,8 @@ fn a_session_drops_what_is_beaten_and_measures_the_rest() {
     for (own, (race, each)) in spread().into_iter().zip(race.iter().zip(&each)) {
         let (race, each) = (race.as_ref().unwrap(), each.as_ref().unwrap());
         assert!((race.value() / each.value() - 1.0).abs() < 0.1, "{} and {}", race.value(), each.value());
-        assert_eq!(race.interval().is_some(), race.rounds.samples.len() >= 6);
-        assert!(race.stop != Stop::Beaten || !race.flags.contains(&Flag::Noisy), "{:?}", race.flags);
+        assert!(race.rounds.samples.len() <= 3 && race.rounds.samples.iter().all(|visit| visit.len() <= 5), "it is short");
+        assert!(!race.flags.contains(&Flag::Noisy), "no precision was asked: {:?}", race.flags);
         assert!(own < 320.0 || race.samples() == 1, "{own} us: {} samples", race.samples());
         assert!(each.stop != Stop::Beaten);
     }
@@ -364,13 +384,13 @@ fn what_computes_wrong_beats_nothing() {
     times[1] = 200.0;
     let cases = cases(&times);
     let second = times.iter().enumerate().skip(1).min_by(|(_, one), (_, two)| one.total_cmp(two)).unwrap().0;
-    // Wrong from its first pass, once it would beat others, and after its last timed batch.
-    for wrong_from in [1, 2, 3] {
+    // Wrong from its first pass, and once it would beat others.
+    for wrong_from in [1, 2] {
         let (outcomes, ended) = session(Rule::Race, &cases, wrong_from);
         assert_eq!(ended, BLOCK_CASES, "wrong from {wrong_from}");
         assert_eq!(outcomes[0].as_ref().err(), Some(&Status::WrongResult), "wrong from {wrong_from}");
         let finalist = outcomes[second].as_ref().unwrap();
-        assert!(finalist.stop != Stop::Beaten && finalist.interval().is_some(), "wrong from {wrong_from}: {:?}", finalist.stop);
+        assert_eq!(finalist.stop, Stop::Glanced, "wrong from {wrong_from}");
         assert!(outcomes.iter().filter(|outcome| is_beaten(outcome)).count() > 50, "wrong from {wrong_from}");
     }
 }

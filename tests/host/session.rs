@@ -241,8 +241,8 @@ impl CaseSource for Right<'_> {
         found.cloned().ok_or_else(|| Failure::new(Status::Error, "there is no such case"))
     }
 
-    fn check(&mut self, _: &Case, _: Outputs) -> Result<Verdict, Failure> {
-        Ok(Ok(()))
+    fn check(&mut self, _: &Case, _: Outputs) -> Result<Judged, Failure> {
+        Ok(Ok(None))
     }
 }
 

@@ -246,3 +246,33 @@ fn what_goes_without_saying_is_said_to_those_who_ask() {
     assert!(said(&plain, &["-v"]).contains("assumed: n (uint) = n; --push NAME=VALUE says otherwise"));
     assert!(said(&other, &[]).contains("assumed: count (uint) = n; --push NAME=VALUE says otherwise"));
 }
+
+#[test]
+fn what_a_noisy_device_can_not_tell_is_neither_said_nor_saved() {
+    let (folder, copy) = Folder::with("copy.comp", COPY);
+    for (device, code, is_told) in [("mock:noise=0.01", 0, true), ("mock:noise=0.9,spread=0.9", 3, false)] {
+        let table = folder.at(&format!("{code}.json"));
+        for sizes in ["local_size_x=32", "local_size_x=8,16,32,64"] {
+            let ran = tuned(&[&copy, "-d", device, "-n", "4096", "-a", sizes, "--save-table", &table]).says(code, &[]);
+            assert_eq!(
+                (ran.err.contains("Best: "), ran.err.contains("Can't tell on this machine")),
+                (is_told, !is_told),
+                "{}",
+                ran.err
+            );
+            assert!(is_told || !ran.err.contains("tied"), "{}", ran.err);
+        }
+        assert_eq!(folder.path(&format!("{code}.json")).exists(), is_told);
+    }
+}
+
+#[test]
+fn only_those_within_reach_are_measured_to_the_end_and_no_row_was_beaten_by_a_slower_one() {
+    let (_folder, copy) = Folder::with("copy.comp", COPY);
+    let all = found(0, &[&copy, "-d", "mock", "-n", "4096", "-a", "local_size_x=1..40"]);
+    let (early, whole): (Vec<_>, Vec<_>) = all.iter().partition(|row| matches!(row.stop.as_str(), "beaten" | "glanced"));
+    assert!(whole.len() <= 16 && early.len() >= 24, "{} and {}", whole.len(), early.len());
+    assert!(whole.iter().all(|row| row.rounds >= Some(6)) && early.iter().all(|row| row.rounds <= Some(3)));
+    let best = whole.iter().filter_map(|row| row.time_ns).fold(f64::INFINITY, f64::min);
+    assert!(early.iter().all(|row| row.stop != "beaten" || row.time_ns > Some(best)));
+}

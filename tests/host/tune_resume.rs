@@ -111,7 +111,9 @@ fn a_search_that_was_broken_off_goes_on_from_its_visits() {
     folder.go_on(&[&arguments[..], &["--budget", "63"]].concat()).says(0, &[]);
     let of_both: BTreeSet<String> =
         rows_of(&folder.rows_file()).into_iter().filter(|row| row.processes > Some(1)).map(|row| row.case_id).collect();
-    assert_eq!(of_both, visited, "the visits of both runs are in their rows, and in no other");
+    // Those within reach of the best, 15 at most, and the default are measured anew beside each other.
+    assert!(of_both.is_subset(&visited), "the visits of both runs are in no other rows");
+    assert!(of_both.len() + 16 >= visited.len(), "{} of {}", of_both.len(), visited.len());
 }
 
 #[test]

@@ -1,17 +1,13 @@
 //! Whether the best may be believed: what it is held against once it is known.
 
-use super::found;
-use super::race::Race;
+use super::race::{Race, Trial};
 use super::trials::Trials;
 use crate::cli::interrupt;
 use crate::measure::Session;
 use crate::model::{Point, Status};
 use crate::stats;
-use crate::tuning::answer::{Answer, Trial};
+use crate::tuning::ending::Ending;
 use crate::worker::questions::trials::Repeated;
-
-/// How often another best is looked for where the one before turns out to be wrong.
-const MOST_BESTS: usize = 16;
 
 /// A unit in the last place, in units of what is allowed for floats: so far anything may be off.
 const UNIT: f64 = 1.0 / 64.0;
@@ -23,31 +19,28 @@ const ENOUGH: usize = 4;
 impl Race<'_> {
     /// Tries the best and its ties with other inputs and sizes, and again and again. What is wrong then can't win.
     pub(super) fn examine(&mut self, session: &mut Session) -> anyhow::Result<()> {
-        for _ in 0..MOST_BESTS {
+        loop {
             let Some(best) = self.standing() else { return Ok(()) };
             let (spent, _) = self.spent();
-            let failed = self.beside.vary(&mut self.looker, best.clone(), spent);
+            let failed = self.beside.vary(&mut self.looker, best, spent);
             if interrupt::is_asked() {
                 return Ok(());
             }
             if failed.is_empty() {
                 break;
             }
-            let is_best = failed.iter().any(|(point, _)| best.first() == Some(point));
             for (point, why) in failed {
                 if let Some(configuration) = self.space.find(&point) {
                     self.disqualify(configuration, why);
                 }
             }
-            if is_best {
-                self.finals(session)?;
-            }
+            self.compare(session)?;
         }
         let Some(best) = self.standing() else { return Ok(()) };
         let (spent, _) = self.spent();
         self.beside.find_idle(&mut self.looker, spent);
         let with = |status: Option<Status>| {
-            let is_it = move |trial: &super::race::Trial| trial.failure.as_ref().map(|failure| failure.status) == status;
+            let is_it = move |trial: &Trial| trial.failure.as_ref().map(|failure| failure.status) == status;
             // What is wrong with other inputs alone is right with these.
             let those = self.trials.values().filter(|trial| is_it(trial) && !self.beside.is_wrong_elsewhere(&trial.point));
             those.map(|trial| trial.point.clone()).collect::<Vec<Point>>()
@@ -59,16 +52,18 @@ impl Race<'_> {
         Ok(())
     }
 
-    /// The best so far, and those that can't be told from it.
+    /// The configuration that the answer names, and those that can't be told from it.
     fn standing(&self) -> Option<Vec<Point>> {
-        let trials: Vec<Trial> = self.trials.values().map(found::trial).collect();
-        let answer = Answer::new(self.space, &trials, self.written_point().as_ref())?;
-        Some(std::iter::once(answer.best).chain(answer.tied).map(|placed| placed.point).collect())
+        let (figures, _) = self.figures();
+        let ending = Ending::of(&figures, self.written_point().as_ref())?;
+        let others = std::iter::once(ending.fastest).chain(ending.tied.iter().map(|(i, _)| *i));
+        let others = others.filter(|i| *i != ending.chosen);
+        Some(std::iter::once(ending.chosen).chain(others).map(|i| figures[i].point.clone()).collect())
     }
 
     /// How far off each configuration is that may be believed in, where that is far beyond what the others are.
     fn far_off(&self, best: &[Point]) -> Option<String> {
-        let error = |trial: &super::race::Trial| trial.measured.as_ref()?.error;
+        let error = |trial: &Trial| trial.measured.as_ref()?.error;
         let others: Vec<f64> = self.trials.values().filter(|trial| !best.contains(&trial.point)).filter_map(error).collect();
         let own = self.trials.values().filter(|trial| best.first() == Some(&trial.point)).find_map(error)?;
         let usual = stats::quantile(&others, 0.9);

@@ -6,17 +6,17 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 
+use super::figures::timing;
 use super::race::{Race, Trial};
 use crate::cli::args::tune::Tune;
 use crate::cli::overwriting::Files;
 use crate::cli::voice::Voice;
-use crate::error::Error;
-use crate::measure::{Measured, Race as Standings};
+use crate::error::{EXIT_FAILED, EXIT_OK, EXIT_UNTOLD, Error};
+use crate::measure::Measured;
 use crate::model::{AxisValue, Failure, Metric, Point, Shown, Status};
 use crate::output::{Page, Staged, Tone, answer_text, json, paragraph};
-use crate::stats::Interval;
 use crate::subject::{Reference, Subject};
-use crate::tuning::answer::{self, Answer, Timing};
+use crate::tuning::answer::{self, Answer};
 use crate::tuning::{
     DeviceId, Diagnosis, DriverId, KernelId, T4Measurement, T4Result, T4Session, T4Times, T4Validity, Table, TableEntry,
     diagnose, t4,
@@ -28,7 +28,7 @@ pub struct Found {
     /// Nothing where no configuration has a time.
     best: Option<Best>,
     diagnosis: Option<Diagnosis>,
-    /// Whether the time of the best is known, and what it computes isn't by chance.
+    /// Whether what the best computes isn't by chance, as far as was seen.
     is_believed: bool,
     /// What speaks against believing any result.
     doubts: Vec<String>,
@@ -53,23 +53,24 @@ impl Found {
         // A reference that nobody named, and that nothing else agrees with, is none to believe.
         let is_chosen = arguments.reference.is_none() && *reference != Reference::Untouched;
         let is_doubted = diagnosis.as_ref().is_some_and(|of| of.doubts_reference || (is_chosen && of.only_reference));
-        let is_told = best.as_ref().is_some_and(|best| best.answer.is_told() && !best.leaves);
+        let is_right = best.as_ref().is_some_and(|best| !best.leaves);
         Self {
             best,
             diagnosis,
-            is_believed: is_told && !is_doubted && race.silent.is_empty() && race.beside.doubts.is_empty(),
+            is_believed: is_right && !is_doubted && race.silent.is_empty() && race.beside.doubts.is_empty(),
             doubts: race.beside.doubts.clone(),
             has_race: race.beside.has_race(),
         }
     }
 
-    /// Says it, and adds the best configuration to the table that is asked for. Tells whether the answer may be believed.
-    pub fn tell(self, arguments: &Tune, voice: &Voice) -> anyhow::Result<bool> {
+    /// Says it, and adds the best configuration to the table that is asked for. The exit code tells whether there is an answer that
+    /// may be believed.
+    pub fn tell(self, arguments: &Tune, voice: &Voice) -> anyhow::Result<u8> {
         // What changes from one run to the next depends on nothing.
         if let Some(Diagnosis { words, .. }) = self.diagnosis.filter(|_| !self.has_race) {
             voice.progress.answer(&format!("\nWrong results: {words}."));
         }
-        let Some(best) = self.best else { return Ok(false) };
+        let Some(best) = self.best else { return Ok(EXIT_FAILED) };
         let page = Page::stderr();
         let mut text = answer_text(&best.answer, page);
         if best.leaves {
@@ -83,18 +84,24 @@ impl Found {
         voice.progress.note("");
         text.lines().for_each(|line| voice.progress.toned_answer(line));
         // What nobody may believe isn't kept for others.
-        if let Some(path) = arguments.save_table.as_ref().filter(|_| self.is_believed) {
+        let is_told = best.answer.is_told();
+        if let Some(path) = arguments.save_table.as_ref().filter(|_| self.is_believed && is_told) {
             let mut table = Table::default();
             table.insert(best.entry);
             table.save(path)?;
         }
-        Ok(self.is_believed)
+        Ok(match (self.is_believed, is_told) {
+            (false, _) => EXIT_FAILED,
+            (true, false) => EXIT_UNTOLD,
+            (true, true) => EXIT_OK,
+        })
     }
 }
 
 impl Best {
     fn new(race: &Race, trials: &[answer::Trial]) -> Option<Self> {
-        let answer = Answer::new(race.space, trials, race.written_point().as_ref())?;
+        let (figures, cut) = race.figures();
+        let answer = Answer::new(race.space, trials, (&figures, cut), race.written_point().as_ref())?;
         let (time, samples) = race.spent();
         let (tried, all, seconds) = (trials.len(), race.space.len(), time.as_secs_f64());
         let effort = format!("{tried} of {all} configurations tried, {samples} samples, {seconds:.1} s");
@@ -133,26 +140,13 @@ pub fn check_files(arguments: &Tune, subject: &Subject) -> Result<(), Error> {
     Ok(())
 }
 
-pub fn trial(trial: &Trial) -> answer::Trial {
+fn trial(trial: &Trial) -> answer::Trial {
     let failed = || Failure::new(Status::Error, "it wasn't measured");
     let outcome = match (&trial.measured, &trial.failure) {
         (Some(measured), _) => Ok(timing(measured)),
         (None, failure) => Err(failure.clone().unwrap_or_else(failed)),
     };
     answer::Trial { point: trial.point.clone(), outcome }
-}
-
-/// What a configuration takes. Too few rounds for an interval have the one by which races judge them.
-fn timing(measured: &Measured) -> Timing {
-    let time = measured.value();
-    match measured.interval() {
-        Some(interval) if !measured.stop.is_early() => Timing::precise(time, interval),
-        Some(interval) => Timing::rough(time, interval),
-        None => {
-            let judged = Standings::new(std::slice::from_ref(&measured.rounds)).interval(0);
-            Timing::rough(time, judged.unwrap_or(Interval { low: 0.0, high: f64::INFINITY }))
-        }
-    }
 }
 
 fn timed(measured: &Measured) -> Duration {

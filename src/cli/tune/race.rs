@@ -1,12 +1,13 @@
 //! Measures the configurations that a search asks for, writes their rows, and keeps what the answer needs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{ControlFlow, RangeInclusive};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::anyhow;
 
 use super::bounds::{Looker, Seen};
+use super::figures::figure;
 use super::trials::Trials;
 use crate::cli::args::tune::{Budget, Tune};
 use crate::cli::device_run::show;
@@ -21,16 +22,18 @@ use crate::model::{AxisValue, Cache, Case, DeviceInfo, Failure, Flag, Point, Qui
 use crate::output::Bar;
 use crate::plan::case_id;
 use crate::record::{Described, Fate, Record, Standing, quirk_flag};
+use crate::stats::{Timed, reach};
 use crate::subject::{Doubt, Subject, UserKernel};
+use crate::tuning::ending::Figure;
 use crate::tuning::search::{Strategy, search};
 use crate::tuning::space::Space;
 use crate::worker::Opening;
 
-/// Finalists of earlier blocks that are measured once more beside each other are no slower than the best by more than this.
+/// Those of several blocks that race once more beside each other are no slower than the best by more than this.
 const NEAR: f64 = 1.1;
 
-/// The noise that is precise enough for telling who may be the best, where many are tried.
-const ROUGH: f64 = 0.05;
+/// The most that are measured beside each other in the end, and the default.
+const FINALISTS: usize = 15;
 
 /// Rows are kept for now so many times as long after the last time as that took.
 const HOLDING: u32 = 20;
@@ -57,21 +60,32 @@ pub struct Trial {
     pub leaves: bool,
     /// A fault of the driver's that it comes to.
     quirk: Option<Quirk>,
+    /// Whether it was measured beside those that may be the best, after the search: an answer follows from nothing else.
+    is_finalist: bool,
 }
 
 impl Trial {
     fn new(point: Point, case: Option<Case>) -> Self {
         let when = SystemTime::now();
-        Self { point, row: None, measured: None, failure: None, when, case, leaves: false, quirk: None }
+        Self { point, row: None, measured: None, failure: None, when, case, leaves: false, quirk: None, is_finalist: false }
     }
 
     pub fn cost(&self) -> Option<f64> {
         self.measured.as_ref().map(Measured::value)
     }
 
-    /// Whether it was measured as precisely as the best.
-    pub fn is_finalist(&self) -> bool {
+    fn has_stopped(&self, stop: Stop) -> bool {
+        self.measured.as_ref().is_some_and(|measured| measured.stop == stop)
+    }
+
+    /// Whether it has an interval.
+    fn is_precise(&self) -> bool {
         self.measured.as_ref().is_some_and(|measured| !measured.stop.is_early())
+    }
+
+    /// What it took, if that may be the least.
+    fn rival_cost(&self) -> Option<f64> {
+        self.cost().filter(|_| !self.has_stopped(Stop::Beaten))
     }
 }
 
@@ -103,6 +117,9 @@ pub struct Race<'r> {
     /// What a configuration of the last block took until each was visited once.
     pace: Option<Duration>,
     has_searched: bool,
+    /// Those within reach of the best that were measured beside it, and how many others weren't.
+    finalists: BTreeSet<usize>,
+    cut: usize,
     /// Samples so far, those of measurements that were replaced included.
     samples: usize,
     is_resumed: bool,
@@ -149,20 +166,18 @@ impl<'r> Race<'r> {
             held: None,
             pace: None,
             has_searched: false,
+            finalists: BTreeSet::new(),
+            cut: 0,
             samples: 0,
             is_resumed: false,
         }
     }
 
-    /// Searches until everything was tried, or the budget is spent; then measures those that may be the best beside each other.
-    /// Tells whether it came to its end.
+    /// Searches until everything was tried, or the budget is spent, which tells who may be the best; then measures those beside each
+    /// other. Tells whether it came to its end.
     pub fn run(&mut self, mut session: Session) -> anyhow::Result<bool> {
         self.introduce(&session);
         self.go_on(&mut session)?;
-        // Blocks only tell who gets into the finals.
-        if self.room(0) < self.total() {
-            session.set_max_noise(self.settings.max_noise().max(ROUGH));
-        }
         // A search that goes by answers waits for them: one look at each is enough for it.
         let is_glancing = !self.arguments.no_race && !self.asks_ahead();
         if is_glancing {
@@ -194,14 +209,12 @@ impl<'r> Race<'r> {
         self.has_searched = true;
         self.looker.tell_time();
         if !interrupt::is_asked() && session.given_up().is_none() {
-            session.set_max_noise(self.settings.max_noise());
-            if is_glancing {
+            if !self.arguments.no_race && (self.blocks > 1 || is_glancing || self.is_resumed) {
                 session.set_rule(Rule::Race);
+                self.race_near(&mut session)?;
             }
-            if self.blocks > 1 || is_glancing || self.is_resumed {
-                self.finals(&mut session)?;
-            }
-            self.compare_written(&mut session)?;
+            session.set_rule(Rule::Beside);
+            self.compare(&mut session)?;
             self.examine(&mut session)?;
         }
         if let Some(failure) = session.given_up() {
@@ -226,11 +239,6 @@ impl<'r> Race<'r> {
     }
 
     // ---- how far --------------------------------------------------------------------------------------------------------------
-
-    /// How many configurations may be tried in all, as far as that is known.
-    fn total(&self) -> usize {
-        most_tried(self.budget, self.space)
-    }
 
     fn goes_on(&self) -> bool {
         !self.sink.is_closed() && !interrupt::is_asked() && !self.is_late() && self.room(0) > 0
@@ -271,10 +279,9 @@ impl<'r> Race<'r> {
         }
     }
 
-    /// The fastest so far of those that were measured to the end.
+    /// The fastest so far of those that may be.
     fn best(&self) -> Option<usize> {
-        let finalists = self.trials.iter().filter(|(_, trial)| trial.is_finalist());
-        let costs = finalists.filter_map(|(configuration, trial)| Some((*configuration, trial.cost()?)));
+        let costs = self.trials.iter().filter_map(|(configuration, trial)| Some((*configuration, trial.rival_cost()?)));
         costs.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(configuration, _)| configuration)
     }
 
@@ -307,13 +314,15 @@ impl<'r> Race<'r> {
             self.bar.advance(1);
             self.is_resumed = true;
         }
-        if self.is_resumed { self.write_beaten() } else { Ok(()) }
+        if self.is_resumed { self.write_failed() } else { Ok(()) }
     }
 
-    /// Measures configurations beside the best so far. Rows of those that aren't in the running any more are written.
+    /// Measures configurations beside the best so far. Rows of those that failed are written.
     fn block(&mut self, session: &mut Session, asked: &[usize]) -> anyhow::Result<()> {
         self.blocks += 1;
-        let champion = self.best().filter(|best| !asked.contains(best));
+        // One look is at each, not at who leads.
+        let races = self.asks_ahead() && !self.arguments.no_race;
+        let champion = self.best().filter(|best| races && !asked.contains(best));
         let began = Instant::now();
         for (i, &configuration) in asked.iter().enumerate() {
             let has_any = self.trials.values().any(|trial| trial.measured.is_some());
@@ -333,7 +342,7 @@ impl<'r> Race<'r> {
         self.pace = self.pace.map(|pace| pace + looking);
         // What was broken off was never tried.
         self.trials.retain(|_, trial| trial.measured.is_some() || trial.failure.is_some());
-        self.write_beaten()
+        self.write_failed()
     }
 
     fn key(&self, configuration: usize) -> CaseKey {
@@ -443,14 +452,14 @@ impl<'r> Race<'r> {
     fn take(&mut self, configuration: usize, case: &Case, outcome: &Outcome, when: SystemTime) -> bool {
         let Outcome { result, .. } = outcome;
         let Some(known) = self.trials.get(&configuration) else { return false };
-        // The best so far was measured before: a try that failed is no reason to doubt that, unless it was wrong.
+        // The best so far was measured before: a try that failed is no reason to doubt that, unless it was wrong. In the end it is.
         if let (Some(_), Err(failure)) = (&known.measured, result) {
-            if failure.status != Status::WrongResult {
+            if failure.is_untried || !(known.is_finalist || failure.status == Status::WrongResult) {
                 return false;
             }
         }
         // Nor is one that was broken off.
-        if known.is_finalist() && result.as_ref().is_ok_and(|measured| measured.stop == Stop::BrokenOff) {
+        if known.is_precise() && result.as_ref().is_ok_and(|measured| measured.stop == Stop::BrokenOff) {
             return false;
         }
         let mut row = self.row(configuration, known, Ok(case), Fate::Tried(outcome));
@@ -474,31 +483,41 @@ impl<'r> Race<'r> {
         true
     }
 
-    /// Measures those of several blocks that may be the best beside each other.
-    pub(super) fn finals(&mut self, session: &mut Session) -> anyhow::Result<()> {
-        let may_win = |trial: &Trial| trial.measured.as_ref().is_some_and(|measured| measured.stop != Stop::Beaten);
-        let costs = self.trials.values().filter(|trial| may_win(trial)).filter_map(Trial::cost);
-        let best = costs.fold(f64::INFINITY, f64::min);
-        let near = |trial: &Trial| may_win(trial) && trial.cost().is_some_and(|cost| cost <= NEAR * best);
-        let mut finalists: Vec<(usize, f64)> =
-            self.trials.iter().filter(|(_, trial)| near(trial)).filter_map(|(i, trial)| Some((*i, trial.cost()?))).collect();
-        finalists.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let those: Vec<usize> = finalists.into_iter().map(|(configuration, _)| configuration).take(BLOCK_CASES).collect();
+    /// Has those of several blocks that may be the best race beside each other.
+    fn race_near(&mut self, session: &mut Session) -> anyhow::Result<()> {
+        let Some(best) = self.best().and_then(|best| self.trials[&best].cost()) else { return Ok(()) };
+        let near =
+            self.trials.iter().filter_map(|(i, trial)| Some((*i, trial.rival_cost().filter(|cost| *cost <= NEAR * best)?)));
+        let mut near: Vec<(usize, f64)> = near.collect();
+        near.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let those: Vec<usize> = near.into_iter().map(|(configuration, _)| configuration).take(BLOCK_CASES).collect();
         self.held = None;
         self.hold_rest()?;
         self.measure(session, &those);
-        self.write_beaten()
+        self.write_failed()
     }
 
-    /// Measures the shader as it is written beside the best: how much that gains is the first thing that a user asks, and a race
-    /// drops what is slower before much is known of it.
-    fn compare_written(&mut self, session: &mut Session) -> anyhow::Result<()> {
-        let rough =
-            |written: &usize| self.trials.get(written).is_some_and(|trial| trial.measured.is_some() && !trial.is_finalist());
-        if let (Some(written), Some(best)) = (self.written.filter(rough), self.best()) {
-            session.set_rule(Rule::Each);
-            self.measure(session, &[best, written]);
+    /// Measures those within reach of the best, and the default, beside each other, until one of them stands: the fastest of many
+    /// looks faster than it is, and what a search saw of it is no figure. Whoever finds that one of them doesn't stand gives it a
+    /// failure, and may ask for this again.
+    pub(super) fn compare(&mut self, session: &mut Session) -> anyhow::Result<()> {
+        while !interrupt::is_asked() && session.given_up().is_none() && !self.has_finalist() {
+            let (mut those, cut) = self.within_reach();
+            if those.is_empty() {
+                break;
+            }
+            self.finalists.extend(&those);
+            let has_time = |written: &usize| self.trials.get(written).is_some_and(|trial| trial.measured.is_some());
+            those.extend(self.written.filter(|written| !those.contains(written) && has_time(written)));
+            self.cut = cut.into_iter().filter(|cut| !those.contains(cut)).count();
+            for (_, trial) in self.trials.iter_mut().filter(|(configuration, _)| those.contains(configuration)) {
+                trial.is_finalist = true;
+            }
+            self.held = None;
+            self.hold_rest()?;
+            self.measure(session, &those);
         }
+        self.relabel();
         Ok(())
     }
 
@@ -517,12 +536,63 @@ impl<'r> Race<'r> {
         }
     }
 
+    /// Whether one of those within reach of the best stands. The default alone is no answer: faster ones weren't looked at.
+    fn has_finalist(&self) -> bool {
+        self.finalists.iter().any(|finalist| self.trials[finalist].measured.is_some())
+    }
+
+    /// Those that may be the best by what the search saw, the fastest first: as many as are measured beside each other, and the others.
+    fn within_reach(&self) -> (Vec<usize>, Vec<usize>) {
+        let open: Vec<(usize, &Measured)> = (self.trials.iter().filter(|(_, trial)| !trial.is_finalist))
+            .filter_map(|(i, trial)| Some((*i, trial.measured.as_ref()?)))
+            .collect();
+        // Where none of the finalists stands, nothing was beaten by what stands.
+        let is_out = |measured: &Measured| measured.stop == Stop::Beaten && self.finalists.is_empty();
+        let costs = open.iter().enumerate().filter(|(_, (_, measured))| !is_out(measured));
+        let Some((best, (_, fastest))) = costs.min_by(|a, b| a.1.1.value().total_cmp(&b.1.1.value())) else {
+            return (Vec::new(), Vec::new());
+        };
+        let timed: Vec<Vec<Timed>> = open.iter().map(|(_, measured)| measured.rounds_or_figure()).collect();
+        let places = reach::within(&timed, best).into_iter().zip(&open);
+        // Nothing was beaten by what turned out to be slower.
+        let may_be = |is_near: bool, measured: &Measured| (is_near && !is_out(measured)) || measured.value() <= fastest.value();
+        let mut near: Vec<(usize, f64)> =
+            places.filter(|((_, is_near), (_, of))| may_be(*is_near, of)).map(|((over, _), (i, _))| (*i, over)).collect();
+        near.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let mut near: Vec<usize> = near.into_iter().map(|(configuration, _)| configuration).collect();
+        let cut = near.split_off(near.len().min(FINALISTS));
+        (near, cut)
+    }
+
+    /// What an answer follows from, and how many within reach of the best aren't among it.
+    pub fn figures(&self) -> (Vec<Figure>, usize) {
+        let finalists = self.trials.values().filter(|trial| trial.is_finalist);
+        let figures = finalists.filter_map(|trial| Some(figure(&trial.point, trial.measured.as_ref()?)));
+        (figures.collect(), self.cut)
+    }
+
+    /// Where the device is slower than it was when the search beat a configuration, that one's time is below the best's: no row says
+    /// that it was beaten then.
+    fn relabel(&mut self) {
+        let finalists = self.trials.values().filter(|trial| trial.is_finalist);
+        let best = finalists.filter_map(Trial::cost).fold(f64::INFINITY, f64::min);
+        for trial in
+            self.trials.values_mut().filter(|trial| !trial.is_finalist && trial.cost().is_some_and(|cost| cost <= best))
+        {
+            if let (Some(measured), Some(row)) = (&mut trial.measured, &mut trial.row) {
+                if measured.stop == Stop::Beaten {
+                    measured.stop = Stop::Glanced;
+                    row.stop = Stop::Glanced.as_str().to_owned();
+                }
+            }
+        }
+    }
+
     // ---- rows -----------------------------------------------------------------------------------------------------------------
 
-    fn write_beaten(&mut self) -> anyhow::Result<()> {
+    fn write_failed(&mut self) -> anyhow::Result<()> {
         let written = self.written;
-        let is_out = |trial: &Trial| trial.measured.as_ref().is_none_or(|measured| measured.stop == Stop::Beaten);
-        self.write(|configuration, trial| is_out(trial) && Some(configuration) != written)?;
+        self.write(|configuration, trial| trial.measured.is_none() && Some(configuration) != written)?;
         self.hold_rest()
     }
 

@@ -97,14 +97,12 @@ impl UserKernel {
         Ok(other)
     }
 
-    /// Takes what the reference's outputs held, unless files tell that; tells what the user should know of it.
-    pub fn learn(&mut self, outputs: Option<Outputs>) -> Learned {
+    /// Takes what the reference's outputs held; tells what the user should know of it. What files hold somebody knows to be right, whatever
+    /// it is.
+    pub fn learn(&mut self, outputs: Outputs) -> Learned {
         let mut learned = Learned::default();
-        let again = outputs.as_ref().and_then(|outputs| outputs.poisoned.clone());
-        if let Some(outputs) = outputs {
-            self.expected = Some(written_in(outputs).into_iter().map(Right::new).collect());
-        }
-        let Some(expected) = self.expected.take() else { return learned };
+        let again = outputs.poisoned.clone();
+        let expected: Vec<Right> = written_in(outputs).into_iter().map(Right::new).collect();
         let made = self.reference_made().ok().filter(|made| made.outputs.len() == expected.len());
         let Some(made) = made else {
             self.expected = Some(expected);
