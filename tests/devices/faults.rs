@@ -235,8 +235,6 @@ fn a_driver_that_fails_when_it_is_closed_takes_no_row_along() {
             let mut command =
                 lanescope(&[&["run", "--format=csv", "--max-time=20ms", "-d", &device.index], &SWEEP[..], &SOON].concat());
             let ran = ended(Faults::new(faults).meet(&mut command)).says(1, &["closing ", said]);
-            // It has a process for each of several rounds, which end alike.
-            assert_eq!(ran.err.matches("closing ").count(), 1, "{}", ran.err);
             let rows = rows(&ran.out);
             assert!(rows.len() == 3 && rows.iter().all(|row| row.status == "ok"), "{faults} on {}", device.driver);
         }

@@ -12,6 +12,7 @@ mod ahead;
 mod bounds;
 mod cli;
 mod faults;
+mod faulty;
 mod gpu;
 mod inspect;
 mod isolation;

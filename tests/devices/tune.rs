@@ -163,8 +163,9 @@ fn outputs_are_compared_with_a_configuration_a_shader_or_files() {
             }
         }
         let near = ["FACTOR=2,2.1", "--relative-tolerance", "0.1"];
-        // So wide a tolerance would let others' values pass as well, which is a doubt.
-        assert!(found(1, &[&arguments[..], &near].concat()).iter().all(|row| row.status == "ok"));
+        // So wide a tolerance would let others' values pass as well, which is a doubt if a near one is the best.
+        let near = rows(&tuned(&[&arguments[..], &near].concat()).out);
+        assert!(near.len() == 4 && near.iter().all(|row| row.status == "ok"));
     });
 }
 
@@ -676,4 +677,22 @@ fn a_constant_of_one_value_has_it_in_every_kind_of_reference() {
             assert!(verdicts.iter().all(|verdict| (*verdict == Ok(())) == is_right), "{reference:?}: {verdicts:?}");
         }
     });
+}
+
+#[test]
+fn a_dry_run_fails_where_the_first_configuration_does() {
+    let group = "#version 450\nlayout(local_size_x = 64) in;\nlayout(binding = 0) buffer Y { uint y[]; };\n\
+                 void main() { y[gl_GlobalInvocationID.x] = gl_WorkGroupID.x + 1; }\n";
+    let (_folder, shader) = Folder::with("group.comp", group);
+    for device in devices() {
+        let dry = |more: &[&str]| {
+            let flags =
+                ["tune", &shader, "-n", "4096", "-a", "local_size_x=32,64", "--no-lock", "--dry-run", "-d", &device.index];
+            crate::support::ran(&[&flags[..], more].concat())
+        };
+        dry(&[]).says(0, &["local_size_x=64: it compiles, stays within its arrays, and computes what the reference computes"]);
+        let wrong = dry(&["--reference", "local_size_x=32"]).says(1, &["local_size_x=64: wrong_result: after one pass: Y[32]"]);
+        assert!(!wrong.err.contains("the search takes"), "{}", wrong.err);
+        dry(&["-b", "Y=uint[100]"]).says(1, &["local_size_x=64: it indexes beyond a buffer", "the search takes "]);
+    }
 }

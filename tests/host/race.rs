@@ -15,7 +15,7 @@ use lanescope::measure::{
 use lanescope::model::{AxisValue, Case, DeviceInfo, Failure, Flag, Point, Status};
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
 use lanescope::stats::Timed;
-use lanescope::validate::{Mismatch, Outputs, Position, Verdict};
+use lanescope::validate::{Judged, Mismatch, Outputs, Position};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

@@ -49,7 +49,8 @@ fn the_examples_of_shaders_and_of_the_catalogue_run() {
     let folder = Folder::new();
     for place in ["tests/tune", "glsl/include", "glsl/algo"] {
         fs::create_dir_all(folder.path(place)).unwrap();
-        for file in fs::read_dir(Path::new(ROOT).join(place)).unwrap().map(|file| file.unwrap()) {
+        let entries = fs::read_dir(Path::new(ROOT).join(place)).unwrap().map(|entry| entry.unwrap());
+        for file in entries.filter(|entry| entry.path().is_file()) {
             fs::copy(file.path(), folder.path(place).join(file.file_name())).unwrap();
         }
     }

@@ -16,7 +16,7 @@ use lanescope::measure::{
 use lanescope::model::{Case, DeviceInfo, Failure, Flag, Footprint, Preset, Status};
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
 use lanescope::units::{TickScale, Ticks};
-use lanescope::validate::{Expected, Outputs, Verdict};
+use lanescope::validate::{Expected, Judged, Outputs};
 
 struct Flaky {
     mock: Mock,

@@ -280,11 +280,12 @@ impl<'r> Trials<'r> {
         if !self.untried.is_empty() {
             said.push(format!("For {} that can't be told from it no time was left.", self.untried.len()));
         }
-        if let Some(Repeated { runs, changed, .. }) = self.repeated.get(best).filter(|of| of.runs > 1) {
+        if let Some(Repeated { runs, changed, .. }) = self.repeated.get(best).filter(|of| of.runs > 1 && of.race.is_none()) {
             let share = 1.0 - 0.05_f64.powf(1.0 / f64::from(*runs));
             let changed = match changed {
                 0 => "without a change".to_owned(),
-                changed => format!("right each time; {changed} times other bits, as sums in another order have them"),
+                1 => "right each time, once with other bits, as sums in another order have them".to_owned(),
+                changed => format!("right each time, {changed} times with other bits, as sums in another order have them"),
             };
             said.push(format!(
                 "It ran {runs} times {changed}: at 95 %, fewer than {:.1} % of its runs are wrong.",
