@@ -60,7 +60,7 @@ pub struct LocalBench<'a> {
 struct LoadedCase {
     subject: SampledCase,
     /// What it left behind when that was found right, and how far that is from the reference's.
-    right: Option<(Fingerprint, Option<f64>)>,
+    right: Option<FoundRight>,
     base: Option<usize>,
 }
 
@@ -70,6 +70,9 @@ struct LoadedBase {
     subject: SampledCase,
     is_sized: bool,
 }
+
+/// What stands for results that are right, and how far they are from the reference's.
+type FoundRight = (Fingerprint, Option<f64>);
 
 /// The bytes of a case's outputs.
 type Contents = Vec<Vec<u8>>;
@@ -257,9 +260,9 @@ impl<'a> LocalBench<'a> {
         case: &Case,
         slot: Slot,
         poisoned: Option<Contents>,
-        right: Option<(Fingerprint, Option<f64>)>,
+        right: Option<FoundRight>,
         when: &str,
-    ) -> Result<(Option<(Fingerprint, Option<f64>)>, Compared), Failure> {
+    ) -> Result<(Option<FoundRight>, Compared), Failure> {
         if case.check.outputs().is_empty() {
             return Ok((None, Compared::default()));
         }
@@ -444,7 +447,7 @@ impl<'a> LocalBench<'a> {
     }
 }
 
-type LoadedAlone = (SampledCase, Option<(Fingerprint, Option<f64>)>, Loaded);
+type LoadedAlone = (SampledCase, Option<FoundRight>, Loaded);
 
 enum FoundBase {
     Known(usize),

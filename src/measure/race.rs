@@ -17,6 +17,7 @@
 use std::collections::BTreeSet;
 
 use super::Rounds;
+use super::visit::FAR_SLOWER;
 use crate::stats::{self, Interval, Quotient, Timed};
 
 /// To how many times the spread within a single visit an interval reaches.
@@ -67,6 +68,12 @@ impl Race {
     pub fn leader(&self, among: impl Iterator<Item = usize>) -> Option<usize> {
         let ends = among.filter_map(|case| Some((case, self.intervals[case]?.high)));
         ends.min_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(case, _)| case)
+    }
+
+    /// Whether it takes so many times as long that no disturbance explains it.
+    pub fn is_far_beaten(&self, case: usize, leader: usize) -> bool {
+        let [case, leader] = [case, leader].map(|case| self.intervals[case]);
+        case.zip(leader).is_some_and(|(case, leader)| case.low > FAR_SLOWER * leader.high)
     }
 
     pub fn is_beaten(&self, case: usize, leader: usize) -> bool {

@@ -47,6 +47,11 @@ fn is_slower(entry: &Entry, leader: &Entry) -> bool {
     ratios.is_empty() || stats::median(&ratios) > 1.0
 }
 
+/// Whether its visits tell how slow it is: a single one that was disturbed doesn't.
+fn is_told(entry: &Entry) -> bool {
+    entry.visits.len() > 1 || entry.visits.iter().all(|(_, visited)| flags::is_steady(&visited.conditions))
+}
+
 impl Block<'_, '_, '_> {
     /// Ends what is beaten, and what has had its rounds.
     pub(super) fn race(&mut self, slot: usize, entries: &mut [Entry]) {
@@ -66,8 +71,10 @@ impl Block<'_, '_, '_> {
         loop {
             let leads = |i: &usize| self.may_lead(&entries[*i]);
             let Some(leader) = race.leader((0..entries.len()).filter(leads)) else { return };
-            let is_beaten =
-                |&i: &usize| entries[i].is_active() && race.is_beaten(i, leader) && is_slower(&entries[i], &entries[leader]);
+            let is_beaten = |&i: &usize| {
+                let is_slower = race.is_beaten(i, leader) && is_slower(&entries[i], &entries[leader]);
+                entries[i].is_active() && is_slower && (is_told(&entries[i]) || race.is_far_beaten(i, leader))
+            };
             let mut beaten = (0..entries.len()).filter(is_beaten).peekable();
             if beaten.peek().is_none() {
                 return;

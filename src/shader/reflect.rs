@@ -115,6 +115,9 @@ pub struct BindingInfo {
     /// Descriptors: 1, or an array's length under the default specialization; 0 where only the descriptor set layout says it.
     pub count: u32,
     pub access: Access,
+    /// Whether no instruction touches it; told of the bindings that functions use alone.
+    #[serde(skip)]
+    pub is_untouched: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<ImageInfo>,
 }

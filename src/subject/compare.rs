@@ -36,7 +36,7 @@ pub struct Tolerance {
 impl Tolerance {
     /// How far a number is from the reference's, in units of what is allowed: up to 1 is right. `usual` is how far it may be, absolutely
     /// and as a share, where nothing is said.
-    pub(super) fn error(self, usual: (f64, f64), [got, expected]: [Number; 2], size: f64) -> f64 {
+    fn error(self, usual: (f64, f64), [got, expected]: [Number; 2], size: f64) -> f64 {
         let (Number::Real(got), Number::Real(expected)) = (got, expected) else {
             return if got == expected { 0.0 } else { f64::INFINITY };
         };
@@ -101,6 +101,15 @@ pub(super) struct Compared<'o> {
     pub(super) layout: &'o Layout,
     pub(super) how: Comparison,
     pub(super) tolerance: Tolerance,
+    /// How many times the tolerance is allowed.
+    pub(super) slack: f64,
+}
+
+impl Compared<'_> {
+    /// How far a number is from the reference's, in units of what is allowed.
+    pub(super) fn error(&self, usual: (f64, f64), numbers: [Number; 2], size: f64) -> f64 {
+        self.tolerance.error(usual, numbers, size) / self.slack
+    }
 }
 
 /// What an output must hold.
@@ -185,7 +194,7 @@ fn elements(output: Compared<'_>, got: &Written, right: &Right) -> Result<f64, M
     let of = |(i, stretch): (usize, &Stretch)| {
         let place = (i, stretch.grain());
         Differing::of(stretch, [got, expected], &|kind, numbers, slot| {
-            tolerance.error(kind.usual(), numbers, scale.at(place, slot))
+            output.error(kind.usual(), numbers, scale.at(place, slot))
         })
     };
     let found: Vec<Differing> = stretches.par_iter().enumerate().map(of).collect();
@@ -204,7 +213,7 @@ fn elements(output: Compared<'_>, got: &Written, right: &Right) -> Result<f64, M
     // A few wrong elements are wrong; another order has most of them elsewhere.
     let is_much = wrong.saturating_mul(8) >= total;
     let otherwise = is_much.then(|| hint(output, got, right)).flatten();
-    let hint = otherwise.or_else(|| rounded(worst, tolerance.relative.unwrap_or(kind.usual().1)));
+    let hint = otherwise.or_else(|| rounded(worst * output.slack, tolerance.relative.unwrap_or(kind.usual().1)));
     let hint = hint.map(String::into_boxed_str);
     Err(Mismatch { wrong, total, hint, ..Mismatch::single(name, position, own, right_one) })
 }
@@ -309,10 +318,10 @@ impl Sum {
     }
 }
 
-fn sums(Compared { name, layout, tolerance, .. }: Compared<'_>, sides: [&Written; 2]) -> Result<f64, Mismatch> {
+fn sums(Compared { name, layout, tolerance, slack, .. }: Compared<'_>, sides: [&Written; 2]) -> Result<f64, Mismatch> {
     let [got, expected] = sides.map(|side| Sum::of(layout, side));
     let error = |own: &Sum, sum: &Sum| match sum.is_real {
-        true => tolerance.of_reals(sum.kind.usual(), [own.real, sum.real], own.scale.max(sum.scale)),
+        true => tolerance.of_reals(sum.kind.usual(), [own.real, sum.real], own.scale.max(sum.scale)) / slack,
         false if own.whole == sum.whole => 0.0,
         false => f64::INFINITY,
     };
@@ -354,7 +363,8 @@ fn sorted(layout: &Layout, side: &Written) -> Vec<Vec<Part>> {
     all
 }
 
-fn sets(Compared { name, layout, tolerance, .. }: Compared<'_>, got: &Written, right: &Right) -> Result<f64, Mismatch> {
+fn sets(output: Compared<'_>, got: &Written, right: &Right) -> Result<f64, Mismatch> {
+    let Compared { name, layout, .. } = output;
     let [got, expected] = [got, &right.written].map(|side| sorted(layout, side));
     if got.len() != expected.len() {
         let [got, expected] = [got, expected].map(|all| all.len().to_string());
@@ -363,7 +373,7 @@ fn sets(Compared { name, layout, tolerance, .. }: Compared<'_>, got: &Written, r
     let scale = right.scale(layout);
     let of_element = |(got, expected): (&Vec<Part>, &Vec<Part>)| {
         let of_part = |((got, ..), (expected, kind, column)): (&Part, &Part)| {
-            tolerance.error(kind.usual(), [*got, *expected], scale.of_column(*column))
+            output.error(kind.usual(), [*got, *expected], scale.of_column(*column))
         };
         let errors = got.iter().zip(expected).map(of_part).fold(0.0, f64::max);
         if got.len() == expected.len() { errors } else { f64::INFINITY }
@@ -414,7 +424,7 @@ mod tests {
     fn compared(how: Comparison, scalar: ScalarType, got: &[u8], expected: &[u8], tolerance: Tolerance) -> Option<Mismatch> {
         let layout = Layout::Block(scalars::plain(scalar));
         let [got, expected] = [got, expected].map(|bytes| Written::of(bytes.to_vec(), None));
-        compare(Compared { name: "out", layout: &layout, how, tolerance }, &got, &Right::new(expected)).err()
+        compare(Compared { name: "out", layout: &layout, how, tolerance, slack: 1.0 }, &got, &Right::new(expected)).err()
     }
 
     fn found(scalar: ScalarType, got: &[u8], expected: &[u8], tolerance: Tolerance) -> Option<Mismatch> {
@@ -532,7 +542,8 @@ mod tests {
             Written::of(bytes, None)
         };
         let layout = Layout::Block(scalars::plain(scalar));
-        let output = Compared { name: "out", layout: &layout, how: Comparison::Elements, tolerance: Tolerance::default() };
+        let output =
+            Compared { name: "out", layout: &layout, how: Comparison::Elements, tolerance: Tolerance::default(), slack: 1.0 };
         compare(output, &bytes(got), &Right::new(bytes(expected))).unwrap_or(f64::INFINITY)
     }
 
@@ -579,7 +590,8 @@ mod tests {
         let members = vec![MemberLayout { name: String::new(), offset: 0, ty }];
         let layout = Layout::Block(StructLayout { type_name: String::new(), bytes: 0, members });
         let written = |small: f32| Written::of(floats(&[1e4, small, 2e4, small, 3e4, small]), None);
-        let output = Compared { name: "out", layout: &layout, how: Comparison::Elements, tolerance: Tolerance::default() };
+        let output =
+            Compared { name: "out", layout: &layout, how: Comparison::Elements, tolerance: Tolerance::default(), slack: 1.0 };
         let found = compare(output, &written(0.0), &Right::new(written(1e-2))).unwrap_err();
         assert_eq!((found.wrong, found.total), (3, 6));
     }
@@ -588,10 +600,9 @@ mod tests {
     fn what_rounding_may_do_is_said_with_how_to_accept_it() {
         let right: Vec<f32> = (1_u8..=64).map(f32::from).collect();
         let got: Vec<f32> = right.iter().map(|value| value * 1.000_02).collect();
-        let found = found(ScalarType::F32, &floats(&got), &floats(&right), Tolerance::default()).unwrap();
-        let hint = found.hint.unwrap();
+        let hint = found(ScalarType::F32, &floats(&got), &floats(&right), Tolerance::default()).unwrap().hint.unwrap();
         assert!(hint.contains("times the tolerance") && hint.ends_with("--relative-tolerance 3e-5"), "{hint}");
         let accepted = Tolerance { absolute: None, relative: Some(3e-5) };
-        assert_eq!(super::tests::found(ScalarType::F32, &floats(&got), &floats(&right), accepted), None);
+        assert_eq!(found(ScalarType::F32, &floats(&got), &floats(&right), accepted), None);
     }
 }

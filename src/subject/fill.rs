@@ -36,10 +36,10 @@ words! {
         OtherSeed = "another seed",
         NegativeFloats = "floats of both signs",
         NegativeWholes = "whole numbers of both signs",
-        LargeFloats = "large floats",
-        LargeWholes = "large whole numbers",
         Zeros = "zeros",
         EqualNeighbours = "equal neighbours",
+        LargeFloats = "large floats",
+        LargeWholes = "large whole numbers",
     }
 }
 

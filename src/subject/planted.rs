@@ -56,7 +56,7 @@ pub(super) fn undetected(
 
 /// The share of the elements which a kind of error changes that would be taken for right; nothing where it changes none.
 fn share_passing(output: Compared<'_>, right: &Right, limit: f64, before: Option<&[u8]>, plant: Plant) -> Option<f64> {
-    let Compared { layout, how, tolerance, .. } = output;
+    let Compared { layout, how, .. } = output;
     let (scale, written) = (right.scale(layout), &right.written);
     let sum = if how == Comparison::Sum { total(output, right) } else { 0.0 };
     let (mut changed, mut passing) = (0.0, 0.0);
@@ -87,7 +87,7 @@ fn share_passing(output: Compared<'_>, right: &Right, limit: f64, before: Option
                 Comparison::Sum => sum,
             };
             changed += 1.0;
-            passing += f64::from(u8::from(tolerance.error(slot.kind.usual(), [planted, number], size) <= limit));
+            passing += f64::from(u8::from(output.error(slot.kind.usual(), [planted, number], size) <= limit));
         });
     }
     (changed > 0.0).then(|| passing / changed)
@@ -118,7 +118,7 @@ mod tests {
         let layout = Layout::Block(scalars::plain(ScalarType::F32));
         // A tenth, so that errors are small numbers.
         let tolerance = Tolerance { absolute: None, relative: Some(0.1) };
-        let output = Compared { name: "y", layout: &layout, how, tolerance };
+        let output = Compared { name: "y", layout: &layout, how, tolerance, slack: 1.0 };
         undetected(output, &Right::new(Written::of(bytes(right), None)), error, before.map(bytes).as_deref(), 8)
     }
 

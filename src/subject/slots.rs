@@ -62,13 +62,13 @@ impl Kind {
         }
     }
 
-    /// How far it may be off where nothing is said: absolutely, and as a share of its size. Floats by 64 units in the last place, 8 of
+    /// How far it may be off where nothing is said: absolutely, and as a share of its size. Floats by 128 units in the last place, 8 of
     /// short ones, as sums in another order have them; steps of 0 to 1 by one, since sums may round to the next.
     pub(super) fn usual(self) -> (f64, f64) {
         let units = |units: f64, digits: i32| (0.0, units * (-f64::from(digits)).exp2());
         match self {
-            Self::Scalar(ScalarType::F64) => units(64.0, 53),
-            Self::Scalar(ScalarType::F32) => units(64.0, 24),
+            Self::Scalar(ScalarType::F64) => units(128.0, 53),
+            Self::Scalar(ScalarType::F32) => units(128.0, 24),
             Self::Scalar(ScalarType::OtherFloat(_)) => units(8.0, 8),
             Self::Scalar(_) => units(8.0, 11),
             Self::Channel(format, channel) => super::texels::usual_tolerance(format.numbers(), format.channel_bits(channel)),

@@ -206,7 +206,7 @@ mod tests {
     fn compared(texels: Texels, got: &[u8], right: &[u8], tolerance: Tolerance) -> Option<Mismatch> {
         let (layout, how) = (Layout::Texels(texels), Comparison::Elements);
         let [got, right] = [got, right].map(|bytes| Written::of(bytes.to_vec(), None));
-        compare(Compared { name: "picture", layout: &layout, how, tolerance }, &got, &Right::new(right)).err()
+        compare(Compared { name: "picture", layout: &layout, how, tolerance, slack: 1.0 }, &got, &Right::new(right)).err()
     }
 
     fn numbers(format: Format, bytes: &[u8]) -> Vec<Number> {
@@ -251,21 +251,21 @@ mod tests {
     fn the_first_wrong_texel_is_named_by_its_place() {
         let texels = square(Format::Rgba8Unorm);
         let right = texels.filled(&Fill::Constant(0.5), 1).unwrap();
-        let compared = |bytes: &[u8], tolerance| compared(texels, bytes, &right, tolerance);
+        let judged = |bytes: &[u8], tolerance| compared(texels, bytes, &right, tolerance);
         let mut next = right.clone();
         next[4 * 13 + 1] += 1;
         let exact = Tolerance { absolute: Some(0.0), relative: None };
-        assert_eq!(compared(&next, Tolerance::default()), None, "a step is what rounding may do");
-        assert!(compared(&next, exact).is_some());
+        assert_eq!(judged(&next, Tolerance::default()), None, "a step is what rounding may do");
+        assert!(judged(&next, exact).is_some());
         next[4 * 13 + 1] += 1;
-        let told = compared(&next, Tolerance::default()).unwrap();
+        let told = judged(&next, Tolerance::default()).unwrap();
         assert_eq!((told.wrong, told.total), (1, 100));
         let place = "picture[3, 2].g is 0.5098039215686274, should be 0.5019607843137255 (1 of 100 elements are wrong)";
         assert_eq!(told.to_string(), place);
-        assert_eq!(compared(&next, Tolerance { absolute: Some(0.01), relative: None }), None);
+        assert_eq!(judged(&next, Tolerance { absolute: Some(0.01), relative: None }), None);
         let whole = square(Format::R8Uint);
         let any = Tolerance { absolute: Some(9.0), relative: Some(1.0) };
-        let told = super::tests::compared(whole, &[1; 25], &[2; 25], any);
+        let told = compared(whole, &[1; 25], &[2; 25], any);
         assert_eq!(told.unwrap().to_string(), "picture[0, 0].r is 1, should be 2 (25 of 25 elements are wrong)");
     }
 

@@ -238,7 +238,7 @@ fn beside(trials: &[Trial], figures: &[Figure], default: &Point, best: &Figure) 
 }
 
 /// Whether two points are the same, in whatever order.
-pub(super) fn same_values(a: &Point, b: &Point) -> bool {
+pub fn same_values(a: &Point, b: &Point) -> bool {
     a.iter().count() == b.iter().count() && a.iter().all(|(axis, value)| b.get(axis) == Some(value))
 }
 

@@ -61,6 +61,13 @@ pub fn diagnose(trials: &[Trial], reference: &Reference, written: Option<&Point>
     let only_own = matches!((&right[..], own), ([right], Some(own)) if same_values(right, own));
     if only_own {
         let way = if alike { " (all others agree with each other)" } else { "" };
+        if wrong.iter().all(|(_, failure)| failure.reason.contains("times the tolerance")) {
+            let words = format!(
+                "only the reference's own configuration is right{way}, and all others are near it: sums in another order may differ so, \
+                 and the reference's needn't be the best; their rows say which --relative-tolerance accepts them"
+            );
+            return Some(Diagnosis { words, doubts_reference: false, only_reference: true });
+        }
         let words = format!(
             "only the reference's own configuration is right{way}: the code depends on it, as where it has its workgroup size as a \
              number, or its invocations race"

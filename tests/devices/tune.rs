@@ -199,7 +199,7 @@ fn a_manifest_says_what_flags_say() {
     ";
     let manifest = folder.write("kernel.toml", manifest);
     let device = &devices()[0].index;
-    let ran = crate::support::ran(&["tune", "--manifest", &manifest, "-d", device]);
+    let ran = ran(&["tune", "--manifest", &manifest, "-d", device]);
     assert!([Some(0), Some(UNTOLD)].contains(&ran.code), "{}", ran.err);
     let rows = crate::support::rows_of(&folder.path("rows.csv"));
     assert_eq!(rows.len(), 4, "{}", ran.err);
@@ -688,7 +688,7 @@ fn a_dry_run_fails_where_the_first_configuration_does() {
         let dry = |more: &[&str]| {
             let flags =
                 ["tune", &shader, "-n", "4096", "-a", "local_size_x=32,64", "--no-lock", "--dry-run", "-d", &device.index];
-            crate::support::ran(&[&flags[..], more].concat())
+            ran(&[&flags[..], more].concat())
         };
         dry(&[]).says(0, &["local_size_x=64: it compiles, stays within its arrays, and computes what the reference computes"]);
         let wrong = dry(&["--reference", "local_size_x=32"]).says(1, &["local_size_x=64: wrong_result: after one pass: Y[32]"]);

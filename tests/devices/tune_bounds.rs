@@ -163,7 +163,7 @@ fn push_constants_beyond_their_arrays_are_told_as_a_uniform_blocks_are() {
             let arguments = ["-n=1024", "-d", &device.index, "-a", sizes, "--accept=constant:B", &far];
             let mut all = [&["tune", shader.as_str()], &SHORT[..], &arguments].concat();
             all.extend(values.iter().map(String::as_str));
-            let ran = on_any_machine(ran(&all));
+            let ran = tunings::on_any_machine(ran(&all));
             let mut rows = rows(&ran.out);
             rows.sort_by_key(|row| row.local_size_x);
             (rows, ran)

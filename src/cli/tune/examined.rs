@@ -6,11 +6,13 @@ use crate::cli::interrupt;
 use crate::measure::Session;
 use crate::model::{Point, Status};
 use crate::stats;
+use crate::subject::Reference;
+use crate::tuning::answer::same_values;
 use crate::tuning::ending::Ending;
 use crate::worker::questions::trials::Repeated;
 
 /// A unit in the last place, in units of what is allowed for floats: so far anything may be off.
-const UNIT: f64 = 1.0 / 64.0;
+const UNIT: f64 = 1.0 / 128.0;
 
 /// How many times as far off as the others a configuration may be, and how many there have to be to tell.
 const FAR_OFF: f64 = 30.0;
@@ -22,7 +24,9 @@ impl Race<'_> {
         loop {
             let Some(best) = self.standing() else { return Ok(()) };
             let (spent, _) = self.spent();
-            let failed = self.beside.vary(&mut self.looker, best, spent);
+            // The reference is right by definition.
+            let others = best.into_iter().filter(|point| !self.is_reference(point)).collect();
+            let failed = self.beside.vary(&mut self.looker, others, spent);
             if interrupt::is_asked() {
                 return Ok(());
             }
@@ -47,9 +51,22 @@ impl Race<'_> {
         };
         let (right, wrong) = (with(None), with(Some(Status::WrongResult)));
         self.beside.repeat(&best, &right, &wrong, spent);
+        self.beside.closeness = self.closeness(&best);
         let off = self.far_off(&best);
         self.beside.doubt(&best, off);
         Ok(())
+    }
+
+    fn is_reference(&self, point: &Point) -> bool {
+        match &self.kernel.subject().reference {
+            Reference::Untouched => self.written_point().is_some_and(|written| same_values(point, &written)),
+            Reference::Configuration(own) => {
+                let written = self.written_point();
+                let value = |axis| own.get(axis).or_else(|| written.as_ref()?.get(axis));
+                point.iter().all(|(axis, given)| value(axis) == Some(given))
+            }
+            Reference::Shader(_) | Reference::Files(_) => false,
+        }
     }
 
     /// The configuration that the answer names, and those that can't be told from it.
@@ -59,6 +76,20 @@ impl Race<'_> {
         let others = std::iter::once(ending.fastest).chain(ending.tied.iter().map(|(i, _)| *i));
         let others = others.filter(|i| *i != ending.chosen);
         Some(std::iter::once(ending.chosen).chain(others).map(|i| figures[i].point.clone()).collect())
+    }
+
+    /// How far the best is from the reference, and the others.
+    fn closeness(&self, best: &[Point]) -> Option<String> {
+        let error = |trial: &Trial| trial.measured.as_ref()?.error;
+        let own = self.trials.values().filter(|trial| best.first() == Some(&trial.point)).find_map(error)?;
+        let others = self.trials.values().filter(|trial| best.first() != Some(&trial.point)).filter_map(error).reduce(f64::max);
+        let told = |error: f64| match error {
+            0.0 => "the reference's bit by bit".to_owned(),
+            error if error < 0.001 => "off by less than 0.001 of the tolerance".to_owned(),
+            error => format!("off by up to {error:.2} of the tolerance"),
+        };
+        let others = others.map(|others| format!(", those of the others {}", told(others)));
+        Some(format!("Its results are {}{}.", told(own), others.unwrap_or_default()))
     }
 
     /// How far off each configuration is that may be believed in, where that is far beyond what the others are.

@@ -25,7 +25,7 @@ const SAMPLE: usize = 8;
 
 /// The share of the search's time that other inputs, idle ones and repeating may take, each, and what it may take in any case.
 const SHARE: f64 = 0.04;
-const LEAST: Duration = Duration::from_secs(1);
+const LEAST: Duration = Duration::from_millis(1500);
 
 pub struct Trials<'r> {
     settings: &'r Settings,
@@ -48,6 +48,8 @@ pub struct Trials<'r> {
     pub repeated: BTreeMap<Point, Repeated>,
     pub reference: Option<Repeated>,
     pub doubts: Vec<String>,
+    /// How far the results of the best are from the reference's.
+    pub closeness: Option<String>,
     /// What is said of configurations that are wrong at other sizes alone.
     notes: BTreeMap<Point, String>,
 }
@@ -83,6 +85,7 @@ impl<'r> Trials<'r> {
             repeated: BTreeMap::new(),
             reference: None,
             doubts: Vec::new(),
+            closeness: None,
             notes: BTreeMap::new(),
         }
     }
@@ -153,7 +156,7 @@ impl<'r> Trials<'r> {
                 } else {
                     points.retain(|other| *other != point);
                     self.wrong_elsewhere.insert(point.clone());
-                    wrong.push((point, format!("right with the usual inputs, wrong with {name}: {why}")));
+                    wrong.push((point, format!("right with the usual inputs, wrong with {name}: {why}{}", elsewhere(is_size))));
                 }
             }
         }
@@ -203,7 +206,8 @@ impl<'r> Trials<'r> {
             return;
         }
         let Some(mut repeated) = self.ask(Pass::Configuration(point.clone()), times, most) else { return };
-        if repeated.is_wrong != was_wrong {
+        // What is near what is allowed may come to lie on either side.
+        if repeated.is_wrong != was_wrong && !repeated.is_near {
             let words = |is_wrong: bool| if is_wrong { "wrong" } else { "right" };
             let changed = format!("{} when it was measured, and {} later", words(was_wrong), words(repeated.is_wrong));
             repeated.race.get_or_insert(changed);
@@ -269,7 +273,8 @@ impl<'r> Trials<'r> {
     /// What was tried and what not, for the answer about this configuration.
     pub fn said(&self, best: &Point) -> Vec<String> {
         let mut said: Vec<String> = self.notes.get(best).map(|note| format!("Note: {note}.")).into_iter().collect();
-        if !self.right_with.is_empty() {
+        said.extend(self.closeness.clone());
+        if self.tried.contains(best) && !self.right_with.is_empty() {
             let names: Vec<&str> = self.right_with.iter().map(String::as_str).collect();
             said.push(format!("It is right as well with {}.", names.join(", ")));
         }
@@ -294,6 +299,11 @@ impl<'r> Trials<'r> {
         }
         said
     }
+}
+
+/// What to do if such inputs can't be.
+fn elsewhere(is_size: bool) -> &'static str {
+    if is_size { "" } else { "; if such inputs can't be, fill buffers yourself (--buffer PLACE=:random)" }
 }
 
 fn prime_below(n: u64) -> Option<u64> {

@@ -102,6 +102,9 @@ impl Interface {
             *found = found.and(uses.get(variable).copied().unwrap_or_default());
         }
         let mut bindings = self.bindings(values)?;
+        for info in &mut bindings {
+            info.is_untouched = of_place.get(&(info.set, info.binding)).is_some_and(|used| *used == Use::default());
+        }
         let is_narrowed = |info: &&mut BindingInfo| match info.kind {
             BindingKind::StorageBuffer => true,
             // No atomic works on an image that is declared to be only written: there declarations hold wherever it is passed to.
@@ -230,7 +233,16 @@ fn descriptor(variable: Word, class: StorageClass, named: &Named, types: &Types,
         _ => Access::ReadOnly,
     };
     Some(Descriptor {
-        info: BindingInfo { set, binding, name: named.name.clone(), kind, count: 1, access, image: ImageInfo::of(node, types) },
+        info: BindingInfo {
+            set,
+            binding,
+            name: named.name.clone(),
+            kind,
+            count: 1,
+            access,
+            is_untouched: false,
+            image: ImageInfo::of(node, types),
+        },
         variable,
         ty,
         lengths,

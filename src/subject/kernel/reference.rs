@@ -3,7 +3,7 @@
 use super::{Made, UserKernel, said};
 use crate::model::{Case, Data, Failure, FilePath, Point, Shown};
 use crate::regular::{self, DATA};
-use crate::shader::{BindingKind, Noting, Prepared};
+use crate::shader::{Access, BindingInfo, BindingKind, Noting, Prepared};
 use crate::subject::compare::{Compared, Comparison, Right, compare, unwritten};
 use crate::subject::fill::{Unusual, Variation};
 use crate::subject::planted::undetected;
@@ -17,6 +17,9 @@ use crate::validate::{Learned, Mismatch, Outputs, Position};
 
 /// First passes of cases that are kept: no fewer than cases are loaded at a time.
 const MOST_FIRST_PASSES: usize = 256;
+
+/// How many times the tolerance is allowed where only gross errors count.
+const SLACK: f64 = 16.0;
 
 const RACE: &str = "the reference's results differ from one run to the next, which a race or a read of what nothing wrote does";
 
@@ -182,11 +185,23 @@ impl UserKernel {
 
     fn compared<'o>(&self, output: &'o Output) -> Compared<'o> {
         let Output { name, comparison, sized, .. } = output;
-        Compared { name, layout: &sized.layout, how: *comparison, tolerance: self.subject.tolerance }
+        // Other inputs may cancel more than those that the tolerance is for, and are tried for gross errors.
+        let slack = if self.subject.variation.is_some() { SLACK } else { 1.0 };
+        Compared { name, layout: &sized.layout, how: *comparison, tolerance: self.subject.tolerance, slack }
+    }
+
+    /// As [`UserKernel::check`], of what another run left: only what is far off, or no float, is another outcome, since sums in another
+    /// order come to lie on either side of what is allowed.
+    pub fn check_again(&mut self, case: &Case, bytes: Vec<Vec<u8>>) -> Result<f64, Mismatch> {
+        self.check_within(case, Outputs { bytes, poisoned: None }, SLACK)
     }
 
     /// How far what a configuration left is from what is right, in units of what is allowed.
     pub fn check(&mut self, case: &Case, outputs: Outputs) -> Result<f64, Mismatch> {
+        self.check_within(case, outputs, 1.0)
+    }
+
+    fn check_within(&mut self, case: &Case, outputs: Outputs, slack: f64) -> Result<f64, Mismatch> {
         let wrong = |output: &str, got: String, expected: &str| {
             Err(Mismatch::single(output, Position::Element(0), got, expected.to_owned()))
         };
@@ -208,7 +223,10 @@ impl UserKernel {
             Err(failure) => return wrong("the case", failure.reason, "as it was"),
         };
         let pairs = made.outputs.iter().zip(got.iter().zip(self.expected.iter().flatten()));
-        let errors = pairs.map(|(output, (got, right))| compare(self.compared(output), got, right));
+        let errors = pairs.map(|(output, (got, right))| {
+            let compared = self.compared(output);
+            compare(Compared { slack: compared.slack * slack, ..compared }, got, right)
+        });
         errors.into_iter().try_fold(0.0, |worst: f64, error| Ok(worst.max(error?)))
     }
 
@@ -227,13 +245,14 @@ impl UserKernel {
         found
     }
 
-    /// How far what one pass of a configuration left is from what another left, in units of what is allowed.
+    /// How far what one pass of a configuration left is from what another left, as [`UserKernel::check_again`] sees it.
     pub fn apart(&mut self, case: &Case, first: &[Vec<u8>], other: Vec<Vec<u8>>) -> Result<f64, Mismatch> {
         let Ok(made) = self.make(&case.point) else { return Ok(0.0) };
         let pairs = made.outputs.iter().zip(first.iter().zip(other));
         let mut errors = pairs.map(|(output, (first, other))| {
             let right = Right::new(Written::of(first.clone(), None));
-            compare(self.compared(output), &Written::of(other, None), &right)
+            let compared = Compared { slack: SLACK, ..self.compared(output) };
+            compare(compared, &Written::of(other, None), &right)
         });
         errors.try_fold(0.0, |worst: f64, error| Ok(worst.max(error?)))
     }
@@ -252,20 +271,27 @@ impl UserKernel {
     }
 
     /// For each buffer and image that is only read, and that the user doesn't fill: its name, and the kernel with other contents there
-    /// alone.
-    pub fn varying_each(&mut self) -> Result<Vec<(String, Subject)>, Failure> {
+    /// alone, of several kinds: the largest of many random numbers is like that of others.
+    pub fn varying_each(&mut self) -> Result<Vec<(String, Vec<Subject>)>, Failure> {
         let made = self.reference_made()?;
-        let outputs: Vec<_> = made.outputs.iter().map(|output| output.place).collect();
+        let used = &made.source.reflection().bindings;
+        let is_read = |info: &BindingInfo| {
+            let used = used.iter().find(|used| (used.set, used.binding) == (info.set, info.binding));
+            used.is_some_and(|used| used.access == Access::ReadOnly && !used.is_untouched)
+                && info.kind != BindingKind::UniformBuffer
+        };
+        let place = |unfilled: &Unfilled| (unfilled.info.set, unfilled.info.binding, unfilled.element);
         let varying = |unfilled: &&Unfilled| {
-            let place = (unfilled.info.set, unfilled.info.binding, unfilled.element);
             let is_filled = unfilled.fill(&self.subject, &made.blocks).is_some();
-            let is_accepted = self.is_accepted(Accepted::Idle, place, &made);
-            unfilled.info.kind != BindingKind::UniformBuffer && !is_filled && !is_accepted && !outputs.contains(&place)
+            is_read(&unfilled.info) && !is_filled && !self.is_accepted(Accepted::Idle, place(unfilled), &made)
         };
         let varied = |unfilled: &Unfilled| {
-            let only = Some((unfilled.info.set, unfilled.info.binding, unfilled.element));
-            let variation = Some(Variation { how: Unusual::OtherSeed, only });
-            (element_name(&unfilled.info, unfilled.element), Subject { variation, ..self.subject.clone() })
+            let with = |how| {
+                let variation = Some(Variation { how, only: Some(place(unfilled)) });
+                Subject { variation, ..self.subject.clone() }
+            };
+            let each = [Unusual::OtherSeed, Unusual::Zeros].map(with).to_vec();
+            (element_name(&unfilled.info, unfilled.element), each)
         };
         Ok(made.unfilled.iter().filter(varying).map(varied).collect())
     }

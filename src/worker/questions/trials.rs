@@ -16,6 +16,9 @@ use crate::shader::{Compiler, Library, Overrun, Prepared, specialize};
 use crate::subject::{Subject, UserKernel};
 use crate::validate::Outputs;
 
+/// How often a pass runs at least, however long that takes.
+const FEWEST: u32 = 5;
+
 /// The same pass once more, and again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Repeat {
@@ -35,6 +38,8 @@ pub struct Repeated {
     /// Its outcome changed by more than is allowed, or between right and wrong: how, in words.
     pub race: Option<String>,
     pub is_wrong: bool,
+    /// It is right, or within a few times the tolerance.
+    pub is_near: bool,
     /// Kinds of errors that comparing its outputs wouldn't have found, in words.
     pub undetected: Vec<String>,
 }
@@ -85,7 +90,8 @@ impl Question for Repeat {
     #[cfg(test)]
     fn example() -> (Self, Repeated) {
         let race = Some("run 3: it changes".to_owned());
-        let repeated = Repeated { runs: 3, changed: 2, race, is_wrong: true, undetected: vec!["a zero".to_owned()] };
+        let repeated =
+            Repeated { runs: 3, changed: 2, race, is_wrong: true, is_near: true, undetected: vec!["a zero".to_owned()] };
         (Self { pass: Pass::Reference, times: 300, most: Duration::from_millis(1500) }, repeated)
     }
 }
@@ -163,7 +169,6 @@ impl Checker {
     }
 
     fn repeat(&mut self, Repeat { pass, times, most }: &Repeat) -> Result<Repeated, Failure> {
-        let began = Instant::now();
         self.learn()?;
         let prepared = match pass {
             Pass::Reference => self.kernel.reference()?,
@@ -174,12 +179,14 @@ impl Checker {
         let Some(first) = self.run(&prepared)? else { return Ok(Repeated::default()) };
         let case = &prepared.case;
         let verdict = self.kernel.check(case, first.clone());
+        let is_near = self.kernel.check_again(case, first.bytes.clone()).is_ok();
         let undetected = if verdict.is_ok() { self.kernel.undetected(case, &first.bytes) } else { Vec::new() };
-        let mut repeated = Repeated { runs: 1, is_wrong: verdict.is_err(), undetected, ..Repeated::default() };
+        let mut repeated = Repeated { runs: 1, is_wrong: verdict.is_err(), is_near, undetected, ..Repeated::default() };
         let watched = watched(&prepared, &first.bytes)?;
         let slot = self.load(watched.as_ref().unwrap_or(&prepared))?;
+        let began = Instant::now();
         while let (Some(slot), Some((device, _))) = (slot, &mut self.device) {
-            if repeated.runs >= *times || began.elapsed() >= *most {
+            if repeated.runs >= *times || (began.elapsed() >= *most && repeated.runs >= FEWEST.min(*times)) {
                 break;
             }
             device.run_checked(slot)?;
@@ -196,11 +203,11 @@ impl Checker {
                 continue;
             }
             repeated.changed += 1;
-            let now = self.kernel.check(case, Outputs { bytes: bytes.clone(), poisoned: None });
+            let now = self.kernel.check_again(case, bytes.clone());
             let apart = match (&verdict, now) {
                 (Ok(_), now) => now.err().map(|mismatch| mismatch.to_string()),
-                (Err(_), Ok(_)) => Some("it is right then".to_owned()),
-                (Err(_), Err(_)) => self.kernel.apart(case, &first.bytes, bytes).err().map(|mismatch| mismatch.to_string()),
+                (Err(_), now) if now.is_ok() && !is_near => Some("it is right then".to_owned()),
+                (Err(_), _) => self.kernel.apart(case, &first.bytes, bytes).err().map(|mismatch| mismatch.to_string()),
             };
             if let Some(words) = apart {
                 repeated.race = Some(format!("run {}: {words}", repeated.runs));
@@ -282,21 +289,29 @@ impl Checker {
         Ok(kernel.check(&prepared.case, outputs).err().map(|mismatch| Wrong::Result(mismatch.to_string())))
     }
 
+    /// Whether the reference's results are the same with other inputs. Where nothing is compared, nobody can tell.
+    fn is_indifferent(&mut self, subject: Subject) -> Result<bool, Failure> {
+        let mut kernel = self.kernel.with_problem(subject);
+        let Some(prepared) = kernel.reference()?.filter(|prepared| !prepared.case.check.outputs().is_empty()) else {
+            return Ok(false);
+        };
+        let Some(outputs) = self.run(&prepared)? else { return Ok(false) };
+        Ok(self.kernel.check(&prepared.case, outputs).is_ok())
+    }
+
     fn find_idle(&mut self, most: Duration) -> Result<Vec<String>, Failure> {
-        let began = Instant::now();
         self.learn()?;
+        let began = Instant::now();
         let mut idle = Vec::new();
         for (name, varied) in self.kernel.varying_each()? {
             if began.elapsed() >= most {
                 break;
             }
-            let mut kernel = self.kernel.with_problem(varied);
-            let compared = |prepared: &Prepared| !prepared.case.check.outputs().is_empty();
-            let Some(prepared) = kernel.reference()?.filter(compared) else { continue };
-            let Some(outputs) = self.run(&prepared)? else { continue };
-            if self.kernel.check(&prepared.case, outputs).is_ok() {
-                idle.push(name);
+            let mut is_idle = true;
+            for subject in varied {
+                is_idle = is_idle && self.is_indifferent(subject)?;
             }
+            idle.extend(is_idle.then_some(name));
         }
         Ok(idle)
     }

@@ -6,7 +6,7 @@ use lanescope::shader::{Access, BindingInfo, BindingKind, Capability, ImageInfo,
 use super::support::{HEAD, compiled, compiled_for, compiled_with_news, reflected};
 
 fn binding(binding: u32, name: &str, kind: BindingKind, access: Access) -> BindingInfo {
-    BindingInfo { set: 0, binding, name: name.to_owned(), kind, count: 1, access, image: None }
+    BindingInfo { set: 0, binding, name: name.to_owned(), kind, count: 1, access, is_untouched: false, image: None }
 }
 
 fn image(
