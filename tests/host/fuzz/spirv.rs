@@ -108,8 +108,11 @@ fn localized(words: &[u32], reflection: &Reflection) {
         assert_eq!((&other.bindings, other.push_bytes), (&reflection.bindings, reflection.push_bytes));
         let added = ids.added.iter().filter(|is_new| **is_new).count();
         assert_eq!(other.spec_constants.len(), reflection.spec_constants.len() + added);
-        let defaults = SpecValues::new();
-        assert_eq!(other.shared_bytes(&defaults), reflection.shared_bytes(&defaults));
+        // Of a length that an invalid module defines by what comes later, either may know the value.
+        if validity.is_ok() {
+            let defaults = SpecValues::new();
+            assert_eq!(other.shared_bytes(&defaults), reflection.shared_bytes(&defaults));
+        }
     }
 }
 
