@@ -88,6 +88,9 @@ impl Race<'_> {
             error if error < 0.001 => "off by less than 0.001 of the tolerance".to_owned(),
             error => format!("off by up to {error:.2} of the tolerance"),
         };
+        if own == 0.0 && others == Some(0.0) {
+            return Some("All results are the reference's bit by bit.".to_owned());
+        }
         let others = others.map(|others| format!(", those of the others {}", told(others)));
         Some(format!("Its results are {}{}.", told(own), others.unwrap_or_default()))
     }

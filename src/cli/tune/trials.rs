@@ -131,7 +131,8 @@ impl<'r> Trials<'r> {
             let tried = match varied {
                 Varied::Same => continue,
                 Varied::Dropped(why) => {
-                    self.dropped.insert(name, why);
+                    // An expression that has no value there is shown below.
+                    self.dropped.insert(name, why.lines().next().unwrap_or_default().to_owned());
                     continue;
                 }
                 Varied::Tried(tried) => tried,
@@ -283,7 +284,8 @@ impl<'r> Trials<'r> {
             said.push(format!("Not tried: {}.", each.join(", ")));
         }
         if !self.untried.is_empty() {
-            said.push(format!("For {} that can't be told from it no time was left.", self.untried.len()));
+            let others = if self.untried.len() == 1 { "1 other was" } else { &format!("{} others were", self.untried.len()) };
+            said.push(format!("{others} not tried so: no time was left."));
         }
         if let Some(Repeated { runs, changed, .. }) = self.repeated.get(best).filter(|of| of.runs > 1 && of.race.is_none()) {
             let share = 1.0 - 0.05_f64.powf(1.0 / f64::from(*runs));
