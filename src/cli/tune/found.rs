@@ -53,12 +53,13 @@ impl Found {
         // A reference that nobody named, and that nothing else agrees with, is none to believe.
         let is_chosen = arguments.reference.is_none() && *reference != Reference::Untouched;
         let is_doubted = diagnosis.as_ref().is_some_and(|of| of.doubts_reference || (is_chosen && of.only_reference));
+        let doubts: Vec<String> = race.silent.iter().chain(&race.beside.doubts).cloned().collect();
         let is_right = best.as_ref().is_some_and(|best| !best.leaves);
         Self {
             best,
             diagnosis,
-            is_believed: is_right && !is_doubted && race.silent.is_empty() && race.beside.doubts.is_empty(),
-            doubts: race.beside.doubts.clone(),
+            is_believed: is_right && !is_doubted && doubts.is_empty(),
+            doubts,
             has_race: race.beside.has_race(),
         }
     }

@@ -15,7 +15,7 @@ use crate::worker::questions::bounds::{OpenBounds, Pass};
 use crate::worker::questions::trials::{FindIdle, Repeat, Repeated, Varied, Vary, Wrong};
 
 /// How often the winner and the reference run: 300 runs without a change mean that at most 1 % of all change, at 95 %.
-pub const OFTEN: u32 = 300;
+const OFTEN: u32 = 300;
 
 /// How often other configurations run.
 const SOMETIMES: u32 = 5;
@@ -37,12 +37,11 @@ pub struct Trials<'r> {
     /// Runs passes as they are timed, without robust buffer access.
     repeater: Option<Respondent<'r>>,
     is_lost: bool,
-    /// The configurations that are through.
-    tried: BTreeSet<Point>,
-    /// Those for which no time was left.
-    untried: BTreeSet<Point>,
+    /// The configurations that are through, with what each was right with.
+    tried: BTreeMap<Point, BTreeSet<String>>,
+    /// How many there was no time for, the last time.
+    untried: usize,
     wrong_elsewhere: BTreeSet<Point>,
-    right_with: BTreeSet<String>,
     dropped: BTreeMap<String, String>,
     /// What came of running configurations again, by configuration; the reference's stands for itself.
     pub repeated: BTreeMap<Point, Repeated>,
@@ -77,10 +76,9 @@ impl<'r> Trials<'r> {
             counts_sizes,
             repeater: None,
             is_lost: false,
-            tried: BTreeSet::new(),
-            untried: BTreeSet::new(),
+            tried: BTreeMap::new(),
+            untried: 0,
             wrong_elsewhere: BTreeSet::new(),
-            right_with: BTreeSet::new(),
             dropped: BTreeMap::new(),
             repeated: BTreeMap::new(),
             reference: None,
@@ -108,13 +106,13 @@ impl<'r> Trials<'r> {
 
     /// Tries configurations with other inputs than they were timed with, and of other sizes. Gives those that are wrong there, and why.
     pub fn vary(&mut self, looker: &mut Looker, points: Vec<Point>, spent: Duration) -> Vec<(Point, String)> {
-        let is_new = |point: &Point| !self.tried.contains(point) && !self.untried.contains(point);
-        let mut points: Vec<Point> = points.into_iter().filter(is_new).collect();
-        let mut wrong = Vec::new();
+        let mut points: Vec<Point> = points.into_iter().filter(|point| !self.tried.contains_key(point)).collect();
+        let (mut wrong, mut right_with) = (Vec::new(), BTreeMap::<Point, BTreeSet<String>>::new());
         if points.is_empty() || matches!(self.subject.reference, Reference::Files(_)) {
             return wrong;
         }
         let (began, most) = (Instant::now(), spent.mul_f64(SHARE).max(LEAST));
+        self.untried = 0;
         for Kind { name, subject, is_size } in self.kinds() {
             if points.is_empty() {
                 break;
@@ -138,18 +136,16 @@ impl<'r> Trials<'r> {
                 Varied::Tried(tried) => tried,
             };
             let count = tried.len();
-            let failed: Vec<(Point, Wrong)> =
-                points.iter().zip(tried).filter_map(|(point, wrong)| Some((point.clone(), wrong?))).collect();
-            // The last ones may have had no time.
-            self.untried.extend(points.split_off(count));
-            if failed.is_empty() {
-                self.right_with.insert(name);
-                continue;
-            }
-            for (point, wrong_how) in failed {
-                let why = match wrong_how {
-                    Wrong::Result(words) => words,
-                    Wrong::Leaves(overrun) => format!("{}, which the reference doesn't do", told(&overrun)),
+            // The last ones may have had no time: they come again if one of them is to be the best.
+            self.untried += points.split_off(count).len();
+            for (point, outcome) in points.clone().into_iter().zip(tried) {
+                let why = match outcome {
+                    None => {
+                        right_with.entry(point).or_default().insert(name.clone());
+                        continue;
+                    }
+                    Some(Wrong::Result(words)) => words,
+                    Some(Wrong::Leaves(overrun)) => format!("{}, which the reference doesn't do", told(&overrun)),
                 };
                 if is_size && !self.counts_sizes {
                     let note = format!("{point} is wrong at {name} ({why}); with --any-size it can't win");
@@ -161,7 +157,10 @@ impl<'r> Trials<'r> {
                 }
             }
         }
-        self.tried.extend(points);
+        self.tried.extend(points.into_iter().map(|point| {
+            let names = right_with.remove(&point).unwrap_or_default();
+            (point, names)
+        }));
         wrong
     }
 
@@ -275,17 +274,21 @@ impl<'r> Trials<'r> {
     pub fn said(&self, best: &Point) -> Vec<String> {
         let mut said: Vec<String> = self.notes.get(best).map(|note| format!("Note: {note}.")).into_iter().collect();
         said.extend(self.closeness.clone());
-        if self.tried.contains(best) && !self.right_with.is_empty() {
-            let names: Vec<&str> = self.right_with.iter().map(String::as_str).collect();
+        let right_with = self.tried.get(best).filter(|names| !names.is_empty());
+        if let Some(names) = right_with {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
             said.push(format!("It is right as well with {}.", names.join(", ")));
         }
-        if !self.dropped.is_empty() {
-            let each: Vec<String> = self.dropped.iter().map(|(name, why)| format!("{name} ({why})")).collect();
-            said.push(format!("Not tried: {}.", each.join(", ")));
+        let is_open = |name: &String| right_with.is_none_or(|names| !names.contains(name));
+        let dropped: Vec<String> =
+            (self.dropped.iter().filter(|(name, _)| is_open(name))).map(|(name, why)| format!("{name} ({why})")).collect();
+        if !dropped.is_empty() {
+            said.push(format!("Not tried: {}.", dropped.join(", ")));
         }
-        if !self.untried.is_empty() {
-            let others = if self.untried.len() == 1 { "1 other was" } else { &format!("{} others were", self.untried.len()) };
-            said.push(format!("{others} not tried so: no time was left."));
+        match self.untried {
+            0 => {}
+            1 => said.push("1 other was not tried so: no time was left.".to_owned()),
+            others => said.push(format!("{others} others were not tried so: no time was left.")),
         }
         if let Some(Repeated { runs, changed, .. }) = self.repeated.get(best).filter(|of| of.runs > 1 && of.race.is_none()) {
             let share = 1.0 - 0.05_f64.powf(1.0 / f64::from(*runs));
@@ -295,7 +298,7 @@ impl<'r> Trials<'r> {
                 changed => format!("right each time, {changed} times with other bits, as sums in another order have them"),
             };
             said.push(format!(
-                "It ran {runs} times {changed}: at 95 %, fewer than {:.1} % of its runs are wrong.",
+                "It ran {runs} times {changed}: at 95 %, fewer than {:.1} % of its runs come out otherwise.",
                 100.0 * share
             ));
         }

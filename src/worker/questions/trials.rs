@@ -179,7 +179,7 @@ impl Checker {
         let Some(first) = self.run(&prepared)? else { return Ok(Repeated::default()) };
         let case = &prepared.case;
         let verdict = self.kernel.check(case, first.clone());
-        let is_near = self.kernel.check_again(case, first.bytes.clone()).is_ok();
+        let is_near = verdict.is_ok() || self.kernel.check_again(case, first.bytes.clone()).is_ok();
         let undetected = if verdict.is_ok() { self.kernel.undetected(case, &first.bytes) } else { Vec::new() };
         let mut repeated = Repeated { runs: 1, is_wrong: verdict.is_err(), is_near, undetected, ..Repeated::default() };
         let watched = watched(&prepared, &first.bytes)?;
