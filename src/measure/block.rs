@@ -10,10 +10,10 @@ use rand::seq::SliceRandom;
 use super::bench::{Answer, Call, CaseKey, Job, Loss, Order};
 use super::entry::Entry;
 use super::race::open_comparisons;
-use super::racing::FirstVisits;
+use super::racing::MostSamples;
 use super::rig::IDLE;
 use super::session::{Event, Observer, Options, Outcome, PairBase, Rule, Session, Task};
-use super::stop::{self, LAST_ROUND, Progress, Stop};
+use super::stop::{self, LAST_HELD, LEAST_HELD, Progress, Stop};
 use crate::model::{Case, Failure, Stage, Status};
 use crate::stats::{self, Timed};
 use crate::units::Nanos;
@@ -304,7 +304,7 @@ impl Block<'_, '_, '_> {
     /// Times all entries in rounds until each has ended. Rounds are dealt over the benches. What lost its pair begins anew.
     fn time(&mut self, entries: &mut [Entry]) {
         let mut empty_passes = EmptyPasses::default();
-        for round in 1..=2 * LAST_ROUND {
+        for round in 1..=2 * LAST_HELD {
             if entries.iter().any(Entry::is_active) {
                 self.observing.see(Event::Round(round));
                 self.session.rounds += 1;
@@ -385,11 +385,12 @@ impl Block<'_, '_, '_> {
     /// Visits the next entries up to one whose base is on another device. One on trial is visited first, and alone.
     fn visit_next(&mut self, slot: usize, round: u32, queue: &mut VecDeque<usize>, entries: &mut [Entry]) {
         let Options { max_time, rule, .. } = self.session.options;
-        let first = matches!(rule, Rule::Race | Rule::Glance).then(|| FirstVisits::of(entries));
+        let max_time = if rule == Rule::Beside { max_time.max(LEAST_HELD) } else { max_time };
+        let most = MostSamples::new(rule, entries);
         let pool = &self.session.pool;
         let call = |entry: &Entry| {
             let (left, expected) = (max_time.saturating_sub(entry.spent()), max_time + entry.longest_visit());
-            let most_samples = first.as_ref().and_then(|first| first.most_samples(entry));
+            let most_samples = most.of(entry);
             let (is_alone, is_glance) = (entry.base_here().is_none(), rule == Rule::Glance);
             Some(Call { place: entry.place(pool, slot)?, left, expected, is_alone, most_samples, is_glance })
         };
@@ -476,9 +477,9 @@ impl Block<'_, '_, '_> {
         for (i, entry) in entries.iter_mut().enumerate().filter(|(_, entry)| entry.is_due()) {
             entry.noise.push(entry.noise_now());
             let round = u32::try_from(entry.visits.len()).unwrap_or(u32::MAX);
-            let progress = Progress { round, noise: &entry.noise, max_noise, spent: entry.spent(), max_time };
-            let is_held = held.contains(&i) && stop::may_go_on(&progress);
-            leaving.extend(stop::judge(&progress).filter(|_| !is_held).map(|stop| (i, stop)));
+            let (spent, is_held) = (entry.spent(), held.contains(&i));
+            let progress = Progress { round, noise: &entry.noise, max_noise, is_held, spent, max_time };
+            leaving.extend(stop::judge(&progress).map(|stop| (i, stop)));
         }
         self.check(entries, &leaving);
     }

@@ -59,7 +59,7 @@ pub use pool::{Opener, Pool};
 pub use race::{Race, open_comparisons};
 pub use rig::Conditions;
 pub use session::{BLOCK_CASES, Event, Options, Outcome, PairBase, Rule, Session, Task, VisitMade};
-pub use stop::{JUDGED_ROUNDS, LAST_ROUND, Progress, Stop, judge, may_go_on};
+pub use stop::{JUDGED_ROUNDS, LAST_HELD, LAST_ROUND, Progress, Stop, judge};
 pub use visit::{Sizes, Visit};
 pub use vulkan::Vulkan;
 

@@ -7,32 +7,40 @@ use super::block::Block;
 use super::entry::Entry;
 use super::flags;
 use super::race::Race;
+use super::session::Rule;
 use super::stop::Stop;
 use super::visit::FAR_SLOWER;
 use crate::stats;
 
-/// The most samples of a visit. Most cases are beaten by their first one, and the spread of five is enough to tell.
-const FIRST_SAMPLES: u32 = 5;
+/// The most samples of a visit that is about who is faster. Most cases of a race are beaten by their first one, and the spread of five is
+/// enough to tell; of those beside each other more rounds tell more than more samples.
+const FEW_SAMPLES: u32 = 5;
 
 /// After so many rounds a race is over: it tells who may be the fastest, not who is.
 const ROUNDS: usize = 3;
 
-pub(super) struct FirstVisits {
+/// How many samples the next visit of a round has at most.
+pub(super) struct MostSamples {
+    rule: Rule,
+    /// The pass of the fastest, as far as choosing sizes has told.
     fastest: Option<Duration>,
 }
 
-impl FirstVisits {
-    /// Beside the fastest of these, as far as choosing their sizes has told.
-    pub(super) fn of(entries: &[Entry]) -> Self {
-        Self { fastest: entries.iter().filter_map(pass_time).min() }
+impl MostSamples {
+    pub(super) fn new(rule: Rule, entries: &[Entry]) -> Self {
+        Self { rule, fastest: entries.iter().filter_map(pass_time).min() }
     }
 
-    /// The most samples of the next visit. One for what is far slower than the fastest. A pair is about its ratio, which takes as
-    /// many as ever.
-    pub(super) fn most_samples(&self, entry: &Entry) -> Option<u32> {
+    /// One for what is far slower than the fastest of a race. A pair is about its ratio, which takes as many as ever.
+    pub(super) fn of(&self, entry: &Entry) -> Option<u32> {
         let is_far_slower =
-            pass_time(entry).zip(self.fastest).is_some_and(|(time, fastest)| time > fastest.mul_f64(FAR_SLOWER));
-        (!entry.is_paired()).then_some(if is_far_slower { 1 } else { FIRST_SAMPLES })
+            || pass_time(entry).zip(self.fastest).is_some_and(|(time, fastest)| time > fastest.mul_f64(FAR_SLOWER));
+        match self.rule {
+            Rule::Each => None,
+            _ if entry.is_paired() => None,
+            Rule::Race | Rule::Glance if is_far_slower() => Some(1),
+            Rule::Race | Rule::Glance | Rule::Beside => Some(FEW_SAMPLES),
+        }
     }
 }
 

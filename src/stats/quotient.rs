@@ -14,8 +14,8 @@ pub struct Timed {
 /// How sure it is that nothing is called slower that isn't: in all comparisons with the fastest together, at all looks.
 const JOINT: f64 = 0.05;
 
-/// So many looks are taken: after 6, 9, 13 and 19 rounds.
-const LOOKS: f64 = 4.0;
+/// So many looks are taken: after 6, 9, 13, 19, 27 and 39 rounds.
+const LOOKS: f64 = 6.0;
 
 /// What takes at most so many times as long is as good.
 const ALIKE: f64 = 1.03;

@@ -8,9 +8,8 @@ use std::time::Duration;
 
 use crate::support::cases_of;
 use lanescope::measure::{
-    BLOCK_CASES, CaseKey, CaseSource, Dispatcher, Event, JUDGED_ROUNDS, LAST_ROUND, LocalBench, LocalOptions, Measured, Mock,
-    MockOptions, Options, Pool, Progress, Race, Rounds, Rule, Session, Stop, Task, Timer, ToolCases, judge, may_go_on,
-    open_comparisons,
+    BLOCK_CASES, CaseKey, CaseSource, Dispatcher, Event, JUDGED_ROUNDS, LAST_HELD, LocalBench, LocalOptions, Measured, Mock,
+    MockOptions, Options, Pool, Progress, Race, Rounds, Rule, Session, Stop, Task, Timer, ToolCases, judge, open_comparisons,
 };
 use lanescope::model::{AxisValue, Case, DeviceInfo, Failure, Flag, Point, Status};
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
@@ -59,8 +58,8 @@ impl Runner {
         self.noise.push(self.rounds.noise());
         let round = u32::try_from(self.rounds.samples.len()).unwrap();
         let max_time = Duration::from_secs(1000);
-        let progress = Progress { round, noise: &self.noise, max_noise: 0.01, spent: Duration::ZERO, max_time };
-        self.ended = judge(&progress).filter(|_| !(is_held && may_go_on(&progress)));
+        let progress = Progress { round, noise: &self.noise, max_noise: 0.01, is_held, spent: Duration::ZERO, max_time };
+        self.ended = judge(&progress);
     }
 
     /// Its rounds, which all cases of a block begin together.
@@ -78,7 +77,7 @@ fn normal(rng: &mut ChaCha8Rng) -> f64 {
 /// Measures a block by a rule, as a session does, and counts the samples.
 pub fn run(rule: Rule, runners: &mut [Runner], rng: &mut ChaCha8Rng) -> usize {
     let best = runners.iter().map(|runner| runner.time).fold(f64::INFINITY, f64::min);
-    for round in 1..=LAST_ROUND {
+    for round in 1..=LAST_HELD {
         if runners.iter().all(|runner| runner.ended.is_some()) {
             break;
         }

@@ -164,7 +164,7 @@ fn row(world: &World, (case, run, is_new): (usize, usize, bool), time: &mut dyn 
         let interval = stats::clustered_interval(&times, &clusters).unwrap();
         noises.push(stats::noise(interval, stats::median(&times)));
         let (spent, max_time) = (Duration::from_millis(10 * u64::from(count)), Duration::from_secs(2));
-        if judge(&Progress { round: count, noise: &noises, max_noise: 0.01, spent, max_time }).is_some() {
+        if judge(&Progress { round: count, noise: &noises, max_noise: 0.01, is_held: false, spent, max_time }).is_some() {
             break interval;
         }
     };

@@ -45,7 +45,7 @@ pub struct Measuring {
     pub max_noise: Option<f64>,
 
     /// Time that may be spent on timing one case or configuration, such as 500ms or 2s; six rounds are taken even if they need longer,
-    /// unless a search drops the configuration before
+    /// unless a search drops the configuration before; those that may be its best have 250ms at least
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub max_time: Option<Duration>,
 
