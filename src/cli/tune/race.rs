@@ -530,7 +530,6 @@ impl<'r> Race<'r> {
             Some(case) => self.row(configuration, trial, Ok(case), Fate::Tried(&outcome)),
             None => self.row(configuration, trial, Err(&failure), Fate::Planned),
         };
-        self.sink.voice.progress.note(&format!("{}: {}", trial.point, failure.words()));
         if let Some(trial) = self.trials.get_mut(&configuration) {
             (trial.row, trial.measured, trial.failure) = (Some(row), None, Some(failure));
         }
