@@ -108,22 +108,29 @@ pub fn own(path: &Path) -> io::Result<(File, bool)> {
     if is_new {
         return Ok((file, true));
     }
-    if is_anothers(path, &metadata)? {
-        return Err(refused("it is another user's, who may have put it there: remove it"));
-    }
+    refuse_anothers(path, &metadata)?;
     let file = if platform::has_other_names(&metadata) { parted(path, file)? } else { file };
     Ok((file, false))
 }
 
 /// Opens a file once more that [`own`] has opened or made.
 pub fn own_again(path: &Path) -> io::Result<File> {
-    open_own(path, platform::without_following(OpenOptions::new().read(true).write(true)))
+    let file = open_own(path, platform::without_following(OpenOptions::new().read(true).write(true)))?;
+    refuse_anothers(path, &file.metadata()?)?;
+    Ok(file)
 }
 
 /// Whether a file is another user's. Whoever owns its folder can put in place what they like.
 fn is_anothers(path: &Path, file: &Metadata) -> io::Result<bool> {
     let folder = || std::fs::metadata(path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")));
     Ok(platform::is_by_another(file) && !platform::have_one_owner(file, &folder()?))
+}
+
+fn refuse_anothers(path: &Path, file: &Metadata) -> io::Result<()> {
+    match is_anothers(path, file)? {
+        true => Err(refused("it is another user's, who may have put it there: remove it")),
+        false => Ok(()),
+    }
 }
 
 /// A copy of a file, which takes its name; its other names keep the file.

@@ -372,7 +372,7 @@ const PLACES: [Place; 39] = [
     writes("compare OTHER.csv OTHER.csv -o out.csv", "out.csv.part", made_anew),
     reads("TUNE -q --manifest FILE", "file.toml", || "seed = 3\n".to_owned(), read_or_empty),
     reads("TUNE -q --buffer A=float[n]:file=FILE", "file.bin", || "1234".repeat(1024), data),
-    reads("TUNE -q --reference B=FILE", "file.bin", || ONES.clone(), reference),
+    reads("TUNE -q --reference B=FILE", "file.bin", || ZEROS.clone(), reference),
     reads("TUNE -q --save-table FILE", "file.json", || "{\"version\":1,\"entries\":[]}".to_owned(), table),
     writes("TUNE -q --save-table out.json", "out.json.lock", lock),
     writes("TUNE -q --save-table out.json", "out.json.part", made_anew),
@@ -403,8 +403,8 @@ static PICTURE: LazyLock<String> = LazyLock::new(|| {
     fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().file_name().into_string().unwrap()
 });
 
-/// What the reference of `TUNE` is: a buffer whose every element is the mock's.
-static ONES: LazyLock<String> = LazyLock::new(|| "1234".repeat(1024));
+/// What the reference of `TUNE` is: a buffer as the mock leaves it.
+static ZEROS: LazyLock<String> = LazyLock::new(|| "\0".repeat(4096));
 
 /// Writes what commands need, and gives the command line for a file.
 fn prepare(folder: &Path, place: &Place) -> (PathBuf, String) {
