@@ -20,8 +20,8 @@ use crate::error::{EXIT_FAILED, EXIT_OK, Error};
 use crate::model::SubgroupClass;
 use crate::output::{Column, Need, Page, in_a_line, json, paragraph};
 use crate::shader::{
-    Access, BindingInfo, BlockInfo, BlockPlace, EntryPoint, Extent, InstructionCounts, InstructionKind, InstructionMix, Module,
-    Reading, ReflectError, SpecConstant, SpecValues, StructLayout, TypeLayout, from_file,
+    Access, BindingInfo, BlockInfo, BlockPlace, EntryPoint, Extent, ImageInfo, InstructionCounts, InstructionKind,
+    InstructionMix, Module, Reading, ReflectError, SpecConstant, SpecValues, StructLayout, TypeLayout, from_file,
 };
 use crate::units::Bytes;
 
@@ -201,7 +201,13 @@ impl Inspection<'_> {
         let mut table = table([Column::numbers("id", Need::Key)].into_iter().chain(words));
         for Constant { declared, value, is_default } in &self.spec_constants {
             let note = if *is_default { " (default)" } else { "" };
-            let name = if declared.name.is_empty() { "(workgroup size)" } else { &declared.name };
+            let is_size =
+                |extent: &Extent| matches!(extent, Extent::Specialized { constant_id, .. } if *constant_id == declared.id);
+            let name = match declared.name.as_str() {
+                "" if self.entry_points.iter().any(|entry| entry.declared.local_size.iter().any(is_size)) => "(workgroup size)",
+                "" => "(no name)",
+                name => name,
+            };
             table.row([declared.id.to_string(), name.to_owned(), declared.ty.to_string(), format!("{value}{note}")]);
         }
         format!("\nspecialization constants\n{}", shown(&table, page))
@@ -215,11 +221,13 @@ impl Inspection<'_> {
             count => format!("[{count}]"),
         };
         let name = bound.variables.join(" and ");
+        let name = if name.is_empty() { name } else { format!(" {name}") };
         let remark = match (access, bound.used_access) {
             (Access::WriteOnly, Access::ReadWrite) => ", but it is read",
             _ => "",
         };
-        let words = format!("set {set}, binding {number}: {} {name}{count}, {}{remark}", word(kind), word(access));
+        let image = bound.info.image.as_ref().map(|image| format!(" ({})", image_words(image))).unwrap_or_default();
+        let words = format!("set {set}, binding {number}: {}{name}{count}{image}, {}{remark}", word(kind), word(access));
         let mut text = item("    ", &words, page);
         let is_here = |place: &BlockPlace| match place {
             BlockPlace::StorageBuffer { set: s, binding: b } | BlockPlace::UniformBuffer { set: s, binding: b } => {
@@ -237,6 +245,16 @@ impl Inspection<'_> {
         }
         text
     }
+}
+
+/// What a declaration says of an image: `2d, rgba8`, or what its components are read as where it says no format.
+fn image_words(ImageInfo { dimension, depth, multisampled, component, format }: &ImageInfo) -> String {
+    let texels = match (format, component) {
+        (Some(format), _) => Some(format.as_str().to_owned()),
+        (None, component) => component.map(|component| component.to_string()),
+    };
+    let words = [dimension.as_ref().map(word), texels, depth.then(|| "depth".to_owned())];
+    words.into_iter().flatten().chain(multisampled.then(|| "multisampled".to_owned())).collect::<Vec<_>>().join(", ")
 }
 
 fn word(value: &impl Serialize) -> String {

@@ -72,6 +72,7 @@ impl Recipe {
             && own.data == other.data
             && own.push_bytes == other.push_bytes
             && own.required_subgroup_size == other.required_subgroup_size
+            && own.full_subgroups == other.full_subgroups
     }
 }
 

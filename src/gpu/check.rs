@@ -237,6 +237,14 @@ fn specialization(kernel: &Specialized) -> Checked {
 }
 
 fn subgroup_size(kernel: &Specialized, subgroup: &Subgroup) -> Checked {
+    if kernel.full_subgroups {
+        let size = kernel.required_subgroup_size.unwrap_or(subgroup.size).max(1);
+        require(subgroup.full_subgroups, || "full subgroups are required; the device can't promise them".to_owned())?;
+        let x = kernel.local_size[0];
+        require(x % size == 0, || {
+            format!("full subgroups of {size} are required of workgroups of {x} in the first direction")
+        })?;
+    }
     let Some(size) = kernel.required_subgroup_size else { return Ok(()) };
     require(subgroup.size_control, || format!("a subgroup size of {size} is required; the device lets none be chosen"))?;
     let (min, max) = (subgroup.min_size, subgroup.max_size);

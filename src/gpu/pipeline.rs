@@ -252,7 +252,12 @@ fn pipeline(
     let constants = vk::SpecializationInfo::default().map_entries(&entries).data(&specialized.data);
     let mut required = vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default()
         .required_subgroup_size(specialized.required_subgroup_size.unwrap_or_default());
+    let stage_flags = match specialized.full_subgroups {
+        true => vk::PipelineShaderStageCreateFlags::REQUIRE_FULL_SUBGROUPS,
+        false => vk::PipelineShaderStageCreateFlags::empty(),
+    };
     let mut stage = vk::PipelineShaderStageCreateInfo::default()
+        .flags(stage_flags)
         .stage(vk::ShaderStageFlags::COMPUTE)
         .module(module.raw())
         .name(&entry)

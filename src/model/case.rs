@@ -299,6 +299,8 @@ pub struct Kernel {
     pub constants: Vec<(String, Scalar)>,
     /// The subgroup size that the driver is required to use, where it lets one choose.
     pub required_subgroup_size: Option<u32>,
+    /// Whether the driver has to fill all subgroups: the workgroup's first direction is a multiple of their size.
+    pub full_subgroups: bool,
     pub bindings: Vec<Binding>,
 }
 

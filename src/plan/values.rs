@@ -80,12 +80,13 @@ fn range(first: &str, rest: &str) -> Option<Vec<u64>> {
     Some(values.take(MOST_VALUES + 1).collect())
 }
 
-/// A whole number as users write it: `4096`, `2^12`, `4Ki`, `1Mi`, `1Gi`.
+/// A whole number as users write it: `4096`, `0x1000`, `2^12`, `4Ki`, `1Mi`, `1Gi`.
 ///
 /// ```
 /// use lanescope::plan::parse_number;
 ///
 /// assert_eq!(parse_number("4Ki"), parse_number("2^12"));
+/// assert_eq!(parse_number("0x1000"), parse_number("2^12"));
 /// assert_eq!(parse_number("4.0"), None);
 /// ```
 pub fn parse_number(text: &str) -> Option<u64> {
@@ -103,6 +104,9 @@ pub fn parse_number(text: &str) -> Option<u64> {
 
 /// Digits only: the standard parser would also take a sign.
 fn plain(text: &str) -> Option<u64> {
+    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u64::from_str_radix(digits, 16).ok()).flatten();
+    }
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use rspirv::spirv::{Decoration, MAGIC_NUMBER as MAGIC, Op};
 use thiserror::Error;
 
-use super::compile::{shortened, version};
+use super::explain::explained;
+use super::language::Language;
 use super::words::{HEADER_WORDS, instructions, opcode};
 use super::{CompileError, Invalid, Library, Module, ModuleKey, ReflectError, Reflection, apart};
-use crate::model::{Shown, SpirvTarget, path_text, readable, system_name};
+use crate::model::{Shown, SpirvTarget, path_text, system_name};
 use crate::regular::{self, Kind, SHADER};
 use crate::units::Bytes;
 
@@ -44,6 +45,10 @@ pub enum FileError {
     Read { path: PathBuf, source: io::Error },
     #[error("{} is neither GLSL (it is no UTF-8 text) nor SPIR-V (it doesn't begin with 0x07230203)", .path.shown())]
     Unknown { path: PathBuf },
+    #[error("{} is {language}: {}, and give what that makes", .path.shown(), .language.advice())]
+    Language { path: PathBuf, language: Language },
+    #[error("{} is UTF-16: save it as UTF-8", .path.shown())]
+    Wide { path: PathBuf },
     #[error("{} is no SPIR-V: it doesn't begin with 0x07230203 (GLSL has another ending than .spv)", .path.shown())]
     NoSpirv { path: PathBuf },
     #[error("{} has {bytes} bytes, no whole number of words: the SPIR-V is cut off", .path.shown())]
@@ -81,6 +86,7 @@ pub fn from_file(path: &Path, reading: &Reading) -> Result<Arc<Module>, FileErro
         return Ok(Arc::new(module));
     }
     let text = text_of(path, bytes)?;
+    check_language(path, &text, reading)?;
     let name = key(path);
     let whole = whole_text(path, &text, reading)?;
     let library = with_includes(path, &whole, reading)?.with_local_size_ids(reading.local_size_ids);
@@ -88,8 +94,7 @@ pub fn from_file(path: &Path, reading: &Reading) -> Result<Arc<Module>, FileErro
         if let CompileError::Exceeded(what) = error {
             return exceeded("compiling it")(what);
         }
-        let later = later_target(&library, &name, reading);
-        explained(as_written(error, path), path, &text, later).into()
+        explained(error, path, &text, (&library, reading)).into()
     })?;
     if let Some(entry) = &reading.entry {
         // What the GLSL compiler makes has one entry point, and is described already.
@@ -98,15 +103,35 @@ pub fn from_file(path: &Path, reading: &Reading) -> Result<Arc<Module>, FileErro
     Ok(module)
 }
 
+/// What has no version, and isn't put behind a preamble, may be no GLSL.
+fn check_language(path: &Path, text: &str, reading: &Reading) -> Result<(), FileError> {
+    let has_version = text.lines().any(|line| directive(line).is_some_and(|name| name.starts_with("version")));
+    match Language::of(path, text).filter(|_| !has_version && reading.preamble.is_none()) {
+        Some(language) => Err(FileError::Language { path: path.to_owned(), language }),
+        None => Ok(()),
+    }
+}
+
 fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String, FileError> {
-    String::from_utf8(bytes).map_err(|_| FileError::Unknown { path: path.to_owned() })
+    let is_wide = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
+    let text = String::from_utf8(bytes).map_err(|_| match is_wide {
+        true => FileError::Wide { path: path.to_owned() },
+        false => FileError::Unknown { path: path.to_owned() },
+    })?;
+    Ok(without_mark(text))
+}
+
+/// Some editors begin a text with a byte order mark, which the compiler doesn't know.
+fn without_mark(text: String) -> String {
+    text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)
 }
 
 /// The text that is compiled: with a preamble, and without definitions that are given otherwise.
 fn whole_text(path: &Path, text: &str, reading: &Reading) -> Result<String, FileError> {
     // Macros may be given with their parameters.
     let is_named = |given: &str, name: &str| given.split('(').next() == Some(name);
-    let is_given = |line: &str| defined(line).is_some_and(|name| reading.macros.iter().any(|(given, _)| is_named(given, name)));
+    let is_macro = |name: &str| reading.macros.iter().any(|(given, _)| is_named(given, name));
+    let is_given = |line: &str| defined(line).or_else(|| named_by(line, "undef")).is_some_and(is_macro);
     let (mut lines, mut goes_on) = (Vec::new(), false);
     for line in text.split('\n') {
         // A definition may go on behind its line's end; Godot's shaders begin with the kind that they are of.
@@ -132,8 +157,13 @@ fn directive(line: &str) -> Option<&str> {
     Some(line.trim_start().strip_prefix('#')?.trim_start())
 }
 
-fn defined(line: &str) -> Option<&str> {
-    let rest = directive(line)?.strip_prefix("define")?;
+/// The macro that a line defines.
+pub(super) fn defined(line: &str) -> Option<&str> {
+    named_by(line, "define")
+}
+
+fn named_by<'l>(line: &'l str, what: &str) -> Option<&'l str> {
+    let rest = directive(line)?.strip_prefix(what)?;
     let name = rest.trim_start();
     let end = name.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(name.len());
     (rest.len() > name.len() && end > 0).then(|| &name[..end])
@@ -148,50 +178,6 @@ pub fn size_macros(path: &Path) -> [Option<String>; 3] {
         let end = after.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(after.len());
         defined.get(&after[..end]).map(|name| (*name).to_owned())
     })
-}
-
-fn later_target(library: &Library, name: &str, reading: &Reading) -> Option<SpirvTarget> {
-    let later = [SpirvTarget::Vulkan1_2, SpirvTarget::Vulkan1_3].into_iter().filter(|later| *later > reading.target);
-    later.into_iter().find(|later| apart::compile(library, ModuleKey::new(name, &reading.macros, *later)).is_ok())
-}
-
-/// An error with the line that it is about, and with what would mend it.
-fn explained(error: CompileError, path: &Path, text: &str, later: Option<SpirvTarget>) -> CompileError {
-    let CompileError::Glsl(mut error) = error else { return error };
-    let is_own = error.file.as_deref() == Some(&*path.shown());
-    let line = error.line.and_then(|line| text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?));
-    if let Some(line) = line.filter(|line| is_own && !line.trim().is_empty()) {
-        let (first, rest) = error.words.split_once('\n').unwrap_or((&error.words, ""));
-        error.words = format!("{first}\n    {}\n{rest}", shortened(line.trim())).trim_end().to_owned();
-    }
-    if let Some(later) = later {
-        let version = version(later).0;
-        error.words.push_str(&format!("\nIt compiles for Vulkan {version}: try --target-env vulkan{version}"));
-    }
-    CompileError::Glsl(error)
-}
-
-/// An error with paths as the user writes them: from the current folder on, or as the shader's own is written.
-fn as_written(error: CompileError, path: &Path) -> CompileError {
-    let name = key(path);
-    // What stands before the file's name, in the compiler's words and in the user's.
-    let own = name.rsplit_once('/').map(|(folder, _)| format!("{folder}/")).unwrap_or_default();
-    let written = path.parent().map(|folder| folder.join("").shown()).unwrap_or_default();
-    let beside = |text: &str| readable(&if own.is_empty() { text.to_owned() } else { text.replace(&own, &written) });
-    let shown = |text: &str| text.split(&name).map(beside).collect::<Vec<_>>().join(&path.shown());
-    match error {
-        CompileError::Glsl(mut error) => {
-            error.subject.path = shown(&error.subject.path);
-            error.words = shown(&error.words);
-            error.file = error.file.as_deref().map(shown);
-            CompileError::Glsl(error)
-        }
-        CompileError::Reflect { mut subject, error } => {
-            subject.path = shown(&subject.path);
-            CompileError::Reflect { subject, error }
-        }
-        other => other,
-    }
 }
 
 fn read(path: &Path, may_stream: bool) -> Result<Vec<u8>, FileError> {
@@ -246,7 +232,7 @@ fn without_strides_of_blocks(words: &[u32]) -> Vec<u32> {
 // ---- includes ---------------------------------------------------------------------------------------------------------------
 
 /// A file's path as the compiler names it: with `/` on every system, and with marks for what is no text in it.
-fn key(path: &Path) -> String {
+pub(super) fn key(path: &Path) -> String {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let text = path_text(&absolute);
     // Elsewhere than on Windows, `\` is a character like any other.
@@ -273,7 +259,7 @@ fn with_includes(shader: &Path, text: &str, reading: &Reading) -> Result<Library
             match regular::read_text(&on_disk(&path), SHADER) {
                 Ok(text) => {
                     bytes += text.len();
-                    open.push((path, text));
+                    open.push((path, without_mark(text)));
                 }
                 Err(error) if is_elsewhere(&error) => {}
                 Err(error) => library = library.with_unreadable(path, error.to_string()),
@@ -302,7 +288,7 @@ fn is_elsewhere(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory)
 }
 
-fn on_disk(key: &str) -> PathBuf {
+pub(super) fn on_disk(key: &str) -> PathBuf {
     let path = if cfg!(windows) { key.to_owned() } else { format!("/{key}") };
     system_name(&path).into()
 }
@@ -463,12 +449,28 @@ mod tests {
         assert_eq!(width(&read_with(&shader, None, &[]).unwrap()), 64);
         assert_eq!(width(&read_with(&shader, None, &[("WIDTH", "16"), ("X", "3u")]).unwrap()), 16);
         assert_eq!(defined("#define F(x) x"), Some("F"));
+        let undefined = shader.replace("  # define", "#undef WIDTH\n  # define");
+        assert_eq!(width(&read_with(&undefined, None, &[("WIDTH", "16"), ("X", "3u")]).unwrap()), 16);
         // With all of its lines, and by its name alone where it has parameters.
         let long = format!("#version 460\n#define WIDTH \\\n  64 \\\r\n  + 0\n#define X F(1u)\n#define F(x) x+\n{BODY}");
         assert_eq!(width(&read_with(&long, None, &[("WIDTH", "16"), ("F(x)", "x")]).unwrap()), 16);
         for line in ["#defined X", "// #define X", "#undef X", "#define", "#define  "] {
             assert_eq!(defined(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_a_text() {
+        let shader = format!("\u{feff}#version 460\n#include \"before.glsl\"\n{BODY}");
+        let extension = "#version 460\n#extension GL_GOOGLE_include_directive : require";
+        let shader = shader.replace("#version 460", extension);
+        assert_eq!(width(&read_with(&shader, Some("\u{feff}#define WIDTH 24\n#define X 1u"), &[]).unwrap()), 24);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("wide.comp");
+        let wide: Vec<u8> = "\u{feff}#version 460".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        fs::write(&path, wide).unwrap();
+        let error = from_file(&path, &Reading::default()).unwrap_err().to_string();
+        assert!(error.contains("is UTF-16: save it as UTF-8"), "{error}");
     }
 
     #[test]

@@ -106,7 +106,7 @@ fn unix_lines(text: &'static str) -> Cow<'static, str> {
 }
 
 /// Joins and resolves `.` and `..`; nothing where the path would leave the library.
-fn join(folder: &str, relative: &str) -> Option<String> {
+pub(super) fn join(folder: &str, relative: &str) -> Option<String> {
     let mut parts = Vec::new();
     for part in folder.split('/').chain(relative.split('/')) {
         match part {

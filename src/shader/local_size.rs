@@ -34,7 +34,7 @@ fn is_blank(token: &str) -> bool {
 }
 
 /// Words, numbers, comments, single blanks and other characters.
-fn tokens(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn tokens(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let first = rest.chars().next()?;
@@ -57,7 +57,7 @@ fn length(text: &str, first: char) -> usize {
     }
 }
 
-fn is_word(c: char) -> bool {
+pub(super) fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 

@@ -3,8 +3,10 @@
 pub mod apart;
 mod bounds;
 mod compile;
+mod explain;
 mod files;
 mod fit;
+mod language;
 mod lengths;
 mod library;
 mod loader;
@@ -14,6 +16,7 @@ mod needs;
 mod passes;
 mod reflect;
 mod specialize;
+mod undefined;
 mod validator;
 mod words;
 
@@ -76,6 +79,7 @@ pub struct Specialized {
     pub push_bytes: u32,
     pub bindings: Vec<BindingInfo>,
     pub required_subgroup_size: Option<u32>,
+    pub full_subgroups: bool,
 }
 
 /// Where a specialization constant's value lies in the data: bytes.

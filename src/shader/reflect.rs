@@ -19,6 +19,7 @@ mod overlap;
 mod pointers;
 pub(super) mod reach;
 mod scalar;
+mod sizeless;
 pub(super) mod subgroup;
 mod types;
 mod uses;
@@ -35,6 +36,7 @@ use self::code::Code;
 use self::constants::{Constants, Values};
 use self::index::Index;
 use self::interface::Interface;
+use self::sizeless::Declared;
 use self::types::Types;
 use super::loader::{self, LoadError, id};
 use crate::model::{Shown, SubgroupClass};
@@ -165,11 +167,14 @@ pub enum ReflectError {
     /// It is infinite, or depends on an operation that isn't on whole numbers, or a buffer's block lacks an offset or a stride.
     #[error("can't tell the size of `{name}` under these specialization constants")]
     Size { name: String },
+    #[error("`{name}` has no elements{why}")]
+    NoElements { name: String, why: String },
     #[error(
-        "set {set}, binding {binding} is declared twice, as different kinds of descriptor; name one of the entry points by --entry \
-         if each is for another"
+        "`{member}` of `{block}` has no {decoration}: the compiler that wrote the module has to say how a block lies in memory"
     )]
-    Conflict { set: u32, binding: u32 },
+    NoLayout { block: String, member: String, decoration: &'static str },
+    #[error("set {set}, binding {binding} is declared twice, {those}; {advice}")]
+    Conflict { set: u32, binding: u32, those: String, advice: &'static str },
 }
 
 impl Reflection {
@@ -194,6 +199,11 @@ impl Reflection {
         }
         let defaults = constants.evaluate(&types, &SpecValues::new());
         let interface = Interface::of(module, &types, &index);
+        let spec_constants = constants.specializable(&types, &index)?;
+        let known = Declared { interface: &interface, types: &types, constants: &constants, spec_constants: &spec_constants };
+        let explained = |error| known.explain(error, &SpecValues::new());
+        let (bindings, used_bindings) = (interface.bindings(&defaults), interface.used_bindings(module, &defaults));
+        let push_bytes = interface.push_bytes(&types, &defaults).map_err(explained)?;
         Ok(Self {
             version: module.header.as_ref().map_or((0, 0), dr::ModuleHeader::version),
             capabilities: declared(&module.capabilities, |operand| match operand {
@@ -205,11 +215,11 @@ impl Reflection {
                 _ => None,
             }),
             entry_points: entry_points(module, &constants, &defaults, &index)?,
-            spec_constants: constants.specializable(&types, &index)?,
-            bindings: interface.bindings(&defaults)?,
-            used_bindings: interface.used_bindings(module, &defaults)?,
-            push_bytes: interface.push_bytes(&types, &defaults)?,
+            bindings: bindings.map_err(explained)?,
+            used_bindings: used_bindings.map_err(explained)?,
+            push_bytes,
             code: Code::of(module, &types, &constants, &defaults, &index),
+            spec_constants,
             types,
             constants,
             interface,
@@ -231,7 +241,8 @@ impl Reflection {
     /// Bytes of Workgroup memory under a specialization, in a standard layout (std430, `bool` as 32 bits), as Vulkan counts them
     /// against `maxComputeSharedMemorySize`. Variables that no function uses don't count; blocks share their memory.
     pub fn shared_bytes(&self, values: &SpecValues) -> Result<u64, ReflectError> {
-        self.interface.shared_bytes(&self.types, &self.constants.evaluate(&self.types, values))
+        let evaluated = self.constants.evaluate(&self.types, values);
+        self.interface.shared_bytes(&self.types, &evaluated).map_err(|error| self.explain(error, values))
     }
 
     /// The names of the variables in Workgroup memory that no function uses.
@@ -245,13 +256,19 @@ impl Reflection {
     }
 
     pub fn bindings_under(&self, values: &SpecValues) -> Result<Vec<BindingInfo>, ReflectError> {
-        self.interface.bindings(&self.constants.evaluate(&self.types, values))
+        self.interface.bindings(&self.constants.evaluate(&self.types, values)).map_err(|error| self.explain(error, values))
     }
 
     /// The blocks of buffers and of push constants under a specialization, on which array lengths may depend: those of buffers
     /// by set and binding, then those of push constants. A descriptor that the module declares as two blocks has both.
     pub fn blocks(&self, values: &SpecValues) -> Result<Vec<BlockInfo>, ReflectError> {
-        blocks::describe(&self.interface, &self.types, &self.constants.evaluate(&self.types, values))
+        let evaluated = self.constants.evaluate(&self.types, values);
+        blocks::describe(&self.interface, &self.types, &evaluated).map_err(|error| self.explain(error, values))
+    }
+
+    fn explain(&self, error: ReflectError, values: &SpecValues) -> ReflectError {
+        let Self { interface, types, constants, spec_constants, .. } = self;
+        Declared { interface, types, constants, spec_constants }.explain(error, values)
     }
 
     /// The classes of subgroup operations that an entry point uses, with the functions that it calls; what control flow can't reach

@@ -58,7 +58,11 @@ pub fn specialize_kernel(
     check_bindings(&reflection.bindings, kernel)?;
     check_counts(reflection, &values)?;
     let specialized = with_values(module, entry, kernel.local_size, &values)?;
-    Ok(Specialized { required_subgroup_size: kernel.required_subgroup_size, ..specialized })
+    Ok(Specialized {
+        required_subgroup_size: kernel.required_subgroup_size,
+        full_subgroups: kernel.full_subgroups,
+        ..specialized
+    })
 }
 
 /// The same where no kernel of a case describes the entry point. Values of constants that it doesn't have are left out.
@@ -85,6 +89,7 @@ fn with_values(
         push_bytes: reflection.push_bytes,
         bindings: reflection.bindings_under(values)?,
         required_subgroup_size: None,
+        full_subgroups: false,
     })
 }
 

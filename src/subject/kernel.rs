@@ -2,6 +2,7 @@
 
 mod described;
 mod reference;
+mod subgroups;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -26,11 +27,14 @@ use crate::model::{
 };
 use crate::plan::{check_limits, parse_number};
 use crate::shader::{
-    BindingKind, BlockInfo, BlockPlace, Needs, Noting, Prepared, ReflectError, ScalarType, SpecValues, Specialized,
-    StructLayout, specialize_kernel,
+    BindingKind, BlockInfo, BlockPlace, Needs, Noting, Prepared, ReflectError, ScalarType, SpecValues, SpecializeError,
+    Specialized, StructLayout, specialize_kernel,
 };
 
 pub use described::Constant;
+
+/// The size that subgroups are required to have.
+pub const SUBGROUP_AXIS: &str = "subgroup_size";
 
 pub const LOCAL_SIZE_AXES: [&str; 3] = ["local_size_x", "local_size_y", "local_size_z"];
 /// How an axis begins that is a specialization constant; its name in the shader follows, or its id.
@@ -240,8 +244,12 @@ impl UserKernel {
             return Err(skipped(lack.to_string()));
         }
         check_limits(case, &self.device).map_err(|skip| skipped(skip.reason))?;
-        let mut specialized = specialize_kernel(&source.module, source.entry(), &case.kernels[0], values.clone())
-            .map_err(|error| Failure::new(Status::CompileError, error.to_string()))?;
+        let mut specialized = specialize_kernel(&source.module, source.entry(), &case.kernels[0], values.clone()).map_err(
+            |error| match &error {
+                SpecializeError::Reflect(error) => undescribed(error),
+                _ => Failure::new(Status::CompileError, error.to_string()),
+            },
+        )?;
         // What functions do with a buffer or an image, which its declaration may not tell.
         for info in &mut specialized.bindings {
             let used = source.reflection().bindings.iter().find(|used| (used.set, used.binding) == (info.set, info.binding));
@@ -258,14 +266,17 @@ impl UserKernel {
     fn make(&mut self, point: &Point) -> Result<Made, Failure> {
         let source = self.source(point)?;
         let local_size = local_size(&source, point);
+        let required_subgroup_size = subgroups::required(point);
+        if let Some(why) = self.subgroup_refusal(point, local_size) {
+            return Err(skipped(why));
+        }
         let (values, mut variables) = self.values(&source, point)?;
         if let Some(threads) = self.threads(&source, &variables)? {
             variables.threads = Some(threads);
         }
         let reflection = source.reflection();
-        let described = |error: ReflectError| Failure::new(Status::CompileError, error.to_string());
-        let infos = reflection.bindings_under(&values).map_err(described)?;
-        let blocks = reflection.blocks(&values).map_err(described)?;
+        let infos = reflection.bindings_under(&values).map_err(|error| undescribed(&error))?;
+        let blocks = reflection.blocks(&values).map_err(|error| undescribed(&error))?;
         buffers::check_numbers(reflection, &blocks)?;
         if let Some(overlap) = blocks.iter().find_map(|block| block.layout.overlap(&block.name)) {
             let reason = format!(
@@ -315,7 +326,8 @@ impl UserKernel {
             target: self.subject.target,
             local_size,
             constants: Vec::new(),
-            required_subgroup_size: None,
+            required_subgroup_size,
+            full_subgroups: self.subject.full_subgroups,
             bindings: bound.bindings,
         };
         let repeat = if bound.reads_own && !self.subject.is_idempotent { Repeat::AfterReset } else { Repeat::Overwrites };
@@ -335,6 +347,10 @@ impl UserKernel {
         };
         let Bound { outputs, unfilled, .. } = bound;
         Ok(Made { case, source, values, variables, blocks, outputs, unfilled, unsaid })
+    }
+
+    fn subgroup_refusal(&self, point: &Point, local_size: [u32; 3]) -> Option<String> {
+        subgroups::refusal(subgroups::required(point), self.subject.full_subgroups, local_size, &self.device.subgroup)
     }
 
     /// What is filled member by member, with its name and size: push constants, and uniform blocks that no fill says more of.
@@ -437,6 +453,9 @@ impl UserKernel {
         if !source.can_be(size) {
             return Ok(Some(Refusal::Coupled { size }));
         }
+        if let Some(why) = self.subgroup_refusal(point, size) {
+            return Ok(Some(Refusal::Subgroups(why)));
+        }
         let (values, variables) = match self.values(&source, point) {
             // Its own row says so.
             Err(failure) if failure.status == Status::Skipped => return Ok(None),
@@ -466,10 +485,20 @@ pub enum Refusal<'r> {
     TooMany { invocations: u64, limit: u32 },
     #[error("one constant sets several of the workgroup's sizes, which can't be {} x {} x {}", size[0], size[1], size[2])]
     Coupled { size: [u32; 3] },
+    #[error("{0}")]
+    Subgroups(String),
     #[error("maxComputeSharedMemorySize is {limit}, and it needs {bytes}")]
     TooMuchShared { bytes: u64, limit: u32 },
     #[error(transparent)]
     Undescribed(#[from] ReflectError),
+}
+
+/// What can't be told of a module; of values that leave an array without elements there is no configuration.
+fn undescribed(error: &ReflectError) -> Failure {
+    match error {
+        ReflectError::NoElements { .. } => skipped(error.to_string()),
+        _ => Failure::new(Status::CompileError, error.to_string()),
+    }
 }
 
 /// The workgroup size of a configuration: what it doesn't say is as the shader is written.

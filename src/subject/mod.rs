@@ -36,6 +36,6 @@ pub use doubts::Doubt;
 pub use expression::listed;
 pub use fill::{Fill, Unusual, Variation};
 pub use images::ImageSpec;
-pub use kernel::{CONSTANT_AXIS, Constant, LOCAL_SIZE_AXES, MACRO_AXIS, Refusal, UserKernel};
+pub use kernel::{CONSTANT_AXIS, Constant, LOCAL_SIZE_AXES, MACRO_AXIS, Refusal, SUBGROUP_AXIS, UserKernel};
 pub use samplers::SamplerSpec;
 pub use spec::{Accepted, BufferSpec, Reference, Subject};

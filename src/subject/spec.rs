@@ -57,6 +57,8 @@ pub struct Subject {
     pub accepted: Vec<(Accepted, String)>,
     /// Whether a pass that reads what it writes may follow itself all the same.
     pub is_idempotent: bool,
+    /// Whether drivers are required to fill all subgroups.
+    pub full_subgroups: bool,
     pub seed: u64,
     /// What differs from the usual inputs, in a second trial.
     pub variation: Option<Variation>,

@@ -103,6 +103,7 @@ impl Builder {
             shared_bytes: 0,
             push_bytes: if glsl.contains("push_constant") { 8 } else { 0 },
             required_subgroup_size: None,
+            full_subgroups: false,
         });
         self.0.case.kernels.push(Kernel {
             source: "test.comp".into(),
@@ -111,6 +112,7 @@ impl Builder {
             local_size,
             constants: Vec::new(),
             required_subgroup_size: None,
+            full_subgroups: false,
             bindings,
         });
         self

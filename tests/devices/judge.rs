@@ -33,6 +33,7 @@ pub fn subject(shader: &str, flags: &[&str]) -> Subject {
         checks: Vec::new(),
         accepted: Vec::new(),
         is_idempotent: false,
+        full_subgroups: false,
         variation: None,
         seed: 1,
     };

@@ -186,7 +186,7 @@ fn an_entry_point_is_described_alone() {
         (&["-e", "left"][..], "no compute entry point `left`; it has up, down"),
         (
             &[],
-            "set 0, binding 0 is declared twice, as different kinds of descriptor; name one of the entry points by --entry if",
+            "set 0, binding 0 is declared twice, as `a` (storage_buffer) and as `image` (sampled_image); name one of the entry points by",
         ),
     ] {
         ran(&[&["inspect", &several], entry].concat()).refuses(&[words]);
@@ -226,7 +226,7 @@ fn what_is_no_shader_is_refused_with_the_place() {
     let folder = Folder::new();
     let bad = folder.write("bad.comp", "#version 460\nvoid main() { x = 1; }\n");
     let good = folder.write("good.comp", SHADER);
-    let junk = folder.write("junk", [0xFF, 0xFE, 0, 0x80]);
+    let junk = folder.write("junk", [0xFD, 0xFE, 0, 0x80]);
     let cut = folder.write("cut.spv", [3, 2, 0x23, 7, 0]);
     let broken = folder.write("broken.spv", [3, 2, 0x32, 7, 0]);
     let head = folder.write("head.spv", 0x0723_0203_u32.to_ne_bytes());

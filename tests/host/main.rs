@@ -28,6 +28,7 @@ mod limits;
 mod loads;
 mod losses;
 mod merge;
+mod messages;
 mod mutants;
 mod mutated;
 mod pairs;

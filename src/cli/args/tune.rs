@@ -29,7 +29,8 @@ pub struct Tune {
     #[arg(short, long, value_name = "NUMBER", value_parser = count, default_value = "2^20")]
     pub n: u64,
 
-    /// Values of an axis: local_size_x=32..1024:*2, or a specialization constant by its name or id, as in TILE=8,16,32
+    /// Values of an axis: local_size_x=32..1024:*2, a specialization constant by its name or id, as in TILE=8,16,32, or the size that
+    /// subgroups are required to have, as in subgroup_size=16,32
     #[arg(short, long, value_name = "NAME=VALUES")]
     pub axis: Vec<String>,
 
@@ -120,6 +121,10 @@ pub struct Tune {
     /// Let no configuration win that is wrong at n - 1 or at a prime n, where the reference is right
     #[arg(long)]
     pub any_size: bool,
+
+    /// Require full subgroups: local_size_x is a multiple of their size, and no lane is left over
+    #[arg(long)]
+    pub full_subgroups: bool,
 
     /// A pass that reads what it writes may follow itself all the same: no buffer is restored between passes
     #[arg(long)]

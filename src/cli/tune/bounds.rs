@@ -302,7 +302,10 @@ pub fn told(Overrun { array: NotedArray { home, path, .. }, index, length }: &Ov
         Home::Invocation => "a variable of each invocation".to_owned(),
     };
     let elements = if *length == 1 { "element" } else { "elements" };
-    format!("{name} ({home}) has {length} {elements}, and is indexed {end} {index}")
+    // An index without a sign that was to be less than zero.
+    let wrapped = u32::try_from(*index).ok().filter(|index| *index > u32::MAX / 2);
+    let meant = wrapped.map(|index| format!(" ({}, if that has a sign)", i64::from(index) - (1 << 32))).unwrap_or_default();
+    format!("{name} ({home}) has {length} {elements}, and is indexed {end} {index}{meant}")
 }
 
 fn advice(Overrun { array, index, .. }: &Overrun) -> String {

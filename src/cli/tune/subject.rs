@@ -12,8 +12,8 @@ use crate::plan::{parse_number, parse_values};
 use crate::regular;
 use crate::shader::size_macros;
 use crate::subject::{
-    Accepted, BufferSpec, CONSTANT_AXIS, Comparison, ImageSpec, LOCAL_SIZE_AXES, MACRO_AXIS, Reference, SamplerSpec, Subject,
-    Tolerance, UserKernel, listed,
+    Accepted, BufferSpec, CONSTANT_AXIS, Comparison, ImageSpec, LOCAL_SIZE_AXES, MACRO_AXIS, Reference, SUBGROUP_AXIS,
+    SamplerSpec, Subject, Tolerance, UserKernel, listed,
 };
 use crate::tuning::space::{Dimension, Space};
 
@@ -53,6 +53,7 @@ pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
         checks: checks(arguments)?,
         accepted: parsed("accept", &arguments.accept, accepted)?,
         is_idempotent: arguments.idempotent,
+        full_subgroups: arguments.full_subgroups,
         seed: arguments.measuring.seed,
         variation: None,
     })
@@ -184,8 +185,13 @@ fn constants(arguments: &Tune, kernel: &mut UserKernel) -> Result<Vec<(String, A
     for text in &arguments.constant {
         let usage = |words: String| Error::Usage(format!("constant `{text}`: {words}"));
         let (name, value) = text.split_once('=').ok_or_else(|| usage("NAME=VALUE is needed".to_owned()))?;
-        if LOCAL_SIZE_AXES.contains(&name.trim()) {
-            return Err(usage("the workgroup size is an axis: --axis takes one value of it as well".to_owned()));
+        let what = match name.trim() {
+            name if LOCAL_SIZE_AXES.contains(&name) => Some("the workgroup size is"),
+            SUBGROUP_AXIS => Some("the size that subgroups are required to have is"),
+            _ => None,
+        };
+        if let Some(what) = what {
+            return Err(usage(format!("{what} an axis: --axis takes one value of it as well")));
         }
         let (name, values) = axis(name.trim(), value, kernel)?;
         let [value] = &values[..] else { return Err(usage("one value is needed; --axis tries several".to_owned())) };
@@ -250,7 +256,8 @@ pub fn shared(axes: &[Dimension]) -> Vec<(String, String)> {
 
 /// An axis by the name that the user gives it: of the workgroup size, or of a constant.
 fn axis(name: &str, values: &str, kernel: &mut UserKernel) -> Result<(String, Vec<AxisValue>), Error> {
-    if LOCAL_SIZE_AXES.contains(&name) {
+    // A constant of that name is `spec_subgroup_size`.
+    if LOCAL_SIZE_AXES.contains(&name) || name == SUBGROUP_AXIS {
         return numbers(name, values, 1).map(|values| (name.to_owned(), values));
     }
     let plain = name.strip_prefix(CONSTANT_AXIS).unwrap_or(name);

@@ -1,6 +1,6 @@
 //! Constants under a specialization: literals, composites, and the operations that `OpSpecConstantOp` does on them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use rspirv::dr::{Instruction, Operand};
@@ -96,6 +96,21 @@ impl Constants {
             Definition::Scalar { constant_id, .. } => Some(constant_id),
             _ => None,
         }
+    }
+
+    /// The `constant_id`s of all specialization constants that this one is made of.
+    pub(super) fn ids_of(&self, id: Word) -> BTreeSet<u32> {
+        let (mut found, mut seen, mut open) = (BTreeSet::new(), BTreeSet::new(), vec![id]);
+        while let Some(id) = open.pop() {
+            let Some(constant) = self.get(id).filter(|_| seen.insert(id)) else { continue };
+            match &constant.definition {
+                Definition::Scalar { constant_id, .. } => found.extend(*constant_id),
+                Definition::Null => {}
+                Definition::Composite(parts) => open.extend(parts),
+                Definition::Operation { operands, .. } => open.extend(operands.iter().filter_map(self::id)),
+            }
+        }
+        found
     }
 
     pub(super) fn scalar(&self, id: Word, types: &Types) -> Option<ScalarType> {

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use rspirv::dr::{Function, Instruction, Module};
-use rspirv::spirv::{Decoration, Dim, Op, StorageClass, Word};
+use rspirv::dr::{Function, Instruction, Module, Operand};
+use rspirv::spirv::{Decoration, Dim, Op, SourceLanguage, StorageClass, Word};
 
 use super::constants::Values;
 use super::index::Index;
@@ -18,6 +18,8 @@ pub(super) struct Interface {
     push: Vec<Named>,
     shared: Vec<Shared>,
     pub(super) unused_shared: Vec<String>,
+    /// What to do where a descriptor is declared as different ones.
+    advice: &'static str,
 }
 
 #[derive(Clone, Debug)]
@@ -45,7 +47,7 @@ struct Shared {
 
 impl Interface {
     pub(super) fn of(module: &Module, types: &Types, index: &Index) -> Self {
-        let mut interface = Self::default();
+        let mut interface = Self { advice: advice(module), ..Self::default() };
         // Variables that no function mentions are declared, but take no memory.
         let operands = module.functions.iter().flat_map(Function::all_inst_iter).flat_map(|instruction| &instruction.operands);
         let used: HashSet<Word> = operands.filter_map(id).collect();
@@ -72,13 +74,23 @@ impl Interface {
         here.filter(|info| (info.set, info.binding) == (set, binding)).map(|info| info.name.as_str()).collect()
     }
 
+    /// The types of the variables of a name that have a size, and whether they are blocks with a layout.
+    pub(super) fn types_of(&self, name: &str) -> Vec<(Word, bool)> {
+        let shared = self.shared.iter().map(|Shared { variable, block }| (variable.name.as_str(), variable.ty, *block));
+        let pushed = self.push.iter().map(|variable| (variable.name.as_str(), variable.ty, true));
+        let bound = self.descriptors.iter().map(|descriptor| (descriptor.info.name.as_str(), descriptor.ty, true));
+        shared.chain(pushed).chain(bound).filter(|(known, ..)| *known == name).map(|(_, ty, is_block)| (ty, is_block)).collect()
+    }
+
     pub(super) fn bindings(&self, values: &Values) -> Result<Vec<BindingInfo>, ReflectError> {
         let mut merged: BTreeMap<(u32, u32), BindingInfo> = BTreeMap::new();
         for descriptor in &self.descriptors {
             let info = BindingInfo { count: descriptor.count(values)?, ..descriptor.info.clone() };
             match merged.get_mut(&(info.set, info.binding)) {
                 Some(other) if other.kind != info.kind => {
-                    return Err(ReflectError::Conflict { set: info.set, binding: info.binding });
+                    let BindingInfo { set, binding, .. } = info;
+                    let those = format!("as {} and as {}", described(other), described(&info));
+                    return Err(ReflectError::Conflict { set, binding, those, advice: self.advice });
                 }
                 Some(other) => {
                     other.access = if other.access == info.access { info.access } else { Access::ReadWrite };
@@ -179,6 +191,25 @@ impl Descriptor {
             count = product.ok_or_else(|| ReflectError::Size { name: self.info.name.clone() })?;
         }
         Ok(count)
+    }
+}
+
+/// A binding with its kind, as a user knows it: `Sizes` (uniform_buffer).
+fn described(BindingInfo { name, kind, .. }: &BindingInfo) -> String {
+    let kind = serde_json::to_value(kind).ok().and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_default();
+    if name.is_empty() { kind } else { format!("`{name}` ({kind})") }
+}
+
+fn advice(module: &Module) -> &'static str {
+    let is_hlsl =
+        |instruction: &Instruction| matches!(instruction.operands.first(), Some(Operand::SourceLanguage(SourceLanguage::HLSL)));
+    if module.debug_string_source.iter().any(is_hlsl) {
+        return "HLSL's registers b, t, s and u count apart: compile it with dxc's -fvk-b-shift, -fvk-t-shift, -fvk-s-shift or \
+                -fvk-u-shift, as in -fvk-u-shift 8 0, or say [[vk::binding(8, 0)]]";
+    }
+    match module.entry_points.len() {
+        0 | 1 => "give one of them another binding",
+        _ => "name one of the entry points by --entry if each is for another, or give one of them another binding",
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use half::{bf16, f16};
 use serde::{Serialize, Serializer};
 
 use crate::model::Scalar;
@@ -101,7 +102,8 @@ impl ScalarType {
         signed(bits << unused) >> unused
     }
 
-    /// The bits of a value in words, such as `2^10`, `-1` or `true`; nothing where it is none, and for floats of 16 bits and less.
+    /// The bits of a value in words, such as `2^10`, `-1` or `true`; nothing where it is none, and for floats of 8 bits. What is too large
+    /// for a float of 16 bits is none.
     pub fn parse(self, value: &str) -> Option<u64> {
         let signed = || match value.strip_prefix('-') {
             Some(rest) => parse_number(rest).and_then(|number| 0_i64.checked_sub_unsigned(number)),
@@ -122,7 +124,11 @@ impl ScalarType {
             }
             Self::F32 => value.parse::<f32>().ok().map(|number| number.to_bits().into()),
             Self::F64 => value.parse::<f64>().ok().map(f64::to_bits),
-            Self::F16 | Self::OtherFloat(_) => None,
+            Self::F16 => half_of(value, |number| f16::from_f64(number).to_bits(), |bits| f16::from_bits(bits).is_infinite()),
+            Self::OtherFloat(2) => {
+                half_of(value, |number| bf16::from_f64(number).to_bits(), |bits| bf16::from_bits(bits).is_infinite())
+            }
+            Self::OtherFloat(_) => None,
         }
     }
 
@@ -133,7 +139,11 @@ impl ScalarType {
             _ if self.is_signed() => self.extend(bits).to_string(),
             Self::F32 => u32::try_from(bits).map_or_else(|_| format!("{bits:#x}"), |bits| f32::from_bits(bits).to_string()),
             Self::F64 => f64::from_bits(bits).to_string(),
-            Self::F16 | Self::OtherFloat(_) => format!("{bits:#x}"),
+            Self::F16 => u16::try_from(bits).map_or_else(|_| format!("{bits:#x}"), |bits| f16::from_bits(bits).to_string()),
+            Self::OtherFloat(2) => {
+                u16::try_from(bits).map_or_else(|_| format!("{bits:#x}"), |bits| bf16::from_bits(bits).to_string())
+            }
+            Self::OtherFloat(_) => format!("{bits:#x}"),
             _ => bits.to_string(),
         }
     }
@@ -150,6 +160,12 @@ impl ScalarType {
             Scalar::F64(value) => (Self::F64, value.to_bits()),
         }
     }
+}
+
+fn half_of(value: &str, of: fn(f64) -> u16, is_infinite: fn(u16) -> bool) -> Option<u64> {
+    let number: f64 = value.parse().ok()?;
+    let bits = of(number);
+    (number.is_infinite() || !is_infinite(bits)).then_some(bits.into())
 }
 
 pub(super) fn signed(bits: u64) -> i64 {
@@ -203,6 +219,8 @@ mod tests {
             (ScalarType::U64, "18446744073709551615"),
             (ScalarType::F32, "0.5"),
             (ScalarType::F64, "-1.25"),
+            (ScalarType::F16, "0.5"),
+            (ScalarType::OtherFloat(2), "-2"),
             (ScalarType::Bool, "true"),
         ];
         for (ty, text) in cases {
@@ -218,11 +236,13 @@ mod tests {
             (ScalarType::I64, "2^63"),
             (ScalarType::F32, "x"),
             (ScalarType::Bool, "2"),
-            (ScalarType::F16, "1"),
+            (ScalarType::F16, "70000"),
+            (ScalarType::OtherFloat(1), "1"),
         ];
         for (ty, text) in wrong {
             assert_eq!(ty.parse(text), None, "{ty} {text}");
         }
-        assert_eq!(ScalarType::I8.parse("-1"), Some(0xFF));
+        assert_eq!((ScalarType::I8.parse("-1"), ScalarType::I8.parse("-0x7f")), (Some(0xFF), Some(0x81)));
+        assert_eq!((ScalarType::U32.parse("0xFFFFFFFF"), ScalarType::F16.parse("1")), (Some(0xFFFF_FFFF), Some(0x3C00)));
     }
 }

@@ -74,9 +74,10 @@ fn is_word(c: char) -> bool {
 
 /// As far as what is to be a number goes: letters belong to it, and the sign of an exponent.
 fn number_length(text: &str) -> usize {
-    let mut before = ' ';
+    // An `e` is a digit there.
+    let (mut before, is_hexadecimal) = (' ', text.starts_with("0x") || text.starts_with("0X"));
     let end = text.char_indices().find(|(_, c)| {
-        let is_exponent = matches!(before, 'e' | 'E') && matches!(c, '+' | '-');
+        let is_exponent = !is_hexadecimal && matches!(before, 'e' | 'E') && matches!(c, '+' | '-');
         before = *c;
         !(is_word(*c) || *c == '.' || is_exponent)
     });
@@ -91,6 +92,6 @@ fn number(text: &str) -> Result<Value, String> {
     match text.parse::<f64>() {
         Ok(x) if text.contains(['.', 'e', 'E']) && x.is_finite() => Ok(Value::Real(x)),
         Ok(_) => Err(format!("{text} is too large: whole numbers are below 2^64")),
-        Err(_) => Err(format!("`{text}` is no number, as are 4096, 64Ki, 1Mi, 1Gi, 1.5 and 1e9")),
+        Err(_) => Err(format!("`{text}` is no number, as are 4096, 0x1000, 64Ki, 1Mi, 1Gi, 1.5 and 1e9")),
     }
 }

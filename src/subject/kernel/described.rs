@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{CONSTANT_AXIS, LOCAL_SIZE_AXES, MACRO_AXIS, Unsaid, UserKernel, said};
-use crate::model::{AxisValue, Failure, Point};
+use super::{CONSTANT_AXIS, LOCAL_SIZE_AXES, MACRO_AXIS, SUBGROUP_AXIS, Unsaid, UserKernel, said};
+use crate::model::{AxisValue, Failure, Point, Subgroup};
 use crate::plan::parse_number;
 use crate::shader::ScalarType;
 use crate::subject::doubts::{Doubt, doubts};
@@ -88,13 +88,15 @@ impl UserKernel {
 
     /// What the user says of the problem, beside its size: two configurations alike that solve different ones are no same case.
     pub fn problem(&self) -> String {
-        let Subject { buffers, images, samplers, members, lengths, threads, groups, is_idempotent, .. } = &self.subject;
+        let Subject { buffers, images, samplers, members, lengths, threads, groups, is_idempotent, full_subgroups, .. } =
+            &self.subject;
         let buffers: Vec<String> = buffers.iter().map(ToString::to_string).collect();
         let images = images.iter().map(|spec| format!(" {spec}"));
         let further: String = images.chain(samplers.iter().map(|spec| format!(" {spec}"))).collect();
         // Nothing where there are none, so that rows of earlier versions stay the same cases.
         let lengths: String = lengths.iter().map(|(array, texts)| format!(" {array}={}", texts.join(","))).collect();
-        format!("{buffers:?} {members:?} {threads:?} {groups:?} {is_idempotent}{further}{lengths}")
+        let full = if *full_subgroups { " full_subgroups" } else { "" };
+        format!("{buffers:?} {members:?} {threads:?} {groups:?} {is_idempotent}{further}{lengths}{full}")
     }
 
     /// What is assumed of members of push constants and uniform blocks of which the user says nothing.
@@ -125,6 +127,11 @@ impl UserKernel {
         let value = |axis: &str| {
             if let Some(direction) = LOCAL_SIZE_AXES.iter().position(|name| *name == axis) {
                 return Some(AxisValue::from(source.local_size[direction]));
+            }
+            if axis == SUBGROUP_AXIS {
+                // Where there are several, the driver chooses, and doesn't say which one.
+                let Subgroup { size, min_size, max_size, .. } = self.device.subgroup;
+                return (min_size == max_size).then(|| AxisValue::from(size));
             }
             let text = match axis.strip_prefix(MACRO_AXIS) {
                 Some(name) => self.subject.macros.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone()),

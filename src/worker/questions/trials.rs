@@ -354,6 +354,7 @@ fn watched(prepared: &Prepared, first: &[Vec<u8>]) -> Result<Option<Prepared>, F
             local_size: [COMPARING, 1, 1],
             constants: Vec::new(),
             required_subgroup_size: None,
+            full_subgroups: false,
             bindings: bindings.collect(),
         };
         let module =

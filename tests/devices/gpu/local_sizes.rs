@@ -39,6 +39,7 @@ fn sized(module: &Arc<Module>, ids: [u32; 3], size: [u32; 3]) -> Prepared {
         shared_bytes: 256,
         push_bytes: 0,
         required_subgroup_size: None,
+        full_subgroups: false,
     };
     let mut prepared = Builder::new(vec![output(COUNT.into())])
         .kernel("layout(set = 0, binding = 0) buffer Output { uint result[]; }; void main() {}", size, &[], &[0])

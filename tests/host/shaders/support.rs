@@ -50,6 +50,7 @@ pub fn kernel(local_size: [u32; 3]) -> Kernel {
         local_size,
         constants: Vec::new(),
         required_subgroup_size: None,
+        full_subgroups: false,
         bindings: Vec::new(),
     }
 }
