@@ -453,6 +453,28 @@ fn a_size_of_the_shaders_own_constants_is_swept_where_it_can_be() {
     assert!(found.keys().eq([["4", "1"], ["4", "2"]].iter()) && all.iter().all(|row| row.status == "ok"), "{found:?}");
 }
 
+/// Sizes that the device doesn't have are left out; where subgroups are to be full, workgroups that leave lanes over are too.
+#[test]
+fn subgroups_are_as_large_as_an_axis_requires() {
+    let (_folder, copy) = Folder::with("copy.comp", COPY);
+    each_device(|device| {
+        let given = [&copy, "-d", &device.index, "-n", "4096", "-a", "local_size_x=24,64", "-a", "subgroup_size=1..256:*2"];
+        let sizes = |more: &[&str]| {
+            let ran = tuned(&[&given[..], &["--validation"], more].concat());
+            if ran.code == Some(2) {
+                assert!(ran.err.contains("the device lets nobody choose"), "{}", ran.err);
+                return Vec::new();
+            }
+            let all = rows(&ran.out);
+            assert!(!all.is_empty() && all.iter().all(|row| row.status == "ok"), "{}", ran.err);
+            all.iter().map(|row| (row.local_size_x.unwrap(), row.subgroup_size.unwrap())).collect()
+        };
+        let (any, full) = (sizes(&[]), sizes(&["--full-subgroups"]));
+        let are_full: Vec<_> = any.iter().copied().filter(|(x, subgroup)| x % subgroup == 0).collect();
+        assert_eq!(full, are_full, "of {any:?}");
+    });
+}
+
 #[test]
 fn one_of_several_entry_points_of_spirv_is_tuned() {
     let folder = Folder::new();
