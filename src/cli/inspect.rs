@@ -166,7 +166,8 @@ impl Inspection<'_> {
         }
         text.extend(self.bindings.iter().map(|binding| self.binding_text(binding, page)));
         for block in self.blocks.iter().filter(|block| block.place == BlockPlace::PushConstants) {
-            text += &format!("\npush constants  {}\n{}", in_a_line(&block.name), members_text(&block.layout, 4, page));
+            let heading = format!("push constants  {}", in_a_line(&block.name));
+            text += &format!("\n{}\n{}", heading.trim_end(), members_text(&block.layout, 0, 4, page));
         }
         text.extend(self.entry_points.iter().map(|entry| entry.text(page)));
         text += &self.devices.as_deref().map_or_else(String::new, |devices| devices_text(devices, page));
@@ -220,8 +221,8 @@ impl Inspection<'_> {
             1 => String::new(),
             count => format!("[{count}]"),
         };
-        let name = bound.variables.join(" and ");
-        let name = if name.is_empty() { name } else { format!(" {name}") };
+        let name: String = bound.variables.iter().filter(|name| !name.is_empty()).map(|name| format!(" and {name}")).collect();
+        let name = name.replacen(" and ", " ", 1);
         let remark = match (access, bound.used_access) {
             (Access::WriteOnly, Access::ReadWrite) => ", but it is read",
             _ => "",
@@ -241,7 +242,7 @@ impl Inspection<'_> {
             if here.len() > 1 {
                 text += &item("        ", &format!("as {}", block.name), page);
             }
-            text += &members_text(&block.layout, 8, page);
+            text += &members_text(&block.layout, 0, 8, page);
         }
         text
     }
@@ -261,14 +262,17 @@ fn word(value: &impl Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// Members with their offsets, those of structs within below them.
-fn members_text(layout: &StructLayout, indent: usize, page: Page) -> String {
+/// Members with their offsets in the block, as `--push` takes them, those of structs within below them; of arrays of structs those of
+/// the first one.
+fn members_text(layout: &StructLayout, at: u64, indent: usize, page: Page) -> String {
     let mut text = String::new();
     for member in &layout.members {
         let stride = stride(&member.ty).map(|stride| format!(", {stride} bytes apart")).unwrap_or_default();
-        let before = format!("{:indent$}{:>5}  ", "", member.offset);
-        text += &item(&before, &format!("{} {}{stride}", member.ty, member.name), page);
-        text += &structure(&member.ty).map_or_else(String::new, |inner| members_text(inner, indent + 4, page));
+        let begin = at.saturating_add(member.offset.into());
+        let before = format!("{:indent$}{begin:>5}  ", "");
+        let name = if member.name.is_empty() { "(no name)" } else { &member.name };
+        text += &item(&before, &format!("{} {name}{stride}", member.ty), page);
+        text += &structure(&member.ty).map_or_else(String::new, |inner| members_text(inner, begin, indent + 4, page));
     }
     text
 }

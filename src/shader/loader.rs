@@ -128,9 +128,9 @@ impl Consumer for Sorter {
         if self.function.is_some() {
             return ParseAction::Error(Box::new(LoadError::Unfinished));
         }
-        // Non-semantic instructions may follow the last function.
-        let rest = self.pending.drain(..).filter(|instruction| !grammar::reflect::is_location_debug(instruction.class.opcode));
-        self.module.types_global_values.extend(rest);
+        // Non-semantic instructions that follow the last function are left out: they mean nothing to a device, and before the functions
+        // that they name, where a module of rspirv's would have them, they aren't valid.
+        self.pending.clear();
         ParseAction::Continue
     }
 
@@ -295,6 +295,6 @@ mod tests {
         let block: Vec<_> = loaded.functions[0].blocks[0].instructions.iter().map(|i| i.class.opcode).collect();
         assert_eq!(block, [Op::Line, Op::Return]);
         let global: Vec<_> = loaded.types_global_values.iter().map(|i| i.class.opcode).collect();
-        assert_eq!(global, [Op::Line, Op::ExtInst]);
+        assert_eq!(global, [Op::Line]);
     }
 }

@@ -120,14 +120,17 @@ fn unknown(what: &str, asked: &str) -> Failure {
     said(format!("`{asked}` is no format of {what}{}; there are {all}", suggestion(&nearest(asked, names()))))
 }
 
-/// As many texels as the problem has elements, as even as `--threads` has them: an array has several layers where the workgroup has
-/// extent in that direction.
+/// As many texels as `--threads` has invocations in each direction, where the image has all of those; else as many as the problem has
+/// elements, evenly spread: an array has several layers where the workgroup has extent in that direction.
 fn usual_extent(dimension: Dimension, world: &World<'_>) -> Result<[u32; 3], Failure> {
     let axes = dimension.axes();
     let layers = (dimension.is_layered() && !dimension.is_cube()).then_some(axes);
     let directions = std::array::from_fn(|i| i < axes || (layers == Some(i) && world.directions[i]));
+    let asked = world.subject.threads.as_ref().and(world.variables.threads).filter(|_| !dimension.is_cube());
+    // Invocations of one direction alone go over a picture in a way of their own.
+    let asked = asked.filter(|threads| threads[1] > 1 && (0..3).all(|i| threads[i] == 1 || directions[i]));
     let mut extent = [1; 3];
-    for (side, even) in extent.iter_mut().zip(even_threads(world.variables.n, directions)) {
+    for (side, even) in extent.iter_mut().zip(asked.unwrap_or_else(|| even_threads(world.variables.n, directions))) {
         *side = self::side(even.max(1), "an image")?;
     }
     if dimension.is_cube() {

@@ -28,7 +28,7 @@ use crate::model::{
 use crate::plan::{check_limits, parse_number};
 use crate::shader::{
     BindingKind, BlockInfo, BlockPlace, Needs, Noting, Prepared, ReflectError, ScalarType, SpecValues, SpecializeError,
-    Specialized, StructLayout, specialize_kernel,
+    Specialized, specialize_kernel,
 };
 
 pub use described::Constant;
@@ -293,20 +293,14 @@ impl UserKernel {
             return Err(said("the shader writes no buffer and no image: there is nothing to compare".to_owned()));
         }
         let reset = bound.reset();
-        for (_, name, bytes) in Self::by_members(&self.subject, &blocks, &bound.unfilled, reflection.push_bytes.into()) {
-            members::check_size(&name, bytes)?;
-        }
+        let (by_members, filled) = Self::by_members(&self.subject, &blocks, &bound.unfilled, reflection.push_bytes.into());
+        by_members.iter().try_for_each(members::Block::check_size)?;
+        members::check(&by_members, &filled, &self.subject.members)?;
         let mut pass = vec![Step::Bind { kernel: 0 }];
-        if let Some(block) = blocks.iter().find(|block| block.place == BlockPlace::PushConstants) {
-            let bytes =
-                members::fill(&block.layout, &block.name, reflection.push_bytes.into(), &self.subject.members, &variables)?;
-            pass.push(Step::Push { bytes });
+        if let Some(block) = by_members.iter().find(|block| block.place == BlockPlace::PushConstants) {
+            pass.push(Step::Push { bytes: members::fill(block, &self.subject.members, &variables)? });
         }
-        let by_members = Self::by_members(&self.subject, &blocks, &bound.unfilled, reflection.push_bytes.into());
-        let of = |(layout, name, bytes): (&StructLayout, String, u64)| {
-            members::unsaid(layout, &name, bytes, &self.subject.members, &variables)
-        };
-        let unsaid: Vec<Unsaid> = by_members.flat_map(of).collect();
+        let unsaid = members::unsaid(&by_members, &self.subject.members, &variables);
         members::check_said(&unsaid)?;
         pass.push(Step::Dispatch { groups: self.groups(local_size, &variables)? });
         let work = |text: &Option<String>, what: &str| text.as_deref().map(|text| variables.integer(text, what)).transpose();
@@ -353,32 +347,42 @@ impl UserKernel {
         subgroups::refusal(subgroups::required(point), self.subject.full_subgroups, local_size, &self.device.subgroup)
     }
 
-    /// What is filled member by member, with its name and size: push constants, and uniform blocks that no fill says more of.
+    /// What is filled member by member, push constants and uniform blocks that no fill says more of; and the other uniform blocks.
     fn by_members<'a>(
-        subject: &'a Subject,
+        subject: &Subject,
         blocks: &'a [BlockInfo],
         unfilled: &'a [Unfilled],
         push_bytes: u64,
-    ) -> impl Iterator<Item = (&'a StructLayout, String, u64)> {
+    ) -> (Vec<members::Block<'a>>, Vec<members::Block<'a>>) {
         let pushed = blocks.iter().find(|block| block.place == BlockPlace::PushConstants);
-        let pushed = pushed.map(|block| (&block.layout, block.name.clone(), push_bytes));
-        let uniforms = unfilled.iter().filter_map(move |unfilled| match (&unfilled.sized.layout, unfilled.info.kind) {
-            (Layout::Block(layout), BindingKind::UniformBuffer) if unfilled.fill(subject, blocks).is_none() => {
-                Some((layout, buffers::called(&unfilled.info), unfilled.sized.bytes()))
+        let pushed = pushed.map(|block| members::Block {
+            layout: &block.layout,
+            name: &block.name,
+            place: block.place,
+            bytes: push_bytes,
+        });
+        let is_filled = |unfilled: &&Unfilled| unfilled.fill(subject, blocks).is_some();
+        let (filled, open): (Vec<&Unfilled>, Vec<&Unfilled>) = unfilled.iter().partition(is_filled);
+        let by_members = pushed.into_iter().chain(open.into_iter().filter_map(Self::uniforms)).collect();
+        (by_members, filled.into_iter().filter_map(Self::uniforms).collect())
+    }
+
+    fn uniforms(unfilled: &Unfilled) -> Option<members::Block<'_>> {
+        let Unfilled { info, sized, .. } = unfilled;
+        match (&sized.layout, info.kind) {
+            (Layout::Block(layout), BindingKind::UniformBuffer) => {
+                Some(members::Block { layout, name: &info.name, place: info.block_place()?, bytes: sized.bytes() })
             }
             _ => None,
-        });
-        pushed.into_iter().chain(uniforms)
+        }
     }
 
     /// What a resource holds at first: the members of a uniform block, or what the user fills it with.
     fn data(&mut self, unfilled: &Unfilled, made: &Made) -> Result<Data, Failure> {
         let Unfilled { info, element, sized, .. } = unfilled;
         let fill = unfilled.fill(&self.subject, &made.blocks);
-        if let (None, BindingKind::UniformBuffer, Layout::Block(layout)) = (fill, info.kind, &sized.layout) {
-            let name = buffers::called(info);
-            let bytes = members::fill(layout, &name, sized.bytes(), &self.subject.members, &made.variables)?;
-            return Ok(Data::new(bytes));
+        if let (None, Some(block)) = (fill, Self::uniforms(unfilled)) {
+            return Ok(Data::new(members::fill(&block, &self.subject.members, &made.variables)?));
         }
         let place = (info.set, info.binding, *element);
         if let Some((_, data)) = self.fills.get(&place).filter(|(known, _)| known == sized) {

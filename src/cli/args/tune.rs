@@ -68,7 +68,8 @@ pub struct Tune {
     pub sampler: Vec<String>,
 
     /// A push constant, or a member of a uniform block: NAME=EXPRESSION, several for vectors; of structs and arrays as in
-    /// light.position=1,2,3 and weights[3]=0.5 (default: counts are n, vectors called size or alike the --threads, floats 1)
+    /// light.position=1,2,3 and weights[3]=0.5; without names by where it begins, in bytes: @16=VALUE, 0:1@16=VALUE in the uniform
+    /// block at set 0, binding 1 (default: counts are n, those called size, width, rows or alike the --threads, floats 1)
     #[arg(long, value_name = "NAME=EXPRESSION")]
     pub push: Vec<String>,
 

@@ -216,6 +216,7 @@ fn introduce(arguments: &Tune, voice: &Voice, kernel: &mut UserKernel, space: &S
              both"
         ));
     }
+    voice.progress.notes(one_rows(kernel, space).map_err(|failure| usage(&failure))?);
     for doubt in kernel.doubts().map_err(|failure| usage(&failure))? {
         voice.progress.note(&format!("warning: {}", doubt.words()));
     }
@@ -234,6 +235,24 @@ fn introduce(arguments: &Tune, voice: &Voice, kernel: &mut UserKernel, space: &S
         voice.progress.note(&format!("held at their defaults: {}; --axis NAME=VALUES tunes them", held.join(", ")));
     }
     Ok(())
+}
+
+/// Directions that the invocations have and the workgroup, as it is written, doesn't: a literal 1 may be a choice, or the shader's need.
+fn one_rows(kernel: &mut UserKernel, space: &Space) -> Result<Vec<String>, Failure> {
+    let written = kernel.local_size()?;
+    let threads = kernel.subject().threads.clone().unwrap_or_else(|| ["1"; 3].map(str::to_owned));
+    let is_swept = |axis: &str| space.axes().iter().any(|own| own.name == axis);
+    let open = (LOCAL_SIZE_AXES.iter().zip(written).zip(&threads))
+        .filter(|((axis, written), threads)| written.is_none() && threads.trim() != "1" && !is_swept(axis));
+    Ok(open
+        .map(|((axis, _), threads)| {
+            format!(
+                "note: --threads has {} there, but {axis} is a literal 1, which may be how the shader works: it stays 1; \
+                 --axis {axis}=1,2,4,8 tries others",
+                threads.trim()
+            )
+        })
+        .collect())
 }
 
 /// What two searches have in common that may go on from one another: the same shader and problem, on the same device, and as precise.
