@@ -61,9 +61,13 @@ fn has_address(ty: &TypeLayout) -> bool {
 
 /// Blocks must hold nothing but numbers, and the module must not make addresses of these.
 pub(super) fn check_numbers(reflection: &Reflection, blocks: &[BlockInfo]) -> Result<(), Failure> {
-    let addresses = blocks.iter().flat_map(|block| block.layout.members.iter().filter(|member| has_address(&member.ty)));
-    if let Some(name) = addresses.map(|member| member.name.as_str()).next() {
-        return Err(said(format!("`{name}` holds a buffer's address: {BOUND_ALONE}")));
+    let mut addresses = blocks.iter().flat_map(|block| block.layout.members.iter().filter(|member| has_address(&member.ty)));
+    if let Some(member) = addresses.next() {
+        let what = match member.name.as_str() {
+            "" => format!("what begins at byte {} of a block", member.offset),
+            name => format!("`{name}`"),
+        };
+        return Err(said(format!("{what} holds a buffer's address: {BOUND_ALONE}")));
     }
     if reflection.capabilities.contains(&Capability::PhysicalStorageBufferAddresses) {
         return Err(said(format!("the shader makes buffers' addresses of numbers: {BOUND_ALONE}")));

@@ -478,11 +478,17 @@ fn subgroups_are_as_large_as_an_axis_requires() {
 #[test]
 fn one_of_several_entry_points_of_spirv_is_tuned() {
     let folder = Folder::new();
-    // Both fill the buffer, in workgroups of 64: with the invocation's number, and with its double.
+    // Both fill the buffer, in workgroups of 64: with the invocation's number and what is pushed, and with its double. What is pushed has no
+    // name.
     let entry = |name: &str, by: u32| {
+        let (read, added) = match by {
+            1 => ("%m = OpAccessChain %member %push %c0\n%pushed = OpLoad %uint %m\n", "%pushed"),
+            _ => ("", "%c0"),
+        };
         format!(
             "%{name} = OpFunction %void None %function\n%{name}_begins = OpLabel\n%{name}_id = OpLoad %v3 %id\n\
-             %{name}_i = OpCompositeExtract %uint %{name}_id 0\n%{name}_v = OpIMul %uint %{name}_i %c{by}\n\
+             %{name}_i = OpCompositeExtract %uint %{name}_id 0\n%{name}_d = OpIMul %uint %{name}_i %c{by}\n\
+             {read}%{name}_v = OpIAdd %uint %{name}_d {added}\n\
              %{name}_p = OpAccessChain %element %a %c0 %{name}_i\nOpStore %{name}_p %{name}_v\nOpReturn\nOpFunctionEnd\n"
         )
     };
@@ -491,11 +497,14 @@ fn one_of_several_entry_points_of_spirv_is_tuned() {
          OpEntryPoint GLCompute %twice \"twice\" %id\nOpExecutionMode %once LocalSize 64 1 1\n\
          OpExecutionMode %twice LocalSize 64 1 1\nOpName %a \"a\"\nOpDecorate %id BuiltIn GlobalInvocationId\n\
          OpDecorate %array ArrayStride 4\nOpMemberDecorate %block 0 Offset 0\nOpDecorate %block Block\n\
-         OpDecorate %a DescriptorSet 0\nOpDecorate %a Binding 0\n%void = OpTypeVoid\n%function = OpTypeFunction %void\n\
+         OpDecorate %a DescriptorSet 0\nOpDecorate %a Binding 0\nOpMemberDecorate %given 0 Offset 0\nOpDecorate %given Block\n\
+         %void = OpTypeVoid\n%function = OpTypeFunction %void\n\
          %uint = OpTypeInt 32 0\n%v3 = OpTypeVector %uint 3\n%input = OpTypePointer Input %v3\n%id = OpVariable %input Input\n\
          %c0 = OpConstant %uint 0\n%c1 = OpConstant %uint 1\n%c2 = OpConstant %uint 2\n%array = OpTypeRuntimeArray %uint\n\
          %block = OpTypeStruct %array\n%buffer = OpTypePointer StorageBuffer %block\n\
-         %element = OpTypePointer StorageBuffer %uint\n%a = OpVariable %buffer StorageBuffer\n{}{}",
+         %element = OpTypePointer StorageBuffer %uint\n%a = OpVariable %buffer StorageBuffer\n\
+         %given = OpTypeStruct %uint\n%to_given = OpTypePointer PushConstant %given\n\
+         %member = OpTypePointer PushConstant %uint\n%push = OpVariable %to_given PushConstant\n{}{}",
         entry("once", 1),
         entry("twice", 2)
     );
@@ -505,8 +514,11 @@ fn one_of_several_entry_points_of_spirv_is_tuned() {
     each_device(|device| {
         let arguments = [&module, "-d", &device.index, "-n", "256", "-a", "local_size_x=32,64,128", "--reference", &numbers];
         let right = found(0, &[&arguments[..], &["--entry", "twice"]].concat());
+        assert!(!tuned(&[&arguments[..], &["--entry", "twice"]].concat()).err.contains("couldn't be looked at"));
         assert!(right.len() == 3 && right.iter().all(|row| row.status == "ok"));
-        let wrong = found(1, &[&arguments[..], &["--entry", "once"]].concat());
+        let once = [&arguments[..], &["--entry", "once"]].concat();
+        tuned(&once).says(2, &["no value is given for `@0` (uint)", "add --push @0=VALUE"]);
+        let wrong = found(1, &[&once[..], &["--push", "@0=0"]].concat());
         assert!(wrong.len() == 3 && wrong.iter().all(|row| row.status == "wrong_result"));
         tuned(&arguments).says(2, &["name one of once, twice"]);
     });

@@ -44,6 +44,28 @@ fn check(name: &str, shader: &str, arguments: &[&str], expected: &[(&str, Vec<u8
     });
 }
 
+#[test]
+fn a_picture_extends_as_the_invocations_do() {
+    let (folder, shader) = Folder::with(
+        "extent.comp",
+        "#version 450
+        layout(local_size_x = 4, local_size_y = 4) in;
+        layout(binding = 0, r32f) readonly uniform image2D picture;
+        layout(binding = 1) writeonly buffer B { ivec2 b[]; };
+        void main() {
+            ivec2 p = ivec2(gl_GlobalInvocationID.xy);
+            b[p.y * 64 + p.x] = imageSize(picture) + ivec2(imageLoad(picture, p).x);
+        }",
+    );
+    // What is loaded is below 1.
+    let extents = folder.write("extents.bin", bytes((0..2 * 2048).map(|i| if i % 2 == 0 { 64_i32 } else { 32 }.to_le_bytes())));
+    for device in devices_in_turn() {
+        let sizes = [&shader, "-d", &device.index, "-n", "2048", "--threads", "64,32", "--reference", &extents];
+        let all = found(0, &[&sizes[..], &["-a", "local_size_x=4,8", "-a", "local_size_y=4"]].concat());
+        assert!(all.len() == 2 && all.iter().all(|row| row.status == "ok"), "{}", all[0].reason);
+    }
+}
+
 fn bytes<const N: usize>(values: impl IntoIterator<Item = impl Into<[u8; N]>>) -> Vec<u8> {
     values.into_iter().flat_map(Into::into).collect()
 }

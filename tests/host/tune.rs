@@ -106,11 +106,11 @@ fn what_can_not_be_is_said_before_anything_runs() {
         (&[&pushed], "maxPushConstantsSize is 256, and the shader has 260 bytes of push constants"),
         (&[&copy, "--push", "width=3"], "neither push constants nor uniform blocks"),
         (
-            &[&naive, "--push", "height=64"],
+            &[&naive, "--push", "height=64", "--groups", "64,64"],
             "no value is given for `width` (uint), and which one is meant can't be told; add --push width=VALUE",
         ),
         (
-            &[&naive],
+            &[&naive, "--groups", "64,64"],
             "`width` (uint), `height` (uint), and which one is meant can't be told; add --push width=VALUE --push height=VALUE",
         ),
         (&[&naive, "--push", "depth=3"], "no push constant or uniform is called `depth`; there are width, height"),
@@ -246,6 +246,17 @@ fn what_goes_without_saying_is_said_to_those_who_ask() {
 
 /// What the mock writes is one value, which is as it should be here.
 const SILENT: &str = "--accept=constant:Y";
+
+#[test]
+fn a_direction_of_the_invocations_that_the_workgroup_lacks_is_told() {
+    let (_folder, row) = Folder::with("row.comp", NAIVE.replace("16, local_size_y = 4", "64, local_size_y = 1"));
+    let arguments = [row.as_str(), "-d", "mock", "-n", "2048", "--threads", "64,32", "-a", "local_size_x=32,64"];
+    let told = tuned(&arguments).err;
+    assert!(told.contains("note: --threads has 32 there, but local_size_y is a literal 1"), "{told}");
+    assert!(told.contains("assumed: width (uint) = 64, height (uint) = 32;"), "{told}");
+    let swept = tuned(&[&arguments[..], &["-a", "local_size_y=1,2"]].concat()).err;
+    assert!(!swept.contains("literal 1"), "{swept}");
+}
 
 #[test]
 fn what_a_noisy_device_can_not_tell_is_neither_said_nor_saved() {

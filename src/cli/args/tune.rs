@@ -58,7 +58,7 @@ pub struct Tune {
 
     /// An image by its name or binding: its format, extent (layers come last) and fill, as in picture=rgba16f[width, height]:random
     /// or 1=[64,64] (default: the format that the shader declares, else rgba8, rgba32i or rgba32ui, and n texels, as many in each
-    /// direction)
+    /// direction, or what --threads says where that has two)
     #[arg(long, value_name = "PLACE=FORMAT[WIDTH,HEIGHT,DEPTH]:FILL", value_parser = with_path())]
     pub image: Vec<String>,
 

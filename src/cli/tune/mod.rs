@@ -247,7 +247,7 @@ fn one_rows(kernel: &mut UserKernel, space: &Space) -> Result<Vec<String>, Failu
     Ok(open
         .map(|((axis, _), threads)| {
             format!(
-                "note: --threads has {} there, but {axis} is a literal 1, which may be how the shader works: it stays 1; \
+                "--threads has {} there, but {axis} is a literal 1, which may be how the shader works: it stays 1; \
                  --axis {axis}=1,2,4,8 tries others",
                 threads.trim()
             )
