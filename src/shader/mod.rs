@@ -14,6 +14,7 @@ mod needs;
 mod passes;
 mod reflect;
 mod specialize;
+mod undecorate;
 mod validator;
 mod words;
 
@@ -50,6 +51,8 @@ pub struct Module {
     pub spirv_hash: String,
     pub compile_time: Duration,
     pub reflection: Reflection,
+    /// What its reader is told: it isn't quite as it was written.
+    pub notes: Vec<String>,
 }
 
 impl Module {
@@ -60,7 +63,7 @@ impl Module {
             None => Reflection::parse(&words)?,
         };
         let spirv_hash = compile::spirv_hash(&words);
-        Ok(Self { words, source_hash: String::new(), spirv_hash, compile_time: Duration::ZERO, reflection })
+        Ok(Self { words, source_hash: String::new(), spirv_hash, compile_time: Duration::ZERO, reflection, notes: Vec::new() })
     }
 }
 
