@@ -65,6 +65,9 @@ struct Inspection<'m> {
     /// Of Workgroup memory, which all entry points declare together: of the variables that functions use.
     shared_bytes: u64,
     unused_shared: &'m [String],
+    /// In what it isn't quite as it was written.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    notes: &'m [String],
     /// The constants, by `constant_id`, on which that depends: other values of the first [`MOST_TRIED`] were tried.
     shared_bytes_depend_on: Vec<u32>,
     bindings: Vec<Bound<'m>>,
@@ -146,6 +149,7 @@ impl<'m> Inspection<'m> {
             push_constant_bytes: reflection.push_bytes,
             shared_bytes,
             unused_shared: reflection.unused_shared(),
+            notes: &module.notes,
             shared_bytes_depend_on,
             bindings: bindings.into_iter().map(bound).collect(),
             blocks: reflection.blocks(values)?,
@@ -160,6 +164,7 @@ impl Inspection<'_> {
     fn text(&self, page: Page) -> String {
         let mut text = paragraph(&format!("SPIR-V {}, {}", self.spirv_version, self.spirv_hash), page);
         text += &self.facts().shown(page);
+        self.notes.iter().for_each(|note| text += &paragraph(&format!("note: {note}"), page));
         text += &self.constants_text(page);
         if !self.bindings.is_empty() {
             text += "\nbindings\n";

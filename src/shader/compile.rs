@@ -206,7 +206,7 @@ impl Compiled {
         let Self { words, source_hash, compile_time } = self;
         let reflection =
             Reflection::parse(&words).map_err(|error| CompileError::Reflect { subject: subject.clone(), error })?;
-        Ok(Module { source_hash, spirv_hash: spirv_hash(&words), words, compile_time, reflection })
+        Ok(Module { source_hash, spirv_hash: spirv_hash(&words), words, compile_time, reflection, notes: Vec::new() })
     }
 }
 

@@ -5,12 +5,12 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rspirv::spirv::{Decoration, MAGIC_NUMBER as MAGIC, Op};
+use rspirv::spirv::MAGIC_NUMBER as MAGIC;
 use thiserror::Error;
 
 use super::explain::explained;
 use super::language::Language;
-use super::words::{HEADER_WORDS, instructions, opcode};
+use super::undecorate::{Undecorated, undecorated};
 use super::{CompileError, Invalid, Library, Module, ModuleKey, ReflectError, Reflection, apart};
 use crate::model::{Shown, SpirvTarget, path_text, system_name};
 use crate::regular::{self, Kind, SHADER};
@@ -79,10 +79,12 @@ pub fn from_file(path: &Path, reading: &Reading) -> Result<Arc<Module>, FileErro
         if !(reading.macros.is_empty() && reading.include_folders.is_empty() && reading.preamble.is_none()) {
             return Err(FileError::NoPreprocessor { path: path.to_owned() });
         }
-        let module = Module::of_spirv(words, reading.entry.as_deref()).map_err(reflected)?;
+        let Undecorated { words, note, hindrance } = undecorated(&words);
+        let mut module = Module::of_spirv(words, reading.entry.as_deref()).map_err(reflected)?;
         apart::check(&module.words)
             .map_err(exceeded("telling whether it is valid SPIR-V"))?
-            .map_err(|error| FileError::Invalid { path: path.to_owned(), error })?;
+            .map_err(|error| FileError::Invalid { path: path.to_owned(), error: error.explained(hindrance) })?;
+        module.notes.extend(note.map(str::to_owned));
         return Ok(Arc::new(module));
     }
     let text = text_of(path, bytes)?;
@@ -96,6 +98,12 @@ pub fn from_file(path: &Path, reading: &Reading) -> Result<Arc<Module>, FileErro
         }
         explained(error, path, &text, (&library, reading)).into()
     })?;
+    if reading.local_size_ids != [None; 3] {
+        // The GLSL compiler makes branches of some expressions of specialization constants, which only functions may have.
+        apart::check(&module.words)
+            .map_err(exceeded("telling whether it is valid SPIR-V"))?
+            .map_err(|error| FileError::Invalid { path: path.to_owned(), error })?;
+    }
     if let Some(entry) = &reading.entry {
         // What the GLSL compiler makes has one entry point, and is described already.
         Reflection::of_entry(&module.words, entry).map_err(reflected)?;
@@ -200,33 +208,7 @@ fn spirv_words(path: &Path, bytes: &[u8]) -> Result<Option<Vec<u32>>, FileError>
     }
     let words = bytes.chunks_exact(4).filter_map(word);
     let words: Vec<u32> = words.map(|word| if swap { word.swap_bytes() } else { word }).collect();
-    Ok(Some(without_strides_of_blocks(&words)))
-}
-
-/// The module without strides on arrays of blocks. Some compilers write them; they mean nothing, since each block is a descriptor of
-/// its own, and drivers pass over them, but a validator refuses the module.
-fn without_strides_of_blocks(words: &[u32]) -> Vec<u32> {
-    let decorated = |decoration: Decoration| {
-        instructions(words).filter_map(move |instruction| match (opcode(instruction), instruction) {
-            (Some(Op::Decorate), [_, target, kind, ..]) if *kind == decoration as u32 => Some(*target),
-            _ => None,
-        })
-    };
-    let blocks: BTreeSet<u32> = decorated(Decoration::Block).chain(decorated(Decoration::BufferBlock)).collect();
-    let arrays = instructions(words).filter_map(|instruction| match (opcode(instruction), instruction) {
-        (Some(Op::TypeArray | Op::TypeRuntimeArray), [_, array, element, ..]) if blocks.contains(element) => Some(*array),
-        _ => None,
-    });
-    let arrays: BTreeSet<u32> = arrays.collect();
-    if !decorated(Decoration::ArrayStride).any(|target| arrays.contains(&target)) {
-        return words.to_vec();
-    }
-    let is_needless = |instruction: &&[u32]| {
-        opcode(instruction) == Some(Op::Decorate)
-            && matches!(instruction, [_, target, kind, ..] if *kind == Decoration::ArrayStride as u32 && arrays.contains(target))
-    };
-    let kept = instructions(words).filter(|instruction| !is_needless(instruction)).flatten();
-    words[..HEADER_WORDS].iter().chain(kept).copied().collect()
+    Ok(Some(words))
 }
 
 // ---- includes ---------------------------------------------------------------------------------------------------------------
@@ -348,25 +330,6 @@ mod tests {
     use std::fs;
 
     use super::*;
-
-    #[test]
-    fn strides_of_arrays_of_blocks_are_left_out_and_no_others() {
-        let one =
-            |op: Op, operands: &[u32]| [&[(u32::try_from(operands.len() + 1).unwrap() << 16) | op as u32], operands].concat();
-        let (block, stride) = (Decoration::Block as u32, Decoration::ArrayStride as u32);
-        let head = [MAGIC, 0x1_0300, 0, 20, 0];
-        let rest = [one(Op::TypeStruct, &[3, 2]), one(Op::TypeArray, &[4, 3, 9]), one(Op::TypeArray, &[5, 2, 9])].concat();
-        let kept = [one(Op::Decorate, &[3, block]), one(Op::Decorate, &[5, stride, 4])].concat();
-        let dropped = one(Op::Decorate, &[4, stride, 16]);
-        let module = |decorations: &[u32]| [&head[..], decorations, &rest].concat();
-        let plain = module(&kept);
-        assert_eq!(without_strides_of_blocks(&module(&[kept.clone(), dropped].concat())), plain);
-        assert_eq!(without_strides_of_blocks(&plain), plain);
-        // What is no module is left as it is.
-        for words in [vec![], head.to_vec(), [&head[..], &[0]].concat(), [&head[..], &[9 << 16]].concat()] {
-            assert_eq!(without_strides_of_blocks(&words), words);
-        }
-    }
 
     #[test]
     fn a_line_includes_what_stands_between_its_marks() {

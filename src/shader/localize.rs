@@ -61,10 +61,11 @@ pub fn specializable(words: &[u32], entry: &str) -> Result<(Vec<u32>, LocalSizeI
     let reflection = Reflection::parse(words)?;
     let point = find(&reflection, entry)?;
     let chosen = LocalSizeIds::of(point, words)?;
-    if chosen.added == [false; 3] && !point.needs_local_size_id {
+    let declared = Declarations::of(words);
+    if chosen.added == [false; 3] && !point.needs_local_size_id && declared.has_usual_size() {
         return Ok((words.to_vec(), chosen));
     }
-    let rewritten = Rewriting::new(&Declarations::of(words), point, &chosen, words[BOUND])?.apply(words);
+    let rewritten = Rewriting::new(&declared, point, &chosen, words[BOUND])?.apply(words);
     confirm(&rewritten, entry, &chosen)?;
     Ok((rewritten, chosen))
 }
@@ -119,12 +120,13 @@ impl LocalSizeIds {
 struct Declarations {
     /// Types of whole numbers of 32 bits, and whether they are signed, in their order.
     integers: Vec<(Word, bool)>,
+    /// The types of three, by the type of each.
     triples: HashMap<Word, Word>,
     constants: HashMap<Word, Word>,
     /// The ids decorated as `WorkgroupSize`.
     decorated: HashSet<Word>,
-    /// The first of them that is a composite, with its parts.
-    size: Option<(Word, Vec<Word>)>,
+    /// The first of them that is a composite, with its type and its parts.
+    size: Option<(Word, Word, Vec<Word>)>,
 }
 
 impl Declarations {
@@ -134,21 +136,33 @@ impl Declarations {
             match (opcode(instruction), instruction) {
                 (Some(Op::TypeInt), [_, id, 32, signed]) => found.integers.push((*id, *signed == 1)),
                 (Some(Op::TypeVector), [_, id, component, 3]) => drop(found.triples.entry(*component).or_insert(*id)),
-                (Some(Op::Constant | Op::SpecConstant), [_, ty, id, ..]) => drop(found.constants.insert(*id, *ty)),
+                (Some(Op::Constant | Op::SpecConstant | Op::SpecConstantOp), [_, ty, id, ..]) => {
+                    _ = found.constants.insert(*id, *ty)
+                }
                 (Some(Op::Decorate), [_, id, decoration, builtin])
                     if (*decoration, *builtin) == (Decoration::BuiltIn as u32, BuiltIn::WorkgroupSize as u32) =>
                 {
                     found.decorated.insert(*id);
                 }
-                (Some(Op::ConstantComposite | Op::SpecConstantComposite), [_, _, id, parts @ ..])
+                (Some(Op::ConstantComposite | Op::SpecConstantComposite), [_, ty, id, parts @ ..])
                     if found.size.is_none() && found.decorated.contains(id) =>
                 {
-                    found.size = Some((*id, parts.to_vec()));
+                    found.size = Some((*id, *ty, parts.to_vec()));
                 }
                 _ => {}
             }
         }
         found
+    }
+
+    fn is_unsigned(&self, ty: Word) -> bool {
+        self.integers.contains(&(ty, false))
+    }
+
+    /// Whether the size is as drivers expect it, if it is a constant: a `uvec3`. Some compilers make it of signed numbers.
+    fn has_usual_size(&self) -> bool {
+        let is_usual = |ty: &Word| self.triples.iter().any(|(part, triple)| triple == ty && self.is_unsigned(*part));
+        self.size.as_ref().is_none_or(|(_, ty, _)| is_usual(ty))
     }
 
     /// The type of a constant, where it is a whole number of 32 bits.
@@ -165,9 +179,15 @@ struct Rewriting {
     defaults: [u32; 3],
     /// The size's constant that is there, and its new parts.
     size: Option<(Word, [Word; 3])>,
+    /// Whether that is no longer the one that is decorated.
+    is_replaced: bool,
     decorations: Vec<u32>,
     /// Types and constants to add, before the size's constant, or else before the functions.
     constants: Vec<u32>,
+    /// Those to add before the functions.
+    late_constants: Vec<u32>,
+    /// The type of unsigned numbers, where the module had none.
+    unsigned: Option<Word>,
     bound: u32,
 }
 
@@ -175,9 +195,15 @@ impl Rewriting {
     fn new(declared: &Declarations, point: &EntryPoint, chosen: &LocalSizeIds, bound: u32) -> Result<Self, LocalizeError> {
         let mut new = Self { function: point.function, defaults: chosen.defaults, bound, ..Self::default() };
         match (&declared.size, point.local_size_ids) {
-            (Some((size, parts)), Some(ids)) if parts[..] == ids => {
+            (Some((size, _, parts)), Some(ids)) if parts[..] == ids => {
                 let parts = new.parts(point, chosen, ids, |part| declared.integer_of(part))?;
                 new.size = Some((*size, parts));
+                if !declared.has_usual_size() {
+                    new.is_replaced = true;
+                    let signed =
+                        ids.iter().find_map(|id| declared.integer_of(*id)).ok_or_else(|| strange(point, NOT_INTEGERS))?;
+                    new.add_triple(declared, parts.map(|part| (part, signed)))?;
+                }
             }
             // A group of decorations, or a constant that is no composite.
             (Some(_), _) => return Err(strange(point, "more than one constant is its built-in variable")),
@@ -200,22 +226,46 @@ impl Rewriting {
         chosen: &LocalSizeIds,
         ids: Option<[Word; 3]>,
     ) -> Result<(), LocalizeError> {
-        let component = match ids {
-            Some([first, ..]) => declared.integer_of(first).ok_or_else(|| strange(point, NOT_INTEGERS))?,
-            None => self.unsigned(declared)?,
-        };
-        if ids.is_some_and(|ids| ids.iter().any(|id| declared.integer_of(*id) != Some(component))) {
-            return Err(strange(point, "its directions have different types"));
+        let unsigned = self.unsigned(declared)?;
+        let parts = self.parts(point, chosen, ids.unwrap_or_default(), |_| Some(unsigned))?;
+        let mut typed = parts.map(|part| (part, unsigned));
+        for (i, id) in ids.into_iter().flatten().enumerate() {
+            let ty = declared.integer_of(id).ok_or_else(|| strange(point, NOT_INTEGERS))?;
+            if !chosen.added[i] {
+                typed[i].1 = ty;
+            }
         }
-        let parts = self.parts(point, chosen, ids.unwrap_or_default(), |_| Some(component))?;
-        let triple = match declared.triples.get(&component) {
+        self.add_triple(declared, typed)
+    }
+
+    /// Adds the size as drivers expect it: a `uvec3`, whatever the types of its parts.
+    fn add_triple(&mut self, declared: &Declarations, parts: [(Word, Word); 3]) -> Result<(), LocalizeError> {
+        let unsigned = self.unsigned(declared)?;
+        let mut converted = [0; 3];
+        for (converted, (part, ty)) in converted.iter_mut().zip(parts) {
+            *converted = if ty == unsigned || declared.is_unsigned(ty) { part } else { self.converted(part, unsigned)? };
+        }
+        let triple = match declared.triples.get(&unsigned) {
             Some(triple) => *triple,
-            None => self.add_type(Op::TypeVector, &[component, 3])?,
+            None => {
+                let triple = self.take_id()?;
+                self.late_constants.extend(instruction(Op::TypeVector, &[triple, unsigned, 3]));
+                triple
+            }
         };
         let size = self.take_id()?;
         self.decorate(size, Decoration::BuiltIn, BuiltIn::WorkgroupSize as u32);
-        self.constants.extend(instruction(Op::SpecConstantComposite, &[triple, size, parts[0], parts[1], parts[2]]));
+        let [x, y, z] = converted;
+        self.late_constants.extend(instruction(Op::SpecConstantComposite, &[triple, size, x, y, z]));
         Ok(())
+    }
+
+    /// A signed constant as an unsigned one. A shader may have no bit cast of constants, but a sum of any signs.
+    fn converted(&mut self, part: Word, unsigned: Word) -> Result<Word, LocalizeError> {
+        let [zero, converted] = [self.take_id()?, self.take_id()?];
+        self.late_constants.extend(instruction(Op::Constant, &[unsigned, zero, 0]));
+        self.late_constants.extend(instruction(Op::SpecConstantOp, &[unsigned, converted, Op::IAdd as u32, part, zero]));
+        Ok(converted)
     }
 
     /// The constants of the directions: those that are there, and new ones for literal directions.
@@ -235,16 +285,15 @@ impl Rewriting {
         Ok(parts)
     }
 
+    /// The type of unsigned numbers, which is added where there is none.
     fn unsigned(&mut self, declared: &Declarations) -> Result<Word, LocalizeError> {
-        match declared.integers.iter().find(|(_, is_signed)| !is_signed) {
-            Some((id, _)) => Ok(*id),
-            None => self.add_type(Op::TypeInt, &[32, 0]),
+        let found = declared.integers.iter().find(|(_, is_signed)| !is_signed).map(|(id, _)| *id).or(self.unsigned);
+        if let Some(found) = found {
+            return Ok(found);
         }
-    }
-
-    fn add_type(&mut self, op: Op, operands: &[u32]) -> Result<Word, LocalizeError> {
         let id = self.take_id()?;
-        self.constants.extend(instruction(op, &[&[id], operands].concat()));
+        self.unsigned = Some(id);
+        self.constants.extend(instruction(Op::TypeInt, &[id, 32, 0]));
         Ok(id)
     }
 
@@ -260,6 +309,7 @@ impl Rewriting {
         let mut out = words[..HEADER_WORDS].to_vec();
         out[BOUND] = self.bound;
         let (mut decorations, mut constants) = (Some(&self.decorations), Some(&self.constants));
+        let mut late_constants = Some(&self.late_constants);
         // Constants that depend on specialization constants now.
         let mut specialized = HashSet::new();
         for (place, instruction) in with_places(words) {
@@ -269,9 +319,12 @@ impl Rewriting {
             if place == Place::Functions || self.is_size(instruction) {
                 out.extend(constants.take().into_iter().flatten());
             }
+            if place == Place::Functions {
+                out.extend(late_constants.take().into_iter().flatten());
+            }
             self.copy(instruction, &mut specialized, &mut out);
         }
-        out.extend(decorations.into_iter().chain(constants).flatten());
+        out.extend(decorations.into_iter().chain(constants).chain(late_constants).flatten());
         out
     }
 
@@ -289,6 +342,10 @@ impl Rewriting {
                 let [x, y, z] = self.defaults;
                 out.extend(instruction(Op::ExecutionMode, &[*function, ExecutionMode::LocalSize as u32, x, y, z]));
             }
+            (Some(Op::Decorate), [_, id, decoration, builtin])
+                if self.is_replaced
+                    && self.size.is_some_and(|(size, _)| size == *id)
+                    && (*decoration, *builtin) == (Decoration::BuiltIn as u32, BuiltIn::WorkgroupSize as u32) => {}
             (Some(Op::ConstantComposite | Op::SpecConstantComposite), [_, ty, id, parts @ ..]) => {
                 let own = self.size.as_ref().filter(|(size, _)| size == id);
                 let parts = own.map_or(parts, |(_, parts)| &parts[..]);
@@ -391,6 +448,44 @@ mod tests {
         let long = [Op::Constant as u32, 11, 20, 4, 0];
         let refused = specializable(&module(&[&main, &mode, &spec_id, &UINT, &LONG, &long, &spec]), "a");
         assert!(matches!(refused, Err(LocalizeError::Declaration { reason: NOT_INTEGERS, .. })), "{refused:?}");
+    }
+
+    /// The type and the parts of the constant that is decorated as the size.
+    fn size_of(words: &[u32]) -> (u32, Vec<u32>) {
+        let decorated: Vec<u32> =
+            instructions(words).filter(|words| words[2..] == DECORATED[2..]).map(|words| words[1]).collect();
+        let composite = |words: &&[u32]| opcode(words) == Some(Op::SpecConstantComposite) && words.get(2) == decorated.last();
+        let found = instructions(words).find(composite).unwrap();
+        assert_eq!(decorated.len(), 1);
+        (found[1], found[3..].to_vec())
+    }
+
+    #[test]
+    fn a_size_of_any_whole_numbers_becomes_one_of_unsigned_ones() {
+        const INT: [u32; 4] = [Op::TypeInt as u32, 14, 32, 1];
+        let main = entry(b"a\0\0\0");
+        let mode = [Op::ExecutionModeId as u32, 1, ExecutionMode::LocalSizeId as u32, 30, 20, 20];
+        let spec_id = [Op::Decorate as u32, 30, Decoration::SpecId as u32, 0];
+        let (signed, four) = ([Op::SpecConstant as u32, 14, 30, 9], [Op::Constant as u32, 14, 20, 4]);
+        // With literals of either kind, and with no unsigned number in the module.
+        let mixed = module(&[&main, &mode, &spec_id, &UINT, &INT, &FOUR, &signed]);
+        let alone = module(&[&main, &mode, &spec_id, &INT, &four, &signed]);
+        // A compiler's own constant.
+        let triple = [Op::TypeVector as u32, 15, 14, 3];
+        let size = [Op::SpecConstantComposite as u32, 15, 21, 30, 20, 20];
+        let own = module(&[&main, &MODE, &spec_id, &DECORATED, &INT, &four, &signed, &triple, &size, &UINT]);
+        for words in [mixed, alone, own] {
+            let (words, ids) = specializable(&words, "a").unwrap();
+            assert_eq!(ids, new_ids([false, true, true], [0, 1, 2], [9, 4, 4]));
+            let (ty, parts) = size_of(&words);
+            let made = |id: u32| instructions(&words).find(|words| words.get(2) == Some(&id)).unwrap();
+            let component = instructions(&words).find(|words| words.get(1) == Some(&ty)).unwrap()[2];
+            let unsigned = instructions(&words).find(|words| words.get(1) == Some(&component)).unwrap();
+            assert_eq!(unsigned[2..], [32, 0]);
+            assert!(parts.iter().all(|part| made(*part)[1] == component), "{words:?}");
+            assert_eq!(made(parts[0])[3..5], [Op::IAdd as u32, 30]);
+            assert_eq!(specializable(&words, "a").unwrap(), (words, new_ids([false; 3], [0, 1, 2], [9, 4, 4])));
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod needs;
 mod passes;
 mod reflect;
 mod specialize;
+mod undecorate;
 mod undefined;
 mod validator;
 mod words;
@@ -53,6 +54,8 @@ pub struct Module {
     pub spirv_hash: String,
     pub compile_time: Duration,
     pub reflection: Reflection,
+    /// What its reader is told: it isn't quite as it was written.
+    pub notes: Vec<String>,
 }
 
 impl Module {
@@ -63,7 +66,7 @@ impl Module {
             None => Reflection::parse(&words)?,
         };
         let spirv_hash = compile::spirv_hash(&words);
-        Ok(Self { words, source_hash: String::new(), spirv_hash, compile_time: Duration::ZERO, reflection })
+        Ok(Self { words, source_hash: String::new(), spirv_hash, compile_time: Duration::ZERO, reflection, notes: Vec::new() })
     }
 }
 

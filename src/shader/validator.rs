@@ -26,6 +26,16 @@ pub struct Invalid {
     pub what: String,
 }
 
+impl Invalid {
+    /// With why Lanescope couldn't mend it, if it tried.
+    pub(super) fn explained(self, hindrance: Option<&str>) -> Self {
+        let why = hindrance.map(|why| {
+            format!("; layouts that mean nothing in shared memory or variables are left out elsewhere, but here {why}")
+        });
+        Self { what: self.what + &why.unwrap_or_default(), ..self }
+    }
+}
+
 /// The newest rules of Vulkan that the library knows: each older module that Vulkan accepts keeps them as well, and whether a
 /// device has what a module asks for is told by its features.
 const ENVIRONMENT: &CStr = c"vulkan1.4";

@@ -63,6 +63,7 @@ fn module(glsl: &str) -> Arc<Module> {
     let artifact = compiler.compile_into_spirv(&source, shaderc::ShaderKind::Compute, "test.comp", "main", Some(&options));
     let words = artifact.unwrap().as_binary().to_vec();
     Arc::new(Module {
+        notes: Vec::new(),
         reflection: Reflection::parse(&words).unwrap(),
         words,
         source_hash: String::new(),

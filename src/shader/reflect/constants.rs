@@ -23,6 +23,8 @@ enum Definition {
 
 /// Composites within composites that have a value: as many as structs may nest. What walks a value needs this much stack.
 const DEEPEST: u32 = 255;
+/// Conversions of one constant, one of another, that are followed.
+const MOST_CONVERSIONS: usize = 8;
 /// Parts of a composite into which a value is inserted, which copies them: the longest vector's.
 const MOST_COPIED: usize = 16;
 
@@ -90,10 +92,32 @@ impl Constants {
         Ok(found)
     }
 
-    /// Of a scalar that no expression makes, which specialization constant it is, if any; else it is a literal.
-    pub(super) fn constant_id(&self, id: Word) -> Option<Option<u32>> {
-        match self.get(id)?.definition {
-            Definition::Scalar { constant_id, .. } => Some(constant_id),
+    /// Of a scalar that no expression makes, which specialization constant it is, if any; else it is a literal. One that only gets
+    /// another type on the way is what it was.
+    pub(super) fn constant_id(&self, mut id: Word) -> Option<Option<u32>> {
+        // Each depends on those before it alone, unless the module is invalid.
+        for _ in 0..=MOST_CONVERSIONS {
+            match &self.get(id)?.definition {
+                Definition::Scalar { constant_id, .. } => return Some(*constant_id),
+                Definition::Operation { operation, operands } => id = self.converted(*operation, operands)?,
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// What an operation gives another type: compilers write `x + 0`, since a shader may have no bit cast of constants.
+    fn converted(&self, operation: Op, operands: &[Operand]) -> Option<Word> {
+        let is_zero = |of: Word| {
+            let definition = self.get(of).map(|constant| &constant.definition);
+            matches!(definition, Some(Definition::Scalar { bits: 0, constant_id: None } | Definition::Null))
+        };
+        match (operation, operands) {
+            (Op::Bitcast | Op::UConvert | Op::SConvert | Op::CopyObject, [of]) => id(of),
+            (Op::IAdd, [of, with]) => {
+                let (of, with) = (id(of)?, id(with)?);
+                [(of, with), (with, of)].into_iter().find(|(_, other)| is_zero(*other)).map(|(of, _)| of)
+            }
             _ => None,
         }
     }

@@ -67,8 +67,14 @@ fn a_rewritten_module_runs_under_every_size() {
     let (words, ids) = specializable(&literal.words, "main").unwrap();
     assert_eq!(ids.defaults, [16, 2, 1]);
     let reflection = Reflection::parse(&words).unwrap();
-    let rewritten =
-        Module { words, reflection, source_hash: String::new(), spirv_hash: String::new(), compile_time: Duration::ZERO };
+    let rewritten = Module {
+        words,
+        reflection,
+        source_hash: String::new(),
+        spirv_hash: String::new(),
+        compile_time: Duration::ZERO,
+        notes: Vec::new(),
+    };
     check(&Arc::new(rewritten), ids.ids);
 }
 

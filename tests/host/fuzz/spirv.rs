@@ -141,6 +141,7 @@ fn specialized(words: &[u32], reflection: Reflection) {
         ..Kernel::new("fuzzed.comp", [1; 3])
     };
     let module = Module {
+        notes: Vec::new(),
         words: words.to_vec(),
         source_hash: String::new(),
         spirv_hash: String::new(),
