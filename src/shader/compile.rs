@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use shaderc::{CompileOptions, EnvVersion, OptimizationLevel, ResolvedInclude, ShaderKind, TargetEnv};
 use thiserror::Error;
 
+use super::capabilities::unread;
 use super::{Library, Module, ReflectError, Reflection};
 use crate::digest::label;
 use crate::error::{nearest, suggestion};
@@ -206,7 +207,8 @@ impl Compiled {
         let Self { words, source_hash, compile_time } = self;
         let reflection =
             Reflection::parse(&words).map_err(|error| CompileError::Reflect { subject: subject.clone(), error })?;
-        Ok(Module { source_hash, spirv_hash: spirv_hash(&words), words, compile_time, reflection, notes: Vec::new() })
+        let notes = unread(&reflection.capabilities).collect();
+        Ok(Module { source_hash, spirv_hash: spirv_hash(&words), words, compile_time, reflection, notes })
     }
 }
 

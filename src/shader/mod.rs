@@ -2,6 +2,7 @@
 
 pub mod apart;
 mod bounds;
+mod capabilities;
 mod compile;
 mod explain;
 mod files;
@@ -66,7 +67,8 @@ impl Module {
             None => Reflection::parse(&words)?,
         };
         let spirv_hash = compile::spirv_hash(&words);
-        Ok(Self { words, source_hash: String::new(), spirv_hash, compile_time: Duration::ZERO, reflection, notes: Vec::new() })
+        let notes = capabilities::unread(&reflection.capabilities).collect();
+        Ok(Self { words, source_hash: String::new(), spirv_hash, compile_time: Duration::ZERO, reflection, notes })
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::capabilities::{Standing, standing};
 use super::reflect::subgroup::class_of;
 use super::reflect::{BindingKind, Capability, EntryPoint, Reflection};
 use super::{BlockLayouts, Module, block_layouts};
@@ -80,47 +81,13 @@ fn layouts(words: &[u32], device: &DeviceInfo) -> Option<Lack> {
 
 /// For a known capability, what the device lacks for it, if anything.
 fn provision(capability: Capability, device: &DeviceInfo) -> Option<Option<String>> {
-    use Capability as C;
     if let Some(class) = class_of(capability) {
         let is_there = device.subgroup.in_compute && device.subgroup.classes.contains(&class);
         return Some((!is_there).then(|| format!("subgroup operations of class {}", word(&class))));
     }
-    // Any of these will do as far as the capability tells: which one is needed depends on where it is used.
-    let any: &[Feature] = match capability {
-        C::Shader | C::Matrix | C::Sampled1D | C::Image1D | C::SampledBuffer | C::ImageBuffer | C::ImageQuery => {
-            return Some(None);
-        }
-        C::Float16 => &[Feature::Float16],
-        C::Float64 => &[Feature::Float64],
-        C::Int8 => &[Feature::Int8],
-        C::Int16 => &[Feature::Int16],
-        C::Int64 => &[Feature::Int64],
-        C::StorageBuffer8BitAccess => &[Feature::Storage8],
-        C::StorageBuffer16BitAccess => &[Feature::Storage16],
-        C::StorageImageExtendedFormats => &[Feature::StorageImageExtendedFormats],
-        C::StorageImageReadWithoutFormat => &[Feature::StorageImageReadWithoutFormat],
-        C::StorageImageWriteWithoutFormat => &[Feature::StorageImageWriteWithoutFormat],
-        C::ImageGatherExtended => &[Feature::ImageGatherExtended],
-        C::SampledCubeArray | C::ImageCubeArray => &[Feature::ImageCubeArray],
-        C::UniformBufferArrayDynamicIndexing => &[Feature::UniformBufferArrayDynamicIndexing],
-        C::SampledImageArrayDynamicIndexing => &[Feature::SampledImageArrayDynamicIndexing],
-        C::StorageBufferArrayDynamicIndexing => &[Feature::StorageBufferArrayDynamicIndexing],
-        C::StorageImageArrayDynamicIndexing => &[Feature::StorageImageArrayDynamicIndexing],
-        C::ShaderClockKHR => &[Feature::ShaderClock],
-        C::Int64Atomics => &[Feature::BufferInt64Atomics, Feature::SharedInt64Atomics],
-        C::AtomicFloat32AddEXT => &[Feature::BufferFloat32AtomicAdd, Feature::SharedFloat32AtomicAdd],
-        C::AtomicFloat64AddEXT => &[Feature::BufferFloat64AtomicAdd, Feature::SharedFloat64AtomicAdd],
-        C::PhysicalStorageBufferAddresses => &[Feature::BufferDeviceAddress],
-        C::VulkanMemoryModel => &[Feature::MemoryModel],
-        C::VulkanMemoryModelDeviceScope => &[Feature::MemoryModelDeviceScope],
-        C::CooperativeMatrixKHR => &[Feature::CooperativeMatrix],
-        C::CooperativeMatrixTensorAddressingNV => &[Feature::CooperativeMatrixTensorAddressing],
-        C::DotProduct | C::DotProductInputAll | C::DotProductInput4x8Bit | C::DotProductInput4x8BitPacked => {
-            &[Feature::IntegerDotProduct]
-        }
-        C::WorkgroupMemoryExplicitLayoutKHR => &[Feature::WorkgroupMemoryExplicitLayout],
-        C::BFloat16TypeKHR => &[Feature::BFloat16],
-        C::BFloat16CooperativeMatrixKHR => &[Feature::BFloat16CooperativeMatrix],
+    let any = match standing(capability) {
+        Standing::Always => return Some(None),
+        Standing::Features(any) => any,
         _ => return None,
     };
     let is_there = any.iter().any(|feature| device.has(*feature));

@@ -38,6 +38,7 @@ use self::index::Index;
 use self::interface::Interface;
 use self::sizeless::Declared;
 use self::types::Types;
+use super::capabilities::{Standing, standing};
 use super::loader::{self, LoadError, id};
 use crate::model::{Shown, SubgroupClass};
 
@@ -156,6 +157,9 @@ pub enum Access {
 pub enum ReflectError {
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// What would be told of the module would be wrong.
+    #[error("{extension} isn't supported, and the module has its capability {capability:?}")]
+    Unsupported { extension: &'static str, capability: Capability },
     #[error("the module has no compute entry point")]
     NoComputeEntryPoint,
     #[error("the module has no compute entry point `{name}`; it has {}", .known.iter().map(|name| name.shown()).collect::<Vec<_>>().join(", "))]
@@ -192,6 +196,15 @@ impl Reflection {
 
     fn read(module: &dr::Module) -> Result<Self, ReflectError> {
         let index = Index::of(module);
+        let capabilities = declared(&module.capabilities, |operand| match operand {
+            Operand::Capability(capability) => Some(*capability),
+            _ => None,
+        });
+        for capability in &capabilities {
+            if let Standing::Refused(extension) = standing(*capability) {
+                return Err(ReflectError::Unsupported { extension, capability: *capability });
+            }
+        }
         let (mut types, mut constants) = (Types::default(), Constants::default());
         for instruction in &module.types_global_values {
             types.note(instruction, &index);
@@ -206,10 +219,7 @@ impl Reflection {
         let push_bytes = interface.push_bytes(&types, &defaults).map_err(explained)?;
         Ok(Self {
             version: module.header.as_ref().map_or((0, 0), dr::ModuleHeader::version),
-            capabilities: declared(&module.capabilities, |operand| match operand {
-                Operand::Capability(capability) => Some(*capability),
-                _ => None,
-            }),
+            capabilities,
             extensions: declared(&module.extensions, |operand| match operand {
                 Operand::LiteralString(name) => Some(name.clone()),
                 _ => None,
