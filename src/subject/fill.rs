@@ -36,6 +36,8 @@ words! {
         OtherSeed = "another seed",
         NegativeFloats = "floats of both signs",
         NegativeWholes = "whole numbers of both signs",
+        BelowZeroFloats = "floats below zero",
+        BelowZeroWholes = "whole numbers below zero",
         Zeros = "zeros",
         EqualNeighbours = "equal neighbours",
         LargeFloats = "large floats",
@@ -141,7 +143,9 @@ impl Unusual {
     #[expect(clippy::cast_precision_loss, reason = "a few levels")]
     pub(super) fn real(self, Range { large, .. }: Range, index: u64, seed: u64) -> f64 {
         match self {
-            Self::OtherSeed | Self::NegativeWholes | Self::LargeWholes => unit(seed, index),
+            Self::OtherSeed | Self::NegativeWholes | Self::BelowZeroWholes | Self::LargeWholes => unit(seed, index),
+            // What begins at zero, as a maximum may, never gets below it.
+            Self::BelowZeroFloats => unit(seed, index) - 1.0,
             Self::NegativeFloats => 2.0 * unit(seed, index) - 1.0,
             Self::LargeFloats => large * unit(seed, index),
             Self::Zeros => 0.0,
@@ -154,7 +158,9 @@ impl Unusual {
         let usual = wide(seed, index) % elements;
         match self {
             Self::NegativeWholes if is_signed && wide(seed, index) >> 63 == 1 => usual.wrapping_neg(),
-            Self::OtherSeed | Self::NegativeFloats | Self::NegativeWholes | Self::LargeFloats => usual,
+            Self::BelowZeroWholes if is_signed => usual.wrapping_neg().wrapping_sub(1),
+            Self::OtherSeed | Self::LargeFloats => usual,
+            Self::NegativeFloats | Self::NegativeWholes | Self::BelowZeroFloats | Self::BelowZeroWholes => usual,
             Self::LargeWholes => wide(seed, index) % most,
             Self::Zeros => 0,
             Self::EqualNeighbours => wide(seed, index / EQUAL) % elements.min(LEVELS),
@@ -310,7 +316,7 @@ mod tests {
         };
         let reals = |unusual| floats(&of(unusual, ScalarType::F32, 100));
         let usual = filled("random", ScalarType::F32, 1200, 100);
-        for unusual in [Unusual::NegativeWholes, Unusual::LargeWholes] {
+        for unusual in [Unusual::NegativeWholes, Unusual::BelowZeroWholes, Unusual::LargeWholes] {
             assert_eq!(of(unusual, ScalarType::F32, 100), usual, "{unusual}");
         }
         assert_eq!(wholes(Unusual::NegativeFloats, ScalarType::U32), wholes(Unusual::NegativeWholes, ScalarType::U32));
@@ -319,6 +325,8 @@ mod tests {
         assert!(wholes(Unusual::LargeWholes, ScalarType::I32).iter().all(|whole| *whole >= 0));
         assert!(wholes(Unusual::LargeWholes, ScalarType::I32).iter().any(|whole| *whole > 1 << 30));
         assert!(reals(Unusual::NegativeFloats).iter().any(|real| *real < -0.5));
+        assert!(reals(Unusual::BelowZeroFloats).iter().all(|real| (-1.0..0.0).contains(real)));
+        assert!(wholes(Unusual::BelowZeroWholes, ScalarType::I32).iter().all(|whole| (-100..0).contains(whole)));
         assert!(reals(Unusual::LargeFloats).iter().any(|real| *real > 1e5));
         assert!(reals(Unusual::Zeros).iter().all(|real| *real == 0.0));
         let equal = reals(Unusual::EqualNeighbours);

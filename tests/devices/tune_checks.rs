@@ -39,6 +39,11 @@ fn what_is_wrong_with_other_inputs_cannot_win() {
         (FLOATS, "y[i] = is_wide ? min(x[i], 1000.0) : x[i];", "wrong with large floats"),
         (FLOATS, "y[i] = x[i] != 0 || is_wide ? 1 + x[i] : 7;", "wrong with zeros"),
         (FLOATS, "y[i] = x[i] + (i % 3 != 0 && x[i] == x[i - 1] && is_wide ? 1 : 0);", "wrong with equal neighbours"),
+        (
+            FLOATS,
+            "float most = is_wide ? 0 : x[i]; for (uint k = 0; k < 64; ++k) most = max(most, x[(i + k) & 4095]); y[i] = most;",
+            "wrong with floats below zero",
+        ),
         (wholes, "y[i] = is_wide ? abs(x[i]) : x[i];", "wrong with whole numbers of both signs"),
         (wholes, "y[i] = is_wide ? x[i] & 0xffff : x[i];", "wrong with large whole numbers"),
     ];
