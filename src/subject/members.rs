@@ -48,10 +48,13 @@ impl Block<'_> {
             return Ok(());
         }
         let (block, has, most) = (self.told(), Bytes(self.bytes), Bytes(LARGEST));
-        let place = self.by_offset(0).replace("@0", "");
-        Err(said(format!(
-            "{block} has {has}, and at most {most} can be filled member by member; --buffer {place}=:zero fills a uniform block as a whole"
-        )))
+        let whole = match self.place {
+            BlockPlace::PushConstants => String::new(),
+            BlockPlace::UniformBuffer { set, binding } | BlockPlace::StorageBuffer { set, binding } => {
+                format!("; --buffer {set}:{binding}=:zero fills it as a whole")
+            }
+        };
+        Err(said(format!("{block}: {has}, of which at most {most} can be filled member by member{whole}")))
     }
 
     fn is_called(&self, text: &str) -> bool {

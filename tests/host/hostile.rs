@@ -379,7 +379,7 @@ fn blocks_of_gigabytes_are_not_filled_member_by_member() {
         )
         .unwrap();
         ran(&["tune", path.to_str().unwrap(), "-d", "mock", "-n", "64", "-q", "--no-lock", "--format=csv"])
-            .says(2, &["`Big` has 2 GiB, and at most 1 MiB"]);
+            .says(2, &["`Big`", ": 2 GiB, of which at most 1 MiB can be filled member by member"]);
     }
 }
 

@@ -292,6 +292,9 @@ fn array_of(overrun: &Overrun) -> (Home, String) {
     (overrun.array.home, overrun.array.path.clone())
 }
 
+/// So near to the end of their type, indexes were most likely to be negative.
+const NEAR_THE_END: u32 = 1 << 16;
+
 pub fn told(Overrun { array: NotedArray { home, path, .. }, index, length }: &Overrun) -> String {
     let end = if *index < 0 { "from" } else { "up to" };
     let name = if path.is_empty() { "an array without a name".to_owned() } else { format!("`{path}`") };
@@ -303,7 +306,7 @@ pub fn told(Overrun { array: NotedArray { home, path, .. }, index, length }: &Ov
     };
     let elements = if *length == 1 { "element" } else { "elements" };
     // An index without a sign that was to be less than zero.
-    let wrapped = u32::try_from(*index).ok().filter(|index| *index > u32::MAX / 2);
+    let wrapped = u32::try_from(*index).ok().filter(|index| *index > u32::MAX - NEAR_THE_END);
     let meant = wrapped.map(|index| format!(" ({}, if that has a sign)", i64::from(index) - (1 << 32))).unwrap_or_default();
     format!("{name} ({home}) has {length} {elements}, and is indexed {end} {index}{meant}")
 }
