@@ -1,6 +1,6 @@
 //! Why the size of a variable can't be told, where a user can mend it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use rspirv::spirv::Word;
 
@@ -45,11 +45,19 @@ impl Declared<'_> {
     }
 
     fn lack(&self, ty: Word, is_block: bool, values: &Values) -> Option<Lack> {
-        self.lack_in(ty, &mut Vec::new(), is_block, values, DEEPEST)
+        // A struct of two structs of two structs and so on doubles with every line: each type is looked at once.
+        self.lack_in(ty, &mut Vec::new(), &mut HashSet::new(), (is_block, values), DEEPEST)
     }
 
-    fn lack_in(&self, ty: Word, path: &mut Vec<String>, is_block: bool, values: &Values, levels: u32) -> Option<Lack> {
-        let levels = levels.checked_sub(1)?;
+    fn lack_in(
+        &self,
+        ty: Word,
+        path: &mut Vec<String>,
+        seen: &mut HashSet<Word>,
+        (is_block, values): (bool, &Values),
+        levels: u32,
+    ) -> Option<Lack> {
+        let levels = levels.checked_sub(1).filter(|_| seen.insert(ty))?;
         let layout = |path: &[String], decoration| Some(Lack::Layout { member: path.join("."), decoration });
         match self.types.get(ty)? {
             TypeNode::Array { stride: None, .. } | TypeNode::RuntimeArray { stride: None, .. }
@@ -61,14 +69,14 @@ impl Declared<'_> {
                 Some(Lack::Elements { member: path.join("."), length: *length })
             }
             TypeNode::Array { element, .. } | TypeNode::RuntimeArray { element, .. } => {
-                self.lack_in(*element, path, is_block, values, levels)
+                self.lack_in(*element, path, seen, (is_block, values), levels)
             }
             TypeNode::Struct { members, .. } => (0..).zip(members).find_map(|(i, member): (usize, &Member)| {
                 path.push(if member.name.is_empty() { format!("member {i}") } else { member.name.clone() });
                 let lack = match (member.offset, member.matrix_stride) {
                     (None, _) if is_block => layout(path, "Offset"),
                     (_, None) if is_block && self.is_matrix(member.ty) => layout(path, "MatrixStride"),
-                    _ => self.lack_in(member.ty, path, is_block, values, levels),
+                    _ => self.lack_in(member.ty, path, seen, (is_block, values), levels),
                 };
                 path.pop();
                 lack
