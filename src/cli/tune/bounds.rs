@@ -307,7 +307,7 @@ pub fn told(Overrun { array: NotedArray { home, path, .. }, index, length }: &Ov
     let elements = if *length == 1 { "element" } else { "elements" };
     // An index without a sign that was to be less than zero.
     let wrapped = u32::try_from(*index).ok().filter(|index| *index > u32::MAX - NEAR_THE_END);
-    let meant = wrapped.map(|index| format!(" ({}, if that has a sign)", i64::from(index) - (1 << 32))).unwrap_or_default();
+    let meant = wrapped.map(|index| format!(" ({} as a signed number)", i64::from(index) - (1 << 32))).unwrap_or_default();
     format!("{name} ({home}) has {length} {elements}, and is indexed {end} {index}{meant}")
 }
 

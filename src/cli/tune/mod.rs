@@ -247,8 +247,8 @@ fn one_rows(kernel: &mut UserKernel, space: &Space) -> Result<Vec<String>, Failu
     Ok(open
         .map(|((axis, _), threads)| {
             format!(
-                "--threads has {} there, but {axis} is a literal 1, which may be how the shader works: it stays 1; \
-                 --axis {axis}=1,2,4,8 tries others",
+                "{axis} stays 1, as the shader says, though --threads has {} in that direction: --axis {axis}=1,2,4,8 tries \
+                 other sizes",
                 threads.trim()
             )
         })
