@@ -185,6 +185,10 @@ pub struct Inspect {
     #[arg(long, value_enum, default_value_t = SpirvTarget::Vulkan1_1, value_name = "VERSION")]
     pub target_env: SpirvTarget,
 
+    /// Take SPIR-V that isn't valid, too: drivers may crash, or make anything of it
+    #[arg(long)]
+    pub no_validate: bool,
+
     /// Say what a device makes of it, too: device by index, part of its name, or UUID, as `devices` shows them; `mock` simulates one;
     /// `all` is all that can compile, whether or not they can run anything
     #[arg(short, long, value_name = "INDEX|NAME|UUID")]

@@ -34,7 +34,9 @@ pub fn inspect(arguments: &Inspect) -> anyhow::Result<u8> {
     let include_folders = arguments.include.clone();
     let entry = arguments.entry.clone();
     let (preamble, target) = (arguments.preamble.clone(), arguments.target_env);
-    let reading = Reading { include_folders, macros, preamble, target, entry, may_stream: true, ..Reading::default() };
+    let may_be_invalid = arguments.no_validate;
+    let reading =
+        Reading { include_folders, macros, preamble, target, entry, may_be_invalid, may_stream: true, ..Reading::default() };
     let module = from_file(&arguments.shader, &reading).map_err(|error| Error::Usage(error.to_string()))?;
     let values = values(&module.reflection, &arguments.constant)?;
     let mut inspection = Inspection::of(&module, &values).map_err(|error| Error::Usage(error.to_string()))?;

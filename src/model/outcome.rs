@@ -125,6 +125,8 @@ words! {
         Contended = "contended",
         /// The shader indexes beyond its buffers: what it computes, and how fast, is by chance.
         OutOfBounds = "out_of_bounds",
+        /// The shader's SPIR-V isn't valid: what a driver makes of it may be anything.
+        InvalidSpirv = "invalid_spirv",
         /// It can't be right: the column `reason` says what is wrong with it.
         Implausible = "implausible",
     }

@@ -108,7 +108,7 @@ columns! {
         value_ci_low: real for Card, "Lower end of the 95 % confidence interval of value.";
         value_ci_high: real for Card, "Upper end of the 95 % confidence interval of value.";
         noise: real in "ratio" for Card, "Half the confidence interval of the rounds over time_ns: what more of them would lower.";
-        quality_flags: text for Rows Comparison, "Reasons to doubt the figure, joined by `;`: near_floor, launch_bound, noisy, drift, throttled, memory_speed, contended, out_of_bounds, implausible, quirk:NAME.";
+        quality_flags: text for Rows Comparison, "Reasons to doubt the figure, joined by `;`: near_floor, launch_bound, noisy, drift, throttled, memory_speed, contended, out_of_bounds, invalid_spirv, implausible, quirk:NAME.";
         reason: text for Rows Comparison, "Why there is no figure, what is implausible about it, or why it has no pair, in words.";
         failed_stage: text, "What was under way when a case failed or was skipped: planning, opening, reference, compiling, loading, first_dispatch, sizing, timing or checking; empty where nobody knows.";
         metric: text for Plan, "What value is: the figure that the experiment is about.";

@@ -102,8 +102,8 @@ impl Noting {
         Self::rewrite(words, entry, Notes::Everything, None)
     }
 
-    fn rewrite(words: &[u32], entry: &str, notes: Notes, most_iterations: Option<u32>) -> Result<Self, NotingError> {
-        let mut module = load(words)?;
+    fn rewrite(original: &[u32], entry: &str, notes: Notes, most_iterations: Option<u32>) -> Result<Self, NotingError> {
+        let mut module = load(original)?;
         let function = keep_entry(&mut module, entry)?;
         let mut writer = Writer::new(module)?;
         writer.instrument(function);
@@ -113,7 +113,11 @@ impl Noting {
         writer.finish(function, notes)?;
         let Writer { module, place, arrays, unfollowed, .. } = writer;
         let words = module.assemble();
-        validate(&words)?;
+        match validate(&words) {
+            // What isn't valid before was taken all the same.
+            Err(invalid) if validate(original).is_ok() => return Err(invalid.into()),
+            _ => {}
+        }
         Ok(Self { words, place, arrays: arrays.into_iter().map(|array| array.told).collect(), unfollowed, most_iterations })
     }
 

@@ -208,7 +208,7 @@ impl Compiled {
         let reflection =
             Reflection::parse(&words).map_err(|error| CompileError::Reflect { subject: subject.clone(), error })?;
         let notes = unread(&reflection.capabilities).collect();
-        Ok(Module { source_hash, spirv_hash: spirv_hash(&words), words, compile_time, reflection, notes })
+        Ok(Module { source_hash, spirv_hash: spirv_hash(&words), words, compile_time, reflection, notes, is_invalid: false })
     }
 }
 

@@ -10,8 +10,7 @@ use thiserror::Error;
 
 use super::explain::explained;
 use super::language::Language;
-use super::undecorate::{Undecorated, undecorated};
-use super::{CompileError, Invalid, Library, Module, ModuleKey, ReflectError, Reflection, apart};
+use super::{CompileError, Invalid, Library, Module, ModuleKey, ReflectError, Reflection, Undecorated, apart, undecorated};
 use crate::model::{Shown, SpirvTarget, path_text, system_name};
 use crate::regular::{self, Kind, SHADER};
 use crate::units::Bytes;
@@ -35,6 +34,8 @@ pub struct Reading {
     pub entry: Option<String>,
     /// The `constant_id`s with which GLSL is to declare its literal workgroup size: see [`super::with_local_size_ids`].
     pub local_size_ids: [Option<u32>; 3],
+    /// Whether SPIR-V that isn't valid is read, too.
+    pub may_be_invalid: bool,
     /// Whether its files may be streams that this process was given, such as `/dev/stdin`: they are read once.
     pub may_stream: bool,
 }
@@ -61,6 +62,8 @@ pub enum FileError {
     NoPreprocessor { path: PathBuf },
     #[error("{}: {error}", .path.shown())]
     Reflect { path: PathBuf, error: ReflectError },
+    #[error("{0}; --no-validate takes it all the same")]
+    Refused(Box<FileError>),
     #[error("{}: {error}", .path.shown())]
     Invalid { path: PathBuf, error: Invalid },
     /// It keeps the compiler or the validator too busy: `what` is such as `takes longer than 20 s`.
@@ -81,10 +84,20 @@ pub fn from_file(path: &Path, reading: &Reading) -> Result<Arc<Module>, FileErro
         }
         let Undecorated { words, note, hindrance } = undecorated(&words);
         let mut module = Module::of_spirv(words, reading.entry.as_deref()).map_err(reflected)?;
-        apart::check(&module.words)
-            .map_err(exceeded("telling whether it is valid SPIR-V"))?
-            .map_err(|error| FileError::Invalid { path: path.to_owned(), error: error.explained(hindrance) })?;
         module.notes.extend(note.map(str::to_owned));
+        let verdict = apart::check(&module.words).map_err(exceeded("telling whether it is valid SPIR-V"));
+        let refused = |error: Invalid| FileError::Invalid { path: path.to_owned(), error: error.explained(hindrance) };
+        match verdict.and_then(|verdict| verdict.map_err(refused)) {
+            Ok(()) => {}
+            Err(error) if reading.may_be_invalid => {
+                module
+                    .notes
+                    .push(format!("{error}; --no-validate takes it all the same: a driver may crash, or make anything of it"));
+                module.is_invalid = true;
+            }
+            Err(error @ FileError::Invalid { .. }) => return Err(FileError::Refused(Box::new(error))),
+            Err(error) => return Err(error),
+        }
         return Ok(Arc::new(module));
     }
     let text = text_of(path, bytes)?;

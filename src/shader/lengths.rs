@@ -26,6 +26,8 @@ pub enum LengthsError {
     Derived { name: String },
     #[error("`{name}` can't have another length: the shader copies or passes it as a whole")]
     Whole { name: String },
+    #[error("a module that isn't valid keeps the lengths of its arrays")]
+    Invalid,
     #[error("the module has no {0} left")]
     Exhausted(&'static str),
 }
@@ -33,6 +35,9 @@ pub enum LengthsError {
 /// Makes the lengths of arrays in shared memory specializable: each by its name with how many of its dimensions, the outermost first.
 /// Gives the module and the `constant_id`s of the lengths, in the same order. Without arrays the module is returned as it is.
 pub fn with_lengths(words: &[u32], arrays: &[(&str, usize)]) -> Result<(Vec<u32>, Vec<Vec<u32>>), LengthsError> {
+    if !arrays.is_empty() && validate(words).is_err() {
+        return Err(LengthsError::Invalid);
+    }
     let (mut words, mut all) = (words.to_vec(), Vec::new());
     for (name, dimensions) in arrays {
         let module = load(&words)?;

@@ -43,6 +43,7 @@ pub use reflect::{
     SpecValues, StructLayout, TypeLayout,
 };
 pub use specialize::{SpecializeError, prepare, specialize, specialize_entry, specialize_kernel};
+pub use undecorate::{Undecorated, undecorated};
 pub use validator::{BlockLayouts, Invalid, block_layouts, validate, validate_within};
 
 /// A compiled module and what is known about it. One exists per source, macros and target; cases share it.
@@ -57,6 +58,8 @@ pub struct Module {
     pub reflection: Reflection,
     /// What its reader is told: it isn't quite as it was written.
     pub notes: Vec<String>,
+    /// Whether it was taken though it isn't valid, or nobody could tell.
+    pub is_invalid: bool,
 }
 
 impl Module {
@@ -68,7 +71,15 @@ impl Module {
         };
         let spirv_hash = compile::spirv_hash(&words);
         let notes = capabilities::unread(&reflection.capabilities).collect();
-        Ok(Self { words, source_hash: String::new(), spirv_hash, compile_time: Duration::ZERO, reflection, notes })
+        Ok(Self {
+            words,
+            source_hash: String::new(),
+            spirv_hash,
+            compile_time: Duration::ZERO,
+            reflection,
+            notes,
+            is_invalid: false,
+        })
     }
 }
 

@@ -23,14 +23,15 @@ pub(super) const NOTE: &str = "the module says how memory is laid out where that
 
 /// A module without what means nothing in it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Undecorated {
+pub struct Undecorated {
     pub words: Vec<u32>,
     pub note: Option<&'static str>,
     /// Why what means nothing had to stay.
     pub hindrance: Option<&'static str>,
 }
 
-pub(super) fn undecorated(words: &[u32]) -> Undecorated {
+/// The same module where nothing in it means nothing, or where that can't be left out.
+pub fn undecorated(words: &[u32]) -> Undecorated {
     let words = without_strides_of_blocks(words);
     let types = Types::of(&words);
     if !types.has_needless_layouts() {

@@ -45,9 +45,11 @@ impl UserModule {
         let entry = reflection.entry_points.iter().position(|entry| entry.name == name).unwrap_or_default();
         let note = [written.notes.clone(), note.into_iter().collect()].concat().join("; ");
         let note = (!note.is_empty()).then_some(note);
-        let Module { source_hash, spirv_hash, compile_time, .. } = &*written;
+        let Module { source_hash, spirv_hash, compile_time, is_invalid, .. } = &*written;
         let (source_hash, spirv_hash, compile_time) = (source_hash.clone(), spirv_hash.clone(), *compile_time);
-        let module = Arc::new(Module { words, source_hash, spirv_hash, compile_time, reflection, notes: Vec::new() });
+        let is_invalid = *is_invalid;
+        let module =
+            Arc::new(Module { words, source_hash, spirv_hash, compile_time, reflection, notes: Vec::new(), is_invalid });
         Ok(Self { module, entry, local_size, directions, note, lengths, noting: OnceLock::new() })
     }
 

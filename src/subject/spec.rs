@@ -32,6 +32,8 @@ pub struct Subject {
     /// Arrays in shared memory, with expressions for their lengths, the outermost first: they count instead of literal lengths.
     pub lengths: Vec<(String, Vec<String>)>,
     pub target: SpirvTarget,
+    /// Whether SPIR-V that isn't valid is measured, too.
+    pub may_be_invalid: bool,
     /// The entry point; `None` for the only one.
     pub entry: Option<String>,
     /// The problem's size, `n` in expressions.
@@ -72,6 +74,7 @@ impl Subject {
             preamble: self.preamble.as_ref().map(|path| path.to_path_buf()),
             target: self.target,
             entry: self.entry.clone(),
+            may_be_invalid: self.may_be_invalid,
             ..Reading::default()
         }
     }

@@ -64,6 +64,7 @@ fn module(glsl: &str) -> Arc<Module> {
     let words = artifact.unwrap().as_binary().to_vec();
     Arc::new(Module {
         notes: Vec::new(),
+        is_invalid: false,
         reflection: Reflection::parse(&words).unwrap(),
         words,
         source_hash: String::new(),

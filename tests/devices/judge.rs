@@ -19,6 +19,7 @@ pub fn subject(shader: &str, flags: &[&str]) -> Subject {
         lengths: Vec::new(),
         target: SpirvTarget::Vulkan1_1,
         entry: None,
+        may_be_invalid: false,
         n: 1 << 20,
         buffers: Vec::new(),
         images: Vec::new(),

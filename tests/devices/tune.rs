@@ -5,6 +5,7 @@ use std::fs;
 
 use lanescope::model::{DeviceInfo, Point};
 use lanescope::record::Record;
+use lanescope::shader::{Reading, from_file};
 use lanescope::subject::{Reference, Subject, UserKernel};
 use lanescope::tuning::{Quality, Query, Table};
 use lanescope::validate::Outputs;
@@ -521,6 +522,25 @@ fn one_of_several_entry_points_of_spirv_is_tuned() {
         let wrong = found(1, &[&once[..], &["--push", "@0=0"]].concat());
         assert!(wrong.len() == 3 && wrong.iter().all(|row| row.status == "wrong_result"));
         tuned(&arguments).says(2, &["name one of once, twice"]);
+    });
+}
+
+#[test]
+fn spirv_that_is_not_valid_is_measured_where_its_user_insists() {
+    let (folder, copy) = Folder::with("copy.comp", COPY);
+    let mut words = from_file(copy.as_ref(), &Reading::default()).unwrap().words.clone();
+    // Its buffers' storage class came with SPIR-V 1.3.
+    words[1] = 0x0001_0000;
+    let module = folder.write("old.spv", words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>());
+    each_device(|device| {
+        let arguments = [&module, "-d", &device.index, "-n", "1024", "-a", "local_size_x=32,64"];
+        tuned(&arguments).says(2, &["not valid SPIR-V", "--no-validate takes it all the same"]);
+        let arguments = [&arguments[..], &["--no-validate"]].concat();
+        let measured = tuned(&arguments).says(0, &["not valid SPIR-V"]);
+        assert!(!measured.err.contains("couldn't be looked at"), "{}", measured.err);
+        let rows = found(0, &arguments);
+        assert!(rows.len() == 2 && rows.iter().all(|row| row.status == "ok" && row.has_flag("invalid_spirv")));
+        tuned(&[&arguments[..], &["--shared", "x=1"]].concat()).says(2, &["a module that isn't valid keeps the lengths"]);
     });
 }
 

@@ -81,7 +81,8 @@ pub fn on_any_machine(ran: Ran) -> Ran {
 pub fn tuned(arguments: &[&str]) -> Ran {
     // The mock has nothing to validate.
     let is_mock = arguments.iter().any(|argument| argument.starts_with("mock"));
-    let validation: &[&str] = if is_mock { &[] } else { &["--validation"] };
+    let refuses_validation = is_mock || arguments.contains(&"--no-validate");
+    let validation: &[&str] = if refuses_validation { &[] } else { &["--validation"] };
     let ran = ran(&[&["tune"], &SHORT[..], validation, arguments].concat());
     if is_mock { ran } else { on_any_machine(ran) }
 }

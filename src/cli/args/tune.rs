@@ -160,6 +160,10 @@ pub struct Tune {
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
 
+    /// Take SPIR-V that isn't valid, too: drivers may crash, or make anything of it; rows say invalid_spirv
+    #[arg(long, conflicts_with = "validation")]
+    pub no_validate: bool,
+
     /// Device by index, part of its name, or UUID, as `devices` shows them; `mock` simulates one
     #[arg(short, long, value_name = "INDEX|NAME|UUID")]
     pub device: Option<String>,

@@ -109,6 +109,8 @@ pub struct Race<'r> {
     written: Option<usize>,
     pub hash: String,
     doubts: Vec<Doubt>,
+    /// Whether the shader was taken though it isn't valid SPIR-V.
+    is_invalid: bool,
     /// Why comparing with the reference shows nothing.
     pub silent: Vec<String>,
     blocks: usize,
@@ -139,6 +141,7 @@ impl<'r> Race<'r> {
         let axes: Vec<&str> = space.axes().iter().map(|axis| axis.name.as_ref()).collect();
         let written = kernel.written(&axes).ok().and_then(|point| space.find(&point));
         let beside = Trials::new(settings, targets, looker.subject(), &sink.voice, arguments.any_size);
+        let is_invalid = kernel.is_invalid().unwrap_or_default();
         let (hash, doubts) = (kernel.hash().unwrap_or_default(), kernel.doubts().unwrap_or_default());
         let bar = sink.voice.progress.bar("", most_tried(budget, space) as u64);
         let (started, trials) = (Instant::now(), BTreeMap::new());
@@ -161,6 +164,7 @@ impl<'r> Race<'r> {
             written,
             hash,
             doubts,
+            is_invalid,
             silent: Vec::new(),
             blocks: 0,
             held: None,
@@ -386,6 +390,7 @@ impl<'r> Race<'r> {
         let point = &self.with_size(&trial.point);
         let case_id = case_id(&name, &self.kernel.problem(), &[], point, Cache::Warm);
         let seen = trial.quirk.iter().map(quirk_flag).chain(trial.leaves.then(|| Flag::OutOfBounds.to_string()));
+        let invalid = self.is_invalid.then(|| Flag::InvalidSpirv.to_string());
         let doubted = self.doubts.iter().rev().map(|doubt| quirk_flag(&doubt.quirk));
         let described = Described {
             experiment: &name,
@@ -395,7 +400,7 @@ impl<'r> Race<'r> {
             case_id: &case_id,
             index: Some(configuration as u64),
             case: case.map_err(Clone::clone),
-            flags: seen.chain(doubted).collect(),
+            flags: seen.chain(invalid).chain(doubted).collect(),
         };
         Record::assembled(self.template, &described, &self.targets.device(0).info, fate)
     }

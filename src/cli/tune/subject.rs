@@ -39,6 +39,7 @@ pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
         lengths: lengths(arguments)?,
         target: arguments.target_env,
         entry: arguments.entry.clone(),
+        may_be_invalid: arguments.no_validate,
         n: arguments.n,
         buffers: parsed("buffer", &arguments.buffer, BufferSpec::parse)?,
         images: parsed("image", &arguments.image, ImageSpec::parse)?,

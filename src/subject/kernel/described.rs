@@ -114,6 +114,11 @@ impl UserKernel {
         Ok(self.source(&Point::default())?.note.clone())
     }
 
+    /// Whether it was taken though it isn't valid SPIR-V.
+    pub fn is_invalid(&mut self) -> Result<bool, Failure> {
+        Ok(self.source(&Point::default())?.module.is_invalid)
+    }
+
     /// The workgroup size that the shader is written with, where it has extent or may have.
     pub fn local_size(&mut self) -> Result<[Option<u32>; 3], Failure> {
         let source = self.source(&Point::default())?;

@@ -74,6 +74,7 @@ fn a_rewritten_module_runs_under_every_size() {
         spirv_hash: String::new(),
         compile_time: Duration::ZERO,
         notes: Vec::new(),
+        is_invalid: false,
     };
     check(&Arc::new(rewritten), ids.ids);
 }

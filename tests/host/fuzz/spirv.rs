@@ -6,7 +6,7 @@ use std::time::Duration;
 use lanescope::model::{Binding, Kernel, Scalar};
 use lanescope::shader::{
     BindingInfo, BlockInfo, EntryPoint, InstructionKind, Module, Noting, ReflectError, Reflection, ScalarType, SpecValues,
-    Specialized, TypeLayout, load, specializable, specialize, validate,
+    Specialized, TypeLayout, load, specializable, specialize, undecorated, validate,
 };
 use rspirv::binary::Assemble;
 
@@ -25,6 +25,8 @@ pub fn check(words: &[u32]) -> bool {
             return false;
         }
     };
+    let plain = undecorated(words).words;
+    assert_eq!(undecorated(&plain).words, plain, "nothing is left to leave out");
     // What was loaded, written and loaded again is the same module.
     let written = loaded.unwrap().assemble();
     assert_eq!(load(&written).unwrap().assemble(), written);
@@ -100,6 +102,9 @@ fn localized(words: &[u32], reflection: &Reflection) {
         if validity.is_ok() {
             assert_eq!(validate(&rewritten), Ok(()));
             noted(&rewritten, &entry.name);
+        } else {
+            // --no-validate takes it all the same.
+            drop(Noting::of_overruns(&rewritten, &entry.name, Some(9)));
         }
         assert_eq!(ids.defaults, entry.local_size.map(|extent| extent.default_value()));
         let again = specializable(&rewritten, &entry.name).unwrap();
@@ -142,6 +147,7 @@ fn specialized(words: &[u32], reflection: Reflection) {
     };
     let module = Module {
         notes: Vec::new(),
+        is_invalid: false,
         words: words.to_vec(),
         source_hash: String::new(),
         spirv_hash: String::new(),
