@@ -8,6 +8,7 @@ mod blocks;
 mod calls;
 mod code;
 mod constants;
+mod directions;
 mod flow;
 mod image;
 pub(super) mod index;
@@ -18,6 +19,7 @@ mod operation;
 mod overlap;
 mod pointers;
 pub(super) mod reach;
+mod reads;
 mod scalar;
 mod sizeless;
 pub(super) mod subgroup;
@@ -69,6 +71,8 @@ pub struct Reflection {
     /// The same with what functions really do with storage for its access: few shaders declare what they only read, or only write. What
     /// nothing touches is read-only.
     pub used_bindings: Vec<BindingInfo>,
+    /// Whether functions plainly use x, y and z of `gl_GlobalInvocationID` or `gl_WorkGroupID`.
+    pub directions: [bool; 3],
     types: Types,
     constants: Constants,
     interface: Interface,
@@ -169,16 +173,23 @@ pub enum ReflectError {
     #[error("can't tell the workgroup size of `{entry}`")]
     LocalSize { entry: String },
     /// It is infinite, or depends on an operation that isn't on whole numbers, or a buffer's block lacks an offset or a stride.
-    #[error("can't tell the size of `{name}` under these specialization constants")]
+    #[error("can't tell the size of {} under these specialization constants", called(.name))]
     Size { name: String },
-    #[error("`{name}` has no elements{why}")]
+    #[error("{} has no elements{why}", called(.name))]
     NoElements { name: String, why: String },
     #[error(
-        "`{member}` of `{block}` has no {decoration}: the compiler that wrote the module has to say how a block lies in memory"
+        "{} of {} has no {decoration}: the compiler that wrote the module has to say how a block lies in memory",
+        called(.member),
+        called(.block)
     )]
     NoLayout { block: String, member: String, decoration: &'static str },
     #[error("set {set}, binding {binding} is declared twice, {those}; {advice}")]
     Conflict { set: u32, binding: u32, those: String, advice: &'static str },
+}
+
+/// Builds strip names.
+fn called(name: &str) -> String {
+    if name.is_empty() { "something without a name".to_owned() } else { format!("`{name}`") }
 }
 
 impl Reflection {
@@ -228,6 +239,7 @@ impl Reflection {
             bindings: bindings.map_err(explained)?,
             used_bindings: used_bindings.map_err(explained)?,
             push_bytes,
+            directions: directions::directions(module, &index),
             code: Code::of(module, &types, &constants, &defaults, &index),
             spec_constants,
             types,

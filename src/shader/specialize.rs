@@ -22,8 +22,8 @@ pub enum SpecializeError {
         "the shader's local size is {declared:?}, and can't be made {asked:?}: include local_size.glsl instead of giving literal sizes"
     )]
     LocalSize { declared: [u32; 3], asked: [u32; 3] },
-    #[error("set {set}, binding {binding} (`{name}`) is declared, but nothing is bound to it")]
-    Unbound { set: u32, binding: u32, name: String },
+    #[error("set {set}, binding {binding} is declared, but nothing is bound to it")]
+    Unbound { set: u32, binding: u32 },
     #[error("a resource is bound to set {set}, binding {binding}, which the shader doesn't declare")]
     Undeclared { set: u32, binding: u32 },
     #[error("two resources are bound to set {set}, binding {binding}")]
@@ -153,7 +153,7 @@ fn check_bindings(declared: &[BindingInfo], kernel: &Kernel) -> Result<(), Speci
     }
     // What the last one of an array is bound to, and the like, is seen where descriptors are written.
     match declared.iter().find(|info| !bound.contains(&(info.set, info.binding, 0))) {
-        Some(info) => Err(SpecializeError::Unbound { set: info.set, binding: info.binding, name: info.name.clone() }),
+        Some(info) => Err(SpecializeError::Unbound { set: info.set, binding: info.binding }),
         None => Ok(()),
     }
 }

@@ -354,25 +354,33 @@ impl UserKernel {
         unfilled: &'a [Unfilled],
         push_bytes: u64,
     ) -> (Vec<members::Block<'a>>, Vec<members::Block<'a>>) {
+        // A place that is declared several times is read through each of its blocks.
+        let reads = |place| blocks.iter().filter(|block| block.place == place).flat_map(|block| block.reads.clone()).collect();
         let pushed = blocks.iter().find(|block| block.place == BlockPlace::PushConstants);
         let pushed = pushed.map(|block| members::Block {
             layout: &block.layout,
             name: &block.name,
             place: block.place,
             bytes: push_bytes,
+            reads: reads(block.place),
         });
         let is_filled = |unfilled: &&Unfilled| unfilled.fill(subject, blocks).is_some();
         let (filled, open): (Vec<&Unfilled>, Vec<&Unfilled>) = unfilled.iter().partition(is_filled);
-        let by_members = pushed.into_iter().chain(open.into_iter().filter_map(Self::uniforms)).collect();
+        let read = |block: members::Block<'a>| members::Block { reads: reads(block.place), ..block };
+        let by_members = pushed.into_iter().chain(open.into_iter().filter_map(Self::uniforms).map(read)).collect();
         (by_members, filled.into_iter().filter_map(Self::uniforms).collect())
     }
 
     fn uniforms(unfilled: &Unfilled) -> Option<members::Block<'_>> {
         let Unfilled { info, sized, .. } = unfilled;
         match (&sized.layout, info.kind) {
-            (Layout::Block(layout), BindingKind::UniformBuffer) => {
-                Some(members::Block { layout, name: &info.name, place: info.block_place()?, bytes: sized.bytes() })
-            }
+            (Layout::Block(layout), BindingKind::UniformBuffer) => Some(members::Block {
+                layout,
+                name: &info.name,
+                place: info.block_place()?,
+                bytes: sized.bytes(),
+                reads: Vec::new(),
+            }),
             _ => None,
         }
     }

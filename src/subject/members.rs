@@ -1,6 +1,7 @@
 //! The members of push constants and uniform blocks: by which names a user reaches them, and what they hold.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::expression::listed;
 use super::fill::{self, Number};
@@ -30,6 +31,8 @@ pub(super) struct Block<'l> {
     pub(super) name: &'l str,
     pub(super) place: BlockPlace,
     pub(super) bytes: u64,
+    /// The bytes that the shader reads: no others need a value.
+    pub(super) reads: Vec<Range<u64>>,
 }
 
 impl Block<'_> {
@@ -327,7 +330,11 @@ fn unsaid_in(block: &Block, blocks: &[Block], given: &[(String, String)], variab
     }
     let of_leaf = |leaf: Leaf| {
         let open = filling.open(&leaf);
-        open.first()?;
+        let is_read = |number: &Open| {
+            let (begin, end) = (number.at, number.at.saturating_add(number.scalar.bytes()));
+            block.reads.iter().any(|read| read.start < end && begin < read.end)
+        };
+        open.iter().find(|number| is_read(number))?;
         let values: Option<Vec<String>> = open.iter().map(|number| number.default(&leaf, variables)).collect();
         let assumed = values.map(|mut values| {
             let is_one = values.iter().all(|value| *value == values[0]);
@@ -537,7 +544,13 @@ mod tests {
     }
 
     fn pushed<'l>(layout: &'l StructLayout, name: &'l str) -> Block<'l> {
-        Block { layout, name, place: BlockPlace::PushConstants, bytes: layout.bytes }
+        Block {
+            layout,
+            name,
+            place: BlockPlace::PushConstants,
+            bytes: layout.bytes,
+            reads: std::iter::once(0..u64::MAX).collect(),
+        }
     }
 
     /// `--threads` tells what a vector of that name is, be it of whole numbers or not.

@@ -2,7 +2,9 @@
 
 use super::compare::{Compared, Comparison};
 use super::scalars::Number;
+use super::sized::Layout;
 use super::written::Written;
+use crate::model::Numbers;
 
 /// So many numbers of one value show little; fewer may be all that there is to say.
 const MANY: usize = 16;
@@ -43,6 +45,38 @@ pub(super) fn silence(output: Compared<'_>, right: &Written, before: Option<&[u8
         }
         () => None,
     }
+}
+
+/// What share of an image's numbers lies at an end of its format's range, in words, where that is most of them: errors beyond it don't
+/// show. Channels of one value, such as an alpha of 1, are meant so.
+pub(super) fn saturated(output: Compared<'_>, right: &Written) -> Option<String> {
+    let Compared { name, layout: Layout::Texels(texels), how, .. } = output else { return None };
+    let low = match texels.format.numbers() {
+        Numbers::Unorm => 0.0,
+        Numbers::Snorm => -1.0,
+        Numbers::Uint | Numbers::Sint | Numbers::Float => return None,
+    };
+    // Of each channel: how many numbers it has, and how many are at either end.
+    let mut channels = vec![[0_u32; 3]; output.layout.columns()];
+    output.layout.for_each(right.bytes.len(), &mut |slot| {
+        if let (false, Number::Real(real)) = (slot.is_unwritten(right), slot.number(right)) {
+            let channel = &mut channels[slot.column as usize];
+            channel[0] += 1;
+            channel[1] += u32::from(real <= low);
+            channel[2] += u32::from(real >= 1.0);
+        }
+    });
+    channels.retain(|[all, low, high]| all != low && all != high);
+    let [all, low_end, high_end] = channels.into_iter().fold([0; 3], |sum, one| std::array::from_fn(|i| sum[i] + one[i]));
+    let at_ends = low_end + high_end;
+    (how != Comparison::None && all as usize >= MANY && 2 * at_ends > all).then(|| {
+        let percent = u64::from(at_ends) * 100 / u64::from(all);
+        format!(
+            "{percent} % of what the reference writes to `{name}` is {low} or 1, the ends of {}: errors beyond these don't show. Give \
+             inputs that stay between (--buffer, --push), or another format (--image)",
+            texels.format.as_str()
+        )
+    })
 }
 
 #[cfg(test)]

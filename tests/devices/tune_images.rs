@@ -413,3 +413,28 @@ fn a_manifest_says_what_image_flags_say() {
     let all = rows(&ran.out);
     assert!(all.len() == 1 && all[0].status == "ok", "{}", ran.err);
 }
+
+#[test]
+fn an_image_at_the_ends_of_its_range_is_said() {
+    let shader = |factor: &str| {
+        format!(
+            "#version 450
+            layout(local_size_x = 4, local_size_y = 4) in;
+            layout(binding = 0, rgba8) writeonly uniform image2D picture;
+            layout(binding = 1) readonly buffer Weights {{ float w[]; }};
+            void main() {{
+                ivec2 p = ivec2(gl_GlobalInvocationID.xy);
+                float sum = w[p.x] * {factor} - 1.0;
+                imageStore(picture, p, vec4(sum, sum * 2.0, w[p.y], 1.0));
+            }}"
+        )
+    };
+    for (factor, is_said) in [("9.0", true), ("1.9", false)] {
+        let (_folder, shader) = Folder::with("weigh.comp", shader(factor));
+        for device in devices_in_turn() {
+            let ran = tuned(&[&shader, "-d", &device.index, "-n", "4096", "--threads", "64,64", "-a", "local_size_x=4,8"]);
+            let said = "of what the reference writes to `picture` is 0 or 1, the ends of rgba8";
+            assert_eq!((ran.code, ran.err.contains(said)), (Some(0), is_said), "{factor}: {}", ran.err);
+        }
+    }
+}

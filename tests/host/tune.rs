@@ -1,6 +1,6 @@
 //! `lanescope tune` on the mock device: what is tried, what its rows say, and what is refused before anything runs.
 
-use crate::support::tunings::{CONSTANT, COPY, NAIVE, SCALE, found, statuses, tuned};
+use crate::support::tunings::{CONSTANT, COPY, NAIVE, SCALE, UNTOLD, found, statuses, tuned};
 use crate::support::{Folder, ran, rows};
 
 #[test]
@@ -12,6 +12,25 @@ fn a_budget_is_kept_to() {
         let distinct: std::collections::BTreeSet<&String> = all.iter().map(|row| &row.case_id).collect();
         assert_eq!(distinct.len(), all.len(), "{strategy}");
     }
+}
+
+#[test]
+fn members_that_are_not_read_need_no_value() {
+    let pushed = COPY.replace("void main() {", "layout(push_constant) uniform P { uint pass_; uint stride; };\nvoid main() {");
+    let tries = |body: &str| {
+        let (_folder, shader) = Folder::with("pushed.comp", pushed.replace("void main() {", &format!("void main() {{ {body}")));
+        tuned(&[&shader, "-d", "mock", "-n", "4096", "-a", "local_size_x=32"])
+    };
+    tries("if (stride == 7) return;").says(2, &["no value is given for `stride` (uint), and"]);
+    tries("").says(0, &[]);
+}
+
+#[test]
+fn one_configuration_of_several_is_no_answer() {
+    let (_folder, copy) = Folder::with("copy.comp", COPY);
+    let arguments = [copy.as_str(), "-d", "mock", "-n", "4096", "--budget", "1"];
+    tuned(&[&arguments[..], &["-a", "local_size_x=32,64"]].concat()).says(UNTOLD, &["a longer --budget"]);
+    found(0, &[&arguments[..], &["-a", "local_size_x=32"]].concat());
 }
 
 #[test]
@@ -258,7 +277,11 @@ fn a_direction_of_the_invocations_that_the_workgroup_lacks_is_told() {
     );
     assert!(told.contains("assumed: width (uint) = 64, height (uint) = 32;"), "{told}");
     let swept = tuned(&[&arguments[..], &["-a", "local_size_y=1,2"]].concat()).err;
-    assert!(!swept.contains("literal 1"), "{swept}");
+    assert!(!swept.contains("stays 1"), "{swept}");
+    let flat = ["-d", "mock", "-n", "2048", "--push", "width=64", "--push", "height=32", "-a", "local_size_x=32,64"];
+    let flat = |more: &[&str]| tuned(&[&[row.as_str()], &flat[..], more].concat()).err;
+    let said = "note: the shader uses the y of gl_GlobalInvocationID or gl_WorkGroupID, which is 0 in a single row";
+    assert!(flat(&[]).contains(said) && !flat(&["--groups", "1,32"]).contains(said));
 }
 
 #[test]

@@ -237,22 +237,29 @@ fn introduce(arguments: &Tune, voice: &Voice, kernel: &mut UserKernel, space: &S
     Ok(())
 }
 
-/// Directions that the invocations have and the workgroup, as it is written, doesn't: a literal 1 may be a choice, or the shader's need.
+/// Directions that the invocations or the shader's code have and the workgroup, as it is written, doesn't: a literal 1 may be a choice,
+/// or the shader's need.
 fn one_rows(kernel: &mut UserKernel, space: &Space) -> Result<Vec<String>, Failure> {
-    let written = kernel.local_size()?;
-    let threads = kernel.subject().threads.clone().unwrap_or_else(|| ["1"; 3].map(str::to_owned));
+    let (written, used) = (kernel.local_size()?, kernel.used_directions()?);
     let is_swept = |axis: &str| space.axes().iter().any(|own| own.name == axis);
-    let open = (LOCAL_SIZE_AXES.iter().zip(written).zip(&threads))
-        .filter(|((axis, written), threads)| written.is_none() && threads.trim() != "1" && !is_swept(axis));
-    Ok(open
-        .map(|((axis, _), threads)| {
-            format!(
-                "{axis} stays 1, as the shader says, though --threads has {} in that direction: --axis {axis}=1,2,4,8 tries \
-                 other sizes",
-                threads.trim()
-            )
-        })
-        .collect())
+    let Subject { threads, groups, .. } = kernel.subject();
+    let note = |(i, axis): (usize, &&str)| match (threads, groups) {
+        _ if written[i].is_some() || is_swept(axis) => None,
+        (Some(threads), _) if threads[i].trim() != "1" => Some(format!(
+            "{axis} stays 1, as the shader says, though --threads has {} in that direction: --axis {axis}=1,2,4,8 tries other \
+             sizes",
+            threads[i].trim()
+        )),
+        (None, None) if used[i] => {
+            let (direction, flag) = [("x", "X"), ("y", "X,Y"), ("z", "X,Y,Z")][i];
+            Some(format!(
+                "the shader uses the {direction} of gl_GlobalInvocationID or gl_WorkGroupID, which is 0 in a single row of invocations: \
+                 --threads {flag} gives more"
+            ))
+        }
+        _ => None,
+    };
+    Ok(LOCAL_SIZE_AXES.iter().enumerate().filter_map(note).collect())
 }
 
 /// What two searches have in common that may go on from one another: the same shader and problem, on the same device, and as precise.

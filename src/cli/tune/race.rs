@@ -570,7 +570,9 @@ impl<'r> Race<'r> {
 
     /// What an answer follows from, and how many within reach of the best aren't among it.
     pub fn figures(&self) -> (Vec<Figure>, usize) {
-        let finalists = self.trials.values().filter(|trial| trial.is_finalist);
+        // One of many that alone was tried is the best of nothing.
+        let is_search = self.trials.len() > 1 || self.space.len() == 1;
+        let finalists = self.trials.values().filter(|trial| trial.is_finalist && is_search);
         let figures = finalists.filter_map(|trial| Some(figure(&trial.point, trial.measured.as_ref()?)));
         (figures.collect(), self.cut)
     }

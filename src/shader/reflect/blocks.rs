@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 
 use rspirv::spirv::Word;
 use serde::Serialize;
@@ -11,7 +12,7 @@ use serde::Serialize;
 use super::constants::Values;
 use super::interface::Interface;
 use super::types::{Member, POINTER_BYTES, TypeNode, Types};
-use super::{ReflectError, ScalarType};
+use super::{ReflectError, ScalarType, reads};
 
 /// Types within types that are followed; SPIR-V's own limit for the nesting of structs.
 const DEEPEST: u32 = 255;
@@ -26,6 +27,9 @@ pub struct BlockInfo {
     /// The variable's name, or the block's where the variable has none; may be empty.
     pub name: String,
     pub layout: StructLayout,
+    /// The bytes that functions read, as far as that can be followed: no others need a value.
+    #[serde(skip)]
+    pub reads: Vec<Range<u64>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -148,11 +152,12 @@ impl fmt::Display for TypeLayout {
 pub(super) fn describe(interface: &Interface, types: &Types, values: &Values) -> Result<Vec<BlockInfo>, ReflectError> {
     let mut describer = Describer { types, values, sizes: types.explicit(values), types_left: MOST_TYPES };
     let mut blocks = Vec::new();
-    for (place, name, ty) in interface.blocks() {
+    for (place, name, ty, paths) in interface.blocks() {
         let Some(TypeLayout::Struct(layout)) = describer.layout(ty, None, DEEPEST) else {
             return Err(ReflectError::Size { name: name.to_owned() });
         };
-        blocks.push(BlockInfo { place, name: name.to_owned(), layout });
+        let reads = paths.iter().map(|path| reads::bytes(&layout, path)).collect();
+        blocks.push(BlockInfo { place, name: name.to_owned(), layout, reads });
     }
     Ok(blocks)
 }

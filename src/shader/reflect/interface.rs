@@ -7,6 +7,7 @@ use rspirv::spirv::{Decoration, Dim, Op, SourceLanguage, StorageClass, Word};
 
 use super::constants::Values;
 use super::index::Index;
+use super::reads::{Path, reads};
 use super::types::{Layout, Member, TypeNode, Types};
 use super::uses::{Use, uses};
 use super::{Access, BindingInfo, BindingKind, BlockPlace, ImageInfo, ReflectError};
@@ -30,12 +31,16 @@ struct Descriptor {
     ty: Word,
     /// The lengths of its arrays, outermost first; nothing for a length that the module leaves open.
     lengths: Vec<Option<Word>>,
+    /// What functions read of it, or of any of it where it is an array.
+    reads: Vec<Path>,
 }
 
 #[derive(Clone, Debug)]
 struct Named {
     name: String,
     ty: Word,
+    /// What functions read of it.
+    reads: Vec<Path>,
 }
 
 #[derive(Clone, Debug)]
@@ -51,8 +56,10 @@ impl Interface {
         // Variables that no function mentions are declared, but take no memory.
         let operands = module.functions.iter().flat_map(Function::all_inst_iter).flat_map(|instruction| &instruction.operands);
         let used: HashSet<Word> = operands.filter_map(id).collect();
+        let mut reads = reads(module);
         for (variable, class, ty) in module.types_global_values.iter().filter_map(|instruction| variable(instruction, types)) {
-            let named = Named { name: name(variable, ty, types, index), ty };
+            let reads = reads.remove(&variable).unwrap_or_default().into_iter().collect();
+            let named = Named { name: name(variable, ty, types, index), ty, reads };
             match class {
                 StorageClass::UniformConstant | StorageClass::Uniform | StorageClass::StorageBuffer => {
                     interface.descriptors.extend(descriptor(variable, class, &named, types, index));
@@ -66,7 +73,15 @@ impl Interface {
                 _ => {}
             }
         }
+        interface.leave_out(&used);
         interface
+    }
+
+    /// Leaves descriptors out that no function uses, where others have their places: Vulkan asks only for those that are used.
+    fn leave_out(&mut self, used: &HashSet<Word>) {
+        let place = |of: &Descriptor| (of.info.set, of.info.binding);
+        let taken: HashSet<(u32, u32)> = self.descriptors.iter().filter(|of| used.contains(&of.variable)).map(place).collect();
+        self.descriptors.retain(|of| used.contains(&of.variable) || !taken.contains(&place(of)));
     }
 
     pub(super) fn variables(&self, set: u32, binding: u32) -> Vec<&str> {
@@ -88,6 +103,10 @@ impl Interface {
             let info = BindingInfo { count: descriptor.count(values)?, ..descriptor.info.clone() };
             match merged.get_mut(&(info.set, info.binding)) {
                 Some(other) if other.kind != info.kind => {
+                    if let Some(image) = combined(other, &info) {
+                        *other = BindingInfo { kind: BindingKind::CombinedImageSampler, image, ..other.clone() };
+                        continue;
+                    }
                     let BindingInfo { set, binding, .. } = info;
                     let those = format!("as {} and as {}", described(other), described(&info));
                     return Err(ReflectError::Conflict { set, binding, those, advice: self.advice });
@@ -129,12 +148,16 @@ impl Interface {
         Ok(bindings)
     }
 
-    /// The blocks of buffers by set and binding, then those of push constants: place, name and type.
-    pub(super) fn blocks(&self) -> Vec<(BlockPlace, &str, Word)> {
+    /// The blocks of buffers by set and binding, then those of push constants: place, name, type, and what functions read.
+    pub(super) fn blocks(&self) -> Vec<(BlockPlace, &str, Word, &[Path])> {
         let mut descriptors: Vec<&Descriptor> = self.descriptors.iter().collect();
         descriptors.sort_by_key(|descriptor| (descriptor.info.set, descriptor.info.binding));
-        let buffers = descriptors.into_iter().filter_map(|of| Some((of.info.block_place()?, of.info.name.as_str(), of.ty)));
-        buffers.chain(self.push.iter().map(|push| (BlockPlace::PushConstants, push.name.as_str(), push.ty))).collect()
+        let buffers = descriptors
+            .into_iter()
+            .filter_map(|of| Some((of.info.block_place()?, of.info.name.as_str(), of.ty, of.reads.as_slice())));
+        buffers
+            .chain(self.push.iter().map(|push| (BlockPlace::PushConstants, push.name.as_str(), push.ty, push.reads.as_slice())))
+            .collect()
     }
 
     /// Bytes of push constants up to the end of the last block, rounded up as `vkCmdPushConstants` wants them.
@@ -192,6 +215,13 @@ impl Descriptor {
         }
         Ok(count)
     }
+}
+
+/// Of an image and a sampler at one place: they are one descriptor, which has both.
+fn combined(one: &BindingInfo, other: &BindingInfo) -> Option<Option<ImageInfo>> {
+    use BindingKind::{CombinedImageSampler, SampledImage, Sampler};
+    let is_part = |kind| matches!(kind, CombinedImageSampler | SampledImage | Sampler);
+    (is_part(one.kind) && is_part(other.kind)).then(|| one.image.clone().or_else(|| other.image.clone()))
 }
 
 /// A binding with its kind, as a user knows it: `Sizes` (uniform_buffer).
@@ -255,6 +285,8 @@ fn descriptor(variable: Word, class: StorageClass, named: &Named, types: &Types,
     let set = index.argument(variable, Decoration::DescriptorSet)?;
     let binding = index.argument(variable, Decoration::Binding)?;
     let (ty, lengths) = element(named.ty, types);
+    let behind = |path: &Path| path.get(lengths.len()..).unwrap_or_default().to_vec();
+    let reads = named.reads.iter().map(behind).collect();
     let node = types.get(ty)?;
     let kind = kind(class, ty, node, types, index);
     let access = match kind {
@@ -277,6 +309,7 @@ fn descriptor(variable: Word, class: StorageClass, named: &Named, types: &Types,
         variable,
         ty,
         lengths,
+        reads,
     })
 }
 

@@ -8,7 +8,7 @@ use rspirv::spirv::{ExecutionModel, Op, Word};
 use super::ReflectError;
 use crate::shader::loader::id;
 
-/// Takes the other entry points out of a module, and with them the variables that functions mention, but none that this one comes to.
+/// Takes the other entry points out of a module, and with them functions that this one doesn't call, and the variables that functions mention, but none that this one comes to.
 /// Which entry points the module has doesn't count: those of the others may be gone, and their functions not. A variable that no
 /// function mentions stays: it is declared for all of them.
 pub(super) fn narrow(module: &mut Module, name: &str) -> Result<(), ReflectError> {
@@ -21,6 +21,7 @@ pub(super) fn narrow(module: &mut Module, name: &str) -> Result<(), ReflectError
         let variable = instruction.result_id.filter(|_| instruction.class.opcode == Op::Variable);
         variable.is_none_or(|variable| own.contains(&variable) || !mentioned.contains(&variable))
     });
+    module.functions.retain(|function| function.def_id().is_some_and(|id| own.contains(&id)));
     Ok(())
 }
 

@@ -125,6 +125,11 @@ impl UserKernel {
         Ok(std::array::from_fn(|i| source.directions[i].then_some(source.local_size[i])))
     }
 
+    /// In which directions the shader tells invocations apart, as far as that is plain.
+    pub fn used_directions(&mut self) -> Result<[bool; 3], Failure> {
+        Ok(self.source(&Point::default())?.reflection().directions)
+    }
+
     /// The shader as it is written, in the words of some axes.
     pub fn written(&mut self, axes: &[&str]) -> Result<Point, Failure> {
         let source = self.source(&Point::default())?;

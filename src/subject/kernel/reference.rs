@@ -9,7 +9,7 @@ use crate::subject::fill::{Unusual, Variation};
 use crate::subject::planted::undetected;
 use crate::subject::resources::{Output, Unfilled, element_name};
 use crate::subject::scalars::Number;
-use crate::subject::silent::silence;
+use crate::subject::silent::{saturated, silence};
 use crate::subject::spec::{Accepted, Reference, Subject};
 use crate::subject::written::Written;
 use crate::subject::{buffers, fill, names};
@@ -125,6 +125,8 @@ impl UserKernel {
                 learned.doubts.push(format!("{RACE}: {mismatch}"));
             }
         }
+        let saturated = pairs().filter_map(|(output, right)| saturated(self.compared(output), &right.written));
+        learned.notes.extend(saturated);
         for (output, right) in pairs() {
             if self.is_accepted(Accepted::Constant, output.place, &made) {
                 continue;

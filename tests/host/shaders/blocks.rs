@@ -383,3 +383,31 @@ fn what_is_valid_does_not_overlap() {
         assert_eq!(block.layout.overlap(&block.name), None);
     }
 }
+
+/// A value that nobody reads is asked of nobody.
+#[test]
+fn blocks_tell_what_is_read() {
+    let declarations = "struct Light { vec3 at; uint kind; };
+        layout(binding = 0) uniform Scene { uint frame; Light light; Light lights[4]; vec4 table[8]; mat4 turn; } scene;
+        layout(binding = 1) uniform Part { uint unread; float part; } parts[2];
+        layout(push_constant) uniform Pushed { uint first; uint second; };
+        layout(binding = 2) buffer Out { vec4 o[]; };
+        float of(Light light) { return float(light.kind); }";
+    let reads = |uses: &str, place: usize| {
+        let mut reads: Vec<(u64, u64)> =
+            blocks(declarations, uses)[place].reads.iter().map(|read| (read.start, read.end)).collect();
+        reads.sort_unstable();
+        reads
+    };
+    let [scene, parts, pushed] = [0, 1, 3];
+    assert_eq!(reads("o[0] = vec4(0);", scene), []);
+    assert_eq!(reads("o[0].x = float(scene.frame);", scene), [(0, 4)]);
+    assert_eq!(reads("o[0].x = scene.light.at.y;", scene), [(16, 28)]);
+    assert_eq!(reads("o[0].x = float(scene.lights[2].kind) + float(scene.frame);", scene), [(0, 4), (76, 80)]);
+    // What can't be followed reads all that it may.
+    assert_eq!(reads("o[0].x = float(scene.lights[uint(o[1].x)].kind);", scene), [(32, 96)]);
+    assert_eq!(reads("o[0].x = of(scene.light);", scene), [(16, 32)]);
+    assert_eq!(reads("o[0] = scene.turn[1] + scene.table[3];", scene), [(144, 160), (224, 288)]);
+    assert_eq!(reads("o[0].x = parts[1].part;", parts), [(4, 8)]);
+    assert_eq!(reads("o[0].x = float(second);", pushed), [(4, 8)]);
+}

@@ -322,3 +322,34 @@ fn cooperative_matrices_and_bfloat16_compile() {
     assert!(bfloat.reflection.capabilities.contains(&Capability::BFloat16TypeKHR));
     assert_eq!(bfloat.reflection.shared_bytes(&[].into()), Ok(12));
 }
+
+/// Vulkan asks for the descriptors that an entry point uses; an image and a sampler at one place are a combined one.
+#[test]
+fn a_place_may_be_declared_twice_where_that_means_one_descriptor() {
+    let kinds = |declarations: &str, uses: &str| {
+        let module = compiled(&format!(
+            "{HEAD} {declarations} layout(binding = 1) buffer Out {{ vec4 o[]; }}; void main() {{ {uses} }}"
+        ));
+        module.reflection.bindings.iter().map(|info| (info.kind, info.image.is_some())).collect::<Vec<_>>()
+    };
+    let out = (BindingKind::StorageBuffer, false);
+    let unused = "layout(binding = 0) uniform sampler2D unused; layout(binding = 0) buffer A { vec4 a[]; };";
+    assert_eq!(kinds(unused, "o[0] = a[0];"), [out, out]);
+    let apart = "layout(binding = 0) uniform texture2D t; layout(binding = 0) uniform sampler s;";
+    let combined = (BindingKind::CombinedImageSampler, true);
+    assert_eq!(kinds(apart, "o[0] = textureLod(sampler2D(t, s), vec2(0), 0.0);"), [combined, out]);
+}
+
+#[test]
+fn modules_tell_in_which_directions_invocations_differ() {
+    let of = |uses: &str| {
+        compiled(&format!("{HEAD} layout(binding = 0) buffer Out {{ uint o[]; }}; void main() {{ {uses} }}"))
+            .reflection
+            .directions
+    };
+    assert_eq!(of("o[0] = 1;"), [false; 3]);
+    assert_eq!(of("o[gl_GlobalInvocationID.x] = gl_LocalInvocationID.y;"), [true, false, false]);
+    assert_eq!(of("o[gl_GlobalInvocationID.x] = gl_WorkGroupID.z;"), [true, false, true]);
+    assert_eq!(of("uvec2 p = gl_GlobalInvocationID.xy; o[0] = p.x;"), [true, true, false]);
+    assert_eq!(of("uvec3 p = gl_GlobalInvocationID; o[0] = p.x;"), [false; 3], "what a copy is for can't be told");
+}
