@@ -35,7 +35,9 @@ fn this_one(answer: &Answer, page: Page) -> String {
         let words = format!("The next one takes {} times as long: {}", interval(&next.ratio), named(&next.point));
         text += &paragraph(&words, page);
     }
-    if answer.cut == 0 && answer.flatness.measured > 1 {
+    if answer.flatness.measured == 1 && answer.flatness.configurations > 1 {
+        text += &paragraph("No other configuration has a time.", page);
+    } else if answer.cut == 0 && answer.flatness.measured > 1 {
         text += &paragraph("No other is tied with it: each was shown to be slower.", page);
     }
     text

@@ -239,10 +239,6 @@ impl UserKernel {
     }
 
     fn specialized(&self, Made { case, source, values, .. }: &Made) -> Result<Specialized, Failure> {
-        let needs = Needs::check(&source.module, source.entry(), &self.device);
-        if let Some(lack) = needs.lacking.first() {
-            return Err(skipped(lack.to_string()));
-        }
         check_limits(case, &self.device).map_err(|skip| skipped(skip.reason))?;
         let mut specialized = specialize_kernel(&source.module, source.entry(), &case.kernels[0], values.clone()).map_err(
             |error| match &error {
@@ -269,6 +265,9 @@ impl UserKernel {
         let required_subgroup_size = subgroups::required(point);
         if let Some(why) = self.subgroup_refusal(point, local_size) {
             return Err(skipped(why));
+        }
+        if let Some(lack) = Needs::check(&source.module, source.entry(), &self.device).lacking.first() {
+            return Err(skipped(lack.to_string()));
         }
         let (values, mut variables) = self.values(&source, point)?;
         if let Some(threads) = self.threads(&source, &variables)? {

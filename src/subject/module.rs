@@ -165,7 +165,7 @@ fn named<'r>(reflection: &'r Reflection, asked: Option<&str>) -> Result<&'r Entr
         (None, [only]) => Ok(only),
         (None, _) => {
             let names: Vec<String> = names().map(Shown::shown).collect();
-            Err(format!("the module has several entry points: name one of {}", names.join(", ")))
+            Err(format!("the module has several entry points: name one of {} by --entry", names.join(", ")))
         }
         (Some(asked), all) => all.iter().find(|entry| entry.name == asked).ok_or_else(|| {
             let near = nearest(asked, names());

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
-use super::ending::{Ending, Figure, Obstacle, Outcome, quotient};
+use super::ending::{Ending, Figure, Obstacle, Outcome, ROUGHEST, quotient};
 use super::space::Space;
 use crate::model::{Failure, Point};
 use crate::stats::{Interval, Quotient, normal_bound};
@@ -150,7 +150,14 @@ impl Answer {
         let timed: Vec<(&Point, &Timing)> = trials.iter().filter_map(|trial| Some((&trial.point, trial.timing()?))).collect();
         let figures: Vec<Figure> = figures.iter().filter(|figure| is_time(&figure.timing)).cloned().collect();
         let ending = Ending::of(&figures, default);
+        let is_only = timed.len() == 1 && trials.len() >= space.len();
         let (outcome, best) = match &ending {
+            // There is no other that it would have to be measured beside.
+            Some(Ending { outcome: Outcome::CantTell(Obstacle::TooFewRounds), chosen, .. })
+                if is_only && figures[*chosen].timing.noise() <= ROUGHEST =>
+            {
+                (Outcome::ThisOne, &figures[*chosen])
+            }
             Some(ending) => (ending.outcome, &figures[ending.chosen]),
             // Ended before any was measured beside others.
             None => (Outcome::CantTell(Obstacle::TooFewRounds), &fastest_figure(&timed)?),

@@ -9,7 +9,7 @@ use crate::stats::{Quotient, Timed};
 use crate::subject::LOCAL_SIZE_AXES;
 
 /// A time that is known less closely, as half its interval over it, is no answer.
-const ROUGHEST: f64 = 0.25;
+pub(super) const ROUGHEST: f64 = 0.25;
 
 /// What rounds that were taken for the answer tell of a configuration.
 #[derive(Clone, Debug, PartialEq)]

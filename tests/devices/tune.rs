@@ -521,7 +521,7 @@ fn one_of_several_entry_points_of_spirv_is_tuned() {
         tuned(&once).says(2, &["no value is given for `@0` (uint)", "add --push @0=VALUE"]);
         let wrong = found(1, &[&once[..], &["--push", "@0=0"]].concat());
         assert!(wrong.len() == 3 && wrong.iter().all(|row| row.status == "wrong_result"));
-        tuned(&arguments).says(2, &["name one of once, twice"]);
+        tuned(&arguments).says(2, &["name one of once, twice by --entry"]);
     });
 }
 

@@ -131,7 +131,7 @@ pub struct Tune {
     #[arg(long)]
     pub idempotent: bool,
 
-    /// How to search (default: exhaustive up to 512 configurations, else hill-climbing)
+    /// How to search (default: exhaustive up to 512 configurations, random under a --budget; else hill-climbing)
     #[arg(long, value_enum)]
     pub strategy: Option<Strategy>,
 

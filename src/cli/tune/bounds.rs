@@ -314,10 +314,12 @@ pub fn told(Overrun { array: NotedArray { home, path, .. }, index, length }: &Ov
 fn advice(Overrun { array, index, .. }: &Overrun) -> String {
     // What is larger is most often below zero, in an index without a sign: no buffer would do.
     let may_be_meant = (1..=i64::from(i32::MAX)).contains(index);
-    match array.is_runtime {
-        true if may_be_meant => {
-            format!("give it {} elements by --buffer, or look at -n, --threads, --groups and --push", index + 1)
-        }
+    match array.home {
+        // By its place: its name may be its block's, or a member's, or none.
+        Home::Buffer { set, binding } if array.is_runtime && may_be_meant => format!(
+            "give it {0} elements (--buffer '{set}:{binding}=[{0}]'), or look at -n, --threads, --groups and --push",
+            index + 1
+        ),
         _ => "its index is wrong, or -n, --threads, --groups or --push are".to_owned(),
     }
 }
@@ -346,7 +348,7 @@ mod tests {
             format!("{}; {}", told(&overrun), advice(&overrun))
         };
         assert!(words(255).starts_with("`to` (set 0, binding 1) has 100 elements, and is indexed up to 255; "));
-        assert!(words(255).contains("give it 256 elements by --buffer"), "{}", words(255));
+        assert!(words(255).contains("give it 256 elements (--buffer '0:1=[256]')"), "{}", words(255));
         let wrapped = words(u32::MAX.into());
         assert!(wrapped.contains("up to 4294967295") && wrapped.contains("its index is wrong"), "{wrapped}");
         assert!(words(-1).contains("indexed from -1") && words(-1).contains("its index is wrong"), "{}", words(-1));

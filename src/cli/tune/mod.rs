@@ -178,7 +178,13 @@ fn space(arguments: &Tune, kernel: &mut UserKernel, device: &DeviceInfo) -> Resu
 }
 
 fn strategy(arguments: &Tune, space: &Space) -> Strategy {
-    let usual = if space.len() <= SMALL { Strategy::Exhaustive } else { Strategy::HillClimbing };
+    let usual = match arguments.budget {
+        _ if space.len() > SMALL => Strategy::HillClimbing,
+        // In their order, it would be spent on the smallest workgroups.
+        Some(Budget::Time(_)) => Strategy::Random,
+        Some(Budget::Count(count)) if count < space.len() => Strategy::Random,
+        _ => Strategy::Exhaustive,
+    };
     arguments.strategy.unwrap_or(usual)
 }
 

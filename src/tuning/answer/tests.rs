@@ -77,6 +77,13 @@ fn what_is_hardly_known_is_no_answer() {
     assert_eq!(line(&[timing(120.0, 3.0)]).outcome, Outcome::CantTell(Obstacle::TooRough));
     assert_eq!(line(&[timing(120.0, 0.3), timing(50_000.0, 0.1)]).outcome, Outcome::CantTell(Obstacle::TooRough));
     assert_eq!(line(&[timing(120.0, 0.2)]).outcome, Outcome::ThisOne);
+    // Nothing stands beside the only one that can be.
+    let (space, trials) =
+        (space(&[("x", 2)]), [trial(point(&[("x", 0)]), rough(120.0, 0.2)), failed(point(&[("x", 1)]), Status::WrongResult)]);
+    let figure = Figure { point: trials[0].point.clone(), timing: rough(120.0, 0.2), timed: Vec::new(), disturbance: None };
+    let outcome = |trials: &[Trial]| Answer::new(&space, trials, (std::slice::from_ref(&figure), 0), None).unwrap().outcome;
+    assert_eq!(outcome(&trials), Outcome::ThisOne);
+    assert_eq!(outcome(&trials[..1]), Outcome::CantTell(Obstacle::TooFewRounds), "the other wasn't tried");
 }
 
 #[test]

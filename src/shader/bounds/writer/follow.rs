@@ -137,11 +137,10 @@ impl Writer {
             let instruction = ty.and_then(|ty| self.types.get(&ty));
             let place = match step {
                 Step::Member(member) => {
-                    let member_name = match ty.map_or("", |ty| self.names.member_name(ty, *member)) {
-                        "" => member.to_string(),
-                        name => name.to_owned(),
-                    };
-                    name = if name.is_empty() { member_name } else { format!("{name}.{member_name}") };
+                    // Compilers of other languages leave the members of a buffer's block without names.
+                    let member_name = ty.map_or("", |ty| self.names.member_name(ty, *member));
+                    let dot = if name.is_empty() || member_name.is_empty() { "" } else { "." };
+                    name = format!("{name}{dot}{member_name}");
                     *member as usize
                 }
                 Step::Element => {
