@@ -40,6 +40,27 @@ fn errors_name_what_the_user_can_mend() {
 }
 
 #[test]
+fn what_other_files_define_is_told_from_what_a_build_system_does() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.at("lib")).unwrap();
+    let including = |name: &str| HEAD.replacen('\n', &format!("\n#include \"{name}\"\n"), 1);
+    let body = "void main() { d[0] = D_GGX(WIDTH); }\n";
+    folder.write("lib/indirect.h", "#include \"nowhere.h\"\n");
+    let function = "Nothing defines the function `D_GGX` (";
+    for (name, text, parts, absent) in [
+        ("absent.comp", including("nowhere.h") + body, &["no `nowhere.h` beside"][..], "Nothing defines"),
+        ("indirect.comp", including("lib/indirect.h") + body, &["no `nowhere.h` beside"], "Nothing defines"),
+        ("function.comp", format!("{HEAD}{body}"), &[function, "function.comp:4): a file that", "-D WIDTH=VALUE\n"], "D_GGX="),
+    ] {
+        let path = folder.write(name, text);
+        let ran = ran(&["inspect", &path]).refuses(parts);
+        assert!(!ran.err.contains(absent), "{}", ran.err);
+    }
+    let given = ["-D", "D_GGX(x)=x", "-D", "WIDTH=2"];
+    succeeded(&[&["inspect", &folder.at("function.comp")], &given[..]].concat());
+}
+
+#[test]
 fn paths_are_as_the_user_writes_them() {
     let folder = Folder::new();
     std::fs::create_dir(folder.at("own")).unwrap();
