@@ -198,7 +198,38 @@ impl<'t> Text<'t> {
         let in_code = self.uses(&self.code).filter(|used| is_unknown(used) || is_undeclared(used));
         // Macros' parameters may be in capitals, too.
         let in_macros = self.definitions().flat_map(|words| self.uses(words)).filter(is_undeclared);
-        in_code.chain(in_macros).collect()
+        self.tested(error).into_iter().chain(in_code).chain(in_macros).collect()
+    }
+
+    /// The names of the conditions that an error is about: `#error` is about the innermost one that led to it.
+    fn tested(&self, error: &str) -> Vec<Use<'t>> {
+        let (mut open, mut found) = (Vec::new(), Vec::new());
+        for words in &self.directives {
+            let Some((line, kind)) = words.get(1) else { continue };
+            let says = |what: &str| error.contains(&format!("{}:{line}: error: '{what}' :", self.path));
+            let is_unknown = |used: &Use| error.lines().any(|line| line.ends_with(&format!(" es profile {}", used.name)));
+            match *kind {
+                "if" | "ifdef" | "ifndef" => open.push(vec![words]),
+                "elif" => open.last_mut().into_iter().for_each(|chain: &mut Vec<_>| chain.push(words)),
+                "endif" => drop(open.pop()),
+                "error" if says("#error") => {
+                    found.extend(open.last().into_iter().flatten().flat_map(|words| self.macros(words)));
+                }
+                _ => {}
+            }
+            if says("preprocessor evaluation") {
+                found.extend(self.macros(words).filter(is_unknown));
+            } else if says("#if") || says("#elif") {
+                found.extend(self.macros(words).filter(|used| used.after == "("));
+            }
+        }
+        found
+    }
+
+    /// The macros in a condition that aren't the language's own.
+    fn macros(&self, words: &[Token<'t>]) -> impl Iterator<Item = Use<'t>> {
+        let is_own = |name: &str| name == "defined" || name == "VULKAN" || name.starts_with("GL_") || name.starts_with("__");
+        self.uses(words.get(2..).unwrap_or_default()).filter(move |used| !is_own(used.name))
     }
 
     /// The names that tokens use; those of members aren't.
@@ -264,6 +295,30 @@ mod tests {
         assert_eq!(said(error, text, &[]), Some(format!("{macros}Nothing defines {functions}")));
         let one = "Nothing defines the function `D_GGX` (a.comp:1): a file that isn't included may";
         assert_eq!(said(error, text, &["LOAD(x)", "SIZE"]).as_deref(), Some(one));
+    }
+
+    #[test]
+    fn what_leads_to_an_error_directive_is_listed() {
+        for (text, names) in [
+            ("#ifndef A\n#error", "`A` (a.comp:1)"),
+            ("#if !defined ( A ) /* C */ \\\n || !defined B // D\n#error", "`A` (a.comp:1), `B` (a.comp:2)"),
+            ("#ifdef A\n#elif defined(B)\n#else\n#error \"C\"", "`A` (a.comp:1), `B` (a.comp:2)"),
+            ("#if SIZE == 3\n#else\n#error", "`SIZE` (a.comp:1)"),
+            ("#ifndef A\n#ifdef B\n#endif\n#ifndef C\n#error", "`C` (a.comp:4)"),
+            ("#ifndef A\n#endif\n#error", ""),
+            ("#ifndef GIVEN\n#error", ""),
+            ("#define A 2\n#if A > GL_X + __VERSION__ + VULKAN\n#error", ""),
+        ] {
+            let line = text.matches('\n').count() + 1;
+            let said = said(&format!("a.comp:{line}: error: '#error' : no"), &format!("{text}\n#endif"), &["GIVEN"]);
+            let listed = said.as_deref().and_then(|said| said.strip_prefix("Nothing defines ")?.split(": if").next());
+            assert_eq!(listed.unwrap_or_default(), names, "{text}");
+        }
+        let text = "#ifdef X\n#elif ONE && TWO == LOAD(3)";
+        let error = "a.comp:2: error: 'preprocessor evaluation' : undefined macro in expression not allowed in es profile ONE";
+        assert!(said(error, text, &[]).unwrap().starts_with("Nothing defines `ONE` (a.comp:2): if"));
+        let error = "a.comp:2: error: '#if' : unexpected tokens following directive";
+        assert!(said(error, text, &[]).unwrap().starts_with("Nothing defines the function `LOAD` (a.comp:2): a"));
     }
 
     #[test]
