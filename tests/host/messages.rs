@@ -66,6 +66,19 @@ fn what_other_files_define_is_told_from_what_a_build_system_does() {
 }
 
 #[test]
+fn spirv_that_needs_a_later_version_says_how_to_get_it() {
+    let glsl = HEAD.replace('\n', "\n#extension GL_KHR_shader_subgroup_arithmetic : require\n");
+    let library = Library::empty(Vec::new()).with("a.comp", glsl + "void main() { d[0] = subgroupAdd(d[1]); }");
+    let module = Compiler::new(library).unwrap().compile("a.comp", &[], SpirvTarget::default()).unwrap();
+    let mut words = module.words.clone();
+    words[1] = 0x0001_0000;
+    let folder = Folder::new();
+    let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_ne_bytes).collect();
+    let mends = "; compile it for SPIR-V 1.3, as by naga's --spirv-version 1.3; --no-validate";
+    ran(&["inspect", &folder.write("early.spv", bytes)]).refuses(&["GroupNonUniform(61) requires", mends]);
+}
+
+#[test]
 fn paths_are_as_the_user_writes_them() {
     let folder = Folder::new();
     std::fs::create_dir(folder.at("own")).unwrap();
