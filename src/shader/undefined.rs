@@ -182,7 +182,7 @@ impl<'t> Text<'t> {
         macros.chain(self.code.windows(2).filter(is_declared).map(|pair| pair[1].1))
     }
 
-    /// Of several that are declared together all but the first stand between commas; so do arguments, but the compiler names those.
+    /// Of several declared together all but the first stand between commas; so do arguments, but the compiler names those.
     fn enumerated(&self) -> impl Iterator<Item = &'t str> {
         let is_enumerated =
             |three: &&[Token]| three[0].1 == "," && is_name(three[1].1) && matches!(three[2].1, "," | ";" | "=" | "[");
