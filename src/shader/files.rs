@@ -179,7 +179,7 @@ fn directive(line: &str) -> Option<&str> {
 }
 
 /// The macro that a line defines.
-pub(super) fn defined(line: &str) -> Option<&str> {
+fn defined(line: &str) -> Option<&str> {
     named_by(line, "define")
 }
 

@@ -33,7 +33,7 @@ fn is_blank(token: &str) -> bool {
     token.trim_start().is_empty() || token == "\\" || token.starts_with("//") || token.starts_with("/*")
 }
 
-/// Words, numbers, comments, single blanks and other characters.
+/// Words, numbers, comments, strings, single blanks and other characters.
 pub(super) fn tokens(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -50,6 +50,8 @@ fn length(text: &str, first: char) -> usize {
         until(&|c| c == '\n')
     } else if let Some(inside) = text.strip_prefix("/*") {
         inside.find("*/").map_or(text.len(), |end| end + 4)
+    } else if let Some(inside) = text.strip_prefix('"') {
+        inside.find(['"', '\n']).map_or(text.len(), |end| end + if inside[end..].starts_with('"') { 2 } else { 1 })
     } else if is_word(first) {
         until(&|c| !is_word(c))
     } else {
@@ -57,7 +59,7 @@ fn length(text: &str, first: char) -> usize {
     }
 }
 
-pub(super) fn is_word(c: char) -> bool {
+fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
@@ -78,6 +80,7 @@ mod tests {
             "// layout(local_size_x = 8) in;\n",
             "/* layout(local_size_x = 8) in; */",
             "layout(local_size_x_id = 3) in;",
+            "print(\"layout(local_size_x = 8) in;\");",
             "uint local_size_x = 4;",
             "f(local_size_x, 1);",
             "f(my_local_size_x = 1);",

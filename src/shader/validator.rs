@@ -27,12 +27,14 @@ pub struct Invalid {
 }
 
 impl Invalid {
-    /// With why Lanescope couldn't mend it, if it tried.
+    /// With what mends it, and why Lanescope couldn't, if it tried.
     pub(super) fn explained(self, hindrance: Option<&str>) -> Self {
+        let newer = self.what.split_once("requires SPIR-V version ").and_then(|(_, rest)| rest.split(' ').next());
+        let newer = newer.map(|version| format!("; compile it for SPIR-V {version}, as by naga's --spirv-version {version}"));
         let why = hindrance.map(|why| {
             format!("; layouts that mean nothing in shared memory or variables are left out elsewhere, but here {why}")
         });
-        Self { what: self.what + &why.unwrap_or_default(), ..self }
+        Self { what: [self.what, newer.unwrap_or_default(), why.unwrap_or_default()].concat(), ..self }
     }
 }
 

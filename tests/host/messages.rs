@@ -40,6 +40,45 @@ fn errors_name_what_the_user_can_mend() {
 }
 
 #[test]
+fn what_other_files_define_is_told_from_what_a_build_system_does() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.at("lib")).unwrap();
+    let including = |name: &str| HEAD.replacen('\n', &format!("\n#include \"{name}\"\n"), 1);
+    let body = "void main() { d[0] = D_GGX(WIDTH); }\n";
+    folder.write("lib/phase.h", "#ifndef PHASE\n#error \"the phase?\"\n#endif\n#define D_GGX(x) x\n");
+    folder.write("lib/indirect.h", "#include \"nowhere.h\"\n");
+    let es = HEAD.replace("460", "310 es");
+    let function = "Nothing defines the function `D_GGX` (";
+    for (name, text, parts, absent) in [
+        ("absent.comp", including("nowhere.h") + body, &["no `nowhere.h` beside"][..], "Nothing defines"),
+        ("indirect.comp", including("lib/indirect.h") + body, &["no `nowhere.h` beside"], "Nothing defines"),
+        ("function.comp", format!("{HEAD}{body}"), &[function, "function.comp:4): a file that", "-D WIDTH=VALUE\n"], "D_GGX="),
+        ("error.comp", including("lib/phase.h"), &["Nothing defines `PHASE` (", "phase.h:1)", "-D PHASE=VALUE"], "D_GGX"),
+        ("es.comp", format!("{es}#if FEEDBACK\n#endif\n"), &["es.comp:4): if a build", "-D FEEDBACK=VALUE"], "function"),
+        ("if.comp", format!("{HEAD}#if 1\n#elif D_GGX(2)\n#endif\n#if D_GGX(2)\n#endif\n"), &[function, "if.comp:7)"], "-D "),
+    ] {
+        let path = folder.write(name, text);
+        let ran = ran(&["inspect", &path]).refuses(parts);
+        assert!(!ran.err.contains(absent), "{}", ran.err);
+    }
+    let given = ["-D", "D_GGX(x)=x", "-D", "WIDTH=2", "-D", "PHASE=1"];
+    succeeded(&[&["inspect", &folder.at("function.comp")], &given[..]].concat());
+}
+
+#[test]
+fn spirv_that_needs_a_later_version_says_how_to_get_it() {
+    let glsl = HEAD.replace('\n', "\n#extension GL_KHR_shader_subgroup_arithmetic : require\n");
+    let library = Library::empty(Vec::new()).with("a.comp", glsl + "void main() { d[0] = subgroupAdd(d[1]); }");
+    let module = Compiler::new(library).unwrap().compile("a.comp", &[], SpirvTarget::default()).unwrap();
+    let mut words = module.words.clone();
+    words[1] = 0x0001_0000;
+    let folder = Folder::new();
+    let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_ne_bytes).collect();
+    let mends = "; compile it for SPIR-V 1.3, as by naga's --spirv-version 1.3; --no-validate";
+    ran(&["inspect", &folder.write("early.spv", bytes)]).refuses(&["GroupNonUniform(61) requires", mends]);
+}
+
+#[test]
 fn paths_are_as_the_user_writes_them() {
     let folder = Folder::new();
     std::fs::create_dir(folder.at("own")).unwrap();
