@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs README's snippets for pandas, DuckDB and gnuplot as they are written, and scripts/plot.py, over the rows of tests/data.
+"""Runs the snippets of `lanescope guide plotting` for pandas, DuckDB and gnuplot as they are written, and scripts/plot.py, over the rows of tests/data.
 
 Each result is held against the rows themselves. `scripts/plotting.sh` installs what this needs, and runs it.
 """
@@ -25,8 +25,8 @@ HOSTILE = "<script>alert(1)</script> ${x} $y </style>\x1b[31m\n=cmd()"
 
 
 def snippet(language: str) -> str:
-    """README's one block in this language that reads linear.csv."""
-    blocks = re.findall(rf"^```{language}\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    """The guide's one block in this language that reads linear.csv."""
+    blocks = re.findall(rf"^```{language}\n(.*?)^```$", (ROOT / "src/guide/plotting.md").read_text(), re.MULTILINE | re.DOTALL)
     [found] = [block for block in blocks if "linear.csv" in block]
     return found
 

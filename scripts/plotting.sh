@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs README's snippets for pandas, DuckDB and gnuplot, and scripts/plot.py, over the rows of tests/data, and checks what they draw.
+# Runs the snippets of src/guide/plotting.md for pandas, DuckDB and gnuplot, and scripts/plot.py, over the rows of tests/data, and checks what they draw.
 # Installs what is missing: gnuplot from the system, and Python's packages in a folder of their own beside other caches.
 #
 #   scripts/plotting.sh

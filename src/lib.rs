@@ -58,6 +58,8 @@ pub mod experiments;
 #[doc(hidden)]
 pub mod gpu;
 #[doc(hidden)]
+pub mod guide;
+#[doc(hidden)]
 pub mod measure;
 #[doc(hidden)]
 pub mod output;
@@ -78,7 +80,11 @@ pub mod cli;
 #[doc(hidden)]
 pub mod worker;
 
-/// README's Rust, which has to compile.
+/// The guides' Rust, which has to compile.
 #[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;
+mod guides {
+    #[doc = include_str!("guide/tune.md")]
+    struct Tune;
+    #[doc = include_str!("guide/contributing.md")]
+    struct Contributing;
+}

@@ -59,6 +59,8 @@ pub enum Command {
     Compare(Compare),
     /// Show rows on a page with figures, or write the figures as SVG files
     Report(Report),
+    /// Read a guide by its topic, or list the guides
+    Guide(Guide),
     /// Show the columns of a row
     Schema(Schema),
     /// Print a completion script for a shell
@@ -154,6 +156,16 @@ pub struct List {
 pub struct Describe {
     /// The experiment, such as memory/stream
     pub name: String,
+}
+
+#[derive(Debug, Args)]
+pub struct Guide {
+    /// The topic, such as tune (default: the list of all)
+    pub topic: Option<String>,
+
+    /// Print it as Markdown
+    #[arg(long, requires = "topic")]
+    pub markdown: bool,
 }
 
 #[derive(Debug, Args)]

@@ -10,6 +10,7 @@ mod defines;
 mod device_run;
 mod devices;
 mod estimate;
+mod guide;
 mod host;
 mod inspect;
 mod interrupt;
@@ -94,6 +95,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
     match arguments.command {
         Command::Devices(devices) => devices::devices(&devices),
         Command::List(list) => catalogue::list(&list),
+        Command::Guide(asked) => guide::guide(&asked),
         Command::Describe(describe) => catalogue::describe(&describe),
         Command::Inspect(inspect) => inspect::inspect(&inspect),
         Command::Run(run) => run::run(*run),

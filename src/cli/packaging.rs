@@ -8,8 +8,10 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 
 use super::args::Arguments;
+use super::guide::manual;
 use super::stdout::print_as_is;
 use crate::error::{EXIT_OK, Error};
+use crate::guide::GUIDES;
 use crate::model::Shown;
 use crate::regular;
 
@@ -31,6 +33,9 @@ pub fn man(folder: Option<&Path>) -> anyhow::Result<u8> {
     let mut command = Arguments::command().disable_help_subcommand(true);
     command.build();
     pages(&command, folder)?;
+    for (name, text) in GUIDES.iter().map(manual) {
+        write(folder, &name, text.as_bytes())?;
+    }
     Ok(EXIT_OK)
 }
 
@@ -38,7 +43,11 @@ pub fn man(folder: Option<&Path>) -> anyhow::Result<u8> {
 fn pages(command: &Command, folder: &Path) -> anyhow::Result<()> {
     let (page, mut text) = (Man::new(command.clone()), Vec::new());
     page.render(&mut text)?;
-    let file = folder.join(page.get_filename());
-    regular::overwrite(&file, &text).with_context(|| format!("can't write {}", file.shown()))?;
+    write(folder, &page.get_filename(), &text)?;
     command.get_subcommands().filter(|command| !command.is_hide_set()).try_for_each(|command| pages(command, folder))
+}
+
+fn write(folder: &Path, name: &str, text: &[u8]) -> anyhow::Result<()> {
+    let file = folder.join(name);
+    regular::overwrite(&file, text).with_context(|| format!("can't write {}", file.shown()))
 }

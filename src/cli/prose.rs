@@ -7,6 +7,9 @@ use crate::output::{Column, Need, Page as Paper, TextTable};
 /// What stands before an item of a list, and below it before its further lines.
 const ITEM: [&str; 2] = ["- ", "  "];
 
+/// What stands before the lines of code.
+const CODE: &str = "    ";
+
 /// Lines of at most this width, but for words that are longer.
 pub fn rendered(markdown: &str, width: usize) -> String {
     let mut page = Page { width, ..Page::default() };
@@ -27,17 +30,33 @@ struct Page {
     /// Whether the next block stands right below the last one.
     is_tight: bool,
     rows: Vec<Vec<String>>,
+    is_code: bool,
+    /// The number of the next item, where the innermost list has numbers.
+    number: Option<u64>,
 }
 
 impl Page {
     fn take(&mut self, event: Event) {
         match event {
+            Event::Text(lines) if self.is_code => {
+                let indent = ITEM[1].repeat(self.depth);
+                let line = |line: &str| if line.is_empty() { String::new() } else { format!("{indent}{CODE}{line}") };
+                self.lines.extend(lines.lines().map(line));
+            }
             Event::Text(words) => self.text.push_str(&words),
+            Event::Start(Tag::CodeBlock(_)) => {
+                self.end_block();
+                self.is_tight = false;
+                self.space();
+                self.is_code = true;
+            }
+            Event::End(TagEnd::CodeBlock) => self.is_code = false,
             Event::Code(words) => self.text.push_str(&format!("`{words}`")),
             Event::SoftBreak | Event::HardBreak => self.text.push(' '),
-            Event::Start(Tag::List(_)) => {
+            Event::Start(Tag::List(number)) => {
                 // What introduces it stands right above.
                 self.end_block();
+                self.number = number;
                 self.depth += 1;
             }
             Event::End(TagEnd::List(_)) => {
@@ -78,7 +97,10 @@ impl Page {
         self.space();
         let indent = ITEM[1].repeat(self.depth);
         for (i, line) in wrapped(&text, self.width - indent.len()).lines().enumerate() {
-            let mark = if i == 0 && self.is_first && self.depth > 0 { ITEM[0] } else { ITEM[1] };
+            let is_marked = i == 0 && self.is_first && self.depth > 0;
+            let number = self.number.filter(|_| is_marked).map(|number| format!("{number}. "));
+            self.number = self.number.map(|next| next + u64::from(is_marked));
+            let mark = number.as_deref().unwrap_or(if is_marked { ITEM[0] } else { ITEM[1] });
             let before = if self.depth > 0 { format!("{}{mark}", ITEM[1].repeat(self.depth - 1)) } else { String::new() };
             self.lines.push(format!("{before}{line}"));
         }
@@ -126,6 +148,13 @@ mod tests {
         let lines = "What does it cost?\nTime, by `n`.\n\n- Question: how\n  long?\n- Unit: ns\n\nHow to read it\n──────────────\n\
                      First of all.\n\nThen.\n\n size   GB/s\n─────────────\n 64     1252\n 1024   9";
         assert_eq!(rendered(text, 19), lines);
+    }
+
+    #[test]
+    fn code_keeps_its_lines_and_numbers_count() {
+        let text = "Try:\n\n```sh\nlanescope run  memory/stream  # long\n\nls\n```\n\n1. One [link](a).\n2. Two.\n";
+        let lines = "Try:\n\n    lanescope run  memory/stream  # long\n\n    ls\n\n1. One link.\n2. Two.";
+        assert_eq!(rendered(text, 12).replace("1. One\n  link.", "1. One link."), lines);
     }
 
     #[test]

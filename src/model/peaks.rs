@@ -99,7 +99,7 @@ struct File {
     device: Vec<Spanned<Typed>>,
 }
 
-/// An entry as it is typed: README.md says what each field means.
+/// An entry as it is typed: `lanescope guide drivers` says what each field means.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Typed {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use lanescope::record::Record;
 
+use crate::support::texts::guide;
 use crate::support::{Ran, devices, lanescope, measured, ran, rows, skip, succeeded};
 
 #[test]
@@ -88,10 +89,10 @@ fn devices_tells_the_same_in_words_and_as_json() {
     assert!(features.map(|name| name.as_str().unwrap()).all(|name| whole.contains(name)), "{whole}");
 }
 
-/// README shows what the command prints, but for figures that differ from machine to machine.
+/// The guide shows what the command prints, but for figures that differ from machine to machine.
 #[test]
-fn readme_shows_what_devices_prints() {
-    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+fn the_guide_shows_what_devices_prints() {
+    let shown = guide("drivers");
     let text = succeeded(&["devices"]).out;
     let names = |text: &str| -> Vec<String> {
         let of_device = text.lines().skip_while(|line| !line.contains(": llvmpipe (")).skip(1);
@@ -100,13 +101,13 @@ fn readme_shows_what_devices_prints() {
         // An older Mesa has other features and faults.
         names.filter(|name| name != "quirk").collect()
     };
-    assert!(names(&readme).len() > 10, "{readme}");
+    assert!(names(shown).len() > 10, "{shown}");
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     assert!(text.split("\n\n").all(|device| device.lines().count() <= 40), "{text}");
     if devices().iter().all(|device| device.driver != "MESA_LLVMPIPE") {
-        skip!("README shows lavapipe, which isn't here");
+        skip!("the guide shows lavapipe, which isn't here");
     }
-    assert_eq!(names(&text), names(&readme));
+    assert_eq!(names(&text), names(shown));
 }
 
 /// Processes are found in /proc.

@@ -8,6 +8,7 @@ use lanescope::experiments::{CATALOGUE, DERIVATIONS, Setting, derived_with, text
 use lanescope::model::{DeviceInfo, Preset};
 use lanescope::record::{COLUMNS, Record, SCHEMA_VERSION};
 
+use crate::support::texts::guide;
 use crate::support::{Folder, Ran, ended, lanescope, measured, ran, rows, rows_of, skip, succeeded, typed};
 
 // ---- bad input ------------------------------------------------------------------------------------------------------------
@@ -635,12 +636,11 @@ fn list_tells_programs_everything() {
     let [one] = &found["experiments"].as_array().unwrap()[..] else { panic!("{found}") };
     let variants = one["variants"].as_array().unwrap();
     assert!(variants.len() > 1 && variants.iter().all(|variant| variant.as_str().unwrap().starts_with("ssbo_")), "{found}");
-    // README lists all of them.
-    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    // The guide lists all of them.
     let axes = experiments.iter().flat_map(|experiment| experiment["axes"].as_array().unwrap());
     let parts = experiments.iter().chain(axes).chain(json["derivations"].as_array().unwrap()).chain([&json]);
     for key in parts.flat_map(|part| part.as_object().unwrap().keys()).collect::<BTreeSet<_>>() {
-        assert!(readme.contains(&format!("`{key}`")), "README has no `{key}`");
+        assert!(guide("run").contains(&format!("`{key}`")), "the guide has no `{key}`");
     }
 }
 

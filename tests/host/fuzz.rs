@@ -74,7 +74,7 @@ fn files_of_rows() -> Vec<String> {
     files
 }
 
-/// Requests in every form that the README and the help show.
+/// Requests in every form that the guides and the help show.
 const REQUESTS: [&str; 12] = [
     "",
     "memory/*",

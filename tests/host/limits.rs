@@ -1,8 +1,8 @@
 //! Limits of devices that a user's own file tells.
 
 use std::fs;
-use std::path::Path;
 
+use crate::support::texts::{blocks, guide};
 use crate::support::{Folder, Ran, measured, ran, succeeded};
 
 /// A case that moves some 1000 GB/s through the mock device's workgroup memory.
@@ -44,19 +44,17 @@ fn a_file_comes_before_what_is_known_and_says_nothing_of_other_devices() {
     }
 }
 
-/// The file that README shows, as one of the mock device.
-fn readmes(folder: &Folder) -> String {
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
-    let blocks = readme.split("```toml\n").skip(1).map(|block| block.split("```").next().unwrap());
-    let example = blocks.filter(|block| block.contains("[[device]]")).collect::<String>();
-    assert!(example.contains("Radeon Example 9000 (RADV *)"), "README has an example");
+/// The file that the guide shows, as one of the mock device.
+fn shown(folder: &Folder) -> String {
+    let [example] = blocks(guide("drivers"), "toml")[..] else { panic!("one example") };
+    assert!(example.contains("Radeon Example 9000 (RADV *)"), "{example}");
     folder.write("limits.toml", example.replace("Radeon Example 9000 (RADV *)", "m*k"))
 }
 
 #[test]
-fn readmes_example_gives_a_card_its_shares() {
+fn the_guides_example_gives_a_card_its_shares() {
     let folder = Folder::new();
-    let (file, rows) = (readmes(&folder), folder.path("rows.csv"));
+    let (file, rows) = (shown(&folder), folder.path("rows.csv"));
     let rows = rows.to_str().unwrap();
     let stream = ["run", "memory/stream", "-a", "op=read", "--preset=quick", "-q", "-d", "mock", "--limits", &file];
     let Ran { out, .. } = succeeded(&[&stream[..], &["--format=card", "-o", "-", "-o", rows]].concat());
@@ -93,7 +91,7 @@ fn a_bad_file_is_refused_before_anything_is_measured() {
 #[test]
 fn limits_are_not_overwritten() {
     let folder = Folder::new();
-    let file = readmes(&folder);
+    let file = shown(&folder);
     let before = fs::read_to_string(&file).unwrap();
     ran(&["run", "memory/stream", "-d", "mock", "--limits", &file, "-o", &file, "--format=csv"])
         .says(2, &["holds the limits: name another file for --output"]);

@@ -17,7 +17,7 @@ use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use crate::support::{each_setting, setting};
 
 /// Modules that every stage may import, and that import only each other.
-const LEAVES: &str = "model units error digest globs platform process properties regular staged stats validate";
+const LEAVES: &str = "model units error digest globs guide platform process properties regular staged stats validate";
 /// The stages, in the order in which data flows: each may import those to its left.
 const STAGES: [&str; 11] =
     ["experiments", "plan", "shader", "subject", "tuning", "gpu", "measure", "record", "analysis", "output", "report"];

@@ -16,6 +16,7 @@ pub mod second_opinion;
 pub mod shapes;
 pub mod simulated;
 pub mod tables;
+pub mod texts;
 pub mod tunings;
 pub mod windows;
 

@@ -6,7 +6,7 @@ use clap::Args;
 
 #[derive(Clone, Debug, Args)]
 pub struct LimitsFile {
-    /// What your devices can do at most, as TOML (README.md, "Limits of your device"): it comes before what is known of them
+    /// What your devices can do at most, as TOML (see `lanescope guide drivers`): it comes before what is known of them
     #[arg(long, value_name = "FILE")]
     pub limits: Option<PathBuf>,
 }

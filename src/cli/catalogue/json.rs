@@ -10,7 +10,7 @@ use crate::cli::estimate::Estimate;
 use crate::experiments::{DERIVATIONS, Derivation, derived_with};
 use crate::model::{Axis, AxisKind, AxisValue, DeviceInfo, DeviceKind, Headline};
 
-/// All of it. Names of members stay what they are: README lists them.
+/// All of it. Names of members stay what they are: the guide `run` lists them.
 #[derive(Serialize)]
 pub struct Catalogue {
     /// Whose defaults they are; empty where nobody's.

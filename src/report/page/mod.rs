@@ -65,7 +65,13 @@ pub fn page(contents: &Contents) -> io::Result<String> {
                 (experiment(section, id, sources, &header)?)
             }
         }
-        footer { p { "Made by lanescope " (env!("CARGO_PKG_VERSION")) ". The rows are in this page: save them to look further." } }
+        footer {
+            p { "Made by lanescope " (env!("CARGO_PKG_VERSION")) ". The rows are in this page: save them to look further." }
+            p {
+                "How to read it: " code { "lanescope guide page" } ", " code { "lanescope guide trust" } " (flags), "
+                code { "lanescope guide columns" } "."
+            }
+        }
         script type="text/plain" id="header" { (kept::header_line(&header)?) }
         div #tip role="status" hidden {}
         script { (PreEscaped(SCRIPT)) }
