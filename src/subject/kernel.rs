@@ -239,7 +239,7 @@ impl UserKernel {
     }
 
     fn specialized(&self, Made { case, source, values, .. }: &Made) -> Result<Specialized, Failure> {
-        check_limits(case, &self.device).map_err(|skip| skipped(skip.reason))?;
+        check_limits(case, &self.device).map_err(|skip| skipped(too_large(&skip.reason, case)))?;
         let mut specialized = specialize_kernel(&source.module, source.entry(), &case.kernels[0], values.clone()).map_err(
             |error| match &error {
                 SpecializeError::Reflect(error) => undescribed(error),
@@ -265,9 +265,6 @@ impl UserKernel {
         let required_subgroup_size = subgroups::required(point);
         if let Some(why) = self.subgroup_refusal(point, local_size) {
             return Err(skipped(why));
-        }
-        if let Some(lack) = Needs::check(&source.module, source.entry(), &self.device).lacking.first() {
-            return Err(skipped(lack.to_string()));
         }
         let (values, mut variables) = self.values(&source, point)?;
         if let Some(threads) = self.threads(&source, &variables)? {
@@ -300,6 +297,10 @@ impl UserKernel {
             pass.push(Step::Push { bytes: members::fill(block, &self.subject.members, &variables)? });
         }
         let unsaid = members::unsaid(&by_members, &self.subject.members, &variables);
+        // Nobody looks up values for what can't run.
+        if let Some(lack) = Needs::check(&source.module, source.entry(), &self.device).lacking.first() {
+            return Err(skipped(lack.to_string()));
+        }
         members::check_said(&unsaid)?;
         pass.push(Step::Dispatch { groups: self.groups(local_size, &variables)? });
         let work = |text: &Option<String>, what: &str| text.as_deref().map(|text| variables.integer(text, what)).transpose();
@@ -513,6 +514,18 @@ fn undescribed(error: &ReflectError) -> Failure {
 }
 
 /// The workgroup size of a configuration: what it doesn't say is as the shader is written.
+/// What a case has more of than a device, and, of memory, what takes the most.
+fn too_large(reason: &str, case: &Case) -> String {
+    let largest = case.resources.iter().max_by_key(|resource| resource.bytes());
+    match largest.filter(|_| ["maxStorageBufferRange", "maxMemoryAllocationSize", "heap"].iter().any(|of| reason.contains(of)))
+    {
+        Some(largest) => {
+            format!("{reason}; {} is the largest: -n, --threads, --buffer or --image make it smaller", largest.name)
+        }
+        None => reason.to_owned(),
+    }
+}
+
 pub(super) fn local_size(source: &UserModule, point: &Point) -> [u32; 3] {
     let mut size = source.local_size;
     for (extent, axis) in size.iter_mut().zip(LOCAL_SIZE_AXES) {

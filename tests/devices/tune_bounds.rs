@@ -375,3 +375,27 @@ fn robust_access_is_a_matter_of_rows() {
         assert!(rows.iter().all(|row| row.robustness == Some(true)), "{said}");
     }
 }
+
+/// As compilers of HLSL write `t != 0 ? g[t - 1] : 0`: what is read beyond the array is thrown away. Unless it isn't.
+#[test]
+fn a_load_that_is_not_chosen_does_not_count() {
+    let shader = |condition: &str, first: &str, other: &str| {
+        format!(
+            "#version 450\nlayout(local_size_x = 64) in;\nlayout(binding = 0) buffer Data {{ uint data[]; }};\nshared uint g[64];\n\
+             void main() {{\n    uint t = gl_LocalInvocationID.x, i = gl_GlobalInvocationID.x;\n    g[t] = data[i];\n    barrier();\n\
+             data[i] = g[t] + mix({first}, {other}, {condition});\n}}\n"
+        )
+    };
+    let before = "g[t - 1u]";
+    let discarded = [shader("t != 0u", "0u", before), shader("t == 0u", before, "0u")];
+    let chosen = [shader("t != 1u", "0u", before), shader("t == 1u", before, "0u")];
+    for (shaders, is_within) in [(discarded, true), (chosen, false)] {
+        for shader in shaders {
+            let (_folder, shader) = Folder::with("scan.comp", shader);
+            for device in devices_in_turn() {
+                let ran = tunings::tuned(&[&shader, "-d", &device.index, "-n", "4096", "-a", "local_size_x=64"]);
+                assert_eq!(!ran.err.contains("`g` (shared memory) has 64 elements"), is_within, "{}", ran.err);
+            }
+        }
+    }
+}

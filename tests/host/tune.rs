@@ -96,7 +96,7 @@ fn what_can_not_be_is_said_before_anything_runs() {
         (&[&copy, "-b", &filled], "has 100 bytes"),
         (&[&copy, "-b", "x=:ones"], "is no fill"),
         (&[&copy, "-n", "2^40"], "workgroups in one direction"),
-        (&[&copy, "-n", "2^40", "--groups", "1"], "maxStorageBufferRange"),
+        (&[&copy, "-n", "2^40", "--groups", "1"], "Y (0:1) is the largest: -n, --threads, --buffer or --image make it smaller"),
         (&[&copy, "--groups", "2^33"], "8589934592 workgroups"),
         (&[&copy, "--groups", "0"], "no workgroup"),
         (&[&copy, "--threads", "n,n,n,n"], "more than three directions"),

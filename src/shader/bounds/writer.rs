@@ -153,7 +153,8 @@ impl Writer {
         // Blocks stand after those that dominate them: what a pointer is made of comes before it.
         self.each_called(entry, |writer, function| {
             function.parameters.iter().for_each(|parameter| writer.root(parameter));
-            function.blocks.iter_mut().for_each(|block| writer.instrument_block(block));
+            let uses = uses(function);
+            function.blocks.iter_mut().for_each(|block| writer.instrument_block(block, &uses));
         });
     }
 
@@ -166,7 +167,8 @@ impl Writer {
         self.module.functions = functions;
     }
 
-    fn instrument_block(&mut self, block: &mut Block) {
+    fn instrument_block(&mut self, block: &mut Block, uses: &HashMap<Word, usize>) {
+        let mut choosable = self.choosable(block, uses);
         for mut instruction in std::mem::take(&mut block.instructions) {
             if instruction.class.opcode == Op::Variable {
                 self.root(&instruction);
@@ -174,11 +176,43 @@ impl Writer {
             self.follow(&instruction);
             self.keep_within(&mut instruction, &mut block.instructions);
             self.unfollowed += usize::from(reaches_further(&instruction));
-            for pointer in pointers(&instruction) {
-                self.note(pointer, &mut block.instructions);
+            match instruction.result_id.and_then(|result| choosable.get_mut(&result)) {
+                Some(pointer) => *pointer = instruction.operands.first().and_then(id),
+                None => {
+                    pointers(&instruction).into_iter().for_each(|pointer| self.note(pointer, None, &mut block.instructions))
+                }
+            }
+            if let (Op::Select, [condition, values @ ..]) = (instruction.class.opcode, &instruction.operands[..]) {
+                for (i, value) in values.iter().enumerate() {
+                    let pointer = id(value).and_then(|value| choosable.get(&value).copied().flatten());
+                    if let (Some(pointer), Some(condition)) = (pointer, id(condition)) {
+                        self.note(pointer, Some((condition, i == 0)), &mut block.instructions);
+                    }
+                }
             }
             block.instructions.push(instruction);
         }
+    }
+
+    /// The loads of a block whose values are for `OpSelect` alone, as compilers write `i > 0 ? a[i - 1] : 0`: they read from where nothing
+    /// is, and nobody takes what they read. What isn't chosen counts as index 0.
+    fn choosable(&self, block: &Block, uses: &HashMap<Word, usize>) -> HashMap<Word, Option<Word>> {
+        let is_plain = |condition: &Operand| id(condition).and_then(|id| self.type_of.get(&id)) == Some(&self.bool);
+        let mut chosen: HashMap<Word, usize> = HashMap::new();
+        for instruction in block.instructions.iter().filter(|instruction| instruction.class.opcode == Op::Select) {
+            if let [condition, values @ ..] = &instruction.operands[..] {
+                values
+                    .iter()
+                    .filter(|_| is_plain(condition))
+                    .filter_map(id)
+                    .for_each(|value| *chosen.entry(value).or_default() += 1);
+            }
+        }
+        let loads = block.instructions.iter().filter(|instruction| instruction.class.opcode == Op::Load);
+        let results = loads
+            .filter_map(|load| load.result_id)
+            .filter(|load| chosen.get(load).is_some_and(|count| Some(count) == uses.get(load)));
+        results.map(|load| (load, None)).collect()
     }
 
     /// Replaces indexes beyond the ends of arrays that no robust access guards.
@@ -204,7 +238,8 @@ impl Writer {
         }
     }
 
-    fn note(&mut self, pointer: Word, code: &mut Vec<Instruction>) {
+    /// Notes how far a pointer's indexes go, if what it leads to is chosen: where the condition is as it says.
+    fn note(&mut self, pointer: Word, chosen: Option<(Word, bool)>, code: &mut Vec<Instruction>) {
         let Some(place) = self.places.get(&pointer).cloned() else {
             self.unfollowed += usize::from(self.may_be_array(pointer));
             return;
@@ -216,6 +251,11 @@ impl Writer {
             let Some(array) = self.array(place.variable, &place.path[..steps]) else { continue };
             self.arrays[array].told.is_signed &= self.is_signed(index);
             let Some(index) = self.as_uint(index, code) else { continue };
+            let index = match chosen {
+                Some((condition, true)) => self.emit(code, Op::Select, self.uint, &[condition, index, self.zero]),
+                Some((condition, false)) => self.emit(code, Op::Select, self.uint, &[condition, self.zero, index]),
+                None => index,
+            };
             let largest = self.arrays[array].largest;
             let so_far = self.emit(code, Op::Load, self.uint, &[largest]);
             let is_larger = self.emit(code, Op::UGreaterThan, self.bool, &[index, so_far]);
@@ -493,4 +533,13 @@ fn labelled(label: Word, instructions: Vec<Instruction>) -> Block {
 
 fn ids(operands: &[Word]) -> Vec<Operand> {
     operands.iter().copied().map(Operand::IdRef).collect()
+}
+
+/// How many times instructions of a function name each id.
+fn uses(function: &Function) -> HashMap<Word, usize> {
+    let mut uses = HashMap::new();
+    for named in function.all_inst_iter().flat_map(|instruction| &instruction.operands).filter_map(id) {
+        *uses.entry(named).or_default() += 1;
+    }
+    uses
 }
