@@ -232,7 +232,7 @@ fn a_dry_run_says_what_would_be_searched_and_how_long_that_takes() {
     assert!(told.iter().all(|part| whole.err.contains(part)), "{}", whole.err);
     // It is what was asked for.
     assert_eq!(dry(&["-q"]).says(0, &["3 configurations", "the search takes "]).out, "");
-    dry(&["--budget", "2"]).says(0, &["exhaustive, 2 of them", "for each of 2;"]);
+    dry(&["--budget", "2"]).says(0, &["random, 2 of them", "for each of 2;"]);
     dry(&["--preset", "quick"]).says(0, &["up to 500ms of timing for each of 3;"]);
     let many = ["--preset", "quick", "-d", "mock", "-a", "local_size_x=1..192:+1"];
     ran(&[&tune[..], &many].concat()).says(0, &["up to 234ms of timing for each of 192;"]);

@@ -98,7 +98,7 @@ fn what_was_measured_before_a_kill_or_an_interrupt_is_not_measured_again() {
 
 #[test]
 fn a_search_that_was_broken_off_goes_on_from_its_visits() {
-    let arguments = ["--no-race", "--preset", "thorough"];
+    let arguments = ["--no-race", "--preset", "thorough", "--strategy", "exhaustive"];
     let (folder, _) = Search::broken_off(&arguments, Signal::KILL, ("visit", 100));
     assert_eq!(folder.lines("outcome"), 0, "no block has ended");
     let visited: BTreeSet<String> = folder
