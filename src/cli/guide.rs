@@ -51,6 +51,8 @@ fn paged(text: &str) -> anyhow::Result<u8> {
         // It ends by itself where the text fits the screen, and leaves it there.
         pager.env("LESS", "FRX");
     }
+    // Ctrl-C is the pager's.
+    let _ = ctrlc::set_handler(|| {});
     match pager.args(words).stdin(Stdio::piped()).spawn() {
         Ok(mut pager) => {
             // A reader who has seen enough closes it.

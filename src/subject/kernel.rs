@@ -513,7 +513,6 @@ fn undescribed(error: &ReflectError) -> Failure {
     }
 }
 
-/// The workgroup size of a configuration: what it doesn't say is as the shader is written.
 /// What a case has more of than a device, and, of memory, what takes the most.
 fn too_large(reason: &str, case: &Case) -> String {
     let largest = case.resources.iter().max_by_key(|resource| resource.bytes());
@@ -526,6 +525,7 @@ fn too_large(reason: &str, case: &Case) -> String {
     }
 }
 
+/// The workgroup size of a configuration: what it doesn't say is as the shader is written.
 pub(super) fn local_size(source: &UserModule, point: &Point) -> [u32; 3] {
     let mut size = source.local_size;
     for (extent, axis) in size.iter_mut().zip(LOCAL_SIZE_AXES) {

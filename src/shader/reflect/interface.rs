@@ -56,7 +56,7 @@ impl Interface {
         // Variables that no function mentions are declared, but take no memory.
         let operands = module.functions.iter().flat_map(Function::all_inst_iter).flat_map(|instruction| &instruction.operands);
         let used: HashSet<Word> = operands.filter_map(id).collect();
-        let mut reads = reads(module);
+        let (mut reads, mut unused_push) = (reads(module), Vec::new());
         for (variable, class, ty) in module.types_global_values.iter().filter_map(|instruction| variable(instruction, types)) {
             let reads = reads.remove(&variable).unwrap_or_default().into_iter().collect();
             let named = Named { name: name(variable, ty, types, index), ty, reads };
@@ -64,7 +64,8 @@ impl Interface {
                 StorageClass::UniformConstant | StorageClass::Uniform | StorageClass::StorageBuffer => {
                     interface.descriptors.extend(descriptor(variable, class, &named, types, index));
                 }
-                StorageClass::PushConstant => interface.push.push(named),
+                StorageClass::PushConstant if used.contains(&variable) => interface.push.push(named),
+                StorageClass::PushConstant => unused_push.push(named),
                 StorageClass::Workgroup if used.contains(&variable) => {
                     let block = matches!(types.get(ty), Some(TypeNode::Struct { block: true, .. }));
                     interface.shared.push(Shared { variable: named, block });
@@ -74,6 +75,10 @@ impl Interface {
             }
         }
         interface.leave_out(&used);
+        // An entry point has one block of them: the one that it uses.
+        if interface.push.is_empty() {
+            interface.push = unused_push;
+        }
         interface
     }
 
@@ -104,7 +109,9 @@ impl Interface {
             match merged.get_mut(&(info.set, info.binding)) {
                 Some(other) if other.kind != info.kind => {
                     if let Some(image) = combined(other, &info) {
-                        *other = BindingInfo { kind: BindingKind::CombinedImageSampler, image, ..other.clone() };
+                        let count = if other.count == 0 { 0 } else { info.count.max(other.count) };
+                        let count = if info.count == 0 { 0 } else { count };
+                        *other = BindingInfo { kind: BindingKind::CombinedImageSampler, image, count, ..other.clone() };
                         continue;
                     }
                     let BindingInfo { set, binding, .. } = info;

@@ -38,6 +38,12 @@ pub(super) fn reads(module: &Module) -> HashMap<Word, BTreeSet<Path>> {
                 places.insert(result, place);
             }
             (Op::ArrayLength, ..) => {}
+            // Where these lead, one pass over the code doesn't tell.
+            (Op::Phi | Op::PtrAccessChain | Op::InBoundsPtrAccessChain, ..) => {
+                for Place { variable, .. } in instruction.operands.iter().filter_map(|operand| places.get(&id(operand)?)) {
+                    reads.entry(*variable).or_default().insert(Path::new());
+                }
+            }
             _ => {
                 for Place { variable, path, .. } in instruction.operands.iter().filter_map(|operand| places.get(&id(operand)?))
                 {

@@ -8,7 +8,7 @@ use crate::plan::parse_number;
 use crate::shader::ScalarType;
 use crate::subject::doubts::{Doubt, doubts};
 use crate::subject::module;
-use crate::subject::spec::Subject;
+use crate::subject::spec::{Reference, Subject};
 use crate::subject::variables::Variables;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -114,9 +114,13 @@ impl UserKernel {
         Ok(self.source(&Point::default())?.note.clone())
     }
 
-    /// Whether it was taken though it isn't valid SPIR-V.
+    /// Whether it, or the shader that is its reference, was taken though it isn't valid SPIR-V.
     pub fn is_invalid(&mut self) -> Result<bool, Failure> {
-        Ok(self.source(&Point::default())?.module.is_invalid)
+        let reference = match self.subject.reference.clone() {
+            Reference::Shader(shader) => self.other(shader)?.source(&Point::default())?.module.is_invalid,
+            _ => false,
+        };
+        Ok(reference || self.source(&Point::default())?.module.is_invalid)
     }
 
     /// The workgroup size that the shader is written with, where it has extent or may have.

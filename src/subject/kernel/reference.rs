@@ -50,7 +50,7 @@ impl UserKernel {
     }
 
     /// Another shader that is the reference, as it is written, but for what all configurations share; it must write the same buffers.
-    fn other(&mut self, shader: FilePath) -> Result<Self, Failure> {
+    pub(super) fn other(&mut self, shader: FilePath) -> Result<Self, Failure> {
         let own = self.make(&Point::default())?;
         let infos = &own.source.reflection().bindings;
         // What the user says of buffers holds for their bindings, whatever this shader calls them.

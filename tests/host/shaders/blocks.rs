@@ -8,6 +8,8 @@ use rspirv::binary::Assemble;
 use rspirv::dr::Operand;
 use rspirv::spirv::Decoration;
 
+use crate::support::{spirv_tool, to_words};
+
 use super::support::{HEAD, compiled, compiled_for, compiled_with_news, reflected};
 
 /// Types of every form that has a layout, as members of a block.
@@ -410,4 +412,22 @@ fn blocks_tell_what_is_read() {
     assert_eq!(reads("o[0] = scene.turn[1] + scene.table[3];", scene), [(144, 160), (224, 288)]);
     assert_eq!(reads("o[0].x = parts[1].part;", parts), [(4, 8)]);
     assert_eq!(reads("o[0].x = float(second);", pushed), [(4, 8)]);
+}
+
+/// A module may declare several blocks of push constants, of which an entry point uses one: that one is pushed.
+#[test]
+fn the_push_constants_are_those_that_are_used() {
+    let text = "OpCapability Shader\nOpMemoryModel Logical GLSL450\nOpEntryPoint GLCompute %main \"main\"\n\
+        OpExecutionMode %main LocalSize 1 1 1\nOpName %unused \"unused\"\nOpName %used \"used\"\n\
+        OpMemberDecorate %u 0 Offset 0\nOpDecorate %u Block\nOpMemberDecorate %v 0 Offset 0\nOpMemberDecorate %v 1 Offset 4\n\
+        OpDecorate %v Block\n%void = OpTypeVoid\n%function = OpTypeFunction %void\n%uint = OpTypeInt 32 0\n%c1 = OpConstant %uint 1\n\
+        %u = OpTypeStruct %uint\n%v = OpTypeStruct %uint %uint\n%pu = OpTypePointer PushConstant %u\n\
+        %pv = OpTypePointer PushConstant %v\n%element = OpTypePointer PushConstant %uint\n\
+        %unused = OpVariable %pu PushConstant\n%used = OpVariable %pv PushConstant\n\
+        %main = OpFunction %void None %function\n%l = OpLabel\n%p = OpAccessChain %element %used %c1\n%x = OpLoad %uint %p\n\
+        OpReturn\nOpFunctionEnd";
+    let words = to_words(&spirv_tool("spirv-as", &["--target-env", "spv1.3", "-o", "-", "-"], text.as_bytes()).unwrap());
+    let blocks = Reflection::parse(&words).unwrap().blocks(&SpecValues::new()).unwrap();
+    let names: Vec<(&str, u64)> = blocks.iter().map(|block| (block.name.as_str(), block.reads[0].start)).collect();
+    assert_eq!(names, [("used", 4)]);
 }

@@ -338,6 +338,17 @@ fn a_place_may_be_declared_twice_where_that_means_one_descriptor() {
     let apart = "layout(binding = 0) uniform texture2D t; layout(binding = 0) uniform sampler s;";
     let combined = (BindingKind::CombinedImageSampler, true);
     assert_eq!(kinds(apart, "o[0] = textureLod(sampler2D(t, s), vec2(0), 0.0);"), [combined, out]);
+    // As many as the array has, whichever comes first.
+    for declared in [
+        "uniform sampler s; layout(binding = 0) uniform texture2D t[4];",
+        "uniform texture2D t[4]; layout(binding = 0) uniform sampler s;",
+    ] {
+        let module = compiled(&format!(
+            "{HEAD} layout(binding = 0) {declared} layout(binding = 1) buffer Out {{ vec4 o[]; }};
+            void main() {{ o[0] = textureLod(sampler2D(t[3], s), vec2(0), 0.0); }}"
+        ));
+        assert_eq!(module.reflection.bindings[0].count, 4, "{declared}");
+    }
 }
 
 #[test]
