@@ -158,7 +158,8 @@ pub fn identity(row: &Record) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn differences(now: &[(&str, String)], then: &[(&str, String)]) -> Vec<String> {
+/// In which of these a run differs from an earlier one, in words that begin with the name.
+pub fn differences<N>(now: &[(&str, String)], then: &[(N, String)]) -> Vec<String> {
     let pairs = now.iter().zip(then).filter(|((_, now), (_, then))| now != then);
     pairs.map(|((name, now), (_, then))| format!("{name} was `{then}` and is `{now}`")).collect()
 }

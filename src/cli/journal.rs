@@ -12,6 +12,7 @@ use std::time::SystemTime;
 use fs4::fs_std::FileExt;
 use serde::{Deserialize, Serialize};
 
+use crate::analysis::earlier::differences;
 use crate::error::Error;
 use crate::measure::{Earlier, Outcome, Sizes, VisitMade, Visited};
 use crate::model::{Quirk, Shown};
@@ -89,6 +90,19 @@ impl Journals {
                 self.others.extend(self.visits.take().map(|journal| journal.claim));
             }
         }
+    }
+
+    /// Errors: that what an earlier run left to go on from is of another device, driver or plan, with what differs.
+    pub fn check_left(&self, common: &[Vec<(&str, String)>]) -> Result<(), Error> {
+        let Some(journal) = &self.visits else { return Ok(()) };
+        let differing = journal.differing(common).unwrap_or_default();
+        if differing.is_empty() {
+            return Ok(());
+        }
+        let Claim { rows, path, .. } = &journal.claim;
+        let advice = "give the same command as then with --resume in place of -o, or name a new file";
+        let (path, rows, differing) = (path.shown(), rows.shown(), differing.join(", "));
+        Err(Error::Usage(format!("{path} has what another run measured for {rows}: {differing}; {advice}")))
     }
 
     pub fn left(&self, common: &[Vec<(&str, String)>]) -> Left {
@@ -285,6 +299,26 @@ impl Journal {
         })
     }
 
+    /// In what the run differs that left lines here; nothing where none did, or where its visits count for no newer version anyway.
+    fn differing(&self, common: &[Vec<(&str, String)>]) -> io::Result<Vec<String>> {
+        let mut file = &self.claim.file;
+        file.seek(SeekFrom::Start(0))?;
+        let mut lines = BufReader::new(file);
+        let first = next_line(&mut lines)?;
+        let Some(Head { common: then, .. }) = first.and_then(|line| serde_json::from_str(&line).ok()) else {
+            return Ok(Vec::new());
+        };
+        if lines.fill_buf()?.is_empty() {
+            return Ok(Vec::new());
+        }
+        if then.len() != common.len() {
+            return Ok(vec![format!("devices were {} and are {}", then.len(), common.len())]);
+        }
+        let mut differing: Vec<String> = common.iter().zip(&then).flat_map(|(now, then)| differences(now, then)).collect();
+        differing.retain(|words| !words.starts_with("tool_version "));
+        Ok(differing)
+    }
+
     fn begin(&mut self, common: &[Vec<(&str, String)>], resumes: bool) -> io::Result<Option<String>> {
         let mut state = State { head: head(common)?, ..State::default() };
         let mut file = &self.claim.file;
@@ -294,7 +328,7 @@ impl Journal {
         let mut whole = None;
         match next_line(&mut lines)?.filter(|_| resumes) {
             Some(first) if first == state.head => whole = Some(state.head.len() + state.take_up(&mut lines)?),
-            Some(_) => note = Some(format!("{} is of another plan or driver, and isn't used", self.claim.path.shown())),
+            Some(_) => note = Some(format!("{} is of another version, or damaged, and isn't used", self.claim.path.shown())),
             None => {}
         }
         let cases = |count: usize, what: &str| match count {

@@ -52,11 +52,13 @@ pub fn run(arguments: Run) -> anyhow::Result<u8> {
     let Some(_locks) = lock::take_all(&settings.common, &targets, &voice)? else { return Ok(EXIT_INTERRUPTED) };
     let templates = templates(&settings.common, &targets, &plans);
     let mut journals = Journals::claim(flags.row_files())?;
+    let common: Vec<_> = templates.iter().map(in_common).collect();
+    flags.resume.as_ref().map_or(Ok(()), |_| journals.check_left(&common))?;
     let mut kept = Kept::read(&settings, &targets, &plans, &templates, &header)?;
     voice.progress.notes(&kept.notes);
     let (output_targets, staged) = output_targets(&settings.common, &kept)?;
     if !settings.is_dry {
-        journals.begin(&templates.iter().map(in_common).collect::<Vec<_>>(), flags.resume.is_some());
+        journals.begin(&common, flags.resume.is_some());
     }
     voice.progress.notes(&journals.notes);
     let mut beside = beside(&settings)?;

@@ -5,9 +5,12 @@ use super::page::Page;
 use super::text_table::{Cell, Column, Need, TextTable};
 use super::tone::Tone;
 use crate::model::Point;
-use crate::tuning::answer::{Answer, AxisEffect, Beside, Flatness, Loss, Placed, Ratio, Timing};
+use crate::tuning::answer::{Answer, AxisEffect, Behind, Beside, Failed, Flatness, Loss, Placed, Ratio, Timing};
 use crate::tuning::ending::{Obstacle, Outcome};
 use crate::units::{percent, percent_off, ratio, ratio_between, time};
+
+/// About how closely a search's few rounds tell a ratio.
+const ROUGHLY: f64 = 0.005;
 
 pub fn answer_text(answer: &Answer, page: Page) -> String {
     let mut text = match answer.outcome {
@@ -21,8 +24,11 @@ pub fn answer_text(answer: &Answer, page: Page) -> String {
         text += &effects(answer, page);
     }
     text += &format!("\n{}", paragraph(&flat(&answer.flatness, answer.is_told()), page));
-    let failed: Vec<String> =
-        answer.failures.iter().map(|(status, count)| format!("{count} {}", status.replace('_', " "))).collect();
+    let failed = |(status, failed): (&&str, &Failed)| {
+        let reason = failed.reason.lines().next().unwrap_or_default();
+        format!("{} {} ({reason})", failed.count, status.replace('_', " "))
+    };
+    let failed: Vec<String> = answer.failures.iter().map(failed).collect();
     if !failed.is_empty() {
         text += &paragraph(&format!("Without a time: {}.", failed.join(", ")), page);
     }
@@ -31,16 +37,38 @@ pub fn answer_text(answer: &Answer, page: Page) -> String {
 
 fn this_one(answer: &Answer, page: Page) -> String {
     let mut text = paragraph(&format!("Best: {}", named(&answer.best.point)), page) + &figures(answer, page);
-    if let Some(next) = &answer.next {
-        let words = format!("The next one takes {} times as long: {}", interval(&next.ratio), named(&next.point));
-        text += &paragraph(&words, page);
-    }
+    let behind = answer.behind.as_ref().filter(|behind| behind.over > 1.0);
+    let nearer = behind.filter(|behind| answer.next.as_ref().is_none_or(|next| behind.over < next.ratio.value));
+    let next = match (nearer, &answer.next) {
+        (Some(Behind { nearest, over, .. }), _) => Some(format!(
+            "The next one took about {} times as long in the search: {}",
+            ratio(*over, Some(ROUGHLY)),
+            named(nearest)
+        )),
+        (None, Some(next)) => {
+            Some(format!("The next one takes {} times as long: {}", interval(&next.ratio), named(&next.point)))
+        }
+        (None, None) => None,
+    };
+    text += &next.map_or_else(String::new, |words| paragraph(&words, page));
     if answer.flatness.measured == 1 && answer.flatness.configurations > 1 {
         text += &paragraph("No other configuration has a time.", page);
     } else if answer.cut == 0 && answer.flatness.measured > 1 {
-        text += &paragraph("No other is tied with it: each was shown to be slower.", page);
+        text += &paragraph(&format!("No other is tied with it: {}.", why_none_is_tied(answer)), page);
     }
     text
+}
+
+/// What shows that others are slower: common rounds with the best, or only the search's few.
+fn why_none_is_tied(answer: &Answer) -> String {
+    let Some(Behind { count, .. }) = answer.behind else { return "each was shown to be slower".to_owned() };
+    let beside = answer.flatness.measured - 1 - count;
+    let searched = format!("{count} {} slower in the search", if count == 1 { "was" } else { "were" });
+    match beside {
+        0 => format!("{searched}, and none was near enough to measure again"),
+        1 => format!("1 was measured beside it and is slower, {searched}"),
+        _ => format!("{beside} were measured beside it and are slower, {searched}"),
+    }
 }
 
 fn alike(answer: &Answer, page: Page) -> String {
@@ -181,15 +209,14 @@ fn effects_table(axes: &[&AxisEffect]) -> TextTable {
     ])
     .whole_in("a wider terminal has them");
     for effect in axes {
-        let AxisEffect { axis, share, others, measured, failed, least, most, .. } = effect;
-        let failed = if *failed == 0 { String::new() } else { format!(", {failed} failed") };
+        let AxisEffect { axis, share, others, measured, least, most, .. } = effect;
         table.row([
             Cell::from(axis.as_str()),
             best(effect).into(),
             share.map_or_else(String::new, percent).into(),
             least.as_ref().map_or_else(String::new, loss).into(),
             most.as_ref().filter(|_| *measured > 1).map_or_else(String::new, loss).into(),
-            format!("{measured} of {others}{failed}").into(),
+            format!("{measured} of {others}").into(),
         ]);
     }
     table
@@ -227,7 +254,7 @@ mod tests {
     use super::*;
     use crate::model::{Failure, Status};
     use crate::output::legible;
-    use crate::tuning::answer::Trial;
+    use crate::tuning::answer::{Finale, Trial};
     use crate::tuning::ending::Figure;
     use crate::tuning::space::{Dimension, Space};
 
@@ -257,7 +284,7 @@ mod tests {
 
     fn told(space: &Space, trials: &[Trial], default: Option<&Point>) -> Option<Answer> {
         let figures: Vec<Figure> = trials.iter().filter_map(Figure::from_interval).collect();
-        Answer::new(space, trials, (&figures, 0), default)
+        Answer::new(space, trials, Finale { figures: &figures, cut: 0, nearest: None }, default)
     }
 
     fn answered(trials: &[(u64, &'static str, Result<Timing, Status>)]) -> Answer {
@@ -296,13 +323,13 @@ mod tests {
                   128   row     101.2 us   1.002 [0.996, 1.008]
 
         What each axis matters:
-         axis           best   variance      least loss           most           measured
-        ──────────────────────────────────────────────────────────────────────────────────
-         local_size_x   64                +0.2 % at 128   2.5 x at 256             3 of 3
-         order          row                                              0 of 1, 1 failed
+         axis           best   variance      least loss           most   measured
+        ──────────────────────────────────────────────────────────────────────────
+         local_size_x   64                +0.2 % at 128   2.5 x at 256     3 of 3
+         order          row                                                0 of 1
 
         7 of 8 configurations have a time: 3 (42.9 %) within 5 % of the best, 3 (42.9 %) within 10 %.
-        Without a time: 1 wrong result.
+        Without a time: 1 wrong result (it did).
         ");
     }
 
@@ -358,6 +385,37 @@ mod tests {
         assert!(!text.contains("No other is tied"), "{text}");
     }
 
+    /// 192 and 224 were timed in the search alone, the nearer one 1.4 % slower than the best; the default was measured beside that.
+    #[test]
+    fn what_the_search_alone_saw_is_not_called_shown() {
+        let text = |nearest: f64| {
+            let times = [(32, "row", timing(19.6e6, 0.02)), (64, "row", timing(10.53e6, 0.004))];
+            let seen = [(128, "row", rough(nearest * 10.53e6, 0.01)), (256, "row", rough(11.6e6, 0.01))];
+            let trials: Vec<_> = times.into_iter().chain(seen).map(|(x, order, timing)| (x, order, Ok(timing))).collect();
+            answer_text(&answered(&trials), page(200))
+        };
+        let near = text(1.014);
+        assert!(
+            near.contains("The next one took about 1.014 times as long in the search: local_size_x=128, order=row\n"),
+            "{near}"
+        );
+        assert!(
+            near.contains("No other is tied with it: 1 was measured beside it and is slower, 2 were slower in the search.\n"),
+            "{near}"
+        );
+        // The device is slower now than it was then.
+        let then = text(0.99);
+        assert!(then.contains("The next one takes 1.86"), "{then}");
+        let alone =
+            Answer { next: None, ..answered(&[(64, "row", Ok(timing(10.0, 0.01))), (128, "row", Ok(rough(11.0, 0.1)))]) };
+        let alone = answer_text(&alone, page(200));
+        assert!(
+            alone
+                .contains("No other is tied with it: 1 was slower in the search, and none was near enough to measure again.\n"),
+            "{alone}"
+        );
+    }
+
     #[test]
     fn an_axis_of_one_value_is_not_enlarged_upon() {
         let axes = [Dimension::new("x", [1_u64, 2]), Dimension::new("y", [1_u64])];
@@ -366,8 +424,8 @@ mod tests {
         let failed = Err(Failure::new(Status::WrongResult, "it did"));
         let trials = [Trial { point: at(1), outcome: Ok(timing(100.0, 0.01)) }, Trial { point: at(2), outcome: failed }];
         let text = answer_text(&told(&space, &trials, None).unwrap(), page(120));
-        assert!(text.contains("1 of 2 configurations has a time.\nWithout a time: 1 wrong result."), "{text}");
-        assert!(text.contains("0 of 1, 1 failed") && !text.contains("0 of 0") && !text.contains("100 %"), "{text}");
+        assert!(text.contains("1 of 2 configurations has a time.\nWithout a time: 1 wrong result (it did)."), "{text}");
+        assert!(text.contains("0 of 1\n") && !text.contains("0 of 0") && !text.contains("100 %"), "{text}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::model::{AxisValue, Failure, Flag, Point, Status};
 use crate::output::{Page, answer_text};
 use crate::record::Record;
 use crate::stats::Interval;
-use crate::tuning::answer::{Answer, Timing, Trial};
+use crate::tuning::answer::{Answer, Finale, Timing, Trial};
 use crate::tuning::ending::{Figure, Obstacle};
 use crate::tuning::space::{Space, SpaceError};
 
@@ -69,7 +69,7 @@ fn search(rows: &[Row], of: String) -> Option<Tuned> {
         Err(_) => return None,
     };
     let figures: Vec<Figure> = rows.iter().filter_map(|row| figure(row.record, &trial(row.record, &axes)?)).collect();
-    let answer = Answer::new(&space, &trials, (&figures, 0), None)?;
+    let answer = Answer::new(&space, &trials, Finale { figures: &figures, cut: 0, nearest: None }, None)?;
     let page = Page { width: WIDTH, ..Page::FILE };
     Some(Tuned { answer: answer_text(&answer, page), picture: picture(rows, &answer, &of), of })
 }

@@ -111,7 +111,7 @@ fn deviation(values: &[f64]) -> f64 {
 
 /// How much a search's few rounds spread, and who may be the fastest by them.
 pub mod reach {
-    use super::{Timed, common, deviation, level, mean, median};
+    use super::{ALIKE, Timed, common, deviation, level, mean, median};
     use crate::stats::normal_bound;
 
     /// Rounds of few are taken to differ by this at least.
@@ -120,8 +120,9 @@ pub mod reach {
     /// The median of the standard deviation of three normal values is so much of the true one.
     const OF_THREE: f64 = 0.833;
 
-    /// Of each of these, its time over that of `base` in the rounds that both took part in, and whether it lies within Dunnett's
-    /// critical distance of that. None counts as less noisy than the middle one.
+    /// Of each of these, its time over that of `base` in the rounds that both took part in, and whether it may be as good: it lies
+    /// within Dunnett's critical distance of that, or few rounds would have to tell what counts as alike from what is slower. None
+    /// counts as less noisy than the median one.
     #[expect(clippy::cast_precision_loss, reason = "rounds are few")]
     pub fn within(all: &[Vec<Timed>], base: usize) -> Vec<(f64, bool)> {
         let logarithms = |own: &Vec<Timed>| -> Vec<f64> {
@@ -138,7 +139,7 @@ pub mod reach {
         let place = |own: &Vec<f64>| {
             let spread = Some(deviation(own)).filter(|own| own.is_finite()).unwrap_or(0.0).max(usual);
             let over = mean(own);
-            (over.exp(), over <= bound * spread / (own.len() as f64).sqrt())
+            (over.exp(), over.exp() <= ALIKE || over <= bound * spread / (own.len() as f64).sqrt())
         };
         all_logarithms.iter().map(place).collect()
     }
@@ -203,6 +204,12 @@ mod tests {
         let is_within = |by| reach::within(&all(by), 0).into_iter().map(|(_, is)| is).collect::<Vec<_>>();
         assert_eq!(is_within(0.0), [true, false, false]);
         assert_eq!(is_within(5.0), [true, true, false]);
+        let alike = [timed(&[100.0; 3]), timed(&[102.5; 3]), timed(&[103.5; 3])];
+        assert_eq!(
+            reach::within(&alike, 0).into_iter().map(|(_, is)| is).collect::<Vec<_>>(),
+            [true, true, false],
+            "however little they vary"
+        );
         let apart = [timed(&[100.0]), vec![Timed { round: 9, process: 1, time: 101.0 }]];
         assert_eq!(reach::within(&apart, 0)[1], (1.01, true), "never timed together");
     }

@@ -135,18 +135,49 @@ pub struct Answer {
     pub next: Option<Placed>,
     /// How many the search found within reach of the fastest, beyond those that were measured beside each other.
     pub cut: usize,
+    /// The others, which were slower in the search, and weren't measured beside the fastest.
+    pub behind: Option<Behind>,
     pub default: Option<Beside>,
     pub axes: Vec<AxisEffect>,
     /// The share of the variance that no sum over the axes explains: what they do together, and noise.
     pub together: Option<f64>,
     pub flatness: Flatness,
-    pub failures: BTreeMap<&'static str, usize>,
+    /// By status.
+    pub failures: BTreeMap<&'static str, Failed>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Failed {
+    pub count: usize,
+    /// Why the first of them failed.
+    pub reason: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Behind {
+    pub count: usize,
+    /// The one that came nearest.
+    #[serde(serialize_with = "as_map")]
+    pub nearest: Point,
+    /// Its time over the fastest's, in the search's few rounds.
+    pub over: f64,
+}
+
+/// What was measured of those that may be the best.
+pub struct Finale<'f> {
+    /// Of those that were measured beside each other.
+    pub figures: &'f [Figure],
+    /// How many more might have been.
+    pub cut: usize,
+    /// Of those that were slower in the search the one that came nearest, and its time over the fastest's there, where that is known.
+    pub nearest: Option<(Point, f64)>,
 }
 
 impl Answer {
-    /// What follows from trials, of which each configuration has one; nothing where none has a time. `figures` are of those that were
-    /// measured beside each other, and `cut` tells how many more might have been. The default configuration may lie beside the space.
-    pub fn new(space: &Space, trials: &[Trial], (figures, cut): (&[Figure], usize), default: Option<&Point>) -> Option<Self> {
+    /// What follows from trials, of which each configuration has one; nothing where none has a time. The default configuration may lie
+    /// beside the space.
+    pub fn new(space: &Space, trials: &[Trial], finale: Finale, default: Option<&Point>) -> Option<Self> {
+        let Finale { figures, cut, nearest } = finale;
         let timed: Vec<(&Point, &Timing)> = trials.iter().filter_map(|trial| Some((&trial.point, trial.timing()?))).collect();
         let figures: Vec<Figure> = figures.iter().filter(|figure| is_time(&figure.timing)).cloned().collect();
         let ending = Ending::of(&figures, default);
@@ -181,8 +212,9 @@ impl Answer {
         let (axes, together) = effects::effects(space, trials, &best.point, &best.timing);
         let default = default.map(|default| beside(trials, &figures, default, best));
         let (flatness, failures) = (flatness(space, &timed, &best.timing), failures(trials));
+        let behind = behind(&timed, &figures, cut, nearest, &best.timing);
         let best = Placed { point: best.point.clone(), timing: best.timing, ratio };
-        Some(Self { outcome, best, tied, next, cut, default, axes, together, flatness, failures })
+        Some(Self { outcome, best, tied, next, cut, behind, default, axes, together, flatness, failures })
     }
 
     /// Whether it may be relied on: not where this machine can't tell.
@@ -257,12 +289,32 @@ fn flatness(space: &Space, timed: &[(&Point, &Timing)], best: &Timing) -> Flatne
     Flatness { measured: of_space.len(), configurations: space.len(), within_5_percent, within_10_percent }
 }
 
-fn failures(trials: &[Trial]) -> BTreeMap<&'static str, usize> {
+fn failures(trials: &[Trial]) -> BTreeMap<&'static str, Failed> {
     let mut failures = BTreeMap::new();
     for failure in trials.iter().filter_map(|trial| trial.outcome.as_ref().err()) {
-        *failures.entry(failure.status.as_str()).or_default() += 1;
+        let first = || Failed { count: 0, reason: failure.reason.clone() };
+        failures.entry(failure.status.as_str()).or_insert_with(first).count += 1;
     }
     failures
+}
+
+/// Those that the search alone timed. Where its rounds aren't known, the one that comes nearest does so by its time.
+fn behind(
+    timed: &[(&Point, &Timing)],
+    figures: &[Figure],
+    cut: usize,
+    nearest: Option<(Point, f64)>,
+    best: &Timing,
+) -> Option<Behind> {
+    let is_beside = |point: &Point| figures.iter().any(|figure| same_values(&figure.point, point));
+    let others: Vec<_> = timed.iter().filter(|(point, _)| !is_beside(point)).collect();
+    let count = others.len().checked_sub(cut).filter(|count| *count > 0 && !figures.is_empty())?;
+    let by_time = || {
+        let (point, timing) = others.iter().min_by(|one, other| one.1.time.total_cmp(&other.1.time))?;
+        Some(((*point).clone(), timing.time / best.time))
+    };
+    let (nearest, over) = nearest.or_else(by_time)?;
+    Some(Behind { count, nearest, over })
 }
 
 fn as_map<S: Serializer>(point: &Point, serializer: S) -> Result<S::Ok, S::Error> {

@@ -284,8 +284,13 @@ fn a_journal_of_another_run_is_not_used() {
     let (folder, _) = Folder::broken_off(Signal::KILL);
     let journal = folder.path("rows.csv.progress");
     let text = fs::read_to_string(&journal).unwrap();
-    fs::write(&journal, text.replacen("[\"driver_version\",\"", "[\"driver_version\",\"1", 1)).unwrap();
-    folder.completes(&["is of another plan or driver, and isn't used"]);
+    let of_another_driver = text.replacen("[\"driver_version\",\"", "[\"driver_version\",\"1", 1);
+    fs::write(&journal, &of_another_driver).unwrap();
+    let rows = fs::read(folder.file()).unwrap();
+    folder.resume(MOCK, &[]).says(2, &["has what another run measured for", "driver_version was `1", "name a new file"]);
+    assert_eq!((fs::read_to_string(&journal).unwrap(), fs::read(folder.file()).unwrap()), (of_another_driver, rows));
+    fs::write(&journal, text.replacen("[\"tool_version\",\"", "[\"tool_version\",\"1", 1)).unwrap();
+    folder.completes(&["is of another version, or damaged, and isn't used"]);
     let folder = Folder::new();
     fs::write(folder.path("rows.csv.progress"), "my notes\n").unwrap();
     folder.resume(MOCK, &[]).says(2, &["move it away"]);

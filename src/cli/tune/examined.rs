@@ -71,7 +71,7 @@ impl Race<'_> {
 
     /// The configuration that the answer names, and those that can't be told from it.
     fn standing(&self) -> Option<Vec<Point>> {
-        let (figures, _) = self.figures();
+        let figures = self.figures();
         let ending = Ending::of(&figures, self.written_point().as_ref())?;
         let others = std::iter::once(ending.fastest).chain(ending.tied.iter().map(|(i, _)| *i));
         let others = others.filter(|i| *i != ending.chosen);

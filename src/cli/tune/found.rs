@@ -16,7 +16,7 @@ use crate::measure::Measured;
 use crate::model::{AxisValue, Failure, Metric, Point, Shown, Status};
 use crate::output::{Page, Staged, Tone, answer_text, json, paragraph};
 use crate::subject::{Reference, Subject};
-use crate::tuning::answer::{self, Answer};
+use crate::tuning::answer::{self, Answer, Finale};
 use crate::tuning::{
     DeviceId, Diagnosis, DriverId, KernelId, T4Measurement, T4Result, T4Session, T4Times, T4Validity, Table, TableEntry,
     diagnose, t4,
@@ -101,8 +101,9 @@ impl Found {
 
 impl Best {
     fn new(race: &Race, trials: &[answer::Trial]) -> Option<Self> {
-        let (figures, cut) = race.figures();
-        let answer = Answer::new(race.space, trials, (&figures, cut), race.written_point().as_ref())?;
+        let figures = race.figures();
+        let finale = Finale { figures: &figures, cut: race.cut, nearest: race.nearest_behind.clone() };
+        let answer = Answer::new(race.space, trials, finale, race.written_point().as_ref())?;
         let (time, samples) = race.spent();
         let (tried, all, seconds) = (trials.len(), race.space.len(), time.as_secs_f64());
         let effort = format!("{tried} of {all} configurations tried, {samples} samples, {seconds:.1} s");

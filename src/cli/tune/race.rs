@@ -121,7 +121,9 @@ pub struct Race<'r> {
     has_searched: bool,
     /// Those within reach of the best that were measured beside it, and how many others weren't.
     finalists: BTreeSet<usize>,
-    cut: usize,
+    pub cut: usize,
+    /// Of those beyond reach the nearest, and its time over the fastest's in the search.
+    pub nearest_behind: Option<(Point, f64)>,
     /// Samples so far, those of measurements that were replaced included.
     samples: usize,
     is_resumed: bool,
@@ -172,6 +174,7 @@ impl<'r> Race<'r> {
             has_searched: false,
             finalists: BTreeSet::new(),
             cut: 0,
+            nearest_behind: None,
             samples: 0,
             is_resumed: false,
         }
@@ -507,7 +510,7 @@ impl<'r> Race<'r> {
     /// failure, and may ask for this again.
     pub(super) fn compare(&mut self, session: &mut Session) -> anyhow::Result<()> {
         while !interrupt::is_asked() && session.given_up().is_none() && !self.has_finalist() {
-            let (mut those, cut) = self.within_reach();
+            let Reach { near: mut those, cut, behind } = self.within_reach();
             if those.is_empty() {
                 break;
             }
@@ -515,6 +518,8 @@ impl<'r> Race<'r> {
             let has_time = |written: &usize| self.trials.get(written).is_some_and(|trial| trial.measured.is_some());
             those.extend(self.written.filter(|written| !those.contains(written) && has_time(written)));
             self.cut = cut.into_iter().filter(|cut| !those.contains(cut)).count();
+            let nearest = behind.into_iter().find(|(configuration, _)| !those.contains(configuration));
+            self.nearest_behind = nearest.map(|(configuration, over)| (self.space.point(configuration), over));
             for (_, trial) in self.trials.iter_mut().filter(|(configuration, _)| those.contains(configuration)) {
                 trial.is_finalist = true;
             }
@@ -545,8 +550,8 @@ impl<'r> Race<'r> {
         self.finalists.iter().any(|finalist| self.trials[finalist].measured.is_some())
     }
 
-    /// Those that may be the best by what the search saw, the fastest first: as many as are measured beside each other, and the others.
-    fn within_reach(&self) -> (Vec<usize>, Vec<usize>) {
+    /// Those that may be the best by what the search saw.
+    fn within_reach(&self) -> Reach {
         let open: Vec<(usize, &Measured)> = (self.trials.iter().filter(|(_, trial)| !trial.is_finalist))
             .filter_map(|(i, trial)| Some((*i, trial.measured.as_ref()?)))
             .collect();
@@ -554,27 +559,27 @@ impl<'r> Race<'r> {
         let is_out = |measured: &Measured| measured.stop == Stop::Beaten && self.finalists.is_empty();
         let costs = open.iter().enumerate().filter(|(_, (_, measured))| !is_out(measured));
         let Some((best, (_, fastest))) = costs.min_by(|a, b| a.1.1.value().total_cmp(&b.1.1.value())) else {
-            return (Vec::new(), Vec::new());
+            return Reach::default();
         };
         let timed: Vec<Vec<Timed>> = open.iter().map(|(_, measured)| measured.rounds_or_figure()).collect();
         let places = reach::within(&timed, best).into_iter().zip(&open);
         // Nothing was beaten by what turned out to be slower.
         let may_be = |is_near: bool, measured: &Measured| (is_near && !is_out(measured)) || measured.value() <= fastest.value();
-        let mut near: Vec<(usize, f64)> =
-            places.filter(|((_, is_near), (_, of))| may_be(*is_near, of)).map(|((over, _), (i, _))| (*i, over)).collect();
-        near.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let mut near: Vec<usize> = near.into_iter().map(|(configuration, _)| configuration).collect();
+        let (mut near, mut behind): (Vec<_>, Vec<_>) = places
+            .map(|((over, is_near), (i, measured))| (*i, over, may_be(is_near, measured)))
+            .partition(|(_, _, may_be)| *may_be);
+        [&mut near, &mut behind].into_iter().for_each(|places| places.sort_by(|a, b| a.1.total_cmp(&b.1)));
+        let mut near: Vec<usize> = near.into_iter().map(|(configuration, ..)| configuration).collect();
         let cut = near.split_off(near.len().min(FINALISTS));
-        (near, cut)
+        Reach { near, cut, behind: behind.into_iter().map(|(configuration, over, _)| (configuration, over)).collect() }
     }
 
-    /// What an answer follows from, and how many within reach of the best aren't among it.
-    pub fn figures(&self) -> (Vec<Figure>, usize) {
+    /// What an answer follows from.
+    pub fn figures(&self) -> Vec<Figure> {
         // One of many that alone was tried is the best of nothing.
         let is_search = self.trials.len() > 1 || self.space.len() == 1;
         let finalists = self.trials.values().filter(|trial| trial.is_finalist && is_search);
-        let figures = finalists.filter_map(|trial| Some(figure(&trial.point, trial.measured.as_ref()?)));
-        (figures.collect(), self.cut)
+        finalists.filter_map(|trial| Some(figure(&trial.point, trial.measured.as_ref()?))).collect()
     }
 
     /// Where the device is slower than it was when the search beat a configuration, that one's time is below the best's: no row says
@@ -626,6 +631,16 @@ impl<'r> Race<'r> {
         }
         Ok(())
     }
+}
+
+/// Where the configurations lie that a search has timed, the fastest first.
+#[derive(Default)]
+struct Reach {
+    /// Those that may be the best: as many as are measured beside each other, and the others.
+    near: Vec<usize>,
+    cut: Vec<usize>,
+    /// Those that were slower, with their times over the fastest's.
+    behind: Vec<(usize, f64)>,
 }
 
 /// How long a configuration may be timed, of so many that are tried.

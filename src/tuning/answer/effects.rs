@@ -26,7 +26,6 @@ pub struct AxisEffect {
     /// How many other values it could have beside the best's other values.
     pub others: usize,
     pub measured: usize,
-    pub failed: usize,
     /// The other value that loses least (or, as a rough one may, gains), the best's other values kept.
     pub least: Option<Loss>,
     pub most: Option<Loss>,
@@ -61,9 +60,8 @@ fn beside_best(
     let others = axis.values.iter().filter(|value| Some(*value) != own);
     let others: Vec<(&AxisValue, usize)> =
         others.filter_map(|value| Some((value, space.find(&point.with(&axis.name, value))?))).collect();
-    let tried = others.iter().filter_map(|(value, configuration)| Some((*value, *outcomes.get(configuration)?)));
-    let (timed, failed): (Vec<_>, Vec<_>) = tried.partition(|(_, trial)| trial.timing().is_some());
-    let losses = timed.iter().filter_map(|(value, trial)| Some((*value, Ratio::between(trial.timing()?, best))));
+    let timed = others.iter().filter_map(|(value, configuration)| Some((*value, outcomes.get(configuration)?.timing()?)));
+    let losses = timed.map(|(value, timing)| (value, Ratio::between(timing, best)));
     let mut losses: Vec<Loss> = losses.map(|(value, ratio)| Loss { value: value.clone(), ratio }).collect();
     losses.sort_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value));
     AxisEffect {
@@ -71,8 +69,7 @@ fn beside_best(
         best: own.cloned(),
         share: None,
         others: others.len(),
-        measured: timed.len(),
-        failed: failed.len(),
+        measured: losses.len(),
         least: losses.first().cloned(),
         most: losses.last().cloned(),
     }

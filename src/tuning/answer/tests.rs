@@ -44,7 +44,7 @@ fn trials(space: &Space, is_taken: impl Fn(usize) -> bool, time: impl Fn(&Point)
 /// What follows where the precise ones were measured beside each other, their intervals alone being known.
 fn answered(space: &Space, trials: &[Trial], default: Option<&Point>) -> Option<Answer> {
     let figures: Vec<Figure> = trials.iter().filter_map(Figure::from_interval).collect();
-    Answer::new(space, trials, (&figures, 0), default)
+    Answer::new(space, trials, Finale { figures: &figures, cut: 0, nearest: None }, default)
 }
 
 fn line(timings: &[Timing]) -> Answer {
@@ -81,7 +81,8 @@ fn what_is_hardly_known_is_no_answer() {
     let (space, trials) =
         (space(&[("x", 2)]), [trial(point(&[("x", 0)]), rough(120.0, 0.2)), failed(point(&[("x", 1)]), Status::WrongResult)]);
     let figure = Figure { point: trials[0].point.clone(), timing: rough(120.0, 0.2), timed: Vec::new(), disturbance: None };
-    let outcome = |trials: &[Trial]| Answer::new(&space, trials, (std::slice::from_ref(&figure), 0), None).unwrap().outcome;
+    let finale = || Finale { figures: std::slice::from_ref(&figure), cut: 0, nearest: None };
+    let outcome = |trials: &[Trial]| Answer::new(&space, trials, finale(), None).unwrap().outcome;
     assert_eq!(outcome(&trials), Outcome::ThisOne);
     assert_eq!(outcome(&trials[..1]), Outcome::CantTell(Obstacle::TooFewRounds), "the other wasn't tried");
 }
@@ -320,11 +321,11 @@ fn losses_are_those_beside_the_best() {
     let answer = answered(&space, &trials, None).unwrap();
     let [a, b] = &answer.axes[..] else { panic!("{:?}", answer.axes) };
     let loss = |loss: &Option<Loss>| loss.as_ref().map(|loss| (loss.value.clone(), (loss.ratio.value * 1000.0).round()));
-    assert_eq!((a.best.clone(), a.others, a.measured, a.failed), (Some(AxisValue::Integer(1)), 3, 2, 1));
+    assert_eq!((a.best.clone(), a.others, a.measured), (Some(AxisValue::Integer(1)), 3, 2));
     assert_eq!((loss(&a.least), loss(&a.most)), (Some((2_u64.into(), 1100.0)), Some((0_u64.into(), 3000.0))));
     assert_eq!((b.others, b.measured, loss(&b.least)), (1, 0, None), "(1, 0) wasn't measured");
     let flat = Flatness { measured: 4, configurations: 8, within_5_percent: 2, within_10_percent: 3 };
-    assert_eq!((answer.flatness, answer.failures["out_of_memory"]), (flat, 1));
+    assert_eq!((answer.flatness, answer.failures["out_of_memory"].count), (flat, 1));
 }
 
 // ---- as JSON --------------------------------------------------------------------------------------------------------------
@@ -371,5 +372,5 @@ fn an_answer_is_json() {
     let json = serde_json::to_value(an_answer()).unwrap();
     assert_eq!(json["default"]["gain"]["value"].as_f64().unwrap(), 123_456.0 / 101_000.0);
     assert_eq!(json["axes"][1]["axis"], "order");
-    assert_eq!(json["failures"]["wrong_result"], 1);
+    assert_eq!(json["failures"]["wrong_result"]["count"], 1);
 }
