@@ -147,7 +147,9 @@ impl<'r> OneDevice<'r> {
     }
 
     fn stream(&self, op: &str) -> Option<String> {
-        Some(self.figure(self.surest("memory/stream", &[("op", op)])?, Some(Bound::Memory)))
+        let row = self.surest("memory/stream", &[("op", op)])?;
+        let of_cache = if row.device_type == "cpu" { ", from caches if they hold it" } else { "" };
+        Some(self.figure(row, Some(Bound::Memory)) + of_cache)
     }
 
     fn shared(&self) -> Option<String> {
@@ -207,10 +209,14 @@ impl<'r> OneDevice<'r> {
     /// The smallest workgroup from which on all stream about as fast as the best; else the best.
     fn flat_size(&self) -> Option<String> {
         let most = self.of("workgroup/linear", &[]).filter_map(|row| row.items_per_pass).max()?;
-        let of_most = self.of("workgroup/linear", &[]).filter(|row| row.items_per_pass == Some(most));
-        let sizes: BTreeMap<u64, f64> = of_most.filter_map(|row| Some((row.local_size_x?, row.value?))).collect();
+        let of_most = || self.of("workgroup/linear", &[]).filter(|row| row.items_per_pass == Some(most));
+        let sizes: BTreeMap<u64, f64> = of_most().filter_map(|row| Some((row.local_size_x?, row.value?))).collect();
         let (best_at, best) = sizes.iter().max_by(|one, other| one.1.total_cmp(other.1))?;
         let flat = sizes.iter().rev().take_while(|(_, rate)| **rate >= FLAT * best).last();
+        // A short disturbance makes another one look fastest.
+        if of_most().any(|row| [Flag::Noisy, Flag::Contended].iter().any(|flag| row.has_flag(flag.name()))) {
+            return None;
+        }
         let words = match flat {
             Some((size, _)) if size <= best_at => format!("full streaming speed from {size} invocations on"),
             _ => format!("of {} sizes tried, {best_at} streams fastest", sizes.len()),
@@ -482,6 +488,9 @@ mod tests {
         assert_eq!(fact(&rows[2..], "workgroups"), None, "two sizes show no flat part");
         let falls = [&rows[..3], &[size("1024", 2400.0)]].concat();
         assert_eq!(fact(&falls, "workgroups").as_deref(), Some("of 4 sizes tried, 256 streams fastest"));
+        let mut busy = falls.clone();
+        busy[1].quality_flags = "noisy;contended".to_owned();
+        assert_eq!(fact(&busy, "workgroups"), None);
     }
 
     #[test]

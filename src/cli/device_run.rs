@@ -31,7 +31,7 @@ const LEAST_TIME: Duration = Duration::from_millis(20);
 
 /// What `--stats` and `--isa` get from a driver that tells nothing.
 const NO_STATISTICS: &str =
-    "this driver tells no pipeline statistics and no code (VK_KHR_pipeline_executable_properties is missing)";
+    "this driver reports no pipeline statistics and no code (VK_KHR_pipeline_executable_properties is missing)";
 
 #[derive(Clone, Copy)]
 pub enum Pairing<'r> {
@@ -375,7 +375,7 @@ pub(super) fn show(bar: &Bar, voice: &Voice, event: Event) {
         }
         Event::Working(case) => bar.start(&format!("{} {}", case.experiment, case.point)),
         Event::Suspected(case, failure) => voice.progress.note(&format!(
-            "warning: a worker process crashed at {} {}: {}; the case is measured once more, alone, to tell whether it is to blame",
+            "warning: a worker process crashed at {} {}: {}; the case is measured once more, alone, to see whether it is to blame",
             case.experiment, case.point, failure.reason
         )),
         Event::Visited(_) | Event::Round(_) => {}

@@ -57,7 +57,7 @@ impl Journals {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 // As where the file may be written to, but nothing new may lie beside it.
                 Err(error) => {
-                    new.notes.push(format!("can't write {}: {error}; what a kill breaks off is measured anew", path.shown()))
+                    new.notes.push(format!("can't write {}: {error}; what a kill stops early is measured anew", path.shown()))
                 }
             }
         }
@@ -336,7 +336,7 @@ impl Journal {
             1 => Some(format!("1 case that was {what}")),
             _ => Some(format!("{count} cases that were {what}")),
         };
-        let both = [cases(state.ended.len(), "measured"), cases(state.earlier.len(), "broken off")];
+        let both = [cases(state.ended.len(), "measured"), cases(state.earlier.len(), "stopped early")];
         let both: Vec<String> = both.into_iter().flatten().collect();
         if !both.is_empty() {
             note = Some(format!("{}: going on with {}", self.claim.path.shown(), both.join(" and ")));
@@ -421,7 +421,7 @@ impl Journal {
 
     pub fn failure(&self) -> Option<String> {
         let path = self.claim.path.shown();
-        self.state().failed.as_ref().map(|error| format!("can't write {path}: {error}; what is broken off is measured anew"))
+        self.state().failed.as_ref().map(|error| format!("can't write {path}: {error}; what is stopped early is measured anew"))
     }
 
     /// Whether it holds no visits; what was never begun is as an earlier run left it.

@@ -53,7 +53,7 @@ impl Kept {
         // A part that isn't whole yet bears a temporary name.
         let work = if *are_staged { Staged::new(asked).path().to_owned() } else { asked.clone() };
         if has_twins(targets) {
-            let message = "--resume can't tell the rows of a device apart that is paired with itself: measure anew";
+            let message = "--resume can't distinguish the rows of a device that is paired with itself: measure anew";
             return Err(Error::Usage(message.to_owned()).into());
         }
         // A part is there only while a later run isn't whole.
@@ -136,7 +136,7 @@ impl Kept {
             self.notes.push(format!("{name}: as it was, it is kept in {}", beside.shown()));
         }
         self.notes.extend(rows.cut().map(|cut| format!("{name}: {cut} and is dropped")));
-        let reasons = "they failed, were broken off, or their sources are others by now";
+        let reasons = "they failed, were stopped early, or their sources have changed";
         let again = if again > 0 { format!("; measured again, since {reasons}: {again}") } else { String::new() };
         self.notes.push(format!("{name}: {kept} row{} kept{again}", if kept == 1 { " is" } else { "s are" }));
         Ok(())

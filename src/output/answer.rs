@@ -4,7 +4,7 @@ use super::lines::paragraph;
 use super::page::Page;
 use super::text_table::{Cell, Column, Need, TextTable};
 use super::tone::Tone;
-use crate::model::Point;
+use crate::model::{Point, Status};
 use crate::tuning::answer::{Answer, AxisEffect, Behind, Beside, Failed, Flatness, Loss, Placed, Ratio, Timing};
 use crate::tuning::ending::{Obstacle, Outcome};
 use crate::units::{percent, percent_off, ratio, ratio_between, time};
@@ -25,8 +25,10 @@ pub fn answer_text(answer: &Answer, page: Page) -> String {
     }
     text += &format!("\n{}", paragraph(&flat(&answer.flatness, answer.is_told()), page));
     let failed = |(status, failed): (&&str, &Failed)| {
-        let reason = failed.reason.lines().next().unwrap_or_default();
-        format!("{} {} ({reason})", failed.count, status.replace('_', " "))
+        // Of what failed otherwise, the reason stood where it failed.
+        let reason = failed.reason.lines().next().filter(|_| *status == Status::Skipped.as_str());
+        let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
+        format!("{} {}{reason}", failed.count, status.replace('_', " "))
     };
     let failed: Vec<String> = answer.failures.iter().map(failed).collect();
     if !failed.is_empty() {
@@ -66,8 +68,8 @@ fn why_none_is_tied(answer: &Answer) -> String {
     let searched = format!("{count} {} slower in the search", if count == 1 { "was" } else { "were" });
     match beside {
         0 => format!("{searched}, and none was near enough to measure again"),
-        1 => format!("1 was measured beside it and is slower, {searched}"),
-        _ => format!("{beside} were measured beside it and are slower, {searched}"),
+        1 => format!("1 was measured alternately with it and is slower, {searched}"),
+        _ => format!("{beside} were measured alternately with it and are slower, {searched}"),
     }
 }
 
@@ -77,7 +79,7 @@ fn alike(answer: &Answer, page: Page) -> String {
     let mut text = paragraph(&format!("Best: {}", named(&answer.best.point)), page);
     text += &figures(answer, page);
     let count = answer.tied.len() + 1;
-    let words = format!("These {count} can't be told apart, each within 3 % of the fastest; the one above {why}:");
+    let words = format!("These {count} are tied, each within 3 % of the fastest; the one above {why}:");
     text += &format!("\n{}{}", paragraph(&words, page), tied_table(answer).fitted(page));
     text
 }
@@ -85,7 +87,7 @@ fn alike(answer: &Answer, page: Page) -> String {
 fn cant_tell(answer: &Answer, obstacle: Obstacle, page: Page) -> String {
     let (why, advice) = match obstacle {
         Obstacle::TooFewRounds => (
-            "the search ended before those that may be the fastest were measured beside each other in six rounds",
+            "the search ended before those that may be the fastest were measured alternately in six rounds",
             "Give it more time: a longer --budget, or none.",
         ),
         Obstacle::Contended => (
@@ -252,7 +254,7 @@ mod tests {
     use std::convert::Infallible;
 
     use super::*;
-    use crate::model::{Failure, Status};
+    use crate::model::Failure;
     use crate::output::legible;
     use crate::tuning::answer::{Finale, Trial};
     use crate::tuning::ending::Figure;
@@ -316,7 +318,7 @@ mod tests {
         It takes 101.0 us ± 0.4 %.
         It is 1.222 [1.215, 1.229] times as fast as the default, which takes 123.5 us ± 0.4 %: local_size_x=32, order=row
 
-        These 2 can't be told apart, each within 3 % of the fastest; the one above is the simplest to use:
+        These 2 are tied, each within 3 % of the fastest; the one above is the simplest to use:
          local_size_x   order       time       time / fastest's
         ────────────────────────────────────────────────────────
                    64   row     101.0 us                      1
@@ -329,7 +331,7 @@ mod tests {
          order          row                                                0 of 1
 
         7 of 8 configurations have a time: 3 (42.9 %) within 5 % of the best, 3 (42.9 %) within 10 %.
-        Without a time: 1 wrong result (it did).
+        Without a time: 1 wrong result.
         ");
     }
 
@@ -400,7 +402,9 @@ mod tests {
             "{near}"
         );
         assert!(
-            near.contains("No other is tied with it: 1 was measured beside it and is slower, 2 were slower in the search.\n"),
+            near.contains(
+                "No other is tied with it: 1 was measured alternately with it and is slower, 2 were slower in the search.\n"
+            ),
             "{near}"
         );
         // The device is slower now than it was then.
@@ -424,7 +428,7 @@ mod tests {
         let failed = Err(Failure::new(Status::WrongResult, "it did"));
         let trials = [Trial { point: at(1), outcome: Ok(timing(100.0, 0.01)) }, Trial { point: at(2), outcome: failed }];
         let text = answer_text(&told(&space, &trials, None).unwrap(), page(120));
-        assert!(text.contains("1 of 2 configurations has a time.\nWithout a time: 1 wrong result (it did)."), "{text}");
+        assert!(text.contains("1 of 2 configurations has a time.\nWithout a time: 1 wrong result."), "{text}");
         assert!(text.contains("0 of 1\n") && !text.contains("0 of 0") && !text.contains("100 %"), "{text}");
     }
 

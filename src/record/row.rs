@@ -246,7 +246,7 @@ impl Record {
 
     /// Takes a derived figure, and what is to be said against the rows that it was drawn from.
     pub fn describe_derived(&mut self, derived: &Derived, flags: &BTreeSet<String>, cache: Cache) {
-        self.quality_flags = flags.iter().map(String::as_str).collect::<Vec<_>>().join(";");
+        self.quality_flags = in_order(flags);
         self.row_kind = DERIVED.to_owned();
         self.experiment = derived.experiment.to_owned();
         self.variant = derived.variant.to_owned();
@@ -415,9 +415,23 @@ fn fixed_subgroup_size(device: &DeviceInfo) -> Option<u32> {
     (subgroup.size > 0 && (!subgroup.size_control || subgroup.min_size == subgroup.max_size)).then_some(subgroup.size)
 }
 
+/// As measured rows have them: known faults last.
+fn in_order(flags: &BTreeSet<String>) -> String {
+    let place = |flag: &&str| Flag::ALL.iter().position(|known| known.name() == *flag).unwrap_or(usize::MAX);
+    let mut flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    flags.sort_by_key(place);
+    flags.join(";")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn derived_rows_have_flags_in_the_order_of_measured_ones() {
+        let flags = ["contended", "drift", "noisy", "quirk:a", "quirk:b"].map(str::to_owned);
+        assert_eq!(in_order(&flags.into()), "noisy;drift;contended;quirk:a;quirk:b");
+    }
 
     #[test]
     fn a_row_says_how_its_results_were_checked() {

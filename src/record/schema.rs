@@ -110,11 +110,11 @@ columns! {
         noise: real in "ratio" for Card, "Half the confidence interval of the rounds over time_ns: what more of them would lower.";
         quality_flags: text for Rows Comparison, "Reasons to doubt the figure, joined by `;`: near_floor, launch_bound, noisy, drift, throttled, memory_speed, contended, out_of_bounds, invalid_spirv, implausible, quirk:NAME.";
         reason: text for Rows Comparison, "Why there is no figure, what is implausible about it, or why it has no pair, in words.";
-        failed_stage: text, "What was under way when a case failed or was skipped: planning, opening, reference, compiling, loading, first_dispatch, sizing, timing or checking; empty where nobody knows.";
+        failed_stage: text, "What was under way when a case failed or was skipped: planning, opening, reference, compiling, loading, first_dispatch, sizing, timing or checking; empty if that is unknown.";
         metric: text for Plan, "What value is: the figure that the experiment is about.";
         better: text for Card Comparison Plan, "higher or lower: which value is the better one.";
         checked: text for Card, "true (every output element was compared), invariant, or false.";
-        check_note: text, "Why nothing was checked, what the invariant is, what results tell of how a pass went, what was left unchecked, or what a derived figure rests on.";
+        check_note: text, "Why nothing was checked, what the invariant is, what results show of how a pass went, what was left unchecked, or what a derived figure rests on.";
     }
     comparison {
         relative: real in "ratio", "value over the value of the case that relative_to names.";
@@ -125,10 +125,10 @@ columns! {
         ratio_ci_high: real in "ratio", "Upper end of the 95 % confidence interval of ratio.";
     }
     time {
-        time_ns: real in "ns" for Rows, "Time per pass: the median of the rounds' medians. What a sample takes beside its passes was taken off, or may still be in: see taken_off_ns.";
-        ci_low_ns: real in "ns" for Rows, "Lower end of the 95 % confidence interval of time_ns. Where taken_off_ns is empty it is lower than the rounds say, by the timer's floor over batch: so much of a sample may be no pass's.";
+        time_ns: real in "ns" for Rows, "Time per pass: the median of the rounds' medians. What a sample takes besides its passes was subtracted, or may still be in: see taken_off_ns.";
+        ci_low_ns: real in "ns" for Rows, "Lower end of the 95 % confidence interval of time_ns. Where taken_off_ns is empty it is lower than the rounds say, by the timer's floor over batch, which may be part of a sample.";
         ci_high_ns: real in "ns" for Rows, "Upper end of the 95 % confidence interval of time_ns.";
-        round_medians_ns: text in "ns", "Per pass, the median of each round, in order, as `PROCESS:NS` joined by `;`: 1:391.5;2:392.25 is a round of process 1, then one of process 2. time_ns is their median. The interval follows from them, and from what samples may carry beside passes.";
+        round_medians_ns: text in "ns", "Per pass, the median of each round, in order, as `PROCESS:NS` joined by `;`: 1:391.5;2:392.25 is a round of process 1, then one of process 2. time_ns is their median. The interval follows from them, and from what samples may hold besides passes.";
         time_min_ns: real in "ns", "Smallest sample, per pass.";
         time_mean_ns: real in "ns", "Mean of the samples, per pass.";
         time_p05_ns: real in "ns", "5 % quantile of the samples, per pass.";
@@ -136,7 +136,7 @@ columns! {
         time_max_ns: real in "ns", "Largest sample, per pass.";
         time_mad_ns: real in "ns", "Median absolute deviation of the samples, per pass, unscaled.";
         overhead_ns: real in "ns", "Time of an empty pass in the same batch form; reported, never subtracted.";
-        taken_off_ns: real in "ns", "What a sample takes beside its passes (timestamps, and the barriers around them), as samples of a single pass beside the others showed: it was taken off each sample before that was divided by its passes. Empty where it stayed in: batches below 8 are long beside it, or can't be told apart from it.";
+        taken_off_ns: real in "ns", "What a sample takes besides its passes: timestamps, and the barriers around them. Samples of a single pass, taken along with the others, show it. It was subtracted from each sample before that was divided by its passes. Empty if it stayed in: with a batch below 8 it is small, or can't be distinguished from the passes.";
         host_time_ns: real in "ns", "Time per pass as the host's clock saw it, submission included.";
     }
     how {
@@ -147,18 +147,18 @@ columns! {
         batch: integer in "passes", "Passes per sample.";
         stop: text for Rows, "Why measuring ended: precise, stable, budget; broken_off (the run or the search ended before it had six rounds); in a search also beaten (by a faster one) or glanced (one look was enough).";
         duration_ms: real in "ms", "What timing the case took, its repeated visits included; compiling, loading and checking come on top.";
-        clock_ratio: real in "ratio", "Clock rate beside the case's visits over that at the start of their process: the sentinel's time then over its time now.";
-        clock_mhz: real in "MHz", "Core clock beside the case's visits, as the vendor's own interface tells it (NVIDIA: NVML; AMD on Linux: sysfs): the median; empty elsewhere.";
-        memory_speed_ratio: real in "ratio", "Memory's speed beside the case's visits over that at the start of their process, as reading up to 256 MiB of it now and then tells: the median. Empty for processors, with timer=host, and where memory is too full for that.";
+        clock_ratio: real in "ratio", "Clock rate next to the case's visits over that at the start of their process: the sentinel's time then over its time now.";
+        clock_mhz: real in "MHz", "Core clock next to the case's visits, as the vendor's own interface reports it (NVIDIA: NVML; AMD on Linux: sysfs): the median; empty elsewhere.";
+        memory_speed_ratio: real in "ratio", "Memory's speed next to the case's visits over that at the start of their process, by reading up to 256 MiB of it now and then: the median. Empty for processors, with timer=host, and where memory is too full for that.";
         compile_ms: real in "ms", "GLSL to SPIR-V.";
         pipeline_ms: real in "ms", "Creating the pipelines in the first process, first dispatch included.";
         pipeline_cache_hit: boolean, "Whether the driver found the pipelines in its cache.";
         memory_types: text, "Which memory types and heaps hold the case's buffers.";
-        statistics: text, "With --stats, what the driver's compiler tells of the pipelines, as one JSON object: static estimates, by the driver's own names.";
-        registers: integer for Rows, "Registers per invocation (AMD: vector registers), of several kernels the most, as the driver's compiler tells with --stats.";
-        spill_bytes: integer in "bytes" for Rows, "Registers spilled to memory per invocation, of several kernels the most, as the driver's compiler tells with --stats.";
+        statistics: text, "With --stats, what the driver's compiler reports about the pipelines, as one JSON object: static estimates, by the driver's own names.";
+        registers: integer for Rows, "Registers per invocation (AMD: vector registers), of several kernels the most, as the driver's compiler reports with --stats.";
+        spill_bytes: integer in "bytes" for Rows, "Registers spilled to memory per invocation, of several kernels the most, as the driver's compiler reports with --stats.";
         shared_bytes: integer in "bytes", "Workgroup memory, of several kernels the most.";
-        code_bytes: integer in "bytes", "Machine code, of several kernels the sum, as the driver's compiler tells with --stats.";
+        code_bytes: integer in "bytes", "Machine code, of several kernels the sum, as the driver's compiler reports with --stats.";
     }
     work {
         bytes_per_pass: integer in "bytes" for Plan, "Useful bytes moved; a copy counts both directions.";

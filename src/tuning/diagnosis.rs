@@ -83,7 +83,7 @@ pub fn diagnose(trials: &[Trial], reference: &Reference, written: Option<&Point>
             (100.0 * chance).ceil()
         )),
         None if is_steady => told(format!(
-            "{count} results are wrong each time that they are computed, and no rule was found that tells which: the code depends on its \
+            "{count} results are wrong each time that they are computed, and no rule was found for which ones: the code depends on its \
              configuration"
         )),
         None => None,

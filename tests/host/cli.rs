@@ -581,6 +581,7 @@ fn list_finds_experiments_by_names_and_by_what_they_are_about() {
     assert_eq!(listed(&["memory/*", "stride"]), ["memory/stride"]);
     assert_eq!(listed(&["atomic"])[..1], listed(&["*/*atomic*"]));
     assert!(listed(&["bandwidth"]).contains(&"memory/stream".to_owned()), "by its summary");
+    assert_eq!(listed(&["copy"])[..2], ["transfer/copy", "memory/stream"], "by its name, then by the values of an axis");
     assert_eq!(listed(&["ssbo_vec3"]), ["load/path"], "by its variants");
     assert_eq!(listed(&["atomics"]), listed(&["atomic"]), "one or many");
     refused(&["list", "lds"], &["no experiment is about `lds`"]);

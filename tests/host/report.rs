@@ -192,7 +192,7 @@ fn figures_are_a_file_each() {
 fn several_runs_stand_side_by_side_and_are_compared() {
     let [base, new] = ["nvidia-h100-overview-5.csv", "nvidia-h100-overview-6.csv"].map(data);
     let text = page(&[&format!("before={base}"), &format!("after={new}"), "--compare"]);
-    assert!(text.contains("<h1>before beside after</h1>") && text.contains("id=\"compared\""));
+    assert!(text.contains("<h1>before next to after</h1>") && text.contains("id=\"compared\""));
     assert!(text.contains("after compared with before") && text.contains("times as fast as before"));
     assert!(text.contains("href=\"#compared\"") && text.contains("href=\"#roofline\""));
 }
@@ -208,8 +208,8 @@ fn parts_of_a_run_are_joined_and_another_run_is_not() {
     let heading = |arguments: &[&str]| between(&page(arguments), "<h1>", "</h1>")[0].to_owned();
     let one = "NVIDIA H100 80GB HBM3";
     assert_eq!(heading(&[&halves[0], &halves[1]]), one);
-    assert_eq!(heading(&[&file, &file]), format!("{one} beside {one} (2)"));
-    assert_eq!(heading(&[&halves[0], &file]), format!("{one}, a beside {one}, nvidia-h100-overview-6"));
+    assert_eq!(heading(&[&file, &file]), format!("{one} next to {one} (2)"));
+    assert_eq!(heading(&[&halves[0], &file]), format!("{one}, a next to {one}, nvidia-h100-overview-6"));
 }
 
 #[test]

@@ -93,7 +93,7 @@ impl Folder {
                 return (folder, ran);
             }
         }
-        panic!("no run was broken off while it measured");
+        panic!("no run was stopped while it measured");
     }
 
     fn names(&self) -> BTreeSet<String> {
@@ -237,7 +237,7 @@ fn an_interrupted_run_ends_between_rows_and_can_be_resumed() {
         // The signal may come amid the rounds of a block: then its cases are written as far as they got.
         let begun = rows.iter().filter(|row| row.stop == "broken_off").count();
         let again = if begun > 0 {
-            format!("; measured again, since they failed, were broken off, or their sources are others by now: {begun}")
+            format!("; measured again, since they failed, were stopped early, or their sources have changed: {begun}")
         } else {
             "\n".to_owned()
         };
@@ -249,7 +249,7 @@ fn an_interrupted_run_ends_between_rows_and_can_be_resumed() {
 fn a_run_that_is_killed_goes_on_from_its_visits() {
     let (folder, _) = Folder::broken_off(Signal::KILL);
     folder.has_whole_rows();
-    folder.completes(&[" broken off"]);
+    folder.completes(&[" stopped early"]);
     // Visits of both runs are in one row.
     let rows = rows_of(&folder.file());
     assert!(rows.iter().any(|row| row.processes > Some(2)), "two processes in each run");
@@ -274,7 +274,7 @@ fn every_case_that_an_interrupted_run_visited_has_a_row() {
         .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["visit"]["case_id"].as_str().unwrap().to_owned())
         .collect();
     assert_eq!(cases, begun.iter().map(|row| row.case_id.clone()).collect());
-    folder.completes(&[" broken off"]);
+    folder.completes(&[" stopped early"]);
     assert!(rows_of(&folder.file()).iter().all(|row| row.stop != "broken_off"));
 }
 
@@ -575,7 +575,7 @@ fn rows_of_other_sources_and_rows_that_failed_are_measured_again() {
         row.checked_sub(20).and_then(|row| statuses.get(row)).map_or(cell, |status| *status).to_owned()
     });
     // A wrong result is a result.
-    let again = "measured again, since they failed, were broken off, or their sources are others by now: 6";
+    let again = "measured again, since they failed, were stopped early, or their sources have changed: 6";
     // What was finished by other sources is gone from the file, and is kept beside it.
     folder.resume(MOCK, &[]).says(
         0,

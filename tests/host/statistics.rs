@@ -8,7 +8,7 @@ const SMALL: [&str; 5] = ["memory/stream", "-a", "n=1024", "-a", "local_size_x=6
 fn statistics_are_in_the_row_where_they_are_asked_for() {
     let (rows, said, code) = run(&[&SMALL[..], &["-d", "mock", "--stats"]].concat());
     assert_eq!(code, Some(0), "{said}");
-    assert!(!rows.is_empty() && !said.contains("tells no pipeline statistics"), "{said}");
+    assert!(!rows.is_empty() && !said.contains("reports no pipeline statistics"), "{said}");
     for row in rows {
         assert_eq!((row.registers, row.spill_bytes, row.code_bytes), (Some(32), Some(0), Some(1024)));
         assert_eq!(row.statistics, r#"{"Registers":32,"Spilled bytes":0,"Code bytes":1024}"#);

@@ -81,7 +81,7 @@ fn what_was_measured_before_a_kill_or_an_interrupt_is_not_measured_again() {
         let there = rows_of(&folder.rows_file());
         // As many as it says are tried without being measured.
         let resumed = folder.go_on(strategy).says(0, &[]);
-        let said = if outcomes > 0 { " measured" } else { " broken off" };
+        let said = if outcomes > 0 { " measured" } else { " stopped early" };
         assert!(visits > 0 && resumed.err.contains("going on with") && resumed.err.contains(said), "{what}: {}", resumed.err);
         let rows = rows_of(&folder.rows_file());
         let count = if strategy.contains(&"100") { 100 } else { 256 };

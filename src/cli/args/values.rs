@@ -112,7 +112,7 @@ flag_values!(Format {
 
 flag_values!(Strategy {
     Exhaustive: "exhaustive", "Every configuration, in order";
-    Random: "random", "Configurations by chance: the yardstick for the others";
+    Random: "random", "Random configurations: the yardstick for the others";
     HillClimbing: "hill-climbing", "From good ones to better neighbours; from where there is none, a jump nearby (greedy iterated local search)";
 });
 

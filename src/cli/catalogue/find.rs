@@ -8,17 +8,17 @@ use crate::model::{Axis, AxisKind};
 /// What begins a filter's end, or stands for any letters.
 const OF_FILTERS: [char; 6] = ['/', ':', '*', '?', '[', '{'];
 
-/// The experiments of all filters together that have all of the words: in their names and summaries, those in names first, or, where none
-/// has, in what else is said of them.
+/// The experiments of all filters together that have all of the words: in their names first, then in summaries, then among what they can be
+/// told to measure; or, where none has, in what else is said of them.
 /// Errors: a filter or a word that nothing has, with the nearest ones.
 pub fn find(typed: &[String], setting: &Setting) -> Result<Vec<Entry>, Error> {
     let (filters, words): (Vec<String>, Vec<String>) = typed.iter().cloned().partition(|word| word.contains(OF_FILTERS));
     let words: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
     let all = entries(&filters, setting)?;
     let has_all = |text: &str| words.iter().all(|word| has(text, word));
-    let (mut found, others): (Vec<Entry>, Vec<Entry>) = all.into_iter().partition(|entry| has_all(&headline(entry)));
+    let (mut found, others): (Vec<Entry>, Vec<Entry>) = all.into_iter().partition(|entry| has_all(&choices(entry)));
     if !found.is_empty() {
-        found.sort_by_key(|entry| !has_all(entry.name()));
+        found.sort_by_key(|entry| (!has_all(entry.name()), !has_all(&headline(entry))));
         return Ok(found);
     }
     let (found, others): (Vec<Entry>, Vec<Entry>) = others.into_iter().partition(|entry| has_all(&text(entry)));
@@ -36,16 +36,21 @@ fn headline(entry: &Entry) -> String {
     [vec![entry.name(), entry.summary()], derived_with(entry.experiment)].concat().join(" ").to_lowercase()
 }
 
-/// What is said of it, without capitals: besides, its text, its variants and its axes.
+/// The same, its variants, and the words that its axes take.
+fn choices(entry: &Entry) -> String {
+    let of_axis =
+        |(axis, _): (&Axis, _)| if let AxisKind::Choices(words) = axis.kind { words.join(" ") } else { String::new() };
+    let words: Vec<String> = entry.axes().into_iter().map(of_axis).collect();
+    [headline(entry), entry.variants.join(" "), words.join(" ")].join(" ").to_lowercase()
+}
+
+/// What is said of it, without capitals: besides, its text and its axes.
 fn text(entry: &Entry) -> String {
     // What was measured on a device, and how to read it, mentions much that it isn't about.
     let introduction = said(entry.name()).body.split("\n## ").next().unwrap_or_default();
-    let of_axis = |(axis, _): (&Axis, _)| {
-        let words = if let AxisKind::Choices(words) = axis.kind { words.join(" ") } else { String::new() };
-        format!("{} {} {words}", axis.name, axis.description)
-    };
+    let of_axis = |(axis, _): (&Axis, _)| format!("{} {}", axis.name, axis.description);
     let axes: Vec<String> = entry.axes().into_iter().map(of_axis).collect();
-    [&headline(entry), introduction, &entry.variants.join(" "), &axes.join(" ")].join(" ").to_lowercase()
+    [&choices(entry), introduction, &axes.join(" ")].join(" ").to_lowercase()
 }
 
 fn nothing(words: &[String], entries: &[Entry]) -> Error {

@@ -72,7 +72,7 @@ impl DevicePart {
         }
         if !self.needs.unknown.is_empty() {
             let why = "Lanescope doesn't know whether the device has what they need";
-            facts.say_toned(Tone::Doubtful, "untold", &format!("{}: {why}", self.needs.unknown.join(", ")));
+            facts.say_toned(Tone::Doubtful, "unknown", &format!("{}: {why}", self.needs.unknown.join(", ")));
         }
         sizes::say(&mut facts, &self.workgroup);
         self.say_compiled(&mut facts);
@@ -83,9 +83,9 @@ impl DevicePart {
     fn say_compiled(&self, facts: &mut Facts) {
         match (self.status, &self.executables) {
             (Status::Ok, None) => {
-                facts.say("compiled", "its driver tells nothing of it (VK_KHR_pipeline_executable_properties is missing)");
+                facts.say("compiled", "its driver reports nothing about it (VK_KHR_pipeline_executable_properties is missing)");
             }
-            (Status::Ok, Some(_)) => facts.say("compiled", "by its driver, which tells of it below"),
+            (Status::Ok, Some(_)) => facts.say("compiled", "by its driver, which reports on it below"),
             (Status::Skipped, _) => facts.say_toned(Tone::Quiet, "not compiled", &self.reason),
             (status, _) => facts.say_toned(Tone::Bad, "FAILED", &format!("{status}: {}", self.reason)),
         }

@@ -98,15 +98,15 @@ impl<'r> Looker<'r> {
         };
         if let Some(overrun) = overruns.iter().find(|overrun| is_run && !is_given(overrun)) {
             bail!(
-                "the reference leaves an array, so its results come by chance: {overrun}; mend the shader, or name another \
-                 reference (--reference)",
+                "the reference accesses an array out of bounds, so its results are undefined: {overrun}; correct the shader, or name \
+                 another reference (--reference)",
                 overrun = told(overrun)
             );
         }
         for overrun in overruns.iter().filter(|overrun| is_given(overrun)) {
             new.told.insert(array_of(overrun));
             new.warn(&format!(
-                "{}: what comes of that is by chance, and rows say out_of_bounds; {}",
+                "{}: results are undefined there, and rows have the flag out_of_bounds; {}",
                 told(overrun),
                 advice(overrun)
             ));
@@ -159,7 +159,7 @@ impl<'r> Looker<'r> {
         }
         for overrun in &overruns {
             if self.told.insert(array_of(overrun)) {
-                self.warn(&format!("{point}: {}: rows say out_of_bounds; {}", told(overrun), advice(overrun)));
+                self.warn(&format!("{point}: {}: rows have the flag out_of_bounds; {}", told(overrun), advice(overrun)));
             }
         }
         Seen { excluded: None, leaves: !overruns.is_empty(), quirk }

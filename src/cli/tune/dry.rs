@@ -71,7 +71,7 @@ impl DryRun<'_> {
             _ => "what the reference computes",
         };
         self.voice.progress.answer(&match (leaves, doubt) {
-            (true, _) => format!("{point}: it indexes beyond a buffer, and what it computes there is by chance"),
+            (true, _) => format!("{point}: it accesses a buffer out of bounds, and what it computes there is undefined"),
             (_, Some(doubt)) => format!("{point}: {doubt}"),
             _ => format!("{point}: it compiles{bounds}, and computes {compared}"),
         });

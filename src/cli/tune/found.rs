@@ -76,7 +76,7 @@ impl Found {
         let mut text = answer_text(&best.answer, page);
         if best.leaves {
             let words =
-                "Don't take it before you have mended it: it indexes beyond a buffer, and what it computes there is by chance.";
+                "Correct it before you take it: it accesses a buffer out of bounds, and what it computes there is undefined.";
             text += &Tone::Bad.paragraph(words, page);
         }
         text += &best.tried.iter().map(|words| paragraph(words, page)).collect::<String>();

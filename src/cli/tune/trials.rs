@@ -276,18 +276,19 @@ impl<'r> Trials<'r> {
         let right_with = self.tried.get(best).filter(|names| !names.is_empty());
         if let Some(names) = right_with {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            said.push(format!("It is right as well with {}.", names.join(", ")));
+            said.push(format!("It is also right with {}.", names.join(", ")));
         }
         let is_open = |name: &String| right_with.is_none_or(|names| !names.contains(name));
-        let dropped: Vec<String> =
-            (self.dropped.iter().filter(|(name, _)| is_open(name))).map(|(name, why)| format!("{name} ({why})")).collect();
-        if !dropped.is_empty() {
-            said.push(format!("Not tried: {}.", dropped.join(", ")));
+        let mut dropped: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (name, why) in self.dropped.iter().filter(|(name, _)| is_open(name)) {
+            dropped.entry(why).or_default().push(name);
         }
+        let dropped = dropped.into_iter().map(|(why, names)| format!("Not tried: {} ({why}).", names.join(", ")));
+        said.extend(dropped);
         match self.untried {
             0 => {}
-            1 => said.push("1 other was not tried so: no time was left.".to_owned()),
-            others => said.push(format!("{others} others were not tried so: no time was left.")),
+            1 => said.push("1 other was not tried with these: no time was left.".to_owned()),
+            others => said.push(format!("{others} others were not tried with these: no time was left.")),
         }
         if let Some(Repeated { runs, changed, .. }) = self.repeated.get(best).filter(|of| of.runs > 1 && of.race.is_none()) {
             let share = 1.0 - 0.05_f64.powf(1.0 / f64::from(*runs));

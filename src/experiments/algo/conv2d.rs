@@ -83,8 +83,8 @@ fn axes(setting: &Setting) -> Vec<Axis> {
             AxisKind::Choices(SHAPES),
             [SHAPES[0]],
         ),
-        Axis::new("tiles_m", "matrices of sums beside each other along pixels", AxisKind::Numbers(TILES), [4_u64]),
-        Axis::new("tiles_n", "matrices of sums beside each other along filters", AxisKind::Numbers(TILES), [4_u64]),
+        Axis::new("tiles_m", "matrices of sums next to each other along pixels", AxisKind::Numbers(TILES), [4_u64]),
+        Axis::new("tiles_n", "matrices of sums next to each other along filters", AxisKind::Numbers(TILES), [4_u64]),
         products::data_axis_of(setting),
     ]);
     axes

@@ -217,8 +217,8 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
             SHAPES,
             shapes(rung, preset),
         ),
-        axis("tiles_m", "matrices of sums beside each other in a column", AxisKind::Numbers(TILES), &[4]),
-        axis("tiles_n", "matrices of sums beside each other in a row", AxisKind::Numbers(TILES), &[4]),
+        axis("tiles_m", "matrices of sums next to each other in a column", AxisKind::Numbers(TILES), &[4]),
+        axis("tiles_n", "matrices of sums next to each other in a row", AxisKind::Numbers(TILES), &[4]),
         products::data_axis_of(setting),
     ]
 }

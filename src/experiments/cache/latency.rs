@@ -56,7 +56,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
         Preset::Default => &Link::ALL[..2],
         Preset::Thorough => Link::ALL,
     };
-    let link = Link::axis("link", "what a node tells of the next: its index, or its address", links);
+    let link = Link::axis("link", "what a node says of the next: its index, or its address", links);
     vec![
         Axis::new("working_set_bytes", "memory that the walk leads through", AxisKind::AtLeast(64), sizes(setting)),
         Axis::new("line_bytes", "bytes from node to node", AxisKind::Numbers(&[16, 32, 64, 128, 256]), [LINE_BYTES]),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::text_table::{Cell, Column, Need, TextTable};
-use super::super::tone::Tone;
+use super::super::tone::{Tone, in_a_line};
 use super::sheet::Sheet;
 use crate::analysis::compare::{Compared, Comparison, Ratio, Verdict};
 use crate::units::{rate, ratio_between, rounded, time};
@@ -112,8 +112,19 @@ fn table(sheet: &mut Sheet, title: &str, comparison: &Comparison, chosen: &Chose
         ]);
     }
     let reasons = chosen.reasons.iter().map(|(verdict, reason, count)| format!("{verdict}, {count}: {reason}"));
-    let remarks: Vec<String> = reasons.chain(chosen.left_out.clone()).collect();
+    let remarks: Vec<String> = reasons.chain(frequent_flags(&chosen.shown)).chain(chosen.left_out.clone()).collect();
     sheet.table(title, (&table.without_empty_columns(), chosen.shown.len()), &remarks);
+}
+
+/// The flags that most cases have, which a narrow table has no room for.
+fn frequent_flags(cases: &[&Compared]) -> Option<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for flag in cases.iter().flat_map(|case| case.flags.split(';')).filter(|flag| !flag.is_empty()) {
+        *counts.entry(flag).or_default() += 1;
+    }
+    let frequent = counts.into_iter().filter(|(_, count)| *count > 1 && 2 * count > cases.len());
+    let frequent: Vec<String> = frequent.map(|(flag, count)| format!("{} in {count}", in_a_line(flag))).collect();
+    (!frequent.is_empty()).then(|| format!("flags of these {} cases: {}", cases.len(), frequent.join(", ")))
 }
 
 /// The cases that are shown, and what is said of all.

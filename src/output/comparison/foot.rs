@@ -14,7 +14,7 @@ pub fn code(sheet: &mut Sheet, comparison: &Comparison) {
     let changed: Vec<&CodeChange> = comparison.code.iter().filter(|change| change.helped + change.hurt > 0).collect();
     if changed.is_empty() {
         if let Some(unchanged) = comparison.code.iter().map(|change| change.unchanged).max() {
-            let words = format!("The driver's compiler made the same of {unchanged} cases, as far as it tells.");
+            let words = format!("The driver's compiler made the same of {unchanged} cases, as far as it reports.");
             sheet.space();
             sheet.words(&words, Tone::Plain);
         }
@@ -47,17 +47,20 @@ fn by_percent(base: u64, new: u64) -> String {
 pub fn basis(sheet: &mut Sheet, comparison: &Comparison) {
     sheet.space();
     let mut words = format!(
-        "Same: a change is within {}. Of slower and faster, {} may be false on average.",
+        "Same: a change is within {}. On average, {} of the cases called slower or faster may be neither.",
         share(comparison.margin),
         share(FALSE_DISCOVERIES)
     );
     let (measured, borrowed): (Vec<_>, Vec<_>) =
         comparison.between_runs.iter().partition(|(_, between)| between.measured.is_some());
     if !measured.is_empty() {
-        words += &format!(" From run to run, replicates move by {}.", listed(&measured));
+        words += &format!(" From run to run, figures moved by {}.", listed(&measured));
     }
     if !borrowed.is_empty() {
-        words += &format!(" From run to run, figures are taken to move by {}; replicates would tell.", listed(&borrowed));
+        words += &format!(
+            " From run to run, figures are taken to move by {}; several runs of each side would show it.",
+            listed(&borrowed)
+        );
     }
     sheet.words(&words, Tone::Quiet);
     if let Some(advice) = advice(comparison) {
@@ -90,7 +93,7 @@ fn advice(comparison: &Comparison) -> Option<String> {
     is_much.then(|| {
         let all = comparison.cases.len();
         format!(
-            "{unclear} of {all} cases are unclear. What helps: several runs of each side, as before=a.csv,b.csv, since they tell how far \
+            "{unclear} of {all} cases are unclear. What helps: several runs of each side, as before=a.csv,b.csv, since they show how far \
              figures move; `lanescope run --preset study`; and --suspects FILE, which writes the cases to measure again."
         )
     })

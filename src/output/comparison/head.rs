@@ -75,7 +75,7 @@ fn shared(factor: &Factor) -> String {
             "Clocks: {what} are {change} ({of}), and the clock is {}. Verdicts are about what is left; ratios stay as measured.",
             changed_by(clock.exp())
         ),
-        None => format!("One change of the whole system: {what} are {change} ({of}), and no clock tells why. It counts."),
+        None => format!("One change of the whole system: {what} are {change} ({of}), and no clock explains it. It counts."),
     }
 }
 

@@ -126,6 +126,15 @@ fn page(width: u16) -> Style {
 }
 
 #[test]
+fn flags_that_most_cases_have_stand_below_them_in_any_width() {
+    let mut comparison = comparison();
+    comparison.cases.iter_mut().for_each(|case| case.flags = "noisy".to_owned());
+    let count = |width| text(&comparison, page(width)).matches("flags of these 14 cases: noisy in 14").count();
+    assert_eq!([60, 80, 160].map(count), [1; 3]);
+    assert!(!text(&self::comparison(), page(80)).contains("flags of these"));
+}
+
+#[test]
 fn an_answer_reads_at_a_glance() {
     insta::assert_snapshot!(text(&comparison(), page(120)), @"
     after compared with before
@@ -138,7 +147,7 @@ fn an_answer_reads_at_a_glance() {
     Clocks: core-bound cases are 2.0 % slower (38 of 41, of 7 experiments), and the clock is 2.1 % slower. Verdicts are
     about what is left; ratios stay as measured.
     One change of the whole system: memory-bound cases are 1.40 times as fast (30 of 35, of 5 experiments), and no clock
-    tells why. It counts.
+    explains it. It counts.
 
     Beside the figures, these differ:
      column        before       after
@@ -194,9 +203,9 @@ fn an_answer_reads_at_a_glance() {
     ──────────────────────────────────────────────────────────────
      registers        3     12          26   1680 → 1744 (+3.8 %)
 
-    Same: a change is within 1 %. Of slower and faster, 1 % may be false on average. From run to run, replicates move by
-    0.1 % (memory, 42 degrees of freedom). From run to run, figures are taken to move by 0.1 % (core), 1 % (launch);
-    replicates would tell.
+    Same: a change is within 1 %. On average, 1 % of the cases called slower or faster may be neither. From run to run,
+    figures moved by 0.1 % (memory, 42 degrees of freedom). From run to run, figures are taken to move by 0.1 % (core), 1 %
+    (launch); several runs of each side would show it.
 
     Failed:
       --fail-on slower:3%: 1 case memory/stream n=268435456;op=copy;width=1: 0.931 [0.928, 0.934] times as fast
@@ -249,7 +258,7 @@ fn an_answer_is_fit_for_a_pull_request() {
     |-----------|-------:|-----:|----------:|----------------------|
     | registers |      3 |   12 |        26 | 1680 → 1744 (+3.8 %) |
 
-    Same: a change is within 1 %. Of slower and faster, 1 % may be false on average.
+    Same: a change is within 1 %. On average, 1 % of the cases called slower or faster may be neither.
     ");
     let folded = "\n\n<details><summary>Cases, by effect</summary>\n\n| case ";
     let whole = text(&comparison(), Style::Markdown);

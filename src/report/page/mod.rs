@@ -115,7 +115,7 @@ fn themed() -> String {
 
 fn title(sources: &[Source]) -> String {
     let labels: Vec<String> = sources.iter().map(|source| in_a_line(&source.label)).collect();
-    if labels.is_empty() { "No rows".to_owned() } else { labels.join(" beside ") }
+    if labels.is_empty() { "No rows".to_owned() } else { labels.join(" next to ") }
 }
 
 /// How many rows there are, and how many of them are to be doubted or have no figure.

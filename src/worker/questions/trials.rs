@@ -247,7 +247,7 @@ impl Checker {
             return Ok(Varied::Same);
         }
         if self.overrun(&mut kernel, &Pass::Reference)?.is_some() {
-            return dropped("the reference leaves an array");
+            return dropped("the reference accesses an array out of bounds there");
         }
         let Some(outputs) = self.run(&reference)? else { return Ok(Varied::Same) };
         let again = outputs.bytes.clone();

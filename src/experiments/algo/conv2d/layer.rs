@@ -25,11 +25,11 @@ pub(super) fn axes() -> [Axis; 5] {
     let axis = |name, description, kind| Axis::new(name, description, kind, [0_u64]);
     let size = |name, description| axis(name, description, AxisKind::AtLeast(0)).up_to(MOST);
     [
-        size("images", "images; 0 for as many as the layer's name tells"),
-        size("image_size", "width and height of an image, pixels; 0 for what the layer's name tells"),
-        size("channels", "channels of a pixel; 0 for as many as the layer's name tells"),
-        size("filters", "filters, and with them channels of the result; 0 for as many as the layer's name tells"),
-        axis("filter_size", "width and height of a filter; 0 for what the layer's name tells", AxisKind::Numbers(&[0, 1, 3])),
+        size("images", "images; 0 for as many as the layer's name says"),
+        size("image_size", "width and height of an image, pixels; 0 for what the layer's name says"),
+        size("channels", "channels of a pixel; 0 for as many as the layer's name says"),
+        size("filters", "filters, and with them channels of the result; 0 for as many as the layer's name says"),
+        axis("filter_size", "width and height of a filter; 0 for what the layer's name says", AxisKind::Numbers(&[0, 1, 3])),
     ]
 }
 

@@ -69,7 +69,7 @@ impl Finding {
             return Ok(first);
         }
         let names: Vec<String> = self.alike.iter().map(Candidate::to_string).collect();
-        Err(format!("the times of these strides can't tell {} apart: others may", names.join(" and ")).into())
+        Err(format!("the times of these strides can't distinguish {}: others may", names.join(" and ")).into())
     }
 }
 
