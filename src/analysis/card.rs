@@ -148,7 +148,7 @@ impl<'r> OneDevice<'r> {
 
     fn stream(&self, op: &str) -> Option<String> {
         let row = self.surest("memory/stream", &[("op", op)])?;
-        let of_cache = if row.device_type == "cpu" { ", from caches if they hold it" } else { "" };
+        let of_cache = if row.is_on_processor() { ", from caches if they hold it" } else { "" };
         Some(self.figure(row, Some(Bound::Memory)) + of_cache)
     }
 
@@ -336,7 +336,7 @@ fn circumstances(ok: &[&Record]) -> Vec<String> {
     let known: [(bool, &str); 4] = [
         (is_cold, "rows with cold caches are left out above"),
         (all_but_few(&|row| row.validation == Some(true)), "the validation layer was on, which slows everything down"),
-        (all_but_few(&|row| row.device_type == "cpu"), "it is the host's processor: don't compare it with a GPU"),
+        (all_but_few(&|row| row.is_on_processor()), "it is the host's processor: don't compare it with a GPU"),
         (all_but_few(&|row| row.timer == "host"), "timed by the host's clock: launching and waiting are part of every figure"),
     ];
     known.into_iter().filter(|(holds, _)| *holds).map(|(_, words)| words.to_owned()).collect()

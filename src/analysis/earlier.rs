@@ -146,7 +146,10 @@ pub fn check_same_columns<R: Read>(rows: &Reader<R>, header: &Header) -> Result<
 pub fn identity(row: &Record) -> Vec<(&'static str, String)> {
     let number = |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
     let word = |is_on: Option<bool>| is_on.map_or_else(String::new, |is_on| is_on.to_string());
+    let of_processor = |name: &str| if row.is_on_processor() { name.to_owned() } else { String::new() };
     vec![
+        ("cpu_name", of_processor(&row.cpu_name)),
+        ("host", of_processor(&row.host)),
         ("device_name", row.device_name.clone()),
         ("driver_uuid", row.driver_uuid.clone()),
         ("driver_id", row.driver_id.clone()),
@@ -160,6 +163,32 @@ pub fn identity(row: &Record) -> Vec<(&'static str, String)> {
 
 /// In which of these a run differs from an earlier one, in words that begin with the name.
 pub fn differences<N>(now: &[(&str, String)], then: &[(N, String)]) -> Vec<String> {
-    let pairs = now.iter().zip(then).filter(|((_, now), (_, then))| now != then);
+    // Columns that may be left out, by --columns or --anonymous.
+    let is_left_out = |name: &str, value: &str| ["cpu_name", "host"].contains(&name) && value.is_empty();
+    let differ = |((name, now), (_, then)): &(&(&str, String), &(N, String))| {
+        now != then && !is_left_out(name, now) && !is_left_out(name, then)
+    };
+    let pairs = now.iter().zip(then).filter(differ);
     pairs.map(|((name, now), (_, then))| format!("{name} was `{then}` and is `{now}`")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_another_processor_differ() {
+        let row = |kind: &str, cpu: &str, host: &str| Record {
+            device_type: kind.to_owned(),
+            cpu_name: cpu.to_owned(),
+            host: host.to_owned(),
+            ..Record::default()
+        };
+        let differing = |now: Record, then: Record| differences(&identity(&now), &identity(&then));
+        let said = differing(row("cpu", "EPYC", "b"), row("cpu", "Xeon", "a"));
+        assert_eq!(said, ["cpu_name was `Xeon` and is `EPYC`", "host was `a` and is `b`"]);
+        // A GPU has a UUID of its own, and what was left out may be the same.
+        assert!(differing(row("discrete", "EPYC", "b"), row("discrete", "Xeon", "a")).is_empty());
+        assert!(differing(row("cpu", "EPYC", ""), row("cpu", "EPYC", "a")).is_empty());
+    }
 }

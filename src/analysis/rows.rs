@@ -254,8 +254,9 @@ impl Rows {
 
     fn block(&mut self, device: String, turn: u64, record: &Record) -> usize {
         *self.block_of.entry((device, turn)).or_insert_with(|| {
-            let names = [record.device_name.as_str(), &record.driver_info].into_iter().filter(|name| !name.is_empty());
-            let name = names.collect::<Vec<_>>().join(", ");
+            let of_host = if record.is_on_processor() { [record.cpu_name.as_str(), &record.host] } else { [""; 2] };
+            let names = [record.device_name.as_str(), &record.driver_info].into_iter().chain(of_host);
+            let name = names.filter(|name| !name.is_empty()).collect::<Vec<_>>().join(", ");
             self.blocks.push(DeviceRows { name, derived: BTreeMap::new() });
             self.blocks.len() - 1
         })
@@ -360,8 +361,10 @@ impl Rows {
     }
 }
 
+/// A software driver has the same UUIDs on every machine: its device is the processor of a host.
 fn device_key(record: &Record) -> String {
-    [record.device_uuid.as_str(), &record.driver_uuid, &record.driver_info].join("\n")
+    let of_host = if record.is_on_processor() { [record.cpu_name.as_str(), &record.host] } else { [""; 2] };
+    [&[record.device_uuid.as_str(), &record.driver_uuid, &record.driver_info][..], &of_host].concat().join("\n")
 }
 
 /// The major and the minor version; zero where there is no number.

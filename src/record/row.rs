@@ -5,7 +5,8 @@ use std::mem;
 
 use crate::measure::{Measured, Outcome, Rounds, ShaderFacts};
 use crate::model::{
-    Cache, Case, Check, Derived, DeviceInfo, Failure, Finished, Flag, Measurand, Metric, Point, Quirk, Skip, Stage, Status,
+    Cache, Case, Check, Derived, DeviceInfo, DeviceKind, Failure, Finished, Flag, Measurand, Metric, Point, Quirk, Skip, Stage,
+    Status,
 };
 use crate::plan::{Plan, Planned, case_id};
 use crate::record::{Cell, Record};
@@ -219,6 +220,11 @@ impl Record {
         self.quality_flags = [&own[..], &[Flag::Implausible.name()], &faults[..]].concat().join(";");
         let parts = [reason, &self.reason];
         self.reason = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
+    }
+
+    /// Whether a software driver measured on the host's processor.
+    pub fn is_on_processor(&self) -> bool {
+        self.device_type == DeviceKind::Cpu.as_str()
     }
 
     pub fn is_derived(&self) -> bool {

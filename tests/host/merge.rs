@@ -160,6 +160,23 @@ fn other_device(table: &Table) -> Table {
     other
 }
 
+/// A software driver has the same UUIDs on every machine.
+#[test]
+fn the_rows_of_two_processors_are_of_two_devices() {
+    let folder = Folder::new();
+    let mut shards = Table::of(whole()).shards(2);
+    for (shard, host) in shards.iter_mut().zip(["here", "there"]) {
+        shard.set_all("device_type", "cpu");
+        shard.set_all("host", host);
+    }
+    let error = folder.refused(&folder.tables(&shards), 1);
+    for host in ["here", "there"] {
+        assert!(error.contains(&format!("{host}, plan ")), "{error}");
+    }
+    shards.iter_mut().for_each(|shard| shard.set_all("device_type", "discrete"));
+    folder.merged(&folder.tables(&shards));
+}
+
 #[test]
 fn exact_duplicates_are_one_row() {
     let folder = Folder::new();
