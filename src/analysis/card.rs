@@ -7,7 +7,7 @@ use super::words::counted;
 use crate::model::{AxisValue, Bound, Flag, Peak, Published, Status};
 use crate::record::Record;
 use crate::stats;
-use crate::units::{Bytes, Nanos, rate, rounded};
+use crate::units::{Bytes, Nanos, percent, rate, rounded};
 
 /// A workgroup size is on the flat part of streaming from this share of the best rate on.
 const FLAT: f64 = 0.95;
@@ -39,6 +39,9 @@ pub struct Card {
     /// Whether what is wrong may be the machine's, so that measuring again may mend it.
     pub is_doubtful: bool,
 }
+
+/// A figure that is known less closely says so.
+const ROUGH: f64 = 0.1;
 
 /// A line of the card: its label, and what it says of a device's rows.
 type Line = (&'static str, fn(&OneDevice) -> Option<String>);
@@ -125,7 +128,8 @@ impl<'r> OneDevice<'r> {
             share if share >= AT_LIMIT => ", at its limit".to_owned(),
             share => format!(", {:.0} % of its limit", 100.0 * share),
         });
-        format!("{}{}", rate(value, half, &row.unit), beside.unwrap_or_default())
+        let noise = row.noise.filter(|noise| *noise > ROUGH).map(|noise| format!(" ± {}", percent(noise)));
+        format!("{}{}{}", rate(value, half, &row.unit), noise.unwrap_or_default(), beside.unwrap_or_default())
     }
 
     fn limit(&self, row: &Record, bound: Bound) -> Option<Peak> {
@@ -148,8 +152,10 @@ impl<'r> OneDevice<'r> {
 
     fn stream(&self, op: &str) -> Option<String> {
         let row = self.surest("memory/stream", &[("op", op)])?;
-        let of_cache = if row.is_on_processor() { ", from caches if they hold it" } else { "" };
-        Some(self.figure(row, Some(Bound::Memory)) + of_cache)
+        let figure = self.figure(row, Some(Bound::Memory));
+        // A processor's caches may hold all of it.
+        let moved = row.bytes_per_pass.filter(|_| row.is_on_processor());
+        Some(moved.map_or_else(|| figure.clone(), |bytes| format!("{figure} with {}, which caches may hold", Bytes(bytes))))
     }
 
     fn shared(&self) -> Option<String> {
@@ -198,7 +204,7 @@ impl<'r> OneDevice<'r> {
         sizes.sort_unstable();
         sizes.dedup();
         let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
-        (!sizes.is_empty()).then(|| format!("subgroups of {}", sizes.join(" or ")))
+        (!sizes.is_empty()).then(|| format!("subgroup size {}", sizes.join(" or ")))
     }
 
     fn clock(&self) -> Option<String> {
@@ -219,7 +225,7 @@ impl<'r> OneDevice<'r> {
         }
         let words = match flat {
             Some((size, _)) if size <= best_at => format!("full streaming speed from {size} invocations on"),
-            _ => format!("of {} sizes tried, {best_at} streams fastest", sizes.len()),
+            _ => format!("of {} sizes, {best_at} streams fastest", sizes.len()),
         };
         (sizes.len() > 2).then_some(words)
     }
@@ -316,7 +322,7 @@ fn summary(measured: &[&Record], ok: &[&Record]) -> String {
         said += &format!(", {count} {what}");
     }
     if !noise.is_empty() {
-        said += &format!("; noise {:.1} %", 100.0 * stats::median(&noise));
+        said += &format!("; median noise {:.1} %", 100.0 * stats::median(&noise));
     }
     said
 }
@@ -429,7 +435,7 @@ mod tests {
         let failed = Record { status: "timeout".to_owned(), value: None, ..read() };
         let card = Card::new(&[doubted, failed], None);
         assert_eq!(card.facts, []);
-        assert_eq!(card.trust[0], "1 measured, 1 checked, 1 failed; noise 1.0 %");
+        assert_eq!(card.trust[0], "1 measured, 1 checked, 1 failed; median noise 1.0 %");
         assert!(card.trust[1].contains("can't be right: 1 case"), "{:?}", card.trust);
     }
 
@@ -487,7 +493,7 @@ mod tests {
         assert_eq!(fact(&rows, "workgroups").as_deref(), Some("full streaming speed from 256 invocations on"));
         assert_eq!(fact(&rows[2..], "workgroups"), None, "two sizes show no flat part");
         let falls = [&rows[..3], &[size("1024", 2400.0)]].concat();
-        assert_eq!(fact(&falls, "workgroups").as_deref(), Some("of 4 sizes tried, 256 streams fastest"));
+        assert_eq!(fact(&falls, "workgroups").as_deref(), Some("of 4 sizes, 256 streams fastest"));
         let mut busy = falls.clone();
         busy[1].quality_flags = "noisy;contended".to_owned();
         assert_eq!(fact(&busy, "workgroups"), None);

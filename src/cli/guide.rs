@@ -1,5 +1,6 @@
 //! `lanescope guide`: the guides on a terminal, and as manual pages.
 
+use std::cmp::Reverse;
 use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::process::{Command, Stdio};
@@ -11,6 +12,9 @@ use super::prose::{rendered, wrapped};
 use super::stdout::{print, print_as_is, width};
 use crate::error::{EXIT_OK, Error, nearest, suggestion};
 use crate::guide::{GUIDES, Guide, find};
+
+/// How many guides are named that have a word.
+const MOST_HAVING: usize = 3;
 
 /// The width of a manual page's text.
 const MANUAL: usize = 72;
@@ -35,10 +39,21 @@ fn list() -> String {
     format!("Guides, each by `lanescope guide TOPIC`:\n\n{guides}")
 }
 
+/// With the guides that have the word, those that have it most often first.
 fn unknown(topic: &str) -> Error {
     let topics = || GUIDES.iter().map(|guide| guide.topic);
     let near = suggestion(&nearest(topic, topics()));
-    Error::Usage(format!("there is no guide `{topic}`{near}; there are {}", topics().collect::<Vec<_>>().join(", ")))
+    let word = topic.to_lowercase();
+    let count = |guide: &&Guide| guide.text.to_lowercase().matches(&word).count();
+    let mut having: Vec<&Guide> = GUIDES.iter().filter(|guide| count(guide) > 0).collect();
+    having.sort_by_key(|guide| Reverse(count(guide)));
+    let having: Vec<String> =
+        having.iter().take(MOST_HAVING).map(|guide| format!("`lanescope guide {}`", guide.topic)).collect();
+    let there = match having.is_empty() {
+        true => format!("; there are {}", topics().collect::<Vec<_>>().join(", ")),
+        false => format!("; the word is in {}", having.join(", ")),
+    };
+    Error::Usage(format!("there is no guide `{topic}`{near}{there}"))
 }
 
 /// Shows a text by the user's pager, where somebody reads it on a terminal that has one.

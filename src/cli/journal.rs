@@ -326,7 +326,14 @@ impl Journal {
         let mut lines = BufReader::new(file);
         let mut note = None;
         let mut whole = None;
-        match next_line(&mut lines)?.filter(|_| resumes) {
+        match next_line(&mut lines)? {
+            Some(_) if !resumes && !lines.fill_buf()?.is_empty() => {
+                let rows = self.claim.rows.shown();
+                note = Some(format!(
+                    "note: the progress of an unfinished run is dropped; --resume {rows} would have gone on with it"
+                ));
+            }
+            _ if !resumes => {}
             Some(first) if first == state.head => whole = Some(state.head.len() + state.take_up(&mut lines)?),
             Some(_) => note = Some(format!("{} is of another version, or damaged, and isn't used", self.claim.path.shown())),
             None => {}

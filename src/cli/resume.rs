@@ -24,6 +24,8 @@ pub struct Kept {
     /// The file that holds them, to be continued.
     file: Option<PathBuf>,
     is_anonymous: bool,
+    /// As many as cases are measured in now.
+    processes: u64,
     pub notes: Vec<String>,
 }
 
@@ -47,8 +49,9 @@ impl Kept {
         templates: &[Record],
         header: &Header,
     ) -> anyhow::Result<Self> {
-        let Settings { flags, are_staged, .. } = &settings.common;
-        let mut kept = Self { is_anonymous: flags.anonymous, ..Self::nothing(plans.len()) };
+        let Settings { flags, are_staged, processes, .. } = &settings.common;
+        let own = Self { is_anonymous: flags.anonymous, processes: *processes as u64, ..Self::nothing(plans.len()) };
+        let mut kept = own;
         let Some(asked) = &flags.resume else { return Ok(kept) };
         // A part that isn't whole yet bears a temporary name.
         let work = if *are_staged { Staged::new(asked).path().to_owned() } else { asked.clone() };
@@ -103,7 +106,7 @@ impl Kept {
     ) -> anyhow::Result<()> {
         check_columns(&rows, header).map_err(|why| Error::Usage(format!("{}: {why}", source.shown())))?;
         let mut outputs = output::open(&[(Target::File(staged.path().to_owned()), Format::Csv)], header)?;
-        let (mut kept, mut again, mut dropped) = (0_u64, 0_u64, 0_u64);
+        let (mut kept, mut again, mut dropped, mut in_fewer) = (0_u64, 0_u64, 0_u64, 0_u64);
         while let Some(row) = rows.next() {
             let row = row.map_err(|error| Error::Usage(error.to_string()))?;
             if row.is_derived() {
@@ -122,6 +125,7 @@ impl Kept {
                     // Its file is the only one that these rows are for.
                     let _ = outputs.write(&row)?;
                     kept += 1;
+                    in_fewer += u64::from(row.processes.is_some_and(|processes| processes < self.processes));
                 }
                 None => {
                     again += 1;
@@ -138,7 +142,19 @@ impl Kept {
         self.notes.extend(rows.cut().map(|cut| format!("{name}: {cut} and is dropped")));
         let reasons = "they failed, were stopped early, or their sources have changed";
         let again = if again > 0 { format!("; measured again, since {reasons}: {again}") } else { String::new() };
-        self.notes.push(format!("{name}: {kept} row{} kept{again}", if kept == 1 { " is" } else { "s are" }));
+        self.notes.push(match (kept, again.is_empty()) {
+            (0, true) => format!("{name}: no case was finished"),
+            (1, _) => format!("{name}: 1 row is kept{again}"),
+            _ => format!("{name}: {kept} rows are kept{again}"),
+        });
+        if in_fewer > 0 {
+            let rows = if in_fewer == 1 { "1 of them was" } else { &format!("{in_fewer} of them were") };
+            let processes = self.processes;
+            let words = format!(
+                "measured in fewer processes than {processes}, and stay as they are: name a new file to measure them so"
+            );
+            self.notes.push(format!("note: {rows} {words}"));
+        }
         Ok(())
     }
 

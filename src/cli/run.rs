@@ -18,8 +18,8 @@ use super::{interrupt, lanes, limits, lock, merge, outputs};
 use crate::analysis::earlier::lacking;
 use crate::error::{EXIT_INTERRUPTED, Error};
 use crate::experiments::Setting;
-use crate::model::DeviceInfo;
-use crate::output::{self, CodeFolder, PictureFolder, Samples, Staged};
+use crate::model::{DeviceInfo, Shown};
+use crate::output::{self, CodeFolder, Format, PictureFolder, Samples, Staged};
 use crate::plan::{Plan, Planned, Request, tell_what_others_do};
 use crate::record::{Described, Fate, Header, Record};
 use crate::regular;
@@ -93,6 +93,10 @@ pub fn run(arguments: Run) -> anyhow::Result<u8> {
         merge::renew(file, &flags.columns, flags.anonymous)?;
     }
     journals.finish();
+    let is_overview = settings.common.on_terminal == Format::Card && !outputs::is_terminal();
+    if let Some(file) = flags.row_files().next().filter(|_| is_overview) {
+        progress.note(&format!("the card of these rows: lanescope card {}", file.shown()));
+    }
     Ok(code)
 }
 

@@ -44,7 +44,16 @@ impl Targets {
             let place = |info: DeviceInfo| Place { index: info.index, info, platform: platform.clone() };
             (hello.devices.into_iter().map(place).collect(), hello.layers, Access::Here(host))
         };
+        let is_usable_cpu = |place: &Place| (place.info.unusable.is_none(), place.info.kind == DeviceKind::Cpu);
+        let alike: Vec<(bool, bool)> = all.iter().map(is_usable_cpu).collect();
         let devices = choose(all, asked, *may_repeat, Purpose::Run)?;
+        let others = alike.into_iter().filter(|of| *of == is_usable_cpu(&devices[0])).count();
+        if asked.is_empty() && others > 1 {
+            let Place { info, .. } = &devices[0];
+            let kind = if info.kind == DeviceKind::Cpu { "processors" } else { "GPUs" };
+            let (index, name) = (info.index, &info.name);
+            voice.progress.note(&format!("device {index} ({name}) is the first of {others} {kind}: -d names another"));
+        }
         for Place { info, .. } in &devices {
             check_queue(info, flags.queue)?;
             if flags.robust && !info.has(Feature::RobustBufferAccess) {
@@ -183,12 +192,16 @@ fn choose(all: Vec<Place>, asked: &[String], paired: bool, purpose: Purpose) -> 
     Ok(chosen)
 }
 
-/// The one device with this index, UUID, or part of its name or of its driver's.
+/// The one device with this index, UUID, or part of its name or of its driver's. Short numbers are indexes alone: versions have them.
 fn find<'a>(all: &'a [Place], asked: &str, purpose: Purpose) -> Result<&'a Place, Error> {
     let lower = asked.to_lowercase();
     let by_index = |place: &&Place| asked.parse() == Ok(place.info.index);
     let by_uuid = |place: &&Place| place.info.device_uuid.to_string() == lower;
+    let is_index = lower.len() < 3 && lower.bytes().all(|byte| byte.is_ascii_digit());
     let by_name = |Place { info, .. }: &&Place| {
+        if is_index {
+            return false;
+        }
         [&info.name, &info.driver.name, &info.driver.info].iter().any(|name| name.to_lowercase().contains(&lower))
     };
     let exact = all.iter().find(by_index).or_else(|| all.iter().find(by_uuid));
@@ -279,6 +292,10 @@ mod tests {
         assert!(chosen(&["gpu"]).unwrap_err().contains("could be any of 1 (Big GPU"));
         assert!(chosen(&["ghost"]).unwrap_err().contains("no memory types"));
         assert!(chosen(&["smal gpu"]).unwrap_err().contains("did you mean Small GPU"));
+        let mut versioned = devices();
+        versioned[0].info.name = "llvmpipe (LLVM 17.0.6, 256 bits)".to_owned();
+        assert!(chosen_of(versioned.clone(), &["7"], Purpose::Run).unwrap_err().starts_with("unknown device `7`"));
+        assert_eq!(chosen_of(versioned, &["256"], Purpose::Run), Ok(vec![0]));
         let none = chosen(&["no such thing"]).unwrap_err();
         assert!(
             none.starts_with("unknown device `no such thing`: there are 0 (llvmpipe, ") && !none.contains("mean"),

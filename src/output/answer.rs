@@ -27,7 +27,7 @@ pub fn answer_text(answer: &Answer, page: Page) -> String {
     let failed = |(status, failed): (&&str, &Failed)| {
         // Of what failed otherwise, the reason stood where it failed.
         let reason = failed.reason.lines().next().filter(|_| *status == Status::Skipped.as_str());
-        let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
+        let reason = reason.map_or_else(String::new, |reason| format!(" ({}: {reason})", named(&failed.first)));
         format!("{} {}{reason}", failed.count, status.replace('_', " "))
     };
     let failed: Vec<String> = answer.failures.iter().map(failed).collect();
@@ -101,7 +101,7 @@ fn cant_tell(answer: &Answer, obstacle: Obstacle, page: Page) -> String {
         ),
     };
     let best = &answer.best;
-    let fastest = format!("The fastest so far takes {}, which is no answer: {}", taken(&best.timing), named(&best.point));
+    let fastest = format!("The fastest so far takes {}, which isn't certain: {}", taken(&best.timing), named(&best.point));
     let mut text = [format!("Can't tell on this machine which one is best: {why}."), fastest, advice.to_owned()]
         .map(|words| Tone::Doubtful.paragraph(&words, page))
         .concat();
@@ -348,7 +348,7 @@ mod tests {
         let rough_ones = answered(&[(32, "row", Ok(timing(120.0, 3.0))), (64, "row", Ok(timing(90.0, 3.3)))]);
         insta::assert_snapshot!(answer_text(&rough_ones, page(120)), @"
         Can't tell on this machine which one is best: times vary too much from round to round.
-        The fastest so far takes 90 ns ± 330 %, which is no answer: local_size_x=64, order=row
+        The fastest so far takes 90 ns ± 330 %, which isn't certain: local_size_x=64, order=row
         Give each configuration more time (--max-time), or try again when the machine is quiet.
 
         These 2 may be the fastest, as far as is known:
@@ -373,7 +373,7 @@ mod tests {
         }
         let unbounded = Timing { high: f64::INFINITY, ..rough(120.0, 0.1) };
         let text = answer_text(&answered(&[(32, "row", Ok(unbounded))]), page(120));
-        assert!(text.contains("The fastest so far takes about 120 ns, which is no answer"), "{text}");
+        assert!(text.contains("The fastest so far takes about 120 ns, which isn't certain"), "{text}");
     }
 
     #[test]

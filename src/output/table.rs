@@ -377,7 +377,7 @@ mod tests {
         };
         let rows = [row("naive", 1, 7), row("naive", 1, 8), row("padded", 4, 7), row("padded", 4, 8)];
         let text = shown(page(38), &rows).split_whitespace().collect::<Vec<_>>().join(" ");
-        let left_out = text.split("left out for want of width: ").nth(1).expect("it is narrow");
+        let left_out = text.split("no room for: ").nth(1).expect("it is narrow");
         assert!(left_out.contains("items") && !left_out.contains("type"), "{text}");
     }
 

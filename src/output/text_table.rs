@@ -138,7 +138,7 @@ impl TextTable {
         if left_out.is_empty() {
             return text;
         }
-        text + &remark(&format!("left out for want of width: {}; {}", left_out.join(", "), self.elsewhere), page)
+        text + &remark(&format!("no room for: {}; {}", left_out.join(", "), self.elsewhere), page)
     }
 
     pub fn indented(&self, indent: usize, page: Page) -> String {

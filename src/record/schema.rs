@@ -107,7 +107,7 @@ columns! {
         unit: text for Card Comparison Plan, "Unit of value, value_ci_low and value_ci_high.";
         value_ci_low: real for Card, "Lower end of the 95 % confidence interval of value.";
         value_ci_high: real for Card, "Upper end of the 95 % confidence interval of value.";
-        noise: real in "ratio" for Card, "Half the confidence interval of the rounds over time_ns: what more of them would lower.";
+        noise: real in "ratio" for Card, "Half the 95 % interval of the rounds, over time_ns; more rounds lower it.";
         quality_flags: text for Rows Comparison, "Reasons to doubt the figure, joined by `;`: near_floor, launch_bound, noisy, drift, throttled, memory_speed, contended, out_of_bounds, invalid_spirv, implausible, quirk:NAME.";
         reason: text for Rows Comparison, "Why there is no figure, what is implausible about it, or why it has no pair, in words.";
         failed_stage: text, "What was under way when a case failed or was skipped: planning, opening, reference, compiling, loading, first_dispatch, sizing, timing or checking; empty if that is unknown.";
@@ -155,10 +155,10 @@ columns! {
         pipeline_cache_hit: boolean, "Whether the driver found the pipelines in its cache.";
         memory_types: text, "Which memory types and heaps hold the case's buffers.";
         statistics: text, "With --stats, what the driver's compiler reports about the pipelines, as one JSON object: static estimates, by the driver's own names.";
-        registers: integer for Rows, "Registers per invocation (AMD: vector registers), of several kernels the most, as the driver's compiler reports with --stats.";
-        spill_bytes: integer in "bytes" for Rows, "Registers spilled to memory per invocation, of several kernels the most, as the driver's compiler reports with --stats.";
-        shared_bytes: integer in "bytes", "Workgroup memory, of several kernels the most.";
-        code_bytes: integer in "bytes", "Machine code, of several kernels the sum, as the driver's compiler reports with --stats.";
+        registers: integer for Rows, "Registers per invocation (AMD: vector registers), the most of several kernels, as the driver's compiler reports with --stats.";
+        spill_bytes: integer in "bytes" for Rows, "Bytes of registers spilled to memory per invocation, the most of several kernels, as the driver's compiler reports with --stats.";
+        shared_bytes: integer in "bytes", "Workgroup memory, the most of several kernels.";
+        code_bytes: integer in "bytes", "Machine code, the sum of several kernels, as the driver's compiler reports with --stats.";
     }
     work {
         bytes_per_pass: integer in "bytes" for Plan, "Useful bytes moved; a copy counts both directions.";

@@ -45,7 +45,7 @@ impl Language {
         match self {
             Self::Slang => "compile it (slangc SHADER -target spirv -entry main -stage compute -o shader.spv)",
             Self::Hlsl => "compile it (dxc -spirv -T cs_6_0 -E main SHADER -Fo shader.spv)",
-            Self::Wgsl => "compile it (naga SHADER shader.spv)",
+            Self::Wgsl => "compile it (naga -g SHADER shader.spv; -g keeps names)",
             Self::OpenCl => "compile it (clspv SHADER -o shader.spv)",
             Self::Cuda | Self::Metal => "write it in GLSL, or in a language with a compiler to SPIR-V",
         }

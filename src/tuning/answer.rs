@@ -149,7 +149,9 @@ pub struct Answer {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Failed {
     pub count: usize,
-    /// Why the first of them failed.
+    /// The first of them, and why it failed.
+    #[serde(serialize_with = "as_map")]
+    pub first: Point,
     pub reason: String,
 }
 
@@ -291,8 +293,8 @@ fn flatness(space: &Space, timed: &[(&Point, &Timing)], best: &Timing) -> Flatne
 
 fn failures(trials: &[Trial]) -> BTreeMap<&'static str, Failed> {
     let mut failures = BTreeMap::new();
-    for failure in trials.iter().filter_map(|trial| trial.outcome.as_ref().err()) {
-        let first = || Failed { count: 0, reason: failure.reason.clone() };
+    for (point, failure) in trials.iter().filter_map(|trial| Some((&trial.point, trial.outcome.as_ref().err()?))) {
+        let first = || Failed { count: 0, first: point.clone(), reason: failure.reason.clone() };
         failures.entry(failure.status.as_str()).or_insert_with(first).count += 1;
     }
     failures

@@ -13,7 +13,7 @@ fn an_h100s_overview_is_a_card_of_25_lines_at_most() {
     let Ran { code, out, err, .. } = card(&[&data("nvidia-h100-overview-1.csv")]);
     assert_eq!((code, err.as_str()), (Some(0), ""));
     assert!(out.lines().count() <= 25, "{out}");
-    for told in ["fp32", "92 % of its limit", "32 banks of 4 B", "subgroups of 32", "1980 MHz", "166 measured, 160 checked"] {
+    for told in ["fp32", "92 % of its limit", "32 banks of 4 B", "subgroup size 32", "1980 MHz", "166 measured, 160 checked"] {
         assert!(out.contains(told), "no {told} in {out}");
     }
     assert!(out.contains("rows: ") && out.matches("next: lanescope ").count() == 2, "{out}");

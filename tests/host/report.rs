@@ -76,7 +76,7 @@ fn a_page_has_the_card_every_experiment_and_every_row() {
     let file = data("nvidia-h100-overview-6.csv");
     let page = page(&[&file]);
     for told in
-        ["92 % of its limit", "subgroups of 32", "id=\"memory-stream\"", "id=\"roofline\"", "<h2><a href=\"#cache-latency\">"]
+        ["92 % of its limit", "subgroup size 32", "id=\"memory-stream\"", "id=\"roofline\"", "<h2><a href=\"#cache-latency\">"]
     {
         assert!(page.contains(told), "no {told}");
     }

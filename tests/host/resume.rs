@@ -607,7 +607,7 @@ fn a_file_that_was_cut_is_repaired() {
     // In the header, behind it, in a row, before the end of its line.
     for (cut, said) in [
         (100, "holds no rows: it ends within its header line: measuring everything"),
-        (ends[0] + 1, "0 rows are kept"),
+        (ends[0] + 1, "no case was finished"),
         (ends[50] + 200, "the last row was cut at line 52 and is dropped"),
         (ends[80], "the last row was cut at line 81 and is dropped"),
         (ends[CASES] + 10, "the last row was cut at line 145 and is dropped"),

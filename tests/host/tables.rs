@@ -112,7 +112,7 @@ mod on_a_terminal {
             assert!(text.contains("\u{1b}[2mskipped:") && fits(&text, columns.into()), "{columns}: {text}");
         }
         let narrow = seen(&shown(40, &["merge", "-q", &file], &[]));
-        assert!(narrow.contains("left out for want of width: ") && fits(&narrow, 40), "{narrow}");
+        assert!(narrow.contains("no room for: ") && fits(&narrow, 40), "{narrow}");
         assert!(!is_coloured(&shown(80, &["merge", "-q", &file], &[("NO_COLOR", "1")])));
         assert!(!is_coloured(&shown(80, &["merge", "-q", &file, "--color=never"], &[])));
         assert!(!is_coloured(&shown(80, &["merge", "-q", &file], &[("TERM", "dumb")])));

@@ -51,7 +51,7 @@ impl Left {
         let words = match factor {
             Some(_) if !is_clocks => Some(DIDNT_FOLLOW.to_owned()),
             None if clock.abs() > margin / 4.0 => {
-                Some(format!("the clock beside it moved by {:+.1} %", 100.0 * clock.exp_m1()))
+                Some(format!("the clock next to it moved by {:+.1} %", 100.0 * clock.exp_m1()))
             }
             _ => None,
         };

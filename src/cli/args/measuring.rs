@@ -40,16 +40,16 @@ pub struct Measuring {
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
 
-    /// Noise that is precise enough: half the 95 % interval over the median, as 1% or 0.01
+    /// Stop when the noise is at most this, as 1% or 0.01: half the 95 % interval over the median
     #[arg(long, value_name = "SHARE", value_parser = parse_share)]
     pub max_noise: Option<f64>,
 
-    /// Time that may be spent on timing one case or configuration, such as 500ms or 2s; six rounds are taken even if they need longer,
-    /// unless a search drops the configuration before; those that may be its best have 250ms at least
+    /// Time for timing one case or configuration, such as 500ms or 2s. Six rounds are taken even if they need longer; in tune, slow
+    /// configurations stop earlier, and possible winners have 250ms at least
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub max_time: Option<Duration>,
 
-    /// Selects test data, the order of visits, and what a search does by chance
+    /// Select test data, the order of visits, and the random choices of a search
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 
@@ -57,7 +57,7 @@ pub struct Measuring {
     #[arg(long)]
     pub validation: bool,
 
-    /// Let the device look whether accesses to buffers lie within them (robustBufferAccess), which costs time on some
+    /// Make the device check every buffer access (robustBufferAccess), which costs time on some
     #[arg(long)]
     pub robust: bool,
 

@@ -22,12 +22,12 @@ pub struct Run {
     #[arg(short, long, value_name = "NAME=VALUES")]
     pub axis: Vec<String>,
 
-    /// Measure only the cases that this file lists. Rows that lanescope wrote say it all: without a filter and an axis, exactly they are
-    /// measured, whichever run they are from. Of a file with one case_id on each line, the cases are those of the filters, axes and preset
+    /// Measure only the cases that this file lists. With rows that lanescope wrote, give no filter and no axis. With a file of one case_id
+    /// on each line, also give the filters, axes and preset of the run that they are from
     #[arg(long, value_name = "FILE")]
     pub cases: Option<PathBuf>,
 
-    /// How much to measure (default: quick where neither a filter nor rows of --cases say what, else default)
+    /// How much to measure (`quick` if you name no experiment and give no rows by --cases; otherwise `default`)
     #[arg(long, value_enum)]
     pub preset: Option<RunPreset>,
 
@@ -38,9 +38,8 @@ pub struct Run {
     #[arg(long, conflicts_with = "format")]
     pub tables: bool,
 
-    /// Measure in pairs, sample by sample, which tells small differences from drift: with one device, each case with the one that
-    /// it is compared with; with several, each with the same case on the first device (the same device twice tells how good
-    /// pairs are)
+    /// Measure two cases alternately, sample by sample, to see small differences in spite of drift. With one device: each case and
+    /// the one of `relative_to`. With several: each case and the same on the first device
     #[arg(long)]
     pub paired: bool,
 
@@ -48,7 +47,7 @@ pub struct Run {
     #[arg(long)]
     pub cold: bool,
 
-    /// Bytes to evict with, such as 64Mi (default: twice the last-level cache where the system tells its size, else 512Mi or
+    /// Bytes to evict with, such as 64Mi (default: twice the last-level cache if the system reports its size, else 512Mi or
     /// an eighth of the device's memory)
     #[arg(long, value_name = "BYTES", value_parser = bytes, requires = "cold")]
     pub evict_bytes: Option<u64>,
@@ -70,7 +69,7 @@ pub struct Run {
     #[arg(long, value_name = "FOLDER", conflicts_with = "dry_run")]
     pub dump: Option<PathBuf>,
 
-    /// Deal each case's rounds over so many processes per device: part of the error lies between processes, and from three on
+    /// Spread each case's rounds over N processes per device: part of the error lies between processes, and from three on
     /// the interval holds it (default: 1 with the preset quick, 6 with study, else 3)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), conflicts_with = "no_isolate")]
     pub processes: Option<u32>,

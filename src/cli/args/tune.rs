@@ -17,7 +17,7 @@ pub struct Tune {
     #[arg(required_unless_present = "manifest")]
     pub shader: Option<PathBuf>,
 
-    /// Take flags from this TOML file, whose keys they are (paths count from its folder); those of the command line win
+    /// Read flags from this TOML file: keys are their names, paths count from its folder. Flags of the command line win
     #[arg(long, value_name = "FILE")]
     pub manifest: Option<PathBuf>,
 
@@ -127,7 +127,7 @@ pub struct Tune {
     #[arg(long)]
     pub full_subgroups: bool,
 
-    /// A pass that reads what it writes may follow itself all the same: no buffer is restored between passes
+    /// Don't restore buffers between passes: the shader gives the same result when it runs again on its own output
     #[arg(long)]
     pub idempotent: bool,
 
@@ -185,7 +185,7 @@ pub struct Tune {
     #[arg(long, value_enum, default_value_t = TunePreset(Preset::Default))]
     pub preset: TunePreset,
 
-    /// Deal each configuration's rounds over so many processes
+    /// Spread each configuration's rounds over N processes
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), default_value_t = 1)]
     pub processes: u32,
 

@@ -3,8 +3,8 @@
 use super::super::text_table::{Column, Need, TextTable};
 use super::super::tone::Tone;
 use super::sheet::Sheet;
-use crate::analysis::compare::{BetweenRuns, CodeChange, Comparison, FALSE_DISCOVERIES, Verdict};
-use crate::model::Repeatability;
+use crate::analysis::compare::{BetweenRuns, CodeChange, Compared, Comparison, FALSE_DISCOVERIES, Verdict};
+use crate::model::{Flag, Repeatability};
 
 /// From this share of unclear cases on, it is said what would help.
 const MANY: f64 = 0.1;
@@ -88,13 +88,15 @@ fn share(share: f64) -> String {
 
 #[expect(clippy::cast_precision_loss, reason = "there are never 2^53 cases")]
 fn advice(comparison: &Comparison) -> Option<String> {
-    let unclear = comparison.cases.iter().filter(|case| case.verdict == Verdict::Unclear).count();
-    let is_much = unclear as f64 > MANY * comparison.cases.len() as f64;
-    is_much.then(|| {
-        let all = comparison.cases.len();
+    let unclear: Vec<&Compared> = comparison.cases.iter().filter(|case| case.verdict == Verdict::Unclear).collect();
+    let (count, all) = (unclear.len(), comparison.cases.len());
+    let contended = unclear.iter().filter(|case| case.flags.split(';').any(|flag| flag == Flag::Contended.name())).count();
+    let quiet = if 2 * contended > count { format!("a quiet machine ({contended} are contended); ") } else { String::new() };
+    (count as f64 > MANY * all as f64).then(|| {
+        let are = if count == 1 { "is" } else { "are" };
         format!(
-            "{unclear} of {all} cases are unclear. What helps: several runs of each side, as before=a.csv,b.csv, since they show how far \
-             figures move; `lanescope run --preset study`; and --suspects FILE, which writes the cases to measure again."
+            "{count} of {all} cases {are} unclear. What helps: {quiet}several runs of each side, since they show how far figures move \
+             (`lanescope guide compare`); `lanescope run --preset study`; and --suspects FILE, which writes the cases to measure again."
         )
     })
 }

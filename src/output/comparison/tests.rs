@@ -189,7 +189,7 @@ fn an_answer_reads_at_a_glance() {
      dispatch/empty                     unclear   0.980 [0.977, 0.983]   3089 → 3028 GB/s
      sync/false_sharing line=64         unclear   1.020 [1.017, 1.023]   3089 → 3151 GB/s
      sync/false_sharing line=128        unclear   1.020 [1.017, 1.023]   3089 → 3151 GB/s
-     left out for want of width: flags; a wider terminal or -o FILE.csv has them
+     no room for: flags; a wider terminal or -o FILE.csv has them
      unclear, 3: it depends on where its buffers lie: it takes 6 processes a side, as `run --preset study` has
      and more (3 faster, 1 unclear): --all or -o FILE.csv has them
 

@@ -41,8 +41,8 @@ fn a_table_fits_its_page() {
      tiled           2   skipped: the case
                          needs | 2048
                          invocations
-     left out for want of width: relative,
-     time; JSON has them
+     no room for: relative, time; JSON has
+     them
     ");
 }
 
@@ -68,8 +68,8 @@ fn every_line_of_a_toned_cell_is_coloured() {
      padded    1048576    1.11 ms   noisy
      ^[2mtiled^[0m           ^[2m2^[0m              ^[2mskipped: the case needs |^[0m
                                     ^[2m2048 invocations^[0m
-    ^[2m left out for want of width: relative; a wider terminal or^[0m
-    ^[2m -o FILE.csv has them^[0m
+    ^[2m no room for: relative; a wider terminal or -o FILE.csv has^[0m
+    ^[2m them^[0m
     ");
 }
 
