@@ -282,7 +282,7 @@ fn configurations_that_leave_a_buffer_are_skipped_unless_the_reference_does() {
 
         let (rows, ran) = of("-n=1000");
         // Nobody is to take an answer for good that a look contradicts.
-        assert!(ran.code == Some(1) && ran.err.contains("Don't take it before you have mended it"), "{}", ran.err);
+        assert!(ran.code == Some(1) && ran.err.contains("Correct it before you take it"), "{}", ran.err);
         assert!(rows.iter().all(|row| row.status == "ok" && row.quality_flags.contains("out_of_bounds")), "{}", ran.err);
         assert!(ran.err.contains("has 1000 elements, and is indexed up to 1023: results are undefined there"), "{}", ran.err);
     }
