@@ -298,6 +298,18 @@ fn a_journal_of_another_run_is_not_used() {
 }
 
 #[test]
+fn what_is_overwritten_or_kept_from_a_coarser_run_is_said() {
+    let (folder, _) = Folder::broken_off(Signal::KILL);
+    let mut anew = lanescope(&[&RUN[..], &["-d", MOCK]].concat());
+    ended(anew.arg("-o").arg(folder.file())).says(0, &["the progress of an unfinished run is dropped"]);
+    let rows = rows_of(&folder.file()).iter().filter(|row| !row.is_derived() && row.processes == Some(2)).count();
+    let finer = RUN.iter().map(|word| if *word == "--processes=2" { "--processes=3" } else { *word }).collect::<Vec<_>>();
+    let mut resumed = lanescope(&[&finer[..], &["-d", MOCK]].concat());
+    let said = format!("{rows} of them were measured in fewer processes than 3");
+    ended(resumed.arg("--resume").arg(folder.file())).says(0, &[&said]);
+}
+
+#[test]
 fn two_runs_never_write_to_one_file() {
     for format in ["rows.csv", "rows.jsonl"] {
         let folder = Folder::new();
