@@ -146,10 +146,10 @@ pub fn check_same_columns<R: Read>(rows: &Reader<R>, header: &Header) -> Result<
 pub fn identity(row: &Record) -> Vec<(&'static str, String)> {
     let number = |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
     let word = |is_on: Option<bool>| is_on.map_or_else(String::new, |is_on| is_on.to_string());
-    let of_processor = |name: &str| if row.is_on_processor() { name.to_owned() } else { String::new() };
+    let [cpu_name, host] = row.processor().map(str::to_owned);
     vec![
-        ("cpu_name", of_processor(&row.cpu_name)),
-        ("host", of_processor(&row.host)),
+        ("cpu_name", cpu_name),
+        ("host", host),
         ("device_name", row.device_name.clone()),
         ("driver_uuid", row.driver_uuid.clone()),
         ("driver_id", row.driver_id.clone()),

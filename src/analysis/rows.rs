@@ -254,8 +254,7 @@ impl Rows {
 
     fn block(&mut self, device: String, turn: u64, record: &Record) -> usize {
         *self.block_of.entry((device, turn)).or_insert_with(|| {
-            let of_host = if record.is_on_processor() { [record.cpu_name.as_str(), &record.host] } else { [""; 2] };
-            let names = [record.device_name.as_str(), &record.driver_info].into_iter().chain(of_host);
+            let names = [record.device_name.as_str(), &record.driver_info].into_iter().chain(record.processor());
             let name = names.filter(|name| !name.is_empty()).collect::<Vec<_>>().join(", ");
             self.blocks.push(DeviceRows { name, derived: BTreeMap::new() });
             self.blocks.len() - 1
@@ -363,8 +362,8 @@ impl Rows {
 
 /// A software driver has the same UUIDs on every machine: its device is the processor of a host.
 fn device_key(record: &Record) -> String {
-    let of_host = if record.is_on_processor() { [record.cpu_name.as_str(), &record.host] } else { [""; 2] };
-    [&[record.device_uuid.as_str(), &record.driver_uuid, &record.driver_info][..], &of_host].concat().join("\n")
+    let driver = [record.device_uuid.as_str(), &record.driver_uuid, &record.driver_info];
+    driver.into_iter().chain(record.processor()).collect::<Vec<_>>().join("\n")
 }
 
 /// The major and the minor version; zero where there is no number.

@@ -125,7 +125,9 @@ impl Kept {
                     // Its file is the only one that these rows are for.
                     let _ = outputs.write(&row)?;
                     kept += 1;
-                    in_fewer += u64::from(row.processes.is_some_and(|processes| processes < self.processes));
+                    // No row has more than it has rounds.
+                    let due = self.processes.min(row.rounds.unwrap_or(0));
+                    in_fewer += u64::from(row.processes.is_some_and(|processes| processes < due));
                 }
                 None => {
                     again += 1;

@@ -1,5 +1,6 @@
 //! `lanescope run`: the pipeline from plan to rows.
 
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use super::args::run::Run;
@@ -94,7 +95,8 @@ pub fn run(arguments: Run) -> anyhow::Result<u8> {
     }
     journals.finish();
     let is_overview = settings.common.on_terminal == Format::Card && !outputs::is_terminal();
-    if let Some(file) = flags.row_files().next().filter(|_| is_overview) {
+    let is_csv = |file: &&Path| Format::from_path(file).is_ok_and(|format| format == Format::Csv);
+    if let Some(file) = flags.row_files().find(is_csv).filter(|_| is_overview) {
         progress.note(&format!("the card of these rows: lanescope card {}", file.shown()));
     }
     Ok(code)

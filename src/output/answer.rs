@@ -64,7 +64,7 @@ fn this_one(answer: &Answer, page: Page) -> String {
 /// What shows that others are slower: common rounds with the best, or only the search's few.
 fn why_none_is_tied(answer: &Answer) -> String {
     let Some(Behind { count, .. }) = answer.behind else { return "each was shown to be slower".to_owned() };
-    let beside = answer.flatness.measured - 1 - count;
+    let beside = answer.flatness.measured.saturating_sub(1 + count);
     let searched = format!("{count} {} slower in the search", if count == 1 { "was" } else { "were" });
     match beside {
         0 => format!("{searched}, and none was near enough to measure again"),

@@ -227,6 +227,11 @@ impl Record {
         self.device_type == DeviceKind::Cpu.as_str()
     }
 
+    /// The processor that a software driver measured on, and its host; empty for a GPU, which has UUIDs of its own.
+    pub fn processor(&self) -> [&str; 2] {
+        if self.is_on_processor() { [&self.cpu_name, &self.host] } else { [""; 2] }
+    }
+
     pub fn is_derived(&self) -> bool {
         self.row_kind == DERIVED
     }
