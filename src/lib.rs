@@ -16,10 +16,13 @@
 //!   -> analysis (which rows belong together, and what follows from them)
 //!   -> output  (CSV, JSON lines, table, markdown)
 //!   -> report  (pictures, and a page that shows them)
+//!   -> worker  (processes that measure for another one)
+//!   -> campaign (devices, workers and files of rows: what measures tasks on devices)
+//!   -> cli     (flags, and one short pipeline a command)
 //! ```
 //!
 //! A stage imports the leaves ([`model`], [`units`], [`error`], [`digest`], [`globs`], [`platform`], [`process`], [`regular`], [`staged`], [`stats`], [`validate`]) and the stages before
-//! it, never one after it; [`cli`] and [`worker`] compose them. `tests/host/structure.rs` holds the tree to this. Only [`gpu`] knows
+//! it, never one after it. `tests/host/structure.rs` holds the tree to this. Only [`gpu`] knows
 //! Vulkan's types and is unsafe, but for the calls of the SPIR-V validator in [`shader`] and of Windows in [`platform`];
 //! only [`output`] and [`cli`] print.
 //!
@@ -75,6 +78,8 @@ pub mod shader;
 pub mod subject;
 pub mod tuning;
 
+#[doc(hidden)]
+pub mod campaign;
 #[doc(hidden)]
 pub mod cli;
 #[doc(hidden)]

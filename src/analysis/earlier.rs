@@ -20,6 +20,16 @@ pub struct Judge<'r> {
     hashes: HashMap<ModuleKey, Option<String>>,
 }
 
+/// What a row of an earlier run is to one that goes on from it.
+pub enum Placed {
+    /// It stays: the device that it is of, and its case.
+    Kept(usize, Box<Planned>),
+    /// Its case is measured again.
+    Again,
+    /// Its case has a row already.
+    Twice,
+}
+
 impl<'r> Judge<'r> {
     /// For a run of these plans on these devices, whose new rows begin with these templates.
     pub fn new(
@@ -32,12 +42,10 @@ impl<'r> Judge<'r> {
         Ok(Self { devices, plans, templates, is_paired, compiler, hashes: HashMap::new() })
     }
 
-    /// The device that a row is of, and its case; nothing for a case that has to be measured again. `is_kept` tells of a device and a
-    /// place in its plan whether that has a row already. An error is why the row isn't one of this run.
-    pub fn place(&mut self, row: &Record, is_kept: impl Fn(usize, u64) -> bool) -> Result<Option<(usize, Planned)>, String> {
-        if row.schema != SCHEMA_VERSION {
-            return Err(format!("it is of schema {}, and this lanescope writes {SCHEMA_VERSION}: name a new file", row.schema));
-        }
+    /// What a row of an earlier run is to this one. `is_kept` tells of a device and a place in its plan whether that has a row already.
+    /// Errors: why the row isn't one of this run.
+    pub fn place(&mut self, row: &Record, is_kept: impl Fn(usize, u64) -> bool) -> Result<Placed, String> {
+        check_version(row)?;
         let is_it = |info: &&DeviceInfo| info.device_uuid.to_string() == row.device_uuid;
         let place = row.plan_index.unwrap_or(u64::MAX);
         // One device may have several drivers.
@@ -51,10 +59,7 @@ impl<'r> Judge<'r> {
         if !self.is_paired && !row.pair_base.is_empty() {
             return Err("it was measured in pairs: give --paired and the same devices, or a new file".to_owned());
         }
-        let differs = differences(&identity(&self.templates[device]), &identity(row));
-        if !differs.is_empty() {
-            return Err(format!("it was measured on another driver or otherwise: {}", differs.join(", ")));
-        }
+        check_identity(row, &self.templates[device])?;
         let planned = self.plans[device].get(place).filter(|planned| planned.case_id == row.case_id);
         let Some(planned) = planned.filter(|_| row.plan_id == self.plans[device].id()) else {
             return Err(
@@ -64,12 +69,14 @@ impl<'r> Judge<'r> {
         };
         let info = self.devices[device];
         let expected = Record::assembled(&self.templates[device], &Described::planned(&planned), info, Fate::Planned);
-        if let Some((column, why)) = row.departure(&expected).or_else(|| row.flaw()) {
-            return Err(format!("column `{column}`: {why}; no run wrote this row: mend it, or take it out"));
-        }
-        let is_new = !is_kept(device, place);
-        let is_kept = Standing::from_row(row) == Standing::Finished && is_new && self.is_current(row, &planned);
-        Ok(is_kept.then_some((device, planned)))
+        check_sound(row, &expected)?;
+        Ok(match is_kept(device, place) {
+            true => Placed::Twice,
+            false if Standing::from_row(row) == Standing::Finished && self.is_current(row, &planned) => {
+                Placed::Kept(device, Box::new(planned))
+            }
+            false => Placed::Again,
+        })
     }
 
     pub fn plan(&self, device: usize) -> &Plan<'r> {
@@ -100,6 +107,31 @@ impl<'r> Judge<'r> {
         });
         hash.clone()
     }
+}
+
+/// Errors: a row of another version of the schema.
+pub fn check_version(row: &Record) -> Result<(), String> {
+    if row.schema == SCHEMA_VERSION {
+        return Ok(());
+    }
+    Err(format!("it is of schema {}, and this lanescope writes {SCHEMA_VERSION}: name a new file", row.schema))
+}
+
+/// Errors: a row of another driver, processor or setting than the new rows of its device, which begin with this template.
+pub fn check_identity(row: &Record, template: &Record) -> Result<(), String> {
+    let differs = differences(&identity(template), &identity(row));
+    if differs.is_empty() {
+        return Ok(());
+    }
+    Err(format!("it was measured on another driver or otherwise: {}", differs.join(", ")))
+}
+
+/// Errors: a row that no run wrote: in what it differs from its case's before anything is measured, or contradicts itself.
+pub fn check_sound(row: &Record, expected: &Record) -> Result<(), String> {
+    let flaw = row.departure(expected).or_else(|| row.flaw());
+    flaw.map_or(Ok(()), |(column, why)| {
+        Err(format!("column `{column}`: {why}; no run wrote this row: mend it, or take it out"))
+    })
 }
 
 /// What a run needs to go on from a file.

@@ -49,12 +49,8 @@ impl Cases {
         Ok(Self { file, listed, are_rows: [CASE, EXPERIMENT, VARIANT, AXES].into_iter().all(has) })
     }
 
-    pub fn holds(&self, case_id: &str) -> bool {
-        self.listed.contains_key(case_id)
-    }
-
-    pub fn count(&self) -> u64 {
-        self.listed.len() as u64
+    pub fn ids(&self) -> HashSet<String> {
+        self.listed.keys().cloned().collect()
     }
 
     /// Whether the file tells enough of them to make them without filters and axes.

@@ -15,8 +15,8 @@ use self::listing::Listing;
 use super::args::{Describe, List};
 use super::devices::DEADLINES;
 use super::stdout::{print, print_as_is, width};
-use super::target;
-use super::voice::Voice;
+use crate::campaign::targets;
+use crate::campaign::voice::Voice;
 use crate::error::Error;
 use crate::experiments::CATALOGUE;
 use crate::output::{Mode, json};
@@ -24,7 +24,7 @@ use crate::plan;
 
 pub fn list(arguments: &List) -> anyhow::Result<u8> {
     let voice = Voice::new(Mode::Normal);
-    let asked = arguments.device.as_deref().map(|device| target::info(device, DEADLINES, &voice.listener())).transpose()?;
+    let asked = arguments.device.as_deref().map(|device| targets::info(device, DEADLINES, &voice.listener())).transpose()?;
     let device = asked.unwrap_or_else(nominal::gpu);
     let found = find(&arguments.words, &nominal::setting(&device))?;
     if arguments.json {

@@ -8,7 +8,7 @@ use self::page::Page;
 use super::args::Devices;
 use super::limits;
 use super::stdout::{print, print_as_is, width};
-use super::voice::Voice;
+use crate::campaign::voice::Voice;
 use crate::error::Error;
 use crate::gpu::NO_DEVICE_ADVICE;
 use crate::model::{DeviceInfo, Format, FormatUse, Heap, MatrixProduct, MemoryType, QueueFamily, Quirk};
@@ -34,7 +34,7 @@ pub fn devices(arguments: &Devices) -> anyhow::Result<u8> {
     let platform = Platform::Vulkan { validation: false, driver: None };
     let mut found = find(&platform, DEADLINES, &voice.listener())?;
     if let Some(own) = &limits {
-        found.devices.iter_mut().for_each(|place| limits::limit(&mut place.info, own));
+        found.devices.iter_mut().for_each(|place| place.info.limit(own));
     }
     let devices: Vec<&DeviceInfo> = found.devices.iter().map(|place| &place.info).collect();
     if devices.is_empty() {

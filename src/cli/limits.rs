@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::args::limits::LimitsFile;
 use crate::error::Error;
-use crate::model::{DeviceInfo, Published, Shown};
+use crate::model::{Published, Shown};
 use crate::regular::{self, LIMITS};
 
 pub fn read(typed: &LimitsFile) -> Result<Option<Published>, Error> {
@@ -15,11 +15,4 @@ fn of_file(path: &Path) -> Result<Published, Error> {
     let usage = |words: String| Error::Usage(format!("--limits {}: {words}", path.shown()));
     let text = regular::read_text(path, LIMITS).map_err(|error| usage(error.to_string()))?;
     Published::parse(&text).map_err(usage)
-}
-
-/// Gives a device the limits that the user's own entries have of it, if they do.
-pub fn limit(device: &mut DeviceInfo, own: &Published) {
-    if let Some(peaks) = own.of(Some(device.vendor_id), Some(device.device_id), &device.name) {
-        device.peaks = peaks.clone();
-    }
 }

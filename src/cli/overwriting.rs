@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::args::measuring::Measuring;
+use crate::campaign::settings::RowFiles;
 use crate::error::Error;
 use crate::model::Shown;
 use crate::output::{Target, is_same_file};
@@ -44,9 +44,9 @@ impl Files {
 
     /// Rows are written, maybe to go on with those of an earlier run, whose file may be named as output as well.
     #[must_use]
-    pub fn writing_rows(self, flags: &Measuring) -> Self {
-        let is_resumed = |file: &&PathBuf| flags.resume.as_ref().is_some_and(|resumed| is_same_file(file, resumed));
-        self.writing("--resume", &flags.resume).writing("--output", flags.output.iter().filter(|file| !is_resumed(file)))
+    pub fn writing_rows(self, files: &RowFiles) -> Self {
+        let is_resumed = |file: &&PathBuf| files.resume.as_ref().is_some_and(|resumed| is_same_file(file, resumed));
+        self.writing("--resume", &files.resume).writing("--output", files.output.iter().filter(|file| !is_resumed(file)))
     }
 
     pub fn check(&self) -> Result<(), Error> {

@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::Measured;
 use super::bench::{CaseKey, ShaderFacts, Visited};
-use super::session::{Outcome, Session};
+use super::session::Session;
 use super::visit::Sizes;
 
 /// The visits of a case so far, all of one module in one choice of sizes.
@@ -25,16 +24,6 @@ const LONGEST: Duration = Duration::from_secs(200 * 365 * 24 * 60 * 60);
 
 /// The last number that a process of an earlier run may have: far more than a run starts, and few enough to go on counting.
 const LAST_PROCESS: u32 = 1 << 24;
-
-impl Outcome {
-    /// Whether it can be one that a search came to, see [`Earlier::can_have`].
-    pub fn can_be(&self) -> bool {
-        let Ok(measured) = &self.result else { return true };
-        let Measured { rounds, duration, pipeline_time, .. } = measured;
-        let is_possible = |process: &u32| (1..=LAST_PROCESS).contains(process);
-        rounds.processes.iter().all(is_possible) && *duration <= LONGEST && *pipeline_time <= LONGEST
-    }
-}
 
 impl Earlier {
     /// Whether a visit can be one that a run made. What a file tells may be damaged.

@@ -207,7 +207,7 @@ impl<'c> Entry<'c> {
         let Some(sizes) = self.sizes else { return };
         let spirv_hash = self.shader.as_ref().map_or("", |shader| shader.spirv_hash.as_str());
         let before = self.visits.len();
-        observing.see(Event::Visited(VisitMade { case: self.case(), spirv_hash, sizes, before, process, visited }));
+        observing.see(Event::Visited(VisitMade { key: &self.task.key, spirv_hash, sizes, before, process, visited }));
     }
 
     pub(super) fn visited(&mut self, slot: usize, (process, round): (u32, u32), visited: Visited) {

@@ -95,7 +95,7 @@ pub enum Event<'a> {
 /// A visit to a case, with all that a later run needs to go on from it ([`Earlier`]).
 #[derive(Clone, Copy, Debug)]
 pub struct VisitMade<'a> {
-    pub case: &'a Case,
+    pub key: &'a CaseKey,
     pub spirv_hash: &'a str,
     pub sizes: (Sizes, Option<Sizes>),
     /// How many visits there were before that still count. Where it is fewer than were made, the others were dropped.

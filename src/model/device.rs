@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Case, Format, FormatUse, MatrixProduct, MemoryType, PciAddress, Peaks, real};
+use super::{Case, Format, FormatUse, MatrixProduct, MemoryType, PciAddress, Peaks, Published, real};
 
 /// Sixteen bytes that identify a device or a driver build.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -308,6 +308,13 @@ pub struct Heap {
 }
 
 impl DeviceInfo {
+    /// Takes the limits that the user's own entries have of it, if they do.
+    pub fn limit(&mut self, own: &Published) {
+        if let Some(peaks) = own.of(Some(self.vendor_id), Some(self.device_id), &self.name) {
+            self.peaks = peaks.clone();
+        }
+    }
+
     /// Whether both are the same hardware, as far as they tell: what runs on one takes time from the other. One device may have several
     /// drivers, not all of which tell where it sits.
     pub fn shares_hardware(&self, other: &Self) -> bool {

@@ -64,8 +64,8 @@ pub struct WholeLines {
     length: Option<u64>,
     /// Where those begin that hold until something is written for good.
     held_from: Option<u64>,
-    /// Such lines on their way to the file, which takes them all at once.
-    gathered: Option<Vec<u8>>,
+    /// Lines on their way to the file, which takes them all at once.
+    gathered: Option<Vec<Vec<u8>>>,
     /// How many bytes it had, and how many it was found to have, once something else had changed it.
     changed: Option<(u64, u64)>,
 }
@@ -76,17 +76,39 @@ impl WholeLines {
         Self { file, length, held_from: None, gathered: None, changed: None }
     }
 
-    /// What is written from now on is to hold until it is dropped.
+    /// What is written from now on goes to the file at once, see [`WholeLines::put`].
     pub fn gather(&mut self) {
         self.gathered = Some(Vec::new());
     }
 
-    /// Lets what was written since hold for now, in the place of what did so before.
-    pub fn hold(&mut self) -> io::Result<()> {
+    /// How many lines were gathered.
+    pub fn gathered(&self) -> usize {
+        self.gathered.as_ref().map_or(0, Vec::len)
+    }
+
+    /// Writes what was gathered in the place of the lines that held until now: so many lines for good, the rest to hold in turn.
+    /// Errors: where it can't all be written. Then those for good are there as far as there is room; those that hold come before them.
+    pub fn put(&mut self, for_good: usize) -> io::Result<()> {
         let lines = self.gathered.take().unwrap_or_default();
+        let (above, below) = lines.split_at(for_good.min(lines.len()));
+        let [above_length, below_length] = [above, below].map(|lines| lines.iter().map(Vec::len).sum::<usize>() as u64);
         self.drop_held()?;
-        self.held_from = self.length;
-        self.write_all(&lines)
+        let begin = self.length;
+        let written = self.write_all(&lines.concat());
+        if below_length > 0 {
+            let above_length = if written.is_ok() { above_length } else { 0 };
+            self.held_from = begin.map(|begin| begin + above_length);
+        }
+        match written {
+            Ok(()) => Ok(()),
+            Err(_) if below.is_empty() => above.iter().try_for_each(|line| self.write_all(line)),
+            Err(error) => self.write_all(&below.concat()).and(Err(error)),
+        }
+    }
+
+    /// Lets the lines from here on hold until others are put in their place.
+    pub fn hold_from(&mut self, length: u64) {
+        self.held_from = self.length.filter(|own| *own > length).map(|_| length);
     }
 
     /// Takes back what held for now.
@@ -177,7 +199,7 @@ fn whole_lines(file: &mut File, length: u64) -> io::Result<u64> {
 impl Write for WholeLines {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         if let Some(lines) = &mut self.gathered {
-            lines.extend_from_slice(line);
+            lines.push(line.to_vec());
             return Ok(line.len());
         }
         // What is cut now and written to later has its length again, with a hole in it.

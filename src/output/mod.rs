@@ -29,6 +29,7 @@ mod pictures;
 mod progress;
 mod samples;
 mod table;
+mod targets;
 #[cfg(test)]
 mod testing;
 mod text_table;
@@ -52,6 +53,7 @@ pub use pictures::PictureFolder;
 pub use progress::{Bar, Mode, Progress};
 pub use samples::Samples;
 pub use table::{Style, Table};
+pub use targets::{finish_staged, is_terminal, row_targets, stage};
 pub use text_table::{Cell, Column, Need, TextTable, remark};
 pub use tone::{Tone, in_a_line, is_unseen, legible};
 pub use view::row_table;
@@ -123,8 +125,8 @@ impl Format {
 pub enum Target {
     Stdout,
     File(PathBuf),
-    /// A file that holds rows of this run already, in the same columns: more are appended.
-    Continued(PathBuf),
+    /// A file that holds rows of this run already, in the same columns: more are appended, in the place of those from this byte on.
+    Continued(PathBuf, u64),
 }
 
 impl Target {
@@ -136,7 +138,7 @@ impl Target {
     fn path(&self) -> Option<&Path> {
         match self {
             Self::Stdout => None,
-            Self::File(path) | Self::Continued(path) => Some(path),
+            Self::File(path) | Self::Continued(path, _) => Some(path),
         }
     }
 
@@ -251,10 +253,12 @@ impl<'t> Reserved<'t> {
         let files: Vec<String> =
             self.targets.iter().filter(|(target, _)| *target != Target::Stdout).map(|(target, _)| target.name()).collect();
         for ((target, format), file) in self.targets.iter().zip(std::mem::take(&mut self.files)) {
-            let is_continued = matches!(target, Target::Continued(_));
+            let held_from = if let Target::Continued(_, from) = target { Some(*from) } else { None };
+            let is_continued = held_from.is_some();
             let opened = match file {
                 None => format.writer(io::stdout(), header, &files, Page::stdout(), self.limits).map(|writer| (writer, None)),
-                Some(file) if is_continued => WholeLines::at_end(file).map(|file| {
+                Some(file) if is_continued => WholeLines::at_end(file).map(|mut file| {
+                    file.hold_from(held_from.unwrap_or(u64::MAX));
                     let file = Shared::new(file);
                     (Box::new(Csv::continued(file.clone(), header)) as Box<dyn Writer + Send>, Some(file))
                 }),
@@ -293,15 +297,21 @@ impl Outputs {
         self.each(|sink| sink.settled()?.write(record))
     }
 
-    /// Writes rows that others may take the place of: files of lines have them below their own rows until the next one is written
-    /// for good, or all is finished. So a process that is killed leaves them. Other outputs don't get them.
-    pub fn hold(&mut self, records: &[Record]) -> io::Result<WriteOutcome> {
-        self.each(|sink| match sink.file.as_ref().filter(|_| sink.has_lines) {
-            None => Ok(()),
+    /// Writes rows for good, and `below` them others that may change: files of lines have those until they are written above, or all is
+    /// finished. So a process that is killed leaves them. Other outputs don't get them.
+    pub fn write_above<'r>(
+        &mut self,
+        rows: &[Record],
+        below: impl Iterator<Item = &'r Record> + Clone,
+    ) -> io::Result<WriteOutcome> {
+        self.each(|sink| match sink.file.clone().filter(|_| sink.has_lines) {
+            None => rows.iter().try_for_each(|row| sink.writer.write(row)),
             Some(file) => {
                 file.lock().gather();
-                let gathered = records.iter().try_for_each(|record| sink.writer.write(record));
-                file.lock().hold().and(gathered)
+                let gathered = rows.iter().try_for_each(|row| sink.writer.write(row));
+                let above = file.lock().gathered();
+                let gathered = gathered.and_then(|()| below.clone().try_for_each(|row| sink.writer.write(row)));
+                file.lock().put(above).and(gathered)
             }
         })
     }
@@ -432,13 +442,13 @@ mod tests {
         assert_eq!(lines()[..2], [1, 0]);
         written(outputs.write(&row("memory/stream")));
         assert_eq!(lines()[..2], [2, 1]);
-        written(outputs.hold(&[row("tune/held"), row("tune/again")]));
+        let [held, again, final_row] = ["tune/held", "tune/again", "tune/final"].map(row);
+        written(outputs.write_above(&[], [&held, &again].into_iter()));
         assert_eq!(lines()[..2], [4, 3]);
-        written(outputs.hold(&[row("tune/held")]));
+        written(outputs.write_above(&[], [&held].into_iter()));
         assert_eq!(lines()[..2], [3, 2], "in the place of those before");
-        written(outputs.write(&row("tune/final")));
-        assert_eq!(lines()[..2], [3, 2]);
-        written(outputs.hold(&[row("tune/held")]));
+        written(outputs.write_above(&[final_row], [&held].into_iter()));
+        assert_eq!(lines()[..2], [4, 3], "above those");
         written(outputs.finish());
         assert_eq!(lines()[..2], [3, 2]);
         for text in texts() {

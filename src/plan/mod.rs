@@ -79,6 +79,13 @@ pub struct Base {
     pub point: Point,
 }
 
+impl Planned {
+    /// Whether others are compared with it, and it with itself.
+    pub fn is_own_base(&self) -> bool {
+        self.base.as_ref().is_some_and(|base| base.case_id == self.case_id)
+    }
+}
+
 impl Selection {
     /// The number of its cases, saturating.
     fn count(&self) -> u64 {

@@ -317,7 +317,7 @@ fn journals_of_other_numbers() {
     let search = "tune a.comp -d mock -n 64 --no-lock -q --strategy hill-climbing -a ITEMS=1,2,3,4,5,6,7,8 --push width=8 --push light=1,2,3";
     let [long, short] = ["290", "26"].map(|budget| format!("{search} --budget {budget}"));
     for (name, broken, arguments, kind, after) in
-        [("run", RUN, RUN, "/visit", 20), ("pairs", PAIRS, PAIRS, "/visit", 10), ("search", &long, &short, "/outcome", 4)]
+        [("run", RUN, RUN, "/visit", 20), ("pairs", PAIRS, PAIRS, "/visit", 10), ("search", &long, &short, "/visit", 4)]
     {
         let folder = Folder::new();
         folder.write("part.glsl", "#define SCALE 2.0\n");

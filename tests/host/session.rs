@@ -272,10 +272,9 @@ fn what_was_visited_goes_on_in_a_later_session() {
     let mut visits = 0;
     let mut first = session(Rule::Each, &mut device, &tools, &prepared).keeping_few_rounds();
     let broken_off = first.measure(&tasks, &mut |event| {
-        if let Event::Visited(VisitMade { case, spirv_hash, sizes, before, process, visited }) = event {
+        if let Event::Visited(VisitMade { key, spirv_hash, sizes, before, process, visited }) = event {
             let (spirv_hash, visit) = (spirv_hash.to_owned(), (process, visited.clone()));
-            let of =
-                earlier.entry(CaseKey::from_case(case)).or_insert_with(|| Earlier { spirv_hash, sizes, visits: Vec::new() });
+            let of = earlier.entry(key.clone()).or_insert_with(|| Earlier { spirv_hash, sizes, visits: Vec::new() });
             assert_eq!(before, of.visits.len());
             of.visits.push(visit);
             visits += 1;

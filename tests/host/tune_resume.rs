@@ -7,10 +7,15 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::thread;
+use std::time::Instant;
 
-use lanescope::record::Record;
+use lanescope::record::{Reader, Record};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use rustix::process::Signal;
 
+use crate::support::form::{Form, form};
 use crate::support::processes::Family;
 use crate::support::tunings::COPY;
 use crate::support::{Folder, Ran, ended, lanescope, rows_of};
@@ -33,8 +38,12 @@ impl Search {
         fs::read_to_string(self.0.path("found.csv.progress")).unwrap_or_default()
     }
 
-    fn lines(&self, kind: &str) -> usize {
-        self.journal().lines().filter(|line| line.starts_with(&format!("{{\"{kind}\""))).count()
+    /// How many visits its journal has, or how many rows its file.
+    fn count(&self, of: Progress) -> usize {
+        match of {
+            Progress::Visits => self.journal().lines().filter(|line| line.starts_with("{\"visit\"")).count(),
+            Progress::Rows => fs::read_to_string(self.rows_file()).map_or(0, |text| text.lines().count().saturating_sub(1)),
+        }
     }
 
     fn search(&self, more: &[&str]) -> Command {
@@ -48,15 +57,27 @@ impl Search {
         self.search(more).output().unwrap().into()
     }
 
-    /// Starts a search, and signals it once its journal has so many lines of this kind.
-    fn broken_off(more: &[&str], signal: Signal, (kind, count): (&str, usize)) -> (Self, Ran) {
+    /// Starts a search, and signals it once it has so many of these.
+    fn broken_off(more: &[&str], signal: Signal, (of, count): (Progress, usize)) -> (Self, Ran) {
         let folder = Self::new();
         let mut family = Family::start(&mut folder.search(more));
-        family.wait_until("enough is measured", |_| folder.lines(kind) >= count);
+        family.wait_until("enough is measured", |_| folder.count(of) >= count);
         family.signal(signal);
         let (_, ran) = family.end();
         (folder, ran)
     }
+
+    /// The cases that have rows: of a killed search, the last one may be torn.
+    fn cases(&self) -> BTreeSet<String> {
+        let rows = Reader::open(&self.rows_file()).into_iter().flatten().filter_map(Result::ok);
+        rows.map(|row| row.case_id).collect()
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Progress {
+    Visits,
+    Rows,
 }
 
 fn cases(rows: &[Record]) -> BTreeSet<&str> {
@@ -67,40 +88,99 @@ fn cases(rows: &[Record]) -> BTreeSet<&str> {
 fn what_was_measured_before_a_kill_or_an_interrupt_is_not_measured_again() {
     // A search that races, one that looks once, and one that does neither; killed behind a block, and amid the first.
     for (strategy, signal, enough) in [
-        (&["--strategy", "exhaustive"][..], Signal::KILL, ("outcome", 100)),
-        (&["--strategy", "exhaustive"], Signal::INT, ("visit", 70)),
-        (&["--strategy", "hill-climbing", "--budget", "100"], Signal::KILL, ("outcome", 40)),
-        (&["--no-race", "--budget", "100"], Signal::INT, ("outcome", 1)),
+        (&["--strategy", "exhaustive"][..], Signal::KILL, (Progress::Rows, 100)),
+        (&["--strategy", "exhaustive"], Signal::INT, (Progress::Visits, 70)),
+        (&["--strategy", "hill-climbing", "--budget", "100"], Signal::KILL, (Progress::Rows, 40)),
+        (&["--no-race", "--budget", "100"], Signal::INT, (Progress::Rows, 1)),
     ] {
         let what = format!("{strategy:?} {signal:?} {enough:?}");
         let (folder, ran) = Search::broken_off(strategy, signal, enough);
         let hint = format!("the same command with --resume {}", folder.rows_file().display());
         assert!(signal == Signal::KILL || (ran.code == Some(130) && ran.err.contains(&hint)), "{what}: {}", ran.err);
-        let (outcomes, visits) = (folder.lines("outcome"), folder.lines("visit"));
-        let journal = folder.journal();
-        let there = rows_of(&folder.rows_file());
-        // As many as it says are tried without being measured.
+        let there: Vec<Record> = Reader::open(&folder.rows_file()).unwrap().filter_map(Result::ok).collect();
         let resumed = folder.go_on(strategy).says(0, &[]);
-        let said = if outcomes > 0 { " measured" } else { " stopped early" };
-        assert!(visits > 0 && resumed.err.contains("going on with") && resumed.err.contains(said), "{what}: {}", resumed.err);
+        let finished = there.iter().filter(|row| row.stop != "broken_off").count();
+        let said = format!("{finished} row");
+        assert!(resumed.err.contains(&said), "{what}: {}", resumed.err);
         let rows = rows_of(&folder.rows_file());
         let count = if strategy.contains(&"100") { 100 } else { 256 };
         assert_eq!((rows.len(), cases(&rows).len()), (count, count), "{what}");
         assert!(cases(&there).is_subset(&cases(&rows)), "{what}: rows are gone");
         assert!(rows.iter().all(|row| row.status == "ok" && row.stop != "broken_off"), "{what}");
         // Beaten ones are as they were, and nothing that was visited was begun anew.
-        let beaten: Vec<&Record> = there.iter().filter(|row| row.stop == "beaten" && journal.contains(&row.case_id)).collect();
-        let is_as_it_was = |row: &&&Record| rows.iter().any(|new| new.case_id == row.case_id && new.time_ns == row.time_ns);
-        assert_eq!(beaten.iter().filter(is_as_it_was).count(), beaten.len(), "{what}");
+        let mut beaten = there.iter().filter(|row| row.stop == "beaten");
+        let is_as_it_was = |row: &Record| rows.iter().any(|new| new.case_id == row.case_id && new.time_ns == row.time_ns);
+        assert!(beaten.all(is_as_it_was), "{what}");
         assert!(!folder.0.path("found.csv.progress").exists(), "{what}: it is whole");
+    }
+}
+
+/// Kills and interrupts searches at random moments, again and again: no row is ever lost, and the answer is the one of a search that
+/// nobody disturbed. LANESCOPE_TEST_SEED picks other moments.
+#[test]
+fn a_search_that_is_stopped_at_random_loses_no_row() {
+    // On the mock device, more bytes take longer.
+    let arguments = ["--strategy", "exhaustive", "--bytes", "4000000 * local_size_x"];
+    let undisturbed = Search::new();
+    let began = Instant::now();
+    let best = |ran: &Ran| {
+        ran.err.lines().find(|line| line.starts_with("Best: ")).and_then(|line| line.split(',').next()).map(str::to_owned)
+    };
+    let expected = best(&undisturbed.go_on(&arguments).says(0, &[])).unwrap();
+    let usual = began.elapsed();
+    assert_ne!(expected, "Best: local_size_x=64", "the default");
+    let stops = match form() {
+        Form::Quick => 4,
+        Form::Short => 10,
+        Form::Full => 40,
+    };
+    let mut random = ChaCha8Rng::seed_from_u64(std::env::var("LANESCOPE_TEST_SEED").map_or(1, |seed| seed.parse().unwrap()));
+    let (mut folder, mut there, mut lost) = (Search::new(), BTreeSet::new(), 0);
+    for stop in 0..stops {
+        let mut family = Family::start(&mut folder.search(&arguments));
+        thread::sleep(usual.mul_f64(random.random_range(0.0..0.8)));
+        if family.is_running() {
+            family.signal(if random.random_bool(0.5) { Signal::KILL } else { Signal::INT });
+        }
+        family.end();
+        let now = folder.cases();
+        lost += there.difference(&now).count();
+        assert!(now.is_superset(&there), "stop {stop}: {} rows are gone", there.difference(&now).count());
+        there = now;
+        // With a journal or without.
+        if random.random_bool(0.3) {
+            let _ = fs::remove_file(folder.0.path("found.csv.progress"));
+        }
+        if random.random_bool(0.3) {
+            let ran = folder.go_on(&arguments).says(0, &[]);
+            assert_eq!((best(&ran).unwrap(), folder.cases().len()), (expected.clone(), 256), "stop {stop}");
+            (folder, there) = (Search::new(), BTreeSet::new());
+        }
+    }
+    let ran = folder.go_on(&arguments).says(0, &[]);
+    assert_eq!((best(&ran).unwrap(), folder.cases().len(), lost), (expected, 256, 0));
+}
+
+#[test]
+fn a_larger_budget_goes_on_and_so_does_one_that_was_spent() {
+    let folder = Search::new();
+    folder.go_on(&["--budget", "16"]).says(0, &["16 of 256 configurations tried"]);
+    let few = folder.cases();
+    folder.go_on(&["--budget", "40"]).says(0, &["16 rows are kept", "40 of 256 configurations tried"]);
+    let more = folder.cases();
+    assert!(more.len() == 40 && more.is_superset(&few));
+    // The same once more, and one that wants fewer: the answer is from all rows.
+    for budget in ["40", "3"] {
+        folder.go_on(&["--budget", budget]).says(0, &["40 rows are kept", "40 of 256 configurations tried"]);
+        assert_eq!(folder.cases(), more);
     }
 }
 
 #[test]
 fn a_search_that_was_broken_off_goes_on_from_its_visits() {
     let arguments = ["--no-race", "--preset", "thorough", "--strategy", "exhaustive"];
-    let (folder, _) = Search::broken_off(&arguments, Signal::KILL, ("visit", 100));
-    assert_eq!(folder.lines("outcome"), 0, "no block has ended");
+    let (folder, _) = Search::broken_off(&arguments, Signal::KILL, (Progress::Visits, 100));
+    assert_eq!(folder.count(Progress::Rows), 0, "no block has ended");
     let visited: BTreeSet<String> = folder
         .journal()
         .lines()
@@ -119,37 +199,43 @@ fn a_search_that_was_broken_off_goes_on_from_its_visits() {
 #[test]
 fn only_what_a_search_left_goes_on_and_no_row_is_overwritten() {
     let few = ["--budget", "3"];
-    let (folder, _) = Search::broken_off(&[], Signal::KILL, ("outcome", 70));
+    let (folder, _) = Search::broken_off(&[], Signal::KILL, (Progress::Rows, 70));
     assert!(!rows_of(&folder.rows_file()).is_empty());
     let (rows, journal) = (fs::read(folder.rows_file()).unwrap(), folder.journal());
-    for other in [&["-n", "2048"][..], &["--no-race"], &["-D", "FACTOR=3"], &["--max-noise", "20%"], &["--seed", "2"]] {
-        // The last of two counts.
-        let arguments: Vec<String> = other.iter().map(ToString::to_string).collect();
-        let copy = folder.0.write("copy.comp", COPY);
-        let mut command = lanescope(&["tune", &copy, "--no-lock", "-d", "mock", "-a", "local_size_x=1..64"]);
-        if !other.contains(&"-n") {
-            command.args(["-n", "4096"]);
-        }
-        command.args(&arguments).arg("--resume").arg(folder.rows_file());
-        ended(&mut command).says(2, &["is of a search with another shader"]);
+    let copy = folder.0.write("copy.comp", COPY);
+    for (other, said) in [
+        (&["-n", "2048", "-D", "FACTOR=2,2.0,2.00,2.000"][..], "it is of a search with another shader"),
+        (&["-n", "4096", "-D", "FACTOR=2,2.0,2.00,2.000", "--seed", "2"], "it is of a search with another shader"),
+        (&["-n", "4096", "-D", "FACTOR=2,2.0,2.00,3"], "it is of a search with another shader"),
+        (&["-n", "4096", "-D", "FACTOR=3"], "this run doesn't write the column `def_FACTOR`"),
+    ] {
+        let mut command = lanescope(&[&["tune", &copy, "--no-lock", "-d", "mock", "-a", "local_size_x=1..64"], other].concat());
+        command.arg("--resume").arg(folder.rows_file());
+        assert_eq!(ended(&mut command).code, Some(2), "{other:?}");
         assert!(fs::read(folder.rows_file()).unwrap() == rows && folder.journal() == journal, "{other:?}");
+        // By its rows alone.
+        let progress = folder.0.path("found.csv.progress");
+        fs::rename(&progress, folder.0.path("away")).unwrap();
+        ended(&mut command).says(2, &["found.csv", said]);
+        assert!(fs::read(folder.rows_file()).unwrap() == rows, "{other:?}");
+        fs::rename(folder.0.path("away"), &progress).unwrap();
     }
     // A shader that was changed meanwhile is another one.
     let changed = folder.0.write("copy.comp", COPY.replace("float(FACTOR) * x[i]", "x[i] * float(FACTOR)"));
     let mut command = lanescope(&[&["tune", &changed, "--no-lock"], &SPACE[..]].concat());
     let ran: Ran = command.arg("--resume").arg(folder.rows_file()).output().unwrap().into();
     assert!(ran.code == Some(2) && fs::read(folder.rows_file()).unwrap() == rows, "{}", ran.err);
-    // Rows of the user's own are kept beside.
+    // A column of the user's own would be empty in new rows.
     let text = String::from_utf8(rows).unwrap();
     let [header, first] = [0, 1].map(|line| text.lines().nth(line).unwrap());
     let noted = format!("{header},my_notes\n{first},good\n");
     fs::write(folder.rows_file(), &noted).unwrap();
-    folder.go_on(&few).says(0, &["as it was, it is kept in"]);
-    assert_eq!(fs::read_to_string(folder.0.path("found.csv.bak")).unwrap(), noted);
-    // What came to its end has nothing to go on from.
-    let rows = fs::read(folder.rows_file()).unwrap();
-    folder.go_on(&[]).says(2, &["of a search that came to its end"]);
-    assert_eq!(fs::read(folder.rows_file()).unwrap(), rows);
+    folder.go_on(&few).says(2, &["`my_notes`: take it out"]);
+    assert_eq!(fs::read_to_string(folder.rows_file()).unwrap(), noted);
+    // Nor is a row taken that no search wrote.
+    let changed = first.replace(",ok,", ",fine,");
+    fs::write(folder.rows_file(), format!("{header}\n{changed}\n")).unwrap();
+    folder.go_on(&few).says(2, &["`fine` is no status; no run wrote this row"]);
     // What isn't there, or has no row, is begun.
     for text in [None, Some(""), Some(header)] {
         let new = Search::new();

@@ -1,6 +1,6 @@
 //! The flags that all commands share that measure.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -97,11 +97,4 @@ pub struct Measuring {
 
     #[command(flatten)]
     pub colours: Colours,
-}
-
-impl Measuring {
-    /// The files of rows that are written, that of `--resume` first.
-    pub fn row_files(&self) -> impl Iterator<Item = &Path> {
-        self.resume.iter().chain(&self.output).map(PathBuf::as_path)
-    }
 }

@@ -3,7 +3,7 @@
 use super::entry::{Entry, entries, headlines, said};
 use super::nominal::{gpu, processor, setting};
 use super::words::{defaults, hanging, whose};
-use crate::cli::estimate::Estimate;
+use crate::campaign::estimate::Estimate;
 use crate::cli::prose::{rendered, wrapped};
 use crate::error::Error;
 use crate::experiments::{CATALOGUE, DERIVATIONS, Derivation, Experiment, Text, derived_with};

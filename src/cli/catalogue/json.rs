@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::entry::{Defaults, Entry, headlines, said};
 use super::nominal::setting;
-use crate::cli::estimate::Estimate;
+use crate::campaign::estimate::Estimate;
 use crate::experiments::{DERIVATIONS, Derivation, derived_with};
 use crate::model::{Axis, AxisKind, AxisValue, DeviceInfo, DeviceKind, Headline};
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::super::estimate::Estimate;
-use super::super::settings::{DEFAULT_TIME, STUDY_PROCESSES};
 use super::suspects::Suspects;
 use crate::analysis::compare::{Comparison, Side, Sides};
 use crate::analysis::counted;
+use crate::campaign::estimate::Estimate;
+use crate::campaign::settings::{DEFAULT_TIME, STUDY_PROCESSES};
 use crate::model::{DeviceInfo, DeviceKind, Repeatability, Shown};
 use crate::platform::shell_word;
 

@@ -5,17 +5,16 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::super::args::compare::{Compare, Shape};
-use super::super::outputs;
 use super::super::overwriting::Files;
 use crate::analysis::compare::Question;
 use crate::error::Error;
 use crate::output::{
-    Format, Page, Report, Style, Target, comparison_csv, comparison_jsonl, comparison_text, hand_over, write_whole,
+    self, Format, Page, Report, Style, Target, comparison_csv, comparison_jsonl, comparison_text, hand_over, write_whole,
 };
 
 /// Errors: a file whose format its ending doesn't tell, one that is named twice, and one that is read.
 pub fn targets(arguments: &Compare, question: &Question) -> Result<Vec<(Target, Format)>, Error> {
-    let targets = outputs::targets(&arguments.output, arguments.format.map(Shape::format), Format::Table, true)?;
+    let targets = output::row_targets(&arguments.output, arguments.format.map(Shape::format), Format::Table, true)?;
     check(&targets, arguments.suspects.as_deref(), question)?;
     Ok(targets)
 }
@@ -34,7 +33,7 @@ pub fn write(targets: &[(Target, Format)], report: &Report) -> anyhow::Result<()
         match target {
             // What is for people is legible already.
             Target::Stdout => hand_over(&written(report, *format, Page::stdout())?)?,
-            Target::File(path) | Target::Continued(path) => write_whole(path, &written(report, *format, Page::FILE)?)?,
+            Target::File(path) | Target::Continued(path, _) => write_whole(path, &written(report, *format, Page::FILE)?)?,
         }
     }
     Ok(())

@@ -5,16 +5,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 
-use crate::cli::settings::Settings;
-use crate::cli::target::Targets;
-use crate::cli::voice::Voice;
+use super::search::Search;
 use crate::gpu::compile_threads;
 use crate::model::{Failure, Point, Quirk, Status};
 use crate::shader::{Home, NotedArray, Overrun};
-use crate::subject::{LOCAL_SIZE_AXES, Reference, Subject, UserKernel};
-use crate::tuning::space::Space;
-use crate::worker::Identity;
-use crate::worker::questions::bounds::{Bounds, CheckBounds, OpenBounds, Pass};
+use crate::subject::{LOCAL_SIZE_AXES, Reference, UserKernel};
+use crate::worker::questions::bounds::{Bounds, CheckBounds, Pass};
 use crate::worker::questions::{Question, Respondent};
 
 const MOST_LOST: u32 = 3;
@@ -34,10 +30,7 @@ pub struct Seen {
 
 /// Runs passes that note how far they index, with robust buffer access, in a process of its own.
 pub struct Looker<'r> {
-    settings: &'r Settings,
-    targets: &'r Targets,
-    subject: &'r Subject,
-    voice: &'r Voice,
+    search: &'r Search<'r>,
     checker: Option<Respondent<'r>>,
     /// The buffers, or push constants, that the reference leaves; nothing where it couldn't be looked at.
     reference: Option<BTreeSet<Home>>,
@@ -56,21 +49,11 @@ pub struct Looker<'r> {
 }
 
 impl<'r> Looker<'r> {
-    /// Looks at the reference first. Where files are the reference, `configuration` stands for it.
+    /// Looks at the reference first; where that is files, at a configuration that stands for it.
     /// Errors: the reference indexes beyond an array that is the driver's own memory: nothing can be compared with what comes of that.
-    pub fn new(
-        settings: &'r Settings,
-        targets: &'r Targets,
-        kernel: &mut UserKernel,
-        subject: &'r Subject,
-        configuration: Point,
-        voice: &'r Voice,
-    ) -> anyhow::Result<Self> {
+    pub fn new(search: &'r Search<'r>, kernel: &mut UserKernel) -> anyhow::Result<Self> {
         let mut new = Self {
-            settings,
-            targets,
-            subject,
-            voice,
+            search,
             checker: None,
             reference: None,
             told: BTreeSet::new(),
@@ -82,20 +65,21 @@ impl<'r> Looker<'r> {
             lost: 0,
             spent: (0, Duration::ZERO),
         };
-        let is_run = !matches!(subject.reference, Reference::Files(_));
-        let pass = if is_run { Pass::Reference } else { Pass::Configuration(configuration) };
-        let overruns = match new.check(&pass, &[]) {
+        let is_run = !matches!(search.subject.reference, Reference::Files(_));
+        let pass = if is_run { Pass::Reference } else { Pass::Configuration(search.instead_of_files()) };
+        match new.check(&pass, &[]) {
             Ok(Bounds { overruns, loops_too_often, .. }) => {
                 if loops_too_often {
                     new.tell_cap("The reference");
                 }
-                overruns
+                new.take_reference(&overruns, is_run)?;
             }
-            Err(failure) => {
-                new.note_failure("the reference", &failure);
-                return Ok(new);
-            }
-        };
+            Err(failure) => new.note_failure("the reference", &failure),
+        }
+        Ok(new)
+    }
+
+    fn take_reference(&mut self, overruns: &[Overrun], is_run: bool) -> anyhow::Result<()> {
         if let Some(overrun) = overruns.iter().find(|overrun| is_run && !is_given(overrun)) {
             bail!(
                 "the reference accesses an array out of bounds, so its results are undefined: {overrun}; correct the shader, or name \
@@ -104,15 +88,15 @@ impl<'r> Looker<'r> {
             );
         }
         for overrun in overruns.iter().filter(|overrun| is_given(overrun)) {
-            new.told.insert(array_of(overrun));
-            new.warn(&format!(
+            self.told.insert(array_of(overrun));
+            self.warn(&format!(
                 "{}: results are undefined there, and rows have the flag out_of_bounds; {}",
                 told(overrun),
                 advice(overrun)
             ));
         }
-        new.reference = Some(overruns.iter().filter(|overrun| is_given(overrun)).map(|overrun| overrun.array.home).collect());
-        Ok(new)
+        self.reference = Some(overruns.iter().filter(|overrun| is_given(overrun)).map(|overrun| overrun.array.home).collect());
+        Ok(())
     }
 
     pub fn reference_leaves(&self) -> bool {
@@ -199,7 +183,7 @@ impl<'r> Looker<'r> {
 
     pub fn tell_time(&self) {
         let (passes, time) = (self.spent.0, self.spent.1.as_secs_f64());
-        self.voice.progress.detail(&format!("looked at the indexes of {passes} passes in {time:.1} s"));
+        self.search.campaign.voice.progress.detail(&format!("looked at the indexes of {passes} passes in {time:.1} s"));
     }
 
     fn check(&mut self, pass: &Pass, next: &[Pass]) -> Result<Bounds, Failure> {
@@ -218,45 +202,27 @@ impl<'r> Looker<'r> {
     fn checked(&mut self, pass: &Pass, next: &[Pass]) -> Result<Bounds, Failure> {
         let bounds = self.ask(CheckBounds { pass: pass.clone(), next: next.to_vec() })?;
         let Bounds { unfollowed, messages, .. } = &bounds;
-        messages.iter().for_each(|message| self.voice.fault(&format!("validation: {message}")));
+        messages.iter().for_each(|message| self.search.campaign.voice.fault(&format!("validation: {message}")));
         if *unfollowed > 0 && !self.has_told_unfollowed {
             self.has_told_unfollowed = true;
-            self.voice.progress.note(&format!(
+            self.search.campaign.voice.progress.note(&format!(
                 "note: {unfollowed} of the shader's accesses can't be followed: whether they stay within their arrays wasn't looked at"
             ));
         }
         Ok(bounds)
     }
 
-    pub fn subject(&self) -> &'r Subject {
-        self.subject
-    }
-
     /// Asks something else of the process that looks at bounds.
     pub fn ask<Q: Question>(&mut self, question: Q) -> Result<Q::Answer, Failure> {
         let mut checker = match self.checker.take() {
             Some(checker) => checker,
-            None => self.open()?,
+            None => self.search.respondent(true, compile_threads(self.search.device()))?,
         };
         let answer = checker.ask(question);
         if !answer.as_ref().is_err_and(is_gone) {
             self.checker = Some(checker);
         }
         answer
-    }
-
-    fn open(&self) -> Result<Respondent<'r>, Failure> {
-        let place = self.targets.device(0);
-        let mut checker = self.targets.respondent(place)?;
-        checker.ask(OpenBounds {
-            device: Identity::at_place(&place.info, place.index),
-            queue: self.settings.flags.queue,
-            is_robust: true,
-            deadline: self.settings.submission_deadline(),
-            compile_threads: compile_threads(&place.info),
-            subject: self.subject.clone(),
-        })?;
-        Ok(checker)
     }
 
     /// A device that was lost isn't used again. What a configuration lacks, its own row says.
@@ -267,17 +233,12 @@ impl<'r> Looker<'r> {
         self.lost += 1;
         let rest = if self.lost == MOST_LOST { ", and the others won't be" } else { "" };
         let said = format!("note: whether {what} indexes beyond its arrays couldn't be looked at{rest}: {status}: {reason}");
-        self.voice.progress.note(&said);
+        self.search.campaign.voice.progress.note(&said);
     }
 
     fn warn(&self, words: &str) {
-        self.voice.progress.note(&format!("warning: {words}"));
+        self.search.campaign.voice.progress.note(&format!("warning: {words}"));
     }
-}
-
-/// The configuration to look at where files are the reference: the shader as it is written, unless that isn't allowed.
-pub fn instead_of_files(space: &Space, written: Option<usize>) -> Point {
-    written.map_or_else(|| space.point(0), |_| Point::default())
 }
 
 fn is_gone(failure: &Failure) -> bool {
@@ -326,18 +287,7 @@ fn advice(Overrun { array, index, .. }: &Overrun) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
-
     use super::*;
-    use crate::tuning::space::Dimension;
-
-    #[test]
-    fn what_is_looked_at_instead_of_files_may_be_run() {
-        let sizes = Dimension::new("local_size_x", [32_u64, 64]);
-        let space = Space::new(vec![sizes], |_| Ok::<_, Infallible>(true)).unwrap_or_else(|_| panic!("two configurations"));
-        assert_eq!(instead_of_files(&space, Some(1)), Point::default());
-        assert_eq!(instead_of_files(&space, None), space.point(0));
-    }
 
     #[test]
     fn a_warning_says_how_many_elements_would_do() {

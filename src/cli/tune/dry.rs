@@ -4,29 +4,21 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use super::bounds::{Looker, Seen};
-use super::race::{most_tried, opener, unopened};
-use crate::cli::args::tune::{Budget, Tune};
-use crate::cli::estimate::Estimate;
-use crate::cli::settings::Settings;
-use crate::cli::target::Targets;
-use crate::cli::voice::Voice;
+use super::search::{Search, unopened};
+use crate::campaign::estimate::Estimate;
+use crate::campaign::lock;
+use crate::cli::args::tune::Budget;
 use crate::measure::{Answer, Bench, CaseKey, JUDGED_ROUNDS, Job, Loss, Order};
 use crate::model::{Failure, Point, Status};
+use crate::output::Progress;
 use crate::subject::{Reference, UserKernel};
-use crate::tuning::space::Space;
 use crate::units::Nanos;
 
 /// The passes of a visit: one that is discarded, and a sample.
 const PASSES: u32 = 2;
 
 pub struct DryRun<'r> {
-    pub arguments: &'r Tune,
-    pub settings: &'r Settings,
-    pub targets: &'r Targets,
-    pub space: &'r Space,
-    pub budget: Budget,
-    pub max_time: Duration,
-    pub voice: &'r Voice,
+    pub search: &'r Search<'r>,
 }
 
 /// What one configuration took until it was known to be right, and a pass of it.
@@ -37,23 +29,28 @@ struct Took {
 }
 
 impl DryRun<'_> {
-    /// Checks the shader as it is written where that is a configuration, else the first one that can be. Tells whether all was well.
+    /// Checks the shader as it is written where that is a configuration, else the first one that can be. Tells whether all was well; nothing
+    /// where the user interrupted the wait for the device.
     /// Errors: that the reference can't be run, as for a search.
-    pub fn run(&self, kernel: &mut UserKernel, written: Option<usize>) -> anyhow::Result<bool> {
+    pub fn run(&self, kernel: &mut UserKernel) -> anyhow::Result<Option<bool>> {
+        self.search.introduce(kernel)?;
+        let campaign = self.search.campaign;
+        let Some(_locks) = lock::take_all(&campaign.settings, &campaign.targets, &campaign.voice)? else { return Ok(None) };
+        self.check(kernel).map(Some)
+    }
+
+    fn check(&self, kernel: &mut UserKernel) -> anyhow::Result<bool> {
         let began = Instant::now();
-        let subject = kernel.subject().clone();
-        let mut candidates = written.into_iter().chain(0..self.space.len()).map(|at| self.space.point(at));
+        let mut candidates =
+            self.search.written.into_iter().chain(0..self.search.space.len()).map(|at| self.search.space.point(at));
         let case = candidates.find_map(|point| kernel.describe(&point).ok().map(|case| (point, case)));
         let Some((point, case)) = case else {
-            self.voice.progress.answer("no configuration can be run on this device");
+            self.progress().answer("no configuration can be run on this device");
             return Ok(false);
         };
-        let instead = super::bounds::instead_of_files(self.space, written);
-        let mut looker = Looker::new(self.settings, self.targets, kernel, &subject, instead, self.voice)?;
-        let mut bench = opener(self.settings, self.targets, subject.clone(), self.max_time)(None)
-            .map_err(|Loss(failure)| unopened(failure))?;
-        let notes = bench.instrument().note.iter().chain(&bench.learned().notes);
-        self.voice.progress.notes(notes);
+        let mut looker = Looker::new(self.search, kernel)?;
+        let mut bench = self.search.opener()(None).map_err(|Loss(failure)| unopened(failure))?;
+        self.progress().notes(bench.instrument().note.iter().chain(&bench.learned().notes));
         let starting = began.elapsed();
         let looking = Instant::now();
         let Seen { excluded, leaves, .. } = looker.look(&point, &[]);
@@ -65,40 +62,47 @@ impl DryRun<'_> {
             Err(failure) => return Ok(self.fails(&point, &failure)),
         };
         let doubt = bench.learned().doubts.first();
+        self.progress().answer(&match (leaves, doubt) {
+            (true, _) => format!("{point}: it accesses a buffer out of bounds, and what it computes there is undefined"),
+            (_, Some(doubt)) => format!("{point}: {doubt}"),
+            _ => self.well(&point, &looker),
+        });
+        self.tell_time(starting, took);
+        Ok(!leaves && doubt.is_none() && !self.search.campaign.voice.has_faults())
+    }
+
+    fn well(&self, point: &Point, looker: &Looker) -> String {
         let bounds = if looker.is_blind() { "" } else { ", stays within its arrays" };
-        let compared = match subject.reference {
+        let compared = match self.search.subject.reference {
             Reference::Files(_) => "what the files hold",
             _ => "what the reference computes",
         };
-        self.voice.progress.answer(&match (leaves, doubt) {
-            (true, _) => format!("{point}: it accesses a buffer out of bounds, and what it computes there is undefined"),
-            (_, Some(doubt)) => format!("{point}: {doubt}"),
-            _ => format!("{point}: it compiles{bounds}, and computes {compared}"),
-        });
-        self.tell_time(starting, took);
-        Ok(!leaves && doubt.is_none() && !self.voice.has_faults())
+        format!("{point}: it compiles{bounds}, and computes {compared}")
+    }
+
+    fn progress(&self) -> &Progress {
+        &self.search.campaign.voice.progress
     }
 
     fn fails(&self, point: &Point, Failure { status, reason, .. }: &Failure) -> bool {
-        self.voice.progress.answer(&format!("{point}: {status}: {reason}"));
+        self.progress().answer(&format!("{point}: {status}: {reason}"));
         false
     }
 
     fn tell_time(&self, starting: Duration, took: Took) {
-        let is_raced = !self.arguments.no_race;
-        let count = most_tried(self.budget, self.space);
-        let processes = u32::try_from(self.settings.processes).unwrap_or(u32::MAX);
-        let mut estimate = estimated(count, is_raced, self.max_time, took);
+        let Search { is_race, budget, campaign, .. } = *self.search;
+        let (count, max_time) = (self.search.most_tried(), self.search.max_time());
+        let processes = u32::try_from(campaign.settings.processes).unwrap_or(u32::MAX);
+        let mut estimate = estimated(count, is_race, max_time, took);
         for bound in [&mut estimate.least, &mut estimate.most] {
-            if let Budget::Time(time) = self.budget {
+            if let Budget::Time(time) = budget {
                 *bound = time.min(*bound);
             }
             *bound = bound.saturating_add(starting.saturating_mul(processes));
         }
         let [pass, preparing] = [took.pass, took.preparing].map(Nanos::from_duration);
-        let timing =
-            humantime::format_duration(Duration::from_millis(self.max_time.as_millis().try_into().unwrap_or(u64::MAX)));
-        self.voice.progress.answer(&format!(
+        let timing = humantime::format_duration(Duration::from_millis(max_time.as_millis().try_into().unwrap_or(u64::MAX)));
+        self.progress().answer(&format!(
             "the search takes {estimate}, about: an estimate from {pass} a pass and {preparing} of preparing and checking here, and up to \
              {timing} of timing for each of {count}; nothing was measured"
         ));

@@ -1,9 +1,9 @@
 //! Whether the best may be believed: what it is held against once it is known.
 
-use super::race::{Race, Trial};
+use super::race::Race;
+use super::rows::Trial;
 use super::trials::Trials;
-use crate::cli::interrupt;
-use crate::measure::Session;
+use crate::campaign::{DeviceSession, interrupt};
 use crate::model::{Point, Status};
 use crate::stats;
 use crate::subject::Reference;
@@ -20,7 +20,7 @@ const ENOUGH: usize = 4;
 
 impl Race<'_> {
     /// Tries the best and its ties with other inputs and sizes, and again and again. What is wrong then can't win.
-    pub(super) fn examine(&mut self, session: &mut Session) -> anyhow::Result<()> {
+    pub(super) fn examine(&mut self, session: &mut DeviceSession) -> anyhow::Result<()> {
         loop {
             let Some(best) = self.standing() else { return Ok(()) };
             let (spent, _) = self.spent();
@@ -34,7 +34,7 @@ impl Race<'_> {
                 break;
             }
             for (point, why) in failed {
-                if let Some(configuration) = self.space.find(&point) {
+                if let Some(configuration) = self.search.space.find(&point) {
                     self.disqualify(configuration, why);
                 }
             }
@@ -59,9 +59,9 @@ impl Race<'_> {
 
     fn is_reference(&self, point: &Point) -> bool {
         match &self.kernel.subject().reference {
-            Reference::Untouched => self.written_point().is_some_and(|written| same_values(point, &written)),
+            Reference::Untouched => self.search.written_point().is_some_and(|written| same_values(point, &written)),
             Reference::Configuration(own) => {
-                let written = self.written_point();
+                let written = self.search.written_point();
                 let value = |axis| own.get(axis).or_else(|| written.as_ref()?.get(axis));
                 point.iter().all(|(axis, given)| value(axis) == Some(given))
             }
@@ -72,7 +72,7 @@ impl Race<'_> {
     /// The configuration that the answer names, and those that can't be told from it.
     fn standing(&self) -> Option<Vec<Point>> {
         let figures = self.figures();
-        let ending = Ending::of(&figures, self.written_point().as_ref())?;
+        let ending = Ending::of(&figures, self.search.written_point().as_ref())?;
         let others = std::iter::once(ending.fastest).chain(ending.tied.iter().map(|(i, _)| *i));
         let others = others.filter(|i| *i != ending.chosen);
         Some(std::iter::once(ending.chosen).chain(others).map(|i| figures[i].point.clone()).collect())

@@ -6,13 +6,13 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 
-use super::figures::timing;
-use super::race::{Race, Trial};
+use super::race::Race;
+use super::rows::Trial;
+use crate::campaign::settings::RowFiles;
+use crate::campaign::voice::Voice;
 use crate::cli::args::tune::Tune;
 use crate::cli::overwriting::Files;
-use crate::cli::voice::Voice;
 use crate::error::{EXIT_FAILED, EXIT_OK, EXIT_UNTOLD, Error};
-use crate::measure::Measured;
 use crate::model::{AxisValue, Failure, Metric, Point, Shown, Status};
 use crate::output::{Page, Staged, Tone, answer_text, json, paragraph};
 use crate::subject::{Reference, Subject};
@@ -49,7 +49,7 @@ impl Found {
         let trials: Vec<answer::Trial> = race.trials.values().map(trial).collect();
         let reference = &race.kernel.subject().reference;
         let best = Best::new(race, &trials);
-        let diagnosis = diagnose(&trials, reference, race.written_point().as_ref(), race.beside.is_steady());
+        let diagnosis = diagnose(&trials, reference, race.search.written_point().as_ref(), race.beside.is_steady());
         // A reference that nobody named, and that nothing else agrees with, is none to believe.
         let is_chosen = arguments.reference.is_none() && *reference != Reference::Untouched;
         let is_doubted = diagnosis.as_ref().is_some_and(|of| of.doubts_reference || (is_chosen && of.only_reference));
@@ -103,11 +103,11 @@ impl Best {
     fn new(race: &Race, trials: &[answer::Trial]) -> Option<Self> {
         let figures = race.figures();
         let finale = Finale { figures: &figures, cut: race.cut, nearest: race.nearest_behind.clone() };
-        let answer = Answer::new(race.space, trials, finale, race.written_point().as_ref())?;
+        let answer = Answer::new(&race.search.space, trials, finale, race.search.written_point().as_ref())?;
         let (time, samples) = race.spent();
-        let (tried, all, seconds) = (trials.len(), race.space.len(), time.as_secs_f64());
+        let (tried, all, seconds) = (trials.len(), race.search.space.len(), time.as_secs_f64());
         let effort = format!("{tried} of {all} configurations tried, {samples} samples, {seconds:.1} s");
-        let device = race.device();
+        let device = race.search.device();
         let entry = TableEntry {
             kernel: KernelId { name: race.kernel.subject().name.clone(), hash: race.hash.clone() },
             device: DeviceId::from(device),
@@ -128,10 +128,10 @@ impl Best {
 
 /// Files that are written when all is measured must be writable before, and none is written over what is read, or twice.
 /// Errors: a table that is none, a folder that isn't there, and a file that is named for two things.
-pub fn check_files(arguments: &Tune, subject: &Subject) -> Result<(), Error> {
+pub fn check_files(arguments: &Tune, rows: &RowFiles, subject: &Subject) -> Result<(), Error> {
     let read = subject.files().map_err(|error| Error::Usage(error.to_string()))?;
     let files = read.into_iter().fold(Files::default(), |files, (what, file)| files.reading(what, [file]));
-    let written = files.reading("the manifest", &arguments.manifest).writing_rows(&arguments.measuring);
+    let written = files.reading("the manifest", &arguments.manifest).writing_rows(rows);
     written.writing("--t4", &arguments.t4).writing("--save-table", &arguments.save_table).check()?;
     if let Some(path) = arguments.save_table.as_deref().filter(|path| path.exists()) {
         Table::load(path).map_err(|error| Error::Usage(error.to_string()))?;
@@ -145,15 +145,10 @@ pub fn check_files(arguments: &Tune, subject: &Subject) -> Result<(), Error> {
 fn trial(trial: &Trial) -> answer::Trial {
     let failed = || Failure::new(Status::Error, "it wasn't measured");
     let outcome = match (&trial.measured, &trial.failure) {
-        (Some(measured), _) => Ok(timing(measured)),
+        (Some(measured), _) => Ok(measured.timing),
         (None, failure) => Err(failure.clone().unwrap_or_else(failed)),
     };
     answer::Trial { point: trial.point.clone(), outcome }
-}
-
-fn timed(measured: &Measured) -> Duration {
-    let passes: f64 = measured.rounds.samples.iter().flatten().sum();
-    Duration::try_from_secs_f64(passes * f64::from(measured.batch) / 1e9).unwrap_or_default()
 }
 
 fn values(point: &Point) -> BTreeMap<String, AxisValue> {
@@ -161,7 +156,7 @@ fn values(point: &Point) -> BTreeMap<String, AxisValue> {
 }
 
 pub fn write_t4(race: &Race, path: &Path) -> anyhow::Result<()> {
-    let device = race.device();
+    let device = race.search.device();
     let (spent, _) = race.spent();
     let session = T4Session {
         device: device.name.clone(),
@@ -182,7 +177,7 @@ fn result(trial: &Trial) -> Option<T4Result> {
     let measurement =
         |name: &str, value: f64, unit: &str| T4Measurement { name: name.to_owned(), value, unit: unit.to_owned() };
     let mut measurements: Vec<T4Measurement> =
-        measured.map(|of| measurement("time", of.value() / 1e6, "ms")).into_iter().collect();
+        measured.map(|of| measurement("time", of.time() / 1e6, "ms")).into_iter().collect();
     if let (Some(of), Some(case)) = (measured, &trial.case) {
         let headline = case.headline;
         let amount = match headline.metric {
@@ -191,7 +186,7 @@ fn result(trial: &Trial) -> Option<T4Result> {
             _ => None,
         };
         #[expect(clippy::cast_precision_loss, reason = "rates have few digits")]
-        measurements.extend(amount.map(|amount| measurement(headline.name, amount as f64 / of.value(), headline.unit)));
+        measurements.extend(amount.map(|amount| measurement(headline.name, amount as f64 / of.time(), headline.unit)));
     }
     Some(T4Result {
         when: trial.when,
@@ -199,8 +194,8 @@ fn result(trial: &Trial) -> Option<T4Result> {
         validity: T4Validity::from_status(status)?,
         times: T4Times {
             compilation: measured.map_or(Duration::ZERO, |of| of.pipeline_time),
-            runtimes_ns: measured.map(|of| of.rounds.medians()).unwrap_or_default(),
-            benchmark: measured.map_or(Duration::ZERO, timed),
+            runtimes_ns: measured.map(|of| of.medians.clone()).unwrap_or_default(),
+            benchmark: measured.map_or(Duration::ZERO, |of| of.spent),
             ..T4Times::default()
         },
         measurements,

@@ -4,14 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use super::bounds::{Looker, told};
-use crate::cli::settings::Settings;
-use crate::cli::target::Targets;
-use crate::cli::voice::Voice;
+use super::search::Search;
 use crate::model::{Failure, Point};
 use crate::subject::{Reference, Subject, Unusual, Variation};
-use crate::worker::Identity;
 use crate::worker::questions::Respondent;
-use crate::worker::questions::bounds::{OpenBounds, Pass};
+use crate::worker::questions::bounds::Pass;
 use crate::worker::questions::trials::{FindIdle, Repeat, Repeated, Varied, Vary, Wrong};
 
 /// How often the winner and the reference run: 300 runs without a change mean that at most 1 % of all change, at 95 %.
@@ -29,12 +26,7 @@ const SHARE: f64 = 0.04;
 const LEAST: Duration = Duration::from_millis(1500);
 
 pub struct Trials<'r> {
-    settings: &'r Settings,
-    targets: &'r Targets,
-    subject: &'r Subject,
-    voice: &'r Voice,
-    /// Whether what fails at another size alone can't win either.
-    counts_sizes: bool,
+    search: &'r Search<'r>,
     /// Runs passes as they are timed, without robust buffer access.
     repeater: Option<Respondent<'r>>,
     is_lost: bool,
@@ -62,19 +54,9 @@ struct Kind {
 }
 
 impl<'r> Trials<'r> {
-    pub fn new(
-        settings: &'r Settings,
-        targets: &'r Targets,
-        subject: &'r Subject,
-        voice: &'r Voice,
-        counts_sizes: bool,
-    ) -> Self {
+    pub fn new(search: &'r Search<'r>) -> Self {
         Self {
-            settings,
-            targets,
-            subject,
-            voice,
-            counts_sizes,
+            search,
             repeater: None,
             is_lost: false,
             tried: BTreeMap::new(),
@@ -92,14 +74,14 @@ impl<'r> Trials<'r> {
     fn kinds(&self) -> Vec<Kind> {
         let varied = |how: Unusual| Kind {
             name: how.to_string(),
-            subject: Subject { variation: Some(Variation { how, only: None }), ..self.subject.clone() },
+            subject: Subject { variation: Some(Variation { how, only: None }), ..self.search.subject.clone() },
             is_size: false,
         };
-        let n = self.subject.n;
+        let n = self.search.subject.n;
         let sizes: BTreeSet<u64> = [n.checked_sub(1), prime_below(n)].into_iter().flatten().filter(|size| *size > 0).collect();
         let sized = sizes.into_iter().rev().map(|size| Kind {
             name: format!("n = {size}"),
-            subject: Subject { n: size, ..self.subject.clone() },
+            subject: Subject { n: size, ..self.search.subject.clone() },
             is_size: true,
         });
         Unusual::ALL.into_iter().map(varied).chain(sized).collect()
@@ -110,7 +92,7 @@ impl<'r> Trials<'r> {
     pub fn vary(&mut self, looker: &mut Looker, points: Vec<Point>, spent: Duration) -> Vec<(Point, String)> {
         let mut points: Vec<Point> = points.into_iter().filter(|point| !self.tried.contains_key(point)).collect();
         let (mut wrong, mut right_with) = (Vec::new(), BTreeMap::<Point, BTreeSet<String>>::new());
-        if points.is_empty() || matches!(self.subject.reference, Reference::Files(_)) {
+        if points.is_empty() || matches!(self.search.subject.reference, Reference::Files(_)) {
             return wrong;
         }
         let (began, most) = (Instant::now(), spent.mul_f64(SHARE).max(LEAST));
@@ -146,7 +128,7 @@ impl<'r> Trials<'r> {
                     Some(Wrong::Result(words)) => words,
                     Some(Wrong::Leaves(overrun)) => format!("{}, which the reference doesn't do", told(&overrun)),
                 };
-                if is_size && !self.counts_sizes {
+                if is_size && !self.search.counts_sizes {
                     let note = format!("{point} is wrong at {name} ({why}); with --any-size it can't win");
                     self.notes.insert(point, note);
                 } else {
@@ -165,7 +147,7 @@ impl<'r> Trials<'r> {
 
     /// Looks for inputs that the results don't depend on.
     pub fn find_idle(&mut self, looker: &mut Looker, spent: Duration) {
-        if matches!(self.subject.reference, Reference::Files(_)) {
+        if matches!(self.search.subject.reference, Reference::Files(_)) {
             return;
         }
         match looker.ask(FindIdle { most: spent.mul_f64(SHARE).max(LEAST) }) {
@@ -234,23 +216,13 @@ impl<'r> Trials<'r> {
 
     fn open(&mut self) -> Result<(), Failure> {
         if self.repeater.is_none() {
-            let place = self.targets.device(0);
-            let mut repeater = self.targets.respondent(place)?;
-            repeater.ask(OpenBounds {
-                device: Identity::at_place(&place.info, place.index),
-                queue: self.settings.flags.queue,
-                is_robust: false,
-                deadline: self.settings.submission_deadline(),
-                compile_threads: 0,
-                subject: self.subject.clone(),
-            })?;
-            self.repeater = Some(repeater);
+            self.repeater = Some(self.search.respondent(false, 0)?);
         }
         Ok(())
     }
 
     fn note_failure(&self, what: &str, Failure { status, reason, .. }: &Failure) {
-        self.voice.progress.note(&format!("note: {what} couldn't be looked at: {status}: {reason}"));
+        self.search.campaign.voice.progress.note(&format!("note: {what} couldn't be looked at: {status}: {reason}"));
     }
 
     /// Whether a configuration is wrong with other inputs, or of other sizes.

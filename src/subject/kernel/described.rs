@@ -78,6 +78,11 @@ impl UserKernel {
         Ok(if module.source_hash.is_empty() { module.spirv_hash.clone() } else { module.source_hash.clone() })
     }
 
+    /// The hash of the SPIR-V of the shader as it is written.
+    pub fn spirv_hash(&mut self) -> Result<String, Failure> {
+        Ok(self.source(&Point::default())?.module.spirv_hash.clone())
+    }
+
     /// The problem's size: `n`, and the members that are whole numbers whatever the configuration.
     pub fn size(&self) -> BTreeMap<String, u64> {
         let variables = Variables::new(self.subject.n);

@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::limits;
 use super::settings::Settings;
 use super::voice::Voice;
 use crate::error::{Error, nearest};
@@ -31,9 +30,9 @@ enum Access {
 impl Targets {
     /// Errors: no loader, no driver, no usable device, or none that is meant.
     pub fn resolve(settings: &Settings, voice: &Voice) -> anyhow::Result<Self> {
-        let Settings { devices: asked, may_repeat, flags, .. } = settings;
-        let platform = platform(asked, flags.queue, flags.validation)?;
-        let (all, layers, access) = if let Some(deadlines) = settings.isolation() {
+        let Settings { devices: asked, may_repeat, queue, is_validated, is_robust, .. } = settings;
+        let platform = platform(asked, *queue, *is_validated)?;
+        let (all, layers, access) = if let Some(deadlines) = settings.isolation {
             let listener = voice.listener();
             let found = worker::find(&platform, deadlines, &listener)?;
             let access = Access::Apart { deadlines, listener, finder: Mutex::new(found.worker.map(Box::new)) };
@@ -55,8 +54,8 @@ impl Targets {
             voice.progress.note(&format!("device {index} ({name}) is the first of {others} {kind}: -d names another"));
         }
         for Place { info, .. } in &devices {
-            check_queue(info, flags.queue)?;
-            if flags.robust && !info.has(Feature::RobustBufferAccess) {
+            check_queue(info, *queue)?;
+            if *is_robust && !info.has(Feature::RobustBufferAccess) {
                 return Err(Error::Usage(format!("{} has no robust buffer access: leave out --robust", info.name)).into());
             }
         }
@@ -65,7 +64,7 @@ impl Targets {
 
     /// Gives devices the limits that the user's own entries have of them.
     pub fn limit(&mut self, own: &Published) {
-        self.devices.iter_mut().for_each(|place| limits::limit(&mut place.info, own));
+        self.devices.iter_mut().for_each(|place| place.info.limit(own));
     }
 
     pub fn devices(&self) -> impl Iterator<Item = &DeviceInfo> {

@@ -1,21 +1,19 @@
 //! `FILE.progress`, beside a file of rows as long as that isn't whole: keeps other runs off the file, and has a line for each visit to
-//! a case that has no row yet, so that whatever ends the run, `--resume` goes on from there. A search, whose rows are final only when
-//! it has ended, has a line for each outcome as well.
+//! a case that has no row yet, so that whatever ends the run, `--resume` goes on from there.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
 
 use fs4::fs_std::FileExt;
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::earlier::differences;
 use crate::error::Error;
-use crate::measure::{Earlier, Outcome, Sizes, VisitMade, Visited};
-use crate::model::{Quirk, Shown};
+use crate::measure::{Earlier, Sizes, VisitMade, Visited};
+use crate::model::Shown;
 use crate::output::{Format, Target, is_at};
 use crate::platform::{self, FileKind};
 use crate::regular;
@@ -24,7 +22,7 @@ const ENDING: &str = ".progress";
 
 /// Says what the file is, and behind it which form its lines have.
 const KIND: &str = "lanescope progress ";
-const VERSION: &str = "lanescope progress 3";
+const VERSION: &str = "lanescope progress 4";
 
 /// The longest line that is read, in bytes: none comes near.
 const LONGEST_LINE: u64 = 64 << 20;
@@ -105,11 +103,6 @@ impl Journals {
         Err(Error::Usage(format!("{path} has what another run measured for {rows}: {differing}; {advice}")))
     }
 
-    pub fn left(&self, common: &[Vec<(&str, String)>]) -> Left {
-        // What can't be read is nobody's to overwrite.
-        self.visits.as_ref().map_or(Left::Nothing, |journal| journal.left(common).unwrap_or(Left::ByOthers))
-    }
-
     pub fn hint(&self) -> Option<String> {
         let journal = self.visits.as_ref()?;
         Some(format!("to go on: the same command with --resume {} (in the place of -o)", journal.claim.rows.shown()))
@@ -123,13 +116,6 @@ impl Journals {
     pub fn finish(mut self) {
         self.is_whole = true;
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
-    Nothing,
-    ToGoOn,
-    ByOthers,
 }
 
 /// What ends otherwise leaves the visits, if there are any.
@@ -229,26 +215,6 @@ struct Head {
 #[serde(rename_all = "snake_case")]
 enum Line {
     Visit(Box<VisitLine>),
-    Outcome(Box<OutcomeLine>),
-}
-
-/// What came of a case. Its visits until then no longer count.
-#[derive(Serialize, Deserialize)]
-struct OutcomeLine {
-    device: usize,
-    case_id: String,
-    ended: Ended,
-}
-
-/// What a search knows of a configuration.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Ended {
-    pub outcome: Outcome,
-    pub when: SystemTime,
-    /// Whether it leaves buffers, as the reference does.
-    pub leaves: bool,
-    /// A fault of the driver's that it comes to.
-    pub quirk: Option<Quirk>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -265,7 +231,7 @@ struct VisitLine {
 
 type Place = (usize, String);
 
-/// The visits to cases that have no row yet, and what came of those whose rows aren't final.
+/// The visits to cases that have no row yet.
 pub struct Journal {
     claim: Claim,
     state: Mutex<State>,
@@ -278,25 +244,12 @@ struct State {
     /// Those of each case, as they are in the file.
     lines: BTreeMap<Place, Vec<String>>,
     earlier: HashMap<Place, Earlier>,
-    ended: HashMap<Place, Ended>,
     failed: Option<io::Error>,
 }
 
 impl Journal {
     fn of(claim: Claim) -> Self {
         Self { claim, state: Mutex::default() }
-    }
-
-    fn left(&self, common: &[Vec<(&str, String)>]) -> io::Result<Left> {
-        let mut file = &self.claim.file;
-        file.seek(SeekFrom::Start(0))?;
-        let mut lines = BufReader::new(file);
-        let first = next_line(&mut lines)?;
-        Ok(match lines.fill_buf()? {
-            [] => Left::Nothing,
-            _ if first == Some(head(common)?) => Left::ToGoOn,
-            _ => Left::ByOthers,
-        })
     }
 
     /// In what the run differs that left lines here; nothing where none did, or where its visits count for no newer version anyway.
@@ -338,15 +291,13 @@ impl Journal {
             Some(_) => note = Some(format!("{} is of another version, or damaged, and isn't used", self.claim.path.shown())),
             None => {}
         }
-        let cases = |count: usize, what: &str| match count {
+        let cases = match state.earlier.len() {
             0 => None,
-            1 => Some(format!("1 case that was {what}")),
-            _ => Some(format!("{count} cases that were {what}")),
+            1 => Some("1 case that was".to_owned()),
+            count => Some(format!("{count} cases that were")),
         };
-        let both = [cases(state.ended.len(), "measured"), cases(state.earlier.len(), "stopped early")];
-        let both: Vec<String> = both.into_iter().flatten().collect();
-        if !both.is_empty() {
-            note = Some(format!("{}: going on with {}", self.claim.path.shown(), both.join(" and ")));
+        if let Some(cases) = cases {
+            note = Some(format!("{}: going on with {cases} stopped early", self.claim.path.shown()));
         }
         match whole {
             // What is there stays there: a kill at this moment loses nothing.
@@ -362,20 +313,9 @@ impl Journal {
         self.state().earlier.remove(&(device, case_id.to_owned()))
     }
 
-    pub fn take_ended(&self, device: usize, case_id: &str) -> Option<Ended> {
-        self.state().ended.remove(&(device, case_id.to_owned()))
-    }
-
-    /// How many cases have ended in an earlier run, and weren't taken yet.
-    pub fn count_ended(&self) -> usize {
-        self.state().ended.len()
-    }
-
     pub fn last_process(&self) -> u32 {
         let state = self.state();
-        let visits = state.earlier.values().flat_map(|earlier| &earlier.visits).map(|(process, _)| *process);
-        let measured = state.ended.values().filter_map(|ended| ended.outcome.result.as_ref().ok());
-        visits.chain(measured.flat_map(|measured| measured.rounds.processes.clone())).max().unwrap_or(0)
+        state.earlier.values().flat_map(|earlier| &earlier.visits).map(|(process, _)| *process).max().unwrap_or(0)
     }
 
     pub fn note(&self, device: usize, case_id: &str, made: &VisitMade) {
@@ -383,13 +323,6 @@ impl Journal {
         let (case_id, spirv_hash, visited) = (case_id.to_owned(), spirv_hash.to_owned(), visited.clone());
         let place = (device, case_id.clone());
         self.add(place, &Line::Visit(Box::new(VisitLine { device, case_id, spirv_hash, sizes, before, process, visited })));
-    }
-
-    /// Notes what came of a case whose row may change yet.
-    pub fn note_ended(&self, device: usize, case_id: &str, ended: Ended) {
-        let case_id = case_id.to_owned();
-        let place = (device, case_id.clone());
-        self.add(place, &Line::Outcome(Box::new(OutcomeLine { device, case_id, ended })));
     }
 
     fn add(&self, place: Place, line: &Line) {
@@ -401,11 +334,7 @@ impl Journal {
             let text = format!("{text}\n");
             // At once, so that what is killed leaves whole lines.
             (&self.claim.file).write_all(text.as_bytes())?;
-            let lines = state.lines.entry(place).or_default();
-            if matches!(line, Line::Outcome(_)) {
-                lines.clear();
-            }
-            lines.push(text);
+            state.lines.entry(place).or_default().push(text);
             Ok(())
         });
         if let Err(error) = written {
@@ -477,18 +406,7 @@ impl State {
     fn take_up(&mut self, lines: &mut impl BufRead) -> io::Result<usize> {
         let mut taken = 0;
         while let Some(line) = next_line(lines)? {
-            let read = match serde_json::from_str::<Line>(&line) {
-                Ok(Line::Visit(read)) => read,
-                Ok(Line::Outcome(read)) if read.ended.outcome.can_be() => {
-                    let place = (read.device, read.case_id);
-                    self.earlier.remove(&place);
-                    taken += line.len();
-                    self.lines.insert(place.clone(), vec![line]);
-                    self.ended.insert(place, read.ended);
-                    continue;
-                }
-                Ok(Line::Outcome(_)) | Err(_) => break,
-            };
+            let Ok(Line::Visit(read)) = serde_json::from_str::<Line>(&line) else { break };
             if !Earlier::can_have(&read.sizes, read.process, &read.visited) {
                 break;
             }
@@ -496,8 +414,6 @@ impl State {
             let VisitLine { device, case_id, spirv_hash, sizes, before, process, visited } = *read;
             let place = (device, case_id);
             let lines = self.lines.entry(place.clone()).or_default();
-            // Of what has ended, a search may want to know more.
-            let outcome = usize::from(self.ended.contains_key(&place));
             let earlier = self.earlier.entry(place).or_insert_with(|| Earlier {
                 spirv_hash: spirv_hash.clone(),
                 sizes,
@@ -506,7 +422,7 @@ impl State {
             let goes_on = earlier.spirv_hash == spirv_hash && earlier.sizes == sizes && before <= earlier.visits.len();
             let kept = if goes_on { before } else { 0 };
             earlier.visits.truncate(kept);
-            lines.truncate(outcome + kept);
+            lines.truncate(kept);
             (earlier.spirv_hash, earlier.sizes) = (spirv_hash, sizes);
             earlier.visits.push((process, visited));
             lines.push(line);

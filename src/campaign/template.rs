@@ -2,7 +2,7 @@
 
 use super::host::{describe_host, describe_mock_host};
 use super::settings::Settings;
-use super::target::Targets;
+use super::targets::Targets;
 use crate::analysis::earlier::identity;
 use crate::model::DeviceInfo;
 use crate::record::Record;
@@ -20,7 +20,7 @@ pub fn run_row(settings: &Settings, targets: &Targets) -> Record {
     } else {
         describe_host(&mut run);
     }
-    if settings.flags.anonymous {
+    if settings.files.is_anonymous {
         run.host.clear();
     }
     run
@@ -30,10 +30,10 @@ pub fn run_row(settings: &Settings, targets: &Targets) -> Record {
 pub fn device_row(mut row: Record, settings: &Settings, targets: &Targets, device: &DeviceInfo) -> Record {
     row.describe_device(device);
     row.layers = targets.layers();
-    row.queue_family = settings.flags.queue.or_else(|| device.default_queue().map(|family| family.index)).map(u64::from);
-    row.validation = Some(settings.flags.validation);
-    row.robustness = Some(settings.flags.robust);
-    row.seed = Some(settings.flags.seed);
+    row.queue_family = settings.queue.or_else(|| device.default_queue().map(|family| family.index)).map(u64::from);
+    row.validation = Some(settings.is_validated);
+    row.robustness = Some(settings.is_robust);
+    row.seed = Some(settings.seed);
     row
 }
 

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use fs4::fs_std::FileExt;
 
 use super::interrupt;
-use super::settings::Settings;
-use super::target::Targets;
+use super::settings::{Locking, Settings};
+use super::targets::Targets;
 use super::voice::Voice;
 use crate::error::Error;
 use crate::model::{DeviceInfo, DeviceKind, Shown};
@@ -118,11 +118,16 @@ fn open(path: &Path) -> io::Result<File> {
 /// Keeps other runs off the devices, where that is asked for. Nothing where the user interrupted the wait for one.
 /// Errors: that another run has a device, and that one can't be locked: failures that another try may mend.
 pub fn take_all(settings: &Settings, targets: &Targets, voice: &Voice) -> Result<Option<Vec<Lock>>, Error> {
-    if settings.flags.no_lock || targets.are_mock() {
+    let patience = match settings.locking {
+        Locking::Try => None,
+        Locking::Wait(most) => Some(most),
+        Locking::None => return Ok(Some(Vec::new())),
+    };
+    if targets.are_mock() {
         return Ok(Some(Vec::new()));
     }
     let (say, is_over) = (|words: &str| voice.progress.note(words), interrupt::is_asked);
-    let waiting = Waiting { patience: settings.flags.wait, started: Instant::now(), say: &say, is_over: &is_over };
+    let waiting = Waiting { patience, started: Instant::now(), say: &say, is_over: &is_over };
     interrupt::while_waiting(|| waiting.take_all(targets.devices()))
 }
 

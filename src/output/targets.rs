@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 
+use super::{Format, Staged, Target};
 use crate::error::Error;
 use crate::model::Shown;
-use crate::output::{Format, Staged, Target};
 
 /// Files as named; standard output where it is named, where no file is, and with `beside` on a terminal beside files as well.
-pub fn targets(
+pub fn row_targets(
     files: &[PathBuf],
     asked: Option<Format>,
     for_stdout: Format,
@@ -38,7 +38,7 @@ pub fn is_terminal() -> bool {
     std::io::stdout().is_terminal()
 }
 
-/// Gives every file a temporary name until [`finish`].
+/// Gives every file a temporary name until [`finish_staged`].
 pub fn stage(targets: Vec<(Target, Format)>) -> (Vec<(Target, Format)>, Vec<Staged>) {
     let mut staged = Vec::new();
     let mut stage = |path: PathBuf| {
@@ -49,7 +49,7 @@ pub fn stage(targets: Vec<(Target, Format)>) -> (Vec<(Target, Format)>, Vec<Stag
     };
     let targets = targets.into_iter().map(|(target, format)| match target {
         Target::File(path) => (Target::File(stage(path)), format),
-        Target::Continued(path) => (Target::Continued(stage(path)), format),
+        Target::Continued(path, from) => (Target::Continued(stage(path), from), format),
         Target::Stdout => (Target::Stdout, format),
     });
     (targets.collect(), staged)
@@ -57,7 +57,7 @@ pub fn stage(targets: Vec<(Target, Format)>) -> (Vec<(Target, Format)>, Vec<Stag
 
 /// Gives files their own names: they are whole.
 /// Errors: where one can't be renamed; it stays under its temporary name.
-pub fn finish(staged: Vec<Staged>) -> anyhow::Result<()> {
+pub fn finish_staged(staged: Vec<Staged>) -> anyhow::Result<()> {
     staged.into_iter().try_for_each(|file| {
         let path = file.path().to_owned();
         file.finish().with_context(|| format!("can't give {} its name", path.shown()))

@@ -1,0 +1,46 @@
+//! A campaign begins: its devices are found.
+
+use super::settings::Settings;
+use super::targets::Targets;
+use super::voice::Voice;
+use super::{interrupt, template};
+use crate::measure::Opener;
+use crate::model::{DeviceInfo, Published};
+use crate::record::Record;
+use crate::worker::{Opening, Place};
+
+/// What is to be done on which devices, and who hears of it.
+pub struct Campaign {
+    pub settings: Settings,
+    pub targets: Targets,
+    pub voice: Voice,
+}
+
+impl Campaign {
+    /// Finds the devices, which have the user's own `limits` where those are given. From here on interrupts end what is under way: what is
+    /// read before may be a stream that nobody writes to.
+    /// Errors: no loader, no driver, no usable device, or none that is meant.
+    pub fn new(settings: Settings, limits: Option<&Published>) -> anyhow::Result<Self> {
+        interrupt::listen()?;
+        let voice = Voice::new(settings.mode);
+        let mut targets = Targets::resolve(&settings, &voice)?;
+        limits.into_iter().for_each(|own| targets.limit(own));
+        Ok(Self { settings, targets, voice })
+    }
+
+    /// Of each device a row with all that is the same in its rows, but for their plan. They are of one run.
+    pub fn templates(&self) -> Vec<Record> {
+        let run = template::run_row(&self.settings, &self.targets);
+        let of_device = |device: &DeviceInfo| template::device_row(run.clone(), &self.settings, &self.targets, device);
+        self.targets.devices().map(of_device).collect()
+    }
+
+    /// Opens a device, process after process.
+    pub fn opener<'r>(&'r self, place: &'r Place, opening: Opening) -> Opener<'r> {
+        let mut process = 0;
+        Box::new(move |timer| {
+            process += 1;
+            self.targets.open(place, Opening { timer, process, ..opening.clone() }).map(|bench| bench as _)
+        })
+    }
+}

@@ -1,0 +1,194 @@
+//! A campaign's devices and files, which no other run has meanwhile, and what becomes of the files in the end.
+
+use std::path::{Path, PathBuf};
+
+use super::begin::Campaign;
+use super::journal::{Journal, Journals};
+use super::lock::{self, Lock};
+use super::settings::RowFiles;
+use super::sink::{Beside, Sink};
+use super::template::in_common;
+use super::{interrupt, merged};
+use crate::analysis::earlier::lacking;
+use crate::error::Error;
+use crate::model::{Published, Shown};
+use crate::output::{self, Format, Staged, Target};
+use crate::record::{Header, Reader, Record};
+
+/// Devices and files that are claimed, before anything is written to those.
+pub struct Claim<'c> {
+    pub campaign: &'c Campaign,
+    pub header: Header,
+    /// Of each device a row with all that is the same in its rows.
+    pub templates: Vec<Record>,
+    locks: Vec<Lock>,
+    journals: Journals,
+}
+
+impl Campaign {
+    /// Claims devices and files for rows of these columns. Nothing where the user interrupted the wait for a device.
+    /// Errors: an output that can't be written, a device or a file that another run has, and what lies beside the file to go on from
+    /// and is of another run.
+    pub fn claim(&self, header: Header, templates: Vec<Record>) -> anyhow::Result<Option<Claim<'_>>> {
+        self.check_outputs()?;
+        let lacking = lacking(&header);
+        if !lacking.is_empty() && !self.settings.is_dry {
+            let words = "note: what is interrupted can't be resumed: --columns leaves out";
+            self.voice.progress.note(&format!("{words} {}", lacking.join(", ")));
+        }
+        let Some(locks) = lock::take_all(&self.settings, &self.targets, &self.voice)? else { return Ok(None) };
+        let journals = Journals::claim(self.settings.files.paths())?;
+        let claim = Claim { campaign: self, header, templates, locks, journals };
+        if self.settings.files.resume.is_some() {
+            claim.journals.check_left(&claim.common())?;
+        }
+        Ok(Some(claim))
+    }
+
+    /// Whoever waits for a device isn't to hear afterwards that nothing could be kept.
+    fn check_outputs(&self) -> Result<(), Error> {
+        let files = &self.settings.files;
+        let Targets { targets, .. } = Targets::new(files, None)?;
+        // What is resumed comes first, and a copy takes its place.
+        output::check(&targets[usize::from(files.resume.is_some())..])?;
+        if let Some(path) = &files.resume {
+            Staged::new(path).check().map_err(Error::unwritable(path))?;
+        }
+        Journals::check(files.paths())
+    }
+}
+
+impl<'c> Claim<'c> {
+    fn common(&self) -> Vec<Vec<(&'static str, String)>> {
+        self.templates.iter().map(in_common).collect()
+    }
+
+    /// Opens the files, below what an earlier run left there.
+    /// Errors: one that can't be written; all are as they were then.
+    pub fn begin(
+        mut self,
+        continued: Option<Continued>,
+        mut beside: Beside,
+        limits: Option<&Published>,
+    ) -> anyhow::Result<Ledger<'c>> {
+        let Campaign { settings, voice, .. } = self.campaign;
+        let Targets { targets: files, staged } = Targets::new(&settings.files, continued.as_ref())?;
+        let reserved = output::Reserved::new(&files)?.beside(limits);
+        if !settings.is_dry {
+            let common = self.common();
+            self.journals.begin(&common, settings.files.resume.is_some());
+        }
+        voice.progress.notes(&self.journals.notes);
+        let mut outputs = reserved.begin(&self.header)?;
+        if let Some(Continued { path, kept, .. }) = continued.as_ref().filter(|_| outputs.lacks_rows()) {
+            for row in Reader::open(path)?.take(*kept) {
+                // Who stops reading now will show when the first new row is written.
+                let _ = outputs.pass_on(&row?)?;
+            }
+        }
+        let has_kept = continued.as_ref().is_some_and(|continued| continued.kept > 0);
+        beside.samples.iter_mut().try_for_each(|samples| samples.begin(has_kept))?;
+        let held = continued.map(|continued| continued.held).unwrap_or_default();
+        let sink = Sink::new(outputs, beside, held, self.campaign);
+        let Self { campaign, header, templates, locks, journals } = self;
+        Ok(Ledger {
+            campaign,
+            is_resumable: lacking(&header).is_empty(),
+            templates,
+            sink,
+            has_kept,
+            journals,
+            staged,
+            _locks: locks,
+        })
+    }
+}
+
+/// A file that holds the rows of an earlier run, those that may change below the others.
+#[derive(Debug)]
+pub struct Continued {
+    pub path: PathBuf,
+    /// Where the first row that may change begins, in bytes.
+    pub held_from: u64,
+    pub held: Vec<Record>,
+    /// How many rows stay as they are.
+    pub kept: usize,
+}
+
+/// Where rows go, and the visits of what has no row yet.
+pub struct Ledger<'c> {
+    pub campaign: &'c Campaign,
+    pub templates: Vec<Record>,
+    pub sink: Sink,
+    /// Whether rows of an earlier run stay as they are.
+    has_kept: bool,
+    is_resumable: bool,
+    journals: Journals,
+    staged: Vec<Staged>,
+    _locks: Vec<Lock>,
+}
+
+impl Ledger<'_> {
+    pub fn journal(&self) -> Option<&Journal> {
+        self.journals.journal()
+    }
+
+    /// Whether there is no reason to measure on.
+    pub fn is_over(&self) -> bool {
+        self.sink.is_closed() || interrupt::is_asked()
+    }
+
+    /// Writes the rows so far whole, whatever ended the campaign, and gives the exit code. `measured`: whether it came to its end.
+    pub fn finish(self, measured: anyhow::Result<bool>) -> anyhow::Result<u8> {
+        let Self { campaign, sink, has_kept, is_resumable, journals, staged, .. } = self;
+        let progress = &campaign.voice.progress;
+        progress.notes(journals.journal().and_then(Journal::failure));
+        let code = sink.finish(measured.as_ref().is_ok_and(|is_whole| *is_whole));
+        let (is_whole, code) = (measured?, code?);
+        if !is_whole {
+            let hint = journals.hint().filter(|_| is_resumable);
+            progress.notes(hint);
+            return Ok(code);
+        }
+        let is_part = !staged.is_empty();
+        output::finish_staged(staged)?;
+        let RowFiles { resume, columns, is_anonymous, .. } = &campaign.settings.files;
+        if let Some(file) = resume.as_ref().filter(|_| has_kept && !is_part) {
+            // In the plan's order, and rows that were kept compared with bases that are new.
+            merged::renew(file, columns, *is_anonymous)?;
+        }
+        journals.finish();
+        Ok(code)
+    }
+}
+
+/// Where the outputs of a campaign go, the file to be resumed among them; and those that bear temporary names.
+struct Targets {
+    targets: Vec<(Target, Format)>,
+    staged: Vec<Staged>,
+}
+
+impl Targets {
+    /// Errors: a file whose ending tells no format, and one to be resumed that isn't CSV.
+    fn new(files: &RowFiles, continued: Option<&Continued>) -> Result<Self, Error> {
+        let resumed = files.resume.as_ref();
+        if let Some(file) = resumed {
+            if Format::from_path(file)? != Format::Csv {
+                return Err(Error::Usage(format!("only CSV can be resumed, not {}", file.shown())));
+            }
+        }
+        let is_resumed = |file: &Path| resumed.is_some_and(|resumed| output::is_same_file(file, resumed));
+        let others = files.output.iter().filter(|file| !is_resumed(file));
+        let all: Vec<_> = resumed.into_iter().chain(others).cloned().collect();
+        let for_stdout = if output::is_terminal() { files.on_terminal } else { Format::for_stdout(false) };
+        let mut targets = output::row_targets(&all, files.format, for_stdout, true)?;
+        if let (Some(_), Some((target, format))) = (resumed, targets.first_mut()) {
+            *format = Format::Csv;
+            if let (Target::File(path), Some(Continued { held_from, .. })) = (&*target, continued) {
+                *target = Target::Continued(path.clone(), *held_from);
+            }
+        }
+        let (targets, staged) = if files.are_staged { output::stage(targets) } else { (targets, Vec::new()) };
+        Ok(Self { targets, staged })
+    }
+}

@@ -1,0 +1,175 @@
+//! `--resume FILE`: the rows that an earlier run left stay in the file, whatever ends this one, until others take their place.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use super::claim::{Claim, Continued};
+use super::settings::RowFiles;
+use super::sink::{Place, place};
+use crate::analysis::earlier::check_columns;
+use crate::error::Error;
+use crate::model::Shown;
+use crate::output::{self, Format, Outputs, Staged, Target};
+use crate::record::{Reader, Record, Standing};
+use crate::regular;
+
+/// What a row of an earlier run is to the one that goes on from it.
+pub enum Verdict {
+    /// It stays as it is.
+    Kept(Record),
+    /// It counts, and may change.
+    Taken(Record),
+    /// Its case is measured again, and it stays until then.
+    Again(Record),
+    /// Another row of its case stays.
+    Dropped(Record),
+}
+
+/// Says what rows of an earlier run are to this one.
+pub trait Judge {
+    /// Errors: why the row isn't one of this run.
+    fn judge(&mut self, row: Record) -> Result<Verdict, String>;
+}
+
+#[derive(Default)]
+struct Counts {
+    kept: u64,
+    kept_for_good: usize,
+    again: u64,
+    in_fewer_processes: u64,
+    /// Whether a row with figures goes, now or when its case is measured again.
+    loses_figures: bool,
+}
+
+impl Claim<'_> {
+    /// Reads the file of `--resume`, if it is there, and puts in its place one of its rows that this run goes on from.
+    /// Errors: what isn't a file of rows, or holds rows that don't belong to this run, with what differs.
+    pub fn earlier(&self, judge: &mut impl Judge) -> anyhow::Result<Option<Continued>> {
+        let RowFiles { resume, are_staged, .. } = &self.campaign.settings.files;
+        let Some(asked) = resume else { return Ok(None) };
+        // A part that isn't whole yet bears a temporary name.
+        let work = if *are_staged { Staged::new(asked).path().to_owned() } else { asked.clone() };
+        let progress = &self.campaign.voice.progress;
+        // A part is there only while a later run isn't whole.
+        let Some(source) = [&work, asked].into_iter().find(|path| path.exists()) else {
+            progress.note(&format!("{} is not there: measuring everything", asked.shown()));
+            return Ok(None);
+        };
+        match Reader::open(source) {
+            Ok(rows) => self.take_over(rows, source, &work, judge).map(Some),
+            Err(error) if error.holds_no_rows() => {
+                progress.note(&format!("{error}: measuring everything"));
+                Ok(None)
+            }
+            Err(error) => Err(Error::Usage(error.to_string()).into()),
+        }
+    }
+
+    /// Copies rows into a file that then takes the old one's place: whenever this is interrupted, one is whole.
+    fn take_over(&self, rows: Reader<File>, source: &Path, work: &Path, judge: &mut impl Judge) -> anyhow::Result<Continued> {
+        let staged = Staged::new(work);
+        let copied = self.copied(rows, source, &staged, judge);
+        if copied.is_err() {
+            // What can't be removed bears a name that says what it is.
+            let _ = staged.clone().discard();
+        }
+        let continued = copied?;
+        staged.finish().with_context(|| format!("can't replace {}", work.shown()))?;
+        Ok(Continued { path: work.to_owned(), ..continued })
+    }
+
+    fn copied(
+        &self,
+        mut rows: Reader<File>,
+        source: &Path,
+        staged: &Staged,
+        judge: &mut impl Judge,
+    ) -> anyhow::Result<Continued> {
+        check_columns(&rows, &self.header).map_err(|why| Error::Usage(format!("{}: {why}", source.shown())))?;
+        let path = staged.path().to_owned();
+        let mut outputs = output::open(&[(Target::File(path.clone()), Format::Csv)], &self.header)?;
+        let (mut counts, mut held) = (Counts::default(), BTreeMap::new());
+        while let Some(row) = rows.next() {
+            let row = row.map_err(|error| Error::Usage(error.to_string()))?;
+            let verdict = judge.judge(row);
+            let verdict = verdict.map_err(|why| Error::Usage(format!("{}, line {}: {why}", source.shown(), rows.line())))?;
+            self.put(verdict, &mut outputs, &mut held, &mut counts)?;
+        }
+        let (held_from, kept) = (std::fs::metadata(&path)?.len(), counts.kept_for_good);
+        let _ = outputs.write_above(&[], held.values())?;
+        if counts.loses_figures {
+            let beside = keep_beside(source)?;
+            let words = format!("{}: as it was, it is kept in {}", source.shown(), beside.shown());
+            self.campaign.voice.progress.note(&words);
+        }
+        self.say(source, rows.cut(), &counts);
+        Ok(Continued { path, held_from, held: held.into_values().collect(), kept })
+    }
+
+    fn put(
+        &self,
+        verdict: Verdict,
+        outputs: &mut Outputs,
+        held: &mut BTreeMap<Place, Record>,
+        counts: &mut Counts,
+    ) -> anyhow::Result<()> {
+        let has_figures = |row: &Record| !row.is_derived() && Standing::from_row(row) == Standing::Finished;
+        let mut hold = |row: Record| held.insert(place(&row), row);
+        match verdict {
+            Verdict::Kept(row) => {
+                // No row has more than it has rounds.
+                let due = (self.campaign.settings.processes as u64).min(row.rounds.unwrap_or(0));
+                counts.in_fewer_processes += u64::from(row.processes.is_some_and(|processes| processes < due));
+                counts.kept += 1;
+                counts.kept_for_good += 1;
+                held.remove(&place(&row));
+                // Its file is the only one that these rows are for.
+                let _ = outputs.write(&row)?;
+            }
+            Verdict::Taken(row) => {
+                counts.kept += u64::from(!row.is_derived());
+                hold(row);
+            }
+            Verdict::Again(row) => {
+                counts.again += 1;
+                counts.loses_figures |= has_figures(&row);
+                hold(row);
+            }
+            Verdict::Dropped(row) => {
+                counts.again += 1;
+                counts.loses_figures |= has_figures(&row);
+            }
+        }
+        Ok(())
+    }
+
+    fn say(&self, source: &Path, cut: Option<impl Display>, counts: &Counts) {
+        let (name, progress) = (source.shown(), &self.campaign.voice.progress);
+        progress.notes(cut.map(|cut| format!("{name}: {cut} and is dropped")));
+        let Counts { kept, again, in_fewer_processes, .. } = *counts;
+        let reasons = "they failed, were stopped early, or their sources have changed";
+        let measured_again = if again > 0 { format!("; measured again, since {reasons}: {again}") } else { String::new() };
+        progress.note(&match (kept, again) {
+            (0, 0) => format!("{name}: no case was finished"),
+            (1, _) => format!("{name}: 1 row is kept{measured_again}"),
+            _ => format!("{name}: {kept} rows are kept{measured_again}"),
+        });
+        if in_fewer_processes > 0 {
+            let rows = if in_fewer_processes == 1 { "1 of them was" } else { &format!("{in_fewer_processes} of them were") };
+            let processes = self.campaign.settings.processes;
+            progress.note(&format!(
+                "note: {rows} measured in fewer processes than {processes}, and stay as they are: name a new file to measure them so"
+            ));
+        }
+    }
+}
+
+/// Copies a file to a name beside it that nothing bears.
+fn keep_beside(file: &Path) -> anyhow::Result<PathBuf> {
+    let copied = regular::open(file, regular::ROWS).and_then(|mut rows| output::copy_beside(&mut rows, file, ".bak"));
+    copied.with_context(|| format!("can't copy {} to a name beside it", file.shown()))
+}

@@ -1,0 +1,40 @@
+//! Campaigns: tasks are measured on devices, through workers, and become rows in files.
+//!
+//! ```text
+//! settings    what is to be done, resolved
+//! begin       finding the devices
+//! targets     the devices that are meant, and opening them
+//! lock        one run at a time on a device
+//! claim       a campaign's devices and files, and what becomes of the files
+//! journal     the visits of what has no row yet
+//! earlier     the rows of an earlier run, which stay until others take their place
+//! sink        where rows go
+//! device      one device at work: its session, and its visits kept
+//! plan_run    the cases of plans: `run`
+//! kept        which of those have rows already
+//! lanes       several devices: side by side, one after the other, or by turns
+//! ```
+
+mod begin;
+mod claim;
+mod device;
+pub mod earlier;
+pub mod estimate;
+pub mod host;
+pub mod interrupt;
+pub mod journal;
+pub mod kept;
+pub mod lanes;
+pub mod lock;
+pub mod merged;
+pub mod plan_run;
+pub mod settings;
+pub mod sink;
+pub mod targets;
+mod template;
+mod turns;
+pub mod voice;
+
+pub use begin::Campaign;
+pub use claim::{Claim, Continued, Ledger};
+pub use device::{DeviceSession, Numbered};

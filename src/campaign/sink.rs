@@ -1,0 +1,278 @@
+//! Where a campaign's rows go, and what is said meanwhile.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use super::begin::Campaign;
+use super::settings::Settings;
+use super::voice::Voice;
+use crate::error::{EXIT_FAILED, EXIT_OK, EXIT_RETRY};
+use crate::measure::Measured;
+use crate::model::{Case, Failure, Shown, Status};
+use crate::output::{CodeFolder, Outputs, Samples, WriteOutcome};
+use crate::record::{Record, Standing};
+
+/// Rows that may change are written so many times as long after the last time as that took.
+const HOLDING: u32 = 20;
+
+/// The outputs of a campaign and the count of its rows. Devices that are measured on side by side share it.
+pub struct Sink {
+    voice: Voice,
+    is_mock: bool,
+    is_dry: bool,
+    started: Instant,
+    most_told: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+pub struct Beside {
+    pub samples: Option<Samples>,
+    pub code: Option<CodeFolder>,
+    /// The folder for pictures, as long as no case has made one.
+    pub unseen: Option<PathBuf>,
+}
+
+/// A row for good, and the case that it is of with what was measured, for what is written beside rows.
+pub struct Written<'m> {
+    pub row: Record,
+    pub measured: Option<(&'m Case, &'m Measured)>,
+}
+
+impl From<Record> for Written<'_> {
+    fn from(row: Record) -> Self {
+        Self { row, measured: None }
+    }
+}
+
+/// A row that may change.
+struct Held {
+    row: Record,
+    /// Whether it is of this campaign, and counts as one of its rows.
+    is_own: bool,
+}
+
+/// What a row is of, in the order in which a plan has them.
+pub(super) type Place = (String, String, String, Option<u64>, String);
+
+pub(super) fn place(row: &Record) -> Place {
+    let Record { device_uuid, driver_uuid, driver_info, plan_index, case_id, .. } = row;
+    (device_uuid.clone(), driver_uuid.clone(), driver_info.clone(), *plan_index, case_id.clone())
+}
+
+struct State {
+    outputs: Outputs,
+    beside: Beside,
+    /// Rows that others may take the place of: they are in the files all the same, below those for good.
+    held: BTreeMap<Place, Held>,
+    /// When those were written last, and how long that took.
+    last_held: Option<(Instant, Duration)>,
+    closed: bool,
+    written: u64,
+    skipped: u64,
+    failed: u64,
+    not_run: u64,
+    /// Whether another try may have figures for some of them.
+    retryable: bool,
+    /// Failures that were reported, by how they failed.
+    told: BTreeMap<String, u64>,
+}
+
+impl Sink {
+    /// A sink of these outputs, whose files have these rows of an earlier run below those for good. Rows of the mock device are the same
+    /// bytes whenever it runs.
+    pub fn new(outputs: Outputs, beside: Beside, earlier: Vec<Record>, campaign: &Campaign) -> Self {
+        let held = earlier.into_iter().map(|row| (place(&row), Held { row, is_own: false })).collect();
+        let state = State {
+            outputs,
+            beside,
+            held,
+            last_held: None,
+            closed: false,
+            written: 0,
+            skipped: 0,
+            failed: 0,
+            not_run: 0,
+            retryable: false,
+            told: BTreeMap::new(),
+        };
+        let Campaign { settings, targets, voice } = campaign;
+        let (started, state) = (Instant::now(), Mutex::new(state));
+        let Settings { is_dry, most_told, .. } = *settings;
+        Self { voice: voice.clone(), is_mock: targets.are_mock(), is_dry, started, most_told, state }
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.state().closed
+    }
+
+    /// Writes rows to all outputs at once, and says which are of failures; and beside them what is asked for of their measured cases.
+    /// What can't be written beside rows fails the run, and ends nothing else.
+    /// Errors: where an output can't be written; the others have the rows nevertheless.
+    pub fn write<'m>(&self, rows: impl IntoIterator<Item = impl Into<Written<'m>>>) -> anyhow::Result<()> {
+        let mut state = self.state();
+        let (mut whole, mut beside) = (Vec::new(), Vec::new());
+        for Written { mut row, measured } in rows.into_iter().map(Into::into) {
+            row.written_at = self.now();
+            self.tell(&mut state, &row);
+            state.count(&row);
+            state.held.remove(&place(&row));
+            beside.extend(measured.map(|measured| (whole.len(), measured)));
+            whole.push(row);
+        }
+        self.put(&mut state, &whole)?;
+        for (row, (case, measured)) in beside {
+            self.write_beside(&mut state.beside, &whole[row], case, measured);
+        }
+        Ok(())
+    }
+
+    /// Takes rows that may change until the end. Files have them when [`Sink::sync`] is called next.
+    pub fn hold(&self, rows: impl IntoIterator<Item = Record>) {
+        let mut state = self.state();
+        for mut row in rows {
+            if row.written_at.is_empty() {
+                row.written_at = self.now();
+            }
+            let place = place(&row);
+            let is_new = |held: &Held| !held.is_own || held.row.status != row.status;
+            if state.held.get(&place).is_none_or(is_new) {
+                self.tell(&mut state, &row);
+            }
+            state.held.insert(place, Held { row, is_own: true });
+        }
+    }
+
+    /// Writes the rows that may change, so that a process that is killed leaves them. Where they are many, that takes its time, of which
+    /// it may have a small share, unless it is `urgent`. Tells which cases' rows are in the files, if it was done.
+    pub fn sync(&self, is_urgent: bool) -> anyhow::Result<Option<Vec<String>>> {
+        let mut state = self.state();
+        if !is_urgent && state.last_held.is_some_and(|(when, took)| when.elapsed() < took * HOLDING) {
+            return Ok(None);
+        }
+        self.put(&mut state, &[])?;
+        let settled = state.held.values().filter(|held| Standing::from_row(&held.row) == Standing::Finished);
+        Ok(Some(settled.map(|held| held.row.case_id.clone()).collect()))
+    }
+
+    /// Rows for good, and below them those that may change.
+    fn put(&self, state: &mut State, rows: &[Record]) -> anyhow::Result<()> {
+        let began = Instant::now();
+        let State { outputs, held, closed, .. } = state;
+        let below = held.values().map(|held| &held.row);
+        *closed |= self.voice.progress.suspend(|| outputs.write_above(rows, below))? == WriteOutcome::Closed;
+        state.last_held = Some((Instant::now(), began.elapsed()));
+        Ok(())
+    }
+
+    /// Says that a row is of a failure, if it is.
+    fn tell(&self, state: &mut State, row: &Record) {
+        let status = Status::named(&row.status);
+        if status.is_some_and(Status::is_failure) && status != Some(Status::NotRun) {
+            let count = state.told.entry(row.status.clone()).or_default();
+            *count += 1;
+            let line = format!("{}: {}: {}", row.case_name(), row.status, row.reason);
+            if *count <= self.most_told { self.voice.progress.note(&line) } else { self.voice.progress.detail(&line) }
+        }
+    }
+
+    /// Takes note that a device can't be measured on, or was given up: another try may help, unless that was refused in words.
+    pub fn give_up(&self, failure: &Failure) {
+        self.state().retryable |= failure.status != Status::Error;
+    }
+
+    fn now(&self) -> String {
+        let now = if self.is_mock { SystemTime::UNIX_EPOCH } else { SystemTime::now() };
+        humantime::format_rfc3339_seconds(now).to_string()
+    }
+
+    fn write_beside(&self, beside: &mut Beside, row: &Record, case: &Case, measured: &Measured) {
+        let Beside { samples, code, unseen } = beside;
+        if !case.pictures.is_empty() {
+            *unseen = None;
+        }
+        if let Some(open) = samples {
+            if let Err(error) = open.write(row, &measured.rounds.samples, &measured.rounds.processes) {
+                *samples = None;
+                self.voice.fault(&format!("{error}; no more samples are written"));
+            }
+        }
+        if let (Some(folder), Some(kernels)) = (&mut *code, &measured.statistics) {
+            if let Err(error) = folder.write(row, case, kernels) {
+                *code = None;
+                self.voice.fault(&format!("{error}; no more code is written"));
+            }
+        }
+    }
+
+    /// Writes what may change no more, and what outputs hold back; sums up, and gives the exit code. `is_whole`: the campaign came to
+    /// its end, and what follows from an earlier run's rows has been drawn anew.
+    pub fn finish(self, is_whole: bool) -> anyhow::Result<u8> {
+        let mut state = self.state();
+        let rows: Vec<Held> = std::mem::take(&mut state.held).into_values().collect();
+        let rows: Vec<Held> = rows.into_iter().filter(|held| !(is_whole && held.row.is_derived())).collect();
+        rows.iter().filter(|held| held.is_own).for_each(|held| state.count(&held.row));
+        let rows: Vec<Record> = rows.into_iter().map(|held| held.row).collect();
+        self.put(&mut state, &rows)?;
+        drop(state);
+        let Self { voice, is_dry, started, state, most_told, .. } = self;
+        let mut state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        state.closed |= voice.progress.suspend(|| state.outputs.finish())? == WriteOutcome::Closed;
+        state.say_beside(&voice);
+        let State { closed, failed, not_run, retryable, .. } = state;
+        if !closed {
+            state.sum_up(&voice, most_told, if is_dry { "planned" } else { "measured" }, started.elapsed());
+        }
+        Ok(match failed {
+            1.. if retryable && not_run > 0 => EXIT_RETRY,
+            0 if !voice.has_faults() => EXIT_OK,
+            _ => EXIT_FAILED,
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A panic elsewhere leaves whole rows behind.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn count(&mut self, row: &Record) {
+        if row.is_derived() {
+            return;
+        }
+        self.written += 1;
+        match Status::named(&row.status) {
+            Some(Status::Skipped) => self.skipped += 1,
+            Some(status) if status.is_failure() => {
+                self.failed += 1;
+                self.not_run += u64::from(status == Status::NotRun);
+            }
+            _ => {}
+        }
+    }
+
+    /// Says of what is asked for beside rows that there is none.
+    fn say_beside(&mut self, voice: &Voice) {
+        let Beside { code, unseen, .. } = std::mem::take(&mut self.beside);
+        if let Some(folder) = unseen {
+            let folder = folder.shown();
+            voice.progress.note(&format!("note: none of the measured cases makes a picture: {folder} has no file of this run"));
+        }
+        if let Some(folder) = code.filter(CodeFolder::is_empty) {
+            voice.progress.note(&format!("note: no driver showed code: {} has no file of this run", folder.path().shown()));
+        }
+    }
+
+    fn sum_up(&self, voice: &Voice, most_told: u64, verb: &str, took: Duration) {
+        let Self { written, skipped, failed, not_run, told, .. } = self;
+        for (status, count) in told.iter().filter(|(_, count)| **count > most_told) {
+            voice.progress.note(&format!("... and {} more {status}: their rows say what", count - most_told));
+        }
+        let not_run = if *not_run > 0 { format!(" ({not_run} of them not run)") } else { String::new() };
+        let (done, seconds) = (written - skipped - failed, took.as_secs_f64());
+        voice.progress.note(&format!("{done} {verb}, {skipped} skipped, {failed} failed{not_run} in {seconds:.1} s"));
+    }
+}
