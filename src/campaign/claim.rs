@@ -31,13 +31,13 @@ impl Campaign {
     /// and is of another run.
     pub fn claim(&self, header: Header, templates: Vec<Record>) -> anyhow::Result<Option<Claim<'_>>> {
         self.check_outputs()?;
+        let Some(locks) = lock::take_all(&self.settings, &self.targets, &self.voice)? else { return Ok(None) };
+        let journals = Journals::claim(self.settings.files.paths())?;
         let lacking = lacking(&header);
-        if !lacking.is_empty() && !self.settings.is_dry {
+        if journals.journal().is_some() && !lacking.is_empty() && !self.settings.is_dry {
             let words = "note: what is interrupted can't be resumed: --columns leaves out";
             self.voice.progress.note(&format!("{words} {}", lacking.join(", ")));
         }
-        let Some(locks) = lock::take_all(&self.settings, &self.targets, &self.voice)? else { return Ok(None) };
-        let journals = Journals::claim(self.settings.files.paths())?;
         let claim = Claim { campaign: self, header, templates, locks, journals };
         if self.settings.files.resume.is_some() {
             claim.journals.check_left(&claim.common())?;

@@ -35,8 +35,8 @@ pub struct Measuring {
     #[arg(long)]
     pub anonymous: bool,
 
-    /// Go on with a run or a search that was interrupted or killed, from the CSV file that it wrote: repeat its flags, with this in place of
-    /// -o. What has figures isn't measured again
+    /// Go on with a run or a search from the CSV file that it wrote, whatever ended it: repeat its flags, with this in place of -o. What
+    /// has figures isn't measured again, but for the best of a search
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
 
