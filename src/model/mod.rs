@@ -26,7 +26,7 @@ mod sequence;
 mod statistics;
 mod traffic;
 
-pub use axis::{Axis, AxisKind, AxisValue, MOST_NUMBER, Point};
+pub use axis::{Axis, AxisKind, MOST_NUMBER, Point};
 pub use case::{
     Binding, Bound, Cache, Case, Check, Dependency, Headline, HostCost, Kernel, Measurand, Metric, OTHER_POISON, POISON,
     Picture, Repeat, Resource, Scalar, Shape, Skip, SpirvTarget, Step, Texels, TimestampStage, Wait, Work,
@@ -35,11 +35,11 @@ pub use data::Data;
 pub use derived::{Derived, Figure, Finished, Untold};
 pub use device::{
     Descriptors, DeviceInfo, DeviceKind, DriverIdentity, Feature, Heap, Limits, QueueFamily, Quirk, Subgroup, SubgroupClass,
-    Uuid,
 };
 pub use distribution::Distribution;
 pub use format::{Format, FormatUse, Numbers, Precision};
 pub use image::{Dimension, Edge, FACES, ImageRole, Sampling};
+pub use lanescope_table::{AxisValue, Uuid};
 pub use matrix::{Component, MatrixProduct, MatrixScope};
 pub use memory::{Footprint, MemoryKind, MemoryType};
 pub use outcome::{Failure, Flag, Stage, Status};
