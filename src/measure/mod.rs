@@ -39,7 +39,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Failure, Flag, PipelineStatistics, real};
+use crate::model::{Failure, Flag, PipelineStatistics, Stop, real};
 use crate::stats::{self, Interval, Summary, Timed};
 use crate::units::Nanos;
 
@@ -57,7 +57,7 @@ pub use pool::{Opener, Pool};
 pub use race::{Race, open_comparisons};
 pub use rig::Conditions;
 pub use session::{BLOCK_CASES, Event, Options, Outcome, PairBase, Rule, Session, Task, VisitMade};
-pub use stop::{JUDGED_ROUNDS, LAST_HELD, LAST_ROUND, Progress, Stop, judge};
+pub use stop::{JUDGED_ROUNDS, LAST_HELD, LAST_ROUND, Progress, judge};
 pub use visit::{Sizes, Visit};
 pub use vulkan::Vulkan;
 

@@ -24,6 +24,7 @@ pub(crate) mod real;
 mod repeatability;
 mod sequence;
 mod statistics;
+mod stop;
 mod traffic;
 
 pub use axis::{Axis, AxisKind, MOST_NUMBER, Point};
@@ -52,5 +53,6 @@ pub use preset::Preset;
 pub use repeatability::Repeatability;
 pub use sequence::{Chain, Contents, Sequence, Shuffled};
 pub use statistics::{Executable, PipelineDetail, PipelineStatistics, Representation, StatValue};
+pub use stop::Stop;
 pub use traffic::{Moved, Traffic};
 pub(crate) use words::{named, words};
