@@ -8,8 +8,8 @@ use clap::Args;
 use super::measuring::Measuring;
 use super::values::{TunePreset, count, duration, with_path};
 use crate::model::{Preset, SpirvTarget};
-use crate::plan::parse_number;
 use crate::tuning::search::Strategy;
+use crate::units::parse_number;
 
 #[derive(Clone, Debug, Args)]
 pub struct Tune {
