@@ -19,7 +19,7 @@ fn main() -> ExitCode {
         eprintln!("error: name a tuning table, as `lanescope merge rows.csv --save-table table.json` writes one");
         return ExitCode::from(2);
     };
-    let table = match Table::load(path.as_ref()) {
+    let table = match Table::load(&path) {
         Ok(table) => table,
         Err(error) => {
             eprintln!("error: {error}");

@@ -45,7 +45,7 @@ windows() {
 }
 
 # The fuzz targets are a package of their own.
-format() { cargo fmt --check && cargo fmt --check --manifest-path fuzz/Cargo.toml; }
+format() { cargo fmt --all --check && cargo fmt --check --manifest-path fuzz/Cargo.toml; }
 
 # Builds unit tests, and other tests of these targets (Cargo.toml says why in two profiles). A step doesn't end by itself where one of
 # its commands fails.

@@ -26,8 +26,9 @@
 //! Vulkan's types and is unsafe, but for the calls of the SPIR-V validator in [`shader`] and of Windows in [`platform`];
 //! only [`output`] and [`cli`] print.
 //!
-//! Applications use [`tuning`]: the tables that `tune` and `merge` write, and how to choose from them. All else is hidden, and public
-//! for the command and for the tests alone.
+//! An application that reads the tables that `tune` and `merge` write uses the crate `lanescope-table` (`src/table`), which needs no
+//! compiler and no GPU. [`tuning`] has it too, and adds to tables. All else is hidden, and public for the command and for the tests
+//! alone.
 
 #[doc(hidden)]
 pub mod digest;

@@ -29,7 +29,7 @@ pub const MANIFEST: Kind = Kind { what: "a manifest", largest: 1 << 20, may_stre
 /// A list of cases, which may be rows.
 pub const CASES: Kind = Kind { what: "a list of cases", largest: 256 << 20, may_stream: true };
 pub const LIMITS: Kind = Kind { what: "a file of limits", largest: 1 << 20, may_stream: true };
-pub const TABLE: Kind = Kind { what: "a tuning table", largest: 256 << 20, may_stream: false };
+pub const TABLE: Kind = Kind { what: "a tuning table", largest: lanescope_table::LARGEST, may_stream: false };
 /// What a buffer or an image holds.
 pub const DATA: Kind = Kind { what: "data", largest: 4 << 30, may_stream: false };
 

@@ -17,6 +17,7 @@ pub mod compare;
 mod doubts;
 pub mod earlier;
 pub mod gaps;
+mod monotone;
 pub mod related;
 mod relations;
 mod rows;

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::monotone::Monotone;
 use crate::digest::hash64;
 use crate::experiments::{self, DERIVATIONS, Derivation, is_source};
-use crate::measure::Monotone;
 use crate::model::{Derived, Finished, Flag};
 use crate::plan::Amount;
 use crate::record::Record;

@@ -7,8 +7,8 @@ use sha2::{Digest, Sha256};
 use sysinfo::{CpuRefreshKind, RefreshKind, System};
 
 use crate::digest::{hash64, label};
-use crate::plan::parse_number;
 use crate::record::{Record, environment};
+use crate::units::parse_number;
 
 /// Variables that change what a driver, a layer or the loader does begin like this.
 #[rustfmt::skip]

@@ -7,7 +7,7 @@ use crate::analysis::Rows;
 use crate::error::Error;
 use crate::model::{AxisValue, Cache, Shown};
 use crate::record::{Record, Standing};
-use crate::tuning::{DeviceId, DriverId, KernelId, Table, TableEntry};
+use crate::tuning::{DeviceId, DriverId, KernelId, Table, TableEntry, save_table};
 
 const EXPERIMENT: &str = "algo/adaptive";
 
@@ -34,7 +34,7 @@ pub fn save(rows: &Rows, path: &Path) -> anyhow::Result<usize> {
     let count = best.len();
     let mut table = Table::default();
     best.into_values().for_each(|entry| drop(table.insert(entry)));
-    table.save(path)?;
+    save_table(&mut table, path)?;
     Ok(count)
 }
 

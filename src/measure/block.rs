@@ -13,8 +13,8 @@ use super::race::open_comparisons;
 use super::racing::MostSamples;
 use super::rig::IDLE;
 use super::session::{Event, Observer, Options, Outcome, PairBase, Rule, Session, Task};
-use super::stop::{self, LAST_HELD, LEAST_HELD, Progress, Stop};
-use crate::model::{Case, Failure, Stage, Status};
+use super::stop::{self, LAST_HELD, LEAST_HELD, Progress};
+use crate::model::{Case, Failure, Stage, Status, Stop};
 use crate::stats::{self, Timed};
 use crate::units::Nanos;
 

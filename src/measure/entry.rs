@@ -10,10 +10,10 @@ use super::local::REPEATS;
 use super::pool::Pool;
 use super::rig::Conditions;
 use super::session::{Event, PairBase, Session, Task, VisitMade};
-use super::stop::{JUDGED_ROUNDS, Stop};
+use super::stop::JUDGED_ROUNDS;
 use super::visit::{Sizes, Visit};
 use super::{Carried, Measured, Reach, Rounds, Timer, timed_rounds};
-use crate::model::{self, Case, Failure, Measurand, PipelineStatistics, Stage, Status};
+use crate::model::{self, Case, Failure, Measurand, PipelineStatistics, Stage, Status, Stop};
 use crate::stats::{self, Timed};
 use crate::units::Nanos;
 

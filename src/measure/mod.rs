@@ -22,7 +22,6 @@ mod instrument;
 mod local;
 mod memory_watch;
 mod mock;
-mod monotone;
 mod pair;
 mod pool;
 mod processor;
@@ -40,7 +39,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Failure, Flag, PipelineStatistics, real};
+use crate::model::{Failure, Flag, PipelineStatistics, Stop, real};
 use crate::stats::{self, Interval, Summary, Timed};
 use crate::units::Nanos;
 
@@ -54,12 +53,11 @@ pub use earlier::Earlier;
 pub use instrument::{Instrument, Timer, ToolCases, Tools};
 pub use local::{LocalBench, LocalOptions};
 pub use mock::{Mock, MockOptions};
-pub use monotone::Monotone;
 pub use pool::{Opener, Pool};
 pub use race::{Race, open_comparisons};
 pub use rig::Conditions;
 pub use session::{BLOCK_CASES, Event, Options, Outcome, PairBase, Rule, Session, Task, VisitMade};
-pub use stop::{JUDGED_ROUNDS, LAST_HELD, LAST_ROUND, Progress, Stop, judge};
+pub use stop::{JUDGED_ROUNDS, LAST_HELD, LAST_ROUND, Progress, judge};
 pub use visit::{Sizes, Visit};
 pub use vulkan::Vulkan;
 

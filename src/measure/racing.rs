@@ -8,8 +8,8 @@ use super::entry::Entry;
 use super::flags;
 use super::race::Race;
 use super::session::Rule;
-use super::stop::Stop;
 use super::visit::FAR_SLOWER;
+use crate::model::Stop;
 use crate::stats;
 
 /// The most samples of a visit that is about who is faster. Most cases of a race are beaten by their first one, and the spread of five is

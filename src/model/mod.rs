@@ -24,9 +24,10 @@ pub(crate) mod real;
 mod repeatability;
 mod sequence;
 mod statistics;
+mod stop;
 mod traffic;
 
-pub use axis::{Axis, AxisKind, AxisValue, MOST_NUMBER, Point};
+pub use axis::{Axis, AxisKind, MOST_NUMBER, Point};
 pub use case::{
     Binding, Bound, Cache, Case, Check, Dependency, Headline, HostCost, Kernel, Measurand, Metric, OTHER_POISON, POISON,
     Picture, Repeat, Resource, Scalar, Shape, Skip, SpirvTarget, Step, Texels, TimestampStage, Wait, Work,
@@ -35,11 +36,11 @@ pub use data::Data;
 pub use derived::{Derived, Figure, Finished, Untold};
 pub use device::{
     Descriptors, DeviceInfo, DeviceKind, DriverIdentity, Feature, Heap, Limits, QueueFamily, Quirk, Subgroup, SubgroupClass,
-    Uuid,
 };
 pub use distribution::Distribution;
 pub use format::{Format, FormatUse, Numbers, Precision};
 pub use image::{Dimension, Edge, FACES, ImageRole, Sampling};
+pub use lanescope_table::{AxisValue, Uuid};
 pub use matrix::{Component, MatrixProduct, MatrixScope};
 pub use memory::{Footprint, MemoryKind, MemoryType};
 pub use outcome::{Failure, Flag, Stage, Status};
@@ -52,5 +53,6 @@ pub use preset::Preset;
 pub use repeatability::Repeatability;
 pub use sequence::{Chain, Contents, Sequence, Shuffled};
 pub use statistics::{Executable, PipelineDetail, PipelineStatistics, Representation, StatValue};
+pub use stop::Stop;
 pub use traffic::{Moved, Traffic};
 pub(crate) use words::{named, words};

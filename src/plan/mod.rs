@@ -20,7 +20,7 @@ pub use axes::tell_what_others_do;
 pub use limits::check_limits;
 pub use listed::{Listed, Unlisted};
 pub use shard::Shard;
-pub use values::{parse_number, parse_values};
+pub use values::parse_values;
 
 #[derive(Clone, Debug, Default)]
 pub struct Request {

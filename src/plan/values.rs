@@ -2,6 +2,7 @@
 
 use crate::error::{Error, nearest};
 use crate::model::{Axis, AxisKind, AxisValue};
+use crate::units::parse_number;
 
 /// More values than this on one axis are surely a slip of the pen.
 const MOST_VALUES: usize = 1 << 20;
@@ -78,36 +79,6 @@ fn range(first: &str, rest: &str) -> Option<Vec<u64>> {
     // One more than allowed, so that the caller sees that there are too many.
     let values = std::iter::successors(Some(first), |n| next(*n)).take_while(|n| *n <= last);
     Some(values.take(MOST_VALUES + 1).collect())
-}
-
-/// A whole number as users write it: `4096`, `0x1000`, `2^12`, `4Ki`, `1Mi`, `1Gi`.
-///
-/// ```
-/// use lanescope::plan::parse_number;
-///
-/// assert_eq!(parse_number("4Ki"), parse_number("2^12"));
-/// assert_eq!(parse_number("0x1000"), parse_number("2^12"));
-/// assert_eq!(parse_number("4.0"), None);
-/// ```
-pub fn parse_number(text: &str) -> Option<u64> {
-    let text = text.trim();
-    if let Some((base, exponent)) = text.split_once('^') {
-        return plain(base)?.checked_pow(u32::try_from(plain(exponent)?).ok()?);
-    }
-    for (suffix, unit) in [("Ki", 1 << 10), ("Mi", 1 << 20), ("Gi", 1_u64 << 30)] {
-        if let Some(count) = text.strip_suffix(suffix) {
-            return plain(count)?.checked_mul(unit);
-        }
-    }
-    plain(text)
-}
-
-/// Digits only: the standard parser would also take a sign.
-fn plain(text: &str) -> Option<u64> {
-    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        return digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u64::from_str_radix(digits, 16).ok()).flatten();
-    }
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
 #[cfg(test)]

@@ -3,8 +3,7 @@
 use std::cmp::Ordering;
 
 use super::Record;
-use crate::measure::Stop;
-use crate::model::{Flag, Status};
+use crate::model::{Flag, Status, Stop};
 
 /// How far a case got. More supersedes less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

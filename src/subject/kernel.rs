@@ -25,11 +25,12 @@ use crate::model::{
     AxisValue, Binding, Case, Check, Contents, Data, DeviceInfo, Failure, Headline, Kernel, MemoryKind, Point, Quirk, Repeat,
     Resource, Shape, Status, Step, Work,
 };
-use crate::plan::{check_limits, parse_number};
+use crate::plan::check_limits;
 use crate::shader::{
     BindingKind, BlockInfo, BlockPlace, Needs, Noting, Prepared, ReflectError, ScalarType, SpecValues, SpecializeError,
     Specialized, specialize_kernel,
 };
+use crate::units::parse_number;
 
 pub use described::Constant;
 

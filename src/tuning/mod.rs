@@ -5,7 +5,7 @@
 //! space        the configurations that may be    search   which one next
 //! ending       whether one is the fastest, several are as good, or this machine can't tell
 //! answer       what else follows from those that were measured (diagnosis: from wrong ones)
-//! table, t4    the best ones, over many runs and for other tools
+//! table, t4    the best ones, over many runs and for other tools (lanescope-table: as an application reads them)
 //! ```
 
 #[doc(hidden)]
@@ -24,7 +24,9 @@ mod table;
 
 pub use diagnosis::{Diagnosis, diagnose};
 pub use t4::{T4Measurement, T4Result, T4Session, T4Times, T4Validity, t4};
-pub use table::{DeviceId, DriverId, KernelId, Match, Quality, Query, Table, TableEntry, TableError};
+pub use table::{SaveError, read_table, save_table};
 
-#[doc(inline)]
-pub use crate::model::AxisValue;
+#[doc(no_inline)]
+pub use lanescope_table::{
+    AxisValue, DeviceId, DriverId, KernelId, Match, ParseError, Quality, Query, Table, TableEntry, TableError, Uuid,
+};

@@ -11,7 +11,6 @@ use std::time::{Duration, SystemTime};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::table::LAST;
 use crate::model::{AxisValue, Status};
 
 const SCHEMA_VERSION: &str = "1.1.0";
@@ -129,6 +128,9 @@ fn times(times: &T4Times) -> Value {
 fn milliseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
+
+/// The last second of the year 9999, where the form ends.
+const LAST: Duration = Duration::from_secs(253_402_300_799);
 
 /// ISO 8601 in UTC. Times before 1970 come from clocks that were never set; the form has none of them, nor what follows 9999.
 fn timestamp(when: SystemTime) -> String {

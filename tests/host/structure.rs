@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::mem::{Discriminant, discriminant};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 use std::sync::LazyLock;
 
 use lanescope::experiments::{CATALOGUE, DERIVATIONS};
@@ -14,7 +15,7 @@ use lanescope::record::schema::{ALSO_AXES, COLUMNS};
 use lanescope::shader::Library;
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
-use crate::support::{each_setting, setting};
+use crate::support::{each_setting, setting, skip};
 
 /// Modules that every stage may import, and that import only each other.
 const LEAVES: &str = "model units error digest globs guide platform process properties regular staged stats validate";
@@ -37,6 +38,8 @@ const STAGES: [&str; 14] = [
 ];
 /// What may import them all.
 const ROOTS: [&str; 2] = ["main", "lib"];
+/// A crate of its own below all of them.
+const TABLE: &str = "src/table";
 
 // ---- reading Rust ---------------------------------------------------------------------------------------------------------
 
@@ -196,7 +199,9 @@ fn flatten(stream: TokenStream, into: &mut Vec<Token>) {
 }
 
 static TREE: LazyLock<Vec<Source>> = LazyLock::new(|| {
-    let sources = read_below("src", Source::new);
+    let mut sources = read_below("src", Source::new);
+    sources.retain(|source| !source.path.starts_with("table"));
+    sources.extend(read_below(TABLE, Source::new));
     assert!(sources.len() > 50, "only {} files below src", sources.len());
     sources
 });
@@ -317,7 +322,8 @@ fn no_merge_is_left_halfway() {
 
 fn import_faults(source: &Source) -> Vec<String> {
     let importer = &source.module().first().cloned().unwrap_or_else(|| "mod".to_owned());
-    if ROOTS.contains(&importer.as_str()) {
+    // The other crate's manifest says what that may import.
+    if ROOTS.contains(&importer.as_str()) || source.root == TABLE {
         return Vec::new();
     }
     let place = |name: &str| STAGES.iter().position(|stage| *stage == name);
@@ -368,6 +374,70 @@ fn an_import_from_the_right_is_found() {
     ] {
         assert_eq!(faults(path, text), [""; 0], "{text}");
     }
+}
+
+/// What reads rows: that needs neither a compiler nor a GPU.
+const READERS: [&str; 2] = ["record", "analysis"];
+/// What does, by itself or by what it imports.
+const NOT_FOR_READERS: [&str; 4] = ["shader", "subject", "gpu", "measure"];
+/// Where rows are made, and not read.
+const MAKERS: [&str; 2] = [
+    // What was measured becomes a row.
+    "record/row.rs",
+    // What an earlier run left is measured again if its shader has changed.
+    "analysis/earlier.rs",
+];
+
+fn reader_faults(source: &Source) -> Vec<String> {
+    let is_reader = source.module().first().is_some_and(|own| READERS.contains(&own.as_str()));
+    let found = source
+        .paths()
+        .into_iter()
+        .filter(|(_, path)| is_reader && path.first().is_some_and(|imported| NOT_FOR_READERS.contains(&imported.as_str())));
+    found.map(|(place, path)| source.fault(place, &format!("`{}` isn't for what reads rows", path[0]))).collect()
+}
+
+#[test]
+fn rows_are_read_without_a_compiler_or_a_gpu() {
+    let (makers, readers): (Vec<_>, Vec<_>) = TREE.iter().partition(|source| MAKERS.iter().any(|path| source.is("src", path)));
+    assert_eq!(readers.into_iter().flat_map(reader_faults).collect::<Vec<_>>(), [""; 0]);
+    let needless = makers.iter().filter(|source| reader_faults(source).is_empty()).count();
+    assert_eq!((makers.len(), needless), (MAKERS.len(), 0), "an exception that isn't one any more");
+    assert_eq!(count(reader_faults, "analysis/rows.rs", "use crate::{model::Case, measure::Stop};"), 1);
+    assert_eq!(count(reader_faults, "record/schema.rs", "fn f() { crate::shader::explain(); }"), 1);
+    assert_eq!(count(reader_faults, "measure/mod.rs", "use crate::gpu::Device;"), 0);
+}
+
+// ---- what an application builds that reads tuning tables ------------------------------------------------------------------------
+
+/// Serde, what reads JSON by it, and theirs.
+const OF_TABLE: &str =
+    "lanescope-table serde serde_core serde_derive proc-macro2 unicode-ident quote syn serde_json itoa memchr zmij";
+
+/// The packages of a tree, by `cargo tree --prefix none`, that don't belong there.
+fn other_packages(tree: &str) -> BTreeSet<&str> {
+    let names = tree.lines().filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| !OF_TABLE.split(' ').any(|known| known == *name)).collect()
+}
+
+#[test]
+fn an_application_that_reads_tables_builds_serde_alone() {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+    cargo.args(["tree", "--package=lanescope-table", "--edges=normal,build", "--target=all", "--prefix=none"]);
+    let Ok(Output { status, stdout, stderr }) = cargo.args(["--locked", "--offline"]).output() else {
+        skip!("there is no cargo");
+    };
+    assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+    let tree = String::from_utf8(stdout).unwrap();
+    assert!(["lanescope-table", "serde", "serde_json"].iter().all(|name| tree.contains(&format!("{name} v"))), "{tree}");
+    assert_eq!(other_packages(&tree), BTreeSet::new());
+}
+
+#[test]
+fn another_package_is_found() {
+    let tree = "lanescope-table v0.1.0 (/src/table)\nserde v1.0.229\ncsv v1.4.0\nitoa v1.0.18\nserde v1.0.229 (*)\n\n";
+    assert_eq!(other_packages(tree), BTreeSet::from(["csv"]));
 }
 
 // ---- circles --------------------------------------------------------------------------------------------------------------
@@ -443,7 +513,7 @@ fn unsafe_faults(source: &Source) -> Vec<String> {
     }
     let may_be_unsafe = UNSAFE.iter().any(|(root, path)| source.is(root, path));
     let is_fault = |place: &usize| match source.at(*place) {
-        "unsafe" | "unsafe_code" => !may_be_unsafe,
+        "unsafe" | "unsafe_code" => !may_be_unsafe && !source.has(place.saturating_sub(2), "forbid ("),
         "vk" | "ash" | "gpu_allocator" => source.at(place + 1) == "::" || ["use", "crate"].contains(&source.before(*place)),
         _ => false,
     };
@@ -481,12 +551,14 @@ fn unsafe_code_and_vulkans_types_are_found() {
     assert_eq!(in_tests("gpu.rs"), ["tests/gpu.rs:1: `ash` belongs to gpu"]);
     assert_eq!(in_tests("fault_layer/calls.rs"), [""; 0]);
     assert_eq!(faults("fault_layer/calls.rs", "use ash::vk;"), 1, "a layer in the crate");
+    assert_eq!(faults("measure/vulkan.rs", "#![forbid(unsafe_code)]"), 0);
     assert_eq!(faults("measure/vulkan.rs", "// unsafe\nlet vk = 1; let hash = ash(2); \"unsafe vk::\";"), 0);
 }
 
 /// A path's name may hold line ends: people are shown it in one line.
 fn display_faults(source: &Source) -> Vec<String> {
-    let found = source.find(". display ( )").filter(|_| !source.is("src", "model/path.rs"));
+    let may_show = source.is("src", "model/path.rs") || source.is(TABLE, "file.rs");
+    let found = source.find(". display ( )").filter(|_| !may_show);
     found.map(|place| source.fault(place, "`display()`: `shown()` keeps a path in its line")).collect()
 }
 
@@ -506,7 +578,10 @@ const OPEN: [&str; 3] = ["staged.rs", "campaign/host.rs", "gpu/clock.rs"];
 
 /// What others may have put in place is opened in one place, which looks at it.
 fn opening_faults(source: &Source) -> Vec<String> {
-    let is_known = source.path.starts_with("platform") || ["regular.rs"].iter().chain(&OPEN).any(|path| source.is("src", path));
+    let is_of_tool =
+        source.path.starts_with("platform") || ["regular.rs"].iter().chain(&OPEN).any(|path| source.is("src", path));
+    // An application has no use for what `regular` asks of the system.
+    let is_known = is_of_tool || source.is(TABLE, "file.rs");
     let opens = |place: &usize| match source.at(*place) {
         // The second: a crate that writes files by itself.
         "OpenOptions" | "generate_to" => true,

@@ -3,8 +3,7 @@
 use super::spread::Spread;
 use crate::digest::hash64;
 use crate::experiments::{self, CATALOGUE};
-use crate::measure::Stop;
-use crate::model::{DeviceKind, Flag, Point, Repeatability, Status};
+use crate::model::{DeviceKind, Flag, Point, Repeatability, Status, Stop};
 use crate::record::Record;
 
 /// The columns that say how much work a case is, and in what shape. Not the subgroup size: it is how a device does the work.

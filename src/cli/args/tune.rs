@@ -8,8 +8,8 @@ use clap::Args;
 use super::measuring::Measuring;
 use super::values::{TunePreset, count, duration, with_path};
 use crate::model::{Preset, SpirvTarget};
-use crate::plan::parse_number;
 use crate::tuning::search::Strategy;
+use crate::units::parse_number;
 
 #[derive(Clone, Debug, Args)]
 pub struct Tune {
@@ -173,7 +173,7 @@ pub struct Tune {
     #[arg(long, conflicts_with_all = ["output", "resume", "save_table", "t4", "format", "columns"])]
     pub dry_run: bool,
 
-    /// Add the best configuration to this tuning table (JSON), which `lanescope::tuning::Table` reads
+    /// Add the best configuration to this tuning table (JSON), which applications read by the crate `lanescope-table`
     #[arg(long, value_name = "FILE")]
     pub save_table: Option<PathBuf>,
 

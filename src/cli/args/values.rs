@@ -7,8 +7,8 @@ use clap::builder::{OsStringValueParser, PossibleValue, TypedValueParser};
 
 use crate::model::{Preset, SpirvTarget, name_text};
 use crate::output::Format;
-use crate::plan::parse_number;
 use crate::tuning::search::Strategy;
+use crate::units::parse_number;
 
 pub fn count(text: &str) -> Result<u64, String> {
     parse_number(text).filter(|n| *n > 0).ok_or_else(|| "a whole number from 1 is needed, such as 2^20 or 64Ki".to_owned())

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::measure::{Measured, Race as Standings, Rounds, Stop};
-use crate::model::{Flag, Point};
+use crate::measure::{Measured, Race as Standings, Rounds};
+use crate::model::{Flag, Point, Stop};
 use crate::record::Record;
 use crate::stats::{Interval, Timed};
 use crate::tuning::answer::Timing;

@@ -19,7 +19,7 @@ use crate::subject::{Reference, Subject};
 use crate::tuning::answer::{self, Answer, Finale};
 use crate::tuning::{
     DeviceId, Diagnosis, DriverId, KernelId, T4Measurement, T4Result, T4Session, T4Times, T4Validity, Table, TableEntry,
-    diagnose, t4,
+    diagnose, read_table, save_table, t4,
 };
 
 const TOOL_VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
@@ -89,7 +89,7 @@ impl Found {
         if let Some(path) = arguments.save_table.as_ref().filter(|_| self.is_believed && is_told) {
             let mut table = Table::default();
             table.insert(best.entry);
-            table.save(path)?;
+            save_table(&mut table, path)?;
         }
         Ok(match (self.is_believed, is_told) {
             (false, _) => EXIT_FAILED,
@@ -134,7 +134,7 @@ pub fn check_files(arguments: &Tune, rows: &RowFiles, subject: &Subject) -> Resu
     let written = files.reading("the manifest", &arguments.manifest).writing_rows(rows);
     written.writing("--t4", &arguments.t4).writing("--save-table", &arguments.save_table).check()?;
     if let Some(path) = arguments.save_table.as_deref().filter(|path| path.exists()) {
-        Table::load(path).map_err(|error| Error::Usage(error.to_string()))?;
+        read_table(path).map_err(|error| Error::Usage(error.to_string()))?;
     }
     for path in arguments.save_table.iter().chain(&arguments.t4) {
         Staged::new(path).check().map_err(Error::unwritable(path))?;

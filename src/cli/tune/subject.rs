@@ -8,7 +8,7 @@ use crate::cli::defines;
 use crate::error::Error;
 use crate::experiments::powers_of_two;
 use crate::model::{Axis, AxisKind, AxisValue, DeviceInfo, FilePath, Point, Status};
-use crate::plan::{parse_number, parse_values};
+use crate::plan::parse_values;
 use crate::regular;
 use crate::shader::size_macros;
 use crate::subject::{
@@ -16,6 +16,7 @@ use crate::subject::{
     SamplerSpec, Subject, Tolerance, UserKernel, listed,
 };
 use crate::tuning::space::{Dimension, Space};
+use crate::units::parse_number;
 
 pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
     let usage = |flag: &str, words: String| Error::Usage(format!("--{flag}: {words}"));

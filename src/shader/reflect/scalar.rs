@@ -6,7 +6,7 @@ use half::{bf16, f16};
 use serde::{Serialize, Serializer};
 
 use crate::model::Scalar;
-use crate::plan::parse_number;
+use crate::units::parse_number;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ScalarType {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Fault, Value};
-use crate::plan::parse_number;
+use crate::units::parse_number;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::{CONSTANT_AXIS, LOCAL_SIZE_AXES, MACRO_AXIS, SUBGROUP_AXIS, Unsaid, UserKernel, said};
 use crate::model::{AxisValue, Failure, Point, Subgroup};
-use crate::plan::parse_number;
 use crate::shader::ScalarType;
 use crate::subject::doubts::{Doubt, doubts};
 use crate::subject::module;
 use crate::subject::spec::{Reference, Subject};
 use crate::subject::variables::Variables;
+use crate::units::parse_number;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constant {

@@ -2,8 +2,9 @@
 
 use lanescope::experiments::Setting;
 use lanescope::model::{Axis, AxisKind, DeviceInfo, Preset};
-use lanescope::plan::{Plan, Planned, Request, parse_number, parse_values};
+use lanescope::plan::{Plan, Planned, Request, parse_values};
 use lanescope::record::{Described, Fate, Record};
+use lanescope::units::parse_number;
 
 use super::rows::check_rows;
 

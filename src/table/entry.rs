@@ -1,13 +1,13 @@
 //! What a table knows about one case.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::model::{AxisValue, DeviceInfo, DriverIdentity, Uuid};
+use crate::{AxisValue, Uuid, time};
 
 /// What identifies a device, as `VkPhysicalDeviceProperties` and `VkPhysicalDeviceIDProperties` have it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,35 +95,18 @@ impl TableEntry {
     }
 }
 
-impl From<&DeviceInfo> for DeviceId {
-    fn from(info: &DeviceInfo) -> Self {
-        Self { name: info.name.clone(), vendor_id: info.vendor_id, device_id: info.device_id, uuid: info.device_uuid }
-    }
-}
-
-impl From<&DriverIdentity> for DriverId {
-    fn from(driver: &DriverIdentity) -> Self {
-        Self { id: driver.id.clone(), name: driver.name.clone(), info: driver.info.clone() }
-    }
-}
-
 /// JSON has no other numbers, and writing none of them in silence would make a table that can't be read.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands references")]
 fn finite<S: Serializer>(time: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     if time.is_finite() { serializer.serialize_f64(*time) } else { Err(S::Error::custom("a time is no finite number")) }
 }
 
-/// The last second of the year 9999, beyond which the form ends.
-pub(crate) const LAST: Duration = Duration::from_secs(253_402_300_799);
-
 fn rfc3339<S: Serializer>(when: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
-    match when.duration_since(SystemTime::UNIX_EPOCH) {
-        Ok(since) if since < LAST => serializer.collect_str(&humantime::format_rfc3339_seconds(*when)),
-        _ => Err(S::Error::custom("a point in time is before 1970 or after 9999")),
-    }
+    let text = time::text(*when).ok_or_else(|| S::Error::custom("a point in time is before 1970 or after 9999"))?;
+    serializer.serialize_str(&text)
 }
 
 fn from_rfc3339<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SystemTime, D::Error> {
     let text = String::deserialize(deserializer)?;
-    humantime::parse_rfc3339(&text).map_err(|error| D::Error::custom(format!("`{text}` is no point in time: {error}")))
+    time::parse(&text).ok_or_else(|| D::Error::custom(format!("`{text}` is no point in time such as 1970-01-01T00:00:01Z")))
 }

@@ -3,8 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::entry::{DeviceId, DriverId, TableEntry};
-use crate::model::AxisValue;
+use crate::{AxisValue, DeviceId, DriverId, TableEntry};
 
 /// What a configuration is wanted for.
 #[derive(Clone, Copy, Debug)]
