@@ -1,7 +1,8 @@
 //! How searches end, on synthetic streams: what is published isn't lucky, and what isn't shown isn't said.
 
-use lanescope::measure::{Rule, Stop};
+use lanescope::measure::Rule;
 use lanescope::model::Point;
+use lanescope::model::Stop;
 use lanescope::stats::{Timed, median, reach};
 use lanescope::tuning::answer::Timing;
 use lanescope::tuning::ending::{Ending, Figure, Obstacle, Outcome};

@@ -9,9 +9,9 @@ use std::time::Duration;
 use crate::support::cases_of;
 use lanescope::measure::{
     BLOCK_CASES, CaseKey, CaseSource, Dispatcher, Event, JUDGED_ROUNDS, LAST_HELD, LocalBench, LocalOptions, Measured, Mock,
-    MockOptions, Options, Pool, Progress, Race, Rounds, Rule, Session, Stop, Task, Timer, ToolCases, judge, open_comparisons,
+    MockOptions, Options, Pool, Progress, Race, Rounds, Rule, Session, Task, Timer, ToolCases, judge, open_comparisons,
 };
-use lanescope::model::{AxisValue, Case, DeviceInfo, Failure, Flag, Point, Status};
+use lanescope::model::{AxisValue, Case, DeviceInfo, Failure, Flag, Point, Status, Stop};
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
 use lanescope::stats::Timed;
 use lanescope::validate::{Judged, Mismatch, Outputs, Position};

@@ -11,9 +11,9 @@ use lanescope::experiments::{Config, find};
 use lanescope::gpu::{Loaded, Samples, Slot, Submission};
 use lanescope::measure::{
     CaseKey, CaseSource, Dispatcher, Earlier, Event, LocalBench, LocalOptions, Measured, Mock, MockOptions, Options, Pool,
-    ProcessorTime, Rule, Session, Stop, Task, ToolCases, VisitMade,
+    ProcessorTime, Rule, Session, Task, ToolCases, VisitMade,
 };
-use lanescope::model::{Case, DeviceInfo, Failure, Flag, Footprint, Preset, Status};
+use lanescope::model::{Case, DeviceInfo, Failure, Flag, Footprint, Preset, Status, Stop};
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
 use lanescope::units::{TickScale, Ticks};
 use lanescope::validate::{Expected, Judged, Outputs};
