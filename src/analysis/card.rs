@@ -380,7 +380,7 @@ mod tests {
             ..Record::new()
         };
         let value = |text: &'static str| text.parse().map_or_else(|_| AxisValue::Choice(text.into()), AxisValue::Integer);
-        row.set_axes(&Point::new(axes.iter().map(|(name, text)| ((*name).into(), value(text)))));
+        row = row.at(&Point::new(axes.iter().map(|(name, text)| ((*name).into(), value(text)))));
         row
     }
 

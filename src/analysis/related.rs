@@ -89,11 +89,7 @@ impl Drawn {
             timestamp.clone_into(&mut common.written_at);
         }
         let cache = if cache == Cache::Cold.as_str() { Cache::Cold } else { Cache::Warm };
-        let row = |(derived, flags)| {
-            let mut row = common.clone();
-            row.describe_derived(&derived, &flags, cache);
-            row
-        };
+        let row = |(derived, flags)| Record::derived(&common, &derived, &flags, cache);
         self.relations.derive().filter(|(derived, _)| derived.lacking().is_none()).map(row).collect()
     }
 }
@@ -150,7 +146,7 @@ mod tests {
 
     fn row(axes: &[(&'static str, AxisValue)]) -> Record {
         let mut record = Record { experiment: "shared/bank_conflict".to_owned(), ..Record::new() };
-        record.set_axes(&Point::new(axes.iter().map(|(name, value)| ((*name).into(), value.clone()))));
+        record = record.at(&Point::new(axes.iter().map(|(name, value)| ((*name).into(), value.clone()))));
         record
     }
 

@@ -417,9 +417,7 @@ impl<'r> DeviceRun<'r> {
                 self.tell_lacking(derived.experiment, &format!("note: {}: {lacking}", name.trim_end()));
                 continue;
             }
-            let mut row = self.ledger.templates[self.index].clone();
-            row.describe_derived(&derived, &flags, cache);
-            rows.push(row);
+            rows.push(Record::derived(&self.ledger.templates[self.index], &derived, &flags, cache));
         }
         self.ledger.sink.write(rows)
     }

@@ -27,14 +27,15 @@ pub fn run_row(settings: &Settings, targets: &Targets) -> Record {
 }
 
 /// The same with what a device's rows have in common.
-pub fn device_row(mut row: Record, settings: &Settings, targets: &Targets, device: &DeviceInfo) -> Record {
-    row.describe_device(device);
-    row.layers = targets.layers();
-    row.queue_family = settings.queue.or_else(|| device.default_queue().map(|family| family.index)).map(u64::from);
-    row.validation = Some(settings.is_validated);
-    row.robustness = Some(settings.is_robust);
-    row.seed = Some(settings.seed);
-    row
+pub fn device_row(run: Record, settings: &Settings, targets: &Targets, device: &DeviceInfo) -> Record {
+    Record {
+        layers: targets.layers(),
+        queue_family: settings.queue.or_else(|| device.default_queue().map(|family| family.index)).map(u64::from),
+        validation: Some(settings.is_validated),
+        robustness: Some(settings.is_robust),
+        seed: Some(settings.seed),
+        ..run.on_device(device)
+    }
 }
 
 /// What the rows of a device have in common as far as visits of another run count for them.

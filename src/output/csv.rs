@@ -79,7 +79,7 @@ mod tests {
             let mut record = Record {
                 device_name: text, statistics, reason, samples: whole, value: real, pipeline_cache_hit: truth, ..Record::new()
             };
-            record.set_axes(&Point::new([("n".into(), n.into()), ("op".into(), AxisValue::Choice(op.into()))]));
+            record = record.at(&Point::new([("n".into(), n.into()), ("op".into(), AxisValue::Choice(op.into()))]));
             record
         }
     }

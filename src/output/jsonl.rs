@@ -46,7 +46,7 @@ mod tests {
             samples: Some(u64::MAX),
             ..Record::new()
         };
-        record.set_axes(&Point::new([("n".into(), 4_u64.into()), ("op".into(), "copy".into())]));
+        record = record.at(&Point::new([("n".into(), 4_u64.into()), ("op".into(), "copy".into())]));
         let mut jsonl = Jsonl::new(shared.clone(), &Header::new(["op", "n", "stride"]));
         jsonl.write(&record).unwrap();
         jsonl.write(&Record::new()).unwrap();

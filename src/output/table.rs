@@ -197,7 +197,7 @@ mod tests {
     }
 
     fn at(mut record: Record, axes: &[(&'static str, u64)]) -> Record {
-        record.set_axes(&Point::new(axes.iter().map(|(name, value)| ((*name).into(), (*value).into()))));
+        record = record.at(&Point::new(axes.iter().map(|(name, value)| ((*name).into(), (*value).into()))));
         record
     }
 

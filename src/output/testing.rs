@@ -48,6 +48,6 @@ pub fn measured(experiment: &str, time_ns: f64) -> Record {
         better: "higher".into(),
         ..Record::new()
     };
-    record.set_axes(&Point::new([("n".into(), (1_u64 << 20).into()), ("op".into(), "copy".into())]));
+    record = record.at(&Point::new([("n".into(), (1_u64 << 20).into()), ("op".into(), "copy".into())]));
     record
 }

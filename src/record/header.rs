@@ -70,7 +70,7 @@ mod tests {
     fn a_row_has_a_cell_for_every_column() {
         let header = Header::new(["stride", "pattern", "n"]);
         let mut record = Record::new();
-        record.set_axes(&Point::new([("stride".into(), 4_u64.into()), ("pattern".into(), "none".into())]));
+        record = record.at(&Point::new([("stride".into(), 4_u64.into()), ("pattern".into(), "none".into())]));
         let cells = header.cells(&record);
         assert_eq!(cells.len(), header.names().count());
         assert_eq!(cells[COLUMNS.len()..], ["", "(none)", "4"]);
@@ -88,7 +88,7 @@ mod tests {
             ["axis_values", "status", "value", "case_id", "driver_info", "device_uuid", "driver_uuid", "host", "schema", "n"];
         assert_eq!(names, expected);
         let mut record = Record { value: Some(2.5), host: "here".to_owned(), ..Record::new() };
-        record.set_axes(&Point::new([("n".into(), 4_u64.into())]));
+        record = record.at(&Point::new([("n".into(), 4_u64.into())]));
         assert_eq!(header.cells(&record), ["n=4", "", "2.5", "", "", "", "", "here", "v2.1", "4"]);
         assert_eq!(choose(&["value", ""]).unwrap(), choose(&["value"]).unwrap());
         insta::assert_snapshot!(choose(&["flags"]).unwrap_err(), @"unknown column `flags`; did you mean quality_flags?");

@@ -50,7 +50,7 @@ mod tests {
             ratio_ci_high: Some(1e300),
             ..Record::new()
         };
-        record.set_axes(&Point::new([("n".into(), 4_u64.into()), ("op".into(), AxisValue::Choice("copy".into()))]));
+        record = record.at(&Point::new([("n".into(), 4_u64.into()), ("op".into(), AxisValue::Choice("copy".into()))]));
         assert_eq!(Packed::new(&record).record(), record);
         assert_eq!(Packed::new(&Record::new()).record(), Record::new());
     }

@@ -66,81 +66,96 @@ impl Record {
     /// The row of a case: what all rows of its device have in common, what is known of the case, and what came of it.
     #[must_use]
     pub fn assembled(template: &Self, of: &Described, device: &DeviceInfo, fate: Fate) -> Self {
-        let mut row = template.clone();
-        row.describe(of, device);
+        let known = template.describing(of, device);
         match (fate, &of.case) {
-            (Fate::Planned, _) | (Fate::NotRun(_), Err(_)) => {}
-            (Fate::NotRun(failure), Ok(_)) => row.fail(&failure.clone().before_any_case()),
-            (Fate::Tried(Outcome { shader, result }), case) => {
-                shader.iter().for_each(|shader| row.describe_shader(shader));
-                match (result, case) {
-                    (Ok(measured), Ok(case)) => row.measure(case, measured),
-                    (Err(failure), Ok(case)) => row.fail_case(case, failure),
-                    (Err(failure), Err(_)) => row.fail(failure),
-                    (Ok(_), Err(_)) => {}
-                }
-            }
+            (Fate::Planned, _) | (Fate::NotRun(_), Err(_)) => known,
+            (Fate::NotRun(failure), Ok(_)) => known.failed(&failure.clone().before_any_case()),
+            (Fate::Tried(Outcome { shader, result }), case) => match (result, case) {
+                (Ok(measured), Ok(case)) => known.compiled(shader.as_ref()).measured(case, measured),
+                (Err(failure), Ok(case)) => known.compiled(shader.as_ref()).failed_check(case, failure),
+                (Err(failure), Err(_)) => known.compiled(shader.as_ref()).failed(failure),
+                (Ok(_), Err(_)) => known.compiled(shader.as_ref()),
+            },
         }
-        row
     }
 
-    pub fn describe_device(&mut self, device: &DeviceInfo) {
-        self.device_name = device.name.clone();
-        self.device_type = device.kind.as_str().to_owned();
-        self.vendor_id = Some(device.vendor_id.into());
-        self.device_id = Some(device.device_id.into());
-        self.device_uuid = device.device_uuid.to_string();
-        self.driver_uuid = device.driver.uuid.to_string();
-        self.driver_id = device.driver.id.clone();
-        self.driver_name = device.driver.name.clone();
-        self.driver_info = device.driver.info.clone();
-        self.driver_version = tagged(&device.driver.version);
-        self.api_version = tagged(&device.driver.api_version);
-        self.loader_version = tagged(&device.driver.loader_version);
+    /// It as a row of a device.
+    #[must_use]
+    pub fn on_device(self, device: &DeviceInfo) -> Self {
+        Self {
+            device_name: device.name.clone(),
+            device_type: device.kind.as_str().to_owned(),
+            vendor_id: Some(device.vendor_id.into()),
+            device_id: Some(device.device_id.into()),
+            device_uuid: device.device_uuid.to_string(),
+            driver_uuid: device.driver.uuid.to_string(),
+            driver_id: device.driver.id.clone(),
+            driver_name: device.driver.name.clone(),
+            driver_info: device.driver.info.clone(),
+            driver_version: tagged(&device.driver.version),
+            api_version: tagged(&device.driver.api_version),
+            loader_version: tagged(&device.driver.loader_version),
+            ..self
+        }
     }
 
-    /// Fills the columns that are known of a case before anything is compiled.
-    fn describe(&mut self, of: &Described, device: &DeviceInfo) {
-        self.row_kind = MEASURED.to_owned();
-        self.experiment = of.experiment.to_owned();
-        self.variant = of.variant.to_owned();
-        self.case_id = of.case_id.to_owned();
-        self.plan_index = of.index;
-        self.cache = of.cache.as_str().to_owned();
-        self.set_axes(of.point);
+    /// The row of a case of which nothing is compiled yet.
+    fn describing(&self, of: &Described, device: &DeviceInfo) -> Self {
+        let named = Self {
+            row_kind: MEASURED.to_owned(),
+            experiment: of.experiment.to_owned(),
+            variant: of.variant.to_owned(),
+            case_id: of.case_id.to_owned(),
+            plan_index: of.index,
+            cache: of.cache.as_str().to_owned(),
+            ..self.clone()
+        };
         match &of.case {
+            Err(failure) => named.at(of.point).failed(failure),
             Ok(case) => {
-                self.status = Status::Planned.to_string();
-                self.describe_work(case, device);
                 let faults = device.quirks.iter().filter(|quirk| quirk.affects(case)).map(quirk_flag);
-                self.add_flags(&of.flags.iter().cloned().chain(faults).collect::<Vec<_>>());
+                let flags = of.flags.iter().cloned().chain(faults).collect::<Vec<_>>().join(";");
+                Self { status: Status::Planned.to_string(), quality_flags: flags, ..named.at(of.point).working(case, device) }
             }
-            Err(failure) => self.fail(failure),
         }
     }
 
-    fn describe_work(&mut self, case: &Case, device: &DeviceInfo) {
-        if let Some((kernel, groups)) = case.largest_dispatch() {
-            let [x, y, z] = kernel.local_size.map(|size| Some(u64::from(size)));
-            (self.local_size_x, self.local_size_y, self.local_size_z) = (x, y, z);
-            let [x, y, z] = groups.map(|count| Some(u64::from(count)).filter(|count| *count > 0));
-            (self.groups_x, self.groups_y, self.groups_z) = (x, y, z);
-            self.subgroup_size = kernel.required_subgroup_size.or_else(|| fixed_subgroup_size(device)).map(u64::from);
+    fn working(self, case: &Case, device: &DeviceInfo) -> Self {
+        let dispatch = case.largest_dispatch();
+        let of_kernel = |own, known| if dispatch.is_some() { own } else { known };
+        let kernel = dispatch.as_ref().map(|(kernel, _)| *kernel);
+        let [x, y, z] = kernel.map(|kernel| kernel.local_size.map(u64::from)).map_or([None; 3], |size| size.map(Some));
+        let groups = dispatch.as_ref().map_or([None; 3], |(_, groups)| groups.map(|count| Some(u64::from(count))));
+        let [groups_x, groups_y, groups_z] = groups.map(|count| count.filter(|count| *count > 0));
+        let required = kernel.and_then(|kernel| kernel.required_subgroup_size.or_else(|| fixed_subgroup_size(device)));
+        Self {
+            local_size_x: of_kernel(x, self.local_size_x),
+            local_size_y: of_kernel(y, self.local_size_y),
+            local_size_z: of_kernel(z, self.local_size_z),
+            groups_x,
+            groups_y,
+            groups_z,
+            subgroup_size: of_kernel(required.map(u64::from), self.subgroup_size),
+            bytes_per_pass: case.work.bytes,
+            flops_per_pass: case.work.flops,
+            ops_per_pass: case.work.ops,
+            items_per_pass: case.work.items,
+            metric: case.headline.name.to_owned(),
+            unit: case.headline.unit.to_owned(),
+            better: case.headline.better.to_owned(),
+            ..self
         }
-        self.bytes_per_pass = case.work.bytes;
-        self.flops_per_pass = case.work.flops;
-        self.ops_per_pass = case.work.ops;
-        self.items_per_pass = case.work.items;
-        self.metric = case.headline.name.to_owned();
-        self.unit = case.headline.unit.to_owned();
-        self.better = case.headline.better.to_owned();
     }
 
-    fn describe_shader(&mut self, shader: &ShaderFacts) {
-        self.source_hash.clone_from(&shader.source_hash);
-        self.spirv_hash.clone_from(&shader.spirv_hash);
-        self.shared_bytes = Some(shader.shared_bytes);
-        self.compile_ms = shader.compile_time.map(|time| time.as_secs_f64() * 1e3);
+    fn compiled(self, shader: Option<&ShaderFacts>) -> Self {
+        let Some(shader) = shader else { return self };
+        Self {
+            source_hash: shader.source_hash.clone(),
+            spirv_hash: shader.spirv_hash.clone(),
+            shared_bytes: Some(shader.shared_bytes),
+            compile_ms: shader.compile_time.map(|time| time.as_secs_f64() * 1e3),
+            ..self
+        }
     }
 
     /// Takes what was measured alternately with this base, if it was.
@@ -160,8 +175,7 @@ impl Record {
     }
 
     pub fn add_reason(&mut self, reason: String) {
-        let parts = [mem::take(&mut self.reason), reason];
-        self.reason = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
+        self.reason = joined([mem::take(&mut self.reason), reason], "; ");
     }
 
     /// Takes the figure of the case that it is compared with. Call it once the row is measured. Not in a pair: there the case was
@@ -218,8 +232,7 @@ impl Record {
         let (own, faults): (Vec<&str>, Vec<&str>) =
             self.quality_flags.split(';').filter(|flag| !flag.is_empty()).partition(|flag| !flag.starts_with(QUIRK));
         self.quality_flags = [&own[..], &[Flag::Implausible.name()], &faults[..]].concat().join(";");
-        let parts = [reason, &self.reason];
-        self.reason = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
+        self.reason = joined([reason.to_owned(), mem::take(&mut self.reason)], "; ");
     }
 
     /// Whether a software driver measured on the host's processor.
@@ -255,55 +268,50 @@ impl Record {
         })
     }
 
-    /// Takes a derived figure, and what is to be said against the rows that it was drawn from.
-    pub fn describe_derived(&mut self, derived: &Derived, flags: &BTreeSet<String>, cache: Cache) {
-        self.quality_flags = in_order(flags);
-        self.row_kind = DERIVED.to_owned();
-        self.experiment = derived.experiment.to_owned();
-        self.variant = derived.variant.to_owned();
-        self.case_id = case_id(derived.experiment, derived.variant, &[], &derived.point, cache);
-        self.cache = cache.as_str().to_owned();
-        self.set_axes(&derived.point);
-        self.metric = derived.metric.to_owned();
-        self.unit = derived.unit.to_owned();
-        self.better = derived.better.to_owned();
-        self.checked = "false".to_owned();
-        self.check_note.clone_from(&derived.note);
-        match &derived.figure {
-            Ok(figure) => {
-                self.status = Status::Ok.to_string();
-                self.headline(figure.value, figure.interval);
-            }
-            Err(reason) => {
-                self.status = Status::Skipped.to_string();
-                self.reason = reason.to_string();
-            }
-        }
-    }
-
-    fn describe_check(&mut self, check: &Check) {
-        let (checked, what) = match *check {
-            Check::Twin(_) => ("true", ""),
-            Check::Invariant(_, what) => ("invariant", what),
-            Check::Nothing(why) => ("false", why),
+    /// The row of a derived figure, with what is to be said against the rows that it was drawn from.
+    #[must_use]
+    pub fn derived(template: &Self, derived: &Derived, flags: &BTreeSet<String>, cache: Cache) -> Self {
+        let figure = derived.figure.as_ref();
+        let (value_ci_low, value_ci_high) = figure.ok().and_then(|figure| figure.interval).unzip();
+        let row = Self {
+            row_kind: DERIVED.to_owned(),
+            experiment: derived.experiment.to_owned(),
+            variant: derived.variant.to_owned(),
+            case_id: case_id(derived.experiment, derived.variant, &[], &derived.point, cache),
+            cache: cache.as_str().to_owned(),
+            metric: derived.metric.to_owned(),
+            unit: derived.unit.to_owned(),
+            better: derived.better.to_owned(),
+            checked: "false".to_owned(),
+            check_note: derived.note.clone(),
+            quality_flags: in_order(flags),
+            status: if figure.is_ok() { Status::Ok } else { Status::Skipped }.to_string(),
+            reason: figure.err().map(ToString::to_string).unwrap_or_default(),
+            value: figure.ok().map(|figure| figure.value),
+            value_ci_low,
+            value_ci_high,
+            ..template.clone()
         };
-        (self.checked, self.check_note) = (checked.to_owned(), what.to_owned());
+        row.at(&derived.point)
     }
 
-    fn fail_case(&mut self, case: &Case, failure: &Failure) {
-        self.fail(failure);
-        if failure.status == Status::WrongResult {
-            self.describe_check(&case.check);
+    fn failed_check(self, case: &Case, failure: &Failure) -> Self {
+        let failed = self.failed(failure);
+        if failure.status != Status::WrongResult {
+            return failed;
         }
+        let (checked, what) = check_words(&case.check);
+        Self { checked: checked.to_owned(), check_note: what.to_owned(), ..failed }
     }
 
-    fn fail(&mut self, failure: &Failure) {
+    fn failed(self, failure: &Failure) -> Self {
         let (status, reason) = failure.told();
-        self.status = status.to_string();
-        self.reason = reason;
-        self.failed_stage = failure.stage.map_or_else(String::new, |stage| stage.as_str().to_owned());
-        if status == Status::WrongResult {
-            self.checked = "true".to_owned();
+        Self {
+            status: status.to_string(),
+            reason,
+            failed_stage: failure.stage.map_or_else(String::new, |stage| stage.as_str().to_owned()),
+            checked: if status == Status::WrongResult { "true".to_owned() } else { self.checked },
+            ..self
         }
     }
 
@@ -312,95 +320,113 @@ impl Record {
         self.check_note = why.to_owned();
     }
 
-    fn measure(&mut self, case: &Case, measured: &Measured) {
-        self.status = Status::Ok.to_string();
-        self.add_flags(&measured.flags);
-        self.reason = measured.implausible.clone().unwrap_or_default();
-        self.describe_check(&case.check);
+    fn measured(self, case: &Case, measured: &Measured) -> Self {
+        let (checked, what) = check_words(&case.check);
         let is_left = !measured.is_compared && !case.check.outputs().is_empty();
-        let also = [measured.remark.as_deref(), is_left.then_some(AFTER_ONE_PASS)];
-        let parts = [mem::take(&mut self.check_note)].into_iter().chain(also.into_iter().flatten().map(str::to_owned));
-        self.check_note = parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
-        self.describe_how(measured);
-        if let Some(statistics) = &measured.statistics {
-            self.describe_statistics(case, statistics);
-        }
+        let notes = [Some(what), measured.remark.as_deref(), is_left.then_some(AFTER_ONE_PASS)];
+        let flags = measured.flags.iter().map(ToString::to_string).chain([self.quality_flags.clone()]);
         let (figure, interval) = (measured.value(), measured.interval());
-        self.noise = interval.map(|_| measured.noise());
-        if case.measurand == Measurand::ClockRate {
-            self.headline(figure, interval.map(|Interval { low, high }| (low, high)));
-        } else {
-            self.describe_time(measured, figure, interval);
-            self.describe_rates(case, figure, interval);
+        let known = Self {
+            status: Status::Ok.to_string(),
+            quality_flags: joined(flags, ";"),
+            reason: measured.implausible.clone().unwrap_or_default(),
+            checked: checked.to_owned(),
+            check_note: joined(notes.into_iter().flatten().map(str::to_owned), "; "),
+            noise: interval.map(|_| measured.noise()),
+            ..self.taken(measured).inspected(case, measured.statistics.as_deref())
+        };
+        match case.measurand {
+            Measurand::ClockRate => known.headline(figure, interval.map(ends)),
+            _ => known.timed(measured, interval).rated(case, figure, interval),
         }
     }
 
-    fn add_flags(&mut self, flags: &[impl ToString]) {
-        let known = (!self.quality_flags.is_empty()).then(|| self.quality_flags.clone());
-        self.quality_flags = flags.iter().map(ToString::to_string).chain(known).collect::<Vec<_>>().join(";");
+    fn taken(self, measured: &Measured) -> Self {
+        Self {
+            timer: measured.timer.as_str().to_owned(),
+            processes: Some(measured.rounds.process_count() as u64),
+            rounds: Some(measured.rounds.samples.len() as u64),
+            samples: Some(measured.samples() as u64),
+            duration_ms: Some(measured.duration.as_secs_f64() * 1e3),
+            batch: (measured.batch > 0).then(|| measured.batch.into()),
+            stop: measured.stop.as_str().to_owned(),
+            clock_ratio: measured.clock_ratio,
+            clock_mhz: measured.clock_mhz,
+            memory_speed_ratio: measured.memory_speed_ratio,
+            memory_types: measured.memory_types.clone(),
+            pipeline_ms: Some(measured.pipeline_time.as_secs_f64() * 1e3),
+            ..self
+        }
     }
 
-    fn describe_how(&mut self, measured: &Measured) {
-        self.timer = measured.timer.as_str().to_owned();
-        self.processes = Some(measured.rounds.process_count() as u64);
-        self.rounds = Some(measured.rounds.samples.len() as u64);
-        self.samples = Some(measured.samples() as u64);
-        self.duration_ms = Some(measured.duration.as_secs_f64() * 1e3);
-        self.batch = (measured.batch > 0).then(|| measured.batch.into());
-        self.stop = measured.stop.as_str().to_owned();
-        self.clock_ratio = measured.clock_ratio;
-        self.clock_mhz = measured.clock_mhz;
-        self.memory_speed_ratio = measured.memory_speed_ratio;
-        self.memory_types.clone_from(&measured.memory_types);
-        self.pipeline_ms = Some(measured.pipeline_time.as_secs_f64() * 1e3);
-    }
-
-    fn describe_time(&mut self, measured: &Measured, figure: f64, interval: Option<Interval>) {
+    fn timed(self, measured: &Measured, interval: Option<Interval>) -> Self {
         let summary = measured.summary();
-        self.time_ns = Some(figure);
-        self.round_medians_ns = round_medians(&measured.rounds);
-        self.time_min_ns = Some(summary.min);
-        self.time_mean_ns = Some(summary.mean);
-        self.time_p05_ns = Some(summary.p05);
-        self.time_p95_ns = Some(summary.p95);
-        self.time_max_ns = Some(summary.max);
-        self.time_mad_ns = Some(summary.mad);
-        self.ci_low_ns = interval.map(|interval| interval.low);
-        self.ci_high_ns = interval.map(|interval| interval.high);
-        self.overhead_ns = measured.overhead.map(|Nanos(time)| time);
-        self.taken_off_ns = measured.carried.taken_off.map(|Nanos(time)| time);
-        self.host_time_ns = Some(measured.host_time.0);
+        Self {
+            time_ns: Some(measured.value()),
+            round_medians_ns: round_medians(&measured.rounds),
+            time_min_ns: Some(summary.min),
+            time_mean_ns: Some(summary.mean),
+            time_p05_ns: Some(summary.p05),
+            time_p95_ns: Some(summary.p95),
+            time_max_ns: Some(summary.max),
+            time_mad_ns: Some(summary.mad),
+            ci_low_ns: interval.map(|interval| interval.low),
+            ci_high_ns: interval.map(|interval| interval.high),
+            overhead_ns: measured.overhead.map(|Nanos(time)| time),
+            taken_off_ns: measured.carried.taken_off.map(|Nanos(time)| time),
+            host_time_ns: Some(measured.host_time.0),
+            ..self
+        }
     }
 
-    fn describe_rates(&mut self, case: &Case, time: f64, interval: Option<Interval>) {
-        self.gb_per_s = rate(case.work.bytes, time);
-        self.gflop_per_s = rate(case.work.flops, time);
-        self.gop_per_s = rate(case.work.ops, time);
-        self.gitems_per_s = rate(case.work.items, time);
+    fn rated(self, case: &Case, time: f64, interval: Option<Interval>) -> Self {
+        let rated = Self {
+            gb_per_s: rate(case.work.bytes, time),
+            gflop_per_s: rate(case.work.flops, time),
+            gop_per_s: rate(case.work.ops, time),
+            gitems_per_s: rate(case.work.items, time),
+            ..self
+        };
         let amount = match case.headline.metric {
-            Metric::Time | Metric::ClockRate => {
-                return self.headline(time, interval.map(|Interval { low, high }| (low, high)));
-            }
+            Metric::Time | Metric::ClockRate => return rated.headline(time, interval.map(ends)),
             Metric::TimePerItem => {
                 let per_item = |time: f64| rate(case.work.items, time).map_or(f64::NAN, f64::recip);
-                return self.headline(per_item(time), interval.map(|Interval { low, high }| (per_item(low), per_item(high))));
+                let ends = interval.map(|Interval { low, high }| (per_item(low), per_item(high)));
+                return rated.headline(per_item(time), ends);
             }
             Metric::Bandwidth => case.work.bytes,
             Metric::Flops => case.work.flops,
             Metric::Ops => case.work.ops,
             Metric::Items => case.work.items,
         };
-        if let Some(value) = rate(amount, time) {
-            // The longest time is the lowest rate. An interval that reaches below nothing tells no highest one.
-            let highest = |low: f64| rate(amount, low).filter(|_| low > 0.0).unwrap_or(f64::INFINITY);
-            let ends = interval.and_then(|Interval { low, high }| Some((rate(amount, high)?, highest(low))));
-            self.headline(value, ends);
-        }
+        let Some(value) = rate(amount, time) else { return rated };
+        // The longest time is the lowest rate. An interval that reaches below nothing tells no highest one.
+        let highest = |low: f64| rate(amount, low).filter(|_| low > 0.0).unwrap_or(f64::INFINITY);
+        let ends = interval.and_then(|Interval { low, high }| Some((rate(amount, high)?, highest(low))));
+        rated.headline(value, ends)
     }
 
-    fn headline(&mut self, value: f64, interval: Option<(f64, f64)>) {
-        self.value = Some(value);
-        (self.value_ci_low, self.value_ci_high) = interval.unzip();
+    fn headline(self, value: f64, interval: Option<(f64, f64)>) -> Self {
+        let (value_ci_low, value_ci_high) = interval.unzip();
+        Self { value: Some(value), value_ci_low, value_ci_high, ..self }
+    }
+}
+
+fn ends(Interval { low, high }: Interval) -> (f64, f64) {
+    (low, high)
+}
+
+/// What there is of some texts.
+fn joined(parts: impl IntoIterator<Item = String>, between: &str) -> String {
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(between)
+}
+
+/// How a check went that found nothing wrong, and what it was.
+fn check_words(check: &Check) -> (&'static str, &'static str) {
+    match *check {
+        Check::Twin(_) => ("true", ""),
+        Check::Invariant(_, what) => ("invariant", what),
+        Check::Nothing(why) => ("false", why),
     }
 }
 
@@ -448,15 +474,14 @@ mod tests {
     fn a_row_says_how_its_results_were_checked() {
         let of = |check: Check| {
             let case = Case { check, ..Case::new("test/checks", &Point::default()) };
-            let mut row = Record::new();
-            row.fail_case(&case, &Failure::new(Status::WrongResult, "it is another one"));
+            let row = Record::new().failed_check(&case, &Failure::new(Status::WrongResult, "it is another one"));
             (row.checked, row.check_note)
         };
         let what = "Freivalds' check";
         assert_eq!(of(Check::Twin(vec![0])), ("true".to_owned(), String::new()));
         assert_eq!(of(Check::Invariant(vec![0], what)), ("invariant".to_owned(), what.to_owned()));
-        let mut lost = Record::new();
-        lost.fail_case(&Case::new("test/checks", &Point::default()), &Failure::new(Status::DeviceLost, "gone"));
+        let lost = Failure::new(Status::DeviceLost, "gone");
+        let lost = Record::new().failed_check(&Case::new("test/checks", &Point::default()), &lost);
         assert_eq!((lost.checked.as_str(), lost.status.as_str()), ("", "device_lost"));
     }
 }

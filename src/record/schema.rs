@@ -224,14 +224,20 @@ impl Record {
     }
 
     /// Takes the axes of a point: the column `axis_values`, and a column for each; an axis that a fixed column holds fills that.
-    pub fn set_axes(&mut self, point: &Point) {
-        self.axis_values = point.to_string();
-        self.by_axis = point.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect();
-        let held = [&mut self.local_size_x, &mut self.local_size_y, &mut self.local_size_z, &mut self.subgroup_size];
-        for (name, field) in ALSO_AXES.iter().zip(held) {
-            if let Some(AxisValue::Integer(n)) = self.by_axis.get(*name) {
-                *field = Some(*n);
-            }
+    #[must_use]
+    pub fn at(self, point: &Point) -> Self {
+        let size = |name: &str, own: Option<u64>| match point.get(name) {
+            Some(AxisValue::Integer(n)) => Some(*n),
+            _ => own,
+        };
+        Self {
+            axis_values: point.to_string(),
+            by_axis: point.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect(),
+            local_size_x: size("local_size_x", self.local_size_x),
+            local_size_y: size("local_size_y", self.local_size_y),
+            local_size_z: size("local_size_z", self.local_size_z),
+            subgroup_size: size("subgroup_size", self.subgroup_size),
+            ..self
         }
     }
 
@@ -302,7 +308,7 @@ mod tests {
     #[test]
     fn an_axis_that_a_fixed_column_holds_fills_it() {
         let mut record = Record::new();
-        record.set_axes(&Point::new([("local_size_y".into(), 8_u64.into()), ("n".into(), 4_u64.into())]));
+        record = record.at(&Point::new([("local_size_y".into(), 8_u64.into()), ("n".into(), 4_u64.into())]));
         assert_eq!(
             (record.local_size_x, record.local_size_y, record.axis_values.as_str()),
             (None, Some(8), "local_size_y=8;n=4")

@@ -66,22 +66,26 @@ pub fn statistics_object(executable: &Executable) -> Map<String, Value> {
 }
 
 impl Record {
-    /// Fills the columns that pipeline statistics tell, those of each of the case's kernels in order: of the kernels that a pass
+    /// With the columns that pipeline statistics tell, those of each of the case's kernels in order: of the kernels that a pass
     /// dispatches, the most registers and spills that one of them has, and the code of them all.
-    pub(super) fn describe_statistics(&mut self, case: &Case, kernels: &[PipelineStatistics]) {
-        self.statistics = json(case, kernels);
+    pub(super) fn inspected(self, case: &Case, kernels: Option<&[PipelineStatistics]>) -> Self {
+        let Some(kernels) = kernels else { return self };
         let timed: Vec<&PipelineStatistics> = case.timed_kernels().into_iter().filter_map(|at| kernels.get(at)).collect();
         let figures: Vec<Figures> =
             timed.iter().map(|kernel| Figures::from_executables(&self.driver_id, &kernel.executables)).collect();
         // Where the driver doesn't tell of one of them, it tells of no most and of no sum.
         let all = |of: fn(&Figures) -> Option<u64>| figures.iter().map(of).collect::<Option<Vec<u64>>>().unwrap_or_default();
-        self.registers = all(|figures| figures.registers).into_iter().max();
-        self.spill_bytes = all(|figures| figures.spill_bytes).into_iter().max();
-        self.code_bytes = all(|figures| figures.code_bytes).into_iter().reduce(u64::saturating_add);
         // A driver that chooses the size per pipeline tells it only here.
         let executables = timed.iter().flat_map(|kernel| &kernel.executables);
         let size = common(executables.map(|executable| Some(executable.subgroup_size)));
-        self.subgroup_size = self.subgroup_size.or(size.filter(|size| *size > 0).map(u64::from));
+        Self {
+            statistics: json(case, kernels),
+            registers: all(|figures| figures.registers).into_iter().max(),
+            spill_bytes: all(|figures| figures.spill_bytes).into_iter().max(),
+            code_bytes: all(|figures| figures.code_bytes).into_iter().reduce(u64::saturating_add),
+            subgroup_size: self.subgroup_size.or(size.filter(|size| *size > 0).map(u64::from)),
+            ..self
+        }
     }
 }
 
@@ -142,11 +146,10 @@ mod tests {
     }
 
     fn row(driver: &str, sources: &[&'static str], kernels: &[Vec<Executable>]) -> Record {
-        let mut row = Record { driver_id: driver.to_owned(), ..Record::new() };
+        let row = Record { driver_id: driver.to_owned(), ..Record::new() };
         let kernels: Vec<_> =
             kernels.iter().map(|executables| PipelineStatistics { executables: executables.clone() }).collect();
-        row.describe_statistics(&case(sources), &kernels);
-        row
+        row.inspected(&case(sources), Some(&kernels))
     }
 
     fn figures(row: &Record) -> [Option<u64>; 3] {
@@ -200,9 +203,9 @@ mod tests {
 
     #[test]
     fn a_subgroup_size_that_was_required_stays() {
-        let mut row = Record { subgroup_size: Some(32), ..Record::new() };
+        let row = Record { subgroup_size: Some(32), ..Record::new() };
         let executables = vec![executable("x", 64, &[])];
-        row.describe_statistics(&case(&["a.comp"]), &[PipelineStatistics { executables }]);
+        let row = row.inspected(&case(&["a.comp"]), Some(&[PipelineStatistics { executables }]));
         assert_eq!(row.subgroup_size, Some(32));
     }
 
@@ -233,9 +236,8 @@ mod tests {
         let of = |counts: &[(&str, u64)]| PipelineStatistics { executables: vec![executable("CS", 32, counts)] };
         let kernels = [of(&[("VGPRs", 8), ("Code size", 100)]), of(&[("Code size", 50)])];
         let described = |case: &Case| {
-            let mut row = Record { driver_id: "MESA_RADV".to_owned(), ..Record::new() };
-            row.describe_statistics(case, &kernels);
-            figures(&row)
+            let row = Record { driver_id: "MESA_RADV".to_owned(), ..Record::new() };
+            figures(&row.inspected(case, Some(&kernels)))
         };
         let both = case(&["pass.comp", "sweep.comp"]);
         assert_eq!(described(&both), [None, None, Some(150)]);

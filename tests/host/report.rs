@@ -132,7 +132,7 @@ fn hostile(folder: &Folder) -> String {
                 None => (name.clone().into(), value.clone()),
             }
         };
-        row.set_axes(&Point::new(row.by_axis.iter().map(axis).collect::<Vec<_>>()));
+        *row = row.clone().at(&Point::new(row.by_axis.iter().map(axis).collect::<Vec<_>>()));
     }
     let header = Header::new(records.iter().flat_map(|row| row.by_axis.keys().cloned()));
     let mut text = Vec::new();

@@ -164,7 +164,7 @@ mod tests {
     fn atomics_depend_on_where_their_cells_lie() {
         let of = |memory: &'static str| {
             let mut row = row("sync/atomic");
-            row.set_axes(&Point::new([("memory".into(), memory.into())]));
+            row = row.at(&Point::new([("memory".into(), memory.into())]));
             class(&row)
         };
         assert_eq!((of("global"), of("shared")), (Repeatability::Placement, Repeatability::Core));

@@ -146,7 +146,7 @@ mod tests {
         let record = |number: u64| {
             let op = AxisValue::Choice(if number < 250 { "read" } else { "copy" }.into());
             let mut record = Record { experiment: "memory/stream".into(), status: "ok".into(), ..Record::new() };
-            record.set_axes(&Point::new([("n".into(), number.into()), ("op".into(), op), ("width".into(), 4_u64.into())]));
+            record = record.at(&Point::new([("n".into(), number.into()), ("op".into(), op), ("width".into(), 4_u64.into())]));
             record
         };
         let records: Vec<Record> = (0..300).map(record).collect();

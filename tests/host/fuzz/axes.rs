@@ -55,7 +55,5 @@ fn check_plan(text: &str) -> bool {
 }
 
 fn row(planned: &Planned, device: &DeviceInfo) -> Record {
-    let mut row = Record::new();
-    row.describe_device(device);
-    Record::assembled(&row, &Described::planned(planned), device, Fate::Planned)
+    Record::assembled(&Record::new().on_device(device), &Described::planned(planned), device, Fate::Planned)
 }
