@@ -34,7 +34,7 @@ pub const EXIT_FAILED: u8 = 1;
 /// Exit code: bad usage, or no usable device.
 pub const EXIT_USAGE: u8 = 2;
 /// Exit code: all was measured, and this machine can't tell the answer.
-pub const EXIT_UNTOLD: u8 = 3;
+pub const EXIT_CANT_TELL: u8 = 3;
 
 /// Exit code: it failed in a way that another try may mend (`EX_TEMPFAIL` of sysexits.h), which schedulers know.
 pub const EXIT_RETRY: u8 = 75;

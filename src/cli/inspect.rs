@@ -21,7 +21,7 @@ use crate::model::SubgroupClass;
 use crate::output::{Column, Need, Page, in_a_line, json, paragraph};
 use crate::shader::{
     Access, BindingInfo, BlockInfo, BlockPlace, EntryPoint, Extent, ImageInfo, InstructionCounts, InstructionKind,
-    InstructionMix, Module, Reading, ReflectError, SpecConstant, SpecValues, StructLayout, TypeLayout, from_file,
+    InstructionMix, Module, Reading, ReflectError, Reflection, SpecConstant, SpecValues, StructLayout, TypeLayout, from_file,
 };
 use crate::units::Bytes;
 
@@ -122,26 +122,14 @@ impl<'m> Inspection<'m> {
             Constant { declared, value, is_default: given.is_none() }
         };
         let shared_bytes = reflection.shared_bytes(values)?;
-        let decides = |constant: &&SpecConstant| {
-            let bits = values.get(&constant.id).copied().unwrap_or(constant.default_bits);
-            // A bool the other way, a length one more, and twice as much.
-            let others = [bits ^ 1, bits.wrapping_add(1), bits.wrapping_mul(2)];
-            others.iter().any(|bits| {
-                let other: SpecValues = values.iter().map(|(id, bits)| (*id, *bits)).chain([(constant.id, *bits)]).collect();
-                reflection.shared_bytes(&other) != Ok(shared_bytes)
-            })
-        };
-        let shared_bytes_depend_on =
-            reflection.spec_constants.iter().take(MOST_TRIED).filter(decides).map(|constant| constant.id).collect();
         let bindings = reflection.bindings_under(values)?;
         let bound = |info: BindingInfo| {
             let is_it = |used: &&BindingInfo| (used.set, used.binding) == (info.set, info.binding);
             let used_access = reflection.used_bindings.iter().find(is_it).map_or(info.access, |used| used.access);
             Bound { used_access, variables: reflection.variables(info.set, info.binding), info }
         };
-        let (major, minor) = reflection.version;
         Ok(Self {
-            spirv_version: format!("{major}.{minor}"),
+            spirv_version: format!("{}.{}", reflection.version.0, reflection.version.1),
             spirv_hash: &module.spirv_hash,
             source_hash: &module.source_hash,
             capabilities: reflection.capabilities.iter().map(|capability| format!("{capability:?}")).collect(),
@@ -152,12 +140,26 @@ impl<'m> Inspection<'m> {
             shared_bytes,
             unused_shared: reflection.unused_shared(),
             notes: &module.notes,
-            shared_bytes_depend_on,
+            shared_bytes_depend_on: shared_deciders(reflection, values, shared_bytes),
             bindings: bindings.into_iter().map(bound).collect(),
             blocks: reflection.blocks(values)?,
             devices: None,
         })
     }
+}
+
+/// The constants whose values change how many bytes of shared memory there are.
+fn shared_deciders(reflection: &Reflection, values: &SpecValues, shared_bytes: u64) -> Vec<u32> {
+    let decides = |constant: &&SpecConstant| {
+        let bits = values.get(&constant.id).copied().unwrap_or(constant.default_bits);
+        // A bool the other way, a length one more, and twice as much.
+        let others = [bits ^ 1, bits.wrapping_add(1), bits.wrapping_mul(2)];
+        others.iter().any(|bits| {
+            let other: SpecValues = values.iter().map(|(id, bits)| (*id, *bits)).chain([(constant.id, *bits)]).collect();
+            reflection.shared_bytes(&other) != Ok(shared_bytes)
+        })
+    };
+    reflection.spec_constants.iter().take(MOST_TRIED).filter(decides).map(|constant| constant.id).collect()
 }
 
 // ---- for people -----------------------------------------------------------------------------------------------------------

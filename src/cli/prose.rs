@@ -38,11 +38,7 @@ struct Page {
 impl Page {
     fn take(&mut self, event: Event) {
         match event {
-            Event::Text(lines) if self.is_code => {
-                let indent = ITEM[1].repeat(self.depth);
-                let line = |line: &str| if line.is_empty() { String::new() } else { format!("{indent}{CODE}{line}") };
-                self.lines.extend(lines.lines().map(line));
-            }
+            Event::Text(lines) if self.is_code => self.code(&lines),
             Event::Text(words) => self.text.push_str(&words),
             Event::Start(Tag::CodeBlock(_)) => {
                 self.end_block();
@@ -79,6 +75,12 @@ impl Page {
             Event::End(TagEnd::Table) => self.end_table(),
             _ => {}
         }
+    }
+
+    fn code(&mut self, lines: &str) {
+        let indent = ITEM[1].repeat(self.depth);
+        let line = |line: &str| if line.is_empty() { String::new() } else { format!("{indent}{CODE}{line}") };
+        self.lines.extend(lines.lines().map(line));
     }
 
     /// An empty line, but not above the first block, below a heading, or within a list.

@@ -9,7 +9,7 @@
 //!   noise.
 //! - With fewer passes a difference would be noisy and dear. There a sample lasts [`FLOORS_UNDIVIDED`] floors: the constant part is below
 //!   0.1 % of it.
-//! - What is left is in the interval ([`Carried`](super::Carried)): of samples that can't be as long, since a pass has to be reset or
+//! - What is left is in the interval ([`SampleOverhead`](super::SampleOverhead)): of samples that can't be as long, since a pass has to be reset or
 //!   prepared before each, or the time doesn't suffice.
 //!
 //! A batch is one of few sizes, far apart, and by a floor that is rounded: a time near the border between two sizes chooses now this and

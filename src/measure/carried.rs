@@ -8,14 +8,14 @@ use crate::units::Nanos;
 
 /// What the samples of a case carry beside their passes: two timestamps and the barriers around them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Carried {
+pub struct SampleOverhead {
     /// What was taken off each sample, as it was measured beside the case; `None` where it stayed in.
     pub taken_off: Option<Nanos>,
     /// What may still be in the time of a pass: the floor's share. The least is nothing: passes may hide it.
     pub left: Nanos,
 }
 
-impl Carried {
+impl SampleOverhead {
     /// Of samples of so many passes by a timer with this floor, of which so much was taken off.
     pub(super) fn new(taken_off: Option<Nanos>, floor: Nanos, batch: u32) -> Self {
         let left = if taken_off.is_some() { 0.0 } else { floor.0 / f64::from(batch.max(1)) };
@@ -36,7 +36,7 @@ impl Carried {
 
 /// By which factors a ratio may be lower and higher than it was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Reach {
+pub struct RatioBounds {
     /// At most 1.
     #[serde(with = "real")]
     pub low: f64,
@@ -45,16 +45,20 @@ pub struct Reach {
     pub high: f64,
 }
 
-impl Default for Reach {
+impl Default for RatioBounds {
     fn default() -> Self {
         Self { low: 1.0, high: 1.0 }
     }
 }
 
-impl Reach {
+impl RatioBounds {
     /// Of the time of a case over that of its base. On one device either side's samples carry the same, whatever that is, which cancels
     /// where the times are about the same. On two devices nothing tells how much each hides.
-    pub(super) fn new((own, time): (Carried, f64), (base, base_time): (Carried, f64), is_same_device: bool) -> Self {
+    pub(super) fn new(
+        (own, time): (SampleOverhead, f64),
+        (base, base_time): (SampleOverhead, f64),
+        is_same_device: bool,
+    ) -> Self {
         let (own, base) = (own.own_share(time), base.own_share(base_time));
         let ends = if is_same_device { [own / base, 1.0] } else { [own, base.recip()] };
         let ends = ends.map(|end| if end.is_nan() { 1.0 } else { end });
@@ -66,8 +70,8 @@ impl Reach {
 mod tests {
     use super::*;
 
-    fn left(floor: f64, batch: u32) -> Carried {
-        Carried::new(None, Nanos(floor), batch)
+    fn left(floor: f64, batch: u32) -> SampleOverhead {
+        SampleOverhead::new(None, Nanos(floor), batch)
     }
 
     #[test]
@@ -75,7 +79,7 @@ mod tests {
         let interval = Interval { low: 990.0, high: 1010.0 };
         assert_eq!(left(100.0, 4).lower(interval), Interval { low: 965.0, ..interval });
         assert_eq!(left(5000.0, 4).lower(interval), Interval { low: 0.0, ..interval }, "no pass takes less than nothing");
-        assert_eq!(Carried::new(Some(Nanos(90.0)), Nanos(100.0), 64).lower(interval), interval, "it was taken off");
+        assert_eq!(SampleOverhead::new(Some(Nanos(90.0)), Nanos(100.0), 64).lower(interval), interval, "it was taken off");
         let below = Interval { low: -1.0, high: 1.0 };
         assert_eq!(left(100.0, 4).lower(below), below);
     }
@@ -98,7 +102,8 @@ mod tests {
                             continue;
                         }
                         let (time, base_time) = sides([part, base_part]);
-                        let reach = Reach::new((left(floor, own_batch), time), (left(floor, base_batch), base_time), is_same);
+                        let reach =
+                            RatioBounds::new((left(floor, own_batch), time), (left(floor, base_batch), base_time), is_same);
                         let measured = time / base_time;
                         let truth = own / base;
                         assert!(measured * reach.low <= truth + 1e-12, "{own} {base} {part} {base_part} {reach:?}");
@@ -111,12 +116,12 @@ mod tests {
 
     #[test]
     fn what_both_carry_alike_cancels() {
-        let alike = Reach::new((left(100.0, 1), 1000.0), (left(100.0, 1), 1000.0), true);
-        assert_eq!(alike, Reach::default());
-        let apart = Reach::new((left(100.0, 1), 1000.0), (left(100.0, 1), 1000.0), false);
+        let alike = RatioBounds::new((left(100.0, 1), 1000.0), (left(100.0, 1), 1000.0), true);
+        assert_eq!(alike, RatioBounds::default());
+        let apart = RatioBounds::new((left(100.0, 1), 1000.0), (left(100.0, 1), 1000.0), false);
         assert!((apart.low - 0.9).abs() < 1e-12 && (apart.high - 1.0 / 0.9).abs() < 1e-12);
-        let hidden = Reach::new((left(100.0, 1), 1000.0), (left(100.0, 1), 50.0), false);
+        let hidden = RatioBounds::new((left(100.0, 1), 1000.0), (left(100.0, 1), 50.0), false);
         assert_eq!(hidden.high, f64::INFINITY, "the base may be nothing but floor");
-        assert_eq!(serde_json::from_str::<Reach>(&serde_json::to_string(&hidden).unwrap()).unwrap(), hidden);
+        assert_eq!(serde_json::from_str::<RatioBounds>(&serde_json::to_string(&hidden).unwrap()).unwrap(), hidden);
     }
 }

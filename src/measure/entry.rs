@@ -12,7 +12,7 @@ use super::rig::Conditions;
 use super::session::{Event, PairBase, Session, Task, VisitMade};
 use super::stop::JUDGED_ROUNDS;
 use super::visit::{Sizes, Visit};
-use super::{Carried, Measured, Reach, Rounds, Timer, timed_rounds};
+use super::{Measured, RatioBounds, Rounds, SampleOverhead, Timer, timed_rounds};
 use crate::model::{self, Case, Failure, Measurand, PipelineStatistics, Stage, Status, Stop};
 use crate::stats::{self, Timed};
 use crate::units::Nanos;
@@ -298,10 +298,10 @@ impl<'c> Entry<'c> {
     }
 
     /// What its samples carry beside its passes, by a timer with this floor. The timer's figures and the host's have none.
-    pub(super) fn carried(&self, floor: Nanos) -> Carried {
+    pub(super) fn carried(&self, floor: Nanos) -> SampleOverhead {
         let all: Vec<f64> = self.kept().filter_map(|visit| visit.constant).collect();
         let taken_off = (!all.is_empty()).then(|| Nanos(stats::median(&all)));
-        if self.is_pass() { Carried::new(taken_off, floor, self.batch()) } else { Carried::default() }
+        if self.is_pass() { SampleOverhead::new(taken_off, floor, self.batch()) } else { SampleOverhead::default() }
     }
 
     pub(super) fn rounds(&self, of: impl Fn(&Visit) -> &Vec<f64>) -> Rounds {
@@ -340,11 +340,11 @@ impl Session<'_> {
         let carried = entry.carried(Nanos(floor));
         let own = Pass { time, batch: entry.batch(), floor, empty_pass };
         let base = self.base_pass(&entry);
-        let pair_reach = base.as_ref().map_or_else(Reach::default, |pass| {
+        let pair_reach = base.as_ref().map_or_else(RatioBounds::default, |pass| {
             // A base's samples are of the form that its batch asks for.
             let is_differenced = entry.sizes.and_then(|(_, base)| base).is_some_and(|sizes| sizes.shorts > 0);
-            let base = Carried::new(is_differenced.then_some(Nanos(0.0)), Nanos(pass.floor), pass.batch);
-            Reach::new((carried, time), (base, pass.time), self.base_pool.is_none())
+            let base = SampleOverhead::new(is_differenced.then_some(Nanos(0.0)), Nanos(pass.floor), pass.batch);
+            RatioBounds::new((carried, time), (base, pass.time), self.base_pool.is_none())
         });
         let passes: Vec<Pass> = entry.is_pass().then_some(own).into_iter().chain(base).collect();
         let conditions: Vec<Conditions> = entry.visits.iter().map(|(_, visited)| visited.conditions).collect();

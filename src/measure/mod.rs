@@ -47,7 +47,7 @@ pub use crate::platform::{ProcessorTime, ThreadTime};
 pub use bench::{
     Answer, Answering, Bench, Call, CaseKey, CaseSource, Compared, Job, Loaded, Loading, Loss, Order, ShaderFacts, Visited,
 };
-pub use carried::{Carried, Reach};
+pub use carried::{RatioBounds, SampleOverhead};
 pub use dispatcher::Dispatcher;
 pub use earlier::Earlier;
 pub use instrument::{Instrument, Timer, ToolCases, Tools};
@@ -125,7 +125,7 @@ pub struct Measured {
     /// An empty pass in the same batch form; `None` where nothing is dispatched.
     pub overhead: Option<Nanos>,
     #[serde(default)]
-    pub carried: Carried,
+    pub carried: SampleOverhead,
     /// Host time per pass, submission and wait included.
     pub host_time: Nanos,
     pub pipeline_time: Duration,
@@ -142,7 +142,7 @@ pub struct Measured {
     pub pair: Option<Rounds>,
     /// How far the ratio may be off by what the samples of either side carry.
     #[serde(default)]
-    pub pair_reach: Reach,
+    pub pair_reach: RatioBounds,
     /// Why it wasn't, though it should have been.
     pub unpaired: Option<Failure>,
     /// Reasons to doubt the figures, in the order of the flags.

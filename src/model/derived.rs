@@ -51,7 +51,7 @@ pub struct Derived {
     pub unit: &'static str,
     /// Which value is the better one: `higher`, `lower`, or empty where neither is.
     pub better: &'static str,
-    pub figure: Result<Figure, Untold>,
+    pub figure: Result<Figure, NoFigure>,
     /// What it rests on and how sure it is, in words.
     pub note: String,
 }
@@ -60,14 +60,14 @@ impl Derived {
     /// Why too little was measured to tell it: then it is no row.
     pub fn lacking(&self) -> Option<&str> {
         match &self.figure {
-            Err(Untold::TooFew(reason)) => Some(reason),
+            Err(NoFigure::TooFew(reason)) => Some(reason),
             _ => None,
         }
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Untold {
+pub enum NoFigure {
     /// Too little was measured to tell: a larger sweep may.
     TooFew(String),
     /// Enough was measured, and it shows none.
@@ -75,13 +75,13 @@ pub enum Untold {
 }
 
 /// What isn't said to be otherwise.
-impl From<String> for Untold {
+impl From<String> for NoFigure {
     fn from(reason: String) -> Self {
         Self::Unseen(reason)
     }
 }
 
-impl fmt::Display for Untold {
+impl fmt::Display for NoFigure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooFew(reason) | Self::Unseen(reason) => f.write_str(reason),
@@ -89,7 +89,7 @@ impl fmt::Display for Untold {
     }
 }
 
-impl Untold {
+impl NoFigure {
     #[must_use]
     pub fn behind(self, words: &str) -> Self {
         match self {

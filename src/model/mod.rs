@@ -33,7 +33,7 @@ pub use case::{
     Picture, Repeat, Resource, Scalar, Shape, Skip, SpirvTarget, Step, Texels, TimestampStage, Wait, Work,
 };
 pub use data::Data;
-pub use derived::{Derived, Figure, Finished, Untold};
+pub use derived::{Derived, Figure, Finished, NoFigure};
 pub use device::{
     Descriptors, DeviceInfo, DeviceKind, DriverIdentity, Feature, Heap, Limits, QueueFamily, Quirk, Subgroup, SubgroupClass,
 };

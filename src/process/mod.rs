@@ -78,7 +78,7 @@ pub enum Silence {
     Late,
     Dead,
     /// It was never told what to do, for this reason: that is no fault of its own.
-    Untold(String),
+    Illegible(String),
 }
 
 impl<Reply: DeserializeOwned + Send + 'static> Child<Reply> {
@@ -139,7 +139,7 @@ impl<Reply: DeserializeOwned + Send + 'static> Child<Reply> {
 
     pub fn hear(&mut self, within: Deadline) -> Result<Reply, Silence> {
         if let Some(why) = self.untold.take() {
-            return Err(Silence::Untold(why));
+            return Err(Silence::Illegible(why));
         }
         for _ in 0..STEPS {
             match self.replies.recv_timeout(within.time / STEPS) {
@@ -154,7 +154,7 @@ impl<Reply: DeserializeOwned + Send + 'static> Child<Reply> {
     /// Why it says nothing more, as a case's failure, with the flag by which it could have gone on. Kills it.
     pub fn failure(&mut self, silence: &Silence, waited: Deadline) -> Failure {
         let (status, what) = match silence {
-            Silence::Untold(why) => {
+            Silence::Illegible(why) => {
                 self.kill();
                 return Failure::new(Status::Error, format!("its process can't be told what to do: {why}"));
             }
@@ -294,7 +294,7 @@ mod tests {
         child.say(&Untellable);
         let (begin, long) = (Instant::now(), Deadline::fixed(Duration::from_secs(100)));
         let silence = child.hear(long).unwrap_err();
-        assert_eq!(silence, Silence::Untold("it is no text".to_owned()));
+        assert_eq!(silence, Silence::Illegible("it is no text".to_owned()));
         let failure = child.failure(&silence, long);
         assert!(
             failure.status == Status::Error && failure.reason.ends_with("can't be told what to do: it is no text"),

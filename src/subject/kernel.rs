@@ -13,7 +13,7 @@ use thiserror::Error;
 use super::compare::Right;
 use super::expression::Value;
 use super::fill::{Fill, Unusual};
-use super::members::Unsaid;
+use super::members::AssumedMember;
 use super::module::{self, UserModule};
 use super::resources::{Bound, Output, Unfilled, World};
 use super::sized::{Layout, Sized};
@@ -76,7 +76,7 @@ struct Made {
     outputs: Vec<Output>,
     unfilled: Vec<Unfilled>,
     /// Members of push constants and uniform blocks of which the user says nothing.
-    unsaid: Vec<Unsaid>,
+    unsaid: Vec<AssumedMember>,
 }
 
 impl UserKernel {

@@ -196,7 +196,7 @@ pub(super) fn fill(block: &Block, given: &[(String, String)], variables: &Variab
 
 /// A member of which the user says nothing, or not all.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Unsaid {
+pub struct AssumedMember {
     /// How `--push` says it: its name, or where it begins.
     pub name: String,
     pub ty: String,
@@ -205,7 +205,7 @@ pub struct Unsaid {
     numbers: usize,
 }
 
-impl Unsaid {
+impl AssumedMember {
     fn flag(&self) -> String {
         format!("--push {}={}", self.name, vec!["VALUE"; self.numbers.min(4)].join(","))
     }
@@ -214,11 +214,11 @@ impl Unsaid {
 /// The largest block whose members have values one by one, in bytes: larger ones hold data, and no parameters.
 const LARGEST: u64 = 1 << 20;
 
-pub(super) fn unsaid(blocks: &[Block], given: &[(String, String)], variables: &Variables) -> Vec<Unsaid> {
+pub(super) fn unsaid(blocks: &[Block], given: &[(String, String)], variables: &Variables) -> Vec<AssumedMember> {
     blocks.iter().flat_map(|block| unsaid_in(block, blocks, given, variables)).collect()
 }
 
-fn unsaid_in(block: &Block, blocks: &[Block], given: &[(String, String)], variables: &Variables) -> Vec<Unsaid> {
+fn unsaid_in(block: &Block, blocks: &[Block], given: &[(String, String)], variables: &Variables) -> Vec<AssumedMember> {
     let mut filling = Filling::new(block.bytes, variables);
     for place in given.iter().filter_map(|(name, _)| find(block, name).ok()) {
         filling.numbers(&place.ty, place.at).into_iter().for_each(|(at, _)| filling.mark(at));
@@ -236,7 +236,7 @@ fn unsaid_in(block: &Block, blocks: &[Block], given: &[(String, String)], variab
             values.truncate(if is_one { 1 } else { values.len() });
             values.join(",")
         });
-        Some(Unsaid { ty: leaf.ty.to_string(), assumed, numbers: open.len(), name: said_as(&leaf, block, blocks) })
+        Some(AssumedMember { ty: leaf.ty.to_string(), assumed, numbers: open.len(), name: said_as(&leaf, block, blocks) })
     };
     leaves(block.layout, block.bytes).into_iter().filter_map(of_leaf).collect()
 }
@@ -244,8 +244,8 @@ fn unsaid_in(block: &Block, blocks: &[Block], given: &[(String, String)], variab
 /// Members that are named one by one where values are missing; an array of structs may have thousands.
 const MOST_NAMED: usize = 12;
 
-pub(super) fn check_said(unsaid: &[Unsaid]) -> Result<(), Failure> {
-    let open: Vec<&Unsaid> = unsaid.iter().filter(|member| member.assumed.is_none()).collect();
+pub(super) fn check_said(unsaid: &[AssumedMember]) -> Result<(), Failure> {
+    let open: Vec<&AssumedMember> = unsaid.iter().filter(|member| member.assumed.is_none()).collect();
     if open.is_empty() {
         return Ok(());
     }
@@ -256,7 +256,7 @@ pub(super) fn check_said(unsaid: &[Unsaid]) -> Result<(), Failure> {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let is_by_offset = |member: &&&Unsaid| member.name.contains('@');
+    let is_by_offset = |member: &&&AssumedMember| member.name.contains('@');
     let offsets = named.iter().find(is_by_offset).and_then(|member| member.name.rsplit_once('@'));
     let how = offsets.map_or_else(String::new, |(_, at)| format!(" (@{at}: at byte {at} of its block)"));
     Err(said(format!(

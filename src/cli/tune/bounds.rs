@@ -19,7 +19,7 @@ const MOST_LOST: u32 = 3;
 const MOST_AHEAD: usize = 32;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct Accesses {
     /// It leaves what the reference doesn't, or what ruins the driver's own memory: it isn't run. In words.
     pub excluded: Option<String>,
     /// It leaves buffers or push constants that the reference leaves as well.
@@ -29,7 +29,7 @@ pub struct Seen {
 }
 
 /// Runs passes that note how far they index, with robust buffer access, in a process of its own.
-pub struct Looker<'r> {
+pub struct BoundsChecker<'r> {
     search: &'r Search<'r>,
     checker: Option<Respondent<'r>>,
     /// The buffers, or push constants, that the reference leaves; nothing where it couldn't be looked at.
@@ -48,7 +48,7 @@ pub struct Looker<'r> {
     spent: (u32, Duration),
 }
 
-impl<'r> Looker<'r> {
+impl<'r> BoundsChecker<'r> {
     /// Looks at the reference first; where that is files, at a configuration that stands for it.
     /// Errors: the reference indexes beyond an array that is the driver's own memory: nothing can be compared with what comes of that.
     pub fn new(search: &'r Search<'r>, kernel: &mut UserKernel) -> anyhow::Result<Self> {
@@ -109,16 +109,16 @@ impl<'r> Looker<'r> {
     }
 
     /// Looks at a configuration. Some of those that come next are compiled meanwhile.
-    pub fn look(&mut self, point: &Point, next: &[Point]) -> Seen {
+    pub fn look(&mut self, point: &Point, next: &[Point]) -> Accesses {
         if self.lost >= MOST_LOST {
-            return Seen::default();
+            return Accesses::default();
         }
         let next: Vec<Pass> = next.iter().take(MOST_AHEAD).cloned().map(Pass::Configuration).collect();
         let Bounds { overruns, loops_too_often, .. } = match self.check(&Pass::Configuration(point.clone()), &next) {
             Ok(bounds) => bounds,
             Err(failure) => {
                 self.note_failure(&point.to_string(), &failure);
-                return Seen::default();
+                return Accesses::default();
             }
         };
         let quirk = self.loop_cap.clone().filter(|_| loops_too_often);
@@ -139,14 +139,14 @@ impl<'r> Looker<'r> {
                 self.warn(&format!("{point}: {}; such configurations are skipped{}", told(overrun), why.unwrap_or_default()));
             }
             let more = if is_given(overrun) { ", which the reference doesn't do" } else { "" };
-            return Seen { excluded: Some(format!("{}{more}", told(overrun))), leaves: false, quirk };
+            return Accesses { excluded: Some(format!("{}{more}", told(overrun))), leaves: false, quirk };
         }
         for overrun in &overruns {
             if self.told.insert(array_of(overrun)) {
                 self.warn(&format!("{point}: {}: rows have the flag out_of_bounds; {}", told(overrun), advice(overrun)));
             }
         }
-        Seen { excluded: None, leaves: !overruns.is_empty(), quirk }
+        Accesses { excluded: None, leaves: !overruns.is_empty(), quirk }
     }
 
     /// What `--shared` would say of an array in shared memory whose length is the workgroup size as the shader is written, in one

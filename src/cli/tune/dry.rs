@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use super::bounds::{Looker, Seen};
+use super::bounds::{Accesses, BoundsChecker};
 use super::search::{Search, unopened};
 use crate::campaign::estimate::Estimate;
 use crate::campaign::lock;
@@ -48,12 +48,12 @@ impl DryRun<'_> {
             self.progress().answer("no configuration can be run on this device");
             return Ok(false);
         };
-        let mut looker = Looker::new(self.search, kernel)?;
+        let mut checker = BoundsChecker::new(self.search, kernel)?;
         let mut bench = self.search.opener()(None).map_err(|Loss(failure)| unopened(failure))?;
         self.progress().notes(bench.instrument().note.iter().chain(&bench.learned().notes));
         let starting = began.elapsed();
         let looking = Instant::now();
-        let Seen { excluded, leaves, .. } = looker.look(&point, &[]);
+        let Accesses { excluded, leaves, .. } = checker.look(&point, &[]);
         if let Some(why) = excluded {
             return Ok(self.fails(&point, &Failure::new(Status::Skipped, why)));
         }
@@ -65,14 +65,14 @@ impl DryRun<'_> {
         self.progress().answer(&match (leaves, doubt) {
             (true, _) => format!("{point}: it accesses a buffer out of bounds, and what it computes there is undefined"),
             (_, Some(doubt)) => format!("{point}: {doubt}"),
-            _ => self.well(&point, &looker),
+            _ => self.well(&point, &checker),
         });
         self.tell_time(starting, took);
         Ok(!leaves && doubt.is_none() && !self.search.campaign.voice.has_faults())
     }
 
-    fn well(&self, point: &Point, looker: &Looker) -> String {
-        let bounds = if looker.is_blind() { "" } else { ", stays within its arrays" };
+    fn well(&self, point: &Point, checker: &BoundsChecker) -> String {
+        let bounds = if checker.is_blind() { "" } else { ", stays within its arrays" };
         let compared = match self.search.subject.reference {
             Reference::Files(_) => "what the files hold",
             _ => "what the reference computes",

@@ -1,8 +1,8 @@
 //! Whether the best may be believed: what it is held against once it is known.
 
-use super::race::Race;
+use super::checks::WinnerChecks;
 use super::rows::Trial;
-use super::trials::Trials;
+use super::run::SearchRun;
 use crate::campaign::{DeviceSession, interrupt};
 use crate::model::{Point, Status};
 use crate::stats;
@@ -18,7 +18,7 @@ const UNIT: f64 = 1.0 / 128.0;
 const FAR_OFF: f64 = 30.0;
 const ENOUGH: usize = 4;
 
-impl Race<'_> {
+impl SearchRun<'_> {
     /// Tries the best and its ties with other inputs and sizes, and again and again. What is wrong then can't win.
     pub(super) fn examine(&mut self, session: &mut DeviceSession) -> anyhow::Result<()> {
         loop {
@@ -26,7 +26,7 @@ impl Race<'_> {
             let (spent, _) = self.spent();
             // The reference is right by definition.
             let others = best.into_iter().filter(|point| !self.is_reference(point)).collect();
-            let failed = self.beside.vary(&mut self.looker, others, spent);
+            let failed = self.checks.vary(&mut self.checker, others, spent);
             if interrupt::is_asked() {
                 return Ok(());
             }
@@ -42,18 +42,18 @@ impl Race<'_> {
         }
         let Some(best) = self.standing() else { return Ok(()) };
         let (spent, _) = self.spent();
-        self.beside.find_idle(&mut self.looker, spent);
+        self.checks.find_idle(&mut self.checker, spent);
         let with = |status: Option<Status>| {
             let is_it = move |trial: &Trial| trial.failure.as_ref().map(|failure| failure.status) == status;
             // What is wrong with other inputs alone is right with these.
-            let those = self.trials.values().filter(|trial| is_it(trial) && !self.beside.is_wrong_elsewhere(&trial.point));
+            let those = self.trials.values().filter(|trial| is_it(trial) && !self.checks.is_wrong_elsewhere(&trial.point));
             those.map(|trial| trial.point.clone()).collect::<Vec<Point>>()
         };
         let (right, wrong) = (with(None), with(Some(Status::WrongResult)));
-        self.beside.repeat(&best, &right, &wrong, spent);
-        self.beside.closeness = self.closeness(&best);
+        self.checks.repeat(&best, &right, &wrong, spent);
+        self.checks.closeness = self.closeness(&best);
         let off = self.far_off(&best);
-        self.beside.doubt(&best, off);
+        self.checks.doubt(&best, off);
         Ok(())
     }
 
@@ -110,7 +110,7 @@ impl Race<'_> {
     }
 }
 
-impl Trials<'_> {
+impl WinnerChecks<'_> {
     /// What repeating showed.
     fn doubt(&mut self, best: &[Point], far_off: Option<String>) {
         let race = |repeated: &Repeated| repeated.race.clone();

@@ -6,13 +6,13 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 
-use super::race::Race;
 use super::rows::Trial;
+use super::run::SearchRun;
 use crate::campaign::settings::RowFiles;
 use crate::campaign::voice::Voice;
 use crate::cli::args::tune::Tune;
 use crate::cli::overwriting::Files;
-use crate::error::{EXIT_FAILED, EXIT_OK, EXIT_UNTOLD, Error};
+use crate::error::{EXIT_CANT_TELL, EXIT_FAILED, EXIT_OK, Error};
 use crate::model::{AxisValue, Failure, Metric, Point, Shown, Status};
 use crate::output::{Page, Staged, Tone, answer_text, json, paragraph};
 use crate::subject::{Reference, Subject};
@@ -45,22 +45,22 @@ struct Best {
 }
 
 impl Found {
-    pub fn from_race(race: &Race, arguments: &Tune) -> Self {
-        let trials: Vec<answer::Trial> = race.trials.values().map(trial).collect();
-        let reference = &race.kernel.subject().reference;
-        let best = Best::new(race, &trials);
-        let diagnosis = diagnose(&trials, reference, race.search.written_point().as_ref(), race.beside.is_steady());
+    pub fn new(run: &SearchRun, arguments: &Tune) -> Self {
+        let trials: Vec<answer::Trial> = run.trials.values().map(trial).collect();
+        let reference = &run.kernel.subject().reference;
+        let best = Best::new(run, &trials);
+        let diagnosis = diagnose(&trials, reference, run.search.written_point().as_ref(), run.checks.is_steady());
         // A reference that nobody named, and that nothing else agrees with, is none to believe.
         let is_chosen = arguments.reference.is_none() && *reference != Reference::Untouched;
         let is_doubted = diagnosis.as_ref().is_some_and(|of| of.doubts_reference || (is_chosen && of.only_reference));
-        let doubts: Vec<String> = race.silent.iter().chain(&race.beside.doubts).cloned().collect();
+        let doubts: Vec<String> = run.silent.iter().chain(&run.checks.doubts).cloned().collect();
         let is_right = best.as_ref().is_some_and(|best| !best.leaves);
         Self {
             best,
             diagnosis,
             is_believed: is_right && !is_doubted && doubts.is_empty(),
             doubts,
-            has_race: race.beside.has_race(),
+            has_race: run.checks.has_race(),
         }
     }
 
@@ -93,26 +93,26 @@ impl Found {
         }
         Ok(match (self.is_believed, is_told) {
             (false, _) => EXIT_FAILED,
-            (true, false) => EXIT_UNTOLD,
+            (true, false) => EXIT_CANT_TELL,
             (true, true) => EXIT_OK,
         })
     }
 }
 
 impl Best {
-    fn new(race: &Race, trials: &[answer::Trial]) -> Option<Self> {
-        let figures = race.figures();
-        let finale = Finale { figures: &figures, cut: race.cut, nearest: race.nearest_behind.clone() };
-        let answer = Answer::new(&race.search.space, trials, finale, race.search.written_point().as_ref())?;
-        let (time, samples) = race.spent();
-        let (tried, all, seconds) = (trials.len(), race.search.space.len(), time.as_secs_f64());
+    fn new(run: &SearchRun, trials: &[answer::Trial]) -> Option<Self> {
+        let figures = run.figures();
+        let finale = Finale { figures: &figures, cut: run.cut, nearest: run.nearest_behind.clone() };
+        let answer = Answer::new(&run.search.space, trials, finale, run.search.written_point().as_ref())?;
+        let (time, samples) = run.spent();
+        let (tried, all, seconds) = (trials.len(), run.search.space.len(), time.as_secs_f64());
         let effort = format!("{tried} of {all} configurations tried, {samples} samples, {seconds:.1} s");
-        let device = race.search.device();
+        let device = run.search.device();
         let entry = TableEntry {
-            kernel: KernelId { name: race.kernel.subject().name.clone(), hash: race.hash.clone() },
+            kernel: KernelId { name: run.kernel.subject().name.clone(), hash: run.hash.clone() },
             device: DeviceId::from(device),
             driver: DriverId::from(&device.driver),
-            size: race.kernel.size(),
+            size: run.kernel.size(),
             configuration: values(&answer.best.point),
             time_ns: answer.best.timing.time,
             ci_low_ns: answer.best.timing.low,
@@ -120,8 +120,8 @@ impl Best {
             when: SystemTime::now(),
             tool_version: TOOL_VERSION.to_owned(),
         };
-        let leaves = race.trials.values().any(|trial| trial.point == answer.best.point && trial.leaves);
-        let tried = race.beside.said(&answer.best.point);
+        let leaves = run.trials.values().any(|trial| trial.point == answer.best.point && trial.leaves);
+        let tried = run.checks.said(&answer.best.point);
         Some(Self { answer, effort, entry, leaves, tried })
     }
 }
@@ -155,9 +155,9 @@ fn values(point: &Point) -> BTreeMap<String, AxisValue> {
     point.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect()
 }
 
-pub fn write_t4(race: &Race, path: &Path) -> anyhow::Result<()> {
-    let device = race.search.device();
-    let (spent, _) = race.spent();
+pub fn write_t4(run: &SearchRun, path: &Path) -> anyhow::Result<()> {
+    let device = run.search.device();
+    let (spent, _) = run.spent();
     let session = T4Session {
         device: device.name.clone(),
         driver: device.driver.label().to_owned(),
@@ -165,7 +165,7 @@ pub fn write_t4(race: &Race, path: &Path) -> anyhow::Result<()> {
         began: SystemTime::now().checked_sub(spent).unwrap_or(SystemTime::UNIX_EPOCH),
         objective: "time".to_owned(),
     };
-    let results: Vec<T4Result> = race.trials.values().filter_map(result).collect();
+    let results: Vec<T4Result> = run.trials.values().filter_map(result).collect();
     // All is measured: it is no error of usage any more.
     let written = Staged::new(path).write(json(&t4(&session, &results))?.as_bytes());
     written.with_context(|| format!("can't write {}", path.shown()))

@@ -1,17 +1,17 @@
 //! `lanescope tune`: the fastest configuration of a user's own shader.
 
 mod bounds;
+mod checks;
 mod dry;
 mod examined;
 mod figures;
 mod found;
 mod introduced;
 mod manifest;
-mod race;
 mod rows;
+mod run;
 mod search;
 mod subject;
-mod trials;
 
 use std::ffi::OsString;
 
@@ -23,11 +23,11 @@ use crate::campaign::sink::Beside;
 use crate::campaign::{Campaign, interrupt};
 use crate::error::{EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK};
 use crate::measure::Session;
-use bounds::Looker;
+use bounds::BoundsChecker;
 use dry::DryRun;
 use found::Found;
-use race::Race;
 use rows::{Earlier, TrialRows};
+use run::SearchRun;
 use search::Search;
 
 pub fn tune(typed: Tune, words: impl Iterator<Item = OsString>) -> anyhow::Result<u8> {
@@ -48,19 +48,19 @@ pub fn tune(typed: Tune, words: impl Iterator<Item = OsString>) -> anyhow::Resul
     let continued = claim.earlier(&mut earlier)?;
     let earlier = earlier.trials;
     search.introduce(&mut kernel)?;
-    let looker = Looker::new(&search, &mut kernel)?;
+    let checker = BoundsChecker::new(&search, &mut kernel)?;
     // Whoever asked to stop while the shader was looked at doesn't wait for a device to be opened.
     if interrupt::is_asked() {
         return Ok(EXIT_INTERRUPTED);
     }
     // Where this fails, what an earlier search wrote is still there.
-    let session = opened(&search, &looker)?;
+    let session = opened(&search, &checker)?;
     let ledger = claim.begin(continued, Beside::default(), None)?;
-    let mut race = Race::new(&search, kernel, looker, &ledger, rows);
-    let raced = race.run(session, earlier);
-    let found = Found::from_race(&race, &typed);
-    let kept = typed.t4.as_deref().map(|path| found::write_t4(&race, path)).transpose();
-    drop(race);
+    let mut run = SearchRun::new(&search, kernel, checker, &ledger, rows);
+    let raced = run.run(session, earlier);
+    let found = Found::new(&run, &typed);
+    let kept = typed.t4.as_deref().map(|path| found::write_t4(&run, path)).transpose();
+    drop(run);
     ledger.finish(raced.and_then(|is_whole| kept.map(|_| is_whole)))?;
     let code = found.tell(&typed, &campaign.voice)?;
     Ok(match interrupt::is_asked() {
@@ -70,8 +70,8 @@ pub fn tune(typed: Tune, words: impl Iterator<Item = OsString>) -> anyhow::Resul
     })
 }
 
-fn opened<'s>(search: &'s Search, looker: &Looker) -> anyhow::Result<Session<'s>> {
-    search.session().map_err(|error| match looker.reference_leaves() {
+fn opened<'s>(search: &'s Search, checker: &BoundsChecker) -> anyhow::Result<Session<'s>> {
+    search.session().map_err(|error| match checker.reference_leaves() {
         false => error,
         true => anyhow!("{error}; the shader indexes beyond its buffers, which may be why: mend that, or try --robust"),
     })

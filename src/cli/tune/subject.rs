@@ -21,17 +21,12 @@ use crate::units::parse_number;
 pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
     let usage = |flag: &str, words: String| Error::Usage(format!("--{flag}: {words}"));
     let shader = arguments.shader.clone().ok_or_else(|| Error::Usage("a shader is needed".to_owned()))?;
-    let name = arguments.name.clone().unwrap_or_else(|| stem(&shader));
-    let member = |text: &str| {
-        let (name, value) = text.split_once('=').ok_or_else(|| "NAME=EXPRESSION is needed".to_owned())?;
-        Ok((name.trim().to_owned(), value.trim().to_owned()))
-    };
     let macros = macros(arguments)?.into_iter().filter_map(|(name, values)| Some((name, values.into_iter().next()?)));
     let three = |flag: &str, text: &Option<String>| {
         text.as_deref().map(|text| directions(text).map_err(|words| usage(flag, words))).transpose()
     };
     Ok(Subject {
-        name,
+        name: arguments.name.clone().unwrap_or_else(|| stem(&shader)),
         shader: shader.into(),
         include_folders: arguments.include.iter().cloned().map(FilePath::from).collect(),
         macros: macros.collect(),
@@ -59,6 +54,11 @@ pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
         seed: arguments.measuring.seed,
         variation: None,
     })
+}
+
+fn member(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or_else(|| "NAME=EXPRESSION is needed".to_owned())?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
 fn accepted(text: &str) -> Result<(Accepted, String), String> {

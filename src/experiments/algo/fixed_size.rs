@@ -6,7 +6,7 @@ use super::adaptive;
 use crate::experiments::common::ladder::ratio;
 use crate::experiments::common::prelude::*;
 use crate::experiments::{Derivation, Told};
-use crate::model::{Cache, Figure, Untold};
+use crate::model::{Cache, Figure, NoFigure};
 use crate::units;
 
 pub const DERIVATION: Derivation = Derivation {
@@ -49,7 +49,7 @@ fn derive(rows: &[Finished], binds: &[Finished]) -> Vec<Told> {
     for (name, of_all, sweep) in &sweeps {
         let Some(fixed) = fixed(sweep).filter(|_| sweep.len() > 1) else {
             let reason = "it takes two shapes of workgroups or more, each at two sizes or more".to_owned();
-            all.push((row(of_all[0], "worst_loss", Err(Untold::TooFew(reason)), String::new()), BTreeSet::new()));
+            all.push((row(of_all[0], "worst_loss", Err(NoFigure::TooFew(reason)), String::new()), BTreeSet::new()));
             continue;
         };
         let losses = losses(sweep, fixed);
@@ -65,7 +65,7 @@ fn derive(rows: &[Finished], binds: &[Finished]) -> Vec<Told> {
     all
 }
 
-fn row(variant: &'static str, metric: &'static str, figure: Result<Figure, Untold>, note: String) -> Derived {
+fn row(variant: &'static str, metric: &'static str, figure: Result<Figure, NoFigure>, note: String) -> Derived {
     Derived { experiment: NAME, variant, point: Point::default(), metric, unit: "ratio", better: "lower", figure, note }
 }
 
@@ -156,14 +156,14 @@ fn changes(sweep: &Sweep) -> Vec<(u64, Shape)> {
 }
 
 /// What binding another pipeline costs, ns, from the rows of the device's side.
-fn cost(binds: &[Finished]) -> Result<Figure, Untold> {
+fn cost(binds: &[Finished]) -> Result<Figure, NoFigure> {
     let of = |binds_of: &str| {
         binds.iter().find(|row| {
             row.cache == Cache::Warm && row.point.choice("binds") == binds_of && row.point.choice("side") == "device"
         })
     };
     let (Some(once), Some(alternate)) = (of("once"), of("alternate")) else {
-        return Err(Untold::TooFew(format!("no rows of binds=once and binds=alternate: run {BINDS} as well")));
+        return Err(NoFigure::TooFew(format!("no rows of binds=once and binds=alternate: run {BINDS} as well")));
     };
     #[expect(clippy::cast_precision_loss, reason = "commands are few")]
     let commands = alternate.point.integer("commands") as f64;

@@ -6,7 +6,7 @@ use crate::experiments::common::axes::hops_axis;
 use crate::experiments::common::chase::{self, Link, Sweep, Walk};
 use crate::experiments::common::prelude::*;
 use crate::experiments::common::sweep::{Telling, sweeps};
-use crate::model::{Chain, Figure, Untold};
+use crate::model::{Chain, Figure, NoFigure};
 use inference::{Finding, MOST_SECTORS, infer};
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -66,7 +66,7 @@ fn nodes(point: &Point) -> u64 {
 }
 
 /// The derived rows of a finding: one at least, which says why where there is no step.
-fn sectors(point: &Point, found: &Result<Finding, Untold>) -> Vec<Derived> {
+fn sectors(point: &Point, found: &Result<Finding, NoFigure>) -> Vec<Derived> {
     const GRANULE: [&str; 3] = ["granule", "B", ""];
     let note = found.as_ref().map_or("", |finding| &finding.note);
     let telling = Telling { experiment: SECTORS, point, note };

@@ -6,7 +6,7 @@ use crate::experiments::common::axes::hops_axis;
 use crate::experiments::common::chase::{self, Link, Sweep, Walk};
 use crate::experiments::common::prelude::*;
 use crate::experiments::common::sweep::{Telling, sweeps};
-use crate::model::{Chain, Untold};
+use crate::model::{Chain, NoFigure};
 use inference::{MOST_STEPS, Step, infer};
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -81,7 +81,7 @@ fn one_less_than(first: u64, last: u64) -> Vec<u64> {
 }
 
 /// The derived rows of the steps at one page: at least one, which says why where there is none.
-fn reach(point: &Point, found: &Result<Vec<Step>, Untold>) -> Vec<Derived> {
+fn reach(point: &Point, found: &Result<Vec<Step>, NoFigure>) -> Vec<Derived> {
     const PAGES_HELD: [&str; 3] = ["reach", "pages", "higher"];
     let steps = match found {
         Ok(steps) => steps,

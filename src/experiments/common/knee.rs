@@ -4,7 +4,7 @@
 //! (another workgroup fits, another wave begins), which no smooth law describes. A sweep that can't show a knee has none, and why.
 
 use super::sweep::{Telling, grouped};
-use crate::model::{Derived, Figure, Finished, Point, Untold};
+use crate::model::{Derived, Figure, Finished, NoFigure, Point};
 
 /// A figure is as good as the best if it is at least this share of it: a percentage, which the notes tell.
 const ENOUGH_PERCENT: u32 = 90;
@@ -78,23 +78,23 @@ impl Knee {
 }
 
 /// The marks in order, which have to be enough, and the best of them.
-fn sorted(axis: &str, marks: &[Mark]) -> Result<(Vec<Mark>, Mark), Untold> {
+fn sorted(axis: &str, marks: &[Mark]) -> Result<(Vec<Mark>, Mark), NoFigure> {
     let mut sorted = marks.to_vec();
     sorted.sort_by_key(|mark| mark.at);
     sorted.dedup_by_key(|mark| mark.at);
     if sorted.len() < LEAST_MARKS {
         let reason = format!("no knee to be told: {} values of {axis} were measured, {LEAST_MARKS} are needed", sorted.len());
-        return Err(Untold::TooFew(reason));
+        return Err(NoFigure::TooFew(reason));
     }
     if !sorted.iter().all(Mark::is_number) {
         return Err("no knee to be told: a time is no positive number".to_owned().into());
     }
     let best = sorted.iter().copied().max_by(|a, b| a.rate.total_cmp(&b.rate));
-    best.map(|best| (sorted, best)).ok_or_else(|| Untold::TooFew("no knee to be told: nothing was measured".to_owned()))
+    best.map(|best| (sorted, best)).ok_or_else(|| NoFigure::TooFew("no knee to be told: nothing was measured".to_owned()))
 }
 
 /// Where a rate that rises along an axis has come up to the best.
-pub fn rise(axis: &str, marks: &[Mark]) -> Result<Knee, Untold> {
+pub fn rise(axis: &str, marks: &[Mark]) -> Result<Knee, NoFigure> {
     let (marks, best) = sorted(axis, marks)?;
     let level = level(&best);
     let (first, last) = (marks[0], marks[marks.len() - 1]);
@@ -120,7 +120,7 @@ pub fn rise(axis: &str, marks: &[Mark]) -> Result<Knee, Untold> {
 }
 
 /// Up to where a rate that falls along an axis in the end stays with the best.
-pub fn fall(axis: &str, marks: &[Mark]) -> Result<Knee, Untold> {
+pub fn fall(axis: &str, marks: &[Mark]) -> Result<Knee, NoFigure> {
     let (marks, best) = sorted(axis, marks)?;
     let level = level(&best);
     let last = marks[marks.len() - 1];
@@ -158,10 +158,10 @@ pub fn told(
     [experiment, variant, metric, unit]: [&'static str; 4],
     axis: &str,
     point: &Point,
-    knee: &Result<Knee, Untold>,
+    knee: &Result<Knee, NoFigure>,
 ) -> Derived {
     let note = knee.as_ref().map_or_else(|_| String::new(), |knee| knee.note(axis));
-    let figure = knee.as_ref().map(Knee::figure).map_err(Untold::clone);
+    let figure = knee.as_ref().map(Knee::figure).map_err(NoFigure::clone);
     Telling { experiment, point, note: &note }.row(variant, [metric, unit, ""], figure)
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Cache, Derived, Figure, Finished, Point, Untold};
+use crate::model::{Cache, Derived, Figure, Finished, NoFigure, Point};
 use crate::units;
 
 #[derive(Clone, Copy, Debug)]
@@ -33,11 +33,11 @@ impl Ladder {
         let (figure, note) = match (first, best) {
             (Some(first), Some(best)) if !is_one => (Ok(ratio(&first, &best)), self.note(&first, &best, rows.len())),
             (None, _) => (
-                Err(Untold::TooFew(format!("no row of the first variant: run {}:{} as well", self.experiment, self.first))),
+                Err(NoFigure::TooFew(format!("no row of the first variant: run {}:{} as well", self.experiment, self.first))),
                 String::new(),
             ),
             _ => (
-                Err(Untold::TooFew(format!(
+                Err(NoFigure::TooFew(format!(
                     "only {} was measured: its other variants were not chosen, or were skipped",
                     self.first
                 ))),

@@ -16,7 +16,7 @@ mod piece;
 mod tests;
 
 use super::sweep::{Telling, count};
-use crate::model::{Derived, Figure, Marks, Plot, Point, Untold};
+use crate::model::{Derived, Figure, Marks, NoFigure, Plot, Point};
 use cut::Cuts;
 
 /// The most levels that are told.
@@ -64,7 +64,7 @@ pub struct Level {
     /// The size up to which it reaches.
     pub capacity: Estimate,
     /// What it costs, or why that isn't known.
-    pub cost: Result<Estimate, Untold>,
+    pub cost: Result<Estimate, NoFigure>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -72,13 +72,13 @@ pub struct Finding {
     /// The nearest first; one at least.
     pub levels: Vec<Level>,
     /// What the last level costs, which doesn't end, or why that isn't known.
-    pub beyond: Result<Estimate, Untold>,
+    pub beyond: Result<Estimate, NoFigure>,
     /// What it rests on and how sure it is.
     pub note: String,
 }
 
 /// Infers levels from costs by size.
-pub fn infer(curve: &[(u64, f64)]) -> Result<Finding, Untold> {
+pub fn infer(curve: &[(u64, f64)]) -> Result<Finding, NoFigure> {
     let samples = curve::samples(curve)?;
     let cuts = Cuts::of(&samples);
     let cut = cuts.best();
@@ -120,7 +120,7 @@ impl Names {
 }
 
 /// The derived rows of a finding: at least the one that says how many levels there are, or why none is told.
-pub fn derived(names: &Names, point: &Point, found: &Result<Finding, Untold>) -> Vec<Derived> {
+pub fn derived(names: &Names, point: &Point, found: &Result<Finding, NoFigure>) -> Vec<Derived> {
     const LEVELS: [&str; 3] = ["levels", "levels", ""];
     let note = found.as_ref().map_or("", |finding| &finding.note);
     let telling = Telling { experiment: names.experiment, point, note };
@@ -128,7 +128,7 @@ pub fn derived(names: &Names, point: &Point, found: &Result<Finding, Untold>) ->
         Ok(finding) => finding,
         Err(why) => return vec![telling.row(names.count, LEVELS, Err(why.clone()))],
     };
-    let cost = |variant, cost: &Result<Estimate, Untold>| {
+    let cost = |variant, cost: &Result<Estimate, NoFigure>| {
         telling.row(variant, names.cost, cost.clone().map(|cost| (names.of_cost)(cost).figure()))
     };
     let levels = Figure { value: count(finding.levels.len()), interval: None };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Derived, Figure, Finished, Point, Untold};
+use crate::model::{Derived, Figure, Finished, NoFigure, Point};
 
 /// The rows of each sweep along some axes, by what else they lie at. One empty sweep where there are no rows, so that what is drawn
 /// from it can say so.
@@ -37,7 +37,7 @@ impl Telling<'_> {
         &self,
         variant: &'static str,
         [metric, unit, better]: [&'static str; 3],
-        figure: Result<Figure, Untold>,
+        figure: Result<Figure, NoFigure>,
     ) -> Derived {
         let Self { experiment, point, note } = *self;
         Derived { experiment, variant, point: point.clone(), metric, unit, better, figure, note: note.to_owned() }

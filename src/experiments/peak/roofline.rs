@@ -2,7 +2,7 @@
 
 use crate::experiments::common::prelude::*;
 use crate::experiments::common::sweep::grouped;
-use crate::model::{Figure, Untold};
+use crate::model::{Figure, NoFigure};
 
 pub const EXPERIMENT: Experiment = Experiment {
     derived: &[RIDGE],
@@ -197,13 +197,13 @@ fn ridge_row(point: Point, rows: &[&Finished]) -> Derived {
 }
 
 /// The ridge and what it rests on.
-fn ridge(rows: &[Reached]) -> Result<(Figure, String), Untold> {
+fn ridge(rows: &[Reached]) -> Result<(Figure, String), NoFigure> {
     let best = |of: fn(&Reached) -> Rate| rows.iter().max_by(|one, other| of(one).low.total_cmp(&of(other).low));
     let (first, last) =
         (rows.iter().min_by_key(|row| row.flops_per_16_bytes), rows.iter().max_by_key(|row| row.flops_per_16_bytes));
     let (Some(computes), Some(reads), Some(first), Some(last)) = (best(|row| row.flops), best(|row| row.bytes), first, last)
     else {
-        return Err(Untold::TooFew("at least two rows of peak/roofline are needed, none was measured".to_owned()));
+        return Err(NoFigure::TooFew("at least two rows of peak/roofline are needed, none was measured".to_owned()));
     };
     let (flops, bytes) = (computes.flops, reads.bytes);
     for (limit, at, other, share) in [
@@ -246,7 +246,7 @@ mod tests {
         flops.iter().map(row).collect()
     }
 
-    fn figure(rows: &[Finished]) -> Result<Figure, Untold> {
+    fn figure(rows: &[Finished]) -> Result<Figure, NoFigure> {
         let derived = derive(rows);
         assert_eq!(derived.len(), 1);
         derived[0].figure.clone()

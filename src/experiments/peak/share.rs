@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::summary::{ASKED_BY, KINDS, Kind, Row, ends, of_largest, surest};
 use crate::experiments::common::prelude::*;
 use crate::experiments::{CATALOGUE, Derivation};
-use crate::model::{Figure, Untold};
+use crate::model::{Figure, NoFigure};
 
 pub const DERIVATION: Derivation = Derivation { name: NAME, asked_by: ASKED_BY, sources, derive };
 
@@ -49,7 +49,7 @@ fn share(kind: &Kind, best: Row<'_>, peak: Option<Row<'_>>, all: &[Row<'_>]) -> 
     let Some((source, peak)) = peak else {
         let sources = kind.sources.join(" or ");
         let reason = format!("no row tells the peak `{}`: run {sources} as well", kind.name);
-        return (derived(Err(Untold::TooFew(reason)), String::new()), BTreeSet::new());
+        return (derived(Err(NoFigure::TooFew(reason)), String::new()), BTreeSet::new());
     };
     let ((low, high), (peak_low, peak_high)) = (ends(row), ends(peak));
     let figure = Figure {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::experiments::Derivation;
 use crate::experiments::common::prelude::*;
-use crate::model::{Figure, Untold};
+use crate::model::{Figure, NoFigure};
 
 pub const DERIVATION: Derivation = Derivation {
     name: NAME,
@@ -123,7 +123,7 @@ fn told(kind: &Kind, rows: &[Row<'_>]) -> (Derived, BTreeSet<String>) {
         note,
     };
     let Some((source, best)) = surest(rows) else {
-        let why = Untold::TooFew(format!("no row of {} that tells it was measured", kind.sources.join(" or ")));
+        let why = NoFigure::TooFew(format!("no row of {} that tells it was measured", kind.sources.join(" or ")));
         return (derived(Err(why), String::new()), BTreeSet::new());
     };
     let variant = if best.variant.is_empty() { String::new() } else { format!(":{}", best.variant) };

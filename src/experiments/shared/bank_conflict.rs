@@ -9,7 +9,7 @@ use crate::experiments::common::prelude::*;
 use crate::experiments::common::sweep::{Telling, grouped};
 use crate::experiments::common::windows::{self, BEGINNINGS, index};
 use crate::experiments::scramble;
-use crate::model::{AxisValue, DerivedFigures, Expectation, Figure, MOST_NUMBER, Plot, Plotted, Untold};
+use crate::model::{AxisValue, DerivedFigures, Expectation, Figure, MOST_NUMBER, NoFigure, Plot, Plotted};
 use inference::{Candidate, Finding, infer};
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -200,7 +200,7 @@ fn expected_slow_down(point: &Point, lanes: u64, banks: DerivedFigures) -> Optio
 }
 
 /// What the rows of one sweep along the stride tell of banks.
-fn finding(rows: &[&Finished]) -> Result<Finding, Untold> {
+fn finding(rows: &[&Finished]) -> Result<Finding, NoFigure> {
     let times: Vec<(u64, f64)> = rows.iter().map(|row| (row.point.integer("stride"), row.time)).collect();
     let unknown = || "no banks to be inferred: the subgroup size isn't known, the driver chooses it".to_owned();
     let sizes = rows.iter().map(|row| row.subgroup_size).collect::<Option<BTreeSet<u64>>>().ok_or_else(unknown)?;
@@ -213,13 +213,13 @@ fn finding(rows: &[&Finished]) -> Result<Finding, Untold> {
 }
 
 /// The derived rows of a finding.
-fn banks(point: &Point, found: &Result<Finding, Untold>) -> [Derived; 2] {
+fn banks(point: &Point, found: &Result<Finding, NoFigure>) -> [Derived; 2] {
     let note = found.as_ref().map_or("", |finding| &finding.note);
     let telling = Telling { experiment: BANKS, point, note };
-    let figure = |of: fn(&Finding) -> Result<u64, Untold>| {
+    let figure = |of: fn(&Finding) -> Result<u64, NoFigure>| {
         #[expect(clippy::cast_precision_loss, reason = "a small number")]
         let figure = |value: u64| Figure { value: value as f64, interval: None };
-        found.as_ref().map_err(Untold::clone).and_then(of).map(figure)
+        found.as_ref().map_err(NoFigure::clone).and_then(of).map(figure)
     };
     [
         telling.row("count", ["banks", "banks", ""], figure(Finding::banks)),

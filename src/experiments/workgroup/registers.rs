@@ -4,7 +4,7 @@ use crate::experiments::common::elements::chained;
 use crate::experiments::common::knee::{self, fall, marks};
 use crate::experiments::common::prelude::*;
 use crate::experiments::common::sweep::grouped;
-use crate::model::{Figure, Metric, Untold};
+use crate::model::{Figure, Metric, NoFigure};
 
 pub const EXPERIMENT: Experiment = Experiment {
     derived: &[SPILLING],
@@ -89,7 +89,7 @@ fn spilling(point: &Point, rows: &[&Finished]) -> [Derived; 2] {
 }
 
 /// The most values with nothing spilled, by what the driver's compiler says; and how it says so.
-fn by_statistics(rows: &[&Finished]) -> Result<(Figure, String), Untold> {
+fn by_statistics(rows: &[&Finished]) -> Result<(Figure, String), NoFigure> {
     let told = |statistic: fn(&Finished) -> Option<u64>| {
         let told = rows.iter().filter_map(|row| Some((row.point.integer("live_values"), statistic(row)?)));
         let mut told: Vec<(u64, u64)> = told.collect();
@@ -104,7 +104,7 @@ fn by_statistics(rows: &[&Finished]) -> Result<(Figure, String), Untold> {
     let registers = told(|row| row.registers);
     let Some(most) = registers.iter().map(|(_, count)| *count).max() else {
         let why = "the driver's statistics are not known: --stats asks for them, where the driver has them";
-        return Err(Untold::TooFew(why.to_owned()));
+        return Err(NoFigure::TooFew(why.to_owned()));
     };
     // One row with the most may just be the last of the growth.
     let is_full = registers.iter().filter(|(_, count)| *count == most).count() > 1;
@@ -119,7 +119,7 @@ fn last_before(
     says: impl Fn(u64) -> bool,
     what: impl Fn(u64, u64) -> String,
     [nowhere, at_once]: [&str; 2],
-) -> Result<(Figure, String), Untold> {
+) -> Result<(Figure, String), NoFigure> {
     let why = match told.iter().position(|(_, count)| says(*count)) {
         Some(0) => format!("{at_once} at live_values={} already", told[0].0),
         None => format!("{nowhere} up to live_values={}", told[told.len() - 1].0),
@@ -130,7 +130,7 @@ fn last_before(
             return Ok((figure, what(values, count)));
         }
     };
-    Err(if told.len() < knee::LEAST_MARKS { Untold::TooFew(why) } else { Untold::Unseen(why) })
+    Err(if told.len() < knee::LEAST_MARKS { NoFigure::TooFew(why) } else { NoFigure::Unseen(why) })
 }
 
 #[cfg(test)]
@@ -153,7 +153,7 @@ mod tests {
         [8, 32, 64, 128, 192, 224, 240, 256, 288, 320].map(row).to_vec()
     }
 
-    fn figures(rows: &[Finished]) -> [Result<Figure, Untold>; 2] {
+    fn figures(rows: &[Finished]) -> [Result<Figure, NoFigure>; 2] {
         let derived = EXPERIMENT.derive(rows);
         assert_eq!(derived.iter().map(|row| row.variant).collect::<Vec<_>>(), ["time", "driver"]);
         [derived[0].figure.clone(), derived[1].figure.clone()]

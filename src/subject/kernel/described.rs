@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{CONSTANT_AXIS, LOCAL_SIZE_AXES, MACRO_AXIS, SUBGROUP_AXIS, Unsaid, UserKernel, said};
+use super::{AssumedMember, CONSTANT_AXIS, LOCAL_SIZE_AXES, MACRO_AXIS, SUBGROUP_AXIS, UserKernel, said};
 use crate::model::{AxisValue, Failure, Point, Subgroup};
 use crate::shader::ScalarType;
 use crate::subject::doubts::{Doubt, doubts};
@@ -105,7 +105,7 @@ impl UserKernel {
     }
 
     /// What is assumed of members of push constants and uniform blocks of which the user says nothing.
-    pub fn assumed(&mut self) -> Result<Vec<Unsaid>, Failure> {
+    pub fn assumed(&mut self) -> Result<Vec<AssumedMember>, Failure> {
         self.make(&Point::default()).map(|made| made.unsaid)
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::experiments::common::prelude::*;
-use crate::model::{Cache, Figure, Untold};
+use crate::model::{Cache, Figure, NoFigure};
 use crate::units;
 
 pub(super) const TILING: &str = "algo/blur_tiling";
@@ -56,7 +56,7 @@ fn told(point: Point, pairs: &BTreeMap<u64, Pair>) -> Derived {
     let (figure, note) = match (overtaking(&both), both.last()) {
         (Some(since), _) => (Ok(figure(&both, since)), note(&both, since)),
         (None, Some(last)) => (
-            Err(Untold::Unseen(format!(
+            Err(NoFigure::Unseen(format!(
                 "at radius={}, the largest that was measured, tiled takes {}",
                 last.radius,
                 last.times()
@@ -64,7 +64,7 @@ fn told(point: Point, pairs: &BTreeMap<u64, Pair>) -> Derived {
             String::new(),
         ),
         _ => (
-            Err(Untold::TooFew("no radius was measured with both naive and tiled: run algo/blur:tiled as well".to_owned())),
+            Err(NoFigure::TooFew("no radius was measured with both naive and tiled: run algo/blur:tiled as well".to_owned())),
             String::new(),
         ),
     };
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(always.figure, Ok(Figure { value: 1.0, interval: None }));
         assert!(always.note.ends_with("no smaller radius was measured"), "{}", always.note);
         let never = with(&[(20.0, 30.0), (50.0, 50.5)]);
-        assert!(matches!(&never.figure, Err(Untold::Unseen(why)) if why.contains("radius=2, the largest")), "{never:?}");
+        assert!(matches!(&never.figure, Err(NoFigure::Unseen(why)) if why.contains("radius=2, the largest")), "{never:?}");
         let alone = derive(&[row("naive", 1, 8, 5.0)], &["local_size_x"]);
         assert!(alone[0].lacking().unwrap().contains("both naive and tiled"));
     }
@@ -158,6 +158,6 @@ mod tests {
     #[test]
     fn the_best_shapes_are_compared() {
         let rows = [row("naive", 1, 8, 50.0), row("naive", 1, 16, 10.0), row("tiled", 1, 8, 20.0), row("tiled", 1, 16, 60.0)];
-        assert!(matches!(derive(&rows, &["local_size_x"])[0].figure, Err(Untold::Unseen(_))));
+        assert!(matches!(derive(&rows, &["local_size_x"])[0].figure, Err(NoFigure::Unseen(_))));
     }
 }

@@ -4,7 +4,7 @@
 //! that is nearest to the logarithms of the times, of as many steps as the times pay for.
 
 use crate::experiments::common::sweep::{count, mean, price, sum_of_squares};
-use crate::model::Untold;
+use crate::model::NoFigure;
 
 pub(super) const MOST_SECTORS: usize = 3;
 
@@ -34,13 +34,13 @@ pub(super) struct Finding {
 }
 
 /// Infers sectors and lines from times by distances in bytes.
-pub(super) fn infer(times: &[(u64, f64)]) -> Result<Finding, Untold> {
+pub(super) fn infer(times: &[(u64, f64)]) -> Result<Finding, NoFigure> {
     let mut times = times.to_vec();
     times.sort_by_key(|(distance, _)| *distance);
     times.dedup_by_key(|(distance, _)| *distance);
     if times.len() < LEAST_DISTANCES {
         let why = format!("no granules to be inferred: at least {LEAST_DISTANCES} distances are needed, {ENOUGH}");
-        return Err(Untold::TooFew(why));
+        return Err(NoFigure::TooFew(why));
     }
     if times.iter().any(|(_, time)| !(time.is_finite() && *time > 0.0)) {
         return Err("no granules seen: a time is no positive number".to_owned().into());

@@ -5,7 +5,7 @@
 //! far apart may leave a cache sooner than packed ones: of lines that are kept in pairs, say, only one of each is of use.
 
 use crate::experiments::common::levels::{self, Estimate, Finding};
-use crate::model::Untold;
+use crate::model::NoFigure;
 
 pub(super) const MOST_STEPS: usize = levels::MOST_LEVELS;
 
@@ -14,15 +14,15 @@ pub(super) const MOST_STEPS: usize = levels::MOST_LEVELS;
 pub(super) struct Step {
     pub(super) pages: Estimate,
     /// What a load takes longer behind it, in ns, or why that isn't known.
-    pub(super) miss: Result<Estimate, Untold>,
+    pub(super) miss: Result<Estimate, NoFigure>,
     /// What it rests on and how sure it is.
     pub(super) note: String,
 }
 
 /// Infers steps from latencies in ns by pages, and of as many packed lines.
-pub(super) fn infer(curve: &[(u64, f64)], packed: Option<&[(u64, f64)]>) -> Result<Vec<Step>, Untold> {
+pub(super) fn infer(curve: &[(u64, f64)], packed: Option<&[(u64, f64)]>) -> Result<Vec<Step>, NoFigure> {
     let Some(packed) = packed else {
-        return Err(Untold::TooFew(
+        return Err(NoFigure::TooFew(
             "no step to be inferred: a sweep with page_bytes=64 is needed, to know the caches of data".to_owned(),
         ));
     };
@@ -30,7 +30,7 @@ pub(super) fn infer(curve: &[(u64, f64)], packed: Option<&[(u64, f64)]>) -> Resu
     let of_data = match levels::infer(packed) {
         Ok(finding) => Some(finding),
         // Without a step, they are all in one cache; with too few sizes, nothing is known.
-        Err(why @ Untold::TooFew(_)) => return Err(why.behind("of packed lines: ")),
+        Err(why @ NoFigure::TooFew(_)) => return Err(why.behind("of packed lines: ")),
         Err(_) => None,
     };
     let steps = steps(&finding);
@@ -58,7 +58,7 @@ fn steps(finding: &Finding) -> Vec<Step> {
     pairs.map(step).collect()
 }
 
-type Cost = Result<Estimate, Untold>;
+type Cost = Result<Estimate, NoFigure>;
 
 fn difference(behind: Estimate, before: Estimate) -> Estimate {
     Estimate { value: behind.value - before.value, low: behind.low - before.high, high: behind.high - before.low }

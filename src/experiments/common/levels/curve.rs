@@ -2,7 +2,7 @@
 
 use super::piece::Piece;
 use super::{CLEARLY, LEAST_RISE};
-use crate::model::Untold;
+use crate::model::NoFigure;
 
 /// Sizes without which there are no two stretches to be told from each other.
 const LEAST_SIZES: usize = 2 * Piece::LEAST;
@@ -19,7 +19,7 @@ pub(super) struct Sample {
 }
 
 /// The samples by rising size, without outliers.
-pub(super) fn samples(curve: &[(u64, f64)]) -> Result<Vec<Sample>, Untold> {
+pub(super) fn samples(curve: &[(u64, f64)]) -> Result<Vec<Sample>, NoFigure> {
     #[expect(clippy::cast_precision_loss, reason = "a size needs no 53 bits")]
     let mut points: Vec<(f64, f64)> = curve.iter().map(|(size, cost)| ((*size as f64).log2(), *cost)).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -44,9 +44,9 @@ pub(super) fn samples(curve: &[(u64, f64)]) -> Result<Vec<Sample>, Untold> {
     Ok((0..points.len()).map(sample).collect())
 }
 
-fn too_few() -> Untold {
+fn too_few() -> NoFigure {
     let why = format!("no levels to be inferred: at least {LEAST_SIZES} sizes are needed, such as those of the default preset");
-    Untold::TooFew(why)
+    NoFigure::TooFew(why)
 }
 
 fn median<const N: usize>(mut values: [f64; N]) -> f64 {

@@ -1,6 +1,6 @@
 //! A curve cut into stretches: the best way, and all others that are about as good.
 
-use crate::model::Untold;
+use crate::model::NoFigure;
 use std::collections::BTreeMap;
 
 use super::curve::{Sample, bend};
@@ -174,7 +174,7 @@ impl Cut<'_> {
     }
 
     /// What a piece's level costs: the levels of all pieces of all cuts that are about as good.
-    pub(super) fn cost(&self, index: usize) -> Result<Estimate, Untold> {
+    pub(super) fn cost(&self, index: usize) -> Result<Estimate, NoFigure> {
         let others = self.pieces.len() - index - 1;
         let ranges = self.cuts.steps().filter_map(|(from, to, piece, cost)| {
             let elsewhere = self.cuts.before[index].get(&from)? + self.cuts.behind[others].get(&to)?;

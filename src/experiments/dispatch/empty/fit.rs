@@ -1,7 +1,7 @@
 //! The line through the times of dispatches of more and more workgroups.
 
 use super::FIT;
-use crate::model::{Derived, Figure, Finished, Point, Untold};
+use crate::model::{Derived, Figure, Finished, NoFigure, Point};
 use crate::stats;
 
 /// Points that a line needs to be believed.
@@ -50,7 +50,7 @@ pub(super) fn of(local_size: u64, rows: &[Finished]) -> [Derived; 2] {
 }
 
 /// Workgroups per ns. Where a line without any rise is within the error there is no figure: the rate might be any, however high.
-fn rate(Line { each, errors: [_, error], .. }: Line) -> Result<Figure, Untold> {
+fn rate(Line { each, errors: [_, error], .. }: Line) -> Result<Figure, NoFigure> {
     if each <= error {
         return Err(
             format!("the rise is no larger than its error: {each:.2e} ns for each workgroup, to within {error:.2e}").into()
@@ -62,9 +62,12 @@ fn rate(Line { each, errors: [_, error], .. }: Line) -> Result<Figure, Untold> {
 /// Least squares of relative errors: each time is weighted by its own inverse, since noise grows with time. Intervals are those of
 /// the regression (Student's t of the degrees of freedom that are left).
 #[expect(clippy::cast_precision_loss, reason = "points are few")]
-fn line(points: &[(f64, f64)]) -> Result<Line, Untold> {
+fn line(points: &[(f64, f64)]) -> Result<Line, NoFigure> {
     if points.len() < FEWEST {
-        return Err(Untold::TooFew(format!("a line needs {FEWEST} dispatches of different size, there are {}", points.len())));
+        return Err(NoFigure::TooFew(format!(
+            "a line needs {FEWEST} dispatches of different size, there are {}",
+            points.len()
+        )));
     }
     let weighted = |f: &dyn Fn(f64, f64) -> f64| points.iter().map(|&(x, t)| f(x, t) / (t * t)).sum::<f64>();
     let (s, sx, sxx) = (weighted(&|_, _| 1.0), weighted(&|x, _| x), weighted(&|x, _| x * x));

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::experiments::common::sweep::{mean, sum_of_squares};
-use crate::model::Untold;
+use crate::model::NoFigure;
 
 /// The candidates: every number of banks with every width in bytes. 128 banks are known of no device; without them, what has more
 /// than 64 would pass for 64.
@@ -54,16 +54,16 @@ pub(super) struct Finding {
 }
 
 impl Finding {
-    pub(super) fn banks(&self) -> Result<u64, Untold> {
+    pub(super) fn banks(&self) -> Result<u64, NoFigure> {
         self.agreed(|candidate| candidate.banks)
     }
 
     /// Bytes that a bank gives at a time.
-    pub(super) fn width(&self) -> Result<u64, Untold> {
+    pub(super) fn width(&self) -> Result<u64, NoFigure> {
         self.agreed(|candidate| candidate.width)
     }
 
-    fn agreed(&self, of: impl Fn(&Candidate) -> u64) -> Result<u64, Untold> {
+    fn agreed(&self, of: impl Fn(&Candidate) -> u64) -> Result<u64, NoFigure> {
         let first = of(&self.alike[0]);
         if self.alike.iter().all(|candidate| of(candidate) == first) {
             return Ok(first);
@@ -80,7 +80,7 @@ impl fmt::Display for Candidate {
 }
 
 /// Infers banks from the times of strides in words, read by subgroups of so many lanes.
-pub(super) fn infer(lanes: u64, times: &[(u64, f64)]) -> Result<Finding, Untold> {
+pub(super) fn infer(lanes: u64, times: &[(u64, f64)]) -> Result<Finding, NoFigure> {
     enough(lanes, times)?;
     let slowdown = spread(&times.iter().map(|(_, time)| *time).collect::<Vec<_>>());
     if slowdown < LEAST_SLOWDOWN {
@@ -131,7 +131,7 @@ fn none_seen(why: &str) -> String {
 }
 
 /// Whether the strides can tell banks from anything else that makes large strides slow.
-fn enough(lanes: u64, times: &[(u64, f64)]) -> Result<(), Untold> {
+fn enough(lanes: u64, times: &[(u64, f64)]) -> Result<(), NoFigure> {
     let strides: BTreeSet<u64> = times.iter().map(|(stride, _)| *stride).collect();
     let odd = || strides.iter().filter(|stride| **stride % 2 == 1 && **stride > 1);
     let is_enough = strides.len() >= LEAST_STRIDES
@@ -139,7 +139,7 @@ fn enough(lanes: u64, times: &[(u64, f64)]) -> Result<(), Untold> {
         && odd().count() >= LEAST_ODD
         && odd().any(|stride| *stride > LARGE);
     if !is_enough {
-        return Err(Untold::TooFew(format!(
+        return Err(NoFigure::TooFew(format!(
             "no banks to be inferred: at least {LEAST_STRIDES} strides are needed, 1 and {LEAST_ODD} larger odd ones among them, \
              one of these beyond {LARGE}, strided, of width 1 and without padding, {ENOUGH}"
         )));

@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::bounds::{Looker, Seen};
+use super::bounds::{Accesses, BoundsChecker};
+use super::checks::WinnerChecks;
 use super::figures::Measurement;
 use super::rows::{Trial, TrialRows};
 use super::search::Search;
-use super::trials::Trials;
 use crate::campaign::{DeviceSession, Ledger, Numbered, interrupt};
 use crate::cli::args::tune::Budget;
 use crate::measure::{BLOCK_CASES, CaseKey, Event, Outcome, Rule, Session, Task};
@@ -30,11 +30,11 @@ const FINALISTS: usize = 15;
 /// The share of a time budget that a search may take; the rest is for measuring the best beside each other.
 const SEARCHING: f64 = 0.75;
 
-pub struct Race<'r> {
+pub struct SearchRun<'r> {
     pub search: &'r Search<'r>,
     pub kernel: UserKernel,
-    pub(super) looker: Looker<'r>,
-    pub beside: Trials<'r>,
+    pub(super) checker: BoundsChecker<'r>,
+    pub checks: WinnerChecks<'r>,
     ledger: &'r Ledger<'r>,
     rows: TrialRows<'r>,
     started: Instant,
@@ -59,11 +59,11 @@ pub struct Race<'r> {
     is_resumed: bool,
 }
 
-impl<'r> Race<'r> {
+impl<'r> SearchRun<'r> {
     pub fn new(
         search: &'r Search<'r>,
         mut kernel: UserKernel,
-        looker: Looker<'r>,
+        checker: BoundsChecker<'r>,
         ledger: &'r Ledger<'r>,
         rows: TrialRows<'r>,
     ) -> Self {
@@ -71,8 +71,8 @@ impl<'r> Race<'r> {
             search,
             hash: kernel.hash().unwrap_or_default(),
             kernel,
-            looker,
-            beside: Trials::new(search),
+            checker,
+            checks: WinnerChecks::new(search),
             ledger,
             rows,
             started: Instant::now(),
@@ -104,7 +104,7 @@ impl<'r> Race<'r> {
         }
         self.explore(&mut session)?;
         self.has_searched = true;
-        self.looker.tell_time();
+        self.checker.tell_time();
         if !interrupt::is_asked() && session.given_up().is_none() {
             if self.search.is_race && (self.blocks > 1 || is_glancing || self.is_resumed) {
                 session.set_rule(Rule::Race);
@@ -274,7 +274,7 @@ impl<'r> Race<'r> {
         };
         let next: Vec<Point> = next.iter().map(|next| self.search.space.point(*next)).collect();
         session.bar.start(&format!("looking at {} {}", case.experiment, case.point));
-        let Seen { excluded, leaves, quirk } = self.looker.look(&trial.point, &next);
+        let Accesses { excluded, leaves, quirk } = self.checker.look(&trial.point, &next);
         let Some(reason) = excluded else { return Trial { case: Some(case), leaves, quirk, ..trial } };
         let failure = Failure::new(Status::Skipped, reason);
         let outcome = Outcome { shader: None, result: Err(failure.clone()) };
@@ -362,7 +362,7 @@ impl<'r> Race<'r> {
     /// failure, and may ask for this again.
     pub(super) fn compare(&mut self, session: &mut DeviceSession) -> anyhow::Result<()> {
         while !interrupt::is_asked() && session.given_up().is_none() && !self.has_finalist() {
-            let Reach { near: mut those, cut, behind } = self.within_reach();
+            let Ranked { near: mut those, cut, behind } = self.within_reach();
             if those.is_empty() {
                 break;
             }
@@ -403,7 +403,7 @@ impl<'r> Race<'r> {
     }
 
     /// Those that may be the best by what the search saw.
-    fn within_reach(&self) -> Reach {
+    fn within_reach(&self) -> Ranked {
         let open: Vec<(usize, &Measurement)> = (self.trials.iter().filter(|(_, trial)| !trial.is_finalist))
             .filter_map(|(i, trial)| Some((*i, trial.measured.as_ref()?)))
             .collect();
@@ -411,7 +411,7 @@ impl<'r> Race<'r> {
         let is_out = |measured: &Measurement| measured.stop == Stop::Beaten && self.finalists.is_empty();
         let costs = open.iter().enumerate().filter(|(_, (_, measured))| !is_out(measured));
         let Some((best, (_, fastest))) = costs.min_by(|a, b| a.1.1.time().total_cmp(&b.1.1.time())) else {
-            return Reach::default();
+            return Ranked::default();
         };
         let timed: Vec<Vec<Timed>> = open.iter().map(|(_, measured)| measured.rounds_or_figure()).collect();
         let places = reach::within(&timed, best).into_iter().zip(&open);
@@ -424,7 +424,7 @@ impl<'r> Race<'r> {
         [&mut near, &mut behind].into_iter().for_each(|places| places.sort_by(|a, b| a.1.total_cmp(&b.1)));
         let mut near: Vec<usize> = near.into_iter().map(|(configuration, ..)| configuration).collect();
         let cut = near.split_off(near.len().min(FINALISTS));
-        Reach { near, cut, behind: behind.into_iter().map(|(configuration, over, _)| (configuration, over)).collect() }
+        Ranked { near, cut, behind: behind.into_iter().map(|(configuration, over, _)| (configuration, over)).collect() }
     }
 
     /// What an answer follows from.
@@ -466,7 +466,7 @@ impl<'r> Race<'r> {
 
 /// Where the configurations lie that a search has timed, the fastest first.
 #[derive(Default)]
-struct Reach {
+struct Ranked {
     /// Those that may be the best: as many as are measured beside each other, and the others.
     near: Vec<usize>,
     cut: Vec<usize>,

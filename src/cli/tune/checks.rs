@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use super::bounds::{Looker, told};
+use super::bounds::{BoundsChecker, told};
 use super::search::Search;
 use crate::model::{Failure, Point};
 use crate::subject::{Reference, Subject, Unusual, Variation};
@@ -25,7 +25,7 @@ const SAMPLE: usize = 8;
 const SHARE: f64 = 0.04;
 const LEAST: Duration = Duration::from_millis(1500);
 
-pub struct Trials<'r> {
+pub struct WinnerChecks<'r> {
     search: &'r Search<'r>,
     /// Runs passes as they are timed, without robust buffer access.
     repeater: Option<Respondent<'r>>,
@@ -53,7 +53,7 @@ struct Kind {
     is_size: bool,
 }
 
-impl<'r> Trials<'r> {
+impl<'r> WinnerChecks<'r> {
     pub fn new(search: &'r Search<'r>) -> Self {
         Self {
             search,
@@ -89,7 +89,7 @@ impl<'r> Trials<'r> {
 
     /// Tries configurations with other inputs than they were timed with, and of other sizes: the first with all of them, the others while
     /// there is time. Gives those that are wrong there, and why.
-    pub fn vary(&mut self, looker: &mut Looker, points: Vec<Point>, spent: Duration) -> Vec<(Point, String)> {
+    pub fn vary(&mut self, checker: &mut BoundsChecker, points: Vec<Point>, spent: Duration) -> Vec<(Point, String)> {
         let mut points: Vec<Point> = points.into_iter().filter(|point| !self.tried.contains_key(point)).collect();
         let (mut wrong, mut right_with) = (Vec::new(), BTreeMap::<Point, BTreeSet<String>>::new());
         if points.is_empty() || matches!(self.search.subject.reference, Reference::Files(_)) {
@@ -103,38 +103,22 @@ impl<'r> Trials<'r> {
             }
             // The first is tried whatever that takes.
             let left = most.saturating_sub(began.elapsed());
-            let varied = match looker.ask(Vary { subject, points: points.clone(), most: left }) {
-                Ok(varied) => varied,
-                Err(Failure { status, reason, .. }) => Varied::Dropped(format!("{status}: {reason}")),
-            };
-            let tried = match varied {
-                Varied::Same => continue,
-                Varied::Dropped(why) => {
-                    // An expression that has no value there is shown below.
-                    self.dropped.insert(name, why.lines().next().unwrap_or_default().to_owned());
-                    continue;
-                }
-                Varied::Tried(tried) => tried,
-            };
-            let count = tried.len();
+            let question = Vary { subject, points: points.clone(), most: left };
+            let Some(tried) = self.ask_varied(checker, &name, question) else { continue };
             // The last ones may have had no time: they come again if one of them is to be the best.
-            self.untried += points.split_off(count).len();
+            self.untried += points.split_off(tried.len()).len();
             for (point, outcome) in points.clone().into_iter().zip(tried) {
-                let why = match outcome {
-                    None => {
-                        right_with.entry(point).or_default().insert(name.clone());
-                        continue;
-                    }
-                    Some(Wrong::Result(words)) => words,
-                    Some(Wrong::Leaves(overrun)) => format!("{}, which the reference doesn't do", told(&overrun)),
+                let Some(outcome) = outcome else {
+                    right_with.entry(point).or_default().insert(name.clone());
+                    continue;
                 };
-                if is_size && !self.search.counts_sizes {
-                    let note = format!("{point} is wrong at {name} ({why}); with --any-size it can't win");
-                    self.notes.insert(point, note);
-                } else {
+                let why = match outcome {
+                    Wrong::Result(words) => words,
+                    Wrong::Leaves(overrun) => format!("{}, which the reference doesn't do", told(&overrun)),
+                };
+                if let Some(failed) = self.failed(&point, &name, is_size, &why) {
                     points.retain(|other| *other != point);
-                    self.wrong_elsewhere.insert(point.clone());
-                    wrong.push((point, format!("right with the usual inputs, wrong with {name}: {why}{}", elsewhere(is_size))));
+                    wrong.push((point, failed));
                 }
             }
         }
@@ -145,12 +129,36 @@ impl<'r> Trials<'r> {
         wrong
     }
 
+    /// What came of a second trial of each of some configurations; nothing where there is none.
+    fn ask_varied(&mut self, checker: &mut BoundsChecker, name: &str, question: Vary) -> Option<Vec<Option<Wrong>>> {
+        let why = match checker.ask(question) {
+            Ok(Varied::Tried(tried)) => return Some(tried),
+            Ok(Varied::Same) => return None,
+            // An expression that has no value there is shown below.
+            Ok(Varied::Dropped(why)) => why,
+            Err(Failure { status, reason, .. }) => format!("{status}: {reason}"),
+        };
+        self.dropped.insert(name.to_owned(), why.lines().next().unwrap_or_default().to_owned());
+        None
+    }
+
+    /// What to say of a configuration that is wrong in a second trial; nothing where it may win all the same.
+    fn failed(&mut self, point: &Point, name: &str, is_size: bool, why: &str) -> Option<String> {
+        if is_size && !self.search.counts_sizes {
+            let note = format!("{point} is wrong at {name} ({why}); with --any-size it can't win");
+            self.notes.insert(point.clone(), note);
+            return None;
+        }
+        self.wrong_elsewhere.insert(point.clone());
+        Some(format!("right with the usual inputs, wrong with {name}: {why}{}", elsewhere(is_size)))
+    }
+
     /// Looks for inputs that the results don't depend on.
-    pub fn find_idle(&mut self, looker: &mut Looker, spent: Duration) {
+    pub fn find_idle(&mut self, checker: &mut BoundsChecker, spent: Duration) {
         if matches!(self.search.subject.reference, Reference::Files(_)) {
             return;
         }
-        match looker.ask(FindIdle { most: spent.mul_f64(SHARE).max(LEAST) }) {
+        match checker.ask(FindIdle { most: spent.mul_f64(SHARE).max(LEAST) }) {
             Ok(idle) => self.doubts.extend(idle.into_iter().map(|name| {
                 format!(
                     "no result depends on what `{name}` holds, so that a mistake in reading it would pass; give inputs that make a \
