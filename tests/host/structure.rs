@@ -440,6 +440,33 @@ fn another_package_is_found() {
     assert_eq!(other_packages(tree), BTreeSet::from(["csv"]));
 }
 
+// ---- length of functions --------------------------------------------------------------------------------------------------
+
+/// The most lines that a function of these has: whoever reads it sees all of it.
+const LONGEST: usize = 40;
+const SHORT: [&str; 2] = ["campaign", "cli"];
+
+fn length_faults(source: &Source) -> Vec<String> {
+    if source.root != "src" || !SHORT.iter().any(|module| source.path.starts_with(module)) {
+        return Vec::new();
+    }
+    let length = |place: usize| {
+        let last = source.tokens.get(source.end_of_item(place) - 1).map_or(0, |token| token.line);
+        last.saturating_sub(source.tokens[place].line) + 1
+    };
+    let functions = source.find("fn").map(|place| (place, length(place)));
+    let long = functions.filter(|(_, lines)| *lines > LONGEST);
+    long.map(|(place, lines)| source.fault(place, &format!("`{}` has {lines} lines", source.at(place + 1)))).collect()
+}
+
+#[test]
+fn functions_of_commands_and_of_campaigns_are_short() {
+    assert_eq!(faults_of_tree(length_faults), [""; 0]);
+    let of = |lines: usize| format!("fn f() {{\n{}}}", "    g();\n".repeat(lines - 2));
+    assert_eq!(count(length_faults, "cli/run.rs", &of(LONGEST)), 0);
+    assert_eq!(count(length_faults, "cli/run.rs", &of(LONGEST + 1)), 1);
+}
+
 // ---- circles --------------------------------------------------------------------------------------------------------------
 
 /// The files below a folder that import each other in a circle, each with one of those that lead back to it. A file needs those of the
