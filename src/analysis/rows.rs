@@ -1,48 +1,17 @@
 //! The rows of all files: each case once, in the order of one run.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::words::{abridged, counted, indented, listed};
+use super::input::{Purpose, Remarks, input_name, read_rows};
+use super::words::{abridged, counted, indented};
 use crate::error::Error;
 use crate::experiments::is_derived_name;
-use crate::model::Shown;
-use crate::record::{Choice, Standing, choose};
-use crate::record::{Packed, Reader, Record, SCHEMA_VERSION, Use, needed};
+use crate::record::{Choice, Packed, Record, SCHEMA_VERSION, Standing, choose};
 
 /// Conflicts, and rows of one conflict, that are named.
 const SHOWN_CONFLICTS: usize = 20;
 const SHOWN_PLACES: usize = 4;
-
-/// The most axes that the rows of a file may have: many times those of all experiments. Each is a column of every row that is written.
-const MOST_AXES: usize = 1000;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// To become one file: a row that was cut is to be measured first.
-    Merging,
-    /// The same, whatever is missing.
-    MergingPart,
-    Card,
-    Report,
-}
-
-impl Purpose {
-    fn needed(self) -> Vec<&'static str> {
-        match self {
-            Self::Card | Self::Report => needed(&[Use::Rows, Use::Card]),
-            Self::Merging | Self::MergingPart => needed(&[Use::Rows]),
-        }
-    }
-
-    fn words(self) -> &'static str {
-        match self {
-            Self::Merging | Self::MergingPart => "rows can't be merged without; were they left out by --columns?",
-            Self::Report => "there is no page without; were they left out by --columns?",
-            Self::Card => "there is no card without; were they left out by --columns?",
-        }
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
@@ -88,7 +57,7 @@ pub struct Position {
 
 #[derive(Default)]
 pub struct Rows {
-    files: Vec<PathBuf>,
+    files: Vec<String>,
     pub blocks: Vec<DeviceRows>,
     pub groups: Vec<Group>,
     rows: Vec<Row>,
@@ -106,7 +75,7 @@ pub struct Rows {
     /// Under which names figures follow from others that this version doesn't know.
     underivable: BTreeSet<String>,
     /// Files with columns that nobody here knows.
-    newer: Vec<(PathBuf, String)>,
+    newer: Vec<(String, String)>,
 }
 
 /// A row of a file whose block isn't known yet.
@@ -119,35 +88,24 @@ struct Fresh {
 }
 
 pub struct FileRows {
-    path: PathBuf,
+    name: String,
     fresh: Vec<Fresh>,
     /// Devices that are paired with themselves in it.
     paired_with_itself: BTreeSet<String>,
-    torn: Option<String>,
-    /// The version of its columns, where that is newer than this program's.
-    newer: Option<String>,
+    remarks: Remarks,
 }
 
 impl FileRows {
-    pub fn read(path: &Path, purpose: Purpose) -> Result<Self, Error> {
-        let usage = |error: crate::record::ReadError| Error::Usage(error.to_string());
-        let mut reader = Reader::open(path).map_err(usage)?;
-        let missing = reader.missing(&purpose.needed());
-        if !missing.is_empty() {
-            let (file, missing, why) = (path.shown(), listed(missing), purpose.words());
-            return Err(Error::Usage(format!("{file} lacks {missing}: {why}")));
-        }
-        let (mut fresh, mut paired_with_itself, mut newest) = (Vec::new(), BTreeSet::new(), None);
-        let mut axes: BTreeSet<String> = BTreeSet::new();
-        while let Some(record) = reader.next() {
-            let mut record = record.map_err(usage)?;
-            newest = newest.max(Some(version(&record.schema)));
-            axes.extend(record.by_axis.keys().filter(|name| !axes.contains(*name)).cloned().collect::<Vec<_>>());
-            if axes.len() > MOST_AXES {
-                let (file, line) = (path.shown(), reader.line());
-                let words = format!("the rows so far have more than {MOST_AXES} axes, which no file of lanescope's has");
-                return Err(Error::Usage(format!("{file}, line {line}: {words}")));
-            }
+    /// Reads a file, and shows each of its rows to whoever else takes them, with the line on which it begins.
+    /// Errors: those of [`read_rows`].
+    pub fn read(
+        path: &Path,
+        purposes: &[Purpose],
+        also: &mut dyn FnMut(&Record, u64) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        let (mut fresh, mut paired_with_itself) = (Vec::new(), BTreeSet::new());
+        let remarks = read_rows(path, purposes, &mut |mut record, line| {
+            also(&record, line)?;
             SCHEMA_VERSION.clone_into(&mut record.schema);
             let device = device_key(&record);
             if record.pair_base.ends_with(&format!("@{}/{}", record.device_uuid, record.driver_uuid)) {
@@ -155,29 +113,16 @@ impl FileRows {
             }
             let case = record.case_id.as_str().into();
             let is_derived = record.is_derived();
-            fresh.push(Fresh { packed: Packed::new(&record), line: reader.line(), device, case, is_derived });
-        }
-        let mut torn = None;
-        if let Some(cut) = reader.cut() {
-            let file = path.shown();
-            if purpose == Purpose::Merging {
-                let mend = if reader.is_of_v1() {
-                    "--partial leaves it out".to_owned()
-                } else {
-                    format!("finish it by `lanescope run` as before, with --resume {file}, or leave it out by --partial")
-                };
-                return Err(Error::Usage(format!("{file}: {cut}: {mend}")));
-            }
-            torn = Some(format!("{file}: {cut} and is left out"));
-        }
-        let newer = newest.filter(|newest| *newest > version(SCHEMA_VERSION)).map(|(major, minor)| format!("v{major}.{minor}"));
-        Ok(Self { path: path.to_owned(), fresh, paired_with_itself, torn, newer })
+            fresh.push(Fresh { packed: Packed::new(&record), line, device, case, is_derived });
+            Ok(())
+        })?;
+        Ok(Self { name: input_name(path), fresh, paired_with_itself, remarks })
     }
 }
 
 impl Rows {
     pub fn read(&mut self, path: &Path, purpose: Purpose) -> Result<(), Error> {
-        self.take(FileRows::read(path, purpose)?);
+        self.take(FileRows::read(path, &[purpose], &mut |_, _| Ok(()))?);
         Ok(())
     }
 
@@ -192,9 +137,9 @@ impl Rows {
     }
 
     pub fn take(&mut self, file: FileRows) {
-        self.torn.extend(file.torn);
-        self.newer.extend(file.newer.map(|version| (file.path.clone(), version)));
-        self.files.push(file.path);
+        self.torn.extend(file.remarks.torn);
+        self.newer.extend(file.remarks.newer.map(|version| (file.name.clone(), version)));
+        self.files.push(file.name);
         let mut turns: HashMap<(String, Box<str>), u64> = HashMap::new();
         for row in file.fresh {
             let turn = if file.paired_with_itself.contains(&row.device) {
@@ -312,7 +257,6 @@ impl Rows {
     /// What to know of the files that keeps nobody from merging them.
     pub fn notes(&self) -> Vec<String> {
         let newer = self.newer.iter().map(|(file, minor)| {
-            let file = file.shown();
             format!("{file} was written by a newer lanescope (schema {minor}): columns beyond {SCHEMA_VERSION} are left out")
         });
         let unplaced = self.rows.iter().filter(|row| row.index.is_none()).count() as u64;
@@ -356,7 +300,7 @@ impl Rows {
     }
 
     fn shown_place(&self, place: Place) -> String {
-        format!("{}, line {}", self.files[place.file].shown(), place.line)
+        format!("{}, line {}", self.files[place.file], place.line)
     }
 }
 
@@ -364,10 +308,4 @@ impl Rows {
 fn device_key(record: &Record) -> String {
     let driver = [record.device_uuid.as_str(), &record.driver_uuid, &record.driver_info];
     driver.into_iter().chain(record.processor()).collect::<Vec<_>>().join("\n")
-}
-
-/// The major and the minor version; zero where there is no number.
-fn version(schema: &str) -> (u64, u64) {
-    let (major, minor) = schema.trim_start_matches('v').split_once('.').unwrap_or_default();
-    (major.parse().unwrap_or_default(), minor.parse().unwrap_or_default())
 }

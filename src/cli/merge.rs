@@ -1,9 +1,10 @@
 //! `lanescope merge`: the files of a run's shards become the one file that the run would have written.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::args::Merge;
 use super::chosen;
+use super::named::once_from_standard_input;
 use super::outputs;
 use super::overwriting::Files;
 use crate::analysis::{Purpose, Rows, counted, gaps, related};
@@ -19,6 +20,7 @@ pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
     }
     Files::default().reading("the rows", &arguments.files).writing("--save-table", &arguments.save_table).check()?;
     Files::default().writing("--output", &arguments.output).writing("--save-table", &arguments.save_table).check()?;
+    once_from_standard_input(arguments.files.iter().map(PathBuf::as_path))?;
     let targets = outputs::targets(&arguments.output, arguments.format, Format::for_stdout(outputs::is_terminal()), false)?;
     let mut rows = Rows::default();
     for file in &arguments.files {

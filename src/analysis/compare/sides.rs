@@ -1,20 +1,18 @@
 //! Reads the rows of both sides, one by one: of each, little more than its figure is kept.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rayon::prelude::*;
 
-use super::super::words::listed;
+use super::super::input::{Purpose, input_name, read_rows};
 use super::case_name;
 use super::identity::IDENTITY;
 use super::observation::Observation;
 use crate::error::{Error, nearest};
-use crate::model::{AxisValue, Point, Shown, Status};
+use crate::model::{AxisValue, Point, Status};
+use crate::record::Record;
 use crate::record::schema::{COLUMNS, position};
-use crate::record::{ReadError, Reader, Record, Use, needed};
-use crate::regular::{self, ROWS};
 
 /// Of these groups, only what says how a row came to be tells sides apart.
 const GROUPS: [&str; 3] = ["how", "case", "identity"];
@@ -82,12 +80,11 @@ pub struct Run {
     pub sentinel: Option<f64>,
 }
 
-/// What takes a row that stands at this line.
-type Take<'t> = dyn FnMut(&Record, u64) -> Result<(), Error> + 't;
-
 #[derive(Debug, Default)]
 pub struct Sides {
     pub files: Vec<String>,
+    /// The side that each file is of.
+    side_of: Vec<usize>,
     pub sides: Vec<Side>,
     /// The column that tells them apart, where files don't.
     pub by: Option<String>,
@@ -95,12 +92,18 @@ pub struct Sides {
 }
 
 pub fn read(question: &Question) -> Result<Sides, Error> {
-    let mut sides = Sides::default();
     match question {
-        Question::Files(files) => sides.read_files(files)?,
-        Question::By { column, base, files } => sides.read_by(column, base.as_deref(), files)?,
+        Question::Files(files) => {
+            let mut sides = Sides::of_files(files);
+            sides.read_files(files)?;
+            Ok(sides)
+        }
+        Question::By { column, base, files } => {
+            let mut sides = Sides::default();
+            sides.read_by(column, base.as_deref(), files)?;
+            Ok(sides)
+        }
     }
-    Ok(sides)
 }
 
 impl Sides {
@@ -117,37 +120,47 @@ impl Sides {
         Ok(all)
     }
 
+    /// Those of files whose rows are still to come: a side for each name, and for each file without one.
+    pub fn of_files(files: &[(Option<String>, PathBuf)]) -> Self {
+        let mut all = Self { files: files.iter().map(|(_, path)| input_name(path)).collect(), ..Self::default() };
+        for (place, (name, _)) in files.iter().enumerate() {
+            let of_name = |earlier: &usize| name.is_some() && files[*earlier].0 == *name;
+            let side = (0..place).find(of_name).map(|earlier| all.side_of[earlier]).unwrap_or_else(|| {
+                let name = name.as_ref().unwrap_or(&all.files[place]).clone();
+                all.sides.push(Side { name, ..Side::default() });
+                all.sides.len() - 1
+            });
+            all.side_of.push(side);
+        }
+        all
+    }
+
+    /// Takes a row of one of the files, that on this line.
+    /// Errors: a status that no case has, and a second result of one run.
+    pub fn take(&mut self, file: usize, record: &Record, line: u64) -> Result<(), Error> {
+        self.sides[self.side_of[file]].add(record, record.case_id.as_str().into(), (file, line), &self.files)
+    }
+
     /// Reads all files of a side one after the other, and sides beside each other.
     fn read_files(&mut self, files: &[(Option<String>, PathBuf)]) -> Result<(), Error> {
-        self.files = files.iter().map(|(_, path)| input_name(path)).collect();
-        let mut sides: Vec<(String, Vec<usize>)> = Vec::new();
-        for (place, (name, _)) in files.iter().enumerate() {
-            match sides.iter_mut().find(|(known, _)| name.as_ref() == Some(known)) {
-                Some((_, places)) => places.push(place),
-                None => sides.push((name.clone().unwrap_or_else(|| self.files[place].clone()), vec![place])),
-            }
-        }
+        let Self { files: names, side_of, sides, .. } = self;
         if sides.len() < 2 {
             let words = "two sides are needed: name another file, or compare the rows of one by --by COLUMN";
             return Err(Error::Usage(words.to_owned()));
         }
-        let names = &self.files;
-        let read = |name: String, places: Vec<usize>| {
-            let (mut side, mut notes) = (Side { name, ..Side::default() }, Vec::new());
-            for place in places {
-                let note = read_file(&names[place], &files[place].1, &mut |record, line| {
-                    side.add(record, record.case_id.as_str().into(), (place, line), names)
+        let read = |(place, side): (usize, &mut Side)| {
+            let own = (0..files.len()).filter(|file| side_of[*file] == place);
+            let torn = own.map(|file| {
+                let remarks = read_rows(&files[file].1, &[Purpose::Comparison], &mut |record, line| {
+                    side.add(&record, record.case_id.as_str().into(), (file, line), names)
                 })?;
-                notes.extend(note);
-            }
-            Ok((side, notes))
+                Ok(remarks.torn)
+            });
+            torn.collect::<Result<Vec<Option<String>>, Error>>()
         };
-        let all: Vec<Result<(Side, Vec<String>), Error>> =
-            sides.into_par_iter().map(|(name, places)| read(name, places)).collect();
-        for side in all {
-            let (side, notes) = side?;
-            self.sides.push(side);
-            self.notes.extend(notes);
+        let torn: Vec<Result<Vec<Option<String>>, Error>> = sides.par_iter_mut().enumerate().map(read).collect();
+        for torn in torn {
+            self.notes.extend(torn?.into_iter().flatten());
         }
         Ok(())
     }
@@ -157,21 +170,21 @@ impl Sides {
         let (mut axes, mut without) = (BTreeSet::new(), 0_u64);
         let names: Vec<String> = files.iter().map(|path| input_name(path)).collect();
         for (place, path) in files.iter().enumerate() {
-            let note = read_file(&names[place], path, &mut |record, line| {
+            let remarks = read_rows(path, &[Purpose::Comparison], &mut |record, line| {
                 let name = record.cell(column).map(|cell| cell.to_string()).unwrap_or_default();
                 if name.is_empty() {
                     axes.extend(record.by_axis.keys().cloned());
                     without += u64::from(!record.is_derived());
                     return Ok(());
                 }
-                let key = key_without(record, column).into();
+                let key = key_without(&record, column).into();
                 let side = self.sides.iter().position(|side| side.name == name).unwrap_or_else(|| {
                     self.sides.push(Side { name, ..Side::default() });
                     self.sides.len() - 1
                 });
-                self.sides[side].add(record, key, (place, line), &names)
+                self.sides[side].add(&record, key, (place, line), &names)
             })?;
-            self.notes.extend(note);
+            self.notes.extend(remarks.torn);
         }
         self.files = names;
         let names: Vec<&str> = self.sides.iter().map(|side| side.name.as_str()).collect();
@@ -213,44 +226,6 @@ impl Sides {
             |place: &usize| all.iter().enumerate().any(|(other, keys)| other != *place && !keys.is_disjoint(&all[*place]));
         (0..all.len()).find(has_common).unwrap_or(0)
     }
-}
-
-fn input_name(path: &Path) -> String {
-    if path == Path::new("-") { "standard input".to_owned() } else { path.shown() }
-}
-
-fn read_file(name: &str, path: &Path, take: &mut Take) -> Result<Option<String>, Error> {
-    let usage = |error: ReadError| Error::Usage(error.to_string());
-    let input: Box<dyn Read> = if path == Path::new("-") {
-        Box::new(io::stdin().lock())
-    } else {
-        Box::new(regular::open(path, ROWS).map_err(|error| Error::Usage(format!("{name}: can't be opened: {error}")))?)
-    };
-    let mut reader = Reader::new(name, input).map_err(usage)?;
-    let missing = lacking(&reader);
-    if !missing.is_empty() {
-        let missing = listed(missing);
-        let words = format!("{name} lacks {missing}: rows can't be compared without; were they left out by --columns?");
-        return Err(Error::Usage(words));
-    }
-    let mut count = 0_u64;
-    while let Some(record) = reader.next() {
-        take(&record.map_err(usage)?, reader.line())?;
-        count += 1;
-    }
-    if count == 0 && reader.cut().is_none() {
-        return Err(Error::Usage(format!("{name} holds no rows")));
-    }
-    Ok(reader.cut().map(|cut| format!("{name}: {cut} and is left out")))
-}
-
-/// The columns that a file lacks; of those that tell how far a figure may be off, one way is enough.
-fn lacking<R: Read>(reader: &Reader<R>) -> Vec<&'static str> {
-    let mut missing = reader.missing(&needed(&[Use::Comparison]));
-    if !reader.missing(&["round_medians_ns"]).is_empty() {
-        missing.extend(reader.missing(&["ci_low_ns", "ci_high_ns"]));
-    }
-    missing
 }
 
 /// Demands that a column tells rows apart, and is no figure.
@@ -390,5 +365,18 @@ impl Run {
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_one_name_are_one_side() {
+        let named = |name: Option<&str>, file: &str| (name.map(str::to_owned), PathBuf::from(file));
+        let sides = Sides::of_files(&[named(Some("a"), "1"), named(None, "2"), named(Some("a"), "3"), named(None, "-")]);
+        assert!(sides.sides.iter().map(|side| side.name.as_str()).eq(["a", "2", "standard input"]));
+        assert_eq!(sides.side_of, [0, 1, 0, 2]);
     }
 }

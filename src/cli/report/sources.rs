@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::analysis::{FileRows, Purpose, Rows, related};
+use crate::analysis::compare::Sides;
+use crate::analysis::{FileRows, Purpose, Rows, input_name, related};
 use crate::cli::card::notes;
 use crate::error::Error;
 use crate::model::Shown;
@@ -13,31 +14,24 @@ use crate::report::Source;
 /// A file, and the name of its side if it has one.
 type Named = (Option<String>, PathBuf);
 
-/// The sides as their arguments name them: files of one name are of one side, those without a name are each their own.
-pub fn sides(files: &[Named]) -> Vec<Vec<&Path>> {
-    let mut sides: Vec<(Option<&str>, Vec<&Path>)> = Vec::new();
-    for (name, file) in files {
-        match sides.iter_mut().find(|(own, _)| name.is_some() && *own == name.as_deref()) {
-            Some((_, of_side)) => of_side.push(file),
-            None => sides.push((name.as_deref(), vec![file])),
-        }
-    }
-    sides.into_iter().map(|(_, files)| files).collect()
-}
-
 struct Joined {
     name: Option<String>,
-    files: Vec<PathBuf>,
+    files: Vec<String>,
     rows: Rows,
 }
 
 /// The rows of files, a source for each device with its driver, and what to know of the files. Files without a name are joined, such as
 /// those of shards and of several families, unless one is another run of what is there already.
-/// Errors: a file that can't be read, or isn't one of rows; none that has any.
-pub fn sources(files: &[Named]) -> Result<(Vec<Source>, Vec<String>), Error> {
+/// Where sides are to be compared as well, these take every row as it is read: a stream is there once.
+/// Errors: a file that can't be read, or isn't one of rows; none that has any; and rows that `compared` refuses.
+pub fn sources(files: &[Named], mut compared: Option<&mut Sides>) -> Result<(Vec<Source>, Vec<String>), Error> {
+    let purposes: &[Purpose] = if compared.is_some() { &[Purpose::Report, Purpose::Comparison] } else { &[Purpose::Report] };
     let mut joined: Vec<Joined> = Vec::new();
-    for (name, path) in files {
-        let file = FileRows::read(path, Purpose::Report)?;
+    for (file, (name, path)) in files.iter().enumerate() {
+        let file = FileRows::read(path, purposes, &mut |record, line| match &mut compared {
+            Some(sides) => sides.take(file, record, line),
+            None => Ok(()),
+        })?;
         let place = match name {
             Some(_) => joined.iter().position(|one| one.name == *name),
             None => joined.iter().position(|one| one.name.is_none() && !one.rows.has_most_of(&file)),
@@ -46,7 +40,7 @@ pub fn sources(files: &[Named]) -> Result<(Vec<Source>, Vec<String>), Error> {
             joined.push(Joined { name: name.clone(), files: Vec::new(), rows: Rows::default() });
             joined.len() - 1
         });
-        joined[place].files.push(path.clone());
+        joined[place].files.push(input_name(path));
         joined[place].rows.take(file);
     }
     let notes = joined.iter().flat_map(|one| notes(&one.rows)).collect();
@@ -93,7 +87,7 @@ fn by_device(rows: &Rows) -> Result<Vec<Vec<Record>>, Error> {
 /// driver, its UUID and its files; then a number.
 fn labels(joined: &[Joined], found: &[(usize, Vec<Record>)]) -> Vec<String> {
     type Found = (usize, Vec<Record>);
-    let stem = |file: &PathBuf| file.file_stem().map(|stem| Path::new(stem).shown());
+    let stem = |file: &String| Path::new(file).file_stem().map(|stem| Path::new(stem).shown());
     let of_files = |(place, _): &Found| joined[*place].files.iter().filter_map(stem).collect::<Vec<_>>().join("+");
     let parts: [&dyn Fn(&Found) -> String; 4] = [
         &|(_, rows)| rows[0].device_name.clone(),
@@ -131,7 +125,7 @@ mod tests {
     fn sources_are_told_apart_by_as_little_as_does_it() {
         let of = |name: Option<&str>, file: &str| Joined {
             name: name.map(str::to_owned),
-            files: vec![PathBuf::from(file)],
+            files: vec![file.to_owned()],
             rows: Rows::default(),
         };
         let rows = |device: &str, driver: &str, uuid: &str| {
@@ -154,13 +148,5 @@ mod tests {
         );
         let alike = [(0, rows("one", "1.0", "0")), (0, rows("one", "1.0", "0"))];
         assert_eq!(labels(&joined, &alike), ["one", "one (2)"]);
-    }
-
-    #[test]
-    fn files_of_one_name_are_one_side() {
-        let named = |name: Option<&str>, file: &str| (name.map(str::to_owned), PathBuf::from(file));
-        let files = [named(Some("a"), "1"), named(None, "2"), named(Some("a"), "3"), named(None, "4")];
-        let sides = sides(&files);
-        assert_eq!(sides, [vec![Path::new("1"), Path::new("3")], vec![Path::new("2")], vec![Path::new("4")]]);
     }
 }
