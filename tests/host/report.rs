@@ -266,6 +266,25 @@ fn what_cant_be_shown_is_refused() {
     assert_eq!(fs::read_to_string(&file).unwrap(), before);
 }
 
+/// What no browser can show is refused while it is read, whatever is still to come.
+#[test]
+fn a_page_of_too_many_rows_is_refused() {
+    let text = fs::read_to_string(data("nvidia-h100-overview-6.csv")).unwrap();
+    let header = text.lines().next().unwrap();
+    let empty = vec![""; header.split(',').count()];
+    let place = |name: &str| header.split(',').position(|own| own == name).unwrap();
+    let row = |number: usize| {
+        let (mut cells, case) = (empty.clone(), format!("c{number}"));
+        [("schema", "v2.1"), ("status", "ok"), ("case_id", &case)]
+            .into_iter()
+            .for_each(|(name, cell)| cells[place(name)] = cell);
+        cells.join(",") + "\n"
+    };
+    let (folder, none) = (Folder::new(), "no-such.csv");
+    let file = folder.write("many.csv", format!("{header}\n{}", (0..=200_000).map(row).collect::<String>()));
+    ran(&["report", &file, none, "-o", "-"]).says(2, &["more than 200000 rows, which no page can show"]);
+}
+
 #[test]
 fn a_search_has_its_answer_and_its_times() {
     let folder = Folder::new();

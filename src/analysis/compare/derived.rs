@@ -1,11 +1,11 @@
 //! What follows from cases on both sides: levels, banks, peaks, fits.
 
+use super::Compared;
 use super::effect::Matched;
 use super::factor::Factor;
 use super::sides::SideCase;
 use super::spread::{Spread, sum};
 use super::verdict::{Change, Verdict, decide};
-use super::{Compared, Ratio};
 
 /// The unit of figures that are shares of others.
 const SHARE: &str = "ratio";
@@ -45,10 +45,10 @@ pub fn judge_derived(
     let mut decided = decide(&known, margin).into_iter().zip(&known);
     for ((place, cases), change) in pairs.iter().zip(changes) {
         let compared = &mut derived[*place];
-        compared.ratio = change.map(|change| Ratio::new(&change));
+        compared.ratio = change.map(|change| change.ratio());
         let (verdict, rest) =
             change.and_then(|_| decided.next()).map_or((Verdict::Unclear, None), |(verdict, rest)| (verdict, Some(rest)));
-        compared.left = rest.filter(|rest| change.is_some_and(|change| change.log != rest.log)).map(Ratio::new);
+        compared.left = rest.filter(|rest| change.is_some_and(|change| change.log != rest.log)).map(Change::ratio);
         let [base, new] = cases.map(|case| case.rows.iter().rev().find(|row| row.is_ok()).map(|row| (row.value, row.ends)));
         let is_count = [base, new].iter().flatten().all(|(_, ends)| ends.is_none()) && is_count(&cases[0].unit);
         // A share changes with what it is a share of: neither way is faster.

@@ -34,10 +34,10 @@ use std::collections::BTreeSet;
 
 use crate::error::Error;
 use crate::model::Status;
+use crate::stats::Ratio;
 
 use effect::Pools;
 use pairing::Pairing;
-use verdict::Change;
 
 pub use code::CodeChange;
 pub use effect::{BetweenRuns, Effect, TIMERS};
@@ -100,20 +100,6 @@ pub struct Compared {
     pub device: String,
     /// What makes it the same case on both sides, as [`SideCase::key`].
     pub key: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ratio {
-    pub value: f64,
-    pub low: f64,
-    pub high: f64,
-}
-
-impl Ratio {
-    fn new(change: &Change) -> Self {
-        let (low, high) = change.interval();
-        Self { value: change.log.exp(), low: low.exp(), high: high.exp() }
-    }
 }
 
 impl Compared {

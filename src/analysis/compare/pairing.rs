@@ -12,9 +12,10 @@ use super::identity::{self, About, Difference};
 use super::observation::{Observation, WORK};
 use super::sides::{DeviceKey, Side, SideCase, Sides};
 use super::verdict::{Change, Verdict, decide};
-use super::{Compared, Comparison, Ratio, Terms, is_failure, total};
+use super::{Compared, Comparison, Terms, is_failure, total};
 use crate::error::Error;
 use crate::model::Repeatability;
+use crate::stats::Ratio;
 
 /// A change within this share is none, on a GPU and on a processor.
 const MARGIN: f64 = 0.01;
@@ -250,7 +251,7 @@ impl<'s> Pairing<'s> {
         let [Some(base), Some(new)] = pair else { return None };
         let matched = Matched::new([base, new]);
         let effect = matched.effect(&Pools::new(), self.sides.map(|side| side.runs.as_slice())).ok()?;
-        Some(Ratio::new(&effect.change))
+        Some(effect.change.ratio())
     }
 
     fn judge(&self, cases: &mut [Compared], effects: &[(usize, &Matched, Effect)], margin: f64) -> Vec<Factor> {
@@ -264,7 +265,7 @@ impl<'s> Pairing<'s> {
             let compared = &mut cases[*place];
             compared.verdict = verdict;
             if left.is_clocks {
-                let rest = Ratio::new(&left.change);
+                let rest = left.change.ratio();
                 if left.words.is_none() && matches!(verdict, Verdict::Faster | Verdict::Slower) {
                     compared.because(&format!("but for the clocks it is {:.3} times as fast", rest.value));
                 }
@@ -273,7 +274,7 @@ impl<'s> Pairing<'s> {
             left.words.iter().for_each(|words| compared.because(words));
         }
         for (place, _, effect) in effects {
-            cases[*place].ratio = Some(Ratio::new(&effect.change));
+            cases[*place].ratio = Some(effect.change.ratio());
             if let Some(why) = &effect.undecided {
                 cases[*place].because(why);
             }

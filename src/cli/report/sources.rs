@@ -11,6 +11,9 @@ use crate::model::Shown;
 use crate::record::Record;
 use crate::report::Source;
 
+/// The most rows that are read for a page: twice what a browser shows without complaint. More are refused before memory is spent on them.
+const MOST_ROWS: u64 = 200_000;
+
 /// A file, and the name of its side if it has one.
 type Named = (Option<String>, PathBuf);
 
@@ -23,14 +26,20 @@ struct Joined {
 /// The rows of files, a source for each device with its driver, and what to know of the files. Files without a name are joined, such as
 /// those of shards and of several families, unless one is another run of what is there already.
 /// Where sides are to be compared as well, these take every row as it is read: a stream is there once.
-/// Errors: a file that can't be read, or isn't one of rows; none that has any; and rows that `compared` refuses.
+/// Errors: a file that can't be read, or isn't one of rows; none that has any row, or more than a page can show; and rows that `compared` refuses.
 pub fn sources(files: &[Named], mut compared: Option<&mut Sides>) -> Result<(Vec<Source>, Vec<String>), Error> {
     let purposes: &[Purpose] = if compared.is_some() { &[Purpose::Report, Purpose::Comparison] } else { &[Purpose::Report] };
-    let mut joined: Vec<Joined> = Vec::new();
+    let (mut joined, mut count) = (Vec::<Joined>::new(), 0);
     for (file, (name, path)) in files.iter().enumerate() {
-        let file = FileRows::read(path, purposes, &mut |record, line| match &mut compared {
-            Some(sides) => sides.take(file, record, line),
-            None => Ok(()),
+        let file = FileRows::read(path, purposes, &mut |record, line| {
+            count += 1;
+            if count > MOST_ROWS {
+                let words = "name files of fewer, such as those of one experiment or of one device";
+                return Err(Error::Usage(format!(
+                    "these files have more than {MOST_ROWS} rows, which no page can show: {words}"
+                )));
+            }
+            compared.as_mut().map_or(Ok(()), |sides| sides.take(file, record, line))
         })?;
         let place = match name {
             Some(_) => joined.iter().position(|one| one.name == *name),

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::super::text_table::{Cell, Column, Need, TextTable};
 use super::super::tone::{Tone, in_a_line};
 use super::sheet::Sheet;
-use crate::analysis::compare::{Compared, Comparison, Ratio, Verdict};
+use crate::analysis::compare::{Compared, Comparison, Verdict};
+use crate::stats::Ratio;
 use crate::units::{rate, ratio_between, rounded, time};
 
 /// The most cases that are shown of a verdict, in the order in which verdicts are shown, and the most of what follows from cases, which says
@@ -63,11 +64,6 @@ impl Names {
     }
 }
 
-/// How many times as fast.
-pub fn shown_ratio(ratio: &Ratio) -> String {
-    ratio_between(ratio.value, ratio.low, ratio.high)
-}
-
 /// How large an effect is, either way.
 pub fn size(case: &Compared) -> f64 {
     case.effect().map_or(0.0, |ratio| ratio.value.ln().abs())
@@ -105,7 +101,7 @@ fn table(sheet: &mut Sheet, title: &str, comparison: &Comparison, chosen: &Chose
         table.row([
             Cell::from(names.of(case)),
             Cell::from(case.verdict.as_str()).toned(tone(case.verdict)),
-            case.ratio.as_ref().map_or_else(String::new, shown_ratio).into(),
+            case.ratio.map_or_else(String::new, ratio_between).into(),
             figures(case).into(),
             Cell::from(case.flags.replace(';', " ")).toned(Tone::Doubtful),
             if is_shared { "" } else { case.reason.as_str() }.into(),

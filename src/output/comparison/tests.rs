@@ -1,9 +1,10 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::analysis::compare::{About, BetweenRuns, CodeChange, Compared, Difference, Factor, Ratio, Total, Verdict};
+use crate::analysis::compare::{About, BetweenRuns, CodeChange, Compared, Difference, Factor, Total, Verdict};
 use crate::model::{Repeatability, Status};
 use crate::output::Page;
+use crate::stats::Ratio;
 
 fn ratio(value: f64, half: f64) -> Ratio {
     Ratio { value, low: value * (1.0 - half), high: value * (1.0 + half) }
