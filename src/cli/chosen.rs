@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::analysis::Rows;
+use crate::analysis::RowSet;
 use crate::error::Error;
 use crate::model::{AxisValue, Cache, Shown};
 use crate::record::{Record, Standing};
@@ -13,10 +13,9 @@ const EXPERIMENT: &str = "algo/adaptive";
 
 /// Adds what rows found to a tuning table, and gives the number of entries.
 /// Errors: rows that tell nothing of it, and a table that can't be read or written.
-pub fn save(rows: &Rows, path: &Path) -> anyhow::Result<usize> {
+pub fn save(rows: &RowSet, path: &Path) -> anyhow::Result<usize> {
     let mut best: BTreeMap<[String; 4], TableEntry> = BTreeMap::new();
-    for row in rows.in_order() {
-        let record = row.packed.record();
+    for record in rows.records() {
         let Some(entry) = entry(&record) else { continue };
         let key = [record.device_uuid, record.driver_uuid, record.variant, format!("{:?}", entry.size)];
         if best.get(&key).is_none_or(|known| entry.time_ns < known.time_ns) {

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use fs4::fs_std::FileExt;
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::earlier::differences;
+use crate::analysis::resumable::differences;
 use crate::error::Error;
 use crate::measure::{Earlier, Outcome, Sizes, VisitMade, Visited};
 use crate::model::{Quirk, Shown};

@@ -7,7 +7,7 @@ use super::chosen;
 use super::named::once_from_standard_input;
 use super::outputs;
 use super::overwriting::Files;
-use crate::analysis::{Purpose, Rows, counted, gaps, related};
+use crate::analysis::{Purpose, RowSet, counted};
 use crate::error::{EXIT_OK, Error};
 use crate::model::{Shown, Status};
 use crate::output::{self, Format, Mode, Outputs, Progress, Target, WriteOutcome};
@@ -22,12 +22,12 @@ pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
     Files::default().writing("--output", &arguments.output).writing("--save-table", &arguments.save_table).check()?;
     once_from_standard_input(arguments.files.iter().map(PathBuf::as_path))?;
     let targets = outputs::targets(&arguments.output, arguments.format, Format::for_stdout(outputs::is_terminal()), false)?;
-    let mut rows = Rows::default();
+    let mut rows = RowSet::default();
     for file in &arguments.files {
         rows.read(file, if arguments.partial { Purpose::MergingPart } else { Purpose::Merging })?;
     }
     progress.notes(rows.notes());
-    let (mut faults, gaps) = (rows.faults(), gaps::told(&rows));
+    let (mut faults, gaps) = (rows.faults(), rows.missing());
     if arguments.partial {
         progress.notes(gaps);
     } else {
@@ -48,13 +48,13 @@ pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
 /// Brings the file of a run that was resumed into the form that one without interruption would have.
 /// Errors: where it can't be read or replaced; it stays as it is.
 pub fn renew(file: &Path, columns: &[String], is_anonymous: bool) -> anyhow::Result<()> {
-    let mut rows = Rows::default();
+    let mut rows = RowSet::default();
     rows.read(file, Purpose::Merging)?;
     write(&rows, vec![(Target::File(file.to_owned()), Format::Csv)], columns, is_anonymous).map(drop)
 }
 
 /// Writes the rows, and gives the files their names once all are whole.
-fn write(rows: &Rows, targets: Vec<(Target, Format)>, columns: &[String], is_anonymous: bool) -> anyhow::Result<Summary> {
+fn write(rows: &RowSet, targets: Vec<(Target, Format)>, columns: &[String], is_anonymous: bool) -> anyhow::Result<Summary> {
     let header = Header::new(rows.axes()).choosing(columns)?;
     let (opened, staged) = outputs::stage(targets);
     let outputs = output::open(&opened, &header)?;
@@ -67,9 +67,9 @@ fn write(rows: &Rows, targets: Vec<(Target, Format)>, columns: &[String], is_ano
     written
 }
 
-fn fill(rows: &Rows, mut outputs: Outputs, is_anonymous: bool) -> anyhow::Result<Summary> {
+fn fill(rows: &RowSet, mut outputs: Outputs, is_anonymous: bool) -> anyhow::Result<Summary> {
     let mut summary = Summary::default();
-    related::each(rows, &mut |mut row| {
+    rows.each_renewed(&mut |mut row| {
         summary.count(&row);
         if is_anonymous {
             row.host.clear();

@@ -10,7 +10,7 @@ use super::outputs;
 use super::settings::{RunSettings, Settings};
 use super::target::Targets;
 use crate::analysis::Relations;
-use crate::analysis::earlier::{Judge, check_columns, check_same_columns};
+use crate::analysis::resumable::{Judge, check_columns, check_same_columns};
 use crate::error::Error;
 use crate::model::{DeviceInfo, Shown};
 use crate::output::{self, Format, Outputs, Staged, Target};

@@ -16,7 +16,7 @@ use super::template::{device_row, in_common, run_row};
 use super::turns::Turns;
 use super::voice::Voice;
 use super::{interrupt, lanes, limits, lock, merge, outputs};
-use crate::analysis::earlier::lacking;
+use crate::analysis::resumable::lacking;
 use crate::error::{EXIT_INTERRUPTED, Error};
 use crate::experiments::Setting;
 use crate::model::{DeviceInfo, Shown};

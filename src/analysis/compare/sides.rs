@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use rayon::prelude::*;
 
-use super::super::input::{Purpose, input_name, read_rows};
+use super::super::rowset::{Purpose, input_name, read_rows};
 use super::case_name;
 use super::identity::IDENTITY;
 use super::observation::Observation;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::analysis::compare::Sides;
-use crate::analysis::{FileRows, Purpose, Rows, input_name, related};
+use crate::analysis::{FileRows, Purpose, RowSet, input_name};
 use crate::cli::card::notes;
 use crate::error::Error;
 use crate::model::Shown;
@@ -20,7 +20,7 @@ type Named = (Option<String>, PathBuf);
 struct Joined {
     name: Option<String>,
     files: Vec<String>,
-    rows: Rows,
+    rows: RowSet,
 }
 
 /// The rows of files, a source for each device with its driver, and what to know of the files. Files without a name are joined, such as
@@ -46,7 +46,7 @@ pub fn sources(files: &[Named], mut compared: Option<&mut Sides>) -> Result<(Vec
             None => joined.iter().position(|one| one.name.is_none() && !one.rows.has_most_of(&file)),
         };
         let place = place.unwrap_or_else(|| {
-            joined.push(Joined { name: name.clone(), files: Vec::new(), rows: Rows::default() });
+            joined.push(Joined { name: name.clone(), files: Vec::new(), rows: RowSet::default() });
             joined.len() - 1
         });
         joined[place].files.push(input_name(path));
@@ -72,12 +72,12 @@ struct OfDevice {
     rows: Vec<Record>,
 }
 
-/// Rows with their relations renewed, device by device. A device that was paired with itself comes twice.
-fn by_device(rows: &Rows) -> Result<Vec<Vec<Record>>, Error> {
+/// RowSet with their relations renewed, device by device. A device that was paired with itself comes twice.
+fn by_device(rows: &RowSet) -> Result<Vec<Vec<Record>>, Error> {
     let key = |row: &Record| [&row.device_uuid, &row.driver_uuid, &row.driver_info].map(String::clone);
     let case = |row: &Record| [&row.experiment, &row.variant, &row.case_id].map(String::clone);
     let mut devices: Vec<OfDevice> = Vec::new();
-    related::each(rows, &mut |row| {
+    rows.each_renewed(&mut |row| {
         let (device, case) = (key(&row), case(&row));
         // Devices come one after the other: what it has already is of its other turn.
         let known = devices.iter().rposition(|own| own.device == device && !own.cases.contains(&case));
@@ -135,7 +135,7 @@ mod tests {
         let of = |name: Option<&str>, file: &str| Joined {
             name: name.map(str::to_owned),
             files: vec![file.to_owned()],
-            rows: Rows::default(),
+            rows: RowSet::default(),
         };
         let rows = |device: &str, driver: &str, uuid: &str| {
             let text = str::to_owned;

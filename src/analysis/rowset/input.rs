@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::words::listed;
+use super::super::words::listed;
 use crate::error::Error;
 use crate::model::Shown;
 use crate::record::{ReadError, Reader, Record, SCHEMA_VERSION, Use, needed};

@@ -1,49 +1,51 @@
-//! What merged rows say of each other, as one run would have said it.
+//! The rows of a set in order, and what they say of each other, as one run would have said it.
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::relations::Relations;
-use super::rows::{DeviceRows, Row, Rows};
+use super::super::relations::Relations;
+use super::{DeviceRows, Row, RowSet};
 use crate::experiments::{self, Experiment, Setting};
 use crate::model::{Axis, AxisValue, Cache, DeviceInfo, Point, Preset};
 use crate::plan::{Amount, amounts};
 use crate::record::Record;
 
-/// Gives every row in order, its relations renewed, and after those of a device what follows from them. The taker says `false` where
-/// it wants no more.
-pub fn each<E>(rows: &Rows, take: &mut dyn FnMut(Record) -> Result<bool, E>) -> Result<(), E> {
-    let mut experiments = Experiments::default();
-    let in_order = rows.in_order();
-    for of_block in in_order.chunk_by(|one, two| rows.groups[one.group].block == rows.groups[two.group].block) {
-        let block = rows.groups[of_block[0].group].block;
-        let mut caches: BTreeMap<String, Drawn> = BTreeMap::new();
-        for of_group in of_block.chunk_by(|one, two| one.group == two.group) {
-            // Only rows on equal terms make each other implausible.
-            let mut judged = Relations::default();
-            for row in of_group {
-                let mut record = row.packed.record();
-                judged.judge(&experiments.work(&record), &mut record);
-                let drawn = caches.entry(record.cache.clone()).or_default();
-                drawn.keep(row, &record, experiments.source(&record));
-                compare(rows, block, &drawn.relations, &mut record);
-                if !take(record)? {
-                    return Ok(());
+impl RowSet {
+    /// Gives every row in order, its relations renewed, and after those of a device what follows from them. The taker says `false` where
+    /// it wants no more.
+    pub fn each_renewed<E>(&self, take: &mut dyn FnMut(Record) -> Result<bool, E>) -> Result<(), E> {
+        let mut experiments = Experiments::default();
+        let in_order = self.in_order();
+        for of_block in in_order.chunk_by(|one, two| self.groups[one.group].block == self.groups[two.group].block) {
+            let block = self.groups[of_block[0].group].block;
+            let mut caches: BTreeMap<String, Drawn> = BTreeMap::new();
+            for of_group in of_block.chunk_by(|one, two| one.group == two.group) {
+                // Only rows on equal terms make each other implausible.
+                let mut judged = Relations::default();
+                for row in of_group {
+                    let mut record = row.packed.record();
+                    judged.judge(&experiments.work(&record), &mut record);
+                    let drawn = caches.entry(record.cache.clone()).or_default();
+                    drawn.keep(row, &record, experiments.source(&record));
+                    compare(self, block, &drawn.relations, &mut record);
+                    if !take(record)? {
+                        return Ok(());
+                    }
+                }
+            }
+            for (cache, drawn) in caches {
+                for record in drawn.derive(&cache, &self.blocks[block]) {
+                    if !take(record)? {
+                        return Ok(());
+                    }
                 }
             }
         }
-        for (cache, drawn) in caches {
-            for record in drawn.derive(&cache, &rows.blocks[block]) {
-                if !take(record)? {
-                    return Ok(());
-                }
-            }
-        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Compares a row with the base that it names. Where it isn't known yet how that one ends, as in a shard, it stays named.
-fn compare(rows: &Rows, block: usize, relations: &Relations, record: &mut Record) {
+fn compare(rows: &RowSet, block: usize, relations: &Relations, record: &mut Record) {
     let base = std::mem::take(&mut record.relative_to);
     record.relative = None;
     let is_pending = rows.find(block, &base).is_none_or(|row| !row.standing.is_tried());

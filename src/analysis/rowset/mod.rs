@@ -1,13 +1,26 @@
-//! The rows of all files: each case once, in the order of one run.
+//! The rows of files as one set: each case once, in the order of one run; and what contradicts.
+//!
+//! ```text
+//! input      one file of rows, or standard input, read once, row by row
+//! missing    the cases of a plan that no row of the set has
+//! renewed    the rows in order, what they say of each other said anew, and what follows from them
+//! ```
+
+mod input;
+mod missing;
+mod renewed;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use super::input::{Purpose, Remarks, input_name, read_rows};
 use super::words::{abridged, counted, indented};
 use crate::error::Error;
 use crate::experiments::is_derived_name;
 use crate::record::{Choice, Packed, Record, SCHEMA_VERSION, Standing, choose};
+
+pub use input::{Purpose, input_name, read_rows};
+
+use input::Remarks;
 
 /// Conflicts, and rows of one conflict, that are named.
 const SHOWN_CONFLICTS: usize = 20;
@@ -19,47 +32,48 @@ struct Place {
     line: u64,
 }
 
-pub struct Row {
-    pub packed: Packed,
-    pub standing: Standing,
-    pub group: usize,
-    pub index: Option<u64>,
+struct Row {
+    packed: Packed,
+    standing: Standing,
+    group: usize,
+    index: Option<u64>,
     seen: usize,
     place: Place,
 }
 
 /// What one device contributes to a run: rows that belong side by side, and follow from each other. A device that is paired with itself contributes twice. Nothing in a row tells which of the two it is, but for those that are
 /// pairs: in a file with such rows the first row of a case is of the first turn.
-pub struct DeviceRows {
+struct DeviceRows {
     /// For messages: its name and what its driver says of its build.
-    pub name: String,
+    name: String,
     /// When rows were derived, by what the caches held.
-    pub derived: BTreeMap<String, String>,
+    derived: BTreeMap<String, String>,
 }
 
 /// The rows of one plan on one device; without a plan, those of one run.
-pub struct Group {
-    /// The device, as a place among [`Rows::blocks`].
-    pub block: usize,
+struct Group {
+    /// The device, as a place among [`RowSet::blocks`].
+    block: usize,
     /// The plan's id; empty where rows name none.
-    pub plan: String,
-    pub cases: Option<u64>,
+    plan: String,
+    cases: Option<u64>,
     place: Place,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Position {
-    /// The plan, as a place among [`Rows::groups`].
-    pub group: usize,
-    pub index: u64,
-    pub row: usize,
+struct Position {
+    /// The plan, as a place among [`RowSet::groups`].
+    group: usize,
+    index: u64,
+    row: usize,
 }
 
+/// The rows of one file or of several: read, and joined.
 #[derive(Default)]
-pub struct Rows {
+pub struct RowSet {
     files: Vec<String>,
-    pub blocks: Vec<DeviceRows>,
-    pub groups: Vec<Group>,
+    blocks: Vec<DeviceRows>,
+    groups: Vec<Group>,
     rows: Vec<Row>,
     positions: Vec<Position>,
     axes: BTreeSet<String>,
@@ -87,6 +101,7 @@ struct Fresh {
     is_derived: bool,
 }
 
+/// The rows of one file, read and not yet joined with others.
 pub struct FileRows {
     name: String,
     fresh: Vec<Fresh>,
@@ -120,7 +135,7 @@ impl FileRows {
     }
 }
 
-impl Rows {
+impl RowSet {
     pub fn read(&mut self, path: &Path, purpose: Purpose) -> Result<(), Error> {
         self.take(FileRows::read(path, &[purpose], &mut |_, _| Ok(()))?);
         Ok(())
@@ -231,23 +246,27 @@ impl Rows {
         self.axes.iter().map(String::as_str)
     }
 
-    pub fn positions(&self) -> Vec<Position> {
+    fn positions(&self) -> Vec<Position> {
         let mut positions = self.positions.clone();
         positions.sort_unstable();
         positions.dedup();
         positions
     }
 
-    pub fn get(&self, row: usize) -> &Row {
+    fn get(&self, row: usize) -> &Row {
         &self.rows[row]
     }
 
-    pub fn find(&self, block: usize, case: &str) -> Option<&Row> {
+    fn find(&self, block: usize, case: &str) -> Option<&Row> {
         self.row_of.get(&(block, case.into())).map(|row| &self.rows[*row])
     }
 
     /// All rows in the order of one run: devices and plans as they first come, cases as their plan has them.
-    pub fn in_order(&self) -> Vec<&Row> {
+    pub fn records(&self) -> impl Iterator<Item = Record> {
+        self.in_order().into_iter().map(|row| row.packed.record())
+    }
+
+    fn in_order(&self) -> Vec<&Row> {
         let mut rows: Vec<&Row> = self.rows.iter().collect();
         let key = |row: &Row| (self.groups[row.group].block, row.group, row.index.unwrap_or(u64::MAX), row.seen);
         rows.sort_unstable_by_key(|row| key(row));
