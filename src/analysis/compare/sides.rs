@@ -152,7 +152,7 @@ impl Sides {
             let own = (0..files.len()).filter(|file| side_of[*file] == place);
             let torn = own.map(|file| {
                 let remarks = read_rows(&files[file].1, &[Purpose::Comparison], &mut |record, line| {
-                    side.add(&record, record.case_id.as_str().into(), (file, line), names)
+                    side.add(record, record.case_id.as_str().into(), (file, line), names)
                 })?;
                 Ok(remarks.torn)
             });
@@ -177,12 +177,12 @@ impl Sides {
                     without += u64::from(!record.is_derived());
                     return Ok(());
                 }
-                let key = key_without(&record, column).into();
+                let key = key_without(record, column).into();
                 let side = self.sides.iter().position(|side| side.name == name).unwrap_or_else(|| {
                     self.sides.push(Side { name, ..Side::default() });
                     self.sides.len() - 1
                 });
-                self.sides[side].add(&record, key, (place, line), &names)
+                self.sides[side].add(record, key, (place, line), &names)
             })?;
             self.notes.extend(remarks.torn);
         }

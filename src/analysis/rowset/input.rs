@@ -1,6 +1,5 @@
 //! One file of rows, or standard input: opened, checked and read once, row by row.
 
-use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -9,9 +8,6 @@ use crate::error::Error;
 use crate::model::Shown;
 use crate::record::{ReadError, Reader, Record, SCHEMA_VERSION, Use, needed};
 use crate::regular::{self, ROWS};
-
-/// The most axes that the rows of a file may have: many times those of all experiments. Each is a column of every row that is written.
-const MOST_AXES: usize = 1000;
 
 /// What rows are read for: that decides which columns they can't be without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +70,7 @@ pub fn input_name(path: &Path) -> String {
 pub fn read_rows(
     path: &Path,
     purposes: &[Purpose],
-    take: &mut dyn FnMut(Record, u64) -> Result<(), Error>,
+    take: &mut dyn FnMut(&mut Record, u64) -> Result<(), Error>,
 ) -> Result<Remarks, Error> {
     let usage = |error: ReadError| Error::Usage(error.to_string());
     let name = input_name(path);
@@ -91,19 +87,13 @@ pub fn read_rows(
             return Err(Error::Usage(format!("{name} lacks {lacking}: {refused}; were they left out by --columns?")));
         }
     }
-    let (mut axes, mut newest, mut is_empty) = (BTreeSet::new(), None, true);
-    while let Some(record) = reader.next() {
-        let record = record.map_err(usage)?;
-        is_empty = false;
+    let (mut record, mut newest) = (Record::default(), None);
+    while let Some(row) = reader.next_into(&mut record) {
+        row.map_err(usage)?;
         newest = newest.max(Some(version(&record.schema)));
-        axes.extend(record.by_axis.keys().filter(|name| !axes.contains(*name)).cloned().collect::<Vec<_>>());
-        if axes.len() > MOST_AXES {
-            let (line, words) = (reader.line(), "which no file of lanescope's has");
-            return Err(Error::Usage(format!("{name}, line {line}: the rows so far have more than {MOST_AXES} axes, {words}")));
-        }
-        take(record, reader.line())?;
+        take(&mut record, reader.line())?;
     }
-    if is_empty && reader.cut().is_none() && purposes.contains(&Purpose::Comparison) {
+    if newest.is_none() && reader.cut().is_none() && purposes.contains(&Purpose::Comparison) {
         return Err(Error::Usage(format!("{name} holds no rows")));
     }
     if let Some(cut) = reader.cut().filter(|_| purposes.contains(&Purpose::Merging)) {

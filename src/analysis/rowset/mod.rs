@@ -119,16 +119,16 @@ impl FileRows {
         also: &mut dyn FnMut(&Record, u64) -> Result<(), Error>,
     ) -> Result<Self, Error> {
         let (mut fresh, mut paired_with_itself) = (Vec::new(), BTreeSet::new());
-        let remarks = read_rows(path, purposes, &mut |mut record, line| {
-            also(&record, line)?;
+        let remarks = read_rows(path, purposes, &mut |record, line| {
+            also(record, line)?;
             SCHEMA_VERSION.clone_into(&mut record.schema);
-            let device = device_key(&record);
+            let device = device_key(record);
             if record.pair_base.ends_with(&format!("@{}/{}", record.device_uuid, record.driver_uuid)) {
                 paired_with_itself.insert(device.clone());
             }
             let case = record.case_id.as_str().into();
             let is_derived = record.is_derived();
-            fresh.push(Fresh { packed: Packed::new(&record), line, device, case, is_derived });
+            fresh.push(Fresh { packed: Packed::new(record), line, device, case, is_derived });
             Ok(())
         })?;
         Ok(Self { name: input_name(path), fresh, paired_with_itself, remarks })
@@ -156,6 +156,7 @@ impl RowSet {
         self.newer.extend(file.remarks.newer.map(|version| (file.name.clone(), version)));
         self.files.push(file.name);
         let mut turns: HashMap<(String, Box<str>), u64> = HashMap::new();
+        let mut record = Record::default();
         for row in file.fresh {
             let turn = if file.paired_with_itself.contains(&row.device) {
                 let turn = turns.entry((row.device.clone(), row.case.clone())).or_default();
@@ -164,31 +165,31 @@ impl RowSet {
             } else {
                 1
             };
-            self.add(row, turn);
+            row.packed.read_into(&mut record);
+            self.add(row, &record, turn);
         }
     }
 
-    fn add(&mut self, fresh: Fresh, turn: u64) {
-        let record = fresh.packed.record();
+    fn add(&mut self, fresh: Fresh, record: &Record, turn: u64) {
         let place = Place { file: self.files.len() - 1, line: fresh.line };
-        let block = self.block(fresh.device, turn, &record);
+        let block = self.block(fresh.device, turn, record);
         if record.is_derived() {
-            let derived = self.blocks[block].derived.entry(record.cache).or_default();
+            let derived = self.blocks[block].derived.entry(record.cache.clone()).or_default();
             // As text: RFC 3339 in UTC sorts by time.
-            *derived = record.written_at.max(std::mem::take(derived));
+            *derived = record.written_at.clone().max(std::mem::take(derived));
             if !is_derived_name(&record.experiment) {
-                self.underivable.insert(record.experiment);
+                self.underivable.insert(record.experiment.clone());
             }
             return;
         }
-        let group = self.group(block, &record, place);
+        let group = self.group(block, record, place);
         self.axes.extend(record.by_axis.keys().filter(|name| !self.axes.contains(*name)).cloned().collect::<Vec<_>>());
         let index = record.plan_index.filter(|_| self.groups[group].cases.is_some());
         let new =
-            Row { standing: Standing::from_row(&record), packed: fresh.packed, group, index, seen: self.rows.len(), place };
+            Row { standing: Standing::from_row(record), packed: fresh.packed, group, index, seen: self.rows.len(), place };
         let row = match self.row_of.get(&(block, fresh.case.clone())) {
             Some(&row) => {
-                self.settle(row, new, &record);
+                self.settle(row, new, record);
                 row
             }
             None => {

@@ -1,5 +1,6 @@
 //! The rows of a set in order, and what they say of each other, as one run would have said it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use super::super::relations::Relations;
@@ -25,7 +26,7 @@ impl RowSet {
                     let mut record = row.packed.record();
                     judged.judge(&experiments.work(&record), &mut record);
                     let drawn = caches.entry(record.cache.clone()).or_default();
-                    drawn.keep(row, &record, experiments.source(&record));
+                    drawn.keep(row, &record, &experiments.source(&record));
                     compare(self, block, &drawn.relations, &mut record);
                     if !take(record)? {
                         return Ok(());
@@ -66,19 +67,18 @@ struct Drawn {
 }
 
 impl Drawn {
-    fn keep(&mut self, row: &Row, record: &Record, source: Record) {
-        let mut own = record.of_run();
+    fn keep(&mut self, row: &Row, record: &Record, source: &Record) {
         match &mut self.common {
             Some(common) => {
                 // As text: RFC 3339 in UTC sorts by time.
-                let latest = std::mem::take(&mut common.written_at).max(std::mem::take(&mut own.written_at));
-                common.keep_common(&own);
+                let latest = std::mem::take(&mut common.written_at).max(record.written_at.clone());
+                common.keep_common(record);
                 common.written_at = latest;
             }
-            None => self.common = Some(own),
+            None => self.common = Some(record.of_run()),
         }
         if row.standing.is_tried() {
-            self.relations.keep(&source, true);
+            self.relations.keep(source, true);
             self.is_tried = true;
         }
     }
@@ -130,16 +130,18 @@ impl Experiments {
 
     /// A row as figures may be drawn from it: with the neutral value on axes that the experiment didn't have yet. One that lacks others,
     /// or lies where no case does, is another version's: it gives up its experiment's name, and nothing is drawn from it.
-    fn source(&mut self, record: &Record) -> Record {
-        let mut source = record.clone();
+    fn source<'r>(&mut self, record: &'r Record) -> Cow<'r, Record> {
         let axes = match self.of(record) {
             Some((experiment, axes)) if experiments::is_source(experiment.name()) => axes.as_slice(),
             _ => &[],
         };
+        let mut source = Cow::Borrowed(record);
         for axis in axes {
-            match source.by_axis.get(axis.name.as_ref()).or(axis.neutral.as_ref()).filter(|value| axis.accepts(value)) {
-                Some(value) => drop(source.by_axis.insert(axis.name.to_string(), value.clone())),
-                None => source.experiment.clear(),
+            let own = record.by_axis.get(axis.name.as_ref());
+            match own.or(axis.neutral.as_ref()).filter(|value| axis.accepts(value)) {
+                Some(_) if own.is_some() => {}
+                Some(value) => drop(source.to_mut().by_axis.insert(axis.name.to_string(), value.clone())),
+                None => source.to_mut().experiment.clear(),
             }
         }
         source
@@ -165,7 +167,7 @@ mod tests {
     fn rows_of_another_version_are_no_source_and_no_work() {
         let mut experiments = Experiments::default();
         let axes = whole();
-        assert_eq!(experiments.source(&row(&axes)), row(&axes));
+        assert_eq!(*experiments.source(&row(&axes)), row(&axes));
         assert_eq!(experiments.work(&row(&axes)).len(), 2);
         for place in 0..axes.len() {
             let others = [&axes[..place], &axes[place + 1..]].concat();
@@ -176,6 +178,6 @@ mod tests {
             assert_eq!([others, unknown].map(|axes| experiments.work(&row(&axes)).len()), [work; 2], "{}", axes[place].0);
         }
         let unknown = Record { experiment: "novel/experiment".to_owned(), ..row(&axes) };
-        assert_eq!((experiments.source(&unknown), experiments.work(&unknown)), (unknown.clone(), vec![]));
+        assert_eq!((experiments.source(&unknown).into_owned(), experiments.work(&unknown)), (unknown.clone(), vec![]));
     }
 }
