@@ -428,6 +428,8 @@ fn csv_error(file: &str, error: &csv::Error) -> ReadError {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn read(text: &str) -> Result<Vec<Record>, String> {
@@ -464,6 +466,41 @@ mod tests {
         };
         assert_eq!(records[0], expected, "a name that is a column's only now was an axis's");
         assert_eq!((records[1].status.as_str(), records[1].reason.as_str()), ("not_run", "crashed: signal 11"));
+    }
+
+    fn any_axes() -> impl Strategy<Value = String> {
+        let pair = ("[a-c=]{0,2}", "[0-9]{0,3}|\\+1|[a-c;= \t]{1,3}|18446744073709551616");
+        prop::collection::vec(pair.prop_map(|(name, value)| format!("{name}={value}")), 0..4).prop_map(|pairs| pairs.join(";"))
+    }
+
+    proptest! {
+        #![proptest_config(crate::properties::config())]
+
+        /// What is read over the axes of another row is what is read alone, and nothing is read that would be written otherwise.
+        #[test]
+        fn no_axes_are_left_of_the_row_before(texts in prop::collection::vec(any_axes(), 1..4)) {
+            let mut axes = BTreeMap::new();
+            for text in texts {
+                let alone = parse_axes(&text);
+                match read_axes(&text, &mut axes) {
+                    Ok(()) => prop_assert_eq!(Ok(&axes), alone.as_ref()),
+                    Err(why) => prop_assert_eq!(Err(why), alone),
+                }
+            }
+        }
+    }
+
+    /// Whatever a row lacks is empty, though the one before had it.
+    #[test]
+    fn a_row_has_nothing_of_the_one_before() {
+        let text = "schema,case_id,axis_values,value,reason,n\nv2.0,c1,n=8;op=copy,1.5,why,8\nv2.0,c2,,,,\nv2.0,c3,m=1;n=9,,,9\n";
+        let alone = read(text).unwrap();
+        let (mut reader, mut record) = (Reader::new("rows.csv", text.as_bytes()).unwrap(), Record::default());
+        for expected in &alone {
+            reader.next_into(&mut record).unwrap().unwrap();
+            assert_eq!(&record, expected);
+        }
+        assert!(reader.next_into(&mut record).is_none() && alone[1].value.is_none() && alone[1].by_axis.is_empty());
     }
 
     #[test]

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::super::rowset::{Purpose, input_name, read_rows};
 use super::case_name;
 use super::identity::IDENTITY;
+use super::kept::Shared;
 use super::observation::Observation;
 use crate::error::{Error, nearest};
 use crate::model::{AxisValue, Point, Status};
@@ -36,8 +38,10 @@ pub struct Side {
     pub cases: Vec<SideCase>,
     pub runs: Vec<Run>,
     pub devices: Vec<DeviceKey>,
-    case_of: HashMap<(Box<str>, usize), usize>,
+    /// Places of cases by their keys, for each device.
+    case_of: Vec<HashMap<Arc<str>, usize>>,
     run_of: HashMap<(String, usize, usize), usize>,
+    shared: Shared,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -51,18 +55,24 @@ pub struct DeviceKey {
 #[derive(Debug)]
 pub struct SideCase {
     /// What makes it the same case on the other side.
-    pub key: Box<str>,
-    pub experiment: Box<str>,
-    pub variant: Box<str>,
-    pub axes: Box<str>,
-    pub case_id: Box<str>,
-    pub unit: Box<str>,
-    pub better: Box<str>,
-    pub cache: Box<str>,
-    pub is_derived: bool,
+    pub key: Arc<str>,
+    pub kind: Arc<CaseKind>,
+    pub axes: Arc<str>,
+    pub case_id: Arc<str>,
     /// Its device, as a place among those of its side.
     pub device: usize,
     pub rows: Vec<Observation>,
+}
+
+/// What a case is but for its axes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CaseKind {
+    pub experiment: Arc<str>,
+    pub variant: Arc<str>,
+    pub unit: Arc<str>,
+    pub better: Arc<str>,
+    pub cache: Arc<str>,
+    pub is_derived: bool,
 }
 
 /// One run of a side on one device: what all its rows share, and how its timer and its clock are.
@@ -113,7 +123,7 @@ impl Sides {
             all.files.push(name.to_owned());
             let mut side = Side { name: name.to_owned(), ..Side::default() };
             for (record, line) in records.iter().zip(2..) {
-                side.add(record, record.case_id.as_str().into(), (place, line), &all.files)?;
+                side.add(record, &record.case_id, (place, line), &all.files)?;
             }
             all.sides.push(side);
         }
@@ -138,7 +148,7 @@ impl Sides {
     /// Takes a row of one of the files, that on this line.
     /// Errors: a status that no case has, and a second result of one run.
     pub fn take(&mut self, file: usize, record: &Record, line: u64) -> Result<(), Error> {
-        self.sides[self.side_of[file]].add(record, record.case_id.as_str().into(), (file, line), &self.files)
+        self.sides[self.side_of[file]].add(record, &record.case_id, (file, line), &self.files)
     }
 
     /// Reads all files of a side one after the other, and sides beside each other.
@@ -152,11 +162,13 @@ impl Sides {
             let own = (0..files.len()).filter(|file| side_of[*file] == place);
             let torn = own.map(|file| {
                 let remarks = read_rows(&files[file].1, &[Purpose::Comparison], &mut |record, line| {
-                    side.add(record, record.case_id.as_str().into(), (file, line), names)
+                    side.add(record, &record.case_id, (file, line), names)
                 })?;
                 Ok(remarks.torn)
             });
-            torn.collect::<Result<Vec<Option<String>>, Error>>()
+            let torn = torn.collect::<Result<Vec<Option<String>>, Error>>();
+            side.end();
+            torn
         };
         let torn: Vec<Result<Vec<Option<String>>, Error>> = sides.par_iter_mut().enumerate().map(read).collect();
         for torn in torn {
@@ -177,16 +189,17 @@ impl Sides {
                     without += u64::from(!record.is_derived());
                     return Ok(());
                 }
-                let key = key_without(record, column).into();
+                let key = key_without(record, column);
                 let side = self.sides.iter().position(|side| side.name == name).unwrap_or_else(|| {
                     self.sides.push(Side { name, ..Side::default() });
                     self.sides.len() - 1
                 });
-                self.sides[side].add(record, key, (place, line), &names)
+                self.sides[side].add(record, &key, (place, line), &names)
             })?;
             self.notes.extend(remarks.torn);
         }
         self.files = names;
+        self.sides.iter_mut().for_each(Side::end);
         let names: Vec<&str> = self.sides.iter().map(|side| side.name.as_str()).collect();
         match names[..] {
             [] if position(column).is_some() => {
@@ -259,10 +272,10 @@ fn axes_without(record: &Record, column: &str) -> String {
 impl Side {
     /// What its measured cases are told apart by, without those of calibration, which every file may have.
     pub fn measured_keys(&self) -> HashSet<&str> {
-        self.cases.iter().filter(|case| case.is_work()).map(|case| case.key.as_ref()).collect()
+        self.cases.iter().filter(|case| case.is_work()).map(|case| &*case.key).collect()
     }
 
-    fn add(&mut self, record: &Record, key: Box<str>, (file, line): (usize, u64), files: &[String]) -> Result<(), Error> {
+    fn add(&mut self, record: &Record, key: &str, (file, line): (usize, u64), files: &[String]) -> Result<(), Error> {
         let Some(status) = Status::named(&record.status) else {
             let (file, status) = (&files[file], &record.status);
             return Err(Error::Usage(format!("{file}, line {line}, column `status`: `{status}` is none that a case can have")));
@@ -270,14 +283,17 @@ impl Side {
         let device = self.device(record);
         let run = self.run(record, file, device);
         self.runs[run].learn(record);
-        let own = Observation::new(record, status, run, (file, line));
-        let place = *self.case_of.entry((key.clone(), device)).or_insert_with(|| {
-            self.cases.push(SideCase::new(record, key, device));
+        let own = Observation::new(record, status, run, (file, line), &mut self.shared);
+        let known = self.case_of[device].get(key).copied();
+        let place = known.unwrap_or_else(|| {
+            let case = SideCase::new(record, key.into(), device, &mut self.shared);
+            self.case_of[device].insert(case.key.clone(), self.cases.len());
+            self.cases.push(case);
             self.cases.len() - 1
         });
         let rows = &mut self.cases[place].rows;
         // The same run in two files, or twice in one, is no second measurement.
-        if rows.iter().any(|row| Observation { run, file, line, ..row.clone() } == own) {
+        if rows.iter().any(|row| row.is_copy_of(&own)) {
             return Ok(());
         }
         match rows.iter_mut().find(|row| row.run == run) {
@@ -296,6 +312,11 @@ impl Side {
         Ok(())
     }
 
+    /// Gives up what only serves to take rows: every row has been taken.
+    fn end(&mut self) {
+        (self.case_of, self.run_of, self.shared) = (Vec::new(), HashMap::new(), Shared::default());
+    }
+
     fn device(&mut self, record: &Record) -> usize {
         let is_own = |known: &DeviceKey| {
             (known.device.as_str(), known.driver.as_str(), known.build.as_str())
@@ -308,6 +329,7 @@ impl Side {
                 build: record.driver_info.clone(),
                 name: record.device_name.clone(),
             });
+            self.case_of.push(HashMap::new());
             self.devices.len() - 1
         })
     }
@@ -327,25 +349,24 @@ impl Side {
 
 impl SideCase {
     pub fn name(&self) -> String {
-        case_name([&self.experiment, &self.variant, &self.axes])
+        case_name([&self.kind.experiment, &self.kind.variant, &self.axes])
     }
 
     /// Whether it is measured, and of more than the instrument.
     pub fn is_work(&self) -> bool {
-        !self.is_derived && !self.experiment.starts_with("calibration/")
+        !self.kind.is_derived && !self.kind.experiment.starts_with("calibration/")
     }
 
-    fn new(record: &Record, key: Box<str>, device: usize) -> Self {
+    fn new(record: &Record, key: Arc<str>, device: usize, shared: &mut Shared) -> Self {
+        let [experiment, variant, unit, better, cache] =
+            [&record.experiment, &record.variant, &record.unit, &record.better, &record.cache]
+                .map(|word| shared.words.of(word.as_str()));
+        let kind = CaseKind { experiment, variant, unit, better, cache, is_derived: record.is_derived() };
         Self {
+            kind: shared.kinds.of(kind),
+            axes: shared.words.of(record.axis_values.as_str()),
+            case_id: if *key == *record.case_id { key.clone() } else { record.case_id.as_str().into() },
             key,
-            experiment: record.experiment.as_str().into(),
-            variant: record.variant.as_str().into(),
-            axes: record.axis_values.as_str().into(),
-            case_id: record.case_id.as_str().into(),
-            unit: record.unit.as_str().into(),
-            better: record.better.as_str().into(),
-            cache: record.cache.as_str().into(),
-            is_derived: record.is_derived(),
             device,
             // Most cases have one, and room for four would be most of what is kept.
             rows: Vec::with_capacity(1),

@@ -1,11 +1,12 @@
 //! Whose rows stand side by side: those of each device, by each driver, on each side.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::analysis::compare::Sides;
 use crate::analysis::{FileRows, Purpose, RowSet, input_name};
 use crate::cli::card::notes;
+use crate::digest::hash64;
 use crate::error::Error;
 use crate::model::Shown;
 use crate::record::Record;
@@ -54,8 +55,9 @@ pub fn sources(files: &[Named], mut compared: Option<&mut Sides>) -> Result<(Vec
     }
     let notes = joined.iter().flat_map(|one| notes(&one.rows)).collect();
     let mut found: Vec<(usize, Vec<Record>)> = Vec::new();
-    for (place, one) in joined.iter().enumerate() {
-        found.extend(by_device(&one.rows)?.into_iter().map(|rows| (place, rows)));
+    for (place, one) in joined.iter_mut().enumerate() {
+        let rows = std::mem::take(&mut one.rows);
+        found.extend(by_device(&rows)?.into_iter().map(|rows| (place, rows)));
     }
     if found.is_empty() {
         return Err(Error::Usage("there is no row in these files: nothing to show".to_owned()));
@@ -67,22 +69,20 @@ pub fn sources(files: &[Named], mut compared: Option<&mut Sides>) -> Result<(Vec
 
 /// The rows of a device, and the cases that they are of.
 struct OfDevice {
-    device: [String; 3],
-    cases: BTreeSet<[String; 3]>,
+    /// Their hashes: a sweep has as many cases as rows.
+    cases: HashSet<[u64; 3]>,
     rows: Vec<Record>,
 }
 
-/// RowSet with their relations renewed, device by device. A device that was paired with itself comes twice.
+/// Rows with their relations renewed, device by device. A device that was paired with itself comes twice.
 fn by_device(rows: &RowSet) -> Result<Vec<Vec<Record>>, Error> {
-    let key = |row: &Record| [&row.device_uuid, &row.driver_uuid, &row.driver_info].map(String::clone);
-    let case = |row: &Record| [&row.experiment, &row.variant, &row.case_id].map(String::clone);
     let mut devices: Vec<OfDevice> = Vec::new();
     rows.each_renewed(&mut |row| {
-        let (device, case) = (key(&row), case(&row));
+        let case = [&row.experiment, &row.variant, &row.case_id].map(|word| hash64(word));
         // Devices come one after the other: what it has already is of its other turn.
-        let known = devices.iter().rposition(|own| own.device == device && !own.cases.contains(&case));
+        let known = devices.iter().rposition(|own| is_of_one_device(&own.rows[0], &row) && !own.cases.contains(&case));
         let place = known.unwrap_or_else(|| {
-            devices.push(OfDevice { device, cases: BTreeSet::new(), rows: Vec::new() });
+            devices.push(OfDevice { cases: HashSet::new(), rows: Vec::new() });
             devices.len() - 1
         });
         devices[place].cases.insert(case);
@@ -90,6 +90,10 @@ fn by_device(rows: &RowSet) -> Result<Vec<Vec<Record>>, Error> {
         Ok::<_, Error>(true)
     })?;
     Ok(devices.into_iter().map(|own| own.rows).collect())
+}
+
+fn is_of_one_device(one: &Record, other: &Record) -> bool {
+    one.device_uuid == other.device_uuid && one.driver_uuid == other.driver_uuid && one.driver_info == other.driver_info
 }
 
 /// A name for each source that no other has: of its side, else of its device; then what tells those of one name apart, of the device, its
