@@ -36,9 +36,10 @@ pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
     if !faults.is_empty() {
         anyhow::bail!("{}\nnothing was written", faults.join("\n"));
     }
-    let summary = write(&rows, targets, &arguments.columns, arguments.anonymous)?;
-    if let Some(path) = &arguments.save_table {
-        let count = chosen::save(&rows, path)?;
+    let chosen = arguments.save_table.as_ref().map(|path| (chosen::entries(&rows, path), path));
+    let summary = write(rows, targets, &arguments.columns, arguments.anonymous)?;
+    if let Some((entries, path)) = chosen {
+        let count = chosen::save(entries?, path)?;
         progress.note(&format!("{} in {}", counted(count as u64, "best workgroup"), path.shown()));
     }
     progress.note(&format!("{summary} from {}", counted(arguments.files.len() as u64, "file")));
@@ -50,11 +51,11 @@ pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
 pub fn renew(file: &Path, columns: &[String], is_anonymous: bool) -> anyhow::Result<()> {
     let mut rows = RowSet::default();
     rows.read(file, Purpose::Merging)?;
-    write(&rows, vec![(Target::File(file.to_owned()), Format::Csv)], columns, is_anonymous).map(drop)
+    write(rows, vec![(Target::File(file.to_owned()), Format::Csv)], columns, is_anonymous).map(drop)
 }
 
 /// Writes the rows, and gives the files their names once all are whole.
-fn write(rows: &RowSet, targets: Vec<(Target, Format)>, columns: &[String], is_anonymous: bool) -> anyhow::Result<Summary> {
+fn write(rows: RowSet, targets: Vec<(Target, Format)>, columns: &[String], is_anonymous: bool) -> anyhow::Result<Summary> {
     let header = Header::new(rows.axes()).choosing(columns)?;
     let (opened, staged) = outputs::stage(targets);
     let outputs = output::open(&opened, &header)?;
@@ -67,7 +68,7 @@ fn write(rows: &RowSet, targets: Vec<(Target, Format)>, columns: &[String], is_a
     written
 }
 
-fn fill(rows: &RowSet, mut outputs: Outputs, is_anonymous: bool) -> anyhow::Result<Summary> {
+fn fill(rows: RowSet, mut outputs: Outputs, is_anonymous: bool) -> anyhow::Result<Summary> {
     let mut summary = Summary::default();
     rows.each_renewed(&mut |mut row| {
         summary.count(&row);

@@ -12,7 +12,7 @@ const SEPARATOR: u8 = 0xFF;
 const USUAL: usize = 2048;
 
 /// A row as the text of its cells, a third of what it takes as a [`Record`]. Rows that show the same are equal.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Packed(Box<[u8]>);
 
 impl Packed {

@@ -493,7 +493,8 @@ mod tests {
     /// Whatever a row lacks is empty, though the one before had it.
     #[test]
     fn a_row_has_nothing_of_the_one_before() {
-        let text = "schema,case_id,axis_values,value,reason,n\nv2.0,c1,n=8;op=copy,1.5,why,8\nv2.0,c2,,,,\nv2.0,c3,m=1;n=9,,,9\n";
+        let text =
+            "schema,case_id,axis_values,value,reason,n\nv2.0,c1,n=8;op=copy,1.5,why,8\nv2.0,c2,,,,\nv2.0,c3,m=1;n=9,,,9\n";
         let alone = read(text).unwrap();
         let (mut reader, mut record) = (Reader::new("rows.csv", text.as_bytes()).unwrap(), Record::default());
         for expected in &alone {

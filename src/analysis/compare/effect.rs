@@ -269,7 +269,7 @@ impl<'s> Matched<'s> {
         {
             return Some(format!("a row that is {flag} decides nothing"));
         }
-        if TIMERS.contains(&&&*self.cases[0].kind.experiment) {
+        if TIMERS.contains(&&*self.cases[0].kind.experiment) {
             return Some("it is the timer's, whose samples aren't those of passes".to_owned());
         }
         if rows().any(|row| row.is_early) {

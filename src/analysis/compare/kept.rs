@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use super::observation::Basis;
+use super::observation::{Basis, Said};
 use super::sides::CaseKind;
 
 /// Values of one type, each once.
@@ -35,6 +35,7 @@ pub struct Shared {
     pub words: Kept<str>,
     pub kinds: Kept<CaseKind>,
     pub bases: Kept<Basis>,
+    pub said: Kept<Said>,
 }
 
 #[cfg(test)]

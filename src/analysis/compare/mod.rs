@@ -109,7 +109,7 @@ pub struct Compared {
 impl Compared {
     fn new([base, new]: [Option<&SideCase>; 2], verdict: Verdict, reason: String) -> Self {
         let rows = [base, new].into_iter().flatten().flat_map(|case| &case.rows);
-        let flags: BTreeSet<&str> = rows.flat_map(|row| row.flags.split(';')).filter(|flag| !flag.is_empty()).collect();
+        let flags: BTreeSet<&str> = rows.flat_map(|row| row.said.flags.split(';')).filter(|flag| !flag.is_empty()).collect();
         let flags = if flags.is_empty() { Arc::default() } else { flags.into_iter().collect::<Vec<_>>().join(";").into() };
         let value = |case: Option<&SideCase>| {
             case.and_then(|case| case.rows.iter().find(|row| row.is_ok()).and_then(Observation::value))

@@ -24,8 +24,7 @@ pub struct Observation {
     pub file: usize,
     pub line: u64,
     pub status: Status,
-    /// Why it has no figure, or what is wrong with it.
-    pub reason: Arc<str>,
+    pub said: Arc<Said>,
     value: Real,
     /// The interval of a derived figure. That of a measured one is in its spread.
     pub ends: Option<Box<(f64, f64)>>,
@@ -37,7 +36,6 @@ pub struct Observation {
     /// Passes per sample.
     pub batch: Option<NonZeroU64>,
     pub class: Repeatability,
-    pub flags: Arc<str>,
     clock_ratio: Real,
     core_clock: Real,
     pub basis: Arc<Basis>,
@@ -46,6 +44,20 @@ pub struct Observation {
     pub pair: Option<Box<Pair>>,
     /// Whether measuring ended before it had as many rounds as an interval needs.
     pub is_early: bool,
+}
+
+/// What is to be said of a row.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Said {
+    /// Why it has no figure, or what is wrong with it.
+    pub reason: Box<str>,
+    pub flags: Box<str>,
+}
+
+impl Said {
+    fn new(record: &Record) -> Self {
+        Self { reason: record.reason.as_str().into(), flags: record.quality_flags.as_str().into() }
+    }
 }
 
 /// What a figure is of.
@@ -112,7 +124,7 @@ impl Observation {
             file,
             line,
             status,
-            reason: shared.words.of(record.reason.as_str()),
+            said: shared.said.of(Said::new(record)),
             value: Real::new(record.value),
             ends: ends.filter(|_| record.is_derived()).map(Box::new),
             time: Real::new(record.time_ns),
@@ -120,7 +132,6 @@ impl Observation {
             processes: record.processes.unwrap_or(1),
             batch: record.batch.and_then(NonZeroU64::new),
             class: class(record),
-            flags: shared.words.of(record.quality_flags.as_str()),
             clock_ratio: Real::new(record.clock_ratio),
             core_clock: Real::new(record.clock_mhz),
             basis: shared.bases.of(basis),
@@ -131,7 +142,7 @@ impl Observation {
     }
 
     pub fn has_flag(&self, flag: Flag) -> bool {
-        self.flags.split(';').any(|own| own == flag.name())
+        self.said.flags.split(';').any(|own| own == flag.name())
     }
 
     /// Whether it says the same as another one, wherever both stand.

@@ -214,7 +214,7 @@ impl<'s> Pairing<'s> {
         let failed = |row: &Observation, times: usize| {
             let runs = pair[1].map_or(0, |case| case.rows.len());
             let often = if runs > 1 { format!(" in {times} of {runs} runs") } else { String::new() };
-            format!("{}{often}: {}", row.status, row.reason)
+            format!("{}{often}: {}", row.status, row.said.reason)
         };
         match (base_fate, new_fate) {
             (Fate::Figure, Fate::Figure) => match self.other_basis(pair) {
@@ -231,7 +231,7 @@ impl<'s> Pairing<'s> {
             }
             (Fate::Figure, Fate::Failed(row, times)) => said(Verdict::Broken, failed(row, times)),
             (Fate::Figure, Fate::Nothing(reason)) => said(Verdict::Missing, reason),
-            (Fate::Failed(row, _), Fate::Figure) => said(Verdict::Fixed, format!("{}: {}", row.status, row.reason)),
+            (Fate::Failed(row, _), Fate::Figure) => said(Verdict::Fixed, format!("{}: {}", row.status, row.said.reason)),
             (Fate::Failed(..), Fate::Failed(row, times)) => said(Verdict::Failing, failed(row, times)),
             (Fate::Failed(row, _), Fate::Nothing(reason)) => said(Verdict::Missing, format!("{reason}; {} before", row.status)),
             (Fate::Nothing(reason), Fate::Figure) => said(Verdict::New, reason),
@@ -307,7 +307,7 @@ fn fate(case: Option<&SideCase>) -> Fate<'_> {
         return Fate::Figure;
     }
     let reason = case.rows.first().map_or_else(String::new, |row| {
-        let parts = [row.status.as_str(), &row.reason];
+        let parts = [row.status.as_str(), &row.said.reason];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
     });
     Fate::Nothing(reason)

@@ -264,13 +264,13 @@ impl RowSet {
 
     /// All rows in the order of one run: devices and plans as they first come, cases as their plan has them.
     pub fn records(&self) -> impl Iterator<Item = Record> {
-        self.in_order().into_iter().map(|row| row.packed.record())
+        self.in_order().into_iter().map(|row| self.rows[row].packed.record())
     }
 
-    fn in_order(&self) -> Vec<&Row> {
-        let mut rows: Vec<&Row> = self.rows.iter().collect();
+    fn in_order(&self) -> Vec<usize> {
+        let mut rows: Vec<usize> = (0..self.rows.len()).collect();
         let key = |row: &Row| (self.groups[row.group].block, row.group, row.index.unwrap_or(u64::MAX), row.seen);
-        rows.sort_unstable_by_key(|row| key(row));
+        rows.sort_unstable_by_key(|row| key(&self.rows[*row]));
         rows
     }
 

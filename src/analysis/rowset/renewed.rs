@@ -12,22 +12,24 @@ use crate::record::Record;
 
 impl RowSet {
     /// Gives every row in order, its relations renewed, and after those of a device what follows from them. The taker says `false` where
-    /// it wants no more.
-    pub fn each_renewed<E>(&self, take: &mut dyn FnMut(Record) -> Result<bool, E>) -> Result<(), E> {
+    /// it wants no more. A row that was given is no longer kept: whoever takes them all has them once.
+    pub fn each_renewed<E>(mut self, take: &mut dyn FnMut(Record) -> Result<bool, E>) -> Result<(), E> {
         let mut experiments = Experiments::default();
         let in_order = self.in_order();
-        for of_block in in_order.chunk_by(|one, two| self.groups[one.group].block == self.groups[two.group].block) {
-            let block = self.groups[of_block[0].group].block;
+        let groups: Vec<usize> = self.rows.iter().map(|row| row.group).collect();
+        let blocks: Vec<usize> = groups.iter().map(|group| self.groups[*group].block).collect();
+        for of_block in in_order.chunk_by(|one, two| blocks[*one] == blocks[*two]) {
+            let block = blocks[of_block[0]];
             let mut caches: BTreeMap<String, Drawn> = BTreeMap::new();
-            for of_group in of_block.chunk_by(|one, two| one.group == two.group) {
+            for of_group in of_block.chunk_by(|one, two| groups[*one] == groups[*two]) {
                 // Only rows on equal terms make each other implausible.
                 let mut judged = Relations::default();
                 for row in of_group {
-                    let mut record = row.packed.record();
+                    let mut record = std::mem::take(&mut self.rows[*row].packed).record();
                     judged.judge(&experiments.work(&record), &mut record);
                     let drawn = caches.entry(record.cache.clone()).or_default();
-                    drawn.keep(row, &record, &experiments.source(&record));
-                    compare(self, block, &drawn.relations, &mut record);
+                    drawn.keep(&self.rows[*row], &record, &experiments.source(&record));
+                    compare(&self, block, &drawn.relations, &mut record);
                     if !take(record)? {
                         return Ok(());
                     }

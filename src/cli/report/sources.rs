@@ -57,7 +57,7 @@ pub fn sources(files: &[Named], mut compared: Option<&mut Sides>) -> Result<(Vec
     let mut found: Vec<(usize, Vec<Record>)> = Vec::new();
     for (place, one) in joined.iter_mut().enumerate() {
         let rows = std::mem::take(&mut one.rows);
-        found.extend(by_device(&rows)?.into_iter().map(|rows| (place, rows)));
+        found.extend(by_device(rows)?.into_iter().map(|rows| (place, rows)));
     }
     if found.is_empty() {
         return Err(Error::Usage("there is no row in these files: nothing to show".to_owned()));
@@ -75,7 +75,7 @@ struct OfDevice {
 }
 
 /// Rows with their relations renewed, device by device. A device that was paired with itself comes twice.
-fn by_device(rows: &RowSet) -> Result<Vec<Vec<Record>>, Error> {
+fn by_device(rows: RowSet) -> Result<Vec<Vec<Record>>, Error> {
     let mut devices: Vec<OfDevice> = Vec::new();
     rows.each_renewed(&mut |row| {
         let case = [&row.experiment, &row.variant, &row.case_id].map(|word| hash64(word));
