@@ -302,7 +302,8 @@ impl<R: Read> Reader<R> {
             }
         }
         self.layout.check_version(&record.schema).map_err(|problem| wrong("schema", problem))?;
-        read_axes(&record.axis_values, &mut record.by_axis).map_err(|problem| wrong(self.layout.axes(), problem))?;
+        let are_as_before = read_axes(&record.axis_values, &mut record.by_axis);
+        let are_as_before = are_as_before.map_err(|problem| wrong(self.layout.axes(), problem))?;
         for (name, value) in &record.by_axis {
             let text = self.others.get(name).map(|cell| &self.cells[*cell]);
             if let Some(text) = text.filter(|text| !shows(value, text)) {
@@ -311,7 +312,8 @@ impl<R: Read> Reader<R> {
                 return Err(wrong(name, format!("`{text}` contradicts the column `{axes}`: {all}{hint}")));
             }
         }
-        let fresh: Vec<&String> = record.by_axis.keys().filter(|name| !self.axes.contains(*name)).collect();
+        let names = record.by_axis.keys().filter(|_| !are_as_before);
+        let fresh: Vec<&String> = names.filter(|name| !self.axes.contains(*name)).collect();
         if self.axes.len() + fresh.len() > MOST_AXES {
             let problem = format!("the rows so far have more than {MOST_AXES} axes, which no file of lanescope's has");
             return Err(self.error(self.cells.position(), &problem));
@@ -351,17 +353,20 @@ fn whole_number(text: &str) -> Option<u64> {
 }
 
 /// Reads the inverse of a point's canonical form, and of no other, over the axes of an earlier row: what is read is written as it was.
-/// A value of decimal digits is a number: no axis of words has such a word.
-pub(super) fn read_axes(text: &str, axes: &mut BTreeMap<String, AxisValue>) -> Result<(), String> {
-    if read_plain_axes(text, axes).is_none() {
-        *axes = parse_axes(text)?;
+/// A value of decimal digits is a number: no axis of words has such a word. Tells whether they have the names that they had.
+pub(super) fn read_axes(text: &str, axes: &mut BTreeMap<String, AxisValue>) -> Result<bool, String> {
+    match read_plain_axes(text, axes) {
+        Some(are_as_before) => Ok(are_as_before),
+        None => {
+            *axes = parse_axes(text)?;
+            Ok(false)
+        }
     }
-    Ok(())
 }
 
 /// The same of a text that shows by itself that it is in that form, as nearly all do; nothing where it has to be looked at. Most rows have
 /// the axes of the one before, and little of them changes.
-fn read_plain_axes(text: &str, axes: &mut BTreeMap<String, AxisValue>) -> Option<()> {
+fn read_plain_axes(text: &str, axes: &mut BTreeMap<String, AxisValue>) -> Option<bool> {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic());
     let pairs = || text.split(';').filter(|_| !text.is_empty()).map(|pair| pair.split_once('='));
     let mut before = "";
@@ -372,7 +377,8 @@ fn read_plain_axes(text: &str, axes: &mut BTreeMap<String, AxisValue>) -> Option
         }
         before = name;
     }
-    if !axes.keys().map(String::as_str).eq(pairs().flatten().map(|(name, _)| name)) {
+    let are_as_before = axes.keys().map(String::as_str).eq(pairs().flatten().map(|(name, _)| name));
+    if !are_as_before {
         let name = |pair: Option<(&str, &str)>| Some((pair?.0.to_owned(), AxisValue::Integer(0)));
         *axes = pairs().map(name).collect::<Option<_>>()?;
     }
@@ -383,7 +389,7 @@ fn read_plain_axes(text: &str, axes: &mut BTreeMap<String, AxisValue>) -> Option
             (None, _) => *own = AxisValue::Choice(value.to_owned().into()),
         }
     }
-    Some(())
+    Some(are_as_before)
 }
 
 fn parse_axes(axes: &str) -> Result<BTreeMap<String, AxisValue>, String> {
@@ -481,9 +487,12 @@ mod tests {
         fn no_axes_are_left_of_the_row_before(texts in prop::collection::vec(any_axes(), 1..4)) {
             let mut axes = BTreeMap::new();
             for text in texts {
-                let alone = parse_axes(&text);
+                let (alone, before) = (parse_axes(&text), axes.clone());
                 match read_axes(&text, &mut axes) {
-                    Ok(()) => prop_assert_eq!(Ok(&axes), alone.as_ref()),
+                    Ok(are_as_before) => {
+                        prop_assert_eq!(Ok(&axes), alone.as_ref());
+                        prop_assert!(!are_as_before || axes.keys().eq(before.keys()));
+                    }
                     Err(why) => prop_assert_eq!(Err(why), alone),
                 }
             }

@@ -177,10 +177,10 @@ impl<R: Read> WholeRows<R> {
             // What isn't a quote changes little until one comes.
             let plain = match self.state {
                 State::Closing => 0,
-                _ => rest.iter().position(|byte| *byte == b'"').unwrap_or(rest.len()),
+                _ => memchr::memchr(b'"', rest).unwrap_or(rest.len()),
             };
             if self.state != State::Quoted && plain > 0 {
-                let end = rest[..plain].iter().rposition(|byte| *byte == b'\n');
+                let end = memchr::memrchr(b'\n', &rest[..plain]);
                 self.whole = end.map_or(self.whole, |end| place + end + 1);
                 self.state = State::Bare.after(rest[plain - 1]);
             }
