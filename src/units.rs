@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::stats::Ratio;
+
 /// A raw timestamp value, as the device wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticks(pub u64);
@@ -89,7 +91,7 @@ pub fn ratio(value: f64, half: Option<f64>) -> String {
 }
 
 /// A ratio with both ends of its interval, all to the same place: `2.020 [2.014, 2.023]`.
-pub fn ratio_between(value: f64, low: f64, high: f64) -> String {
+pub fn ratio_between(Ratio { value, low, high }: Ratio) -> String {
     let place = ratio_place(value, Some((high - low) / 2.0));
     format!("{} [{}, {}]", at_place(value, place), at_place(low, place), at_place(high, place))
 }
@@ -371,9 +373,10 @@ mod tests {
         for (value, half, text) in cases {
             assert_eq!(ratio(value, half), text, "{value} {half:?}");
         }
-        assert_eq!(ratio_between(2.0197, 2.0142, 2.0231), "2.020 [2.014, 2.023]");
-        assert_eq!(ratio_between(0.9997, 0.9961, 1.003), "1.000 [0.996, 1.003]");
-        assert_eq!(ratio_between(1.5, 0.0, f64::INFINITY), "1.5 [0, inf]");
+        let between = |value, low, high| ratio_between(Ratio { value, low, high });
+        assert_eq!(between(2.0197, 2.0142, 2.0231), "2.020 [2.014, 2.023]");
+        assert_eq!(between(0.9997, 0.9961, 1.003), "1.000 [0.996, 1.003]");
+        assert_eq!(between(1.5, 0.0, f64::INFINITY), "1.5 [0, inf]");
         assert_eq!((percent_off(1.1342, 0.002), percent_off(1.1342, 0.02)), ("+13.4 %".to_owned(), "+13 %".to_owned()));
     }
 

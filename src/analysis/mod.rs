@@ -1,30 +1,27 @@
 //! What follows from rows: which of them belong together, what is missing and what contradicts, figures relative to others and
-//! derived ones. All but `earlier` works on rows alone, so that a run, one that is resumed, and a merge of files come to the same.
+//! derived ones. All but `resumable` works on rows alone, so that a run, one that is resumed, and a merge of files come to the same.
 //!
 //! ```text
+//! rowset       the rows of files, read once and joined: each case once, in the order of one run
+//! relations    what the rows of one device say of each other, as they come
+//! resumable    which rows of an earlier run a resumed one may keep
 //! compare      what changed between sides of rows, and whether it is real
 //! card         what a device is, in a few lines
 //! doubts       reasons to doubt many rows at once, and what to do
-//! relations    what the rows of one device say of each other, as they come
-//! rows         the rows of several files: each case once, in the order of one run; what contradicts
-//! gaps         the cases of a plan that no row has
-//! related      the rows of files, their relations renewed, and what follows from them
-//! earlier      which rows of an earlier run are a run's own
+//! words        how rows are counted and listed in messages
 //! ```
 
 mod card;
 pub mod compare;
 mod doubts;
-pub mod earlier;
-pub mod gaps;
 mod monotone;
-pub mod related;
 mod relations;
-mod rows;
+pub mod resumable;
+mod rowset;
 mod words;
 
 pub use card::Card;
 pub use doubts::{DOUBTS, Doubt, Tally};
 pub use relations::Relations;
-pub use rows::{DeviceRows, FileRows, Group, Position, Purpose, Row, Rows};
+pub use rowset::{FileRows, Purpose, RowSet, input_name, read_rows};
 pub use words::counted;

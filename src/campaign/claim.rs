@@ -9,7 +9,7 @@ use super::settings::RowFiles;
 use super::sink::{Beside, Sink};
 use super::template::in_common;
 use super::{interrupt, merged};
-use crate::analysis::earlier::lacking;
+use crate::analysis::resumable::lacking;
 use crate::error::Error;
 use crate::model::{Published, Shown};
 use crate::output::{self, Format, Staged, Target};

@@ -10,7 +10,7 @@ use anyhow::Context;
 use super::claim::{Claim, Continued};
 use super::settings::RowFiles;
 use super::sink::{Place, place};
-use crate::analysis::earlier::check_columns;
+use crate::analysis::resumable::check_columns;
 use crate::error::Error;
 use crate::model::Shown;
 use crate::output::{self, Format, Outputs, Staged, Target};

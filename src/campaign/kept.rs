@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::claim::Claim;
 use super::earlier::{self, Verdict};
 use crate::analysis::Relations;
-use crate::analysis::earlier::{Judge, Placed};
+use crate::analysis::resumable::{Judge, Placed};
 use crate::error::Error;
 use crate::model::DeviceInfo;
 use crate::plan::{Plan, Planned};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::analysis::{Purpose, Rows, related};
+use crate::analysis::{Purpose, RowSet};
 use crate::model::Status;
 use crate::output::{self, Format, Outputs, Target, WriteOutcome};
 use crate::record::{Header, Record};
@@ -10,13 +10,13 @@ use crate::record::{Header, Record};
 /// Brings the file of a run that was resumed into the form that one without interruption would have.
 /// Errors: where it can't be read or replaced; it stays as it is.
 pub fn renew(file: &Path, columns: &[String], is_anonymous: bool) -> anyhow::Result<()> {
-    let mut rows = Rows::default();
+    let mut rows = RowSet::default();
     rows.read(file, Purpose::Merging)?;
-    write(&rows, vec![(Target::File(file.to_owned()), Format::Csv)], columns, is_anonymous).map(drop)
+    write(rows, vec![(Target::File(file.to_owned()), Format::Csv)], columns, is_anonymous).map(drop)
 }
 
 /// Writes the rows, and gives the files their names once all are whole.
-pub fn write(rows: &Rows, targets: Vec<(Target, Format)>, columns: &[String], is_anonymous: bool) -> anyhow::Result<Summary> {
+pub fn write(rows: RowSet, targets: Vec<(Target, Format)>, columns: &[String], is_anonymous: bool) -> anyhow::Result<Summary> {
     let header = Header::new(rows.axes()).choosing(columns)?;
     let (opened, staged) = output::stage(targets);
     let outputs = output::open(&opened, &header)?;
@@ -29,9 +29,9 @@ pub fn write(rows: &Rows, targets: Vec<(Target, Format)>, columns: &[String], is
     written
 }
 
-fn fill(rows: &Rows, mut outputs: Outputs, is_anonymous: bool) -> anyhow::Result<Summary> {
+fn fill(rows: RowSet, mut outputs: Outputs, is_anonymous: bool) -> anyhow::Result<Summary> {
     let mut summary = Summary::default();
-    related::each(rows, &mut |mut row| {
+    rows.each_renewed(&mut |mut row| {
         summary.count(&row);
         if is_anonymous {
             row.host.clear();

@@ -3,7 +3,7 @@
 use super::host::{describe_host, describe_mock_host};
 use super::settings::Settings;
 use super::targets::Targets;
-use crate::analysis::earlier::identity;
+use crate::analysis::resumable::identity;
 use crate::model::DeviceInfo;
 use crate::record::Record;
 use crate::shader::glsl_compiler;

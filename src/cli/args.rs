@@ -258,7 +258,8 @@ pub struct Schema {
 
 #[derive(Debug, Args)]
 pub struct Merge {
-    /// CSV files of shards, of parts of a run or of whole runs, in any order; one of `run --dry-run` lets missing cases be named
+    /// CSV files of shards, of parts of a run or of whole runs, in any order; one of `run --dry-run` lets missing cases be named.
+    /// `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
@@ -299,7 +300,7 @@ pub struct Merge {
 
 #[derive(Debug, Args)]
 pub struct Card {
-    /// CSV files of rows, such as `lanescope run -o rows.csv` writes; each device has a column
+    /// CSV files of rows, such as `lanescope run -o rows.csv` writes; each device has a column. `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 

@@ -1,16 +1,16 @@
 //! `lanescope card`: what the devices of files of rows are.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
 use super::args::Card;
 use super::limits;
+use super::named::once_from_standard_input;
 use super::overwriting::Files;
 use super::stdout::print_as_is;
-use crate::analysis::{Purpose, Rows, gaps, related};
+use crate::analysis::{Purpose, RowSet, input_name};
 use crate::error::EXIT_OK;
-use crate::model::Shown;
 use crate::output::{CardWriter, Mode, Page, Progress, Writer, write_whole};
 
 /// Reads the files, and writes the card of their rows, a column for each device.
@@ -18,17 +18,18 @@ pub fn card(arguments: &Card) -> anyhow::Result<u8> {
     let file = arguments.output.as_deref().filter(|path| *path != Path::new("-"));
     let read = Files::default().reading("the rows", &arguments.files).reading("the limits", &arguments.limits.limits);
     read.writing("--output", file).check()?;
+    once_from_standard_input(arguments.files.iter().map(PathBuf::as_path))?;
     let limits = limits::read(&arguments.limits)?;
-    let mut rows = Rows::default();
+    let mut rows = RowSet::default();
     for file in &arguments.files {
         rows.read(file, Purpose::Card)?;
     }
     Progress::new(Mode::Normal).notes(notes(&rows));
     let mut text = Vec::new();
-    let files = arguments.files.iter().map(|file| file.shown()).collect();
+    let files = arguments.files.iter().map(|file| input_name(file)).collect();
     let page = if file.is_some() { Page::FILE } else { Page::stdout() };
     let mut writer = CardWriter::new(&mut text, files, page, limits);
-    related::each(&rows, &mut |row| writer.write(&row).map(|()| true))?;
+    rows.each_renewed(&mut |row| writer.write(&row).map(|()| true))?;
     writer.finish()?;
     drop(writer);
     let text = String::from_utf8(text).context("the card is no text")?;
@@ -38,8 +39,8 @@ pub fn card(arguments: &Card) -> anyhow::Result<u8> {
     Ok(EXIT_OK)
 }
 
-pub fn notes(rows: &Rows) -> Vec<String> {
+pub fn notes(rows: &RowSet) -> Vec<String> {
     let shown = |fault: &String| format!("{}. The rows of the first file are shown.", fault.trim_end_matches(':'));
     let fault = rows.faults().first().map(shown);
-    rows.notes().into_iter().chain(gaps::told(rows)).chain(fault).collect()
+    rows.notes().into_iter().chain(rows.missing()).chain(fault).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::analysis::Rows;
+use crate::analysis::RowSet;
 use crate::error::Error;
 use crate::model::{AxisValue, Cache, Shown};
 use crate::record::{Record, Standing};
@@ -11,12 +11,11 @@ use crate::tuning::{DeviceId, DriverId, KernelId, Table, TableEntry, save_table}
 
 const EXPERIMENT: &str = "algo/adaptive";
 
-/// Adds what rows found to a tuning table, and gives the number of entries.
-/// Errors: rows that tell nothing of it, and a table that can't be read or written.
-pub fn save(rows: &Rows, path: &Path) -> anyhow::Result<usize> {
+/// What rows found, to be added to a tuning table.
+/// Errors: rows that tell nothing of it.
+pub fn entries(rows: &RowSet, path: &Path) -> Result<Vec<TableEntry>, Error> {
     let mut best: BTreeMap<[String; 4], TableEntry> = BTreeMap::new();
-    for row in rows.in_order() {
-        let record = row.packed.record();
+    for record in rows.records() {
         let Some(entry) = entry(&record) else { continue };
         let key = [record.device_uuid, record.driver_uuid, record.variant, format!("{:?}", entry.size)];
         if best.get(&key).is_none_or(|known| entry.time_ns < known.time_ns) {
@@ -29,11 +28,17 @@ pub fn save(rows: &Rows, path: &Path) -> anyhow::Result<usize> {
              measure some by `lanescope run {EXPERIMENT} -o rows.csv`",
             path.shown()
         );
-        return Err(Error::Usage(message).into());
+        return Err(Error::Usage(message));
     }
-    let count = best.len();
+    Ok(best.into_values().collect())
+}
+
+/// Adds them to a tuning table, and gives their number.
+/// Errors: a table that can't be read or written.
+pub fn save(entries: Vec<TableEntry>, path: &Path) -> anyhow::Result<usize> {
+    let count = entries.len();
     let mut table = Table::default();
-    best.into_values().for_each(|entry| drop(table.insert(entry)));
+    entries.into_iter().for_each(|entry| drop(table.insert(entry)));
     save_table(&mut table, path)?;
     Ok(count)
 }

@@ -1,9 +1,12 @@
 //! `lanescope merge`: the files of a run's shards become the one file that the run would have written.
 
+use std::path::PathBuf;
+
 use super::args::Merge;
 use super::chosen;
+use super::named::once_from_standard_input;
 use super::overwriting::Files;
-use crate::analysis::{Purpose, Rows, counted, gaps};
+use crate::analysis::{Purpose, RowSet, counted};
 use crate::campaign::merged;
 use crate::error::{EXIT_OK, Error};
 use crate::model::Shown;
@@ -16,13 +19,14 @@ pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
     }
     Files::default().reading("the rows", &arguments.files).writing("--save-table", &arguments.save_table).check()?;
     Files::default().writing("--output", &arguments.output).writing("--save-table", &arguments.save_table).check()?;
+    once_from_standard_input(arguments.files.iter().map(PathBuf::as_path))?;
     let targets = output::row_targets(&arguments.output, arguments.format, Format::for_stdout(output::is_terminal()), false)?;
-    let mut rows = Rows::default();
+    let mut rows = RowSet::default();
     for file in &arguments.files {
         rows.read(file, if arguments.partial { Purpose::MergingPart } else { Purpose::Merging })?;
     }
     progress.notes(rows.notes());
-    let (mut faults, gaps) = (rows.faults(), gaps::told(&rows));
+    let (mut faults, gaps) = (rows.faults(), rows.missing());
     if arguments.partial {
         progress.notes(gaps);
     } else {
@@ -31,9 +35,10 @@ pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
     if !faults.is_empty() {
         anyhow::bail!("{}\nnothing was written", faults.join("\n"));
     }
-    let summary = merged::write(&rows, targets, &arguments.columns, arguments.anonymous)?;
-    if let Some(path) = &arguments.save_table {
-        let count = chosen::save(&rows, path)?;
+    let chosen = arguments.save_table.as_ref().map(|path| (chosen::entries(&rows, path), path));
+    let summary = merged::write(rows, targets, &arguments.columns, arguments.anonymous)?;
+    if let Some((entries, path)) = chosen {
+        let count = chosen::save(entries?, path)?;
         progress.note(&format!("{} in {}", counted(count as u64, "best workgroup"), path.shown()));
     }
     progress.note(&format!("{summary} from {}", counted(arguments.files.len() as u64, "file")));

@@ -12,7 +12,8 @@ use super::args::report::Report;
 use super::limits;
 use super::named::named_files;
 use super::overwriting::Files;
-use crate::analysis::compare::{Comparison, Question, Terms, compare as compared, read};
+use crate::analysis::compare::{Sides, Terms, compare};
+use crate::analysis::input_name;
 use crate::error::{EXIT_OK, Error};
 use crate::model::Shown;
 use crate::output::{Mode, Progress, hand_over, write_whole};
@@ -23,11 +24,13 @@ pub fn report(arguments: &Report) -> anyhow::Result<u8> {
     let files = named_files(&arguments.files)?;
     check(arguments, &files)?;
     let limits = limits::read(&arguments.limits)?;
-    let (sources, mut notes) = sources::sources(&files)?;
-    let comparisons = if arguments.compare { comparisons(arguments, &files, &mut notes)? } else { Vec::new() };
+    let mut sides = arguments.compare.then(|| Sides::of_files(&files));
+    let (sources, notes) = sources::sources(&files, sides.as_mut())?;
+    let terms = Terms { margin: arguments.margin, is_forced: false };
+    let comparisons = sides.map(|sides| compare(&sides, &terms)).transpose()?.unwrap_or_default();
     let progress = Progress::new(if arguments.quiet { Mode::Quiet } else { Mode::Normal });
     progress.notes(&notes);
-    let names: Vec<String> = files.iter().map(|(_, file)| file.shown()).collect();
+    let names: Vec<String> = files.iter().map(|(_, file)| input_name(file)).collect();
     let contents =
         Contents { sources: &sources, files: &names, notes: &notes, limits: limits.as_ref(), comparisons: &comparisons };
     if let Some(folder) = &arguments.figures {
@@ -47,33 +50,15 @@ pub fn report(arguments: &Report) -> anyhow::Result<u8> {
 
 /// Refuses to write over what is read, and to compare one side with nothing.
 fn check(arguments: &Report, files: &[(Option<String>, PathBuf)]) -> Result<(), Error> {
-    if files.iter().any(|(_, file)| file == Path::new("-")) {
-        return Err(Error::Usage("`-` names no file of rows here: /dev/stdin is standard input".to_owned()));
-    }
     let read = Files::default()
         .reading("the rows", files.iter().map(|(_, file)| file))
         .reading("the limits", &arguments.limits.limits);
     read.writing("--output", &arguments.output).check()?;
-    if let Some((_, stream)) = files.iter().find(|(_, file)| arguments.compare && file.exists() && !file.is_file()) {
-        let advice = "it is read twice with --compare: write it to a file first";
-        return Err(Error::Usage(format!("{} is no regular file, and {advice}", stream.shown())));
-    }
-    let sides = sources::sides(files);
-    if arguments.compare && sides.len() < 2 {
+    if arguments.compare && Sides::of_files(files).sides.len() < 2 {
         let advice = "name two files, or two sides: --compare before=a.csv after=b.csv";
         return Err(Error::Usage(format!("there is one side, which has nothing to be compared with: {advice}")));
     }
     Ok(())
-}
-
-fn comparisons(
-    arguments: &Report,
-    files: &[(Option<String>, PathBuf)],
-    notes: &mut Vec<String>,
-) -> Result<Vec<Comparison>, Error> {
-    let sides = read(&Question::Files(files.to_vec()))?;
-    notes.extend(sides.notes.iter().filter(|note| !notes.contains(note)).cloned().collect::<Vec<_>>());
-    compared(&sides, &Terms { margin: arguments.margin, is_forced: false })
 }
 
 /// Writes every figure into a folder, and says how many there are. Other files of it are left.

@@ -6,7 +6,8 @@
 
 mod common;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::LazyLock;
 
 use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Plot, Point, Preset, Repeatability, Skip, Traffic};
 
@@ -397,7 +398,9 @@ pub fn text(name: &str) -> Option<Text> {
 }
 
 pub fn find(name: &str) -> Option<&'static Experiment> {
-    CATALOGUE.iter().copied().find(|experiment| experiment.name() == name)
+    static BY_NAME: LazyLock<HashMap<&str, &Experiment>> =
+        LazyLock::new(|| CATALOGUE.iter().map(|experiment| (experiment.name(), *experiment)).collect());
+    BY_NAME.get(name).copied()
 }
 
 /// The names under which figures are told wherever an experiment is tried: those that it derives itself, and the derivations that

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 
 use super::Rounds;
 use super::visit::FAR_SLOWER;
-use crate::stats::{self, Interval, Quotient, Timed};
+use crate::stats::{self, Interval, Ratio, Timed};
 
 /// To how many times the spread within a single visit an interval reaches.
 const REACH: f64 = 10.0;
@@ -90,7 +90,7 @@ pub fn open_comparisons(runners: &[(Vec<Timed>, bool)]) -> BTreeSet<usize> {
         return BTreeSet::new();
     };
     let is_open = |i: &usize| {
-        let quotient = Quotient::of(&runners[*i].0, &runners[best].0, runners.len() - 1);
+        let quotient = Ratio::of(&runners[*i].0, &runners[best].0, runners.len() - 1);
         *i != best && runners[*i].1 && quotient.is_none_or(|quotient| quotient.is_open())
     };
     let mut open: BTreeSet<usize> = (0..runners.len()).filter(is_open).collect();

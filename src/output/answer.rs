@@ -5,7 +5,8 @@ use super::page::Page;
 use super::text_table::{Cell, Column, Need, TextTable};
 use super::tone::Tone;
 use crate::model::{Point, Status};
-use crate::tuning::answer::{Answer, AxisEffect, Behind, Beside, Failed, Flatness, Loss, Placed, Ratio, Timing};
+use crate::stats::Ratio;
+use crate::tuning::answer::{Answer, AxisEffect, Behind, Beside, Failed, Flatness, Loss, Placed, Timing};
 use crate::tuning::ending::{Obstacle, Outcome};
 use crate::units::{percent, percent_off, ratio, ratio_between, time};
 
@@ -48,7 +49,7 @@ fn this_one(answer: &Answer, page: Page) -> String {
             named(nearest)
         )),
         (None, Some(next)) => {
-            Some(format!("The next one takes {} times as long: {}", interval(&next.ratio), named(&next.point)))
+            Some(format!("The next one takes {} times as long: {}", ratio_between(next.ratio), named(&next.point)))
         }
         (None, None) => None,
     };
@@ -150,7 +151,7 @@ fn gain(default: &Beside, best: &Placed) -> String {
         _ if default.is_at(&best.point) => "It is the default.".to_owned(),
         (Some(gain), Some(timing)) => format!(
             "It is {} times as fast as the default, which takes {}: {}",
-            interval(&gain),
+            ratio_between(gain),
             taken(&timing),
             named(&default.point)
         ),
@@ -160,10 +161,6 @@ fn gain(default: &Beside, best: &Placed) -> String {
             default.failure.as_deref().unwrap_or("it wasn't measured")
         ),
     }
-}
-
-fn interval(of: &Ratio) -> String {
-    ratio_between(of.value, of.low, of.high)
 }
 
 /// Those that weren't shown to be slower, the fastest first.
@@ -178,7 +175,7 @@ fn tied_table(answer: &Answer) -> TextTable {
     for placed in all {
         let Timing { time: ns, low, high, .. } = placed.timing;
         let is_fastest = placed.ratio == Ratio::ONE;
-        let over = if is_fastest { "1".to_owned() } else { interval(&placed.ratio) };
+        let over = if is_fastest { "1".to_owned() } else { ratio_between(placed.ratio) };
         let figures = [time(ns, Some(half(low, high))), over];
         table.row(axes.iter().map(|axis| value(placed, axis)).chain(figures));
     }

@@ -11,23 +11,38 @@ use crate::record::{Header, Record};
 pub struct Csv<W> {
     out: W,
     header: Header,
+    /// The cell being written.
+    cell: Vec<u8>,
 }
 
 impl<W: Write> Csv<W> {
     pub fn new(mut out: W, header: &Header) -> io::Result<Self> {
-        write_line(&mut out, header.names())?;
+        let mut line = csv::Writer::from_writer(Vec::new());
+        line.write_record(header.names())?;
+        hand_over(&mut out, &line.into_inner().map_err(csv::IntoInnerError::into_error)?)?;
         Ok(Self::continued(out, header))
     }
 
     /// A writer of more rows to what has a header line already.
     pub fn continued(out: W, header: &Header) -> Self {
-        Self { out, header: header.clone() }
+        Self { out, header: header.clone(), cell: Vec::new() }
     }
 }
 
 impl<W: Write> Writer for Csv<W> {
     fn write(&mut self, record: &Record) -> io::Result<()> {
-        write_line(&mut self.out, self.header.cells(record))
+        let mut line = Vec::new();
+        let mut csv = csv::Writer::from_writer(&mut line);
+        for (_, cell) in self.header.row(record) {
+            self.cell.clear();
+            // Writing to memory doesn't fail.
+            let _ = write!(self.cell, "{cell}");
+            csv.write_field(&self.cell)?;
+        }
+        csv.write_record(None::<&[u8]>)?;
+        csv.flush()?;
+        drop(csv);
+        hand_over(&mut self.out, &line)
     }
 
     fn finish(&mut self) -> io::Result<()> {
@@ -35,14 +50,9 @@ impl<W: Write> Writer for Csv<W> {
     }
 }
 
-/// Hands the line over whole, so that a process that is killed leaves no half row behind.
-fn write_line<T: AsRef<[u8]>>(out: &mut impl Write, cells: impl IntoIterator<Item = T>) -> io::Result<()> {
-    let mut line = Vec::new();
-    let mut csv = csv::Writer::from_writer(&mut line);
-    csv.write_record(cells)?;
-    csv.flush()?;
-    drop(csv);
-    out.write_all(&line)?;
+/// Hands a line over whole, so that a process that is killed leaves no half row behind.
+fn hand_over(out: &mut impl Write, line: &[u8]) -> io::Result<()> {
+    out.write_all(line)?;
     out.flush()
 }
 

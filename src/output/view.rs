@@ -8,6 +8,7 @@ use super::tone::Tone;
 use crate::analysis::Doubt;
 use crate::model::Status;
 use crate::record::{self, Record};
+use crate::stats::Ratio;
 use crate::units::{figure, percent, ratio, ratio_between, time};
 
 /// What a column shows of a row.
@@ -125,7 +126,7 @@ fn relative(record: &Record) -> String {
 /// The ratio of a pair with its interval.
 fn pair(record: &Record) -> String {
     match (record.ratio, record.ratio_ci_low, record.ratio_ci_high) {
-        (Some(ratio), Some(low), Some(high)) => ratio_between(ratio, low, high),
+        (Some(value), Some(low), Some(high)) => ratio_between(Ratio { value, low, high }),
         (Some(value), ..) => ratio(value, None),
         _ => String::new(),
     }

@@ -2,35 +2,46 @@
 
 use std::io::Write;
 
-use super::reader::parse_axes;
+use super::reader::read_axes;
 use super::schema::Record;
 
 /// Between cells. No UTF-8 text holds this byte.
 const SEPARATOR: u8 = 0xFF;
 
+/// Bytes that hold most rows.
+const USUAL: usize = 2048;
+
 /// A row as the text of its cells, a third of what it takes as a [`Record`]. Rows that show the same are equal.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Packed(Box<[u8]>);
 
 impl Packed {
     pub fn new(record: &Record) -> Self {
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(USUAL);
         for cell in record.fixed_cells() {
             // Writing to memory doesn't fail.
             let _ = write!(bytes, "{cell}");
             bytes.push(SEPARATOR);
         }
-        Self(bytes.into())
+        Self(bytes.as_slice().into())
     }
 
     /// The row again. Axes that fixed columns hold, and all others, come from the column `axis_values`.
     pub fn record(&self) -> Record {
         let mut record = Record::default();
+        self.read_into(&mut record);
+        record
+    }
+
+    /// The same over another row, whose memory is used again.
+    pub fn read_into(&self, record: &mut Record) {
         for (field, cell) in record.fields_mut().into_iter().zip(self.0.split(|byte| *byte == SEPARATOR)) {
             field.read(std::str::from_utf8(cell).unwrap_or_default());
         }
-        record.by_axis = parse_axes(&record.axis_values).unwrap_or_default();
-        record
+        // It was in canonical form when it was packed.
+        if read_axes(&record.axis_values, &mut record.by_axis).is_err() {
+            record.by_axis.clear();
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reads rows back from CSV, by the names in the header line.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -10,10 +10,13 @@ use thiserror::Error;
 
 use super::cell::Cell;
 use super::recover::{Cut, WholeRows};
-use super::schema::{self, COLUMNS, Column, Record, SCHEMA_VERSION, Use};
+use super::schema::{self, COLUMNS, Record, SCHEMA_VERSION, Use};
 use super::v1;
 use crate::model::{AxisValue, Point, Shown};
 use crate::regular::{self, ROWS};
+
+/// The most axes that the rows of a file may have: many times those of all experiments. Each is a column of every row that is written.
+const MOST_AXES: usize = 1000;
 
 #[derive(Debug, Error)]
 #[error("{file}{place}: {problem}")]
@@ -116,13 +119,6 @@ impl Layout {
     }
 }
 
-#[derive(Debug)]
-enum Role {
-    Fixed(usize),
-    /// An axis, if a row's `axes` names it; else somebody else's column, which is passed over.
-    Other,
-}
-
 /// Reads the whole rows of a CSV file, one by one, and knows at the end whether a torn one followed.
 ///
 /// Columns are found by name, in any order: a fixed column that is missing stays empty (an older minor version didn't have it, or it
@@ -132,8 +128,14 @@ pub struct Reader<R> {
     file: String,
     layout: Layout,
     names: StringRecord,
-    roles: Vec<Role>,
-    rows: csv::StringRecordsIntoIter<WholeRows<R>>,
+    /// Where each fixed column of the file has its place today. The others, by name, are an axis if a row's `axes` names it, else
+    /// somebody else's.
+    fixed: Vec<(usize, usize)>,
+    others: HashMap<String, usize>,
+    /// The axes of its rows so far; those of the last row are among them.
+    axes: BTreeSet<String>,
+    rows: csv::Reader<WholeRows<R>>,
+    cells: StringRecord,
     line: u64,
     cut: Option<Cut>,
     has_ended: bool,
@@ -178,8 +180,15 @@ impl<R: Read> Reader<R> {
         if let Some(missing) = ["schema", "case_id", layout.axes()].into_iter().find(|name| !names.iter().any(|n| n == *name)) {
             return Err(wrong(missing, "is missing: this is not a file that lanescope wrote"));
         }
-        let roles = names.iter().map(|name| layout.position(name).map_or(Role::Other, Role::Fixed)).collect();
-        Ok(Self { file, layout, names, roles, rows: csv.into_records(), line: 1, cut: None, has_ended: false })
+        let (mut fixed, mut others) = (Vec::new(), HashMap::new());
+        for (cell, name) in names.iter().enumerate() {
+            match layout.position(name) {
+                Some(place) => fixed.push((cell, place)),
+                None => drop(others.insert(name.to_owned(), cell)),
+            }
+        }
+        let (axes, cells) = (BTreeSet::new(), StringRecord::new());
+        Ok(Self { file, layout, names, fixed, others, axes, rows: csv, cells, line: 1, cut: None, has_ended: false })
     }
 
     pub fn columns(&self) -> impl Iterator<Item = &str> {
@@ -193,8 +202,7 @@ impl<R: Read> Reader<R> {
 
     /// Those of these columns, by the names that they have today, that the file lacks though its version of the schema has them.
     pub fn missing(&self, needed: &[&'static str]) -> Vec<&'static str> {
-        let is_there =
-            |name: &str| self.roles.iter().any(|role| matches!(role, Role::Fixed(place) if COLUMNS[*place].name == name));
+        let is_there = |name: &str| self.fixed.iter().any(|(_, place)| COLUMNS[*place].name == name);
         let came_later = |name: &str| self.layout == Layout::V1 && v1::LATER.contains(&name);
         needed.iter().copied().filter(|name| !is_there(name) && !came_later(name)).collect()
     }
@@ -208,22 +216,39 @@ impl<R: Read> Reader<R> {
         self.cut
     }
 
-    fn next_cells(&mut self) -> Option<csv::Result<StringRecord>> {
-        let row = self.rows.next()?;
-        let position = row.as_ref().map_or_else(csv::Error::position, StringRecord::position);
+    /// Reads the cells of the next row; nothing where there is none.
+    fn next_cells(&mut self) -> Option<csv::Result<()>> {
+        let row = match self.rows.read_record(&mut self.cells) {
+            Ok(false) => return None,
+            Ok(true) => Ok(()),
+            Err(error) => Err(error),
+        };
+        let position = row.as_ref().map_or_else(csv::Error::position, |()| self.cells.position());
         self.line = position.map_or(self.line, |position| self.beginning(position).0);
         Some(row)
     }
 
+    /// Reads the next row over an earlier one of this file, whose memory is used again. Nothing behind the last; what a row holds then,
+    /// or after an error, is no row.
+    pub fn next_into(&mut self, record: &mut Record) -> Option<Result<(), ReadError>> {
+        if self.has_ended {
+            return None;
+        }
+        let row = self.next_row(record);
+        // What follows an error was read to judge it.
+        self.has_ended = !matches!(row, Some(Ok(())));
+        row
+    }
+
     /// The next row as it is, or why it has none of its own.
-    fn next_row(&mut self) -> Option<Result<Record, ReadError>> {
+    fn next_row(&mut self, record: &mut Record) -> Option<Result<(), ReadError>> {
         let Some(row) = self.next_cells() else {
             self.cut = self.input().cut();
             return None;
         };
         let (position, error) = match row {
-            Ok(row) if !row.as_slice().contains('\0') => return Some(self.record(&row)),
-            Ok(row) => (row.position().cloned(), self.error(row.position(), "the row holds zero bytes")),
+            Ok(()) if !self.cells.as_slice().contains('\0') => return Some(self.read_cells(record)),
+            Ok(()) => (self.cells.position().cloned(), self.error(self.cells.position(), "the row holds zero bytes")),
             Err(error) if matches!(error.kind(), csv::ErrorKind::Io(_)) => return Some(Err(self.csv_error(&error))),
             Err(error) => (error.position().cloned(), self.csv_error(&error)),
         };
@@ -238,7 +263,7 @@ impl<R: Read> Reader<R> {
     }
 
     fn input(&self) -> &WholeRows<R> {
-        self.rows.reader().get_ref()
+        self.rows.get_ref()
     }
 
     /// The line and the byte at which a row begins. Of two bytes that end a line, the CSV reader counts the second one to the row behind.
@@ -257,36 +282,47 @@ impl<R: Read> Reader<R> {
         ReadError { place: place(line, None), ..csv_error(&self.file, error) }
     }
 
-    fn record(&self, row: &StringRecord) -> Result<Record, ReadError> {
+    fn read_cells(&mut self, record: &mut Record) -> Result<(), ReadError> {
         let wrong = |column: &str, problem: String| ReadError {
             file: self.file.clone(),
-            place: place(row.position().map(|position| self.beginning(position).0), Some(column)),
+            place: place(self.cells.position().map(|position| self.beginning(position).0), Some(column)),
             problem,
             holds_no_rows: false,
         };
-        let mut record = Record::default();
+        if self.layout == Layout::V1 {
+            // An earlier row was renewed, also where the file has no column.
+            *record = Record::default();
+        }
         let fields = record.fields_mut();
-        for ((role, name), text) in self.roles.iter().zip(&self.names).zip(row) {
-            let Role::Fixed(place) = role else { continue };
+        for (cell, place) in &self.fixed {
+            let text = &self.cells[*cell];
             if !fields[*place].read(text) {
-                let Column { kind, .. } = COLUMNS[*place];
+                let (name, kind) = (&self.names[*cell], COLUMNS[*place].kind);
                 return Err(wrong(name, format!("`{text}` is not of type {}{}", kind.as_str(), of_spreadsheet(text))));
             }
         }
         self.layout.check_version(&record.schema).map_err(|problem| wrong("schema", problem))?;
-        record.by_axis = parse_axes(&record.axis_values).map_err(|problem| wrong(self.layout.axes(), problem))?;
-        for ((name, role), text) in self.names.iter().zip(&self.roles).zip(row) {
-            let axis = matches!(role, Role::Other).then(|| record.by_axis.get(name)).flatten();
-            if axis.is_some_and(|value| Cell::from(value).to_string() != text) {
+        let are_as_before = read_axes(&record.axis_values, &mut record.by_axis);
+        let are_as_before = are_as_before.map_err(|problem| wrong(self.layout.axes(), problem))?;
+        for (name, value) in &record.by_axis {
+            let text = self.others.get(name).map(|cell| &self.cells[*cell]);
+            if let Some(text) = text.filter(|text| !shows(value, text)) {
                 let (axes, all) = (self.layout.axes(), &record.axis_values);
                 let hint = of_spreadsheet(text);
                 return Err(wrong(name, format!("`{text}` contradicts the column `{axes}`: {all}{hint}")));
             }
         }
-        if self.layout == Layout::V1 {
-            v1::renew(&mut record);
+        let names = record.by_axis.keys().filter(|_| !are_as_before);
+        let fresh: Vec<&String> = names.filter(|name| !self.axes.contains(*name)).collect();
+        if self.axes.len() + fresh.len() > MOST_AXES {
+            let problem = format!("the rows so far have more than {MOST_AXES} axes, which no file of lanescope's has");
+            return Err(self.error(self.cells.position(), &problem));
         }
-        Ok(record)
+        self.axes.extend(fresh.into_iter().cloned());
+        if self.layout == Layout::V1 {
+            v1::renew(record);
+        }
+        Ok(())
     }
 }
 
@@ -294,19 +330,69 @@ impl<R: Read> Iterator for Reader<R> {
     type Item = Result<Record, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.has_ended {
-            return None;
-        }
-        let row = self.next_row();
-        // What follows an error was read to judge it.
-        self.has_ended = !matches!(row, Some(Ok(_)));
-        row
+        let mut record = Record::default();
+        self.next_into(&mut record).map(|row| row.map(|()| record))
     }
 }
 
-/// The inverse of a point's canonical form, and of no other: what is read is written as it was. A value of decimal digits is a
-/// number: no axis of words has such a word.
-pub(super) fn parse_axes(axes: &str) -> Result<BTreeMap<String, AxisValue>, String> {
+/// Whether a cell shows what it is to show.
+fn shows(value: &AxisValue, text: &str) -> bool {
+    match value {
+        AxisValue::Integer(number) => whole_number(text) == Some(*number),
+        AxisValue::Choice(_) => match Cell::from(value) {
+            Cell::Text(shown) => shown == text,
+            other => other.to_string() == text,
+        },
+    }
+}
+
+/// The number that a text is, as it would be written.
+fn whole_number(text: &str) -> Option<u64> {
+    let is_plain = !text.starts_with('+') && (text == "0" || !text.starts_with('0'));
+    text.parse().ok().filter(|_| is_plain)
+}
+
+/// Reads the inverse of a point's canonical form, and of no other, over the axes of an earlier row: what is read is written as it was.
+/// A value of decimal digits is a number: no axis of words has such a word. Tells whether they have the names that they had.
+pub(super) fn read_axes(text: &str, axes: &mut BTreeMap<String, AxisValue>) -> Result<bool, String> {
+    match read_plain_axes(text, axes) {
+        Some(are_as_before) => Ok(are_as_before),
+        None => {
+            *axes = parse_axes(text)?;
+            Ok(false)
+        }
+    }
+}
+
+/// The same of a text that shows by itself that it is in that form, as nearly all do; nothing where it has to be looked at. Most rows have
+/// the axes of the one before, and little of them changes.
+fn read_plain_axes(text: &str, axes: &mut BTreeMap<String, AxisValue>) -> Option<bool> {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic());
+    let pairs = || text.split(';').filter(|_| !text.is_empty()).map(|pair| pair.split_once('='));
+    let mut before = "";
+    for pair in pairs() {
+        let (name, value) = pair.filter(|(name, _)| is_plain && *name > before)?;
+        if whole_number(value).is_none() && value.parse::<u64>().is_ok() {
+            return None;
+        }
+        before = name;
+    }
+    let are_as_before = axes.keys().map(String::as_str).eq(pairs().flatten().map(|(name, _)| name));
+    if !are_as_before {
+        let name = |pair: Option<(&str, &str)>| Some((pair?.0.to_owned(), AxisValue::Integer(0)));
+        *axes = pairs().map(name).collect::<Option<_>>()?;
+    }
+    for (own, (_, value)) in axes.values_mut().zip(pairs().flatten()) {
+        match (whole_number(value), &own) {
+            (Some(number), _) => *own = AxisValue::Integer(number),
+            (None, AxisValue::Choice(word)) if word == value => {}
+            (None, _) => *own = AxisValue::Choice(value.to_owned().into()),
+        }
+    }
+    Some(are_as_before)
+}
+
+fn parse_axes(axes: &str) -> Result<BTreeMap<String, AxisValue>, String> {
     let mut values = BTreeMap::new();
     for pair in axes.split(';').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').ok_or_else(|| format!("`{pair}` is not of the form name=value"))?;
@@ -348,6 +434,8 @@ fn csv_error(file: &str, error: &csv::Error) -> ReadError {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn read(text: &str) -> Result<Vec<Record>, String> {
@@ -384,6 +472,45 @@ mod tests {
         };
         assert_eq!(records[0], expected, "a name that is a column's only now was an axis's");
         assert_eq!((records[1].status.as_str(), records[1].reason.as_str()), ("not_run", "crashed: signal 11"));
+    }
+
+    fn any_axes() -> impl Strategy<Value = String> {
+        let pair = ("[a-c=]{0,2}", "[0-9]{0,3}|\\+1|[a-c;= \t]{1,3}|18446744073709551616");
+        prop::collection::vec(pair.prop_map(|(name, value)| format!("{name}={value}")), 0..4).prop_map(|pairs| pairs.join(";"))
+    }
+
+    proptest! {
+        #![proptest_config(crate::properties::config())]
+
+        /// What is read over the axes of another row is what is read alone, and nothing is read that would be written otherwise.
+        #[test]
+        fn no_axes_are_left_of_the_row_before(texts in prop::collection::vec(any_axes(), 1..4)) {
+            let mut axes = BTreeMap::new();
+            for text in texts {
+                let (alone, before) = (parse_axes(&text), axes.clone());
+                match read_axes(&text, &mut axes) {
+                    Ok(are_as_before) => {
+                        prop_assert_eq!(Ok(&axes), alone.as_ref());
+                        prop_assert!(!are_as_before || axes.keys().eq(before.keys()));
+                    }
+                    Err(why) => prop_assert_eq!(Err(why), alone),
+                }
+            }
+        }
+    }
+
+    /// Whatever a row lacks is empty, though the one before had it.
+    #[test]
+    fn a_row_has_nothing_of_the_one_before() {
+        let text =
+            "schema,case_id,axis_values,value,reason,n\nv2.0,c1,n=8;op=copy,1.5,why,8\nv2.0,c2,,,,\nv2.0,c3,m=1;n=9,,,9\n";
+        let alone = read(text).unwrap();
+        let (mut reader, mut record) = (Reader::new("rows.csv", text.as_bytes()).unwrap(), Record::default());
+        for expected in &alone {
+            reader.next_into(&mut record).unwrap().unwrap();
+            assert_eq!(&record, expected);
+        }
+        assert!(reader.next_into(&mut record).is_none() && alone[1].value.is_none() && alone[1].by_axis.is_empty());
     }
 
     #[test]

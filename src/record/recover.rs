@@ -143,7 +143,8 @@ impl<R: Read> WholeRows<R> {
     /// Reads on until there is something to pass on, or nothing more comes.
     fn fill(&mut self) -> io::Result<()> {
         while self.passed == self.whole && !self.is_at_end {
-            self.lines_before += self.buffer.drain(..self.whole).filter(|byte| *byte == b'\n').count() as u64;
+            self.lines_before += self.lines_in_whole();
+            drop(self.buffer.drain(..self.whole));
             self.bytes_before += self.whole as u64;
             (self.passed, self.whole) = (0, 0);
             let scanned = self.buffer.len();
@@ -153,15 +154,7 @@ impl<R: Read> WholeRows<R> {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, words));
             }
             self.is_at_end = (&mut self.input).take(CHUNK as u64).read_to_end(&mut self.buffer)? == 0;
-            for (i, byte) in self.buffer.iter().enumerate().skip(scanned) {
-                self.state = self.state.after(*byte);
-                if *byte == b'\n' {
-                    self.has_both.get_or_insert(i > 0 && self.buffer[i - 1] == b'\r');
-                }
-                if *byte == b'\n' && self.state == State::FieldStart {
-                    self.whole = i + 1;
-                }
-            }
+            self.scan(scanned);
         }
         if self.is_at_end && self.tail().contains(&b'\n') {
             // A torn row is on one line. Whatever happened here, rows would be lost with it.
@@ -169,6 +162,36 @@ impl<R: Read> WholeRows<R> {
             return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a quote that line {line} opens is never closed")));
         }
         Ok(())
+    }
+
+    /// Looks at the bytes from here on for the last end of a row.
+    fn scan(&mut self, from: usize) {
+        let fresh = &self.buffer[from..];
+        if self.has_both.is_none() {
+            let end = fresh.iter().position(|byte| *byte == b'\n').map(|end| from + end);
+            self.has_both = end.map(|end| end > 0 && self.buffer[end - 1] == b'\r');
+        }
+        let mut place = from;
+        while place < self.buffer.len() {
+            let rest = &self.buffer[place..];
+            // What isn't a quote changes little until one comes.
+            let plain = match self.state {
+                State::Closing => 0,
+                _ => memchr::memchr(b'"', rest).unwrap_or(rest.len()),
+            };
+            if self.state != State::Quoted && plain > 0 {
+                let end = memchr::memrchr(b'\n', &rest[..plain]);
+                self.whole = end.map_or(self.whole, |end| place + end + 1);
+                self.state = State::Bare.after(rest[plain - 1]);
+            }
+            if let Some(byte) = rest.get(plain) {
+                self.state = self.state.after(*byte);
+                if *byte == b'\n' && self.state == State::FieldStart {
+                    self.whole = place + plain + 1;
+                }
+            }
+            place += plain + 1;
+        }
     }
 
     fn tail(&self) -> &[u8] {

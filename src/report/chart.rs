@@ -1,5 +1,7 @@
 //! What a picture shows, before it is drawn: numbers and words, no colours and no places.
 
+use crate::stats::Ratio;
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
     /// What it is of, in a few words: variant, axes that have one value in it, device.
@@ -156,14 +158,13 @@ pub struct Ratios {
     pub label: String,
     /// A change within this share counts as none: a band around 1.
     pub margin: f64,
-    pub items: Vec<Ratio>,
+    pub items: Vec<RatioItem>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ratio {
+pub struct RatioItem {
     pub name: String,
-    pub value: f64,
-    pub interval: (f64, f64),
+    pub ratio: Ratio,
     pub verdict: Verdict,
     pub is_doubted: bool,
     pub tip: String,

@@ -13,7 +13,7 @@ use crate::experiments::Experiment;
 use crate::model::{AxisValue, Plot, Plotted, Point};
 use crate::record::Record;
 use crate::stats::Interval;
-use crate::tuning::answer::{Ratio, Timing};
+use crate::tuning::answer::Timing;
 use crate::units::{rounded, scaled};
 
 /// The most pictures of one experiment: more are noise, and a page that nobody can load.
@@ -380,7 +380,7 @@ fn slow_downs(rows: &[Row]) -> Option<Vec<SlowDown>> {
     let (base, has_base_interval) = timing(rows.first()?)?;
     let one = |(place, row): (usize, &Row)| {
         let (time, has_interval) = timing(row)?;
-        let ratio = Ratio::between(&time, &base);
+        let ratio = time.over(&base);
         Some((ratio.value, (place > 0 && has_base_interval && has_interval).then_some((ratio.low, ratio.high))))
     };
     rows.iter().enumerate().map(one).collect()

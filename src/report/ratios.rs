@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::chart::{Body, Chart, Ratio, Ratios, Verdict};
+use super::chart::{Body, Chart, RatioItem, Ratios, Verdict};
 use super::charts::Picture;
 use super::figures::tip_of;
 use crate::analysis::compare::{self, Compared, Comparison};
 use crate::output::Names;
+use crate::stats::Ratio;
 use crate::units::ratio_between;
 
 /// The most ratios of a picture: the largest changes.
@@ -14,9 +15,9 @@ pub const MOST_RATIOS: usize = 60;
 
 /// The cases of a comparison whose ratios are known: the largest changes, faster ones first. Nothing where there is none.
 pub fn ratios(comparison: &Comparison, sources: usize) -> Option<Picture> {
-    let mut cases: Vec<(&Compared, compare::Ratio)> =
+    let mut cases: Vec<(&Compared, Ratio)> =
         comparison.cases.iter().filter_map(|case| Some((case, case.effect()?))).filter(|(_, ratio)| is_usable(ratio)).collect();
-    let change = |ratio: &compare::Ratio| ratio.value.ln().abs();
+    let change = |ratio: &Ratio| ratio.value.ln().abs();
     // What was decided comes before what may be noise.
     let rank = |case: &Compared| matches!(verdict(case), Verdict::Faster | Verdict::Slower);
     cases.sort_by(|(one, a), (other, b)| rank(other).cmp(&rank(one)).then(change(b).total_cmp(&change(a))));
@@ -39,7 +40,7 @@ pub fn ratios(comparison: &Comparison, sources: usize) -> Option<Picture> {
     Some(Picture { chart, sources })
 }
 
-fn is_usable(ratio: &compare::Ratio) -> bool {
+fn is_usable(ratio: &Ratio) -> bool {
     [ratio.low, ratio.value, ratio.high].iter().all(|end| end.is_finite() && *end > 0.0)
 }
 
@@ -52,15 +53,8 @@ fn verdict(case: &Compared) -> Verdict {
     }
 }
 
-fn item(case: &Compared, name: String, ratio: &compare::Ratio) -> Ratio {
-    let told = ratio_between(ratio.value, ratio.low, ratio.high);
+fn item(case: &Compared, name: String, ratio: &Ratio) -> RatioItem {
+    let told = ratio_between(*ratio);
     let lines = [case.name(), format!("{}: {told}", case.verdict.as_str()), case.flags.replace(';', ", "), case.reason.clone()];
-    Ratio {
-        name,
-        value: ratio.value,
-        interval: (ratio.low, ratio.high),
-        verdict: verdict(case),
-        is_doubted: !case.flags.is_empty(),
-        tip: tip_of(lines),
-    }
+    RatioItem { name, ratio: *ratio, verdict: verdict(case), is_doubted: !case.flags.is_empty(), tip: tip_of(lines) }
 }

@@ -6,14 +6,14 @@ mod discoveries;
 mod interval;
 mod moderated;
 mod normal;
-mod quotient;
+mod ratio;
 mod student;
 
 pub use discoveries::largest_discovery;
 pub use interval::{Interval, clustered_interval, median_interval, noise, student_t};
 pub use moderated::Prior;
 pub use normal::normal_bound;
-pub use quotient::{Quotient, Timed, common, reach};
+pub use ratio::{Ratio, Timed, common, reach};
 pub use student::{quantile_of_t, two_sided_p, upper_p};
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use super::ending::{Ending, Figure, Obstacle, Outcome, ROUGHEST, quotient};
 use super::space::Space;
 use crate::model::{Failure, Point};
-use crate::stats::{Interval, Quotient, normal_bound};
+use crate::stats::{Interval, Ratio, normal_bound};
 
 pub use effects::{AxisEffect, Loss};
 
@@ -44,49 +44,35 @@ impl Timing {
     pub fn noise(&self) -> f64 {
         (self.high - self.low) / 2.0 / self.time
     }
+
+    /// Its ratio to another time with the 95 % interval, from the intervals of both: their halves, as logarithms, add as squares do
+    /// (Zou and Donner, Construction of confidence limits about effect measures: a general approach, Statistics in Medicine 27,
+    /// 2008). Times that weren't taken alternately share no disturbance that would cancel, so nothing is lost by it.
+    pub fn over(&self, base: &Self) -> Ratio {
+        self.over_stretched(base, 1.0)
+    }
+
+    /// The same, as one of so many comparisons with the best of all: at its lower end with intervals that are as much surer.
+    pub(super) fn over_as_one_of(&self, base: &Self, comparisons: usize) -> Ratio {
+        Ratio { low: self.over_stretched(base, stretch(comparisons)).low, ..self.over(base) }
+    }
+
+    /// The same, both intervals being stretched as if they were surer.
+    fn over_stretched(&self, base: &Self, factor: f64) -> Ratio {
+        let halves = |timing: &Self| {
+            let [down, up] = [timing.time / timing.low.max(0.0), timing.high / timing.time];
+            [down.ln().max(0.0) * factor, up.ln().max(0.0) * factor]
+        };
+        let ([own_down, own_up], [base_down, base_up]) = (halves(self), halves(base));
+        let value = self.time / base.time;
+        Ratio { value, low: value * (-own_down.hypot(base_up)).exp(), high: value * own_up.hypot(base_down).exp() }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
     pub point: Point,
     pub outcome: Result<Timing, Failure>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Ratio {
-    pub value: f64,
-    pub low: f64,
-    /// The upper end of its interval; infinite, which JSON has no number for, where nothing bounds it.
-    pub high: f64,
-}
-
-impl Ratio {
-    /// A configuration over itself.
-    pub const ONE: Self = Self { value: 1.0, low: 1.0, high: 1.0 };
-
-    /// The ratio of two times with its 95 % interval, from the intervals of both: their halves, as logarithms, add as squares do
-    /// (Zou and Donner, Construction of confidence limits about effect measures: a general approach, Statistics in Medicine 27,
-    /// 2008). Times that weren't taken alternately share no disturbance that would cancel, so nothing is lost by it.
-    pub fn between(time: &Timing, base: &Timing) -> Self {
-        Self::stretched(time, base, 1.0)
-    }
-
-    /// The same, as one of so many comparisons with the best of all: at its lower end with intervals that are as much surer.
-    pub(super) fn of_many(time: &Timing, base: &Timing, comparisons: usize) -> Quotient {
-        let Self { value, high, .. } = Self::between(time, base);
-        Quotient { value, low: Self::stretched(time, base, stretch(comparisons)).low, high }
-    }
-
-    /// The same, both intervals being stretched as if they were surer.
-    fn stretched(time: &Timing, base: &Timing, factor: f64) -> Self {
-        let halves = |timing: &Timing| {
-            let [down, up] = [timing.time / timing.low.max(0.0), timing.high / timing.time];
-            [down.ln().max(0.0) * factor, up.ln().max(0.0) * factor]
-        };
-        let ([own_down, own_up], [base_down, base_up]) = (halves(time), halves(base));
-        let value = time.time / base.time;
-        Self { value, low: value * (-own_down.hypot(base_up)).exp(), high: value * own_up.hypot(base_down).exp() }
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -115,12 +101,6 @@ pub struct Flatness {
     pub configurations: usize,
     pub within_5_percent: usize,
     pub within_10_percent: usize,
-}
-
-impl From<Quotient> for Ratio {
-    fn from(Quotient { value, low, high }: Quotient) -> Self {
-        Self { value, low, high }
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -203,8 +183,7 @@ impl Answer {
         let mut ratio = Ratio::ONE;
         if let Some(ending) = &ending {
             let base = &figures[ending.fastest].timing;
-            let compared =
-                |(i, ratio): (usize, Option<Ratio>)| (i, ratio.unwrap_or_else(|| Ratio::between(&figures[i].timing, base)));
+            let compared = |(i, ratio): (usize, Option<Ratio>)| (i, ratio.unwrap_or_else(|| figures[i].timing.over(base)));
             let all = [(ending.fastest, Some(Ratio::ONE))].into_iter().chain(ending.tied.iter().copied()).map(compared);
             let (own, others): (Vec<_>, Vec<_>) = all.partition(|(i, _)| *i == ending.chosen);
             ratio = own.first().map_or(Ratio::ONE, |(_, ratio)| *ratio);
@@ -265,10 +244,10 @@ fn beside(trials: &[Trial], figures: &[Figure], default: &Point, best: &Figure) 
     let timing = trial.and_then(Trial::timing);
     let failure = trial.and_then(|trial| trial.outcome.as_ref().err());
     let figure = figures.iter().find(|figure| same_values(&figure.point, default));
-    let together = figure.and_then(|figure| quotient(figure, best, 1)).map(Ratio::from);
+    let together = figure.and_then(|figure| quotient(figure, best, 1));
     let gain = match same_values(&best.point, default) {
         true => timing.map(|_| Ratio::ONE),
-        false => together.or_else(|| timing.map(|timing| Ratio::between(timing, &best.timing))),
+        false => together.or_else(|| timing.map(|timing| timing.over(&best.timing))),
     };
     Beside {
         point: default.clone(),

@@ -3,9 +3,9 @@
 
 use serde::Serialize;
 
-use super::answer::{Ratio, Timing, Trial, same_values};
+use super::answer::{Timing, Trial, same_values};
 use crate::model::{AxisValue, Point};
-use crate::stats::{Quotient, Timed};
+use crate::stats::{Ratio, Timed};
 use crate::subject::LOCAL_SIZE_AXES;
 
 /// A time that is known less closely, as half its interval over it, is no answer.
@@ -77,7 +77,7 @@ impl Ending {
         let fastest = (0..figures.len()).min_by(by_time)?;
         let mut others: Vec<usize> = (0..figures.len()).filter(|i| *i != fastest).collect();
         others.sort_by(by_time);
-        let compared: Vec<(usize, Option<Quotient>)> =
+        let compared: Vec<(usize, Option<Ratio>)> =
             others.iter().map(|i| (*i, quotient(&figures[*i], &figures[fastest], others.len()))).collect();
         let (slower, open): (Vec<_>, Vec<_>) =
             compared.into_iter().partition(|(_, quotient)| quotient.is_some_and(|quotient| quotient.is_slower()));
@@ -91,17 +91,16 @@ impl Ending {
         };
         let simplest = candidates.into_iter().min_by_key(|i| complexity(&figures[*i].point, default));
         let chosen = simplest.filter(|_| outcome == Outcome::Alike).unwrap_or(fastest);
-        let ratio = |(i, quotient): (usize, Option<Quotient>)| (i, quotient.map(Ratio::from));
-        let next = slower.into_iter().find_map(|(i, quotient)| Some((i, Ratio::from(quotient?))));
-        Some(Self { outcome, chosen, fastest, tied: open.into_iter().map(ratio).collect(), next })
+        let next = slower.into_iter().find_map(|(i, quotient)| Some((i, quotient?)));
+        Some(Self { outcome, chosen, fastest, tied: open, next })
     }
 }
 
 /// How many times as long as the base one takes: by their common rounds, or by their intervals where rounds aren't known.
-pub fn quotient(own: &Figure, base: &Figure, comparisons: usize) -> Option<Quotient> {
+pub fn quotient(own: &Figure, base: &Figure, comparisons: usize) -> Option<Ratio> {
     match own.timed.is_empty() && base.timed.is_empty() {
-        true => Some(Ratio::of_many(&own.timing, &base.timing, comparisons)),
-        false => Quotient::of(&own.timed, &base.timed, comparisons),
+        true => Some(own.timing.over_as_one_of(&base.timing, comparisons)),
+        false => Ratio::of(&own.timed, &base.timed, comparisons),
     }
 }
 

@@ -5,7 +5,9 @@
 mod browser;
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
+use std::process::Stdio;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -15,7 +17,7 @@ use lanescope::output::{Csv, Writer};
 use lanescope::record::Header;
 use sha2::{Digest, Sha256};
 
-use crate::support::{Folder, Ran, ran, rows, succeeded};
+use crate::support::{Folder, Ran, lanescope, ran, rows, succeeded};
 
 fn data(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name).display().to_string()
@@ -197,6 +199,30 @@ fn several_runs_stand_side_by_side_and_are_compared() {
     assert!(text.contains("href=\"#compared\"") && text.contains("href=\"#roofline\""));
 }
 
+/// What a pipe gives is there once, and is shown as well as compared.
+#[test]
+fn a_side_may_come_by_a_pipe() {
+    let [base, new] = ["nvidia-h100-overview-5.csv", "nvidia-h100-overview-6.csv"].map(data);
+    let of_files = page(&[&format!("before={base}"), &format!("after={new}"), "--compare"]);
+    for stream in ["-", "/dev/stdin"] {
+        if cfg!(windows) && stream != "-" {
+            continue;
+        }
+        let (before, after) = (format!("before={base}"), format!("after={stream}"));
+        let arguments = ["report", "-q", "-o", "-", &before, &after, "--compare"];
+        let mut child = lanescope(&arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (mut pipe, rows) = (child.stdin.take().unwrap(), fs::read(&new).unwrap());
+        let writer = std::thread::spawn(move || pipe.write_all(&rows));
+        let text = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+        writer.join().unwrap().unwrap();
+        let name = if stream == "-" { "standard input" } else { stream };
+        assert_eq!(text.replace(name, &new), of_files, "{stream}");
+    }
+    for command in [&["merge", "-", "-"][..], &["card", "-", "-"]] {
+        ran(command).says(2, &["can be read once"]);
+    }
+}
+
 #[test]
 fn parts_of_a_run_are_joined_and_another_run_is_not() {
     let folder = Folder::new();
@@ -225,7 +251,7 @@ fn what_cant_be_shown_is_refused() {
         (&[&file, "-o", &file], "holds the rows: name another file"),
         (&[&file, "--compare", "-o", &none], "nothing to be compared with"),
         (&["a=", "-o", &none], "a file is missing"),
-        (&["-", "-o", &none], "/dev/stdin is standard input"),
+        (&["-", "new=-", "--compare", "-o", &none], "can be read once"),
         (&["no-such.csv", "-o", &none], "no-such.csv"),
         (&[&no_rows, "-o", &none], "there is no row"),
         (&[&few, "-o", &none], "there is no page without"),
@@ -238,6 +264,25 @@ fn what_cant_be_shown_is_refused() {
     }
     assert!(!Path::new(&none).exists());
     assert_eq!(fs::read_to_string(&file).unwrap(), before);
+}
+
+/// What no browser can show is refused while it is read, whatever is still to come.
+#[test]
+fn a_page_of_too_many_rows_is_refused() {
+    let text = fs::read_to_string(data("nvidia-h100-overview-6.csv")).unwrap();
+    let header = text.lines().next().unwrap();
+    let empty = vec![""; header.split(',').count()];
+    let place = |name: &str| header.split(',').position(|own| own == name).unwrap();
+    let row = |number: usize| {
+        let (mut cells, case) = (empty.clone(), format!("c{number}"));
+        [("schema", "v2.1"), ("status", "ok"), ("case_id", &case)]
+            .into_iter()
+            .for_each(|(name, cell)| cells[place(name)] = cell);
+        cells.join(",") + "\n"
+    };
+    let (folder, none) = (Folder::new(), "no-such.csv");
+    let file = folder.write("many.csv", format!("{header}\n{}", (0..=200_000).map(row).collect::<String>()));
+    ran(&["report", &file, none, "-o", "-"]).says(2, &["more than 200000 rows, which no page can show"]);
 }
 
 #[test]

@@ -385,7 +385,7 @@ const MAKERS: [&str; 2] = [
     // What was measured becomes a row.
     "record/row.rs",
     // What an earlier run left is measured again if its shader has changed.
-    "analysis/earlier.rs",
+    "analysis/resumable.rs",
 ];
 
 fn reader_faults(source: &Source) -> Vec<String> {

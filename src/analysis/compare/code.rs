@@ -45,6 +45,6 @@ pub fn note_code(compared: &mut [Compared], cases: &[(usize, &Matched)]) -> Vec<
 
 /// What the compiler told on both sides: of several runs, the first.
 fn both(case: &Matched) -> Option<[Code; 2]> {
-    let [base, new] = [0, 1].map(|side: usize| case.rows[side].iter().find_map(|row| row.code));
+    let [base, new] = [0, 1].map(|side: usize| case.rows(side).find_map(|row| row.code.as_deref().copied()));
     Some([base?, new?])
 }

@@ -1,11 +1,11 @@
 //! What follows from cases on both sides: levels, banks, peaks, fits.
 
+use super::Compared;
 use super::effect::Matched;
 use super::factor::Factor;
 use super::sides::SideCase;
 use super::spread::{Spread, sum};
 use super::verdict::{Change, Verdict, decide};
-use super::{Compared, Ratio};
 
 /// The unit of figures that are shares of others.
 const SHARE: &str = "ratio";
@@ -17,11 +17,11 @@ const DEGREES: f64 = 5.0;
 fn change_of_derived(cases: [&SideCase; 2], processes: u64) -> Option<Change> {
     let [base, new] = cases.map(|case| case.rows.iter().rev().find(|row| row.is_ok()));
     let (base, new) = (base?, new?);
-    if cases[0].unit != cases[1].unit {
+    if cases[0].kind.unit != cases[1].kind.unit {
         return None;
     }
-    let sign = if cases[0].better.as_ref() == "lower" { -1.0 } else { 1.0 };
-    let (one, other) = (base.value.filter(|value| *value > 0.0)?, new.value.filter(|value| *value > 0.0)?);
+    let sign = if &*cases[0].kind.better == "lower" { -1.0 } else { 1.0 };
+    let (one, other) = (base.value().filter(|value| *value > 0.0)?, new.value().filter(|value| *value > 0.0)?);
     let class = Matched::new(cases).class().between_runs(processes);
     let borrowed = Spread { variance: 2.0 * class.powi(2), degrees: DEGREES };
     Some(Change { log: sign * (other / one).ln(), spread: sum([base.own?, new.own?, borrowed]), moved: 0.0 })
@@ -45,14 +45,15 @@ pub fn judge_derived(
     let mut decided = decide(&known, margin).into_iter().zip(&known);
     for ((place, cases), change) in pairs.iter().zip(changes) {
         let compared = &mut derived[*place];
-        compared.ratio = change.map(|change| Ratio::new(&change));
+        compared.ratio = change.map(|change| change.ratio());
         let (verdict, rest) =
             change.and_then(|_| decided.next()).map_or((Verdict::Unclear, None), |(verdict, rest)| (verdict, Some(rest)));
-        compared.left = rest.filter(|rest| change.is_some_and(|change| change.log != rest.log)).map(Ratio::new);
-        let [base, new] = cases.map(|case| case.rows.iter().rev().find(|row| row.is_ok()).map(|row| (row.value, row.ends)));
-        let is_count = [base, new].iter().flatten().all(|(_, ends)| ends.is_none()) && is_count(&cases[0].unit);
+        compared.left = rest.filter(|rest| change.is_some_and(|change| change.log != rest.log)).map(Change::ratio);
+        let [base, new] =
+            cases.map(|case| case.rows.iter().rev().find(|row| row.is_ok()).map(|row| (row.value(), row.ends.as_deref())));
+        let is_count = [base, new].iter().flatten().all(|(_, ends)| ends.is_none()) && is_count(&cases[0].kind.unit);
         // A share changes with what it is a share of: neither way is faster.
-        let has_no_better = cases[0].better.is_empty() || cases[0].unit.as_ref() == SHARE;
+        let has_no_better = cases[0].kind.better.is_empty() || &*cases[0].kind.unit == SHARE;
         let is_neither_better = has_no_better && matches!(verdict, Verdict::Faster | Verdict::Slower);
         compared.verdict = match verdict {
             _ if base == new => Verdict::Same,
@@ -60,8 +61,11 @@ pub fn judge_derived(
             verdict => verdict,
         };
         if change.is_none() && compared.verdict == Verdict::Unclear {
-            let why =
-                if cases[0].unit == cases[1].unit { "it has no interval" } else { "it has another unit on the other side" };
+            let why = if cases[0].kind.unit == cases[1].kind.unit {
+                "it has no interval"
+            } else {
+                "it has another unit on the other side"
+            };
             compared.because(why);
         }
     }

@@ -42,7 +42,6 @@ const ENOUGH_PROCESSES: u64 = 6;
 
 pub struct Matched<'s> {
     pub cases: [&'s SideCase; 2],
-    pub rows: [Vec<&'s Observation>; 2],
     pub by_time: bool,
     /// 1 where more is better, -1 where less is.
     sign: f64,
@@ -106,49 +105,54 @@ pub type Pools = BTreeMap<Repeatability, BetweenRuns>;
 impl<'s> Matched<'s> {
     /// Of a case that has figures on both sides; their units may differ where times are compared.
     pub fn new(cases: [&'s SideCase; 2]) -> Self {
-        let usable = |case: &'s SideCase| case.rows.iter().filter(|row| row.is_ok()).collect();
-        let by_time = cases[0].unit != cases[1].unit;
-        let sign = if by_time || cases[0].better.as_ref() == "lower" { -1.0 } else { 1.0 };
-        Self { cases, rows: cases.map(usable), by_time, sign }
+        let by_time = cases[0].kind.unit != cases[1].kind.unit;
+        let sign = if by_time || &*cases[0].kind.better == "lower" { -1.0 } else { 1.0 };
+        Self { cases, by_time, sign }
+    }
+
+    /// The rows of a side that have figures.
+    pub fn rows(&self, side: usize) -> impl Iterator<Item = &'s Observation> + use<'s> {
+        self.cases[side].rows.iter().filter(|row| row.is_ok())
+    }
+
+    pub fn both(&self) -> impl Iterator<Item = &'s Observation> + use<'s> {
+        self.rows(0).chain(self.rows(1))
     }
 
     /// A row's figure as a logarithm that rises with speed.
     fn log(&self, row: &Observation) -> Option<f64> {
-        let figure = if self.by_time { row.time } else { row.value };
+        let figure = if self.by_time { row.time() } else { row.value() };
         figure.filter(|figure| *figure > 0.0).map(|figure| self.sign * figure.ln())
     }
 
     /// The class that moves most.
     pub fn class(&self) -> Repeatability {
-        let classes = self.rows.iter().flatten().map(|row| row.class);
+        let classes = self.both().map(|row| row.class);
         classes.max_by(|one, other| one.between_runs(1).total_cmp(&other.between_runs(1))).unwrap_or(Repeatability::Memory)
     }
 
     fn logs(&self, side: usize) -> Option<Vec<f64>> {
-        self.rows[side].iter().map(|row| self.log(row)).collect()
+        self.rows(side).map(|row| self.log(row)).collect()
     }
 
     /// Whether a row of one side is a row of the other.
     pub fn is_of_one_row(&self) -> bool {
-        let [base, new] = &self.rows;
-        let is_same = |one: &Observation, other: &Observation| {
-            Observation { run: other.run, file: other.file, line: other.line, ..one.clone() } == *other
-                && one.own.is_some_and(|own| own.variance > 0.0)
-        };
-        base.iter().any(|one| new.iter().any(|other| is_same(one, other)))
+        let is_same =
+            |one: &Observation, other: &Observation| one.is_copy_of(other) && one.own.is_some_and(|own| own.variance > 0.0);
+        self.rows(0).any(|one| self.rows(1).any(|other| is_same(one, other)))
     }
 
     /// How far its runs lie apart; nothing where there is one a side.
     fn own_scatter(&self) -> Option<Scatter> {
         let (squares, degrees) = self.squares(|_| 1.0)?;
-        let own: Vec<f64> = self.rows.iter().flatten().filter_map(|row| row.own.map(|own| own.variance)).collect();
+        let own: Vec<f64> = self.both().filter_map(|row| row.own.map(|own| own.variance)).collect();
         (degrees > 0.0 && !own.is_empty()).then(|| Scatter { variance: squares / degrees, degrees, own: stats::mean(&own) })
     }
 
     /// A side's figure: of several runs, their geometric mean.
     pub fn figure(&self, side: usize) -> Option<f64> {
-        let figure = |row: &&Observation| if self.by_time { row.time } else { row.value };
-        let values: Vec<f64> = self.rows[side].iter().filter_map(figure).collect();
+        let figure = |row: &Observation| if self.by_time { row.time() } else { row.value() };
+        let values: Vec<f64> = self.rows(side).filter_map(figure).collect();
         match values[..] {
             [one] => Some(one),
             _ if values.iter().all(|value| *value > 0.0) => {
@@ -164,7 +168,7 @@ impl<'s> Matched<'s> {
         for side in 0..2 {
             let logs = self.logs(side)?;
             let mean = stats::mean(&logs);
-            squares += logs.iter().zip(&self.rows[side]).map(|(log, row)| (log - mean).powi(2) / expected(row)).sum::<f64>();
+            squares += logs.iter().zip(self.rows(side)).map(|(log, row)| (log - mean).powi(2) / expected(row)).sum::<f64>();
             degrees += count(logs.len()) - 1.0;
         }
         Some((squares, degrees))
@@ -178,7 +182,7 @@ impl<'s> Matched<'s> {
         }
         let logs = [self.logs(0), self.logs(1)].map(|logs| logs.filter(|logs| !logs.is_empty()));
         let [Some(base), Some(new)] = logs else { return Err("a figure that isn't above zero has no ratio") };
-        if self.rows.iter().flatten().any(|row| row.own.is_none()) {
+        if self.both().any(|row| row.own.is_none()) {
             return Err("a row has too few rounds to tell how far its figure may be off");
         }
         let pool = pools.get(&class).copied().unwrap_or_else(|| BetweenRuns::borrowed(class, 1));
@@ -192,14 +196,14 @@ impl<'s> Matched<'s> {
             moved: self.moved(&pool) * pool.scale * inflation,
         };
         // The sentinel's time at the start of each run, and what it was beside the case's visits.
-        let clock = self.change_of(|side, row| Some((row.clock.0? / runs[side][row.run].sentinel?).ln()));
-        let core_clock = self.change_of(|_, row| row.clock.1.map(f64::ln));
+        let clock = self.change_of(|side, row| Some((row.clock_ratio()? / runs[side][row.run].sentinel?).ln()));
+        let core_clock = self.change_of(|_, row| row.core_clock().map(f64::ln));
         Ok(Effect { change, class, clock, core_clock, undecided: self.undecided(class) })
     }
 
     /// What is expected: each run moved by itself, but by an amount that a case has for all of them; and what each run shows itself.
     fn parts(&self, pool: &BetweenRuns) -> Vec<Spread> {
-        let rows = || self.rows.iter().flat_map(|rows| rows.iter().map(|row| (*row, count(rows.len()).powi(-2))));
+        let rows = || (0..2).flat_map(|side| self.rows(side).map(move |row| (row, count(self.rows(side).count()).powi(-2))));
         let moved = self.moved(pool);
         let own = rows().filter_map(|(row, part)| pool.own(row).map(|own| Spread { variance: own.variance * part, ..own }));
         let parts = std::iter::once(Spread { variance: moved, degrees: OF_BORROWED }).chain(own);
@@ -207,10 +211,10 @@ impl<'s> Matched<'s> {
     }
 
     fn moved(&self, pool: &BetweenRuns) -> f64 {
-        let of = |rows: &Vec<&Observation>| {
-            rows.iter().map(|row| pool.spread(row).variance).sum::<f64>() / count(rows.len()).powi(2)
+        let of = |side: usize| {
+            self.rows(side).map(|row| pool.spread(row).variance).sum::<f64>() / count(self.rows(side).count()).powi(2)
         };
-        self.rows.iter().map(of).sum()
+        (0..2).map(of).sum()
     }
 
     /// By how much replicates scatter more or less than was expected, as far as so few tell, and how many degrees of freedom the
@@ -228,12 +232,8 @@ impl<'s> Matched<'s> {
     /// What the timer adds: its step on each side, and the share of its floor where the sides' batches differ.
     fn of_timer(&self, runs: [&[Run]; 2]) -> Option<f64> {
         let first = |side: usize| {
-            let row = self.rows[side].first()?;
-            Some((
-                row.time.filter(|time| *time > 0.0)?,
-                count(usize::try_from(row.batch.filter(|batch| *batch > 0)?).ok()?),
-                &runs[side][row.run],
-            ))
+            let row = self.rows(side).next()?;
+            Some((row.time().filter(|time| *time > 0.0)?, count(usize::try_from(row.batch?.get()).ok()?), &runs[side][row.run]))
         };
         let (base, new) = (first(0)?, first(1)?);
         let step = |(time, batch, run): (f64, f64, &Run)| (run.step.unwrap_or(0.0) / (time * batch)).powi(2) / 12.0;
@@ -245,7 +245,7 @@ impl<'s> Matched<'s> {
     /// The change of something that rows tell beside the case, from its logarithm; nothing where a row doesn't tell it.
     fn change_of(&self, log: impl Fn(usize, &Observation) -> Option<f64>) -> Option<f64> {
         let side = |side: usize| {
-            let logs: Option<Vec<f64>> = self.rows[side].iter().map(|row| log(side, row)).collect();
+            let logs: Option<Vec<f64>> = self.rows(side).map(|row| log(side, row)).collect();
             logs.map(|logs| stats::mean(&logs)).filter(|mean| mean.is_finite())
         };
         Some(side(1)? - side(0)?)
@@ -253,8 +253,8 @@ impl<'s> Matched<'s> {
 
     /// The ratio that a row has itself, where its case was measured alternately with the base's.
     fn paired(&self, class: Repeatability, pools: &Pools, runs: [&[Run]; 2]) -> Option<Effect> {
-        let [base] = self.rows[0][..] else { return None };
-        let [new] = self.rows[1][..] else { return None };
+        let only = |side: usize| self.rows(side).next().filter(|_| self.rows(side).count() == 1);
+        let (base, new) = (only(0)?, only(1)?);
         let device = &runs[0][base.run].device;
         let pair = new.pair.as_deref().filter(|pair| base.file == new.file && pair.has_base(&self.cases[0].case_id, device))?;
         let pool = pools.get(&class).copied().unwrap_or_else(|| BetweenRuns::borrowed(class, 1));
@@ -264,19 +264,19 @@ impl<'s> Matched<'s> {
     }
 
     fn undecided(&self, class: Repeatability) -> Option<String> {
-        let rows = || self.rows.iter().flatten();
+        let rows = || self.both();
         if let Some(flag) = [Flag::Implausible, Flag::NearFloor].into_iter().find(|flag| rows().any(|row| row.has_flag(*flag)))
         {
             return Some(format!("a row that is {flag} decides nothing"));
         }
-        if TIMERS.contains(&self.cases[0].experiment.as_ref()) {
+        if TIMERS.contains(&&*self.cases[0].kind.experiment) {
             return Some("it is the timer's, whose samples aren't those of passes".to_owned());
         }
         if rows().any(|row| row.is_early) {
             return Some("measuring ended early".to_owned());
         }
-        let processes = |rows: &Vec<&Observation>| rows.iter().map(|row| row.processes).sum::<u64>();
-        let fewest = self.rows.iter().map(processes).min().unwrap_or(0);
+        let processes = |side: usize| self.rows(side).map(|row| row.processes).sum::<u64>();
+        let fewest = processes(0).min(processes(1));
         (class.needs_processes() && fewest < ENOUGH_PROCESSES).then(|| {
             let why = if class == Repeatability::Host { "the host times it" } else { "it depends on where its buffers lie" };
             format!("{why}: it takes {ENOUGH_PROCESSES} processes a side, as `run --preset study` has")
@@ -301,7 +301,7 @@ pub fn pools<'m>(cases: impl Iterator<Item = &'m Matched<'m>>) -> Pools {
 }
 
 fn pool(class: Repeatability, cases: &[&Matched]) -> BetweenRuns {
-    let rows = || cases.iter().flat_map(|case| case.rows.iter().flatten());
+    let rows = || cases.iter().flat_map(|case| case.both());
     let within = Prior::of(rows().filter_map(|row| row.own.map(|own| (own.variance, own.degrees))));
     let fewest = rows().map(|row| row.processes).min().unwrap_or(1);
     let borrowed = BetweenRuns { within, ..BetweenRuns::borrowed(class, fewest) };

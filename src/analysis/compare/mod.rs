@@ -3,6 +3,7 @@
 //! ```text
 //! sides        rows of files, read one by one, as the cases of each side
 //! observation  what a row tells of its case, in little memory
+//! kept         what many rows share, kept once
 //! spread       how far a run's figure may be off, by what the run shows
 //! pairing      the cases of two sides, put together and decided
 //! effect       how many times as fast a case is, and how far that may be off
@@ -23,6 +24,7 @@ mod effect;
 mod factor;
 mod gate;
 mod identity;
+mod kept;
 mod observation;
 mod pairing;
 mod sides;
@@ -30,14 +32,16 @@ mod spread;
 mod total;
 mod verdict;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 
 use crate::error::Error;
 use crate::model::Status;
+use crate::stats::Ratio;
 
 use effect::Pools;
+use observation::Observation;
 use pairing::Pairing;
-use verdict::Change;
 
 pub use code::CodeChange;
 pub use effect::{BetweenRuns, Effect, TIMERS};
@@ -80,66 +84,54 @@ pub struct Comparison {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    pub experiment: String,
-    pub variant: String,
-    pub case_id: String,
-    pub axes: String,
+    pub experiment: Arc<str>,
+    pub variant: Arc<str>,
+    pub case_id: Arc<str>,
+    pub axes: Arc<str>,
     pub verdict: Verdict,
     /// How many times as fast it is, with the ends of the 95 % interval.
     pub ratio: Option<Ratio>,
     pub figures: [Option<f64>; 2],
-    pub unit: String,
+    pub unit: Arc<str>,
     /// Reasons to doubt either figure, joined by `;`.
-    pub flags: String,
+    pub flags: Arc<str>,
     pub reason: String,
     /// What is left of the ratio where the clocks explain a part of it: the verdict is about this.
     pub left: Option<Ratio>,
     pub failures: Vec<Status>,
-    pub cache: String,
+    pub cache: Arc<str>,
     /// Its device, where the sides have several.
-    pub device: String,
+    pub device: Arc<str>,
     /// What makes it the same case on both sides, as [`SideCase::key`].
-    pub key: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ratio {
-    pub value: f64,
-    pub low: f64,
-    pub high: f64,
-}
-
-impl Ratio {
-    fn new(change: &Change) -> Self {
-        let (low, high) = change.interval();
-        Self { value: change.log.exp(), low: low.exp(), high: high.exp() }
-    }
+    pub key: Arc<str>,
 }
 
 impl Compared {
     fn new([base, new]: [Option<&SideCase>; 2], verdict: Verdict, reason: String) -> Self {
         let rows = [base, new].into_iter().flatten().flat_map(|case| &case.rows);
-        let flags: BTreeSet<&str> = rows.flat_map(|row| row.flags.split(';')).filter(|flag| !flag.is_empty()).collect();
-        let value =
-            |case: Option<&SideCase>| case.and_then(|case| case.rows.iter().find_map(|row| row.value.filter(|_| row.is_ok())));
+        let flags: BTreeSet<&str> = rows.flat_map(|row| row.said.flags.split(';')).filter(|flag| !flag.is_empty()).collect();
+        let flags = if flags.is_empty() { Arc::default() } else { flags.into_iter().collect::<Vec<_>>().join(";").into() };
+        let value = |case: Option<&SideCase>| {
+            case.and_then(|case| case.rows.iter().find(|row| row.is_ok()).and_then(Observation::value))
+        };
         let failed = new.into_iter().flat_map(|case| &case.rows).map(|row| row.status).filter(|status| is_failure(*status));
         let failures = failed.collect();
-        let text = |of: fn(&SideCase) -> &str| base.or(new).map_or_else(String::new, |case| of(case).to_owned());
+        let text = |of: fn(&SideCase) -> &Arc<str>| base.or(new).map_or_else(Arc::default, |case| of(case).clone());
         Self {
-            experiment: text(|case| &case.experiment),
-            variant: text(|case| &case.variant),
+            experiment: text(|case| &case.kind.experiment),
+            variant: text(|case| &case.kind.variant),
             case_id: text(|case| &case.case_id),
             axes: text(|case| &case.axes),
-            unit: text(|case| &case.unit),
+            unit: text(|case| &case.kind.unit),
             verdict,
             ratio: None,
             figures: [value(base), value(new)],
-            flags: flags.into_iter().collect::<Vec<_>>().join(";"),
+            flags,
             reason,
             left: None,
             failures,
-            cache: text(|case| &case.cache),
-            device: String::new(),
+            cache: text(|case| &case.kind.cache),
+            device: Arc::default(),
             key: text(|case| &case.key),
         }
     }
@@ -169,12 +161,11 @@ impl Compared {
 /// variants of one name belong to several experiments.
 pub fn compare(sides: &Sides, terms: &Terms) -> Result<Vec<Comparison>, Error> {
     let Some((base, others)) = sides.sides.split_first() else { return Ok(Vec::new()) };
-    let has_common = |new: &&Side| {
-        let keys = base.measured_keys();
-        new.cases.iter().any(|case| case.is_work() && keys.contains(case.key.as_ref()))
-    };
+    // Files are compared whatever they have: that they have nothing in common is an error of theirs.
+    let keys = if sides.by.is_some() { base.measured_keys() } else { HashSet::new() };
+    let has_common = |new: &&Side| new.cases.iter().any(|case| case.is_work() && keys.contains(&*case.key));
     let (common, apart): (Vec<&Side>, Vec<&Side>) = others.iter().partition(has_common);
-    let compared = if sides.by.is_some() && !common.is_empty() { common } else { others.iter().collect() };
+    let compared = if common.is_empty() { others.iter().collect() } else { common };
     let mut comparisons: Vec<Comparison> = Vec::new();
     for new in compared {
         comparisons.push(Pairing::new(sides, [base, new], *terms)?.compared()?);

@@ -1,5 +1,9 @@
 //! What a row tells of its case, in little memory.
 
+use std::num::NonZeroU64;
+use std::sync::Arc;
+
+use super::kept::Shared;
 use super::spread::Spread;
 use crate::digest::hash64;
 use crate::experiments::{self, CATALOGUE};
@@ -19,30 +23,62 @@ pub struct Observation {
     pub file: usize,
     pub line: u64,
     pub status: Status,
-    /// Why it has no figure, or what is wrong with it.
-    pub reason: Box<str>,
-    pub value: Option<f64>,
-    pub ends: Option<(f64, f64)>,
-    /// Time per pass, ns.
-    pub time: Option<f64>,
+    pub said: Arc<Said>,
+    value: Real,
+    /// The interval of a derived figure. That of a measured one is in its spread.
+    pub ends: Option<Box<(f64, f64)>>,
+    time: Real,
     /// How far the figure may be off, by what the run shows itself.
     pub own: Option<Spread>,
     /// Processes that its rounds were dealt over.
     pub processes: u64,
     /// Passes per sample.
-    pub batch: Option<u64>,
+    pub batch: Option<NonZeroU64>,
     pub class: Repeatability,
-    pub flags: Box<str>,
-    /// Clock rate over that at the start of the process, and core clock, MHz.
-    pub clock: (Option<f64>, Option<f64>),
-    /// Hashes of its modules, and of their sources; 0 where none is told.
-    pub modules: [u64; 2],
-    pub work: [Option<u64>; WORK.len()],
-    pub code: Option<Code>,
+    clock_ratio: Real,
+    core_clock: Real,
+    pub basis: Arc<Basis>,
+    pub code: Option<Box<Code>>,
     /// Its time over that of the case that it was measured alternately with.
     pub pair: Option<Box<Pair>>,
     /// Whether measuring ended before it had as many rounds as an interval needs.
     pub is_early: bool,
+}
+
+/// What is to be said of a row.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Said {
+    /// Why it has no figure, or what is wrong with it.
+    pub reason: Box<str>,
+    pub flags: Box<str>,
+}
+
+impl Said {
+    fn new(record: &Record) -> Self {
+        Self { reason: record.reason.as_str().into(), flags: record.quality_flags.as_str().into() }
+    }
+}
+
+/// What a figure is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Basis {
+    /// Hashes of its modules, and of their sources; 0 where none is told.
+    pub modules: [u64; 2],
+    pub work: [Option<u64>; WORK.len()],
+}
+
+/// A number that a row may lack, in half the memory: the bits of it, or of NaN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Real(u64);
+
+impl Real {
+    fn new(value: Option<f64>) -> Self {
+        Self(value.unwrap_or(f64::NAN).to_bits())
+    }
+
+    fn get(self) -> Option<f64> {
+        Some(f64::from_bits(self.0)).filter(|value| !value.is_nan())
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +97,7 @@ pub struct Pair {
 }
 
 impl Observation {
-    pub fn new(record: &Record, status: Status, run: usize, (file, line): (usize, u64)) -> Self {
+    pub fn new(record: &Record, status: Status, run: usize, (file, line): (usize, u64), shared: &mut Shared) -> Self {
         let ends = record.value_ci_low.zip(record.value_ci_high);
         let time_ends = record.ci_low_ns.zip(record.ci_high_ns).or(ends);
         let of_interval = || Spread::of_interval(time_ends?, record.processes, record.rounds);
@@ -70,21 +106,7 @@ impl Observation {
             false => Spread::of_rounds(&record.round_medians_ns).or_else(of_interval),
         };
         let hash = |text: &String| if text.is_empty() { 0 } else { hash64(text) };
-        Self {
-            run,
-            file,
-            line,
-            status,
-            reason: record.reason.as_str().into(),
-            value: record.value,
-            ends,
-            time: record.time_ns,
-            own,
-            processes: record.processes.unwrap_or(1),
-            batch: record.batch,
-            class: class(record),
-            flags: record.quality_flags.as_str().into(),
-            clock: (record.clock_ratio, record.clock_mhz),
+        let basis = Basis {
             modules: [hash(&record.spirv_hash), hash(&record.source_hash)],
             work: [
                 record.bytes_per_pass,
@@ -95,18 +117,61 @@ impl Observation {
                 record.groups_y,
                 record.groups_z,
             ],
-            code: code(record),
+        };
+        Self {
+            run,
+            file,
+            line,
+            status,
+            said: shared.said.of(Said::new(record)),
+            value: Real::new(record.value),
+            ends: ends.filter(|_| record.is_derived()).map(Box::new),
+            time: Real::new(record.time_ns),
+            own,
+            processes: record.processes.unwrap_or(1),
+            batch: record.batch.and_then(NonZeroU64::new),
+            class: class(record),
+            clock_ratio: Real::new(record.clock_ratio),
+            core_clock: Real::new(record.clock_mhz),
+            basis: shared.bases.of(basis),
+            code: code(record).map(Box::new),
             is_early: Stop::ALL.iter().any(|stop| stop.is_early() && stop.as_str() == record.stop),
             pair: record.ratio.filter(|ratio| *ratio > 0.0).map(|ratio| Box::new(pair(record, ratio))),
         }
     }
 
     pub fn has_flag(&self, flag: Flag) -> bool {
-        self.flags.split(';').any(|own| own == flag.name())
+        self.said.flags.split(';').any(|own| own == flag.name())
+    }
+
+    /// Whether it says the same as another one, wherever both stand.
+    pub fn is_copy_of(&self, other: &Self) -> bool {
+        // Most differ in these, and are told apart without more.
+        (self.value, self.time) == (other.value, other.time)
+            && Self { run: other.run, file: other.file, line: other.line, ..self.clone() } == *other
+    }
+
+    pub fn value(&self) -> Option<f64> {
+        self.value.get()
+    }
+
+    /// Time per pass, ns.
+    pub fn time(&self) -> Option<f64> {
+        self.time.get()
+    }
+
+    /// Clock rate over that at the start of the process.
+    pub fn clock_ratio(&self) -> Option<f64> {
+        self.clock_ratio.get()
+    }
+
+    /// The core clock, MHz.
+    pub fn core_clock(&self) -> Option<f64> {
+        self.core_clock.get()
     }
 
     pub fn is_ok(&self) -> bool {
-        self.status == Status::Ok && self.value.is_some()
+        self.status == Status::Ok && self.value().is_some()
     }
 }
 

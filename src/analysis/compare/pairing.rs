@@ -1,6 +1,9 @@
 //! The cases of two sides, put together and decided.
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::num::NonZeroU64;
+use std::sync::Arc;
 
 use super::super::words::counted;
 use super::clocks::Left;
@@ -12,9 +15,10 @@ use super::identity::{self, About, Difference};
 use super::observation::{Observation, WORK};
 use super::sides::{DeviceKey, Side, SideCase, Sides};
 use super::verdict::{Change, Verdict, decide};
-use super::{Compared, Comparison, Ratio, Terms, is_failure, total};
+use super::{Compared, Comparison, Terms, is_failure, total};
 use crate::error::Error;
 use crate::model::Repeatability;
+use crate::stats::Ratio;
 
 /// A change within this share is none, on a GPU and on a processor.
 const MARGIN: f64 = 0.01;
@@ -45,15 +49,23 @@ impl<'s> Pairing<'s> {
         let [base, new] = pair;
         // By force, cold rows are those of warm cases.
         let is_by_name = terms.is_forced && by.is_none();
-        let key = |side: usize, case: &SideCase| {
-            let key = if is_by_name { case.name() } else { case.key.to_string() };
+        let key = |side: usize, case: &'s SideCase| -> (Cow<'s, str>, usize) {
+            let key = if is_by_name { Cow::Owned(case.name()) } else { Cow::Borrowed(&*case.key) };
             (key, slots[side][case.device])
         };
-        let others: HashMap<(String, usize), &SideCase> = new.cases.iter().map(|case| (key(1, case), case)).collect();
-        let known: HashSet<(String, usize)> = base.cases.iter().map(|case| key(0, case)).collect();
-        let with_other = |case: &'s SideCase| [Some(case), others.get(&key(0, case)).copied()];
-        let mut all: Vec<[Option<&SideCase>; 2]> = base.cases.iter().map(with_other).collect();
-        all.extend(new.cases.iter().filter(|case| !known.contains(&key(1, case))).map(|case| [None, Some(case)]));
+        // Each with whether the base has it.
+        let mut others: HashMap<(Cow<str>, usize), (&SideCase, bool)> =
+            new.cases.iter().map(|case| (key(1, case), (case, false))).collect();
+        let mut all: Vec<[Option<&SideCase>; 2]> = Vec::with_capacity(base.cases.len());
+        for case in &base.cases {
+            let other = others.get_mut(&key(0, case)).map(|(other, has_base)| {
+                *has_base = true;
+                *other
+            });
+            all.push([Some(case), other]);
+        }
+        all.extend(new.cases.iter().filter(|case| !others[&key(1, case)].1).map(|case| [None, Some(case)]));
+        drop(others);
         let mut differences = identity::differences(base, new);
         differences.retain(|difference| by != Some(difference.column));
         let warnings = identity::warning(&differences).into_iter().collect();
@@ -64,12 +76,13 @@ impl<'s> Pairing<'s> {
 
     fn check(&self) -> Result<(), Error> {
         let names = self.sides.map(|side| side.name.as_str()).join(" and ");
-        let both = || self.all.iter().filter_map(|cases| Some([cases[0]?, cases[1]?])).filter(|[base, _]| !base.is_derived);
+        let both =
+            || self.all.iter().filter_map(|cases| Some([cases[0]?, cases[1]?])).filter(|[base, _]| !base.kind.is_derived);
         // Every file may have these, whatever it is about.
         let have_work = self.sides.iter().all(|side| side.cases.iter().any(SideCase::is_work));
         if !both().any(|[base, _]| !have_work || base.is_work()) {
             let caches =
-                self.sides.map(|side| side.cases.iter().find(|case| case.is_work()).map_or("", |case| case.cache.as_ref()));
+                self.sides.map(|side| side.cases.iter().find(|case| case.is_work()).map_or("", |case| &*case.kind.cache));
             let why = match caches {
                 [one, other] if one != other && !one.is_empty() && !other.is_empty() => {
                     format!(
@@ -97,11 +110,11 @@ impl<'s> Pairing<'s> {
         };
         let has_figures =
             |[base, new]: &[&SideCase; 2]| [base, new].iter().all(|case| case.rows.iter().any(Observation::is_ok));
-        if let Some(cases) = named(&|cases| has_figures(cases) && cases[0].unit != cases[1].unit) {
+        if let Some(cases) = named(&|cases| has_figures(cases) && cases[0].kind.unit != cases[1].kind.unit) {
             return refuse(format!("the figures of {cases} have other units"));
         }
-        let batches = |case: &SideCase| case.rows.iter().filter(|row| row.is_ok()).any(|row| row.batch != Some(1));
-        let is_mixed = |[base, new]: &[&SideCase; 2]| base.cache != new.cache && (batches(base) || batches(new));
+        let batches = |case: &SideCase| case.rows.iter().filter(|row| row.is_ok()).any(|row| row.batch != NonZeroU64::new(1));
+        let is_mixed = |[base, new]: &[&SideCase; 2]| base.kind.cache != new.kind.cache && (batches(base) || batches(new));
         if let Some(cases) = named(&is_mixed) {
             return refuse(format!(
                 "cold rows compare only with warm ones of one pass a sample (batch 1), unlike those of {cases}"
@@ -114,7 +127,7 @@ impl<'s> Pairing<'s> {
         let (mut matched, mut derived_pairs) = (Vec::new(), Vec::new());
         let (mut cases, mut derived, mut neither) = (Vec::new(), Vec::new(), 0);
         for pair in &self.all {
-            let is_derived = pair.iter().flatten().any(|case| case.is_derived);
+            let is_derived = pair.iter().flatten().any(|case| case.kind.is_derived);
             let Some(mut compared) = self.fate(pair) else {
                 neither += usize::from(!is_derived);
                 continue;
@@ -136,6 +149,7 @@ impl<'s> Pairing<'s> {
         let runs = self.sides.map(|side| side.runs.as_slice());
         let between_runs = pools(matched.iter().map(|(_, case)| case));
         let is_processor = between_runs.contains_key(&Repeatability::Processor);
+        let ns: Arc<str> = "ns".into();
         let margin = self.terms.margin.unwrap_or(if is_processor { MARGIN_ON_PROCESSOR } else { MARGIN });
         let effects: Vec<(usize, &Matched, Effect)> = matched
             .iter()
@@ -143,7 +157,7 @@ impl<'s> Pairing<'s> {
                 let compared = &mut cases[*place];
                 compared.figures = [case.figure(0), case.figure(1)];
                 if case.by_time {
-                    "ns".clone_into(&mut compared.unit);
+                    compared.unit = ns.clone();
                 }
                 match case.effect(&between_runs, runs) {
                     Ok(effect) => Some((*place, case, effect)),
@@ -155,7 +169,7 @@ impl<'s> Pairing<'s> {
             })
             .collect();
         let factors = self.judge(&mut cases, &effects, margin);
-        let rows = matched.iter().flat_map(|(_, case)| case.rows.iter().flatten());
+        let rows = matched.iter().flat_map(|(_, case)| case.both());
         let processes = rows.map(|row| row.processes).min().unwrap_or(1);
         judge_derived(&mut derived, &derived_pairs, (&factors, processes), margin);
         let code = note_code(&mut cases, &effects.iter().map(|(place, case, _)| (*place, *case)).collect::<Vec<_>>());
@@ -182,12 +196,12 @@ impl<'s> Pairing<'s> {
     }
 
     /// The name of a case's device, where a side has several; those of one name are told apart by their UUIDs.
-    fn device(&self, pair: &[Option<&'s SideCase>; 2]) -> String {
+    fn device(&self, pair: &[Option<&'s SideCase>; 2]) -> Arc<str> {
         let found = self.sides.iter().zip(pair).find_map(|(side, case)| Some((&side.devices, (*case)?.device)));
-        let Some((devices, place)) = found.filter(|(devices, _)| devices.len() > 1) else { return String::new() };
+        let Some((devices, place)) = found.filter(|(devices, _)| devices.len() > 1) else { return Arc::default() };
         let DeviceKey { name, device: uuid, .. } = &devices[place];
         let is_alone = devices.iter().filter(|other| other.name == *name).count() == 1;
-        if is_alone { name.clone() } else { format!("{name} ({}...)", uuid.chars().take(8).collect::<String>()) }
+        if is_alone { name.as_str().into() } else { format!("{name} ({}...)", uuid.chars().take(8).collect::<String>()).into() }
     }
 
     /// What a case is before figures are compared: `unclear` where both sides have one. Nothing where neither has.
@@ -200,7 +214,7 @@ impl<'s> Pairing<'s> {
         let failed = |row: &Observation, times: usize| {
             let runs = pair[1].map_or(0, |case| case.rows.len());
             let often = if runs > 1 { format!(" in {times} of {runs} runs") } else { String::new() };
-            format!("{}{often}: {}", row.status, row.reason)
+            format!("{}{often}: {}", row.status, row.said.reason)
         };
         match (base_fate, new_fate) {
             (Fate::Figure, Fate::Figure) => match self.other_basis(pair) {
@@ -217,7 +231,7 @@ impl<'s> Pairing<'s> {
             }
             (Fate::Figure, Fate::Failed(row, times)) => said(Verdict::Broken, failed(row, times)),
             (Fate::Figure, Fate::Nothing(reason)) => said(Verdict::Missing, reason),
-            (Fate::Failed(row, _), Fate::Figure) => said(Verdict::Fixed, format!("{}: {}", row.status, row.reason)),
+            (Fate::Failed(row, _), Fate::Figure) => said(Verdict::Fixed, format!("{}: {}", row.status, row.said.reason)),
             (Fate::Failed(..), Fate::Failed(row, times)) => said(Verdict::Failing, failed(row, times)),
             (Fate::Failed(row, _), Fate::Nothing(reason)) => said(Verdict::Missing, format!("{reason}; {} before", row.status)),
             (Fate::Nothing(reason), Fate::Figure) => said(Verdict::New, reason),
@@ -230,16 +244,16 @@ impl<'s> Pairing<'s> {
     fn other_basis(&self, pair: &[Option<&'s SideCase>; 2]) -> Option<String> {
         let [Some(base), Some(new)] = pair else { return None };
         // What differs in an axis or a variant is to differ in these, and what is derived has none.
-        if base.is_derived || base.case_id != new.case_id {
+        if base.kind.is_derived || base.case_id != new.case_id {
             return None;
         }
         let [base, new] = [base, new].map(|case| case.rows.iter().find(|row| row.is_ok()));
         let (base, new) = (base?, new?);
-        let told = base.modules.iter().zip(&new.modules).find(|(base, new)| **base != 0 && **new != 0);
+        let told = base.basis.modules.iter().zip(&new.basis.modules).find(|(base, new)| **base != 0 && **new != 0);
         if told.is_some_and(|(base, new)| base != new) {
             return Some("the shader is another one".to_owned());
         }
-        let differs = |(place, name): (usize, &&str)| match (base.work[place], new.work[place]) {
+        let differs = |(place, name): (usize, &&str)| match (base.basis.work[place], new.basis.work[place]) {
             (Some(one), Some(other)) if one != other => Some(format!("{name} is {one} on one side, {other} on the other")),
             _ => None,
         };
@@ -250,13 +264,13 @@ impl<'s> Pairing<'s> {
         let [Some(base), Some(new)] = pair else { return None };
         let matched = Matched::new([base, new]);
         let effect = matched.effect(&Pools::new(), self.sides.map(|side| side.runs.as_slice())).ok()?;
-        Some(Ratio::new(&effect.change))
+        Some(effect.change.ratio())
     }
 
     fn judge(&self, cases: &mut [Compared], effects: &[(usize, &Matched, Effect)], margin: f64) -> Vec<Factor> {
         let decisive: Vec<&(usize, &Matched, Effect)> =
             effects.iter().filter(|(.., effect)| effect.undecided.is_none()).collect();
-        let shares: Vec<Share> = decisive.iter().map(|(_, case, effect)| (case.cases[0].experiment.as_ref(), effect)).collect();
+        let shares: Vec<Share> = decisive.iter().map(|(_, case, effect)| (&*case.cases[0].kind.experiment, effect)).collect();
         let factors = factors(&shares, margin);
         let left: Vec<Left> = decisive.iter().map(|(.., effect)| Left::of(effect, &factors, margin)).collect();
         let changes: Vec<Change> = left.iter().map(|left| left.change).collect();
@@ -264,7 +278,7 @@ impl<'s> Pairing<'s> {
             let compared = &mut cases[*place];
             compared.verdict = verdict;
             if left.is_clocks {
-                let rest = Ratio::new(&left.change);
+                let rest = left.change.ratio();
                 if left.words.is_none() && matches!(verdict, Verdict::Faster | Verdict::Slower) {
                     compared.because(&format!("but for the clocks it is {:.3} times as fast", rest.value));
                 }
@@ -273,7 +287,7 @@ impl<'s> Pairing<'s> {
             left.words.iter().for_each(|words| compared.because(words));
         }
         for (place, _, effect) in effects {
-            cases[*place].ratio = Some(Ratio::new(&effect.change));
+            cases[*place].ratio = Some(effect.change.ratio());
             if let Some(why) = &effect.undecided {
                 cases[*place].because(why);
             }
@@ -293,7 +307,7 @@ fn fate(case: Option<&SideCase>) -> Fate<'_> {
         return Fate::Figure;
     }
     let reason = case.rows.first().map_or_else(String::new, |row| {
-        let parts = [row.status.as_str(), &row.reason];
+        let parts = [row.status.as_str(), &row.said.reason];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
     });
     Fate::Nothing(reason)

@@ -1,20 +1,20 @@
 //! Reads the rows of both sides, one by one: of each, little more than its figure is kept.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::super::words::listed;
+use super::super::rowset::{Purpose, input_name, read_rows};
 use super::case_name;
 use super::identity::IDENTITY;
+use super::kept::Shared;
 use super::observation::Observation;
 use crate::error::{Error, nearest};
-use crate::model::{AxisValue, Point, Shown, Status};
+use crate::model::{AxisValue, Point, Status};
+use crate::record::Record;
 use crate::record::schema::{COLUMNS, position};
-use crate::record::{ReadError, Reader, Record, Use, needed};
-use crate::regular::{self, ROWS};
 
 /// Of these groups, only what says how a row came to be tells sides apart.
 const GROUPS: [&str; 3] = ["how", "case", "identity"];
@@ -38,8 +38,10 @@ pub struct Side {
     pub cases: Vec<SideCase>,
     pub runs: Vec<Run>,
     pub devices: Vec<DeviceKey>,
-    case_of: HashMap<(Box<str>, usize), usize>,
+    /// Places of cases by their keys, for each device.
+    case_of: Vec<HashMap<Arc<str>, usize>>,
     run_of: HashMap<(String, usize, usize), usize>,
+    shared: Shared,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -53,18 +55,24 @@ pub struct DeviceKey {
 #[derive(Debug)]
 pub struct SideCase {
     /// What makes it the same case on the other side.
-    pub key: Box<str>,
-    pub experiment: Box<str>,
-    pub variant: Box<str>,
-    pub axes: Box<str>,
-    pub case_id: Box<str>,
-    pub unit: Box<str>,
-    pub better: Box<str>,
-    pub cache: Box<str>,
-    pub is_derived: bool,
+    pub key: Arc<str>,
+    pub kind: Arc<CaseKind>,
+    pub axes: Arc<str>,
+    pub case_id: Arc<str>,
     /// Its device, as a place among those of its side.
     pub device: usize,
     pub rows: Vec<Observation>,
+}
+
+/// What a case is but for its axes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CaseKind {
+    pub experiment: Arc<str>,
+    pub variant: Arc<str>,
+    pub unit: Arc<str>,
+    pub better: Arc<str>,
+    pub cache: Arc<str>,
+    pub is_derived: bool,
 }
 
 /// One run of a side on one device: what all its rows share, and how its timer and its clock are.
@@ -82,12 +90,11 @@ pub struct Run {
     pub sentinel: Option<f64>,
 }
 
-/// What takes a row that stands at this line.
-type Take<'t> = dyn FnMut(&Record, u64) -> Result<(), Error> + 't;
-
 #[derive(Debug, Default)]
 pub struct Sides {
     pub files: Vec<String>,
+    /// The side that each file is of.
+    side_of: Vec<usize>,
     pub sides: Vec<Side>,
     /// The column that tells them apart, where files don't.
     pub by: Option<String>,
@@ -95,12 +102,18 @@ pub struct Sides {
 }
 
 pub fn read(question: &Question) -> Result<Sides, Error> {
-    let mut sides = Sides::default();
     match question {
-        Question::Files(files) => sides.read_files(files)?,
-        Question::By { column, base, files } => sides.read_by(column, base.as_deref(), files)?,
+        Question::Files(files) => {
+            let mut sides = Sides::of_files(files);
+            sides.read_files(files)?;
+            Ok(sides)
+        }
+        Question::By { column, base, files } => {
+            let mut sides = Sides::default();
+            sides.read_by(column, base.as_deref(), files)?;
+            Ok(sides)
+        }
     }
-    Ok(sides)
 }
 
 impl Sides {
@@ -110,44 +123,56 @@ impl Sides {
             all.files.push(name.to_owned());
             let mut side = Side { name: name.to_owned(), ..Side::default() };
             for (record, line) in records.iter().zip(2..) {
-                side.add(record, record.case_id.as_str().into(), (place, line), &all.files)?;
+                side.add(record, &record.case_id, (place, line), &all.files)?;
             }
             all.sides.push(side);
         }
         Ok(all)
     }
 
+    /// Those of files whose rows are still to come: a side for each name, and for each file without one.
+    pub fn of_files(files: &[(Option<String>, PathBuf)]) -> Self {
+        let mut all = Self { files: files.iter().map(|(_, path)| input_name(path)).collect(), ..Self::default() };
+        for (place, (name, _)) in files.iter().enumerate() {
+            let of_name = |earlier: &usize| name.is_some() && files[*earlier].0 == *name;
+            let side = (0..place).find(of_name).map(|earlier| all.side_of[earlier]).unwrap_or_else(|| {
+                let name = name.as_ref().unwrap_or(&all.files[place]).clone();
+                all.sides.push(Side { name, ..Side::default() });
+                all.sides.len() - 1
+            });
+            all.side_of.push(side);
+        }
+        all
+    }
+
+    /// Takes a row of one of the files, that on this line.
+    /// Errors: a status that no case has, and a second result of one run.
+    pub fn take(&mut self, file: usize, record: &Record, line: u64) -> Result<(), Error> {
+        self.sides[self.side_of[file]].add(record, &record.case_id, (file, line), &self.files)
+    }
+
     /// Reads all files of a side one after the other, and sides beside each other.
     fn read_files(&mut self, files: &[(Option<String>, PathBuf)]) -> Result<(), Error> {
-        self.files = files.iter().map(|(_, path)| input_name(path)).collect();
-        let mut sides: Vec<(String, Vec<usize>)> = Vec::new();
-        for (place, (name, _)) in files.iter().enumerate() {
-            match sides.iter_mut().find(|(known, _)| name.as_ref() == Some(known)) {
-                Some((_, places)) => places.push(place),
-                None => sides.push((name.clone().unwrap_or_else(|| self.files[place].clone()), vec![place])),
-            }
-        }
+        let Self { files: names, side_of, sides, .. } = self;
         if sides.len() < 2 {
             let words = "two sides are needed: name another file, or compare the rows of one by --by COLUMN";
             return Err(Error::Usage(words.to_owned()));
         }
-        let names = &self.files;
-        let read = |name: String, places: Vec<usize>| {
-            let (mut side, mut notes) = (Side { name, ..Side::default() }, Vec::new());
-            for place in places {
-                let note = read_file(&names[place], &files[place].1, &mut |record, line| {
-                    side.add(record, record.case_id.as_str().into(), (place, line), names)
+        let read = |(place, side): (usize, &mut Side)| {
+            let own = (0..files.len()).filter(|file| side_of[*file] == place);
+            let torn = own.map(|file| {
+                let remarks = read_rows(&files[file].1, &[Purpose::Comparison], &mut |record, line| {
+                    side.add(record, &record.case_id, (file, line), names)
                 })?;
-                notes.extend(note);
-            }
-            Ok((side, notes))
+                Ok(remarks.torn)
+            });
+            let torn = torn.collect::<Result<Vec<Option<String>>, Error>>();
+            side.end();
+            torn
         };
-        let all: Vec<Result<(Side, Vec<String>), Error>> =
-            sides.into_par_iter().map(|(name, places)| read(name, places)).collect();
-        for side in all {
-            let (side, notes) = side?;
-            self.sides.push(side);
-            self.notes.extend(notes);
+        let torn: Vec<Result<Vec<Option<String>>, Error>> = sides.par_iter_mut().enumerate().map(read).collect();
+        for torn in torn {
+            self.notes.extend(torn?.into_iter().flatten());
         }
         Ok(())
     }
@@ -157,23 +182,24 @@ impl Sides {
         let (mut axes, mut without) = (BTreeSet::new(), 0_u64);
         let names: Vec<String> = files.iter().map(|path| input_name(path)).collect();
         for (place, path) in files.iter().enumerate() {
-            let note = read_file(&names[place], path, &mut |record, line| {
+            let remarks = read_rows(path, &[Purpose::Comparison], &mut |record, line| {
                 let name = record.cell(column).map(|cell| cell.to_string()).unwrap_or_default();
                 if name.is_empty() {
                     axes.extend(record.by_axis.keys().cloned());
                     without += u64::from(!record.is_derived());
                     return Ok(());
                 }
-                let key = key_without(record, column).into();
+                let key = key_without(record, column);
                 let side = self.sides.iter().position(|side| side.name == name).unwrap_or_else(|| {
                     self.sides.push(Side { name, ..Side::default() });
                     self.sides.len() - 1
                 });
-                self.sides[side].add(record, key, (place, line), &names)
+                self.sides[side].add(record, &key, (place, line), &names)
             })?;
-            self.notes.extend(note);
+            self.notes.extend(remarks.torn);
         }
         self.files = names;
+        self.sides.iter_mut().for_each(Side::end);
         let names: Vec<&str> = self.sides.iter().map(|side| side.name.as_str()).collect();
         match names[..] {
             [] if position(column).is_some() => {
@@ -215,44 +241,6 @@ impl Sides {
     }
 }
 
-fn input_name(path: &Path) -> String {
-    if path == Path::new("-") { "standard input".to_owned() } else { path.shown() }
-}
-
-fn read_file(name: &str, path: &Path, take: &mut Take) -> Result<Option<String>, Error> {
-    let usage = |error: ReadError| Error::Usage(error.to_string());
-    let input: Box<dyn Read> = if path == Path::new("-") {
-        Box::new(io::stdin().lock())
-    } else {
-        Box::new(regular::open(path, ROWS).map_err(|error| Error::Usage(format!("{name}: can't be opened: {error}")))?)
-    };
-    let mut reader = Reader::new(name, input).map_err(usage)?;
-    let missing = lacking(&reader);
-    if !missing.is_empty() {
-        let missing = listed(missing);
-        let words = format!("{name} lacks {missing}: rows can't be compared without; were they left out by --columns?");
-        return Err(Error::Usage(words));
-    }
-    let mut count = 0_u64;
-    while let Some(record) = reader.next() {
-        take(&record.map_err(usage)?, reader.line())?;
-        count += 1;
-    }
-    if count == 0 && reader.cut().is_none() {
-        return Err(Error::Usage(format!("{name} holds no rows")));
-    }
-    Ok(reader.cut().map(|cut| format!("{name}: {cut} and is left out")))
-}
-
-/// The columns that a file lacks; of those that tell how far a figure may be off, one way is enough.
-fn lacking<R: Read>(reader: &Reader<R>) -> Vec<&'static str> {
-    let mut missing = reader.missing(&needed(&[Use::Comparison]));
-    if !reader.missing(&["round_medians_ns"]).is_empty() {
-        missing.extend(reader.missing(&["ci_low_ns", "ci_high_ns"]));
-    }
-    missing
-}
-
 /// Demands that a column tells rows apart, and is no figure.
 fn check_column(name: &str) -> Result<(), Error> {
     let Some(column) = COLUMNS.iter().find(|column| column.name == name) else { return Ok(()) };
@@ -284,10 +272,10 @@ fn axes_without(record: &Record, column: &str) -> String {
 impl Side {
     /// What its measured cases are told apart by, without those of calibration, which every file may have.
     pub fn measured_keys(&self) -> HashSet<&str> {
-        self.cases.iter().filter(|case| case.is_work()).map(|case| case.key.as_ref()).collect()
+        self.cases.iter().filter(|case| case.is_work()).map(|case| &*case.key).collect()
     }
 
-    fn add(&mut self, record: &Record, key: Box<str>, (file, line): (usize, u64), files: &[String]) -> Result<(), Error> {
+    fn add(&mut self, record: &Record, key: &str, (file, line): (usize, u64), files: &[String]) -> Result<(), Error> {
         let Some(status) = Status::named(&record.status) else {
             let (file, status) = (&files[file], &record.status);
             return Err(Error::Usage(format!("{file}, line {line}, column `status`: `{status}` is none that a case can have")));
@@ -295,14 +283,17 @@ impl Side {
         let device = self.device(record);
         let run = self.run(record, file, device);
         self.runs[run].learn(record);
-        let own = Observation::new(record, status, run, (file, line));
-        let place = *self.case_of.entry((key.clone(), device)).or_insert_with(|| {
-            self.cases.push(SideCase::new(record, key, device));
+        let own = Observation::new(record, status, run, (file, line), &mut self.shared);
+        let known = self.case_of[device].get(key).copied();
+        let place = known.unwrap_or_else(|| {
+            let case = SideCase::new(record, key.into(), device, &mut self.shared);
+            self.case_of[device].insert(case.key.clone(), self.cases.len());
+            self.cases.push(case);
             self.cases.len() - 1
         });
         let rows = &mut self.cases[place].rows;
         // The same run in two files, or twice in one, is no second measurement.
-        if rows.iter().any(|row| Observation { run, file, line, ..row.clone() } == own) {
+        if rows.iter().any(|row| row.is_copy_of(&own)) {
             return Ok(());
         }
         match rows.iter_mut().find(|row| row.run == run) {
@@ -321,6 +312,11 @@ impl Side {
         Ok(())
     }
 
+    /// Gives up what only serves to take rows: every row has been taken.
+    fn end(&mut self) {
+        (self.case_of, self.run_of, self.shared) = (Vec::new(), HashMap::new(), Shared::default());
+    }
+
     fn device(&mut self, record: &Record) -> usize {
         let is_own = |known: &DeviceKey| {
             (known.device.as_str(), known.driver.as_str(), known.build.as_str())
@@ -333,6 +329,7 @@ impl Side {
                 build: record.driver_info.clone(),
                 name: record.device_name.clone(),
             });
+            self.case_of.push(HashMap::new());
             self.devices.len() - 1
         })
     }
@@ -352,25 +349,24 @@ impl Side {
 
 impl SideCase {
     pub fn name(&self) -> String {
-        case_name([&self.experiment, &self.variant, &self.axes])
+        case_name([&self.kind.experiment, &self.kind.variant, &self.axes])
     }
 
     /// Whether it is measured, and of more than the instrument.
     pub fn is_work(&self) -> bool {
-        !self.is_derived && !self.experiment.starts_with("calibration/")
+        !self.kind.is_derived && !self.kind.experiment.starts_with("calibration/")
     }
 
-    fn new(record: &Record, key: Box<str>, device: usize) -> Self {
+    fn new(record: &Record, key: Arc<str>, device: usize, shared: &mut Shared) -> Self {
+        let [experiment, variant, unit, better, cache] =
+            [&record.experiment, &record.variant, &record.unit, &record.better, &record.cache]
+                .map(|word| shared.words.of(word.as_str()));
+        let kind = CaseKind { experiment, variant, unit, better, cache, is_derived: record.is_derived() };
         Self {
+            kind: shared.kinds.of(kind),
+            axes: shared.words.of(record.axis_values.as_str()),
+            case_id: if *key == *record.case_id { key.clone() } else { record.case_id.as_str().into() },
             key,
-            experiment: record.experiment.as_str().into(),
-            variant: record.variant.as_str().into(),
-            axes: record.axis_values.as_str().into(),
-            case_id: record.case_id.as_str().into(),
-            unit: record.unit.as_str().into(),
-            better: record.better.as_str().into(),
-            cache: record.cache.as_str().into(),
-            is_derived: record.is_derived(),
             device,
             // Most cases have one, and room for four would be most of what is kept.
             rows: Vec::with_capacity(1),
@@ -390,5 +386,18 @@ impl Run {
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_one_name_are_one_side() {
+        let named = |name: Option<&str>, file: &str| (name.map(str::to_owned), PathBuf::from(file));
+        let sides = Sides::of_files(&[named(Some("a"), "1"), named(None, "2"), named(Some("a"), "3"), named(None, "-")]);
+        assert!(sides.sides.iter().map(|side| side.name.as_str()).eq(["a", "2", "standard input"]));
+        assert_eq!(sides.side_of, [0, 1, 0, 2]);
     }
 }

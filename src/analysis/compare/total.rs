@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::Ratio;
 use super::effect::Effect;
 use super::spread::Spread;
 use super::verdict::Change;
+use crate::stats::Ratio;
 
 /// How many times as fast the cases of a family are, or all of them, as a geometric mean.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +40,7 @@ fn total(family: Option<String>, changes: &[(Change, f64)]) -> Total {
     let degrees = changes.iter().map(|(change, _)| change.spread.degrees).fold(f64::INFINITY, f64::min);
     let change =
         Change { log: mean(&|(change, _)| change.log), spread: Spread { variance: within + between, degrees }, moved: 0.0 };
-    Total { family, cases: changes.len(), ratio: Ratio::new(&change) }
+    Total { family, cases: changes.len(), ratio: change.ratio() }
 }
 
 #[cfg(test)]

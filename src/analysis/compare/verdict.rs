@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::spread::Spread;
-use crate::stats::{largest_discovery, quantile_of_t, two_sided_p, upper_p};
+use crate::stats::{Ratio, largest_discovery, quantile_of_t, two_sided_p, upper_p};
 
 /// How sure `same` is: the chance that a case is called the same though its change is as large as the margin.
 const EQUIVALENCE: f64 = 0.05;
@@ -95,6 +95,12 @@ impl Change {
             0.0
         };
         (self.log - half, self.log + half)
+    }
+
+    /// How many times as fast it is, with its 95 % interval.
+    pub fn ratio(&self) -> Ratio {
+        let (low, high) = self.interval();
+        Ratio { value: self.log.exp(), low: low.exp(), high: high.exp() }
     }
 }
 

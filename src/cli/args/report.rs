@@ -18,7 +18,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct Report {
     /// CSV files of rows, such as `lanescope run -o rows.csv` writes. Files with one name are of one side: before=a1.csv,a2.csv. Several
-    /// devices and several sides stand side by side
+    /// devices and several sides stand side by side. `-` is standard input
     #[arg(required = true, value_name = "[NAME=]FILE")]
     pub files: Vec<OsString>,
 

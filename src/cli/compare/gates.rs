@@ -1,6 +1,6 @@
 //! Which of --fail-on fail, and why.
 
-use crate::analysis::compare::{Compared, Comparison, Gate, Ratio, Verdict};
+use crate::analysis::compare::{Compared, Comparison, Gate, Verdict};
 use crate::error::Error;
 use crate::units::ratio_between;
 
@@ -44,9 +44,7 @@ fn line(gate: &Gate, failing: &[&Compared], side: &str) -> Option<String> {
     };
     let but = if worst.left.is_some() { ", but for the clocks" } else { "" };
     let what = match (worst.verdict, worst.effect()) {
-        (Verdict::Slower, Some(Ratio { value, low, high })) => {
-            format!("{} times as fast{but}", ratio_between(value, low, high))
-        }
+        (Verdict::Slower, Some(ratio)) => format!("{} times as fast{but}", ratio_between(ratio)),
         _ => format!("{}: {}", worst.verdict, worst.reason),
     };
     Some(format!("--fail-on {}: {count} {}: {what}", gate.text, worst.name()))

@@ -53,7 +53,7 @@ impl<'c> Suspects<'c> {
         // What is to be decided counts before what is a control in another comparison.
         for why in [Why::Changed, Why::Unclear, Why::Control] {
             for (compared, _) in chosen.iter().filter(|(_, own)| *own == why && is_to_decide) {
-                let own = by_key.get(compared.key.as_str()).into_iter().flatten();
+                let own = by_key.get(&*compared.key).into_iter().flatten();
                 let fresh = own.filter(|case| seen.insert(&case.case_id));
                 cases.extend(fresh.map(|case| (*case, compared.verdict, why)));
             }
@@ -76,7 +76,7 @@ impl<'c> Suspects<'c> {
     }
 
     pub fn are_cold(&self) -> bool {
-        self.cases.iter().any(|(case, ..)| case.cache.as_ref() == Cache::Cold.as_str())
+        self.cases.iter().any(|(case, ..)| &*case.kind.cache == Cache::Cold.as_str())
     }
 
     /// In words: `2 changed, 20 unclear, 8 controls`.
@@ -94,11 +94,11 @@ impl<'c> Suspects<'c> {
         csv.write_record(COLUMNS)?;
         for (case, verdict, why) in &self.cases {
             csv.write_record([
-                case.experiment.as_ref(),
-                &case.variant,
+                &*case.kind.experiment,
+                &case.kind.variant,
                 &case.case_id,
                 &case.axes,
-                &case.cache,
+                &case.kind.cache,
                 verdict.as_str(),
                 why.as_str(),
             ])?;
@@ -128,7 +128,7 @@ fn chosen(comparison: &Comparison) -> Vec<(&Compared, Why)> {
 /// can't measure a user's own shader.
 fn can_be_decided(case: &Compared) -> bool {
     let is_hopeless = |flag: &str| [Flag::NearFloor, Flag::Implausible].iter().any(|hopeless| hopeless.name() == flag);
-    let can_be_run = find(&case.experiment).is_some() && !TIMERS.contains(&case.experiment.as_str());
+    let can_be_run = find(&case.experiment).is_some() && !TIMERS.contains(&&*case.experiment);
     case.ratio.is_some() && can_be_run && !case.flags.split(';').any(is_hopeless)
 }
 

@@ -1,58 +1,63 @@
 //! Whose rows stand side by side: those of each device, by each driver, on each side.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-use crate::analysis::{FileRows, Purpose, Rows, related};
+use crate::analysis::compare::Sides;
+use crate::analysis::{FileRows, Purpose, RowSet, input_name};
 use crate::cli::card::notes;
+use crate::digest::hash64;
 use crate::error::Error;
 use crate::model::Shown;
 use crate::record::Record;
 use crate::report::Source;
 
+/// The most rows that are read for a page: twice what a browser shows without complaint. More are refused before memory is spent on them.
+const MOST_ROWS: u64 = 200_000;
+
 /// A file, and the name of its side if it has one.
 type Named = (Option<String>, PathBuf);
 
-/// The sides as their arguments name them: files of one name are of one side, those without a name are each their own.
-pub fn sides(files: &[Named]) -> Vec<Vec<&Path>> {
-    let mut sides: Vec<(Option<&str>, Vec<&Path>)> = Vec::new();
-    for (name, file) in files {
-        match sides.iter_mut().find(|(own, _)| name.is_some() && *own == name.as_deref()) {
-            Some((_, of_side)) => of_side.push(file),
-            None => sides.push((name.as_deref(), vec![file])),
-        }
-    }
-    sides.into_iter().map(|(_, files)| files).collect()
-}
-
 struct Joined {
     name: Option<String>,
-    files: Vec<PathBuf>,
-    rows: Rows,
+    files: Vec<String>,
+    rows: RowSet,
 }
 
 /// The rows of files, a source for each device with its driver, and what to know of the files. Files without a name are joined, such as
 /// those of shards and of several families, unless one is another run of what is there already.
-/// Errors: a file that can't be read, or isn't one of rows; none that has any.
-pub fn sources(files: &[Named]) -> Result<(Vec<Source>, Vec<String>), Error> {
-    let mut joined: Vec<Joined> = Vec::new();
-    for (name, path) in files {
-        let file = FileRows::read(path, Purpose::Report)?;
+/// Where sides are to be compared as well, these take every row as it is read: a stream is there once.
+/// Errors: a file that can't be read, or isn't one of rows; none that has any row, or more than a page can show; and rows that `compared` refuses.
+pub fn sources(files: &[Named], mut compared: Option<&mut Sides>) -> Result<(Vec<Source>, Vec<String>), Error> {
+    let purposes: &[Purpose] = if compared.is_some() { &[Purpose::Report, Purpose::Comparison] } else { &[Purpose::Report] };
+    let (mut joined, mut count) = (Vec::<Joined>::new(), 0);
+    for (file, (name, path)) in files.iter().enumerate() {
+        let file = FileRows::read(path, purposes, &mut |record, line| {
+            count += 1;
+            if count > MOST_ROWS {
+                let words = "name files of fewer, such as those of one experiment or of one device";
+                return Err(Error::Usage(format!(
+                    "these files have more than {MOST_ROWS} rows, which no page can show: {words}"
+                )));
+            }
+            compared.as_mut().map_or(Ok(()), |sides| sides.take(file, record, line))
+        })?;
         let place = match name {
             Some(_) => joined.iter().position(|one| one.name == *name),
             None => joined.iter().position(|one| one.name.is_none() && !one.rows.has_most_of(&file)),
         };
         let place = place.unwrap_or_else(|| {
-            joined.push(Joined { name: name.clone(), files: Vec::new(), rows: Rows::default() });
+            joined.push(Joined { name: name.clone(), files: Vec::new(), rows: RowSet::default() });
             joined.len() - 1
         });
-        joined[place].files.push(path.clone());
+        joined[place].files.push(input_name(path));
         joined[place].rows.take(file);
     }
     let notes = joined.iter().flat_map(|one| notes(&one.rows)).collect();
     let mut found: Vec<(usize, Vec<Record>)> = Vec::new();
-    for (place, one) in joined.iter().enumerate() {
-        found.extend(by_device(&one.rows)?.into_iter().map(|rows| (place, rows)));
+    for (place, one) in joined.iter_mut().enumerate() {
+        let rows = std::mem::take(&mut one.rows);
+        found.extend(by_device(rows)?.into_iter().map(|rows| (place, rows)));
     }
     if found.is_empty() {
         return Err(Error::Usage("there is no row in these files: nothing to show".to_owned()));
@@ -64,22 +69,20 @@ pub fn sources(files: &[Named]) -> Result<(Vec<Source>, Vec<String>), Error> {
 
 /// The rows of a device, and the cases that they are of.
 struct OfDevice {
-    device: [String; 3],
-    cases: BTreeSet<[String; 3]>,
+    /// Their hashes: a sweep has as many cases as rows.
+    cases: HashSet<[u64; 3]>,
     rows: Vec<Record>,
 }
 
 /// Rows with their relations renewed, device by device. A device that was paired with itself comes twice.
-fn by_device(rows: &Rows) -> Result<Vec<Vec<Record>>, Error> {
-    let key = |row: &Record| [&row.device_uuid, &row.driver_uuid, &row.driver_info].map(String::clone);
-    let case = |row: &Record| [&row.experiment, &row.variant, &row.case_id].map(String::clone);
+fn by_device(rows: RowSet) -> Result<Vec<Vec<Record>>, Error> {
     let mut devices: Vec<OfDevice> = Vec::new();
-    related::each(rows, &mut |row| {
-        let (device, case) = (key(&row), case(&row));
+    rows.each_renewed(&mut |row| {
+        let case = [&row.experiment, &row.variant, &row.case_id].map(|word| hash64(word));
         // Devices come one after the other: what it has already is of its other turn.
-        let known = devices.iter().rposition(|own| own.device == device && !own.cases.contains(&case));
+        let known = devices.iter().rposition(|own| is_of_one_device(&own.rows[0], &row) && !own.cases.contains(&case));
         let place = known.unwrap_or_else(|| {
-            devices.push(OfDevice { device, cases: BTreeSet::new(), rows: Vec::new() });
+            devices.push(OfDevice { cases: HashSet::new(), rows: Vec::new() });
             devices.len() - 1
         });
         devices[place].cases.insert(case);
@@ -89,11 +92,15 @@ fn by_device(rows: &Rows) -> Result<Vec<Vec<Record>>, Error> {
     Ok(devices.into_iter().map(|own| own.rows).collect())
 }
 
+fn is_of_one_device(one: &Record, other: &Record) -> bool {
+    one.device_uuid == other.device_uuid && one.driver_uuid == other.driver_uuid && one.driver_info == other.driver_info
+}
+
 /// A name for each source that no other has: of its side, else of its device; then what tells those of one name apart, of the device, its
 /// driver, its UUID and its files; then a number.
 fn labels(joined: &[Joined], found: &[(usize, Vec<Record>)]) -> Vec<String> {
     type Found = (usize, Vec<Record>);
-    let stem = |file: &PathBuf| file.file_stem().map(|stem| Path::new(stem).shown());
+    let stem = |file: &String| Path::new(file).file_stem().map(|stem| Path::new(stem).shown());
     let of_files = |(place, _): &Found| joined[*place].files.iter().filter_map(stem).collect::<Vec<_>>().join("+");
     let parts: [&dyn Fn(&Found) -> String; 4] = [
         &|(_, rows)| rows[0].device_name.clone(),
@@ -131,8 +138,8 @@ mod tests {
     fn sources_are_told_apart_by_as_little_as_does_it() {
         let of = |name: Option<&str>, file: &str| Joined {
             name: name.map(str::to_owned),
-            files: vec![PathBuf::from(file)],
-            rows: Rows::default(),
+            files: vec![file.to_owned()],
+            rows: RowSet::default(),
         };
         let rows = |device: &str, driver: &str, uuid: &str| {
             let text = str::to_owned;
@@ -154,13 +161,5 @@ mod tests {
         );
         let alike = [(0, rows("one", "1.0", "0")), (0, rows("one", "1.0", "0"))];
         assert_eq!(labels(&joined, &alike), ["one", "one (2)"]);
-    }
-
-    #[test]
-    fn files_of_one_name_are_one_side() {
-        let named = |name: Option<&str>, file: &str| (name.map(str::to_owned), PathBuf::from(file));
-        let files = [named(Some("a"), "1"), named(None, "2"), named(Some("a"), "3"), named(None, "4")];
-        let sides = sides(&files);
-        assert_eq!(sides, [vec![Path::new("1"), Path::new("3")], vec![Path::new("2")], vec![Path::new("4")]]);
     }
 }

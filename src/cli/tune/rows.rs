@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use super::figures::Measurement;
 use super::search::{SIZE, Search, usage};
-use crate::analysis::earlier::{check_identity, check_sound, check_version};
+use crate::analysis::resumable::{check_identity, check_sound, check_version};
 use crate::campaign::earlier::{Judge, Verdict};
 use crate::error::Error;
 use crate::model::{AxisValue, Cache, Case, Failure, Flag, Point, Quirk, Status, Stop};

@@ -1,11 +1,13 @@
 //! The cases, by their effect.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::super::text_table::{Cell, Column, Need, TextTable};
 use super::super::tone::{Tone, in_a_line};
 use super::sheet::Sheet;
-use crate::analysis::compare::{Compared, Comparison, Ratio, Verdict};
+use crate::analysis::compare::{Compared, Comparison, Verdict};
+use crate::stats::Ratio;
 use crate::units::{rate, ratio_between, rounded, time};
 
 /// The most cases that are shown of a verdict, in the order in which verdicts are shown, and the most of what follows from cases, which says
@@ -33,7 +35,7 @@ const LONGEST_TITLE: usize = 12;
 /// How cases are named: by their experiment, their variant, and those of their axes that tell cases apart.
 pub struct Names {
     /// How many cases of an experiment there are, and how many have an axis at a value.
-    counts: BTreeMap<String, (usize, BTreeMap<String, usize>)>,
+    counts: BTreeMap<Arc<str>, (usize, BTreeMap<String, usize>)>,
     /// Whether some cases are cold and others aren't.
     has_caches: bool,
 }
@@ -47,25 +49,23 @@ impl Names {
             let (count, values) = names.counts.entry(case.experiment.clone()).or_default();
             *count += 1;
             for value in case.axes.split(';') {
-                *values.entry(value.to_owned()).or_default() += 1;
+                match values.get_mut(value) {
+                    Some(count) => *count += 1,
+                    None => drop(values.insert(value.to_owned(), 1)),
+                }
             }
         }
         names
     }
 
     pub fn of(&self, case: &Compared) -> String {
-        let counts = self.counts.get(&case.experiment);
+        let counts = self.counts.get(&*case.experiment);
         let tells = |value: &&str| counts.is_none_or(|(count, values)| values.get(*value) != Some(count));
-        let cache = if self.has_caches { case.cache.as_str() } else { "" };
-        let parts = [case.experiment.as_str(), &case.variant].into_iter();
+        let cache = if self.has_caches { &*case.cache } else { "" };
+        let parts = [&*case.experiment, &case.variant].into_iter();
         let parts = parts.chain(case.axes.split(';').filter(tells)).chain([cache, &case.device]);
         parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
     }
-}
-
-/// How many times as fast.
-pub fn shown_ratio(ratio: &Ratio) -> String {
-    ratio_between(ratio.value, ratio.low, ratio.high)
 }
 
 /// How large an effect is, either way.
@@ -105,7 +105,7 @@ fn table(sheet: &mut Sheet, title: &str, comparison: &Comparison, chosen: &Chose
         table.row([
             Cell::from(names.of(case)),
             Cell::from(case.verdict.as_str()).toned(tone(case.verdict)),
-            case.ratio.as_ref().map_or_else(String::new, shown_ratio).into(),
+            case.ratio.map_or_else(String::new, ratio_between).into(),
             figures(case).into(),
             Cell::from(case.flags.replace(';', " ")).toned(Tone::Doubtful),
             if is_shared { "" } else { case.reason.as_str() }.into(),

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::super::text_table::{Column, Need, TextTable};
 use super::super::tone::Tone;
-use super::cases::{Names, shown_ratio, size};
+use super::cases::{Names, size};
 use super::sheet::Sheet;
 use crate::analysis::compare::{About, Compared, Comparison, Difference, Factor, Verdict};
 use crate::analysis::counted;
 use crate::model::Repeatability;
-use crate::units::ratio;
+use crate::units::{ratio, ratio_between};
 
 /// The differences that have a line each.
 const DIFFERENCES: usize = 8;
@@ -21,7 +21,7 @@ const PERCENT: f64 = 0.1;
 pub fn answer(sheet: &mut Sheet, comparison: &Comparison, names: &Names) {
     sheet.answer(&counts(comparison));
     if let Some(all) = comparison.totals.iter().find(|total| total.family.is_none()) {
-        sheet.words(&format!("In all {} times as fast.", shown_ratio(&all.ratio)), Tone::Plain);
+        sheet.words(&format!("In all {} times as fast.", ratio_between(all.ratio)), Tone::Plain);
     }
     // What calibrates the instrument is nobody's work.
     let work = || comparison.cases.iter().filter(|case| case.family() != "calibration");
@@ -30,7 +30,7 @@ pub fn answer(sheet: &mut Sheet, comparison: &Comparison, names: &Names) {
     for (verdict, title, tone) in [(Verdict::Slower, "Slower most", Tone::Bad), (Verdict::Faster, "Faster most", Tone::Plain)] {
         if let (Some(case), Some(ratio)) = (worst(verdict), worst(verdict).and_then(Compared::effect)) {
             let but = if case.left.is_some() { ", but for the clocks" } else { "" };
-            sheet.words(&format!("{title}: {}, {} times as fast{but}.", names.of(case), shown_ratio(&ratio)), tone);
+            sheet.words(&format!("{title}: {}, {} times as fast{but}.", names.of(case), ratio_between(ratio)), tone);
         }
     }
     let broken: Vec<&Compared> = comparison.cases.iter().filter(|case| case.verdict == Verdict::Broken).collect();
@@ -154,7 +154,7 @@ pub fn families(sheet: &mut Sheet, comparison: &Comparison) {
     let mut table = TextTable::new(columns.chain(counts).chain(rest));
     for (family, verdicts) in &families {
         let mean = comparison.totals.iter().find(|total| total.family.as_deref() == Some(*family));
-        let mean = mean.map_or_else(String::new, |total| shown_ratio(&total.ratio));
+        let mean = mean.map_or_else(String::new, |total| ratio_between(total.ratio));
         let count = |verdict: Verdict| verdicts.iter().filter(|own| **own == verdict).count();
         let same = count(Verdict::Same);
         let counts: Vec<usize> = COUNTED.iter().map(|verdict| count(*verdict)).collect();

@@ -1,9 +1,10 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::analysis::compare::{About, BetweenRuns, CodeChange, Compared, Difference, Factor, Ratio, Total, Verdict};
+use crate::analysis::compare::{About, BetweenRuns, CodeChange, Compared, Difference, Factor, Total, Verdict};
 use crate::model::{Repeatability, Status};
 use crate::output::Page;
+use crate::stats::Ratio;
 
 fn ratio(value: f64, half: f64) -> Ratio {
     Ratio { value, low: value * (1.0 - half), high: value * (1.0 + half) }
@@ -12,21 +13,21 @@ fn ratio(value: f64, half: f64) -> Ratio {
 fn case(name: &str, axes: &str, verdict: Verdict, times: Option<f64>) -> Compared {
     let (experiment, variant) = name.split_once(':').unwrap_or((name, ""));
     Compared {
-        experiment: experiment.to_owned(),
-        variant: variant.to_owned(),
-        case_id: format!("c{:016x}", crate::digest::hash64(&format!("{name} {axes}"))),
-        axes: axes.to_owned(),
+        experiment: experiment.into(),
+        variant: variant.into(),
+        case_id: format!("c{:016x}", crate::digest::hash64(&format!("{name} {axes}"))).into(),
+        axes: axes.into(),
         verdict,
         ratio: times.map(|times| ratio(times, 0.003)),
         figures: [Some(3089.3), times.map(|times| 3089.3 * times)],
-        unit: "GB/s".to_owned(),
-        flags: String::new(),
+        unit: "GB/s".into(),
+        flags: "".into(),
         reason: String::new(),
         left: None,
         failures: Vec::new(),
-        cache: "warm".to_owned(),
-        device: String::new(),
-        key: String::new(),
+        cache: "warm".into(),
+        device: "".into(),
+        key: "".into(),
     }
 }
 
@@ -39,7 +40,7 @@ fn cases() -> Vec<Compared> {
     };
     let coded = Compared {
         reason: "its code changed".to_owned(),
-        flags: "noisy;launch_bound".to_owned(),
+        flags: "noisy;launch_bound".into(),
         ..case("memory/stream", "n=268435456;op=copy;width=1", Verdict::Slower, Some(0.9312))
     };
     let unclear = |axes: &str, reason: &str| Compared {
@@ -77,7 +78,7 @@ fn comparison() -> Comparison {
         cases: cases(),
         derived: vec![
             Compared {
-                unit: "ratio".to_owned(),
+                unit: "ratio".into(),
                 figures: [Some(0.9), Some(0.8)],
                 ..case("peak/share", "", Verdict::Slower, Some(0.889))
             },
@@ -128,7 +129,7 @@ fn page(width: u16) -> Style {
 #[test]
 fn flags_that_most_cases_have_stand_below_them_in_any_width() {
     let mut comparison = comparison();
-    comparison.cases.iter_mut().for_each(|case| case.flags = "noisy".to_owned());
+    comparison.cases.iter_mut().for_each(|case| case.flags = "noisy".into());
     let count = |width| text(&comparison, page(width)).matches("flags of these 14 cases: noisy in 14").count();
     assert_eq!([60, 80, 160].map(count), [1; 3]);
     assert!(!text(&self::comparison(), page(80)).contains("flags of these"));
@@ -311,7 +312,7 @@ fn cells_read_back() {
         assert_eq!((row[5].parse().ok(), object["ratio"].as_f64()), (ratio, ratio));
         assert_eq!((row[9].parse().ok(), object["new"].as_f64()), (case.figures[1], case.figures[1]));
         assert_eq!((&row[4], object["verdict"].as_str().unwrap()), (case.verdict.as_str(), case.verdict.as_str()));
-        assert_eq!((&row[0], &row[3], &row[14]), (case.experiment.as_str(), case.axes.as_str(), "after"));
+        assert_eq!((&row[0], &row[3], &row[14]), (&*case.experiment, &*case.axes, "after"));
     }
     assert_eq!((&rows[0][12], &rows.last().unwrap()[13]), ("a, \"b\" and =1+1", "derived"));
 }

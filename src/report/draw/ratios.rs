@@ -1,6 +1,6 @@
 //! Ratios with their intervals.
 
-use super::super::chart::{Ratio, Ratios, Scale, Ticks, Verdict};
+use super::super::chart::{RatioItem, Ratios, Scale, Ticks, Verdict};
 use super::axis::{Axis, Room, can_hold};
 use super::bars::whiskers;
 use super::canvas::{BELOW, Canvas, Frame, Layer, Paint, Plot, SMALL, Side, TEXT, WIDTH, Writing};
@@ -8,6 +8,7 @@ use super::legend::{self, Swatch};
 use super::look::{Shape, Stroke};
 use super::palette::{BAD, Colour, GOOD, INK, MARGIN, SAME, UNCLEAR};
 use super::text;
+use crate::stats::Ratio;
 
 const ROW: f64 = 17.0;
 /// The room for the numbers on the right.
@@ -31,9 +32,9 @@ fn axes(canvas: &mut Canvas, ratios: &Ratios, top: f64) -> Plot {
     let width = WIDTH - left - NUMBERS - 8.0;
     let margin = if ratios.margin.is_finite() { ratios.margin.clamp(0.0, 10.0) } else { 0.0 };
     // An interval that is far wider than its ratio would leave the others no room.
-    let reach = ratios.items.iter().filter(|item| can_hold(item.value, true)).flat_map(|item| {
-        let (low, high) = item.interval;
-        [item.value, low.max(item.value / 2.0), high.min(item.value * 2.0)]
+    let reach = ratios.items.iter().filter(|item| can_hold(item.ratio.value, true)).flat_map(|item| {
+        let Ratio { value, low, high } = item.ratio;
+        [value, low.max(value / 2.0), high.min(value * 2.0)]
     });
     let (low, high) = (1.0 / (1.0 + margin), 1.0 + margin);
     // A hair's breadth of the axis is a difference of 2 % at least: noise isn't blown up to a landscape.
@@ -75,22 +76,22 @@ fn look(verdict: Verdict) -> (Colour, Shape, Paint) {
     }
 }
 
-fn draw_item(canvas: &mut Canvas, plot: &Plot, item: &Ratio, y: f64) {
-    let can_be = can_hold(item.value, true);
-    let at = (plot.x(if can_be { item.value } else { 1.0 }), y);
+fn draw_item(canvas: &mut Canvas, plot: &Plot, item: &RatioItem, y: f64) {
+    let Ratio { value, low, high } = item.ratio;
+    let can_be = can_hold(value, true);
+    let at = (plot.x(if can_be { value } else { 1.0 }), y);
     canvas.hit(at, 8.0, item.is_doubted, &item.tip);
     if !can_be {
         return;
     }
     let (colour, shape, paint) = look(item.verdict);
-    let (low, high) = item.interval;
     let ends = (!low.is_nan() && !high.is_nan()).then(|| (plot.x(low), plot.x(high)));
     let (paint, stroke) =
         if item.is_doubted { (Paint::Hollow(colour), Stroke::BROKEN) } else { (paint, Stroke::whole(Stroke::BROKEN.width)) };
     canvas.within(Layer::of(item.is_doubted), |canvas| {
         whiskers(canvas, ends, y, colour, stroke);
         canvas.marker(shape, at, 4.0, paint);
-        canvas.text(&number_text(item.value), (WIDTH - 4.0, y), Writing::new(SMALL, Side::End));
+        canvas.text(&number_text(value), (WIDTH - 4.0, y), Writing::new(SMALL, Side::End));
     });
 }
 

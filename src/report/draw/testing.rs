@@ -3,10 +3,11 @@
 use proptest::prelude::*;
 
 use super::super::chart::{
-    Bar, BarGroup, Bars, Better, Body, Chart, Curves, Datum, Expected, Grid, GridCell, Line, Mark, Ratio, Ratios, Roof,
+    Bar, BarGroup, Bars, Better, Body, Chart, Curves, Datum, Expected, Grid, GridCell, Line, Mark, RatioItem, Ratios, Roof,
     Roofline, Scale, Ticks, Verdict,
 };
 use super::{Place, svg};
+use crate::stats::Ratio;
 
 /// A text of a stranger's file: it ends a script, a stylesheet and a comment, turns the direction of reading, and is long.
 const HOSTILE: &str = "<script>alert(1)</script></style>--> ${x} \"'&\u{202e}\u{1b}[31m\0\u{ffff}";
@@ -326,7 +327,13 @@ fn any_grid() -> impl Strategy<Value = Body> {
 fn any_ratios() -> impl Strategy<Value = Body> {
     let verdict = prop::sample::select(vec![Verdict::Faster, Verdict::Slower, Verdict::Same, Verdict::Unclear]);
     let item = (words(), number(), (number(), number()), verdict, any::<bool>(), words()).prop_map(
-        |(name, value, interval, verdict, is_doubted, tip)| Ratio { name, value, interval, verdict, is_doubted, tip },
+        |(name, value, (low, high), verdict, is_doubted, tip)| RatioItem {
+            name,
+            ratio: Ratio { value, low, high },
+            verdict,
+            is_doubted,
+            tip,
+        },
     );
     (words(), number(), some(item, 40)).prop_map(|(label, margin, items)| Body::Ratios(Ratios { label, margin, items }))
 }

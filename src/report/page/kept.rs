@@ -12,23 +12,43 @@ use crate::record::{Header, Record};
 
 /// Rows as lines of CSV without a header line.
 pub fn rows<'r>(header: &Header, rows: impl Iterator<Item = &'r Record>) -> io::Result<String> {
-    let mut text = Vec::new();
-    let mut lines = Csv::continued(&mut text, header);
+    let mut packed = Packed::default();
+    let mut lines = Csv::continued(&mut packed, header);
     for row in rows {
         lines.write(row)?;
     }
-    packed(&text)
+    drop(lines);
+    packed.text()
 }
 
 /// The header line that stands above them.
 pub fn header_line(header: &Header) -> io::Result<String> {
-    let mut line = Vec::new();
-    Csv::new(&mut line, header)?;
-    packed(&line)
+    let mut packed = Packed::default();
+    Csv::new(&mut packed, header)?;
+    packed.text()
 }
 
-fn packed(text: &[u8]) -> io::Result<String> {
-    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
-    packed.write_all(text)?;
-    Ok(BASE64_STANDARD.encode(packed.finish()?))
+struct Packed(GzEncoder<Vec<u8>>);
+
+impl Default for Packed {
+    fn default() -> Self {
+        Self(GzEncoder::new(Vec::new(), Compression::best()))
+    }
+}
+
+impl Packed {
+    fn text(self) -> io::Result<String> {
+        Ok(BASE64_STANDARD.encode(self.0.finish()?))
+    }
+}
+
+impl Write for Packed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    /// Nobody reads it before its end, and what is flushed line by line isn't compressed well.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::joint::{Joint, STILL, SWEEPS};
-use super::{Ratio, Timing, Trial};
+use super::{Timing, Trial};
 use crate::model::{AxisValue, Point};
+use crate::stats::Ratio;
 use crate::tuning::space::{Dimension, Space};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -61,7 +62,7 @@ fn beside_best(
     let others: Vec<(&AxisValue, usize)> =
         others.filter_map(|value| Some((value, space.find(&point.with(&axis.name, value))?))).collect();
     let timed = others.iter().filter_map(|(value, configuration)| Some((*value, outcomes.get(configuration)?.timing()?)));
-    let losses = timed.map(|(value, timing)| (value, Ratio::between(timing, best)));
+    let losses = timed.map(|(value, timing)| (value, timing.over(best)));
     let mut losses: Vec<Loss> = losses.map(|(value, ratio)| Loss { value: value.clone(), ratio }).collect();
     losses.sort_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value));
     AxisEffect {

@@ -99,16 +99,16 @@ fn the_interval_of_a_ratio_is_that_of_both_times() {
     // Halves of 3 % and 4 % make one of 5 %, as logarithms.
     let known =
         |time: f64, half: f64| Timing::precise(time, Interval { low: time * f64::exp(-half), high: time * f64::exp(half) });
-    let ratio = Ratio::between(&known(300.0, 0.03), &known(200.0, 0.04));
+    let ratio = known(300.0, 0.03).over(&known(200.0, 0.04));
     for (got, expected) in [(ratio.value, 1.5), (ratio.low, 1.5 * f64::exp(-0.05)), (ratio.high, 1.5 * f64::exp(0.05))] {
         assert!((got - expected).abs() < 1e-12, "{ratio:?}");
     }
-    let exact = Ratio::between(&known(300.0, 0.0), &known(200.0, 0.0));
+    let exact = known(300.0, 0.0).over(&known(200.0, 0.0));
     assert_eq!(exact, Ratio { value: 1.5, low: 1.5, high: 1.5 });
     // The interval of few processes that differ much may reach below nothing.
     let wide = Timing::precise(100.0, Interval { low: -5.0, high: 130.0 });
-    assert_eq!(Ratio::between(&wide, &known(100.0, 0.01)).low, 0.0);
-    assert_eq!(Ratio::between(&known(100.0, 0.01), &wide).high, f64::INFINITY);
+    assert_eq!(wide.over(&known(100.0, 0.01)).low, 0.0);
+    assert_eq!(known(100.0, 0.01).over(&wide).high, f64::INFINITY);
 }
 
 #[test]

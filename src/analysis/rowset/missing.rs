@@ -1,10 +1,10 @@
-//! Which cases of a plan no file has.
+//! Which cases of a plan no row of a set has.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-use super::rows::{Group, Position, Rows};
-use super::words::{abridged_from, counted, indented};
+use super::super::words::{abridged_from, counted, indented};
+use super::{Group, Position, RowSet};
 use crate::record::Standing;
 
 const SHOWN: usize = 20;
@@ -15,43 +15,45 @@ const SHOWN_PLANS: usize = 20;
 /// What each case of a plan is, as far as any row tells, on whatever device.
 type Names = BTreeMap<u64, usize>;
 
-/// Says what is missing, in a paragraph for each device and plan, and in one for what is too much to be shown.
-pub fn told(rows: &Rows) -> Vec<String> {
-    let positions = rows.positions();
-    let mut names: HashMap<&str, Names> = HashMap::new();
-    for Position { group, index, row } in &positions {
-        names.entry(&rows.groups[*group].plan).or_default().insert(*index, *row);
+impl RowSet {
+    /// Says what is missing, in a paragraph for each device and plan, and in one for what is too much to be shown.
+    pub fn missing(&self) -> Vec<String> {
+        let positions = self.positions();
+        let mut names: HashMap<&str, Names> = HashMap::new();
+        for Position { group, index, row } in &positions {
+            names.entry(&self.groups[*group].plan).or_default().insert(*index, *row);
+        }
+        let of = |group: usize| {
+            let start = positions.partition_point(|case| case.group < group);
+            let end = positions.partition_point(|case| case.group <= group);
+            &positions[start..end]
+        };
+        let lacking = |(place, group): (usize, &'_ Group)| {
+            let missing = ranges(group.cases?, of(place).iter().filter(|case| self.get(case.row).standing.is_tried()));
+            (!missing.is_empty()).then_some((place, missing))
+        };
+        let paragraph = |(place, missing): (usize, Vec<Range<u64>>)| {
+            let group = &self.groups[place];
+            let own: Names = of(place).iter().map(|case| (case.index, case.row)).collect();
+            Some(paragraph(self, group, &missing, &own, names.get(group.plan.as_str())?))
+        };
+        let mut lacking = self.groups.iter().enumerate().filter_map(lacking);
+        let mut told: Vec<String> = lacking.by_ref().take(SHOWN_PLANS).filter_map(paragraph).collect();
+        let (groups, cases) =
+            lacking.fold((0_u64, 0), |(groups, cases), (_, missing)| (groups + 1, u64::saturating_add(cases, count(&missing))));
+        if groups > 0 {
+            let (plans, lack) = (counted(groups, "more plan"), if groups == 1 { "lacks" } else { "lack" });
+            told.push(format!("{plans}, counted on each device, {lack} {}", counted(cases, "case")));
+        }
+        told
     }
-    let of = |group: usize| {
-        let start = positions.partition_point(|case| case.group < group);
-        let end = positions.partition_point(|case| case.group <= group);
-        &positions[start..end]
-    };
-    let lacking = |(place, group): (usize, &'_ Group)| {
-        let missing = missing(group.cases?, of(place).iter().filter(|case| rows.get(case.row).standing.is_tried()));
-        (!missing.is_empty()).then_some((place, missing))
-    };
-    let paragraph = |(place, missing): (usize, Vec<Range<u64>>)| {
-        let group = &rows.groups[place];
-        let own: Names = of(place).iter().map(|case| (case.index, case.row)).collect();
-        Some(paragraph(rows, group, &missing, &own, names.get(group.plan.as_str())?))
-    };
-    let mut lacking = rows.groups.iter().enumerate().filter_map(lacking);
-    let mut told: Vec<String> = lacking.by_ref().take(SHOWN_PLANS).filter_map(paragraph).collect();
-    let (groups, cases) =
-        lacking.fold((0_u64, 0), |(groups, cases), (_, missing)| (groups + 1, u64::saturating_add(cases, count(&missing))));
-    if groups > 0 {
-        let (plans, lack) = (counted(groups, "more plan"), if groups == 1 { "lacks" } else { "lack" });
-        told.push(format!("{plans}, counted on each device, {lack} {}", counted(cases, "case")));
-    }
-    told
 }
 
-fn count(ranges: &[Range<u64>]) -> u64 {
-    ranges.iter().fold(0, |count, range| count.saturating_add(range.end - range.start))
+fn count(missing: &[Range<u64>]) -> u64 {
+    missing.iter().fold(0, |count, range| count.saturating_add(range.end - range.start))
 }
 
-fn missing<'s>(cases: u64, positions: impl Iterator<Item = &'s Position>) -> Vec<Range<u64>> {
+fn ranges<'s>(cases: u64, positions: impl Iterator<Item = &'s Position>) -> Vec<Range<u64>> {
     let mut ranges = Vec::new();
     let mut next = 0;
     // Places beyond the plan's end are a fault of their own.
@@ -67,7 +69,7 @@ fn missing<'s>(cases: u64, positions: impl Iterator<Item = &'s Position>) -> Vec
     ranges
 }
 
-fn paragraph(rows: &Rows, group: &Group, missing: &[Range<u64>], own: &Names, names: &Names) -> String {
+fn paragraph(rows: &RowSet, group: &Group, missing: &[Range<u64>], own: &Names, names: &Names) -> String {
     let cases = group.cases.unwrap_or_default();
     let count = count(missing);
     let is = if count == 1 { "is" } else { "are" };
@@ -98,13 +100,13 @@ fn lacks(range: &Range<u64>, names: &Names) -> impl Iterator<Item = (Range<u64>,
     })
 }
 
-fn named(rows: &Rows, index: u64, row: usize, own: &Names) -> String {
+fn named(rows: &RowSet, index: u64, row: usize, own: &Names) -> String {
     let reason = own.get(&index).map(|row| rows.get(*row)).filter(|row| row.standing == Standing::NotRun);
     let reason = reason.map(|row| format!(": not run: {}", row.packed.record().reason)).unwrap_or_default();
     format!("case {index}, {}{reason}", rows.get(row).packed.record().case_name())
 }
 
-fn unnamed(rows: &Rows, range: &Range<u64>, names: &Names) -> String {
+fn unnamed(rows: &RowSet, range: &Range<u64>, names: &Names) -> String {
     let cases = match range.end - range.start {
         1 => format!("case {}", range.start),
         _ => format!("cases {} to {}", range.start, range.end - 1),
@@ -128,7 +130,7 @@ mod tests {
     fn gaps_are_what_lies_between() {
         let gaps = |indexes: &[u64], cases: u64| {
             let positions: Vec<Position> = indexes.iter().map(|index| Position { group: 0, index: *index, row: 0 }).collect();
-            missing(cases, positions.iter()).into_iter().map(|range| (range.start, range.end)).collect::<Vec<_>>()
+            ranges(cases, positions.iter()).into_iter().map(|range| (range.start, range.end)).collect::<Vec<_>>()
         };
         assert_eq!(gaps(&[], 3), [(0, 3)]);
         assert_eq!(gaps(&[0, 1, 2], 3), []);

@@ -1,48 +1,30 @@
-//! The rows of all files: each case once, in the order of one run.
+//! The rows of files as one set: each case once, in the order of one run; and what contradicts.
+//!
+//! ```text
+//! input      one file of rows, or standard input, read once, row by row
+//! missing    the cases of a plan that no row of the set has
+//! renewed    the rows in order, what they say of each other said anew, and what follows from them
+//! ```
+
+mod input;
+mod missing;
+mod renewed;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::words::{abridged, counted, indented, listed};
+use super::words::{abridged, counted, indented};
 use crate::error::Error;
 use crate::experiments::is_derived_name;
-use crate::model::Shown;
-use crate::record::{Choice, Standing, choose};
-use crate::record::{Packed, Reader, Record, SCHEMA_VERSION, Use, needed};
+use crate::record::{Choice, Packed, Record, SCHEMA_VERSION, Standing, choose};
+
+pub use input::{Purpose, input_name, read_rows};
+
+use input::Remarks;
 
 /// Conflicts, and rows of one conflict, that are named.
 const SHOWN_CONFLICTS: usize = 20;
 const SHOWN_PLACES: usize = 4;
-
-/// The most axes that the rows of a file may have: many times those of all experiments. Each is a column of every row that is written.
-const MOST_AXES: usize = 1000;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// To become one file: a row that was cut is to be measured first.
-    Merging,
-    /// The same, whatever is missing.
-    MergingPart,
-    Card,
-    Report,
-}
-
-impl Purpose {
-    fn needed(self) -> Vec<&'static str> {
-        match self {
-            Self::Card | Self::Report => needed(&[Use::Rows, Use::Card]),
-            Self::Merging | Self::MergingPart => needed(&[Use::Rows]),
-        }
-    }
-
-    fn words(self) -> &'static str {
-        match self {
-            Self::Merging | Self::MergingPart => "rows can't be merged without; were they left out by --columns?",
-            Self::Report => "there is no page without; were they left out by --columns?",
-            Self::Card => "there is no card without; were they left out by --columns?",
-        }
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
@@ -50,47 +32,48 @@ struct Place {
     line: u64,
 }
 
-pub struct Row {
-    pub packed: Packed,
-    pub standing: Standing,
-    pub group: usize,
-    pub index: Option<u64>,
+struct Row {
+    packed: Packed,
+    standing: Standing,
+    group: usize,
+    index: Option<u64>,
     seen: usize,
     place: Place,
 }
 
 /// What one device contributes to a run: rows that belong side by side, and follow from each other. A device that is paired with itself contributes twice. Nothing in a row tells which of the two it is, but for those that are
 /// pairs: in a file with such rows the first row of a case is of the first turn.
-pub struct DeviceRows {
+struct DeviceRows {
     /// For messages: its name and what its driver says of its build.
-    pub name: String,
+    name: String,
     /// When rows were derived, by what the caches held.
-    pub derived: BTreeMap<String, String>,
+    derived: BTreeMap<String, String>,
 }
 
 /// The rows of one plan on one device; without a plan, those of one run.
-pub struct Group {
-    /// The device, as a place among [`Rows::blocks`].
-    pub block: usize,
+struct Group {
+    /// The device, as a place among [`RowSet::blocks`].
+    block: usize,
     /// The plan's id; empty where rows name none.
-    pub plan: String,
-    pub cases: Option<u64>,
+    plan: String,
+    cases: Option<u64>,
     place: Place,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Position {
-    /// The plan, as a place among [`Rows::groups`].
-    pub group: usize,
-    pub index: u64,
-    pub row: usize,
+struct Position {
+    /// The plan, as a place among [`RowSet::groups`].
+    group: usize,
+    index: u64,
+    row: usize,
 }
 
+/// The rows of one file or of several: read, and joined.
 #[derive(Default)]
-pub struct Rows {
-    files: Vec<PathBuf>,
-    pub blocks: Vec<DeviceRows>,
-    pub groups: Vec<Group>,
+pub struct RowSet {
+    files: Vec<String>,
+    blocks: Vec<DeviceRows>,
+    groups: Vec<Group>,
     rows: Vec<Row>,
     positions: Vec<Position>,
     axes: BTreeSet<String>,
@@ -106,7 +89,7 @@ pub struct Rows {
     /// Under which names figures follow from others that this version doesn't know.
     underivable: BTreeSet<String>,
     /// Files with columns that nobody here knows.
-    newer: Vec<(PathBuf, String)>,
+    newer: Vec<(String, String)>,
 }
 
 /// A row of a file whose block isn't known yet.
@@ -118,66 +101,43 @@ struct Fresh {
     is_derived: bool,
 }
 
+/// The rows of one file, read and not yet joined with others.
 pub struct FileRows {
-    path: PathBuf,
+    name: String,
     fresh: Vec<Fresh>,
     /// Devices that are paired with themselves in it.
     paired_with_itself: BTreeSet<String>,
-    torn: Option<String>,
-    /// The version of its columns, where that is newer than this program's.
-    newer: Option<String>,
+    remarks: Remarks,
 }
 
 impl FileRows {
-    pub fn read(path: &Path, purpose: Purpose) -> Result<Self, Error> {
-        let usage = |error: crate::record::ReadError| Error::Usage(error.to_string());
-        let mut reader = Reader::open(path).map_err(usage)?;
-        let missing = reader.missing(&purpose.needed());
-        if !missing.is_empty() {
-            let (file, missing, why) = (path.shown(), listed(missing), purpose.words());
-            return Err(Error::Usage(format!("{file} lacks {missing}: {why}")));
-        }
-        let (mut fresh, mut paired_with_itself, mut newest) = (Vec::new(), BTreeSet::new(), None);
-        let mut axes: BTreeSet<String> = BTreeSet::new();
-        while let Some(record) = reader.next() {
-            let mut record = record.map_err(usage)?;
-            newest = newest.max(Some(version(&record.schema)));
-            axes.extend(record.by_axis.keys().filter(|name| !axes.contains(*name)).cloned().collect::<Vec<_>>());
-            if axes.len() > MOST_AXES {
-                let (file, line) = (path.shown(), reader.line());
-                let words = format!("the rows so far have more than {MOST_AXES} axes, which no file of lanescope's has");
-                return Err(Error::Usage(format!("{file}, line {line}: {words}")));
-            }
+    /// Reads a file, and shows each of its rows to whoever else takes them, with the line on which it begins.
+    /// Errors: those of [`read_rows`].
+    pub fn read(
+        path: &Path,
+        purposes: &[Purpose],
+        also: &mut dyn FnMut(&Record, u64) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        let (mut fresh, mut paired_with_itself) = (Vec::new(), BTreeSet::new());
+        let remarks = read_rows(path, purposes, &mut |record, line| {
+            also(record, line)?;
             SCHEMA_VERSION.clone_into(&mut record.schema);
-            let device = device_key(&record);
+            let device = device_key(record);
             if record.pair_base.ends_with(&format!("@{}/{}", record.device_uuid, record.driver_uuid)) {
                 paired_with_itself.insert(device.clone());
             }
             let case = record.case_id.as_str().into();
             let is_derived = record.is_derived();
-            fresh.push(Fresh { packed: Packed::new(&record), line: reader.line(), device, case, is_derived });
-        }
-        let mut torn = None;
-        if let Some(cut) = reader.cut() {
-            let file = path.shown();
-            if purpose == Purpose::Merging {
-                let mend = if reader.is_of_v1() {
-                    "--partial leaves it out".to_owned()
-                } else {
-                    format!("finish it by `lanescope run` as before, with --resume {file}, or leave it out by --partial")
-                };
-                return Err(Error::Usage(format!("{file}: {cut}: {mend}")));
-            }
-            torn = Some(format!("{file}: {cut} and is left out"));
-        }
-        let newer = newest.filter(|newest| *newest > version(SCHEMA_VERSION)).map(|(major, minor)| format!("v{major}.{minor}"));
-        Ok(Self { path: path.to_owned(), fresh, paired_with_itself, torn, newer })
+            fresh.push(Fresh { packed: Packed::new(record), line, device, case, is_derived });
+            Ok(())
+        })?;
+        Ok(Self { name: input_name(path), fresh, paired_with_itself, remarks })
     }
 }
 
-impl Rows {
+impl RowSet {
     pub fn read(&mut self, path: &Path, purpose: Purpose) -> Result<(), Error> {
-        self.take(FileRows::read(path, purpose)?);
+        self.take(FileRows::read(path, &[purpose], &mut |_, _| Ok(()))?);
         Ok(())
     }
 
@@ -192,10 +152,11 @@ impl Rows {
     }
 
     pub fn take(&mut self, file: FileRows) {
-        self.torn.extend(file.torn);
-        self.newer.extend(file.newer.map(|version| (file.path.clone(), version)));
-        self.files.push(file.path);
+        self.torn.extend(file.remarks.torn);
+        self.newer.extend(file.remarks.newer.map(|version| (file.name.clone(), version)));
+        self.files.push(file.name);
         let mut turns: HashMap<(String, Box<str>), u64> = HashMap::new();
+        let mut record = Record::default();
         for row in file.fresh {
             let turn = if file.paired_with_itself.contains(&row.device) {
                 let turn = turns.entry((row.device.clone(), row.case.clone())).or_default();
@@ -204,31 +165,31 @@ impl Rows {
             } else {
                 1
             };
-            self.add(row, turn);
+            row.packed.read_into(&mut record);
+            self.add(row, &record, turn);
         }
     }
 
-    fn add(&mut self, fresh: Fresh, turn: u64) {
-        let record = fresh.packed.record();
+    fn add(&mut self, fresh: Fresh, record: &Record, turn: u64) {
         let place = Place { file: self.files.len() - 1, line: fresh.line };
-        let block = self.block(fresh.device, turn, &record);
+        let block = self.block(fresh.device, turn, record);
         if record.is_derived() {
-            let derived = self.blocks[block].derived.entry(record.cache).or_default();
+            let derived = self.blocks[block].derived.entry(record.cache.clone()).or_default();
             // As text: RFC 3339 in UTC sorts by time.
-            *derived = record.written_at.max(std::mem::take(derived));
+            *derived = record.written_at.clone().max(std::mem::take(derived));
             if !is_derived_name(&record.experiment) {
-                self.underivable.insert(record.experiment);
+                self.underivable.insert(record.experiment.clone());
             }
             return;
         }
-        let group = self.group(block, &record, place);
+        let group = self.group(block, record, place);
         self.axes.extend(record.by_axis.keys().filter(|name| !self.axes.contains(*name)).cloned().collect::<Vec<_>>());
         let index = record.plan_index.filter(|_| self.groups[group].cases.is_some());
         let new =
-            Row { standing: Standing::from_row(&record), packed: fresh.packed, group, index, seen: self.rows.len(), place };
+            Row { standing: Standing::from_row(record), packed: fresh.packed, group, index, seen: self.rows.len(), place };
         let row = match self.row_of.get(&(block, fresh.case.clone())) {
             Some(&row) => {
-                self.settle(row, new, &record);
+                self.settle(row, new, record);
                 row
             }
             None => {
@@ -286,33 +247,36 @@ impl Rows {
         self.axes.iter().map(String::as_str)
     }
 
-    pub fn positions(&self) -> Vec<Position> {
+    fn positions(&self) -> Vec<Position> {
         let mut positions = self.positions.clone();
         positions.sort_unstable();
         positions.dedup();
         positions
     }
 
-    pub fn get(&self, row: usize) -> &Row {
+    fn get(&self, row: usize) -> &Row {
         &self.rows[row]
     }
 
-    pub fn find(&self, block: usize, case: &str) -> Option<&Row> {
+    fn find(&self, block: usize, case: &str) -> Option<&Row> {
         self.row_of.get(&(block, case.into())).map(|row| &self.rows[*row])
     }
 
     /// All rows in the order of one run: devices and plans as they first come, cases as their plan has them.
-    pub fn in_order(&self) -> Vec<&Row> {
-        let mut rows: Vec<&Row> = self.rows.iter().collect();
+    pub fn records(&self) -> impl Iterator<Item = Record> {
+        self.in_order().into_iter().map(|row| self.rows[row].packed.record())
+    }
+
+    fn in_order(&self) -> Vec<usize> {
+        let mut rows: Vec<usize> = (0..self.rows.len()).collect();
         let key = |row: &Row| (self.groups[row.group].block, row.group, row.index.unwrap_or(u64::MAX), row.seen);
-        rows.sort_unstable_by_key(|row| key(row));
+        rows.sort_unstable_by_key(|row| key(&self.rows[*row]));
         rows
     }
 
     /// What to know of the files that keeps nobody from merging them.
     pub fn notes(&self) -> Vec<String> {
         let newer = self.newer.iter().map(|(file, minor)| {
-            let file = file.shown();
             format!("{file} was written by a newer lanescope (schema {minor}): columns beyond {SCHEMA_VERSION} are left out")
         });
         let unplaced = self.rows.iter().filter(|row| row.index.is_none()).count() as u64;
@@ -356,7 +320,7 @@ impl Rows {
     }
 
     fn shown_place(&self, place: Place) -> String {
-        format!("{}, line {}", self.files[place.file].shown(), place.line)
+        format!("{}, line {}", self.files[place.file], place.line)
     }
 }
 
@@ -364,10 +328,4 @@ impl Rows {
 fn device_key(record: &Record) -> String {
     let driver = [record.device_uuid.as_str(), &record.driver_uuid, &record.driver_info];
     driver.into_iter().chain(record.processor()).collect::<Vec<_>>().join("\n")
-}
-
-/// The major and the minor version; zero where there is no number.
-fn version(schema: &str) -> (u64, u64) {
-    let (major, minor) = schema.trim_start_matches('v').split_once('.').unwrap_or_default();
-    (major.parse().unwrap_or_default(), minor.parse().unwrap_or_default())
 }

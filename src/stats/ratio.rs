@@ -1,5 +1,7 @@
 //! How many times as long one thing takes as another, by the rounds in which both were timed: what disturbs a round disturbs both.
 
+use serde::Serialize;
+
 use super::{clustered_interval, mean, median, quantile_of_t};
 
 /// A round in which something was timed.
@@ -20,19 +22,21 @@ const LOOKS: f64 = 6.0;
 /// What takes at most so many times as long is as good.
 const ALIKE: f64 = 1.03;
 
-/// One time over another, base's.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Quotient {
-    /// The median of the rounds' quotients.
+/// A figure over another one of its kind, with the ends of an interval that it lies within, as sure as whoever made it says.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Ratio {
     pub value: f64,
-    /// What it isn't below, at the level of all comparisons together.
     pub low: f64,
-    /// The upper end of its own 95 % interval.
+    /// Infinite, which JSON has no number for, where nothing bounds it.
     pub high: f64,
 }
 
-impl Quotient {
-    /// Of rounds that both took part in, six at least. `comparisons` is how many are compared with the same base.
+impl Ratio {
+    /// A figure over itself.
+    pub const ONE: Self = Self { value: 1.0, low: 1.0, high: 1.0 };
+
+    /// One time over another, base's: the median of the rounds that both took part in, six at least. It isn't below its lower end at the
+    /// level of as many comparisons with the same base together; its upper end is that of its own 95 % interval.
     ///
     /// The lower end is the better one of two bounds, each at half the level: Student's t of the logarithms, which tells most after
     /// few rounds, and the order statistic (the sign test's), which one disturbed round doesn't move. The level is divided among
@@ -158,13 +162,13 @@ mod tests {
         let base = timed(&[100.0, 200.0, 100.0, 200.0, 100.0, 200.0, 100.0]);
         let slower: Vec<f64> =
             base.iter().enumerate().map(|(i, base)| base.time * (1.1 + 0.001 * f64::from(i % 2 == 0))).collect();
-        let quotient = Quotient::of(&timed(&slower), &base, 1).unwrap();
+        let quotient = Ratio::of(&timed(&slower), &base, 1).unwrap();
         assert!(
             quotient.is_slower() && (quotient.value - 1.101).abs() < 1e-9,
             "{quotient:?}: all rounds differ by twice as much"
         );
         let elsewhere: Vec<Timed> = timed(&slower).into_iter().map(|timed| Timed { round: timed.round + 2, ..timed }).collect();
-        assert_eq!(Quotient::of(&elsewhere, &base, 1), None, "five are too few");
+        assert_eq!(Ratio::of(&elsewhere, &base, 1), None, "five are too few");
         assert_eq!(common(&elsewhere, &base).len(), 5);
     }
 
@@ -172,9 +176,9 @@ mod tests {
     fn the_more_comparisons_the_more_it_takes() {
         let base = timed(&[100.0; 9]);
         let own = timed(&[101.0, 102.0, 103.0, 101.0, 102.0, 103.0, 101.0, 102.0, 103.0]);
-        let low = |comparisons| Quotient::of(&own, &base, comparisons).unwrap().low;
+        let low = |comparisons| Ratio::of(&own, &base, comparisons).unwrap().low;
         assert!(low(1) > low(10) && low(10) > low(1000), "{} {} {}", low(1), low(10), low(1000));
-        assert!(Quotient::of(&own, &base, 1).unwrap().is_alike(), "and slower at once");
+        assert!(Ratio::of(&own, &base, 1).unwrap().is_alike(), "and slower at once");
     }
 
     #[test]
@@ -183,7 +187,7 @@ mod tests {
         let mut own = timed(&[105.0; 19]);
         own[3].time = 900.0;
         own[4].time = 40.0;
-        let quotient = Quotient::of(&own, &base, 14).unwrap();
+        let quotient = Ratio::of(&own, &base, 14).unwrap();
         assert!(quotient.is_slower() && quotient.high < 1.06, "{quotient:?}");
     }
 

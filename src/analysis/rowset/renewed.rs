@@ -1,49 +1,54 @@
-//! What merged rows say of each other, as one run would have said it.
+//! The rows of a set in order, and what they say of each other, as one run would have said it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-use super::relations::Relations;
-use super::rows::{DeviceRows, Row, Rows};
+use super::super::relations::Relations;
+use super::{DeviceRows, Row, RowSet};
 use crate::experiments::{self, Experiment, Setting};
 use crate::model::{Axis, AxisValue, Cache, DeviceInfo, Point, Preset};
 use crate::plan::{Amount, amounts};
 use crate::record::Record;
 
-/// Gives every row in order, its relations renewed, and after those of a device what follows from them. The taker says `false` where
-/// it wants no more.
-pub fn each<E>(rows: &Rows, take: &mut dyn FnMut(Record) -> Result<bool, E>) -> Result<(), E> {
-    let mut experiments = Experiments::default();
-    let in_order = rows.in_order();
-    for of_block in in_order.chunk_by(|one, two| rows.groups[one.group].block == rows.groups[two.group].block) {
-        let block = rows.groups[of_block[0].group].block;
-        let mut caches: BTreeMap<String, Drawn> = BTreeMap::new();
-        for of_group in of_block.chunk_by(|one, two| one.group == two.group) {
-            // Only rows on equal terms make each other implausible.
-            let mut judged = Relations::default();
-            for row in of_group {
-                let mut record = row.packed.record();
-                judged.judge(&experiments.work(&record), &mut record);
-                let drawn = caches.entry(record.cache.clone()).or_default();
-                drawn.keep(row, &record, experiments.source(&record));
-                compare(rows, block, &drawn.relations, &mut record);
-                if !take(record)? {
-                    return Ok(());
+impl RowSet {
+    /// Gives every row in order, its relations renewed, and after those of a device what follows from them. The taker says `false` where
+    /// it wants no more. A row that was given is no longer kept: whoever takes them all has them once.
+    pub fn each_renewed<E>(mut self, take: &mut dyn FnMut(Record) -> Result<bool, E>) -> Result<(), E> {
+        let mut experiments = Experiments::default();
+        let in_order = self.in_order();
+        let groups: Vec<usize> = self.rows.iter().map(|row| row.group).collect();
+        let blocks: Vec<usize> = groups.iter().map(|group| self.groups[*group].block).collect();
+        for of_block in in_order.chunk_by(|one, two| blocks[*one] == blocks[*two]) {
+            let block = blocks[of_block[0]];
+            let mut caches: BTreeMap<String, Drawn> = BTreeMap::new();
+            for of_group in of_block.chunk_by(|one, two| groups[*one] == groups[*two]) {
+                // Only rows on equal terms make each other implausible.
+                let mut judged = Relations::default();
+                for row in of_group {
+                    let mut record = std::mem::take(&mut self.rows[*row].packed).record();
+                    judged.judge(&experiments.work(&record), &mut record);
+                    let drawn = caches.entry(record.cache.clone()).or_default();
+                    drawn.keep(&self.rows[*row], &record, &experiments.source(&record));
+                    compare(&self, block, &drawn.relations, &mut record);
+                    if !take(record)? {
+                        return Ok(());
+                    }
+                }
+            }
+            for (cache, drawn) in caches {
+                for record in drawn.derive(&cache, &self.blocks[block]) {
+                    if !take(record)? {
+                        return Ok(());
+                    }
                 }
             }
         }
-        for (cache, drawn) in caches {
-            for record in drawn.derive(&cache, &rows.blocks[block]) {
-                if !take(record)? {
-                    return Ok(());
-                }
-            }
-        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Compares a row with the base that it names. Where it isn't known yet how that one ends, as in a shard, it stays named.
-fn compare(rows: &Rows, block: usize, relations: &Relations, record: &mut Record) {
+fn compare(rows: &RowSet, block: usize, relations: &Relations, record: &mut Record) {
     let base = std::mem::take(&mut record.relative_to);
     record.relative = None;
     let is_pending = rows.find(block, &base).is_none_or(|row| !row.standing.is_tried());
@@ -64,19 +69,18 @@ struct Drawn {
 }
 
 impl Drawn {
-    fn keep(&mut self, row: &Row, record: &Record, source: Record) {
-        let mut own = record.of_run();
+    fn keep(&mut self, row: &Row, record: &Record, source: &Record) {
         match &mut self.common {
             Some(common) => {
                 // As text: RFC 3339 in UTC sorts by time.
-                let latest = std::mem::take(&mut common.written_at).max(std::mem::take(&mut own.written_at));
-                common.keep_common(&own);
+                let latest = std::mem::take(&mut common.written_at).max(record.written_at.clone());
+                common.keep_common(record);
                 common.written_at = latest;
             }
-            None => self.common = Some(own),
+            None => self.common = Some(record.of_run()),
         }
         if row.standing.is_tried() {
-            self.relations.keep(&source, true);
+            self.relations.keep(source, true);
             self.is_tried = true;
         }
     }
@@ -124,16 +128,18 @@ impl Experiments {
 
     /// A row as figures may be drawn from it: with the neutral value on axes that the experiment didn't have yet. One that lacks others,
     /// or lies where no case does, is another version's: it gives up its experiment's name, and nothing is drawn from it.
-    fn source(&mut self, record: &Record) -> Record {
-        let mut source = record.clone();
+    fn source<'r>(&mut self, record: &'r Record) -> Cow<'r, Record> {
         let axes = match self.of(record) {
             Some((experiment, axes)) if experiments::is_source(experiment.name()) => axes.as_slice(),
             _ => &[],
         };
+        let mut source = Cow::Borrowed(record);
         for axis in axes {
-            match source.by_axis.get(axis.name.as_ref()).or(axis.neutral.as_ref()).filter(|value| axis.accepts(value)) {
-                Some(value) => drop(source.by_axis.insert(axis.name.to_string(), value.clone())),
-                None => source.experiment.clear(),
+            let own = record.by_axis.get(axis.name.as_ref());
+            match own.or(axis.neutral.as_ref()).filter(|value| axis.accepts(value)) {
+                Some(_) if own.is_some() => {}
+                Some(value) => drop(source.to_mut().by_axis.insert(axis.name.to_string(), value.clone())),
+                None => source.to_mut().experiment.clear(),
             }
         }
         source
@@ -159,7 +165,7 @@ mod tests {
     fn rows_of_another_version_are_no_source_and_no_work() {
         let mut experiments = Experiments::default();
         let axes = whole();
-        assert_eq!(experiments.source(&row(&axes)), row(&axes));
+        assert_eq!(*experiments.source(&row(&axes)), row(&axes));
         assert_eq!(experiments.work(&row(&axes)).len(), 2);
         for place in 0..axes.len() {
             let others = [&axes[..place], &axes[place + 1..]].concat();
@@ -170,6 +176,6 @@ mod tests {
             assert_eq!([others, unknown].map(|axes| experiments.work(&row(&axes)).len()), [work; 2], "{}", axes[place].0);
         }
         let unknown = Record { experiment: "novel/experiment".to_owned(), ..row(&axes) };
-        assert_eq!((experiments.source(&unknown), experiments.work(&unknown)), (unknown.clone(), vec![]));
+        assert_eq!((experiments.source(&unknown).into_owned(), experiments.work(&unknown)), (unknown.clone(), vec![]));
     }
 }

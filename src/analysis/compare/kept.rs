@@ -1,0 +1,52 @@
+//! What many rows share, kept once: there may be millions of rows, and few experiments, variants, shaders and flags.
+
+use std::borrow::Borrow;
+use std::collections::HashSet;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use super::observation::{Basis, Said};
+use super::sides::CaseKind;
+
+/// Values of one type, each once.
+#[derive(Debug)]
+pub struct Kept<T: ?Sized>(HashSet<Arc<T>>);
+
+impl<T: ?Sized> Default for Kept<T> {
+    fn default() -> Self {
+        Self(HashSet::new())
+    }
+}
+
+impl<T: ?Sized + Eq + Hash> Kept<T> {
+    pub fn of(&mut self, value: impl Borrow<T> + Into<Arc<T>>) -> Arc<T> {
+        if let Some(known) = self.0.get(value.borrow()) {
+            return known.clone();
+        }
+        let new: Arc<T> = value.into();
+        self.0.insert(new.clone());
+        new
+    }
+}
+
+/// What the rows of a side share.
+#[derive(Debug, Default)]
+pub struct Shared {
+    pub words: Kept<str>,
+    pub kinds: Kept<CaseKind>,
+    pub bases: Kept<Basis>,
+    pub said: Kept<Said>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_the_same_is_kept_once() {
+        let mut words = Kept::<str>::default();
+        let [one, other, again] = ["a", "b", "a"].map(|word| words.of(word));
+        assert!(Arc::ptr_eq(&one, &again) && !Arc::ptr_eq(&one, &other));
+        assert_eq!((&*other, words.0.len()), ("b", 2));
+    }
+}

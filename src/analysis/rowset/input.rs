@@ -1,0 +1,115 @@
+//! One file of rows, or standard input: opened, checked and read once, row by row.
+
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::super::words::listed;
+use crate::error::Error;
+use crate::model::Shown;
+use crate::record::{ReadError, Reader, Record, SCHEMA_VERSION, Use, needed};
+use crate::regular::{self, ROWS};
+
+/// What rows are read for: that decides which columns they can't be without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To become one file: a row that was cut is to be measured first.
+    Merging,
+    /// The same, whatever is missing.
+    MergingPart,
+    Card,
+    Report,
+    Comparison,
+}
+
+impl Purpose {
+    fn lacking<R: Read>(self, reader: &Reader<R>) -> Vec<&'static str> {
+        let uses: &[Use] = match self {
+            Self::Merging | Self::MergingPart => &[Use::Rows],
+            Self::Card | Self::Report => &[Use::Rows, Use::Card],
+            Self::Comparison => &[Use::Comparison],
+        };
+        let mut lacking = reader.missing(&needed(uses));
+        // Of the columns that tell how far a figure may be off, one way is enough.
+        if self == Self::Comparison && !reader.missing(&["round_medians_ns"]).is_empty() {
+            lacking.extend(reader.missing(&["ci_low_ns", "ci_high_ns"]));
+        }
+        lacking
+    }
+
+    fn refused(self) -> &'static str {
+        match self {
+            Self::Merging | Self::MergingPart => "rows can't be merged without",
+            Self::Report => "there is no page without",
+            Self::Card => "there is no card without",
+            Self::Comparison => "rows can't be compared without",
+        }
+    }
+}
+
+/// What is to be said of a file once its rows were read.
+#[derive(Debug, Default)]
+pub struct Remarks {
+    /// That its last row was cut, and is left out.
+    pub torn: Option<String>,
+    /// The version of its columns, where that is newer than this program's.
+    pub newer: Option<String>,
+}
+
+fn is_standard_input(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// What messages call it.
+pub fn input_name(path: &Path) -> String {
+    if is_standard_input(path) { "standard input".to_owned() } else { path.shown() }
+}
+
+/// Reads a file, standard input for `-`, and gives each of its rows with the line on which it begins.
+/// Errors: a file that can't be opened or isn't one of rows; one that lacks columns that one of the purposes needs; a row that can't be
+/// read; and whatever the taker refuses.
+pub fn read_rows(
+    path: &Path,
+    purposes: &[Purpose],
+    take: &mut dyn FnMut(&mut Record, u64) -> Result<(), Error>,
+) -> Result<Remarks, Error> {
+    let usage = |error: ReadError| Error::Usage(error.to_string());
+    let name = input_name(path);
+    let input: Box<dyn Read> = if is_standard_input(path) {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(regular::open(path, ROWS).map_err(|error| Error::Usage(format!("{name}: can't be opened: {error}")))?)
+    };
+    let mut reader = Reader::new(name.as_str(), input).map_err(usage)?;
+    for purpose in purposes {
+        let lacking = purpose.lacking(&reader);
+        if !lacking.is_empty() {
+            let (lacking, refused) = (listed(lacking), purpose.refused());
+            return Err(Error::Usage(format!("{name} lacks {lacking}: {refused}; were they left out by --columns?")));
+        }
+    }
+    let (mut record, mut newest) = (Record::default(), None);
+    while let Some(row) = reader.next_into(&mut record) {
+        row.map_err(usage)?;
+        newest = newest.max(Some(version(&record.schema)));
+        take(&mut record, reader.line())?;
+    }
+    if newest.is_none() && reader.cut().is_none() && purposes.contains(&Purpose::Comparison) {
+        return Err(Error::Usage(format!("{name} holds no rows")));
+    }
+    if let Some(cut) = reader.cut().filter(|_| purposes.contains(&Purpose::Merging)) {
+        let mend = if reader.is_of_v1() || is_standard_input(path) {
+            "--partial leaves it out".to_owned()
+        } else {
+            format!("finish it by `lanescope run` as before, with --resume {name}, or leave it out by --partial")
+        };
+        return Err(Error::Usage(format!("{name}: {cut}: {mend}")));
+    }
+    let newer = newest.filter(|newest| *newest > version(SCHEMA_VERSION)).map(|(major, minor)| format!("v{major}.{minor}"));
+    Ok(Remarks { torn: reader.cut().map(|cut| format!("{name}: {cut} and is left out")), newer })
+}
+
+/// The major and the minor version; zero where there is no number.
+fn version(schema: &str) -> (u64, u64) {
+    let (major, minor) = schema.trim_start_matches('v').split_once('.').unwrap_or_default();
+    (major.parse().unwrap_or_default(), minor.parse().unwrap_or_default())
+}
