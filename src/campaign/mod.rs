@@ -19,7 +19,6 @@ mod begin;
 mod claim;
 mod device;
 pub mod earlier;
-pub mod estimate;
 pub mod host;
 pub mod interrupt;
 pub mod journal;

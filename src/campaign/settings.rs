@@ -9,13 +9,6 @@ use crate::model::{Cache, DeviceInfo, DeviceKind, FilePath, PipelineDetail, Pres
 use crate::output::{Format, Mode};
 use crate::worker::{Deadlines, Identity, Opening, Place};
 
-/// The time that a case may be timed with the preset `default`.
-pub const DEFAULT_TIME: Duration = Duration::from_secs(2);
-/// Over how many processes the rounds are dealt with the presets `default` and `thorough`.
-pub const DEFAULT_PROCESSES: u8 = 3;
-/// The same with the preset `study`: one for each of the rounds that an interval needs, so that it is one over processes.
-pub const STUDY_PROCESSES: u8 = 6;
-
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The devices that are asked for; none for the one that is best.

@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 use roff::{Roff, roman};
 
 use super::args::Guide as Asked;
-use super::prose::{rendered, wrapped};
 use super::stdout::{print, print_as_is, width};
 use crate::error::{EXIT_OK, Error, nearest, suggestion};
 use crate::guide::{GUIDES, Guide, find};
+use crate::output::prose::{rendered, wrapped};
 
 /// How many guides are named that have a word.
 const MOST_HAVING: usize = 3;

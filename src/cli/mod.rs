@@ -2,7 +2,6 @@
 
 mod args;
 mod card;
-mod cases;
 mod catalogue;
 mod chosen;
 mod compare;
@@ -15,7 +14,6 @@ mod merge;
 mod named;
 mod overwriting;
 mod packaging;
-mod prose;
 mod report;
 mod run;
 mod schema;

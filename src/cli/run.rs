@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use super::args::run::Run;
-use super::cases::Cases;
 use super::limits;
 use super::overwriting::Files;
 use super::settings::RunSettings;
@@ -16,7 +15,7 @@ use crate::error::{EXIT_INTERRUPTED, Error};
 use crate::experiments::Setting;
 use crate::model::Shown;
 use crate::output::{self, CodeFolder, Format, PictureFolder, Samples};
-use crate::plan::{Plan, Request, tell_what_others_do};
+use crate::plan::{Cases, Plan, Request, tell_what_others_do};
 use crate::record::{Header, Record};
 use crate::regular;
 use crate::units::Bytes;

@@ -11,10 +11,11 @@ use super::args::values::RunPreset;
 use crate::campaign::host::number_of_run;
 use crate::campaign::lanes::Waiting;
 use crate::campaign::plan_run::Selection;
-use crate::campaign::settings::{DEFAULT_PROCESSES, DEFAULT_TIME, Evict, Locking, RowFiles, STUDY_PROCESSES, Settings};
+use crate::campaign::settings::{Evict, Locking, RowFiles, Settings};
 use crate::error::Error;
 use crate::model::{PipelineDetail, Preset};
 use crate::output::{Format, Mode};
+use crate::plan::{DEFAULT_PROCESSES, DEFAULT_TIME, STUDY_PROCESSES};
 use crate::worker::{Deadline, Deadlines};
 
 /// How many failing configurations of a kind a search reports at most.

@@ -27,6 +27,7 @@ mod page;
 mod people;
 mod pictures;
 mod progress;
+pub mod prose;
 mod samples;
 mod table;
 mod targets;

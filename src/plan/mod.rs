@@ -1,6 +1,8 @@
 //! From what a user asks for to the list of cases: complete and countable before the first dispatch, held nowhere.
 
 mod axes;
+mod cases;
+mod estimate;
 mod limits;
 mod listed;
 mod shard;
@@ -17,8 +19,10 @@ use crate::globs::{self, beginning};
 use crate::model::{Axis, AxisValue, Cache, Case, Point, Preset, Skip};
 
 pub use axes::tell_what_others_do;
+pub use cases::Cases;
+pub use estimate::{DEFAULT_PROCESSES, DEFAULT_TIME, Estimate, STUDY_PROCESSES};
 pub use limits::check_limits;
-pub use listed::{Listed, Unlisted};
+use listed::{Listed, Unlisted};
 pub use shard::Shard;
 pub use values::parse_values;
 

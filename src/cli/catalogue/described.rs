@@ -3,11 +3,11 @@
 use super::entry::{Entry, entries, headlines, said};
 use super::nominal::{gpu, processor, setting};
 use super::words::{defaults, hanging, whose};
-use crate::campaign::estimate::Estimate;
-use crate::cli::prose::{rendered, wrapped};
 use crate::error::Error;
 use crate::experiments::{CATALOGUE, DERIVATIONS, Derivation, Experiment, Text, derived_with};
 use crate::model::{Axis, AxisKind, DeviceInfo, Headline};
+use crate::output::prose::{rendered, wrapped};
+use crate::plan::Estimate;
 
 const INDENT: &str = "      ";
 

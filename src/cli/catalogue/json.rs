@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::entry::{Defaults, Entry, headlines, said};
 use super::nominal::setting;
-use crate::campaign::estimate::Estimate;
 use crate::experiments::{DERIVATIONS, Derivation, derived_with};
 use crate::model::{Axis, AxisKind, AxisValue, DeviceInfo, DeviceKind, Headline};
+use crate::plan::Estimate;
 
 /// All of it. Names of members stay what they are: the guide `run` lists them.
 #[derive(Serialize)]

@@ -5,9 +5,9 @@ use std::fmt;
 use super::entry::Entry;
 use super::nominal::is_nominal;
 use super::words::{defaults, hanging, shortened, whose};
-use crate::cli::prose::wrapped;
 use crate::experiments::derived_with;
 use crate::model::DeviceInfo;
+use crate::output::prose::wrapped;
 
 /// So many experiments are shown with their variants and axes unless the user asks for more: about a screen.
 const DETAILED: usize = 8;

@@ -2,8 +2,8 @@
 
 use super::entry::Defaults;
 use super::nominal::is_nominal;
-use crate::cli::prose::wrapped;
 use crate::model::{AxisValue, DeviceInfo};
+use crate::output::prose::wrapped;
 
 /// More values or variants than this are shown by both ends.
 const SHOWN: usize = 12;

@@ -6,9 +6,9 @@ use std::path::Path;
 use super::suspects::Suspects;
 use crate::analysis::compare::{Comparison, Side, Sides};
 use crate::analysis::counted;
-use crate::campaign::estimate::Estimate;
-use crate::campaign::settings::{DEFAULT_TIME, STUDY_PROCESSES};
 use crate::model::{DeviceInfo, DeviceKind, Repeatability, Shown};
+use crate::plan::Estimate;
+use crate::plan::{DEFAULT_TIME, STUDY_PROCESSES};
 use crate::platform::shell_word;
 
 /// Columns that tell devices and drivers apart.

@@ -1,6 +1,6 @@
 //! Entries below each other, a name and a value each, that fit a screen unless everything is asked for.
 
-use crate::cli::prose::wrapped;
+use crate::output::prose::wrapped;
 
 const INDENT: usize = 4;
 const VALUE: usize = INDENT + 13;

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use super::bounds::{Accesses, BoundsChecker};
 use super::search::{Search, unopened};
-use crate::campaign::estimate::Estimate;
 use crate::campaign::lock;
 use crate::cli::args::tune::Budget;
 use crate::measure::{Answer, Bench, CaseKey, JUDGED_ROUNDS, Job, Loss, Order};
 use crate::model::{Failure, Point, Status};
 use crate::output::Progress;
+use crate::plan::Estimate;
 use crate::subject::{Reference, UserKernel};
 use crate::units::Nanos;
 

@@ -3,9 +3,15 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::settings::{DEFAULT_PROCESSES, DEFAULT_TIME};
+use super::Plan;
 use crate::model::DeviceInfo;
-use crate::plan::Plan;
+
+/// The time that a case may be timed with the preset `default`.
+pub const DEFAULT_TIME: Duration = Duration::from_secs(2);
+/// Over how many processes the rounds are dealt with the presets `default` and `thorough`.
+pub const DEFAULT_PROCESSES: u8 = 3;
+/// The same with the preset `study`: one for each of the rounds that an interval needs, so that it is one over processes.
+pub const STUDY_PROCESSES: u8 = 6;
 
 /// What a process takes to start, to open the device and to calibrate it.
 const START: Duration = Duration::from_millis(700);

@@ -2,7 +2,7 @@
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use crate::output::{Column, Need, Page as Paper, TextTable};
+use super::{Column, Need, Page as Paper, TextTable};
 
 /// What stands before an item of a list, and below it before its further lines.
 const ITEM: [&str; 2] = ["- ", "  "];

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
+use super::{Listed, Plan, Unlisted};
 use crate::error::Error;
 use crate::experiments::Setting;
 use crate::model::{Cache, Shown};
-use crate::plan::{Listed, Plan, Unlisted};
 use crate::regular::{self, CASES};
 
 /// The columns that count in a CSV file.
