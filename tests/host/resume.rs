@@ -245,6 +245,28 @@ fn an_interrupted_run_ends_between_rows_and_can_be_resumed() {
     }
 }
 
+/// Rows that are to be measured again, and derived ones, are there until others take their place.
+#[test]
+fn a_row_stays_until_another_takes_its_place() {
+    for signal in [Signal::INT, Signal::KILL] {
+        let folder = Folder::new();
+        folder.completes(&[]);
+        let cases = || rows_of(&folder.file()).into_iter().map(|row| row.case_id).collect::<BTreeSet<_>>();
+        let all = cases();
+        rewrite(&folder.file(), "status", |row, status| if row < 80 { "crashed" } else { status }.to_owned());
+        for _ in 0..3 {
+            let mut family = Family::start(&mut folder.run(MOCK, &[]));
+            family.wait_until("a case is visited", |_| folder.visits() > 0);
+            family.signal(signal);
+            family.end();
+            assert_eq!(cases(), all, "{signal:?}");
+            let failed = rows_of(&folder.file()).iter().filter(|row| row.status == "crashed").count();
+            assert!(failed < 80 || signal == Signal::KILL, "{failed}");
+        }
+        folder.completes(&[]);
+    }
+}
+
 #[test]
 fn a_run_that_is_killed_goes_on_from_its_visits() {
     let (folder, _) = Folder::broken_off(Signal::KILL);
