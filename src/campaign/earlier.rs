@@ -94,7 +94,10 @@ impl Claim<'_> {
         let mut outputs = output::open(&[(Target::File(path.clone()), Format::Csv)], &self.header)?;
         let (mut counts, mut held) = (Counts::default(), BTreeMap::new());
         while let Some(row) = rows.next() {
-            let row = row.map_err(|error| Error::Usage(error.to_string()))?;
+            let mut row = row.map_err(|error| Error::Usage(error.to_string()))?;
+            if self.campaign.settings.files.is_anonymous {
+                row.host.clear();
+            }
             let verdict = judge.judge(row);
             let verdict = verdict.map_err(|why| Error::Usage(format!("{}, line {}: {why}", source.shown(), rows.line())))?;
             self.put(verdict, &mut outputs, &mut held, &mut counts)?;

@@ -15,7 +15,6 @@ use crate::record::Record;
 pub struct Kept<'r> {
     devices: Vec<DeviceKept>,
     judge: Judge<'r>,
-    is_anonymous: bool,
 }
 
 /// What is there already of a device's cases.
@@ -37,7 +36,7 @@ impl<'r> Kept<'r> {
         }
         let judge = Judge::new(devices, plans, &claim.templates, is_paired)?;
         let devices = plans.iter().map(|_| DeviceKept::default()).collect();
-        Ok(Self { devices, judge, is_anonymous: settings.files.is_anonymous })
+        Ok(Self { devices, judge })
     }
 
     pub fn devices(self) -> Vec<DeviceKept> {
@@ -62,9 +61,6 @@ impl earlier::Judge for Kept<'_> {
         // What others will be held against; the row itself stays as it is.
         kept.relations.judge(&planned.work, &mut row.clone());
         kept.relations.keep(&row, planned.is_own_base());
-        if self.is_anonymous {
-            row.host.clear();
-        }
         row.name_base(&planned, self.judge.plan(device));
         Ok(Verdict::Kept(row))
     }

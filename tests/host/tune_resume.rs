@@ -171,6 +171,9 @@ fn a_larger_budget_goes_on_and_so_does_one_that_was_spent() {
     folder.go_on(&["--budget", "40"]).says(0, &["16 rows are kept", "40 of 256 configurations tried"]);
     let more = folder.cases();
     assert!(more.len() == 40 && more.is_superset(&few));
+    // Nobody's host stays in rows that are to name none.
+    folder.go_on(&["--budget", "40", "--anonymous"]).says(0, &["40 rows are kept"]);
+    assert!(rows_of(&folder.rows_file()).iter().all(|row| row.host.is_empty()));
     // The same once more, and one that wants fewer: the answer is from all rows.
     for budget in ["40", "3"] {
         folder.go_on(&["--budget", budget]).says(0, &["40 rows are kept", "40 of 256 configurations tried"]);
