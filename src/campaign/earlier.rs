@@ -40,6 +40,7 @@ struct Counts {
     kept: u64,
     kept_for_good: usize,
     again: u64,
+    twice: u64,
     in_fewer_processes: u64,
     /// Whether a row with figures goes, now or when its case is measured again.
     loses_figures: bool,
@@ -143,7 +144,7 @@ impl Claim<'_> {
                 hold(row);
             }
             Verdict::Dropped(row) => {
-                counts.again += 1;
+                counts.twice += 1;
                 counts.loses_figures |= has_figures(&row);
             }
         }
@@ -153,7 +154,7 @@ impl Claim<'_> {
     fn say(&self, source: &Path, cut: Option<impl Display>, counts: &Counts) {
         let (name, progress) = (source.shown(), &self.campaign.voice.progress);
         progress.notes(cut.map(|cut| format!("{name}: {cut} and is dropped")));
-        let Counts { kept, again, in_fewer_processes, .. } = *counts;
+        let Counts { kept, again, twice, in_fewer_processes, .. } = *counts;
         let reasons = "they failed, were stopped early, or their sources have changed";
         let measured_again = if again > 0 { format!("; measured again, since {reasons}: {again}") } else { String::new() };
         progress.note(&match (kept, again) {
@@ -161,6 +162,9 @@ impl Claim<'_> {
             (1, _) => format!("{name}: 1 row is kept{measured_again}"),
             _ => format!("{name}: {kept} rows are kept{measured_again}"),
         });
+        if twice > 0 {
+            progress.note(&format!("{name}: rows of cases that have one already are left out: {twice}"));
+        }
         if in_fewer_processes > 0 {
             let rows = if in_fewer_processes == 1 { "1 of them was" } else { &format!("{in_fewer_processes} of them were") };
             let processes = self.campaign.settings.processes;

@@ -418,7 +418,7 @@ impl<'r> DeviceRun<'r> {
             }
             rows.push(Record::derived(&self.ledger.templates[self.index], &derived, &flags, cache));
         }
-        self.ledger.sink.write(rows)
+        self.ledger.sink.derive(rows)
     }
 }
 

@@ -69,6 +69,8 @@ struct State {
     held: BTreeMap<Place, Held>,
     /// When those were written last, and how long that took.
     last_held: Option<(Instant, Duration)>,
+    /// Whether what follows from the rows has been drawn anew.
+    has_derived: bool,
     closed: bool,
     written: u64,
     skipped: u64,
@@ -90,6 +92,7 @@ impl Sink {
             beside,
             held,
             last_held: None,
+            has_derived: false,
             closed: false,
             written: 0,
             skipped: 0,
@@ -178,6 +181,12 @@ impl Sink {
         }
     }
 
+    /// Writes what follows from the rows, in the place of what followed from those of an earlier run.
+    pub fn derive(&self, rows: Vec<Record>) -> anyhow::Result<()> {
+        self.state().has_derived = true;
+        self.write(rows)
+    }
+
     /// Takes note that a device can't be measured on, or was given up: another try may help, unless that was refused in words.
     pub fn give_up(&self, failure: &Failure) {
         self.state().retryable |= failure.status != Status::Error;
@@ -208,11 +217,12 @@ impl Sink {
     }
 
     /// Writes what may change no more, and what outputs hold back; sums up, and gives the exit code. `is_whole`: the campaign came to
-    /// its end, and what follows from an earlier run's rows has been drawn anew.
+    /// its end.
     pub fn finish(self, is_whole: bool) -> anyhow::Result<u8> {
         let mut state = self.state();
+        let is_redrawn = is_whole && state.has_derived;
         let rows: Vec<Held> = std::mem::take(&mut state.held).into_values().collect();
-        let rows: Vec<Held> = rows.into_iter().filter(|held| !(is_whole && held.row.is_derived())).collect();
+        let rows: Vec<Held> = rows.into_iter().filter(|held| !(is_redrawn && held.row.is_derived())).collect();
         rows.iter().filter(|held| held.is_own).for_each(|held| state.count(&held.row));
         let rows: Vec<Record> = rows.into_iter().map(|held| held.row).collect();
         self.put(&mut state, &rows)?;

@@ -64,6 +64,8 @@ pub struct WholeLines {
     length: Option<u64>,
     /// Where those begin that hold until something is written for good.
     held_from: Option<u64>,
+    /// Those that hold, to be written back where what is to take their place can't be written.
+    held: Vec<u8>,
     /// Lines on their way to the file, which takes them all at once.
     gathered: Option<Vec<Vec<u8>>>,
     /// How many bytes it had, and how many it was found to have, once something else had changed it.
@@ -73,7 +75,7 @@ pub struct WholeLines {
 impl WholeLines {
     pub fn new(file: File) -> Self {
         let length = file.metadata().ok().filter(Metadata::is_file).map(|metadata| metadata.len());
-        Self { file, length, held_from: None, gathered: None, changed: None }
+        Self { file, length, held_from: None, held: Vec::new(), gathered: None, changed: None }
     }
 
     /// What is written from now on goes to the file at once, see [`WholeLines::put`].
@@ -87,28 +89,37 @@ impl WholeLines {
     }
 
     /// Writes what was gathered in the place of the lines that held until now: so many lines for good, the rest to hold in turn.
-    /// Errors: where it can't all be written. Then those for good are there as far as there is room; those that hold come before them.
+    /// Errors: where it can't all be written. Then what held until now holds on; where nothing did, lines are there as far as there is
+    /// room.
     pub fn put(&mut self, for_good: usize) -> io::Result<()> {
         let lines = self.gathered.take().unwrap_or_default();
         let (above, below) = lines.split_at(for_good.min(lines.len()));
-        let [above_length, below_length] = [above, below].map(|lines| lines.iter().map(Vec::len).sum::<usize>() as u64);
+        let (begin, held) = (self.held_from.or(self.length), std::mem::take(&mut self.held));
         self.drop_held()?;
-        let begin = self.length;
-        let written = self.write_all(&lines.concat());
-        if below_length > 0 {
-            let above_length = if written.is_ok() { above_length } else { 0 };
-            self.held_from = begin.map(|begin| begin + above_length);
-        }
-        match written {
-            Ok(()) => Ok(()),
-            Err(_) if below.is_empty() => above.iter().try_for_each(|line| self.write_all(line)),
-            Err(error) => self.write_all(&below.concat()).and(Err(error)),
+        let (above_length, below) = (above.iter().map(Vec::len).sum::<usize>() as u64, below.concat());
+        match self.write_all(&lines.concat()) {
+            Ok(()) => {
+                self.held_from = begin.map(|begin| begin + above_length).filter(|_| !below.is_empty());
+                self.held = below;
+                Ok(())
+            }
+            Err(_) if held.is_empty() => above.iter().try_for_each(|line| self.write_all(line)),
+            Err(error) => {
+                self.write_all(&held)?;
+                (self.held_from, self.held) = (begin, held);
+                Err(error)
+            }
         }
     }
 
     /// Lets the lines from here on hold until others are put in their place.
-    pub fn hold_from(&mut self, length: u64) {
-        self.held_from = self.length.filter(|own| *own > length).map(|_| length);
+    pub fn hold_from(&mut self, from: u64) -> io::Result<()> {
+        if self.length.is_some_and(|length| length > from) {
+            self.file.seek(SeekFrom::Start(from))?;
+            self.file.read_to_end(&mut self.held)?;
+            self.held_from = Some(from);
+        }
+        Ok(())
     }
 
     /// Takes back what held for now.

@@ -258,10 +258,10 @@ impl<'t> Reserved<'t> {
             let is_continued = held_from.is_some();
             let opened = match file {
                 None => format.writer(io::stdout(), header, &files, Page::stdout(), self.limits).map(|writer| (writer, None)),
-                Some(file) if is_continued => WholeLines::at_end(file).map(|mut file| {
-                    file.hold_from(held_from.unwrap_or(u64::MAX));
+                Some(file) if is_continued => WholeLines::at_end(file).and_then(|mut file| {
+                    file.hold_from(held_from.unwrap_or(u64::MAX))?;
                     let file = Shared::new(file);
-                    (Box::new(Csv::continued(file.clone(), header)) as Box<dyn Writer + Send>, Some(file))
+                    Ok((Box::new(Csv::continued(file.clone(), header)) as Box<dyn Writer + Send>, Some(file)))
                 }),
                 Some(file) => empty(&file).and_then(|()| {
                     let file = Shared::new(WholeLines::new(file));

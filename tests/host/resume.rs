@@ -762,6 +762,24 @@ fn a_file_that_may_not_grow_leaves_whole_rows() {
     runs_out_of_room(folder.0.path(), command);
 }
 
+/// Nor does it lose those of an earlier run, which others were to take the place of.
+#[test]
+fn a_file_that_may_not_grow_keeps_the_rows_of_an_earlier_run() {
+    let folder = Folder::new();
+    folder.completes(&[]);
+    let cases = || rows_of(&folder.file()).into_iter().map(|row| row.case_id).collect::<BTreeSet<_>>();
+    let all = cases();
+    rewrite(&folder.file(), "status", |row, status| if row < 80 { "crashed" } else { status }.to_owned());
+    let blocks = fs::metadata(folder.file()).unwrap().len() / 1024 + 1;
+    let mut command = Command::new("bash");
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_lanescope")]).stdin(Stdio::null());
+    command.args(&*RUN).args(["-q", "--no-lock", "-d", MOCK, "-o", "/dev/null", "--format=csv", "--resume"]).arg(folder.file());
+    let ran: Ran = command.output().unwrap().into();
+    assert_eq!(cases(), all, "{:?} {}", ran.code, ran.err);
+    folder.completes(&[]);
+}
+
 /// A file system of 64 KiB, which only root may mount.
 #[test]
 fn a_full_disk_leaves_whole_rows() {

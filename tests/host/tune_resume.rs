@@ -251,3 +251,33 @@ fn only_what_a_search_left_goes_on_and_no_row_is_overwritten() {
     let copy = folder.0.write("copy.comp", COPY);
     ended(&mut lanescope(&["tune", &copy, "-d", "mock", "--resume", "found.jsonl"])).says(2, &["only CSV can be resumed"]);
 }
+
+#[test]
+fn a_row_gives_way_to_none_that_says_less_and_another_devices_is_refused() {
+    let folder = Search::new();
+    let search = |device: &str, shader: &str| -> Ran {
+        let copy = folder.0.write("copy.comp", shader);
+        let arguments =
+            ["tune", &copy, "--no-lock", "-d", device, "-n", "4096", "-a", "local_size_x=32,64", "-D", "FACTOR=2,3"];
+        let mut command = lanescope(&arguments);
+        command.arg("--resume").arg(folder.rows_file()).output().unwrap().into()
+    };
+    search("mock", COPY);
+    let rows = rows_of(&folder.rows_file());
+    assert!(rows.len() == 4 && rows.iter().all(|row| row.time_ns.is_some()));
+    // A device that is lost when they are measured once more.
+    search("mock:lost=tune/copy*local_size_x=32*", COPY);
+    let after = rows_of(&folder.rows_file());
+    assert!(after.len() == 4 && after.iter().all(|row| row.status == rows[0].status && row.time_ns.is_some()), "{after:?}");
+    // Code that one value of a macro has alone.
+    let text = fs::read(folder.rows_file()).unwrap();
+    let changed =
+        COPY.replace("void main", "#if FACTOR == 3\n#define x(i) x[i] * 2\n#else\n#define x(i) x[i]\n#endif\nvoid main");
+    let changed = changed.replace("* x[i]", "* x(i)");
+    search("mock", &changed).says(2, &["it is of a search with another shader"]);
+    let uuid = "00000000-0000-0000-0000-000000000000";
+    let other = String::from_utf8(text.clone()).unwrap().replacen(uuid, &uuid.replacen('0', "9", 1), 1);
+    fs::write(folder.rows_file(), &other).unwrap();
+    search("mock", COPY).says(2, &["which this search doesn't measure on"]);
+    assert_eq!(fs::read_to_string(folder.rows_file()).unwrap(), other);
+}

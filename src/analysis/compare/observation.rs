@@ -27,6 +27,8 @@ pub struct Observation {
     value: Real,
     /// The interval of a derived figure. That of a measured one is in its spread.
     pub ends: Option<Box<(f64, f64)>>,
+    /// What tells the interval of a row's figure from others: rows that differ in it contradict each other.
+    ends_hash: u64,
     time: Real,
     /// How far the figure may be off, by what the run shows itself.
     pub own: Option<Spread>,
@@ -126,6 +128,7 @@ impl Observation {
             said: shared.said.of(Said::new(record)),
             value: Real::new(record.value),
             ends: ends.filter(|_| record.is_derived()).map(Box::new),
+            ends_hash: ends.map_or(0, |(low, high)| low.to_bits().rotate_left(1) ^ high.to_bits()),
             time: Real::new(record.time_ns),
             own,
             processes: record.processes.unwrap_or(1),

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::super::words::listed;
 use crate::error::Error;
 use crate::model::Shown;
+use crate::platform;
 use crate::record::{ReadError, Reader, Record, SCHEMA_VERSION, Use, needed};
 use crate::regular::{self, ROWS};
 
@@ -97,7 +98,7 @@ pub fn read_rows(
         return Err(Error::Usage(format!("{name} holds no rows")));
     }
     if let Some(cut) = reader.cut().filter(|_| purposes.contains(&Purpose::Merging)) {
-        let mend = if reader.is_of_v1() || is_standard_input(path) {
+        let mend = if reader.is_of_v1() || is_standard_input(path) || platform::is_own_stream(path) {
             "--partial leaves it out".to_owned()
         } else {
             format!("finish it by `lanescope run` as before, with --resume {name}, or leave it out by --partial")

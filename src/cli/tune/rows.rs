@@ -8,6 +8,7 @@ use super::search::{SIZE, Search, usage};
 use crate::analysis::resumable::{check_identity, check_sound, check_version};
 use crate::campaign::earlier::{Judge, Verdict};
 use crate::error::Error;
+use crate::measure::Outcome;
 use crate::model::{AxisValue, Cache, Case, Failure, Flag, Point, Quirk, Status, Stop};
 use crate::plan::case_id;
 use crate::record::{Described, Fate, Record, Standing, quirk_flag};
@@ -25,14 +26,26 @@ pub struct Trial {
     pub leaves: bool,
     /// A fault of the driver's that it comes to.
     pub quirk: Option<Quirk>,
+    /// Whether its row is an earlier search's.
+    pub is_earlier: bool,
     /// Whether it was measured beside those that may be the best, after the search: an answer follows from nothing else.
     pub is_finalist: bool,
 }
 
 impl Trial {
     pub fn new(point: Point, case: Option<Case>) -> Self {
-        let when = SystemTime::now();
-        Self { point, row: None, measured: None, failure: None, when, case, leaves: false, quirk: None, is_finalist: false }
+        Self {
+            point,
+            row: None,
+            measured: None,
+            failure: None,
+            when: SystemTime::now(),
+            case,
+            leaves: false,
+            quirk: None,
+            is_earlier: false,
+            is_finalist: false,
+        }
     }
 
     pub fn cost(&self) -> Option<f64> {
@@ -46,6 +59,15 @@ impl Trial {
     /// Whether it has an interval.
     pub fn is_precise(&self) -> bool {
         self.measured.as_ref().is_some_and(|measured| !measured.stop.is_early())
+    }
+
+    /// Whether its row is one of an earlier search that says more than this outcome would: that stays, whatever this search makes of it.
+    pub fn keeps_row(&self, outcome: &Outcome) -> bool {
+        self.is_earlier
+            && match &outcome.result {
+                Ok(measured) => self.is_precise() && measured.stop.is_early(),
+                Err(failure) => failure.status != Status::WrongResult,
+            }
     }
 
     /// What it took, if that may be the least.
@@ -131,23 +153,31 @@ impl<'r> Earlier<'r> {
     fn place(&self, row: &Record) -> Result<usize, String> {
         let TrialRows { search, template, .. } = self.rows;
         check_version(row)?;
+        if row.device_uuid != template.device_uuid {
+            let Record { device_name, device_uuid, .. } = row;
+            return Err(format!("it holds rows of {device_name} ({device_uuid}), which this search doesn't measure on"));
+        }
         check_identity(row, template)?;
         let configuration = row.plan_index.and_then(|index| usize::try_from(index).ok());
         let configuration = configuration.filter(|configuration| *configuration < search.space.len());
         let is_own = |configuration: &usize| self.rows.case_id(&search.space.point(*configuration)) == row.case_id;
         let found = configuration.filter(|_| row.plan_id == template.plan_id).filter(is_own);
-        found.ok_or_else(|| {
-            "it is of a search with another shader, over other configurations or with another problem: give what that was given, \
-             or name a new file"
-                .to_owned()
-        })
+        found.ok_or_else(|| ANOTHER.to_owned())
     }
 }
+
+/// Why a row is none of a search's.
+const ANOTHER: &str = "it is of a search with another shader, over other configurations or with another problem: give what that was \
+                       given, or name a new file";
 
 impl Judge for Earlier<'_> {
     fn judge(&mut self, row: Record) -> Result<Verdict, String> {
         let configuration = self.place(&row)?;
         let point = self.rows.search.space.point(configuration);
+        // Macros that are axes make several modules of one shader.
+        if !row.spirv_hash.is_empty() && self.kernel.spirv_hash(&point).is_ok_and(|hash| hash != row.spirv_hash) {
+            return Err(ANOTHER.to_owned());
+        }
         let case = self.kernel.describe(&point);
         let trial = Trial::new(point, case.as_ref().ok().cloned());
         check_sound(&row, &self.rows.row(configuration, &trial, case.as_ref(), Fate::Planned))?;
@@ -169,6 +199,7 @@ impl Judge for Earlier<'_> {
             leaves: is_timed && row.has_flag(Flag::OutOfBounds.name()),
             quirk: self.rows.loop_cap.clone().filter(|quirk| row.has_flag(&quirk_flag(quirk))),
             row: Some(row.clone()),
+            is_earlier: true,
             ..trial
         };
         self.trials.insert(configuration, trial);

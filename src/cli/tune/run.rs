@@ -338,10 +338,14 @@ impl<'r> SearchRun<'r> {
                 (None, Some(Failure::new(status, reason)))
             }
         };
+        let keeps_row = known.keeps_row(outcome);
         if let Some(trial) = self.trials.get_mut(&configuration) {
-            (trial.row, trial.measured, trial.failure, trial.when) = (Some(row), measured, failure, SystemTime::now());
+            (trial.measured, trial.failure, trial.when) = (measured, failure, SystemTime::now());
+            if !keeps_row {
+                (trial.row, trial.is_earlier) = (Some(row), false);
+                self.changed.insert(configuration);
+            }
         }
-        self.changed.insert(configuration);
     }
 
     /// Has those of several blocks that may be the best race beside each other.
@@ -443,7 +447,7 @@ impl<'r> SearchRun<'r> {
         let beyond = |trial: &Trial| !trial.is_finalist && trial.cost().is_some_and(|cost| cost <= best);
         for (configuration, trial) in self.trials.iter_mut().filter(|(_, trial)| beyond(trial)) {
             if let (Some(measured), Some(row)) = (&mut trial.measured, &mut trial.row) {
-                if measured.stop == Stop::Beaten {
+                if measured.stop == Stop::Beaten && row.stop == Stop::Beaten.as_str() {
                     measured.stop = Stop::Glanced;
                     row.stop = Stop::Glanced.as_str().to_owned();
                     self.changed.insert(*configuration);

@@ -127,7 +127,7 @@ impl<'c> Search<'c> {
             Reference::Untouched | Reference::Shader(_) | Reference::Files(_) => format!("{tolerance:?} {checks:?}"),
         };
         plan.update(format!("\n{} seed={} n={n} {} {right}", space.len(), campaign.settings.seed, kernel.problem()));
-        plan.update(kernel.spirv_hash().map_err(|failure| usage(&failure))?);
+        plan.update(kernel.spirv_hash(&Point::default()).map_err(|failure| usage(&failure))?);
         let template = campaign.templates().into_iter().next().unwrap_or_default();
         Ok(Record { plan_id: label('p', plan), plan_cases: Some(space.len() as u64), ..template })
     }

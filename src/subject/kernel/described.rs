@@ -78,9 +78,9 @@ impl UserKernel {
         Ok(if module.source_hash.is_empty() { module.spirv_hash.clone() } else { module.source_hash.clone() })
     }
 
-    /// The hash of the SPIR-V of the shader as it is written.
-    pub fn spirv_hash(&mut self) -> Result<String, Failure> {
-        Ok(self.source(&Point::default())?.module.spirv_hash.clone())
+    /// The hash of a configuration's SPIR-V, before constants have their values.
+    pub fn spirv_hash(&mut self, point: &Point) -> Result<String, Failure> {
+        Ok(self.source(point)?.module.spirv_hash.clone())
     }
 
     /// The problem's size: `n`, and the members that are whole numbers whatever the configuration.
