@@ -47,7 +47,7 @@ struct Counts {
 }
 
 impl Claim<'_> {
-    /// Reads the file of `--resume`, if it is there, and puts in its place one of its rows that this run goes on from.
+    /// Reads the file of `--resume`, if it is there, and puts a copy in its place that this run goes on from.
     /// Errors: what isn't a file of rows, or holds rows that don't belong to this run, with what differs.
     pub fn earlier(&self, judge: &mut impl Judge) -> anyhow::Result<Option<Continued>> {
         let RowFiles { resume, are_staged, .. } = &self.campaign.settings.files;
@@ -163,7 +163,12 @@ impl Claim<'_> {
             _ => format!("{name}: {kept} rows are kept{measured_again}"),
         });
         if twice > 0 {
-            progress.note(&format!("{name}: rows of cases that have one already are left out: {twice}"));
+            let rows = if twice == 1 {
+                "1 row is left out: its case has"
+            } else {
+                &format!("{twice} rows are left out: their cases have")
+            };
+            progress.note(&format!("{name}: {rows} another row"));
         }
         if in_fewer_processes > 0 {
             let rows = if in_fewer_processes == 1 { "1 of them was" } else { &format!("{in_fewer_processes} of them were") };

@@ -266,7 +266,8 @@ fn a_row_gives_way_to_none_that_says_less_and_another_devices_is_refused() {
     let rows = rows_of(&folder.rows_file());
     assert!(rows.len() == 4 && rows.iter().all(|row| row.time_ns.is_some()));
     // A device that is lost when they are measured once more.
-    search("mock:lost=tune/copy*local_size_x=32*", COPY);
+    let lost = search("mock:lost=tune/copy*local_size_x=32*", COPY);
+    assert!(lost.err.contains("its row stays as it was measured before"), "{}", lost.err);
     let after = rows_of(&folder.rows_file());
     assert!(after.len() == 4 && after.iter().all(|row| row.status == rows[0].status && row.time_ns.is_some()), "{after:?}");
     // Code that one value of a macro has alone.

@@ -47,7 +47,8 @@ impl Measurement {
     #[expect(clippy::cast_precision_loss, reason = "samples are few")]
     pub fn from_row(row: &Record) -> Option<Self> {
         let (time, stop) = (row.time_ns?, Stop::named(&row.stop)?);
-        let round = |text: &str| Some((text.split_once(':')?.0.parse().ok()?, text.split_once(':')?.1.parse().ok()?));
+        let round =
+            |text: &str| text.split_once(':').and_then(|(process, median)| Some((process.parse().ok()?, median.parse().ok()?)));
         let rounds: Option<Vec<(u32, f64)>> = row.round_medians_ns.split(';').map(round).collect();
         let (processes, medians): (Vec<u32>, Vec<f64>) = rounds.unwrap_or_else(|| vec![(1, time)]).into_iter().unzip();
         let rounds = Rounds { samples: medians.iter().map(|median| vec![*median]).collect(), processes };

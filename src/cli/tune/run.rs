@@ -339,6 +339,10 @@ impl<'r> SearchRun<'r> {
             }
         };
         let keeps_row = known.keeps_row(outcome);
+        // The file doesn't show it.
+        if let Some(Failure { status, reason, .. }) = failure.as_ref().filter(|_| keeps_row) {
+            self.progress().note(&format!("{}: {status}: {reason}; its row stays as it was measured before", known.point));
+        }
         if let Some(trial) = self.trials.get_mut(&configuration) {
             (trial.measured, trial.failure, trial.when) = (measured, failure, SystemTime::now());
             if !keeps_row {
