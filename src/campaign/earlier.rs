@@ -60,6 +60,7 @@ impl Claim<'_> {
             progress.note(&format!("{} is not there: measuring everything", asked.shown()));
             return Ok(None);
         };
+        output::restore(source).with_context(|| format!("can't put rows back into {}", source.shown()))?;
         match Reader::open(source) {
             Ok(rows) => self.take_over(rows, source, &work, judge).map(Some),
             Err(error) if error.holds_no_rows() => {

@@ -6,7 +6,7 @@ use anyhow::Context;
 
 use super::args::Card;
 use super::limits;
-use super::named::once_from_standard_input;
+use super::named::each_stream_once;
 use super::overwriting::Files;
 use super::stdout::print_as_is;
 use crate::analysis::{Purpose, RowSet, input_name};
@@ -18,7 +18,7 @@ pub fn card(arguments: &Card) -> anyhow::Result<u8> {
     let file = arguments.output.as_deref().filter(|path| *path != Path::new("-"));
     let read = Files::default().reading("the rows", &arguments.files).reading("the limits", &arguments.limits.limits);
     read.writing("--output", file).check()?;
-    once_from_standard_input(arguments.files.iter().map(PathBuf::as_path))?;
+    each_stream_once(arguments.files.iter().map(PathBuf::as_path))?;
     let limits = limits::read(&arguments.limits)?;
     let mut rows = RowSet::default();
     for file in &arguments.files {

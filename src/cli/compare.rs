@@ -15,7 +15,7 @@ mod suspects;
 use std::path::{Path, PathBuf};
 
 use super::args::compare::Compare;
-use super::named::{named_files, once_from_standard_input};
+use super::named::{each_stream_once, named_files};
 use super::stdout::print;
 use crate::analysis::compare::{Comparison, Question, Sides, Terms, compare as compared, read};
 use crate::error::{EXIT_FAILED, EXIT_OK, Error};
@@ -62,6 +62,6 @@ fn suspect(file: &Path, sides: &Sides, comparisons: &[Comparison]) -> anyhow::Re
 fn question(arguments: &Compare) -> Result<Question, Error> {
     let Some(column) = &arguments.by else { return Ok(Question::Files(named_files(&arguments.sides)?)) };
     let files: Vec<PathBuf> = arguments.sides.iter().map(PathBuf::from).collect();
-    once_from_standard_input(files.iter().map(PathBuf::as_path))?;
+    each_stream_once(files.iter().map(PathBuf::as_path))?;
     Ok(Question::By { column: column.clone(), base: arguments.base.clone(), files })
 }

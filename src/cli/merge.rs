@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::args::Merge;
 use super::chosen;
-use super::named::once_from_standard_input;
+use super::named::each_stream_once;
 use super::overwriting::Files;
 use crate::analysis::{Purpose, RowSet, counted};
 use crate::campaign::merged;
@@ -19,7 +19,7 @@ pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
     }
     Files::default().reading("the rows", &arguments.files).writing("--save-table", &arguments.save_table).check()?;
     Files::default().writing("--output", &arguments.output).writing("--save-table", &arguments.save_table).check()?;
-    once_from_standard_input(arguments.files.iter().map(PathBuf::as_path))?;
+    each_stream_once(arguments.files.iter().map(PathBuf::as_path))?;
     let targets = output::row_targets(&arguments.output, arguments.format, Format::for_stdout(output::is_terminal()), false)?;
     let mut rows = RowSet::default();
     for file in &arguments.files {

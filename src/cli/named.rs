@@ -4,20 +4,33 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::platform;
 
 /// The files that arguments name, each with the name of its side if it has one.
 pub fn named_files(arguments: &[OsString]) -> Result<Vec<(Option<String>, PathBuf)>, Error> {
     let files: Vec<Vec<_>> = arguments.iter().map(|argument| side(argument)).collect::<Result<_, _>>()?;
     let files = files.concat();
-    once_from_standard_input(files.iter().map(|(_, file)| file.as_path()))?;
+    each_stream_once(files.iter().map(|(_, file)| file.as_path()))?;
     Ok(files)
 }
 
-pub fn once_from_standard_input<'f>(files: impl Iterator<Item = &'f Path>) -> Result<(), Error> {
-    if files.filter(|file| *file == Path::new("-")).count() > 1 {
-        return Err(Error::Usage("`-` is standard input, which can be read once: name files for the others".to_owned()));
+/// Errors: a stream under two names, `-` and `/dev/stdin` say.
+pub fn each_stream_once<'f>(files: impl Iterator<Item = &'f Path>) -> Result<(), Error> {
+    let streams: Vec<&Path> = files.filter(|file| *file == Path::new("-") || platform::is_own_stream(file)).collect();
+    let is_twice =
+        |(i, file): (usize, &&Path)| streams[..i].iter().any(|earlier| earlier == file || is_same_stream(earlier, file));
+    if streams.iter().enumerate().any(is_twice) {
+        return Err(Error::Usage(
+            "a stream such as standard input (`-`) can be read once: name files for the others".to_owned(),
+        ));
     }
     Ok(())
+}
+
+fn is_same_stream(one: &Path, other: &Path) -> bool {
+    let named = |path: &Path| if path == Path::new("-") { PathBuf::from("/dev/stdin") } else { path.to_owned() };
+    let there = |path| std::fs::metadata(named(path)).ok().filter(|metadata| !metadata.is_file());
+    there(one).zip(there(other)).is_some_and(|(one, other)| platform::are_one(&one, &other))
 }
 
 /// `NAME=FILE,FILE` or `FILE`. A file that bears all of it as its name is meant before anything else.

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::model::{Published, Shown};
 use crate::platform;
 use crate::record::{Header, Record};
-use files::{Shared, WHOLE, WholeLines, check_file, empty, open_file};
+use files::{Shared, WHOLE, WholeLines, check_file, empty, forget_held, open_file};
 
 mod answer;
 mod card;
@@ -44,7 +44,7 @@ pub use card::{CardWriter, card_labels};
 pub use code::CodeFolder;
 pub use comparison::{Names, Report, comparison_csv, comparison_jsonl, comparison_text};
 pub use csv::Csv;
-pub use files::{copy_beside, is_at, is_same_file, stop_writing, write_whole};
+pub use files::{copy_beside, is_at, is_same_file, restore, stop_writing, write_whole};
 pub use json::json;
 pub use jsonl::Jsonl;
 pub use lines::paragraph;
@@ -264,6 +264,7 @@ impl<'t> Reserved<'t> {
                     Ok((Box::new(Csv::continued(file.clone(), header)) as Box<dyn Writer + Send>, Some(file)))
                 }),
                 Some(file) => empty(&file).and_then(|()| {
+                    target.path().map_or(Ok(()), forget_held)?;
                     let file = Shared::new(WholeLines::new(file));
                     Ok((format.writer(file.clone(), header, &files, Page::FILE, self.limits)?, Some(file)))
                 }),
@@ -312,7 +313,7 @@ impl Outputs {
                 let gathered = rows.iter().try_for_each(|row| sink.writer.write(row));
                 let above = file.lock().gathered();
                 let gathered = gathered.and_then(|()| below.clone().try_for_each(|row| sink.writer.write(row)));
-                file.lock().put(above).and(gathered)
+                file.lock().put(sink.path.as_deref(), above).and(gathered)
             }
         })
     }

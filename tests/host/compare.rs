@@ -412,6 +412,11 @@ fn standard_input_is_a_side() {
     let ran: Ran = command.stdin(Stdio::from(input)).output().unwrap().into();
     assert!(ran.code == Some(0) && ran.out.contains(" slower"), "{}", ran.err);
     compared(&["-", "new=-"]).says(2, &["can be read once"]);
+    #[cfg(unix)]
+    {
+        let ran: Ran = lanescope(&["compare", "-", "/dev/stdin"]).stdin(Stdio::piped()).output().unwrap().into();
+        ran.says(2, &["can be read once"]);
+    }
 }
 
 #[test]
