@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use lanescope::experiments::{CATALOGUE, Config, Experiment, Setting};
-use lanescope::gpu::{Instance, InstanceOptions, Slot};
+use lanescope::gpu::{CaseHandle, Instance, InstanceOptions};
 use lanescope::measure::{
     CaseKey, CaseSource, Dispatcher, LocalBench, LocalOptions, Measured, Options, PairBase, Pool, Rule, Session, Task,
     ToolCases, Vulkan,
@@ -140,14 +140,14 @@ fn failed(failure: Failure) -> anyhow::Error {
     anyhow!("{}: {}", failure.status, failure.reason)
 }
 
-fn load(device: &mut dyn Dispatcher, prepared: &Prepared) -> anyhow::Result<Slot> {
+fn load(device: &mut dyn Dispatcher, prepared: &Prepared) -> anyhow::Result<CaseHandle> {
     let slot = device.load(prepared).map_err(failed)?.slot;
     device.run_checked(slot).map_err(failed)?;
     Ok(slot)
 }
 
 /// Clocks take up to 450 ms to rise.
-fn warm_up(device: &mut dyn Dispatcher, slot: Slot, time: Duration) -> anyhow::Result<()> {
+fn warm_up(device: &mut dyn Dispatcher, slot: CaseHandle, time: Duration) -> anyhow::Result<()> {
     let until = device.now() + time;
     while device.now() < until {
         device.sample(slot, 1, 1).map_err(failed)?;
@@ -156,7 +156,7 @@ fn warm_up(device: &mut dyn Dispatcher, slot: Slot, time: Duration) -> anyhow::R
 }
 
 /// Times of samples of so many passes each, one before them discarded.
-fn times(device: &mut dyn Dispatcher, slot: Slot, batch: u32, samples: u32) -> anyhow::Result<Vec<f64>> {
+fn times(device: &mut dyn Dispatcher, slot: CaseHandle, batch: u32, samples: u32) -> anyhow::Result<Vec<f64>> {
     let scale = device.tick_scale().context("the queue has no timestamps")?;
     let submission = device.sample(slot, batch, samples + 1).map_err(failed)?;
     Ok(submission.samples.iter().skip(1).map(|(start, end)| scale.between(*start, *end).0).collect())

@@ -7,7 +7,7 @@ use super::words::listed;
 use crate::digest;
 use crate::model::{Case, DeviceInfo, Kernel, Status};
 use crate::plan::{Plan, Planned};
-use crate::record::{Described, Fate, Header, Reader, Record, SCHEMA_VERSION, Standing, Use, needed};
+use crate::record::{CaseResult, Completeness, Described, Header, Reader, Record, SCHEMA_VERSION, Use, needed};
 use crate::shader::{CompileError, Compiler, Library, ModuleKey};
 
 pub struct Judge<'r> {
@@ -68,11 +68,11 @@ impl<'r> Judge<'r> {
             );
         };
         let info = self.devices[device];
-        let expected = Record::assembled(&self.templates[device], &Described::planned(&planned), info, Fate::Planned);
+        let expected = Record::assembled(&self.templates[device], &Described::planned(&planned), info, CaseResult::Planned);
         check_sound(row, &expected)?;
         Ok(match is_kept(device, place) {
             true => Placed::Twice,
-            false if Standing::from_row(row) == Standing::Finished && self.is_current(row, &planned) => {
+            false if Completeness::from_row(row) == Completeness::Finished && self.is_current(row, &planned) => {
                 Placed::Kept(device, Box::new(planned))
             }
             false => Placed::Again,

@@ -7,7 +7,7 @@ use super::{interrupt, template};
 use crate::measure::Opener;
 use crate::model::{DeviceInfo, Published};
 use crate::record::Record;
-use crate::worker::{Opening, Place};
+use crate::worker::{FoundDevice, Opening};
 
 /// What is to be done on which devices, and who hears of it.
 pub struct Campaign {
@@ -36,7 +36,7 @@ impl Campaign {
     }
 
     /// Opens a device, process after process.
-    pub fn opener<'r>(&'r self, place: &'r Place, opening: Opening) -> Opener<'r> {
+    pub fn opener<'r>(&'r self, place: &'r FoundDevice, opening: Opening) -> Opener<'r> {
         let mut process = 0;
         Box::new(move |timer| {
             process += 1;

@@ -9,12 +9,12 @@ use anyhow::Context;
 
 use super::claim::{Claim, Continued};
 use super::settings::RowFiles;
-use super::sink::{Place, place};
+use super::sink::{RowKey, row_key};
 use crate::analysis::resumable::check_columns;
 use crate::error::Error;
 use crate::model::Shown;
 use crate::output::{self, Format, Outputs, Staged, Target};
-use crate::record::{Reader, Record, Standing};
+use crate::record::{Completeness, Reader, Record};
 use crate::regular;
 
 /// What a row of an earlier run is to the one that goes on from it.
@@ -119,11 +119,11 @@ impl Claim<'_> {
         &self,
         verdict: Verdict,
         outputs: &mut Outputs,
-        held: &mut BTreeMap<Place, Record>,
+        held: &mut BTreeMap<RowKey, Record>,
         counts: &mut Counts,
     ) -> anyhow::Result<()> {
-        let has_figures = |row: &Record| !row.is_derived() && Standing::from_row(row) == Standing::Finished;
-        let mut hold = |row: Record| held.insert(place(&row), row);
+        let has_figures = |row: &Record| !row.is_derived() && Completeness::from_row(row) == Completeness::Finished;
+        let mut hold = |row: Record| held.insert(row_key(&row), row);
         match verdict {
             Verdict::Kept(row) => {
                 // No row has more than it has rounds.
@@ -131,7 +131,7 @@ impl Claim<'_> {
                 counts.in_fewer_processes += u64::from(row.processes.is_some_and(|processes| processes < due));
                 counts.kept += 1;
                 counts.kept_for_good += 1;
-                held.remove(&place(&row));
+                held.remove(&row_key(&row));
                 // Its file is the only one that these rows are for.
                 let _ = outputs.write(&row)?;
             }

@@ -229,7 +229,7 @@ struct VisitLine {
     visited: Visited,
 }
 
-type Place = (usize, String);
+type DeviceCase = (usize, String);
 
 /// The visits to cases that have no row yet.
 pub struct Journal {
@@ -242,8 +242,8 @@ struct State {
     /// The first line, with its end.
     head: String,
     /// Those of each case, as they are in the file.
-    lines: BTreeMap<Place, Vec<String>>,
-    earlier: HashMap<Place, Earlier>,
+    lines: BTreeMap<DeviceCase, Vec<String>>,
+    earlier: HashMap<DeviceCase, Earlier>,
     failed: Option<io::Error>,
 }
 
@@ -325,7 +325,7 @@ impl Journal {
         self.add(place, &Line::Visit(Box::new(VisitLine { device, case_id, spirv_hash, sizes, before, process, visited })));
     }
 
-    fn add(&self, place: Place, line: &Line) {
+    fn add(&self, place: DeviceCase, line: &Line) {
         let mut state = self.state();
         if state.failed.is_some() {
             return;

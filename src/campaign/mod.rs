@@ -11,7 +11,7 @@
 //! sink        where rows go
 //! device      one device at work: its session, and its visits kept
 //! plan_run    the cases of plans: `run`
-//! kept        which of those have rows already
+//! plan_judge  which of those have rows already
 //! lanes       several devices: side by side, one after the other, or by turns
 //! ```
 
@@ -22,10 +22,10 @@ pub mod earlier;
 pub mod host;
 pub mod interrupt;
 pub mod journal;
-pub mod kept;
 pub mod lanes;
 pub mod lock;
 pub mod merged;
+pub mod plan_judge;
 pub mod plan_run;
 pub mod settings;
 pub mod sink;

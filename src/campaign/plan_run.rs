@@ -9,8 +9,8 @@ use super::begin::Campaign;
 use super::claim::Ledger;
 use super::device::{DeviceSession, Numbered};
 use super::interrupt;
-use super::kept::DeviceKept;
 use super::lanes::{self, Waiting};
+use super::plan_judge::DeviceKept;
 use super::settings::Settings;
 use super::sink::Written;
 use super::turns::Turns;
@@ -20,9 +20,9 @@ use crate::measure::{BLOCK_CASES, CaseKey, Event, Measured, Opener, Options, Out
 use crate::model::{Case, DeviceInfo, Failure, Feature, Measurand, PipelineDetail};
 use crate::output::{Bar, Progress};
 use crate::plan::{Estimate, Plan, Planned, Shard};
-use crate::record::{Described, Fate, Record, Standing};
+use crate::record::{CaseResult, Completeness, Described, Record};
 use crate::units::Bytes;
-use crate::worker::Place;
+use crate::worker::FoundDevice;
 
 const QUICK_TIME: Duration = Duration::from_secs(45);
 /// The least that a case is given, however many there are: below it, samples are too few to judge.
@@ -60,7 +60,7 @@ enum Pairing<'r> {
     /// The case that each is compared with, on the same device.
     Bases,
     /// The same case on another device.
-    Device(&'r Place, &'r Plan<'r>),
+    Device(&'r FoundDevice, &'r Plan<'r>),
 }
 
 impl PlanRun<'_> {
@@ -125,7 +125,7 @@ impl Selection {
 struct DeviceRun<'r> {
     selection: &'r Selection,
     ledger: &'r Ledger<'r>,
-    place: &'r Place,
+    place: &'r FoundDevice,
     plan: &'r Plan<'r>,
     /// The device's place among those of the campaign.
     index: usize,
@@ -158,7 +158,7 @@ impl<'r> DeviceRun<'r> {
         let mut runnable = 0;
         for planned in self.wanted() {
             runnable += u64::from(planned.case.is_ok());
-            self.ledger.sink.write([self.row(&planned, Fate::Planned)])?;
+            self.ledger.sink.write([self.row(&planned, CaseResult::Planned)])?;
             self.bar.advance(1);
             if self.ledger.is_over() {
                 return Ok(());
@@ -213,7 +213,7 @@ impl<'r> DeviceRun<'r> {
         }
     }
 
-    fn opener(&self, place: &'r Place) -> Opener<'r> {
+    fn opener(&self, place: &'r FoundDevice) -> Opener<'r> {
         let campaign = self.ledger.campaign;
         // What making a pipeline takes is a figure here, which other threads would disturb: none makes them ahead.
         let mut opening = campaign.settings.opening(place, self.options().max_time);
@@ -234,7 +234,7 @@ impl<'r> DeviceRun<'r> {
         let mut pending = pending.peekable();
         while pending.peek().is_some() {
             let rows: Vec<Record> =
-                pending.by_ref().take(BLOCK_CASES).map(|planned| self.row(&planned, Fate::NotRun(failure))).collect();
+                pending.by_ref().take(BLOCK_CASES).map(|planned| self.row(&planned, CaseResult::NotRun(failure))).collect();
             self.bar.advance(rows.len() as u64);
             self.ledger.sink.write(rows)?;
             if self.ledger.is_over() {
@@ -303,7 +303,7 @@ impl<'r> DeviceRun<'r> {
         let ends = block.iter().map(|planned| (planned, planned.case.is_ok().then(|| outcomes.next().flatten()).flatten()));
         let rows = self.rows(ends.collect(), session.given_up());
         // What was broken off is to go on, and so is what the device was given up at.
-        let is_settled = |of: &&Ended| matches!(Standing::from_row(&of.row), Standing::Failed | Standing::Finished);
+        let is_settled = |of: &&Ended| matches!(Completeness::from_row(&of.row), Completeness::Failed | Completeness::Finished);
         let settled: Vec<String> = rows.iter().filter(is_settled).map(|of| of.row.case_id.clone()).collect();
         let rows = rows.iter().map(|Ended { planned, row, measured }| {
             let case = planned.case.as_ref().ok();
@@ -319,9 +319,9 @@ impl<'r> DeviceRun<'r> {
         let mut rows: Vec<Ended> = Vec::new();
         for (planned, outcome) in ends {
             let fate = match (&outcome, given_up) {
-                (Some(outcome), _) => Fate::Tried(outcome),
-                (None, _) if planned.case.is_err() => Fate::Planned,
-                (None, Some(failure)) => Fate::NotRun(failure),
+                (Some(outcome), _) => CaseResult::Tried(outcome),
+                (None, _) if planned.case.is_err() => CaseResult::Planned,
+                (None, Some(failure)) => CaseResult::NotRun(failure),
                 (None, None) => continue,
             };
             let mut row = self.row(planned, fate);
@@ -345,7 +345,7 @@ impl<'r> DeviceRun<'r> {
         rows
     }
 
-    fn row(&self, planned: &Planned, fate: Fate) -> Record {
+    fn row(&self, planned: &Planned, fate: CaseResult) -> Record {
         Record::assembled(&self.ledger.templates[self.index], &Described::planned(planned), &self.place.info, fate)
     }
 

@@ -7,7 +7,7 @@ use super::host::last_level_cache;
 use crate::experiments::calibration::evict;
 use crate::model::{Cache, DeviceInfo, DeviceKind, FilePath, PipelineDetail, Preset};
 use crate::output::{Format, Mode};
-use crate::worker::{Deadlines, Identity, Opening, Place};
+use crate::worker::{Deadlines, FoundDevice, Identity, Opening};
 
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -111,7 +111,7 @@ impl Settings {
     }
 
     /// How a device is opened whose cases may be timed so long, for the catalogue, in the first process.
-    pub fn opening(&self, place: &Place, max_time: Duration) -> Opening {
+    pub fn opening(&self, place: &FoundDevice, max_time: Duration) -> Opening {
         Opening {
             device: Identity::at_place(&place.info, place.index),
             queue: self.queue,

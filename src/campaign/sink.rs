@@ -12,7 +12,7 @@ use crate::error::{EXIT_FAILED, EXIT_OK, EXIT_RETRY};
 use crate::measure::Measured;
 use crate::model::{Case, Failure, Shown, Status};
 use crate::output::{CodeFolder, Outputs, Samples, WriteOutcome};
-use crate::record::{Record, Standing};
+use crate::record::{Completeness, Record};
 
 /// Rows that may change are written so many times as long after the last time as that took.
 const HOLDING: u32 = 20;
@@ -55,9 +55,9 @@ struct Held {
 }
 
 /// What a row is of, in the order in which a plan has them.
-pub(super) type Place = (String, String, String, Option<u64>, String);
+pub(super) type RowKey = (String, String, String, Option<u64>, String);
 
-pub(super) fn place(row: &Record) -> Place {
+pub(super) fn row_key(row: &Record) -> RowKey {
     let Record { device_uuid, driver_uuid, driver_info, plan_index, case_id, .. } = row;
     (device_uuid.clone(), driver_uuid.clone(), driver_info.clone(), *plan_index, case_id.clone())
 }
@@ -66,7 +66,7 @@ struct State {
     outputs: Outputs,
     beside: Beside,
     /// Rows that others may take the place of: they are in the files all the same, below those for good.
-    held: BTreeMap<Place, Held>,
+    held: BTreeMap<RowKey, Held>,
     /// When those were written last, and how long that took.
     last_held: Option<(Instant, Duration)>,
     /// Whether what follows from the rows has been drawn anew.
@@ -86,7 +86,7 @@ impl Sink {
     /// A sink of these outputs, whose files have these rows of an earlier run below those for good. Rows of the mock device are the same
     /// bytes whenever it runs.
     pub fn new(outputs: Outputs, beside: Beside, earlier: Vec<Record>, campaign: &Campaign) -> Self {
-        let held = earlier.into_iter().map(|row| (place(&row), Held { row, is_own: false })).collect();
+        let held = earlier.into_iter().map(|row| (row_key(&row), Held { row, is_own: false })).collect();
         let state = State {
             outputs,
             beside,
@@ -121,7 +121,7 @@ impl Sink {
             row.written_at = self.now();
             self.tell(&mut state, &row);
             state.count(&row);
-            state.held.remove(&place(&row));
+            state.held.remove(&row_key(&row));
             beside.extend(measured.map(|measured| (whole.len(), measured)));
             whole.push(row);
         }
@@ -139,12 +139,12 @@ impl Sink {
             if row.written_at.is_empty() {
                 row.written_at = self.now();
             }
-            let place = place(&row);
+            let key = row_key(&row);
             let is_new = |held: &Held| !held.is_own || held.row.status != row.status;
-            if state.held.get(&place).is_none_or(is_new) {
+            if state.held.get(&key).is_none_or(is_new) {
                 self.tell(&mut state, &row);
             }
-            state.held.insert(place, Held { row, is_own: true });
+            state.held.insert(key, Held { row, is_own: true });
         }
     }
 
@@ -156,7 +156,7 @@ impl Sink {
             return Ok(None);
         }
         self.put(&mut state, &[])?;
-        let settled = state.held.values().filter(|held| Standing::from_row(&held.row) == Standing::Finished);
+        let settled = state.held.values().filter(|held| Completeness::from_row(&held.row) == Completeness::Finished);
         Ok(Some(settled.map(|held| held.row.case_id.clone()).collect()))
     }
 

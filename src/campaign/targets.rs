@@ -8,11 +8,11 @@ use crate::error::{Error, nearest};
 use crate::gpu::NO_DEVICE_ADVICE;
 use crate::measure::{Bench, Loss, MockOptions};
 use crate::model::{DeviceInfo, DeviceKind, Failure, Feature, Published};
-use crate::worker::questions::{Kept, Respondent};
-use crate::worker::{self, Deadlines, Host, Isolated, Listener, Opening, Place, Platform};
+use crate::worker::questions::{QuestionState, Respondent};
+use crate::worker::{self, Deadlines, FoundDevice, Host, Isolated, Listener, Opening, Platform};
 
 pub struct Targets {
-    devices: Vec<Place>,
+    devices: Vec<FoundDevice>,
     loader_layers: Vec<String>,
     access: Access,
 }
@@ -40,20 +40,20 @@ impl Targets {
         } else {
             let host = Host::load(&platform)?;
             let hello = host.hello();
-            let place = |info: DeviceInfo| Place { index: info.index, info, platform: platform.clone() };
+            let place = |info: DeviceInfo| FoundDevice { index: info.index, info, platform: platform.clone() };
             (hello.devices.into_iter().map(place).collect(), hello.layers, Access::Here(host))
         };
-        let is_usable_cpu = |place: &Place| (place.info.unusable.is_none(), place.info.kind == DeviceKind::Cpu);
+        let is_usable_cpu = |place: &FoundDevice| (place.info.unusable.is_none(), place.info.kind == DeviceKind::Cpu);
         let alike: Vec<(bool, bool)> = all.iter().map(is_usable_cpu).collect();
         let devices = choose(all, asked, *may_repeat, Purpose::Run)?;
         let others = alike.into_iter().filter(|of| *of == is_usable_cpu(&devices[0])).count();
         if asked.is_empty() && others > 1 {
-            let Place { info, .. } = &devices[0];
+            let FoundDevice { info, .. } = &devices[0];
             let kind = if info.kind == DeviceKind::Cpu { "processors" } else { "GPUs" };
             let (index, name) = (info.index, &info.name);
             voice.progress.note(&format!("device {index} ({name}) is the first of {others} {kind}: -d names another"));
         }
-        for Place { info, .. } in &devices {
+        for FoundDevice { info, .. } in &devices {
             check_queue(info, *queue)?;
             if *is_robust && !info.has(Feature::RobustBufferAccess) {
                 return Err(Error::Usage(format!("{} has no robust buffer access: leave out --robust", info.name)).into());
@@ -71,7 +71,7 @@ impl Targets {
         self.devices.iter().map(|place| &place.info)
     }
 
-    pub fn device(&self, index: usize) -> &Place {
+    pub fn device(&self, index: usize) -> &FoundDevice {
         &self.devices[index]
     }
 
@@ -92,7 +92,7 @@ impl Targets {
     }
 
     /// Errors: what the driver refused, or that it took its process down.
-    pub fn open(&self, device: &Place, opening: Opening) -> Result<Box<dyn Bench>, Loss> {
+    pub fn open(&self, device: &FoundDevice, opening: Opening) -> Result<Box<dyn Bench>, Loss> {
         match &self.access {
             Access::Here(host) => Ok(Box::new(host.open(&opening, || {}).map_err(Loss)?)),
             Access::Apart { deadlines, listener, finder } => {
@@ -106,9 +106,9 @@ impl Targets {
         }
     }
 
-    pub fn respondent(&self, device: &Place) -> Result<Respondent<'_>, Failure> {
+    pub fn respondent(&self, device: &FoundDevice) -> Result<Respondent<'_>, Failure> {
         match &self.access {
-            Access::Here(host) => Ok(Respondent::Here(host, Kept::default())),
+            Access::Here(host) => Ok(Respondent::Here(host, QuestionState::default())),
             Access::Apart { deadlines, listener, .. } => {
                 Ok(Respondent::Apart(Box::new(Isolated::start(&device.platform, *deadlines, listener)?)))
             }
@@ -117,7 +117,7 @@ impl Targets {
 }
 
 /// Devices that pipelines are only made for: those that can't run anything count. None is opened.
-pub fn for_compiling(asked: &[String], deadlines: Deadlines, listener: &Arc<dyn Listener>) -> Result<Vec<Place>, Error> {
+pub fn for_compiling(asked: &[String], deadlines: Deadlines, listener: &Arc<dyn Listener>) -> Result<Vec<FoundDevice>, Error> {
     let platform = platform(asked, None, false)?;
     choose(worker::find(&platform, deadlines, listener)?.devices, asked, false, Purpose::Compile)
 }
@@ -127,7 +127,7 @@ pub fn info(asked: &str, deadlines: Deadlines, listener: &Arc<dyn Listener>) -> 
     let asked = [asked.to_owned()];
     let platform = platform(&asked, None, false)?;
     let chosen = choose(worker::find(&platform, deadlines, listener)?.devices, &asked, false, Purpose::Run)?;
-    let only = |[place]: [Place; 1]| place.info;
+    let only = |[place]: [FoundDevice; 1]| place.info;
     chosen.try_into().map(only).map_err(|_| Error::Usage("one device is meant: name it by its index".to_owned()))
 }
 
@@ -167,11 +167,11 @@ fn mock_options(name: &str) -> Option<String> {
 }
 
 /// The devices that are meant, in the order asked for, each once unless they are to be paired. Simulated ones are those that were asked for.
-fn choose(all: Vec<Place>, asked: &[String], paired: bool, purpose: Purpose) -> Result<Vec<Place>, Error> {
+fn choose(all: Vec<FoundDevice>, asked: &[String], paired: bool, purpose: Purpose) -> Result<Vec<FoundDevice>, Error> {
     if all.iter().any(|place| matches!(place.platform, Platform::Mock(_))) {
         return Ok(all);
     }
-    let usable: Vec<&Place> = all.iter().filter(|place| purpose.is_met(&place.info)).collect();
+    let usable: Vec<&FoundDevice> = all.iter().filter(|place| purpose.is_met(&place.info)).collect();
     if usable.is_empty() {
         return Err(no_device(&all));
     }
@@ -179,7 +179,7 @@ fn choose(all: Vec<Place>, asked: &[String], paired: bool, purpose: Purpose) -> 
         let gpu = usable.iter().find(|place| place.info.kind != DeviceKind::Cpu);
         return Ok(vec![(*gpu.unwrap_or(&usable[0])).clone()]);
     }
-    let mut chosen: Vec<Place> = Vec::new();
+    let mut chosen: Vec<FoundDevice> = Vec::new();
     for name in asked {
         let found = if name == "all" { usable.clone() } else { vec![find(&all, name, purpose)?] };
         for place in found {
@@ -192,19 +192,19 @@ fn choose(all: Vec<Place>, asked: &[String], paired: bool, purpose: Purpose) -> 
 }
 
 /// The one device with this index, UUID, or part of its name or of its driver's. Short numbers are indexes alone: versions have them.
-fn find<'a>(all: &'a [Place], asked: &str, purpose: Purpose) -> Result<&'a Place, Error> {
+fn find<'a>(all: &'a [FoundDevice], asked: &str, purpose: Purpose) -> Result<&'a FoundDevice, Error> {
     let lower = asked.to_lowercase();
-    let by_index = |place: &&Place| asked.parse() == Ok(place.info.index);
-    let by_uuid = |place: &&Place| place.info.device_uuid.to_string() == lower;
+    let by_index = |place: &&FoundDevice| asked.parse() == Ok(place.info.index);
+    let by_uuid = |place: &&FoundDevice| place.info.device_uuid.to_string() == lower;
     let is_index = lower.len() < 3 && lower.bytes().all(|byte| byte.is_ascii_digit());
-    let by_name = |Place { info, .. }: &&Place| {
+    let by_name = |FoundDevice { info, .. }: &&FoundDevice| {
         if is_index {
             return false;
         }
         [&info.name, &info.driver.name, &info.driver.info].iter().any(|name| name.to_lowercase().contains(&lower))
     };
     let exact = all.iter().find(by_index).or_else(|| all.iter().find(by_uuid));
-    let found: Vec<&Place> = exact.map_or_else(|| all.iter().filter(by_name).collect(), |place| vec![place]);
+    let found: Vec<&FoundDevice> = exact.map_or_else(|| all.iter().filter(by_name).collect(), |place| vec![place]);
     match found.as_slice() {
         [place] => match &place.info.unusable {
             Some(reason) if !purpose.is_met(&place.info) => {
@@ -221,7 +221,7 @@ fn find<'a>(all: &'a [Place], asked: &str, purpose: Purpose) -> Result<&'a Place
 }
 
 /// With the nearest names; where none is near, with all there are.
-fn unknown(asked: &str, all: &[Place]) -> Error {
+fn unknown(asked: &str, all: &[FoundDevice]) -> Error {
     let nearest = nearest(asked, all.iter().map(|place| place.info.name.as_str()));
     if nearest.is_empty() {
         let there: Vec<String> = all.iter().map(described).collect();
@@ -230,12 +230,13 @@ fn unknown(asked: &str, all: &[Place]) -> Error {
     Error::Unknown { what: "device", given: asked.to_owned(), nearest }
 }
 
-fn described(Place { info, .. }: &Place) -> String {
+fn described(FoundDevice { info, .. }: &FoundDevice) -> String {
     format!("{} ({}, {})", info.index, info.name, info.driver.label())
 }
 
-fn no_device(all: &[Place]) -> Error {
-    let reason = |Place { info, .. }: &Place| format!("{}: {}; ", info.name, info.unusable.as_deref().unwrap_or_default());
+fn no_device(all: &[FoundDevice]) -> Error {
+    let reason =
+        |FoundDevice { info, .. }: &FoundDevice| format!("{}: {}; ", info.name, info.unusable.as_deref().unwrap_or_default());
     let unusable: String = all.iter().map(reason).collect();
     Error::NoDevice(format!("{unusable}{NO_DEVICE_ADVICE}"))
 }
@@ -255,11 +256,11 @@ fn check_queue(device: &DeviceInfo, queue: Option<u32>) -> Result<(), Error> {
 mod tests {
     use super::*;
 
-    fn devices() -> Vec<Place> {
+    fn devices() -> Vec<FoundDevice> {
         let device = |index, name: &str, kind, unusable: Option<&str>| {
             let (name, unusable) = (name.to_owned(), unusable.map(str::to_owned));
             let info = DeviceInfo { index, name, kind, unusable, ..DeviceInfo::mock() };
-            Place { info, index, platform: Platform::Vulkan { validation: false, driver: None } }
+            FoundDevice { info, index, platform: Platform::Vulkan { validation: false, driver: None } }
         };
         vec![
             device(0, "llvmpipe", DeviceKind::Cpu, None),
@@ -269,7 +270,7 @@ mod tests {
         ]
     }
 
-    fn chosen_of(all: Vec<Place>, asked: &[&str], purpose: Purpose) -> Result<Vec<usize>, String> {
+    fn chosen_of(all: Vec<FoundDevice>, asked: &[&str], purpose: Purpose) -> Result<Vec<usize>, String> {
         let asked: Vec<String> = asked.iter().map(ToString::to_string).collect();
         let found = choose(all, &asked, false, purpose).map_err(|error| error.to_string())?;
         Ok(found.iter().map(|place| place.info.index).collect())
@@ -306,7 +307,7 @@ mod tests {
     fn what_can_not_run_may_still_compile() {
         let mut all = devices();
         let (name, unusable) = ("crashed".to_owned(), Some("SIGSEGV".to_owned()));
-        all.push(Place { info: DeviceInfo { index: 4, name, unusable, ..DeviceInfo::default() }, ..all[0].clone() });
+        all.push(FoundDevice { info: DeviceInfo { index: 4, name, unusable, ..DeviceInfo::default() }, ..all[0].clone() });
         let chosen = |asked: &str| chosen_of(all.clone(), &[asked], Purpose::Compile);
         assert_eq!(chosen("all"), Ok(vec![0, 1, 2, 3]));
         assert_eq!(chosen("ghost"), Ok(vec![3]));

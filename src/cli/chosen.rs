@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::analysis::RowSet;
 use crate::error::Error;
 use crate::model::{AxisValue, Cache, Shown};
-use crate::record::{Record, Standing};
+use crate::record::{Completeness, Record};
 use crate::tuning::{DeviceId, DriverId, KernelId, Table, TableEntry, save_table};
 
 const EXPERIMENT: &str = "algo/adaptive";
@@ -47,7 +47,7 @@ pub fn save(entries: Vec<TableEntry>, path: &Path) -> anyhow::Result<usize> {
 fn entry(row: &Record) -> Option<TableEntry> {
     let is_told = row.experiment == EXPERIMENT
         && !row.is_derived()
-        && Standing::from_row(row) == Standing::Finished
+        && Completeness::from_row(row) == Completeness::Finished
         && row.cache == Cache::Warm.as_str()
         && !row.is_implausible();
     let axis = |name: &str| match row.by_axis.get(name) {

@@ -6,7 +6,7 @@ use super::args::run::Run;
 use super::limits;
 use super::overwriting::Files;
 use super::settings::RunSettings;
-use crate::campaign::kept::{DeviceKept, Kept};
+use crate::campaign::plan_judge::{DeviceKept, PlanJudge};
 use crate::campaign::plan_run::PlanRun;
 use crate::campaign::settings::Settings;
 use crate::campaign::sink::Beside;
@@ -48,7 +48,7 @@ pub fn run(typed: Run) -> anyhow::Result<u8> {
 
 /// What an earlier run left of the plans' cases.
 fn kept(claim: &Claim, plans: &[Plan], is_paired: bool) -> anyhow::Result<(Vec<DeviceKept>, Option<Continued>)> {
-    let mut kept = Kept::new(claim, plans, is_paired)?;
+    let mut kept = PlanJudge::new(claim, plans, is_paired)?;
     let continued = claim.earlier(&mut kept)?;
     Ok((kept.devices(), continued))
 }

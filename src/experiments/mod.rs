@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Plot, Point, Preset, Repeatability, Skip, Traffic};
 
-pub use common::builder::{Built, CaseBuilder, Handle, KernelHandle, Left};
+pub use common::builder::{Built, CaseBuilder, Handle, KernelHandle, PassOutputs};
 pub use common::config::Config;
 pub use common::elements::Elements;
 pub use common::grid::{
@@ -202,7 +202,7 @@ impl Experiment {
 }
 
 /// A derived row, with the flags of the rows that it follows from.
-pub type Told = (Derived, BTreeSet<String>);
+pub type FlaggedFigure = (Derived, BTreeSet<String>);
 
 pub struct Derivation {
     /// `family/name`, under which its figures are reported. Filters match it as the name of the experiment that asks for it.
@@ -213,7 +213,7 @@ pub struct Derivation {
     pub sources: fn() -> BTreeSet<&'static str>,
     /// Pure. The rows are the finished ones of its sources and of
     /// the experiment that asks, all of one device and driver, by the experiment's name; an experiment that has none isn't there.
-    pub derive: fn(&BTreeMap<&str, &[Finished]>) -> Vec<Told>,
+    pub derive: fn(&BTreeMap<&str, &[Finished]>) -> Vec<FlaggedFigure>,
 }
 
 pub mod calibration {

@@ -6,7 +6,7 @@ use std::fmt::Display;
 
 use crate::model::{
     Case, Dependency, DeviceInfo, Dimension, Edge, FACES, Feature, Format, FormatUse, ImageRole, Kernel, Limits, Measurand,
-    MemoryKind, Repeat, Resource, Shape, Status, Step, Subgroup,
+    MemoryKind, Repeat, Resource, ResourceKind, Status, Step, Subgroup,
 };
 use crate::shader::{BindingKind, Prepared, Specialized};
 
@@ -76,8 +76,8 @@ fn once_only(case: &Case) -> Checked {
 /// What kernels reach by its address: buffers of the device's own, where it has such addresses.
 fn addressed(case: &Case, device: &DeviceInfo) -> Checked {
     case.addressed().try_for_each(|index| {
-        let shape = case.resources.get(index).map(|resource| resource.shape);
-        let is_buffer = matches!(shape, Some(Shape::Buffer { memory: MemoryKind::DeviceLocal, .. }));
+        let kind = case.resources.get(index).map(|resource| resource.kind);
+        let is_buffer = matches!(kind, Some(ResourceKind::Buffer { memory: MemoryKind::DeviceLocal, .. }));
         require(is_buffer, || {
             format!("a step pushes the address of resource {index}, which is no buffer of the device's own")
         })?;
@@ -87,9 +87,9 @@ fn addressed(case: &Case, device: &DeviceInfo) -> Checked {
 
 /// Steps that the host carries out, on what it can touch.
 fn host_steps(steps: &[Step], resources: &[Resource]) -> Checked {
-    let bytes = |index: usize| match resources.get(index).map(|resource| resource.shape) {
-        Some(Shape::HostMemory { bytes }) => Ok(bytes),
-        Some(Shape::Buffer { bytes, memory }) if memory.is_mapped() => Ok(bytes),
+    let bytes = |index: usize| match resources.get(index).map(|resource| resource.kind) {
+        Some(ResourceKind::HostMemory { bytes }) => Ok(bytes),
+        Some(ResourceKind::Buffer { bytes, memory }) if memory.is_mapped() => Ok(bytes),
         _ => Err(Error::new(Status::Error, format!("a step of the host's names resource {index}, which it can't touch"))),
     };
     steps.iter().try_for_each(|step| match *step {
@@ -114,32 +114,34 @@ fn resources(resources: &[Resource], device: &DeviceInfo) -> Checked {
     for resource in resources {
         let (name, bytes) = (&resource.name, resource.bytes());
         require(seen.insert(resource), || format!("`{name}` is there twice: they would share one allocation"))?;
-        match resource.shape {
-            Shape::Sampler(sampling) => {
+        match resource.kind {
+            ResourceKind::Sampler(sampling) => {
                 let fits = !sampling.is_unnormalized || sampling.edge == Edge::Clamp;
                 require(fits, || format!("`{name}` takes places in texels, and doesn't clamp them"))?;
                 continue;
             }
-            Shape::Texels { .. } | Shape::Image { .. } => require(bytes > 0, || format!("`{name}` has no texels"))?,
-            Shape::Buffer { .. } | Shape::HostMemory { .. } => {
+            ResourceKind::Texels { .. } | ResourceKind::Image { .. } => {
+                require(bytes > 0, || format!("`{name}` has no texels"))?
+            }
+            ResourceKind::Buffer { .. } | ResourceKind::HostMemory { .. } => {
                 let fits = bytes > 0 && bytes % 4 == 0;
                 require(fits, || format!("`{name}` has {bytes} bytes: not a multiple of four above zero"))?;
             }
         }
         at_most(&format!("the size of `{name}`"), bytes, device.limits.allocation_bytes)?;
-        shape(name, resource.shape, device)?;
+        check_kind(name, resource.kind, device)?;
     }
     Ok(())
 }
 
-fn shape(name: &str, shape: Shape, device: &DeviceInfo) -> Checked {
-    match shape {
-        Shape::Texels { format, count, role } => {
+fn check_kind(name: &str, kind: ResourceKind, device: &DeviceInfo) -> Checked {
+    match kind {
+        ResourceKind::Texels { format, count, role } => {
             at_most(&format!("the elements of `{name}`"), count, device.limits.texel_buffer_elements)?;
             storage_format(name, format, role, device)?;
             role.of_texels().iter().try_for_each(|usage| supports(name, format, *usage, device))
         }
-        Shape::Image { format, dimension, extent, role } => {
+        ResourceKind::Image { format, dimension, extent, role } => {
             match dimension.beyond(extent, &device.limits) {
                 Some((limit, most, asked)) => at_most(&format!("the extent of `{name}` ({limit})"), asked, most)?,
                 None => image(name, dimension, extent, device)?,
@@ -147,7 +149,7 @@ fn shape(name: &str, shape: Shape, device: &DeviceInfo) -> Checked {
             storage_format(name, format, role, device)?;
             role.of_image().iter().try_for_each(|usage| supports(name, format, *usage, device))
         }
-        Shape::Buffer { .. } | Shape::Sampler(_) | Shape::HostMemory { .. } => Ok(()),
+        ResourceKind::Buffer { .. } | ResourceKind::Sampler(_) | ResourceKind::HostMemory { .. } => Ok(()),
     }
 }
 
@@ -173,14 +175,14 @@ fn image(name: &str, dimension: Dimension, extent: [u32; 3], device: &DeviceInfo
 
 /// What linear samplers mix must be of a format for that; and places in texels are for plain images alone.
 fn sampling(case: &Case, device: &DeviceInfo) -> Checked {
-    let shape = |resource: usize| case.resources.get(resource).map(|resource| (&resource.name, resource.shape));
-    for (name, shape) in case.sampled(|sampling| sampling.is_linear).filter_map(shape) {
-        if let Shape::Image { format, .. } = shape {
+    let kind = |resource: usize| case.resources.get(resource).map(|resource| (&resource.name, resource.kind));
+    for (name, kind) in case.sampled(|sampling| sampling.is_linear).filter_map(kind) {
+        if let ResourceKind::Image { format, .. } = kind {
             supports(name, format, FormatUse::SampledLinear, device)?;
         }
     }
-    for (name, shape) in case.sampled(|sampling| sampling.is_unnormalized).filter_map(shape) {
-        if let Shape::Image { dimension, .. } = shape {
+    for (name, kind) in case.sampled(|sampling| sampling.is_unnormalized).filter_map(kind) {
+        if let ResourceKind::Image { dimension, .. } = kind {
             let fits = matches!(dimension, Dimension::D1 | Dimension::D2);
             require(fits, || format!("`{name}` is neither 1D nor 2D, and may be sampled at places in texels"))?;
         }
@@ -198,9 +200,9 @@ fn bindings(kernel: &Kernel, specialized: &Specialized, resources: &[Resource], 
         let Some(resource) = resources.get(binding.resource) else {
             return Err(Error::new(Status::Error, format!("{}: there is no resource {}", place(), binding.resource)));
         };
-        let is_sampler = |sampler: usize| matches!(resources.get(sampler).map(|of| of.shape), Some(Shape::Sampler(_)));
+        let is_sampler = |sampler: usize| matches!(resources.get(sampler).map(|of| of.kind), Some(ResourceKind::Sampler(_)));
         require(binding.sampler.is_none_or(is_sampler), || format!("{}: there is no such sampler", place()))?;
-        if let Shape::Buffer { bytes, .. } = resource.shape {
+        if let ResourceKind::Buffer { bytes, .. } = resource.kind {
             let infos = &specialized.bindings;
             let info = infos.iter().find(|info| (info.set, info.binding) == (set, at));
             let is_uniform = info.is_some_and(|info| info.kind == BindingKind::UniformBuffer);
@@ -347,8 +349,8 @@ fn are_alike(one: &Specialized, other: &Specialized) -> bool {
 }
 
 fn buffer_bytes(resource: usize, prepared: &Prepared) -> Option<u64> {
-    match prepared.case.resources.get(resource)?.shape {
-        Shape::Buffer { bytes, .. } => Some(bytes),
+    match prepared.case.resources.get(resource)?.kind {
+        ResourceKind::Buffer { bytes, .. } => Some(bytes),
         _ => None,
     }
 }
@@ -356,10 +358,10 @@ fn buffer_bytes(resource: usize, prepared: &Prepared) -> Option<u64> {
 /// How large a resource is that is copied to, in whole words, and whether it is a buffer, which is copied from and filled as well.
 fn words(resource: usize, prepared: &Prepared) -> Option<(u64, bool)> {
     let resource = prepared.case.resources.get(resource)?;
-    let is_buffer = match resource.shape {
-        Shape::Buffer { .. } => true,
-        Shape::Texels { role, .. } if role.is_storage() => true,
-        Shape::Image { role, .. } if role.is_storage() => false,
+    let is_buffer = match resource.kind {
+        ResourceKind::Buffer { .. } => true,
+        ResourceKind::Texels { role, .. } if role.is_storage() => true,
+        ResourceKind::Image { role, .. } if role.is_storage() => false,
         _ => return None,
     };
     Some((resource.bytes().div_ceil(4), is_buffer))

@@ -31,12 +31,12 @@ use super::timestamps::QueryPool;
 
 /// A loaded case. Valid until the device unloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Slot {
+pub struct CaseHandle {
     index: usize,
     generation: u64,
 }
 
-impl Slot {
+impl CaseHandle {
     pub fn simulated(index: usize) -> Self {
         Self { index, generation: 0 }
     }
@@ -62,7 +62,7 @@ pub struct DeviceOptions {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loaded {
-    pub slot: Slot,
+    pub slot: CaseHandle,
     /// What its shader modules and pipelines took. Some drivers compile only at the first dispatch, which this doesn't hold.
     pub pipeline_time: Duration,
     /// What the driver tells of each kernel's pipeline, in the case's order; `None` unless it was asked ([`DeviceOptions`]) and tells.
@@ -75,18 +75,18 @@ pub struct Loaded {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Samples {
     /// Whose pass runs before each of them, outside the timestamps.
-    pub evictor: Option<Slot>,
-    pub slot: Slot,
+    pub evictor: Option<CaseHandle>,
+    pub slot: CaseHandle,
     /// Passes of each; none of two timestamps back to back.
     pub batch: u32,
     pub samples: u32,
     /// What one pass is made of right after the last one, timed by itself ([`Submission::after`]): the device doesn't rest in between.
-    pub then: Option<Slot>,
+    pub then: Option<CaseHandle>,
 }
 
 impl Samples {
     /// With nothing between them and nothing behind.
-    pub fn of(slot: Slot, batch: u32, samples: u32) -> Self {
+    pub fn of(slot: CaseHandle, batch: u32, samples: u32) -> Self {
         Self { evictor: None, slot, batch, samples, then: None }
     }
 }
@@ -244,7 +244,7 @@ impl Device {
         let memory_types = memory::placements(resources.iter().zip(&loaded), &self.info);
         let (events, queries) = (self.events(&prepared.case)?, self.own_queries(&prepared.case)?);
         let model::Case { reset, prepare, pass, repeat, measurand, .. } = prepared.case.clone();
-        let slot = Slot { index: self.cases.len(), generation: self.generation };
+        let slot = CaseHandle { index: self.cases.len(), generation: self.generation };
         let resources = loaded;
         let case = LoadedCase { title, reset, prepare, pass, repeat, measurand, kernels, events, queries, resources };
         self.cases.push(Some(case));
@@ -339,7 +339,7 @@ impl Device {
     // What runs something fails where the driver fails, loses the device, or doesn't end in time.
 
     /// Runs the reset program alone, and waits.
-    pub fn run_reset(&mut self, slot: Slot) -> Result<(), Error> {
+    pub fn run_reset(&mut self, slot: CaseHandle) -> Result<(), Error> {
         let case = case(&self.cases, self.generation, slot)?;
         if case.is_hosts() {
             return host::run(case, &case.reset, 1).map(drop);
@@ -348,13 +348,13 @@ impl Device {
     }
 
     /// Runs the reset program and one pass, and waits. Returns the host's time for that.
-    pub fn run_checked(&mut self, slot: Slot) -> Result<Duration, Error> {
+    pub fn run_checked(&mut self, slot: CaseHandle) -> Result<Duration, Error> {
         let case = case(&self.cases, self.generation, slot)?;
         run_after(&mut self.queue, case, &case.reset)
     }
 
     /// The same, but that the reset leaves [`OTHER_POISON`] in the place of [`POISON`].
-    pub fn run_poisoned(&mut self, slot: Slot) -> Result<Duration, Error> {
+    pub fn run_poisoned(&mut self, slot: CaseHandle) -> Result<Duration, Error> {
         let case = case(&self.cases, self.generation, slot)?;
         let mut reset = case.reset.clone();
         for step in &mut reset {
@@ -365,7 +365,7 @@ impl Device {
         run_after(&mut self.queue, case, &reset)
     }
 
-    pub fn read(&mut self, slot: Slot, resource: usize) -> Result<Vec<u8>, Error> {
+    pub fn read(&mut self, slot: CaseHandle, resource: usize) -> Result<Vec<u8>, Error> {
         let case = case(&self.cases, self.generation, slot)?;
         let title = &case.title;
         match case.resources.get(resource).map(Arc::as_ref) {
@@ -383,7 +383,7 @@ impl Device {
     }
 
     /// Takes `samples` samples of `batch` passes each in one submission.
-    pub fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Error> {
+    pub fn sample(&mut self, slot: CaseHandle, batch: u32, samples: u32) -> Result<Submission, Error> {
         self.sample_between(Samples::of(slot, batch, samples))
     }
 
@@ -427,7 +427,7 @@ impl Device {
     }
 
     /// Frees a case. Resources of it that others may share stay until the next case is loaded, which may be one that does.
-    pub fn release(&mut self, slot: Slot) {
+    pub fn release(&mut self, slot: CaseHandle) {
         let is_current = slot.generation == self.generation;
         if let Some(case) = self.cases.get_mut(slot.index).filter(|_| is_current) {
             *case = None;
@@ -481,7 +481,7 @@ fn run_after(queue: &mut Queue, case: &LoadedCase, reset: &[Step]) -> Result<Dur
 }
 
 /// The case of a slot. A function of the fields, so that the queue can be borrowed beside it.
-fn case(cases: &[Option<LoadedCase>], generation: u64, slot: Slot) -> Result<&LoadedCase, Error> {
+fn case(cases: &[Option<LoadedCase>], generation: u64, slot: CaseHandle) -> Result<&LoadedCase, Error> {
     let current = slot.generation == generation;
     let case = cases.get(slot.index).and_then(Option::as_ref);
     case.filter(|_| current).ok_or_else(|| Error::new(Status::Error, "the case was unloaded"))

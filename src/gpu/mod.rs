@@ -62,7 +62,7 @@ mod timestamps;
 mod younger;
 
 pub use ahead::compile_threads;
-pub use device::{Device, DeviceOptions, Loaded, Samples, Slot, Submission};
+pub use device::{CaseHandle, Device, DeviceOptions, Loaded, Samples, Submission};
 pub use drivers::driver_manifests;
 pub use error::Error;
 pub use instance::{Instance, InstanceOptions, MessageLog, NO_DEVICE_ADVICE};

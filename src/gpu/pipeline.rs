@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ash::vk;
 
-use crate::model::{self, PipelineStatistics, Shape, Status};
+use crate::model::{self, PipelineStatistics, ResourceKind, Status};
 use crate::shader::{BindingInfo, BindingKind, Prepared, Specialized};
 
 use super::check;
@@ -130,13 +130,13 @@ fn placed(bound: &BoundSource<'_>) -> Result<Vec<Placed>, Error> {
 }
 
 fn takes(kind: BindingKind, resource: &model::Resource) -> bool {
-    match (kind, resource.shape) {
-        (BindingKind::StorageBuffer | BindingKind::UniformBuffer, Shape::Buffer { .. }) => true,
-        (BindingKind::UniformTexelBuffer, Shape::Texels { role, .. }) => role.is_sampled(),
-        (BindingKind::StorageTexelBuffer, Shape::Texels { role, .. }) => role.is_storage(),
-        (BindingKind::SampledImage | BindingKind::CombinedImageSampler, Shape::Image { role, .. }) => role.is_sampled(),
-        (BindingKind::StorageImage, Shape::Image { role, .. }) => role.is_storage(),
-        (BindingKind::Sampler, Shape::Sampler(_)) => true,
+    match (kind, resource.kind) {
+        (BindingKind::StorageBuffer | BindingKind::UniformBuffer, ResourceKind::Buffer { .. }) => true,
+        (BindingKind::UniformTexelBuffer, ResourceKind::Texels { role, .. }) => role.is_sampled(),
+        (BindingKind::StorageTexelBuffer, ResourceKind::Texels { role, .. }) => role.is_storage(),
+        (BindingKind::SampledImage | BindingKind::CombinedImageSampler, ResourceKind::Image { role, .. }) => role.is_sampled(),
+        (BindingKind::StorageImage, ResourceKind::Image { role, .. }) => role.is_storage(),
+        (BindingKind::Sampler, ResourceKind::Sampler(_)) => true,
         _ => false,
     }
 }

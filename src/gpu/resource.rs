@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ash::vk;
 use gpu_allocator::MemoryLocation;
 
-use crate::model::{Contents, DeviceInfo, Shape};
+use crate::model::{Contents, DeviceInfo, ResourceKind};
 
 use super::error::{Context, Error};
 use super::format;
@@ -40,8 +40,8 @@ impl Resource {
     ) -> Result<Self, Error> {
         let logical = &Arc::clone(&queue.logical);
         let name = model.name.as_ref();
-        match model.shape {
-            Shape::Buffer { bytes, memory } => {
+        match model.kind {
+            ResourceKind::Buffer { bytes, memory } => {
                 let usage = vk::BufferUsageFlags::STORAGE_BUFFER
                     | vk::BufferUsageFlags::UNIFORM_BUFFER
                     | vk::BufferUsageFlags::INDIRECT_BUFFER
@@ -56,7 +56,7 @@ impl Resource {
                 staging.upload(queue, &buffer, &model.contents)?;
                 Ok(Self::Buffer(buffer))
             }
-            Shape::Texels { format, role, .. } => {
+            ResourceKind::Texels { format, role, .. } => {
                 let mut usage = vk::BufferUsageFlags::TRANSFER_DST;
                 if role.is_sampled() {
                     usage |= vk::BufferUsageFlags::UNIFORM_TEXEL_BUFFER;
@@ -71,13 +71,13 @@ impl Resource {
                 let view = buffer_view(logical, name, &buffer, (format::raw(format), bytes))?;
                 Ok(Self::Texels { view, buffer, bytes })
             }
-            Shape::Image { format, dimension, extent, role } => {
+            ResourceKind::Image { format, dimension, extent, role } => {
                 let image = Image::new(logical, name, format, (dimension, extent), role)?;
                 staging.upload_image(queue, &image, &model.contents)?;
                 Ok(Self::Image(image))
             }
-            Shape::Sampler(sampling) => sampler(logical, name, sampling).map(Self::Sampler),
-            Shape::HostMemory { bytes } => {
+            ResourceKind::Sampler(sampling) => sampler(logical, name, sampling).map(Self::Sampler),
+            ResourceKind::HostMemory { bytes } => {
                 host_memory(name, bytes, &model.contents).map(|all| Self::HostMemory(Mutex::new(all)))
             }
         }

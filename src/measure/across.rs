@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::bench::{Answer, Call, Job, Loss, Order, Visited};
 use super::block::Block;
-use super::entry::Entry;
+use super::block_case::BlockCase;
 use super::flags;
 use super::local::REPEATS;
 use super::pair::{is_base_first, joined, pairs};
@@ -31,14 +31,15 @@ enum PairTrouble {
 impl Block<'_, '_, '_> {
     /// Loads the bases of pairs at a slot of their own pool, where they aren't yet. One that can't be loaded leaves its case alone;
     /// what doesn't fit beside the others waits for another block with its case.
-    pub(super) fn load_bases(&mut self, slot: usize, entries: &mut [Entry]) {
+    pub(super) fn load_bases(&mut self, slot: usize, entries: &mut [BlockCase]) {
         loop {
             let is_first = slot == 0 && entries.iter().all(|entry| entry.visits.is_empty());
             let share = is_first.then(|| self.session.share());
             let Some(pool) = &mut self.session.base_pool else { return };
             // One that died meanwhile is found out.
             pool.is_there(slot);
-            let lacks = |entry: &Entry| entry.is_active() && entry.is_paired_across() && entry.base_place(pool, slot).is_none();
+            let lacks =
+                |entry: &BlockCase| entry.is_active() && entry.is_paired_across() && entry.base_place(pool, slot).is_none();
             let wanted: Vec<usize> = (0..entries.len()).filter(|&i| lacks(&entries[i])).collect();
             let jobs: Vec<Job> = wanted.iter().filter_map(|&i| entries[i].base_job()).collect();
             if jobs.is_empty() || !self.observing.goes_on {
@@ -92,7 +93,7 @@ impl Block<'_, '_, '_> {
     }
 
     /// Chooses the sizes of bases on the first bench of their pool.
-    pub(super) fn size_bases(&mut self, entries: &mut [Entry]) {
+    pub(super) fn size_bases(&mut self, entries: &mut [BlockCase]) {
         let left = self.session.options.max_time;
         for i in 0..entries.len() {
             self.load_bases(0, entries);
@@ -119,7 +120,7 @@ impl Block<'_, '_, '_> {
     }
 
     /// One visit to a case and its base, and again where either device was disturbed, as long as its time allows.
-    pub(super) fn visit_across(&mut self, slot: usize, index: usize, entries: &mut [Entry]) {
+    pub(super) fn visit_across(&mut self, slot: usize, index: usize, entries: &mut [BlockCase]) {
         let entry = &mut entries[index];
         let process = self.session.pool.process(slot);
         let left = self.session.options.max_time.saturating_sub(entry.spent());
@@ -138,7 +139,7 @@ impl Block<'_, '_, '_> {
         }
     }
 
-    fn try_across(&mut self, slot: usize, entry: &Entry, left: Duration) -> Result<Visited, PairTrouble> {
+    fn try_across(&mut self, slot: usize, entry: &BlockCase, left: Duration) -> Result<Visited, PairTrouble> {
         let mut spent = Duration::ZERO;
         let (mut repeats, mut recovers) = (0, false);
         loop {
@@ -153,7 +154,7 @@ impl Block<'_, '_, '_> {
         }
     }
 
-    fn visit_across_once(&mut self, slot: usize, entry: &Entry, recovers: bool) -> Result<Across, PairTrouble> {
+    fn visit_across_once(&mut self, slot: usize, entry: &BlockCase, recovers: bool) -> Result<Across, PairTrouble> {
         let session = &mut *self.session;
         let floors = [&session.pool, session.base_pool.as_ref().unwrap_or(&session.pool)].map(|pool| pool.instrument().floor);
         let pool = &mut session.pool;
@@ -209,7 +210,7 @@ impl Block<'_, '_, '_> {
 type Across = (Visit, Conditions, Conditions, Duration);
 
 /// The base of a pair failed, though the case didn't.
-fn part(pool: &mut Pool, slot: usize, entry: &mut Entry, trouble: &Trouble) {
+fn part(pool: &mut Pool, slot: usize, entry: &mut BlockCase, trouble: &Trouble) {
     match trouble {
         Trouble::Failed(failure) => entry.part_from_base(failure.clone()),
         Trouble::Lost(loss) => {

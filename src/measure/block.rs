@@ -8,7 +8,7 @@ use std::time::Instant;
 use rand::seq::SliceRandom;
 
 use super::bench::{Answer, Call, CaseKey, Job, Loss, Order};
-use super::entry::Entry;
+use super::block_case::BlockCase;
 use super::race::open_comparisons;
 use super::racing::MostSamples;
 use super::rig::IDLE;
@@ -39,7 +39,7 @@ impl Observing<'_, '_> {
         self.goes_on &= (self.observe)(event).is_continue();
     }
 
-    pub(super) fn see_end(&mut self, entry: &mut Entry) {
+    pub(super) fn see_end(&mut self, entry: &mut BlockCase) {
         if !mem::replace(&mut entry.is_told, true) {
             self.see(Event::Ended);
         }
@@ -56,7 +56,7 @@ impl Block<'_, '_, '_> {
     pub(super) fn measure(&mut self, tasks: &[&Task]) -> Vec<Option<Outcome>> {
         let slots = self.session.pool.len();
         let earlier = |task: &Task| self.session.earlier.get(&task.key).cloned();
-        let mut entries: Vec<Entry> = tasks.iter().map(|task| Entry::new(task, slots, earlier(task))).collect();
+        let mut entries: Vec<BlockCase> = tasks.iter().map(|task| BlockCase::new(task, slots, earlier(task))).collect();
         if let Some(failure) = &self.session.base_failure {
             entries.iter_mut().filter(|entry| entry.is_paired_across()).for_each(|entry| entry.part_from_base(failure.clone()));
         }
@@ -81,7 +81,7 @@ impl Block<'_, '_, '_> {
         }
     }
 
-    fn outcome(&self, mut entry: Entry) -> Option<Outcome> {
+    fn outcome(&self, mut entry: BlockCase) -> Option<Outcome> {
         let shader = entry.shader.take();
         let result = match entry.ended.take()? {
             Ok(stop) => self.session.measured(entry, stop),
@@ -90,17 +90,17 @@ impl Block<'_, '_, '_> {
         Some(Outcome { shader, result })
     }
 
-    pub(super) fn fail(&mut self, entry: &mut Entry, failure: Failure) {
+    pub(super) fn fail(&mut self, entry: &mut BlockCase, failure: Failure) {
         entry.fail(failure);
         self.observing.see_end(entry);
     }
 
     /// Loads what is active at a slot, where it isn't yet. What doesn't fit beside the others waits for another block.
-    pub(super) fn load(&mut self, slot: usize, entries: &mut [Entry]) {
+    pub(super) fn load(&mut self, slot: usize, entries: &mut [BlockCase]) {
         loop {
             // One that died meanwhile is found out.
             self.session.pool.is_there(slot);
-            let lacks = |entry: &Entry| entry.is_active() && entry.place(&self.session.pool, slot).is_none();
+            let lacks = |entry: &BlockCase| entry.is_active() && entry.place(&self.session.pool, slot).is_none();
             let mut wanted: Vec<usize> = (0..entries.len()).filter(|&i| lacks(&entries[i])).collect();
             if let Some(&i) = wanted.iter().find(|&&i| entries[i].suspected_at == Some(Stage::Loading)) {
                 wanted = vec![i];
@@ -123,7 +123,7 @@ impl Block<'_, '_, '_> {
     }
 
     /// Those that don't fit wait for another block, unless nothing else was loaded: then they never will.
-    fn defer(&mut self, entries: &mut [Entry], those: &[usize], slot: usize) {
+    fn defer(&mut self, entries: &mut [BlockCase], those: &[usize], slot: usize) {
         if !self.observing.goes_on {
             return;
         }
@@ -142,7 +142,7 @@ impl Block<'_, '_, '_> {
     }
 
     /// Loads these, and tells how many were answered; a bench that is lost takes the one under way with it.
-    fn load_those(&mut self, slot: usize, entries: &mut [Entry], wanted: &[usize]) -> Result<usize, Failure> {
+    fn load_those(&mut self, slot: usize, entries: &mut [BlockCase], wanted: &[usize]) -> Result<usize, Failure> {
         let jobs: Vec<Job> = wanted.iter().map(|&i| entries[i].job()).collect();
         let is_first = slot == 0 && entries.iter().all(|entry| entry.visits.is_empty());
         let share = is_first.then(|| self.session.share());
@@ -186,19 +186,19 @@ impl Block<'_, '_, '_> {
     }
 
     /// Chooses the sizes of all entries, on the first bench.
-    fn size(&mut self, entries: &mut [Entry]) {
+    fn size(&mut self, entries: &mut [BlockCase]) {
         let Options { max_time: left, rule, .. } = self.session.options;
         let is_race = matches!(rule, Rule::Race | Rule::Glance);
         loop {
             self.load(0, entries);
             let pool = &self.session.pool;
-            let call = |entry: &Entry| {
+            let call = |entry: &BlockCase| {
                 let expected = left + entry.longest_sizing();
                 let is_alone = entry.base_here().is_none();
                 let is_glance = rule == Rule::Glance;
                 Some(Call { place: entry.place(pool, 0)?, left, expected, is_alone, most_samples: None, is_glance })
             };
-            let lacks = |entry: &Entry| entry.is_active() && entry.sizes.is_none();
+            let lacks = |entry: &BlockCase| entry.is_active() && entry.sizes.is_none();
             let mut listed: VecDeque<(usize, Call)> =
                 (0..entries.len()).filter(|&i| lacks(&entries[i])).filter_map(|i| Some((i, call(&entries[i])?))).collect();
             if let Some(&suspected_at) = listed.iter().find(|(i, _)| entries[*i].suspected_at.is_some()) {
@@ -236,7 +236,7 @@ impl Block<'_, '_, '_> {
         result: Result<(), Loss>,
         any: bool,
         at: Option<usize>,
-        entries: &mut [Entry],
+        entries: &mut [BlockCase],
     ) {
         if any {
             self.session.pool.succeeded(stage);
@@ -256,7 +256,7 @@ impl Block<'_, '_, '_> {
     /// other: what corrupts a driver's memory may show much later. Else the block is over, and the session tries it alone. Nor is it
     /// to blame where others were compiled meanwhile: what the next bench is lost at, which compiles them one by one, is. One that was
     /// paired is first tried without its base, which may be to blame, unless the results of the case itself were being checked.
-    pub(super) fn lose(&mut self, slot: usize, at: Stage, loss: &Loss, index: Option<usize>, entries: &mut [Entry]) {
+    pub(super) fn lose(&mut self, slot: usize, at: Stage, loss: &Loss, index: Option<usize>, entries: &mut [BlockCase]) {
         let is_crash = loss.0.status == Status::Crashed;
         let may_be_another = is_crash && self.session.pool.compiles_ahead(slot) && !self.session.is_careful;
         let has_had_others = self.session.pool.has_had_others(slot, at);
@@ -283,7 +283,7 @@ impl Block<'_, '_, '_> {
     }
 
     /// A case that took its process down together with its base, and does well alone: it was the base, which others then do without.
-    fn blame_bases(&self, entries: &mut [Entry]) {
+    fn blame_bases(&self, entries: &mut [BlockCase]) {
         let cleared: Vec<(CaseKey, Failure)> = entries
             .iter_mut()
             .filter(|entry| entry.is_cleared(&self.session.pool))
@@ -302,10 +302,10 @@ impl Block<'_, '_, '_> {
     }
 
     /// Times all entries in rounds until each has ended. Rounds are dealt over the benches. What lost its pair begins anew.
-    fn time(&mut self, entries: &mut [Entry]) {
+    fn time(&mut self, entries: &mut [BlockCase]) {
         let mut empty_passes = EmptyPasses::default();
         for round in 1..=2 * LAST_HELD {
-            if entries.iter().any(Entry::is_active) {
+            if entries.iter().any(BlockCase::is_active) {
                 self.observing.see(Event::Round(round));
                 self.session.rounds += 1;
             }
@@ -361,7 +361,7 @@ impl Block<'_, '_, '_> {
     }
 
     /// Visits the entries in this order; pairs across devices one by one, since the session itself alternates their samples.
-    fn visit_all(&mut self, slot: usize, round: u32, order: Vec<usize>, entries: &mut [Entry]) {
+    fn visit_all(&mut self, slot: usize, round: u32, order: Vec<usize>, entries: &mut [BlockCase]) {
         let mut queue = VecDeque::from(order);
         while self.observing.goes_on {
             // A bench that was lost is replaced, and has to load everything.
@@ -383,12 +383,12 @@ impl Block<'_, '_, '_> {
     }
 
     /// Visits the next entries up to one whose base is on another device. One on trial is visited first, and alone.
-    fn visit_next(&mut self, slot: usize, round: u32, queue: &mut VecDeque<usize>, entries: &mut [Entry]) {
+    fn visit_next(&mut self, slot: usize, round: u32, queue: &mut VecDeque<usize>, entries: &mut [BlockCase]) {
         let Options { max_time, rule, .. } = self.session.options;
         let max_time = if rule == Rule::Beside { max_time.max(LEAST_HELD) } else { max_time };
         let most = MostSamples::new(rule, entries);
         let pool = &self.session.pool;
-        let call = |entry: &Entry| {
+        let call = |entry: &BlockCase| {
             let (left, expected) = (max_time.saturating_sub(entry.spent()), max_time + entry.longest_visit());
             let most_samples = most.of(entry);
             let (is_alone, is_glance) = (entry.base_here().is_none(), rule == Rule::Glance);
@@ -430,12 +430,12 @@ impl Block<'_, '_, '_> {
 
     /// Measures empty passes, and lets the round last. A bench that is lost here takes no case with it; one that fails otherwise
     /// takes all: their figures would stand without what they are judged by.
-    fn end_round(&mut self, slot: usize, entries: &mut [Entry], empty_passes: &mut EmptyPasses) {
+    fn end_round(&mut self, slot: usize, entries: &mut [BlockCase], empty_passes: &mut EmptyPasses) {
         if !self.session.pool.is_there(slot) || !self.observing.goes_on {
             return;
         }
         let active = entries.iter().filter(|entry| entry.is_active() && dispatches(entry.case()));
-        let batches: Vec<u32> = active.map(Entry::batch).collect::<BTreeSet<u32>>().into_iter().collect();
+        let batches: Vec<u32> = active.map(BlockCase::batch).collect::<BTreeSet<u32>>().into_iter().collect();
         let is_across = entries.iter().any(|entry| entry.is_active() && entry.is_paired_across());
         // The only round of a glance has none after it to differ from.
         let stays_busy = !is_across && self.session.options.rule != Rule::Glance;
@@ -470,7 +470,7 @@ impl Block<'_, '_, '_> {
     }
 
     /// Decides which entries leave, and checks the results of those that do.
-    fn judge(&mut self, entries: &mut [Entry]) {
+    fn judge(&mut self, entries: &mut [BlockCase]) {
         let Options { max_noise, max_time, rule, .. } = self.session.options;
         let held = if rule == Rule::Beside { held(entries) } else { BTreeSet::new() };
         let mut leaving = Vec::new();
@@ -485,24 +485,24 @@ impl Block<'_, '_, '_> {
     }
 
     /// What has as many rounds as an interval needs, or as few as are kept, leaves with what it has, once that is checked.
-    fn end_early(&mut self, entries: &mut [Entry]) {
+    fn end_early(&mut self, entries: &mut [BlockCase]) {
         if self.session.options.rule == Rule::Glance {
             self.end_glanced(entries, 1);
         }
-        let stop = |entry: &Entry| if entry.has_enough() { Stop::Budget } else { Stop::BrokenOff };
+        let stop = |entry: &BlockCase| if entry.has_enough() { Stop::Budget } else { Stop::BrokenOff };
         let leaving: Vec<_> = (0..entries.len()).filter(|&i| entries[i].is_active()).map(|i| (i, stop(&entries[i]))).collect();
         self.check(entries, &leaving);
     }
 
-    fn may_leave(&self, entry: &Entry) -> bool {
+    fn may_leave(&self, entry: &BlockCase) -> bool {
         entry.has_enough() || (self.session.keeps_few && !self.observing.goes_on && !entry.visits.is_empty())
     }
 
     /// Compares what these entries leave behind, on every bench that timed them, and ends them. One that lost its base meanwhile, or
     /// its bench when there is no time for another one, stays.
-    fn check(&mut self, entries: &mut [Entry], leaving: &[(usize, Stop)]) {
+    fn check(&mut self, entries: &mut [BlockCase], leaving: &[(usize, Stop)]) {
         for slot in 0..self.session.pool.len() {
-            let is_open = |block: &Self, entry: &Entry| {
+            let is_open = |block: &Self, entry: &BlockCase| {
                 entry.is_active() && block.may_leave(entry) && entry.timed[slot] && !entry.checked[slot]
             };
             while leaving.iter().any(|(i, _)| is_open(self, &entries[*i])) {
@@ -527,7 +527,7 @@ impl Block<'_, '_, '_> {
         }
     }
 
-    pub(super) fn check_at(&mut self, slot: usize, entries: &mut [Entry], mut listed: VecDeque<(usize, usize)>) {
+    pub(super) fn check_at(&mut self, slot: usize, entries: &mut [BlockCase], mut listed: VecDeque<(usize, usize)>) {
         let places = listed.iter().map(|(_, place)| *place).collect();
         let mut any = false;
         let observing = &mut self.observing;
@@ -567,8 +567,8 @@ impl Block<'_, '_, '_> {
 }
 
 /// The entries that stay until it is known how they compare with the fastest. Where they are disturbed, more rounds tell no more.
-fn held(entries: &[Entry]) -> BTreeSet<usize> {
-    let stands = |entry: &Entry| !entry.is_deferred && !matches!(entry.ended, Some(Err(_)));
+fn held(entries: &[BlockCase]) -> BTreeSet<usize> {
+    let stands = |entry: &BlockCase| !entry.is_deferred && !matches!(entry.ended, Some(Err(_)));
     let standing: Vec<usize> = (0..entries.len()).filter(|&i| stands(&entries[i])).collect();
     let runners: Vec<(Vec<Timed>, bool)> =
         standing.iter().map(|&i| (entries[i].timed_rounds(), entries[i].is_active() && !entries[i].is_disturbed())).collect();

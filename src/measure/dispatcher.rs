@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::ProcessorTime;
-use crate::gpu::{Loaded, Samples, Slot, Submission};
+use crate::gpu::{CaseHandle, Loaded, Samples, Submission};
 use crate::model::{DeviceInfo, Failure, Footprint};
 use crate::shader::Prepared;
 use crate::units::TickScale;
@@ -50,28 +50,28 @@ pub trait Dispatcher {
 
     fn load(&mut self, prepared: &Prepared) -> Result<Loaded, Failure>;
 
-    fn run_reset(&mut self, slot: Slot) -> Result<(), Failure>;
+    fn run_reset(&mut self, slot: CaseHandle) -> Result<(), Failure>;
 
     /// The reset program and one pass; how long the host waited for it.
-    fn run_checked(&mut self, slot: Slot) -> Result<Duration, Failure>;
+    fn run_checked(&mut self, slot: CaseHandle) -> Result<Duration, Failure>;
 
     /// The same, but that the reset leaves [`OTHER_POISON`](crate::model::OTHER_POISON) in the place of
     /// [`POISON`](crate::model::POISON). A device that simulates results leaves neither.
-    fn run_poisoned(&mut self, slot: Slot) -> Result<Duration, Failure> {
+    fn run_poisoned(&mut self, slot: CaseHandle) -> Result<Duration, Failure> {
         self.run_checked(slot)
     }
 
-    fn read(&mut self, slot: Slot, resource: usize) -> Result<Vec<u8>, Failure>;
+    fn read(&mut self, slot: CaseHandle, resource: usize) -> Result<Vec<u8>, Failure>;
 
     /// `samples` samples of `batch` passes each, in one submission. A batch of 0 is two timestamps back to back.
-    fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure> {
+    fn sample(&mut self, slot: CaseHandle, batch: u32, samples: u32) -> Result<Submission, Failure> {
         self.sample_between(Samples::of(slot, batch, samples))
     }
 
     fn sample_between(&mut self, wanted: Samples) -> Result<Submission, Failure>;
 
     /// Frees a case before the others, where it does that. Resources that the next one may share with it stay until that is loaded.
-    fn release(&mut self, _: Slot) {}
+    fn release(&mut self, _: CaseHandle) {}
 
     fn unload(&mut self);
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::gpu::{Slot, Submission};
+use crate::gpu::{CaseHandle, Submission};
 use crate::measure::Dispatcher;
 use crate::model::Failure;
 use crate::shader::Prepared;
@@ -80,7 +80,7 @@ pub struct ToolSet<T> {
 
 pub type ToolCases = ToolSet<Prepared>;
 /// As loaded.
-pub type Tools = ToolSet<Slot>;
+pub type Tools = ToolSet<CaseHandle>;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Instrument {
@@ -116,7 +116,13 @@ impl Instrument {
 }
 
 /// Durations of `samples` samples, one before them discarded, each in a submission of its own, which outlasts no watchdog.
-pub fn repeat(device: &mut dyn Dispatcher, slot: Slot, timer: Timer, batch: u32, samples: u32) -> Result<Vec<f64>, Failure> {
+pub fn repeat(
+    device: &mut dyn Dispatcher,
+    slot: CaseHandle,
+    timer: Timer,
+    batch: u32,
+    samples: u32,
+) -> Result<Vec<f64>, Failure> {
     let mut times = Vec::new();
     for _ in 0..=samples {
         times.extend(timer.durations(&device.sample(slot, batch, 1)?).iter().map(|time| time.0));

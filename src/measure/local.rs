@@ -15,7 +15,7 @@ use super::rig::{Conditions, Rig};
 use super::visit::{SampledCase, Sizes, Sizing, Visit};
 use super::{Dispatcher, Instrument, ProcessorTime, Timer, ToolCases, instrument};
 use crate::digest::{Fingerprint, fingerprint};
-use crate::gpu::Slot;
+use crate::gpu::CaseHandle;
 use crate::model::{Case, DeviceInfo, Failure, Footprint, Measurand, POISON, Repeat, Stage, Status, Step};
 use crate::shader::Prepared;
 use crate::stats;
@@ -129,7 +129,12 @@ impl<'a> LocalBench<'a> {
 
     /// A checked pass. Before it, where the source tells what a pass never wrote, another one over another poison: gives its outputs,
     /// and how long the first one took.
-    fn run_checked(&mut self, case: &Case, slot: Slot, is_compared: bool) -> Result<(Duration, Option<Contents>), Failure> {
+    fn run_checked(
+        &mut self,
+        case: &Case,
+        slot: CaseHandle,
+        is_compared: bool,
+    ) -> Result<(Duration, Option<Contents>), Failure> {
         let is_poisoned = case.reset.iter().any(|step| matches!(step, Step::Fill { word: POISON, .. }));
         let has_outputs = !case.check.outputs().is_empty();
         if !(is_compared && has_outputs && is_poisoned && self.source.tells_unwritten()) {
@@ -141,7 +146,7 @@ impl<'a> LocalBench<'a> {
         Ok((first, Some(outputs)))
     }
 
-    fn outputs(&mut self, case: &Case, slot: Slot) -> Result<Contents, Failure> {
+    fn outputs(&mut self, case: &Case, slot: CaseHandle) -> Result<Contents, Failure> {
         case.check.outputs().iter().map(|&output| self.rig.device.read(slot, output)).collect()
     }
 
@@ -258,7 +263,7 @@ impl<'a> LocalBench<'a> {
     fn compare(
         &mut self,
         case: &Case,
-        slot: Slot,
+        slot: CaseHandle,
         poisoned: Option<Contents>,
         right: Option<FoundRight>,
         when: &str,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::flags;
 use super::instrument::{self, settled};
 use super::{Dispatcher, Timer, Tools};
-use crate::gpu::Slot;
+use crate::gpu::CaseHandle;
 use crate::model::Failure;
 use crate::units::Nanos;
 
@@ -46,7 +46,7 @@ impl MemoryWatch {
     }
 
     /// Memory's speed over that at the start, as a look tells it that isn't long ago, or else a new one. `None` right after the start.
-    pub(super) fn look(&mut self, device: &mut dyn Dispatcher, sweep: Slot) -> Result<Option<f64>, Failure> {
+    pub(super) fn look(&mut self, device: &mut dyn Dispatcher, sweep: CaseHandle) -> Result<Option<f64>, Failure> {
         let started = device.now();
         // Another speed is looked at again soon: whether it has come back decides about the visits that follow.
         let has_changed = self.ratio.is_some_and(flags::is_memory_changed);
@@ -61,7 +61,7 @@ impl MemoryWatch {
 }
 
 /// What reading far more than caches hold takes now.
-fn swept(device: &mut dyn Dispatcher, sweep: Slot, timer: Timer) -> Result<Nanos, Failure> {
+fn swept(device: &mut dyn Dispatcher, sweep: CaseHandle, timer: Timer) -> Result<Nanos, Failure> {
     let times = instrument::repeat(device, sweep, timer, 1, SWEEPS)?;
     Ok(Nanos(times.into_iter().fold(f64::INFINITY, f64::min)))
 }

@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use super::{Dispatcher, ProcessorTime, ThreadTime};
 use crate::error::{Error, nearest};
 use crate::globs;
-use crate::gpu::{Loaded, Samples, Slot, Submission};
+use crate::gpu::{CaseHandle, Loaded, Samples, Submission};
 use crate::model::{
     Bound, Case, DeviceInfo, Executable, Failure, Footprint, Peak, PipelineDetail, PipelineStatistics, Quirk, Representation,
     StatValue, Status, Step, SubgroupClass,
@@ -239,7 +239,7 @@ impl Mock {
         Submission { host: Duration::from_secs_f64((self.now - started) * 1e-9), samples: stamps, after: None }
     }
 
-    fn fails(&self, matcher: Option<&GlobMatcher>, slot: Slot) -> bool {
+    fn fails(&self, matcher: Option<&GlobMatcher>, slot: CaseHandle) -> bool {
         let case = &self.slots[slot.index()];
         let is_meant = |matcher: &GlobMatcher| {
             matcher.is_match(&case.experiment) || matcher.is_match(format!("{} {}", case.experiment, case.point))
@@ -248,7 +248,7 @@ impl Mock {
     }
 
     /// Takes the process down, or never ends, where it was told so.
-    fn misbehave(&self, slot: Slot) {
+    fn misbehave(&self, slot: CaseHandle) {
         if self.fails(self.options.crash.as_ref(), slot) {
             std::process::abort();
         }
@@ -337,7 +337,7 @@ impl Dispatcher for Mock {
     }
 
     fn load(&mut self, prepared: &Prepared) -> Result<Loaded, Failure> {
-        let slot = Slot::simulated(self.slots.len());
+        let slot = CaseHandle::simulated(self.slots.len());
         self.slots.push(prepared.case.clone());
         if self.fails(self.options.memory.as_ref(), slot) {
             return Err(Failure::new(Status::OutOfMemory, "the mock device was told to have no memory"));
@@ -348,12 +348,12 @@ impl Dispatcher for Mock {
         Ok(Loaded { slot, pipeline_time: self.advance(1e6), statistics, memory_types })
     }
 
-    fn run_reset(&mut self, _: Slot) -> Result<(), Failure> {
+    fn run_reset(&mut self, _: CaseHandle) -> Result<(), Failure> {
         self.advance(SUBMIT_NS);
         Ok(())
     }
 
-    fn run_checked(&mut self, slot: Slot) -> Result<Duration, Failure> {
+    fn run_checked(&mut self, slot: CaseHandle) -> Result<Duration, Failure> {
         if self.fails(self.options.lost.as_ref(), slot) {
             return Err(Failure::new(Status::DeviceLost, "the mock device was told to be lost"));
         }
@@ -361,7 +361,7 @@ impl Dispatcher for Mock {
         Ok(self.advance(nanos))
     }
 
-    fn read(&mut self, slot: Slot, resource: usize) -> Result<Vec<u8>, Failure> {
+    fn read(&mut self, slot: CaseHandle, resource: usize) -> Result<Vec<u8>, Failure> {
         let case = &self.slots[slot.index()];
         let outputs = (self.oracle)(case);
         let place = case.check.outputs().iter().position(|output| *output == resource);

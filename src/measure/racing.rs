@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::block::Block;
-use super::entry::Entry;
+use super::block_case::BlockCase;
 use super::flags;
 use super::race::Race;
 use super::session::Rule;
@@ -27,12 +27,12 @@ pub(super) struct MostSamples {
 }
 
 impl MostSamples {
-    pub(super) fn new(rule: Rule, entries: &[Entry]) -> Self {
+    pub(super) fn new(rule: Rule, entries: &[BlockCase]) -> Self {
         Self { rule, fastest: entries.iter().filter_map(pass_time).min() }
     }
 
     /// One for what is far slower than the fastest of a race. A pair is about its ratio, which takes as many as ever.
-    pub(super) fn of(&self, entry: &Entry) -> Option<u32> {
+    pub(super) fn of(&self, entry: &BlockCase) -> Option<u32> {
         let is_far_slower =
             || pass_time(entry).zip(self.fastest).is_some_and(|(time, fastest)| time > fastest.mul_f64(FAR_SLOWER));
         match self.rule {
@@ -44,25 +44,25 @@ impl MostSamples {
     }
 }
 
-fn pass_time(entry: &Entry) -> Option<Duration> {
+fn pass_time(entry: &BlockCase) -> Option<Duration> {
     entry.sizes.and_then(|(sizes, _)| sizes.pass_time(entry.case()))
 }
 
 /// Whether it was slower in the rounds that both took part in.
-fn is_slower(entry: &Entry, leader: &Entry) -> bool {
+fn is_slower(entry: &BlockCase, leader: &BlockCase) -> bool {
     let ratios: Vec<f64> =
         stats::common(&entry.timed_rounds(), &leader.timed_rounds()).iter().map(|(ratio, _)| *ratio).collect();
     ratios.is_empty() || stats::median(&ratios) > 1.0
 }
 
 /// Whether its visits tell how slow it is: a single one that was disturbed doesn't.
-fn is_told(entry: &Entry) -> bool {
+fn is_told(entry: &BlockCase) -> bool {
     entry.visits.len() > 1 || entry.visits.iter().all(|(_, visited)| flags::is_steady(&visited.conditions))
 }
 
 impl Block<'_, '_, '_> {
     /// Ends what is beaten, and what has had its rounds.
-    pub(super) fn race(&mut self, slot: usize, entries: &mut [Entry]) {
+    pub(super) fn race(&mut self, slot: usize, entries: &mut [BlockCase]) {
         self.drop_beaten(slot, entries);
         if self.observing.goes_on {
             self.end_glanced(entries, ROUNDS);
@@ -71,7 +71,7 @@ impl Block<'_, '_, '_> {
 
     /// Ends what is beaten. Only what computes right beats others: the leader is compared after a timed batch, at a slot where it was
     /// just timed, and another one leads if that fails.
-    fn drop_beaten(&mut self, slot: usize, entries: &mut [Entry]) {
+    fn drop_beaten(&mut self, slot: usize, entries: &mut [BlockCase]) {
         let rounds: Vec<_> = entries.iter().map(|entry| entry.rounds(|visit| &visit.samples)).collect();
         let floor = self.session.pool.instrument().floor;
         let left: Vec<f64> = entries.iter().map(|entry| entry.carried(floor).left.0).collect();
@@ -105,7 +105,7 @@ impl Block<'_, '_, '_> {
 
     /// Ends what was visited so often. Its first pass was compared; what a timed batch leaves behind is compared of what is measured
     /// again.
-    pub(super) fn end_glanced(&mut self, entries: &mut [Entry], rounds: usize) {
+    pub(super) fn end_glanced(&mut self, entries: &mut [BlockCase], rounds: usize) {
         for entry in entries.iter_mut().filter(|entry| entry.is_active() && entry.visits.len() >= rounds) {
             entry.ended = Some(Ok(Stop::Glanced));
             self.observing.see_end(entry);
@@ -113,7 +113,7 @@ impl Block<'_, '_, '_> {
     }
 
     /// What was measured to the end may, or may still be. A time that can't be right beats nothing.
-    fn may_lead(&self, entry: &Entry) -> bool {
+    fn may_lead(&self, entry: &BlockCase) -> bool {
         let runs = match entry.ended {
             None => !entry.is_deferred,
             Some(Ok(stop)) => stop != Stop::Beaten,
@@ -124,14 +124,14 @@ impl Block<'_, '_, '_> {
             && flags::beyond_limit(entry.case(), time, &self.session.pool.info().peaks).is_none()
     }
 
-    fn beat(&mut self, entry: &mut Entry, leader: usize) {
+    fn beat(&mut self, entry: &mut BlockCase, leader: usize) {
         entry.ended = Some(Ok(Stop::Beaten));
         entry.beaten_by = Some(leader);
         self.observing.see_end(entry);
     }
 
     /// What was beaten by something that failed later goes on. Tells whether there is any.
-    pub(super) fn revive(entries: &mut [Entry]) -> bool {
+    pub(super) fn revive(entries: &mut [BlockCase]) -> bool {
         let mut any = false;
         for i in 0..entries.len() {
             let rival = entries[i].beaten_by.filter(|&rival| matches!(entries[rival].ended, Some(Err(_))));

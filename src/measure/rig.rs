@@ -10,7 +10,7 @@ use super::processor::Contention;
 use super::shortfall::Shortfalls;
 use super::visit::SampledCase;
 use super::{Dispatcher, Instrument, ProcessorTime, Timer, ToolCases, Tools, flags};
-use crate::gpu::{Samples, Slot, Submission};
+use crate::gpu::{CaseHandle, Samples, Submission};
 use crate::model::{DeviceKind, Failure, Measurand, Status, real};
 use crate::shader::Prepared;
 use crate::stats;
@@ -153,7 +153,7 @@ impl<'a> Rig<'a> {
     }
 
     /// Samples in the form in which they are timed.
-    pub(super) fn take(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure> {
+    pub(super) fn take(&mut self, slot: CaseHandle, batch: u32, samples: u32) -> Result<Submission, Failure> {
         self.device.sample_between(Samples { evictor: self.tools.evictor, ..Samples::of(slot, batch, samples) })
     }
 
@@ -223,7 +223,7 @@ fn load(device: &mut dyn Dispatcher, cases: &ToolCases) -> Result<Tools, Failure
 }
 
 /// What watches must not take what the cases need: without much room, memory isn't watched.
-fn load_sweep(device: &mut dyn Dispatcher, sweep: &Prepared) -> Result<Option<Slot>, Failure> {
+fn load_sweep(device: &mut dyn Dispatcher, sweep: &Prepared) -> Result<Option<CaseHandle>, Failure> {
     if !device.footprint(sweep).fits(device.memory_budget().share(SWEEP_SHARE)) {
         return Ok(None);
     }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use super::rig::Rig;
 use super::visit::{SampledCase, outlasts_timestamps};
 use super::{Conditions, flags};
-use crate::gpu::{Samples, Slot, Submission};
+use crate::gpu::{CaseHandle, Samples, Submission};
 use crate::model::{DeviceKind, Failure};
 use crate::units::{Nanos, TickScale};
 
@@ -37,7 +37,7 @@ const MOST: u32 = 20;
 const ENOUGH: Duration = Duration::from_secs(1);
 
 /// What was found of the cases that were looked at; nothing where timestamps are right, or nobody can tell.
-pub(super) type Shortfalls = HashMap<Slot, Option<String>>;
+pub(super) type Shortfalls = HashMap<CaseHandle, Option<String>>;
 
 /// What both clocks say of a submission.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,7 @@ use super::rig::{Conditions, Rig};
 use super::shortfall::Both;
 use super::stop::LAST_ROUND;
 use super::{Instrument, Timer};
-use crate::gpu::{Slot, Submission};
+use crate::gpu::{CaseHandle, Submission};
 use crate::model::{Case, Failure, Measurand, Repeat, Status, real};
 use crate::shader::Prepared;
 use crate::stats;
@@ -94,7 +94,7 @@ impl Sizes {
 #[derive(Clone, Debug)]
 pub(super) struct SampledCase {
     pub(super) prepared: Rc<Prepared>,
-    pub(super) slot: Slot,
+    pub(super) slot: CaseHandle,
     pub(super) sizes: Sizes,
 }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::{Dispatcher, ProcessorTime};
-use crate::gpu::{Device, Error, Loaded, Samples, Slot, Submission};
+use crate::gpu::{CaseHandle, Device, Error, Loaded, Samples, Submission};
 use crate::model::{DeviceInfo, DeviceKind, Failure, Footprint, Status};
 use crate::platform;
 use crate::shader::Prepared;
@@ -85,19 +85,19 @@ impl Dispatcher for Vulkan {
         self.done(|device| device.load(prepared))
     }
 
-    fn run_reset(&mut self, slot: Slot) -> Result<(), Failure> {
+    fn run_reset(&mut self, slot: CaseHandle) -> Result<(), Failure> {
         self.done(|device| device.run_reset(slot))
     }
 
-    fn run_checked(&mut self, slot: Slot) -> Result<Duration, Failure> {
+    fn run_checked(&mut self, slot: CaseHandle) -> Result<Duration, Failure> {
         self.done(|device| device.run_checked(slot))
     }
 
-    fn run_poisoned(&mut self, slot: Slot) -> Result<Duration, Failure> {
+    fn run_poisoned(&mut self, slot: CaseHandle) -> Result<Duration, Failure> {
         self.done(|device| device.run_poisoned(slot))
     }
 
-    fn read(&mut self, slot: Slot, resource: usize) -> Result<Vec<u8>, Failure> {
+    fn read(&mut self, slot: CaseHandle, resource: usize) -> Result<Vec<u8>, Failure> {
         self.done(|device| device.read(slot, resource))
     }
 
@@ -105,7 +105,7 @@ impl Dispatcher for Vulkan {
         self.done(|device| device.sample_between(wanted))
     }
 
-    fn release(&mut self, slot: Slot) {
+    fn release(&mut self, slot: CaseHandle) {
         self.device.release(slot);
     }
 

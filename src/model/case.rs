@@ -155,13 +155,13 @@ impl Case {
     /// The images, by their indexes, that kernels may sample as `how` says: those at one descriptor with such a sampler, and where one
     /// stands alone, all that do so as well.
     pub fn sampled<'c>(&'c self, how: impl Fn(Sampling) -> bool + Copy + 'c) -> impl Iterator<Item = usize> + 'c {
-        let shape = move |resource: usize| self.resources.get(resource).map(|resource| resource.shape);
-        let is_so = move |resource| matches!(shape(resource), Some(Shape::Sampler(sampling)) if how(sampling));
+        let kind = move |resource: usize| self.resources.get(resource).map(|resource| resource.kind);
+        let is_so = move |resource| matches!(kind(resource), Some(ResourceKind::Sampler(sampling)) if how(sampling));
         self.kernels.iter().flat_map(move |kernel| {
             let alone = kernel.bindings.iter().any(|binding| is_so(binding.resource));
             let is_sampled = move |binding: &&Binding| binding.sampler.map_or(alone, is_so);
             let images = kernel.bindings.iter().filter(is_sampled).map(|binding| binding.resource);
-            images.filter(move |image| matches!(shape(*image), Some(Shape::Image { role, .. }) if role.is_sampled()))
+            images.filter(move |image| matches!(kind(*image), Some(ResourceKind::Image { role, .. }) if role.is_sampled()))
         })
     }
 
@@ -339,13 +339,13 @@ pub enum Scalar {
 pub struct Resource {
     /// Its name in captures and validation messages; unique within the case.
     pub name: Cow<'static, str>,
-    pub shape: Shape,
+    pub kind: ResourceKind,
     pub contents: Contents,
 }
 
 /// What a resource is, and how large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Shape {
+pub enum ResourceKind {
     /// A buffer, which kernels bind as a storage buffer or as a uniform one. Its size is a multiple of four.
     Buffer { bytes: u64, memory: MemoryKind },
     /// A device-local buffer whose elements kernels use as a uniform texel buffer, or as a storage one.
@@ -366,11 +366,11 @@ impl Resource {
 
     /// The same in memory of some kind.
     pub fn words_in(memory: MemoryKind, name: &'static str, words: u64, contents: Contents) -> Self {
-        Self::new(name, Shape::Buffer { bytes: words.saturating_mul(4), memory }, contents)
+        Self::new(name, ResourceKind::Buffer { bytes: words.saturating_mul(4), memory }, contents)
     }
 
-    pub fn new(name: &'static str, shape: Shape, contents: Contents) -> Self {
-        Self { name: Cow::Borrowed(name), shape, contents }
+    pub fn new(name: &'static str, kind: ResourceKind, contents: Contents) -> Self {
+        Self { name: Cow::Borrowed(name), kind, contents }
     }
 
     /// The sequence that it is filled with.
@@ -385,22 +385,25 @@ impl Resource {
     }
 
     pub fn bytes(&self) -> u64 {
-        match self.shape {
-            Shape::Buffer { bytes, .. } | Shape::HostMemory { bytes } => bytes,
-            Shape::Texels { format, count, .. } => u64::from(format.bytes()) * u64::from(count),
-            Shape::Image { format, extent, .. } => {
+        match self.kind {
+            ResourceKind::Buffer { bytes, .. } | ResourceKind::HostMemory { bytes } => bytes,
+            ResourceKind::Texels { format, count, .. } => u64::from(format.bytes()) * u64::from(count),
+            ResourceKind::Image { format, extent, .. } => {
                 extent.iter().fold(u64::from(format.bytes()), |bytes, side| bytes.saturating_mul((*side).into()))
             }
-            Shape::Sampler(_) => 0,
+            ResourceKind::Sampler(_) => 0,
         }
     }
 
     /// What it takes of a device's memory and of the host's, but for what an image is padded by.
     pub fn footprint(&self, device: &DeviceInfo) -> Footprint {
-        let is_hosts = match self.shape {
-            Shape::HostMemory { .. } => true,
-            Shape::Buffer { memory: MemoryKind::HostVisible | MemoryKind::HostCached, .. } => true,
-            Shape::Buffer { .. } | Shape::Texels { .. } | Shape::Image { .. } | Shape::Sampler(_) => false,
+        let is_hosts = match self.kind {
+            ResourceKind::HostMemory { .. } => true,
+            ResourceKind::Buffer { memory: MemoryKind::HostVisible | MemoryKind::HostCached, .. } => true,
+            ResourceKind::Buffer { .. }
+            | ResourceKind::Texels { .. }
+            | ResourceKind::Image { .. }
+            | ResourceKind::Sampler(_) => false,
         };
         let bytes = self.bytes();
         if is_hosts && !device.shares_memory() {

@@ -30,7 +30,7 @@ mod traffic;
 pub use axis::{Axis, AxisKind, MOST_NUMBER, Point};
 pub use case::{
     Binding, Bound, Cache, Case, Check, Dependency, Headline, HostCost, Kernel, Measurand, Metric, OTHER_POISON, POISON,
-    Picture, Repeat, Resource, Scalar, Shape, Skip, SpirvTarget, Step, Texels, TimestampStage, Wait, Work,
+    Picture, Repeat, Resource, ResourceKind, Scalar, Skip, SpirvTarget, Step, Texels, TimestampStage, Wait, Work,
 };
 pub use data::Data;
 pub use derived::{Derived, Figure, Finished, NoFigure};

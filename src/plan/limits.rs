@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use crate::model::{
-    Case, DeviceInfo, Feature, Footprint, Format, FormatUse, ImageRole, Kernel, MemoryKind, Resource, Shape, Skip, Step,
+    Case, DeviceInfo, Feature, Footprint, Format, FormatUse, ImageRole, Kernel, MemoryKind, Resource, ResourceKind, Skip, Step,
 };
 
 /// Whether the device can run the case at all.
@@ -27,22 +27,22 @@ fn kernel_limits(kernel: &Kernel, resources: &[Resource], device: &DeviceInfo) -
     at_most("maxComputeWorkGroupInvocations", invocations, limits.workgroup_invocations.into())?;
     // Buffers are often too large only because workgroups are. A uniform one has a lower limit, which only its shader tells apart.
     let mut bound = kernel.bindings.iter().filter_map(|binding| resources.get(binding.resource));
-    bound.try_for_each(|resource| match resource.shape {
-        Shape::Buffer { .. } => at_most("maxStorageBufferRange", resource.bytes(), limits.storage_buffer_range),
+    bound.try_for_each(|resource| match resource.kind {
+        ResourceKind::Buffer { .. } => at_most("maxStorageBufferRange", resource.bytes(), limits.storage_buffer_range),
         _ => Ok(()),
     })
 }
 
 fn resource_limits(resource: &Resource, device: &DeviceInfo) -> Result<(), Skip> {
     let limits = &device.limits;
-    match resource.shape {
-        Shape::Buffer { memory, .. } => has_memory(memory, device)?,
-        Shape::Texels { format, count, role } => {
+    match resource.kind {
+        ResourceKind::Buffer { memory, .. } => has_memory(memory, device)?,
+        ResourceKind::Texels { format, count, role } => {
             at_most("maxTexelBufferElements", count.into(), limits.texel_buffer_elements.into())?;
             storage_format(format, role, device)?;
             role.of_texels().iter().try_for_each(|usage| supports(device, format, *usage))?;
         }
-        Shape::Image { format, dimension, extent, role } => {
+        ResourceKind::Image { format, dimension, extent, role } => {
             if let Some((limit, most, asked)) = dimension.beyond(extent, limits) {
                 at_most(limit, asked.into(), most.into())?;
             }
@@ -52,7 +52,7 @@ fn resource_limits(resource: &Resource, device: &DeviceInfo) -> Result<(), Skip>
             storage_format(format, role, device)?;
             role.of_image().iter().try_for_each(|usage| supports(device, format, *usage))?;
         }
-        Shape::Sampler(_) | Shape::HostMemory { .. } => {}
+        ResourceKind::Sampler(_) | ResourceKind::HostMemory { .. } => {}
     }
     at_most("maxMemoryAllocationSize", resource.bytes(), limits.allocation_bytes)
 }
@@ -81,8 +81,8 @@ fn storage_format(format: Format, role: ImageRole, device: &DeviceInfo) -> Resul
 /// What a linear sampler filters must be filterable.
 fn filter_limits(case: &Case, device: &DeviceInfo) -> Result<(), Skip> {
     case.sampled(|sampling| sampling.is_linear).filter_map(|image| case.resources.get(image)).try_for_each(|resource| {
-        match resource.shape {
-            Shape::Image { format, .. } => supports(device, format, FormatUse::SampledLinear),
+        match resource.kind {
+            ResourceKind::Image { format, .. } => supports(device, format, FormatUse::SampledLinear),
             _ => Ok(()),
         }
     })

@@ -5,6 +5,7 @@
 
 mod cell;
 mod common;
+mod completeness;
 mod environment;
 mod header;
 mod packed;
@@ -13,16 +14,15 @@ mod recover;
 mod row;
 pub mod schema;
 mod sound;
-mod standing;
 mod statistics;
 mod v1;
 
 pub use cell::{Cell, Kind};
+pub use completeness::{Choice, Completeness, choose};
 pub use environment::environment;
 pub use header::Header;
 pub use packed::Packed;
 pub use reader::{ReadError, Reader};
-pub use row::{Described, Fate, quirk_flag};
+pub use row::{CaseResult, Described, quirk_flag};
 pub use schema::{COLUMNS, Record, SCHEMA_VERSION, Use, needed};
-pub use standing::{Choice, Standing, choose};
 pub use statistics::{Figures, statistics_object};

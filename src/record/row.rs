@@ -50,7 +50,7 @@ pub fn quirk_flag(quirk: &Quirk) -> String {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub enum Fate<'o> {
+pub enum CaseResult<'o> {
     Planned,
     /// It was never tried, since the device couldn't be opened or calibrated.
     NotRun(&'o Failure),
@@ -65,12 +65,12 @@ fn half(figure: Option<f64>, ends: Option<(f64, f64)>, noise: Option<f64>) -> Op
 impl Record {
     /// The row of a case: what all rows of its device have in common, what is known of the case, and what came of it.
     #[must_use]
-    pub fn assembled(template: &Self, of: &Described, device: &DeviceInfo, fate: Fate) -> Self {
+    pub fn assembled(template: &Self, of: &Described, device: &DeviceInfo, fate: CaseResult) -> Self {
         let known = template.describing(of, device);
         match (fate, &of.case) {
-            (Fate::Planned, _) | (Fate::NotRun(_), Err(_)) => known,
-            (Fate::NotRun(failure), Ok(_)) => known.failed(&failure.clone().before_any_case()),
-            (Fate::Tried(Outcome { shader, result }), case) => match (result, case) {
+            (CaseResult::Planned, _) | (CaseResult::NotRun(_), Err(_)) => known,
+            (CaseResult::NotRun(failure), Ok(_)) => known.failed(&failure.clone().before_any_case()),
+            (CaseResult::Tried(Outcome { shader, result }), case) => match (result, case) {
                 (Ok(measured), Ok(case)) => known.compiled(shader.as_ref()).measured(case, measured),
                 (Err(failure), Ok(case)) => known.compiled(shader.as_ref()).failed_check(case, failure),
                 (Err(failure), Err(_)) => known.compiled(shader.as_ref()).failed(failure),

@@ -7,7 +7,7 @@ use super::chart::{
     Bar, BarGroup, Bars, Better, Body, Chart, Curves, Datum, Expected, Grid, GridCell, Line, Mark, Scale, Ticks,
 };
 use super::figures::{Figure, figure, is_doubted, tip};
-use super::layout::{Layout, Shape, layout};
+use super::layout::{Layout, PlotKind, layout};
 use super::sweep::{Dimension, Key, Row, dimensions, grouped};
 use crate::experiments::Experiment;
 use crate::model::{AxisValue, Plot, Plotted, Point};
@@ -62,7 +62,7 @@ pub fn pictures(rows: &[Row], experiment: Option<&Experiment>, derived: &[Row], 
     for (_, of_kind) in &kinds {
         let drawer = Drawer::new(of_kind, experiment, derived);
         let panels = drawer.panels();
-        pictures.too_large += usize::from(drawer.layout.shape == Shape::TooMany);
+        pictures.too_large += usize::from(drawer.layout.shape == PlotKind::TooMany);
         let room = most.saturating_sub(pictures.shown.len());
         pictures.left_out += panels.len().saturating_sub(room);
         pictures.shown.extend(panels.iter().take(room).filter_map(|panel| drawer.picture(panel)));
@@ -105,7 +105,7 @@ impl<'r> Drawer<'r> {
 
     /// The rows of each picture, those with a figure first looked at for the order.
     fn panels(&self) -> Vec<Vec<Row<'r>>> {
-        if matches!(self.layout.shape, Shape::Single | Shape::TooMany) {
+        if matches!(self.layout.shape, PlotKind::Single | PlotKind::TooMany) {
             return Vec::new();
         }
         let (figures, others): (Vec<Row>, Vec<Row>) = self.rows.iter().copied().partition(|row| figure(row.record).is_some());
@@ -119,10 +119,10 @@ impl<'r> Drawer<'r> {
 
     fn picture(&self, rows: &[Row<'r>]) -> Option<Picture> {
         let body = match &self.layout.shape {
-            Shape::Single | Shape::TooMany => return None,
-            Shape::Curves { x, series } => Body::Curves(self.curves(rows, *x, series)),
-            Shape::Bars { names, series } => Body::Bars(self.bars(rows, *names, *series)),
-            Shape::Grid { columns, rows: down } => Body::Grid(self.grid(rows, *columns, *down)),
+            PlotKind::Single | PlotKind::TooMany => return None,
+            PlotKind::Curves { x, series } => Body::Curves(self.curves(rows, *x, series)),
+            PlotKind::Bars { names, series } => Body::Bars(self.bars(rows, *names, *series)),
+            PlotKind::Grid { columns, rows: down } => Body::Grid(self.grid(rows, *columns, *down)),
         };
         let first = rows.first()?;
         let of = self.words(first, &self.layout.panels);

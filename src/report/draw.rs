@@ -32,7 +32,7 @@ use text::escaped;
 const TITLE: f64 = 13.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Medium {
     /// Within a page that tells its title: transparent.
     Page,
     /// In a file of its own: on white, with its title.
@@ -40,11 +40,11 @@ pub enum Place {
 }
 
 /// A picture, as an element `svg` that is valid in a page and as a file.
-pub fn svg(chart: &Chart, place: Place) -> String {
+pub fn svg(chart: &Chart, place: Medium) -> String {
     let mut canvas = Canvas::new(place);
     let (top, ground) = match place {
-        Place::Page => (4.0, ""),
-        Place::File => (title(&mut canvas, &chart.title), "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"),
+        Medium::Page => (4.0, ""),
+        Medium::File => (title(&mut canvas, &chart.title), "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"),
     };
     let bottom = match &chart.body {
         Body::Curves(curves) => curves::draw(&mut canvas, curves, top),

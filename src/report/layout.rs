@@ -24,7 +24,7 @@ const MOST_SOURCES: usize = 4;
 
 /// What a picture looks like; dimensions by their places.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum PlotKind {
     /// A single figure, which words say.
     Single,
     TooMany,
@@ -48,7 +48,7 @@ pub enum Shape {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    pub shape: Shape,
+    pub shape: PlotKind,
     pub panels: Vec<usize>,
 }
 
@@ -60,16 +60,16 @@ pub fn layout(dimensions: &[Dimension], x: Option<&str>, is_ladder: bool) -> Lay
         .or_else(|| most_swept(dimensions))
         .unwrap_or_else(|| side_by_side(dimensions, is_ladder));
     let names = match &shape {
-        Shape::Bars { names, .. } => dimensions[*names].values.len(),
-        Shape::Grid { columns, rows } => dimensions[*columns].values.len().max(dimensions[*rows].values.len()),
+        PlotKind::Bars { names, .. } => dimensions[*names].values.len(),
+        PlotKind::Grid { columns, rows } => dimensions[*columns].values.len().max(dimensions[*rows].values.len()),
         _ => 0,
     };
-    let shape = if names > MOST_LINES { Shape::TooMany } else { shape };
+    let shape = if names > MOST_LINES { PlotKind::TooMany } else { shape };
     let shown = match &shape {
-        Shape::Single | Shape::TooMany => Vec::new(),
-        Shape::Curves { x, series } => [&[*x][..], series].concat(),
-        Shape::Bars { names, series } => std::iter::once(*names).chain(*series).collect(),
-        Shape::Grid { columns, rows } => vec![*columns, *rows],
+        PlotKind::Single | PlotKind::TooMany => Vec::new(),
+        PlotKind::Curves { x, series } => [&[*x][..], series].concat(),
+        PlotKind::Bars { names, series } => std::iter::once(*names).chain(*series).collect(),
+        PlotKind::Grid { columns, rows } => vec![*columns, *rows],
     };
     Layout { shape, panels: (0..dimensions.len()).filter(|place| !shown.contains(place)).collect() }
 }
@@ -79,18 +79,18 @@ fn axis(dimensions: &[Dimension], name: &str) -> Option<usize> {
     dimensions.iter().position(is_it)
 }
 
-fn swept(dimensions: &[Dimension], x: Option<&str>) -> Option<Shape> {
+fn swept(dimensions: &[Dimension], x: Option<&str>) -> Option<PlotKind> {
     let x = axis(dimensions, x?)?;
     (dimensions[x].values.len() > 2).then(|| curves(dimensions, x))
 }
 
-fn heat_map(dimensions: &[Dimension]) -> Option<Shape> {
+fn heat_map(dimensions: &[Dimension]) -> Option<PlotKind> {
     let (columns, rows) = (axis(dimensions, "local_size_x")?, axis(dimensions, "local_size_y")?);
     let [wide, high] = [columns, rows].map(|place| dimensions[place].values.len());
-    (wide.min(high) >= LEAST_SIDE && wide * high >= LEAST_CELLS).then_some(Shape::Grid { columns, rows })
+    (wide.min(high) >= LEAST_SIDE && wide * high >= LEAST_CELLS).then_some(PlotKind::Grid { columns, rows })
 }
 
-fn most_swept(dimensions: &[Dimension]) -> Option<Shape> {
+fn most_swept(dimensions: &[Dimension]) -> Option<PlotKind> {
     let swept = (0..dimensions.len()).filter(|place| {
         let one = &dimensions[*place];
         one.is_of_numbers() && one.values.len() >= SWEPT
@@ -101,7 +101,7 @@ fn most_swept(dimensions: &[Dimension]) -> Option<Shape> {
 }
 
 /// Lines over an axis: as many of the other dimensions as can be told apart.
-fn curves(dimensions: &[Dimension], x: usize) -> Shape {
+fn curves(dimensions: &[Dimension], x: usize) -> PlotKind {
     let mut lines = 1;
     let mut series = Vec::new();
     for place in (0..dimensions.len()).filter(|place| *place != x) {
@@ -112,26 +112,26 @@ fn curves(dimensions: &[Dimension], x: usize) -> Shape {
             series.push(place);
         }
     }
-    Shape::Curves { x, series }
+    PlotKind::Curves { x, series }
 }
 
 /// Nothing is swept: names and words.
-fn side_by_side(dimensions: &[Dimension], is_ladder: bool) -> Shape {
+fn side_by_side(dimensions: &[Dimension], is_ladder: bool) -> PlotKind {
     let is = |place: &usize, key: &Key| dimensions[*place].key == *key;
     let count = |place: &usize| dimensions[*place].values.len();
     let source = (0..dimensions.len()).find(|place| is(place, &Key::Source) && count(place) <= MOST_SOURCES);
     let mut others: Vec<usize> = (0..dimensions.len()).filter(|place| !is(place, &Key::Source)).collect();
     others.sort_by_key(|place| std::cmp::Reverse((is_ladder && is(place, &Key::Variant), count(place))));
     match (others.as_slice(), source) {
-        ([], None) if dimensions.is_empty() => Shape::Single,
-        ([], _) => Shape::Bars { names: 0, series: None },
-        ([names], series) => Shape::Bars { names: *names, series },
-        ([names, ..], Some(series)) if is_ladder => Shape::Bars { names: *names, series: Some(series) },
+        ([], None) if dimensions.is_empty() => PlotKind::Single,
+        ([], _) => PlotKind::Bars { names: 0, series: None },
+        ([names], series) => PlotKind::Bars { names: *names, series },
+        ([names, ..], Some(series)) if is_ladder => PlotKind::Bars { names: *names, series: Some(series) },
         ([names, second, ..], None) if is_ladder || count(names) <= MOST_NAMES => match count(second) <= MOST_BARS {
-            true => Shape::Bars { names: *names, series: Some(*second) },
-            false => Shape::Grid { columns: *second, rows: *names },
+            true => PlotKind::Bars { names: *names, series: Some(*second) },
+            false => PlotKind::Grid { columns: *second, rows: *names },
         },
-        ([rows, columns, ..], _) => Shape::Grid { columns: *columns, rows: *rows },
+        ([rows, columns, ..], _) => PlotKind::Grid { columns: *columns, rows: *rows },
     }
 }
 
@@ -157,15 +157,15 @@ mod tests {
     fn the_picture_follows_from_the_axes() {
         let sizes = || numbers("local_size_x", &[8, 16, 32, 64]);
         let of = |dimensions: &[Dimension]| layout(dimensions, None, false);
-        assert_eq!(of(&[]), Layout { shape: Shape::Single, panels: vec![] });
-        assert_eq!(of(&[sizes()]).shape, Shape::Curves { x: 0, series: vec![] });
+        assert_eq!(of(&[]), Layout { shape: PlotKind::Single, panels: vec![] });
+        assert_eq!(of(&[sizes()]).shape, PlotKind::Curves { x: 0, series: vec![] });
         let tile = of(&[words(Key::Variant, 3), sizes(), numbers("local_size_y", &[1, 2, 4])]);
-        assert_eq!(tile, Layout { shape: Shape::Grid { columns: 1, rows: 2 }, panels: vec![0] });
-        assert_eq!(of(&[op(81)]).shape, Shape::TooMany);
-        assert_eq!(of(&[op(5)]).shape, Shape::Bars { names: 0, series: None });
-        assert_eq!(of(&[op(5), numbers("n", &[1, 2])]).shape, Shape::Bars { names: 0, series: Some(1) });
-        assert_eq!(of(&[words(Key::Variant, 11), op(55)]).shape, Shape::Grid { columns: 0, rows: 1 });
-        assert_eq!(of(&[words(Key::Variant, 11), op(9)]).shape, Shape::Grid { columns: 1, rows: 0 });
+        assert_eq!(tile, Layout { shape: PlotKind::Grid { columns: 1, rows: 2 }, panels: vec![0] });
+        assert_eq!(of(&[op(81)]).shape, PlotKind::TooMany);
+        assert_eq!(of(&[op(5)]).shape, PlotKind::Bars { names: 0, series: None });
+        assert_eq!(of(&[op(5), numbers("n", &[1, 2])]).shape, PlotKind::Bars { names: 0, series: Some(1) });
+        assert_eq!(of(&[words(Key::Variant, 11), op(55)]).shape, PlotKind::Grid { columns: 0, rows: 1 });
+        assert_eq!(of(&[words(Key::Variant, 11), op(9)]).shape, PlotKind::Grid { columns: 1, rows: 0 });
     }
 
     #[test]
@@ -173,27 +173,27 @@ mod tests {
         let sizes = numbers("n", &[1, 2, 3, 4, 5]);
         let of = |others: &[Dimension]| layout(&[others, std::slice::from_ref(&sizes)].concat(), None, false);
         let four = of(&[words(Key::Source, 2), op(4)]);
-        assert_eq!(four, Layout { shape: Shape::Curves { x: 2, series: vec![0, 1] }, panels: vec![] });
+        assert_eq!(four, Layout { shape: PlotKind::Curves { x: 2, series: vec![0, 1] }, panels: vec![] });
         let many = of(&[words(Key::Source, 2), op(5)]);
-        assert_eq!(many, Layout { shape: Shape::Curves { x: 2, series: vec![0] }, panels: vec![1] });
+        assert_eq!(many, Layout { shape: PlotKind::Curves { x: 2, series: vec![0] }, panels: vec![1] });
         let crowd = of(&[words(Key::Source, 5)]);
-        assert_eq!(crowd, Layout { shape: Shape::Curves { x: 1, series: vec![] }, panels: vec![0] });
+        assert_eq!(crowd, Layout { shape: PlotKind::Curves { x: 1, series: vec![] }, panels: vec![0] });
     }
 
     #[test]
     fn an_experiment_may_say_what_is_swept() {
         let two = [numbers("stride", &[1, 2, 3]), numbers("n", &[1, 2, 3, 4])];
-        assert_eq!(layout(&two, None, false).shape, Shape::Curves { x: 1, series: vec![0] });
-        assert_eq!(layout(&two, Some("stride"), false).shape, Shape::Curves { x: 0, series: vec![1] });
-        assert_eq!(layout(&two, Some("novel"), false).shape, Shape::Curves { x: 1, series: vec![0] });
+        assert_eq!(layout(&two, None, false).shape, PlotKind::Curves { x: 1, series: vec![0] });
+        assert_eq!(layout(&two, Some("stride"), false).shape, PlotKind::Curves { x: 0, series: vec![1] });
+        assert_eq!(layout(&two, Some("novel"), false).shape, PlotKind::Curves { x: 1, series: vec![0] });
     }
 
     #[test]
     fn a_ladder_is_bars_by_its_variants() {
         let variants = || words(Key::Variant, 6);
-        assert_eq!(layout(&[variants(), op(7)], None, true).shape, Shape::Grid { columns: 1, rows: 0 });
-        assert_eq!(layout(&[variants(), op(3)], None, true).shape, Shape::Bars { names: 0, series: Some(1) });
+        assert_eq!(layout(&[variants(), op(7)], None, true).shape, PlotKind::Grid { columns: 1, rows: 0 });
+        assert_eq!(layout(&[variants(), op(3)], None, true).shape, PlotKind::Bars { names: 0, series: Some(1) });
         let two_devices = layout(&[words(Key::Source, 2), variants(), op(3)], None, true);
-        assert_eq!(two_devices, Layout { shape: Shape::Bars { names: 1, series: Some(0) }, panels: vec![2] });
+        assert_eq!(two_devices, Layout { shape: PlotKind::Bars { names: 1, series: Some(0) }, panels: vec![2] });
     }
 }

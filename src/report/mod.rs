@@ -30,7 +30,7 @@ use crate::analysis::compare::Comparison;
 use crate::model::Published;
 use crate::record::Record;
 
-use draw::{Place, svg};
+use draw::{Medium, svg};
 use sections::{Slugs, sections};
 
 pub use page::page;
@@ -69,7 +69,7 @@ pub fn drawn(contents: &Contents) -> Vec<(String, String)> {
     let figure = |picture: charts::Picture| {
         let name = slugs.of(&picture.chart.title);
         let chart = chart::Chart { title: picture.title(sources), ..picture.chart };
-        (name, svg(&chart, Place::File))
+        (name, svg(&chart, Medium::File))
     };
     pictures.into_iter().map(figure).collect()
 }

@@ -6,7 +6,7 @@ use super::reflect::Capability;
 use crate::model::Feature;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum Treatment {
     /// Each device has it.
     Always,
     /// It is a class of subgroup operations.
@@ -21,9 +21,9 @@ pub(super) enum Standing {
     Refused(&'static str),
 }
 
-pub(super) fn standing(capability: Capability) -> Standing {
+pub(super) fn treatment(capability: Capability) -> Treatment {
     use Capability as C;
-    use Standing::*;
+    use Treatment::*;
     match capability {
         C::Shader | C::Matrix | C::Sampled1D | C::Image1D | C::SampledBuffer | C::ImageBuffer | C::ImageQuery => Always,
         C::Float16 => Features(&[Feature::Float16]),
@@ -297,8 +297,8 @@ pub(super) fn standing(capability: Capability) -> Standing {
 
 /// What a reader is told isn't understood of a module with these capabilities.
 pub(super) fn unread(capabilities: &[Capability]) -> impl Iterator<Item = String> {
-    capabilities.iter().filter_map(|capability| match standing(*capability) {
-        Standing::Unread(what) => Some(format!("the module has {capability:?}, and Lanescope doesn't read {what}")),
+    capabilities.iter().filter_map(|capability| match treatment(*capability) {
+        Treatment::Unread(what) => Some(format!("the module has {capability:?}, and Lanescope doesn't read {what}")),
         _ => None,
     })
 }
@@ -313,7 +313,7 @@ mod tests {
         let all: Vec<Capability> = (0..10_000).filter_map(Capability::from_u32).collect();
         assert!(all.len() > 250, "{}", all.len());
         for capability in all {
-            assert_eq!(standing(capability) == Standing::Subgroup, class_of(capability).is_some(), "{capability:?}");
+            assert_eq!(treatment(capability) == Treatment::Subgroup, class_of(capability).is_some(), "{capability:?}");
         }
     }
 

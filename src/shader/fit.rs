@@ -11,7 +11,7 @@ pub struct WorkgroupFit {
     pub shared_bytes: u64,
     pub stopped_by: Vec<Stop>,
     /// How far powers of two go in x, y and z, with the other two directions as they are.
-    pub reach: [Reach; 3],
+    pub reach: [LargestFit; 3],
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -23,7 +23,7 @@ pub struct Stop {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Reach {
+pub struct LargestFit {
     /// The largest power of two that fits; nothing where none does, or where the size follows from other constants.
     pub largest: Option<u32>,
     /// The first limit that stops the next power of two; of all of them, where none fits.
@@ -56,14 +56,14 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    fn reach(&self, direction: usize) -> Reach {
-        let mut reach = Reach { largest: None, next: None };
+    fn reach(&self, direction: usize) -> LargestFit {
+        let mut reach = LargestFit { largest: None, next: None };
         if matches!(self.entry.local_size[direction], Extent::Derived { .. }) {
             return reach;
         }
         for length in (0..u32::BITS).map(|power| 1 << power) {
             match self.stop(direction, length) {
-                None => reach = Reach { largest: Some(length), next: None },
+                None => reach = LargestFit { largest: Some(length), next: None },
                 stop if reach.next.is_none() => reach.next = stop,
                 Some(_) => {}
             }
@@ -117,8 +117,8 @@ mod tests {
         WorkgroupFit::check(reflection, &reflection.entry_points[0], &values, &DeviceInfo::mock().limits).unwrap()
     }
 
-    fn reach(largest: u32, limit: &'static str, allowed: u64, needed: u64) -> Reach {
-        Reach { largest: Some(largest), next: Some(Stop { limit, allowed, needed }) }
+    fn reach(largest: u32, limit: &'static str, allowed: u64, needed: u64) -> LargestFit {
+        LargestFit { largest: Some(largest), next: Some(Stop { limit, allowed, needed }) }
     }
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(narrow.reach[1], reach(64, "maxComputeWorkGroupInvocations", 1024, 2048));
         let deep = fit(tile, &[(0, 1), (2, 1024)]);
         let stop = Stop { limit: "maxComputeSharedMemorySize", allowed: 49_152, needed: 65_536 };
-        assert_eq!((deep.stopped_by, &deep.reach[0]), (vec![stop.clone()], &Reach { largest: None, next: Some(stop) }));
+        assert_eq!((deep.stopped_by, &deep.reach[0]), (vec![stop.clone()], &LargestFit { largest: None, next: Some(stop) }));
     }
 
     #[test]
@@ -150,6 +150,6 @@ mod tests {
         assert_eq!(fit.stopped_by[0], Stop { limit: "maxComputeWorkGroupInvocations", allowed: 1024, needed: 4096 });
         assert_eq!(fit.reach[0], reach(32, "maxComputeWorkGroupInvocations", 1024, 4096));
         assert_eq!(fit.reach[0], fit.reach[1]);
-        assert_eq!(fit.reach[2], Reach { largest: None, next: Some(fit.stopped_by[0].clone()) });
+        assert_eq!(fit.reach[2], LargestFit { largest: None, next: Some(fit.stopped_by[0].clone()) });
     }
 }

@@ -10,7 +10,7 @@ use rspirv::dr::{self, Operand};
 use rspirv::spirv::{Decoration, Op, StorageClass, Word};
 use thiserror::Error;
 
-use super::words::{BOUND, HEADER_WORDS, Place, instruction, opcode, take_id, unused_spec_id, with_places};
+use super::words::{BOUND, HEADER_WORDS, ModuleSection, instruction, opcode, take_id, unused_spec_id, with_places};
 use super::{LoadError, load, validate};
 use crate::error::{nearest, suggestion};
 
@@ -147,7 +147,7 @@ impl Lengths {
         out[BOUND] = self.bound;
         let mut decorations = Some(&self.decorations);
         for (place, old) in with_places(words) {
-            if place >= Place::Types {
+            if place >= ModuleSection::Types {
                 out.extend(decorations.take().into_iter().flatten());
             }
             match (opcode(old), old) {

@@ -14,7 +14,9 @@ use rspirv::spirv::{BuiltIn, Decoration, ExecutionMode, ExecutionModel, Op, Word
 use thiserror::Error;
 
 use super::reflect::{EntryPoint, Extent, ReflectError, Reflection};
-use super::words::{BOUND, HEADER_WORDS, Place, instruction, instructions, opcode, take_id, unused_spec_id, with_places};
+use super::words::{
+    BOUND, HEADER_WORDS, ModuleSection, instruction, instructions, opcode, take_id, unused_spec_id, with_places,
+};
 use crate::error::{nearest, suggestion};
 
 const DIRECTIONS: [&str; 3] = ["x", "y", "z"];
@@ -313,13 +315,13 @@ impl Rewriting {
         // Constants that depend on specialization constants now.
         let mut specialized = HashSet::new();
         for (place, instruction) in with_places(words) {
-            if place >= Place::Types {
+            if place >= ModuleSection::Types {
                 out.extend(decorations.take().into_iter().flatten());
             }
-            if place == Place::Functions || self.is_size(instruction) {
+            if place == ModuleSection::Functions || self.is_size(instruction) {
                 out.extend(constants.take().into_iter().flatten());
             }
-            if place == Place::Functions {
+            if place == ModuleSection::Functions {
                 out.extend(late_constants.take().into_iter().flatten());
             }
             self.copy(instruction, &mut specialized, &mut out);

@@ -30,7 +30,7 @@ use crate::model::Case;
 pub use bounds::{Home, NotedArray, Noting, NotingError, Overrun};
 pub use compile::{CompileError, Compiler, GlslError, ModuleKey, glsl_compiler};
 pub use files::{FileError, Reading, from_file, included_files, size_macros};
-pub use fit::{Reach, Stop, WorkgroupFit};
+pub use fit::{LargestFit, Stop, WorkgroupFit};
 pub use lengths::{LengthsError, with_lengths};
 pub use library::Library;
 pub use loader::{LoadError, load, spirv_parser};

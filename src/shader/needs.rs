@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::capabilities::{Standing, standing};
+use super::capabilities::{Treatment, treatment};
 use super::reflect::subgroup::class_of;
 use super::reflect::{BindingKind, Capability, EntryPoint, Reflection};
 use super::{BlockLayouts, Module, block_layouts};
@@ -85,9 +85,9 @@ fn provision(capability: Capability, device: &DeviceInfo) -> Option<Option<Strin
         let is_there = device.subgroup.in_compute && device.subgroup.classes.contains(&class);
         return Some((!is_there).then(|| format!("subgroup operations of class {}", word(&class))));
     }
-    let any = match standing(capability) {
-        Standing::Always => return Some(None),
-        Standing::Features(any) => any,
+    let any = match treatment(capability) {
+        Treatment::Always => return Some(None),
+        Treatment::Features(any) => any,
         _ => return None,
     };
     let is_there = any.iter().any(|feature| device.has(*feature));

@@ -40,7 +40,7 @@ use self::index::Index;
 use self::interface::Interface;
 use self::sizeless::Declared;
 use self::types::Types;
-use super::capabilities::{Standing, standing};
+use super::capabilities::{Treatment, treatment};
 use super::loader::{self, LoadError, id};
 use crate::model::{Shown, SubgroupClass};
 
@@ -212,7 +212,7 @@ impl Reflection {
             _ => None,
         });
         for capability in &capabilities {
-            if let Standing::Refused(extension) = standing(*capability) {
+            if let Treatment::Refused(extension) = treatment(*capability) {
                 return Err(ReflectError::Unsupported { extension, capability: *capability });
             }
         }

@@ -59,23 +59,23 @@ pub(super) fn take_id(bound: &mut u32) -> Option<Word> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(super) enum ModuleSection {
     Head,
     Types,
     Functions,
 }
 
 /// The instructions, each with its place. A source line goes with what follows it.
-pub(super) fn with_places(words: &[u32]) -> Vec<(Place, &[u32])> {
-    let mut place = Place::Head;
+pub(super) fn with_places(words: &[u32]) -> Vec<(ModuleSection, &[u32])> {
+    let mut place = ModuleSection::Head;
     let mut placed = Vec::new();
     let mut lines = 0;
     for instruction in instructions(words) {
         let is_line = matches!(opcode(instruction), Some(Op::Line | Op::NoLine));
         let own = match opcode(instruction) {
-            Some(Op::Function) => Place::Functions,
-            Some(op) if is_before_types(op) => Place::Head,
-            _ => Place::Types,
+            Some(Op::Function) => ModuleSection::Functions,
+            Some(op) if is_before_types(op) => ModuleSection::Head,
+            _ => ModuleSection::Types,
         };
         if own > place {
             place = own;

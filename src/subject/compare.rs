@@ -207,7 +207,7 @@ fn elements(output: Compared<'_>, got: &Written, right: &Right) -> Result<f64, M
         return Ok(worst);
     };
     let position = match layout {
-        Layout::Block(_) => Position::Element(before + index),
+        Layout::MemberBlock(_) => Position::Element(before + index),
         Layout::Texels(texels) => texels.position(before + index),
     };
     // A few wrong elements are wrong; another order has most of them elsewhere.
@@ -248,7 +248,7 @@ impl Differing {
     fn of(
         stretch: &Stretch,
         [got, expected]: [&Written; 2],
-        error: &dyn Fn(Kind, [Number; 2], &super::slots::Slot) -> f64,
+        error: &dyn Fn(Kind, [Number; 2], &super::slots::NumberSlot) -> f64,
     ) -> Self {
         let mut found = Self::default();
         stretch.for_each(&mut |slot| {
@@ -422,7 +422,7 @@ mod tests {
     use crate::shader::ScalarType;
 
     fn compared(how: Comparison, scalar: ScalarType, got: &[u8], expected: &[u8], tolerance: Tolerance) -> Option<Mismatch> {
-        let layout = Layout::Block(scalars::plain(scalar));
+        let layout = Layout::MemberBlock(scalars::plain(scalar));
         let [got, expected] = [got, expected].map(|bytes| Written::of(bytes.to_vec(), None));
         compare(Compared { name: "out", layout: &layout, how, tolerance, slack: 1.0 }, &got, &Right::new(expected)).err()
     }
@@ -523,7 +523,7 @@ mod tests {
     #[test]
     fn what_was_never_written_is_told_by_its_places() {
         let poison = i32::from_ne_bytes(POISON.to_ne_bytes());
-        let layout = Layout::Block(scalars::plain(ScalarType::I32));
+        let layout = Layout::MemberBlock(scalars::plain(ScalarType::I32));
         let told = |numbers: &[i32]| unwritten("b", &layout, &Written::of(words(numbers), None));
         assert_eq!(told(&[1, 2]), None);
         assert_eq!(told(&[1, poison, poison]), Some(("elements 1 to 2 of `b` were never written".to_owned(), true)));
@@ -541,7 +541,7 @@ mod tests {
             each.for_each(|(bytes, value)| super::super::fill::write(bytes, scalar, super::super::fill::Number::Real(*value)));
             Written::of(bytes, None)
         };
-        let layout = Layout::Block(scalars::plain(scalar));
+        let layout = Layout::MemberBlock(scalars::plain(scalar));
         let output =
             Compared { name: "out", layout: &layout, how: Comparison::Elements, tolerance: Tolerance::default(), slack: 1.0 };
         compare(output, &bytes(got), &Right::new(bytes(expected))).unwrap_or(f64::INFINITY)
@@ -588,7 +588,7 @@ mod tests {
         let pair = StructLayout { type_name: String::new(), bytes: 8, members: vec![scalar(0), scalar(4)] };
         let ty = TypeLayout::RuntimeArray { stride: 8, element: Box::new(TypeLayout::Struct(pair)) };
         let members = vec![MemberLayout { name: String::new(), offset: 0, ty }];
-        let layout = Layout::Block(StructLayout { type_name: String::new(), bytes: 0, members });
+        let layout = Layout::MemberBlock(StructLayout { type_name: String::new(), bytes: 0, members });
         let written = |small: f32| Written::of(floats(&[1e4, small, 2e4, small, 3e4, small]), None);
         let output =
             Compared { name: "out", layout: &layout, how: Comparison::Elements, tolerance: Tolerance::default(), slack: 1.0 };

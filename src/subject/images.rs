@@ -13,7 +13,7 @@ use super::sized::Sized;
 use super::spec::{BufferSpec, Parts};
 use super::texels::Texels;
 use crate::error::{nearest, suggestion};
-use crate::model::{Dimension, FACES, Failure, Format, ImageRole, Numbers, Shape};
+use crate::model::{Dimension, FACES, Failure, Format, ImageRole, Numbers, ResourceKind};
 use crate::shader::{BindingInfo, BindingKind, ImageInfo, ScalarType};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -62,7 +62,7 @@ pub(super) fn sized(info: &BindingInfo, spec: Option<&ImageSpec>, world: &World<
     let texels = Texels { format, dimension: Some(dimension), extent };
     let bits = extent.iter().try_fold(u64::from(format.bytes()), |bytes, side| bytes.checked_mul((*side).into()));
     bits.ok_or_else(|| skipped(format!("image `{name}` would have more bytes than there are numbers for")))?;
-    Ok(Sized::texels(Shape::Image { format, dimension, extent, role }, texels))
+    Ok(Sized::texels(ResourceKind::Image { format, dimension, extent, role }, texels))
 }
 
 pub(super) fn sized_buffer(info: &BindingInfo, spec: Option<&BufferSpec>, world: &World<'_>) -> Result<Sized, Failure> {
@@ -79,7 +79,7 @@ pub(super) fn sized_buffer(info: &BindingInfo, spec: Option<&BufferSpec>, world:
     let count = side(count, &name)?;
     let role = if info.kind == BindingKind::StorageTexelBuffer { ImageRole::Storage } else { ImageRole::Sampled };
     let texels = Texels { format, dimension: None, extent: [count, 1, 1] };
-    Ok(Sized::texels(Shape::Texels { format, count, role }, texels))
+    Ok(Sized::texels(ResourceKind::Texels { format, count, role }, texels))
 }
 
 /// What the shader says of it, if that is something to be tuned with.

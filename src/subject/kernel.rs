@@ -17,13 +17,13 @@ use super::members::AssumedMember;
 use super::module::{self, UserModule};
 use super::resources::{Bound, Output, Unfilled, World};
 use super::sized::{Layout, Sized};
-use super::spec::{Reference, Subject};
+use super::spec::{KernelSpec, Reference};
 use super::variables::Variables;
 use super::written::Written;
 use super::{buffers, members, names};
 use crate::model::{
     AxisValue, Binding, Case, Check, Contents, Data, DeviceInfo, Failure, Headline, Kernel, MemoryKind, Point, Quirk, Repeat,
-    Resource, Shape, Status, Step, Work,
+    Resource, ResourceKind, Status, Step, Work,
 };
 use crate::plan::check_limits;
 use crate::shader::{
@@ -56,7 +56,7 @@ pub(super) fn skipped(reason: String) -> Failure {
 }
 
 pub struct UserKernel {
-    subject: Subject,
+    subject: KernelSpec,
     device: DeviceInfo,
     sources: HashMap<Vec<(String, String)>, Arc<UserModule>>,
     /// What each binding was filled with last: sizes may follow axes, and all of them would be more than a host holds.
@@ -80,13 +80,13 @@ struct Made {
 }
 
 impl UserKernel {
-    pub fn new(subject: Subject, device: DeviceInfo) -> Self {
+    pub fn new(subject: KernelSpec, device: DeviceInfo) -> Self {
         Self { subject, device, sources: HashMap::new(), fills: HashMap::new(), expected: None, first_passes: HashMap::new() }
     }
 
     /// The same shader with another problem: other inputs or another size.
     #[must_use]
-    pub fn with_problem(&self, subject: Subject) -> Self {
+    pub fn with_problem(&self, subject: KernelSpec) -> Self {
         Self { sources: self.sources.clone(), ..Self::new(subject, self.device.clone()) }
     }
 
@@ -99,7 +99,7 @@ impl UserKernel {
         self.subject.reference = reference;
     }
 
-    pub fn subject(&self) -> &Subject {
+    pub fn subject(&self) -> &KernelSpec {
         &self.subject
     }
 
@@ -214,7 +214,7 @@ impl UserKernel {
         let notes = case.resources.len();
         case.resources.push(Resource {
             name: Cow::Borrowed("how far arrays are indexed"),
-            shape: Shape::Buffer { bytes: noting.bytes(), memory: MemoryKind::DeviceLocal },
+            kind: ResourceKind::Buffer { bytes: noting.bytes(), memory: MemoryKind::DeviceLocal },
             contents: Contents::Undefined,
         });
         case.reset.push(Step::Fill { resource: notes, word: 0 });
@@ -291,7 +291,7 @@ impl UserKernel {
         }
         let reset = bound.reset();
         let (by_members, filled) = Self::by_members(&self.subject, &blocks, &bound.unfilled, reflection.push_bytes.into());
-        by_members.iter().try_for_each(members::Block::check_size)?;
+        by_members.iter().try_for_each(members::MemberBlock::check_size)?;
         members::check(&by_members, &filled, &self.subject.members)?;
         let mut pass = vec![Step::Bind { kernel: 0 }];
         if let Some(block) = by_members.iter().find(|block| block.place == BlockPlace::PushConstants) {
@@ -350,15 +350,15 @@ impl UserKernel {
 
     /// What is filled member by member, push constants and uniform blocks that no fill says more of; and the other uniform blocks.
     fn by_members<'a>(
-        subject: &Subject,
+        subject: &KernelSpec,
         blocks: &'a [BlockInfo],
         unfilled: &'a [Unfilled],
         push_bytes: u64,
-    ) -> (Vec<members::Block<'a>>, Vec<members::Block<'a>>) {
+    ) -> (Vec<members::MemberBlock<'a>>, Vec<members::MemberBlock<'a>>) {
         // A place that is declared several times is read through each of its blocks.
         let reads = |place| blocks.iter().filter(|block| block.place == place).flat_map(|block| block.reads.clone()).collect();
         let pushed = blocks.iter().find(|block| block.place == BlockPlace::PushConstants);
-        let pushed = pushed.map(|block| members::Block {
+        let pushed = pushed.map(|block| members::MemberBlock {
             layout: &block.layout,
             name: &block.name,
             place: block.place,
@@ -367,15 +367,15 @@ impl UserKernel {
         });
         let is_filled = |unfilled: &&Unfilled| unfilled.fill(subject, blocks).is_some();
         let (filled, open): (Vec<&Unfilled>, Vec<&Unfilled>) = unfilled.iter().partition(is_filled);
-        let read = |block: members::Block<'a>| members::Block { reads: reads(block.place), ..block };
+        let read = |block: members::MemberBlock<'a>| members::MemberBlock { reads: reads(block.place), ..block };
         let by_members = pushed.into_iter().chain(open.into_iter().filter_map(Self::uniforms).map(read)).collect();
         (by_members, filled.into_iter().filter_map(Self::uniforms).collect())
     }
 
-    fn uniforms(unfilled: &Unfilled) -> Option<members::Block<'_>> {
+    fn uniforms(unfilled: &Unfilled) -> Option<members::MemberBlock<'_>> {
         let Unfilled { info, sized, .. } = unfilled;
         match (&sized.layout, info.kind) {
-            (Layout::Block(layout), BindingKind::UniformBuffer) => Some(members::Block {
+            (Layout::MemberBlock(layout), BindingKind::UniformBuffer) => Some(members::MemberBlock {
                 layout,
                 name: &info.name,
                 place: info.block_place()?,
@@ -409,7 +409,7 @@ impl UserKernel {
 
     /// The invocations that there are to be; nothing where workgroups are counted instead.
     fn threads(&self, source: &UserModule, variables: &Variables) -> Result<Option<[u64; 3]>, Failure> {
-        let Subject { n, threads, groups, .. } = &self.subject;
+        let KernelSpec { n, threads, groups, .. } = &self.subject;
         match (groups, threads) {
             (Some(_), _) => Ok(None),
             (None, None) => Ok(Some(even_threads(*n, source.directions))),

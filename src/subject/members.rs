@@ -4,7 +4,7 @@ mod places;
 
 use std::ops::Range;
 
-use self::places::{Lost, Place, find};
+use self::places::{Lost, MemberRef, find};
 use super::expression::listed;
 use super::fill::{self, Number};
 use super::kernel::{even_threads, said, skipped};
@@ -27,7 +27,7 @@ const SIDES: [&[&str]; 3] = [&["width", "columns", "cols"], &["height", "rows"],
 const BEFORE_SIDES: [&str; 2] = ["n", "num"];
 
 /// Push constants, or a uniform block: what has members.
-pub(super) struct Block<'l> {
+pub(super) struct MemberBlock<'l> {
     pub(super) layout: &'l StructLayout,
     /// May be empty.
     pub(super) name: &'l str,
@@ -37,7 +37,7 @@ pub(super) struct Block<'l> {
     pub(super) reads: Vec<Range<u64>>,
 }
 
-impl Block<'_> {
+impl MemberBlock<'_> {
     /// How a user says what begins at a byte of it, named or not: names aren't meaning, and builds strip them.
     fn by_offset(&self, at: u64) -> String {
         match self.place {
@@ -86,14 +86,14 @@ impl Block<'_> {
 }
 
 /// How all members of a block are said, of arrays of structs those of the first element.
-fn names(block: &Block, blocks: &[Block]) -> Vec<String> {
+fn names(block: &MemberBlock, blocks: &[MemberBlock]) -> Vec<String> {
     let first = |leaf: &Leaf| !leaf.path.split('[').skip(1).any(|index| !index.starts_with("0]"));
     leaves(block.layout, block.bytes).iter().filter(|leaf| first(leaf)).map(|leaf| said_as(leaf, block, blocks)).collect()
 }
 
 /// By its name where that means it and nothing else, else by its offset: compilers leave names out, or give two members one.
-fn said_as(leaf: &Leaf, block: &Block, blocks: &[Block]) -> String {
-    let means = |block: &Block| find(block, &leaf.path).is_ok_and(|place| place.at == leaf.at && *place.ty == *leaf.ty);
+fn said_as(leaf: &Leaf, block: &MemberBlock, blocks: &[MemberBlock]) -> String {
+    let means = |block: &MemberBlock| find(block, &leaf.path).is_ok_and(|place| place.at == leaf.at && *place.ty == *leaf.ty);
     let others = blocks.iter().filter(|other| other.place != block.place);
     let is_plain = !leaf.path.contains(['=', '@']) && leaf.path.trim() == leaf.path;
     if is_plain && means(block) && others.map(|other| find(other, &leaf.path)).all(|found| matches!(found, Err(Lost::Unknown)))
@@ -114,20 +114,20 @@ fn has_struct(ty: &TypeLayout) -> bool {
 
 /// Whether each name that a value is given for means something in one of the blocks, and in no other. What is of a block that is filled
 /// as a whole is of no use there, but isn't wrong: a manifest may say it.
-pub(super) fn check(blocks: &[Block], filled: &[Block], given: &[(String, String)]) -> Result<(), Failure> {
+pub(super) fn check(blocks: &[MemberBlock], filled: &[MemberBlock], given: &[(String, String)]) -> Result<(), Failure> {
     let is_idle = |name: &str| {
-        let means = |block: &Block| find(block, name).is_ok();
+        let means = |block: &MemberBlock| find(block, name).is_ok();
         filled.iter().any(means) && !blocks.iter().any(means)
     };
     given.iter().filter(|(name, _)| !is_idle(name)).try_for_each(|(name, _)| check_name(blocks, name))
 }
 
-fn check_name(blocks: &[Block], name: &str) -> Result<(), Failure> {
+fn check_name(blocks: &[MemberBlock], name: &str) -> Result<(), Failure> {
     if blocks.is_empty() {
         return Err(said(format!("`{name}` is given a value, but the shader has neither push constants nor uniform blocks")));
     }
-    let found: Vec<(&Block, Result<Place, Lost>)> = blocks.iter().map(|block| (block, find(block, name))).collect();
-    let mut meant: Vec<(&Block, u64)> = Vec::new();
+    let found: Vec<(&MemberBlock, Result<MemberRef, Lost>)> = blocks.iter().map(|block| (block, find(block, name))).collect();
+    let mut meant: Vec<(&MemberBlock, u64)> = Vec::new();
     for (block, found) in &found {
         match found {
             Ok(place) => meant.push((block, place.at)),
@@ -171,14 +171,14 @@ fn check_name(blocks: &[Block], name: &str) -> Result<(), Failure> {
 
 /// The bytes of a block whose members are given by name: where nothing is said counts are `n`, vectors called size or alike the
 /// invocations that there are to be, and floats 1.
-pub(super) fn fill(block: &Block, given: &[(String, String)], variables: &Variables) -> Result<Vec<u8>, Failure> {
+pub(super) fn fill(block: &MemberBlock, given: &[(String, String)], variables: &Variables) -> Result<Vec<u8>, Failure> {
     let mut filling = Filling::new(block.bytes, variables);
-    let found: Vec<(&str, &str, Place)> =
+    let found: Vec<(&str, &str, MemberRef)> =
         given.iter().filter_map(|(name, text)| Some((&name[..], &text[..], find(block, name).ok()?))).collect();
     for (i, (name, text, place)) in found.iter().enumerate() {
         // The last one wins: the command line's stand behind the manifest's. What was said before of a part, or of the whole, holds for
         // the rest.
-        let is_same = |(_, _, later): &(&str, &str, Place)| later.at == place.at && later.ty == place.ty;
+        let is_same = |(_, _, later): &(&str, &str, MemberRef)| later.at == place.at && later.ty == place.ty;
         if !found[i + 1..].iter().any(is_same) {
             filling.assign(name, text, place)?;
         }
@@ -214,11 +214,16 @@ impl AssumedMember {
 /// The largest block whose members have values one by one, in bytes: larger ones hold data, and no parameters.
 const LARGEST: u64 = 1 << 20;
 
-pub(super) fn unsaid(blocks: &[Block], given: &[(String, String)], variables: &Variables) -> Vec<AssumedMember> {
+pub(super) fn unsaid(blocks: &[MemberBlock], given: &[(String, String)], variables: &Variables) -> Vec<AssumedMember> {
     blocks.iter().flat_map(|block| unsaid_in(block, blocks, given, variables)).collect()
 }
 
-fn unsaid_in(block: &Block, blocks: &[Block], given: &[(String, String)], variables: &Variables) -> Vec<AssumedMember> {
+fn unsaid_in(
+    block: &MemberBlock,
+    blocks: &[MemberBlock],
+    given: &[(String, String)],
+    variables: &Variables,
+) -> Vec<AssumedMember> {
     let mut filling = Filling::new(block.bytes, variables);
     for place in given.iter().filter_map(|(name, _)| find(block, name).ok()) {
         filling.numbers(&place.ty, place.at).into_iter().for_each(|(at, _)| filling.mark(at));
@@ -317,7 +322,7 @@ impl<'v> Filling<'v> {
     }
 
     /// The values of what a name means; the last one is that of all numbers that follow.
-    fn assign(&mut self, name: &str, text: &str, place: &Place) -> Result<(), Failure> {
+    fn assign(&mut self, name: &str, text: &str, place: &MemberRef) -> Result<(), Failure> {
         let mut values = listed(text).into_iter();
         let mut last = None;
         for (at, scalar) in self.numbers(&place.ty, place.at) {

@@ -38,4 +38,4 @@ pub use fill::{Fill, Unusual, Variation};
 pub use images::ImageSpec;
 pub use kernel::{CONSTANT_AXIS, Constant, LOCAL_SIZE_AXES, MACRO_AXIS, Refusal, SUBGROUP_AXIS, UserKernel};
 pub use samplers::SamplerSpec;
-pub use spec::{Accepted, BufferSpec, Reference, Subject};
+pub use spec::{Accepted, BufferSpec, KernelSpec, Reference};

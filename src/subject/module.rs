@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::spec::Subject;
+use super::spec::KernelSpec;
 use crate::error::nearest;
 use crate::model::{Failure, Shown, Status};
 use crate::shader::{
@@ -25,10 +25,10 @@ pub(super) struct UserModule {
 }
 
 impl UserModule {
-    pub(super) fn read(subject: &Subject, macros: Vec<(String, String)>) -> Result<Self, Failure> {
+    pub(super) fn read(subject: &KernelSpec, macros: Vec<(String, String)>) -> Result<Self, Failure> {
         let refused = |reason: String| Failure::new(Status::CompileError, reason);
         let said = |words: String| refused(format!("{}: {words}", subject.shader.shown()));
-        let Subject { entry, .. } = subject;
+        let KernelSpec { entry, .. } = subject;
         let reading = subject.reading(macros);
         let written = from_file(&subject.shader, &reading).map_err(|error| refused(error.to_string()))?;
         let point = named(&written.reflection, entry.as_deref()).map_err(said)?;
@@ -56,7 +56,7 @@ impl UserModule {
     /// The words in which every use of the workgroup size follows. In SPIR-V, uses of a literal size are plain numbers that nobody can
     /// tell from others; so GLSL is compiled once more, with a size that can be specialized from the start.
     fn following(
-        subject: &Subject,
+        subject: &KernelSpec,
         reading: Reading,
         written: &Module,
         name: &str,

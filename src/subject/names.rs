@@ -2,7 +2,7 @@
 
 use super::buffers::{called, is_meant};
 use super::kernel::said;
-use super::spec::Subject;
+use super::spec::KernelSpec;
 use crate::model::Failure;
 use crate::shader::{BindingInfo, BindingKind, BlockInfo};
 
@@ -51,7 +51,7 @@ fn is_of(place: &str, info: &BindingInfo, blocks: &[BlockInfo]) -> bool {
     is_meant(place, info, blocks) || (element.is_some_and(|element| element < info.count) && is_meant(base, info, blocks))
 }
 
-pub(super) fn check(subject: &Subject, infos: &[BindingInfo], blocks: &[BlockInfo]) -> Result<(), Failure> {
+pub(super) fn check(subject: &KernelSpec, infos: &[BindingInfo], blocks: &[BlockInfo]) -> Result<(), Failure> {
     let buffers = subject.buffers.iter().map(|spec| (Flag::Buffer, spec.place.as_str()));
     let images = subject.images.iter().map(|spec| (Flag::Image, spec.place.as_str()));
     let samplers = subject.samplers.iter().map(|spec| (Flag::Sampler, spec.place.as_str()));

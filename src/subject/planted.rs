@@ -2,7 +2,7 @@
 
 use super::compare::{Compared, Comparison, Right};
 use super::scalars::Number;
-use super::slots::Slot;
+use super::slots::NumberSlot;
 
 /// The share of planted errors that must be found.
 const FOUND: f64 = 0.95;
@@ -64,7 +64,7 @@ fn share_passing(output: Compared<'_>, right: &Right, limit: f64, before: Option
         let place = (i, stretch.grain());
         // Of each column those before, of which the last ones may stand in this one's place.
         let mut seen: Vec<Vec<Number>> = vec![Vec::new(); layout.columns()];
-        stretch.for_each(&mut |slot: Slot| {
+        stretch.for_each(&mut |slot: NumberSlot| {
             if slot.is_unwritten(written) {
                 return;
             }
@@ -115,7 +115,7 @@ mod tests {
 
     fn found(how: Comparison, right: &[f32], error: f64, before: Option<&[f32]>) -> Vec<String> {
         let bytes = |values: &[f32]| values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<u8>>();
-        let layout = Layout::Block(scalars::plain(ScalarType::F32));
+        let layout = Layout::MemberBlock(scalars::plain(ScalarType::F32));
         // A tenth, so that errors are small numbers.
         let tolerance = Tolerance { absolute: None, relative: Some(0.1) };
         let output = Compared { name: "y", layout: &layout, how, tolerance, slack: 1.0 };

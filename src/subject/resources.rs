@@ -9,16 +9,16 @@ use super::images;
 use super::kernel::{said, skipped};
 use super::samplers;
 use super::sized::{Layout, Sized};
-use super::spec::Subject;
+use super::spec::KernelSpec;
 use super::variables::Variables;
-use crate::model::{Binding, Contents, Failure, POISON, Resource, Shape, Step};
+use crate::model::{Binding, Contents, Failure, POISON, Resource, ResourceKind, Step};
 use crate::shader::{Access, BindingInfo, BindingKind, BlockInfo};
 
 /// Descriptors of a case: more would only be what somebody wrote down to see what happens.
 const MOST: u64 = 4096;
 
 pub(super) struct World<'w> {
-    pub(super) subject: &'w Subject,
+    pub(super) subject: &'w KernelSpec,
     pub(super) blocks: &'w [BlockInfo],
     pub(super) variables: &'w Variables,
     pub(super) directions: [bool; 3],
@@ -84,9 +84,9 @@ impl Bound {
             BindingKind::Sampler | BindingKind::CombinedImageSampler => {
                 let specs = &world.subject.samplers;
                 let spec = specs.iter().rfind(|spec| is_meant_at(&spec.place, info, element, world.blocks));
-                let shape = Shape::Sampler(samplers::sampling(info, spec, infos)?);
+                let kind = ResourceKind::Sampler(samplers::sampling(info, spec, infos)?);
                 let what = if info.kind == BindingKind::Sampler { "" } else { ", sampler" };
-                Some(self.resource(info, element, what, shape))
+                Some(self.resource(info, element, what, kind))
             }
             _ => None,
         };
@@ -95,7 +95,7 @@ impl Bound {
             return Ok(());
         }
         let (sized, fill) = sized(info, element, world)?;
-        let resource = self.resource(info, element, "", sized.shape);
+        let resource = self.resource(info, element, "", sized.kind);
         self.bind(info, element, resource, sampler);
         if access == Access::ReadOnly {
             self.unfilled.push(Unfilled { resource, info: info.clone(), element, sized });
@@ -129,9 +129,9 @@ impl Bound {
         Ok(())
     }
 
-    fn resource(&mut self, info: &BindingInfo, element: u32, what: &str, shape: Shape) -> usize {
+    fn resource(&mut self, info: &BindingInfo, element: u32, what: &str, kind: ResourceKind) -> usize {
         let name = format!("{} ({}:{}){what}", element_name(info, element), info.set, info.binding);
-        self.resources.push(Resource { name: Cow::Owned(name), shape, contents: Contents::Undefined });
+        self.resources.push(Resource { name: Cow::Owned(name), kind, contents: Contents::Undefined });
         self.resources.len() - 1
     }
 
@@ -157,7 +157,7 @@ pub(super) fn element_name(info: &BindingInfo, element: u32) -> String {
 }
 
 fn sized<'w>(info: &BindingInfo, element: u32, world: &World<'w>) -> Result<(Sized, Option<&'w Fill>), Failure> {
-    let Subject { buffers, images, .. } = world.subject;
+    let KernelSpec { buffers, images, .. } = world.subject;
     // The last one wins: the command line's stand behind the manifest's.
     let buffer = buffers.iter().rfind(|spec| is_meant_at(&spec.place, info, element, world.blocks));
     let image = images.iter().rfind(|spec| is_meant_at(&spec.place, info, element, world.blocks));
@@ -180,10 +180,10 @@ fn sized<'w>(info: &BindingInfo, element: u32, world: &World<'w>) -> Result<(Siz
 }
 
 impl Unfilled {
-    pub(super) fn fill<'s>(&self, subject: &'s Subject, blocks: &[BlockInfo]) -> Option<&'s Fill> {
+    pub(super) fn fill<'s>(&self, subject: &'s KernelSpec, blocks: &[BlockInfo]) -> Option<&'s Fill> {
         let is_meant = |place: &str| is_meant_at(place, &self.info, self.element, blocks);
-        match self.sized.shape {
-            Shape::Image { .. } => subject.images.iter().rfind(|spec| is_meant(&spec.place))?.fill.as_ref(),
+        match self.sized.kind {
+            ResourceKind::Image { .. } => subject.images.iter().rfind(|spec| is_meant(&spec.place))?.fill.as_ref(),
             _ => subject.buffers.iter().rfind(|spec| is_meant(&spec.place))?.fill.as_ref(),
         }
     }
@@ -193,7 +193,7 @@ impl Unfilled {
         let place = u64::from(info.binding).wrapping_mul(0x9E37_79B9) ^ u64::from(*element).wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
         let seed = seed ^ (u64::from(info.set) << 32) ^ place;
         let (what, filled) = match &sized.layout {
-            Layout::Block(layout) => ("buffer", fill.bytes(layout, sized.bytes(), sized.elements, seed)),
+            Layout::MemberBlock(layout) => ("buffer", fill.bytes(layout, sized.bytes(), sized.elements, seed)),
             Layout::Texels(texels) if sized.is_buffer() => ("texel buffer", texels.filled(fill, seed)),
             Layout::Texels(texels) => ("image", texels.filled(fill, seed)),
         };

@@ -290,7 +290,7 @@ mod tests {
         };
         let matrix = TypeLayout::Matrix { scalar: F32, columns: 2, rows: 3, stride: 16, order: MatrixOrder::ColumnMajor };
         let block = StructLayout {
-            type_name: "Block".into(),
+            type_name: "MemberBlock".into(),
             bytes: 48,
             members: vec![
                 member(0, TypeLayout::Scalar { scalar: U32 }),

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::scalars::Number;
 use super::sized::Layout;
-use super::slots::{Slot, Stretch};
+use super::slots::{NumberSlot, Stretch};
 use super::written::Written;
 
 /// The numbers of a column are of one size where the middle 98 % of those that aren't 0 lie within so many powers of two: three
@@ -60,7 +60,7 @@ impl Scale {
     }
 
     /// The size beside which a difference counts in this slot of a stretch, whose number may be larger.
-    pub(super) fn at(&self, (stretch, (start, grain)): (usize, (u64, u64)), slot: &Slot) -> f64 {
+    pub(super) fn at(&self, (stretch, (start, grain)): (usize, (u64, u64)), slot: &NumberSlot) -> f64 {
         let column = slot.column as usize;
         let Column { size, is_wide } = self.columns[column];
         if !is_wide {
@@ -77,7 +77,7 @@ impl Scale {
     }
 }
 
-fn for_each_real(stretch: &Stretch, side: &Written, visit: &mut dyn FnMut(Slot, f64)) {
+fn for_each_real(stretch: &Stretch, side: &Written, visit: &mut dyn FnMut(NumberSlot, f64)) {
     stretch.for_each(&mut |slot| {
         if let (false, Number::Real(real)) = (slot.is_unwritten(side), slot.number(side)) {
             if real.is_finite() {

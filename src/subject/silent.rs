@@ -89,7 +89,7 @@ mod tests {
 
     fn words(how: Comparison, values: &[f32], before: Option<&[f32]>) -> Option<String> {
         let bytes = |values: &[f32]| values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<u8>>();
-        let layout = Layout::Block(scalars::plain(ScalarType::F32));
+        let layout = Layout::MemberBlock(scalars::plain(ScalarType::F32));
         let output = Compared { name: "out", layout: &layout, how, tolerance: Tolerance::default(), slack: 1.0 };
         silence(output, &Written::of(bytes(values), None), before.map(bytes).as_deref())
     }

@@ -12,7 +12,7 @@ const TEXELS: usize = 1 << 16;
 
 /// Where a number is.
 #[derive(Clone, Copy)]
-pub(super) struct Slot {
+pub(super) struct NumberSlot {
     /// The bytes that hold it, alone or with the other channels of its texel.
     pub(super) at: u64,
     pub(super) length: u64,
@@ -29,7 +29,7 @@ pub(super) enum Kind {
 
 /// Numbers of an output that can be looked at by themselves.
 pub(super) enum Stretch<'l> {
-    Block(Part<'l>),
+    MemberBlock(Part<'l>),
     Texels { texels: &'l Texels, first: usize, count: usize },
 }
 
@@ -76,7 +76,7 @@ impl Kind {
     }
 }
 
-impl Slot {
+impl NumberSlot {
     pub(super) fn bytes<'b>(&self, bytes: &'b [u8]) -> &'b [u8] {
         let start = usize::try_from(self.at).unwrap_or(usize::MAX);
         let length = usize::try_from(self.length).unwrap_or(0);
@@ -100,7 +100,7 @@ impl Layout {
     /// The stretches of an output of so many bytes, in its order.
     pub(super) fn stretches(&self, bytes: usize) -> Vec<Stretch<'_>> {
         match self {
-            Self::Block(layout) => scalars::parts(layout, bytes as u64).into_iter().map(Stretch::Block).collect(),
+            Self::MemberBlock(layout) => scalars::parts(layout, bytes as u64).into_iter().map(Stretch::MemberBlock).collect(),
             Self::Texels(texels) => of_texels(texels, bytes, TEXELS),
         }
     }
@@ -108,20 +108,22 @@ impl Layout {
     /// What an output consists of, one by one: the elements of the array at its end, with what stands before it; or texels.
     pub(super) fn elements(&self, bytes: usize) -> Vec<Stretch<'_>> {
         match self {
-            Self::Block(layout) => scalars::elements(layout, bytes as u64).into_iter().map(Stretch::Block).collect(),
+            Self::MemberBlock(layout) => {
+                scalars::elements(layout, bytes as u64).into_iter().map(Stretch::MemberBlock).collect()
+            }
             Self::Texels(texels) => of_texels(texels, bytes, 1),
         }
     }
 
     pub(super) fn columns(&self) -> usize {
         let columns = match self {
-            Self::Block(layout) => scalars::columns(&layout.members),
+            Self::MemberBlock(layout) => scalars::columns(&layout.members),
             Self::Texels(texels) => texels.format.channels(),
         };
         columns as usize
     }
 
-    pub(super) fn for_each(&self, bytes: usize, visit: &mut dyn FnMut(Slot)) {
+    pub(super) fn for_each(&self, bytes: usize, visit: &mut dyn FnMut(NumberSlot)) {
         self.stretches(bytes).iter().for_each(|stretch| stretch.for_each(visit));
     }
 }
@@ -133,16 +135,16 @@ fn of_texels(texels: &Texels, bytes: usize, most: usize) -> Vec<Stretch<'_>> {
 }
 
 impl Stretch<'_> {
-    pub(super) fn for_each(&self, visit: &mut dyn FnMut(Slot)) {
+    pub(super) fn for_each(&self, visit: &mut dyn FnMut(NumberSlot)) {
         match *self {
-            Self::Block(ref part) => part.for_each(&mut |at, scalar, column| {
-                visit(Slot { at, length: scalar.bytes(), kind: Kind::Scalar(scalar), column });
+            Self::MemberBlock(ref part) => part.for_each(&mut |at, scalar, column| {
+                visit(NumberSlot { at, length: scalar.bytes(), kind: Kind::Scalar(scalar), column });
             }),
             Self::Texels { texels: &Texels { format, .. }, first, count } => {
                 let length = u64::from(format.bytes());
                 for texel in first..first + count {
                     for column in 0..format.channels() {
-                        visit(Slot { at: texel as u64 * length, length, kind: Kind::Channel(format, column), column });
+                        visit(NumberSlot { at: texel as u64 * length, length, kind: Kind::Channel(format, column), column });
                     }
                 }
             }
@@ -152,7 +154,7 @@ impl Stretch<'_> {
     /// Where it begins, and about how many bytes an element of it takes.
     pub(super) fn grain(&self) -> (u64, u64) {
         match self {
-            Self::Block(part) => part.grain(),
+            Self::MemberBlock(part) => part.grain(),
             Self::Texels { texels, first, .. } => {
                 let bytes = u64::from(texels.format.bytes());
                 (*first as u64 * bytes, bytes)

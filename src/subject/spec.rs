@@ -17,7 +17,7 @@ use crate::shader::{FileError, Reading, included_files};
 /// `Expression` for what they may say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(Default))]
-pub struct Subject {
+pub struct KernelSpec {
     /// What rows call it, behind `tune/`.
     pub name: String,
     pub shader: FilePath,
@@ -66,7 +66,7 @@ pub struct Subject {
     pub variation: Option<Variation>,
 }
 
-impl Subject {
+impl KernelSpec {
     pub(super) fn reading(&self, macros: Vec<(String, String)>) -> Reading {
         Reading {
             include_folders: self.include_folders.iter().map(|path| path.to_path_buf()).collect(),

@@ -12,7 +12,7 @@ use crate::gpu::{DeviceOptions, Instance, InstanceOptions};
 use crate::measure::{CaseSource, Dispatcher, LocalBench, LocalOptions, Mock, MockOptions, Timer, Vulkan};
 use crate::model::{Cache, Case, DeviceInfo, Failure, FilePath, PipelineDetail, Preset, Stage, Status, Uuid};
 use crate::output::PictureFolder;
-use crate::subject::{Subject, UserKernel};
+use crate::subject::{KernelSpec, UserKernel};
 use crate::validate::Expected;
 
 /// What a process says of itself once its drivers are loaded.
@@ -68,7 +68,7 @@ pub struct Opening {
     #[serde(default)]
     pub dump: Option<FilePath>,
     /// The kernel of the user's that is measured; `None` for the catalogue.
-    pub subject: Option<Box<Subject>>,
+    pub subject: Option<Box<KernelSpec>>,
 }
 
 pub enum Host {

@@ -24,7 +24,7 @@ mod source;
 use std::path::PathBuf;
 
 pub use crate::process::{Deadline, Listener};
-pub use find::{Place, find};
+pub use find::{FoundDevice, find};
 pub use host::{Host, Identity, Opening};
 pub use remote::Isolated;
 pub use serve::serve;

@@ -9,7 +9,7 @@ use std::sync::mpsc::Receiver;
 use super::Platform;
 use super::host::Host;
 use super::protocol::{self, Reply, Request};
-use super::questions::Kept;
+use super::questions::QuestionState;
 use crate::measure::{Bench, LocalBench, Loss, Order};
 use crate::platform::{crash_quietly, end_at_once};
 use crate::process;
@@ -34,7 +34,7 @@ pub fn serve(platform: &Platform) -> anyhow::Result<u8> {
     };
     say(&Reply::Hello(Box::new(host.hello())))?;
     let mut bench: Option<LocalBench> = None;
-    let (mut orders, mut kept) = (0, Kept::default());
+    let (mut orders, mut kept) = (0, QuestionState::default());
     for request in requests {
         match request {
             // Where nobody hears it, nobody hears the next reply either.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use lanescope::gpu::{Device, DeviceOptions};
-use lanescope::model::{Binding, Case, Contents, Feature, MemoryKind, Preset, Resource, Shape, Status, Step};
+use lanescope::model::{Binding, Case, Contents, Feature, MemoryKind, Preset, Resource, ResourceKind, Status, Step};
 use lanescope::plan::{Plan, Request, check_limits};
 use lanescope::shader::{self, BindingInfo, Compiler, Library, Module, NotedArray, Noting, Prepared, Specialized};
 
@@ -22,7 +22,7 @@ fn noting(case: &mut Case, kernel: usize, specialized: &mut Specialized) -> Opti
     let resource = case.resources.len();
     case.resources.push(Resource {
         name: Cow::Owned(format!("what kernel {kernel} notes")),
-        shape: Shape::Buffer { bytes: noting.bytes(), memory: MemoryKind::DeviceLocal },
+        kind: ResourceKind::Buffer { bytes: noting.bytes(), memory: MemoryKind::DeviceLocal },
         contents: Contents::Undefined,
     });
     case.reset.push(Step::Fill { resource, word: 0 });

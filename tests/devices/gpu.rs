@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use lanescope::gpu::{Device, DeviceOptions, Instance, InstanceOptions, MessageLog, NO_DEVICE_ADVICE, Samples, Slot};
+use lanescope::gpu::{CaseHandle, Device, DeviceOptions, Instance, InstanceOptions, MessageLog, NO_DEVICE_ADVICE, Samples};
 use lanescope::model::{
     Binding, Case, Contents, DeviceKind, Feature, Footprint, Kernel, Point, Repeat, Resource, Sequence, SpirvTarget, Status,
     Step,
@@ -159,7 +159,7 @@ fn words(bytes: &[u8]) -> Vec<u32> {
     bytes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect()
 }
 
-fn load(device: &mut Device, prepared: &Prepared) -> Slot {
+fn load(device: &mut Device, prepared: &Prepared) -> CaseHandle {
     device.load(prepared).unwrap_or_else(|error| panic!("{error}")).slot
 }
 
@@ -216,7 +216,7 @@ fn median(mut values: Vec<u64>) -> u64 {
     values[values.len() / 2]
 }
 
-fn durations(device: &mut Device, slot: Slot, batch: u32, samples: u32) -> Vec<u64> {
+fn durations(device: &mut Device, slot: CaseHandle, batch: u32, samples: u32) -> Vec<u64> {
     let submission = device.sample(slot, batch, samples).unwrap();
     submission.samples.iter().map(|(start, end)| end.0 - start.0).collect()
 }

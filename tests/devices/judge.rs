@@ -4,12 +4,12 @@
 use lanescope::gpu::Device;
 use lanescope::model::{Point, SpirvTarget};
 use lanescope::shader::Prepared;
-use lanescope::subject::{BufferSpec, ImageSpec, LOCAL_SIZE_AXES, Reference, SamplerSpec, Subject, Tolerance, UserKernel};
+use lanescope::subject::{BufferSpec, ImageSpec, KernelSpec, LOCAL_SIZE_AXES, Reference, SamplerSpec, Tolerance, UserKernel};
 use lanescope::validate::{Outputs, Verdict};
 
 /// A shader under `tune`'s flags, of which this knows those that describe a problem.
-pub fn subject(shader: &str, flags: &[&str]) -> Subject {
-    let mut subject = Subject {
+pub fn subject(shader: &str, flags: &[&str]) -> KernelSpec {
+    let mut subject = KernelSpec {
         name: "judged".to_owned(),
         shader: shader.into(),
         include_folders: Vec::new(),
@@ -61,7 +61,7 @@ pub fn subject(shader: &str, flags: &[&str]) -> Subject {
 }
 
 /// The judgement of each of these workgroup widths, after one pass as a search makes it.
-pub fn verdicts(device: &mut Device, subject: &Subject, widths: &[u64]) -> Vec<Verdict> {
+pub fn verdicts(device: &mut Device, subject: &KernelSpec, widths: &[u64]) -> Vec<Verdict> {
     let mut kernel = UserKernel::new(subject.clone(), device.info().clone());
     if let Some(prepared) = kernel.reference().unwrap_or_else(|failure| panic!("{}", failure.reason)) {
         kernel.learn(outputs(device, &prepared));

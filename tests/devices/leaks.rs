@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use lanescope::experiments::{Built, Config, Setting};
-use lanescope::gpu::{Device, Slot};
+use lanescope::gpu::{CaseHandle, Device};
 use lanescope::model::{DeviceInfo, Kernel, Preset, Repeat};
 use lanescope::plan::{Plan, Request, check_limits};
 use lanescope::shader::{Compiler, Library, prepare};
@@ -17,12 +17,12 @@ use crate::gpu::on_each_device;
 use crate::support::little_work;
 use crate::support::shapes::{self, RIGHT, Shape};
 
-fn loaded(device: &mut Device, compiler: &mut Compiler, built: &Built) -> Slot {
+fn loaded(device: &mut Device, compiler: &mut Compiler, built: &Built) -> CaseHandle {
     let prepared = prepare(built.case.clone(), compiler).unwrap_or_else(|failure| panic!("{}", failure.reason));
     device.load(&prepared).unwrap().slot
 }
 
-fn left(device: &mut Device, slot: Slot, built: &Built) -> Verdict {
+fn left(device: &mut Device, slot: CaseHandle, built: &Built) -> Verdict {
     let outputs = built.case.check.outputs().iter().map(|&output| device.read(slot, output).unwrap());
     built.check(&outputs.collect::<Vec<_>>())
 }

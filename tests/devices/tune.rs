@@ -6,7 +6,7 @@ use std::fs;
 use lanescope::model::{DeviceInfo, Point};
 use lanescope::record::Record;
 use lanescope::shader::{Reading, from_file};
-use lanescope::subject::{Reference, Subject, UserKernel};
+use lanescope::subject::{KernelSpec, Reference, UserKernel};
 use lanescope::tuning::{Quality, Query, Table};
 use lanescope::validate::Outputs;
 use serde_json::Value;
@@ -726,7 +726,7 @@ fn a_constant_of_one_value_has_it_in_every_kind_of_reference() {
             (Reference::Shader(literal.clone().into()), true),
             (Reference::Shader(twice.clone().into()), false),
         ] {
-            let subject = Subject { reference: reference.clone(), ..subject(&scale, &["-n", "4096", "-c", "FACTOR=3"]) };
+            let subject = KernelSpec { reference: reference.clone(), ..subject(&scale, &["-n", "4096", "-c", "FACTOR=3"]) };
             let verdicts = verdicts(device, &subject, &[32, 64]);
             assert!(verdicts.iter().all(|verdict| (*verdict == Ok(())) == is_right), "{reference:?}: {verdicts:?}");
         }

@@ -9,7 +9,7 @@ use std::process::Stdio;
 use lanescope::model::{AxisValue, Point};
 use lanescope::record::Record;
 use lanescope::worker::questions::bounds::{Bounds, CheckBounds, OpenBounds, Pass};
-use lanescope::worker::questions::{Kept, Respondent};
+use lanescope::worker::questions::{QuestionState, Respondent};
 use lanescope::worker::{Host, Identity, Platform};
 #[cfg(unix)]
 use rustix::process::{Pid, Signal, kill_process};
@@ -75,7 +75,7 @@ void main() {
                 compile_threads,
                 subject: subject(&shader, &["-n", "4096"]),
             };
-            let mut checker = Respondent::Here(&host, Kept::default());
+            let mut checker = Respondent::Here(&host, QuestionState::default());
             checker.ask(opening).unwrap_or_else(|failure| panic!("{}", failure.reason));
             // Some of what is announced never comes.
             let next = |i: usize| if i % 3 == 2 { &passes[..2] } else { &passes[i + 1..] };

@@ -2,7 +2,7 @@
 //! is right and what is wrong.
 
 use lanescope::model::FilePath;
-use lanescope::subject::{Reference, Subject};
+use lanescope::subject::{KernelSpec, Reference};
 
 use crate::gpu::on_each_device;
 use crate::judge::{subject, verdicts};
@@ -38,7 +38,7 @@ fn check(name: &str, shader: &str, arguments: &[&str], expected: &[(&str, Vec<u8
         for wrong in 0..expected.len() {
             let mut other = expected.to_vec();
             *other[wrong].1.last_mut().unwrap() ^= 0x40;
-            let subject = Subject { reference: Reference::Files(files(&other, "wrong")), ..subject.clone() };
+            let subject = KernelSpec { reference: Reference::Files(files(&other, "wrong")), ..subject.clone() };
             assert!(verdicts(device, &subject, &WIDTHS).iter().all(|verdict| *verdict != Ok(())), "{name}");
         }
     });

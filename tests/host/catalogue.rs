@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use lanescope::experiments::{CATALOGUE, Config, Setting};
 use lanescope::model::{
     Axis, AxisKind, AxisValue, Case, Check, Contents, DeviceInfo, Feature, ImageRole, Kernel, MOST_NUMBER, POISON, Point,
-    Preset, Repeat, Resource, Scalar, Shape, Step, Subgroup, SubgroupClass,
+    Preset, Repeat, Resource, ResourceKind, Scalar, Step, Subgroup, SubgroupClass,
 };
 use lanescope::plan::{Plan, Request, check_limits};
 use lanescope::shader::{
@@ -96,11 +96,11 @@ fn check_bindings(case: &Case, kernel: &Kernel, reflection: &Reflection, name: &
     for info in &reflection.bindings {
         let here = |binding: &&lanescope::model::Binding| (binding.set, binding.binding) == (info.set, info.binding);
         let resource = kernel.bindings.iter().find(here).unwrap().resource;
-        let Resource { shape, contents, .. } = &case.resources[resource];
-        assert!(info.count == 1 && kinds(*shape).contains(&info.kind), "{name}: {} is {:?}", info.name, info.kind);
+        let Resource { kind, contents, .. } = &case.resources[resource];
+        assert!(info.count == 1 && kinds(*kind).contains(&info.kind), "{name}: {} is {:?}", info.name, info.kind);
         let is_output = case.check.outputs().contains(&resource);
-        match (contents, shape) {
-            (_, Shape::Sampler { .. }) => {}
+        match (contents, kind) {
+            (_, ResourceKind::Sampler { .. }) => {}
             (Contents::Sequence(_) | Contents::Data(_), _) => {
                 // What this macro is for is to measure without the declaration.
                 let is_undeclared = kernel.macros.iter().any(|(name, _)| name == "UNQUALIFIED");
@@ -118,19 +118,21 @@ fn check_bindings(case: &Case, kernel: &Kernel, reflection: &Reflection, name: &
 }
 
 /// As what a resource can be declared.
-fn kinds(shape: Shape) -> &'static [BindingKind] {
-    match shape {
-        Shape::Buffer { .. } => &[BindingKind::StorageBuffer, BindingKind::UniformBuffer],
-        Shape::Texels { role: ImageRole::Sampled, .. } => &[BindingKind::UniformTexelBuffer],
-        Shape::Texels { role: ImageRole::Storage, .. } => &[BindingKind::StorageTexelBuffer],
-        Shape::Image { role: ImageRole::Sampled, .. } => &[BindingKind::SampledImage],
-        Shape::Image { role: ImageRole::Storage, .. } => &[BindingKind::StorageImage],
-        Shape::Texels { role: ImageRole::StorageAndSampled, .. } => {
+fn kinds(kind: ResourceKind) -> &'static [BindingKind] {
+    match kind {
+        ResourceKind::Buffer { .. } => &[BindingKind::StorageBuffer, BindingKind::UniformBuffer],
+        ResourceKind::Texels { role: ImageRole::Sampled, .. } => &[BindingKind::UniformTexelBuffer],
+        ResourceKind::Texels { role: ImageRole::Storage, .. } => &[BindingKind::StorageTexelBuffer],
+        ResourceKind::Image { role: ImageRole::Sampled, .. } => &[BindingKind::SampledImage],
+        ResourceKind::Image { role: ImageRole::Storage, .. } => &[BindingKind::StorageImage],
+        ResourceKind::Texels { role: ImageRole::StorageAndSampled, .. } => {
             &[BindingKind::UniformTexelBuffer, BindingKind::StorageTexelBuffer]
         }
-        Shape::Image { role: ImageRole::StorageAndSampled, .. } => &[BindingKind::SampledImage, BindingKind::StorageImage],
-        Shape::Sampler { .. } => &[BindingKind::Sampler],
-        Shape::HostMemory { .. } => &[],
+        ResourceKind::Image { role: ImageRole::StorageAndSampled, .. } => {
+            &[BindingKind::SampledImage, BindingKind::StorageImage]
+        }
+        ResourceKind::Sampler { .. } => &[BindingKind::Sampler],
+        ResourceKind::HostMemory { .. } => &[],
     }
 }
 
@@ -166,8 +168,10 @@ fn check_instructions(reflection: &Reflection, specialized: &Specialized, name: 
 
 /// A module asks for more formats of storage images, and of storage texel buffers, only where its own has one of them.
 fn check_formats(case: &Case, reflection: &Reflection, name: &str) {
-    let is_extended = |resource: &Resource| match resource.shape {
-        Shape::Image { format, role, .. } | Shape::Texels { format, role, .. } => role.is_storage() && format.is_extended(),
+    let is_extended = |resource: &Resource| match resource.kind {
+        ResourceKind::Image { format, role, .. } | ResourceKind::Texels { format, role, .. } => {
+            role.is_storage() && format.is_extended()
+        }
         _ => false,
     };
     let declared = reflection.capabilities.contains(&Capability::StorageImageExtendedFormats);
@@ -561,7 +565,7 @@ fn a_twin_is_whole_and_comes_out_the_same_each_time() {
 fn resources_are_whole_words() {
     each_case(|case| {
         for resource in &case.resources {
-            let is_sampler = matches!(resource.shape, Shape::Sampler { .. });
+            let is_sampler = matches!(resource.kind, ResourceKind::Sampler { .. });
             let is_whole = resource.bytes() > 0 && resource.bytes() % 4 == 0;
             assert!(is_sampler || is_whole, "{} {}: {}", case.experiment, case.point, resource.name);
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::support::{cases_of, setting};
 use lanescope::experiments::{Config, find};
-use lanescope::gpu::{Loaded, Samples, Slot, Submission};
+use lanescope::gpu::{CaseHandle, Loaded, Samples, Submission};
 use lanescope::measure::{
     CaseKey, CaseSource, Dispatcher, Earlier, Event, LocalBench, LocalOptions, Measured, Mock, MockOptions, Options, Pool,
     ProcessorTime, Rule, Session, Task, ToolCases, VisitMade,
@@ -21,7 +21,7 @@ use lanescope::validate::{Expected, Judged, Outputs};
 struct Flaky {
     mock: Mock,
     /// Slots given out since the last unload, and what they are.
-    loaded: Vec<(Slot, String)>,
+    loaded: Vec<(CaseHandle, String)>,
     /// An experiment whose samples fail from the given one on, counted over the whole run.
     fails: Option<(&'static str, usize)>,
     sampled: usize,
@@ -123,19 +123,19 @@ impl Dispatcher for &mut Flaky {
         Ok(loaded)
     }
 
-    fn run_reset(&mut self, slot: Slot) -> Result<(), Failure> {
+    fn run_reset(&mut self, slot: CaseHandle) -> Result<(), Failure> {
         self.mock.run_reset(slot)
     }
 
-    fn run_checked(&mut self, slot: Slot) -> Result<Duration, Failure> {
+    fn run_checked(&mut self, slot: CaseHandle) -> Result<Duration, Failure> {
         self.mock.run_checked(slot)
     }
 
-    fn read(&mut self, slot: Slot, resource: usize) -> Result<Vec<u8>, Failure> {
+    fn read(&mut self, slot: CaseHandle, resource: usize) -> Result<Vec<u8>, Failure> {
         self.mock.read(slot, resource)
     }
 
-    fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure> {
+    fn sample(&mut self, slot: CaseHandle, batch: u32, samples: u32) -> Result<Submission, Failure> {
         let is = |name: &str| self.loaded.iter().any(|(loaded, experiment)| *loaded == slot && experiment == name);
         if let Some((_, from)) = self.fails.filter(|(name, _)| is(name) && batch > 0) {
             self.sampled += 1;

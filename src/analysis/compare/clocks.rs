@@ -16,13 +16,13 @@ const AGREEMENT: f64 = 0.5;
 /// What is said of a case that stayed while most of its class went with the clocks: the one can't be told from the other.
 const DIDNT_FOLLOW: &str = "it didn't follow the clocks: something else bounds it, or it changed by as much the other way";
 
-pub struct Left {
+pub struct Remainder {
     pub change: Change,
     pub is_clocks: bool,
     pub words: Option<String>,
 }
 
-impl Left {
+impl Remainder {
     /// Of a case. A clock explains no more than brings the change nearer to none: not every case follows it, though most of a class may.
     /// Where it explains nothing, it adds to what isn't known.
     pub fn of(effect: &Effect, factors: &[Factor], margin: f64) -> Self {
@@ -80,7 +80,7 @@ mod tests {
             experiments: 3,
             clock: Some(percent / 100.0),
         });
-        let Left { change, .. } = Left::of(&effect, factors.as_slice(), 0.01);
+        let Remainder { change, .. } = Remainder::of(&effect, factors.as_slice(), 0.01);
         let rounded = |value: f64| (value * 1e4).round() / 100.0;
         (rounded(change.log), rounded(change.spread.variance.sqrt()))
     }

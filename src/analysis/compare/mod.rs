@@ -3,7 +3,7 @@
 //! ```text
 //! sides        rows of files, read one by one, as the cases of each side
 //! observation  what a row tells of its case, in little memory
-//! kept         what many rows share, kept once
+//! interner     what many rows share, kept once
 //! spread       how far a run's figure may be off, by what the run shows
 //! pairing      the cases of two sides, put together and decided
 //! effect       how many times as fast a case is, and how far that may be off
@@ -24,7 +24,7 @@ mod effect;
 mod factor;
 mod gate;
 mod identity;
-mod kept;
+mod interner;
 mod observation;
 mod pairing;
 mod sides;

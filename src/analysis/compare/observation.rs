@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use super::kept::Shared;
+use super::interner::Shared;
 use super::spread::Spread;
 use crate::digest::hash64;
 use crate::experiments::{self, CATALOGUE};
@@ -23,7 +23,7 @@ pub struct Observation {
     pub file: usize,
     pub line: u64,
     pub status: Status,
-    pub said: Arc<Said>,
+    pub said: Arc<Remarks>,
     value: Real,
     /// The interval of a derived figure. That of a measured one is in its spread.
     pub ends: Option<Box<(f64, f64)>>,
@@ -49,13 +49,13 @@ pub struct Observation {
 
 /// What is to be said of a row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Said {
+pub struct Remarks {
     /// Why it has no figure, or what is wrong with it.
     pub reason: Box<str>,
     pub flags: Box<str>,
 }
 
-impl Said {
+impl Remarks {
     fn new(record: &Record) -> Self {
         Self { reason: record.reason.as_str().into(), flags: record.quality_flags.as_str().into() }
     }
@@ -125,7 +125,7 @@ impl Observation {
             file,
             line,
             status,
-            said: shared.said.of(Said::new(record)),
+            said: shared.said.of(Remarks::new(record)),
             value: Real::new(record.value),
             ends: ends.filter(|_| record.is_derived()).map(Box::new),
             ends_hash: ends.map_or(0, |(low, high)| low.to_bits().rotate_left(1) ^ high.to_bits()),

@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use super::super::words::counted;
-use super::clocks::Left;
+use super::clocks::Remainder;
 use super::code::note_code;
 use super::derived::judge_derived;
 use super::effect::{Effect, Matched, Pools, pools};
@@ -36,7 +36,7 @@ pub struct Pairing<'s> {
     warnings: Vec<String>,
 }
 
-enum Fate<'s> {
+enum PairOutcome<'s> {
     Figure,
     Failed(&'s Observation, usize),
     Nothing(String),
@@ -209,15 +209,18 @@ impl<'s> Pairing<'s> {
         let said = |verdict: Verdict, reason: String| Some(Compared::new(*pair, verdict, reason));
         let new_fate = fate(pair[1]);
         // A base that failed now and then has figures all the same.
-        let base_fate =
-            if pair[0].is_some_and(|case| case.rows.iter().any(Observation::is_ok)) { Fate::Figure } else { fate(pair[0]) };
+        let base_fate = if pair[0].is_some_and(|case| case.rows.iter().any(Observation::is_ok)) {
+            PairOutcome::Figure
+        } else {
+            fate(pair[0])
+        };
         let failed = |row: &Observation, times: usize| {
             let runs = pair[1].map_or(0, |case| case.rows.len());
             let often = if runs > 1 { format!(" in {times} of {runs} runs") } else { String::new() };
             format!("{}{often}: {}", row.status, row.said.reason)
         };
         match (base_fate, new_fate) {
-            (Fate::Figure, Fate::Figure) => match self.other_basis(pair) {
+            (PairOutcome::Figure, PairOutcome::Figure) => match self.other_basis(pair) {
                 Some(reason) => {
                     let mut compared = Compared::new(*pair, Verdict::Changed, reason);
                     compared.ratio = self.rough_ratio(pair);
@@ -226,17 +229,21 @@ impl<'s> Pairing<'s> {
                 None => said(Verdict::Unclear, String::new()),
             },
             // It failed now and then before as well.
-            (Fate::Figure, Fate::Failed(row, times)) if matches!(fate(pair[0]), Fate::Failed(..)) => {
+            (PairOutcome::Figure, PairOutcome::Failed(row, times)) if matches!(fate(pair[0]), PairOutcome::Failed(..)) => {
                 said(Verdict::Failing, failed(row, times))
             }
-            (Fate::Figure, Fate::Failed(row, times)) => said(Verdict::Broken, failed(row, times)),
-            (Fate::Figure, Fate::Nothing(reason)) => said(Verdict::Missing, reason),
-            (Fate::Failed(row, _), Fate::Figure) => said(Verdict::Fixed, format!("{}: {}", row.status, row.said.reason)),
-            (Fate::Failed(..), Fate::Failed(row, times)) => said(Verdict::Failing, failed(row, times)),
-            (Fate::Failed(row, _), Fate::Nothing(reason)) => said(Verdict::Missing, format!("{reason}; {} before", row.status)),
-            (Fate::Nothing(reason), Fate::Figure) => said(Verdict::New, reason),
-            (Fate::Nothing(_), Fate::Failed(row, times)) => said(Verdict::Broken, failed(row, times)),
-            (Fate::Nothing(_), Fate::Nothing(_)) => None,
+            (PairOutcome::Figure, PairOutcome::Failed(row, times)) => said(Verdict::Broken, failed(row, times)),
+            (PairOutcome::Figure, PairOutcome::Nothing(reason)) => said(Verdict::Missing, reason),
+            (PairOutcome::Failed(row, _), PairOutcome::Figure) => {
+                said(Verdict::Fixed, format!("{}: {}", row.status, row.said.reason))
+            }
+            (PairOutcome::Failed(..), PairOutcome::Failed(row, times)) => said(Verdict::Failing, failed(row, times)),
+            (PairOutcome::Failed(row, _), PairOutcome::Nothing(reason)) => {
+                said(Verdict::Missing, format!("{reason}; {} before", row.status))
+            }
+            (PairOutcome::Nothing(reason), PairOutcome::Figure) => said(Verdict::New, reason),
+            (PairOutcome::Nothing(_), PairOutcome::Failed(row, times)) => said(Verdict::Broken, failed(row, times)),
+            (PairOutcome::Nothing(_), PairOutcome::Nothing(_)) => None,
         }
     }
 
@@ -272,7 +279,7 @@ impl<'s> Pairing<'s> {
             effects.iter().filter(|(.., effect)| effect.undecided.is_none()).collect();
         let shares: Vec<Share> = decisive.iter().map(|(_, case, effect)| (&*case.cases[0].kind.experiment, effect)).collect();
         let factors = factors(&shares, margin);
-        let left: Vec<Left> = decisive.iter().map(|(.., effect)| Left::of(effect, &factors, margin)).collect();
+        let left: Vec<Remainder> = decisive.iter().map(|(.., effect)| Remainder::of(effect, &factors, margin)).collect();
         let changes: Vec<Change> = left.iter().map(|left| left.change).collect();
         for (((place, ..), verdict), left) in decisive.iter().zip(decide(&changes, margin)).zip(left) {
             let compared = &mut cases[*place];
@@ -297,20 +304,20 @@ impl<'s> Pairing<'s> {
 }
 
 /// How a case ended, over all runs of a side: a failure in any of them counts.
-fn fate(case: Option<&SideCase>) -> Fate<'_> {
-    let Some(case) = case else { return Fate::Nothing("it has no row".to_owned()) };
+fn fate(case: Option<&SideCase>) -> PairOutcome<'_> {
+    let Some(case) = case else { return PairOutcome::Nothing("it has no row".to_owned()) };
     let is_failed = |row: &&Observation| is_failure(row.status);
     if let Some(failed) = case.rows.iter().find(is_failed) {
-        return Fate::Failed(failed, case.rows.iter().filter(is_failed).count());
+        return PairOutcome::Failed(failed, case.rows.iter().filter(is_failed).count());
     }
     if case.rows.iter().any(Observation::is_ok) {
-        return Fate::Figure;
+        return PairOutcome::Figure;
     }
     let reason = case.rows.first().map_or_else(String::new, |row| {
         let parts = [row.status.as_str(), &row.said.reason];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
     });
-    Fate::Nothing(reason)
+    PairOutcome::Nothing(reason)
 }
 
 /// Which devices of two sides stand for each other: the only ones of both, else those of one UUID.

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::super::rowset::{Purpose, input_name, read_rows};
 use super::case_name;
 use super::identity::IDENTITY;
-use super::kept::Shared;
+use super::interner::Shared;
 use super::observation::Observation;
 use crate::error::{Error, nearest};
 use crate::model::{AxisValue, Point, Status};

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::super::words::{abridged_from, counted, indented};
 use super::{Group, Position, RowSet};
-use crate::record::Standing;
+use crate::record::Completeness;
 
 const SHOWN: usize = 20;
 
@@ -29,7 +29,7 @@ impl RowSet {
             &positions[start..end]
         };
         let lacking = |(place, group): (usize, &'_ Group)| {
-            let missing = ranges(group.cases?, of(place).iter().filter(|case| self.get(case.row).standing.is_tried()));
+            let missing = ranges(group.cases?, of(place).iter().filter(|case| self.get(case.row).completeness.is_tried()));
             (!missing.is_empty()).then_some((place, missing))
         };
         let paragraph = |(place, missing): (usize, Vec<Range<u64>>)| {
@@ -101,7 +101,7 @@ fn lacks(range: &Range<u64>, names: &Names) -> impl Iterator<Item = (Range<u64>,
 }
 
 fn named(rows: &RowSet, index: u64, row: usize, own: &Names) -> String {
-    let reason = own.get(&index).map(|row| rows.get(*row)).filter(|row| row.standing == Standing::NotRun);
+    let reason = own.get(&index).map(|row| rows.get(*row)).filter(|row| row.completeness == Completeness::NotRun);
     let reason = reason.map(|row| format!(": not run: {}", row.packed.record().reason)).unwrap_or_default();
     format!("case {index}, {}{reason}", rows.get(row).packed.record().case_name())
 }

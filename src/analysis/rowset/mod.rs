@@ -16,7 +16,7 @@ use std::path::Path;
 use super::words::{abridged, counted, indented};
 use crate::error::Error;
 use crate::experiments::is_derived_name;
-use crate::record::{Choice, Packed, Record, SCHEMA_VERSION, Standing, choose};
+use crate::record::{Choice, Completeness, Packed, Record, SCHEMA_VERSION, choose};
 
 pub use input::{Purpose, input_name, read_rows};
 
@@ -27,18 +27,18 @@ const SHOWN_CONFLICTS: usize = 20;
 const SHOWN_PLACES: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+struct Location {
     file: usize,
     line: u64,
 }
 
 struct Row {
     packed: Packed,
-    standing: Standing,
+    completeness: Completeness,
     group: usize,
     index: Option<u64>,
     seen: usize,
-    place: Place,
+    place: Location,
 }
 
 /// What one device contributes to a run: rows that belong side by side, and follow from each other. A device that is paired with itself contributes twice. Nothing in a row tells which of the two it is, but for those that are
@@ -57,7 +57,7 @@ struct Group {
     /// The plan's id; empty where rows name none.
     plan: String,
     cases: Option<u64>,
-    place: Place,
+    place: Location,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,7 +82,7 @@ pub struct RowSet {
     group_of: HashMap<(usize, String), usize>,
     row_of: HashMap<(usize, Box<str>), usize>,
     /// Rows with other results, by the row that they contradict.
-    conflicts: BTreeMap<usize, Vec<Place>>,
+    conflicts: BTreeMap<usize, Vec<Location>>,
     /// The first contradiction of each group about its plan.
     disputes: BTreeMap<usize, String>,
     torn: Vec<String>,
@@ -171,7 +171,7 @@ impl RowSet {
     }
 
     fn add(&mut self, fresh: Fresh, record: &Record, turn: u64) {
-        let place = Place { file: self.files.len() - 1, line: fresh.line };
+        let place = Location { file: self.files.len() - 1, line: fresh.line };
         let block = self.block(fresh.device, turn, record);
         if record.is_derived() {
             let derived = self.blocks[block].derived.entry(record.cache.clone()).or_default();
@@ -185,8 +185,14 @@ impl RowSet {
         let group = self.group(block, record, place);
         self.axes.extend(record.by_axis.keys().filter(|name| !self.axes.contains(*name)).cloned().collect::<Vec<_>>());
         let index = record.plan_index.filter(|_| self.groups[group].cases.is_some());
-        let new =
-            Row { standing: Standing::from_row(record), packed: fresh.packed, group, index, seen: self.rows.len(), place };
+        let new = Row {
+            completeness: Completeness::from_row(record),
+            packed: fresh.packed,
+            group,
+            index,
+            seen: self.rows.len(),
+            place,
+        };
         let row = match self.row_of.get(&(block, fresh.case.clone())) {
             Some(&row) => {
                 self.settle(row, new, record);
@@ -222,7 +228,7 @@ impl RowSet {
         })
     }
 
-    fn group(&mut self, block: usize, record: &Record, place: Place) -> usize {
+    fn group(&mut self, block: usize, record: &Record, place: Location) -> usize {
         let Record { plan_id: plan, plan_cases: cases, run_id, plan_index, .. } = record;
         let key = if plan.is_empty() { format!("run {run_id}") } else { plan.clone() };
         let group = *self.group_of.entry((block, key)).or_insert_with(|| {
@@ -313,13 +319,13 @@ impl RowSet {
         faults
     }
 
-    fn conflict(&self, row: &Row, others: &[Place]) -> String {
+    fn conflict(&self, row: &Row, others: &[Location]) -> String {
         let places = std::iter::once(row.place).chain(others.iter().copied()).map(|place| self.shown_place(place));
         let places = abridged(places.collect(), SHOWN_PLACES).join("; ");
         format!("{} on {}: {places}", row.packed.record().case_name(), self.blocks[self.groups[row.group].block].name)
     }
 
-    fn shown_place(&self, place: Place) -> String {
+    fn shown_place(&self, place: Location) -> String {
         format!("{}, line {}", self.files[place.file], place.line)
     }
 }

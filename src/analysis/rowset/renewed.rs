@@ -51,7 +51,7 @@ impl RowSet {
 fn compare(rows: &RowSet, block: usize, relations: &Relations, record: &mut Record) {
     let base = std::mem::take(&mut record.relative_to);
     record.relative = None;
-    let is_pending = rows.find(block, &base).is_none_or(|row| !row.standing.is_tried());
+    let is_pending = rows.find(block, &base).is_none_or(|row| !row.completeness.is_tried());
     if is_pending {
         record.relative_to = base;
     } else {
@@ -79,7 +79,7 @@ impl Drawn {
             }
             None => self.common = Some(record.of_run()),
         }
-        if row.standing.is_tried() {
+        if row.completeness.is_tried() {
             self.relations.keep(source, true);
             self.is_tried = true;
         }

@@ -64,7 +64,7 @@ pub struct Compare {
 
     /// Format of standard output, and of files whose ending doesn't tell (default: table, in a pipe too: the answer is for people)
     #[arg(long, value_enum)]
-    pub format: Option<Shape>,
+    pub format: Option<ComparisonFormat>,
 
     /// No remarks
     #[arg(short, long)]
@@ -75,7 +75,7 @@ pub struct Compare {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Shape {
+pub enum ComparisonFormat {
     /// For people
     Table,
     /// Comma-separated values, a line for each case
@@ -86,7 +86,7 @@ pub enum Shape {
     Markdown,
 }
 
-impl Shape {
+impl ComparisonFormat {
     pub fn format(self) -> Format {
         match self {
             Self::Table => Format::Table,

@@ -1,6 +1,6 @@
 //! What there is to know about one experiment or derivation, for people.
 
-use super::entry::{Entry, entries, headlines, said};
+use super::entry::{CatalogueEntry, entries, headlines, said};
 use super::nominal::{gpu, processor, setting};
 use super::words::{defaults, hanging, whose};
 use crate::error::Error;
@@ -35,7 +35,7 @@ fn description(experiment: &'static Experiment, width: usize) -> Result<String, 
     Ok(entries.iter().map(|entry| page(entry, &device, width)).collect())
 }
 
-fn page(entry: &Entry, device: &DeviceInfo, width: usize) -> String {
+fn page(entry: &CatalogueEntry, device: &DeviceInfo, width: usize) -> String {
     let mut page = opening(entry.name(), &answer(entry, device), &time(entry), width);
     page.push_str(&format!("\n{}\n", body(&said(entry.name()), width)));
     let lists = [("Variants", entry.variants.clone()), ("Derived rows", derived_with(entry.experiment))];
@@ -58,7 +58,7 @@ fn body(text: &Text, width: usize) -> String {
     rendered(behind, width)
 }
 
-fn answer(entry: &Entry, device: &DeviceInfo) -> String {
+fn answer(entry: &CatalogueEntry, device: &DeviceInfo) -> String {
     let all = headlines(&entry.sweep(setting(device)));
     let unit =
         |headline: &Headline| if headline.unit == "ratio" { "as a ratio".to_owned() } else { format!("in {}", headline.unit) };
@@ -70,7 +70,7 @@ fn answer(entry: &Entry, device: &DeviceInfo) -> String {
     format!("{}; {better}", figures.join(" or "))
 }
 
-fn time(entry: &Entry) -> String {
+fn time(entry: &CatalogueEntry) -> String {
     let of = |device: DeviceInfo| Estimate::new(&entry.sweep(setting(&device)), &device);
     let (gpu, processor) = (of(gpu()), of(processor()));
     let cases =
@@ -79,7 +79,7 @@ fn time(entry: &Entry) -> String {
     format!("{gpu} on a GPU, {processor} on a processor (estimate{plural} for {cases} case{plural})")
 }
 
-fn axes(entry: &Entry, device: &DeviceInfo, width: usize) -> String {
+fn axes(entry: &CatalogueEntry, device: &DeviceInfo, width: usize) -> String {
     let axes = entry.axes();
     if axes.is_empty() {
         return String::new();

@@ -8,7 +8,7 @@ use crate::model::{Axis, AxisValue, Headline};
 use crate::plan::{Plan, Selection, select};
 
 /// An experiment, or those of its variants that are meant.
-pub struct Entry {
+pub struct CatalogueEntry {
     pub experiment: &'static Experiment,
     /// Its variants that are meant, in its own order, each once; none where it has but a nameless one.
     pub variants: Vec<&'static str>,
@@ -21,7 +21,7 @@ pub struct Defaults<'e> {
     pub variants: Vec<&'static str>,
 }
 
-impl Entry {
+impl CatalogueEntry {
     pub fn name(&self) -> &'static str {
         self.experiment.name()
     }
@@ -62,17 +62,17 @@ impl Entry {
 }
 
 /// What filters mean, each experiment once; all of the catalogue where there is none.
-pub fn entries(filters: &[String], setting: &Setting) -> Result<Vec<Entry>, Error> {
-    let mut entries: Vec<Entry> = Vec::new();
+pub fn entries(filters: &[String], setting: &Setting) -> Result<Vec<CatalogueEntry>, Error> {
+    let mut entries: Vec<CatalogueEntry> = Vec::new();
     for selection in select(filters, setting)? {
         let known = entries.iter().position(|entry| entry.name() == selection.experiment.name());
         let place = known.unwrap_or_else(|| {
-            entries.push(Entry { experiment: selection.experiment, variants: Vec::new(), selections: Vec::new() });
+            entries.push(CatalogueEntry { experiment: selection.experiment, variants: Vec::new(), selections: Vec::new() });
             entries.len() - 1
         });
         entries[place].selections.push(selection);
     }
-    entries.iter_mut().for_each(Entry::order_variants);
+    entries.iter_mut().for_each(CatalogueEntry::order_variants);
     Ok(entries)
 }
 

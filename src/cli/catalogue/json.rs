@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::entry::{Defaults, Entry, headlines, said};
+use super::entry::{CatalogueEntry, Defaults, headlines, said};
 use super::nominal::setting;
 use crate::experiments::{DERIVATIONS, Derivation, derived_with};
 use crate::model::{Axis, AxisKind, AxisValue, DeviceInfo, DeviceKind, Headline};
@@ -65,7 +65,7 @@ struct OfDerivation {
 }
 
 impl Catalogue {
-    pub fn new(entries: &[Entry], device: &DeviceInfo) -> Self {
+    pub fn new(entries: &[CatalogueEntry], device: &DeviceInfo) -> Self {
         let is_asked = |name: &str| entries.iter().any(|entry| entry.name() == name);
         let derivations = DERIVATIONS.iter().filter(|derivation| is_asked(derivation.asked_by));
         Self {
@@ -77,7 +77,7 @@ impl Catalogue {
     }
 }
 
-fn of_experiment(entry: &Entry, device: &DeviceInfo) -> OfExperiment {
+fn of_experiment(entry: &CatalogueEntry, device: &DeviceInfo) -> OfExperiment {
     let (name, experiment) = (entry.name(), entry.experiment);
     let sweep = entry.sweep(setting(device));
     let Estimate { cases, least, most } = Estimate::new(&sweep, device);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::entry::Entry;
+use super::entry::CatalogueEntry;
 use super::nominal::is_nominal;
 use super::words::{defaults, hanging, shortened, whose};
 use crate::experiments::derived_with;
@@ -15,7 +15,7 @@ const DETAILED: usize = 8;
 const INDENT: &str = "    ";
 
 pub struct Listing<'l> {
-    pub entries: &'l [Entry],
+    pub entries: &'l [CatalogueEntry],
     pub device: &'l DeviceInfo,
     /// Whether variants and axes are shown of however many there are.
     pub is_detailed: bool,
@@ -38,14 +38,14 @@ impl fmt::Display for Listing<'_> {
 
 impl Listing<'_> {
     /// The name, and the summary beside it, below itself where it is long.
-    fn title(&self, f: &mut fmt::Formatter<'_>, entry: &Entry, names: usize) -> fmt::Result {
+    fn title(&self, f: &mut fmt::Formatter<'_>, entry: &CatalogueEntry, names: usize) -> fmt::Result {
         let column = names + 2;
         let summary = wrapped(entry.summary(), self.width.saturating_sub(column));
         let summary = summary.replace('\n', &format!("\n{:column$}", ""));
         writeln!(f, "{:column$}{summary}", entry.name())
     }
 
-    fn detail(&self, f: &mut fmt::Formatter<'_>, entry: &Entry) -> fmt::Result {
+    fn detail(&self, f: &mut fmt::Formatter<'_>, entry: &CatalogueEntry) -> fmt::Result {
         if !entry.variants.is_empty() {
             self.line(f, &format!("variants: {}", shortened(&entry.variants, "variants")))?;
         }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::super::args::compare::{Compare, Shape};
+use super::super::args::compare::{Compare, ComparisonFormat};
 use super::super::overwriting::Files;
 use crate::analysis::compare::Question;
 use crate::error::Error;
@@ -14,7 +14,7 @@ use crate::output::{
 
 /// Errors: a file whose format its ending doesn't tell, one that is named twice, and one that is read.
 pub fn targets(arguments: &Compare, question: &Question) -> Result<Vec<(Target, Format)>, Error> {
-    let targets = output::row_targets(&arguments.output, arguments.format.map(Shape::format), Format::Table, true)?;
+    let targets = output::row_targets(&arguments.output, arguments.format.map(ComparisonFormat::format), Format::Table, true)?;
     check(&targets, arguments.suspects.as_deref(), question)?;
     Ok(targets)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use super::constants::title;
-use super::part::{DevicePart, Told};
+use super::part::{DevicePart, ExecutableFacts};
 use super::sizes;
 use crate::campaign::targets::for_compiling;
 use crate::campaign::voice::Voice;
@@ -19,7 +19,7 @@ use crate::output::{CodeFolder, Mode};
 use crate::record::Figures;
 use crate::shader::{BindingInfo, BindingKind, EntryPoint, Lack, Module, Needs, SpecValues, WorkgroupFit};
 use crate::worker::questions::compile::Compile;
-use crate::worker::{Deadline, Deadlines, Identity, Isolated, Listener, Place};
+use crate::worker::{Deadline, Deadlines, FoundDevice, Identity, Isolated, Listener};
 
 /// Asks the devices that are named, each in a process of its own, about the entry point that is meant.
 pub(super) fn ask(arguments: &Inspect, module: &Arc<Module>, values: &SpecValues) -> anyhow::Result<Vec<DevicePart>> {
@@ -54,7 +54,7 @@ struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    fn part(&mut self, place: &Place) -> Result<DevicePart, Error> {
+    fn part(&mut self, place: &FoundDevice) -> Result<DevicePart, Error> {
         let (device, reflection) = (&place.info, &self.module.reflection);
         let fit = WorkgroupFit::check(reflection, self.entry, self.values, &device.limits);
         let workgroup = fit.map_err(|error| Error::Usage(error.to_string()))?;
@@ -87,14 +87,14 @@ impl Asking<'_> {
             registers,
             spill_bytes,
             code_bytes,
-            executables: executables.map(|all| all.iter().map(Told::of).collect()),
+            executables: executables.map(|all| all.iter().map(ExecutableFacts::of).collect()),
             isa: isa.map(FilePath::from),
             is_code_asked: self.folder.is_some(),
         })
     }
 
     /// The process ends with the answer: what a compiler did to it is nothing for others.
-    fn compile(&self, place: &Place) -> Result<Option<PipelineStatistics>, Failure> {
+    fn compile(&self, place: &FoundDevice) -> Result<Option<PipelineStatistics>, Failure> {
         let question = Compile {
             device: Identity::at_place(&place.info, place.index),
             words: self.module.words.clone(),

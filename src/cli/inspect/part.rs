@@ -32,7 +32,7 @@ pub(super) struct DevicePart {
     pub(super) shared_bytes: u64,
     pub(super) code_bytes: Option<u64>,
     /// What the driver made; nothing where it tells nothing.
-    pub(super) executables: Option<Vec<Told>>,
+    pub(super) executables: Option<Vec<ExecutableFacts>>,
     /// The file of its code, where that was asked for and the driver shows any.
     pub(super) isa: Option<FilePath>,
     #[serde(skip)]
@@ -40,13 +40,13 @@ pub(super) struct DevicePart {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Told {
+pub(super) struct ExecutableFacts {
     pub(super) name: String,
     pub(super) subgroup_size: u32,
     pub(super) statistics: Map<String, Value>,
 }
 
-impl Told {
+impl ExecutableFacts {
     pub(super) fn of(executable: &crate::model::Executable) -> Self {
         let (name, subgroup_size) = (executable.name.clone(), executable.subgroup_size);
         Self { name, subgroup_size, statistics: statistics_object(executable) }

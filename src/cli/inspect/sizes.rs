@@ -2,7 +2,7 @@
 
 use super::facts::Facts;
 use crate::output::Tone;
-use crate::shader::{Reach, Stop, WorkgroupFit};
+use crate::shader::{LargestFit, Stop, WorkgroupFit};
 
 /// A line for the present size, and one for how far each direction goes.
 pub(super) fn say(facts: &mut Facts, fit: &WorkgroupFit) {
@@ -18,7 +18,7 @@ pub(super) fn say(facts: &mut Facts, fit: &WorkgroupFit) {
     }
 }
 
-fn reached(Reach { largest, next }: &Reach) -> String {
+fn reached(LargestFit { largest, next }: &LargestFit) -> String {
     let next = next.as_ref().map(stop).unwrap_or_default();
     match largest {
         Some(largest) if next.is_empty() => format!("alone up to {largest}"),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::facts::{shown, table};
-use super::part::{DevicePart, Told};
+use super::part::{DevicePart, ExecutableFacts};
 use crate::output::{Column, Need, Page, paragraph};
 
 const NOTHING: &str = "-";
@@ -60,7 +60,7 @@ fn rows(parts: &[&DevicePart]) -> Vec<Row> {
 /// What a driver tells by its own names, after the executable's where there are several.
 fn statistics(part: &DevicePart) -> Vec<(String, String)> {
     let executables = part.executables.as_deref().unwrap_or_default();
-    let of = |told: &Told| {
+    let of = |told: &ExecutableFacts| {
         let prefix = if executables.len() > 1 { format!("{}: ", told.name) } else { String::new() };
         let size = (told.subgroup_size > 0).then(|| (format!("{prefix}subgroup size"), told.subgroup_size.to_string()));
         let own = told.statistics.iter().map(|(name, value)| (format!("{prefix}{name}"), value_text(value)));

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::bounds::{BoundsChecker, told};
 use super::search::Search;
 use crate::model::{Failure, Point};
-use crate::subject::{Reference, Subject, Unusual, Variation};
+use crate::subject::{KernelSpec, Reference, Unusual, Variation};
 use crate::worker::questions::Respondent;
 use crate::worker::questions::bounds::Pass;
 use crate::worker::questions::trials::{FindIdle, Repeat, Repeated, Varied, Vary, Wrong};
@@ -49,7 +49,7 @@ pub struct WinnerChecks<'r> {
 /// One of the second trials: what it is called, and what differs.
 struct Kind {
     name: String,
-    subject: Subject,
+    subject: KernelSpec,
     is_size: bool,
 }
 
@@ -74,14 +74,14 @@ impl<'r> WinnerChecks<'r> {
     fn kinds(&self) -> Vec<Kind> {
         let varied = |how: Unusual| Kind {
             name: how.to_string(),
-            subject: Subject { variation: Some(Variation { how, only: None }), ..self.search.subject.clone() },
+            subject: KernelSpec { variation: Some(Variation { how, only: None }), ..self.search.subject.clone() },
             is_size: false,
         };
         let n = self.search.subject.n;
         let sizes: BTreeSet<u64> = [n.checked_sub(1), prime_below(n)].into_iter().flatten().filter(|size| *size > 0).collect();
         let sized = sizes.into_iter().rev().map(|size| Kind {
             name: format!("n = {size}"),
-            subject: Subject { n: size, ..self.search.subject.clone() },
+            subject: KernelSpec { n: size, ..self.search.subject.clone() },
             is_size: true,
         });
         Unusual::ALL.into_iter().map(varied).chain(sized).collect()

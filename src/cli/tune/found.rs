@@ -15,7 +15,7 @@ use crate::cli::overwriting::Files;
 use crate::error::{EXIT_CANT_TELL, EXIT_FAILED, EXIT_OK, Error};
 use crate::model::{AxisValue, Failure, Metric, Point, Shown, Status};
 use crate::output::{Page, Staged, Tone, answer_text, json, paragraph};
-use crate::subject::{Reference, Subject};
+use crate::subject::{KernelSpec, Reference};
 use crate::tuning::answer::{self, Answer, Finale};
 use crate::tuning::{
     DeviceId, Diagnosis, DriverId, KernelId, T4Measurement, T4Result, T4Session, T4Times, T4Validity, Table, TableEntry,
@@ -128,7 +128,7 @@ impl Best {
 
 /// Files that are written when all is measured must be writable before, and none is written over what is read, or twice.
 /// Errors: a table that is none, a folder that isn't there, and a file that is named for two things.
-pub fn check_files(arguments: &Tune, rows: &RowFiles, subject: &Subject) -> Result<(), Error> {
+pub fn check_files(arguments: &Tune, rows: &RowFiles, subject: &KernelSpec) -> Result<(), Error> {
     let read = subject.files().map_err(|error| Error::Usage(error.to_string()))?;
     let files = read.into_iter().fold(Files::default(), |files, (what, file)| files.reading(what, [file]));
     let written = files.reading("the manifest", &arguments.manifest).writing_rows(rows);

@@ -5,7 +5,7 @@ use crate::cli::args::tune::Budget;
 use crate::error::Error;
 use crate::model::Failure;
 use crate::shader::size_macros;
-use crate::subject::{CONSTANT_AXIS, LOCAL_SIZE_AXES, Subject, UserKernel};
+use crate::subject::{CONSTANT_AXIS, KernelSpec, LOCAL_SIZE_AXES, UserKernel};
 
 impl Search<'_> {
     pub fn introduce(&self, kernel: &mut UserKernel) -> Result<(), Error> {
@@ -86,7 +86,7 @@ impl Search<'_> {
     fn one_rows(&self, kernel: &mut UserKernel) -> Result<Vec<String>, Failure> {
         let (written, used) = (kernel.local_size()?, kernel.used_directions()?);
         let is_swept = |axis: &str| self.space.axes().iter().any(|own| own.name == axis);
-        let Subject { threads, groups, .. } = kernel.subject();
+        let KernelSpec { threads, groups, .. } = kernel.subject();
         let note = |(i, axis): (usize, &&str)| match (threads, groups) {
             _ if written[i].is_some() || is_swept(axis) => None,
             (Some(threads), _) if threads[i].trim() != "1" => Some(format!(

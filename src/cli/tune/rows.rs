@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::measure::Outcome;
 use crate::model::{AxisValue, Cache, Case, Failure, Flag, Point, Quirk, Status, Stop};
 use crate::plan::case_id;
-use crate::record::{Described, Fate, Record, Standing, quirk_flag};
+use crate::record::{CaseResult, Completeness, Described, Record, quirk_flag};
 use crate::subject::{Doubt, UserKernel};
 
 pub struct Trial {
@@ -117,7 +117,7 @@ impl<'s> TrialRows<'s> {
     }
 
     /// The row of a configuration, as far as anything came of it.
-    pub fn row(&self, configuration: usize, trial: &Trial, case: Result<&Case, &Failure>, fate: Fate) -> Record {
+    pub fn row(&self, configuration: usize, trial: &Trial, case: Result<&Case, &Failure>, fate: CaseResult) -> Record {
         let point = &self.with_size(&trial.point);
         let seen = trial.quirk.iter().map(quirk_flag).chain(trial.leaves.then(|| Flag::OutOfBounds.to_string()));
         let invalid = self.is_invalid.then(|| Flag::InvalidSpirv.to_string());
@@ -180,14 +180,14 @@ impl Judge for Earlier<'_> {
         }
         let case = self.kernel.describe(&point);
         let trial = Trial::new(point, case.as_ref().ok().cloned());
-        check_sound(&row, &self.rows.row(configuration, &trial, case.as_ref(), Fate::Planned))?;
+        check_sound(&row, &self.rows.row(configuration, &trial, case.as_ref(), CaseResult::Planned))?;
         if self.trials.contains_key(&configuration) {
             return Ok(Verdict::Dropped(row));
         }
         let measured = Measurement::from_row(&row);
         // One look is no measurement where each is to be measured to its end.
         let is_short = !self.rows.search.is_race && measured.as_ref().is_some_and(|measured| measured.stop.is_early());
-        if Standing::from_row(&row) != Standing::Finished || is_short {
+        if Completeness::from_row(&row) != Completeness::Finished || is_short {
             return Ok(Verdict::Again(row));
         }
         let status = Status::named(&row.status).filter(|status| *status != Status::Ok);

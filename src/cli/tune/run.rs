@@ -15,7 +15,7 @@ use crate::cli::args::tune::Budget;
 use crate::measure::{BLOCK_CASES, CaseKey, Event, Outcome, Rule, Session, Task};
 use crate::model::{Case, Failure, Point, Status, Stop};
 use crate::output::Progress;
-use crate::record::Fate;
+use crate::record::CaseResult;
 use crate::stats::{Timed, reach};
 use crate::subject::UserKernel;
 use crate::tuning::ending::Figure;
@@ -268,7 +268,7 @@ impl<'r> SearchRun<'r> {
         let case = match self.kernel.describe(&trial.point) {
             Ok(case) => case,
             Err(failure) => {
-                let row = self.rows.row(configuration, &trial, Err(&failure), Fate::Planned);
+                let row = self.rows.row(configuration, &trial, Err(&failure), CaseResult::Planned);
                 return Trial { row: Some(row), failure: Some(failure), ..trial };
             }
         };
@@ -279,7 +279,7 @@ impl<'r> SearchRun<'r> {
         let failure = Failure::new(Status::Skipped, reason);
         let outcome = Outcome { shader: None, result: Err(failure.clone()) };
         let left = Trial { leaves: true, ..trial };
-        let row = self.rows.row(configuration, &left, Ok(&case), Fate::Tried(&outcome));
+        let row = self.rows.row(configuration, &left, Ok(&case), CaseResult::Tried(&outcome));
         Trial { row: Some(row), failure: Some(failure), leaves: false, ..left }
     }
 
@@ -323,7 +323,7 @@ impl<'r> SearchRun<'r> {
         if is_less {
             return;
         }
-        let mut row = self.rows.row(configuration, known, Ok(case), Fate::Tried(outcome));
+        let mut row = self.rows.row(configuration, known, Ok(case), CaseResult::Tried(outcome));
         let (measured, failure) = match &outcome.result {
             Ok(measured) => {
                 self.samples += measured.samples();
@@ -396,8 +396,8 @@ impl<'r> SearchRun<'r> {
         let failure = Failure::new(Status::WrongResult, why);
         let outcome = Outcome { shader: None, result: Err(failure.clone()) };
         let row = match &trial.case {
-            Some(case) => self.rows.row(configuration, trial, Ok(case), Fate::Tried(&outcome)),
-            None => self.rows.row(configuration, trial, Err(&failure), Fate::Planned),
+            Some(case) => self.rows.row(configuration, trial, Ok(case), CaseResult::Tried(&outcome)),
+            None => self.rows.row(configuration, trial, Err(&failure), CaseResult::Planned),
         };
         if let Some(trial) = self.trials.get_mut(&configuration) {
             (trial.row, trial.measured, trial.failure) = (Some(row), None, Some(failure));

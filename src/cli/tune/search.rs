@@ -15,12 +15,12 @@ use crate::gpu::compile_threads;
 use crate::measure::{Opener, Options, Pool, Rule, Session};
 use crate::model::{DeviceInfo, Failure, Point, Stage};
 use crate::record::{Header, Record};
-use crate::subject::{Reference, Subject, UserKernel};
+use crate::subject::{KernelSpec, Reference, UserKernel};
 use crate::tuning::search::Strategy;
 use crate::tuning::space::{Space, SpaceError};
 use crate::worker::questions::Respondent;
 use crate::worker::questions::bounds::OpenBounds;
-use crate::worker::{Identity, Opening, Place};
+use crate::worker::{FoundDevice, Identity, Opening};
 
 /// The largest space that is searched whole unless the user says otherwise.
 const SMALL: usize = 512;
@@ -34,7 +34,7 @@ const QUICK_EACH: RangeInclusive<Duration> = Duration::from_millis(100)..=Durati
 
 pub struct Search<'c> {
     pub campaign: &'c Campaign,
-    pub subject: Subject,
+    pub subject: KernelSpec,
     pub space: Space,
     pub strategy: Strategy,
     pub budget: Budget,
@@ -50,12 +50,12 @@ impl<'c> Search<'c> {
     /// The search for the fastest configuration of a shader on the campaign's device, with its kernel, which knows what its results are
     /// compared with.
     /// Errors: whatever the user has to mend, before anything is measured.
-    pub fn new(typed: &Tune, subject: Subject, campaign: &'c Campaign) -> Result<(Self, UserKernel), Error> {
+    pub fn new(typed: &Tune, subject: KernelSpec, campaign: &'c Campaign) -> Result<(Self, UserKernel), Error> {
         let device = &campaign.targets.device(0).info;
         let mut kernel = UserKernel::new(subject.clone(), device.clone());
         if let Some(text) = &typed.reference {
             let reference = subject::reference(text, &mut kernel)?;
-            kernel = UserKernel::new(Subject { reference, ..subject }, device.clone());
+            kernel = UserKernel::new(KernelSpec { reference, ..subject }, device.clone());
         }
         let space = space(typed, &mut kernel, device)?;
         if let Some((point, note)) = subject::instead_of_written(&mut kernel, &space) {
@@ -78,7 +78,7 @@ impl<'c> Search<'c> {
         Ok((search, kernel))
     }
 
-    pub fn place(&self) -> &'c Place {
+    pub fn place(&self) -> &'c FoundDevice {
         self.campaign.targets.device(0)
     }
 
@@ -121,7 +121,7 @@ impl<'c> Search<'c> {
         // Two searches of one shader over the same configurations have the same plan, wherever its file lies.
         let mut plan = Sha256::new_with_prefix(kernel.name());
         space.axes().iter().for_each(|axis| plan.update(format!("\n{}={:?}", axis.name, axis.values)));
-        let Subject { n, checks, tolerance, reference, .. } = kernel.subject();
+        let KernelSpec { n, checks, tolerance, reference, .. } = kernel.subject();
         let right = match reference {
             Reference::Configuration(point) => format!("{point} {tolerance:?} {checks:?}"),
             Reference::Untouched | Reference::Shader(_) | Reference::Files(_) => format!("{tolerance:?} {checks:?}"),

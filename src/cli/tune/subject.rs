@@ -12,20 +12,20 @@ use crate::plan::parse_values;
 use crate::regular;
 use crate::shader::size_macros;
 use crate::subject::{
-    Accepted, BufferSpec, CONSTANT_AXIS, Comparison, ImageSpec, LOCAL_SIZE_AXES, MACRO_AXIS, Reference, SUBGROUP_AXIS,
-    SamplerSpec, Subject, Tolerance, UserKernel, listed,
+    Accepted, BufferSpec, CONSTANT_AXIS, Comparison, ImageSpec, KernelSpec, LOCAL_SIZE_AXES, MACRO_AXIS, Reference,
+    SUBGROUP_AXIS, SamplerSpec, Tolerance, UserKernel, listed,
 };
 use crate::tuning::space::{Dimension, Space};
 use crate::units::parse_number;
 
-pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
+pub fn subject(arguments: &Tune) -> Result<KernelSpec, Error> {
     let usage = |flag: &str, words: String| Error::Usage(format!("--{flag}: {words}"));
     let shader = arguments.shader.clone().ok_or_else(|| Error::Usage("a shader is needed".to_owned()))?;
     let macros = macros(arguments)?.into_iter().filter_map(|(name, values)| Some((name, values.into_iter().next()?)));
     let three = |flag: &str, text: &Option<String>| {
         text.as_deref().map(|text| directions(text).map_err(|words| usage(flag, words))).transpose()
     };
-    Ok(Subject {
+    Ok(KernelSpec {
         name: arguments.name.clone().unwrap_or_else(|| stem(&shader)),
         shader: shader.into(),
         include_folders: arguments.include.iter().cloned().map(FilePath::from).collect(),

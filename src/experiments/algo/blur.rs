@@ -7,7 +7,7 @@ mod twin;
 use std::sync::{Arc, LazyLock};
 
 use crate::experiments::common::prelude::*;
-use crate::model::{Contents, Dimension, Format, ImageRole, Metric, Resource, Sampling, Shape, Texels};
+use crate::model::{Contents, Dimension, Format, ImageRole, Metric, Resource, ResourceKind, Sampling, Texels};
 use filter::Filter;
 use overtaking::TILING;
 use twin::Blurred;
@@ -217,7 +217,7 @@ fn in_passes(case: &mut CaseBuilder, config: &Config, [weights, picture, target]
     let between = case.add(Resource::new("between", between, Contents::Undefined));
     let linear = (Rung::of(config.variant) == Rung::Filtered).then(|| {
         let sampling = Sampling { is_linear: true, ..Sampling::default() };
-        case.add(Resource::new("linear", Shape::Sampler(sampling), Contents::Undefined))
+        case.add(Resource::new("linear", ResourceKind::Sampler(sampling), Contents::Undefined))
     });
     let with = |resources: [Handle; 3]| resources.into_iter().chain(linear).collect::<Vec<_>>();
     let [across, along] = tile(config);
@@ -227,6 +227,6 @@ fn in_passes(case: &mut CaseBuilder, config: &Config, [weights, picture, target]
     case.run(kernel(config), &with([weights, between, target]), groups, &[size]);
 }
 
-fn image(format: Format, size: u32, role: ImageRole) -> Shape {
-    Shape::Image { format, dimension: Dimension::D2, extent: [size, size, 1], role }
+fn image(format: Format, size: u32, role: ImageRole) -> ResourceKind {
+    ResourceKind::Image { format, dimension: Dimension::D2, extent: [size, size, 1], role }
 }

@@ -101,7 +101,7 @@ fn by_atomics<'a>(
     case.fill(count, 0);
     case.barrier();
     case.run(kernel, &[source, kept, count], tiles.groups, &push);
-    let in_any_order = move |left: &Left| {
+    let in_any_order = move |left: &PassOutputs| {
         left.of(count).compare(&Expected::words(1, |_| push[1]))?;
         invariants::permutation("kept", (0..push[1]).into_par_iter(), &left.of(kept).words())
     };
@@ -144,12 +144,12 @@ fn by_look_back<'a>(
     case.fill(states, 0);
     case.barrier();
     case.run(kernel, &[source, kept, count, states], tiles.groups, &push);
-    let check = move |left: &Left| {
+    let check = move |left: &PassOutputs| {
         left.of(count).compare(&Expected::words(1, |_| push[1]))?;
         left.of(kept).compare(&Expected::words(list.count, |i| list.at(i)))?;
         tiles.check_states(left.of(states), |end| list.before(end))
     };
-    let remark = move |left: &Left| tiles.fallbacks(left.of(states));
+    let remark = move |left: &PassOutputs| tiles.fallbacks(left.of(states));
     let iterations = tiles.iterations_of_looking(config).saturating_add(config.integer("items"));
     Ok(case.iterations(iterations).checked_by(check).remarked_by(remark))
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::adaptive;
 use crate::experiments::common::ladder::ratio;
 use crate::experiments::common::prelude::*;
-use crate::experiments::{Derivation, Told};
+use crate::experiments::{Derivation, FlaggedFigure};
 use crate::model::{Cache, Figure, NoFigure};
 use crate::units;
 
@@ -32,18 +32,18 @@ const VARIANTS: [(&str, [&str; 3]); adaptive::Name::ALL.len()] = [
 ];
 
 /// Width and height of a workgroup.
-type Shape = (u64, u64);
+type GroupSize = (u64, u64);
 
 /// A problem size, the best row there, that of the fixed shape, and how many times as long that takes.
 type Loss<'r> = (u64, &'r Finished, &'r Finished, Figure);
 
 /// Rows of an algorithm by problem size and shape.
-type Sweep<'r> = BTreeMap<u64, BTreeMap<Shape, &'r Finished>>;
+type Sweep<'r> = BTreeMap<u64, BTreeMap<GroupSize, &'r Finished>>;
 
-fn derive(rows: &[Finished], binds: &[Finished]) -> Vec<Told> {
+fn derive(rows: &[Finished], binds: &[Finished]) -> Vec<FlaggedFigure> {
     let sweeps = VARIANTS.into_iter().map(|(name, of_all)| (name, of_all, sweep(name, rows)));
     let sweeps: Vec<(&'static str, [&'static str; 3], Sweep)> = sweeps.filter(|(.., sweep)| !sweep.is_empty()).collect();
-    let mut all: Vec<Told> = Vec::new();
+    let mut all: Vec<FlaggedFigure> = Vec::new();
     let mut pays = Vec::new();
     let cost = cost(binds);
     for (name, of_all, sweep) in &sweeps {
@@ -77,8 +77,8 @@ fn sweep<'r>(name: &str, rows: &'r [Finished]) -> Sweep<'r> {
     sweep
 }
 
-fn losses<'r>(sweep: &Sweep<'r>, fixed: Shape) -> Vec<Loss<'r>> {
-    let loss = |(n, rows): (&u64, &BTreeMap<Shape, &'r Finished>)| {
+fn losses<'r>(sweep: &Sweep<'r>, fixed: GroupSize) -> Vec<Loss<'r>> {
+    let loss = |(n, rows): (&u64, &BTreeMap<GroupSize, &'r Finished>)| {
         let (best, fixed) = (best(rows), rows[&fixed]);
         (*n, best, fixed, ratio(fixed, best))
     };
@@ -90,16 +90,16 @@ fn of_algorithm(
     name: &'static str,
     [worst_loss, mean_loss, all_changes]: [&'static str; 3],
     sweep: &Sweep,
-    fixed: Shape,
+    fixed: GroupSize,
     losses: &[Loss],
-) -> Vec<Told> {
+) -> Vec<FlaggedFigure> {
     let flags: BTreeSet<String> = sweep.values().flat_map(BTreeMap::values).flat_map(|row| row.flags.clone()).collect();
     let at_size = |(n, best, fixed, loss): &Loss| {
         let flags = best.flags.iter().chain(&fixed.flags).cloned().collect();
         let note = format!("best {}, fixed {}", timed(best), timed(fixed));
         (Derived { point: Point::new([("n".into(), (*n).into())]), ..row(name, "loss", Ok(*loss), note) }, flags)
     };
-    let mut all: Vec<Told> = losses.iter().map(at_size).collect();
+    let mut all: Vec<FlaggedFigure> = losses.iter().map(at_size).collect();
     let fixed = shown(fixed);
     if let Some((n, .., worst)) = losses.iter().max_by(|a, b| a.3.value.total_cmp(&b.3.value)) {
         let what = if worst.value > 1.0 { format!("loses most at n={n}") } else { "is the best at each".to_owned() };
@@ -124,23 +124,23 @@ fn where_it_pays(name: &str, cost: f64, losses: &[Loss]) -> Option<String> {
 }
 
 /// The shape that loses least against the best one at each size, in the geometric mean: of those that were measured at all sizes.
-fn fixed(sweep: &Sweep) -> Option<Shape> {
-    let everywhere = |shape: &&Shape| sweep.values().all(|rows| rows.contains_key(*shape));
-    let candidates: Vec<Shape> = sweep.values().next()?.keys().filter(everywhere).copied().collect();
-    let loss = |shape: &Shape| sweep.values().map(|rows| (rows[shape].time / best(rows).time).ln()).sum::<f64>();
+fn fixed(sweep: &Sweep) -> Option<GroupSize> {
+    let everywhere = |shape: &&GroupSize| sweep.values().all(|rows| rows.contains_key(*shape));
+    let candidates: Vec<GroupSize> = sweep.values().next()?.keys().filter(everywhere).copied().collect();
+    let loss = |shape: &GroupSize| sweep.values().map(|rows| (rows[shape].time / best(rows).time).ln()).sum::<f64>();
     (candidates.len() > 1).then(|| candidates.iter().copied().min_by(|a, b| loss(a).total_cmp(&loss(b))))?
 }
 
 /// The fastest of them. There is one at least.
-fn best<'r>(rows: &BTreeMap<Shape, &'r Finished>) -> &'r Finished {
+fn best<'r>(rows: &BTreeMap<GroupSize, &'r Finished>) -> &'r Finished {
     let mut rows = rows.values().copied();
     let first = rows.next().unwrap_or_else(|| unreachable!("a size has rows"));
     rows.fold(first, |best, row| if row.time < best.time { row } else { best })
 }
 
 /// From which size on which shape is the best: another one where it is surely faster than the one before.
-fn changes(sweep: &Sweep) -> Vec<(u64, Shape)> {
-    let mut changes: Vec<(u64, Shape)> = Vec::new();
+fn changes(sweep: &Sweep) -> Vec<(u64, GroupSize)> {
+    let mut changes: Vec<(u64, GroupSize)> = Vec::new();
     for (n, rows) in sweep {
         let best = best(rows);
         let is_surely_faster = |other: &Finished| match (best.interval, other.interval) {
@@ -183,11 +183,11 @@ fn mean(figures: impl Iterator<Item = Figure> + Clone) -> Figure {
     Figure { value: of(figures.map(|figure| figure.value).collect()), interval }
 }
 
-fn shape(row: &Finished) -> Shape {
+fn shape(row: &Finished) -> GroupSize {
     (row.point.integer("local_size_x"), row.point.integer("local_size_y"))
 }
 
-fn shown((x, y): Shape) -> String {
+fn shown((x, y): GroupSize) -> String {
     if y == 1 { x.to_string() } else { format!("{x}x{y}") }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::experiments::common::parts::in_parts;
 use crate::experiments::common::prelude::*;
 use crate::experiments::common::reduction::{self, Rounds, VECTOR, by_subgroups, dealt, loads, padded, taking};
-use crate::model::{Contents, Dimension, Format, ImageRole, Resource, Sampling, Shape};
+use crate::model::{Contents, Dimension, Format, ImageRole, Resource, ResourceKind, Sampling};
 
 pub const EXPERIMENT: Experiment = Experiment {
     variants: Rung::WORDS,
@@ -127,11 +127,11 @@ fn from_image(case: &mut CaseBuilder, config: &Config, result: Handle, count: u3
     let texels = Elements::dealt(image.texels(), local_size, of_invocation, longest)?;
     let sums = dealt(workgroups(texels.groups), 1, config)?;
     let d2 = |name, format, extent, role, contents| {
-        Resource::new(name, Shape::Image { format, dimension: Dimension::D2, extent, role }, contents)
+        Resource::new(name, ResourceKind::Image { format, dimension: Dimension::D2, extent, role }, contents)
     };
     let source = Contents::Sequence(words);
     let source = case.add(d2("source", Format::Rgba32Uint, image.extent(), ImageRole::Sampled, source));
-    let nearest = case.add(Resource::new("nearest", Shape::Sampler(Sampling::default()), Contents::Undefined));
+    let nearest = case.add(Resource::new("nearest", ResourceKind::Sampler(Sampling::default()), Contents::Undefined));
     let partials = case.add(d2("partials", Format::R32Uint, texels.groups, ImageRole::Storage, Contents::Undefined));
     let kernel = |macro_name, elements| {
         by_subgroups(taking("algo/reduce_subgroup.comp", elements, config).define(macro_name, ""), config)

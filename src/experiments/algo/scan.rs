@@ -122,11 +122,11 @@ fn by_look_back<'a>(
     case.fill(states, 0);
     case.barrier();
     case.run(kernel, &[source, target, target, states], tiles.groups, &[u32_of(tiles.words)?]);
-    let check = move |left: &Left| {
+    let check = move |left: &PassOutputs| {
         left.of(target).compare(&Expected::words(tiles.words, |i| sums.up_to(i)))?;
         tiles.check_states(left.of(states), |end| sums.before(end))
     };
-    let remark = move |left: &Left| tiles.fallbacks(left.of(states));
+    let remark = move |left: &PassOutputs| tiles.fallbacks(left.of(states));
     Ok(case.iterations(tiles.iterations_of_looking(config)).checked_by(check).remarked_by(remark))
 }
 

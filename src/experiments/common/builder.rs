@@ -36,9 +36,9 @@ pub struct Built<'a> {
 }
 
 /// A check of its own, of what a pass left in the outputs.
-type OwnCheck<'a> = Box<dyn Fn(&Left) -> Verdict + 'a>;
+type OwnCheck<'a> = Box<dyn Fn(&PassOutputs) -> Verdict + 'a>;
 
-type Remark<'a> = Box<dyn Fn(&Left) -> Option<String> + 'a>;
+type Remark<'a> = Box<dyn Fn(&PassOutputs) -> Option<String> + 'a>;
 
 /// Builds a case, and hands it out.
 pub type Lender<'a> = Arc<dyn Fn(&mut dyn FnMut(&Built)) + Send + Sync + 'a>;
@@ -52,12 +52,12 @@ struct Twin<'a> {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Left<'o> {
+pub struct PassOutputs<'o> {
     case: &'o Case,
     bytes: &'o [Vec<u8>],
 }
 
-impl<'o> Left<'o> {
+impl<'o> PassOutputs<'o> {
     /// All of them, in the order of the case's check.
     fn outputs(&self) -> impl Iterator<Item = (usize, Output<'o>)> + use<'o> {
         let Self { case, bytes } = *self;
@@ -125,13 +125,13 @@ impl<'a> Built<'a> {
             indexes.len(),
             outputs.len()
         );
-        let left = Left { case: &self.case, bytes: outputs };
+        let left = PassOutputs { case: &self.case, bytes: outputs };
         self.twin.check.as_ref().map_or_else(|| left.compare(&self.twin.expected), |check| check(&left))
     }
 
     /// What there is to say of outputs that are right, in the order of the case's check: how the pass went, where they tell it.
     pub fn remark(&self, outputs: &[Vec<u8>]) -> Option<String> {
-        self.twin.remark.as_ref().and_then(|remark| remark(&Left { case: &self.case, bytes: outputs }))
+        self.twin.remark.as_ref().and_then(|remark| remark(&PassOutputs { case: &self.case, bytes: outputs }))
     }
 }
 
@@ -332,14 +332,14 @@ impl<'a> CaseBuilder<'a> {
 
     /// Compares the outputs in a way of its own, where passes may leave more than one right result.
     #[must_use]
-    pub fn checked_by(mut self, check: impl Fn(&Left) -> Verdict + 'a) -> Self {
+    pub fn checked_by(mut self, check: impl Fn(&PassOutputs) -> Verdict + 'a) -> Self {
         self.twin.check = Some(Box::new(check));
         self
     }
 
     /// Says how a pass went, where its outputs tell it: rows have it in `check_note`.
     #[must_use]
-    pub fn remarked_by(mut self, remark: impl Fn(&Left) -> Option<String> + 'a) -> Self {
+    pub fn remarked_by(mut self, remark: impl Fn(&PassOutputs) -> Option<String> + 'a) -> Self {
         self.twin.remark = Some(Box::new(remark));
         self
     }
@@ -347,7 +347,7 @@ impl<'a> CaseBuilder<'a> {
     /// Checks what must be true of the outputs in place of every element: rows say `checked=invariant`, and in these words what that is.
     /// For results that a twin would take far longer to compute than the device.
     #[must_use]
-    pub fn holds(mut self, what: &'static str, check: impl Fn(&Left) -> Verdict + 'a) -> Self {
+    pub fn holds(mut self, what: &'static str, check: impl Fn(&PassOutputs) -> Verdict + 'a) -> Self {
         self.invariant = Some(what);
         self.checked_by(check)
     }

@@ -5,8 +5,8 @@ pub use crate::experiments::common::axes::{beyond_caches, loop_axis};
 pub(in crate::experiments) use crate::experiments::common::choices::choices;
 pub use crate::experiments::common::ladder::Ladder;
 pub use crate::experiments::{
-    Built, CaseBuilder, Config, Elements, Experiment, Handle, Left, POWERS_TO_64, Setting, fold_groups, lanes, local_size_axis,
-    narrow, number, powers_of_two, product, size_to_require, size_up_to, u32_of, usual_size, workgroups,
+    Built, CaseBuilder, Config, Elements, Experiment, Handle, POWERS_TO_64, PassOutputs, Setting, fold_groups, lanes,
+    local_size_axis, narrow, number, powers_of_two, product, size_to_require, size_up_to, u32_of, usual_size, workgroups,
 };
 pub use crate::model::{
     Axis, AxisKind, Bound, Case, Derived, Feature, Finished, Headline, Kernel, Moved, Point, Preset, Repeatability, Scalar,

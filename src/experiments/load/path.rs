@@ -10,9 +10,11 @@ pub(super) mod twin;
 pub(super) mod walk;
 
 use crate::experiments::common::prelude::*;
-use crate::model::{Contents, DeviceInfo, DeviceKind, Dimension, Format, ImageRole, Precision, Resource, Sampling, Shape};
+use crate::model::{
+    Contents, DeviceInfo, DeviceKind, Dimension, Format, ImageRole, Precision, Resource, ResourceKind, Sampling,
+};
 
-use table::{Kind, PATHS, Path, Place, Value};
+use table::{Kind, PATHS, Path, Source, Value};
 use walk::{LOADS_PER_ITERATION, Pattern, Walk};
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -110,10 +112,10 @@ pub(super) fn declaring(kernel: Kernel, path: &Path) -> Kernel {
         if role == ImageRole::Sampled { kernel } else { kernel.define("STORED_AS", path.format()) }
     };
     match path.kind.place() {
-        Place::TexelBuffer(role) => stored(kernel.define("TEXEL_BUFFER", ""), role),
-        Place::Image(_) if path.kind == Kind::Fetch => kernel.define("FETCHED", ""),
-        Place::Image(role) => stored(kernel, role),
-        Place::Buffer | Place::Constants => kernel,
+        Source::TexelBuffer(role) => stored(kernel.define("TEXEL_BUFFER", ""), role),
+        Source::Image(_) if path.kind == Kind::Fetch => kernel.define("FETCHED", ""),
+        Source::Image(role) => stored(kernel, role),
+        Source::Buffer | Source::Constants => kernel,
     }
 }
 
@@ -131,32 +133,32 @@ fn few_words(source: Sequence) -> impl Iterator<Item = u32> {
 fn inputs(path: &Path, source: Sequence) -> Vec<Resource> {
     let contents = Contents::Sequence(source);
     match path.value {
-        Value::Words(_) if path.kind.place() == Place::Constants => Vec::new(),
+        Value::Words(_) if path.kind.place() == Source::Constants => Vec::new(),
         Value::Words(_) => {
             let [begin, stride] = path.layout();
             vec![Resource::words("values", (begin + path.elements() * stride).into(), contents)]
         }
         Value::Texel(format) => {
-            let shape = texels(path.kind, format, [table::SIDE; 2]);
+            let kind = texels(path.kind, format, [table::SIDE; 2]);
             let is_linear = path.kind == Kind::Linear;
             let sampler = (is_linear || path.kind == Kind::Nearest).then(|| sampler(is_linear));
-            std::iter::once(Resource::new("texels", shape, contents)).chain(sampler).collect()
+            std::iter::once(Resource::new("texels", kind, contents)).chain(sampler).collect()
         }
     }
 }
 
 /// What a path of this kind reads: an image of this extent, or a buffer of as many texels.
-pub(super) fn texels(kind: Kind, format: Format, [width, height]: [u32; 2]) -> Shape {
+pub(super) fn texels(kind: Kind, format: Format, [width, height]: [u32; 2]) -> ResourceKind {
     match kind.place() {
-        Place::TexelBuffer(role) => Shape::Texels { format, count: width * height, role },
-        Place::Image(role) => Shape::Image { format, dimension: Dimension::D2, extent: [width, height, 1], role },
-        Place::Buffer | Place::Constants => panic!("{kind:?} reads no texels"),
+        Source::TexelBuffer(role) => ResourceKind::Texels { format, count: width * height, role },
+        Source::Image(role) => ResourceKind::Image { format, dimension: Dimension::D2, extent: [width, height, 1], role },
+        Source::Buffer | Source::Constants => panic!("{kind:?} reads no texels"),
     }
 }
 
 /// A sampler that takes the nearest texel, or mixes four.
 pub(super) fn sampler(is_linear: bool) -> Resource {
-    Resource::new("sampler", Shape::Sampler(Sampling { is_linear, ..Sampling::default() }), Contents::Undefined)
+    Resource::new("sampler", ResourceKind::Sampler(Sampling { is_linear, ..Sampling::default() }), Contents::Undefined)
 }
 
 /// What texels of a format hold: whole numbers up to this magnitude, of halves up to what those count without gaps, or any bytes.

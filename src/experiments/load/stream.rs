@@ -1,6 +1,6 @@
 //! `load/stream`: how fast does each kind of resource bring in far more than any cache holds?
 
-use super::path::table::{Kind, Path, Place, STREAMED, Value, names};
+use super::path::table::{Kind, Path, STREAMED, Source, Value, names};
 use super::path::twin::Texels;
 use super::path::{declaring, texel_sequence, texels, typed};
 use crate::experiments::common::axes::BEYOND_CACHES;
@@ -83,9 +83,9 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
         }
         Value::Texel(format) => {
             let sequence = texel_sequence(format, config.seed(), MAGNITUDE);
-            let shape = texels(path.kind, format, image.extent());
+            let kind = texels(path.kind, format, image.extent());
             let texels = Texels { format, sequence };
-            (Resource::new("texels", shape, Contents::Sequence(sequence)), sums(elements, tiled, texels))
+            (Resource::new("texels", kind, Contents::Sequence(sequence)), sums(elements, tiled, texels))
         }
     };
     let resources = [case.output("results", expected), case.add(source)];
@@ -110,7 +110,7 @@ fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
 }
 
 fn is_image(kind: Kind) -> bool {
-    matches!(kind.place(), Place::Image(_))
+    matches!(kind.place(), Source::Image(_))
 }
 
 fn usual_bytes(setting: &Setting) -> u64 {
@@ -129,9 +129,9 @@ fn most_bytes(path: &Path, limits: &Limits) -> u64 {
     let element = u64::from(path.value.bytes());
     let side = 1_u64 << limits.image_dimension.max(1).ilog2();
     let most = match path.kind.place() {
-        Place::TexelBuffer(_) => product([element, limits.texel_buffer_elements.into()]),
-        Place::Image(_) => product([element, side, side]),
-        Place::Buffer | Place::Constants => limits.storage_buffer_range,
+        Source::TexelBuffer(_) => product([element, limits.texel_buffer_elements.into()]),
+        Source::Image(_) => product([element, side, side]),
+        Source::Buffer | Source::Constants => limits.storage_buffer_range,
     };
     most.min(limits.allocation_bytes)
 }

@@ -56,7 +56,7 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let notes = case.output_from(0, "notes", Expected::words_from(invocations, move || requests.notes_in_order()));
     let passes = case.output_from(0, "passes", Expected::words(1, |_| 1));
     case.run(kernel, &[counter, terms, notes, passes], groups, &[]);
-    let in_any_order = move |left: &Left| {
+    let in_any_order = move |left: &PassOutputs| {
         let places = requests.places().wrapping_mul(ledger::passes(left.of(passes))?);
         left.of(counter).compare(&Expected::words(1, |_| places))?;
         ledger::check(left.of(notes), invocations, |_| 0, |_| (0, places))

@@ -123,7 +123,7 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let words = case.input("words", grid.invocations().min(BEGINNINGS as u64 * local_size), grid.words);
     case.run(kernel, &[results, recorded, words], grid.groups, &[]);
     // Which invocation is which lane is the driver's choice: the twin follows what was recorded, once that makes sense.
-    let as_recorded = move |left: &Left| {
+    let as_recorded = move |left: &PassOutputs| {
         let right = grid.results(&left.of(recorded).words())?;
         left.of(results).compare(&grid.expected(|| right))
     };

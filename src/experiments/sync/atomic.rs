@@ -106,7 +106,7 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
         (false, false) => &[],
     };
     case.run(way.kernel(config, &cells), &resources, cells.groups, push);
-    let in_any_order = move |left: &Left| {
+    let in_any_order = move |left: &PassOutputs| {
         let passes = passes.map_or(Ok(1), |passes| ledger::passes(left.of(passes)))?;
         run.check_cells(&once.cells, left.of(target), passes)?;
         notes.map_or(Ok(()), |notes| run.check_notes(left.of(notes), left.of(target)))

@@ -51,7 +51,7 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let notes = case.output_from(0, "notes", of_notes);
     let passes = case.output_from(0, "passes", of_passes);
     case.run(kernel, &[target, terms, notes, passes], cells.grid, &push);
-    let after_passes = move |left: &Left| left.compare(&cells.after(ledger::passes(left.of(passes))?));
+    let after_passes = move |left: &PassOutputs| left.compare(&cells.after(ledger::passes(left.of(passes))?));
     let items = Some(product([cells.invocations(), atomics]));
     let work = Work { ops: items, items, ..Work::default() };
     let case = case.repeat(Repeat::Resumes).iterations(atomics / ATOMICS_PER_ITERATION).checked_by(after_passes);

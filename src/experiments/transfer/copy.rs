@@ -2,7 +2,7 @@
 
 use crate::experiments::calibration::evict;
 use crate::experiments::common::prelude::*;
-use crate::model::{Contents, DeviceInfo, Measurand, MemoryKind, POISON, Resource, Shape, Step};
+use crate::model::{Contents, DeviceInfo, Measurand, MemoryKind, POISON, Resource, ResourceKind, Step};
 
 pub const EXPERIMENT: Experiment =
     Experiment { repeatability: |_| Repeatability::Memory, traffic, ..Experiment::new("transfer/copy", axes, build) };
@@ -101,9 +101,9 @@ fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
 }
 
 /// What bytes are copied from, and to.
-fn ends(direction: Direction, by: Means, bytes: u64, device: &DeviceInfo) -> Result<[Shape; 2], Skip> {
-    let memory = |memory| Shape::Buffer { bytes, memory };
-    let (local, process) = (memory(MemoryKind::DeviceLocal), Shape::HostMemory { bytes });
+fn ends(direction: Direction, by: Means, bytes: u64, device: &DeviceInfo) -> Result<[ResourceKind; 2], Skip> {
+    let memory = |memory| ResourceKind::Buffer { bytes, memory };
+    let (local, process) = (memory(MemoryKind::DeviceLocal), ResourceKind::HostMemory { bytes });
     let window = memory(MemoryKind::DeviceHostVisible);
     // A device may have no memory that the host's caches hold.
     let cached = !device.memory_types_for(MemoryKind::HostCached, u32::MAX).is_empty();

@@ -2,9 +2,9 @@
 
 use std::fmt::{Display, Formatter, Result};
 
-use super::Place;
+use super::Medium;
 use super::axis::Axis;
-use super::look::{Point, Shape, Stroke};
+use super::look::{Marker, Point, Stroke};
 use super::palette::{Colour, GRID, INK, PAPER};
 use super::text::{escaped, fit, one_line};
 
@@ -139,11 +139,11 @@ pub struct Canvas {
     elements: String,
     /// Above all: what tells its tip.
     hits: String,
-    place: Place,
+    place: Medium,
 }
 
 impl Canvas {
-    pub fn new(place: Place) -> Self {
+    pub fn new(place: Medium) -> Self {
         Self { elements: String::new(), hits: String::new(), place }
     }
 
@@ -203,8 +203,8 @@ impl Canvas {
         self.elements += &format!("<rect {frame} {paint}/>\n");
     }
 
-    pub fn marker(&mut self, shape: Shape, at: Point, r: f64, paint: Paint) {
-        if shape == Shape::Circle {
+    pub fn marker(&mut self, shape: Marker, at: Point, r: f64, paint: Paint) {
+        if shape == Marker::Circle {
             self.elements += &format!("<circle {} {paint}/>\n", disc(at, r));
         } else {
             self.polygon(&shape.corners(at, r), paint);
@@ -250,7 +250,7 @@ impl Canvas {
 
     /// Whether flagged data can be hidden where this is shown.
     pub fn can_hide(&self) -> bool {
-        self.place == Place::Page
+        self.place == Medium::Page
     }
 
     /// A place that tells its tip.

@@ -4,7 +4,7 @@ use super::super::chart::{Curves, Datum, Line, Mark};
 use super::axis::{Axis, BESIDE, Room, can_hold};
 use super::canvas::{BELOW, Canvas, Frame, Layer, Paint, Plot, SMALL, Side, TEXT, WIDTH, Writing};
 use super::legend::{self, Swatch};
-use super::look::{Point, Shape, Stroke};
+use super::look::{Marker, Point, Stroke};
 use super::palette::{Colour, MARK, SERIES};
 use super::text;
 
@@ -25,7 +25,7 @@ pub fn draw(canvas: &mut Canvas, curves: &Curves, top: f64) -> f64 {
         if index >= lines.len() {
             return Swatch::Line(MARK, Stroke::EXPECTED, None);
         }
-        Swatch::Line(SERIES[index % SERIES.len()], Stroke::of_series(index), Some(Shape::of_series(index)))
+        Swatch::Line(SERIES[index % SERIES.len()], Stroke::of_series(index), Some(Marker::of_series(index)))
     };
     let names = lines.iter().map(|line| &line.name).chain(curves.expected.iter().map(|expected| &expected.name));
     let is_flagged = lines.iter().flat_map(|line| &line.points).any(|datum| datum.is_doubted);
@@ -138,7 +138,7 @@ fn series(canvas: &mut Canvas, plot: &Plot, line: &Line, index: usize) {
             if !datum.is_doubted {
                 last = at.0;
             }
-            mark_datum(canvas, Shape::of_series(index), at, 3.0, colour, datum.is_doubted);
+            mark_datum(canvas, Marker::of_series(index), at, 3.0, colour, datum.is_doubted);
         }
         canvas.hit(at, if line.points.len() > 60 { 4.0 } else { 7.0 }, datum.is_doubted, &datum.tip);
     }
@@ -155,7 +155,7 @@ fn course(canvas: &mut Canvas, plot: &Plot, data: &[&Datum], index: usize) {
 }
 
 /// The marker of a datum: hollow, and in the layer that can be hidden, where it is flagged.
-pub fn mark_datum(canvas: &mut Canvas, shape: Shape, at: Point, r: f64, colour: Colour, is_doubted: bool) {
+pub fn mark_datum(canvas: &mut Canvas, shape: Marker, at: Point, r: f64, colour: Colour, is_doubted: bool) {
     let (r, paint) = if is_doubted { (r + 0.3, Paint::Hollow(colour)) } else { (r, Paint::Full(colour)) };
     canvas.within(Layer::of(is_doubted), |canvas| canvas.marker(shape, at, r, paint));
 }

@@ -2,7 +2,7 @@
 
 use super::bars::fill;
 use super::canvas::{Canvas, Frame, Layer, Paint, SMALL, Side, WIDTH, Writing};
-use super::look::{Shape, Stroke};
+use super::look::{Marker, Stroke};
 use super::palette::{Colour, PAPER, SAME, heat};
 use super::text;
 
@@ -10,10 +10,10 @@ use super::text;
 #[derive(Clone, Copy, Debug)]
 pub enum Swatch {
     /// A line with its marker.
-    Line(Colour, Stroke, Option<Shape>),
+    Line(Colour, Stroke, Option<Marker>),
     /// A bar of a series.
     Bar(usize),
-    Marker(Paint, Shape),
+    Marker(Paint, Marker),
     Band(Colour),
     /// What is flagged, and can be hidden: hollow.
     Flagged,
@@ -76,10 +76,10 @@ fn entry(canvas: &mut Canvas, swatch: Swatch, name: &str, x: f64, y: f64) {
                 canvas.rectangle(frame(12.0), Paint::Full(heat(0.3)));
                 canvas.corner((frame(12.0).right(), y - 5.0), 5.0, PAPER);
             }
-            Swatch::Flagged => canvas.marker(Shape::Circle, middle, 4.0, Paint::Hollow(SAME)),
+            Swatch::Flagged => canvas.marker(Marker::Circle, middle, 4.0, Paint::Hollow(SAME)),
             Swatch::Broken => {
                 canvas.line(&[(x + 1.0, y), (x + 23.0, y)], SAME, Stroke::BROKEN);
-                canvas.marker(Shape::Circle, middle, 4.0, Paint::Hollow(SAME));
+                canvas.marker(Marker::Circle, middle, 4.0, Paint::Hollow(SAME));
             }
         }
         canvas.text(name, (x + SWATCH, y), Writing::new(SMALL, Side::Start));

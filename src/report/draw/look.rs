@@ -32,7 +32,7 @@ impl Stroke {
 
 /// The shape of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum Marker {
     Circle,
     Square,
     /// A triangle that points up.
@@ -47,11 +47,19 @@ pub enum Shape {
     Star,
 }
 
-impl Shape {
+impl Marker {
     /// That of a series: those after the eighth have the colours of the first ones, with other shapes.
     pub fn of_series(index: usize) -> Self {
-        const ALL: [Shape; 8] =
-            [Shape::Circle, Shape::Square, Shape::Up, Shape::Diamond, Shape::Down, Shape::Plus, Shape::Star, Shape::Times];
+        const ALL: [Marker; 8] = [
+            Marker::Circle,
+            Marker::Square,
+            Marker::Up,
+            Marker::Diamond,
+            Marker::Down,
+            Marker::Plus,
+            Marker::Star,
+            Marker::Times,
+        ];
         ALL[(index + index / 8) % 8]
     }
 
@@ -88,7 +96,7 @@ mod tests {
     fn series_differ_without_colours() {
         let dashes: BTreeSet<&str> = (0..8).map(|series| Stroke::of_series(series).dashes).collect();
         assert_eq!(dashes.len(), 8);
-        let shapes = |series: std::ops::Range<usize>| series.map(|i| format!("{:?}", Shape::of_series(i))).collect::<Vec<_>>();
+        let shapes = |series: std::ops::Range<usize>| series.map(|i| format!("{:?}", Marker::of_series(i))).collect::<Vec<_>>();
         assert_eq!(BTreeSet::from_iter(shapes(0..8)).len(), 8);
         // Colours and dashes begin anew after the eighth.
         assert!(shapes(0..8).iter().zip(&shapes(8..16)).all(|(first, second)| first != second));

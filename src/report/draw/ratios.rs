@@ -5,7 +5,7 @@ use super::axis::{Axis, Room, can_hold};
 use super::bars::whiskers;
 use super::canvas::{BELOW, Canvas, Frame, Layer, Paint, Plot, SMALL, Side, TEXT, WIDTH, Writing};
 use super::legend::{self, Swatch};
-use super::look::{Shape, Stroke};
+use super::look::{Marker, Stroke};
 use super::palette::{BAD, Colour, GOOD, INK, MARGIN, SAME, UNCLEAR};
 use super::text;
 use crate::stats::Ratio;
@@ -67,12 +67,12 @@ fn ticks() -> Vec<Vec<(f64, String)>> {
 }
 
 /// The colour of a verdict, and its marker.
-fn look(verdict: Verdict) -> (Colour, Shape, Paint) {
+fn look(verdict: Verdict) -> (Colour, Marker, Paint) {
     match verdict {
-        Verdict::Faster => (GOOD, Shape::Up, Paint::Full(GOOD)),
-        Verdict::Slower => (BAD, Shape::Down, Paint::Full(BAD)),
-        Verdict::Same => (SAME, Shape::Circle, Paint::Full(SAME)),
-        Verdict::Unclear => (UNCLEAR, Shape::Circle, Paint::Hollow(UNCLEAR)),
+        Verdict::Faster => (GOOD, Marker::Up, Paint::Full(GOOD)),
+        Verdict::Slower => (BAD, Marker::Down, Paint::Full(BAD)),
+        Verdict::Same => (SAME, Marker::Circle, Paint::Full(SAME)),
+        Verdict::Unclear => (UNCLEAR, Marker::Circle, Paint::Hollow(UNCLEAR)),
     }
 }
 

@@ -5,7 +5,7 @@ use super::axis::{Axis, BESIDE, Room, can_hold};
 use super::canvas::{BELOW, Canvas, Frame, Paint, Plot, SMALL, Side, TEXT, WIDTH, Writing};
 use super::curves::mark_datum;
 use super::legend::{self, Swatch};
-use super::look::{Point, Shape, Stroke};
+use super::look::{Marker, Point, Stroke};
 use super::palette::{ROOF, SERIES};
 use super::text;
 
@@ -29,11 +29,11 @@ pub fn draw(canvas: &mut Canvas, roofline: &Roofline, top: f64) -> f64 {
     for (index, line) in roofline.kernels.iter().enumerate() {
         for datum in line.points.iter().filter(|datum| can_hold(datum.x, true) && can_hold(datum.y, true)) {
             let at = plot.at((datum.x, datum.y));
-            mark_datum(canvas, Shape::of_series(index), at, 3.8, SERIES[index % SERIES.len()], datum.is_doubted);
+            mark_datum(canvas, Marker::of_series(index), at, 3.8, SERIES[index % SERIES.len()], datum.is_doubted);
             canvas.hit(at, 6.0, datum.is_doubted, &datum.tip);
         }
     }
-    let swatch = |index| Swatch::Marker(Paint::Full(SERIES[index % SERIES.len()]), Shape::of_series(index));
+    let swatch = |index| Swatch::Marker(Paint::Full(SERIES[index % SERIES.len()]), Marker::of_series(index));
     let is_flagged = roofline.kernels.iter().flat_map(|line| &line.points).any(|datum| datum.is_doubted);
     let entries = legend::entries(roofline.kernels.iter().map(|line| &line.name), swatch, is_flagged);
     legend::draw(canvas, &entries, plot.frame.left, plot.frame.bottom() + BELOW + 4.0)

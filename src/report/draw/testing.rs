@@ -6,7 +6,7 @@ use super::super::chart::{
     Bar, BarGroup, Bars, Better, Body, Chart, Curves, Datum, Expected, Grid, GridCell, Line, Mark, RatioItem, Ratios, Roof,
     Roofline, Scale, Ticks, Verdict,
 };
-use super::{Place, svg};
+use super::{Medium, svg};
 use crate::stats::Ratio;
 
 /// A text of a stranger's file: it ends a script, a stylesheet and a comment, turns the direction of reading, and is long.
@@ -142,7 +142,7 @@ fn cut(node: roxmltree::Node<'_, '_>, right: f64) -> Option<String> {
 }
 
 fn check(chart: &Chart) {
-    for place in [Place::Page, Place::File] {
+    for place in [Medium::Page, Medium::File] {
         let text = svg(chart, place);
         let faults = faults(chart, &text);
         assert!(faults.is_empty(), "{}: {:#?}\n{text}", chart.title, &faults[..faults.len().min(5)]);
@@ -158,7 +158,7 @@ fn usual_figures_are_pictures_that_hold_their_data() {
 #[test]
 fn a_fault_is_found() {
     let chart = &chart("Bars", Body::Bars(bars(&[""], 8)));
-    let text = svg(chart, Place::Page);
+    let text = svg(chart, Medium::Page);
     for (from, to, word) in [
         ("<title>", "<title><b>", "expected 'b' tag"),
         ("class=\"hit\"", "class=\"\"", "hits for"),
@@ -181,7 +181,7 @@ fn texts_of_strangers_stay_texts() {
     for bar in bars.groups[0].bars.iter_mut().flatten() {
         (bar.text, bar.tip) = (format!("1{HOSTILE}"), format!("{HOSTILE}\nsecond line"));
     }
-    let text = svg(&chart(HOSTILE, Body::Bars(bars)), Place::File);
+    let text = svg(&chart(HOSTILE, Body::Bars(bars)), Medium::File);
     let document = roxmltree::Document::parse(&text).unwrap();
     let is_shown = |c: &char| !c.is_control() && !matches!(c, '\u{202e}' | '\u{ffff}');
     let plain: String = HOSTILE.chars().filter(is_shown).collect();
@@ -200,7 +200,7 @@ fn texts_of_strangers_stay_texts() {
 #[test]
 fn a_page_tells_the_title_itself() {
     let chart = chart("The title", Body::Bars(bars(&[""], 2)));
-    let (page, file) = (svg(&chart, Place::Page), svg(&chart, Place::File));
+    let (page, file) = (svg(&chart, Medium::Page), svg(&chart, Medium::File));
     let is_drawn = |text: &str| text.contains(">The title</text>");
     assert!(!is_drawn(&page) && is_drawn(&file));
     assert!(!page.contains("fill=\"white\"") && file.contains("fill=\"white\""));
@@ -221,7 +221,7 @@ fn what_is_flagged_can_be_hidden() {
     let count = |change: fn(Bar) -> Option<Bar>| {
         let mut bars = bars(&["a"], 8);
         bars.groups.iter_mut().flat_map(|group| &mut group.bars).for_each(|bar| *bar = bar.take().and_then(change));
-        visible(&svg(&chart("", Body::Bars(bars)), Place::Page))
+        visible(&svg(&chart("", Body::Bars(bars)), Medium::Page))
     };
     let hidden = count(Some);
     assert_eq!(hidden, count(|bar| Some(bar).filter(|bar| !bar.is_doubted)));
@@ -241,16 +241,16 @@ fn a_curve_passes_by_what_is_hidden() {
     };
     let drawn = |place| svg(&chart("", Body::Curves(curves(12))), place);
     // Each fourth point is flagged.
-    assert_eq!(points(&drawn(Place::Page), "trusted"), [12]);
-    assert_eq!(points(&drawn(Place::Page), "doubted"), [9]);
-    assert_eq!(points(&drawn(Place::File), ""), [12]);
+    assert_eq!(points(&drawn(Medium::Page), "trusted"), [12]);
+    assert_eq!(points(&drawn(Medium::Page), "doubted"), [9]);
+    assert_eq!(points(&drawn(Medium::File), ""), [12]);
     // What is left has its markers, however near those lay that are hidden.
     let mut near = curves(80);
     near.lines[0].points.iter_mut().enumerate().for_each(|(place, datum)| datum.is_doubted = place % 2 == 0);
     let mut alone = near.clone();
     alone.lines[0].points.retain(|datum| !datum.is_doubted);
     let markers = |curves: Curves| {
-        let text = svg(&chart("", Body::Curves(curves)), Place::Page);
+        let text = svg(&chart("", Body::Curves(curves)), Medium::Page);
         let is_marker = |line: &&str| line.starts_with("<circle cx") && line.contains("r=\"3\"");
         text.lines().filter(is_marker).count()
     };

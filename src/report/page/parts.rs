@@ -7,7 +7,7 @@ use maud::{Markup, PreEscaped, html};
 use super::super::Source;
 use super::super::chart::Chart;
 use super::super::charts::Picture;
-use super::super::draw::{Place, svg};
+use super::super::draw::{Medium, svg};
 use super::super::figures::is_doubted;
 use super::super::sweep::{Row, grouped};
 use crate::analysis::Card;
@@ -33,7 +33,7 @@ pub fn figure(picture: &Picture, all: &[Source]) -> Markup {
 }
 
 fn drawn(chart: &Chart) -> PreEscaped<String> {
-    PreEscaped(svg(chart, Place::Page))
+    PreEscaped(svg(chart, Medium::Page))
 }
 
 /// The places of sources, as the script reads them.

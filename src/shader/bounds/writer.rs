@@ -11,7 +11,7 @@ use super::{Home, NotedArray, Notes, NotingError};
 use crate::shader::loader::id;
 use crate::shader::reflect::index::Index as Names;
 use crate::shader::reflect::reach::Mentions;
-use follow::{Index, Place, Step, is_unguarded, pointers, reaches_further};
+use follow::{Index, Pointee, Step, is_unguarded, pointers, reaches_further};
 
 pub(super) struct Array {
     pub(super) told: NotedArray,
@@ -29,7 +29,7 @@ pub(super) struct Writer {
     types: HashMap<Word, Instruction>,
     type_of: HashMap<Word, Word>,
     constants: HashMap<Word, Instruction>,
-    places: HashMap<Word, Place>,
+    places: HashMap<Word, Pointee>,
     pub(super) place: (u32, u32),
     pub(super) arrays: Vec<Array>,
     /// Where an array is among them.

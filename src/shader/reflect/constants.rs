@@ -8,7 +8,7 @@ use rspirv::spirv::{Decoration, Op, Word};
 
 use super::index::Index;
 use super::operation;
-use super::types::{Shape, Types};
+use super::types::{Components, Types};
 use super::{ReflectError, ScalarType, SpecConstant};
 use crate::shader::loader::id;
 
@@ -199,7 +199,13 @@ impl Values {
         }
     }
 
-    fn operate(&self, operation: Op, operands: &[Operand], result: Option<Shape>, of: Option<ScalarType>) -> Option<Value> {
+    fn operate(
+        &self,
+        operation: Op,
+        operands: &[Operand],
+        result: Option<Components>,
+        of: Option<ScalarType>,
+    ) -> Option<Value> {
         let values: Vec<&Value> = operands.iter().filter_map(id).map(|id| self.by_id.get(&id)).collect::<Option<_>>()?;
         let literals = operands.iter().filter_map(|operand| match operand {
             Operand::LiteralBit32(literal) => Some(*literal as usize),

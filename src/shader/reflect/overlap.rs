@@ -28,7 +28,7 @@ impl fmt::Display for Overlap {
 }
 
 /// What an [`Overlap`] is told from. Names may be long and many: they are put together only where there is something to tell.
-struct Reach<'l> {
+struct MemberEnd<'l> {
     /// From the inside out: members' names, and `[]` for elements of arrays.
     path: Vec<&'l str>,
     end: u64,
@@ -37,7 +37,7 @@ struct Reach<'l> {
     begin: u64,
 }
 
-impl<'l> Reach<'l> {
+impl<'l> MemberEnd<'l> {
     fn within(mut self, name: &'l str) -> Self {
         self.path.push(name);
         self
@@ -47,7 +47,7 @@ impl<'l> Reach<'l> {
 impl StructLayout {
     /// The first two members, of this struct or of one in it, that overlap; `name` is what the struct is called.
     pub fn overlap(&self, name: &str) -> Option<Overlap> {
-        let Reach { path, end, next, begin } = self.reach()?;
+        let MemberEnd { path, end, next, begin } = self.reach()?;
         let called = |last: &str| {
             let mut called = name.to_owned();
             for part in path[1..].iter().rev().copied().chain([last]) {
@@ -60,7 +60,7 @@ impl StructLayout {
         Some(Overlap { member: called(path[0]), end, next: (next, begin) })
     }
 
-    fn reach(&self) -> Option<Reach<'_>> {
+    fn reach(&self) -> Option<MemberEnd<'_>> {
         // What is too long within a member makes that too long: the inner one is the reason.
         let mut inner = self.members.iter().filter_map(|member| Some(member.ty.reach()?.within(&member.name)));
         inner.next().or_else(|| {
@@ -69,7 +69,7 @@ impl StructLayout {
             let mut pairs = members.iter().zip(members.iter().skip(1));
             pairs.find_map(|(member, next)| {
                 let (end, begin) = (u64::from(member.offset).saturating_add(member.ty.extent()), u64::from(next.offset));
-                (end > begin).then(|| Reach { path: vec![&member.name], end, next: Some(&next.name), begin })
+                (end > begin).then(|| MemberEnd { path: vec![&member.name], end, next: Some(&next.name), begin })
             })
         })
     }
@@ -94,14 +94,14 @@ impl TypeLayout {
         }
     }
 
-    fn reach(&self) -> Option<Reach<'_>> {
+    fn reach(&self) -> Option<MemberEnd<'_>> {
         match self {
             Self::Array { stride, element, .. } | Self::RuntimeArray { stride, element } => {
                 let inner = element.reach().map(|reach| reach.within(ELEMENT));
                 inner.or_else(|| {
                     let has_next = !matches!(self, Self::Array { length: 0 | 1, .. });
                     let (end, begin) = (element.extent(), u64::from(*stride));
-                    (has_next && end > begin).then(|| Reach { path: vec![ELEMENT], end, next: None, begin })
+                    (has_next && end > begin).then(|| MemberEnd { path: vec![ELEMENT], end, next: None, begin })
                 })
             }
             Self::Struct(layout) => layout.reach(),

@@ -17,7 +17,7 @@ const LONGEST: usize = 64;
 
 /// A pointer into a variable. It is open where further indexes would lead on from its path.
 #[derive(Clone)]
-struct Place {
+struct Pointer {
     variable: Word,
     path: Path,
     is_open: bool,
@@ -26,8 +26,8 @@ struct Place {
 /// What functions read of each variable of the module's. A pointer that isn't followed reads all that it leads to.
 pub(super) fn reads(module: &Module) -> HashMap<Word, BTreeSet<Path>> {
     let numbers = numbers(module);
-    let begin = |variable: Word| (variable, Place { variable, path: Path::new(), is_open: true });
-    let mut places: HashMap<Word, Place> = module.types_global_values.iter().filter_map(uniform).map(begin).collect();
+    let begin = |variable: Word| (variable, Pointer { variable, path: Path::new(), is_open: true });
+    let mut places: HashMap<Word, Pointer> = module.types_global_values.iter().filter_map(uniform).map(begin).collect();
     let mut reads: HashMap<Word, BTreeSet<Path>> = HashMap::new();
     for instruction in module.functions.iter().flat_map(Function::all_inst_iter) {
         let base = instruction.operands.first().and_then(id).and_then(|base| places.get(&base));
@@ -40,12 +40,13 @@ pub(super) fn reads(module: &Module) -> HashMap<Word, BTreeSet<Path>> {
             (Op::ArrayLength, ..) => {}
             // Where these lead, one pass over the code doesn't tell.
             (Op::Phi | Op::PtrAccessChain | Op::InBoundsPtrAccessChain, ..) => {
-                for Place { variable, .. } in instruction.operands.iter().filter_map(|operand| places.get(&id(operand)?)) {
+                for Pointer { variable, .. } in instruction.operands.iter().filter_map(|operand| places.get(&id(operand)?)) {
                     reads.entry(*variable).or_default().insert(Path::new());
                 }
             }
             _ => {
-                for Place { variable, path, .. } in instruction.operands.iter().filter_map(|operand| places.get(&id(operand)?))
+                for Pointer { variable, path, .. } in
+                    instruction.operands.iter().filter_map(|operand| places.get(&id(operand)?))
                 {
                     reads.entry(*variable).or_default().insert(path.clone());
                 }
@@ -55,7 +56,7 @@ pub(super) fn reads(module: &Module) -> HashMap<Word, BTreeSet<Path>> {
     reads
 }
 
-impl Place {
+impl Pointer {
     fn follow(&mut self, indexes: &[Operand], numbers: &HashMap<Word, u32>) {
         for index in indexes {
             let known = id(index).and_then(|index| numbers.get(&index)).filter(|_| self.is_open && self.path.len() < LONGEST);

@@ -37,7 +37,7 @@ pub(super) struct Member {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
+pub(super) struct Components {
     pub(super) component: ScalarType,
     pub(super) components: Option<usize>,
 }
@@ -69,12 +69,12 @@ impl Types {
         }
     }
 
-    pub(super) fn shape(&self, id: Word) -> Option<Shape> {
+    pub(super) fn shape(&self, id: Word) -> Option<Components> {
         match self.get(id)? {
-            TypeNode::Scalar(component) => Some(Shape { component: *component, components: None }),
+            TypeNode::Scalar(component) => Some(Components { component: *component, components: None }),
             // Vectors have at most 16 components; a module that says more is invalid.
             TypeNode::Vector { component, count } if *count <= 16 => {
-                Some(Shape { component: self.scalar(*component)?, components: Some(*count as usize) })
+                Some(Components { component: self.scalar(*component)?, components: Some(*count as usize) })
             }
             _ => None,
         }

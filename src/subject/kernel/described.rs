@@ -7,7 +7,7 @@ use crate::model::{AxisValue, Failure, Point, Subgroup};
 use crate::shader::ScalarType;
 use crate::subject::doubts::{Doubt, doubts};
 use crate::subject::module;
-use crate::subject::spec::{Reference, Subject};
+use crate::subject::spec::{KernelSpec, Reference};
 use crate::subject::variables::Variables;
 use crate::units::parse_number;
 
@@ -93,7 +93,7 @@ impl UserKernel {
 
     /// What the user says of the problem, beside its size: two configurations alike that solve different ones are no same case.
     pub fn problem(&self) -> String {
-        let Subject { buffers, images, samplers, members, lengths, threads, groups, is_idempotent, full_subgroups, .. } =
+        let KernelSpec { buffers, images, samplers, members, lengths, threads, groups, is_idempotent, full_subgroups, .. } =
             &self.subject;
         let buffers: Vec<String> = buffers.iter().map(ToString::to_string).collect();
         let images = images.iter().map(|spec| format!(" {spec}"));

@@ -10,7 +10,7 @@ use crate::subject::planted::undetected;
 use crate::subject::resources::{Output, Unfilled, element_name};
 use crate::subject::scalars::Number;
 use crate::subject::silent::{saturated, silence};
-use crate::subject::spec::{Accepted, Reference, Subject};
+use crate::subject::spec::{Accepted, KernelSpec, Reference};
 use crate::subject::written::Written;
 use crate::subject::{buffers, fill, names};
 use crate::validate::{Learned, Mismatch, Outputs, Position};
@@ -63,7 +63,7 @@ impl UserKernel {
             placed(place).or_else(|| of_array(names::without_element(place))).unwrap_or_else(|| place.to_owned())
         };
         let is_spirv = shader.extension().is_some_and(|ending| ending == "spv");
-        let mut subject = Subject {
+        let mut subject = KernelSpec {
             lengths: Vec::new(),
             // Its entry point has a name of its own, unless it has several.
             entry: None,
@@ -86,7 +86,7 @@ impl UserKernel {
             let pairs = || own.outputs.iter().zip(&made.outputs);
             let fits = |(own, other): (&Output, &Output)| {
                 own.place == other.place
-                    && (own.sized.shape == other.sized.shape || matches!(own.comparison, Comparison::Sum | Comparison::Set))
+                    && (own.sized.kind == other.sized.kind || matches!(own.comparison, Comparison::Sum | Comparison::Set))
             };
             own.outputs.len() == made.outputs.len() && pairs().all(fits)
         };
@@ -274,7 +274,7 @@ impl UserKernel {
 
     /// For each buffer and image that is only read, and that the user doesn't fill: its name, and the kernel with other contents there
     /// alone, of several kinds: the largest of many random numbers is like that of others.
-    pub fn varying_each(&mut self) -> Result<Vec<(String, Vec<Subject>)>, Failure> {
+    pub fn varying_each(&mut self) -> Result<Vec<(String, Vec<KernelSpec>)>, Failure> {
         let made = self.reference_made()?;
         let used = &made.source.reflection().bindings;
         let is_read = |info: &BindingInfo| {
@@ -290,7 +290,7 @@ impl UserKernel {
         let varied = |unfilled: &Unfilled| {
             let with = |how| {
                 let variation = Some(Variation { how, only: Some(place(unfilled)) });
-                Subject { variation, ..self.subject.clone() }
+                KernelSpec { variation, ..self.subject.clone() }
             };
             let each = [Unusual::OtherSeed, Unusual::Zeros].map(with).to_vec();
             (element_name(&unfilled.info, unfilled.element), each)

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::{Block, has_struct};
+use super::{MemberBlock, has_struct};
 use crate::shader::{MatrixOrder, MemberLayout, StructLayout, TypeLayout};
 
-pub(super) struct Place<'l> {
+pub(super) struct MemberRef<'l> {
     pub(super) at: u64,
     /// A type of the block's, or a part of a vector or a matrix, which has none of its own there.
     pub(super) ty: Cow<'l, TypeLayout>,
@@ -25,7 +25,7 @@ pub(super) enum Lost {
 
 /// The numbers of a block that a name means: `width`, `light.position`, `lights[2].color`, any of these behind the block's own name
 /// and a dot; or `@16`, what begins at that byte, behind the block's name or place where it isn't push constants.
-pub(super) fn find<'l>(block: &Block<'l>, name: &str) -> Result<Place<'l>, Lost> {
+pub(super) fn find<'l>(block: &MemberBlock<'l>, name: &str) -> Result<MemberRef<'l>, Lost> {
     if let Some((offset, rest)) = name.split_once('@').filter(|(of, _)| block.is_called(of)).and_then(|(_, at)| offset(at)) {
         let place = in_members(block.layout, 0, offset).ok_or(Lost::NothingAt(offset))?;
         return in_type(place.ty, place.at, rest, &block.by_offset(offset));
@@ -46,25 +46,25 @@ fn offset(text: &str) -> Option<(u64, &str)> {
 }
 
 /// What begins at a byte of a block: of structs and arrays of these what lies in them, else the largest that begins there.
-fn in_members(layout: &StructLayout, at: u64, wanted: u64) -> Option<Place<'_>> {
+fn in_members(layout: &StructLayout, at: u64, wanted: u64) -> Option<MemberRef<'_>> {
     let begin = |member: &MemberLayout| at.saturating_add(member.offset.into());
     layout.members.iter().find_map(|member| at_offset(Cow::Borrowed(&member.ty), begin(member), wanted))
 }
 
-fn at_offset(ty: Cow<TypeLayout>, at: u64, wanted: u64) -> Option<Place> {
+fn at_offset(ty: Cow<TypeLayout>, at: u64, wanted: u64) -> Option<MemberRef> {
     let into = wanted.checked_sub(at)?;
     if let Cow::Borrowed(TypeLayout::Struct(layout)) = ty {
         return in_members(layout, at, wanted);
     }
     if into == 0 && !has_struct(&ty) {
-        return Some(Place { at, ty });
+        return Some(MemberRef { at, ty });
     }
     let (length, stride, element) = elements(ty)?;
     let index = into.checked_div(stride).filter(|index| *index < length)?;
     at_offset(element, at.saturating_add(index.saturating_mul(stride)), wanted)
 }
 
-fn in_struct<'l>(layout: &'l StructLayout, at: u64, path: &str, before: &str) -> Result<Place<'l>, Lost> {
+fn in_struct<'l>(layout: &'l StructLayout, at: u64, path: &str, before: &str) -> Result<MemberRef<'l>, Lost> {
     let end = path.find(['.', '[']).unwrap_or(path.len());
     let (name, rest) = path.split_at(end);
     let named: Vec<&MemberLayout> = layout.members.iter().filter(|member| member.name == name && !name.is_empty()).collect();
@@ -77,7 +77,7 @@ fn in_struct<'l>(layout: &'l StructLayout, at: u64, path: &str, before: &str) ->
 }
 
 /// What a struct without a name of its own has, as the one that WGSL's compilers wrap around a block's: its members are the block's.
-fn in_nameless<'l>(layout: &'l StructLayout, at: u64, path: &str, before: &str) -> Result<Place<'l>, Lost> {
+fn in_nameless<'l>(layout: &'l StructLayout, at: u64, path: &str, before: &str) -> Result<MemberRef<'l>, Lost> {
     let structs = layout.members.iter().filter(|member| member.name.is_empty()).filter_map(|member| match &member.ty {
         TypeLayout::Struct(inner) => Some((inner, at.saturating_add(member.offset.into()))),
         _ => None,
@@ -90,9 +90,9 @@ fn in_nameless<'l>(layout: &'l StructLayout, at: u64, path: &str, before: &str) 
     }
 }
 
-fn in_type<'l>(ty: Cow<'l, TypeLayout>, at: u64, rest: &str, before: &str) -> Result<Place<'l>, Lost> {
+fn in_type<'l>(ty: Cow<'l, TypeLayout>, at: u64, rest: &str, before: &str) -> Result<MemberRef<'l>, Lost> {
     if rest.is_empty() {
-        return Ok(Place { at, ty });
+        return Ok(MemberRef { at, ty });
     }
     if let (Some(path), Cow::Borrowed(TypeLayout::Struct(layout))) = (rest.strip_prefix('.'), &ty) {
         return in_struct(layout, at, path, &format!("{before}."));

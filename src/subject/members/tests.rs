@@ -30,8 +30,14 @@ fn block() -> StructLayout {
     StructLayout { type_name: "Scene".into(), bytes: 160, members }
 }
 
-fn pushed<'l>(layout: &'l StructLayout, name: &'l str) -> Block<'l> {
-    Block { layout, name, place: BlockPlace::PushConstants, bytes: layout.bytes, reads: std::iter::once(0..u64::MAX).collect() }
+fn pushed<'l>(layout: &'l StructLayout, name: &'l str) -> MemberBlock<'l> {
+    MemberBlock {
+        layout,
+        name,
+        place: BlockPlace::PushConstants,
+        bytes: layout.bytes,
+        reads: std::iter::once(0..u64::MAX).collect(),
+    }
 }
 
 /// `--threads` tells what a vector of that name is, be it of whole numbers or not.
@@ -163,7 +169,7 @@ fn what_has_no_name_is_said_by_where_it_begins() {
         layout
     };
     let layout = without_names(block());
-    let uniform = Block { place: BlockPlace::UniformBuffer { set: 2, binding: 1 }, ..pushed(&layout, "") };
+    let uniform = MemberBlock { place: BlockPlace::UniformBuffer { set: 2, binding: 1 }, ..pushed(&layout, "") };
     let blocks = [pushed(&layout, ""), uniform];
     let variables = Variables::new(64);
     let open = unsaid(&blocks, &[], &variables);
@@ -220,7 +226,7 @@ fn members_of_a_nameless_struct_are_the_blocks() {
 #[test]
 fn a_name_of_several_members_is_refused_with_all_of_them() {
     let layout = block();
-    let uniform = Block { place: BlockPlace::UniformBuffer { set: 0, binding: 3 }, ..pushed(&layout, "view") };
+    let uniform = MemberBlock { place: BlockPlace::UniformBuffer { set: 0, binding: 3 }, ..pushed(&layout, "view") };
     let blocks = [pushed(&layout, "scene"), uniform];
     let of = |name: &str| check(&blocks, &[], &[(name.to_owned(), "1".to_owned())]).map_err(|failure| failure.reason);
     insta::assert_snapshot!(of("width").unwrap_err(), @"`width` is the name of several members; say which one is meant: 0:3@0 in the uniform block `view` at 0:3, @0 in the push constants `scene`");

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Kept, Question};
-use crate::gpu::{DeviceOptions, MessageLog, Slot};
+use super::{Question, QuestionState};
+use crate::gpu::{CaseHandle, DeviceOptions, MessageLog};
 use crate::measure::{Dispatcher, Vulkan};
 use crate::model::{Failure, Point};
 use crate::shader::{Home, Noting, Overrun, Prepared};
-use crate::subject::{Subject, UserKernel};
+use crate::subject::{KernelSpec, UserKernel};
 use crate::worker::host::{Host, Identity, opened};
 
 /// Which kernel is to be tried, and where.
@@ -24,7 +24,7 @@ pub struct OpenBounds {
     pub deadline: Option<Duration>,
     /// On how many threads passes are compiled before they run; 0 to compile each when it runs.
     pub compile_threads: usize,
-    pub subject: Subject,
+    pub subject: KernelSpec,
 }
 
 /// A pass of that kernel that is to note how far it indexes.
@@ -57,7 +57,7 @@ pub struct Bounds {
 impl Question for OpenBounds {
     type Answer = ();
 
-    fn answer(self, host: &Host, kept: &mut Kept) -> Result<(), Failure> {
+    fn answer(self, host: &Host, kept: &mut QuestionState) -> Result<(), Failure> {
         let device = host.device(&self.device)?;
         let opened = match host {
             Host::Mock(_) => None,
@@ -77,14 +77,14 @@ impl Question for OpenBounds {
     fn example() -> (Self, ()) {
         let device = Identity::at_place(&crate::model::DeviceInfo::mock(), 1);
         let deadline = Some(Duration::from_millis(1500));
-        (Self { device, queue: Some(2), is_robust: true, deadline, compile_threads: 3, subject: Subject::default() }, ())
+        (Self { device, queue: Some(2), is_robust: true, deadline, compile_threads: 3, subject: KernelSpec::default() }, ())
     }
 }
 
 impl Question for CheckBounds {
     type Answer = Bounds;
 
-    fn answer(self, _: &Host, kept: &mut Kept) -> Result<Bounds, Failure> {
+    fn answer(self, _: &Host, kept: &mut QuestionState) -> Result<Bounds, Failure> {
         kept.checker()?.check(&self.pass, &self.next)
     }
 
@@ -106,7 +106,7 @@ pub(super) struct Checker {
     pub(super) device: Option<(Vulkan, MessageLog)>,
     foreseen: Vec<(Pass, Noted)>,
     /// The last pass that ran: the next one may share its resources.
-    pub(super) last: Option<Slot>,
+    pub(super) last: Option<CaseHandle>,
     /// Whether the kernel knows what is right.
     pub(super) has_learned: bool,
 }

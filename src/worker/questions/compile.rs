@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Kept, Question};
+use super::{Question, QuestionState};
 use crate::measure::Mock;
 use crate::model::{Failure, PipelineDetail, PipelineStatistics, Status};
 use crate::shader::{Module, Specialized, specialize_entry};
@@ -25,7 +25,7 @@ pub struct Compile {
 impl Question for Compile {
     type Answer = Option<PipelineStatistics>;
 
-    fn answer(self, host: &Host, _: &mut Kept) -> Result<Option<PipelineStatistics>, Failure> {
+    fn answer(self, host: &Host, _: &mut QuestionState) -> Result<Option<PipelineStatistics>, Failure> {
         let (device, detail) = (host.device(&self.device)?, self.detail);
         let specialized = self.specialized()?;
         match host {

@@ -15,7 +15,7 @@ use crate::model::{Failure, Status};
 pub trait Question: Into<AnyQuestion> {
     type Answer: Serialize + DeserializeOwned;
 
-    fn answer(self, host: &Host, kept: &mut Kept) -> Result<Self::Answer, Failure>;
+    fn answer(self, host: &Host, kept: &mut QuestionState) -> Result<Self::Answer, Failure>;
 
     /// A question and an answer with something in every part: they must arrive as they were sent.
     #[cfg(test)]
@@ -39,7 +39,7 @@ macro_rules! questions {
 
         impl AnyQuestion {
             /// Answers it, in whatever form its answer is sent.
-            pub(super) fn answer(self, host: &Host, kept: &mut Kept) -> Result<Value, Failure> {
+            pub(super) fn answer(self, host: &Host, kept: &mut QuestionState) -> Result<Value, Failure> {
                 match self {
                     $(Self::$name(question) => question.answer(host, kept).and_then(sent),)+
                 }
@@ -70,18 +70,18 @@ questions! {
 
 /// What questions leave behind in a process, for those that come next.
 #[derive(Default)]
-pub struct Kept {
+pub struct QuestionState {
     checker: Option<Box<bounds::Checker>>,
 }
 
-impl Kept {
+impl QuestionState {
     fn checker(&mut self) -> Result<&mut bounds::Checker, Failure> {
         self.checker.as_deref_mut().ok_or_else(|| Failure::new(Status::Error, "no device is open for that"))
     }
 }
 
 pub enum Respondent<'h> {
-    Here(&'h Host, Kept),
+    Here(&'h Host, QuestionState),
     Apart(Box<Isolated>),
 }
 

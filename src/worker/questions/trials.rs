@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::bounds::{Checker, Pass};
-use super::{Host, Kept, Question};
-use crate::gpu::Slot;
+use super::{Host, Question, QuestionState};
+use crate::gpu::CaseHandle;
 use crate::measure::{Dispatcher, Vulkan};
 use crate::model::{
-    Binding, Case, Check, Contents, Data, Failure, Kernel, MemoryKind, Point, Resource, Shape, SpirvTarget, Status, Step,
+    Binding, Case, Check, Contents, Data, Failure, Kernel, MemoryKind, Point, Resource, ResourceKind, SpirvTarget, Status, Step,
 };
 use crate::shader::{Compiler, Library, Overrun, Prepared, specialize};
-use crate::subject::{Subject, UserKernel};
+use crate::subject::{KernelSpec, UserKernel};
 use crate::validate::Outputs;
 
 /// How often a pass runs at least, however long that takes.
@@ -48,7 +48,7 @@ pub struct Repeated {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Vary {
     /// The kernel with what differs.
-    pub subject: Subject,
+    pub subject: KernelSpec,
     /// The most important first: those are left out that don't fit the time.
     pub points: Vec<Point>,
     pub most: Duration,
@@ -83,7 +83,7 @@ pub struct FindIdle {
 impl Question for Repeat {
     type Answer = Repeated;
 
-    fn answer(self, _: &Host, kept: &mut Kept) -> Result<Repeated, Failure> {
+    fn answer(self, _: &Host, kept: &mut QuestionState) -> Result<Repeated, Failure> {
         kept.checker()?.repeat(&self)
     }
 
@@ -99,7 +99,7 @@ impl Question for Repeat {
 impl Question for Vary {
     type Answer = Varied;
 
-    fn answer(self, _: &Host, kept: &mut Kept) -> Result<Varied, Failure> {
+    fn answer(self, _: &Host, kept: &mut QuestionState) -> Result<Varied, Failure> {
         kept.checker()?.vary(self)
     }
 
@@ -107,14 +107,14 @@ impl Question for Vary {
     fn example() -> (Self, Varied) {
         let point = Point::new([("local_size_x".into(), 4_u64.into())]);
         let tried = vec![None, Some(Wrong::Result("out[0] is 1".to_owned()))];
-        (Self { subject: Subject::default(), points: vec![point], most: Duration::from_secs(1) }, Varied::Tried(tried))
+        (Self { subject: KernelSpec::default(), points: vec![point], most: Duration::from_secs(1) }, Varied::Tried(tried))
     }
 }
 
 impl Question for FindIdle {
     type Answer = Vec<String>;
 
-    fn answer(self, _: &Host, kept: &mut Kept) -> Result<Vec<String>, Failure> {
+    fn answer(self, _: &Host, kept: &mut QuestionState) -> Result<Vec<String>, Failure> {
         kept.checker()?.find_idle(self.most)
     }
 
@@ -125,20 +125,20 @@ impl Question for FindIdle {
 }
 
 /// What a pass left, of a reset with the other poison and of the usual one.
-fn outputs(device: &mut Vulkan, case: &Case, slot: Slot) -> Result<Outputs, Failure> {
+fn outputs(device: &mut Vulkan, case: &Case, slot: CaseHandle) -> Result<Outputs, Failure> {
     device.run_poisoned(slot)?;
     let poisoned = Some(read(device, case, slot)?);
     device.run_checked(slot)?;
     Ok(Outputs { bytes: read(device, case, slot)?, poisoned })
 }
 
-fn read(device: &mut Vulkan, case: &Case, slot: Slot) -> Result<Vec<Vec<u8>>, Failure> {
+fn read(device: &mut Vulkan, case: &Case, slot: CaseHandle) -> Result<Vec<Vec<u8>>, Failure> {
     case.check.outputs().iter().map(|&output| device.read(slot, output)).collect()
 }
 
 impl Checker {
     /// Loads a case in the place of the last one.
-    fn load(&mut self, prepared: &Prepared) -> Result<Option<Slot>, Failure> {
+    fn load(&mut self, prepared: &Prepared) -> Result<Option<CaseHandle>, Failure> {
         let Some((device, _)) = &mut self.device else { return Ok(None) };
         if let Some(last) = self.last.take() {
             device.release(last);
@@ -290,7 +290,7 @@ impl Checker {
     }
 
     /// Whether the reference's results are the same with other inputs. Where nothing is compared, nobody can tell.
-    fn is_indifferent(&mut self, subject: Subject) -> Result<bool, Failure> {
+    fn is_indifferent(&mut self, subject: KernelSpec) -> Result<bool, Failure> {
         let mut kernel = self.kernel.with_problem(subject);
         let Some(prepared) = kernel.reference()?.filter(|prepared| !prepared.case.check.outputs().is_empty()) else {
             return Ok(false);
@@ -328,13 +328,15 @@ fn watched(prepared: &Prepared, first: &[Vec<u8>]) -> Result<Option<Prepared>, F
     let case = &mut watched.case;
     let buffer = |name: String, bytes: u64, contents| Resource {
         name: Cow::Owned(name),
-        shape: Shape::Buffer { bytes, memory: MemoryKind::DeviceLocal },
+        kind: ResourceKind::Buffer { bytes, memory: MemoryKind::DeviceLocal },
         contents,
     };
     let counter = case.resources.len() + outputs.len();
     let mut comparisons = Vec::new();
     for (output, known) in outputs.iter().zip(first) {
-        let Shape::Buffer { bytes, memory: MemoryKind::DeviceLocal } = case.resources[*output].shape else { return Ok(None) };
+        let ResourceKind::Buffer { bytes, memory: MemoryKind::DeviceLocal } = case.resources[*output].kind else {
+            return Ok(None);
+        };
         let Ok(words) = u32::try_from(bytes / 4) else { return Ok(None) };
         let name = format!("{}, known", case.resources[*output].name);
         case.resources.push(buffer(name, bytes, Contents::Data(Data::new(known.clone()))));

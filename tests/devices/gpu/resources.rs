@@ -2,7 +2,7 @@
 
 use lanescope::model::{
     Data, DeviceInfo, Dimension, Edge, Format, FormatUse, ImageRole, Measurand, MemoryKind, Numbers, POISON, Precision,
-    Sampling, Shape,
+    ResourceKind, Sampling,
 };
 
 use super::*;
@@ -132,7 +132,7 @@ fn texel_buffers_are_read_in_every_format() {
         void main() { uint i = gl_GlobalInvocationID.x; result[i] = texelFetch(texels, int(i)); }";
     on_each_device(|device| {
         for format in formats_for(device, &[FormatUse::UniformTexels]) {
-            let shape = Shape::Texels { format, count: 63, role: ImageRole::Sampled };
+            let shape = ResourceKind::Texels { format, count: 63, role: ImageRole::Sampled };
             let texels = Resource::new("texels", shape, contents_of(format, 63));
             let glsl = of_format(glsl, format);
             let prepared = Builder::new(vec![texels, result_of(63)]).kernel(&glsl, LOCAL, &[], &[0, 1]).pass(dispatch(0, 63));
@@ -145,8 +145,8 @@ fn texel_buffers_are_read_in_every_format() {
 const EXTENT: [u32; 3] = [35, 19, 1];
 const COUNT: u32 = 35 * 19;
 
-fn plane(format: Format, extent: [u32; 3], role: ImageRole) -> Shape {
-    Shape::Image { format, dimension: Dimension::D2, extent, role }
+fn plane(format: Format, extent: [u32; 3], role: ImageRole) -> ResourceKind {
+    ResourceKind::Image { format, dimension: Dimension::D2, extent, role }
 }
 
 fn image(format: Format, extent: [u32; 3], role: ImageRole) -> Resource {
@@ -155,7 +155,7 @@ fn image(format: Format, extent: [u32; 3], role: ImageRole) -> Resource {
 }
 
 fn sampler(name: &'static str, sampling: Sampling) -> Resource {
-    Resource::new(name, Shape::Sampler(sampling), Contents::Undefined)
+    Resource::new(name, ResourceKind::Sampler(sampling), Contents::Undefined)
 }
 
 const LINEAR: Sampling = Sampling { is_linear: true, edge: Edge::Clamp, is_unnormalized: false };
@@ -260,7 +260,7 @@ fn storage_images_and_texel_buffers_are_written_and_read_back_in_every_format() 
     on_each_device(|device| {
         let uses = [FormatUse::Sampled, FormatUse::Storage, FormatUse::StorageTexels];
         for format in formats_for(device, &uses) {
-            let shape = Shape::Texels { format, count: COUNT, role: ImageRole::Storage };
+            let shape = ResourceKind::Texels { format, count: COUNT, role: ImageRole::Storage };
             let source = Resource { name: "source".into(), ..image(format, EXTENT, ImageRole::Sampled) };
             let resources = vec![
                 source,
@@ -294,8 +294,12 @@ fn an_image_is_restored_from_a_buffer_before_each_pass() {
             imageStore(image, at, 3 * imageLoad(image, at));
         }";
     on_each_device(|device| {
-        let shape =
-            Shape::Image { format: Format::R32Uint, dimension: Dimension::D3, extent: [5, 3, 2], role: ImageRole::Storage };
+        let shape = ResourceKind::Image {
+            format: Format::R32Uint,
+            dimension: Dimension::D3,
+            extent: [5, 3, 2],
+            role: ImageRole::Storage,
+        };
         let image = Resource::new("image", shape, Contents::Undefined);
         let before = Resource::words("before", 30, Contents::Sequence(INPUT));
         let mut prepared = Builder::new(vec![image, before])
@@ -320,7 +324,7 @@ fn a_large_image_comes_back_whole() {
         for (dimension, extent) in
             [(Dimension::D2Array, [1999, 1001, 5]), (Dimension::D3, [251, 255, 67]), (Dimension::D2, [2101, 2100, 1])]
         {
-            let shape = Shape::Image { format: Format::R32Uint, dimension, extent, role: ImageRole::Storage };
+            let shape = ResourceKind::Image { format: Format::R32Uint, dimension, extent, role: ImageRole::Storage };
             let image = Resource::new("image", shape, Contents::Undefined);
             let before = Resource::words("before", image.bytes() / 4, Contents::Sequence(INPUT));
             let reset = vec![Step::Copy { from: 1, to: 0 }];
@@ -440,7 +444,7 @@ fn kernels_and_copies_reach_every_kind_of_memory() {
 }
 
 fn host_memory(name: &'static str, count: u64, contents: Contents) -> Resource {
-    Resource::new(name, Shape::HostMemory { bytes: 4 * count }, contents)
+    Resource::new(name, ResourceKind::HostMemory { bytes: 4 * count }, contents)
 }
 
 #[test]
@@ -552,7 +556,7 @@ fn resources_and_steps_that_do_not_fit_are_refused() {
         let wide = plane(Format::Rgba8Unorm, [most + 1, 1, 1], ImageRole::Sampled);
         refused(device, plain(wide), "the extent of `image` (maxImageDimension2D)");
         let (format, role) = (Format::Rgba8Unorm, ImageRole::Sampled);
-        let of = |dimension, extent| plain(Shape::Image { format, dimension, extent, role });
+        let of = |dimension, extent| plain(ResourceKind::Image { format, dimension, extent, role });
         let layers = device.info().limits.image_layers + 1;
         refused(device, of(Dimension::D2Array, [1, 1, layers]), "(maxImageArrayLayers)");
         refused(device, of(Dimension::D2, [1, 1, 2]), "beyond its dimensions");
@@ -560,7 +564,7 @@ fn resources_and_steps_that_do_not_fit_are_refused() {
         refused(device, of(Dimension::D2, [1, 0, 1]), "has no texels");
         let repeated = Sampling { edge: Edge::Repeat, is_unnormalized: true, ..Sampling::default() };
         refused(device, Builder::new(vec![sampler("sampler", repeated)]).done(), "doesn't clamp them");
-        let volume = Shape::Image { format, dimension: Dimension::D3, extent: [2, 2, 2], role };
+        let volume = ResourceKind::Image { format, dimension: Dimension::D3, extent: [2, 2, 2], role };
         let unnormalized = sampler("sampler", Sampling { edge: Edge::Clamp, ..repeated });
         let resources = vec![Resource::new("image", volume, Contents::Undefined), unnormalized, output(4)];
         let glsl = "

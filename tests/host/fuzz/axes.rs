@@ -3,7 +3,7 @@
 use lanescope::experiments::Setting;
 use lanescope::model::{Axis, AxisKind, DeviceInfo, Preset};
 use lanescope::plan::{Plan, Planned, Request, parse_values};
-use lanescope::record::{Described, Fate, Record};
+use lanescope::record::{CaseResult, Described, Record};
 use lanescope::units::parse_number;
 
 use super::rows::check_rows;
@@ -55,5 +55,5 @@ fn check_plan(text: &str) -> bool {
 }
 
 fn row(planned: &Planned, device: &DeviceInfo) -> Record {
-    Record::assembled(&Record::new().on_device(device), &Described::planned(planned), device, Fate::Planned)
+    Record::assembled(&Record::new().on_device(device), &Described::planned(planned), device, CaseResult::Planned)
 }

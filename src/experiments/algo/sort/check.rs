@@ -72,7 +72,7 @@ impl Problem {
 
     /// Whether keys are in order and each value stands beside its own key, once: exact, since values tell where their keys were. What is
     /// stable leaves equal keys in the order that they had.
-    fn check_pairs(self, left: &Left, keys: Handle, values: Handle) -> Verdict {
+    fn check_pairs(self, left: &PassOutputs, keys: Handle, values: Handle) -> Verdict {
         let (key_output, value_output) = (left.of(keys), left.of(values));
         let (keys, values) = (key_output.words(), value_output.words());
         for (output, words) in [(key_output, &keys), (value_output, &values)] {

@@ -51,7 +51,7 @@ pub enum Kind {
 
 /// Where what is read lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Source {
     Buffer,
     /// In the commands or in the pipeline.
     Constants,
@@ -60,14 +60,14 @@ pub enum Place {
 }
 
 impl Kind {
-    pub fn place(self) -> Place {
+    pub fn place(self) -> Source {
         match self {
-            Self::Raw | Self::Unaligned | Self::Structured | Self::UniformBuffer | Self::SmallUniformBuffer => Place::Buffer,
-            Self::PushConstants | Self::SpecConstants => Place::Constants,
-            Self::TexelBuffer => Place::TexelBuffer(ImageRole::Sampled),
-            Self::StorageTexelBuffer => Place::TexelBuffer(ImageRole::Storage),
-            Self::Fetch | Self::Nearest | Self::Linear => Place::Image(ImageRole::Sampled),
-            Self::StorageImage => Place::Image(ImageRole::Storage),
+            Self::Raw | Self::Unaligned | Self::Structured | Self::UniformBuffer | Self::SmallUniformBuffer => Source::Buffer,
+            Self::PushConstants | Self::SpecConstants => Source::Constants,
+            Self::TexelBuffer => Source::TexelBuffer(ImageRole::Sampled),
+            Self::StorageTexelBuffer => Source::TexelBuffer(ImageRole::Storage),
+            Self::Fetch | Self::Nearest | Self::Linear => Source::Image(ImageRole::Sampled),
+            Self::StorageImage => Source::Image(ImageRole::Storage),
         }
     }
 }
@@ -129,9 +129,9 @@ impl Path {
     /// Elements that it chooses from, a power of two.
     pub fn elements(&self) -> u32 {
         match self.kind.place() {
-            Place::Constants => FEW,
-            Place::Buffer if self.kind == Kind::SmallUniformBuffer => SMALL,
-            Place::Buffer | Place::TexelBuffer(_) | Place::Image(_) => ELEMENTS,
+            Source::Constants => FEW,
+            Source::Buffer if self.kind == Kind::SmallUniformBuffer => SMALL,
+            Source::Buffer | Source::TexelBuffer(_) | Source::Image(_) => ELEMENTS,
         }
     }
 

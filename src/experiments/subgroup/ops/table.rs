@@ -18,7 +18,7 @@ pub enum Act {
     Ballot(Ballot),
     AllEqual,
     Move(Move),
-    Reduce(Reach, Reduction),
+    Reduce(GroupOperation, Reduction),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub enum Move {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum GroupOperation {
     Whole,
     /// Up to the own one.
     Inclusive,
@@ -130,36 +130,36 @@ operations! {
         "rotate_clustered": Act::Move(Move::RotateClustered);
     }
     Arithmetic {
-        "add": Act::Reduce(Reach::Whole, Reduction::Add);
-        "mul": Act::Reduce(Reach::Whole, Reduction::Mul);
-        "min": Act::Reduce(Reach::Whole, Reduction::Min);
-        "max": Act::Reduce(Reach::Whole, Reduction::Max);
-        "and": Act::Reduce(Reach::Whole, Reduction::And);
-        "or": Act::Reduce(Reach::Whole, Reduction::Or);
-        "xor": Act::Reduce(Reach::Whole, Reduction::Xor);
-        "inclusive_add": Act::Reduce(Reach::Inclusive, Reduction::Add);
-        "inclusive_mul": Act::Reduce(Reach::Inclusive, Reduction::Mul);
-        "inclusive_min": Act::Reduce(Reach::Inclusive, Reduction::Min);
-        "inclusive_max": Act::Reduce(Reach::Inclusive, Reduction::Max);
-        "inclusive_and": Act::Reduce(Reach::Inclusive, Reduction::And);
-        "inclusive_or": Act::Reduce(Reach::Inclusive, Reduction::Or);
-        "inclusive_xor": Act::Reduce(Reach::Inclusive, Reduction::Xor);
-        "exclusive_add": Act::Reduce(Reach::Exclusive, Reduction::Add);
-        "exclusive_mul": Act::Reduce(Reach::Exclusive, Reduction::Mul);
-        "exclusive_min": Act::Reduce(Reach::Exclusive, Reduction::Min);
-        "exclusive_max": Act::Reduce(Reach::Exclusive, Reduction::Max);
-        "exclusive_and": Act::Reduce(Reach::Exclusive, Reduction::And);
-        "exclusive_or": Act::Reduce(Reach::Exclusive, Reduction::Or);
-        "exclusive_xor": Act::Reduce(Reach::Exclusive, Reduction::Xor);
+        "add": Act::Reduce(GroupOperation::Whole, Reduction::Add);
+        "mul": Act::Reduce(GroupOperation::Whole, Reduction::Mul);
+        "min": Act::Reduce(GroupOperation::Whole, Reduction::Min);
+        "max": Act::Reduce(GroupOperation::Whole, Reduction::Max);
+        "and": Act::Reduce(GroupOperation::Whole, Reduction::And);
+        "or": Act::Reduce(GroupOperation::Whole, Reduction::Or);
+        "xor": Act::Reduce(GroupOperation::Whole, Reduction::Xor);
+        "inclusive_add": Act::Reduce(GroupOperation::Inclusive, Reduction::Add);
+        "inclusive_mul": Act::Reduce(GroupOperation::Inclusive, Reduction::Mul);
+        "inclusive_min": Act::Reduce(GroupOperation::Inclusive, Reduction::Min);
+        "inclusive_max": Act::Reduce(GroupOperation::Inclusive, Reduction::Max);
+        "inclusive_and": Act::Reduce(GroupOperation::Inclusive, Reduction::And);
+        "inclusive_or": Act::Reduce(GroupOperation::Inclusive, Reduction::Or);
+        "inclusive_xor": Act::Reduce(GroupOperation::Inclusive, Reduction::Xor);
+        "exclusive_add": Act::Reduce(GroupOperation::Exclusive, Reduction::Add);
+        "exclusive_mul": Act::Reduce(GroupOperation::Exclusive, Reduction::Mul);
+        "exclusive_min": Act::Reduce(GroupOperation::Exclusive, Reduction::Min);
+        "exclusive_max": Act::Reduce(GroupOperation::Exclusive, Reduction::Max);
+        "exclusive_and": Act::Reduce(GroupOperation::Exclusive, Reduction::And);
+        "exclusive_or": Act::Reduce(GroupOperation::Exclusive, Reduction::Or);
+        "exclusive_xor": Act::Reduce(GroupOperation::Exclusive, Reduction::Xor);
     }
     Clustered {
-        "clustered_add": Act::Reduce(Reach::Cluster, Reduction::Add);
-        "clustered_mul": Act::Reduce(Reach::Cluster, Reduction::Mul);
-        "clustered_min": Act::Reduce(Reach::Cluster, Reduction::Min);
-        "clustered_max": Act::Reduce(Reach::Cluster, Reduction::Max);
-        "clustered_and": Act::Reduce(Reach::Cluster, Reduction::And);
-        "clustered_or": Act::Reduce(Reach::Cluster, Reduction::Or);
-        "clustered_xor": Act::Reduce(Reach::Cluster, Reduction::Xor);
+        "clustered_add": Act::Reduce(GroupOperation::Cluster, Reduction::Add);
+        "clustered_mul": Act::Reduce(GroupOperation::Cluster, Reduction::Mul);
+        "clustered_min": Act::Reduce(GroupOperation::Cluster, Reduction::Min);
+        "clustered_max": Act::Reduce(GroupOperation::Cluster, Reduction::Max);
+        "clustered_and": Act::Reduce(GroupOperation::Cluster, Reduction::And);
+        "clustered_or": Act::Reduce(GroupOperation::Cluster, Reduction::Or);
+        "clustered_xor": Act::Reduce(GroupOperation::Cluster, Reduction::Xor);
     }
     Quad {
         "quad_broadcast_0": Act::Move(Move::QuadBroadcast(0));
@@ -210,7 +210,7 @@ impl Operation {
     }
 
     pub fn is_clustered(&self) -> bool {
-        matches!(self.act, Act::Reduce(Reach::Cluster, _) | Act::Move(Move::RotateClustered))
+        matches!(self.act, Act::Reduce(GroupOperation::Cluster, _) | Act::Move(Move::RotateClustered))
     }
 }
 
@@ -222,7 +222,7 @@ mod tests {
     fn codes_count_through_each_class() {
         let code = |word| Operation::of(word).unwrap().code();
         assert_eq!(["elect", "all", "all_equal", "broadcast_first", "quad_swap_diagonal"].map(code), [0, 0, 2, 9, 6]);
-        // The shader takes the code apart into the reduction and its reach.
+        // The shader takes the code apart into the reduction and the group operation.
         assert_eq!(["add", "xor", "inclusive_add", "exclusive_mul", "clustered_mul"].map(code), [0, 6, 7, 15, 1]);
     }
 }

@@ -1,7 +1,7 @@
 //! What the shaders compute, one subgroup at a time. Values are held as bits, whatever their type.
 
 use super::number::Number;
-use super::table::{Act, Ballot, Move, Operation, Reach, Reduction, Vote};
+use super::table::{Act, Ballot, GroupOperation, Move, Operation, Reduction, Vote};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Twin {
@@ -70,7 +70,7 @@ impl Twin {
             Act::Move(from) => {
                 Results::Values(all.map(|lane| x.get(self.partner(from, lane)).copied().unwrap_or(lane.x)).collect())
             }
-            Act::Reduce(reach, reduction) => Results::Values(self.reduce(reach, reduction, x)),
+            Act::Reduce(operation, reduction) => Results::Values(self.reduce(operation, reduction, x)),
         }
     }
 
@@ -154,7 +154,7 @@ impl Twin {
 
     // ---- arithmetic -------------------------------------------------------------------------------------------------------
 
-    fn reduce(&self, reach: Reach, reduction: Reduction, x: &[u64]) -> Vec<u64> {
+    fn reduce(&self, operation: GroupOperation, reduction: Reduction, x: &[u64]) -> Vec<u64> {
         let number = self.number;
         let operands: Vec<u64> = (0..).zip(x).map(|(lane, x)| self.operand(reduction, *x, lane)).collect();
         let whole = |operands: &[u64]| {
@@ -166,11 +166,11 @@ impl Twin {
             *sum = number.combine(reduction, below, *own);
             Some((below, *sum))
         });
-        match reach {
-            Reach::Whole => vec![whole(&operands); x.len()],
-            Reach::Inclusive => sums.map(|(_, sum)| sum).collect(),
-            Reach::Exclusive => sums.map(|(below, _)| below).collect(),
-            Reach::Cluster => {
+        match operation {
+            GroupOperation::Whole => vec![whole(&operands); x.len()],
+            GroupOperation::Inclusive => sums.map(|(_, sum)| sum).collect(),
+            GroupOperation::Exclusive => sums.map(|(below, _)| below).collect(),
+            GroupOperation::Cluster => {
                 operands.chunks(self.cluster_size).flat_map(|cluster| vec![whole(cluster); cluster.len()]).collect()
             }
         }

@@ -14,7 +14,7 @@ pub(super) enum Step {
 
 /// What a pointer leads to: so many steps from a variable; and the indexes on the way, each with the array that it is one of.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct Pointee {
     /// The variable, or the parameter.
     pub(super) variable: Word,
     pub(super) class: StorageClass,
@@ -56,7 +56,7 @@ impl Writer {
                     && matches!(class, StorageClass::StorageBuffer | StorageClass::Uniform))
         };
         let Some((class, ty)) = self.pointee(pointer).filter(|(class, _)| is_followed(*class)) else { return };
-        self.places.insert(variable, Place { variable, class, path: Vec::new(), ty: Some(ty), indexes: Vec::new() });
+        self.places.insert(variable, Pointee { variable, class, path: Vec::new(), ty: Some(ty), indexes: Vec::new() });
     }
 
     fn pointee(&self, pointer: Word) -> Option<(StorageClass, Word)> {
@@ -83,7 +83,7 @@ impl Writer {
         self.places.insert(result, place);
     }
 
-    pub(super) fn step(&self, place: &mut Place, index: Word) {
+    pub(super) fn step(&self, place: &mut Pointee, index: Word) {
         let Some(id_of_type) = place.ty else { return };
         let Some(ty) = self.types.get(&id_of_type) else { return };
         place.ty = match ty.class.opcode {

@@ -7,7 +7,7 @@ use crate::model::{Flag, Status, Stop};
 
 /// How far a case got. More supersedes less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum Completeness {
     /// By a dry run: it would be measured.
     Planned,
     /// The device could not be opened or calibrated; nothing was tried.
@@ -20,7 +20,7 @@ pub enum Standing {
     Finished,
 }
 
-impl Standing {
+impl Completeness {
     pub fn from_row(row: &Record) -> Self {
         match Status::named(&row.status) {
             Some(Status::Planned) => Self::Planned,
@@ -49,14 +49,14 @@ pub enum Choice {
 /// Chooses between two rows of one case. Of two without figures that say the same, the later stands: the one of a run is later
 /// than that of a dry run.
 pub fn choose(first: &Record, second: &Record) -> Choice {
-    let [one, two] = [first, second].map(Standing::from_row);
+    let [one, two] = [first, second].map(Completeness::from_row);
     match one.cmp(&two) {
         Ordering::Greater => return Choice::First,
         Ordering::Less => return Choice::Second,
         Ordering::Equal => {}
     }
     let has_figures = [first, second].iter().any(|row| row.status == Status::Ok.as_str());
-    if one < Standing::Finished || (first.status == second.status && !has_figures) {
+    if one < Completeness::Finished || (first.status == second.status && !has_figures) {
         // As text: RFC 3339 in UTC sorts by time.
         return if second.written_at > first.written_at { Choice::Second } else { Choice::First };
     }
@@ -107,15 +107,15 @@ mod tests {
                 assert_eq!((choose(less, more), choose(more, less)), (Choice::Second, Choice::First), "{}", more.status);
             }
         }
-        assert!(ladder.iter().map(|row| Standing::from_row(row).is_tried()).eq([false, false, true, true, true]));
+        assert!(ladder.iter().map(|row| Completeness::from_row(row).is_tried()).eq([false, false, true, true, true]));
     }
 
     #[test]
     fn every_status_has_its_standing() {
-        let standing = |status: Status| Standing::from_row(&row(status.as_str(), "", ""));
+        let completeness = |status: Status| Completeness::from_row(&row(status.as_str(), "", ""));
         for status in Status::ALL {
             let mendable = ["timeout", "crashed", "device_lost", "out_of_memory", "error"].contains(&status.as_str());
-            assert_eq!(standing(status) == Standing::Failed, mendable, "{status}");
+            assert_eq!(completeness(status) == Completeness::Failed, mendable, "{status}");
         }
     }
 

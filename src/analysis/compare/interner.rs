@@ -5,20 +5,20 @@ use std::collections::HashSet;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use super::observation::{Basis, Said};
+use super::observation::{Basis, Remarks};
 use super::sides::CaseKind;
 
 /// Values of one type, each once.
 #[derive(Debug)]
-pub struct Kept<T: ?Sized>(HashSet<Arc<T>>);
+pub struct Interner<T: ?Sized>(HashSet<Arc<T>>);
 
-impl<T: ?Sized> Default for Kept<T> {
+impl<T: ?Sized> Default for Interner<T> {
     fn default() -> Self {
         Self(HashSet::new())
     }
 }
 
-impl<T: ?Sized + Eq + Hash> Kept<T> {
+impl<T: ?Sized + Eq + Hash> Interner<T> {
     pub fn of(&mut self, value: impl Borrow<T> + Into<Arc<T>>) -> Arc<T> {
         if let Some(known) = self.0.get(value.borrow()) {
             return known.clone();
@@ -32,10 +32,10 @@ impl<T: ?Sized + Eq + Hash> Kept<T> {
 /// What the rows of a side share.
 #[derive(Debug, Default)]
 pub struct Shared {
-    pub words: Kept<str>,
-    pub kinds: Kept<CaseKind>,
-    pub bases: Kept<Basis>,
-    pub said: Kept<Said>,
+    pub words: Interner<str>,
+    pub kinds: Interner<CaseKind>,
+    pub bases: Interner<Basis>,
+    pub said: Interner<Remarks>,
 }
 
 #[cfg(test)]
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn what_is_the_same_is_kept_once() {
-        let mut words = Kept::<str>::default();
+        let mut words = Interner::<str>::default();
         let [one, other, again] = ["a", "b", "a"].map(|word| words.of(word));
         assert!(Arc::ptr_eq(&one, &again) && !Arc::ptr_eq(&one, &other));
         assert_eq!((&*other, words.0.len()), ("b", 2));

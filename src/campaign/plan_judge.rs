@@ -12,7 +12,7 @@ use crate::plan::{Plan, Planned};
 use crate::record::Record;
 
 /// Judges the rows of an earlier run by the plans, and keeps which cases they are of.
-pub struct Kept<'r> {
+pub struct PlanJudge<'r> {
     devices: Vec<DeviceKept>,
     judge: Judge<'r>,
 }
@@ -24,7 +24,7 @@ pub struct DeviceKept {
     relations: Relations,
 }
 
-impl<'r> Kept<'r> {
+impl<'r> PlanJudge<'r> {
     /// Errors: a device that is paired with itself: its rows can't be told apart.
     pub fn new(claim: &'r Claim, plans: &'r [Plan<'r>], is_paired: bool) -> anyhow::Result<Self> {
         let settings = &claim.campaign.settings;
@@ -44,7 +44,7 @@ impl<'r> Kept<'r> {
     }
 }
 
-impl earlier::Judge for Kept<'_> {
+impl earlier::Judge for PlanJudge<'_> {
     fn judge(&mut self, mut row: Record) -> Result<Verdict, String> {
         if row.is_derived() {
             return Ok(Verdict::Taken(row));

@@ -19,23 +19,23 @@ use crate::units::Nanos;
 
 /// Where a case is loaded: in this process, and nowhere once that is lost.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct LoadedAt {
     process: u32,
     index: usize,
 }
 
-impl Place {
+impl LoadedAt {
     /// What the bench that sits at a slot now calls it.
     fn at(self, pool: &Pool, slot: usize) -> Option<usize> {
         (pool.present(slot) == Some(self.process)).then_some(self.index)
     }
 }
 
-pub(super) struct Entry<'c> {
+pub(super) struct BlockCase<'c> {
     pub(super) task: &'c Task<'c>,
     /// Where it is loaded, by the pool's slots; and its base, by those of the base's pool.
-    places: Vec<Option<Place>>,
-    base_places: Vec<Option<Place>>,
+    places: Vec<Option<LoadedAt>>,
+    base_places: Vec<Option<LoadedAt>>,
     pub(super) shader: Option<ShaderFacts>,
     pub(super) sizes: Option<(Sizes, Option<Sizes>)>,
     /// Why it isn't paired, though it should be.
@@ -72,7 +72,7 @@ pub(super) struct Entry<'c> {
     earlier: Option<Earlier>,
 }
 
-impl<'c> Entry<'c> {
+impl<'c> BlockCase<'c> {
     pub(super) fn new(task: &'c Task<'c>, slots: usize, earlier: Option<Earlier>) -> Self {
         Self {
             task,
@@ -154,7 +154,7 @@ impl<'c> Entry<'c> {
     }
 
     pub(super) fn base_loaded(&mut self, slot: usize, process: u32, index: usize) {
-        self.base_places[slot] = Some(Place { process, index });
+        self.base_places[slot] = Some(LoadedAt { process, index });
     }
 
     pub(super) fn loaded(&mut self, slot: usize, process: u32, loading: Loading) {
@@ -165,7 +165,7 @@ impl<'c> Entry<'c> {
             Ok(loaded) => {
                 self.take_up();
                 self.take_compared(Compared { remark: None, error: loaded.error });
-                self.places[slot] = Some(Place { process, index: loading.place });
+                self.places[slot] = Some(LoadedAt { process, index: loading.place });
                 // Later processes may find the driver's own cache filled by the first.
                 if !self.has_pipeline {
                     (self.pipeline_time, self.statistics, self.has_pipeline) = (loaded.pipeline_time, loaded.statistics, true);
@@ -328,7 +328,7 @@ fn rounds(visits: &[(u32, Visited)], of: impl Fn(&Visit) -> &Vec<f64>) -> Rounds
 }
 
 impl Session<'_> {
-    pub(super) fn measured(&self, entry: Entry, stop: Stop) -> Result<Measured, Failure> {
+    pub(super) fn measured(&self, entry: BlockCase, stop: Stop) -> Result<Measured, Failure> {
         let rounds = entry.rounds(|visit| &visit.samples);
         let case = entry.case();
         let does_work = case.work != model::Work::default();
@@ -389,7 +389,7 @@ impl Session<'_> {
     }
 
     /// The base of a pair as a pass of its own, the launch being the own one's where both are on one device.
-    fn base_pass(&self, entry: &Entry) -> Option<Pass> {
+    fn base_pass(&self, entry: &BlockCase) -> Option<Pass> {
         let sizes = entry.sizes?.1.filter(|_| entry.is_paired())?;
         let instrument = self.base_pool.as_ref().unwrap_or(&self.pool).instrument();
         let time = entry.rounds(|visit| &visit.base).value();
