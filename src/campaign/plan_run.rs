@@ -328,7 +328,7 @@ impl<'r> DeviceRun<'r> {
             let measured = outcome.and_then(|outcome| outcome.result.ok());
             if let Some(measured) = &measured {
                 self.relations.judge(&planned.work, &mut row);
-                self.describe_pair(planned, measured, &mut row);
+                self.say_unpaired(&row, measured);
             }
             rows.push(Ended { planned, row, measured });
         }
@@ -346,21 +346,19 @@ impl<'r> DeviceRun<'r> {
     }
 
     fn row(&self, planned: &Planned, fate: CaseResult) -> Record {
-        Record::assembled(&self.ledger.templates[self.index], &Described::planned(planned), &self.place.info, fate)
+        let is_by_host = planned.case.as_ref().is_ok_and(|case| case.measurand.is_by_host());
+        let is_left = is_by_host && !matches!(self.pairing, Pairing::None);
+        let described = Described {
+            pair_base: self.base_of(planned).map(|(_, name)| name),
+            unpaired: is_left.then_some("not paired: what the host's clock times isn't alternated"),
+            ..Described::planned(planned)
+        };
+        Record::assembled(&self.ledger.templates[self.index], &described, &self.place.info, fate)
     }
 
-    /// Fills in a row's pair, or why it has none though it should: a base that is no case of this run fails the run by that.
-    fn describe_pair(&self, planned: &Planned, measured: &Measured, row: &mut Record) {
-        if let Some((_, name)) = self.base_of(planned) {
-            row.describe_pair(&name, measured);
-        }
-        let is_by_host = planned.case.as_ref().is_ok_and(|case| case.measurand.is_by_host());
-        if is_by_host && !matches!(self.pairing, Pairing::None) {
-            row.add_reason("not paired: what the host's clock times isn't alternated".to_owned());
-        }
-        let Some(failure) = &measured.unpaired else { return };
-        row.leave_unpaired(failure);
-        if failure.status.is_failure() {
+    /// A base that is no case of this run fails the run by its failure.
+    fn say_unpaired(&self, row: &Record, measured: &Measured) {
+        if let Some(failure) = measured.unpaired.as_ref().filter(|failure| failure.status.is_failure()) {
             let (case, (status, reason)) = (row.case_name(), failure.told());
             self.ledger.campaign.voice.fault(&format!("{case}: not paired, its base failed: {status}: {reason}"));
         }

@@ -35,13 +35,28 @@ pub struct Described<'a> {
     pub case: Result<&'a Case, Failure>,
     /// Reasons to doubt whatever is measured, beside the device's known faults.
     pub flags: Vec<String>,
+    /// What rows call the case that it is measured alternately with.
+    pub pair_base: Option<String>,
+    /// Why it isn't paired in a run of pairs.
+    pub unpaired: Option<&'static str>,
 }
 
 impl<'a> Described<'a> {
     pub fn planned(planned: &'a Planned) -> Self {
         let Planned { index, experiment, variant, point, cache, case_id, case, .. } = planned;
         let case = case.as_ref().map_err(|Skip { reason }| Failure::new(Status::Skipped, reason.clone()).at(Stage::Planning));
-        Self { experiment: experiment.name(), variant, point, cache: *cache, case_id, index: *index, case, flags: Vec::new() }
+        Self {
+            experiment: experiment.name(),
+            variant,
+            point,
+            cache: *cache,
+            case_id,
+            index: *index,
+            case,
+            flags: Vec::new(),
+            pair_base: None,
+            unpaired: None,
+        }
     }
 }
 
@@ -71,7 +86,7 @@ impl Record {
             (CaseResult::Planned, _) | (CaseResult::NotRun(_), Err(_)) => known,
             (CaseResult::NotRun(failure), Ok(_)) => known.failed(&failure.clone().before_any_case()),
             (CaseResult::Tried(Outcome { shader, result }), case) => match (result, case) {
-                (Ok(measured), Ok(case)) => known.compiled(shader.as_ref()).measured(case, measured),
+                (Ok(measured), Ok(case)) => known.compiled(shader.as_ref()).measured(of, case, measured),
                 (Err(failure), Ok(case)) => known.compiled(shader.as_ref()).failed_check(case, failure),
                 (Err(failure), Err(_)) => known.compiled(shader.as_ref()).failed(failure),
                 (Ok(_), Err(_)) => known.compiled(shader.as_ref()),
@@ -156,26 +171,6 @@ impl Record {
             compile_ms: shader.compile_time.map(|time| time.as_secs_f64() * 1e3),
             ..self
         }
-    }
-
-    /// Takes what was measured alternately with this base, if it was.
-    pub fn describe_pair(&mut self, base: &str, measured: &Measured) {
-        let Some(pair) = &measured.pair else { return };
-        self.pair_base = base.to_owned();
-        self.ratio = Some(pair.value());
-        let interval = measured.pair_interval();
-        self.ratio_ci_low = interval.map(|interval| interval.low);
-        self.ratio_ci_high = interval.map(|interval| interval.high);
-    }
-
-    /// Says why it isn't measured in a pair, though it should be.
-    pub fn leave_unpaired(&mut self, failure: &Failure) {
-        let (status, reason) = failure.told();
-        self.add_reason(format!("not paired, its base: {status}: {reason}"));
-    }
-
-    pub fn add_reason(&mut self, reason: String) {
-        self.reason = joined([mem::take(&mut self.reason), reason], "; ");
     }
 
     /// Takes the figure of the case that it is compared with. Call it once the row is measured. Not in a pair: there the case was
@@ -320,7 +315,7 @@ impl Record {
         self.check_note = why.to_owned();
     }
 
-    fn measured(self, case: &Case, measured: &Measured) -> Self {
+    fn measured(self, of: &Described, case: &Case, measured: &Measured) -> Self {
         let (checked, what) = check_words(&case.check);
         let is_left = !measured.is_compared && !case.check.outputs().is_empty();
         let notes = [Some(what), measured.remark.as_deref(), is_left.then_some(AFTER_ONE_PASS)];
@@ -335,9 +330,26 @@ impl Record {
             noise: interval.map(|_| measured.noise()),
             ..self.taken(measured).inspected(case, measured.statistics.as_deref())
         };
+        let known = known.paired(of, measured);
         match case.measurand {
             Measurand::ClockRate => known.headline(figure, interval.map(ends)),
             _ => known.timed(measured, interval).rated(case, figure, interval),
+        }
+    }
+
+    fn paired(self, of: &Described, measured: &Measured) -> Self {
+        let of_base = measured.unpaired.as_ref().map(Failure::told);
+        let of_base = of_base.map(|(status, reason)| format!("not paired, its base: {status}: {reason}"));
+        let reasons = [Some(self.reason), of.unpaired.map(str::to_owned), of_base];
+        let (pair, base) = measured.pair.as_ref().zip(of.pair_base.clone()).unzip();
+        let (ratio_ci_low, ratio_ci_high) = pair.and_then(|_| measured.pair_interval()).map(ends).unzip();
+        Self {
+            reason: joined(reasons.into_iter().flatten(), "; "),
+            pair_base: base.unwrap_or_default(),
+            ratio: pair.map(Rounds::value),
+            ratio_ci_low,
+            ratio_ci_high,
+            ..self
         }
     }
 

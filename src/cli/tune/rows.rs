@@ -131,6 +131,8 @@ impl<'s> TrialRows<'s> {
             index: Some(configuration as u64),
             case: case.map_err(Clone::clone),
             flags: seen.chain(invalid).chain(doubted).collect(),
+            pair_base: None,
+            unpaired: None,
         };
         Record::assembled(&self.template, &described, self.search.device(), fate)
     }
