@@ -1,10 +1,9 @@
 //! What follows from rows: which of them belong together, what is missing and what contradicts, figures relative to others and
-//! derived ones. All but `resumable` works on rows alone, so that a run, one that is resumed, and a merge of files come to the same.
+//! derived ones. All of it works on rows alone, so that a run, one that is resumed, and a merge of files come to the same.
 //!
 //! ```text
 //! rowset       the rows of files, read once and joined: each case once, in the order of one run
 //! relations    what the rows of one device say of each other, as they come
-//! resumable    which rows of an earlier run a resumed one may keep
 //! compare      what changed between sides of rows, and whether it is real
 //! card         what a device is, in a few lines
 //! doubts       reasons to doubt many rows at once, and what to do
@@ -16,7 +15,6 @@ pub mod compare;
 mod doubts;
 mod monotone;
 mod relations;
-pub mod resumable;
 mod rowset;
 mod words;
 
@@ -24,4 +22,4 @@ pub use card::Card;
 pub use doubts::{DOUBTS, Doubt, Tally};
 pub use relations::Relations;
 pub use rowset::{FileRows, Purpose, RowSet, input_name, read_rows};
-pub use words::counted;
+pub use words::{counted, listed};

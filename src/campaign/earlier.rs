@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::claim::{Claim, Continued};
+use super::resumable::check_columns;
 use super::settings::RowFiles;
 use super::sink::{RowKey, row_key};
-use crate::analysis::resumable::check_columns;
 use crate::error::Error;
 use crate::model::Shown;
 use crate::output::{self, Format, Outputs, Staged, Target};

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use fs4::fs_std::FileExt;
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::resumable::differences;
+use super::resumable::differences;
 use crate::error::Error;
 use crate::measure::{Earlier, Sizes, VisitMade, Visited};
 use crate::model::Shown;

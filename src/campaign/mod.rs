@@ -8,6 +8,8 @@
 //! claim       a campaign's devices and files, and what becomes of the files
 //! journal     the visits of what has no row yet
 //! earlier     the rows of an earlier run, which stay until others take their place
+//! resumable   which of them an earlier run may leave
+//! assembled   a case and its outcome become a row
 //! sink        where rows go
 //! device      one device at work: its session, and its visits kept
 //! plan_run    the cases of plans: `run`
@@ -15,6 +17,7 @@
 //! lanes       several devices: side by side, one after the other, or by turns
 //! ```
 
+pub mod assembled;
 mod begin;
 mod claim;
 mod device;
@@ -27,6 +30,7 @@ pub mod lock;
 pub mod merged;
 pub mod plan_judge;
 pub mod plan_run;
+pub mod resumable;
 pub mod settings;
 pub mod sink;
 pub mod targets;

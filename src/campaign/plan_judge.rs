@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use super::claim::Claim;
 use super::earlier::{self, Verdict};
+use super::resumable::{Judge, Placed};
 use crate::analysis::Relations;
-use crate::analysis::resumable::{Judge, Placed};
 use crate::error::Error;
 use crate::model::DeviceInfo;
 use crate::plan::{Plan, Planned};

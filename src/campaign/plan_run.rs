@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::assembled::{CaseResult, Described};
 use super::begin::Campaign;
 use super::claim::Ledger;
 use super::device::{DeviceSession, Numbered};
@@ -20,7 +21,7 @@ use crate::measure::{BLOCK_CASES, CaseKey, Event, Measured, Opener, Options, Out
 use crate::model::{Case, DeviceInfo, Failure, Feature, Measurand, PipelineDetail};
 use crate::output::{Bar, Progress};
 use crate::plan::{Estimate, Plan, Planned, Shard};
-use crate::record::{CaseResult, Completeness, Described, Record};
+use crate::record::{Completeness, Record};
 use crate::units::Bytes;
 use crate::worker::FoundDevice;
 

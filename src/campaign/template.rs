@@ -1,9 +1,9 @@
 //! What all rows of a run have in common, and those of a device.
 
 use super::host::{describe_host, describe_mock_host};
+use super::resumable::identity;
 use super::settings::Settings;
 use super::targets::Targets;
-use crate::analysis::resumable::identity;
 use crate::model::DeviceInfo;
 use crate::record::Record;
 use crate::shader::glsl_compiler;

@@ -23,6 +23,7 @@ pub use environment::environment;
 pub use header::Header;
 pub use packed::Packed;
 pub use reader::{ReadError, Reader};
-pub use row::{CaseResult, Described, quirk_flag};
+pub use row::quirk_flag;
+pub(crate) use row::{MEASURED, joined};
 pub use schema::{COLUMNS, Record, SCHEMA_VERSION, Use, needed};
 pub use statistics::{Figures, statistics_object};

@@ -68,7 +68,7 @@ pub fn statistics_object(executable: &Executable) -> Map<String, Value> {
 impl Record {
     /// With the columns that pipeline statistics tell, those of each of the case's kernels in order: of the kernels that a pass
     /// dispatches, the most registers and spills that one of them has, and the code of them all.
-    pub(super) fn inspected(self, case: &Case, kernels: Option<&[PipelineStatistics]>) -> Self {
+    pub(crate) fn inspected(self, case: &Case, kernels: Option<&[PipelineStatistics]>) -> Self {
         let Some(kernels) = kernels else { return self };
         let timed: Vec<&PipelineStatistics> = case.timed_kernels().into_iter().filter_map(|at| kernels.get(at)).collect();
         let figures: Vec<Figures> =

@@ -5,13 +5,14 @@ use std::time::SystemTime;
 
 use super::figures::Measurement;
 use super::search::{SIZE, Search, usage};
-use crate::analysis::resumable::{check_identity, check_sound, check_version};
+use crate::campaign::assembled::{CaseResult, Described};
 use crate::campaign::earlier::{Judge, Verdict};
+use crate::campaign::resumable::{check_identity, check_sound, check_version};
 use crate::error::Error;
 use crate::measure::Outcome;
 use crate::model::{AxisValue, Cache, Case, Failure, Flag, Point, Quirk, Status, Stop};
 use crate::plan::case_id;
-use crate::record::{CaseResult, Completeness, Described, Record, quirk_flag};
+use crate::record::{Completeness, Record, quirk_flag};
 use crate::subject::{Doubt, UserKernel};
 
 pub struct Trial {

@@ -1,9 +1,10 @@
 //! What holds of any text that is taken for what a user asks for: numbers, values of axes, filters.
 
+use lanescope::campaign::assembled::{CaseResult, Described};
 use lanescope::experiments::Setting;
 use lanescope::model::{Axis, AxisKind, DeviceInfo, Preset};
 use lanescope::plan::{Plan, Planned, Request, parse_values};
-use lanescope::record::{CaseResult, Described, Record};
+use lanescope::record::Record;
 use lanescope::units::parse_number;
 
 use super::rows::check_rows;

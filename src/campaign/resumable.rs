@@ -3,11 +3,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io::Read;
 
-use super::words::listed;
+use super::assembled::{CaseResult, Described};
+use crate::analysis::listed;
 use crate::digest;
 use crate::model::{Case, DeviceInfo, Kernel, Status};
 use crate::plan::{Plan, Planned};
-use crate::record::{CaseResult, Completeness, Described, Header, Reader, Record, SCHEMA_VERSION, Use, needed};
+use crate::record::{Completeness, Header, Reader, Record, SCHEMA_VERSION, Use, needed};
 use crate::shader::{CompileError, Compiler, Library, ModuleKey};
 
 pub struct Judge<'r> {
