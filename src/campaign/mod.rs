@@ -14,6 +14,7 @@
 //! device      one device at work: its session, and its visits kept
 //! plan_run    the cases of plans: `run`
 //! plan_judge  which of those have rows already
+//! search      configurations of a kernel: `tune`
 //! lanes       several devices: side by side, one after the other, or by turns
 //! ```
 
@@ -31,6 +32,7 @@ pub mod merged;
 pub mod plan_judge;
 pub mod plan_run;
 pub mod resumable;
+pub mod search;
 pub mod settings;
 pub mod sink;
 pub mod targets;

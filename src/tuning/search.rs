@@ -7,6 +7,8 @@ mod book;
 mod hill_climbing;
 mod listing;
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::space::Space;
@@ -32,6 +34,26 @@ impl Strategy {
             Self::Exhaustive => "exhaustive",
             Self::Random => "random",
             Self::HillClimbing => "hill-climbing",
+        }
+    }
+}
+
+/// What a search may spend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Budget {
+    Time(Duration),
+    Count(usize),
+}
+
+/// The least that a search spends which isn't to look at everything.
+const FEW: usize = 256;
+
+impl Budget {
+    /// What a search of so many configurations spends where nothing is said.
+    pub fn usual(strategy: Strategy, configurations: usize) -> Self {
+        match strategy {
+            Strategy::Exhaustive | Strategy::Random => Self::Count(configurations),
+            _ => Self::Count(configurations.min(FEW.max(configurations / 20))),
         }
     }
 }

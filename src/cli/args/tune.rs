@@ -1,14 +1,13 @@
 //! `lanescope tune`, as typed or as a manifest says it.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args;
 
 use super::measuring::Measuring;
 use super::values::{TunePreset, count, duration, with_path};
 use crate::model::{Preset, SpirvTarget};
-use crate::tuning::search::Strategy;
+use crate::tuning::search::{Budget, Strategy};
 use crate::units::parse_number;
 
 #[derive(Clone, Debug, Args)]
@@ -191,25 +190,6 @@ pub struct Tune {
 
     #[command(flatten)]
     pub measuring: Measuring,
-}
-
-/// The least that a search spends which isn't to look at everything.
-const FEW: usize = 256;
-
-impl Budget {
-    /// What a search of so many configurations spends where nothing is said.
-    pub fn usual(strategy: Strategy, configurations: usize) -> Self {
-        match strategy {
-            Strategy::Exhaustive | Strategy::Random => Self::Count(configurations),
-            _ => Self::Count(configurations.min(FEW.max(configurations / 20))),
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Budget {
-    Time(Duration),
-    Count(usize),
 }
 
 fn budget(text: &str) -> Result<Budget, String> {

@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 
-use super::rows::Trial;
-use super::run::SearchRun;
+use crate::campaign::search::rows::Trial;
+use crate::campaign::search::run::SearchRun;
 use crate::campaign::settings::RowFiles;
 use crate::campaign::voice::Voice;
 use crate::cli::args::tune::Tune;

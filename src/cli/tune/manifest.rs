@@ -143,7 +143,7 @@ fn text(value: &Value) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::args::tune::Budget;
+    use crate::tuning::search::Budget;
 
     fn manifested(manifest: &str, typed: &[&str]) -> Result<Tune, String> {
         let folder = tempfile::tempdir().unwrap();

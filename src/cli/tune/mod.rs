@@ -1,15 +1,7 @@
 //! `lanescope tune`: the fastest configuration of a user's own shader.
 
-mod bounds;
-mod checks;
-mod dry;
-mod examined;
-mod figures;
 mod found;
-mod introduced;
 mod manifest;
-mod rows;
-mod run;
 mod search;
 mod subject;
 
@@ -18,24 +10,24 @@ use std::ffi::OsString;
 use anyhow::anyhow;
 
 use super::args::tune::Tune;
+use crate::campaign::search::Search;
+use crate::campaign::search::bounds::BoundsChecker;
+use crate::campaign::search::dry::DryRun;
+use crate::campaign::search::rows::{Earlier, TrialRows};
+use crate::campaign::search::run::SearchRun;
 use crate::campaign::settings::Settings;
 use crate::campaign::sink::Beside;
 use crate::campaign::{Campaign, interrupt};
 use crate::error::{EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK};
 use crate::measure::Session;
-use bounds::BoundsChecker;
-use dry::DryRun;
 use found::Found;
-use rows::{Earlier, TrialRows};
-use run::SearchRun;
-use search::Search;
 
 pub fn tune(typed: Tune, words: impl Iterator<Item = OsString>) -> anyhow::Result<u8> {
     let typed = manifest::with_manifest(typed, words)?;
     typed.measuring.colours.choose();
     let subject = subject::subject(&typed)?;
     let campaign = Campaign::new(Settings::from(&typed), None)?;
-    let (search, mut kernel) = Search::new(&typed, subject, &campaign)?;
+    let (search, mut kernel) = search::search(&typed, subject, &campaign)?;
     found::check_files(&typed, &campaign.settings.files, &search.subject)?;
     if campaign.settings.is_dry {
         let Some(is_well) = DryRun { search: &search }.run(&mut kernel)? else { return Ok(EXIT_INTERRUPTED) };

@@ -1,11 +1,11 @@
 //! What is said before a search begins: what is searched, what could be, and what is assumed.
 
-use super::search::{Search, usage};
-use crate::cli::args::tune::Budget;
+use super::spec::{Search, usage};
 use crate::error::Error;
 use crate::model::Failure;
 use crate::shader::size_macros;
 use crate::subject::{CONSTANT_AXIS, KernelSpec, LOCAL_SIZE_AXES, UserKernel};
+use crate::tuning::search::Budget;
 
 impl Search<'_> {
     pub fn introduce(&self, kernel: &mut UserKernel) -> Result<(), Error> {

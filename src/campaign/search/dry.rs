@@ -4,14 +4,14 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use super::bounds::{Accesses, BoundsChecker};
-use super::search::{Search, unopened};
+use super::spec::{Search, unopened};
 use crate::campaign::lock;
-use crate::cli::args::tune::Budget;
 use crate::measure::{Answer, Bench, CaseKey, JUDGED_ROUNDS, Job, Loss, Order};
 use crate::model::{Failure, Point, Status};
 use crate::output::Progress;
 use crate::plan::Estimate;
 use crate::subject::{Reference, UserKernel};
+use crate::tuning::search::Budget;
 use crate::units::Nanos;
 
 /// The passes of a visit: one that is discarded, and a sample.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use super::figures::Measurement;
-use super::search::{SIZE, Search, usage};
+use super::spec::{SIZE, Search, usage};
 use crate::campaign::assembled::{CaseResult, Described};
 use crate::campaign::earlier::{Judge, Verdict};
 use crate::campaign::resumable::{check_identity, check_sound, check_version};

@@ -3,7 +3,8 @@
 use super::checks::WinnerChecks;
 use super::rows::Trial;
 use super::run::SearchRun;
-use crate::campaign::{DeviceSession, interrupt};
+use crate::campaign::device::DeviceSession;
+use crate::campaign::interrupt;
 use crate::model::{Point, Status};
 use crate::stats;
 use crate::subject::Reference;

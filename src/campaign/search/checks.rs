@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use super::bounds::{BoundsChecker, told};
-use super::search::Search;
+use super::spec::Search;
 use crate::model::{Failure, Point};
 use crate::subject::{KernelSpec, Reference, Unusual, Variation};
 use crate::worker::questions::Respondent;

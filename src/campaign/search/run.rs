@@ -9,16 +9,18 @@ use super::bounds::{Accesses, BoundsChecker};
 use super::checks::WinnerChecks;
 use super::figures::Measurement;
 use super::rows::{Trial, TrialRows};
-use super::search::Search;
+use super::spec::Search;
 use crate::campaign::assembled::CaseResult;
-use crate::campaign::{DeviceSession, Ledger, Numbered, interrupt};
-use crate::cli::args::tune::Budget;
+use crate::campaign::claim::Ledger;
+use crate::campaign::device::{DeviceSession, Numbered};
+use crate::campaign::interrupt;
 use crate::measure::{BLOCK_CASES, CaseKey, Event, Outcome, Rule, Session, Task};
 use crate::model::{Case, Failure, Point, Status, Stop};
 use crate::output::Progress;
 use crate::stats::{Timed, reach};
 use crate::subject::UserKernel;
 use crate::tuning::ending::Figure;
+use crate::tuning::search::Budget;
 use crate::tuning::search::{Strategy, search};
 
 /// Those of several blocks that race once more beside each other are no slower than the best by more than this.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 
-use super::search::Search;
+use super::spec::Search;
 use crate::gpu::compile_threads;
 use crate::model::{Failure, Point, Quirk, Status};
 use crate::shader::{Home, NotedArray, Overrun};
