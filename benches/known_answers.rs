@@ -20,14 +20,13 @@ use anyhow::{Context, anyhow};
 use lanescope::experiments::{CATALOGUE, Config, Experiment, Setting};
 use lanescope::gpu::{CaseHandle, Instance, InstanceOptions};
 use lanescope::measure::{
-    CaseKey, CaseSource, Dispatcher, LocalBench, LocalOptions, Measured, Options, PairBase, Pool, Rule, Session, Task,
-    ToolCases, Vulkan,
+    CaseKey, CaseSource, Compared, Dispatcher, LocalBench, LocalOptions, Measured, Options, PairBase, Pool, Rule, Session,
+    SourcedCase, Task, ToolCases, Vulkan,
 };
 use lanescope::model::{Axis, AxisKind, AxisValue, Cache, Case, DeviceInfo, Failure, Measurand, Point, Preset, Repeat, Work};
 use lanescope::plan::{Plan, Request, check_limits};
 use lanescope::shader::{self, Compiler, Library, Prepared};
 use lanescope::stats::{self, Interval};
-use lanescope::validate::{Judged, Outputs};
 
 /// How far a ratio may be from its known answer.
 const TOLERANCE: f64 = 0.02;
@@ -366,12 +365,8 @@ fn clock(bench: &mut Bench, device: &mut Vulkan) -> anyhow::Result<bool> {
 struct Always(Prepared);
 
 impl CaseSource for Always {
-    fn prepare(&mut self, _: &CaseKey) -> Result<Prepared, Failure> {
-        Ok(self.0.clone())
-    }
-
-    fn check(&mut self, _: &Case, _: Outputs) -> Result<Judged, Failure> {
-        Ok(Ok(None))
+    fn prepare(&mut self, _: &CaseKey) -> Result<SourcedCase, Failure> {
+        Ok(SourcedCase::new(self.0.clone(), |_, _| Ok(Ok(Compared::default()))))
     }
 }
 

@@ -3,7 +3,7 @@
 pub mod invariants;
 
 use std::fmt;
-use std::sync::LazyLock;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -28,8 +28,8 @@ pub struct Learned {
 /// What a check found: nothing, where every element was compared and is right.
 pub type Verdict = Result<(), Mismatch>;
 
-/// How far outputs are from what is right, in units of what is allowed, where that is known; or why they are wrong.
-pub type Judged = Result<Option<f64>, Mismatch>;
+/// What there is to say of outputs that are right, or why they are wrong.
+pub type Remarked = Result<Option<String>, Mismatch>;
 
 /// The first wrong element, and how many there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,16 +100,19 @@ impl fmt::Display for Mismatch {
 
 /// What an output must hold, as a CPU twin computes it: any element by itself, so that nothing is held and all processors can
 /// share the work. A twin that can't compute elements one by one computes them all beforehand and looks them up.
-pub struct Expected<'a> {
+pub struct Expected {
     elements: u64,
-    at: At<'a>,
+    /// Has the twin compute what it looks up. Nothing keeps that beyond a comparison: it may be as large as the output, and twins last
+    /// as long as their cases are loaded.
+    prepare: Box<dyn Fn() -> Elements>,
 }
 
-enum At<'a> {
-    Word(Box<dyn Fn(u64) -> u32 + Sync + 'a>),
+#[derive(Clone)]
+enum Elements {
+    Words(Arc<dyn Fn(u64) -> u32 + Send + Sync>),
     /// The same float, bit by bit.
-    Float(Box<dyn Fn(u64) -> f32 + Sync + 'a>),
-    Near(Box<dyn Fn(u64) -> Near + Sync + 'a>),
+    Floats(Arc<dyn Fn(u64) -> f32 + Send + Sync>),
+    Near(Arc<dyn Fn(u64) -> Near + Send + Sync>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -157,48 +160,49 @@ impl std::iter::Sum for Near {
     }
 }
 
-impl<'a> Expected<'a> {
+impl Expected {
     /// 32-bit words, compared exactly.
-    pub fn words(elements: u64, at: impl Fn(u64) -> u32 + Sync + 'a) -> Self {
-        Self { elements, at: At::Word(Box::new(at)) }
+    pub fn words(elements: u64, at: impl Fn(u64) -> u32 + Send + Sync + 'static) -> Self {
+        Self::each(elements, Elements::Words(Arc::new(at)))
     }
 
     /// `f32` values, compared bit by bit: test data are chosen so that no intermediate rounds.
-    pub fn floats(elements: u64, at: impl Fn(u64) -> f32 + Sync + 'a) -> Self {
-        Self { elements, at: At::Float(Box::new(at)) }
+    pub fn floats(elements: u64, at: impl Fn(u64) -> f32 + Send + Sync + 'static) -> Self {
+        Self::each(elements, Elements::Floats(Arc::new(at)))
     }
 
     /// `f32` values that may differ from the twin's, each by a distance of its own: for results that no rule makes exact, such as a
     /// sampler's or a sum's of many terms. The twin derives from what is computed how far each can be off.
-    pub fn near(elements: u64, at: impl Fn(u64) -> Near + Sync + 'a) -> Self {
-        Self { elements, at: At::Near(Box::new(at)) }
+    pub fn near(elements: u64, at: impl Fn(u64) -> Near + Send + Sync + 'static) -> Self {
+        Self::each(elements, Elements::Near(Arc::new(at)))
+    }
+
+    fn each(elements: u64, each: Elements) -> Self {
+        Self { elements, prepare: Box::new(move || each.clone()) }
     }
 
     /// As [`Self::near`], of a twin that computes beforehand what it looks up, as [`Self::words_from`] has it.
-    pub fn near_from<F>(elements: u64, prepare: impl FnOnce() -> F + Send + 'a) -> Self
+    pub fn near_from<F>(elements: u64, prepare: impl Fn() -> F + 'static) -> Self
     where
-        F: Fn(u64) -> Near + Send + Sync + 'a,
+        F: Fn(u64) -> Near + Send + Sync + 'static,
     {
-        let at = LazyLock::new(prepare);
-        Self::near(elements, move |index| (*at)(index))
+        Self { elements, prepare: Box::new(move || Elements::Near(Arc::new(prepare()))) }
     }
 
-    /// As [`Self::words`], of a twin that computes beforehand what it looks up: once, when the first element is asked for.
-    pub fn words_from<F>(elements: u64, prepare: impl FnOnce() -> F + Send + 'a) -> Self
+    /// As [`Self::words`], of a twin that computes beforehand what it looks up: once for each comparison.
+    pub fn words_from<F>(elements: u64, prepare: impl Fn() -> F + 'static) -> Self
     where
-        F: Fn(u64) -> u32 + Send + Sync + 'a,
+        F: Fn(u64) -> u32 + Send + Sync + 'static,
     {
-        let at = LazyLock::new(prepare);
-        Self::words(elements, move |index| (*at)(index))
+        Self { elements, prepare: Box::new(move || Elements::Words(Arc::new(prepare()))) }
     }
 
     /// As [`Self::floats`], of a twin that computes beforehand what it looks up, as [`Self::words_from`] has it.
-    pub fn floats_from<F>(elements: u64, prepare: impl FnOnce() -> F + Send + 'a) -> Self
+    pub fn floats_from<F>(elements: u64, prepare: impl Fn() -> F + 'static) -> Self
     where
-        F: Fn(u64) -> f32 + Send + Sync + 'a,
+        F: Fn(u64) -> f32 + Send + Sync + 'static,
     {
-        let at = LazyLock::new(prepare);
-        Self::floats(elements, move |index| (*at)(index))
+        Self { elements, prepare: Box::new(move || Elements::Floats(Arc::new(prepare()))) }
     }
 
     pub fn elements(&self) -> u64 {
@@ -206,48 +210,39 @@ impl<'a> Expected<'a> {
     }
 
     pub fn bytes(&self) -> Vec<u8> {
-        (0..self.elements).flat_map(|index| self.bits(index).to_ne_bytes()).collect()
+        let elements = (self.prepare)();
+        (0..self.elements).flat_map(|index| elements.bits(index).to_ne_bytes()).collect()
     }
+}
 
-    pub fn word(&self, index: u64) -> u32 {
-        self.bits(index)
-    }
-
+impl Elements {
     fn bits(&self, index: u64) -> u32 {
-        match &self.at {
-            At::Word(at) => at(index),
-            At::Float(at) => at(index).to_bits(),
-            At::Near(at) => narrowed(at(index).value).to_bits(),
-        }
-    }
-
-    /// Has the twin compute what it looks up. It may share that among all processors: so it is asked before they share the
-    /// comparison, where each would wait for the one that computes, and that one for what they had yet to do.
-    fn prepare(&self) {
-        if self.elements > 0 {
-            self.bits(0);
+        match self {
+            Self::Words(at) => at(index),
+            Self::Floats(at) => at(index).to_bits(),
+            Self::Near(at) => narrowed(at(index).value).to_bits(),
         }
     }
 
     fn show(&self, bits: u32) -> String {
-        match self.at {
-            At::Word(_) => format!("{bits:#010x}"),
-            At::Float(_) | At::Near(_) => format!("{:?}", f32::from_bits(bits)),
+        match self {
+            Self::Words(_) => format!("{bits:#010x}"),
+            Self::Floats(_) | Self::Near(_) => format!("{:?}", f32::from_bits(bits)),
         }
     }
 
     fn show_expected(&self, index: u64) -> String {
         let right = self.show(self.bits(index));
-        match &self.at {
-            At::Near(at) => format!("{right} within {:?}", narrowed(at(index).error)),
-            At::Word(_) | At::Float(_) => right,
+        match self {
+            Self::Near(at) => format!("{right} within {:?}", narrowed(at(index).error)),
+            Self::Words(_) | Self::Floats(_) => right,
         }
     }
 
     fn accepts(&self, got: u32, index: u64) -> bool {
-        match &self.at {
-            At::Word(_) | At::Float(_) => got == self.bits(index),
-            At::Near(at) => {
+        match self {
+            Self::Words(_) | Self::Floats(_) => got == self.bits(index),
+            Self::Near(at) => {
                 let Near { value, error } = at(index);
                 // Not what is farther: neither is what is no number at all, nor an infinity.
                 (f64::from(f32::from_bits(got)) - value).abs() <= error
@@ -279,8 +274,10 @@ impl Output<'_> {
             let start = usize::try_from(index).ok()?.checked_mul(4)?;
             self.bytes.get(start..start + 4).map(|bytes| u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
         };
-        let is_wrong = |index: &u64| element(*index).is_none_or(|got| !expected.accepts(got, *index));
-        expected.prepare();
+        // Before all processors share the comparison, since the twin may share this among them: each would wait for the one that
+        // computes, and that one for what they had yet to do.
+        let twin = (expected.prepare)();
+        let is_wrong = |index: &u64| element(*index).is_none_or(|got| !twin.accepts(got, *index));
         let missing_or_more = (self.bytes.len() as u64).abs_diff(expected.elements * 4).div_ceil(4);
         // Two passes only where something is wrong: the first wrong element costs order.
         let wrong = (0..expected.elements).into_par_iter().filter(is_wrong).count() as u64;
@@ -289,8 +286,8 @@ impl Output<'_> {
         }
         let index = (0..expected.elements).find(is_wrong).unwrap_or(expected.elements);
         let beyond = || "nothing".to_owned();
-        let got = element(index).map_or_else(beyond, |bits| expected.show(bits));
-        let right = if index < expected.elements { expected.show_expected(index) } else { beyond() };
+        let got = element(index).map_or_else(beyond, |bits| twin.show(bits));
+        let right = if index < expected.elements { twin.show_expected(index) } else { beyond() };
         let found = Mismatch::single(self.name, Position::Element(index), got, right);
         Err(Mismatch { wrong: wrong.max(missing_or_more), total: expected.elements, ..found })
     }
@@ -326,6 +323,22 @@ mod tests {
             move |i| sum + u32::try_from(i).unwrap()
         };
         assert_eq!(compare(&bytes(&[499_500, 499_501]), &Expected::words_from(2, twin)), Ok(()));
+    }
+
+    /// A twin lasts as long as its case is loaded, and what it computes may be as large as the output.
+    #[test]
+    fn what_a_twin_computes_beforehand_is_let_go_after_each_comparison() {
+        let table = Arc::new([7, 9]);
+        let of_twin = Arc::clone(&table);
+        let expected = Expected::words_from(2, move || {
+            let looked_up = Arc::clone(&of_twin);
+            move |i| looked_up[usize::try_from(i).unwrap()]
+        });
+        for _ in 0..2 {
+            assert_eq!(compare(&bytes(&[7, 9]), &expected), Ok(()));
+            assert_eq!(expected.bytes(), bytes(&[7, 9]));
+            assert_eq!(Arc::strong_count(&table), 2, "the one here and the one that is yet to be looked up");
+        }
     }
 
     #[test]

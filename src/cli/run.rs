@@ -14,12 +14,12 @@ use crate::campaign::{Campaign, Claim, Continued, interrupt};
 use crate::error::{EXIT_INTERRUPTED, Error};
 use crate::experiments::Setting;
 use crate::model::Shown;
-use crate::output::{self, CodeFolder, Format, PictureFolder, Samples};
+use crate::output::{self, CodeFolder, Format, Samples};
 use crate::plan::{Cases, Plan, Request, tell_what_others_do};
 use crate::record::{Header, Record};
 use crate::regular;
 use crate::units::Bytes;
-use crate::worker::check_evictor;
+use crate::worker::{PictureFolder, check_evictor};
 
 pub fn run(typed: Run) -> anyhow::Result<u8> {
     let cases = typed.cases.as_deref().map(Cases::read).transpose()?;

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Plot, Point, Preset, Repeatability, Skip, Traffic};
 
-pub use common::builder::{Built, CaseBuilder, Handle, KernelHandle, PassOutputs};
+pub use common::builder::{Built, CaseBuilder, Handle, KernelHandle, PassOutputs, Twin};
 pub use common::config::Config;
 pub use common::elements::Elements;
 pub use common::grid::{
@@ -62,8 +62,7 @@ impl Setting<'_> {
 }
 
 pub type Axes = fn(&Setting) -> Vec<Axis>;
-pub type Bare = fn(&Config) -> Result<Case, Skip>;
-pub type Build = for<'a> fn(&Config<'a>) -> Result<Built<'a>, Skip>;
+pub type Build = fn(&Config) -> Result<Built, Skip>;
 
 /// One question to a device. Its file names what differs from [`Experiment::new`].
 pub struct Experiment {
@@ -88,8 +87,6 @@ pub struct Experiment {
     /// Where variants differ in their default values.
     pub axes_of: Option<fn(&str, &Setting) -> Vec<Axis>>,
     pub build: Build,
-    /// Where the twin is costly.
-    pub case: Option<Bare>,
     pub traffic: fn(&Case) -> Result<Vec<Traffic>, &'static str>,
 }
 
@@ -111,7 +108,6 @@ impl Experiment {
             axes,
             axes_of: None,
             build,
-            case: None,
             traffic: |case| Ok(case.work.bytes.map(|_| Traffic::usual(case)).into_iter().collect()),
         }
     }
@@ -182,12 +178,12 @@ impl Experiment {
     /// and computes no results: that is left to the twin, once it is asked. Limits that every case must keep (workgroup size,
     /// group counts, buffer ranges) are checked by the plan.
     /// Skipped: a limit or a feature that this experiment in particular needs and the device hasn't got.
-    pub fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    pub fn build(&self, config: &Config) -> Result<Built, Skip> {
         (self.build)(config)
     }
 
     pub fn case(&self, config: &Config) -> Result<Case, Skip> {
-        self.case.map_or_else(|| self.build(config).map(|built| built.case), |case| case(config))
+        self.build(config).map(|built| built.case)
     }
 
     /// How the bytes or items that one of its cases counts show in its kernels: in each of them, or in the one that does the work.

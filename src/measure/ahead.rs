@@ -1,13 +1,11 @@
 //! Cases that are prepared and compiled before they are loaded.
 
 use std::collections::HashSet;
-use std::rc::Rc;
 
-use super::bench::{CaseKey, Job};
+use super::bench::{CaseKey, Job, SourcedCase};
 use super::local::LocalBench;
 use super::session::BLOCK_CASES;
 use crate::model::Failure;
-use crate::shader::Prepared;
 
 impl LocalBench<'_> {
     /// Has the next of these jobs compiled: enough for all threads to be busy, and no more, since each is prepared here first.
@@ -33,15 +31,15 @@ impl LocalBench<'_> {
         if self.foreseen.contains_key(key) {
             return;
         }
-        let prepared = self.source.prepare(key).map(Rc::new);
-        if let Ok(prepared) = &prepared {
+        let sourced = self.source.prepare(key);
+        if let Ok(SourcedCase { prepared, .. }) = &sourced {
             self.rig.device.compile_ahead(prepared);
         }
-        self.foreseen.insert(key.clone(), prepared);
+        self.foreseen.insert(key.clone(), sourced);
     }
 
     /// A case as it was prepared ahead, or now.
-    pub(super) fn prepared(&mut self, key: &CaseKey) -> Result<Rc<Prepared>, Failure> {
-        self.foreseen.remove(key).unwrap_or_else(|| self.source.prepare(key).map(Rc::new))
+    pub(super) fn prepared(&mut self, key: &CaseKey) -> Result<SourcedCase, Failure> {
+        self.foreseen.remove(key).unwrap_or_else(|| self.source.prepare(key))
     }
 }

@@ -15,7 +15,7 @@ use super::visit::{Sizes, Visit};
 use crate::digest;
 use crate::model::{Case, DeviceInfo, Failure, PipelineStatistics, Point};
 use crate::shader::{Module, Prepared};
-use crate::validate::{Judged, Learned, Outputs};
+use crate::validate::{Learned, Mismatch, Outputs};
 
 /// Names a case for whoever can make it: pure data, which means the same in every process of this version.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -31,19 +31,29 @@ impl CaseKey {
     }
 }
 
-/// Where a bench gets its cases from, and who knows what they must compute.
+/// Compares outputs of a case, in the order of its check, with what they must hold. It fails where something else goes wrong, such as
+/// writing pictures of them.
+pub type Judge = dyn Fn(&Case, Outputs) -> Result<Judged, Failure>;
+
+/// What there is to say of results that are right, or why they are wrong.
+pub type Judged = Result<Compared, Mismatch>;
+
+/// A case that is ready to be loaded, and what knows what it must compute.
+pub struct SourcedCase {
+    pub(super) prepared: Prepared,
+    pub(super) judge: Box<Judge>,
+}
+
+impl SourcedCase {
+    pub fn new(prepared: Prepared, judge: impl Fn(&Case, Outputs) -> Result<Judged, Failure> + 'static) -> Self {
+        Self { prepared, judge: Box::new(judge) }
+    }
+}
+
+/// Where a bench gets its cases from.
 pub trait CaseSource {
     /// Makes and compiles a case, or tells why it can't run or doesn't compile.
-    fn prepare(&mut self, key: &CaseKey) -> Result<Prepared, Failure>;
-
-    /// Compares the outputs of a case, in the order of its check, with what they must hold; tells how far they are from that in units of
-    /// what is allowed, where it knows. Fails of a case that isn't its own.
-    fn check(&mut self, case: &Case, outputs: Outputs) -> Result<Judged, Failure>;
-
-    /// What there is to say of outputs of a case, in the order of its check, that are right: how the pass went, where they tell it.
-    fn remark(&mut self, _: &Case, _: &[Vec<u8>]) -> Option<String> {
-        None
-    }
+    fn prepare(&mut self, key: &CaseKey) -> Result<SourcedCase, Failure>;
 
     /// Whether it tells what a pass never wrote from what that computed, which takes another pass over another poison.
     fn tells_unwritten(&self) -> bool {
@@ -154,6 +164,7 @@ pub enum Answer {
 /// What there is to say of results that are right.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Compared {
+    /// How the pass went, where they tell it.
     pub remark: Option<String>,
     /// How far they are from the reference's, in units of what is allowed.
     pub error: Option<f64>,

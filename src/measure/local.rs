@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use super::batch::{constant, is_differenced};
 use super::bench::{
-    Answer, Answering, Bench, Call, CaseKey, CaseSource, Compared, Job, Loaded, Loading, Loss, Order, ShaderFacts, Visited,
+    Answer, Answering, Bench, Call, CaseKey, CaseSource, Compared, Job, Judge, Loaded, Loading, Loss, Order, ShaderFacts,
+    SourcedCase, Visited,
 };
 use super::flags;
 use super::pair::visit_pair;
@@ -49,7 +50,7 @@ pub struct LocalBench<'a> {
     bases: Vec<LoadedBase>,
     has_tools: bool,
     fastest: Option<Duration>,
-    pub(super) foreseen: HashMap<CaseKey, Result<Rc<Prepared>, Failure>>,
+    pub(super) foreseen: HashMap<CaseKey, Result<SourcedCase, Failure>>,
     room: Footprint,
     round_started: Duration,
     /// A visit whose samples are ordered one by one.
@@ -59,8 +60,9 @@ pub struct LocalBench<'a> {
 
 struct LoadedCase {
     subject: SampledCase,
-    /// What it left behind when that was found right, and how far that is from the reference's.
-    right: Option<FoundRight>,
+    judge: Box<Judge>,
+    /// What stands for the results that were found right last, and what there is to say of them.
+    right: Option<(Fingerprint, Compared)>,
     base: Option<usize>,
 }
 
@@ -70,9 +72,6 @@ struct LoadedBase {
     subject: SampledCase,
     is_sized: bool,
 }
-
-/// What stands for results that are right, and how far they are from the reference's.
-type FoundRight = (Fingerprint, Option<f64>);
 
 /// The bytes of a case's outputs.
 type Contents = Vec<Vec<u8>>;
@@ -86,6 +85,25 @@ enum Refusal {
 impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Self {
         Self::Failed(failure)
+    }
+}
+
+impl LoadedCase {
+    /// Compares what it left behind with what that must be, unless it is byte by byte what was found right before: twins of large cases
+    /// take longer than the cases.
+    fn compare(&mut self, outputs: Outputs, when: &str) -> Result<Compared, Failure> {
+        if outputs.bytes.is_empty() {
+            return Ok(Compared::default());
+        }
+        let found = fingerprint(&outputs.bytes);
+        if let Some((_, compared)) = self.right.as_ref().filter(|(right, _)| *right == found) {
+            return Ok(compared.clone());
+        }
+        let judged = (self.judge)(&self.subject.prepared.case, outputs)?;
+        let failed = |mismatch| Failure::new(Status::WrongResult, format!("{when}: {mismatch}")).at(Stage::Checking);
+        let compared = judged.map_err(failed)?;
+        self.right = Some((found, compared.clone()));
+        Ok(compared)
     }
 }
 
@@ -161,23 +179,22 @@ impl<'a> LocalBench<'a> {
     }
 
     fn load(&mut self, job: &Job, shader: &mut Option<ShaderFacts>) -> Result<Loaded, Refusal> {
-        let prepared = self.prepared(&job.key).map_err(|failure| failure.at(Stage::Compiling))?;
-        *shader = ShaderFacts::from_prepared(&prepared, self.rig.device.is_simulated());
+        let sourced = self.prepared(&job.key).map_err(|failure| failure.at(Stage::Compiling))?;
+        *shader = ShaderFacts::from_prepared(&sourced.prepared, self.rig.device.is_simulated());
         let base = job.base.as_ref().map(|key| self.prepare_base(key));
-        self.make_room(&prepared, base.as_ref().and_then(|base| base.as_ref().ok()))?;
-        let (subject, right, loaded) = self.load_alone(&prepared, job.is_checked)?;
-        let (mut place, mut unpaired) = (None, None);
+        self.make_room(&sourced.prepared, base.as_ref().and_then(|base| base.as_ref().ok()))?;
+        let (mut case, loaded) = self.load_alone(sourced, job.is_checked)?;
+        let mut unpaired = None;
         match base.map(|base| base.and_then(|base| self.load_base(job, base))) {
             None => {}
-            Some(Ok(base)) => place = Some(base),
+            Some(Ok(base)) => case.base = Some(base),
             // It may fit without the others.
             Some(Err(failure)) if failure.status == Status::OutOfMemory && !self.cases.is_empty() => return Err(Refusal::Full),
             Some(Err(failure)) => unpaired = Some(failure),
         }
-        let mut case = LoadedCase { subject, right, base: place };
         if let Some((sizes, base_sizes)) = job.sizes {
             case.subject.sizes = sizes;
-            if let (Some(place), Some(sizes)) = (place, base_sizes) {
+            if let (Some(place), Some(sizes)) = (case.base, base_sizes) {
                 let base = &mut self.bases[place];
                 (base.subject.sizes, base.is_sized) = (sizes, true);
             }
@@ -189,7 +206,7 @@ impl<'a> LocalBench<'a> {
     fn prepare_base(&mut self, key: &CaseKey) -> Result<FoundBase, Failure> {
         match self.bases.iter().position(|base| base.key == *key) {
             Some(place) => Ok(FoundBase::Known(place)),
-            None => Ok(FoundBase::New(key.clone(), Rc::new(self.source.prepare(key)?))),
+            None => Ok(FoundBase::New(key.clone(), Box::new(self.source.prepare(key)?))),
         }
     }
 
@@ -197,7 +214,7 @@ impl<'a> LocalBench<'a> {
         let device = &self.rig.device;
         let base = base.map_or(Footprint::default(), |base| match base {
             FoundBase::Known(_) => Footprint::default(),
-            FoundBase::New(_, prepared) => device.footprint(prepared),
+            FoundBase::New(_, sourced) => device.footprint(&sourced.prepared),
         });
         let footprint = device.footprint(prepared) + base;
         // The first is tried in any case: only the device knows what it can really hold.
@@ -211,9 +228,9 @@ impl<'a> LocalBench<'a> {
     fn load_base(&mut self, job: &Job, base: FoundBase) -> Result<usize, Failure> {
         match base {
             FoundBase::Known(place) => Ok(place),
-            FoundBase::New(key, prepared) => {
-                let subject = match self.load_alone(&prepared, job.is_checked) {
-                    Ok((subject, ..)) => subject,
+            FoundBase::New(key, sourced) => {
+                let subject = match self.load_alone(*sourced, job.is_checked) {
+                    Ok((LoadedCase { subject, .. }, _)) => subject,
                     Err(Refusal::Full) => return Err(Failure::new(Status::OutOfMemory, "it doesn't fit beside the others")),
                     Err(Refusal::Failed(failure)) => return Err(failure),
                 };
@@ -225,7 +242,8 @@ impl<'a> LocalBench<'a> {
 
     /// Loads a case, runs one pass after a reset, and compares the results: only what is right is timed at all. Gives the time
     /// that its pipelines and its first dispatch took as well.
-    fn load_alone(&mut self, prepared: &Rc<Prepared>, is_checked: bool) -> Result<LoadedAlone, Refusal> {
+    fn load_alone(&mut self, sourced: SourcedCase, is_checked: bool) -> Result<(LoadedCase, Loaded), Refusal> {
+        let SourcedCase { prepared, judge } = sourced;
         let is_by_host = prepared.case.measurand.is_by_host();
         if is_by_host && self.rig.is_cold() {
             let reason = "cold mode evicts the device's caches, not those that the host works in";
@@ -240,47 +258,25 @@ impl<'a> LocalBench<'a> {
                 format!("the case needs the device's timestamps: the host's clock can't leave out {what} before each sample");
             return Err(Failure::new(Status::Skipped, reason).into());
         }
-        let loaded = match self.rig.device.load(prepared) {
+        let loaded = match self.rig.device.load(&prepared) {
             // The others may have taken what it needs: it gets a second try as the first of the next block.
             Err(failure) if failure.status == Status::OutOfMemory && !self.cases.is_empty() => return Err(Refusal::Full),
             loaded => loaded.map_err(|failure| failure.at(Stage::Loading))?,
         };
         let ran = self.run_checked(&prepared.case, loaded.slot, is_checked);
         let (first_pass, poisoned) = ran.map_err(|failure| failure.at(Stage::FirstDispatch))?;
-        let right = match is_checked {
-            true => self.compare(&prepared.case, loaded.slot, poisoned, None, "after one pass")?.0,
+        let subject = SampledCase { prepared: Rc::new(prepared), slot: loaded.slot, sizes: Sizes::ONE };
+        let mut case = LoadedCase { subject, judge, right: None, base: None };
+        let error = match is_checked {
+            true => {
+                let bytes = self.outputs(&case.subject.prepared.case, loaded.slot)?;
+                case.compare(Outputs { bytes, poisoned }, "after one pass")?.error
+            }
             false => None,
         };
-        let error = right.and_then(|(_, error)| error);
-        let subject = SampledCase { prepared: Rc::clone(prepared), slot: loaded.slot, sizes: Sizes::ONE };
         let pipeline_time = loaded.pipeline_time + first_pass;
         let crate::gpu::Loaded { statistics, memory_types, .. } = loaded;
-        Ok((subject, right, Loaded { pipeline_time, statistics, memory_types, unpaired: None, error }))
-    }
-
-    /// Compares what a case left behind with its twin, unless it is byte by byte what was found right before: twins of large cases take
-    /// longer than the cases. Gives what stands for it, if anything is to be compared, and what there is to say of it.
-    fn compare(
-        &mut self,
-        case: &Case,
-        slot: CaseHandle,
-        poisoned: Option<Contents>,
-        right: Option<FoundRight>,
-        when: &str,
-    ) -> Result<(Option<FoundRight>, Compared), Failure> {
-        if case.check.outputs().is_empty() {
-            return Ok((None, Compared::default()));
-        }
-        let bytes = self.outputs(case, slot)?;
-        let remark = self.source.remark(case, &bytes);
-        let found = fingerprint(&bytes);
-        if let Some((_, error)) = right.filter(|(right, _)| *right == found) {
-            return Ok((right, Compared { remark, error }));
-        }
-        let verdict = self.source.check(case, Outputs { bytes, poisoned })?;
-        let failed = |mismatch| Failure::new(Status::WrongResult, format!("{when}: {mismatch}")).at(Stage::Checking);
-        let error = verdict.map_err(failed)?;
-        Ok((Some((found, error)), Compared { remark, error }))
+        Ok((case, Loaded { pipeline_time, statistics, memory_types, unpaired: None, error }))
     }
 
     fn case(&mut self, place: usize) -> Result<&mut LoadedCase, Failure> {
@@ -387,14 +383,14 @@ impl<'a> LocalBench<'a> {
     /// Runs one more sample, exactly in the timed form, and compares what it leaves behind. Other cases may share the case's outputs,
     /// so what its last timed sample left is gone; the poison of the reset shows that this one wrote it. Gives what there is to say.
     fn check(&mut self, place: usize) -> Result<Compared, Failure> {
-        let case = self.case(place)?;
-        let (SampledCase { prepared, slot, sizes }, right) = (case.subject.clone(), case.right);
+        let SampledCase { prepared, slot, sizes } = self.case(place)?.subject.clone();
         if prepared.case.check.outputs().is_empty() {
             return Ok(Compared::default());
         }
         self.rig.device.run_reset(slot)?;
         self.rig.take(slot, sizes.batch, 1)?;
-        self.compare(&prepared.case, slot, None, right, "after a timed batch").map(|(_, compared)| compared)
+        let bytes = self.outputs(&prepared.case, slot)?;
+        self.case(place)?.compare(Outputs { bytes, poisoned: None }, "after a timed batch")
     }
 
     fn begin(&mut self, recovers: bool) -> Result<(), Failure> {
@@ -452,11 +448,9 @@ impl<'a> LocalBench<'a> {
     }
 }
 
-type LoadedAlone = (SampledCase, Option<FoundRight>, Loaded);
-
 enum FoundBase {
     Known(usize),
-    New(CaseKey, Rc<Prepared>),
+    New(CaseKey, Box<SourcedCase>),
 }
 
 /// A device that is lost, or doesn't end what it was given, is of no use any more; any other failure is one of the case.

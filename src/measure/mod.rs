@@ -45,7 +45,8 @@ use crate::units::Nanos;
 
 pub use crate::platform::{ProcessorTime, ThreadTime};
 pub use bench::{
-    Answer, Answering, Bench, Call, CaseKey, CaseSource, Compared, Job, Loaded, Loading, Loss, Order, ShaderFacts, Visited,
+    Answer, Answering, Bench, Call, CaseKey, CaseSource, Compared, Job, Judge, Judged, Loaded, Loading, Loss, Order,
+    ShaderFacts, SourcedCase, Visited,
 };
 pub use carried::{RatioBounds, SampleOverhead};
 pub use dispatcher::Dispatcher;

@@ -96,7 +96,7 @@ fn digits(uuid: &str) -> String {
 }
 
 /// The name of a case's file: after its experiment, variant, `case_id`, device and driver.
-pub(super) fn case_file([experiment, variant, case_id, device, driver]: [&str; 5], end: &str) -> String {
+pub fn case_file([experiment, variant, case_id, device, driver]: [&str; 5], end: &str) -> String {
     let parts = [experiment, variant, case_id, &digits(device), &digits(driver)].map(|part| part.replace('/', "-"));
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-") + end
 }

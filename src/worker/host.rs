@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::pictures::PictureFolder;
 use super::source::{Catalogue, Tuned};
 use super::{Platform, placement};
 use crate::error::Error;
@@ -11,7 +12,6 @@ use crate::experiments::{self, Config, Setting};
 use crate::gpu::{DeviceOptions, Instance, InstanceOptions};
 use crate::measure::{CaseSource, Dispatcher, LocalBench, LocalOptions, Mock, MockOptions, Timer, Vulkan};
 use crate::model::{Cache, Case, DeviceInfo, Failure, FilePath, PipelineDetail, Preset, Stage, Status, Uuid};
-use crate::output::PictureFolder;
 use crate::subject::{KernelSpec, UserKernel};
 use crate::validate::Expected;
 
@@ -120,7 +120,7 @@ impl Host {
         let tools = catalogue.tools(opening.evict_bytes)?;
         let dispatcher = self.dispatcher(&device, opening)?;
         let source: Box<dyn CaseSource> = match &opening.subject {
-            Some(subject) => Box::new(Tuned(UserKernel::new((**subject).clone(), device))),
+            Some(subject) => Box::new(Tuned::new(UserKernel::new((**subject).clone(), device))),
             None => Box::new(catalogue),
         };
         let Opening { warm_up, max_time, timer, .. } = *opening;

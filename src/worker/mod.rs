@@ -7,13 +7,14 @@
 //!
 //! ```text
 //! host      the devices of the installed drivers, or the mock's, in this process     source   the catalogue's cases, compiled
-//! placement where buffers lie, in a study of several processes
+//! placement where buffers lie, in a study of several processes                    pictures outputs that people can look at
 //! protocol  what supervisor and worker say to each other        serve   the worker's side           remote   the supervisor's
 //! questions what else a process is asked, a file for each        find    all devices, drivers that crash when asked included
 //! ```
 
 mod find;
 mod host;
+mod pictures;
 mod placement;
 pub mod protocol;
 pub mod questions;
@@ -26,6 +27,7 @@ use std::path::PathBuf;
 pub use crate::process::{Deadline, Listener};
 pub use find::{FoundDevice, find};
 pub use host::{Host, Identity, Opening};
+pub use pictures::PictureFolder;
 pub use remote::Isolated;
 pub use serve::serve;
 pub use source::check_evictor;

@@ -1,14 +1,17 @@
 //! The catalogue's cases, made and compiled where they are measured.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::pictures::PictureFolder;
 use crate::error::Error;
-use crate::experiments::{self, Config, Experiment, Setting, calibration::evict};
-use crate::measure::{CaseKey, CaseSource, ToolCases};
+use crate::experiments::{self, Built, Config, Setting, calibration::evict};
+use crate::measure::{CaseKey, CaseSource, Compared, SourcedCase, ToolCases};
 use crate::model::{Axis, AxisValue, Cache, Case, DeviceInfo, DeviceKind, Failure, Point, Preset, Skip, Status};
-use crate::output::PictureFolder;
 use crate::plan::{case_id, check_limits};
 use crate::shader::{self, Compiler, Library, Prepared};
 use crate::subject::UserKernel;
-use crate::validate::{Judged, Learned, Outputs};
+use crate::validate::{Learned, Outputs};
 
 /// What evicts caches, and what sweeps memory.
 const EVICT: &str = "calibration/evict";
@@ -33,20 +36,6 @@ impl Catalogue {
         Setting { device: &self.device, queue: self.queue, preset: self.preset, seed: self.seed }
     }
 
-    /// Writes what there is to be seen in a case's outputs, right or wrong.
-    fn show(&self, case: &Case, experiment: &Experiment, outputs: &[Vec<u8>]) -> Result<(), Failure> {
-        let Some((folder, cache)) = &self.pictures else { return Ok(()) };
-        let axes = experiment.axes_of(&case.variant, &self.setting());
-        let case_id = case_id(&case.experiment, &case.variant, &axes, &case.point, *cache);
-        for picture in &case.pictures {
-            let bytes = case.check.outputs().iter().zip(outputs).find(|(resource, _)| **resource == picture.resource);
-            let Some(((_, bytes), resource)) = bytes.zip(case.resources.get(picture.resource)) else { continue };
-            let written = folder.write([&case.experiment, &case.variant, &case_id], &resource.name, picture, bytes);
-            written.map_err(|error| Failure::new(Status::Error, error.to_string()))?;
-        }
-        Ok(())
-    }
-
     /// The cases that measuring itself needs. `evict_bytes` asks for cold mode.
     pub(super) fn tools(&mut self, evict_bytes: Option<u64>) -> Result<ToolCases, Failure> {
         // A processor's memory is the host's as well: what others do there is told by its own flag.
@@ -68,52 +57,59 @@ impl Catalogue {
 }
 
 impl CaseSource for Catalogue {
-    fn prepare(&mut self, key: &CaseKey) -> Result<Prepared, Failure> {
+    fn prepare(&mut self, key: &CaseKey) -> Result<SourcedCase, Failure> {
         let skipped = |Skip { reason }: Skip| Failure::new(Status::Skipped, reason);
         let experiment = experiments::find(&key.experiment).ok_or_else(|| unknown(&key.experiment))?;
-        let case = experiment.case(&Config::new(&key.variant, &key.point, &self.setting())).map_err(skipped)?;
+        let built = experiment.build(&Config::new(&key.variant, &key.point, &self.setting()));
+        let Built { case, twin } = built.map_err(skipped)?;
         check_limits(&case, &self.device).map_err(skipped)?;
         let prepared = shader::prepare(case, &mut self.compiler)?;
         shared_memory_limit(&prepared, &self.device).map_err(skipped)?;
-        Ok(prepared)
-    }
-
-    fn check(&mut self, case: &Case, outputs: Outputs) -> Result<Judged, Failure> {
-        let experiment = experiments::find(&case.experiment).ok_or_else(|| unknown(&case.experiment))?;
-        let built = experiment.build(&Config::new(&case.variant, &case.point, &self.setting()));
-        let built = built.map_err(|skip| Failure::new(Status::Error, skip.reason))?;
-        self.show(case, experiment, &outputs.bytes)?;
-        Ok(built.check(&outputs.bytes).map(|()| None))
-    }
-
-    fn remark(&mut self, case: &Case, outputs: &[Vec<u8>]) -> Option<String> {
-        let experiment = experiments::find(&case.experiment)?;
-        let built = experiment.build(&Config::new(&case.variant, &case.point, &self.setting())).ok()?;
-        built.remark(outputs)
+        let pictures = self.pictures.as_ref().map(|(folder, cache)| {
+            let axes = experiment.axes_of(&key.variant, &self.setting());
+            (folder.clone(), case_id(&key.experiment, &key.variant, &axes, &key.point, *cache))
+        });
+        let judge = move |case: &Case, Outputs { bytes, .. }: Outputs| {
+            // Right or wrong.
+            if let Some((folder, case_id)) = &pictures {
+                folder.show(case, case_id, &bytes).map_err(|error| Failure::new(Status::Error, error.to_string()))?;
+            }
+            Ok(twin.judge(case, &bytes).map(|remark| Compared { remark, error: None }))
+        };
+        Ok(SourcedCase::new(prepared, judge))
     }
 }
 
-pub(super) struct Tuned(pub(super) UserKernel);
+/// A kernel of the user's: what it learned of the reference, it tells of all its cases.
+pub(super) struct Tuned(Rc<RefCell<UserKernel>>);
+
+impl Tuned {
+    pub(super) fn new(kernel: UserKernel) -> Self {
+        Self(Rc::new(RefCell::new(kernel)))
+    }
+}
 
 impl CaseSource for Tuned {
-    fn prepare(&mut self, key: &CaseKey) -> Result<Prepared, Failure> {
-        self.0.prepare(&key.point)
+    fn prepare(&mut self, key: &CaseKey) -> Result<SourcedCase, Failure> {
+        let prepared = self.0.borrow_mut().prepare(&key.point)?;
+        let kernel = Rc::clone(&self.0);
+        let judge = move |case: &Case, outputs: Outputs| {
+            let judged = kernel.borrow_mut().check(case, outputs);
+            Ok(judged.map(|error| Compared { remark: None, error: Some(error) }))
+        };
+        Ok(SourcedCase::new(prepared, judge))
     }
 
     fn tells_unwritten(&self) -> bool {
         true
     }
 
-    fn check(&mut self, case: &Case, outputs: Outputs) -> Result<Judged, Failure> {
-        Ok(self.0.check(case, outputs).map(Some))
-    }
-
     fn reference(&mut self) -> Result<Option<Prepared>, Failure> {
-        self.0.reference()
+        self.0.borrow_mut().reference()
     }
 
     fn learn(&mut self, outputs: Outputs) -> Learned {
-        self.0.learn(outputs)
+        self.0.borrow_mut().learn(outputs)
     }
 }
 

@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use crate::support::cases_of;
 use lanescope::measure::{
-    CaseKey, CaseSource, Dispatcher, LocalBench, LocalOptions, Loss, Measured, Mock, MockOptions, Opener, Options, Outcome,
-    PairBase, Pool, Rule, Session, Task, Timer, ToolCases,
+    CaseKey, CaseSource, Compared, Dispatcher, LocalBench, LocalOptions, Loss, Measured, Mock, MockOptions, Opener, Options,
+    Outcome, PairBase, Pool, Rule, Session, SourcedCase, Task, Timer, ToolCases,
 };
 use lanescope::model::{Case, DeviceInfo, Failure};
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
-use lanescope::validate::{Judged, Outputs};
 
 /// Noise within a visit, and from visit to visit 2.5 times as much.
 const WITHIN: f64 = 0.01;
@@ -43,12 +42,8 @@ pub fn mock(options: MockOptions, seed: u64) -> Mock {
 struct Always<'p>(&'p Prepared);
 
 impl CaseSource for Always<'_> {
-    fn prepare(&mut self, _: &CaseKey) -> Result<Prepared, Failure> {
-        Ok(self.0.clone())
-    }
-
-    fn check(&mut self, _: &Case, _: Outputs) -> Result<Judged, Failure> {
-        Ok(Ok(None))
+    fn prepare(&mut self, _: &CaseKey) -> Result<SourcedCase, Failure> {
+        Ok(SourcedCase::new(self.0.clone(), |_, _| Ok(Ok(Compared::default()))))
     }
 }
 

@@ -9,12 +9,13 @@ use std::time::Duration;
 use crate::support::cases_of;
 use lanescope::measure::{
     BLOCK_CASES, CaseKey, CaseSource, Dispatcher, Event, JUDGED_ROUNDS, LAST_HELD, LocalBench, LocalOptions, Measured, Mock,
-    MockOptions, Options, Pool, Progress, Race, Rounds, Rule, Session, Task, Timer, ToolCases, judge, open_comparisons,
+    MockOptions, Options, Pool, Progress, Race, Rounds, Rule, Session, SourcedCase, Task, Timer, ToolCases, judge,
+    open_comparisons,
 };
 use lanescope::model::{AxisValue, Case, DeviceInfo, Failure, Flag, Point, Status, Stop};
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
 use lanescope::stats::Timed;
-use lanescope::validate::{Judged, Mismatch, Outputs, Position};
+use lanescope::validate::{Mismatch, Outputs, Position};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -236,24 +237,23 @@ fn catalogue(filter: &str, axes: &[&str]) -> Prepared {
 struct Compared<'p> {
     cases: &'p [Prepared],
     wrong_from: usize,
-    compared: usize,
+    compared: Rc<Cell<usize>>,
 }
 
 impl CaseSource for Compared<'_> {
-    fn prepare(&mut self, key: &CaseKey) -> Result<Prepared, Failure> {
-        Ok(self.cases.iter().find(|prepared| CaseKey::from_case(&prepared.case) == *key).unwrap().clone())
-    }
-
-    fn check(&mut self, case: &Case, _: Outputs) -> Result<Judged, Failure> {
-        if case.point != self.cases[0].case.point {
-            return Ok(Ok(None));
-        }
-        self.compared += 1;
-        if self.compared < self.wrong_from {
-            return Ok(Ok(None));
-        }
-        let [output, got, expected] = ["out", "1", "2"].map(str::to_owned);
-        Ok(Err(Mismatch::single(&output, Position::Element(0), got, expected)))
+    fn prepare(&mut self, key: &CaseKey) -> Result<SourcedCase, Failure> {
+        let prepared = self.cases.iter().find(|prepared| CaseKey::from_case(&prepared.case) == *key).unwrap().clone();
+        let (is_first, wrong_from) = (prepared.case.point == self.cases[0].case.point, self.wrong_from);
+        let compared = Rc::clone(&self.compared);
+        let judge = move |_: &Case, _: Outputs| {
+            compared.set(compared.get() + usize::from(is_first));
+            if !is_first || compared.get() < wrong_from {
+                return Ok(Ok(Default::default()));
+            }
+            let [output, got, expected] = ["out", "1", "2"].map(str::to_owned);
+            Ok(Err(Mismatch::single(&output, Position::Element(0), got, expected)))
+        };
+        Ok(SourcedCase::new(prepared, judge))
     }
 }
 
@@ -285,7 +285,7 @@ fn broken_off(
     };
     let mock = Mock::new(MockOptions { noise: 0.004, spread: 0.01, ..MockOptions::default() }, 1, Box::new(oracle));
     let (timer, max_time) = (mock.tick_scale().map(Timer::Device), Duration::from_secs(2));
-    let source = Compared { cases: prepared, wrong_from, compared: 0 };
+    let source = Compared { cases: prepared, wrong_from, compared: Rc::default() };
     let local = LocalOptions { warm_up: Duration::from_millis(1), max_time, timer };
     let bench = LocalBench::new(Box::new(mock), tools, Box::new(source), local).unwrap();
     let mut session = Session::new(Pool::single(bench), Options { rule, max_noise: 0.01, max_time, seed: 1 });

@@ -10,13 +10,13 @@ use crate::support::{cases_of, setting};
 use lanescope::experiments::{Config, find};
 use lanescope::gpu::{CaseHandle, Loaded, Samples, Submission};
 use lanescope::measure::{
-    CaseKey, CaseSource, Dispatcher, Earlier, Event, LocalBench, LocalOptions, Measured, Mock, MockOptions, Options, Pool,
-    ProcessorTime, Rule, Session, Task, ToolCases, VisitMade,
+    CaseKey, CaseSource, Compared, Dispatcher, Earlier, Event, LocalBench, LocalOptions, Measured, Mock, MockOptions, Options,
+    Pool, ProcessorTime, Rule, Session, SourcedCase, Task, ToolCases, VisitMade,
 };
 use lanescope::model::{Case, DeviceInfo, Failure, Flag, Footprint, Preset, Status, Stop};
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
 use lanescope::units::{TickScale, Ticks};
-use lanescope::validate::{Expected, Judged, Outputs};
+use lanescope::validate::Expected;
 
 struct Flaky {
     mock: Mock,
@@ -236,13 +236,10 @@ type Outcome = Result<Measured, Failure>;
 struct Right<'p>(&'p [Prepared]);
 
 impl CaseSource for Right<'_> {
-    fn prepare(&mut self, key: &CaseKey) -> Result<Prepared, Failure> {
+    fn prepare(&mut self, key: &CaseKey) -> Result<SourcedCase, Failure> {
         let found = self.0.iter().find(|prepared| CaseKey::from_case(&prepared.case) == *key);
-        found.cloned().ok_or_else(|| Failure::new(Status::Error, "there is no such case"))
-    }
-
-    fn check(&mut self, _: &Case, _: Outputs) -> Result<Judged, Failure> {
-        Ok(Ok(None))
+        let prepared = found.cloned().ok_or_else(|| Failure::new(Status::Error, "there is no such case"))?;
+        Ok(SourcedCase::new(prepared, |_, _| Ok(Ok(Compared::default()))))
     }
 }
 

@@ -51,7 +51,7 @@ pub fn compiler() -> Compiler {
 }
 
 /// A shape's case and twin, with the data of a seed.
-pub fn built(shape: Shape, device: &DeviceInfo, seed: u64) -> Built<'static> {
+pub fn built(shape: Shape, device: &DeviceInfo, seed: u64) -> Built {
     let setting = Setting { device, queue: None, preset: Preset::Quick, seed };
     let mut case = CaseBuilder::new("test/shapes", &Config::new("", &Point::default(), &setting));
     let data = Sequence::Words { seed };

@@ -1,7 +1,5 @@
 //! `algo/adaptive`: does the best size of a workgroup change with the size of the problem?
 
-use std::sync::Arc;
-
 use crate::experiments::algo::{blur, raytrace, reduce, transpose};
 use crate::experiments::common::prelude::*;
 use crate::model::AxisValue;
@@ -109,22 +107,17 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let algorithm = Name::of(config.variant).algorithm();
-    let (point, setting) = (algorithm.point(config.point)?, config.setting);
-    let case = algorithm.experiment.case(&Config::new(algorithm.variant, &point, &setting))?;
+    let point = algorithm.point(config.point)?;
+    let built = algorithm.experiment.build(&Config::new(algorithm.variant, &point, &config.setting))?;
     let case = Case {
         experiment: EXPERIMENT.name.to_owned(),
         variant: config.variant.to_owned(),
         point: config.point.clone(),
-        ..case
+        ..built.case
     };
-    let again = move |ask: &mut dyn FnMut(&Built)| {
-        if let Ok(built) = algorithm.experiment.build(&Config::new(algorithm.variant, &point, &setting)) {
-            ask(&built);
-        }
-    };
-    Ok(Built::of_another(case, Arc::new(again)))
+    Ok(Built { case, ..built })
 }
 
 fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {

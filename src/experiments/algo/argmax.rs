@@ -24,7 +24,7 @@ const KEY: u64 = 2;
 
 const LADDER: Ladder = Ladder { experiment: "algo/argmax", first: "atomics", choices: &["local_size_x", "items"] };
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let n = config.integer("n");
     let (words, count) = (padded(n)?, u32_of(n)?);
     let values = values(config, n, words);

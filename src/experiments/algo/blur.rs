@@ -4,8 +4,6 @@ mod filter;
 mod overtaking;
 mod twin;
 
-use std::sync::{Arc, LazyLock};
-
 use crate::experiments::common::prelude::*;
 use crate::model::{Contents, Dimension, Format, ImageRole, Metric, Resource, ResourceKind, Sampling, Texels};
 use filter::Filter;
@@ -129,7 +127,7 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
     axes
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let size = config.u32("image_size");
     let pixels = u64::from(size).pow(2);
     let filter = Filter::new(config.choice("filter") == "box", config.u32("radius"));
@@ -139,15 +137,16 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     }
     let source = Sequence::Picture { seed: config.seed(), width: size };
     let error = filter.error(rung, config.integer("segment"));
-    let twin = filter.clone();
-    let blurred: Arc<Seen> = Arc::new(LazyLock::new(Box::new(move || Blurred::of(source, size, &twin))));
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
     let weights = case.add(filter.resource());
     let picture = Resource::new("source", image(Format::Rgba8Unorm, size, ImageRole::Sampled), Contents::Sequence(source));
     let picture = case.add(picture);
     let nearest = {
-        let blurred = Arc::clone(&blurred);
-        Expected::words_from(pixels, move || move |at| blurred.nearest(at))
+        let filter = filter.clone();
+        Expected::words_from(pixels, move || {
+            let blurred = Blurred::of(source, size, &filter);
+            move |at| blurred.nearest(at)
+        })
     };
     let target = Resource::new("target", image(Format::Rgba8Unorm, size, ImageRole::Storage), Contents::Undefined);
     let target = case.output_image(target, nearest);
@@ -162,7 +161,8 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     };
     let taps = filter.taps();
     let iterations = taps * (taps + 1) + config.integer("segment");
-    let case = case.iterations(iterations).checked_by(move |left| blurred.compare(left.of(target), error));
+    let check = move |left: &PassOutputs| Blurred::of(source, size, &filter).compare(left.of(target), error);
+    let case = case.iterations(iterations).checked_by(check);
     let work = Work { bytes: Some(product([pixels, bytes])), items: Some(pixels), ..Work::default() };
     Ok(case.build(work, RATE))
 }
@@ -177,8 +177,6 @@ fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
     let counted = Moved { texels: 1, ..Moved::NONE };
     Ok(vec![Traffic { counted, loops: vec![side], total: usual.invocations * side * side, ..usual }])
 }
-
-type Seen = LazyLock<Blurred, Box<dyn FnOnce() -> Blurred + Send>>;
 
 /// Pixels that an invocation makes, along a column or a line.
 fn items(config: &Config) -> u32 {

@@ -1,7 +1,7 @@
 //! `algo/compact`: what does it cost to keep some words of an array, and what to keep their order?
 
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -38,15 +38,17 @@ const BALLOTS: &[SubgroupClass] = &[SubgroupClass::Ballot];
 const LADDER: Ladder =
     Ladder { experiment: "algo/compact", first: Rung::ByLane.word(), choices: &["local_size_x", "items", "order", "spins"] };
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let tiles = Tiles::new(config)?;
-    let kept = Kept::new(&tiles, config);
-    let (count, push) = (kept.count, [u32_of(tiles.words)?, u32_of(kept.count)?]);
-    let list = Arc::new(kept);
-    let of_kept = Arc::clone(&list);
+    let keeping = Keeping::new(&tiles, config);
+    let (count, push) = (keeping.count, [u32_of(tiles.words)?, u32_of(keeping.count)?]);
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
-    let source = case.input("source", tiles.padded(), Sequence::Shuffled(list.source));
-    let output = case.output("kept", Expected::words(count, move |i| of_kept.at(i)));
+    let source = case.input("source", tiles.padded(), Sequence::Shuffled(keeping.source));
+    let in_order = move || {
+        let kept = Kept::of(keeping);
+        move |place| kept.at(place)
+    };
+    let output = case.output("kept", Expected::words_from(count, in_order));
     let counter = case.output("count", Expected::words(1, move |_| push[1]));
     let resources = [source, output, counter];
     let atomics =
@@ -59,7 +61,7 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
         }
         Rung::ByWorkgroup => atomics(case, "BY_WORKGROUP"),
         Rung::Scan => by_scan(case, resources, &tiles, push, config)?,
-        Rung::LookBack => by_look_back(case, resources, list, tiles, push, config)?,
+        Rung::LookBack => by_look_back(case, resources, keeping, tiles, push, config)?,
     };
     let bytes = 4 * (tiles.words + count);
     let work = Work { bytes: Some(bytes), items: Some(tiles.words), ..Work::default() };
@@ -91,31 +93,31 @@ fn axes(tiled: Vec<Axis>, setting: &Setting) -> Vec<Axis> {
 }
 
 /// Whoever keeps a word asks for its place. In which order they come, nobody knows.
-fn by_atomics<'a>(
-    mut case: CaseBuilder<'a>,
+fn by_atomics(
+    mut case: CaseBuilder,
     [source, kept, count]: [Handle; 3],
     tiles: &Tiles,
     push: [u32; 2],
     kernel: Kernel,
-) -> CaseBuilder<'a> {
+) -> CaseBuilder {
     case.fill(count, 0);
     case.barrier();
     case.run(kernel, &[source, kept, count], tiles.groups, &push);
     let in_any_order = move |left: &PassOutputs| {
-        left.of(count).compare(&Expected::words(1, |_| push[1]))?;
+        left.of(count).compare(&Expected::words(1, move |_| push[1]))?;
         invariants::permutation("kept", (0..push[1]).into_par_iter(), &left.of(kept).words())
     };
     case.checked_by(in_any_order)
 }
 
 /// Counts what each tile keeps, scans the counts, and then reads each tile again.
-fn by_scan<'a>(
-    mut case: CaseBuilder<'a>,
+fn by_scan(
+    mut case: CaseBuilder,
     [source, kept, count]: [Handle; 3],
     tiles: &Tiles,
     push: [u32; 2],
-    config: &Config<'a>,
-) -> Result<CaseBuilder<'a>, Skip> {
+    config: &Config,
+) -> Result<CaseBuilder, Skip> {
     let [counting, keeping] =
         ["algo/compact_count.comp", "algo/compact_tiles.comp"].map(|source| tiles::by_vectors(source, BALLOTS, config));
     let sums = tiles.sums(&mut case);
@@ -130,63 +132,76 @@ fn by_scan<'a>(
 }
 
 /// Does so in one dispatch.
-fn by_look_back<'a>(
-    mut case: CaseBuilder<'a>,
+fn by_look_back(
+    mut case: CaseBuilder,
     [source, kept, count]: [Handle; 3],
-    list: Arc<Kept>,
+    keeping: Keeping,
     tiles: Tiles,
     push: [u32; 2],
-    config: &Config<'a>,
-) -> Result<CaseBuilder<'a>, Skip> {
+    config: &Config,
+) -> Result<CaseBuilder, Skip> {
     let kernel = tiles::by_look_back("algo/compact_tiles.comp", 3, config)?;
-    let of_states = Arc::clone(&list);
-    let states = case.output("states", tiles.states(move |end| of_states.before(end)));
+    let before = move || {
+        let kept = Kept::of(keeping);
+        move |end| kept.before(end)
+    };
+    let states = case.output("states", tiles.states(before));
     case.fill(states, 0);
     case.barrier();
     case.run(kernel, &[source, kept, count, states], tiles.groups, &push);
     let check = move |left: &PassOutputs| {
-        left.of(count).compare(&Expected::words(1, |_| push[1]))?;
-        left.of(kept).compare(&Expected::words(list.count, |i| list.at(i)))?;
-        tiles.check_states(left.of(states), |end| list.before(end))
+        left.of(count).compare(&Expected::words(1, move |_| push[1]))?;
+        let list = Arc::new(Kept::of(keeping));
+        let of_kept = Arc::clone(&list);
+        left.of(kept).compare(&Expected::words(keeping.count, move |i| of_kept.at(i)))?;
+        tiles.check_states(left.of(states), move |end| list.before(end))?;
+        Ok(tiles.fallbacks(left.of(states)))
     };
-    let remark = move |left: &PassOutputs| tiles.fallbacks(left.of(states));
     let iterations = tiles.iterations_of_looking(config).saturating_add(config.integer("items"));
-    Ok(case.iterations(iterations).checked_by(check).remarked_by(remark))
+    Ok(case.iterations(iterations).remarked_by(check))
 }
 
-/// The twin: the words that are kept, in order, computed when the first is asked for. The array holds each number up to its size once,
-/// so that how many are below a threshold is known beforehand.
-struct Kept {
+/// What is kept of an array: it holds each number up to its size once, so that how many are below a threshold is known beforehand.
+#[derive(Clone, Copy)]
+struct Keeping {
     source: Shuffled,
     words: u64,
     count: u64,
-    all: OnceLock<Vec<u32>>,
 }
 
-impl Kept {
+impl Keeping {
     fn new(tiles: &Tiles, config: &Config) -> Self {
         // Beyond the last word, the numbers are others, which nobody keeps.
         let source = Shuffled { seed: config.seed(), n: tiles.padded(), block: tiles.words };
         let count = (tiles.words * config.integer("kept") / 100).max(1);
-        Self { source, words: tiles.words, count, all: OnceLock::new() }
+        Self { source, words: tiles.words, count }
+    }
+}
+
+/// The twin: the words that are kept, in order.
+struct Kept {
+    keeping: Keeping,
+    all: Vec<u32>,
+}
+
+impl Kept {
+    fn of(keeping: Keeping) -> Self {
+        let Keeping { source, words, count } = keeping;
+        let kept = |i| Some(source.at(i)).filter(|number| *number < count);
+        let part = |part: Range<u64>| part.filter_map(kept).filter_map(|number| u32::try_from(number).ok()).collect();
+        Self { keeping, all: in_parts::<Vec<u32>>(words, part).concat() }
     }
 
     fn at(&self, place: u64) -> u32 {
-        words::at(self.all.get_or_init(|| self.in_order()), place)
-    }
-
-    fn in_order(&self) -> Vec<u32> {
-        let kept = |i| Some(self.source.at(i)).filter(|number| *number < self.count);
-        let part = |part: Range<u64>| part.filter_map(kept).filter_map(|number| u32::try_from(number).ok()).collect();
-        in_parts::<Vec<u32>>(self.words, part).concat()
+        words::at(&self.all, place)
     }
 
     /// How many are kept of so many words at the beginning: their places rise with those in the array.
     fn before(&self, end: u64) -> u32 {
-        let (mut low, mut high) = (0, self.count);
+        let (mut low, mut high) = (0, self.keeping.count);
         while low < high {
             let middle = low.midpoint(high);
-            if self.source.position(self.at(middle).into()) < end {
+            if self.keeping.source.position(self.at(middle).into()) < end {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -203,7 +218,7 @@ mod tests {
     #[test]
     fn kept_words_are_in_order_and_counted_from_the_beginning() {
         let source = Shuffled { seed: 5, n: 1004, block: 1001 };
-        let kept = Kept { source, words: 1001, count: 300, all: OnceLock::new() };
+        let kept = Kept::of(Keeping { source, words: 1001, count: 300 });
         let mut found = Vec::new();
         for i in 0..1001 {
             assert_eq!(kept.before(i), u32::try_from(found.len()).unwrap());

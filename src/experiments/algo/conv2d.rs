@@ -120,7 +120,7 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
     axes
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let layer = Layer::new(config)?;
     let tiling = Tiling::new(config, &layer)?;
     let groups = fold_groups(tiling.groups, config.most_groups());

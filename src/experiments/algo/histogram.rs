@@ -84,7 +84,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let n = config.integer("n");
     let copies = copies(config);
     let kernel = kernel(config, copies)?;

@@ -83,7 +83,7 @@ impl Rung {
     }
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let problem = Problem::new(config);
     let tiling = Tiling::new(config, &problem)?;
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);

@@ -60,7 +60,7 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let [count, local_size, items, unroll] = ["bodies", "local_size_x", "items", "unroll"].map(|axis| config.integer(axis));
     let rung = Rung::of(config.variant);
     if items > 1 && rung != Rung::Blocked {

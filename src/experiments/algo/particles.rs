@@ -67,7 +67,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let count = config.integer("bodies");
     let (elements, steps) = (Elements::new(count, config)?, config.u32("steps"));
     let words = count.saturating_mul(VECTOR);

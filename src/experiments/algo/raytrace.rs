@@ -4,9 +4,10 @@ mod rough;
 mod scene;
 mod twin;
 
-use std::sync::{Arc, LazyLock};
+use std::rc::Rc;
 
 use crate::experiments::common::prelude::*;
+use crate::experiments::common::words;
 use crate::model::{Metric, Texels};
 use scene::{BALLS, CLUSTER, Scene};
 
@@ -56,7 +57,7 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let [x, y, size] = ["local_size_x", "local_size_y", "image_size"].map(|axis| config.u32(axis));
     let pixels = u64::from(size).pow(2);
     let scene = Scene::new(config.seed());
@@ -64,10 +65,10 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
     let objects = scene.objects();
     let scene_buffer = case.add(scene.resource());
-    let seen: Arc<Seen> = Arc::new(LazyLock::new(Box::new(move || twin::picture(&scene, size))));
+    let scene = Rc::new(scene);
     let words = |part: fn(&twin::Pixel) -> u32| {
-        let seen = Arc::clone(&seen);
-        Expected::words(pixels, move |at| usize::try_from(at).ok().and_then(|at| seen.get(at)).map_or(0, part))
+        let scene = Rc::clone(&scene);
+        Expected::words_from(pixels, move || words::of(twin::picture(&scene, size).iter().map(part).collect()))
     };
     let picture = case.output("picture", words(|pixel| pixel.colour));
     let hits = case.output("hits", words(|pixel| pixel.hit));
@@ -79,17 +80,16 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     }
     case.run(kernel, &resources, [size.div_ceil(x), size.div_ceil(y), 1], &[size]);
     let work = Work { items: Some(pixels * RAYS_OF_PIXEL), ..Work::default() };
-    let remarked = Arc::clone(&seen);
-    let case =
-        case.checked_by(move |left| twin::compare(&seen, objects, left.of(picture), left.of(hits))).remarked_by(move |_| {
-            let unknown = twin::unknown(&remarked);
-            (unknown > 0)
-                .then(|| format!("{unknown} of {pixels} pixels at edges, where rounding decides, may show either side"))
-        });
+    let check = move |left: &PassOutputs| {
+        let seen = twin::picture(&scene, size);
+        twin::compare(&seen, objects, left.of(picture), left.of(hits))?;
+        let unknown = twin::unknown(&seen);
+        let remark = || format!("{unknown} of {pixels} pixels at edges, where rounding decides, may show either side");
+        Ok((unknown > 0).then(remark))
+    };
+    let case = case.remarked_by(check);
     Ok(case.build(work, RATE))
 }
-
-type Seen = LazyLock<Vec<twin::Pixel>, Box<dyn FnOnce() -> Vec<twin::Pixel> + Send>>;
 
 fn kernel(config: &Config, local_size: [u32; 3], scene: &Scene) -> Result<Kernel, Skip> {
     let rung = Rung::of(config.variant);

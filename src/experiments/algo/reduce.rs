@@ -41,7 +41,7 @@ const TILE: [u64; 2] = [8, 4];
 
 const LADDER: Ladder = Ladder { experiment: "algo/reduce", first: "atomics", choices: &["local_size_x", "items"] };
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let n = config.integer("n");
     let (words, count) = (padded(n)?, u32_of(n)?);
     let source = Sequence::Words { seed: config.seed() };

@@ -1,7 +1,7 @@
 //! `algo/scan`: what does a prefix sum gain by each way of scanning, up to a single pass?
 
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::experiments::common::parts::in_parts;
 use crate::experiments::common::prelude::*;
@@ -30,20 +30,22 @@ choices! {
 const LADDER: Ladder =
     Ladder { experiment: "algo/scan", first: Rung::WORDS[0], choices: &["local_size_x", "items", "order", "spins"] };
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let tiles = Tiles::new(config)?;
     let words = tiles.words;
     let source = Sequence::Words { seed: config.seed() };
-    let sums = Arc::new(Sums { source, words, all: OnceLock::new() });
-    let of_target = Arc::clone(&sums);
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
     let input = case.input("source", tiles.padded(), source);
-    let output = case.output("target", Expected::words(words, move |i| of_target.up_to(i)));
+    let up_to = move || {
+        let sums = Sums::of(source, words);
+        move |i| sums.up_to(i)
+    };
+    let output = case.output("target", Expected::words_from(words, up_to));
     let case = match Rung::of(config.variant) {
         Rung::Doubling => in_steps(case, [input, output], Steps::Doubling, &tiles, config)?,
         Rung::Tree => in_steps(case, [input, output], Steps::Tree, &tiles, config)?,
         Rung::Subgroup => by_subgroup(case, [input, output], &tiles, config)?,
-        Rung::LookBack => by_look_back(case, [input, output], sums, tiles, config)?,
+        Rung::LookBack => by_look_back(case, [input, output], source, tiles, config)?,
     };
     let work = Work { bytes: Some(2 * 4 * words), items: Some(words), ..Work::default() };
     Ok(case.bound(beyond_caches(words * 4)).build(work, Headline::BANDWIDTH))
@@ -69,13 +71,13 @@ fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
 }
 
 /// Scans each tile in workgroup memory, then the sums of tiles, and adds those.
-fn in_steps<'a>(
-    mut case: CaseBuilder<'a>,
+fn in_steps(
+    mut case: CaseBuilder,
     [source, target]: [Handle; 2],
     steps: Steps,
     tiles: &Tiles,
-    config: &Config<'a>,
-) -> Result<CaseBuilder<'a>, Skip> {
+    config: &Config,
+) -> Result<CaseBuilder, Skip> {
     let within = steps.of(config.kernel("algo/scan_within.comp", &["items"]), config);
     let size = u32_of(tiles.words)?;
     let sums = tiles.sums(&mut case);
@@ -89,12 +91,12 @@ fn in_steps<'a>(
 }
 
 /// Adds up each tile by subgroups, scans the sums, and then scans each tile from there.
-fn by_subgroup<'a>(
-    mut case: CaseBuilder<'a>,
+fn by_subgroup(
+    mut case: CaseBuilder,
     [source, target]: [Handle; 2],
     tiles: &Tiles,
-    config: &Config<'a>,
-) -> Result<CaseBuilder<'a>, Skip> {
+    config: &Config,
+) -> Result<CaseBuilder, Skip> {
     let [reduce, scan] =
         ["algo/scan_reduce.comp", "algo/scan_tiles.comp"].map(|source| tiles::by_vectors(source, SHUFFLES, config));
     let size = u32_of(tiles.words)?;
@@ -109,60 +111,61 @@ fn by_subgroup<'a>(
 }
 
 /// Does so in one dispatch.
-fn by_look_back<'a>(
-    mut case: CaseBuilder<'a>,
+fn by_look_back(
+    mut case: CaseBuilder,
     [source, target]: [Handle; 2],
-    sums: Arc<Sums>,
+    data: Sequence,
     tiles: Tiles,
-    config: &Config<'a>,
-) -> Result<CaseBuilder<'a>, Skip> {
+    config: &Config,
+) -> Result<CaseBuilder, Skip> {
     let kernel = tiles::by_look_back("algo/scan_tiles.comp", 3, config)?;
-    let of_states = Arc::clone(&sums);
-    let states = case.output("states", tiles.states(move |end| of_states.before(end)));
+    let before = move || {
+        let sums = Sums::of(data, tiles.words);
+        move |end| sums.before(end)
+    };
+    let states = case.output("states", tiles.states(before));
     case.fill(states, 0);
     case.barrier();
     case.run(kernel, &[source, target, target, states], tiles.groups, &[u32_of(tiles.words)?]);
     let check = move |left: &PassOutputs| {
-        left.of(target).compare(&Expected::words(tiles.words, |i| sums.up_to(i)))?;
-        tiles.check_states(left.of(states), |end| sums.before(end))
+        let sums = Arc::new(Sums::of(data, tiles.words));
+        let of_target = Arc::clone(&sums);
+        left.of(target).compare(&Expected::words(tiles.words, move |i| of_target.up_to(i)))?;
+        tiles.check_states(left.of(states), move |end| sums.before(end))?;
+        Ok(tiles.fallbacks(left.of(states)))
     };
-    let remark = move |left: &PassOutputs| tiles.fallbacks(left.of(states));
-    Ok(case.iterations(tiles.iterations_of_looking(config)).checked_by(check).remarked_by(remark))
+    Ok(case.iterations(tiles.iterations_of_looking(config)).remarked_by(check))
 }
 
-/// The twin: all sums, computed when the first is asked for.
-struct Sums {
-    source: Sequence,
-    words: u64,
-    all: OnceLock<Vec<u32>>,
-}
+/// The twin: all sums.
+struct Sums(Vec<u32>);
 
 impl Sums {
-    fn up_to(&self, i: u64) -> u32 {
-        words::at(self.all.get_or_init(|| self.scanned()), i)
-    }
-
-    /// The sum of so many words.
-    fn before(&self, end: u64) -> u32 {
-        end.checked_sub(1).map_or(0, |last| self.up_to(last))
-    }
-
-    fn scanned(&self) -> Vec<u32> {
+    fn of(source: Sequence, words: u64) -> Self {
         let scan = |part: Range<u64>| {
             let add = |sum: &mut u32, i| {
-                *sum = sum.wrapping_add(self.source.word(i));
+                *sum = sum.wrapping_add(source.word(i));
                 Some(*sum)
             };
             part.scan(0, add).collect::<Vec<u32>>()
         };
         let mut before = 0_u32;
-        let mut parts = in_parts(self.words, scan);
+        let mut parts = in_parts(words, scan);
         for part in &mut parts {
             let sum = part.last().copied().unwrap_or_default();
             part.iter_mut().for_each(|up_to| *up_to = up_to.wrapping_add(before));
             before = before.wrapping_add(sum);
         }
-        parts.concat()
+        Self(parts.concat())
+    }
+
+    fn up_to(&self, i: u64) -> u32 {
+        words::at(&self.0, i)
+    }
+
+    /// The sum of so many words.
+    fn before(&self, end: u64) -> u32 {
+        end.checked_sub(1).map_or(0, |last| self.up_to(last))
     }
 }
 
@@ -173,7 +176,7 @@ mod tests {
     #[test]
     fn sums_go_on_from_part_to_part_and_wrap_around() {
         let source = Sequence::Words { seed: 3 };
-        let sums = Sums { source, words: 100_003, all: OnceLock::new() };
+        let sums = Sums::of(source, 100_003);
         let mut sum = 0_u32;
         for i in 0..100_003 {
             sum = sum.wrapping_add(source.word(i));

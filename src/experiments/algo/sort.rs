@@ -75,7 +75,7 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
     axes
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let problem = Problem::of(config);
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
     let keys = Column {

@@ -46,7 +46,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let [size, tile] = ["matrix_size", "tile"].map(|axis| config.u32(axis));
     let kernel = kernel(config)?.constant("TILE", Scalar::U32(tile));
     let (edge, source) = (u64::from(size), Sequence::Words { seed: config.seed() });

@@ -142,7 +142,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let windows = Windows::new(config);
     let loads = product([windows.invocations(), windows.reads]);
     let golden = if windows.is_shared { GOLDEN } else { 0 };

@@ -43,7 +43,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let [distance, hops] = ["distance", "hops"].map(|axis| config.integer(axis));
     if distance % 4 != 0 || distance >= NODE_BYTES {
         return Err(Skip::new(format!(

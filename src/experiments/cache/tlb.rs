@@ -61,7 +61,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let [pages, page_bytes, hops] = ["pages", "page_bytes", "hops"].map(|axis| config.integer(axis));
     let places = page_bytes / LINE_BYTES;
     let chain = Chain { seed: config.seed(), nodes: pages, stride: page_bytes / 4, detour: 0, places };

@@ -8,7 +8,7 @@ pub const EXPERIMENT: Experiment =
 /// Barriers per pass: enough that the barrier between passes hardly counts.
 const BARRIERS: u64 = 16;
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
     (0..BARRIERS).for_each(|_| case.barrier());
     let work = Work { items: Some(BARRIERS + 1), ..Work::default() };

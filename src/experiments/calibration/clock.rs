@@ -7,6 +7,6 @@ use crate::model::Measurand;
 pub const EXPERIMENT: Experiment =
     Experiment { repeatability: |_| Repeatability::Launch, ..Experiment::new("calibration/clock", |_| Vec::new(), build) };
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     instrument_case(EXPERIMENT.name, config, Measurand::ClockRate, Headline::CLOCK_RATE)
 }

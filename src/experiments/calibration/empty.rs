@@ -5,7 +5,7 @@ use crate::experiments::common::prelude::*;
 pub const EXPERIMENT: Experiment =
     Experiment { repeatability: |_| Repeatability::Launch, ..Experiment::new("calibration/empty", |_| Vec::new(), build) };
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
     case.run(Kernel::new("calibration/empty.comp", [1, 1, 1]), &[], [1, 1, 1], &[]);
     Ok(case.build(Work::default(), Headline::TIME))

@@ -71,7 +71,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words")]
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let words = config.integer("evict_bytes").div_ceil(4);
     let limits = &config.device().limits;
     let most_words = (limits.storage_buffer_range.min(limits.allocation_bytes) / 4).max(1);

@@ -21,7 +21,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words")]
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let steps = u32::try_from(config.integer("steps"));
     let steps = steps.map_err(|_| Skip::new("the kernel counts its steps in 32 bits"))?;
     let groups = config.u32("groups");

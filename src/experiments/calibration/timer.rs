@@ -9,18 +9,18 @@ pub const EXPERIMENT: Experiment = Experiment {
     ..Experiment::new("calibration/timer", |_| Vec::new(), build)
 };
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let measurand = if config.variant == "step" { Measurand::TimerStep } else { Measurand::TimerFloor };
     instrument_case(EXPERIMENT.name, config, measurand, Headline::TIME)
 }
 
 /// A case that measures the device's timestamps themselves.
-pub(super) fn instrument_case<'a>(
+pub(super) fn instrument_case(
     experiment: &str,
-    config: &Config<'a>,
+    config: &Config,
     measurand: Measurand,
     headline: Headline,
-) -> Result<Built<'a>, Skip> {
+) -> Result<Built, Skip> {
     config.setting.require_timestamps()?;
     Ok(CaseBuilder::new(experiment, config).measurand(measurand).build(Work::default(), headline))
 }

@@ -1,13 +1,11 @@
 //! Cases and their twins, put together part by part.
 
-use std::sync::Arc;
-
 use super::config::Config;
 use crate::model::{
     Binding, Bound, Case, Check, Contents, Dependency, Headline, Kernel, Measurand, POISON, Picture, Repeat, Resource,
     Sequence, Step, Texels, Work,
 };
-use crate::validate::{Expected, Mismatch, Output, Position, Verdict};
+use crate::validate::{Expected, Output, Remarked, Verdict};
 
 /// A resource of the case that is being built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,25 +28,19 @@ impl KernelHandle {
 }
 
 /// A case, and what tells whether its results are right.
-pub struct Built<'a> {
+pub struct Built {
     pub case: Case,
-    twin: Twin<'a>,
+    pub twin: Twin,
 }
 
 /// A check of its own, of what a pass left in the outputs.
-type OwnCheck<'a> = Box<dyn Fn(&PassOutputs) -> Verdict + 'a>;
-
-type Remark<'a> = Box<dyn Fn(&PassOutputs) -> Option<String> + 'a>;
-
-/// Builds a case, and hands it out.
-pub type Lender<'a> = Arc<dyn Fn(&mut dyn FnMut(&Built)) + Send + Sync + 'a>;
+type OwnCheck = Box<dyn Fn(&PassOutputs) -> Remarked>;
 
 /// What each output must hold after a pass, and how that is compared where it isn't element by element.
 #[derive(Default)]
-struct Twin<'a> {
-    expected: Vec<Expected<'a>>,
-    check: Option<OwnCheck<'a>>,
-    remark: Option<Remark<'a>>,
+pub struct Twin {
+    expected: Vec<Expected>,
+    check: Option<OwnCheck>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -77,39 +69,10 @@ impl<'o> PassOutputs<'o> {
     }
 }
 
-impl<'a> Built<'a> {
+impl Built {
     /// What each output must hold after one pass, in the order of the case's check.
-    pub fn expected(&self) -> &[Expected<'a>] {
+    pub fn expected(&self) -> &[Expected] {
         &self.twin.expected
-    }
-
-    /// A case that another experiment has made, under another name: its twin is that one's, which `again` builds and hands out
-    /// whenever it is asked.
-    pub fn of_another(case: Case, again: Lender<'a>) -> Self {
-        let expected = |(place, resource): (usize, &usize)| {
-            let elements = case.resources.get(*resource).map_or(0, |resource| resource.bytes() / 4);
-            let again = Arc::clone(&again);
-            Expected::words_from(elements, move || {
-                let mut words = Vec::new();
-                again(&mut |built| words = Output { name: "", bytes: &built.expected()[place].bytes() }.words());
-                move |index| usize::try_from(index).ok().and_then(|index| words.get(index).copied()).unwrap_or(POISON)
-            })
-        };
-        let expected = case.check.outputs().iter().enumerate().map(expected).collect();
-        let others = Arc::clone(&again);
-        let check: OwnCheck = Box::new(move |left| {
-            // Where the other one can't be had, nothing was compared.
-            let mut verdict = None;
-            others(&mut |built| verdict = Some(built.check(left.bytes)));
-            let unseen = || Mismatch::single("its twin", Position::Whole, "not there".to_owned(), "there".to_owned());
-            verdict.unwrap_or_else(|| Err(unseen()))
-        });
-        let remark: Remark = Box::new(move |left| {
-            let mut remark = None;
-            again(&mut |built| remark = built.remark(left.bytes));
-            remark
-        });
-        Self { case, twin: Twin { expected, check: Some(check), remark: Some(remark) } }
     }
 
     /// Compares what a pass left in the outputs, in the order of the case's check, with what it must leave.
@@ -117,21 +80,24 @@ impl<'a> Built<'a> {
     /// # Panics
     /// Where there are more outputs or fewer: what is left over would pass unseen.
     pub fn check(&self, outputs: &[Vec<u8>]) -> Verdict {
-        let indexes = self.case.check.outputs();
+        self.twin.judge(&self.case, outputs).map(drop)
+    }
+}
+
+impl Twin {
+    /// As [`Built::check`], of the case whose twin it is; with what there is to say of outputs that are right: how the pass went, where they
+    /// tell it.
+    pub fn judge(&self, case: &Case, outputs: &[Vec<u8>]) -> Remarked {
+        let indexes = case.check.outputs();
         assert!(
             outputs.len() == indexes.len() && !outputs.is_empty(),
             "{}: {} outputs, of which {} were read",
-            self.case.experiment,
+            case.experiment,
             indexes.len(),
             outputs.len()
         );
-        let left = PassOutputs { case: &self.case, bytes: outputs };
-        self.twin.check.as_ref().map_or_else(|| left.compare(&self.twin.expected), |check| check(&left))
-    }
-
-    /// What there is to say of outputs that are right, in the order of the case's check: how the pass went, where they tell it.
-    pub fn remark(&self, outputs: &[Vec<u8>]) -> Option<String> {
-        self.twin.remark.as_ref().and_then(|remark| remark(&PassOutputs { case: &self.case, bytes: outputs }))
+        let left = PassOutputs { case, bytes: outputs };
+        self.check.as_ref().map_or_else(|| left.compare(&self.expected).map(|()| None), |check| check(&left))
     }
 }
 
@@ -140,16 +106,16 @@ impl<'a> Built<'a> {
 ///
 /// What a pass writes is filled before each checked pass: outputs and scratch memory with a poison that no twin expects, so that
 /// what a pass doesn't write is seen.
-pub struct CaseBuilder<'a> {
+pub struct CaseBuilder {
     case: Case,
-    twin: Twin<'a>,
+    twin: Twin,
     outputs: Vec<usize>,
     invariant: Option<&'static str>,
     /// The kernel that is bound at the end of the pass so far.
     bound: Option<KernelHandle>,
 }
 
-impl<'a> CaseBuilder<'a> {
+impl CaseBuilder {
     pub fn new(experiment: &str, config: &Config) -> Self {
         let case = Case { variant: config.variant.to_owned(), ..Case::new(experiment, config.point) };
         Self { case, twin: Twin::default(), outputs: Vec::new(), invariant: None, bound: None }
@@ -163,18 +129,18 @@ impl<'a> CaseBuilder<'a> {
     }
 
     /// A buffer of words that a pass leaves results in: as many as the twin expects.
-    pub fn output(&mut self, name: &'static str, expected: Expected<'a>) -> Handle {
+    pub fn output(&mut self, name: &'static str, expected: Expected) -> Handle {
         self.output_from(POISON, name, expected)
     }
 
     /// The same, which holds this word before a checked pass: for what passes go on from, or leave alone.
-    pub fn output_from(&mut self, word: u32, name: &'static str, expected: Expected<'a>) -> Handle {
+    pub fn output_from(&mut self, word: u32, name: &'static str, expected: Expected) -> Handle {
         let resource = Resource::words(name, expected.elements(), Contents::Undefined);
         self.output_in(resource, word, expected)
     }
 
     /// The same in any resource.
-    pub fn output_in(&mut self, resource: Resource, word: u32, expected: Expected<'a>) -> Handle {
+    pub fn output_in(&mut self, resource: Resource, word: u32, expected: Expected) -> Handle {
         let handle = self.add(resource);
         self.case.reset.push(Step::Fill { resource: handle.0, word });
         self.outputs.push(handle.0);
@@ -184,7 +150,7 @@ impl<'a> CaseBuilder<'a> {
 
     /// The same in a storage image, whose texels are whole words: it is filled by a copy of a buffer, since images can't be filled with
     /// words.
-    pub fn output_image(&mut self, image: Resource, expected: Expected<'a>) -> Handle {
+    pub fn output_image(&mut self, image: Resource, expected: Expected) -> Handle {
         let poison = self.add(Resource::words("poison", image.bytes() / 4, Contents::Undefined));
         let handle = self.add(image);
         self.case.reset.extend([
@@ -332,22 +298,21 @@ impl<'a> CaseBuilder<'a> {
 
     /// Compares the outputs in a way of its own, where passes may leave more than one right result.
     #[must_use]
-    pub fn checked_by(mut self, check: impl Fn(&PassOutputs) -> Verdict + 'a) -> Self {
-        self.twin.check = Some(Box::new(check));
-        self
+    pub fn checked_by(self, check: impl Fn(&PassOutputs) -> Verdict + 'static) -> Self {
+        self.remarked_by(move |left| check(left).map(|()| None))
     }
 
-    /// Says how a pass went, where its outputs tell it: rows have it in `check_note`.
+    /// The same, and says of right outputs how the pass went, where they tell it: rows have it in `check_note`.
     #[must_use]
-    pub fn remarked_by(mut self, remark: impl Fn(&PassOutputs) -> Option<String> + 'a) -> Self {
-        self.twin.remark = Some(Box::new(remark));
+    pub fn remarked_by(mut self, check: impl Fn(&PassOutputs) -> Remarked + 'static) -> Self {
+        self.twin.check = Some(Box::new(check));
         self
     }
 
     /// Checks what must be true of the outputs in place of every element: rows say `checked=invariant`, and in these words what that is.
     /// For results that a twin would take far longer to compute than the device.
     #[must_use]
-    pub fn holds(mut self, what: &'static str, check: impl Fn(&PassOutputs) -> Verdict + 'a) -> Self {
+    pub fn holds(mut self, what: &'static str, check: impl Fn(&PassOutputs) -> Verdict + 'static) -> Self {
         self.invariant = Some(what);
         self.checked_by(check)
     }
@@ -387,7 +352,7 @@ impl<'a> CaseBuilder<'a> {
     }
 
     /// The case and its twin, with what a pass does and the figure that the row leads with.
-    pub fn build(self, work: Work, headline: Headline) -> Built<'a> {
+    pub fn build(self, work: Work, headline: Headline) -> Built {
         let Self { case, twin, outputs, invariant, .. } = self;
         let check = match invariant {
             _ if outputs.is_empty() => case.check.clone(),
@@ -395,21 +360,5 @@ impl<'a> CaseBuilder<'a> {
             None => Check::Twin(outputs),
         };
         Built { case: Case { work, headline, check, ..case }, twin }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::Point;
-
-    #[test]
-    fn a_case_of_another_is_wrong_where_its_twin_is_not_there() {
-        let mut case = Case::new("algo/example", &Point::default());
-        case.resources.push(Resource::words("words", 1, Contents::Undefined));
-        case.check = Check::Twin(vec![0]);
-        let built = Built::of_another(case, Arc::new(|_| {}));
-        assert!(built.check(&[vec![0; 4]]).is_err());
-        assert_eq!(built.expected()[0].bytes(), POISON.to_ne_bytes());
     }
 }

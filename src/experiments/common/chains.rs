@@ -86,14 +86,14 @@ impl Chains {
 
     /// The case of a kernel and of what it must leave; what it counts and leads with is for its experiment to say.
     /// Skipped: where a chain is too long.
-    pub fn case<'a>(
+    pub fn case(
         &self,
         experiment: &str,
-        config: &Config<'a>,
+        config: &Config,
         kernel: Kernel,
         told: Coefficients,
-        expected: Expected<'a>,
-    ) -> Result<CaseBuilder<'a>, Skip> {
+        expected: Expected,
+    ) -> Result<CaseBuilder, Skip> {
         let (iterations, depth) = (self.iterations, self.depth());
         if iterations > MOST_ITERATIONS || depth > MOST_OPERATIONS {
             return Err(Skip::new(format!(

@@ -78,7 +78,7 @@ impl Sweep {
 }
 
 /// The case of a walk, and its twin. Its items are the nodes that it visits.
-pub fn build(experiment: &str, config: &Config, walk: Walk) -> Result<Built<'static>, Skip> {
+pub fn build(experiment: &str, config: &Config, walk: Walk) -> Result<Built, Skip> {
     let Walk { chain, link, hops, preloaded, sweep } = walk;
     let words = product([chain.nodes, chain.stride]);
     if words > MOST_WORDS {
@@ -170,7 +170,7 @@ pub fn traffic(case: &Case, nodes: u64, swept: u64) -> Vec<Traffic> {
 
 impl Walk {
     /// What the outputs must hold after so many passes, the first of them after a reset.
-    fn expected(self, passes: u64) -> [Expected<'static>; 2] {
+    fn expected(self, passes: u64) -> [Expected; 2] {
         [
             Expected::words(1 + 2 * u64::from(LOCAL_SIZE), move |word| self.state(passes, word)),
             Expected::words(SWEEP_LOCAL_SIZE.into(), move |invocation| self.swept(invocation)),
@@ -212,7 +212,7 @@ mod tests {
         Walk { chain, link: Link::Index, hops: 48, preloaded: 50, sweep: Sweep::of_nodes(chain) }
     }
 
-    fn built(device: &DeviceInfo, walk: Walk) -> Result<Built<'static>, String> {
+    fn built(device: &DeviceInfo, walk: Walk) -> Result<Built, String> {
         let config = Config { variant: "", point: &Point::default(), setting: quick(device) };
         build("cache/latency", &config, walk).map_err(|skip| skip.reason)
     }

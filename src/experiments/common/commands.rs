@@ -61,18 +61,18 @@ pub fn own_word(factor: u32, command: u32) -> u32 {
 }
 
 /// What the twin expects of commands that take turns on one word.
-pub fn one_word<'a>(count: u32) -> Expected<'a> {
+pub fn one_word(count: u32) -> Expected {
     Expected::words(1, move |_| (0..count).fold(POISON, |word, command| step(word, FACTOR, command)))
 }
 
 /// What the twin expects of commands with a word each.
-pub fn a_word_each<'a>(count: u32) -> Expected<'a> {
+pub fn a_word_each(count: u32) -> Expected {
     words(count, |command| own_word(FACTOR, command))
 }
 
 /// Words of results, one for each of so many commands.
 #[expect(clippy::cast_possible_truncation, reason = "commands are few")]
-pub fn words<'a>(count: u32, word: impl Fn(u32) -> u32 + Sync + 'a) -> Expected<'a> {
+pub fn words(count: u32, word: impl Fn(u32) -> u32 + Send + Sync + 'static) -> Expected {
     Expected::words(count.into(), move |command| word(command as u32))
 }
 
@@ -82,7 +82,7 @@ pub fn push(word: u32, command: u32) -> [u32; 2] {
 }
 
 /// The case of these commands, measured on the side that the point names.
-pub fn build<'a>(case: CaseBuilder<'a>, config: &Config) -> Built<'a> {
+pub fn build(case: CaseBuilder, config: &Config) -> Built {
     let measurand = if config.choice("side") == "host" { Measurand::HostCost(HostCost::Record) } else { Measurand::Pass };
     let work = Work { items: Some(config.integer("commands")), ..Work::default() };
     // A word goes on from where it stood.

@@ -52,12 +52,12 @@ impl Elements {
     }
 
     /// What invocations write that sum up a word of each of their elements.
-    pub fn sums<'a>(self, word: impl Fn(u64) -> u32 + Sync + 'a) -> Expected<'a> {
+    pub fn sums(self, word: impl Fn(u64) -> u32 + Send + Sync + 'static) -> Expected {
         Expected::words(self.invocations(), move |i| self.of(i).map(&word).fold(0, u32::wrapping_add))
     }
 
     /// The same of floats.
-    pub fn float_sums<'a>(self, float: impl Fn(u64) -> f32 + Sync + 'a) -> Expected<'a> {
+    pub fn float_sums(self, float: impl Fn(u64) -> f32 + Send + Sync + 'static) -> Expected {
         // Not sum(), whose neutral element is -0.0.
         Expected::floats(self.invocations(), move |i| self.of(i).map(&float).fold(0.0, f32::add))
     }

@@ -63,7 +63,7 @@ pub trait Factored: Copy + Send + Sync + 'static {
         })
     }
 
-    fn expected(self, factors: Factors) -> Expected<'static> {
+    fn expected(self, factors: Factors) -> Expected {
         Expected::words_from(self.words(), move || {
             let value = self.twin(factors);
             move |word| self.word(word, |i| self.kind().bits(value(i)))
@@ -121,7 +121,7 @@ pub trait Factored: Copy + Send + Sync + 'static {
     }
 
     /// What a device that rounds as rarely as it can makes of full mantissas.
-    fn expected_full(self, factors: Factors) -> Expected<'static> {
+    fn expected_full(self, factors: Factors) -> Expected {
         let [_, columns, _] = self.sizes();
         Expected::words(self.words(), move |word| {
             self.word(word, |i| {

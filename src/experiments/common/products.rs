@@ -153,11 +153,11 @@ struct FullSums {
 
 impl FullSums {
     /// The nearest that the device can come: for comparing where sums are of `f32`.
-    fn expected(self) -> Expected<'static> {
+    fn expected(self) -> Expected {
         self.expected_of(self.sizes.units)
     }
 
-    fn expected_of(self, units: u64) -> Expected<'static> {
+    fn expected_of(self, units: u64) -> Expected {
         let Self { sizes, left, right } = self;
         let words = words_of(Sizes { units, ..sizes }.sums(), sizes.kind);
         let near = move || {
@@ -285,7 +285,7 @@ fn require_types(kind: Kind, device: &DeviceInfo) -> Result<(), Skip> {
 
 /// A case and its twin: products of the variant's types, each subgroup's (or workgroup's) on its own.
 /// Skipped: where the device has no such product, or the sums wouldn't be exact.
-pub fn build<'a>(experiment: &str, config: &Config<'a>, scope: MatrixScope) -> Result<Built<'a>, Skip> {
+pub fn build(experiment: &str, config: &Config, scope: MatrixScope) -> Result<Built, Skip> {
     let device = config.device();
     let (local_size, groups) = (config.u32("local_size_x"), config.u32("groups"));
     let subgroup = device.subgroup.size.max(1);
@@ -353,7 +353,7 @@ pub fn build<'a>(experiment: &str, config: &Config<'a>, scope: MatrixScope) -> R
     Ok(case.bound(bound).iterations(sizes.rounds * ITERATIONS).build(work, headline))
 }
 
-fn exact_sums(sizes: Sizes, [left, right]: [Sequence; 2]) -> Expected<'static> {
+fn exact_sums(sizes: Sizes, [left, right]: [Sequence; 2]) -> Expected {
     Expected::words_from(words_of(sizes.sums(), sizes.kind), move || sizes.words(left, right))
 }
 

@@ -44,7 +44,7 @@ impl Ring {
     }
 
     /// The case of an experiment, but for its work.
-    pub fn case<'a>(self, experiment: &str, config: &Config<'a>) -> Result<CaseBuilder<'a>, Skip> {
+    pub fn case(self, experiment: &str, config: &Config) -> Result<CaseBuilder, Skip> {
         let (bytes, limit) = (config.integer("window_bytes"), config.device().limits.shared_bytes);
         if bytes > limit.into() {
             return Err(Skip::new(format!("maxComputeSharedMemorySize is {limit}, the case needs {bytes}")));

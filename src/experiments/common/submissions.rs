@@ -24,7 +24,7 @@ pub fn axes(setting: &Setting) -> Vec<Axis> {
 }
 
 /// A case whose pass is so many dispatches, each of which writes a word: where it is told, the sum of that and its term.
-pub fn build<'a>(experiment: &str, config: &Config<'a>, cost: HostCost) -> Result<Built<'a>, Skip> {
+pub fn build(experiment: &str, config: &Config, cost: HostCost) -> Result<Built, Skip> {
     let count = config.u32("dispatches");
     let mut case = CaseBuilder::new(experiment, config).measurand(Measurand::HostCost(cost));
     if count > 0 {

@@ -7,6 +7,7 @@ use crate::model::{
     AxisValue, Case, Component, DeviceInfo, Feature, MatrixProduct, MatrixScope, Point, Preset, Scalar, Sequence, Skip,
     SubgroupClass,
 };
+use crate::validate::{Expected, Output};
 
 /// The mock device with these features and these subgroup operations, in compute shaders, beside its own.
 pub fn mock_with(features: &[Feature], classes: &[SubgroupClass]) -> DeviceInfo {
@@ -86,6 +87,10 @@ pub fn reason(experiment: &Experiment, variant: &str, setting: Setting, told: &s
 /// Words as they lie in memory.
 pub fn bytes(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+}
+
+pub fn words(expected: &Expected) -> Vec<u32> {
+    Output { name: "", bytes: &expected.bytes() }.words()
 }
 
 /// What a case's input of this name holds.

@@ -122,24 +122,35 @@ impl Tiles {
 
     // ---- states that look-back leaves ------------------------------------------------------------------------------------------
 
-    /// The states of all tiles, as a pass leaves them that never fell back: `sum_up_to` gives the sum of so many words.
-    pub fn states<'a>(&self, sum_up_to: impl Fn(u64) -> u32 + Sync + 'a) -> Expected<'a> {
-        let tiles = *self;
-        Expected::words(FIRST_STATE + 2 * self.count(), move |i| match i.checked_sub(FIRST_STATE) {
-            None => 0,
-            Some(half) => {
-                let sum = sum_up_to(tiles.end(half / 2));
-                PREFIX | if half % 2 == 0 { sum & 0xFFFF } else { sum >> 16 }
-            }
+    /// The states of all tiles, as a pass leaves them that never fell back: from what `prepare` computes, which gives the sum of so many
+    /// words.
+    pub fn states<F>(self, prepare: impl Fn() -> F + 'static) -> Expected
+    where
+        F: Fn(u64) -> u32 + Send + Sync + 'static,
+    {
+        Expected::words_from(self.words_of_states(), move || {
+            let sum_up_to = prepare();
+            move |i| self.word_of_states(i, &sum_up_to)
+        })
+    }
+
+    fn words_of_states(self) -> u64 {
+        FIRST_STATE + 2 * self.count()
+    }
+
+    fn word_of_states(self, i: u64, sum_up_to: impl Fn(u64) -> u32) -> u32 {
+        i.checked_sub(FIRST_STATE).map_or(0, |half| {
+            let sum = sum_up_to(self.end(half / 2));
+            PREFIX | if half % 2 == 0 { sum & 0xFFFF } else { sum >> 16 }
         })
     }
 
     /// Compares states with those. The ticket and how often workgroups fell back are whatever they are.
-    pub fn check_states(&self, states: Output, sum_up_to: impl Fn(u64) -> u32 + Sync) -> Verdict {
+    pub fn check_states(self, states: Output, sum_up_to: impl Fn(u64) -> u32 + Send + Sync + 'static) -> Verdict {
         let counters: Vec<u32> = states.words().into_iter().take(2).collect();
-        let expected = self.states(sum_up_to);
-        let word = |i: u64| usize::try_from(i).ok().and_then(|i| counters.get(i).copied());
-        states.compare(&Expected::words(expected.elements(), |i| word(i).unwrap_or_else(|| expected.word(i))))
+        let counter = move |i: u64| usize::try_from(i).ok().and_then(|i| counters.get(i).copied());
+        let word = move |i| counter(i).unwrap_or_else(|| self.word_of_states(i, &sum_up_to));
+        states.compare(&Expected::words(self.words_of_states(), word))
     }
 
     /// What states tell beside that: how often workgroups fell back.
@@ -234,7 +245,7 @@ fn with_lanes(kernel: Kernel, config: &Config) -> Kernel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiments::common::testing::{bytes, point, quick};
+    use crate::experiments::common::testing::{self, bytes, point, quick};
     use crate::model::DeviceInfo;
 
     /// What becomes of an array of so many words in tiles of so many invocations with four words each.
@@ -246,19 +257,18 @@ mod tests {
 
     #[test]
     fn states_tell_the_sum_up_to_the_end_of_each_tile_in_halves() {
-        let words =
-            |words: u64| with(words, 8, |tiles, _| (tiles.count(), tiles.states(|end| u32::try_from(end << 12).unwrap())));
-        let (count, states) = words(70);
-        assert_eq!((count, states.elements()), (3, 2 + 6));
+        let sum_up_to = |end: u64| u32::try_from(end << 12).unwrap();
+        let (count, states) = with(70, 8, |tiles, _| (tiles.count(), testing::words(&tiles.states(move || sum_up_to))));
+        assert_eq!((count, states.len()), (3, 2 + 6));
         let ends = [32_u32, 64, 70].map(|end| end << 12);
         let told = ends.into_iter().flat_map(|sum| [PREFIX | (sum & 0xFFFF), PREFIX | (sum >> 16)]);
-        assert!((0..8).map(|i| states.word(i)).eq([0, 0].into_iter().chain(told)));
+        assert!(states.into_iter().eq([0, 0].into_iter().chain(told)));
     }
 
     #[test]
     fn a_wrong_state_is_found_and_fallbacks_are_told() {
         with(70, 8, |tiles, _| {
-            let mut words: Vec<u32> = (0..8).map(|i| tiles.states(|_| 5).word(i)).collect();
+            let mut words = testing::words(&tiles.states(|| |_| 5));
             (words[0], words[1]) = (3, 2);
             let check = |words: &[u32]| tiles.check_states(Output { name: "states", bytes: &bytes(words) }, |_| 5);
             assert_eq!(check(&words), Ok(()));

@@ -9,7 +9,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     commands::axes(Binds::relative_axis(setting.quick_or(&Binds::ALL[2..], Binds::ALL)), setting)
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let (count, binds) = (config.u32("commands"), Binds::of(config.choice("binds")));
     // Sets that are bound in turn.
     let sets = if binds == Binds::Alternate { 2 } else { 1 };

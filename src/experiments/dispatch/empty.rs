@@ -34,7 +34,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let groups = grid(config.integer("groups"), config.most_groups())?;
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
     case.run(Kernel::new("dispatch/empty.comp", config.workgroup()), &[], groups, &[]);

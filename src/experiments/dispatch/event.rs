@@ -17,7 +17,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     commands::axes(axis.relative_to("barrier"), setting)
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let count = config.u32("commands");
     let is_event = config.choice("link") == "event";
     if is_event && !config.device().has(Feature::Events) {

@@ -10,7 +10,7 @@ choices! {
     enum Way { Poll = "poll", Wait = "wait", QueueIdle = "queue_idle" }
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let cost = HostCost::RoundTrip(match Way::of(config.variant) {
         Way::Poll => Wait::FencePolled,
         Way::Wait => Wait::Fence,

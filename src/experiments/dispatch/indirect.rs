@@ -14,7 +14,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     commands::axes(axis.relative_to("direct"), setting)
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let count = config.u32("commands");
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
     let words = case.output("words", commands::a_word_each(count));

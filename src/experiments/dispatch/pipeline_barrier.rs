@@ -16,7 +16,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     commands::axes(axis.relative_to("nothing"), setting)
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let (count, barrier) = (config.u32("commands"), Barrier::of(config.choice("barrier")));
     // Whether each dispatch needs what the one before wrote.
     let is_chained = !matches!(barrier, Barrier::Nothing | Barrier::Execution);

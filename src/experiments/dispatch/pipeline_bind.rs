@@ -11,7 +11,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     commands::axes(Binds::relative_axis(setting.quick_or(&[Binds::Once, Binds::Alternate][..], Binds::ALL)), setting)
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let (count, binds) = (config.u32("commands"), Binds::of(config.choice("binds")));
     let is_other = move |command: u32| binds == Binds::Alternate && command % 2 == 1;
     let [factor, other_factor] = FACTORS;

@@ -16,7 +16,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     commands::axes(axis.relative_to(0_u64), setting)
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let count = config.u32("commands");
     // Words that are set before each dispatch, and that it sums up.
     let words = config.u32("push_bytes") / 4;

@@ -6,6 +6,6 @@ use crate::model::HostCost;
 
 pub const EXPERIMENT: Experiment = commands::experiment("dispatch/submit", submissions::axes, build);
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     submissions::build(EXPERIMENT.name, config, HostCost::Submit)
 }

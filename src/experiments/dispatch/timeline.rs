@@ -6,7 +6,7 @@ use crate::model::{HostCost, Wait};
 
 pub const EXPERIMENT: Experiment = submissions::round_trip("dispatch/timeline", &["poll", "wait"], build);
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     config.require(&[Feature::TimelineSemaphore])?;
     let cost = HostCost::RoundTrip(if config.variant == "wait" { Wait::Timeline } else { Wait::TimelinePolled });
     submissions::build(EXPERIMENT.name, config, cost)

@@ -16,7 +16,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     commands::axes(axis.relative_to("nothing"), setting)
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let count = config.u32("commands");
     let stage = match Stage::of(config.choice("stage")) {
         Stage::Nothing => None,

@@ -30,7 +30,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     vec![format, n, loads, local_size_axis(setting)]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let [n, loads] = ["n", "loads"].map(|axis| config.integer(axis));
     let format = if config.choice("format") == "rgba8" { Format::Rgba8Unorm } else { Format::Rgba16Float };
     let is_hardware = config.variant == "hardware";

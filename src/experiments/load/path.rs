@@ -44,7 +44,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     vec![pattern.relative_to(Pattern::Random.word()), n, loads, local_size_axis(setting)]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let path = Path::of(PATHS, config.variant);
     let [n, loads] = ["n", "loads"].map(|axis| config.integer(axis));
     let walk = Walk::new(config, Pattern::of(config.choice("pattern")), path.elements(), path.value.components());
@@ -174,11 +174,10 @@ pub(super) fn texel_sequence(format: Format, seed: u64, magnitude: u32) -> Seque
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiments::common::testing::{built, case, quick, with};
-    use crate::validate::Output;
+    use crate::experiments::common::testing::{built, case, quick, with, words};
 
     fn results(variant: &str, seed: u64, told: &str) -> Vec<u32> {
-        let (device, words) = (DeviceInfo::mock(), |of: &Expected| Output { name: "", bytes: &of.bytes() }.words());
+        let device = DeviceInfo::mock();
         let words = |built: Built| built.expected().iter().flat_map(words).collect();
         built(&EXPERIMENT, variant, Setting { seed, ..quick(&device) }, told, words).unwrap()
     }

@@ -68,7 +68,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let path = Path::of(STREAMED, config.variant);
     let bytes = config.integer("array_bytes");
     let (elements, loads) = dealt(path, config)?;
@@ -197,7 +197,7 @@ impl Image {
 }
 
 /// What each invocation writes where elements are words, whose sums wrap.
-fn words(elements: Elements, width: u32, source: Sequence) -> Expected<'static> {
+fn words(elements: Elements, width: u32, source: Sequence) -> Expected {
     let weighed = move |element: u64, component: u32| {
         source.word(element * u64::from(width) + u64::from(component)).wrapping_mul(component + 1)
     };
@@ -206,7 +206,7 @@ fn words(elements: Elements, width: u32, source: Sequence) -> Expected<'static> 
 
 /// The same where they are texels, by the tiles of an image or one after the other: whole numbers, whose sums are exact.
 #[expect(clippy::cast_possible_truncation, reason = "results are f32")]
-fn sums(elements: Elements, tiled: Option<Image>, texels: Texels) -> Expected<'static> {
+fn sums(elements: Elements, tiled: Option<Image>, texels: Texels) -> Expected {
     let of_texel = move |texel: u64| {
         (0..texels.format.channels()).map(|component| f64::from(component + 1) * texels.at(texel, component)).sum::<f64>()
     };

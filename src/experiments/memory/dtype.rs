@@ -31,7 +31,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let [n, width] = ["n", "width"].map(|axis| config.integer(axis));
     let ty = Type::of(config.choice("type"));
     config.require(ty.needs())?;

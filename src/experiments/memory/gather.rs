@@ -34,7 +34,7 @@ pub(super) fn order_axes(setting: &Setting, unroll: u64) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let n = config.integer("n");
     let elements = Elements::new(n, config)?;
     let (order, source) = (Sequence::Shuffled(indexes(config)), Sequence::Words { seed: config.seed() });

@@ -47,7 +47,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let memory = Memory::of(config.choice("memory")).kind();
     stream::build_in(memory, EXPERIMENT.name, config, |kernel| ordered(kernel, config))
 }

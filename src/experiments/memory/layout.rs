@@ -30,7 +30,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let [n, fields] = ["n", "fields_used"].map(|axis| config.integer(axis));
     let layout = Layout::of(config.variant);
     let elements = Elements::new(n, config)?;

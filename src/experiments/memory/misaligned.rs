@@ -25,7 +25,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let [n, width, offset] = ["n", "width", "offset"].map(|axis| config.integer(axis));
     let is_bytes = config.variant == "bytes";
     config.require(if is_bytes { &[Feature::Storage8] } else { &[] })?;

@@ -28,7 +28,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let [local_size, reuse] = ["local_size_x", "reuse"].map(|axis| config.integer(axis));
     let (groups, results) = config.grid(config.integer("groups"));
     // The grid may be larger than asked for; each of its workgroups has a tile.

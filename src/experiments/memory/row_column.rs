@@ -60,7 +60,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let walked = Walked::new(config)?;
     let (words, sums) = (walked.size * walked.size, walked.invocations());
     let matrix = Sequence::Words { seed: config.seed() };

@@ -13,7 +13,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     axes
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let n = config.integer("n");
     let elements = Elements::new(n, config)?;
     let (indexes, source) = (indexes(config), Sequence::Words { seed: config.seed() });

@@ -52,7 +52,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     axes
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     build_in(MemoryKind::DeviceLocal, EXPERIMENT.name, config, |kernel| issuing(kernel, config))
 }
 
@@ -66,12 +66,12 @@ fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
 }
 
 /// The case and its twin, with the arrays in memory of some kind, for the experiment of this name.
-pub(super) fn build_in<'a>(
+pub(super) fn build_in(
     memory: MemoryKind,
     experiment: &str,
-    config: &Config<'a>,
+    config: &Config,
     shaped: impl Fn(Kernel) -> Kernel,
-) -> Result<Built<'a>, Skip> {
+) -> Result<Built, Skip> {
     let [n, width] = ["n", "width"].map(|axis| config.integer(axis));
     let op = Op::of(config.choice("op"));
     let vectors = Vectors { width, elements: Elements::new(n / width, config)? };

@@ -45,7 +45,7 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let (operation, ty) = (Operation::of(config.choice("op")), Type::of(config.variant));
     let (case, chains) = chained(EXPERIMENT.name, config, operation, ty)?;
     let count = Some(product([chains.operations(), operation.weight()]));
@@ -59,12 +59,12 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
 
 /// The case of an operation and a type, and its chains; what it counts and leads with is for its experiment to say.
 /// Skipped: where they don't go together, the device lacks the type, or a chain is too long or ends where it began.
-pub(super) fn chained<'a>(
+pub(super) fn chained(
     experiment: &str,
-    config: &Config<'a>,
+    config: &Config,
     operation: Operation,
     ty: Type,
-) -> Result<(CaseBuilder<'a>, Chains), Skip> {
+) -> Result<(CaseBuilder, Chains), Skip> {
     operation.require(ty, config.device())?;
     let chains = Chains::new(config, operation.pairs());
     operation.require_motion(ty, chains.depth())?;

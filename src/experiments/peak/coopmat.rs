@@ -34,6 +34,6 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
     )
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     products::build(EXPERIMENT.name, config, MatrixScope::Subgroup)
 }

@@ -23,7 +23,7 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
     products::axes(variant, setting, SHAPES, &Defaults { shapes, tiles: [1, 1], local_size: 256, groups: 528, rounds: 16 })
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     if !config.device().has(Feature::CooperativeMatrixWorkgroupScope) {
         return Err(Skip::new("the case needs cooperativeMatrixWorkgroupScope, which the device lacks"));
     }

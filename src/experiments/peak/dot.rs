@@ -40,7 +40,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     config.require(&[Feature::IntegerDotProduct])?;
     let (signs, chains) = (Signs::of(config.variant), Chains::new(config, PAIRS));
     let kernel = config.kernel("peak/dot.comp", &[]).define(&signs.word().to_uppercase(), "");

@@ -24,7 +24,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let (operation, ty) = (Operation::of(config.choice("op")), Type::of(config.variant));
     let (case, chains) = chained(EXPERIMENT.name, config, operation, ty)?;
     Ok(case.build(Work { items: Some(chains.depth()), ..Work::default() }, Headline::LATENCY))

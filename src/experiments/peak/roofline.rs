@@ -59,7 +59,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let [n, flops, unroll] = ["n", "flops_per_16_bytes", "unroll"].map(|axis| config.integer(axis));
     if n % 4 != 0 {
         return Err(Skip::new(format!("n={n} words end within an element of four: the case needs a multiple")));

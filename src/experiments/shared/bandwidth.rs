@@ -71,7 +71,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let bursts = Bursts::new(config);
     let kernel = config.kernel("shared/bandwidth.comp", &["iterations"]);
     let kernel = kernel.define("WIDTH", bursts.width).constant("OP", Scalar::U32(bursts.op.code()));

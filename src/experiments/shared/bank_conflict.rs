@@ -139,7 +139,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let reads = Reads::new(config)?;
     let Reads { pattern, width, lanes, elements, local_size, iterations, groups, invocations, .. } = reads;
     let mut kernel = config

@@ -34,7 +34,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let ring = Ring::new(config.integer("groups"), config);
     let hops = ring.all_hops();
     let work = Work { bytes: Some(product([hops, 4])), items: Some(hops), ..Work::default() };

@@ -22,7 +22,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let ring = Ring::new(1, config);
     let work = Work { items: Some(ring.hops), ..Work::default() };
     Ok(ring.case(EXPERIMENT.name, config)?.build(work, Headline::LATENCY))

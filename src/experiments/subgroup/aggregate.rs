@@ -37,7 +37,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let [local_size, rounds] = ["local_size_x", "requests"].map(|axis| config.integer(axis));
     let who = Who::of(config.variant);
     if who == Who::Subgroup {
@@ -58,7 +58,7 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     case.run(kernel, &[counter, terms, notes, passes], groups, &[]);
     let in_any_order = move |left: &PassOutputs| {
         let places = requests.places().wrapping_mul(ledger::passes(left.of(passes))?);
-        left.of(counter).compare(&Expected::words(1, |_| places))?;
+        left.of(counter).compare(&Expected::words(1, move |_| places))?;
         ledger::check(left.of(notes), invocations, |_| 0, |_| (0, places))
     };
     let items = Some(product([invocations, rounds]));

@@ -94,7 +94,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let Some(operation) = Operation::of(config.choice("op")) else {
         return Err(Skip::new(
             "VK_SUBGROUP_FEATURE_PARTITIONED_BIT_NV is one vendor's own class, of which the catalogue has no kernel: the \
@@ -125,7 +125,7 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     // Which invocation is which lane is the driver's choice: the twin follows what was recorded, once that makes sense.
     let as_recorded = move |left: &PassOutputs| {
         let right = grid.results(&left.of(recorded).words())?;
-        left.of(results).compare(&grid.expected(|| right))
+        left.of(results).compare(&grid.expected(move || right.clone()))
     };
     let chain = config.integer("chain");
     // Those that lack lanes as well.
@@ -227,7 +227,7 @@ impl Grid {
     }
 
     /// What the invocations must write, where these are their results.
-    fn expected<'a>(&self, results: impl FnOnce() -> Vec<u64> + Send + 'a) -> Expected<'a> {
+    fn expected(&self, results: impl Fn() -> Vec<u64> + 'static) -> Expected {
         let number = self.twin.number;
         let words = product([self.invocations(), number.words()]);
         let stored = move || {

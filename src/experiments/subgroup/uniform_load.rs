@@ -43,7 +43,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let [bytes, local_size, loads] = ["working_set_bytes", "local_size_x", "reads"].map(|axis| config.integer(axis));
     if !bytes.is_power_of_two() {
         return Err(Skip::new(format!("working_set_bytes is {bytes}: the case needs a power of two")));

@@ -43,7 +43,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let [local_size, jobs] = ["local_size_x", "jobs"].map(|axis| config.integer(axis));
     let job = Job::of(config.choice("job"));
     let kernel = config.kernel("subgroup/versus_shared.comp", &["jobs"]).define(&job.word().to_uppercase(), "");

@@ -2,10 +2,9 @@
 
 mod twin;
 
-use std::sync::{Arc, LazyLock};
-
 use crate::experiments::common::ledger;
 use crate::experiments::common::prelude::*;
+use crate::experiments::common::words;
 use crate::model::{AxisValue, POISON, Repeat};
 use crate::validate::{Output, Verdict};
 use twin::{Op, Twin, Type, first_word};
@@ -76,7 +75,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let (way, seed) = (Way::of(config), config.seed());
     let Way { is_used, is_shared, op, ty, .. } = way;
     let cells = Cells::new(config, way.contention);
@@ -84,10 +83,8 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     let (first, terms) = (first_word(op, ty), Sequence::Words { seed });
     let run = Run { twin: Twin { op, ty, factor: terms.word(0) | 1 }, cells, terms };
     // What a device leaves behind whose invocations come one after the other.
-    let once = Arc::new(LazyLock::new(move || run.one_after_the_other()));
-    let (of_cells, of_notes) = (Arc::clone(&once), Arc::clone(&once));
-    let of_cells = Expected::words(run.cell_words(), move |i| run.cell_word(&of_cells.cells, i));
-    let of_notes = Expected::words(cells.invocations, move |i| of_notes.notes.get(index(i)).copied().unwrap_or_default());
+    let of_cells = Expected::words_from(run.cell_words(), move || run.words_of(run.one_after_the_other().cells));
+    let of_notes = Expected::words_from(cells.invocations, move || words::of(run.one_after_the_other().notes));
     // Passes go on from what the last one left, unless the cells are gone with their workgroups.
     let [cell, note, pass] = if is_shared { [POISON; 3] } else { [first, 0, 0] };
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
@@ -108,7 +105,7 @@ fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
     case.run(way.kernel(config, &cells), &resources, cells.groups, push);
     let in_any_order = move |left: &PassOutputs| {
         let passes = passes.map_or(Ok(1), |passes| ledger::passes(left.of(passes)))?;
-        run.check_cells(&once.cells, left.of(target), passes)?;
+        run.check_cells(run.one_after_the_other().cells, left.of(target), passes)?;
         notes.map_or(Ok(()), |notes| run.check_notes(left.of(notes), left.of(target)))
     };
     let items = Some(product([cells.invocations, cells.atomics]));
@@ -271,18 +268,18 @@ impl Run {
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "half of a value is meant")]
-    fn cell_word(&self, cells: &[u64], i: u64) -> u32 {
+    fn words_of(self, cells: Vec<u64>) -> impl Fn(u64) -> u32 + Send + Sync {
         let words = self.twin.words();
-        cells.get(index(i / words)).map_or(0, |cell| (cell >> (32 * (i % words))) as u32)
+        move |i| cells.get(index(i / words)).map_or(0, |cell| (cell >> (32 * (i % words))) as u32)
     }
 
     /// What cells hold that don't depend on the order.
-    fn check_cells(&self, once: &[u64], got: Output, passes: u32) -> Verdict {
+    fn check_cells(self, once: Vec<u64>, got: Output, passes: u32) -> Verdict {
         let has_others = self.cells.sharers > 1 || self.cells.count < self.cells.invocations;
         let after = |once: &u64| self.twin.after_passes(*once, passes, has_others);
-        let compare = |cells: &[u64]| got.compare(&Expected::words(self.cell_words(), |i| self.cell_word(cells, i)));
+        let compare = |cells| got.compare(&Expected::words(self.cell_words(), self.words_of(cells)));
         match once.iter().map(after).collect::<Option<Vec<u64>>>() {
-            Some(cells) => compare(&cells),
+            Some(cells) => compare(cells),
             None if got.bytes.len() as u64 == self.cell_words() * 4 => Ok(()),
             None => compare(once),
         }

@@ -51,7 +51,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let (kind, barriers) = (Kind::of(config.choice("kind")), config.integer("barriers"));
     let has_traffic = config.choice("traffic") == "shared";
     if matches!(kind, Kind::Subgroup | Kind::ControlSubgroup) {

@@ -36,7 +36,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let atomics = config.integer("atomics");
     let cells = Cells::new(config);
     u32_of(cells.words())?;
@@ -94,7 +94,7 @@ impl Cells {
     }
 
     /// What the outputs hold after so many passes: cells, notes and passes. Nobody shares a word: nothing depends on any order.
-    fn after(self, passes: u32) -> [Expected<'static>; 3] {
+    fn after(self, passes: u32) -> [Expected; 3] {
         let Self { local_size, groups, spacing, is_by_lane, atomics, terms, .. } = self;
         let sum = move |i: u64| terms.word(i).wrapping_mul(atomics).wrapping_mul(passes);
         let owner = move |cell: u64| if is_by_lane { cell } else { cell % groups * local_size + cell / groups };

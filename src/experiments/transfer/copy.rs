@@ -53,7 +53,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let (device, bytes) = (config.device(), config.integer("transfer_bytes"));
     let (direction, by) = (Direction::of(config.choice("direction")), Means::of(config.choice("by")));
     if bytes % ELEMENT != 0 {

@@ -34,7 +34,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let [local_size, iterations] = ["local_size_x", "turns"].map(|axis| config.integer(axis));
     let (branches, lanes) = (config.u32("branches"), lanes(config.device()));
     let twin = Twin { pattern: Pattern::of(config.choice("pattern")), branches, lanes, steps: iterations * STEPS };

@@ -18,7 +18,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let n = config.integer("n");
     let [x, y] = [config.seed(), !config.seed()].map(|seed| Sequence::WholeFloats { seed, magnitude: 1 << 16 });
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);

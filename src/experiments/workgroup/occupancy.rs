@@ -37,7 +37,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a sum of words wraps as the device's does")]
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let [n, local_size, spoiler] = ["n", "local_size_x", "spoiler_bytes"].map(|axis| config.integer(axis));
     // The plan sees the size as well, but only once the kernel is compiled with numbers of 32 bits.
     let limit = config.device().limits.shared_bytes;

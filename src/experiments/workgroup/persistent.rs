@@ -42,7 +42,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let [blocks, local_size, iterations] = ["blocks", "local_size_x", "turns"].map(|axis| config.integer(axis));
     let groups = if config.variant == "grid" { blocks } else { config.integer("groups") };
     let groups = fold_groups(groups, config.most_groups());

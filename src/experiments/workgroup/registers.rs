@@ -45,7 +45,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let [local_size, values, iterations] = ["local_size_x", "live_values", "turns"].map(|axis| config.integer(axis));
     let kernel = config.kernel("workgroup/registers.comp", &["live_values"]);
     let kernel = kernel.constant("ITERATIONS", Scalar::U32(config.u32("turns")));

@@ -29,7 +29,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let [groups, local_size, steps] = ["groups", "local_size_x", "steps"].map(|axis| config.integer(axis));
     // A grid of another size than asked for would be another point of the sweep.
     let limit = config.most_groups();

@@ -28,7 +28,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let [x, y, size] = ["local_size_x", "local_size_y", "image_size"].map(|axis| config.u32(axis));
     let (pixels, words) = (u64::from(size).pow(2), Sequence::Words { seed: config.seed() });
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);

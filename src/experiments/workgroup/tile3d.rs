@@ -35,7 +35,7 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-fn build<'a>(config: &Config<'a>) -> Result<Built<'a>, Skip> {
+fn build(config: &Config) -> Result<Built, Skip> {
     let shape = ["local_size_x", "local_size_y", "local_size_z"].map(|axis| config.u32(axis));
     let size = config.u32("volume_size");
     let (voxels, source) = (u64::from(size).pow(3), Sequence::Words { seed: config.seed() });

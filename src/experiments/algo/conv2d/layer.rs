@@ -129,7 +129,7 @@ impl Factored for Layer {
         column * self.filters + filter
     }
 
-    fn expected(self, factors: Factors) -> Expected<'static> {
+    fn expected(self, factors: Factors) -> Expected {
         #[expect(clippy::cast_precision_loss, reason = "sums are exact in f32")]
         Expected::floats_from(self.sums(), move || {
             let sum = self.twin(factors);

@@ -102,7 +102,7 @@ impl Factored for Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiments::common::testing::bytes;
+    use crate::experiments::common::testing::{bytes, words};
     use crate::validate::{Output, invariants};
 
     const NAMES: [&str; 5] = ["f32", "f16_f16", "f16_f32", "bf16_f32", "i8_i32"];
@@ -131,8 +131,7 @@ mod tests {
         for (name, i) in NAMES.iter().zip(0..) {
             let problem = problem(name, [i % 2 == 0, i % 3 == 0]);
             let factors = problem.whole(7).unwrap();
-            let expected = problem.expected(factors);
-            let words: Vec<u32> = (0..problem.words()).map(|word| expected.word(word)).collect();
+            let words = words(&problem.expected(factors));
             let decoded: Vec<i64> =
                 (0..15).map(|index| invariants::whole(problem.decoded(&words, index).unwrap()).unwrap()).collect();
             assert_eq!(decoded, by_definition(&problem, factors), "{name}");
@@ -146,8 +145,7 @@ mod tests {
         for name in NAMES {
             let problem = problem(name, [true, false]);
             let factors = problem.whole(7).unwrap();
-            let expected = problem.expected(factors);
-            let mut words: Vec<u32> = (0..problem.words()).map(|word| expected.word(word)).collect();
+            let mut words = words(&problem.expected(factors));
             let check = |words: &[u32]| problem.check_whole(factors, Output { name: "sums", bytes: &bytes(words) });
             assert_eq!(check(&words), Ok(()), "{name}");
             words.swap(2, 3);

@@ -29,7 +29,7 @@ pub(super) struct Twin {
 }
 
 impl Twin {
-    pub(super) fn expected(self) -> Expected<'static> {
+    pub(super) fn expected(self) -> Expected {
         Expected::near_from(self.count * VECTOR, move || {
             let bodies = self.bodies();
             let all: Vec<[Near; 4]> = bodies.par_iter().map(|body| self.acceleration(body, &bodies)).collect();
@@ -119,7 +119,7 @@ fn lane(word: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiments::common::testing::bytes;
+    use crate::experiments::common::testing::{bytes, words};
 
     fn twin(count: u64) -> Twin {
         let source = Sequence::WholeFloats { seed: 3, magnitude: super::super::MAGNITUDE };
@@ -139,8 +139,7 @@ mod tests {
     #[test]
     fn accelerations_that_are_wrong_are_found() {
         let twin = twin(600);
-        let expected = twin.expected();
-        let right: Vec<u32> = (0..expected.elements()).map(|word| expected.word(word)).collect();
+        let right = words(&twin.expected());
         let check = |words: &[u32]| {
             let output = bytes(words);
             let output = Output { name: "accelerations", bytes: &output };

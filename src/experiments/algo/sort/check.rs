@@ -37,7 +37,7 @@ impl Problem {
         Self { n, keys, values, places, is_stable: Rung::of(config.variant) != Rung::Bitonic }
     }
 
-    pub(super) fn expected_keys<'a>(self) -> Expected<'a> {
+    pub(super) fn expected_keys(self) -> Expected {
         Expected::words_from(self.n, move || {
             let mut keys: Vec<u32> = (0..self.n).into_par_iter().map(|i| self.keys.word(i)).collect();
             keys.par_sort_unstable();
@@ -46,7 +46,7 @@ impl Problem {
     }
 
     /// Their values, those of equal keys in the order that they had.
-    pub(super) fn expected_values<'a>(self) -> Expected<'a> {
+    pub(super) fn expected_values(self) -> Expected {
         Expected::words_from(self.n, move || {
             let mut pairs: Vec<(u32, u64)> = (0..self.n).into_par_iter().map(|i| (self.keys.word(i), i)).collect();
             pairs.par_sort_unstable();
@@ -54,7 +54,7 @@ impl Problem {
         })
     }
 
-    pub(super) fn checked<'a>(self, case: CaseBuilder<'a>, keys: Handle, values: Option<Handle>) -> CaseBuilder<'a> {
+    pub(super) fn checked(self, case: CaseBuilder, keys: Handle, values: Option<Handle>) -> CaseBuilder {
         match values {
             Some(values) => case.checked_by(move |left| self.check_pairs(left, keys, values)),
             None if self.n <= MOST_TWIN => case,
@@ -118,15 +118,14 @@ fn wrong(output: &str, at: usize, got: u32, right: String) -> Mismatch {
 #[cfg(test)]
 mod tests {
     use super::super::testing::built;
-    use crate::experiments::common::testing::bytes;
+    use crate::experiments::common::testing::{bytes, words};
     use crate::model::Check;
-    use crate::validate::{Expected, Verdict};
+    use crate::validate::Verdict;
 
     /// What becomes of what a right pass would leave, changed.
     fn verdict(variant: &str, n: u64, payload: &str, change: impl FnOnce(&mut [Vec<u32>])) -> Verdict {
         built(variant, &format!("n={n} payload={payload} order=few"), |built| {
             assert_eq!(matches!(built.case.check, Check::Invariant(..)), n > super::MOST_TWIN && payload == "nothing");
-            let words = |expected: &Expected| (0..n).map(|i| expected.word(i)).collect();
             let mut outputs: Vec<Vec<u32>> = built.expected().iter().map(words).collect();
             change(&mut outputs);
             built.check(&outputs.iter().map(|words| bytes(words)).collect::<Vec<_>>())

@@ -5,7 +5,7 @@ use super::walk::{LOADS_PER_ITERATION, Term, Walk};
 use crate::model::{Format, Precision, Sequence};
 use crate::validate::{Expected, Near};
 
-pub fn expected(invocations: u64, path: &'static Path, walk: Walk, source: Sequence) -> Expected<'static> {
+pub fn expected(invocations: u64, path: &'static Path, walk: Walk, source: Sequence) -> Expected {
     let format = match path.value {
         Value::Words(_) => {
             let [begin, stride] = path.layout();

@@ -10,7 +10,7 @@ use Operation::{Add, BitCount, Div, Exp2, Fma, Log2, Mul, Rcp, Rem, Rsqrt, Shift
 /// one of this many operations does, but for less than any type holds (0.7^256 = 2^-131).
 const FORGOTTEN: u64 = 256;
 
-pub fn expected(chains: Chains, operation: Operation, ty: Type) -> Expected<'static> {
+pub fn expected(chains: Chains, operation: Operation, ty: Type) -> Expected {
     let invocations = chains.invocations();
     if operation.is_inexact(ty) {
         return Expected::near_from(invocations, move || {

@@ -3,9 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::code::case_file;
 use crate::error::Error;
-use crate::model::{DeviceInfo, Picture, Texels};
+use crate::model::{Case, DeviceInfo, Picture, Texels};
+use crate::output::case_file;
 use crate::regular;
 
 /// A folder of pictures of one device. Those of an earlier run's case that is measured again are replaced; others are left.
@@ -27,8 +27,18 @@ impl PictureFolder {
         Self { path: path.to_owned(), uuids: [device.device_uuid, device.driver.uuid].map(|uuid| uuid.to_string()) }
     }
 
+    /// Writes what there is to be seen in outputs of a case, in the order of its check.
+    pub fn show(&self, case: &Case, case_id: &str, outputs: &[Vec<u8>]) -> Result<(), Error> {
+        for picture in &case.pictures {
+            let bytes = case.check.outputs().iter().zip(outputs).find(|(resource, _)| **resource == picture.resource);
+            let Some(((_, bytes), resource)) = bytes.zip(case.resources.get(picture.resource)) else { continue };
+            self.write([&case.experiment, &case.variant, case_id], &resource.name, picture, bytes)?;
+        }
+        Ok(())
+    }
+
     /// Writes a picture of a case, which these three identify, from what a pass left in the output.
-    pub fn write(
+    fn write(
         &self,
         [experiment, variant, case_id]: [&str; 3],
         output: &str,
