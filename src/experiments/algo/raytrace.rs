@@ -66,12 +66,12 @@ fn build(config: &Config) -> Result<Built, Skip> {
     let objects = scene.objects();
     let scene_buffer = case.add(scene.resource());
     let scene = Rc::new(scene);
-    let words = |part: fn(&twin::Pixel) -> u32| {
+    let of_pixels = |part: fn(&twin::Pixel) -> u32| {
         let scene = Rc::clone(&scene);
         Expected::words_from(pixels, move || words::of(twin::picture(&scene, size).iter().map(part).collect()))
     };
-    let picture = case.output("picture", words(|pixel| pixel.colour));
-    let hits = case.output("hits", words(|pixel| pixel.hit));
+    let picture = case.output("picture", of_pixels(|pixel| pixel.colour));
+    let hits = case.output("hits", of_pixels(|pixel| pixel.hit));
     case.shows(picture, [size, size], Texels::Rgba8);
     let mut resources = vec![scene_buffer, picture, hits];
     if config.choice("rays") == "shuffled" {

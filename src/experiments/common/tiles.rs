@@ -122,8 +122,7 @@ impl Tiles {
 
     // ---- states that look-back leaves ------------------------------------------------------------------------------------------
 
-    /// The states of all tiles, as a pass leaves them that never fell back: from what `prepare` computes, which gives the sum of so many
-    /// words.
+    /// The states of all tiles, as a pass leaves them that never fell back. What `prepare` computes gives the sum of so many words.
     pub fn states<F>(self, prepare: impl Fn() -> F + 'static) -> Expected
     where
         F: Fn(u64) -> u32 + Send + Sync + 'static,
