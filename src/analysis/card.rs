@@ -1,11 +1,11 @@
 //! The card: what a device is, in a few lines, and how far to trust them. A pure function of rows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::doubts::{DOUBTS, Doubt};
+use super::doubts::{DOUBTS, Doubt, Tally};
 use super::words::counted;
 use crate::model::{AxisValue, Bound, Flag, Peak, Published, Status};
-use crate::record::Record;
+use crate::record::{Packed, Record};
 use crate::stats;
 use crate::units::{Bytes, Nanos, percent, rate, rounded};
 
@@ -72,53 +72,71 @@ fn together(told: [Option<String>; 2]) -> Option<String> {
 
 impl Card {
     /// Of the rows of one device. Its limits are those of the user's own entries, else of those that come along.
-    pub fn new(rows: &[Record], own: Option<&Published>) -> Self {
-        let of_device = OneDevice { rows: rows.iter().filter(|row| row.cache != "cold").collect(), own };
+    pub fn new(rows: &[Packed], own: Option<&Published>) -> Self {
+        let mut of_device = OneDevice { own, ..OneDevice::default() };
+        let mut counts = Counts::default();
+        let mut row = Record::default();
+        for packed in rows {
+            packed.read_into(&mut row);
+            counts.count(&row);
+            of_device.take(packed, &row);
+        }
         let facts = LINES.iter().filter_map(|(label, tell)| Some((*label, tell(&of_device)?))).collect();
-        let first = rows.first().cloned().unwrap_or_default();
+        let first = rows.first().map(Packed::record).unwrap_or_default();
         let parts = [first.driver_name.as_str(), first.driver_info.as_str()];
         let driver = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
-        let (trust, is_doubtful) = trust(rows);
+        let (trust, is_doubtful) = counts.trust();
         let uuid = first.device_uuid.chars().take(8).collect();
         Self { device: first.device_name, uuid, driver: format!("{driver} ({})", first.device_type), facts, trust, is_doubtful }
     }
 }
 
+/// The rows of a device that the card may tell figures of: with warm caches, and with a figure that can be right.
+#[derive(Default)]
 struct OneDevice<'r> {
-    rows: Vec<&'r Record>,
+    /// By experiment: they stay packed until a line asks for them.
+    rows: HashMap<String, Vec<&'r Packed>>,
+    subgroup_sizes: BTreeSet<u64>,
+    clocks: Vec<f64>,
     own: Option<&'r Published>,
 }
 
 impl<'r> OneDevice<'r> {
-    fn usable(&self) -> impl Iterator<Item = &'r Record> {
-        let is_usable = |row: &&&Record| row.status == Status::Ok.as_str() && row.value.is_some() && !row.is_implausible();
-        self.rows.iter().filter(is_usable).copied()
+    fn take(&mut self, packed: &'r Packed, row: &Record) {
+        if row.cache == "cold" || row.status != Status::Ok.as_str() || row.value.is_none() || row.is_implausible() {
+            return;
+        }
+        self.subgroup_sizes.extend(row.subgroup_size);
+        self.clocks.extend(row.clock_mhz);
+        match self.rows.get_mut(&row.experiment) {
+            Some(rows) => rows.push(packed),
+            None => drop(self.rows.insert(row.experiment.clone(), vec![packed])),
+        }
     }
 
-    fn of<'s>(&'s self, experiment: &'s str, axes: &'s [(&str, &str)]) -> impl Iterator<Item = &'r Record> + 's {
+    fn of(&self, experiment: &str, axes: &[(&str, &str)]) -> impl Iterator<Item = Record> {
         let has = |row: &Record, axis: &str, value: &str| row.by_axis.get(axis).is_some_and(|own| own.to_string() == value);
-        self.usable().filter(move |row| row.experiment == experiment && axes.iter().all(|(axis, value)| has(row, axis, value)))
+        let rows = self.rows.get(experiment).into_iter().flatten().map(|row| row.record());
+        rows.filter(move |row| axes.iter().all(|(axis, value)| has(row, axis, value)))
     }
 
-    fn first(&self, experiment: &str, variant: &str, axes: &[(&str, &str)]) -> Option<&'r Record> {
+    fn first(&self, experiment: &str, variant: &str, axes: &[(&str, &str)]) -> Option<Record> {
         self.of(experiment, axes).find(|row| row.variant == variant)
     }
 
-    fn derived(&self, experiment: &str, variant: &str) -> Option<&'r Record> {
-        self.first(experiment, variant, &[]).filter(|row| row.is_derived())
+    fn derived(&self, experiment: &str, variant: &str) -> Option<Record> {
+        self.first(experiment, variant, &[]).filter(Record::is_derived)
     }
 
     /// The one with the best figure that is sure: by the worse end of its interval, since the best of many that are alike would be the
     /// noisiest. Where problems differ in size, of the largest: smaller ones may lie in caches.
-    fn surest(&self, experiment: &str, axes: &[(&str, &str)]) -> Option<&'r Record> {
-        let size = |row: &Record| row.by_axis.get("n").cloned();
-        let largest = self.of(experiment, axes).filter_map(|row| integer(row, "n")).max().map(AxisValue::Integer);
+    fn surest(&self, experiment: &str, axes: &[(&str, &str)]) -> Option<Record> {
         let sure = |row: &Record| match row.better.as_str() {
             "lower" => -row.value_ci_high.or(row.value).unwrap_or(f64::INFINITY),
             _ => row.value_ci_low.or(row.value).unwrap_or(f64::NEG_INFINITY),
         };
-        let those = self.of(experiment, axes).filter(|row| largest.is_none() || size(row) == largest);
-        those.max_by(|one, other| sure(one).total_cmp(&sure(other)))
+        let size = |row: &Record| integer(row, "n");
+        self.of(experiment, axes).max_by(|one, other| size(one).cmp(&size(other)).then(sure(one).total_cmp(&sure(other))))
     }
 
     fn figure(&self, row: &Record, bound: Option<Bound>) -> String {
@@ -139,12 +157,12 @@ impl<'r> OneDevice<'r> {
     }
 
     fn peak(&self, kind: &str, bound: Bound) -> Option<String> {
-        Some(self.figure(self.derived("peak/summary", kind)?, Some(bound)))
+        Some(self.figure(&self.derived("peak/summary", kind)?, Some(bound)))
     }
 
     fn of_kinds(&self, kinds: &[(&str, &str)]) -> Option<String> {
         let told = |(kind, word): &(&str, &str)| {
-            self.derived("peak/summary", kind).map(|row| format!("{word}{}", self.figure(row, None)))
+            self.derived("peak/summary", kind).map(|row| format!("{word}{}", self.figure(&row, None)))
         };
         let told: Vec<String> = kinds.iter().filter_map(told).collect();
         (!told.is_empty()).then(|| told.join(", "))
@@ -152,7 +170,7 @@ impl<'r> OneDevice<'r> {
 
     fn stream(&self, op: &str) -> Option<String> {
         let row = self.surest("memory/stream", &[("op", op)])?;
-        let figure = self.figure(row, Some(Bound::Memory));
+        let figure = self.figure(&row, Some(Bound::Memory));
         // A processor's caches may hold all of it.
         let moved = row.bytes_per_pass.filter(|_| row.is_on_processor());
         Some(moved.map_or_else(|| figure.clone(), |bytes| format!("{figure} with {}, which caches may hold", Bytes(bytes))))
@@ -164,23 +182,23 @@ impl<'r> OneDevice<'r> {
         let width = self.derived("shared/banks", "width").and_then(|row| row.value);
         let banks = banks.map(|count| format!("; {count:.0} banks")).unwrap_or_default();
         let width = width.filter(|_| !banks.is_empty()).map(|bytes| format!(" of {bytes:.0} B")).unwrap_or_default();
-        Some(format!("{}{banks}{width}", self.figure(row, Some(Bound::Shared))))
+        Some(format!("{}{banks}{width}", self.figure(&row, Some(Bound::Shared))))
     }
 
     /// The levels that were inferred: how large, and how long a load takes.
     fn caches(&self) -> Option<String> {
         let level = |place: usize| {
             let size = self.level(&format!("capacity_{place}"))?;
-            let latency = self.level(&format!("latency_{place}")).map(|row| format!(" ({})", time(row)));
-            Some(format!("{}{}", bytes(size), latency.unwrap_or_default()))
+            let latency = self.level(&format!("latency_{place}")).map(|row| format!(" ({})", time(&row)));
+            Some(format!("{}{}", bytes(&size), latency.unwrap_or_default()))
         };
         let levels: Vec<String> = (1..=5).map_while(level).collect();
-        let beyond = self.level("latency_beyond").map(|row| format!("; beyond, {}", time(row)));
+        let beyond = self.level("latency_beyond").map(|row| format!("; beyond, {}", time(&row)));
         (!levels.is_empty()).then(|| format!("{}{}", levels.join(", "), beyond.unwrap_or_default()))
     }
 
     /// What was inferred of a cache from walks by index, which all devices do.
-    fn level(&self, variant: &str) -> Option<&'r Record> {
+    fn level(&self, variant: &str) -> Option<Record> {
         self.of("cache/levels", &[]).find(|row| row.variant == variant && row.is_derived() && !is_by_other_link(row))
     }
 
@@ -190,26 +208,22 @@ impl<'r> OneDevice<'r> {
             return None;
         }
         let by_index = self.of("cache/latency", &[]).filter(|row| !is_by_other_link(row));
-        let measured: BTreeMap<u64, &Record> =
-            by_index.filter_map(|row| Some((integer(row, "working_set_bytes")?, row))).collect();
+        let measured: BTreeMap<u64, String> =
+            by_index.filter_map(|row| Some((integer(&row, "working_set_bytes")?, time(&row)))).collect();
         let step = measured.len().saturating_sub(1).div_ceil(MOST_SIZES - 1).max(1);
         let last = measured.len().saturating_sub(1);
         let few = measured.iter().enumerate().filter(|(i, _)| i % step == 0 || *i == last).map(|(_, entry)| entry);
-        let told: Vec<String> = few.map(|(size, row)| format!("{} in {}", time(row), Bytes(*size))).collect();
+        let told: Vec<String> = few.map(|(size, time)| format!("{time} in {}", Bytes(*size))).collect();
         (!told.is_empty()).then(|| told.join(", "))
     }
 
     fn subgroup(&self) -> Option<String> {
-        let mut sizes: Vec<u64> = self.usable().filter_map(|row| row.subgroup_size).collect();
-        sizes.sort_unstable();
-        sizes.dedup();
-        let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
+        let sizes: Vec<String> = self.subgroup_sizes.iter().map(u64::to_string).collect();
         (!sizes.is_empty()).then(|| format!("subgroup size {}", sizes.join(" or ")))
     }
 
     fn clock(&self) -> Option<String> {
-        let readings: Vec<f64> = self.usable().filter_map(|row| row.clock_mhz).collect();
-        (!readings.is_empty()).then(|| format!("{:.0} MHz", stats::median(&readings)))
+        (!self.clocks.is_empty()).then(|| format!("{:.0} MHz", stats::median(&self.clocks)))
     }
 
     /// The smallest workgroup from which on all stream about as fast as the best; else the best.
@@ -231,11 +245,11 @@ impl<'r> OneDevice<'r> {
     }
 
     fn empty_dispatch(&self) -> Option<String> {
-        Some(format!("{} when empty", time(self.first("calibration/empty", "", &[])?)))
+        Some(format!("{} when empty", time(&self.first("calibration/empty", "", &[])?)))
     }
 
     fn round_trip(&self) -> Option<String> {
-        Some(format!("round trip {}", time(self.surest("dispatch/fence", &[("dispatches", "1")])?)))
+        Some(format!("round trip {}", time(&self.surest("dispatch/fence", &[("dispatches", "1")])?)))
     }
 
     /// What a barrier adds to a step through workgroup memory, where that can be told: of workgroups of 256, or of the largest.
@@ -246,7 +260,7 @@ impl<'r> OneDevice<'r> {
         };
         let with = steps(&[("kind", "control"), ("traffic", "shared")])
             .max_by_key(|row| (row.local_size_x == Some(USUAL_SIZE), row.local_size_x))?;
-        let without = steps(&[("kind", "nothing"), ("traffic", "shared")]).find(|row| others(row) == others(with))?;
+        let without = steps(&[("kind", "nothing"), ("traffic", "shared")]).find(|row| others(row) == others(&with))?;
         let (low, high) = (with.value_ci_low? - without.value_ci_high?, with.value_ci_high? - without.value_ci_low?);
         let added = Nanos(with.value? - without.value?);
         let size = with.local_size_x.filter(|size| *size > 1)?;
@@ -255,12 +269,12 @@ impl<'r> OneDevice<'r> {
 
     fn pipeline_barrier(&self) -> Option<String> {
         let row = self.surest("dispatch/pipeline_barrier", &[("barrier", "memory"), ("side", "device")])?;
-        Some(format!("{} between dispatches", time(row)))
+        Some(format!("{} between dispatches", time(&row)))
     }
 
     fn transfer(&self, direction: &str, words: &str) -> Option<String> {
         let row = self.surest("transfer/copy", &[("direction", direction)])?;
-        Some(format!("{words} {}", self.figure(row, None)))
+        Some(format!("{words} {}", self.figure(&row, None)))
     }
 }
 
@@ -296,64 +310,105 @@ fn value_and_half(row: &Record) -> (f64, Option<f64>) {
     (row.value.unwrap_or(f64::NAN), half)
 }
 
-/// How far to trust rows, and whether the machine may be to blame where not.
-fn trust(rows: &[Record]) -> (Vec<String>, bool) {
-    let measured: Vec<&Record> = rows.iter().filter(|row| !row.is_derived()).collect();
-    let ok: Vec<&Record> = measured.iter().filter(|row| row.status == Status::Ok.as_str()).copied().collect();
-    let mut said = vec![summary(&measured, &ok)];
-    said.extend(wrong(&measured));
-    said.extend(circumstances(&ok));
-    let doubt = widespread(&ok);
-    let is_doubtful = doubt.is_some();
-    said.extend(doubt);
-    (said, is_doubtful)
+/// What is counted of measured rows.
+#[derive(Default)]
+struct Counts {
+    measured: u64,
+    skipped: u64,
+    planned: u64,
+    not_run: u64,
+    wrong: u64,
+    implausible: u64,
+    /// The others are of rows that ended well; the tally has how many these are.
+    tally: Tally,
+    checked: u64,
+    cold: u64,
+    validated: u64,
+    on_processor: u64,
+    by_host: u64,
+    noise: Vec<f64>,
 }
 
-fn summary(measured: &[&Record], ok: &[&Record]) -> String {
-    let with = |status: Status| measured.iter().filter(|row| row.status == status.as_str()).count();
-    let others = [Status::Skipped, Status::Planned, Status::NotRun].map(with);
-    let [skipped, planned, not_run] = others;
-    let failed = measured.len() - ok.len() - others.iter().sum::<usize>();
-    let checked = ok.iter().filter(|row| row.checked == "true" || row.checked == "invariant").count();
-    let noise: Vec<f64> = ok.iter().filter_map(|row| row.noise).collect();
-    let mut said = format!("{} measured, {checked} checked", ok.len());
-    let others = [(skipped, "skipped"), (failed, "failed"), (not_run, "not run"), (planned, "only planned")];
-    for (count, what) in others.into_iter().filter(|(count, _)| *count > 0) {
-        said += &format!(", {count} {what}");
+impl Counts {
+    fn count(&mut self, row: &Record) {
+        if row.is_derived() {
+            return;
+        }
+        self.measured += 1;
+        self.implausible += u64::from(row.is_implausible());
+        self.tally.count(row);
+        match Status::named(&row.status) {
+            Some(Status::Ok) => {
+                self.checked += u64::from(row.checked == "true" || row.checked == "invariant");
+                self.cold += u64::from(row.cache == "cold");
+                self.validated += u64::from(row.validation == Some(true));
+                self.on_processor += u64::from(row.is_on_processor());
+                self.by_host += u64::from(row.timer == "host");
+                self.noise.extend(row.noise);
+            }
+            Some(Status::Skipped) => self.skipped += 1,
+            Some(Status::Planned) => self.planned += 1,
+            Some(Status::NotRun) => self.not_run += 1,
+            Some(Status::WrongResult) => self.wrong += 1,
+            _ => {}
+        }
     }
-    if !noise.is_empty() {
-        said += &format!("; median noise {:.1} %", 100.0 * stats::median(&noise));
+
+    /// How far to trust rows, and whether the machine may be to blame where not.
+    fn trust(&self) -> (Vec<String>, bool) {
+        let mut said = vec![self.summary()];
+        said.extend(self.doubted());
+        said.extend(self.circumstances());
+        let doubt = self.widespread();
+        let is_doubtful = doubt.is_some();
+        said.extend(doubt);
+        (said, is_doubtful)
     }
-    said
-}
 
-fn wrong(measured: &[&Record]) -> Vec<String> {
-    let wrong = measured.iter().filter(|row| row.status == Status::WrongResult.as_str()).count() as u64;
-    let doubted = measured.iter().filter(|row| row.is_implausible()).count() as u64;
-    let wrong = (wrong > 0).then(|| format!("wrong results: {}, see the column `reason`", counted(wrong, "case")));
-    let doubted = (doubted > 0)
-        .then(|| format!("figures that can't be right: {}, left out above, see the column `reason`", counted(doubted, "case")));
-    wrong.into_iter().chain(doubted).collect()
-}
+    fn summary(&self) -> String {
+        let ok = self.tally.measured;
+        let failed = self.measured - ok - self.skipped - self.planned - self.not_run;
+        let mut said = format!("{ok} measured, {} checked", self.checked);
+        let others = [(self.skipped, "skipped"), (failed, "failed"), (self.not_run, "not run"), (self.planned, "only planned")];
+        for (count, what) in others.into_iter().filter(|(count, _)| *count > 0) {
+            said += &format!(", {count} {what}");
+        }
+        if !self.noise.is_empty() {
+            said += &format!("; median noise {:.1} %", 100.0 * stats::median(&self.noise));
+        }
+        said
+    }
 
-fn circumstances(ok: &[&Record]) -> Vec<String> {
-    let all_but_few = |is: &dyn Fn(&Record) -> bool| ok.iter().filter(|row| is(row)).count() * 2 > ok.len();
-    let is_cold = ok.iter().any(|row| row.cache == "cold");
-    let known: [(bool, &str); 4] = [
-        (is_cold, "rows with cold caches are left out above"),
-        (all_but_few(&|row| row.validation == Some(true)), "the validation layer was on, which slows everything down"),
-        (all_but_few(&|row| row.is_on_processor()), "it is the host's processor: don't compare it with a GPU"),
-        (all_but_few(&|row| row.timer == "host"), "timed by the host's clock: launching and waiting are part of every figure"),
-    ];
-    known.into_iter().filter(|(holds, _)| *holds).map(|(_, words)| words.to_owned()).collect()
-}
+    fn doubted(&self) -> impl Iterator<Item = String> {
+        let [wrong, implausible] = [self.wrong, self.implausible].map(|count| (count > 0).then(|| counted(count, "case")));
+        let wrong = wrong.map(|cases| format!("wrong results: {cases}, see the column `reason`"));
+        let implausible =
+            implausible.map(|cases| format!("figures that can't be right: {cases}, left out above, see the column `reason`"));
+        wrong.into_iter().chain(implausible)
+    }
 
-#[expect(clippy::cast_precision_loss, reason = "rows are far fewer than 2^53")]
-fn widespread(ok: &[&Record]) -> Option<String> {
-    let bearing = |flag: Flag| ok.iter().filter(|row| row.has_flag(flag.name())).count();
-    let is_widespread = |doubt: &&Doubt| bearing(doubt.flag) > 0 && bearing(doubt.flag) as f64 >= MANY * ok.len() as f64;
-    let Doubt { flag, advice, .. } = DOUBTS.iter().filter(|doubt| doubt.is_of_machine).find(is_widespread)?;
-    Some(format!("{} of {} cases bear the flag {flag}: {advice}", bearing(*flag), ok.len()))
+    fn circumstances(&self) -> impl Iterator<Item = String> {
+        let is_of_most = |count: u64| count * 2 > self.tally.measured;
+        let known: [(bool, &str); 4] = [
+            (self.cold > 0, "rows with cold caches are left out above"),
+            (is_of_most(self.validated), "the validation layer was on, which slows everything down"),
+            (is_of_most(self.on_processor), "it is the host's processor: don't compare it with a GPU"),
+            (is_of_most(self.by_host), "timed by the host's clock: launching and waiting are part of every figure"),
+        ];
+        known.into_iter().filter(|(holds, _)| *holds).map(|(_, words)| words.to_owned())
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "rows are far fewer than 2^53")]
+    fn widespread(&self) -> Option<String> {
+        let all = self.tally.measured;
+        let is_widespread = |doubt: &&Doubt| {
+            let bearing = self.tally.bearing(doubt);
+            bearing > 0 && bearing as f64 >= MANY * all as f64
+        };
+        let doubt = DOUBTS.iter().filter(|doubt| doubt.is_of_machine).find(is_widespread)?;
+        let (bearing, Doubt { flag, advice, .. }) = (self.tally.bearing(doubt), doubt);
+        Some(format!("{bearing} of {all} cases bear the flag {flag}: {advice}"))
+    }
 }
 
 #[cfg(test)]
@@ -393,8 +448,12 @@ mod tests {
         Record { value_ci_low: Some(value - half), value_ci_high: Some(value + half), ..row }
     }
 
+    fn card_of(rows: &[Record]) -> Card {
+        Card::new(&rows.iter().map(Packed::new).collect::<Vec<_>>(), None)
+    }
+
     fn fact(rows: &[Record], label: &str) -> Option<String> {
-        Card::new(rows, None).facts.into_iter().find(|(own, _)| *own == label).map(|(_, text)| text)
+        card_of(rows).facts.into_iter().find(|(own, _)| *own == label).map(|(_, text)| text)
     }
 
     #[test]
@@ -404,7 +463,7 @@ mod tests {
             row("memory/stream", "", &[("op", "read"), ("width", "1")], 3089.0, "GB/s"),
             row("memory/stream", "", &[("op", "read"), ("width", "4")], 2995.0, "GB/s"),
         ];
-        let card = Card::new(&rows, None);
+        let card = card_of(&rows);
         assert_eq!((card.device.as_str(), card.driver.as_str()), ("NVIDIA H100 80GB HBM3", "NVIDIA 580 (discrete)"));
         let expected = [("fp32", "66.45 TFLOP/s, 99 % of its limit"), ("memory read", "3089 GB/s, 92 % of its limit")];
         assert_eq!(card.facts, expected.map(|(label, text)| (label, text.to_owned())));
@@ -423,7 +482,7 @@ mod tests {
         let text =
             "[[device]]\nnames = [\"NVIDIA H200\"]\nclock = \"highest\"\nclock_mhz = 1980\npublished = { memory = 5000 }";
         let own = Published::parse(text).unwrap();
-        let told = |row: Record| Card::new(&[row], Some(&own)).facts[0].1.clone();
+        let told = |row: Record| Card::new(&[Packed::new(&row)], Some(&own)).facts[0].1.clone();
         assert_eq!(told(read("NVIDIA H200", 4500.0)), "4500 GB/s, 90 % of its limit");
         assert_eq!(told(read("NVIDIA H100 80GB HBM3", 3352.0)), "3352 GB/s, at its limit", "it says nothing of others");
     }
@@ -433,7 +492,7 @@ mod tests {
         let read = || row("memory/stream", "", &[("op", "read")], 9999.0, "GB/s");
         let doubted = Record { quality_flags: "implausible".to_owned(), ..read() };
         let failed = Record { status: "timeout".to_owned(), value: None, ..read() };
-        let card = Card::new(&[doubted, failed], None);
+        let card = card_of(&[doubted, failed]);
         assert_eq!(card.facts, []);
         assert_eq!(card.trust[0], "1 measured, 1 checked, 1 failed; median noise 1.0 %");
         assert!(card.trust[1].contains("can't be right: 1 case"), "{:?}", card.trust);
@@ -443,14 +502,13 @@ mod tests {
     fn caches_are_told_by_level_or_by_size() {
         let loads = [("16384", 23.6), ("8388608", 146.6)]
             .map(|(size, ns)| row("cache/latency", "", &[("working_set_bytes", size)], ns, "ns"));
-        let mut pointer = row("cache/latency", "", &[("working_set_bytes", "16384"), ("link", "pointer")], 16.0, "ns");
-        pointer.by_axis.insert("working_set_bytes".to_owned(), AxisValue::Integer(16_384));
+        let pointer = row("cache/latency", "", &[("working_set_bytes", "16384"), ("link", "pointer")], 16.0, "ns");
         let both = [&loads[..], &[pointer]].concat();
         assert_eq!(fact(&both, "latency").as_deref(), Some("23.6 ns in 16 KiB, 147 ns in 8 MiB"));
         let levels = [("capacity_1", 212_992.0, "B"), ("latency_1", 23.6, "ns"), ("latency_beyond", 330.0, "ns")]
             .map(|(variant, value, unit)| within(derived("cache/levels", variant, value, unit), 0.15 * value));
         // What pointers show isn't mixed with it.
-        let by_pointer = |row: Record| Record { by_axis: [("link".to_owned(), "pointer".into())].into(), ..row };
+        let by_pointer = |row: Record| row.at(&Point::new([("link".into(), "pointer".into())]));
         let others = [("capacity_1", 1.0, "B"), ("capacity_2", 3.3e7, "B")]
             .map(|(variant, value, unit)| by_pointer(within(derived("cache/levels", variant, value, unit), 0.1 * value)));
         let rows = [&others[..], &loads[..], &levels[..]].concat();
@@ -460,13 +518,9 @@ mod tests {
 
     #[test]
     fn of_many_sizes_a_few_are_told() {
-        let names: Vec<String> = (10..27).map(|octave| (1_u64 << octave).to_string()).collect();
-        let row = |name: &String| {
-            let mut row = row("cache/latency", "", &[], 5.0, "ns");
-            row.by_axis.insert("working_set_bytes".to_owned(), AxisValue::Integer(name.parse().unwrap()));
-            row
-        };
-        let told = fact(&names.iter().map(row).collect::<Vec<_>>(), "latency").unwrap();
+        let of_size = |size: u64| Point::new([("working_set_bytes".into(), size.into())]);
+        let row = |octave: u32| row("cache/latency", "", &[], 5.0, "ns").at(&of_size(1 << octave));
+        let told = fact(&(10..27).map(row).collect::<Vec<_>>(), "latency").unwrap();
         assert_eq!(told, "5.00 ns in 1 KiB, 5.00 ns in 64 KiB, 5.00 ns in 4 MiB, 5.00 ns in 64 MiB");
     }
 
@@ -503,10 +557,10 @@ mod tests {
     fn a_doubt_that_many_rows_share_is_said_once_with_what_to_do() {
         let flagged = |flags: &str| Record { quality_flags: flags.to_owned(), ..row("a/b", "", &[], 1.0, "ns") };
         let busy = [flagged("noisy"), flagged("launch_bound;noisy"), flagged("")];
-        let card = Card::new(&busy, None);
+        let card = card_of(&busy);
         assert!(card.is_doubtful && card.trust[1].starts_with("2 of 3 cases bear the flag noisy: "), "{:?}", card.trust);
         let calm = [flagged("noisy"), flagged(""), flagged(""), flagged(""), flagged("")];
-        let card = Card::new(&calm, None);
+        let card = card_of(&calm);
         assert!(!card.is_doubtful && card.trust.len() == 1);
     }
 }

@@ -413,8 +413,12 @@ pub fn is_derived_name(name: &str) -> bool {
 
 /// Whether figures are derived from the rows of the experiment of this name.
 pub fn is_source(name: &str) -> bool {
-    let is_own = CATALOGUE.iter().any(|experiment| experiment.name() == name && !experiment.derived.is_empty());
-    is_own || DERIVATIONS.iter().any(|derivation| derivation.asked_by == name || (derivation.sources)().contains(name))
+    static SOURCES: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
+        let own = CATALOGUE.iter().filter(|experiment| !experiment.derived.is_empty()).map(|experiment| experiment.name());
+        let of_derivation = |derivation: &Derivation| (derivation.sources)().into_iter().chain([derivation.asked_by]);
+        own.chain(DERIVATIONS.iter().flat_map(of_derivation)).collect()
+    });
+    SOURCES.contains(name)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::text_table::{Cell, Column, Need, TextTable};
 use super::tone::{in_a_line, legible};
 use crate::analysis::Card;
 use crate::model::Published;
-use crate::record::Record;
+use crate::record::{Packed, Record};
 
 /// Gathers rows, and writes their card at the end.
 pub struct CardWriter<W> {
@@ -17,8 +17,8 @@ pub struct CardWriter<W> {
     files: Vec<String>,
     page: Page,
     limits: Option<Published>,
-    /// The rows of each device, in the order in which devices first come.
-    devices: Vec<Vec<Record>>,
+    /// The rows of each device by what it is told by, in the order in which devices first come.
+    devices: Vec<([String; 3], Vec<Packed>)>,
 }
 
 impl<W: Write> CardWriter<W> {
@@ -29,17 +29,16 @@ impl<W: Write> CardWriter<W> {
 
 impl<W: Write> Writer for CardWriter<W> {
     fn write(&mut self, record: &Record) -> io::Result<()> {
-        let key = |row: &Record| (row.device_uuid.clone(), row.driver_uuid.clone(), row.driver_info.clone());
-        let own = key(record);
-        match self.devices.iter_mut().find(|rows| rows.first().is_some_and(|first| key(first) == own)) {
-            Some(rows) => rows.push(record.clone()),
-            None => self.devices.push(vec![record.clone()]),
+        let key = [&record.device_uuid, &record.driver_uuid, &record.driver_info];
+        match self.devices.iter_mut().find(|(own, _)| own.iter().eq(key)) {
+            Some((_, rows)) => rows.push(Packed::new(record)),
+            None => self.devices.push((key.map(String::clone), vec![Packed::new(record)])),
         }
         Ok(())
     }
 
     fn finish(&mut self) -> io::Result<()> {
-        let cards: Vec<Card> = self.devices.iter().map(|rows| Card::new(rows, self.limits.as_ref())).collect();
+        let cards: Vec<Card> = self.devices.iter().map(|(_, rows)| Card::new(rows, self.limits.as_ref())).collect();
         let text = if cards.is_empty() { "No rows.\n".to_owned() } else { shown(&cards, &self.files, self.page) };
         self.out.write_all(legible(&text, self.page).as_bytes())?;
         self.out.flush()

@@ -54,7 +54,7 @@ impl<'a> Cell<'a> {
         let line = one_line(text);
         if line.is_empty() {
             Self::Empty
-        } else if MISSING.contains(&line.to_lowercase().as_str()) {
+        } else if MISSING.iter().any(|word| word.eq_ignore_ascii_case(&line)) {
             Self::Text(Cow::Owned(format!("({line})")))
         } else {
             Self::Text(line)

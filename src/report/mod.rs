@@ -7,6 +7,7 @@
 //! chart      what a picture shows
 //! charts     the pictures of an experiment's rows
 //! roofline   what kernels reach beside what the device allows
+//! survey     what is known of all rows from one look at each
 //! tuned      what a search says of a shader
 //! ratios     what changed between sides
 //! sections   all of that, experiment by experiment
@@ -23,15 +24,17 @@ mod page;
 mod ratios;
 mod roofline;
 mod sections;
+mod survey;
 mod sweep;
 mod tuned;
 
 use crate::analysis::compare::Comparison;
 use crate::model::Published;
-use crate::record::Record;
+use crate::record::Packed;
 
 use draw::{Medium, svg};
-use sections::{Slugs, sections};
+use sections::{Outline, Slugs};
+use survey::Survey;
 
 pub use page::page;
 
@@ -41,7 +44,7 @@ pub struct Source {
     /// What it is called where several stand side by side.
     pub label: String,
     /// Its rows: those that were measured in the order of their plan, and those that follow from them.
-    pub rows: Vec<Record>,
+    pub rows: Vec<Packed>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,11 +61,12 @@ pub struct Contents<'c> {
 /// Every figure of the rows: a name of letters, digits and hyphens that no other has, and the figure as SVG.
 pub fn drawn(contents: &Contents) -> Vec<(String, String)> {
     let sources = contents.sources;
-    let rooflines = roofline::rooflines(sources);
+    let survey = Survey::of(sources);
     let compared = contents.comparisons.iter().filter_map(|comparison| ratios::ratios(comparison, sources.len()));
-    let mut pictures: Vec<charts::Picture> = compared.chain(rooflines).collect();
-    for section in sections(sources, usize::MAX) {
-        pictures.extend(section.shown().cloned());
+    let mut pictures: Vec<charts::Picture> = compared.chain(survey.rooflines.iter().cloned()).collect();
+    let outline = Outline::new(&survey);
+    for name in outline.names() {
+        outline.show(name, usize::MAX, |section| pictures.extend(section.shown().cloned()));
     }
     let mut slugs = Slugs::default();
     // A page says whose rows it shows; a file on its own has to.

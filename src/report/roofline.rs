@@ -1,11 +1,10 @@
 //! The roofline: what kernels reach beside what the device allows.
 
-use super::Source;
 use super::chart::{Body, Chart, Datum, Line, Roof, Roofline, Scale, Ticks};
 use super::charts::Picture;
 use super::figures::{figure, is_doubted, tip, tip_of};
 use super::layout::MOST_SERIES;
-use super::sweep::{Key, Row, grouped, rows_of};
+use super::sweep::{Key, Row};
 use crate::record::Record;
 use crate::units::{rate, ratio};
 
@@ -15,41 +14,51 @@ const PEAKS: &str = "peak/summary";
 /// The most kernels that are points: more are a cloud, and a page that nobody can load.
 const MOST_KERNELS: usize = 2000;
 
-/// The roofline of each source that has any: every kernel that counts its operations and its bytes is a point.
-pub fn rooflines(sources: &[Source]) -> Vec<Picture> {
-    let rows = rows_of(sources);
-    rows.chunk_by(|one, other| one.source == other.source).filter_map(roofline).collect()
+/// The kernels of a source that count their operations and their bytes, and what bounds them, row by row.
+#[derive(Default)]
+pub struct Kernels {
+    /// By experiment, in the order in which these first come.
+    lines: Vec<Line>,
+    roofs: Vec<Roof>,
 }
 
-/// The roofline of a source's rows; nothing where none has operations and bytes.
-fn roofline(rows: &[Row]) -> Option<Picture> {
-    let points = rows.iter().filter(|row| !row.record.is_derived()).filter_map(|row| Some((row, point(row)?)));
-    let line = |(name, points): (&String, Vec<(_, Datum)>)| Line {
-        name: name.clone(),
-        points: points.into_iter().map(|(_, point)| point).collect(),
-    };
-    let mut kernels: Vec<Line> = grouped(points, |(row, _)| &row.record.experiment).into_iter().map(line).collect();
-    let all: usize = kernels.iter().map(|line| line.points.len()).sum();
-    if all > MOST_KERNELS {
-        for line in &mut kernels {
-            line.points.sort_by(|one, other| other.y.total_cmp(&one.y));
-            line.points.truncate((MOST_KERNELS * line.points.len() / all).max(1));
+impl Kernels {
+    pub fn take(&mut self, row: &Row) {
+        self.roofs.extend(roof(row.record));
+        let Some(point) = point(row).filter(|_| !row.record.is_derived()) else { return };
+        match self.lines.iter_mut().find(|line| line.name == row.record.experiment) {
+            Some(line) => line.points.push(point),
+            None => self.lines.push(Line { name: row.record.experiment.clone(), points: vec![point] }),
         }
     }
-    if kernels.len() > MOST_SERIES {
-        let points = kernels.split_off(MOST_SERIES - 1).into_iter().flat_map(|line| line.points).collect();
-        kernels.push(Line { name: "others".to_owned(), points });
+
+    /// Their roofline; nothing where there are none.
+    pub fn roofline(self, source: usize, label: &str) -> Option<Picture> {
+        let Self { lines: mut kernels, roofs } = self;
+        let all: usize = kernels.iter().map(|line| line.points.len()).sum();
+        if all > MOST_KERNELS {
+            for line in &mut kernels {
+                line.points.sort_by(|one, other| other.y.total_cmp(&one.y));
+                line.points.truncate((MOST_KERNELS * line.points.len() / all).max(1));
+            }
+        }
+        if kernels.len() > MOST_SERIES {
+            let points = kernels.split_off(MOST_SERIES - 1).into_iter().flat_map(|line| line.points).collect();
+            kernels.push(Line { name: "others".to_owned(), points });
+        }
+        if kernels.is_empty() {
+            return None;
+        }
+        let roofline = Roofline {
+            x: Scale { label: "operations for each byte, FLOP/B".to_owned(), is_log: true, ticks: Ticks::Plain },
+            y: Scale { label: "floating-point rate, GFLOP/s".to_owned(), is_log: true, ticks: Ticks::Plain },
+            roofs,
+            kernels,
+        };
+        let of_all = if all > MOST_KERNELS { format!(", the fastest of {all} kernels") } else { String::new() };
+        let chart = Chart { title: format!("Roofline: {label}{of_all}"), body: Body::Roofline(roofline) };
+        Some(Picture { chart, sources: [source].into() })
     }
-    let first = rows.first().filter(|_| !kernels.is_empty())?;
-    let roofline = Roofline {
-        x: Scale { label: "operations for each byte, FLOP/B".to_owned(), is_log: true, ticks: Ticks::Plain },
-        y: Scale { label: "floating-point rate, GFLOP/s".to_owned(), is_log: true, ticks: Ticks::Plain },
-        roofs: rows.iter().filter_map(|row| roof(row.record)).collect(),
-        kernels,
-    };
-    let of_all = if all > MOST_KERNELS { format!(", the fastest of {all} kernels") } else { String::new() };
-    let chart = Chart { title: format!("Roofline: {}{of_all}", first.label), body: Body::Roofline(roofline) };
-    Some(Picture { chart, sources: [first.source].into() })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "it becomes a place in a picture")]

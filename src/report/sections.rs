@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::Source;
 use super::charts::{Picture, Pictures, pictures};
-use super::sweep::{Row, grouped, rows_of};
+use super::survey::Survey;
+use super::sweep::Row;
 use super::tuned::{Tuned, is_tuned, tuned};
 use crate::experiments::{CATALOGUE, Experiment, Text, derived_with, find, text};
+use crate::record::{Packed, Record};
 
 pub struct Section<'r> {
     pub name: &'r str,
@@ -20,29 +21,64 @@ pub struct Section<'r> {
     pub tuned: Vec<(Row<'r>, Tuned)>,
 }
 
-/// What is shown of each experiment: shaders that were tuned first, then the catalogue's in its order, then what this version doesn't know.
-/// At most so many pictures of each.
-pub fn sections<'s>(sources: &'s [Source], most: usize) -> Vec<Section<'s>> {
-    let of_names = grouped(rows_of(sources), |row| row.record.experiment.as_str());
-    let mut names: Vec<&str> = of_names.iter().map(|(name, _)| *name).collect();
-    let of_name: BTreeMap<&str, Vec<Row>> = of_names.into_iter().collect();
-    let place = |name: &str| CATALOGUE.iter().position(|experiment| experiment.name() == name);
-    names.sort_by_key(|name| (!is_tuned(name), place(name).unwrap_or(CATALOGUE.len())));
-    let derived_by = |name: &str| find(name).map(derived_with).unwrap_or_default();
-    // What follows from several experiments stands below the first of them.
-    let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
-    for name in &names {
-        for derived in derived_by(name) {
-            owners.entry(derived).or_insert(name);
+/// Which experiments are shown, and what follows from them.
+pub struct Outline<'s> {
+    survey: &'s Survey<'s>,
+    names: Vec<&'s str>,
+    /// What follows from several experiments stands below the first of them.
+    owners: BTreeMap<&'static str, &'s str>,
+}
+
+/// Rows of one experiment, each with the place of its source.
+type Unpacked = Vec<(usize, Record)>;
+
+impl<'s> Outline<'s> {
+    /// Shaders that were tuned come first, then the catalogue's in its order, then what this version doesn't know.
+    pub fn new(survey: &'s Survey<'s>) -> Self {
+        let mut names: Vec<&str> = survey.names.iter().map(String::as_str).collect();
+        let place = |name: &str| CATALOGUE.iter().position(|experiment| experiment.name() == name);
+        names.sort_by_key(|name| (!is_tuned(name), place(name).unwrap_or(CATALOGUE.len())));
+        let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
+        for name in &names {
+            for derived in derived_by(name) {
+                owners.entry(derived).or_insert(name);
+            }
         }
+        names.retain(|name| !owners.contains_key(name));
+        Self { survey, names, owners }
     }
-    let heads = names.iter().filter(|name| !owners.contains_key(*name));
-    let section = |name: &'s str| {
-        let of = |derived: &&'static str| of_name.get_key_value(derived).map(|(known, rows)| (*known, rows.clone()));
-        let derived: Vec<_> = derived_by(name).iter().filter_map(of).collect();
-        section(name, of_name[name].clone(), derived, &owners, most)
-    };
-    heads.copied().map(section).collect()
+
+    pub fn names(&self) -> &[&'s str] {
+        &self.names
+    }
+
+    /// The rows that are shown of an experiment: its own, then those that follow from them.
+    pub fn rows(&self, name: &str) -> impl Iterator<Item = &'s Packed> {
+        let derived = derived_by(name).into_iter().filter(move |derived| self.owners.get(derived) == Some(&name));
+        std::iter::once(name).chain(derived).flat_map(|name| self.survey.rows(name)).map(|(_, row)| *row)
+    }
+
+    /// Shows what there is of an experiment, with at most so many pictures. Only its rows are unpacked.
+    pub fn show<T>(&self, name: &str, most: usize, show: impl FnOnce(&Section) -> T) -> T {
+        let (own, derived) = (self.unpacked(name), derived_by(name).into_iter().map(|name| (name, self.unpacked(name))));
+        let derived: Vec<(&str, Unpacked)> = derived.filter(|(_, rows)| !rows.is_empty()).collect();
+        let of_derived = derived.iter().map(|(name, unpacked)| (*name, self.placed(unpacked))).collect();
+        show(&section(name, self.placed(&own), of_derived, &self.owners, most))
+    }
+
+    fn unpacked(&self, name: &str) -> Unpacked {
+        self.survey.rows(name).iter().map(|(source, packed)| (*source, packed.record())).collect()
+    }
+
+    fn placed<'r>(&'r self, unpacked: &'r Unpacked) -> Vec<Row<'r>> {
+        let row =
+            |(source, record): &'r (usize, Record)| Row { source: *source, label: &self.survey.sources[*source].label, record };
+        unpacked.iter().map(row).collect()
+    }
+}
+
+fn derived_by(name: &str) -> Vec<&'static str> {
+    find(name).map(derived_with).unwrap_or_default()
 }
 
 /// What is shown of an experiment. `derived`: what follows from its rows; of it is shown what it owns.
@@ -88,10 +124,16 @@ impl Section<'_> {
         self.tuned.iter().filter_map(|(_, tuned)| tuned.picture.as_ref()).chain(&self.pictures.shown)
     }
 
-    /// The part of its name before the slash.
-    pub fn family(&self) -> &str {
-        self.name.split('/').next().unwrap_or_default()
+    /// Its rows, then what follows from them, each under its name.
+    pub fn tables(&self) -> impl Iterator<Item = (&str, &[Row<'_>])> {
+        let derived = self.derived.iter().map(|(name, rows)| (*name, rows.as_slice()));
+        std::iter::once((self.name, self.rows.as_slice())).chain(derived)
     }
+}
+
+/// The part of an experiment's name before the slash.
+pub fn family(name: &str) -> &str {
+    name.split('/').next().unwrap_or_default()
 }
 
 /// Names of files and places on a page, each once, of letters, digits and hyphens: with the number to try next where another is called so.

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Source;
 use crate::model::AxisValue;
 use crate::record::Record;
 use crate::units::Bytes;
@@ -20,13 +19,6 @@ pub struct Row<'r> {
     pub source: usize,
     pub label: &'r str,
     pub record: &'r Record,
-}
-
-pub fn rows_of<'s>(sources: &'s [Source]) -> Vec<Row<'s>> {
-    let of_source = |(place, source): (usize, &'s Source)| {
-        source.rows.iter().map(move |record| Row { source: place, label: &source.label, record })
-    };
-    sources.iter().enumerate().flat_map(of_source).collect()
 }
 
 /// What has the same key, in the order in which keys first come.

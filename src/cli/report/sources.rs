@@ -9,7 +9,7 @@ use crate::cli::card::notes;
 use crate::digest::hash64;
 use crate::error::Error;
 use crate::model::Shown;
-use crate::record::Record;
+use crate::record::{Packed, Record};
 use crate::report::Source;
 
 /// The most rows that are read for a page: twice what a browser shows without complaint. More are refused before memory is spent on them.
@@ -54,58 +54,60 @@ pub fn sources(files: &[Named], mut compared: Option<&mut Sides>) -> Result<(Vec
         joined[place].rows.take(file);
     }
     let notes = joined.iter().flat_map(|one| notes(&one.rows)).collect();
-    let mut found: Vec<(usize, Vec<Record>)> = Vec::new();
+    let mut found: Vec<(usize, OfDevice)> = Vec::new();
     for (place, one) in joined.iter_mut().enumerate() {
         let rows = std::mem::take(&mut one.rows);
-        found.extend(by_device(rows)?.into_iter().map(|rows| (place, rows)));
+        found.extend(by_device(rows)?.into_iter().map(|own| (place, own)));
     }
     if found.is_empty() {
         return Err(Error::Usage("there is no row in these files: nothing to show".to_owned()));
     }
-    let labels = labels(&joined, &found);
-    let sources = found.into_iter().zip(labels).map(|((_, rows), label)| Source { label, rows });
+    let firsts: Vec<(usize, &Record)> = found.iter().map(|(place, own)| (*place, &own.first)).collect();
+    let labels = labels(&joined, &firsts);
+    let sources = found.into_iter().zip(labels).map(|((_, own), label)| Source { label, rows: own.rows });
     Ok((sources.collect(), notes))
 }
 
 /// The rows of a device, and the cases that they are of.
 struct OfDevice {
+    first: Record,
     /// Their hashes: a sweep has as many cases as rows.
     cases: HashSet<[u64; 3]>,
-    rows: Vec<Record>,
+    rows: Vec<Packed>,
 }
 
 /// Rows with their relations renewed, device by device. A device that was paired with itself comes twice.
-fn by_device(rows: RowSet) -> Result<Vec<Vec<Record>>, Error> {
+fn by_device(rows: RowSet) -> Result<Vec<OfDevice>, Error> {
     let mut devices: Vec<OfDevice> = Vec::new();
     rows.each_renewed(&mut |row| {
         let case = [&row.experiment, &row.variant, &row.case_id].map(|word| hash64(word));
         // Devices come one after the other: what it has already is of its other turn.
-        let known = devices.iter().rposition(|own| is_of_one_device(&own.rows[0], &row) && !own.cases.contains(&case));
+        let known = devices.iter().rposition(|own| is_of_one_device(&own.first, &row) && !own.cases.contains(&case));
         let place = known.unwrap_or_else(|| {
-            devices.push(OfDevice { cases: HashSet::new(), rows: Vec::new() });
+            devices.push(OfDevice { first: row.clone(), cases: HashSet::new(), rows: Vec::new() });
             devices.len() - 1
         });
         devices[place].cases.insert(case);
-        devices[place].rows.push(row);
+        devices[place].rows.push(Packed::new(&row));
         Ok::<_, Error>(true)
     })?;
-    Ok(devices.into_iter().map(|own| own.rows).collect())
+    Ok(devices)
 }
 
 fn is_of_one_device(one: &Record, other: &Record) -> bool {
     one.device_uuid == other.device_uuid && one.driver_uuid == other.driver_uuid && one.driver_info == other.driver_info
 }
 
-/// A name for each source that no other has: of its side, else of its device; then what tells those of one name apart, of the device, its
+/// A name for each source, told by its first row, that no other has: of its side, else of its device; then what tells those of one name apart, of the device, its
 /// driver, its UUID and its files; then a number.
-fn labels(joined: &[Joined], found: &[(usize, Vec<Record>)]) -> Vec<String> {
-    type Found = (usize, Vec<Record>);
+fn labels(joined: &[Joined], found: &[(usize, &Record)]) -> Vec<String> {
+    type Found<'r> = (usize, &'r Record);
     let stem = |file: &String| Path::new(file).file_stem().map(|stem| Path::new(stem).shown());
     let of_files = |(place, _): &Found| joined[*place].files.iter().filter_map(stem).collect::<Vec<_>>().join("+");
     let parts: [&dyn Fn(&Found) -> String; 4] = [
-        &|(_, rows)| rows[0].device_name.clone(),
-        &|(_, rows)| rows[0].driver_info.clone(),
-        &|(_, rows)| rows[0].device_uuid.chars().take(8).collect(),
+        &|(_, first)| first.device_name.clone(),
+        &|(_, first)| first.driver_info.clone(),
+        &|(_, first)| first.device_uuid.chars().take(8).collect(),
         &of_files,
     ];
     let name = |one: &Found| joined[one.0].name.clone().unwrap_or_else(|| parts[0](one));
@@ -141,25 +143,25 @@ mod tests {
             files: vec![file.to_owned()],
             rows: RowSet::default(),
         };
-        let rows = |device: &str, driver: &str, uuid: &str| {
+        let first = |device: &str, driver: &str, uuid: &str| {
             let text = str::to_owned;
-            vec![Record { device_name: text(device), driver_info: text(driver), device_uuid: text(uuid), ..Record::default() }]
+            Record { device_name: text(device), driver_info: text(driver), device_uuid: text(uuid), ..Record::default() }
         };
         let joined = [of(None, "runs/a.csv"), of(None, "runs/b.csv"), of(Some("after"), "c.csv")];
         let found = [
-            (0, rows("one", "1.0", "0123456789")),
-            (1, rows("one", "1.0", "0123456789")),
-            (0, rows("one", "2.0", "0123456789")),
-            (0, rows("one", "2.0", "abcdefabcd")),
-            (0, rows("two", "", "")),
-            (2, rows("one", "1.0", "0123456789")),
-            (2, rows("two", "1.0", "0123456789")),
+            (0, &first("one", "1.0", "0123456789")),
+            (1, &first("one", "1.0", "0123456789")),
+            (0, &first("one", "2.0", "0123456789")),
+            (0, &first("one", "2.0", "abcdefabcd")),
+            (0, &first("two", "", "")),
+            (2, &first("one", "1.0", "0123456789")),
+            (2, &first("two", "1.0", "0123456789")),
         ];
         assert_eq!(
             labels(&joined, &found),
             ["one, 1.0, a", "one, 1.0, b", "one, 2.0, 01234567", "one, 2.0, abcdefab", "two", "after, one", "after, two"]
         );
-        let alike = [(0, rows("one", "1.0", "0")), (0, rows("one", "1.0", "0"))];
+        let alike = [(0, &first("one", "1.0", "0")), (0, &first("one", "1.0", "0"))];
         assert_eq!(labels(&joined, &alike), ["one", "one (2)"]);
     }
 }

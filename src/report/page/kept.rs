@@ -8,41 +8,42 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::output::{Csv, Writer};
-use crate::record::{Header, Record};
+use crate::record::{Header, Packed, Record};
 
 /// Rows as lines of CSV without a header line.
-pub fn rows<'r>(header: &Header, rows: impl Iterator<Item = &'r Record>) -> io::Result<String> {
-    let mut packed = Packed::default();
-    let mut lines = Csv::continued(&mut packed, header);
+pub fn rows<'r>(header: &Header, rows: impl Iterator<Item = &'r Packed>) -> io::Result<String> {
+    let mut compressed = Compressed::default();
+    let (mut lines, mut record) = (Csv::continued(&mut compressed, header), Record::default());
     for row in rows {
-        lines.write(row)?;
+        row.read_into(&mut record);
+        lines.write(&record)?;
     }
     drop(lines);
-    packed.text()
+    compressed.text()
 }
 
 /// The header line that stands above them.
 pub fn header_line(header: &Header) -> io::Result<String> {
-    let mut packed = Packed::default();
-    Csv::new(&mut packed, header)?;
-    packed.text()
+    let mut compressed = Compressed::default();
+    Csv::new(&mut compressed, header)?;
+    compressed.text()
 }
 
-struct Packed(GzEncoder<Vec<u8>>);
+struct Compressed(GzEncoder<Vec<u8>>);
 
-impl Default for Packed {
+impl Default for Compressed {
     fn default() -> Self {
         Self(GzEncoder::new(Vec::new(), Compression::best()))
     }
 }
 
-impl Packed {
+impl Compressed {
     fn text(self) -> io::Result<String> {
         Ok(BASE64_STANDARD.encode(self.0.finish()?))
     }
 }
 
-impl Write for Packed {
+impl Write for Compressed {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes)
     }

@@ -13,18 +13,18 @@ use std::io;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
 use super::charts::{MOST_PICTURES, Picture};
 use super::draw::palette::THEMED;
 use super::ratios::{MOST_RATIOS, ratios};
-use super::roofline::rooflines;
-use super::sections::{Section, Slugs, sections};
+use super::sections::{Outline, Section, Slugs, family};
+use super::survey::Survey;
 use super::sweep::{Row, grouped};
 use super::{Contents, Source};
 use crate::analysis::Card;
 use crate::analysis::compare::Comparison;
-use crate::model::Status;
 use crate::output::{self, Style, comparison_text, in_a_line};
 use crate::record::Header;
 
@@ -42,29 +42,72 @@ const FEW_ROWS: usize = 8;
 
 /// The page of rows.
 pub fn page(contents: &Contents) -> io::Result<String> {
-    let sources = contents.sources;
-    let header = Header::new(sources.iter().flat_map(|source| &source.rows).flat_map(|row| row.by_axis.keys().cloned()));
-    let sections = sections(sources, MOST_PICTURES);
+    let survey = Survey::of(contents.sources);
+    let header = Header::new(survey.axes.iter().cloned());
+    let outline = Outline::new(&survey);
     let mut slugs = Slugs::beside(&OWN_IDS);
-    let ids: Vec<String> = sections.iter().map(|section| slugs.of(section.name)).collect();
-    let rooflines = rooflines(sources);
+    let ids: Vec<String> = outline.names().iter().map(|name| slugs.of(name)).collect();
+    let mut page = format!("{}<html lang=\"en\">{}<body>", DOCTYPE.0, head(contents.sources).0);
+    page += &top(contents, &survey, outline.names(), &ids).0;
+    page += "<main>";
+    page += &overview(contents, &survey).0;
+    let named = || outline.names().iter().copied().zip(&ids);
+    let mut kept = Ok(Vec::new());
+    // Compressing all rows takes longer than showing them.
+    let shown: Vec<Shown> = rayon::in_place_scope(|scope| {
+        scope.spawn(|_| kept = outline.names().par_iter().map(|name| kept::rows(&header, outline.rows(name))).collect());
+        named().map(|(name, id)| outline.show(name, MOST_PICTURES, |section| shown(section, id, contents.sources))).collect()
+    });
+    for (((name, id), shown), kept) in named().zip(shown).zip(kept?) {
+        page += &experiment(name, id, shown, &kept).0;
+    }
+    page += "</main>";
+    page += &bottom(&header)?.0;
+    page += "</body></html>";
+    Ok(page)
+}
+
+fn head(sources: &[Source]) -> Markup {
     let style = format!("{STYLE}{}", themed());
-    let body = html! {
+    let policy = format!(
+        "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
+        hash(SCRIPT),
+        hash(&style)
+    );
+    html! {
+        head {
+            meta charset="utf-8";
+            meta http-equiv="Content-Security-Policy" content=(policy);
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            title { (title(sources)) }
+            style { (PreEscaped(&style)) }
+        }
+    }
+}
+
+fn top(contents: &Contents, survey: &Survey, names: &[&str], ids: &[String]) -> Markup {
+    html! {
         header.top {
-            h1 { (title(sources)) }
-            p.files { "From " (contents.files.iter().map(|file| in_a_line(file)).collect::<Vec<_>>().join(", ")) ". " (counts(sources)) }
-            (controls(sources, &sections))
+            h1 { (title(contents.sources)) }
+            p.files { "From " (contents.files.iter().map(|file| in_a_line(file)).collect::<Vec<_>>().join(", ")) ". " (counts(survey)) }
+            (controls(contents.sources, names))
         }
-        (contents_list(contents, !rooflines.is_empty(), &sections, &ids))
-        main {
-            @for note in contents.notes { p.note { (parts::lines(note)) } }
-            (cards(contents))
-            (compared(contents.comparisons, sources))
-            (roofline_section(&rooflines, sources))
-            @for (section, id) in sections.iter().zip(&ids) {
-                (experiment(section, id, sources, &header)?)
-            }
-        }
+        (contents_list(contents, !survey.rooflines.is_empty(), names, ids))
+    }
+}
+
+/// What is said of all rows.
+fn overview(contents: &Contents, survey: &Survey) -> Markup {
+    html! {
+        @for note in contents.notes { p.note { (parts::lines(note)) } }
+        (cards(contents))
+        (compared(contents.comparisons, contents.sources))
+        (roofline_section(&survey.rooflines, contents.sources))
+    }
+}
+
+fn bottom(header: &Header) -> io::Result<Markup> {
+    Ok(html! {
         footer {
             p { "Made by lanescope " (env!("CARGO_PKG_VERSION")) ". The rows are in this page: save them to look further." }
             p {
@@ -72,29 +115,10 @@ pub fn page(contents: &Contents) -> io::Result<String> {
                 code { "lanescope guide columns" } "."
             }
         }
-        script type="text/plain" id="header" { (kept::header_line(&header)?) }
+        script type="text/plain" id="header" { (kept::header_line(header)?) }
         div #tip role="status" hidden {}
         script { (PreEscaped(SCRIPT)) }
-    };
-    let policy = format!(
-        "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
-        hash(SCRIPT),
-        hash(&style)
-    );
-    let document = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy);
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                title { (title(sources)) }
-                style { (PreEscaped(&style)) }
-            }
-            body { (body) }
-        }
-    };
-    Ok(document.into_string())
+    })
 }
 
 /// How a content policy names a script or a style that stands in the page.
@@ -119,15 +143,13 @@ fn title(sources: &[Source]) -> String {
 }
 
 /// How many rows there are, and how many of them are to be doubted or have no figure.
-fn counts(sources: &[Source]) -> String {
-    let rows = || sources.iter().flat_map(|source| &source.rows);
-    let failed = rows().filter(|row| Status::named(&row.status).is_some_and(Status::is_failure)).count();
-    let flagged = rows().filter(|row| super::figures::is_doubted(row)).count();
-    format!("{} rows; {flagged} bear a flag, {failed} failed.", rows().count())
+fn counts(survey: &Survey) -> String {
+    let all: usize = survey.sources.iter().map(|source| source.rows.len()).sum();
+    format!("{all} rows; {} bear a flag, {} failed.", survey.doubted, survey.failed)
 }
 
-fn controls(sources: &[Source], sections: &[Section]) -> Markup {
-    let families = grouped(sections, |section| section.family());
+fn controls(sources: &[Source], names: &[&str]) -> Markup {
+    let families = grouped(names, |name| family(name));
     html! {
         form.controls hidden {
             label { "Find " input #find type="search" placeholder="name or word"; }
@@ -153,20 +175,20 @@ fn controls(sources: &[Source], sections: &[Section]) -> Markup {
     }
 }
 
-fn contents_list(contents: &Contents, has_roofline: bool, sections: &[Section], ids: &[String]) -> Markup {
-    let entries: Vec<(&Section, &String)> = sections.iter().zip(ids).collect();
+fn contents_list(contents: &Contents, has_roofline: bool, names: &[&str], ids: &[String]) -> Markup {
+    let entries: Vec<(&&str, &String)> = names.iter().zip(ids).collect();
     html! {
         nav aria-label="Contents" {
             ul {
                 li { a href="#card" { "Card" } }
                 @if !contents.comparisons.is_empty() { li { a href="#compared" { "Comparison" } } }
                 @if has_roofline { li { a href="#roofline" { "Roofline" } } }
-                @for of_family in entries.chunk_by(|(one, _), (other, _)| one.family() == other.family()) {
-                    li data-family=(in_a_line(of_family[0].0.family())) {
-                        (in_a_line(of_family[0].0.family()))
+                @for of_family in entries.chunk_by(|(one, _), (other, _)| family(one) == family(other)) {
+                    li data-family=(in_a_line(family(of_family[0].0))) {
+                        (in_a_line(family(of_family[0].0)))
                         ul {
-                            @for (section, id) in of_family {
-                                li { a href=(format!("#{id}")) { (in_a_line(section.name.split_once('/').map_or(section.name, |(_, name)| name))) } }
+                            @for (name, id) in of_family {
+                                li { a href=(format!("#{id}")) { (in_a_line(name.split_once('/').map_or(**name, |(_, own)| own))) } }
                             }
                         }
                     }
@@ -224,47 +246,64 @@ fn roofline_section(pictures: &[Picture], sources: &[Source]) -> Markup {
     }
 }
 
-fn experiment(section: &Section, id: &str, sources: &[Source], header: &Header) -> io::Result<Markup> {
-    let with_sources = sources.len() > 1;
-    let tables = section.derived.iter().map(|(name, rows)| (*name, rows.as_slice()));
-    let tables: Vec<(&str, &[Row])> = std::iter::once((section.name, section.rows.as_slice())).chain(tables).collect();
-    let all = || tables.iter().flat_map(|(_, rows)| rows.iter());
-    let kept = kept::rows(header, all().map(|row| row.record))?;
-    let mut words: Vec<&str> = all().map(|row| row.record.variant.as_str()).collect();
-    words.sort_unstable();
-    words.dedup();
-    let summary = section.text.map_or("", |text| text.summary);
-    let search = [section.name, summary, &words.join(" ")].join(" ").to_lowercase();
-    let of_rows: BTreeSet<usize> = all().map(|row| row.source).collect();
-    let is_open = section.shown().next().is_none() || all().count() <= FEW_ROWS;
-    Ok(html! {
-        section.experiment id=(id) data-family=(in_a_line(section.family())) data-text=(in_a_line(&search)) data-sources=(parts::sources(&of_rows)) {
-            h2 { a href=(format!("#{id}")) { (in_a_line(section.name)) } @if !summary.is_empty() { small { (summary) } } }
-            @if let Some(text) = section.text {
-                details.prose { summary { "What it measures, and how to read it" } (PreEscaped(prose::rendered(text.body))) }
-            }
-            @for (row, tuned) in &section.tuned {
-                @let of = [Some(row.label).filter(|_| with_sources), Some(tuned.of.as_str())];
-                @let of: Vec<&str> = of.into_iter().flatten().filter(|of| !of.is_empty()).collect();
-                @if !of.is_empty() { h3 data-source=(row.source) { (in_a_line(&of.join(", "))) } }
-                pre data-source=(row.source) { (parts::lines(&tuned.answer)) }
-            }
-            div.figures { @for picture in section.shown() { (parts::figure(picture, sources)) } }
-            @if section.pictures.left_out > 0 {
-                p.remark { "Figures that are left out here, and drawn by lanescope report --figures: " (section.pictures.left_out) "." }
-            }
-            @if section.pictures.too_large > 0 {
-                p.remark { "The rows have more names than a figure can show: see the table." }
-            }
-            details.table open[is_open] {
-                summary { "Rows (" (all().count()) ")" }
-                @for (name, rows) in &tables {
-                    @if tables.len() > 1 { h3 { (in_a_line(name)) @if *name != section.name { small { "follows from these rows" } } } }
-                    (parts::table(rows, with_sources))
-                }
-            }
+/// What is shown of an experiment.
+struct Shown {
+    /// By what words it is found.
+    words: String,
+    /// The sources whose rows it shows.
+    sources: BTreeSet<usize>,
+    inner: Markup,
+}
+
+fn experiment(name: &str, id: &str, shown: Shown, kept: &str) -> Markup {
+    let sources = parts::sources(&shown.sources);
+    html! {
+        section.experiment id=(id) data-family=(in_a_line(family(name))) data-text=(shown.words) data-sources=(sources) {
+            (shown.inner)
             button.save type="button" hidden data-name=(format!("{id}.csv")) { "Save these rows" }
             script.rows type="text/plain" { (kept) }
         }
-    })
+    }
+}
+
+fn words(section: &Section, rows: &[&Row]) -> String {
+    let mut variants: Vec<&str> = rows.iter().map(|row| row.record.variant.as_str()).collect();
+    variants.sort_unstable();
+    variants.dedup();
+    let summary = section.text.map_or("", |text| text.summary);
+    in_a_line(&[section.name, summary, &variants.join(" ")].join(" ").to_lowercase())
+}
+
+fn shown(section: &Section, id: &str, sources: &[Source]) -> Shown {
+    let with_sources = sources.len() > 1;
+    let all: Vec<&Row> = section.tables().flat_map(|(_, rows)| rows).collect();
+    let is_open = section.shown().next().is_none() || all.len() <= FEW_ROWS;
+    let summary = section.text.map_or("", |text| text.summary);
+    let inner = html! {
+        h2 { a href=(format!("#{id}")) { (in_a_line(section.name)) } @if !summary.is_empty() { small { (summary) } } }
+        @if let Some(text) = section.text {
+            details.prose { summary { "What it measures, and how to read it" } (PreEscaped(prose::rendered(text.body))) }
+        }
+        @for (row, tuned) in &section.tuned {
+            @let of = [Some(row.label).filter(|_| with_sources), Some(tuned.of.as_str())];
+            @let of: Vec<&str> = of.into_iter().flatten().filter(|of| !of.is_empty()).collect();
+            @if !of.is_empty() { h3 data-source=(row.source) { (in_a_line(&of.join(", "))) } }
+            pre data-source=(row.source) { (parts::lines(&tuned.answer)) }
+        }
+        div.figures { @for picture in section.shown() { (parts::figure(picture, sources)) } }
+        @if section.pictures.left_out > 0 {
+            p.remark { "Figures that are left out here, and drawn by lanescope report --figures: " (section.pictures.left_out) "." }
+        }
+        @if section.pictures.too_large > 0 {
+            p.remark { "The rows have more names than a figure can show: see the table." }
+        }
+        details.table open[is_open] {
+            summary { "Rows (" (all.len()) ")" }
+            @for (name, rows) in section.tables() {
+                @if !section.derived.is_empty() { h3 { (in_a_line(name)) @if name != section.name { small { "follows from these rows" } } } }
+                (parts::table(rows, with_sources))
+            }
+        }
+    };
+    Shown { words: words(section, &all), sources: all.iter().map(|row| row.source).collect(), inner }
 }

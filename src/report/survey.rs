@@ -1,0 +1,62 @@
+//! What is known of all rows from one look at each. They stay packed: as records they take four times as much memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Source;
+use super::charts::Picture;
+use super::figures::is_doubted;
+use super::roofline::Kernels;
+use super::sweep::Row;
+use crate::model::Status;
+use crate::record::{Packed, Record};
+
+pub struct Survey<'s> {
+    pub sources: &'s [Source],
+    /// Experiments in the order in which they first come.
+    pub names: Vec<String>,
+    /// The rows of each, with the places of their sources among all.
+    rows: BTreeMap<String, Vec<(usize, &'s Packed)>>,
+    pub axes: BTreeSet<String>,
+    /// Those of each source that has any.
+    pub rooflines: Vec<Picture>,
+    /// Rows that bear a flag.
+    pub doubted: usize,
+    pub failed: usize,
+}
+
+impl<'s> Survey<'s> {
+    pub fn of(sources: &'s [Source]) -> Self {
+        let (names, rows, axes, rooflines) = (Vec::new(), BTreeMap::new(), BTreeSet::new(), Vec::new());
+        let mut survey = Self { sources, names, rows, axes, rooflines, doubted: 0, failed: 0 };
+        let mut record = Record::default();
+        for (place, source) in sources.iter().enumerate() {
+            let mut kernels = Kernels::default();
+            for packed in &source.rows {
+                packed.read_into(&mut record);
+                kernels.take(&Row { source: place, label: &source.label, record: &record });
+                survey.take((place, packed), &record);
+            }
+            survey.rooflines.extend(kernels.roofline(place, &source.label));
+        }
+        survey
+    }
+
+    /// The rows of an experiment, each with the place of its source.
+    pub fn rows(&self, name: &str) -> &[(usize, &'s Packed)] {
+        self.rows.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    fn take(&mut self, packed: (usize, &'s Packed), record: &Record) {
+        self.doubted += usize::from(is_doubted(record));
+        self.failed += usize::from(Status::named(&record.status).is_some_and(Status::is_failure));
+        let fresh = record.by_axis.keys().filter(|name| !self.axes.contains(*name)).cloned().collect::<Vec<_>>();
+        self.axes.extend(fresh);
+        match self.rows.get_mut(&record.experiment) {
+            Some(rows) => rows.push(packed),
+            None => {
+                self.names.push(record.experiment.clone());
+                self.rows.insert(record.experiment.clone(), vec![packed]);
+            }
+        }
+    }
+}
