@@ -24,7 +24,7 @@ fn change_of_derived(cases: [&SideCase; 2], processes: u64) -> Option<Change> {
     let (one, other) = (base.value().filter(|value| *value > 0.0)?, new.value().filter(|value| *value > 0.0)?);
     let class = Matched::new(cases).class().between_runs(processes);
     let borrowed = Spread { variance: 2.0 * class.powi(2), degrees: DEGREES };
-    Some(Change { log: sign * (other / one).ln(), spread: sum([base.own?, new.own?, borrowed]), moved: 0.0 })
+    Some(Change { log: sign * (other / one).ln(), spread: sum([base.own()?, new.own()?, borrowed]), moved: 0.0 })
 }
 
 /// Decides of derived figures. Where they have intervals, these decide; a count is the same or it isn't.
@@ -48,9 +48,8 @@ pub fn judge_derived(
         compared.ratio = change.map(|change| change.ratio());
         let (verdict, rest) =
             change.and_then(|_| decided.next()).map_or((Verdict::Unclear, None), |(verdict, rest)| (verdict, Some(rest)));
-        compared.left = rest.filter(|rest| change.is_some_and(|change| change.log != rest.log)).map(Change::ratio);
-        let [base, new] =
-            cases.map(|case| case.rows.iter().rev().find(|row| row.is_ok()).map(|row| (row.value(), row.ends.as_deref())));
+        compared.left = rest.filter(|rest| change.is_some_and(|change| change.log != rest.log)).map(|rest| rest.ratio().into());
+        let [base, new] = cases.map(|case| case.rows.iter().rev().find(|row| row.is_ok()).map(|row| (row.value(), row.ends())));
         let is_count = [base, new].iter().flatten().all(|(_, ends)| ends.is_none()) && is_count(&cases[0].kind.unit);
         // A share changes with what it is a share of: neither way is faster.
         let has_no_better = cases[0].kind.better.is_empty() || &*cases[0].kind.unit == SHARE;

@@ -43,8 +43,6 @@ const ENOUGH_PROCESSES: u64 = 6;
 pub struct Matched<'s> {
     pub cases: [&'s SideCase; 2],
     pub by_time: bool,
-    /// 1 where more is better, -1 where less is.
-    sign: f64,
 }
 
 #[derive(Clone, Debug)]
@@ -85,13 +83,13 @@ impl BetweenRuns {
     }
 
     fn spread(&self, row: &Observation) -> Spread {
-        let deviation = if self.measured.is_some() { self.deviation } else { self.class.between_runs(row.processes) };
+        let deviation = if self.measured.is_some() { self.deviation } else { self.class.between_runs(row.processes()) };
         Spread { variance: deviation.powi(2) * SCALE_OF_BORROWED, degrees: OF_BORROWED }
     }
 
     /// What is known of a row's own spread, by itself and by others of the class.
     fn own(&self, row: &Observation) -> Option<Spread> {
-        let own = row.own?;
+        let own = row.own()?;
         Some(self.within.map_or(own, |prior| {
             let (variance, degrees) = prior.moderated(own.variance, own.degrees);
             Spread { variance, degrees }
@@ -105,9 +103,7 @@ pub type Pools = BTreeMap<Repeatability, BetweenRuns>;
 impl<'s> Matched<'s> {
     /// Of a case that has figures on both sides; their units may differ where times are compared.
     pub fn new(cases: [&'s SideCase; 2]) -> Self {
-        let by_time = cases[0].kind.unit != cases[1].kind.unit;
-        let sign = if by_time || &*cases[0].kind.better == "lower" { -1.0 } else { 1.0 };
-        Self { cases, by_time, sign }
+        Self { cases, by_time: cases[0].kind.unit != cases[1].kind.unit }
     }
 
     /// The rows of a side that have figures.
@@ -121,8 +117,10 @@ impl<'s> Matched<'s> {
 
     /// A row's figure as a logarithm that rises with speed.
     fn log(&self, row: &Observation) -> Option<f64> {
-        let figure = if self.by_time { row.time() } else { row.value() };
-        figure.filter(|figure| *figure > 0.0).map(|figure| self.sign * figure.ln())
+        let (figure, less_is_better) =
+            if self.by_time { (row.time(), true) } else { (row.value(), &*self.cases[0].kind.better == "lower") };
+        let sign = if less_is_better { -1.0 } else { 1.0 };
+        figure.filter(|figure| *figure > 0.0).map(|figure| sign * figure.ln())
     }
 
     /// The class that moves most.
@@ -138,14 +136,14 @@ impl<'s> Matched<'s> {
     /// Whether a row of one side is a row of the other.
     pub fn is_of_one_row(&self) -> bool {
         let is_same =
-            |one: &Observation, other: &Observation| one.is_copy_of(other) && one.own.is_some_and(|own| own.variance > 0.0);
+            |one: &Observation, other: &Observation| one.is_copy_of(other) && one.own().is_some_and(|own| own.variance > 0.0);
         self.rows(0).any(|one| self.rows(1).any(|other| is_same(one, other)))
     }
 
     /// How far its runs lie apart; nothing where there is one a side.
     fn own_scatter(&self) -> Option<Scatter> {
         let (squares, degrees) = self.squares(|_| 1.0)?;
-        let own: Vec<f64> = self.both().filter_map(|row| row.own.map(|own| own.variance)).collect();
+        let own: Vec<f64> = self.both().filter_map(|row| row.own().map(|own| own.variance)).collect();
         (degrees > 0.0 && !own.is_empty()).then(|| Scatter { variance: squares / degrees, degrees, own: stats::mean(&own) })
     }
 
@@ -182,7 +180,7 @@ impl<'s> Matched<'s> {
         }
         let logs = [self.logs(0), self.logs(1)].map(|logs| logs.filter(|logs| !logs.is_empty()));
         let [Some(base), Some(new)] = logs else { return Err("a figure that isn't above zero has no ratio") };
-        if self.both().any(|row| row.own.is_none()) {
+        if self.both().any(|row| row.own().is_none()) {
             return Err("a row has too few rounds to tell how far its figure may be off");
         }
         let pool = pools.get(&class).copied().unwrap_or_else(|| BetweenRuns::borrowed(class, 1));
@@ -256,7 +254,7 @@ impl<'s> Matched<'s> {
         let only = |side: usize| self.rows(side).next().filter(|_| self.rows(side).count() == 1);
         let (base, new) = (only(0)?, only(1)?);
         let device = &runs[0][base.run].device;
-        let pair = new.pair.as_deref().filter(|pair| base.file == new.file && pair.has_base(&self.cases[0].case_id, device))?;
+        let pair = new.pair().filter(|pair| base.file == new.file && pair.has_base(&self.cases[0].case_id, device))?;
         let pool = pools.get(&class).copied().unwrap_or_else(|| BetweenRuns::borrowed(class, 1));
         let spread = sum([pair.spread?, pool.spread(new)]);
         let change = Change { log: -pair.ratio.ln(), spread, moved: pool.spread(new).variance };
@@ -275,7 +273,7 @@ impl<'s> Matched<'s> {
         if rows().any(|row| row.is_early) {
             return Some("measuring ended early".to_owned());
         }
-        let processes = |side: usize| self.rows(side).map(|row| row.processes).sum::<u64>();
+        let processes = |side: usize| self.rows(side).map(Observation::processes).sum::<u64>();
         let fewest = processes(0).min(processes(1));
         (class.needs_processes() && fewest < ENOUGH_PROCESSES).then(|| {
             let why = if class == Repeatability::Host { "the host times it" } else { "it depends on where its buffers lie" };
@@ -302,8 +300,8 @@ pub fn pools<'m>(cases: impl Iterator<Item = &'m Matched<'m>>) -> Pools {
 
 fn pool(class: Repeatability, cases: &[&Matched]) -> BetweenRuns {
     let rows = || cases.iter().flat_map(|case| case.both());
-    let within = Prior::of(rows().filter_map(|row| row.own.map(|own| (own.variance, own.degrees))));
-    let fewest = rows().map(|row| row.processes).min().unwrap_or(1);
+    let within = Prior::of(rows().filter_map(|row| row.own().map(|own| (own.variance, own.degrees))));
+    let fewest = rows().map(Observation::processes).min().unwrap_or(1);
     let borrowed = BetweenRuns { within, ..BetweenRuns::borrowed(class, fewest) };
     let scatters: Vec<Scatter> = cases.iter().filter_map(|case| case.own_scatter()).collect();
     let degrees: f64 = scatters.iter().map(|scatter| scatter.degrees).sum();

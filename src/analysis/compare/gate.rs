@@ -71,8 +71,8 @@ impl Gate {
     }
 
     fn is_named(&self, case: &Compared) -> bool {
-        let with_variant = format!("{}:{}", case.experiment, case.variant);
-        self.names.as_ref().is_none_or(|names| names.is_match(&*case.experiment) || names.is_match(with_variant))
+        let with_variant = format!("{}:{}", case.kind.experiment, case.kind.variant);
+        self.names.as_ref().is_none_or(|names| names.is_match(&*case.kind.experiment) || names.is_match(with_variant))
     }
 
     fn fails(&self, case: &Compared) -> bool {

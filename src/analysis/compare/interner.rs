@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::observation::{Basis, Remarks};
 use super::sides::CaseKind;
+use crate::record::Record;
 
 /// Values of one type, each once.
 #[derive(Debug)]
@@ -33,9 +34,25 @@ impl<T: ?Sized + Eq + Hash> Interner<T> {
 #[derive(Debug, Default)]
 pub struct Shared {
     pub words: Interner<str>,
-    pub kinds: Interner<CaseKind>,
+    kinds: Interner<CaseKind>,
+    /// Of the row before: most rows are of the same.
+    kind: Arc<CaseKind>,
     pub bases: Interner<Basis>,
     pub said: Interner<Remarks>,
+}
+
+impl Shared {
+    pub fn kind(&mut self, record: &Record) -> Arc<CaseKind> {
+        let own = [&record.experiment, &record.variant, &record.unit, &record.better, &record.cache];
+        let CaseKind { experiment, variant, unit, better, cache, is_derived } = &*self.kind;
+        let is_as_before = [experiment, variant, unit, better, cache].iter().zip(own).all(|(last, own)| ***last == **own);
+        if !is_as_before || *is_derived != record.is_derived() {
+            let [experiment, variant, unit, better, cache] = own.map(|word| self.words.of(word.as_str()));
+            let kind = CaseKind { experiment, variant, unit, better, cache, is_derived: record.is_derived() };
+            self.kind = self.kinds.of(kind);
+        }
+        self.kind.clone()
+    }
 }
 
 #[cfg(test)]

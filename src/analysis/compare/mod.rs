@@ -48,7 +48,7 @@ pub use effect::{BetweenRuns, Effect, TIMERS};
 pub use factor::Factor;
 pub use gate::Gate;
 pub use identity::{About, Difference};
-pub use sides::{DeviceKey, Question, Side, SideCase, Sides, read};
+pub use sides::{CaseKind, DeviceKey, Question, Side, SideCase, Sides, read};
 pub use spread::Spread;
 pub use total::Total;
 pub use verdict::{FALSE_DISCOVERIES, Verdict};
@@ -84,8 +84,8 @@ pub struct Comparison {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    pub experiment: Arc<str>,
-    pub variant: Arc<str>,
+    /// What it is but for its axes.
+    pub kind: Arc<CaseKind>,
     pub case_id: Arc<str>,
     pub axes: Arc<str>,
     pub verdict: Verdict,
@@ -97,9 +97,8 @@ pub struct Compared {
     pub flags: Arc<str>,
     pub reason: String,
     /// What is left of the ratio where the clocks explain a part of it: the verdict is about this.
-    pub left: Option<Ratio>,
-    pub failures: Vec<Status>,
-    pub cache: Arc<str>,
+    pub left: Option<Box<Ratio>>,
+    pub failures: Box<[Status]>,
     /// Its device, where the sides have several.
     pub device: Arc<str>,
     /// What makes it the same case on both sides, as [`SideCase::key`].
@@ -118,8 +117,7 @@ impl Compared {
         let failures = failed.collect();
         let text = |of: fn(&SideCase) -> &Arc<str>| base.or(new).map_or_else(Arc::default, |case| of(case).clone());
         Self {
-            experiment: text(|case| &case.kind.experiment),
-            variant: text(|case| &case.kind.variant),
+            kind: base.or(new).map_or_else(Arc::default, |case| case.kind.clone()),
             case_id: text(|case| &case.case_id),
             axes: text(|case| &case.axes),
             unit: text(|case| &case.kind.unit),
@@ -130,23 +128,22 @@ impl Compared {
             reason,
             left: None,
             failures,
-            cache: text(|case| &case.kind.cache),
             device: Arc::default(),
             key: text(|case| &case.key),
         }
     }
 
     pub fn family(&self) -> &str {
-        self.experiment.split('/').next().unwrap_or_default()
+        self.kind.experiment.split('/').next().unwrap_or_default()
     }
 
     pub fn name(&self) -> String {
-        case_name([&self.experiment, &self.variant, &self.axes])
+        case_name([&self.kind.experiment, &self.kind.variant, &self.axes])
     }
 
     /// What its verdict is about: how many times as fast it is, but for what the clocks explain.
     pub fn effect(&self) -> Option<Ratio> {
-        self.left.or(self.ratio)
+        self.left.as_deref().copied().or(self.ratio)
     }
 
     fn because(&mut self, reason: &str) {

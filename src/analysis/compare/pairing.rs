@@ -126,7 +126,8 @@ impl<'s> Pairing<'s> {
     pub fn compared(mut self) -> Result<Comparison, Error> {
         let (mut matched, mut derived_pairs) = (Vec::new(), Vec::new());
         let (mut cases, mut derived, mut neither) = (Vec::new(), Vec::new(), 0);
-        for pair in &self.all {
+        // With a million cases a side, what is needed no longer is given up at once.
+        for pair in &std::mem::take(&mut self.all) {
             let is_derived = pair.iter().flatten().any(|case| case.kind.is_derived);
             let Some(mut compared) = self.fate(pair) else {
                 neither += usize::from(!is_derived);
@@ -170,7 +171,7 @@ impl<'s> Pairing<'s> {
             .collect();
         let factors = self.judge(&mut cases, &effects, margin);
         let rows = matched.iter().flat_map(|(_, case)| case.both());
-        let processes = rows.map(|row| row.processes).min().unwrap_or(1);
+        let processes = rows.map(Observation::processes).min().unwrap_or(1);
         judge_derived(&mut derived, &derived_pairs, (&factors, processes), margin);
         let code = note_code(&mut cases, &effects.iter().map(|(place, case, _)| (*place, *case)).collect::<Vec<_>>());
         let totals =
@@ -279,9 +280,12 @@ impl<'s> Pairing<'s> {
             effects.iter().filter(|(.., effect)| effect.undecided.is_none()).collect();
         let shares: Vec<Share> = decisive.iter().map(|(_, case, effect)| (&*case.cases[0].kind.experiment, effect)).collect();
         let factors = factors(&shares, margin);
-        let left: Vec<Remainder> = decisive.iter().map(|(.., effect)| Remainder::of(effect, &factors, margin)).collect();
-        let changes: Vec<Change> = left.iter().map(|left| left.change).collect();
-        for (((place, ..), verdict), left) in decisive.iter().zip(decide(&changes, margin)).zip(left) {
+        drop(shares);
+        // Of a million cases it takes less to find this out again than to keep it.
+        let left = |effect: &Effect| Remainder::of(effect, &factors, margin);
+        let changes: Vec<Change> = decisive.iter().map(|(.., effect)| left(effect).change).collect();
+        for ((place, _, effect), verdict) in decisive.iter().zip(decide(&changes, margin)) {
+            let left = left(effect);
             let compared = &mut cases[*place];
             compared.verdict = verdict;
             if left.is_clocks {
@@ -289,7 +293,7 @@ impl<'s> Pairing<'s> {
                 if left.words.is_none() && matches!(verdict, Verdict::Faster | Verdict::Slower) {
                     compared.because(&format!("but for the clocks it is {:.3} times as fast", rest.value));
                 }
-                compared.left = Some(rest);
+                compared.left = Some(rest.into());
             }
             left.words.iter().for_each(|words| compared.because(words));
         }

@@ -65,7 +65,7 @@ pub struct SideCase {
 }
 
 /// What a case is but for its axes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CaseKind {
     pub experiment: Arc<str>,
     pub variant: Arc<str>,
@@ -358,12 +358,8 @@ impl SideCase {
     }
 
     fn new(record: &Record, key: Arc<str>, device: usize, shared: &mut Shared) -> Self {
-        let [experiment, variant, unit, better, cache] =
-            [&record.experiment, &record.variant, &record.unit, &record.better, &record.cache]
-                .map(|word| shared.words.of(word.as_str()));
-        let kind = CaseKind { experiment, variant, unit, better, cache, is_derived: record.is_derived() };
         Self {
-            kind: shared.kinds.of(kind),
+            kind: shared.kind(record),
             axes: shared.words.of(record.axis_values.as_str()),
             case_id: if *key == *record.case_id { key.clone() } else { record.case_id.as_str().into() },
             key,

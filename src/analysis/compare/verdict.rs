@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use rayon::prelude::*;
+
 use super::spread::Spread;
 use crate::stats::{Ratio, largest_discovery, quantile_of_t, two_sided_p, upper_p};
 
@@ -108,19 +110,19 @@ impl Change {
 /// p-values of those that aren't the same, as discoveries among all. Plain Benjamini-Hochberg over all, beside a test of equivalence,
 /// would call small but sure changes both.
 pub fn decide(changes: &[Change], margin: f64) -> Vec<Verdict> {
-    let same: Vec<bool> = changes.iter().map(|change| change.is_same(margin)).collect();
-    let open: Vec<f64> = changes.iter().zip(&same).filter(|(_, same)| !**same).map(|(change, _)| change.p_value()).collect();
+    // Nothing for those that are the same.
+    let p_value = |change: &Change| (!change.is_same(margin)).then(|| change.p_value());
+    let p_values: Vec<Option<f64>> = changes.par_iter().map(p_value).collect();
+    let open: Vec<f64> = p_values.iter().flatten().copied().collect();
     let largest = largest_discovery(&open, changes.len(), FALSE_DISCOVERIES);
-    let verdict = |(change, same): (&Change, &bool)| {
-        let is_sure = largest.is_some_and(|largest| change.p_value() <= largest);
-        match (same, is_sure) {
-            (true, _) => Verdict::Same,
-            (_, false) => Verdict::Unclear,
-            _ if change.log > 0.0 => Verdict::Faster,
-            _ => Verdict::Slower,
-        }
+    let is_sure = |p_value: f64| largest.is_some_and(|largest| p_value <= largest);
+    let verdict = |(change, p_value): (&Change, Option<f64>)| match p_value {
+        None => Verdict::Same,
+        Some(p_value) if !is_sure(p_value) => Verdict::Unclear,
+        _ if change.log > 0.0 => Verdict::Faster,
+        _ => Verdict::Slower,
     };
-    changes.iter().zip(&same).map(verdict).collect()
+    changes.iter().zip(p_values).map(verdict).collect()
 }
 
 #[cfg(test)]

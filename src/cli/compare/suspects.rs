@@ -128,7 +128,7 @@ fn chosen(comparison: &Comparison) -> Vec<(&Compared, Why)> {
 /// can't measure a user's own shader.
 fn can_be_decided(case: &Compared) -> bool {
     let is_hopeless = |flag: &str| [Flag::NearFloor, Flag::Implausible].iter().any(|hopeless| hopeless.name() == flag);
-    let can_be_run = find(&case.experiment).is_some() && !TIMERS.contains(&&*case.experiment);
+    let can_be_run = find(&case.kind.experiment).is_some() && !TIMERS.contains(&&*case.kind.experiment);
     case.ratio.is_some() && can_be_run && !case.flags.split(';').any(is_hopeless)
 }
 

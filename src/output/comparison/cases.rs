@@ -42,11 +42,11 @@ pub struct Names {
 
 impl Names {
     pub fn new(comparison: &Comparison) -> Self {
-        let first = comparison.cases.first().map(|case| &case.cache);
+        let first = comparison.cases.first().map(|case| &case.kind.cache);
         let mut names =
-            Self { counts: BTreeMap::new(), has_caches: comparison.cases.iter().any(|case| Some(&case.cache) != first) };
+            Self { counts: BTreeMap::new(), has_caches: comparison.cases.iter().any(|case| Some(&case.kind.cache) != first) };
         for case in comparison.cases.iter().chain(&comparison.derived) {
-            let (count, values) = names.counts.entry(case.experiment.clone()).or_default();
+            let (count, values) = names.counts.entry(case.kind.experiment.clone()).or_default();
             *count += 1;
             for value in case.axes.split(';') {
                 match values.get_mut(value) {
@@ -59,10 +59,10 @@ impl Names {
     }
 
     pub fn of(&self, case: &Compared) -> String {
-        let counts = self.counts.get(&*case.experiment);
+        let counts = self.counts.get(&*case.kind.experiment);
         let tells = |value: &&str| counts.is_none_or(|(count, values)| values.get(*value) != Some(count));
-        let cache = if self.has_caches { &*case.cache } else { "" };
-        let parts = [&*case.experiment, &case.variant].into_iter();
+        let cache = if self.has_caches { &*case.kind.cache } else { "" };
+        let parts = [&*case.kind.experiment, &case.kind.variant].into_iter();
         let parts = parts.chain(case.axes.split(';').filter(tells)).chain([cache, &case.device]);
         parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
     }

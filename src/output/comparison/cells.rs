@@ -44,8 +44,8 @@ fn cells<'c>(comparison: &'c Comparison, case: &'c Compared, kind: &'static str)
     let number = |value: Option<f64>| value.map_or(Cell::Empty, Cell::real);
     let word = |word: &'static str| Cell::Text(Cow::Borrowed(word));
     [
-        Cell::text(&case.experiment),
-        Cell::text(&case.variant),
+        Cell::text(&case.kind.experiment),
+        Cell::text(&case.kind.variant),
         Cell::text(&case.case_id),
         Cell::text(&case.axes),
         word(case.verdict.as_str()),

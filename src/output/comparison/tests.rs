@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::analysis::compare::{About, BetweenRuns, CodeChange, Compared, Difference, Factor, Total, Verdict};
+use crate::analysis::compare::{About, BetweenRuns, CaseKind, CodeChange, Compared, Difference, Factor, Total, Verdict};
 use crate::model::{Repeatability, Status};
 use crate::output::Page;
 use crate::stats::Ratio;
@@ -12,9 +12,9 @@ fn ratio(value: f64, half: f64) -> Ratio {
 
 fn case(name: &str, axes: &str, verdict: Verdict, times: Option<f64>) -> Compared {
     let (experiment, variant) = name.split_once(':').unwrap_or((name, ""));
+    let kind = CaseKind { experiment: experiment.into(), variant: variant.into(), cache: "warm".into(), ..CaseKind::default() };
     Compared {
-        experiment: experiment.into(),
-        variant: variant.into(),
+        kind: kind.into(),
         case_id: format!("c{:016x}", crate::digest::hash64(&format!("{name} {axes}"))).into(),
         axes: axes.into(),
         verdict,
@@ -24,8 +24,7 @@ fn case(name: &str, axes: &str, verdict: Verdict, times: Option<f64>) -> Compare
         flags: "".into(),
         reason: String::new(),
         left: None,
-        failures: Vec::new(),
-        cache: "warm".into(),
+        failures: Box::default(),
         device: "".into(),
         key: "".into(),
     }
@@ -35,7 +34,7 @@ fn case(name: &str, axes: &str, verdict: Verdict, times: Option<f64>) -> Compare
 fn cases() -> Vec<Compared> {
     let broken = Compared {
         reason: "wrong_result: c[131071] is 8552, should be 34208 (1 of 131072 elements are wrong)".to_owned(),
-        failures: vec![Status::WrongResult],
+        failures: [Status::WrongResult].into(),
         ..case("sync/atomic:used", "local_size_x=256;memory=global", Verdict::Broken, None)
     };
     let coded = Compared {
@@ -312,7 +311,7 @@ fn cells_read_back() {
         assert_eq!((row[5].parse().ok(), object["ratio"].as_f64()), (ratio, ratio));
         assert_eq!((row[9].parse().ok(), object["new"].as_f64()), (case.figures[1], case.figures[1]));
         assert_eq!((&row[4], object["verdict"].as_str().unwrap()), (case.verdict.as_str(), case.verdict.as_str()));
-        assert_eq!((&row[0], &row[3], &row[14]), (&*case.experiment, &*case.axes, "after"));
+        assert_eq!((&row[0], &row[3], &row[14]), (&*case.kind.experiment, &*case.axes, "after"));
     }
     assert_eq!((&rows[0][12], &rows.last().unwrap()[13]), ("a, \"b\" and =1+1", "derived"));
 }
