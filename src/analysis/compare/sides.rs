@@ -160,19 +160,18 @@ impl Sides {
         }
         let read = |(place, side): (usize, &mut Side)| {
             let own = (0..files.len()).filter(|file| side_of[*file] == place);
-            let torn = own.map(|file| {
-                let remarks = read_rows(&files[file].1, &[Purpose::Comparison], &mut |record, line| {
+            let notes = own.map(|file| {
+                read_rows(&files[file].1, &[Purpose::Comparison], &mut |record, line| {
                     side.add(record, &record.case_id, (file, line), names)
-                })?;
-                Ok(remarks.torn)
+                })
             });
-            let torn = torn.collect::<Result<Vec<Option<String>>, Error>>();
+            let notes = notes.collect::<Result<Vec<Vec<String>>, Error>>();
             side.end();
-            torn
+            notes
         };
-        let torn: Vec<Result<Vec<Option<String>>, Error>> = sides.par_iter_mut().enumerate().map(read).collect();
-        for torn in torn {
-            self.notes.extend(torn?.into_iter().flatten());
+        let notes: Vec<Result<Vec<Vec<String>>, Error>> = sides.par_iter_mut().enumerate().map(read).collect();
+        for notes in notes {
+            self.notes.extend(notes?.into_iter().flatten());
         }
         Ok(())
     }
@@ -182,7 +181,7 @@ impl Sides {
         let (mut axes, mut without) = (BTreeSet::new(), 0_u64);
         let names: Vec<String> = files.iter().map(|path| input_name(path)).collect();
         for (place, path) in files.iter().enumerate() {
-            let remarks = read_rows(path, &[Purpose::Comparison], &mut |record, line| {
+            let notes = read_rows(path, &[Purpose::Comparison], &mut |record, line| {
                 let name = record.cell(column).map(|cell| cell.to_string()).unwrap_or_default();
                 if name.is_empty() {
                     axes.extend(record.by_axis.keys().cloned());
@@ -196,7 +195,7 @@ impl Sides {
                 });
                 self.sides[side].add(record, &key, (place, line), &names)
             })?;
-            self.notes.extend(remarks.torn);
+            self.notes.extend(notes);
         }
         self.files = names;
         self.sides.iter_mut().for_each(Side::end);

@@ -47,15 +47,6 @@ impl Purpose {
     }
 }
 
-/// What is to be said of a file once its rows were read.
-#[derive(Debug, Default)]
-pub struct Remarks {
-    /// That its last row was cut, and is left out.
-    pub torn: Option<String>,
-    /// The version of its columns, where that is newer than this program's.
-    pub newer: Option<String>,
-}
-
 fn is_standard_input(path: &Path) -> bool {
     path == Path::new("-")
 }
@@ -65,14 +56,15 @@ pub fn input_name(path: &Path) -> String {
     if is_standard_input(path) { "standard input".to_owned() } else { path.shown() }
 }
 
-/// Reads a file, standard input for `-`, and gives each of its rows with the line on which it begins.
+/// Reads a file, standard input for `-`, and gives each of its rows with the line on which it begins. What it gives
+/// back is to be said of the file: that its last row was cut, and that a newer version wrote it.
 /// Errors: a file that can't be opened or isn't one of rows; one that lacks columns that one of the purposes needs; a row that can't be
 /// read; and whatever the taker refuses.
 pub fn read_rows(
     path: &Path,
     purposes: &[Purpose],
     take: &mut dyn FnMut(&mut Record, u64) -> Result<(), Error>,
-) -> Result<Remarks, Error> {
+) -> Result<Vec<String>, Error> {
     let usage = |error: ReadError| Error::Usage(error.to_string());
     let name = input_name(path);
     let input: Box<dyn Read> = if is_standard_input(path) {
@@ -105,8 +97,13 @@ pub fn read_rows(
         };
         return Err(Error::Usage(format!("{name}: {cut}: {mend}")));
     }
-    let newer = newest.filter(|newest| *newest > version(SCHEMA_VERSION)).map(|(major, minor)| format!("v{major}.{minor}"));
-    Ok(Remarks { torn: reader.cut().map(|cut| format!("{name}: {cut} and is left out")), newer })
+    let torn = reader.cut().map(|cut| format!("{name}: {cut} and is left out"));
+    let newer = newest.filter(|newest| *newest > version(SCHEMA_VERSION)).map(|(major, minor)| {
+        format!(
+            "{name} was written by a newer lanescope (schema v{major}.{minor}): columns beyond {SCHEMA_VERSION} are left out"
+        )
+    });
+    Ok(torn.into_iter().chain(newer).collect())
 }
 
 /// The major and the minor version; zero where there is no number.

@@ -20,8 +20,6 @@ use crate::record::{Choice, Completeness, Packed, Record, SCHEMA_VERSION, choose
 
 pub use input::{Purpose, input_name, read_rows};
 
-use input::Remarks;
-
 /// Conflicts, and rows of one conflict, that are named.
 const SHOWN_CONFLICTS: usize = 20;
 const SHOWN_PLACES: usize = 4;
@@ -85,11 +83,10 @@ pub struct RowSet {
     conflicts: BTreeMap<usize, Vec<Location>>,
     /// The first contradiction of each group about its plan.
     disputes: BTreeMap<usize, String>,
-    torn: Vec<String>,
+    /// What to know of files.
+    of_files: Vec<String>,
     /// Under which names figures follow from others that this version doesn't know.
     underivable: BTreeSet<String>,
-    /// Files with columns that nobody here knows.
-    newer: Vec<(String, String)>,
 }
 
 /// A row of a file whose block isn't known yet.
@@ -107,7 +104,7 @@ pub struct FileRows {
     fresh: Vec<Fresh>,
     /// Devices that are paired with themselves in it.
     paired_with_itself: BTreeSet<String>,
-    remarks: Remarks,
+    notes: Vec<String>,
 }
 
 impl FileRows {
@@ -119,7 +116,7 @@ impl FileRows {
         also: &mut dyn FnMut(&Record, u64) -> Result<(), Error>,
     ) -> Result<Self, Error> {
         let (mut fresh, mut paired_with_itself) = (Vec::new(), BTreeSet::new());
-        let remarks = read_rows(path, purposes, &mut |record, line| {
+        let notes = read_rows(path, purposes, &mut |record, line| {
             also(record, line)?;
             SCHEMA_VERSION.clone_into(&mut record.schema);
             let device = device_key(record);
@@ -131,7 +128,7 @@ impl FileRows {
             fresh.push(Fresh { packed: Packed::new(record), line, device, case, is_derived });
             Ok(())
         })?;
-        Ok(Self { name: input_name(path), fresh, paired_with_itself, remarks })
+        Ok(Self { name: input_name(path), fresh, paired_with_itself, notes })
     }
 }
 
@@ -152,8 +149,7 @@ impl RowSet {
     }
 
     pub fn take(&mut self, file: FileRows) {
-        self.torn.extend(file.remarks.torn);
-        self.newer.extend(file.remarks.newer.map(|version| (file.name.clone(), version)));
+        self.of_files.extend(file.notes);
         self.files.push(file.name);
         let mut turns: HashMap<(String, Box<str>), u64> = HashMap::new();
         let mut record = Record::default();
@@ -282,9 +278,6 @@ impl RowSet {
 
     /// What to know of the files that keeps nobody from merging them.
     pub fn notes(&self) -> Vec<String> {
-        let newer = self.newer.iter().map(|(file, minor)| {
-            format!("{file} was written by a newer lanescope (schema {minor}): columns beyond {SCHEMA_VERSION} are left out")
-        });
         let unplaced = self.rows.iter().filter(|row| row.index.is_none()).count() as u64;
         let unplaced = (unplaced > 0).then(|| {
             let rows = counted(unplaced, "row");
@@ -294,7 +287,7 @@ impl RowSet {
             let names: Vec<&str> = self.underivable.iter().map(String::as_str).collect();
             format!("derived rows that this version can't derive are left out: {}", names.join(", "))
         });
-        self.torn.iter().cloned().chain(newer).chain(unplaced).chain(underivable).collect()
+        self.of_files.iter().cloned().chain(unplaced).chain(underivable).collect()
     }
 
     pub fn faults(&self) -> Vec<String> {
