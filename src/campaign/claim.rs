@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::begin::Campaign;
 use super::journal::{Journal, Journals};
 use super::lock::{self, Lock};
+use super::overlaid::Overlaid;
 use super::resumable::lacking;
 use super::settings::RowFiles;
 use super::sink::{Beside, Sink};
@@ -12,7 +13,7 @@ use super::template::in_common;
 use super::{interrupt, merged};
 use crate::error::Error;
 use crate::model::{Published, Shown};
-use crate::output::{self, Format, Staged, Target};
+use crate::output::{self, Format, Outputs, Staged, Target};
 use crate::record::{Header, Reader, Record};
 
 /// Devices and files that are claimed, before anything is written to those.
@@ -76,20 +77,18 @@ impl<'c> Claim<'c> {
         let reserved = output::Reserved::new(&files)?.beside(limits);
         if !settings.is_dry {
             let common = self.common();
-            self.journals.begin(&common, settings.files.resume.is_some());
+            let has_row = continued.iter().flat_map(|continued| &continued.taken);
+            self.journals.begin(&common, settings.files.resume.is_some(), has_row);
         }
         voice.progress.notes(&self.journals.notes);
         let mut outputs = reserved.begin(&self.header)?;
-        if let Some(Continued { path, kept, .. }) = continued.as_ref().filter(|_| outputs.lacks_rows()) {
-            for row in Reader::open(path)?.take(*kept) {
-                // Who stops reading now will show when the first new row is written.
-                let _ = outputs.pass_on(&row?)?;
-            }
-        }
+        continued.as_ref().map_or(Ok(()), |continued| continued.pass_on(&mut outputs))?;
         let has_kept = continued.as_ref().is_some_and(|continued| continued.kept > 0);
         beside.samples.iter_mut().try_for_each(|samples| samples.begin(has_kept))?;
-        let held = continued.map(|continued| continued.held).unwrap_or_default();
-        let sink = Sink::new(outputs, beside, held, self.campaign);
+        let Continued { path, earlier, kept, .. } = continued.unwrap_or_default();
+        let overlaid = Overlaid { path, kept, earlier: earlier.len(), header: self.header.clone() };
+        let overlaid = (overlaid.earlier > 0).then_some(overlaid);
+        let sink = Sink::new(outputs, beside, earlier, self.campaign);
         let Self { campaign, header, templates, locks, journals } = self;
         Ok(Ledger {
             campaign,
@@ -97,6 +96,7 @@ impl<'c> Claim<'c> {
             templates,
             sink,
             has_kept,
+            overlaid,
             journals,
             staged,
             _locks: locks,
@@ -104,15 +104,28 @@ impl<'c> Claim<'c> {
     }
 }
 
-/// A file that holds the rows of an earlier run, those that may change below the others.
-#[derive(Debug)]
+/// A file that holds the rows of an earlier run, those that others may take the place of below the others.
+#[derive(Debug, Default)]
 pub struct Continued {
     pub path: PathBuf,
-    /// Where the first row that may change begins, in bytes.
-    pub held_from: u64,
-    pub held: Vec<Record>,
     /// How many rows stay as they are.
     pub kept: usize,
+    pub earlier: Vec<Record>,
+    /// The cases of those that count as measured.
+    pub taken: Vec<String>,
+}
+
+impl Continued {
+    /// Gives other outputs the rows that stay as they are.
+    fn pass_on(&self, outputs: &mut Outputs) -> anyhow::Result<()> {
+        if outputs.lacks_rows() {
+            for row in Reader::open(&self.path)?.take(self.kept) {
+                // Who stops reading now will show when the first new row is written.
+                let _ = outputs.pass_on(&row?)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Where rows go, and the visits of what has no row yet.
@@ -122,6 +135,8 @@ pub struct Ledger<'c> {
     pub sink: Sink,
     /// Whether rows of an earlier run stay as they are.
     has_kept: bool,
+    /// The file that has such rows beside those that took their place.
+    overlaid: Option<Overlaid>,
     is_resumable: bool,
     journals: Journals,
     staged: Vec<Staged>,
@@ -140,11 +155,14 @@ impl Ledger<'_> {
 
     /// Writes the rows so far whole, whatever ended the campaign, and gives the exit code. `measured`: whether it came to its end.
     pub fn finish(self, measured: anyhow::Result<bool>) -> anyhow::Result<u8> {
-        let Self { campaign, sink, has_kept, is_resumable, journals, staged, .. } = self;
+        let Self { campaign, sink, has_kept, overlaid, is_resumable, journals, staged, .. } = self;
         let progress = &campaign.voice.progress;
         progress.notes(journals.journal().and_then(Journal::failure));
-        let code = sink.finish(measured.as_ref().is_ok_and(|is_whole| *is_whole));
-        let (is_whole, code) = (measured?, code?);
+        let finished = sink.finish(measured.as_ref().is_ok_and(|is_whole| *is_whole)).and_then(|(code, retired)| {
+            overlaid.map(|overlaid| overlaid.lift(&retired)).transpose()?;
+            Ok(code)
+        });
+        let (is_whole, code) = (measured?, finished?);
         if !is_whole {
             let hint = journals.hint().filter(|_| is_resumable);
             progress.notes(hint);
@@ -184,8 +202,8 @@ impl Targets {
         let mut targets = output::row_targets(&all, files.format, for_stdout, true)?;
         if let (Some(_), Some((target, format))) = (resumed, targets.first_mut()) {
             *format = Format::Csv;
-            if let (Target::File(path), Some(Continued { held_from, .. })) = (&*target, continued) {
-                *target = Target::Continued(path.clone(), *held_from);
+            if let (Target::File(path), Some(_)) = (&*target, continued) {
+                *target = Target::Continued(path.clone());
             }
         }
         let (targets, staged) = if files.are_staged { output::stage(targets) } else { (targets, Vec::new()) };

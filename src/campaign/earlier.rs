@@ -42,8 +42,15 @@ struct Counts {
     again: u64,
     twice: u64,
     in_fewer_processes: u64,
-    /// Whether a row with figures goes, now or when its case is measured again.
+    /// Whether a row with figures goes.
     loses_figures: bool,
+}
+
+/// The rows that others may take the place of, and whether their cases are measured again. Of two of a case the later one counts.
+type Earlier = BTreeMap<RowKey, (Record, bool)>;
+
+fn has_figures(row: &Record) -> bool {
+    !row.is_derived() && Completeness::from_row(row) == Completeness::Finished
 }
 
 impl Claim<'_> {
@@ -60,7 +67,6 @@ impl Claim<'_> {
             progress.note(&format!("{} is not there: measuring everything", asked.shown()));
             return Ok(None);
         };
-        output::restore(source).with_context(|| format!("can't put rows back into {}", source.shown()))?;
         match Reader::open(source) {
             Ok(rows) => self.take_over(rows, source, &work, judge).map(Some),
             Err(error) if error.holds_no_rows() => {
@@ -94,7 +100,7 @@ impl Claim<'_> {
         check_columns(&rows, &self.header).map_err(|why| Error::Usage(format!("{}: {why}", source.shown())))?;
         let path = staged.path().to_owned();
         let mut outputs = output::open(&[(Target::File(path.clone()), Format::Csv)], &self.header)?;
-        let (mut counts, mut held) = (Counts::default(), BTreeMap::new());
+        let (mut counts, mut earlier) = (Counts::default(), Earlier::new());
         while let Some(row) = rows.next() {
             let mut row = row.map_err(|error| Error::Usage(error.to_string()))?;
             if self.campaign.settings.files.is_anonymous {
@@ -102,28 +108,25 @@ impl Claim<'_> {
             }
             let verdict = judge.judge(row);
             let verdict = verdict.map_err(|why| Error::Usage(format!("{}, line {}: {why}", source.shown(), rows.line())))?;
-            self.put(verdict, &mut outputs, &mut held, &mut counts)?;
+            self.put(verdict, &mut outputs, &mut earlier, &mut counts)?;
         }
-        let (held_from, kept) = (std::fs::metadata(&path)?.len(), counts.kept_for_good);
-        let _ = outputs.write_above(&[], held.values())?;
-        if counts.loses_figures {
+        let _ = outputs.write_above(&[], earlier.values().map(|(row, _)| row))?;
+        let again = || earlier.values().filter(|(_, is_again)| *is_again);
+        counts.again = again().count() as u64;
+        if counts.loses_figures || again().any(|(row, _)| has_figures(row)) {
             let beside = keep_beside(source)?;
             let words = format!("{}: as it was, it is kept in {}", source.shown(), beside.shown());
             self.campaign.voice.progress.note(&words);
         }
+        let taken = earlier.values().filter(|(row, is_again)| !(*is_again || row.is_derived()));
+        let taken: Vec<String> = taken.map(|(row, _)| row.case_id.clone()).collect();
+        counts.kept += taken.len() as u64;
         self.say(source, rows.cut(), &counts);
-        Ok(Continued { path, held_from, held: held.into_values().collect(), kept })
+        let earlier = earlier.into_values().map(|(row, _)| row).collect();
+        Ok(Continued { path, kept: counts.kept_for_good, earlier, taken })
     }
 
-    fn put(
-        &self,
-        verdict: Verdict,
-        outputs: &mut Outputs,
-        held: &mut BTreeMap<RowKey, Record>,
-        counts: &mut Counts,
-    ) -> anyhow::Result<()> {
-        let has_figures = |row: &Record| !row.is_derived() && Completeness::from_row(row) == Completeness::Finished;
-        let mut hold = |row: Record| held.insert(row_key(&row), row);
+    fn put(&self, verdict: Verdict, outputs: &mut Outputs, earlier: &mut Earlier, counts: &mut Counts) -> anyhow::Result<()> {
         match verdict {
             Verdict::Kept(row) => {
                 // No row has more than it has rounds.
@@ -131,19 +134,18 @@ impl Claim<'_> {
                 counts.in_fewer_processes += u64::from(row.processes.is_some_and(|processes| processes < due));
                 counts.kept += 1;
                 counts.kept_for_good += 1;
-                held.remove(&row_key(&row));
+                // A run that was killed left the row whose place it took as well.
+                earlier.remove(&row_key(&row));
                 // Its file is the only one that these rows are for.
                 let _ = outputs.write(&row)?;
             }
             Verdict::Taken(row) => {
-                counts.kept += u64::from(!row.is_derived());
-                hold(row);
+                if let Some((other, false)) = earlier.insert(row_key(&row), (row, false)) {
+                    counts.twice += u64::from(!other.is_derived());
+                    counts.loses_figures |= has_figures(&other);
+                }
             }
-            Verdict::Again(row) => {
-                counts.again += 1;
-                counts.loses_figures |= has_figures(&row);
-                hold(row);
-            }
+            Verdict::Again(row) => drop(earlier.insert(row_key(&row), (row, true))),
             Verdict::Dropped(row) => {
                 counts.twice += 1;
                 counts.loses_figures |= has_figures(&row);

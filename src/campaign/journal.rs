@@ -79,9 +79,10 @@ impl Journals {
     }
 
     /// Begins the journal of a run whose rows have this in common, going on from what an earlier one left if that is asked for.
-    pub fn begin(&mut self, common: &[Vec<(&str, String)>], resumes: bool) {
+    /// What it has of cases that have rows is of no use.
+    pub fn begin<'c>(&mut self, common: &[Vec<(&str, String)>], resumes: bool, has_row: impl Iterator<Item = &'c String>) {
         let Some(journal) = &mut self.visits else { return };
-        match journal.begin(common, resumes) {
+        match journal.begin(common, resumes, has_row) {
             Ok(note) => self.notes.extend(note),
             Err(error) => {
                 self.notes.push(format!("can't write {}: {error}", journal.claim.path.shown()));
@@ -272,7 +273,12 @@ impl Journal {
         Ok(differing)
     }
 
-    fn begin(&mut self, common: &[Vec<(&str, String)>], resumes: bool) -> io::Result<Option<String>> {
+    fn begin<'c>(
+        &mut self,
+        common: &[Vec<(&str, String)>],
+        resumes: bool,
+        has_row: impl Iterator<Item = &'c String>,
+    ) -> io::Result<Option<String>> {
         let mut state = State { head: head(common)?, ..State::default() };
         let mut file = &self.claim.file;
         file.seek(SeekFrom::Start(0))?;
@@ -291,14 +297,8 @@ impl Journal {
             Some(_) => note = Some(format!("{} is of another version, or damaged, and isn't used", self.claim.path.shown())),
             None => {}
         }
-        let cases = match state.earlier.len() {
-            0 => None,
-            1 => Some("1 case that was".to_owned()),
-            count => Some(format!("{count} cases that were")),
-        };
-        if let Some(cases) = cases {
-            note = Some(format!("{}: going on with {cases} stopped early", self.claim.path.shown()));
-        }
+        state.forget(has_row);
+        note = state.going_on().map(|cases| format!("{}: going on with {cases}", self.claim.path.shown())).or(note);
         match whole {
             // What is there stays there: a kill at this moment loses nothing.
             Some(length) => cut(file, length)?,
@@ -428,6 +428,22 @@ impl State {
             lines.push(line);
         }
         Ok(taken)
+    }
+
+    fn going_on(&self) -> Option<String> {
+        match self.earlier.len() {
+            0 => None,
+            1 => Some("1 case that was stopped early".to_owned()),
+            count => Some(format!("{count} cases that were stopped early")),
+        }
+    }
+
+    /// Drops the visits of cases that have rows: searches alone take rows as measured, on the one device that they have.
+    fn forget<'c>(&mut self, case_ids: impl Iterator<Item = &'c String>) {
+        for case_id in case_ids {
+            let key = (0, case_id.clone());
+            drop((self.lines.remove(&key), self.earlier.remove(&key)));
+        }
     }
 
     fn rewrite(&self, mut file: &File) -> io::Result<()> {

@@ -10,6 +10,7 @@
 //! earlier     the rows of an earlier run, which stay until others take their place
 //! resumable   which of them an earlier run may leave
 //! assembled   a case and its outcome become a row
+//! overlaid    a file that has such rows beside those that took their place
 //! sink        where rows go
 //! device      one device at work: its session, and its visits kept
 //! plan_run    the cases of plans: `run`
@@ -29,6 +30,7 @@ pub mod journal;
 pub mod lanes;
 pub mod lock;
 pub mod merged;
+mod overlaid;
 pub mod plan_judge;
 pub mod plan_run;
 pub mod resumable;

@@ -1,6 +1,6 @@
 //! Where a campaign's rows go, and what is said meanwhile.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -12,7 +12,7 @@ use crate::error::{EXIT_FAILED, EXIT_OK, EXIT_RETRY};
 use crate::measure::Measured;
 use crate::model::{Case, Failure, Shown, Status};
 use crate::output::{CodeFolder, Outputs, Samples, WriteOutcome};
-use crate::record::{Completeness, Record};
+use crate::record::Record;
 
 /// Rows that may change are written so many times as long after the last time as that took.
 const HOLDING: u32 = 20;
@@ -47,26 +47,28 @@ impl From<Record> for Written<'_> {
     }
 }
 
-/// A row that may change.
-struct Held {
-    row: Record,
-    /// Whether it is of this campaign, and counts as one of its rows.
-    is_own: bool,
-}
-
 /// What a row is of, in the order in which a plan has them.
-pub(super) type RowKey = (String, String, String, Option<u64>, String);
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct RowKey {
+    /// With its driver.
+    pub(super) device: [String; 3],
+    pub(super) index: Option<u64>,
+    case_id: String,
+}
 
 pub(super) fn row_key(row: &Record) -> RowKey {
     let Record { device_uuid, driver_uuid, driver_info, plan_index, case_id, .. } = row;
-    (device_uuid.clone(), driver_uuid.clone(), driver_info.clone(), *plan_index, case_id.clone())
+    let device = [device_uuid, driver_uuid, driver_info].map(String::clone);
+    RowKey { device, index: *plan_index, case_id: case_id.clone() }
 }
 
 struct State {
     outputs: Outputs,
     beside: Beside,
-    /// Rows that others may take the place of: they are in the files all the same, below those for good.
-    held: BTreeMap<RowKey, Held>,
+    /// Rows of an earlier run that stay until others take their place. The file that is gone on from has them, whatever takes it.
+    earlier: BTreeMap<RowKey, Record>,
+    /// Rows of this campaign that may change: they are in the files all the same, below those for good.
+    held: BTreeMap<RowKey, Record>,
     /// When those were written last, and how long that took.
     last_held: Option<(Instant, Duration)>,
     /// Whether what follows from the rows has been drawn anew.
@@ -83,14 +85,15 @@ struct State {
 }
 
 impl Sink {
-    /// A sink of these outputs, whose files have these rows of an earlier run below those for good. Rows of the mock device are the same
-    /// bytes whenever it runs.
+    /// A sink of these outputs, of which the file that is gone on from has these rows of an earlier run. Rows of the mock device are the
+    /// same bytes whenever it runs.
     pub fn new(outputs: Outputs, beside: Beside, earlier: Vec<Record>, campaign: &Campaign) -> Self {
-        let held = earlier.into_iter().map(|row| (row_key(&row), Held { row, is_own: false })).collect();
+        let earlier = earlier.into_iter().map(|row| (row_key(&row), row)).collect();
         let state = State {
             outputs,
             beside,
-            held,
+            earlier,
+            held: BTreeMap::new(),
             last_held: None,
             has_derived: false,
             closed: false,
@@ -121,7 +124,9 @@ impl Sink {
             row.written_at = self.now();
             self.tell(&mut state, &row);
             state.count(&row);
-            state.held.remove(&row_key(&row));
+            let key = row_key(&row);
+            state.earlier.remove(&key);
+            state.held.remove(&key);
             beside.extend(measured.map(|measured| (whole.len(), measured)));
             whole.push(row);
         }
@@ -140,32 +145,29 @@ impl Sink {
                 row.written_at = self.now();
             }
             let key = row_key(&row);
-            let is_new = |held: &Held| !held.is_own || held.row.status != row.status;
-            if state.held.get(&key).is_none_or(is_new) {
+            if state.held.get(&key).is_none_or(|held| held.status != row.status) {
                 self.tell(&mut state, &row);
             }
-            state.held.insert(key, Held { row, is_own: true });
+            state.held.insert(key, row);
         }
     }
 
     /// Writes the rows that may change, so that a process that is killed leaves them. Where they are many, that takes its time, of which
-    /// it may have a small share, unless it is `urgent`. Tells which cases' rows are in the files, if it was done.
-    pub fn sync(&self, is_urgent: bool) -> anyhow::Result<Option<Vec<String>>> {
+    /// it may have a small share, unless it is `urgent`. A kill at the wrong moment may take them all the same: the journal has what they
+    /// are made of.
+    pub fn sync(&self, is_urgent: bool) -> anyhow::Result<()> {
         let mut state = self.state();
         if !is_urgent && state.last_held.is_some_and(|(when, took)| when.elapsed() < took * HOLDING) {
-            return Ok(None);
+            return Ok(());
         }
-        self.put(&mut state, &[])?;
-        let settled = state.held.values().filter(|held| Completeness::from_row(&held.row) == Completeness::Finished);
-        Ok(Some(settled.map(|held| held.row.case_id.clone()).collect()))
+        self.put(&mut state, &[])
     }
 
     /// Rows for good, and below them those that may change.
     fn put(&self, state: &mut State, rows: &[Record]) -> anyhow::Result<()> {
         let began = Instant::now();
         let State { outputs, held, closed, .. } = state;
-        let below = held.values().map(|held| &held.row);
-        *closed |= self.voice.progress.suspend(|| outputs.write_above(rows, below))? == WriteOutcome::Closed;
+        *closed |= self.voice.progress.suspend(|| outputs.write_above(rows, held.values()))? == WriteOutcome::Closed;
         state.last_held = Some((Instant::now(), began.elapsed()));
         Ok(())
     }
@@ -216,16 +218,22 @@ impl Sink {
         }
     }
 
-    /// Writes what may change no more, and what outputs hold back; sums up, and gives the exit code. `is_whole`: the campaign came to
-    /// its end.
-    pub fn finish(self, is_whole: bool) -> anyhow::Result<u8> {
+    /// Writes what may change no more, and what outputs hold back; sums up, and gives the exit code, and the rows of an earlier run
+    /// that go though no other takes their place. `is_whole`: the campaign came to its end.
+    pub(super) fn finish(self, is_whole: bool) -> anyhow::Result<(u8, HashSet<RowKey>)> {
         let mut state = self.state();
-        let is_redrawn = is_whole && state.has_derived;
-        let rows: Vec<Held> = std::mem::take(&mut state.held).into_values().collect();
-        let rows: Vec<Held> = rows.into_iter().filter(|held| !(is_redrawn && held.row.is_derived())).collect();
-        rows.iter().filter(|held| held.is_own).for_each(|held| state.count(&held.row));
-        let rows: Vec<Record> = rows.into_iter().map(|held| held.row).collect();
+        let rows: Vec<Record> = std::mem::take(&mut state.held).into_values().collect();
+        rows.iter().for_each(|row| state.count(row));
         self.put(&mut state, &rows)?;
+        let is_redrawn = is_whole && state.has_derived;
+        let State { outputs, earlier, .. } = &mut *state;
+        rows.iter().for_each(|row| drop(earlier.remove(&row_key(row))));
+        let (retired, staying): (Vec<_>, Vec<_>) =
+            std::mem::take(earlier).into_iter().partition(|(_, row)| is_redrawn && row.is_derived());
+        for (_, row) in staying {
+            // Who stopped reading has been noted.
+            let _ = outputs.pass_on(&row)?;
+        }
         drop(state);
         let Self { voice, is_dry, started, state, most_told, .. } = self;
         let mut state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -235,11 +243,12 @@ impl Sink {
         if !closed {
             state.sum_up(&voice, most_told, if is_dry { "planned" } else { "measured" }, started.elapsed());
         }
-        Ok(match failed {
+        let code = match failed {
             1.. if retryable && not_run > 0 => EXIT_RETRY,
             0 if !voice.has_faults() => EXIT_OK,
             _ => EXIT_FAILED,
-        })
+        };
+        Ok((code, retired.into_iter().map(|(key, _)| key).collect()))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -88,27 +88,11 @@ impl WholeLines {
         self.gathered.as_ref().map_or(0, Vec::len)
     }
 
-    /// Writes what was gathered in the place of the lines that held until now: so many lines for good, the rest to hold in turn. Meanwhile
-    /// those that held lie aside, for [`restore`] where this process is killed.
+    /// Writes what was gathered in the place of the lines that held until now: so many lines for good, the rest to hold in turn.
     /// Errors: where it can't all be written. Then what held until now holds on; where nothing did, lines are there as far as there is
     /// room.
-    pub fn put(&mut self, path: Option<&Path>, for_good: usize) -> io::Result<()> {
+    pub fn put(&mut self, for_good: usize) -> io::Result<()> {
         let lines = self.gathered.take().unwrap_or_default();
-        let aside = path.filter(|_| !self.held.is_empty()).map(aside);
-        if let Some(aside) = &aside {
-            let part = Staged::new(aside);
-            regular::overwrite(part.path(), &self.held)?;
-            std::fs::rename(part.path(), aside)?;
-        }
-        let replaced = self.replace_held(&lines, for_good);
-        // What couldn't be written back either is nowhere else.
-        if replaced.is_ok() || !self.held.is_empty() {
-            aside.map_or(Ok(()), std::fs::remove_file)?;
-        }
-        replaced
-    }
-
-    fn replace_held(&mut self, lines: &[Vec<u8>], for_good: usize) -> io::Result<()> {
         let (above, below) = lines.split_at(for_good.min(lines.len()));
         let (begin, held) = (self.held_from.or(self.length), std::mem::take(&mut self.held));
         self.drop_held()?;
@@ -126,16 +110,6 @@ impl WholeLines {
                 Err(error)
             }
         }
-    }
-
-    /// Lets the lines from here on hold until others are put in their place.
-    pub fn hold_from(&mut self, from: u64) -> io::Result<()> {
-        if self.length.is_some_and(|length| length > from) {
-            self.file.seek(SeekFrom::Start(from))?;
-            self.file.read_to_end(&mut self.held)?;
-            self.held_from = Some(from);
-        }
-        Ok(())
     }
 
     /// Takes back what held for now.
@@ -202,40 +176,6 @@ impl WholeLines {
     pub fn is_empty(&self) -> bool {
         self.length.is_none_or(|length| length == 0)
     }
-}
-
-/// Where lines that hold lie while others take their place.
-fn aside(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".held");
-    PathBuf::from(name)
-}
-
-/// Forgets what a killed process left aside.
-pub fn forget_held(path: &Path) -> io::Result<()> {
-    match std::fs::remove_file(aside(path)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    }
-}
-
-/// Puts the lines back that a process had laid aside when it was killed, unless the file still ends with them.
-pub fn restore(path: &Path) -> io::Result<()> {
-    let mut held = Vec::new();
-    match regular::own_again(&aside(path)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        file => file?.read_to_end(&mut held)?,
-    };
-    let mut file = WholeLines::new(open_file(path)?.0);
-    file.keep(true)?;
-    let length = file.length.unwrap_or_default();
-    file.file.seek(SeekFrom::Start(length.saturating_sub(held.len() as u64)))?;
-    let mut end = Vec::new();
-    file.file.read_to_end(&mut end)?;
-    if end != held {
-        file.write_all(&held)?;
-    }
-    forget_held(path)
 }
 
 /// The bytes of a file up to its last line end.

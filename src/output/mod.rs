@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::model::{Published, Shown};
 use crate::platform;
 use crate::record::{Header, Record};
-use files::{Shared, WHOLE, WholeLines, check_file, empty, forget_held, open_file};
+use files::{Shared, WHOLE, WholeLines, check_file, empty, open_file};
 
 mod answer;
 mod card;
@@ -43,7 +43,7 @@ pub use card::{CardWriter, card_labels};
 pub use code::{CodeFolder, case_file};
 pub use comparison::{Names, Report, comparison_csv, comparison_jsonl, comparison_text};
 pub use csv::Csv;
-pub use files::{copy_beside, is_at, is_same_file, restore, stop_writing, write_whole};
+pub use files::{copy_beside, is_at, is_same_file, stop_writing, write_whole};
 pub use json::json;
 pub use jsonl::Jsonl;
 pub use lines::paragraph;
@@ -124,8 +124,8 @@ impl Format {
 pub enum Target {
     Stdout,
     File(PathBuf),
-    /// A file that holds rows of this run already, in the same columns: more are appended, in the place of those from this byte on.
-    Continued(PathBuf, u64),
+    /// A file that holds rows of this run already, in the same columns: more are appended.
+    Continued(PathBuf),
 }
 
 impl Target {
@@ -137,7 +137,7 @@ impl Target {
     fn path(&self) -> Option<&Path> {
         match self {
             Self::Stdout => None,
-            Self::File(path) | Self::Continued(path, _) => Some(path),
+            Self::File(path) | Self::Continued(path) => Some(path),
         }
     }
 
@@ -252,17 +252,14 @@ impl<'t> Reserved<'t> {
         let files: Vec<String> =
             self.targets.iter().filter(|(target, _)| *target != Target::Stdout).map(|(target, _)| target.name()).collect();
         for ((target, format), file) in self.targets.iter().zip(std::mem::take(&mut self.files)) {
-            let held_from = if let Target::Continued(_, from) = target { Some(*from) } else { None };
-            let is_continued = held_from.is_some();
+            let is_continued = matches!(target, Target::Continued(_));
             let opened = match file {
                 None => format.writer(io::stdout(), header, &files, Page::stdout(), self.limits).map(|writer| (writer, None)),
-                Some(file) if is_continued => WholeLines::at_end(file).and_then(|mut file| {
-                    file.hold_from(held_from.unwrap_or(u64::MAX))?;
+                Some(file) if is_continued => WholeLines::at_end(file).map(|file| {
                     let file = Shared::new(file);
-                    Ok((Box::new(Csv::continued(file.clone(), header)) as Box<dyn Writer + Send>, Some(file)))
+                    (Box::new(Csv::continued(file.clone(), header)) as Box<dyn Writer + Send>, Some(file))
                 }),
                 Some(file) => empty(&file).and_then(|()| {
-                    target.path().map_or(Ok(()), forget_held)?;
                     let file = Shared::new(WholeLines::new(file));
                     Ok((format.writer(file.clone(), header, &files, Page::FILE, self.limits)?, Some(file)))
                 }),
@@ -311,7 +308,7 @@ impl Outputs {
                 let gathered = rows.iter().try_for_each(|row| sink.writer.write(row));
                 let above = file.lock().gathered();
                 let gathered = gathered.and_then(|()| below.clone().try_for_each(|row| sink.writer.write(row)));
-                file.lock().put(sink.path.as_deref(), above).and(gathered)
+                file.lock().put(above).and(gathered)
             }
         })
     }

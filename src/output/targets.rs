@@ -49,7 +49,7 @@ pub fn stage(targets: Vec<(Target, Format)>) -> (Vec<(Target, Format)>, Vec<Stag
     };
     let targets = targets.into_iter().map(|(target, format)| match target {
         Target::File(path) => (Target::File(stage(path)), format),
-        Target::Continued(path, from) => (Target::Continued(stage(path), from), format),
+        Target::Continued(path) => (Target::Continued(stage(path)), format),
         Target::Stdout => (Target::Stdout, format),
     });
     (targets.collect(), staged)

@@ -652,19 +652,18 @@ fn a_file_that_was_cut_is_repaired() {
     }
 }
 
-/// While others take their place, rows lie in a file beside theirs. A run is killed before they were cut off, then, and amid the others.
+/// Whoever is killed leaves rows of an earlier run beside those that took their place: the later one of a case counts.
 #[test]
-fn rows_that_a_killed_run_had_laid_aside_are_put_back() {
-    let bytes = fs::read(whole().file()).unwrap();
-    let ends: Vec<usize> = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(i, _)| i + 1).collect();
-    for written in [bytes.len(), ends[50], ends[50] + 200, ends[60] + 200] {
-        let folder = Folder::new();
-        fs::write(folder.file(), &bytes[..written]).unwrap();
-        fs::write(folder.path("rows.csv.held"), &bytes[ends[50]..]).unwrap();
-        folder.resume(MOCK, &[]).says(0, &["rows are kept\n", "0 measured, 0 skipped, 0 failed"]);
-        assert!(shapes(&rows_of(&folder.file())) == shapes(&WHOLE.0), "{written}");
-        assert!(!folder.names().contains("rows.csv.held"));
-    }
+fn of_two_rows_that_a_killed_run_left_the_later_one_stays() {
+    let folder = whole();
+    folder.change(|lines| {
+        let crashed = lines[1..21].iter().map(|line| line.replacen(",ok,", ",crashed,", 1));
+        let [header, rows, newer] =
+            [&lines[..1], &lines[21..], &lines[1..11]].map(|lines| lines.iter().map(ToString::to_string));
+        header.chain(rows).chain(crashed).chain(newer).collect()
+    });
+    let again = "measured again, since they failed, were stopped early, or their sources have changed: 10";
+    folder.completes(&[again, "10 measured, 0 skipped, 0 failed"]);
 }
 
 #[test]

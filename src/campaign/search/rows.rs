@@ -184,14 +184,12 @@ impl Judge for Earlier<'_> {
         let case = self.kernel.describe(&point);
         let trial = Trial::new(point, case.as_ref().ok().cloned());
         check_sound(&row, &self.rows.row(configuration, &trial, case.as_ref(), CaseResult::Planned))?;
-        if self.trials.contains_key(&configuration) {
-            return Ok(Verdict::Dropped(row));
-        }
         let measured = Measurement::from_row(&row);
         // One look is no measurement where each is to be measured to its end.
         let is_short = !self.rows.search.is_race && measured.as_ref().is_some_and(|measured| measured.stop.is_early());
         if Completeness::from_row(&row) != Completeness::Finished || is_short {
-            return Ok(Verdict::Again(row));
+            let has_another = self.trials.contains_key(&configuration);
+            return Ok(if has_another { Verdict::Dropped(row) } else { Verdict::Again(row) });
         }
         let status = Status::named(&row.status).filter(|status| *status != Status::Ok);
         let is_timed = status.is_none();

@@ -116,7 +116,7 @@ impl<'r> SearchRun<'r> {
             self.compare(&mut session)?;
             self.examine(&mut session)?;
         }
-        self.keep(&session, true)?;
+        self.keep(true)?;
         let Some(failure) = session.given_up() else { return Ok(!interrupt::is_asked()) };
         self.ledger.sink.give_up(failure);
         self.search.campaign.voice.fault(&format!("given up: {}: {}", failure.status, failure.words()));
@@ -253,7 +253,7 @@ impl<'r> SearchRun<'r> {
         self.pace = self.pace.map(|pace| pace + looking);
         // What was broken off was never tried.
         self.trials.retain(|_, trial| trial.measured.is_some() || trial.failure.is_some());
-        self.keep(session, false)
+        self.keep(false)
     }
 
     fn key(&self, configuration: usize) -> CaseKey {
@@ -362,9 +362,9 @@ impl<'r> SearchRun<'r> {
         let mut near: Vec<(usize, f64)> = near.collect();
         near.sort_by(|a, b| a.1.total_cmp(&b.1));
         let those: Vec<usize> = near.into_iter().map(|(configuration, _)| configuration).take(BLOCK_CASES).collect();
-        self.keep(session, true)?;
+        self.keep(true)?;
         self.measure(session, &those);
-        self.keep(session, false)
+        self.keep(false)
     }
 
     /// Measures those within reach of the best, and the default, beside each other, until one of them stands: the fastest of many
@@ -385,7 +385,7 @@ impl<'r> SearchRun<'r> {
             for (_, trial) in self.trials.iter_mut().filter(|(configuration, _)| those.contains(configuration)) {
                 trial.is_finalist = true;
             }
-            self.keep(session, true)?;
+            self.keep(true)?;
             self.measure(session, &those);
         }
         self.relabel();
@@ -465,12 +465,10 @@ impl<'r> SearchRun<'r> {
     // ---- rows -----------------------------------------------------------------------------------------------------------------
 
     /// Keeps the rows as they are now, in case that this process is killed before they are final.
-    fn keep(&mut self, session: &DeviceSession, is_urgent: bool) -> anyhow::Result<()> {
+    fn keep(&mut self, is_urgent: bool) -> anyhow::Result<()> {
         let changed = std::mem::take(&mut self.changed);
         self.ledger.sink.hold(changed.iter().filter_map(|configuration| self.trials.get(configuration)?.row.clone()));
-        let in_files = self.ledger.sink.sync(is_urgent)?;
-        in_files.into_iter().for_each(|case_ids| session.settle(&case_ids));
-        Ok(())
+        self.ledger.sink.sync(is_urgent)
     }
 }
 

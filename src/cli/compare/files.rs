@@ -33,7 +33,7 @@ pub fn write(targets: &[(Target, Format)], report: &Report) -> anyhow::Result<()
         match target {
             // What is for people is legible already.
             Target::Stdout => hand_over(&written(report, *format, Page::stdout())?)?,
-            Target::File(path) | Target::Continued(path, _) => write_whole(path, &written(report, *format, Page::FILE)?)?,
+            Target::File(path) | Target::Continued(path) => write_whole(path, &written(report, *format, Page::FILE)?)?,
         }
     }
     Ok(())
