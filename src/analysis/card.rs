@@ -319,8 +319,9 @@ struct Counts {
     not_run: u64,
     wrong: u64,
     implausible: u64,
-    /// The others are of rows that ended well; the tally has how many these are.
+    /// Of rows that ended well: how many, and which flags they bear.
     tally: Tally,
+    /// The others are of these rows, too.
     checked: u64,
     cold: u64,
     validated: u64,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::claim::Claim;
 use super::earlier::{self, Verdict};
-use super::resumable::{Judge, Placed};
+use super::resumable::{Placed, RowPlacer};
 use crate::analysis::Relations;
 use crate::error::Error;
 use crate::model::DeviceInfo;
@@ -14,7 +14,7 @@ use crate::record::Record;
 /// Judges the rows of an earlier run by the plans, and keeps which cases they are of.
 pub struct PlanJudge<'r> {
     devices: Vec<DeviceKept>,
-    judge: Judge<'r>,
+    judge: RowPlacer<'r>,
 }
 
 /// What is there already of a device's cases.
@@ -34,7 +34,7 @@ impl<'r> PlanJudge<'r> {
             let message = "--resume can't distinguish the rows of a device that is paired with itself: measure anew";
             return Err(Error::Usage(message.to_owned()).into());
         }
-        let judge = Judge::new(devices, plans, &claim.templates, is_paired)?;
+        let judge = RowPlacer::new(devices, plans, &claim.templates, is_paired)?;
         let devices = plans.iter().map(|_| DeviceKept::default()).collect();
         Ok(Self { devices, judge })
     }

@@ -11,7 +11,7 @@ use crate::plan::{Plan, Planned};
 use crate::record::{Completeness, Header, Reader, Record, SCHEMA_VERSION, Use, needed};
 use crate::shader::{CompileError, Compiler, Library, ModuleKey};
 
-pub struct Judge<'r> {
+pub struct RowPlacer<'r> {
     devices: Vec<&'r DeviceInfo>,
     plans: &'r [Plan<'r>],
     /// What the new rows of each device begin with.
@@ -31,7 +31,7 @@ pub enum Placed {
     Twice,
 }
 
-impl<'r> Judge<'r> {
+impl<'r> RowPlacer<'r> {
     /// For a run of these plans on these devices, whose new rows begin with these templates.
     pub fn new(
         devices: Vec<&'r DeviceInfo>,

@@ -33,19 +33,19 @@ impl CaseKey {
 
 /// Compares outputs of a case, in the order of its check, with what they must hold. It fails where something else goes wrong, such as
 /// writing pictures of them.
-pub type Judge = dyn Fn(&Case, Outputs) -> Result<Judged, Failure>;
+pub type OutputCheck = dyn Fn(&Case, Outputs) -> Result<Checked, Failure>;
 
 /// What there is to say of results that are right, or why they are wrong.
-pub type Judged = Result<Compared, Mismatch>;
+pub type Checked = Result<Compared, Mismatch>;
 
 /// A case that is ready to be loaded, and what knows what it must compute.
 pub struct SourcedCase {
     pub(super) prepared: Prepared,
-    pub(super) judge: Box<Judge>,
+    pub(super) judge: Box<OutputCheck>,
 }
 
 impl SourcedCase {
-    pub fn new(prepared: Prepared, judge: impl Fn(&Case, Outputs) -> Result<Judged, Failure> + 'static) -> Self {
+    pub fn new(prepared: Prepared, judge: impl Fn(&Case, Outputs) -> Result<Checked, Failure> + 'static) -> Self {
         Self { prepared, judge: Box::new(judge) }
     }
 }

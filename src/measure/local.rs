@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::batch::{constant, is_differenced};
 use super::bench::{
-    Answer, Answering, Bench, Call, CaseKey, CaseSource, Compared, Job, Judge, Loaded, Loading, Loss, Order, ShaderFacts,
+    Answer, Answering, Bench, Call, CaseKey, CaseSource, Compared, Job, Loaded, Loading, Loss, Order, OutputCheck, ShaderFacts,
     SourcedCase, Visited,
 };
 use super::flags;
@@ -60,7 +60,7 @@ pub struct LocalBench<'a> {
 
 struct LoadedCase {
     subject: SampledCase,
-    judge: Box<Judge>,
+    judge: Box<OutputCheck>,
     /// What stands for the results that were found right last, and what there is to say of them.
     right: Option<(Fingerprint, Compared)>,
     base: Option<usize>,

@@ -45,7 +45,7 @@ use crate::units::Nanos;
 
 pub use crate::platform::{ProcessorTime, ThreadTime};
 pub use bench::{
-    Answer, Answering, Bench, Call, CaseKey, CaseSource, Compared, Job, Judge, Judged, Loaded, Loading, Loss, Order,
+    Answer, Answering, Bench, Call, CaseKey, CaseSource, Checked, Compared, Job, Loaded, Loading, Loss, Order, OutputCheck,
     ShaderFacts, SourcedCase, Visited,
 };
 pub use carried::{RatioBounds, SampleOverhead};

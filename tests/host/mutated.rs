@@ -72,7 +72,7 @@ impl Target<'_> {
         for bytes in files {
             let (ran, took) = self.run(&bytes);
             let said = [&ran.err, &ran.out];
-            if ran.code.is_none_or(|code| code > 2) || said.iter().any(|text| text.contains("panicked")) {
+            if ran.code.is_none_or(|code| code > 3) || said.iter().any(|text| text.contains("panicked")) {
                 let kept = std::env::temp_dir().join(format!("lanescope-{name}-finding"));
                 fs::write(&kept, &bytes).unwrap();
                 panic!("{name}, change {count} (kept as {}): {ran:?}", kept.display());

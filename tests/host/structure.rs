@@ -380,6 +380,7 @@ fn an_import_from_the_right_is_found() {
 const READERS: [&str; 2] = ["record", "analysis"];
 /// What does, by itself or by what it imports.
 const NOT_FOR_READERS: [&str; 4] = ["shader", "subject", "gpu", "measure"];
+
 fn reader_faults(source: &Source) -> Vec<String> {
     let is_reader = source.module().first().is_some_and(|own| READERS.contains(&own.as_str()));
     let found = source

@@ -271,8 +271,8 @@ mod tests {
 
     #[test]
     fn what_is_kept_of_a_row_is_little() {
-        // Of a million rows a side, twice as many are held.
-        assert_eq!(size_of::<Observation>(), 120);
+        // compare holds as many of them as both sides have rows: two million of them, say.
+        assert!(size_of::<Observation>() <= 120);
     }
 
     #[test]

@@ -98,8 +98,8 @@ fn is_of_one_device(one: &Record, other: &Record) -> bool {
     one.device_uuid == other.device_uuid && one.driver_uuid == other.driver_uuid && one.driver_info == other.driver_info
 }
 
-/// A name for each source, told by its first row, that no other has: of its side, else of its device; then what tells those of one name apart, of the device, its
-/// driver, its UUID and its files; then a number.
+/// A name for each source that no other has, by its first row: of its side, else of its device; then what tells those of one name apart,
+/// of the device, its driver, its UUID and its files; then a number.
 fn labels(joined: &[Joined], found: &[(usize, &Record)]) -> Vec<String> {
     type Found<'r> = (usize, &'r Record);
     let stem = |file: &String| Path::new(file).file_stem().map(|stem| Path::new(stem).shown());
