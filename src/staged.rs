@@ -5,6 +5,9 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
+
+use crate::model::Shown;
 use crate::platform::{self, FileKind};
 use crate::regular;
 
@@ -70,6 +73,19 @@ impl Staged {
         fs::rename(temporary, &self.target)?;
         sync_folder(&self.target);
         Ok(())
+    }
+
+    /// Has the file written under its temporary name, and gives it its own. Where that fails, what bore it before stays as it was.
+    pub fn fill<T>(self, write: impl FnOnce(&Path) -> anyhow::Result<T>) -> anyhow::Result<T> {
+        let written = write(self.path());
+        if written.is_err() {
+            // What can't be removed bears a name that says what it is.
+            let _ = self.discard();
+            return written;
+        }
+        let name = self.target.shown();
+        self.finish().with_context(|| format!("can't replace {name}"))?;
+        written
     }
 
     /// Removes what was written; what bore the file's name before stays as it was.

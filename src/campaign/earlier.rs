@@ -79,27 +79,13 @@ impl Claim<'_> {
 
     /// Copies rows into a file that then takes the old one's place: whenever this is interrupted, one is whole.
     fn take_over(&self, rows: Reader<File>, source: &Path, work: &Path, judge: &mut impl Judge) -> anyhow::Result<Continued> {
-        let staged = Staged::new(work);
-        let copied = self.copied(rows, source, &staged, judge);
-        if copied.is_err() {
-            // What can't be removed bears a name that says what it is.
-            let _ = staged.clone().discard();
-        }
-        let continued = copied?;
-        staged.finish().with_context(|| format!("can't replace {}", work.shown()))?;
+        let continued = Staged::new(work).fill(|copy| self.copied(rows, source, copy, judge))?;
         Ok(Continued { path: work.to_owned(), ..continued })
     }
 
-    fn copied(
-        &self,
-        mut rows: Reader<File>,
-        source: &Path,
-        staged: &Staged,
-        judge: &mut impl Judge,
-    ) -> anyhow::Result<Continued> {
+    fn copied(&self, mut rows: Reader<File>, source: &Path, copy: &Path, judge: &mut impl Judge) -> anyhow::Result<Continued> {
         check_columns(&rows, &self.header).map_err(|why| Error::Usage(format!("{}: {why}", source.shown())))?;
-        let path = staged.path().to_owned();
-        let mut outputs = output::open(&[(Target::File(path.clone()), Format::Csv)], &self.header)?;
+        let mut outputs = output::open(&[(Target::File(copy.to_owned()), Format::Csv)], &self.header)?;
         let (mut counts, mut earlier) = (Counts::default(), Earlier::new());
         while let Some(row) = rows.next() {
             let mut row = row.map_err(|error| Error::Usage(error.to_string()))?;
@@ -123,7 +109,7 @@ impl Claim<'_> {
         counts.kept += taken.len() as u64;
         self.say(source, rows.cut(), &counts);
         let earlier = earlier.into_values().map(|(row, _)| row).collect();
-        Ok(Continued { path, kept: counts.kept_for_good, earlier, taken })
+        Ok(Continued { path: copy.to_owned(), kept: counts.kept_for_good, earlier, taken })
     }
 
     fn put(&self, verdict: Verdict, outputs: &mut Outputs, earlier: &mut Earlier, counts: &mut Counts) -> anyhow::Result<()> {

@@ -4,10 +4,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
-
 use super::sink::{RowKey, row_key};
-use crate::model::Shown;
 use crate::output::{self, Format, Staged, Target};
 use crate::record::{Header, Packed, Reader};
 
@@ -24,14 +21,7 @@ impl Overlaid {
     /// Leaves out the rows of the earlier run that others took the place of, and those that are `retired`.
     /// Errors: where the file can't be read or replaced; it stays as it is.
     pub fn lift(&self, retired: &HashSet<RowKey>) -> anyhow::Result<()> {
-        let staged = Staged::new(&self.path);
-        let written = self.write(staged.path(), retired);
-        if written.is_err() {
-            // What can't be removed bears a name that says what it is.
-            let _ = staged.clone().discard();
-        }
-        written?;
-        staged.finish().with_context(|| format!("can't replace {}", self.path.shown()))
+        Staged::new(&self.path).fill(|to| self.write(to, retired))
     }
 
     fn write(&self, to: &Path, retired: &HashSet<RowKey>) -> anyhow::Result<()> {
