@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use super::begin::Campaign;
 use super::journal::{Journal, Journals};
 use super::lock::{self, Lock};
-use super::overlaid::Overlaid;
 use super::resumable::lacking;
+use super::resumed_file::ResumedFile;
 use super::settings::RowFiles;
 use super::sink::{Beside, Sink};
 use super::template::in_common;
@@ -86,8 +86,8 @@ impl<'c> Claim<'c> {
         let has_kept = continued.as_ref().is_some_and(|continued| continued.kept > 0);
         beside.samples.iter_mut().try_for_each(|samples| samples.begin(has_kept))?;
         let Continued { path, earlier, kept, .. } = continued.unwrap_or_default();
-        let overlaid = Overlaid { path, kept, earlier: earlier.len(), header: self.header.clone() };
-        let overlaid = (overlaid.earlier > 0).then_some(overlaid);
+        let resumed = ResumedFile { path, kept, earlier: earlier.len(), header: self.header.clone() };
+        let resumed = (resumed.earlier > 0).then_some(resumed);
         let sink = Sink::new(outputs, beside, earlier, self.campaign);
         let Self { campaign, header, templates, locks, journals } = self;
         Ok(Ledger {
@@ -96,7 +96,7 @@ impl<'c> Claim<'c> {
             templates,
             sink,
             has_kept,
-            overlaid,
+            resumed,
             journals,
             staged,
             _locks: locks,
@@ -104,7 +104,7 @@ impl<'c> Claim<'c> {
     }
 }
 
-/// A file that holds the rows of an earlier run, those that others may take the place of below the others.
+/// A file with the rows of an earlier run: first those that stay as they are, then those that may be superseded.
 #[derive(Debug, Default)]
 pub struct Continued {
     pub path: PathBuf,
@@ -135,8 +135,8 @@ pub struct Ledger<'c> {
     pub sink: Sink,
     /// Whether rows of an earlier run stay as they are.
     has_kept: bool,
-    /// The file that has such rows beside those that took their place.
-    overlaid: Option<Overlaid>,
+    /// The file that is gone on from, where rows of it may be superseded.
+    resumed: Option<ResumedFile>,
     is_resumable: bool,
     journals: Journals,
     staged: Vec<Staged>,
@@ -155,11 +155,11 @@ impl Ledger<'_> {
 
     /// Writes the rows so far whole, whatever ended the campaign, and gives the exit code. `measured`: whether it came to its end.
     pub fn finish(self, measured: anyhow::Result<bool>) -> anyhow::Result<u8> {
-        let Self { campaign, sink, has_kept, overlaid, is_resumable, journals, staged, .. } = self;
+        let Self { campaign, sink, has_kept, resumed, is_resumable, journals, staged, .. } = self;
         let progress = &campaign.voice.progress;
         progress.notes(journals.journal().and_then(Journal::failure));
         let finished = sink.finish(measured.as_ref().is_ok_and(|is_whole| *is_whole)).and_then(|(code, retired)| {
-            overlaid.map(|overlaid| overlaid.lift(&retired)).transpose()?;
+            resumed.map(|file| file.drop_superseded(&retired)).transpose()?;
             Ok(code)
         });
         let (is_whole, code) = (measured?, finished?);

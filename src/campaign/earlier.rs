@@ -96,7 +96,9 @@ impl Claim<'_> {
             let verdict = verdict.map_err(|why| Error::Usage(format!("{}, line {}: {why}", source.shown(), rows.line())))?;
             self.put(verdict, &mut outputs, &mut earlier, &mut counts)?;
         }
-        let _ = outputs.write_above(&[], earlier.values().map(|(row, _)| row))?;
+        for (row, _) in earlier.values() {
+            let _ = outputs.write(row)?;
+        }
         let again = || earlier.values().filter(|(_, is_again)| *is_again);
         counts.again = again().count() as u64;
         if counts.loses_figures || again().any(|(row, _)| has_figures(row)) {

@@ -1,4 +1,4 @@
-//! What is known of all rows from one look at each. They stay packed: as records they take three times as much memory.
+//! What is known of all rows from one look at each. They stay packed: as records they take several times as much memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_of_a_row_is_little() {
-        // compare holds as many of them as both sides have rows: two million of them, say.
+        // A comparison holds one for each row of either side, which may be a million.
         assert!(size_of::<Observation>() <= 120);
     }
 
