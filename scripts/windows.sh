@@ -172,6 +172,7 @@ END
 
 run_tests() {
   local messages=target/windows/tests.json
+  mkdir -p target/windows
   # In two profiles, as scripts/test.sh does.
   cargo test "${options[@]}" --no-run --message-format=json-render-diagnostics --profile dev --lib >"$messages"
   cargo test "${options[@]}" --no-run --message-format=json-render-diagnostics --test host --test devices >>"$messages"
