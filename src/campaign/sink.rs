@@ -12,7 +12,7 @@ use crate::error::{EXIT_FAILED, EXIT_OK, EXIT_RETRY};
 use crate::measure::Measured;
 use crate::model::{Case, Failure, Shown, Status};
 use crate::output::{CodeFolder, Outputs, Samples, WriteOutcome};
-use crate::record::Record;
+use crate::record::{Completeness, Record};
 
 /// Rows that may change are written so many times as long after the last time as that took.
 const HOLDING: u32 = 20;
@@ -120,11 +120,16 @@ impl Sink {
     pub fn write<'m>(&self, rows: impl IntoIterator<Item = impl Into<Written<'m>>>) -> anyhow::Result<()> {
         let mut state = self.state();
         let (mut whole, mut beside) = (Vec::new(), Vec::new());
+        let is_tried = |row: &Record| Completeness::from_row(row).is_tried();
         for Written { mut row, measured } in rows.into_iter().map(Into::into) {
             row.written_at = self.now();
             self.tell(&mut state, &row);
             state.count(&row);
             let key = row_key(&row);
+            // A case that was never tried has no row to take the place of one that was.
+            if !is_tried(&row) && state.earlier.get(&key).is_some_and(is_tried) {
+                continue;
+            }
             state.earlier.remove(&key);
             state.held.remove(&key);
             beside.extend(measured.map(|measured| (whole.len(), measured)));
