@@ -11,7 +11,7 @@ use super::settings::RowFiles;
 use super::sink::{Beside, Sink};
 use super::template::in_common;
 use super::{interrupt, merged};
-use crate::error::Error;
+use crate::error::{EXIT_RETRY, Error};
 use crate::model::{Published, Shown};
 use crate::output::{self, Format, Outputs, Staged, Target};
 use crate::record::{Header, Reader, Record};
@@ -175,7 +175,10 @@ impl Ledger<'_> {
             // In the plan's order, and rows that were kept compared with bases that are new.
             merged::renew(file, columns, *is_anonymous)?;
         }
-        journals.finish();
+        // A device that was given up is to be tried again, from the visits that there are.
+        if code != EXIT_RETRY {
+            journals.finish();
+        }
         Ok(code)
     }
 }

@@ -300,6 +300,16 @@ fn every_case_that_an_interrupted_run_visited_has_a_row() {
     assert!(rows_of(&folder.file()).iter().all(|row| row.stop != "broken_off"));
 }
 
+/// Whoever comes back to a device that was given up finds what was visited before.
+#[test]
+fn a_device_that_is_given_up_leaves_the_visits_of_an_earlier_run() {
+    let (folder, _) = Folder::broken_off(Signal::INT);
+    let visits = folder.visits();
+    folder.resume("mock:noise=0,crash=calibration/*", &[]).says(75, &[]);
+    assert_eq!(folder.visits(), visits);
+    folder.completes(&["going on with "]);
+}
+
 /// Visits count for no other device, driver or plan, nor does a file that is something else's.
 #[test]
 fn a_journal_of_another_run_is_not_used() {
