@@ -127,12 +127,7 @@ impl Claim<'_> {
                 // Its file is the only one that these rows are for.
                 let _ = outputs.write(&row)?;
             }
-            Verdict::Taken(row) => {
-                if let Some((other, false)) = earlier.insert(row_key(&row), (row, false)) {
-                    counts.twice += u64::from(!other.is_derived());
-                    counts.loses_figures |= has_figures(&other);
-                }
-            }
+            Verdict::Taken(row) => drop(earlier.insert(row_key(&row), (row, false))),
             Verdict::Again(row) => drop(earlier.insert(row_key(&row), (row, true))),
             Verdict::Dropped(row) => {
                 counts.twice += 1;

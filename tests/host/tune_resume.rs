@@ -181,6 +181,20 @@ fn a_larger_budget_goes_on_and_so_does_one_that_was_spent() {
     }
 }
 
+/// A search that goes on and is killed leaves the rows of the earlier one beside its own: the later one of a case counts, and no copy
+/// of the file is kept for the other.
+#[test]
+fn rows_that_a_killed_search_left_twice_are_nothing_to_speak_of() {
+    let folder = Search::new();
+    folder.go_on(&["--budget", "16"]).says(0, &[]);
+    let text = fs::read_to_string(folder.rows_file()).unwrap();
+    let (_, rows) = text.split_once('\n').unwrap();
+    fs::write(folder.rows_file(), format!("{text}{rows}")).unwrap();
+    let ran = folder.go_on(&["--budget", "16"]).says(0, &["16 rows are kept", "16 of 256 configurations tried"]);
+    assert!(!ran.err.contains("another row"), "{}", ran.err);
+    assert_eq!((rows_of(&folder.rows_file()).len(), folder.0.path("found.csv.bak").exists()), (16, false));
+}
+
 #[test]
 fn a_search_that_was_broken_off_goes_on_from_its_visits() {
     let arguments = ["--no-race", "--preset", "thorough", "--strategy", "exhaustive"];
