@@ -28,7 +28,7 @@ impl Staged {
     /// The names for a file. A link is followed, to replace what it leads to and not the link. What is no file, such as a pipe or
     /// `/dev/null`, can't be replaced, and has only its own name.
     pub fn new(path: &Path) -> Self {
-        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let target = followed(path);
         let is_replaceable = platform::kind_at(&target).map_or(true, |kind| kind == FileKind::Regular);
         let name = target.file_name().filter(|_| is_replaceable);
         let temporary = name.map(|name| target.with_file_name([name, ENDING.as_ref()].into_iter().collect::<OsString>()));
@@ -91,6 +91,16 @@ impl Staged {
     /// Removes what was written; what bore the file's name before stays as it was.
     pub fn discard(self) -> io::Result<()> {
         self.temporary.map_or(Ok(()), fs::remove_file)
+    }
+}
+
+/// What a path leads to, links followed: also one that leads to nothing yet.
+pub fn followed(path: &Path) -> PathBuf {
+    match (fs::canonicalize(path), fs::read_link(path)) {
+        (Ok(there), _) => there,
+        // Not where links lead in a circle.
+        (Err(error), Ok(target)) if error.kind() == io::ErrorKind::NotFound => followed(&path.with_file_name(target)),
+        _ => path.to_owned(),
     }
 }
 

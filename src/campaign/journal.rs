@@ -14,7 +14,7 @@ use super::resumable::differences;
 use crate::error::Error;
 use crate::measure::{Earlier, Sizes, VisitMade, Visited};
 use crate::model::Shown;
-use crate::output::{Format, Target, is_at};
+use crate::output::{Format, Target, is_at, place};
 use crate::platform::{self, FileKind};
 use crate::regular;
 
@@ -134,13 +134,11 @@ fn beside(file: &Path) -> Option<PathBuf> {
     if Target::from_argument(file) == Target::Stdout {
         return None;
     }
-    let target = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    let is_file = platform::kind_at(&target).map_or(true, |kind| kind == FileKind::Regular);
-    let mut name = target.file_name().filter(|_| is_file)?.to_owned();
+    let place = place(file);
+    let is_file = platform::kind_at(&place).map_or(true, |kind| kind == FileKind::Regular);
+    let mut name = place.file_name().filter(|_| is_file)?.to_owned();
     name.push(ENDING);
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // Two names of one folder are one place.
-    Some(fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()).join(name))
+    Some(place.with_file_name(name))
 }
 
 // ---- one writer -----------------------------------------------------------------------------------------------------------

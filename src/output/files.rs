@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::model::Shown;
 use crate::platform::{self, FileKind};
 use crate::regular;
-use crate::staged::{Staged, is_temporary};
+use crate::staged::{Staged, followed, is_temporary};
 
 /// Whether two paths lead to one file, there or not yet, also where it has several names. What is no file, such as `/dev/null`, may be
 /// written to twice.
@@ -21,11 +21,12 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
     !is_special && (place(one) == place(other) || are_one())
 }
 
-/// A path without detours.
-fn place(path: &Path) -> PathBuf {
+/// Where a path leads, there or not yet, without detours.
+pub fn place(path: &Path) -> PathBuf {
+    let path = followed(path);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let in_folder = || Some(std::fs::canonicalize(folder).ok()?.join(path.file_name()?));
-    std::fs::canonicalize(path).ok().or_else(in_folder).unwrap_or_else(|| path.to_owned())
+    let in_folder = path.file_name().and_then(|name| Some(std::fs::canonicalize(folder).ok()?.join(name)));
+    in_folder.unwrap_or(path)
 }
 
 /// The file, and whether it was made just now. One that bears a temporary name is this program's own.

@@ -43,7 +43,7 @@ pub use card::{CardWriter, card_labels};
 pub use code::{CodeFolder, case_file};
 pub use comparison::{Names, Report, comparison_csv, comparison_jsonl, comparison_text};
 pub use csv::Csv;
-pub use files::{copy_beside, is_at, is_same_file, stop_writing, write_whole};
+pub use files::{copy_beside, is_at, is_same_file, place, stop_writing, write_whole};
 pub use json::json;
 pub use jsonl::Jsonl;
 pub use lines::paragraph;

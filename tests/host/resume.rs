@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
@@ -719,6 +720,23 @@ fn a_file_under_two_names_is_one_file() {
     refuses(&folder, &["--samples", other_name], &["is given twice, by --resume and --samples"]);
     folder.resume(MOCK, &["-q", "-o", other_name]).says(0, &[]);
     folder.is_whole();
+}
+
+/// A link may lead to a file that isn't there yet: what lies beside that one is found again once it is.
+#[test]
+fn a_link_that_leads_nowhere_yet_is_followed() {
+    let folder = Folder::new();
+    symlink("real.csv", folder.file()).unwrap();
+    let mut family = Family::start(&mut folder.run(MOCK, &[]));
+    family.wait_until("a block is written", |_| folder.has_whole_rows() > 0);
+    assert!(folder.path("real.csv.progress").exists());
+    folder.resume(MOCK, &[]).says(75, &["another run writes to "]);
+    family.signal(Signal::KILL);
+    family.end();
+    folder.resume(MOCK, &[]).says(0, &[]);
+    assert_eq!(folder.names(), ["real.csv", "rows.csv"].map(str::to_owned).into());
+    assert!(fs::symlink_metadata(folder.file()).unwrap().is_symlink());
+    assert_eq!(shapes(&rows_of(&folder.file())), shapes(&WHOLE.0));
 }
 
 // ---- shards ---------------------------------------------------------------------------------------------------------------
