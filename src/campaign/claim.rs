@@ -1,6 +1,7 @@
 //! A campaign's devices and files, which no other run has meanwhile, and what becomes of the files in the end.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::begin::Campaign;
 use super::journal::{Journal, Journals};
@@ -8,13 +9,13 @@ use super::lock::{self, Lock};
 use super::resumable::lacking;
 use super::resumed_file::ResumedFile;
 use super::settings::RowFiles;
-use super::sink::{Beside, Sink};
+use super::sink::{Beside, RowKey, Sink};
 use super::template::in_common;
 use super::{interrupt, merged};
 use crate::error::{EXIT_RETRY, Error};
 use crate::model::{Published, Shown};
-use crate::output::{self, Format, Outputs, Staged, Target};
-use crate::record::{Header, Reader, Record};
+use crate::output::{self, Format, RowTargets, Staged, Target};
+use crate::record::{Header, Record};
 
 /// Devices and files that are claimed, before anything is written to those.
 pub struct Claim<'c> {
@@ -22,8 +23,8 @@ pub struct Claim<'c> {
     pub header: Header,
     /// Of each device a row with all that is the same in its rows.
     pub templates: Vec<Record>,
-    locks: Vec<Lock>,
     journals: Journals,
+    _locks: Vec<Lock>,
 }
 
 impl Campaign {
@@ -39,7 +40,7 @@ impl Campaign {
             let words = "note: what is interrupted can't be resumed: --columns leaves out";
             self.voice.progress.note(&format!("{words} {}", lacking.join(", ")));
         }
-        let claim = Claim { campaign: self, header, templates, locks, journals };
+        let claim = Claim { campaign: self, header, templates, journals, _locks: locks };
         if self.settings.files.resume.is_some() {
             claim.journals.check_left(&claim.common())?;
         }
@@ -49,7 +50,7 @@ impl Campaign {
     /// Whoever waits for a device isn't to hear afterwards that nothing could be kept.
     fn check_outputs(&self) -> Result<(), Error> {
         let files = &self.settings.files;
-        let Targets { targets, .. } = Targets::new(files, None)?;
+        let (targets, _) = targets(files, None)?;
         // What is resumed comes first, and a copy takes its place.
         output::check(&targets[usize::from(files.resume.is_some())..])?;
         if let Some(path) = &files.resume {
@@ -73,7 +74,7 @@ impl<'c> Claim<'c> {
         limits: Option<&Published>,
     ) -> anyhow::Result<Ledger<'c>> {
         let Campaign { settings, voice, .. } = self.campaign;
-        let Targets { targets: files, staged } = Targets::new(&settings.files, continued.as_ref())?;
+        let (files, staged) = targets(&settings.files, continued.as_ref())?;
         let reserved = output::Reserved::new(&files)?.beside(limits);
         if !settings.is_dry {
             let common = self.common();
@@ -82,70 +83,35 @@ impl<'c> Claim<'c> {
         }
         voice.progress.notes(&self.journals.notes);
         let mut outputs = reserved.begin(&self.header)?;
-        continued.as_ref().map_or(Ok(()), |continued| continued.pass_on(&mut outputs))?;
-        let has_kept = continued.as_ref().is_some_and(|continued| continued.kept > 0);
-        beside.samples.iter_mut().try_for_each(|samples| samples.begin(has_kept))?;
-        let Continued { path, earlier, kept, .. } = continued.unwrap_or_default();
-        let resumed = ResumedFile { path, kept, earlier: earlier.len(), header: self.header.clone() };
-        let resumed = (resumed.earlier > 0).then_some(resumed);
+        continued.as_ref().map_or(Ok(()), |continued| continued.file.pass_on(&mut outputs))?;
+        let Continued { file, earlier, .. } = continued.unwrap_or_default();
+        beside.samples.iter_mut().try_for_each(|samples| samples.begin(file.kept > 0))?;
         let sink = Sink::new(outputs, beside, earlier, self.campaign);
-        let Self { campaign, header, templates, locks, journals } = self;
-        Ok(Ledger {
-            campaign,
-            is_resumable: lacking(&header).is_empty(),
-            templates,
-            sink,
-            has_kept,
-            resumed,
-            journals,
-            staged,
-            _locks: locks,
-        })
+        Ok(Ledger { claim: self, sink, file, staged })
     }
 }
 
-/// A file with the rows of an earlier run: first those that stay as they are, then those that may be superseded.
-#[derive(Debug, Default)]
+/// A file with the rows of an earlier run, which this one goes on from.
+#[derive(Default)]
 pub struct Continued {
-    pub path: PathBuf,
-    /// How many rows stay as they are.
-    pub kept: usize,
-    pub earlier: Vec<Record>,
+    pub file: ResumedFile,
+    /// The rows that may be superseded.
+    pub earlier: BTreeMap<RowKey, Record>,
     /// The cases of those that count as measured.
     pub taken: Vec<String>,
 }
 
-impl Continued {
-    /// Gives other outputs the rows that stay as they are.
-    fn pass_on(&self, outputs: &mut Outputs) -> anyhow::Result<()> {
-        if outputs.lacks_rows() {
-            for row in Reader::open(&self.path)?.take(self.kept) {
-                // Who stops reading now will show when the first new row is written.
-                let _ = outputs.pass_on(&row?)?;
-            }
-        }
-        Ok(())
-    }
-}
-
 /// Where rows go, and the visits of what has no row yet.
 pub struct Ledger<'c> {
-    pub campaign: &'c Campaign,
-    pub templates: Vec<Record>,
+    pub claim: Claim<'c>,
     pub sink: Sink,
-    /// Whether rows of an earlier run stay as they are.
-    has_kept: bool,
-    /// The file that is gone on from, where rows of it may be superseded.
-    resumed: Option<ResumedFile>,
-    is_resumable: bool,
-    journals: Journals,
+    file: ResumedFile,
     staged: Vec<Staged>,
-    _locks: Vec<Lock>,
 }
 
 impl Ledger<'_> {
     pub fn journal(&self) -> Option<&Journal> {
-        self.journals.journal()
+        self.claim.journals.journal()
     }
 
     /// Whether there is no reason to measure on.
@@ -155,25 +121,25 @@ impl Ledger<'_> {
 
     /// Writes the rows so far whole, whatever ended the campaign, and gives the exit code. `measured`: whether it came to its end.
     pub fn finish(self, measured: anyhow::Result<bool>) -> anyhow::Result<u8> {
-        let Self { campaign, sink, has_kept, resumed, is_resumable, journals, staged, .. } = self;
+        let Self { claim, sink, file, staged } = self;
+        let Claim { campaign, header, journals, .. } = claim;
         let progress = &campaign.voice.progress;
         progress.notes(journals.journal().and_then(Journal::failure));
         let finished = sink.finish(measured.as_ref().is_ok_and(|is_whole| *is_whole)).and_then(|(code, retired)| {
-            resumed.map(|file| file.drop_superseded(&retired)).transpose()?;
+            file.drop_superseded(&header, &retired)?;
             Ok(code)
         });
         let (is_whole, code) = (measured?, finished?);
         if !is_whole {
-            let hint = journals.hint().filter(|_| is_resumable);
-            progress.notes(hint);
+            progress.notes(journals.hint().filter(|_| lacking(&header).is_empty()));
             return Ok(code);
         }
         let is_part = !staged.is_empty();
         output::finish_staged(staged)?;
         let RowFiles { resume, columns, is_anonymous, .. } = &campaign.settings.files;
-        if let Some(file) = resume.as_ref().filter(|_| has_kept && !is_part) {
+        if let Some(resumed) = resume.as_ref().filter(|_| file.kept > 0 && !is_part) {
             // In the plan's order, and rows that were kept compared with bases that are new.
-            merged::renew(file, columns, *is_anonymous)?;
+            merged::renew(resumed, columns, *is_anonymous)?;
         }
         // A device that was given up is to be tried again, from the visits that there are.
         if code != EXIT_RETRY {
@@ -184,32 +150,24 @@ impl Ledger<'_> {
 }
 
 /// Where the outputs of a campaign go, the file to be resumed among them; and those that bear temporary names.
-struct Targets {
-    targets: Vec<(Target, Format)>,
-    staged: Vec<Staged>,
-}
-
-impl Targets {
-    /// Errors: a file whose ending tells no format, and one to be resumed that isn't CSV.
-    fn new(files: &RowFiles, continued: Option<&Continued>) -> Result<Self, Error> {
-        let resumed = files.resume.as_ref();
-        if let Some(file) = resumed {
-            if Format::from_path(file)? != Format::Csv {
-                return Err(Error::Usage(format!("only CSV can be resumed, not {}", file.shown())));
-            }
+/// Errors: a file whose ending tells no format, and one to be resumed that isn't CSV.
+fn targets(files: &RowFiles, continued: Option<&Continued>) -> Result<(RowTargets, Vec<Staged>), Error> {
+    let resumed = files.resume.as_ref();
+    if let Some(file) = resumed {
+        if Format::from_path(file)? != Format::Csv {
+            return Err(Error::Usage(format!("only CSV can be resumed, not {}", file.shown())));
         }
-        let is_resumed = |file: &Path| resumed.is_some_and(|resumed| output::is_same_file(file, resumed));
-        let others = files.output.iter().filter(|file| !is_resumed(file));
-        let all: Vec<_> = resumed.into_iter().chain(others).cloned().collect();
-        let for_stdout = if output::is_terminal() { files.on_terminal } else { Format::for_stdout(false) };
-        let mut targets = output::row_targets(&all, files.format, for_stdout, true)?;
-        if let (Some(_), Some((target, format))) = (resumed, targets.first_mut()) {
-            *format = Format::Csv;
-            if let (Target::File(path), Some(_)) = (&*target, continued) {
-                *target = Target::Continued(path.clone());
-            }
-        }
-        let (targets, staged) = if files.are_staged { output::stage(targets) } else { (targets, Vec::new()) };
-        Ok(Self { targets, staged })
     }
+    let is_resumed = |file: &Path| resumed.is_some_and(|resumed| output::is_same_file(file, resumed));
+    let others = files.output.iter().filter(|file| !is_resumed(file));
+    let all: Vec<_> = resumed.into_iter().chain(others).cloned().collect();
+    let for_stdout = if output::is_terminal() { files.on_terminal } else { Format::for_stdout(false) };
+    let mut targets = output::row_targets(&all, files.format, for_stdout, true)?;
+    if let (Some(_), Some((target, format))) = (resumed, targets.first_mut()) {
+        *format = Format::Csv;
+        if let (Target::File(path), Some(_)) = (&*target, continued) {
+            *target = Target::Continued(path.clone());
+        }
+    }
+    Ok(if files.are_staged { output::stage(targets) } else { (targets, Vec::new()) })
 }

@@ -34,7 +34,7 @@ impl<'l, 's> DeviceSession<'l, 's> {
         if let Some(journal) = journal {
             session.number_processes_behind(journal.last_process());
         }
-        Self { session, device, journal, voice: &ledger.campaign.voice, bar }
+        Self { session, device, journal, voice: &ledger.claim.campaign.voice, bar }
     }
 
     /// Measures tasks beside each other; nothing for those that were broken off before their first visit. Whoever `hears` of what happens
@@ -61,9 +61,7 @@ impl<'l, 's> DeviceSession<'l, 's> {
 
     /// Forgets the visits of cases that have rows.
     pub fn settle(&self, case_ids: &[String]) {
-        if let Some(journal) = self.journal {
-            journal.settle(self.device, case_ids.iter().map(String::as_str));
-        }
+        self.journal.iter().for_each(|journal| journal.settle(self.device, case_ids));
     }
 }
 

@@ -9,6 +9,7 @@ use anyhow::Context;
 
 use super::claim::{Claim, Continued};
 use super::resumable::check_columns;
+use super::resumed_file::ResumedFile;
 use super::settings::RowFiles;
 use super::sink::{RowKey, row_key};
 use crate::error::Error;
@@ -68,19 +69,18 @@ impl Claim<'_> {
             return Ok(None);
         };
         match Reader::open(source) {
-            Ok(rows) => self.take_over(rows, source, &work, judge).map(Some),
+            Ok(rows) => {
+                // Whenever this is interrupted, the old file or the copy is whole.
+                let mut continued = Staged::new(&work).fill(|copy| self.copied(rows, source, copy, judge))?;
+                continued.file.path = work;
+                Ok(Some(continued))
+            }
             Err(error) if error.holds_no_rows() => {
                 progress.note(&format!("{error}: measuring everything"));
                 Ok(None)
             }
             Err(error) => Err(Error::Usage(error.to_string()).into()),
         }
-    }
-
-    /// Copies rows into a file that then takes the old one's place: whenever this is interrupted, one is whole.
-    fn take_over(&self, rows: Reader<File>, source: &Path, work: &Path, judge: &mut impl Judge) -> anyhow::Result<Continued> {
-        let continued = Staged::new(work).fill(|copy| self.copied(rows, source, copy, judge))?;
-        Ok(Continued { path: work.to_owned(), ..continued })
     }
 
     fn copied(&self, mut rows: Reader<File>, source: &Path, copy: &Path, judge: &mut impl Judge) -> anyhow::Result<Continued> {
@@ -110,8 +110,8 @@ impl Claim<'_> {
         let taken: Vec<String> = taken.map(|(row, _)| row.case_id.clone()).collect();
         counts.kept += taken.len() as u64;
         self.say(source, rows.cut(), &counts);
-        let earlier = earlier.into_values().map(|(row, _)| row).collect();
-        Ok(Continued { path: copy.to_owned(), kept: counts.kept_for_good, earlier, taken })
+        let file = ResumedFile { path: copy.to_owned(), kept: counts.kept_for_good, earlier: earlier.len() };
+        Ok(Continued { file, earlier: earlier.into_iter().map(|(key, (row, _))| (key, row)).collect(), taken })
     }
 
     fn put(&self, verdict: Verdict, outputs: &mut Outputs, earlier: &mut Earlier, counts: &mut Counts) -> anyhow::Result<()> {

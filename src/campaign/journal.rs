@@ -48,7 +48,7 @@ impl Journals {
             let Some(path) = beside(file).filter(|path| new.paths().all(|known| known != path)) else { continue };
             match Claim::take(file, &path)? {
                 Ok(claim) if new.visits.is_none() && Format::from_path(file).is_ok_and(|format| format == Format::Csv) => {
-                    new.visits = Some(Journal::of(claim));
+                    new.visits = Some(Journal { claim, state: Mutex::default() });
                 }
                 Ok(claim) => new.others.push(claim),
                 // As is its folder: whoever opens it will say so.
@@ -211,13 +211,12 @@ struct Head {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Line {
-    Visit(Box<VisitLine>),
+struct Line {
+    visit: Visit,
 }
 
 #[derive(Serialize, Deserialize)]
-struct VisitLine {
+struct Visit {
     device: usize,
     case_id: String,
     spirv_hash: String,
@@ -247,10 +246,6 @@ struct State {
 }
 
 impl Journal {
-    fn of(claim: Claim) -> Self {
-        Self { claim, state: Mutex::default() }
-    }
-
     /// In what the run differs that left lines here; nothing where none did, or where its visits count for no newer version anyway.
     fn differing(&self, common: &[Vec<(&str, String)>]) -> io::Result<Vec<String>> {
         let mut file = &self.claim.file;
@@ -320,15 +315,12 @@ impl Journal {
         let VisitMade { spirv_hash, sizes, before, process, visited, .. } = *made;
         let (case_id, spirv_hash, visited) = (case_id.to_owned(), spirv_hash.to_owned(), visited.clone());
         let place = (device, case_id.clone());
-        self.add(place, &Line::Visit(Box::new(VisitLine { device, case_id, spirv_hash, sizes, before, process, visited })));
-    }
-
-    fn add(&self, place: DeviceCase, line: &Line) {
         let mut state = self.state();
         if state.failed.is_some() {
             return;
         }
-        let written = serde_json::to_string(line).map_err(io::Error::from).and_then(|text| {
+        let line = Line { visit: Visit { device, case_id, spirv_hash, sizes, before, process, visited } };
+        let written = serde_json::to_string(&line).map_err(io::Error::from).and_then(|text| {
             let text = format!("{text}\n");
             // At once, so that what is killed leaves whole lines.
             (&self.claim.file).write_all(text.as_bytes())?;
@@ -340,13 +332,12 @@ impl Journal {
         }
     }
 
-    pub fn settle<'c>(&self, device: usize, case_ids: impl IntoIterator<Item = &'c str>) {
+    /// Forgets the visits of cases that have rows.
+    pub fn settle(&self, device: usize, case_ids: &[String]) {
         let mut state = self.state();
-        let mut any = false;
-        for case_id in case_ids {
-            any |= state.lines.remove(&(device, case_id.to_owned())).is_some();
-        }
-        if any && state.failed.is_none() {
+        let before = state.lines.len();
+        case_ids.iter().for_each(|case_id| drop(state.lines.remove(&(device, case_id.clone()))));
+        if state.lines.len() < before && state.failed.is_none() {
             if let Err(error) = state.rewrite(&self.claim.file) {
                 state.give_up(&self.claim.file, error);
             }
@@ -361,10 +352,8 @@ impl Journal {
     /// Whether it holds no visits; what was never begun is as an earlier run left it.
     fn is_empty(&self) -> bool {
         let state = self.state();
-        match state.head.is_empty() {
-            true => self.claim.file.metadata().is_ok_and(|metadata| metadata.len() == 0),
-            false => state.lines.is_empty(),
-        }
+        let is_as_found = state.head.is_empty();
+        if is_as_found { self.claim.file.metadata().is_ok_and(|file| file.len() == 0) } else { state.lines.is_empty() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -404,19 +393,16 @@ impl State {
     fn take_up(&mut self, lines: &mut impl BufRead) -> io::Result<usize> {
         let mut taken = 0;
         while let Some(line) = next_line(lines)? {
-            let Ok(Line::Visit(read)) = serde_json::from_str::<Line>(&line) else { break };
-            if !Earlier::can_have(&read.sizes, read.process, &read.visited) {
+            let Ok(Line { visit }) = serde_json::from_str(&line) else { break };
+            let Visit { device, case_id, spirv_hash, sizes, before, process, visited } = visit;
+            if !Earlier::can_have(&sizes, process, &visited) {
                 break;
             }
             taken += line.len();
-            let VisitLine { device, case_id, spirv_hash, sizes, before, process, visited } = *read;
             let place = (device, case_id);
             let lines = self.lines.entry(place.clone()).or_default();
-            let earlier = self.earlier.entry(place).or_insert_with(|| Earlier {
-                spirv_hash: spirv_hash.clone(),
-                sizes,
-                visits: Vec::new(),
-            });
+            let new = || Earlier { spirv_hash: spirv_hash.clone(), sizes, visits: Vec::new() };
+            let earlier = self.earlier.entry(place).or_insert_with(new);
             let goes_on = earlier.spirv_hash == spirv_hash && earlier.sizes == sizes && before <= earlier.visits.len();
             let kept = if goes_on { before } else { 0 };
             earlier.visits.truncate(kept);

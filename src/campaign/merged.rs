@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::analysis::{Purpose, RowSet};
 use crate::model::Status;
-use crate::output::{self, Format, Outputs, Target, WriteOutcome};
+use crate::output::{self, Format, Outputs, RowTargets, Target, WriteOutcome};
 use crate::record::{Header, Record};
 
 /// Brings the file of a run that was resumed into the form that one without interruption would have.
@@ -16,7 +16,7 @@ pub fn renew(file: &Path, columns: &[String], is_anonymous: bool) -> anyhow::Res
 }
 
 /// Writes the rows, and gives the files their names once all are whole.
-pub fn write(rows: RowSet, targets: Vec<(Target, Format)>, columns: &[String], is_anonymous: bool) -> anyhow::Result<Summary> {
+pub fn write(rows: RowSet, targets: RowTargets, columns: &[String], is_anonymous: bool) -> anyhow::Result<Summary> {
     let header = Header::new(rows.axes()).choosing(columns)?;
     let (opened, staged) = output::stage(targets);
     let outputs = output::open(&opened, &header)?;

@@ -30,8 +30,9 @@ pub struct PlanJudge<'r> {
 /// What is there already of a device's cases.
 #[derive(Default)]
 pub struct DeviceKept {
-    places: HashSet<u64>,
-    relations: Relations,
+    pub places: HashSet<u64>,
+    /// What the rows say of others.
+    pub relations: Relations,
 }
 
 impl<'r> PlanJudge<'r> {
@@ -129,14 +130,5 @@ impl earlier::Judge for PlanJudge<'_> {
 impl DeviceKept {
     pub fn holds(&self, planned: &Planned) -> bool {
         planned.index.is_some_and(|index| self.places.contains(&index))
-    }
-
-    pub fn count(&self) -> u64 {
-        self.places.len() as u64
-    }
-
-    /// What the rows say of others. Once.
-    pub fn take_relations(&mut self) -> Relations {
-        std::mem::take(&mut self.relations)
     }
 }

@@ -69,14 +69,14 @@ impl PlanRun<'_> {
     /// Errors: where rows can't be written. What a device refuses stands in its rows.
     pub fn run(&self, kept: Vec<DeviceKept>) -> anyhow::Result<()> {
         let Self { selection, ledger, .. } = self;
-        let Campaign { targets, voice, settings } = ledger.campaign;
+        let Campaign { targets, voice, settings } = ledger.claim.campaign;
         let kept: Vec<Mutex<DeviceKept>> = kept.into_iter().map(Mutex::new).collect();
         let measure = |index: usize, turns: Turns| {
             if ledger.is_over() {
                 return Ok(());
             }
             let mut kept = kept[index].lock().unwrap_or_else(PoisonError::into_inner);
-            let relations = kept.take_relations();
+            let relations = std::mem::take(&mut kept.relations);
             let run = self.on_device(index, &kept, relations, turns);
             if settings.is_dry { run.plan_only() } else { run.run() }?;
             // Those of a case are in its row; these came when the device was closed.
@@ -90,12 +90,12 @@ impl PlanRun<'_> {
 
     fn on_device<'d>(&'d self, index: usize, kept: &'d DeviceKept, relations: Relations, turns: Turns<'d>) -> DeviceRun<'d> {
         let Self { selection, plans, ledger } = *self;
-        let Campaign { targets, voice, .. } = ledger.campaign;
+        let Campaign { targets, voice, .. } = ledger.claim.campaign;
         let (place, plan) = (targets.device(index), &plans[index]);
         let name = if plans.len() > 1 { place.info.name.as_str() } else { "" };
         // About so many: telling exactly would take making them all.
         let cases = selection.count(plan);
-        let cases = selection.shard.map_or(cases, |shard| cases / shard.count()).saturating_sub(kept.count());
+        let cases = selection.shard.map_or(cases, |shard| cases / shard.count()).saturating_sub(kept.places.len() as u64);
         let bar = Arc::new(voice.progress.bar(name, cases));
         DeviceRun { selection, ledger, place, plan, index, pairing: self.pairing(index), kept, bar, relations, turns }
     }
@@ -106,7 +106,7 @@ impl PlanRun<'_> {
             (true, 1, _) => Pairing::Bases,
             // The first device is what the others are paired with.
             (true, _, 0) => Pairing::None,
-            (true, ..) => Pairing::Device(self.ledger.campaign.targets.device(0), &self.plans[0]),
+            (true, ..) => Pairing::Device(self.ledger.claim.campaign.targets.device(0), &self.plans[0]),
         }
     }
 }
@@ -215,7 +215,7 @@ impl<'r> DeviceRun<'r> {
     }
 
     fn opener(&self, place: &'r FoundDevice) -> Opener<'r> {
-        let campaign = self.ledger.campaign;
+        let campaign = self.ledger.claim.campaign;
         // What making a pipeline takes is a figure here, which other threads would disturb: none makes them ahead.
         let mut opening = campaign.settings.opening(place, self.options().max_time);
         if let Some(bytes) = opening.evict_bytes {
@@ -251,16 +251,16 @@ impl<'r> DeviceRun<'r> {
     }
 
     fn settings(&self) -> &'r Settings {
-        &self.ledger.campaign.settings
+        &self.ledger.claim.campaign.settings
     }
 
     fn progress(&self) -> &'r Progress {
-        &self.ledger.campaign.voice.progress
+        &self.ledger.claim.campaign.voice.progress
     }
 
     fn introduce(&self, session: &Session) {
         let (device, instrument) = (&self.place.info, session.instrument());
-        let whose = if self.ledger.templates.len() > 1 { format!("{}: ", device.name) } else { String::new() };
+        let whose = if self.ledger.claim.templates.len() > 1 { format!("{}: ", device.name) } else { String::new() };
         self.progress().notes(instrument.note.iter().map(|note| format!("{whose}{note}")));
         for quirk in &device.quirks {
             // A case in which it can show has its flag.
@@ -285,7 +285,7 @@ impl<'r> DeviceRun<'r> {
     /// Among how many the time of a quick run is shared: devices that take turns, and the two sides of a pair.
     fn turns(&self) -> u64 {
         let sides = if self.selection.is_paired { 2 } else { 1 };
-        sides * lanes::turns(self.ledger.campaign.targets.devices(), self.selection.jobs)
+        sides * lanes::turns(self.ledger.claim.campaign.targets.devices(), self.selection.jobs)
     }
 
     /// Measures a block's cases, and writes a row for each that was measured, in the plan's order.
@@ -354,14 +354,14 @@ impl<'r> DeviceRun<'r> {
             unpaired: is_left.then_some("not paired: what the host's clock times isn't alternated"),
             ..Described::planned(planned)
         };
-        Record::assembled(&self.ledger.templates[self.index], &described, &self.place.info, fate)
+        Record::assembled(&self.ledger.claim.templates[self.index], &described, &self.place.info, fate)
     }
 
     /// A base that is no case of this run fails the run by its failure.
     fn say_unpaired(&self, row: &Record, measured: &Measured) {
         if let Some(failure) = measured.unpaired.as_ref().filter(|failure| failure.status.is_failure()) {
             let (case, (status, reason)) = (row.case_name(), failure.told());
-            self.ledger.campaign.voice.fault(&format!("{case}: not paired, its base failed: {status}: {reason}"));
+            self.ledger.claim.campaign.voice.fault(&format!("{case}: not paired, its base failed: {status}: {reason}"));
         }
     }
 
@@ -415,7 +415,7 @@ impl<'r> DeviceRun<'r> {
                 self.tell_lacking(derived.experiment, &format!("note: {}: {lacking}", name.trim_end()));
                 continue;
             }
-            rows.push(Record::derived(&self.ledger.templates[self.index], &derived, &flags, cache));
+            rows.push(Record::derived(&self.ledger.claim.templates[self.index], &derived, &flags, cache));
         }
         self.ledger.sink.derive(rows)
     }

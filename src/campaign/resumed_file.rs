@@ -5,27 +5,41 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::sink::{RowKey, row_key};
-use crate::output::{self, Format, Staged, Target};
+use crate::output::{self, Format, Outputs, Staged, Target};
 use crate::record::{Header, Packed, Reader};
 
+#[derive(Default)]
 pub struct ResumedFile {
     pub path: PathBuf,
     /// How many rows come first and stay as they are.
     pub kept: usize,
     /// How many rows of the earlier run follow that may be superseded.
     pub earlier: usize,
-    pub header: Header,
 }
 
 impl ResumedFile {
-    /// Leaves out the superseded rows, and those that go without another in their place.
-    /// Errors: where the file can't be read or replaced; it stays as it is.
-    pub fn drop_superseded(&self, retired: &HashSet<RowKey>) -> anyhow::Result<()> {
-        Staged::new(&self.path).fill(|to| self.write(to, retired))
+    /// Gives other outputs the rows that stay as they are.
+    pub fn pass_on(&self, outputs: &mut Outputs) -> anyhow::Result<()> {
+        if outputs.lacks_rows() {
+            for row in Reader::open(&self.path)?.take(self.kept) {
+                // Who stops reading now will show when the first new row is written.
+                let _ = outputs.pass_on(&row?)?;
+            }
+        }
+        Ok(())
     }
 
-    fn write(&self, to: &Path, retired: &HashSet<RowKey>) -> anyhow::Result<()> {
-        let mut outputs = output::open(&[(Target::File(to.to_owned()), Format::Csv)], &self.header)?;
+    /// Leaves out the superseded rows, and those that go without another in their place.
+    /// Errors: where the file can't be read or replaced; it stays as it is.
+    pub fn drop_superseded(&self, header: &Header, retired: &HashSet<RowKey>) -> anyhow::Result<()> {
+        if self.earlier == 0 {
+            return Ok(());
+        }
+        Staged::new(&self.path).fill(|to| self.write(to, header, retired))
+    }
+
+    fn write(&self, to: &Path, header: &Header, retired: &HashSet<RowKey>) -> anyhow::Result<()> {
+        let mut outputs = output::open(&[(Target::File(to.to_owned()), Format::Csv)], header)?;
         let (mut earlier, mut rows) = (Vec::new(), Vec::new());
         for (i, row) in Reader::open(&self.path)?.enumerate() {
             let row = row?;

@@ -49,7 +49,7 @@ impl From<Record> for Written<'_> {
 
 /// What a row is of, in the order in which a plan has them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct RowKey {
+pub struct RowKey {
     /// With its driver.
     pub(super) device: [String; 3],
     pub(super) index: Option<u64>,
@@ -62,6 +62,7 @@ pub(super) fn row_key(row: &Record) -> RowKey {
     RowKey { device, index: *plan_index, case_id: case_id.clone() }
 }
 
+#[derive(Default)]
 struct State {
     outputs: Outputs,
     beside: Beside,
@@ -87,27 +88,11 @@ struct State {
 impl Sink {
     /// A sink of these outputs, of which the file that is gone on from has these rows of an earlier run. Rows of the mock device are the
     /// same bytes whenever it runs.
-    pub fn new(outputs: Outputs, beside: Beside, earlier: Vec<Record>, campaign: &Campaign) -> Self {
-        let earlier = earlier.into_iter().map(|row| (row_key(&row), row)).collect();
-        let state = State {
-            outputs,
-            beside,
-            earlier,
-            held: BTreeMap::new(),
-            last_held: None,
-            has_derived: false,
-            closed: false,
-            written: 0,
-            skipped: 0,
-            failed: 0,
-            not_run: 0,
-            retryable: false,
-            told: BTreeMap::new(),
-        };
-        let Campaign { settings, targets, voice } = campaign;
-        let (started, state) = (Instant::now(), Mutex::new(state));
-        let Settings { is_dry, most_told, .. } = *settings;
-        Self { voice: voice.clone(), is_mock: targets.are_mock(), is_dry, started, most_told, state }
+    pub(super) fn new(outputs: Outputs, beside: Beside, earlier: BTreeMap<RowKey, Record>, campaign: &Campaign) -> Self {
+        let Campaign { settings: Settings { is_dry, most_told, .. }, targets, voice } = campaign;
+        let state = Mutex::new(State { outputs, beside, earlier, ..State::default() });
+        let (voice, is_mock, is_dry, most_told) = (voice.clone(), targets.are_mock(), *is_dry, *most_told);
+        Self { voice, is_mock, is_dry, started: Instant::now(), most_told, state }
     }
 
     pub fn is_closed(&self) -> bool {
@@ -120,14 +105,12 @@ impl Sink {
     pub fn write<'m>(&self, rows: impl IntoIterator<Item = impl Into<Written<'m>>>) -> anyhow::Result<()> {
         let mut state = self.state();
         let (mut whole, mut beside) = (Vec::new(), Vec::new());
-        let is_tried = |row: &Record| Completeness::from_row(row).is_tried();
         for Written { mut row, measured } in rows.into_iter().map(Into::into) {
             row.written_at = self.now();
             self.tell(&mut state, &row);
             state.count(&row);
             let key = row_key(&row);
-            // A case that was never tried has no row to take the place of one that was.
-            if !is_tried(&row) && state.earlier.get(&key).is_some_and(is_tried) {
+            if state.says_less(&key, &row) {
                 continue;
             }
             state.earlier.remove(&key);
@@ -153,7 +136,9 @@ impl Sink {
             if state.held.get(&key).is_none_or(|held| held.status != row.status) {
                 self.tell(&mut state, &row);
             }
-            state.held.insert(key, row);
+            if !state.says_less(&key, &row) {
+                state.held.insert(key, row);
+            }
         }
     }
 
@@ -239,21 +224,28 @@ impl Sink {
             // Who stopped reading has been noted.
             let _ = outputs.pass_on(&row)?;
         }
-        drop(state);
-        let Self { voice, is_dry, started, state, most_told, .. } = self;
-        let mut state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
-        state.closed |= voice.progress.suspend(|| state.outputs.finish())? == WriteOutcome::Closed;
-        state.say_beside(&voice);
-        let State { closed, failed, not_run, retryable, .. } = state;
-        if !closed {
-            state.sum_up(&voice, most_told, if is_dry { "planned" } else { "measured" }, started.elapsed());
+        let finished = self.voice.progress.suspend(|| outputs.finish())?;
+        state.say_beside(&self.voice);
+        if !state.closed && finished != WriteOutcome::Closed {
+            self.sum_up(&state);
         }
-        let code = match failed {
-            1.. if retryable && not_run > 0 => EXIT_RETRY,
-            0 if !voice.has_faults() => EXIT_OK,
+        let code = match state.failed {
+            1.. if state.retryable && state.not_run > 0 => EXIT_RETRY,
+            0 if !self.voice.has_faults() => EXIT_OK,
             _ => EXIT_FAILED,
         };
         Ok((code, retired.into_iter().map(|(key, _)| key).collect()))
+    }
+
+    fn sum_up(&self, State { written, skipped, failed, not_run, told, .. }: &State) {
+        let Self { voice, most_told, .. } = self;
+        for (status, count) in told.iter().filter(|(_, count)| *count > most_told) {
+            voice.progress.note(&format!("... and {} more {status}: their rows say what", count - most_told));
+        }
+        let not_run = if *not_run > 0 { format!(" ({not_run} of them not run)") } else { String::new() };
+        let (done, verb) = (written - skipped - failed, if self.is_dry { "planned" } else { "measured" });
+        let seconds = self.started.elapsed().as_secs_f64();
+        voice.progress.note(&format!("{done} {verb}, {skipped} skipped, {failed} failed{not_run} in {seconds:.1} s"));
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -263,6 +255,12 @@ impl Sink {
 }
 
 impl State {
+    /// Whether a row says that its case was never tried, where the earlier run has tried it: then it takes no row's place.
+    fn says_less(&self, key: &RowKey, row: &Record) -> bool {
+        let is_tried = |row: &Record| Completeness::from_row(row).is_tried();
+        !is_tried(row) && self.earlier.get(key).is_some_and(is_tried)
+    }
+
     fn count(&mut self, row: &Record) {
         if row.is_derived() {
             return;
@@ -288,15 +286,5 @@ impl State {
         if let Some(folder) = code.filter(CodeFolder::is_empty) {
             voice.progress.note(&format!("note: no driver showed code: {} has no file of this run", folder.path().shown()));
         }
-    }
-
-    fn sum_up(&self, voice: &Voice, most_told: u64, verb: &str, took: Duration) {
-        let Self { written, skipped, failed, not_run, told, .. } = self;
-        for (status, count) in told.iter().filter(|(_, count)| **count > most_told) {
-            voice.progress.note(&format!("... and {} more {status}: their rows say what", count - most_told));
-        }
-        let not_run = if *not_run > 0 { format!(" ({not_run} of them not run)") } else { String::new() };
-        let (done, seconds) = (written - skipped - failed, took.as_secs_f64());
-        voice.progress.note(&format!("{done} {verb}, {skipped} skipped, {failed} failed{not_run} in {seconds:.1} s"));
     }
 }

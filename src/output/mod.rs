@@ -52,7 +52,7 @@ pub use people::{hand_over, say, show};
 pub use progress::{Bar, Mode, Progress};
 pub use samples::Samples;
 pub use table::{Style, Table};
-pub use targets::{finish_staged, is_terminal, row_targets, stage};
+pub use targets::{RowTargets, finish_staged, is_terminal, row_targets, stage};
 pub use text_table::{Cell, Column, Need, TextTable, remark};
 pub use tone::{Tone, in_a_line, is_unseen, legible};
 pub use view::row_table;
@@ -172,6 +172,7 @@ struct Sink {
     has_lines: bool,
 }
 
+#[derive(Default)]
 pub struct Outputs {
     sinks: Vec<Sink>,
     closed: bool,
@@ -248,7 +249,7 @@ impl<'t> Reserved<'t> {
     /// Empties them but for what is continued, and writes what stands above the rows.
     pub fn begin(mut self, header: &Header) -> Result<Outputs, Error> {
         self.made.clear();
-        let mut outputs = Outputs { sinks: Vec::new(), closed: false };
+        let mut outputs = Outputs::default();
         let files: Vec<String> =
             self.targets.iter().filter(|(target, _)| *target != Target::Stdout).map(|(target, _)| target.name()).collect();
         for ((target, format), file) in self.targets.iter().zip(std::mem::take(&mut self.files)) {

@@ -9,13 +9,10 @@ use super::{Format, Staged, Target};
 use crate::error::Error;
 use crate::model::Shown;
 
+pub type RowTargets = Vec<(Target, Format)>;
+
 /// Files as named; standard output where it is named, where no file is, and with `beside` on a terminal beside files as well.
-pub fn row_targets(
-    files: &[PathBuf],
-    asked: Option<Format>,
-    for_stdout: Format,
-    beside: bool,
-) -> Result<Vec<(Target, Format)>, Error> {
+pub fn row_targets(files: &[PathBuf], asked: Option<Format>, for_stdout: Format, beside: bool) -> Result<RowTargets, Error> {
     let for_stdout = asked.unwrap_or(for_stdout);
     let mut targets = Vec::new();
     for path in files {
@@ -39,7 +36,7 @@ pub fn is_terminal() -> bool {
 }
 
 /// Gives every file a temporary name until [`finish_staged`].
-pub fn stage(targets: Vec<(Target, Format)>) -> (Vec<(Target, Format)>, Vec<Staged>) {
+pub fn stage(targets: RowTargets) -> (RowTargets, Vec<Staged>) {
     let mut staged = Vec::new();
     let mut stage = |path: PathBuf| {
         let file = Staged::new(&path);

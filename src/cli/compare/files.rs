@@ -9,11 +9,12 @@ use super::super::overwriting::Files;
 use crate::analysis::compare::Question;
 use crate::error::Error;
 use crate::output::{
-    self, Format, Page, Report, Style, Target, comparison_csv, comparison_jsonl, comparison_text, hand_over, write_whole,
+    self, Format, Page, Report, RowTargets, Style, Target, comparison_csv, comparison_jsonl, comparison_text, hand_over,
+    write_whole,
 };
 
 /// Errors: a file whose format its ending doesn't tell, one that is named twice, and one that is read.
-pub fn targets(arguments: &Compare, question: &Question) -> Result<Vec<(Target, Format)>, Error> {
+pub fn targets(arguments: &Compare, question: &Question) -> Result<RowTargets, Error> {
     let targets = output::row_targets(&arguments.output, arguments.format.map(ComparisonFormat::format), Format::Table, true)?;
     check(&targets, arguments.suspects.as_deref(), question)?;
     Ok(targets)
