@@ -1,12 +1,11 @@
 //! A campaign begins: its devices are found.
 
+use super::interrupt;
 use super::settings::Settings;
 use super::targets::Targets;
 use super::voice::Voice;
-use super::{interrupt, template};
 use crate::measure::Opener;
-use crate::model::{DeviceInfo, Published};
-use crate::record::Record;
+use crate::model::Published;
 use crate::worker::{FoundDevice, Opening};
 
 /// What is to be done on which devices, and who hears of it.
@@ -26,13 +25,6 @@ impl Campaign {
         let mut targets = Targets::resolve(&settings, &voice)?;
         limits.into_iter().for_each(|own| targets.limit(own));
         Ok(Self { settings, targets, voice })
-    }
-
-    /// Of each device a row with all that is the same in its rows, but for their plan. They are of one run.
-    pub fn templates(&self) -> Vec<Record> {
-        let run = template::run_row(&self.settings, &self.targets);
-        let of_device = |device: &DeviceInfo| template::device_row(run.clone(), &self.settings, &self.targets, device);
-        self.targets.devices().map(of_device).collect()
     }
 
     /// Opens a device, process after process.

@@ -32,12 +32,10 @@ pub fn describe_host(row: &mut Record) {
 
 /// Fixed values in place of all that differs from run to run, so that the mock device gives the same bytes anywhere.
 pub fn describe_mock_host(row: &mut Record) {
-    row.run_id = "mock".to_owned();
-    row.host = "mock".to_owned();
-    row.os = "mock".to_owned();
-    row.cpu_name = "mock".to_owned();
+    for word in [&mut row.run_id, &mut row.host, &mut row.os, &mut row.cpu_name, &mut row.loader_version] {
+        "mock".clone_into(word);
+    }
     row.cpu_threads = Some(1);
-    row.loader_version = "mock".to_owned();
 }
 
 /// Bytes of the processor's last cache, as Linux tells it; elsewhere nothing portable does.

@@ -45,3 +45,4 @@ pub mod voice;
 pub use begin::Campaign;
 pub use claim::{Claim, Continued, Ledger};
 pub use device::{DeviceSession, Numbered};
+pub use template::TOOL_VERSION;

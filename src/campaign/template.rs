@@ -1,40 +1,37 @@
 //! What all rows of a run have in common, and those of a device.
 
+use super::begin::Campaign;
 use super::host::{describe_host, describe_mock_host};
 use super::resumable::identity;
-use super::settings::Settings;
-use super::targets::Targets;
 use crate::model::DeviceInfo;
 use crate::record::Record;
 use crate::shader::glsl_compiler;
 
-/// A row with all that is the same in a run's rows.
-pub fn run_row(settings: &Settings, targets: &Targets) -> Record {
-    let mut run = Record {
-        tool_version: concat!("v", env!("CARGO_PKG_VERSION")).to_owned(),
-        glsl_compiler: glsl_compiler(),
-        ..Record::new()
-    };
-    if targets.are_mock() {
-        describe_mock_host(&mut run);
-    } else {
-        describe_host(&mut run);
-    }
-    if settings.files.is_anonymous {
-        run.host.clear();
-    }
-    run
-}
+/// As rows and tuning tables have it.
+pub const TOOL_VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
 
-/// The same with what a device's rows have in common.
-pub fn device_row(run: Record, settings: &Settings, targets: &Targets, device: &DeviceInfo) -> Record {
-    Record {
-        layers: targets.layers(),
-        queue_family: settings.queue.or_else(|| device.default_queue().map(|family| family.index)).map(u64::from),
-        validation: Some(settings.is_validated),
-        robustness: Some(settings.is_robust),
-        seed: Some(settings.seed),
-        ..run.on_device(device)
+impl Campaign {
+    /// Of each device a row with all that is the same in its rows, but for their plan. They are of one run.
+    pub fn templates(&self) -> Vec<Record> {
+        let Self { settings, targets, .. } = self;
+        let mut run = Record {
+            tool_version: TOOL_VERSION.to_owned(),
+            glsl_compiler: glsl_compiler(),
+            layers: targets.layers(),
+            validation: Some(settings.is_validated),
+            robustness: Some(settings.is_robust),
+            seed: Some(settings.seed),
+            ..Record::new()
+        };
+        let describe = if targets.are_mock() { describe_mock_host } else { describe_host };
+        describe(&mut run);
+        if settings.files.is_anonymous {
+            run.host.clear();
+        }
+        let queue = |device: &DeviceInfo| settings.queue.or_else(|| device.default_queue().map(|family| family.index));
+        let of_device =
+            |device: &DeviceInfo| Record { queue_family: queue(device).map(u64::from), ..run.clone().on_device(device) };
+        targets.devices().map(of_device).collect()
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 
+use crate::campaign::TOOL_VERSION;
 use crate::campaign::search::rows::Trial;
 use crate::campaign::search::run::SearchRun;
 use crate::campaign::settings::RowFiles;
@@ -21,8 +22,6 @@ use crate::tuning::{
     DeviceId, Diagnosis, DriverId, KernelId, T4Measurement, T4Result, T4Session, T4Times, T4Validity, Table, TableEntry,
     diagnose, read_table, save_table, t4,
 };
-
-const TOOL_VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
 
 pub struct Found {
     /// Nothing where no configuration has a time.
