@@ -53,14 +53,10 @@ impl Turns<'_> {
         self.change(|state| state.devices.len())
     }
 
-    pub fn begin(&mut self) {
-        self.wait();
-    }
-
     /// Waits until all others have ended the blocks before.
     pub fn begin_block(&mut self) {
         self.progress = Progress { block: self.progress.block + 1, ..Progress::default() };
-        self.wait();
+        self.begin();
     }
 
     /// Waits until all others have ended the rounds before.
@@ -68,10 +64,11 @@ impl Turns<'_> {
         // They are counted anew where a block doesn't fit the memory at one time.
         let part = self.progress.part + u32::from(round == 1);
         self.progress = Progress { part, round, ..self.progress };
-        self.wait();
+        self.begin();
     }
 
-    fn wait(&mut self) {
+    /// Waits for its turn.
+    pub fn begin(&mut self) {
         let Self { turnstile, place, progress, .. } = *self;
         let has_turn = std::mem::replace(&mut self.has_turn, true);
         let mut state = turnstile.state.lock().unwrap_or_else(PoisonError::into_inner);

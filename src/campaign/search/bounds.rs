@@ -214,11 +214,10 @@ impl<'r> BoundsChecker<'r> {
 
     /// Asks something else of the process that looks at bounds.
     pub fn ask<Q: Question>(&mut self, question: Q) -> Result<Q::Answer, Failure> {
-        let mut checker = match self.checker.take() {
-            Some(checker) => checker,
-            None => self.search.respondent(true, compile_threads(self.search.device()))?,
-        };
+        let open = || self.search.respondent(true, compile_threads(self.search.device()));
+        let mut checker = self.checker.take().map_or_else(open, Ok)?;
         let answer = checker.ask(question);
+        let is_gone = |failure: &Failure| matches!(failure.status, Status::Crashed | Status::Timeout | Status::DeviceLost);
         if !answer.as_ref().is_err_and(is_gone) {
             self.checker = Some(checker);
         }
@@ -239,10 +238,6 @@ impl<'r> BoundsChecker<'r> {
     fn warn(&self, words: &str) {
         self.search.campaign.voice.progress.note(&format!("warning: {words}"));
     }
-}
-
-fn is_gone(failure: &Failure) -> bool {
-    matches!(failure.status, Status::Crashed | Status::Timeout | Status::DeviceLost)
 }
 
 fn is_given(overrun: &Overrun) -> bool {

@@ -34,7 +34,8 @@ pub struct WinnerChecks<'r> {
     tried: BTreeMap<Point, BTreeSet<String>>,
     /// How many there was no time for, the last time.
     untried: usize,
-    wrong_elsewhere: BTreeSet<Point>,
+    /// Those that are wrong with other inputs, or of other sizes.
+    pub wrong_elsewhere: BTreeSet<Point>,
     dropped: BTreeMap<String, String>,
     /// What came of running configurations again, by configuration; the reference's stands for itself.
     pub repeated: BTreeMap<Point, Repeated>,
@@ -122,10 +123,7 @@ impl<'r> WinnerChecks<'r> {
                 }
             }
         }
-        self.tried.extend(points.into_iter().map(|point| {
-            let names = right_with.remove(&point).unwrap_or_default();
-            (point, names)
-        }));
+        self.tried.extend(points.into_iter().map(|point| (point.clone(), right_with.remove(&point).unwrap_or_default())));
         wrong
     }
 
@@ -150,7 +148,8 @@ impl<'r> WinnerChecks<'r> {
             return None;
         }
         self.wrong_elsewhere.insert(point.clone());
-        Some(format!("right with the usual inputs, wrong with {name}: {why}{}", elsewhere(is_size)))
+        let advice = if is_size { "" } else { "; if such inputs can't be, fill buffers yourself (--buffer PLACE=:random)" };
+        Some(format!("right with the usual inputs, wrong with {name}: {why}{advice}"))
     }
 
     /// Looks for inputs that the results don't depend on.
@@ -208,34 +207,22 @@ impl<'r> WinnerChecks<'r> {
         if self.is_lost {
             return None;
         }
-        let asked = self.open().and_then(|()| match &mut self.repeater {
-            Some(repeater) => repeater.ask(Repeat { pass, times, most }),
-            None => Ok(Repeated::default()),
-        });
-        match asked {
-            Ok(repeated) => Some(repeated).filter(|repeated| repeated.runs > 0),
+        let open = self.repeater.take().map_or_else(|| self.search.respondent(false, 0), Ok);
+        match open.and_then(|mut repeater| Ok((repeater.ask(Repeat { pass, times, most })?, repeater))) {
+            Ok((repeated, repeater)) => {
+                self.repeater = Some(repeater);
+                Some(repeated).filter(|repeated| repeated.runs > 0)
+            }
             Err(failure) => {
-                (self.is_lost, self.repeater) = (true, None);
+                self.is_lost = true;
                 self.note_failure("whether results change from one run to the next", &failure);
                 None
             }
         }
     }
 
-    fn open(&mut self) -> Result<(), Failure> {
-        if self.repeater.is_none() {
-            self.repeater = Some(self.search.respondent(false, 0)?);
-        }
-        Ok(())
-    }
-
     fn note_failure(&self, what: &str, Failure { status, reason, .. }: &Failure) {
         self.search.campaign.voice.progress.note(&format!("note: {what} couldn't be looked at: {status}: {reason}"));
-    }
-
-    /// Whether a configuration is wrong with other inputs, or of other sizes.
-    pub fn is_wrong_elsewhere(&self, point: &Point) -> bool {
-        self.wrong_elsewhere.contains(point)
     }
 
     /// Whether wrong configurations were run again, and were wrong each time.
@@ -284,11 +271,6 @@ impl<'r> WinnerChecks<'r> {
         }
         said
     }
-}
-
-/// What to do if such inputs can't be.
-fn elsewhere(is_size: bool) -> &'static str {
-    if is_size { "" } else { "; if such inputs can't be, fill buffers yourself (--buffer PLACE=:random)" }
 }
 
 fn prime_below(n: u64) -> Option<u64> {

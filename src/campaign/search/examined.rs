@@ -47,7 +47,8 @@ impl SearchRun<'_> {
         let with = |status: Option<Status>| {
             let is_it = move |trial: &Trial| trial.failure.as_ref().map(|failure| failure.status) == status;
             // What is wrong with other inputs alone is right with these.
-            let those = self.trials.values().filter(|trial| is_it(trial) && !self.checks.is_wrong_elsewhere(&trial.point));
+            let those =
+                self.trials.values().filter(|trial| is_it(trial) && !self.checks.wrong_elsewhere.contains(&trial.point));
             those.map(|trial| trial.point.clone()).collect::<Vec<Point>>()
         };
         let (right, wrong) = (with(None), with(Some(Status::WrongResult)));
