@@ -71,17 +71,8 @@ impl Isolated {
         }
         match heard {
             Ok(Reply::Opened(instrument, learned)) => {
-                let Self { worker, listener, deadlines, .. } = self;
-                Ok(RemoteBench {
-                    worker,
-                    listener,
-                    deadlines,
-                    info: device.clone(),
-                    instrument: *instrument,
-                    learned,
-                    compiles_ahead,
-                    is_lost: false,
-                })
+                let (info, instrument) = (device.clone(), *instrument);
+                Ok(RemoteBench { isolated: self, info, instrument, learned, compiles_ahead, is_lost: false })
             }
             Ok(Reply::Refused(failure)) => Err(Loss(failure)),
             Ok(other) => Err(Loss(out_of_turn(&other))),
@@ -107,9 +98,7 @@ impl Isolated {
 }
 
 pub struct RemoteBench {
-    worker: Worker,
-    listener: Arc<dyn Listener>,
-    deadlines: Deadlines,
+    isolated: Isolated,
     info: DeviceInfo,
     instrument: Instrument,
     learned: Learned,
@@ -120,10 +109,10 @@ pub struct RemoteBench {
 impl RemoteBench {
     /// How long the next answer may take, of which there were so many before.
     fn limit(&self, order: &Order, answered: usize) -> Deadline {
-        let usual = self.deadlines.usual;
+        let usual = self.isolated.deadlines.usual;
         match order {
             // Compiling, the first dispatch, and comparing results, which the processor does.
-            Order::Load { .. } | Order::Anticipate { .. } | Order::Check { .. } => self.deadlines.compiling(),
+            Order::Load { .. } | Order::Anticipate { .. } | Order::Check { .. } => self.isolated.deadlines.compiling(),
             Order::Size { calls, .. } | Order::Visit { calls } => {
                 usual.later(calls.get(answered).map_or(Duration::ZERO, |call| call.expected))
             }
@@ -139,15 +128,15 @@ impl RemoteBench {
             if failure.status == Status::CompileError {
                 // The words come by another pipe, and may still be on their way.
                 std::thread::sleep(Duration::from_millis(10));
-                failure.reason.push_str(&self.worker.last_words());
+                failure.reason.push_str(&self.isolated.worker.last_words());
             }
         }
-        self.worker.turn_the_page();
+        self.isolated.worker.turn_the_page();
     }
 
     fn lost(&mut self, failure: Failure) -> Result<(), Loss> {
         self.is_lost = true;
-        self.worker.kill();
+        self.isolated.worker.kill();
         Err(Loss(failure))
     }
 }
@@ -166,7 +155,7 @@ impl Bench for RemoteBench {
     }
 
     fn is_alive(&mut self) -> bool {
-        !self.is_lost && self.worker.is_alive()
+        !self.is_lost && self.isolated.worker.is_alive()
     }
 
     fn compiles_ahead(&self) -> bool {
@@ -174,11 +163,11 @@ impl Bench for RemoteBench {
     }
 
     fn carry_out(&mut self, order: Order, answer: &mut Answering) -> Result<(), Loss> {
-        self.worker.say(&Request::Order(order.clone()));
+        self.isolated.worker.say(&Request::Order(order.clone()));
         let (mut answered, mut is_halted) = (0, false);
         loop {
             let limit = self.limit(&order, answered);
-            match self.worker.hear(limit) {
+            match self.isolated.worker.hear(limit) {
                 Ok(Reply::Answer(item)) => {
                     let mut item = *item;
                     if let Answer::Loaded(loading) = &mut item {
@@ -186,7 +175,7 @@ impl Bench for RemoteBench {
                     }
                     answered += usize::from(!matches!(item, Answer::Ready(_)));
                     if answer(item).is_break() && !is_halted {
-                        self.worker.say(&Request::Halt);
+                        self.isolated.worker.say(&Request::Halt);
                         is_halted = true;
                     }
                 }
@@ -194,7 +183,7 @@ impl Bench for RemoteBench {
                 Ok(Reply::Lost(failure)) => return self.lost(failure),
                 Ok(other) => return self.lost(out_of_turn(&other)),
                 Err(silence) => {
-                    let failure = self.worker.failure(&silence, limit);
+                    let failure = self.isolated.worker.failure(&silence, limit);
                     return self.lost(failure);
                 }
             }
@@ -208,19 +197,19 @@ impl Drop for RemoteBench {
         if self.is_lost {
             return;
         }
-        self.worker.say(&Request::Close);
-        let limit = self.deadlines.usual;
-        let failure = match self.worker.hear(limit) {
+        self.isolated.worker.say(&Request::Close);
+        let limit = self.isolated.deadlines.usual;
+        let failure = match self.isolated.worker.hear(limit) {
             Ok(Reply::Closed(messages)) => {
-                messages.iter().for_each(|message| self.listener.fault(&format!("validation: {message}")));
-                self.worker.reap(limit.time);
+                messages.iter().for_each(|message| self.isolated.listener.fault(&format!("validation: {message}")));
+                self.isolated.worker.reap(limit.time);
                 return;
             }
             Ok(other) => out_of_turn(&other),
-            Err(silence) => self.worker.failure(&silence, limit),
+            Err(silence) => self.isolated.worker.failure(&silence, limit),
         };
         let Failure { status, reason, .. } = failure;
-        self.listener.fault(&format!("closing {}: {status}: {reason}", self.info.name));
+        self.isolated.listener.fault(&format!("closing {}: {status}: {reason}", self.info.name));
     }
 }
 

@@ -59,7 +59,8 @@ impl Catalogue {
 impl CaseSource for Catalogue {
     fn prepare(&mut self, key: &CaseKey) -> Result<SourcedCase, Failure> {
         let skipped = |Skip { reason }: Skip| Failure::new(Status::Skipped, reason);
-        let experiment = experiments::find(&key.experiment).ok_or_else(|| unknown(&key.experiment))?;
+        let experiment = experiments::find(&key.experiment)
+            .ok_or_else(|| Failure::new(Status::Error, format!("the catalogue has no `{}`", key.experiment)))?;
         let built = experiment.build(&Config::new(&key.variant, &key.point, &self.setting()));
         let Built { case, twin } = built.map_err(skipped)?;
         check_limits(&case, &self.device).map_err(skipped)?;
@@ -111,10 +112,6 @@ impl CaseSource for Tuned {
     fn learn(&mut self, outputs: Outputs) -> Learned {
         self.0.borrow_mut().learn(outputs)
     }
-}
-
-fn unknown(experiment: &str) -> Failure {
-    Failure::new(Status::Error, format!("the catalogue has no `{experiment}`"))
 }
 
 fn named(name: &str, failure: Failure) -> Failure {
