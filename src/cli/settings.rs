@@ -68,19 +68,15 @@ fn settings(flags: Measuring, devices: Vec<String>, preset: Preset, processes: u
         most_told: u64::MAX,
         locking: locking(&flags),
         mode: mode(&flags),
-        files: row_files(flags),
-    }
-}
-
-fn row_files(flags: Measuring) -> RowFiles {
-    RowFiles {
-        resume: flags.resume,
-        output: flags.output,
-        format: flags.format,
-        on_terminal: Format::Table,
-        are_staged: false,
-        columns: flags.columns,
-        is_anonymous: flags.anonymous,
+        files: RowFiles {
+            resume: flags.resume,
+            output: flags.output,
+            format: flags.format,
+            on_terminal: Format::Table,
+            are_staged: false,
+            columns: flags.columns,
+            is_anonymous: flags.anonymous,
+        },
     }
 }
 
