@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use fs4::fs_std::FileExt;
@@ -28,7 +27,14 @@ pub struct Lock {
 impl Lock {
     fn try_take(device: &DeviceInfo) -> Result<Option<Self>, Error> {
         let path = path(device);
-        let locked = open(&path).and_then(|file| Ok((FileExt::try_lock_exclusive(&file)?, file)));
+        // Whoever is faster makes it. Another user's will do.
+        let locked = regular::shared_lock(&path).and_then(|(file, is_new)| {
+            if is_new {
+                // Where this can't be had, the others are told that they can't lock the device.
+                let _ = platform::set_mode(&file, 0o644);
+            }
+            Ok((FileExt::try_lock_exclusive(&file)?, file))
+        });
         match locked {
             Ok((is_taken, file)) => Ok(is_taken.then_some(Self { _file: file })),
             // Where there is no place for a lock, there is none; that others can't have one either isn't certain.
@@ -103,16 +109,6 @@ fn busy(device: &DeviceInfo, has_waited: bool) -> Error {
 fn path(device: &DeviceInfo) -> PathBuf {
     let name = if device.kind == DeviceKind::Cpu { "processor".to_owned() } else { device.device_uuid.to_string() };
     std::env::temp_dir().join(format!("lanescope-{name}.lock"))
-}
-
-/// Whoever is faster makes it. Another user's will do.
-fn open(path: &Path) -> io::Result<File> {
-    let (file, is_new) = regular::shared_lock(path)?;
-    if is_new {
-        // Where this can't be had, the others are told that they can't lock the device.
-        let _ = platform::set_mode(&file, 0o644);
-    }
-    Ok(file)
 }
 
 /// Keeps other runs off the devices, where that is asked for. Nothing where the user interrupted the wait for one.

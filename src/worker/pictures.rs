@@ -17,11 +17,6 @@ pub struct PictureFolder {
 }
 
 impl PictureFolder {
-    /// Makes the folder where there is none.
-    pub fn create(path: &Path) -> Result<(), Error> {
-        regular::folder(path).map_err(Error::unwritable(path))
-    }
-
     /// One that is there, for this device's pictures.
     pub fn of(path: &Path, device: &DeviceInfo) -> Self {
         Self { path: path.to_owned(), uuids: [device.device_uuid, device.driver.uuid].map(|uuid| uuid.to_string()) }
@@ -29,26 +24,16 @@ impl PictureFolder {
 
     /// Writes what there is to be seen in outputs of a case, in the order of its check.
     pub fn show(&self, case: &Case, case_id: &str, outputs: &[Vec<u8>]) -> Result<(), Error> {
+        let [device, driver] = &self.uuids;
         for picture in &case.pictures {
             let bytes = case.check.outputs().iter().zip(outputs).find(|(resource, _)| **resource == picture.resource);
             let Some(((_, bytes), resource)) = bytes.zip(case.resources.get(picture.resource)) else { continue };
-            self.write([&case.experiment, &case.variant, case_id], &resource.name, picture, bytes)?;
+            let ending = format!("-{}.png", resource.name);
+            let path = self.path.join(case_file([&case.experiment, &case.variant, case_id, device, driver], &ending));
+            let png = png(picture, bytes).map_err(io::Error::from);
+            png.and_then(|png| regular::overwrite(&path, &png)).map_err(Error::unwritable(&path))?;
         }
         Ok(())
-    }
-
-    /// Writes a picture of a case, which these three identify, from what a pass left in the output.
-    fn write(
-        &self,
-        [experiment, variant, case_id]: [&str; 3],
-        output: &str,
-        picture: &Picture,
-        bytes: &[u8],
-    ) -> Result<(), Error> {
-        let [device, driver] = &self.uuids;
-        let path = self.path.join(case_file([experiment, variant, case_id, device, driver], &format!("-{output}.png")));
-        let png = png(picture, bytes).map_err(io::Error::from);
-        png.and_then(|png| regular::overwrite(&path, &png)).map_err(Error::unwritable(&path))
     }
 }
 

@@ -18,17 +18,12 @@ use crate::process;
 pub fn serve(platform: &Platform) -> anyhow::Result<u8> {
     crash_quietly();
     let say = |reply: &Reply| protocol::write(&mut io::stdout().lock(), reply);
-    let (requests, halted) = match listen() {
-        Ok(listening) => listening,
-        Err(error) => {
-            say(&Reply::NoDrivers(format!("can't start a thread: {error}")))?;
-            return Ok(crate::error::EXIT_USAGE);
-        }
-    };
-    let host = match Host::load(platform) {
-        Ok(host) => host,
-        Err(error) => {
-            say(&Reply::NoDrivers(error.to_string()))?;
+    let listening = listen().map_err(|error| format!("can't start a thread: {error}"));
+    let begun = listening.and_then(|both| Ok((both, Host::load(platform).map_err(|error| error.to_string())?)));
+    let ((requests, halted), host) = match begun {
+        Ok(begun) => begun,
+        Err(words) => {
+            say(&Reply::NoDrivers(words))?;
             return Ok(crate::error::EXIT_USAGE);
         }
     };

@@ -42,8 +42,9 @@ impl Catalogue {
         let swept = (self.device.kind != DeviceKind::Cpu).then(|| evict::watched_bytes(self.device.local_heap_bytes()));
         let mut prepare = |name: &str, values: &[(&str, AxisValue)]| {
             let setting = Setting { preset: Preset::Default, queue: None, ..self.setting() };
-            let case = tool(&setting, name, values).map_err(|skip| named(name, Failure::new(Status::Error, skip.reason)))?;
-            shader::prepare(case, &mut self.compiler).map_err(|failure| named(name, failure))
+            let case = tool(&setting, name, values).map_err(|skip| Failure::new(Status::Error, skip.reason));
+            let prepared = case.and_then(|case| shader::prepare(case, &mut self.compiler));
+            prepared.map_err(|failure| Failure::new(failure.status, format!("{name}: {}", failure.reason)))
         };
         Ok(ToolCases {
             empty: prepare("calibration/empty", &[])?,
@@ -112,10 +113,6 @@ impl CaseSource for Tuned {
     fn learn(&mut self, outputs: Outputs) -> Learned {
         self.0.borrow_mut().learn(outputs)
     }
-}
-
-fn named(name: &str, failure: Failure) -> Failure {
-    Failure::new(failure.status, format!("{name}: {}", failure.reason))
 }
 
 /// Errors: the limit that is in the way, which is the user's to mend.
