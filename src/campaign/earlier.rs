@@ -38,9 +38,7 @@ pub trait Judge {
 
 #[derive(Default)]
 struct Counts {
-    kept: u64,
     kept_for_good: usize,
-    again: u64,
     twice: u64,
     in_fewer_processes: u64,
     /// Whether a row with figures goes.
@@ -100,7 +98,6 @@ impl Claim<'_> {
             let _ = outputs.write(row)?;
         }
         let again = || earlier.values().filter(|(_, is_again)| *is_again);
-        counts.again = again().count() as u64;
         if counts.loses_figures || again().any(|(row, _)| has_figures(row)) {
             let beside = keep_beside(source)?;
             let words = format!("{}: as it was, it is kept in {}", source.shown(), beside.shown());
@@ -108,8 +105,7 @@ impl Claim<'_> {
         }
         let taken = earlier.values().filter(|(row, is_again)| !(*is_again || row.is_derived()));
         let taken: Vec<String> = taken.map(|(row, _)| row.case_id.clone()).collect();
-        counts.kept += taken.len() as u64;
-        self.say(source, rows.cut(), &counts);
+        self.say(source, rows.cut(), (counts.kept_for_good + taken.len(), again().count()), &counts);
         let file = ResumedFile { path: copy.to_owned(), kept: counts.kept_for_good, earlier: earlier.len() };
         Ok(Continued { file, earlier: earlier.into_iter().map(|(key, (row, _))| (key, row)).collect(), taken })
     }
@@ -120,7 +116,6 @@ impl Claim<'_> {
                 // No row has more than it has rounds.
                 let due = (self.campaign.settings.processes as u64).min(row.rounds.unwrap_or(0));
                 counts.in_fewer_processes += u64::from(row.processes.is_some_and(|processes| processes < due));
-                counts.kept += 1;
                 counts.kept_for_good += 1;
                 // A run that was killed left the row whose place it took as well.
                 earlier.remove(&row_key(&row));
@@ -137,10 +132,10 @@ impl Claim<'_> {
         Ok(())
     }
 
-    fn say(&self, source: &Path, cut: Option<impl Display>, counts: &Counts) {
+    fn say(&self, source: &Path, cut: Option<impl Display>, (kept, again): (usize, usize), counts: &Counts) {
         let (name, progress) = (source.shown(), &self.campaign.voice.progress);
         progress.notes(cut.map(|cut| format!("{name}: {cut} and is dropped")));
-        let Counts { kept, again, twice, in_fewer_processes, .. } = *counts;
+        let Counts { twice, in_fewer_processes, .. } = *counts;
         let reasons = "they failed, were stopped early, or their sources have changed";
         let measured_again = if again > 0 { format!("; measured again, since {reasons}: {again}") } else { String::new() };
         progress.note(&match (kept, again) {
