@@ -1,6 +1,6 @@
 //! `lanescope card`: what the devices of files of rows are.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
 
@@ -18,7 +18,7 @@ pub fn card(arguments: &Card) -> anyhow::Result<u8> {
     let file = arguments.output.as_deref().filter(|path| *path != Path::new("-"));
     let read = Files::default().reading("the rows", &arguments.files).reading("the limits", &arguments.limits.limits);
     read.writing("--output", file).check()?;
-    each_stream_once(arguments.files.iter().map(PathBuf::as_path))?;
+    each_stream_once(&arguments.files)?;
     let limits = limits::read(&arguments.limits)?;
     let mut rows = RowSet::default();
     for file in &arguments.files {

@@ -62,6 +62,6 @@ fn suspect(file: &Path, sides: &Sides, comparisons: &[Comparison]) -> anyhow::Re
 fn question(arguments: &Compare) -> Result<Question, Error> {
     let Some(column) = &arguments.by else { return Ok(Question::Files(named_files(&arguments.sides)?)) };
     let files: Vec<PathBuf> = arguments.sides.iter().map(PathBuf::from).collect();
-    each_stream_once(files.iter().map(PathBuf::as_path))?;
+    each_stream_once(&files)?;
     Ok(Question::By { column: column.clone(), base: arguments.base.clone(), files })
 }

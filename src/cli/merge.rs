@@ -1,7 +1,5 @@
 //! `lanescope merge`: the files of a run's shards become the one file that the run would have written.
 
-use std::path::PathBuf;
-
 use super::args::Merge;
 use super::chosen;
 use super::named::each_stream_once;
@@ -19,7 +17,7 @@ pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
     }
     Files::default().reading("the rows", &arguments.files).writing("--save-table", &arguments.save_table).check()?;
     Files::default().writing("--output", &arguments.output).writing("--save-table", &arguments.save_table).check()?;
-    each_stream_once(arguments.files.iter().map(PathBuf::as_path))?;
+    each_stream_once(&arguments.files)?;
     let targets = output::row_targets(&arguments.output, arguments.format, Format::for_stdout(output::is_terminal()), false)?;
     let mut rows = RowSet::default();
     for file in &arguments.files {

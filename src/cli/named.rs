@@ -10,12 +10,13 @@ use crate::platform;
 pub fn named_files(arguments: &[OsString]) -> Result<Vec<(Option<String>, PathBuf)>, Error> {
     let files: Vec<Vec<_>> = arguments.iter().map(|argument| side(argument)).collect::<Result<_, _>>()?;
     let files = files.concat();
-    each_stream_once(files.iter().map(|(_, file)| file.as_path()))?;
+    each_stream_once(files.iter().map(|(_, file)| file))?;
     Ok(files)
 }
 
 /// Errors: a stream under two names, `-` and `/dev/stdin` say.
-pub fn each_stream_once<'f>(files: impl Iterator<Item = &'f Path>) -> Result<(), Error> {
+pub fn each_stream_once<'f>(files: impl IntoIterator<Item = &'f PathBuf>) -> Result<(), Error> {
+    let files = files.into_iter().map(PathBuf::as_path);
     let streams: Vec<&Path> = files.filter(|file| *file == Path::new("-") || platform::is_own_stream(file)).collect();
     let is_twice =
         |(i, file): (usize, &&Path)| streams[..i].iter().any(|earlier| earlier == file || is_same_stream(earlier, file));

@@ -8,7 +8,7 @@ use super::overwriting::Files;
 use super::settings::RunSettings;
 use crate::campaign::plan_judge::{DeviceKept, PlanJudge};
 use crate::campaign::plan_run::PlanRun;
-use crate::campaign::settings::Settings;
+use crate::campaign::settings::{RowFiles, Settings};
 use crate::campaign::sink::Beside;
 use crate::campaign::{Campaign, Claim, Continued, interrupt};
 use crate::error::{EXIT_INTERRUPTED, Error};
@@ -19,24 +19,24 @@ use crate::plan::{Cases, Plan, Request, tell_what_others_do};
 use crate::record::{Header, Record};
 use crate::regular;
 use crate::units::Bytes;
-use crate::worker::{PictureFolder, check_evictor};
+use crate::worker::check_evictor;
 
 pub fn run(typed: Run) -> anyhow::Result<u8> {
     let cases = typed.cases.as_deref().map(Cases::read).transpose()?;
-    let mut settings = RunSettings::new(typed, cases.as_ref().is_some_and(Cases::are_rows))?;
-    check_files(&settings)?;
-    let limits = limits::read(&settings.limits)?;
+    let mut settings = RunSettings::new(&typed, cases.as_ref().is_some_and(Cases::are_rows))?;
+    check_files(&typed, &settings.common.files)?;
+    let limits = limits::read(&typed.limits)?;
     let campaign = Campaign::new(settings.common.clone(), limits.as_ref())?;
-    let plans = plans(&settings, &campaign, cases.as_ref())?;
+    let plans = plans(&typed, &settings, &campaign, cases.as_ref())?;
     if let Some(cases) = cases.filter(|_| !settings.is_of_rows) {
         cases.check(&plans)?;
         settings.selection.listed = Some(cases.ids());
     }
     let header = Header::new(plans.iter().flat_map(Plan::axis_names)).choosing(&settings.common.files.columns)?;
-    check_beside(&settings)?;
+    check_beside(&typed)?;
     let Some(claim) = campaign.claim(header, templates(&campaign, &plans))? else { return Ok(EXIT_INTERRUPTED) };
     let (kept, continued) = kept(&claim, &plans, settings.selection.is_paired)?;
-    let ledger = claim.begin(continued, beside(&settings)?, limits.as_ref())?;
+    let ledger = claim.begin(continued, beside(typed)?, limits.as_ref())?;
     let measured = PlanRun { selection: &settings.selection, plans: &plans, ledger: &ledger }.run(kept);
     let code = ledger.finish(measured.map(|()| !interrupt::is_asked()))?;
     if interrupt::is_asked() {
@@ -62,36 +62,34 @@ fn name_card(Campaign { settings, voice, .. }: &Campaign) {
     }
 }
 
-fn beside(settings: &RunSettings) -> Result<Beside, Error> {
-    let unseen = settings.common.dump.clone();
-    unseen.as_deref().map(PictureFolder::create).transpose()?;
-    let code = settings.isa.as_deref().map(CodeFolder::create).transpose()?;
-    let samples = settings.samples.as_deref().map(Samples::open).transpose()?;
-    Ok(Beside { samples, code, unseen })
+fn beside(Run { dump, isa, samples, .. }: Run) -> Result<Beside, Error> {
+    dump.iter().try_for_each(|folder| regular::folder(folder).map_err(Error::unwritable(folder)))?;
+    let code = isa.as_deref().map(CodeFolder::create).transpose()?;
+    let samples = samples.as_deref().map(Samples::open).transpose()?;
+    Ok(Beside { samples, code, unseen: dump })
 }
 
 /// Nothing is written over what says what is measured, nor over what else is written.
-fn check_files(settings: &RunSettings) -> Result<(), Error> {
-    let RunSettings { samples, cases, common, .. } = settings;
-    let read = Files::default().reading("the cases", cases).reading("the limits", &settings.limits.limits);
-    read.writing_rows(&common.files).writing("--samples", samples).check()
+fn check_files(typed: &Run, rows: &RowFiles) -> Result<(), Error> {
+    let read = Files::default().reading("the cases", &typed.cases).reading("the limits", &typed.limits.limits);
+    read.writing_rows(rows).writing("--samples", &typed.samples).check()
 }
 
 /// Whoever waits for a device isn't to hear afterwards that nothing could be kept.
-fn check_beside(settings: &RunSettings) -> Result<(), Error> {
-    if let Some(path) = &settings.samples {
-        regular::check_output(path).map_err(Error::unwritable(path))?;
-    }
-    for folder in settings.isa.iter().chain(&settings.common.dump) {
-        regular::check_made_folder(folder).map_err(Error::unwritable(folder))?;
-    }
-    Ok(())
+fn check_beside(Run { dump, isa, samples, .. }: &Run) -> Result<(), Error> {
+    samples.iter().try_for_each(|path| regular::check_output(path).map_err(Error::unwritable(path)))?;
+    let mut folders = isa.iter().chain(dump);
+    folders.try_for_each(|folder| regular::check_made_folder(folder).map_err(Error::unwritable(folder)))
 }
 
-fn plans<'c>(settings: &RunSettings, campaign: &'c Campaign, cases: Option<&Cases>) -> anyhow::Result<Vec<Plan<'c>>> {
+fn plans<'c>(
+    typed: &Run,
+    settings: &RunSettings,
+    campaign: &'c Campaign,
+    cases: Option<&Cases>,
+) -> anyhow::Result<Vec<Plan<'c>>> {
     let Settings { queue, preset, seed, .. } = settings.common;
-    let request =
-        Request { filters: settings.selection.filters.clone(), axes: settings.axes.clone(), cache: settings.common.cache() };
+    let request = Request { filters: typed.filters.clone(), axes: typed.axis.clone(), cache: settings.common.cache() };
     let setting = |device| Setting { device, queue, preset, seed };
     let plan = |device| match cases {
         Some(cases) if settings.is_of_rows => cases.plan(request.cache, setting(device)),
@@ -99,7 +97,7 @@ fn plans<'c>(settings: &RunSettings, campaign: &'c Campaign, cases: Option<&Case
     };
     let devices = || campaign.targets.devices();
     let mut plans = devices().map(plan).collect::<Result<Vec<_>, _>>()?;
-    plans.iter().try_for_each(|plan| check_count(settings, plan))?;
+    plans.iter().try_for_each(|plan| check_count(typed, plan))?;
     // Those of rows are the same already.
     if !settings.is_of_rows {
         tell_what_others_do(&mut plans);
@@ -118,20 +116,20 @@ fn plans<'c>(settings: &RunSettings, campaign: &'c Campaign, cases: Option<&Case
 const PLANNED_ROW: u64 = 550;
 
 /// Of values on several axes, all combinations are cases: a slip of the finger makes more than anybody could measure, or a disk hold.
-fn check_count(settings: &RunSettings, plan: &Plan) -> Result<(), Error> {
+fn check_count(typed: &Run, plan: &Plan) -> Result<(), Error> {
     let cases = plan.count();
-    if cases <= settings.max_cases {
+    if cases <= typed.max_cases {
         return Ok(());
     }
     // Counts end where numbers do.
     let more = if cases == u64::MAX { "more than " } else { "" };
-    let what = match settings.common.is_dry {
+    let what = match typed.dry_run {
         true => format!(", whose rows take {more}{},", Bytes(cases.saturating_mul(PLANNED_ROW))),
         false => String::new(),
     };
     Err(Error::Usage(format!(
         "the plan has {more}{cases} cases{what} and --max-cases allows {}: name fewer values (--axis), or allow more",
-        settings.max_cases
+        typed.max_cases
     )))
 }
 

@@ -1,9 +1,7 @@
-//! What a measuring command was told, resolved: plain data, which alone goes on to the rest of the command.
+//! What a measuring command was told, resolved: plain data.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
-use super::args::limits::LimitsFile;
 use super::args::measuring::Measuring;
 use super::args::run::Run;
 use super::args::tune::Tune;
@@ -21,19 +19,13 @@ use crate::worker::{Deadline, Deadlines};
 /// How many failing configurations of a kind a search reports at most.
 const MOST_TOLD: u64 = 3;
 
-/// What `run` was told beside.
+/// What follows from the flags of `run`.
 #[derive(Clone, Debug)]
 pub struct RunSettings {
     pub common: Settings,
     pub selection: Selection,
-    pub axes: Vec<String>,
-    pub cases: Option<PathBuf>,
-    /// Whether what that lists is the plan, since it is of rows and no filter and no axis is typed.
+    /// Whether what --cases lists is the plan, since it is of rows and no filter and no axis is typed.
     pub is_of_rows: bool,
-    pub max_cases: u64,
-    pub samples: Option<PathBuf>,
-    pub isa: Option<PathBuf>,
-    pub limits: LimitsFile,
 }
 
 /// The flags that all measuring commands share, with what each of them takes in its own way: device, preset and processes.
@@ -104,13 +96,13 @@ fn locking(flags: &Measuring) -> Locking {
 
 impl RunSettings {
     /// What `run` was told; `are_rows` is whether its file of cases is one of rows.
-    pub fn new(typed: Run, are_rows: bool) -> Result<Self, Error> {
+    pub fn new(typed: &Run, are_rows: bool) -> Result<Self, Error> {
         let is_of_rows = are_rows && typed.filters.is_empty() && typed.axis.is_empty();
-        let preset = run_preset(&typed, is_of_rows)?;
+        let preset = run_preset(typed, is_of_rows)?;
         let is_alone = typed.measuring.no_isolate || typed.paired || typed.dry_run;
-        let common = run_settings(&typed, preset);
+        let common = run_settings(typed, preset);
         let selection = Selection {
-            filters: typed.filters,
+            filters: typed.filters.clone(),
             is_paired: typed.paired,
             shard: typed.shard,
             listed: None,
@@ -118,17 +110,7 @@ impl RunSettings {
             // Pairs are alternated as they are, and a plan isn't measured.
             waiting: if preset == RunPreset::Study && !is_alone { Waiting::ByTurns } else { Waiting::Once },
         };
-        Ok(Self {
-            common,
-            selection,
-            axes: typed.axis,
-            cases: typed.cases,
-            is_of_rows,
-            max_cases: typed.max_cases,
-            samples: typed.samples,
-            isa: typed.isa,
-            limits: typed.limits,
-        })
+        Ok(Self { common, selection, is_of_rows })
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
 use super::colours::Colours;
@@ -74,25 +75,22 @@ pub struct Compare {
     pub colours: Colours,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ComparisonFormat {
-    /// For people
-    Table,
-    /// Comma-separated values, a line for each case
-    Csv,
-    /// One JSON object for each case
-    Jsonl,
-    /// For people, as Markdown: fit for a pull request
-    Markdown,
-}
+/// A format, of which `--help` says what it has of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ComparisonFormat(pub Format);
 
-impl ComparisonFormat {
-    pub fn format(self) -> Format {
-        match self {
-            Self::Table => Format::Table,
-            Self::Csv => Format::Csv,
-            Self::Jsonl => Format::Jsonl,
-            Self::Markdown => Format::Markdown,
-        }
+impl ValueEnum for ComparisonFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self(Format::Table), Self(Format::Csv), Self(Format::Jsonl), Self(Format::Markdown)]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self.0 {
+            Format::Csv => "Comma-separated values, a line for each case",
+            Format::Jsonl => "One JSON object for each case",
+            Format::Markdown => "For people, as Markdown: fit for a pull request",
+            Format::Table | Format::Card => "For people",
+        };
+        Some(self.0.to_possible_value()?.help(help))
     }
 }

@@ -15,7 +15,8 @@ use crate::output::{
 
 /// Errors: a file whose format its ending doesn't tell, one that is named twice, and one that is read.
 pub fn targets(arguments: &Compare, question: &Question) -> Result<RowTargets, Error> {
-    let targets = output::row_targets(&arguments.output, arguments.format.map(ComparisonFormat::format), Format::Table, true)?;
+    let targets =
+        output::row_targets(&arguments.output, arguments.format.map(|ComparisonFormat(format)| format), Format::Table, true)?;
     check(&targets, arguments.suspects.as_deref(), question)?;
     Ok(targets)
 }

@@ -61,12 +61,6 @@ impl<'c> Suspects<'c> {
         Self { cases }
     }
 
-    pub fn counts(&self) -> BTreeMap<Why, usize> {
-        let mut counts = BTreeMap::new();
-        self.cases.iter().for_each(|(.., why)| *counts.entry(*why).or_default() += 1);
-        counts
-    }
-
     pub fn len(&self) -> usize {
         self.cases.len()
     }
@@ -85,7 +79,9 @@ impl<'c> Suspects<'c> {
             let plural = if why == Why::Control && count != 1 { "s" } else { "" };
             format!("{count} {}{plural}", why.as_str())
         };
-        self.counts().into_iter().map(one).collect::<Vec<_>>().join(", ")
+        let mut counts: BTreeMap<Why, usize> = BTreeMap::new();
+        self.cases.iter().for_each(|(.., why)| *counts.entry(*why).or_default() += 1);
+        counts.into_iter().map(one).collect::<Vec<_>>().join(", ")
     }
 
     pub fn csv(&self) -> anyhow::Result<String> {

@@ -12,6 +12,7 @@ use crate::campaign::search::run::SearchRun;
 use crate::campaign::settings::RowFiles;
 use crate::campaign::voice::Voice;
 use crate::cli::args::tune::Tune;
+use crate::cli::chosen::save;
 use crate::cli::overwriting::Files;
 use crate::error::{EXIT_CANT_TELL, EXIT_FAILED, EXIT_OK, Error};
 use crate::model::{AxisValue, Failure, Metric, Point, Shown, Status};
@@ -19,8 +20,8 @@ use crate::output::{Page, Staged, Tone, answer_text, json, paragraph};
 use crate::subject::{KernelSpec, Reference};
 use crate::tuning::answer::{self, Answer, Finale};
 use crate::tuning::{
-    DeviceId, Diagnosis, DriverId, KernelId, T4Measurement, T4Result, T4Session, T4Times, T4Validity, Table, TableEntry,
-    diagnose, read_table, save_table, t4,
+    DeviceId, Diagnosis, DriverId, KernelId, T4Measurement, T4Result, T4Session, T4Times, T4Validity, TableEntry, diagnose,
+    read_table, t4,
 };
 
 pub struct Found {
@@ -86,9 +87,7 @@ impl Found {
         // What nobody may believe isn't kept for others.
         let is_told = best.answer.is_told();
         if let Some(path) = arguments.save_table.as_ref().filter(|_| self.is_believed && is_told) {
-            let mut table = Table::default();
-            table.insert(best.entry);
-            save_table(&mut table, path)?;
+            save(vec![best.entry], path)?;
         }
         Ok(match (self.is_believed, is_told) {
             (false, _) => EXIT_FAILED,
