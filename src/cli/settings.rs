@@ -30,15 +30,10 @@ pub struct RunSettings {
 
 /// The flags that all measuring commands share, with what each of them takes in its own way: device, preset and processes.
 fn settings(flags: Measuring, devices: Vec<String>, preset: Preset, processes: usize) -> Settings {
-    let usual_noise = match preset {
-        Preset::Quick => 0.05,
-        Preset::Default => 0.01,
-        Preset::Thorough => 0.005,
-    };
-    let usual_time = match preset {
-        Preset::Quick => None,
-        Preset::Default => Some(DEFAULT_TIME),
-        Preset::Thorough => Some(Duration::from_secs(10)),
+    let (usual_noise, usual_time) = match preset {
+        Preset::Quick => (0.05, None),
+        Preset::Default => (0.01, Some(DEFAULT_TIME)),
+        Preset::Thorough => (0.005, Some(Duration::from_secs(10))),
     };
     Settings {
         devices,
