@@ -49,7 +49,7 @@ struct Counts {
 type Earlier = BTreeMap<RowKey, (Record, bool)>;
 
 fn has_figures(row: &Record) -> bool {
-    !row.is_derived() && Completeness::from_row(row) == Completeness::Finished
+    !row.is_derived() && row.value.is_some() && Completeness::from_row(row) == Completeness::Finished
 }
 
 impl Claim<'_> {

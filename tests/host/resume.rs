@@ -634,6 +634,22 @@ fn rows_of_other_sources_and_rows_that_failed_are_measured_again() {
     assert!(beside.len() == WHOLE.0.len() && beside[5].source_hash == "sother");
 }
 
+/// Rows without figures are nothing to keep a copy for.
+#[test]
+fn a_case_that_is_skipped_for_another_reason_leaves_no_copy() {
+    let folder = Folder::new();
+    let resume = || {
+        let mut command = lanescope(&typed("run subgroup/ops -d mock --preset=quick"));
+        ended(command.arg("--resume").arg(folder.file()))
+    };
+    resume().says(0, &["10 skipped"]);
+    let before = rows_of(&folder.file());
+    rewrite(&folder.file(), "reason", |_, reason| reason.replace("the case needs it", "it is needed"));
+    resume().says(0, &["their sources have changed: 10\n"]);
+    assert_eq!(folder.names(), ["rows.csv".to_owned()].into());
+    assert!(rows_of(&folder.file()).iter().zip(&before).all(|(row, before)| row.reason == before.reason));
+}
+
 #[test]
 fn a_device_that_was_given_up_is_tried_again() {
     let folder = Folder::new();
