@@ -1,7 +1,7 @@
 //! The tuning table as this program reads and writes it: with what its other files ask for, and locked, so that it accumulates over
 //! runs. What a table is, and how an application uses it, is the crate `lanescope-table`.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::model::{DeviceInfo, DriverIdentity, Shown};
 use crate::regular::{self, TABLE};
-use crate::staged::Staged;
+use crate::staged::{Staged, followed};
 
 /// Why a table can't be saved.
 #[derive(Debug, Error)]
@@ -49,7 +49,7 @@ pub fn read_table(path: &Path) -> Result<Table, TableError> {
 pub fn save_table(table: &mut Table, path: &Path) -> Result<(), SaveError> {
     let failed = |cause| SaveError::Write { path: path.to_owned(), cause };
     // Links to one table share its lock.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let target = followed(path);
     let _lock = lock(&target, PATIENCE).map_err(failed)?;
     match regular::read(&target, TABLE) {
         Ok(text) => table.merge(parse(&text, path).map_err(SaveError::NoTable)?),
@@ -100,6 +100,7 @@ fn lock(target: &Path, patience: Duration) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::fs;
     use std::time::SystemTime;
 
     use lanescope_table::{AxisValue, KernelId, TableEntry, Uuid};

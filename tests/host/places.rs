@@ -257,8 +257,7 @@ fn resumed(kind: Kind) -> Outcome {
 /// A table that isn't there is begun.
 fn table(kind: Kind) -> Outcome {
     match kind {
-        LinkToNothing => Works,
-        LinkToRegular => WritesThrough,
+        LinkToRegular | LinkToNothing => WritesThrough,
         Empty => Refused("is no tuning table"),
         _ => read(kind),
     }
@@ -281,7 +280,7 @@ fn written(kind: Kind) -> Outcome {
 fn replaced(kind: Kind) -> Outcome {
     match kind {
         Folder | LinkToFolder => Refused("irectory"),
-        Unreadable | OtherUsers | HardLink | LinkToNothing => Works,
+        Unreadable | OtherUsers | HardLink => Works,
         // The link itself is replaced.
         LoopOfLinks => Ends,
         _ => written(kind),
