@@ -13,6 +13,9 @@ use crate::regular;
 
 const ENDING: &str = ".part";
 
+/// Of a file of rows that takes the place of what it was made of.
+const COPY: &str = ".copy.part";
+
 /// The names of a file that is being written: its own, and the one that it has until it is whole.
 ///
 /// Nothing happens by itself: whoever writes the file to [`Staged::path`] ends it with [`Staged::finish`] or
@@ -28,10 +31,19 @@ impl Staged {
     /// The names for a file. A link is followed, to replace what it leads to and not the link. What is no file, such as a pipe or
     /// `/dev/null`, can't be replaced, and has only its own name.
     pub fn new(path: &Path) -> Self {
+        Self::with_ending(path, ENDING)
+    }
+
+    /// The same for a file of rows that is made of what bears its name: beside that may lie a part of a run, which isn't whole yet.
+    pub fn copy_of(path: &Path) -> Self {
+        Self::with_ending(path, COPY)
+    }
+
+    fn with_ending(path: &Path, ending: &str) -> Self {
         let target = followed(path);
         let is_replaceable = platform::kind_at(&target).map_or(true, |kind| kind == FileKind::Regular);
         let name = target.file_name().filter(|_| is_replaceable);
-        let temporary = name.map(|name| target.with_file_name([name, ENDING.as_ref()].into_iter().collect::<OsString>()));
+        let temporary = name.map(|name| target.with_file_name([name, ending.as_ref()].into_iter().collect::<OsString>()));
         Self { target, temporary }
     }
 

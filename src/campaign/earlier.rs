@@ -69,7 +69,7 @@ impl Claim<'_> {
         match Reader::open(source) {
             Ok(rows) => {
                 // Whenever this is interrupted, the old file or the copy is whole.
-                let mut continued = Staged::new(&work).fill(|copy| self.copied(rows, source, copy, judge))?;
+                let mut continued = Staged::copy_of(&work).fill(|copy| self.copied(rows, source, copy, judge))?;
                 continued.file.path = work;
                 Ok(Some(continued))
             }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::analysis::{Purpose, RowSet};
 use crate::model::Status;
-use crate::output::{self, Format, Outputs, RowTargets, Target, WriteOutcome};
+use crate::output::{self, Format, Outputs, RowTargets, Staged, Target, WriteOutcome};
 use crate::record::{Header, Record};
 
 /// Brings the file of a run that was resumed into the form that one without interruption would have.
@@ -12,7 +12,11 @@ use crate::record::{Header, Record};
 pub fn renew(file: &Path, columns: &[String], is_anonymous: bool) -> anyhow::Result<()> {
     let mut rows = RowSet::default();
     rows.read(file, Purpose::Merging)?;
-    write(rows, vec![(Target::File(file.to_owned()), Format::Csv)], columns, is_anonymous).map(drop)
+    let header = Header::new(rows.axes()).choosing(columns)?;
+    Staged::copy_of(file).fill(|copy| {
+        let outputs = output::open(&[(Target::File(copy.to_owned()), Format::Csv)], &header)?;
+        fill(rows, outputs, is_anonymous).map(drop)
+    })
 }
 
 /// Writes the rows, and gives the files their names once all are whole.

@@ -35,7 +35,7 @@ impl ResumedFile {
         if self.earlier == 0 {
             return Ok(());
         }
-        Staged::new(&self.path).fill(|to| self.write(to, header, retired))
+        Staged::copy_of(&self.path).fill(|to| self.write(to, header, retired))
     }
 
     fn write(&self, to: &Path, header: &Header, retired: &HashSet<RowKey>) -> anyhow::Result<()> {

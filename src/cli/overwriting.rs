@@ -10,7 +10,7 @@ use crate::output::{Target, is_same_file};
 use crate::platform::{self, FileKind};
 
 /// What lies beside files while they are written: until they are whole, to go on from, and to keep others off.
-const BESIDE: [&str; 3] = [".part", ".progress", ".lock"];
+const BESIDE: [&str; 4] = [".part", ".copy.part", ".progress", ".lock"];
 
 #[derive(Default)]
 pub struct Files {

@@ -254,7 +254,7 @@ static BROKEN_OFF: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| broken_off(&Folder:
 fn changed_rows_to_resume() {
     let folder = Folder::new();
     let (right, arguments) = ([ROWS.clone()], format!("{RUN} --resume changed.csv"));
-    let left_behind = &["changed.csv.bak", "changed.csv.progress", "changed.csv.part"];
+    let left_behind = &["changed.csv.bak", "changed.csv.progress", "changed.csv.copy.part"];
     Target { left_behind, ..target("resume", &folder, "changed.csv", &right, &arguments) }.try_out(changed);
 }
 

@@ -360,7 +360,7 @@ const PLACES: [Place; 39] = [
     writes("DUMP --no-lock --dump shots", "shots/PICTURE", made_anew),
     reads("RUN -q --resume FILE", "file.csv", || HEADER.clone(), resumed),
     reads("RUN --resume out.csv", "out.csv.progress", || "mine".to_owned(), progress),
-    writes("RUN -q --resume OTHER2.csv", "OTHER2.csv.part", own),
+    writes("RUN -q --resume OTHER2.csv", "OTHER2.csv.copy.part", own),
     writes("merge OTHER.csv -o FILE", "file.csv", replaced),
     writes("merge OTHER.csv -o out.csv", "out.csv.part", own),
     writes("card OTHER.csv -o out.txt", "out.txt.part", made_anew),

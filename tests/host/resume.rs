@@ -803,6 +803,21 @@ fn a_shard_has_its_name_once_it_is_whole() {
     assert_eq!(folder.names(), ["rows.csv".to_owned()].into());
 }
 
+/// Whoever forgets --shard goes on from the file that has its name already: the part beside it isn't whole yet, and stays.
+#[test]
+fn a_part_that_is_not_whole_yet_is_left_alone() {
+    let folder = whole();
+    let (part, bytes) = (folder.path("rows.csv.part"), fs::read(folder.file()).unwrap());
+    fs::write(&part, &bytes[..bytes.len() / 2]).unwrap();
+    refuses(&folder, &["--seed=2"], &["it was measured by another plan"]);
+    assert!(fs::read(&part).unwrap() == bytes[..bytes.len() / 2]);
+    rewrite(&folder.file(), "status", |row, status| if row % 2 == 0 { "crashed" } else { status }.to_owned());
+    folder.resume(MOCK, &[]).says(0, &["72 measured"]);
+    assert!(fs::read(&part).unwrap() == bytes[..bytes.len() / 2]);
+    fs::remove_file(part).unwrap();
+    folder.is_whole();
+}
+
 // ---- disks ----------------------------------------------------------------------------------------------------------------
 
 /// Runs out of room for its outputs: says which file, fails, and leaves whole rows, with which it can be resumed.
