@@ -215,7 +215,8 @@ impl Sink {
         let rows: Vec<Record> = std::mem::take(&mut state.held).into_values().collect();
         rows.iter().for_each(|row| state.count(row));
         self.put(&mut state, &rows)?;
-        let is_redrawn = is_whole && state.has_derived;
+        // What follows from rows that stay, since their cases were never tried now, stays as well.
+        let is_redrawn = is_whole && state.has_derived && state.not_run == 0;
         let State { outputs, earlier, .. } = &mut *state;
         rows.iter().for_each(|row| drop(earlier.remove(&row_key(row))));
         let (retired, staying): (Vec<_>, Vec<_>) =
