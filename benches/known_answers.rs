@@ -376,6 +376,7 @@ fn pairs(bench: &mut Bench, open: impl Fn() -> anyhow::Result<Vulkan>) -> anyhow
     let tools = ToolCases {
         empty: bench.case("calibration/empty", &[])?,
         sentinel: bench.case("calibration/sentinel", &[])?,
+        core_clock: None,
         evictor: None,
         sweep: None,
     };
@@ -384,7 +385,7 @@ fn pairs(bench: &mut Bench, open: impl Fn() -> anyhow::Result<Vulkan>) -> anyhow
         let warm_up = Duration::from_millis(bench.setting().by_class(50, 450));
         let max_time = Duration::from_millis(500);
         let source = Always(case.clone());
-        let options = LocalOptions { warm_up, max_time, timer: None };
+        let options = LocalOptions { warm_up, max_time, timer: None, sentinel: None };
         let local = LocalBench::new(Box::new(open()?), tools.clone(), Box::new(source), options).map_err(failed)?;
         let mut session = Session::new(Pool::single(local), Options { rule: Rule::Each, max_noise: 0.01, max_time, seed: 1 });
         let key = CaseKey::from_case(&case.case);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::doubts::{DOUBTS, Doubt, Tally};
 use super::words::counted;
 use crate::model::{AxisValue, Bound, Flag, Peak, Published, Status};
-use crate::record::{Packed, Record};
+use crate::record::{Packed, Record, RoundClock, round_clocks};
 use crate::stats;
 use crate::units::{Bytes, Nanos, percent, rate, rounded};
 
@@ -97,6 +97,8 @@ struct OneDevice<'r> {
     /// By experiment: they stay packed until a line asks for them.
     rows: HashMap<String, Vec<&'r Packed>>,
     subgroup_sizes: BTreeSet<u64>,
+    /// The core's clock, MHz: as the driver tells it, and as its own counters did in each round.
+    told_clocks: Vec<f64>,
     clocks: Vec<f64>,
     own: Option<&'r Published>,
 }
@@ -107,7 +109,8 @@ impl<'r> OneDevice<'r> {
             return;
         }
         self.subgroup_sizes.extend(row.subgroup_size);
-        self.clocks.extend(row.clock_mhz);
+        self.told_clocks.extend(row.clock_mhz);
+        self.clocks.extend(round_clocks(&row.round_clocks_mhz).into_iter().flatten().map(RoundClock::mean));
         match self.rows.get_mut(&row.experiment) {
             Some(rows) => rows.push(packed),
             None => drop(self.rows.insert(row.experiment.clone(), vec![packed])),
@@ -141,7 +144,7 @@ impl<'r> OneDevice<'r> {
 
     fn figure(&self, row: &Record, bound: Option<Bound>) -> String {
         let (value, half) = value_and_half(row);
-        let beside = bound.and_then(|bound| self.limit(row, bound)).map(|Peak { rate, is_hard }| match value / rate {
+        let beside = bound.and_then(|bound| self.limit(row, bound)).map(|Peak { rate, is_hard, .. }| match value / rate {
             share if !is_hard => format!(", {:.0} % of nominal", 100.0 * share),
             share if share >= AT_LIMIT => ", at its limit".to_owned(),
             share => format!(", {:.0} % of its limit", 100.0 * share),
@@ -153,7 +156,16 @@ impl<'r> OneDevice<'r> {
     fn limit(&self, row: &Record, bound: Bound) -> Option<Peak> {
         let id = |id: Option<u64>| id.and_then(|id| u32::try_from(id).ok());
         let of = |published: &'r Published| published.of(id(row.vendor_id), id(row.device_id), &row.device_name);
-        self.own.and_then(of).or_else(|| of(Published::built_in()))?.limit(bound)
+        let limit = self.own.and_then(of).or_else(|| of(Published::built_in()))?.limit(bound)?;
+        Some(limit.at(self.core_clock(row)))
+    }
+
+    /// The core's clock beside a row; beside the best of a kind, that of the row which has its figure.
+    fn core_clock(&self, row: &Record) -> Option<f64> {
+        let is_it = |own: &Record| own.value == row.value && own.unit == row.unit;
+        let experiments = || self.rows.keys().filter(|name| ["peak/", "shared/"].iter().any(|family| name.starts_with(family)));
+        let found = || experiments().flat_map(|name| self.of(name, &[])).find(|own| !own.is_derived() && is_it(own));
+        if row.is_derived() { found()?.core_clock_mhz } else { row.core_clock_mhz }
     }
 
     fn peak(&self, kind: &str, bound: Bound) -> Option<String> {
@@ -223,7 +235,14 @@ impl<'r> OneDevice<'r> {
     }
 
     fn clock(&self) -> Option<String> {
-        (!self.clocks.is_empty()).then(|| format!("{:.0} MHz", stats::median(&self.clocks)))
+        let told = (!self.told_clocks.is_empty()).then(|| format!("{:.0} MHz", stats::median(&self.told_clocks)));
+        let ends = [f64::min, f64::max].map(|of| self.clocks.iter().copied().reduce(of).map(|mhz| format!("{mhz:.0}")));
+        let [Some(least), Some(most)] = ends else { return told };
+        let range = if least == most { format!("{least} MHz") } else { format!("{least} to {most} MHz") };
+        Some(match told {
+            Some(told) => format!("{range} as measured, {told} as the driver says"),
+            None => format!("{range} as measured"),
+        })
     }
 
     /// The smallest workgroup from which on all stream about as fast as the best; else the best.
@@ -466,8 +485,18 @@ mod tests {
         ];
         let card = card_of(&rows);
         assert_eq!((card.device.as_str(), card.driver.as_str()), ("NVIDIA H100 80GB HBM3", "NVIDIA 580 (discrete)"));
-        let expected = [("fp32", "66.45 TFLOP/s, 99 % of its limit"), ("memory read", "3089 GB/s, 92 % of its limit")];
+        let expected = [("fp32", "66.45 TFLOP/s, 99 % of nominal"), ("memory read", "3089 GB/s, 92 % of its limit")];
         assert_eq!(card.facts, expected.map(|(label, text)| (label, text.to_owned())));
+        let measured = Record {
+            core_clock_mhz: Some(2010.0),
+            round_clocks_mhz: "1:1980.0;1:2010.0/2025.0".to_owned(),
+            clock_mhz: Some(1980.0),
+            ..row("peak/arith", "f32", &[("op", "fma")], 66_446.0, "GFLOP/s")
+        };
+        let at_clock = [rows[0].clone(), measured];
+        assert_eq!(fact(&at_clock, "fp32").as_deref(), Some("66.45 TFLOP/s, 98 % of its limit"));
+        let clocks = "1980 to 2018 MHz as measured, 1980 MHz as the driver says";
+        assert_eq!(fact(&at_clock, "core clock").as_deref(), Some(clocks));
         let unknown = rows.clone().map(|row| Record { device_name: "novel".to_owned(), ..row });
         assert_eq!(fact(&unknown, "memory read").as_deref(), Some("3089 GB/s"));
     }

@@ -1,6 +1,6 @@
 //! From a case and its outcome to a row.
 
-use crate::measure::{Measured, Outcome, Rounds, ShaderFacts};
+use crate::measure::{CoreClocks, Measured, Outcome, Rounds, ShaderFacts};
 use crate::model::{Cache, Case, Check, DeviceInfo, Failure, Measurand, Metric, Point, Skip, Stage, Status};
 use crate::plan::{Plan, Planned};
 use crate::record::{Cell, MEASURED, Record, joined, quirk_flag};
@@ -184,7 +184,7 @@ impl Record {
         };
         let known = known.paired(of, measured);
         match case.measurand {
-            Measurand::ClockRate => known.headline(figure, interval.map(ends)),
+            Measurand::ClockRate | Measurand::CoreClock => known.headline(figure, interval.map(ends)),
             _ => known.timed(measured, interval).rated(case, figure, interval),
         }
     }
@@ -214,8 +214,11 @@ impl Record {
             duration_ms: Some(measured.duration.as_secs_f64() * 1e3),
             batch: (measured.batch > 0).then(|| measured.batch.into()),
             stop: measured.stop.as_str().to_owned(),
+            sentinel_ns: measured.clock_ratio.map(|_| measured.sentinel.0),
             clock_ratio: measured.clock_ratio,
             clock_mhz: measured.clock_mhz,
+            core_clock_mhz: measured.core_clock_mhz(),
+            round_clocks_mhz: round_clocks(measured),
             memory_speed_ratio: measured.memory_speed_ratio,
             memory_types: measured.memory_types.clone(),
             pipeline_ms: Some(measured.pipeline_time.as_secs_f64() * 1e3),
@@ -287,6 +290,20 @@ fn check_words(check: &Check) -> (&'static str, &'static str) {
         Check::Invariant(_, what) => ("invariant", what),
         Check::Nothing(why) => ("false", why),
     }
+}
+
+/// Of each round the process and the clocks; nothing where none was read.
+fn round_clocks(Measured { rounds, core_clocks, .. }: &Measured) -> String {
+    if core_clocks.iter().all(Option::is_none) {
+        return String::new();
+    }
+    let shown = |clocks: &CoreClocks| match clocks.has_stepped() {
+        true => format!("{:.1}/{:.1}", clocks.before, clocks.after),
+        false => format!("{:.1}", clocks.mean()),
+    };
+    let rounds = rounds.processes.iter().zip(core_clocks);
+    let shown = rounds.map(|(process, clocks)| format!("{process}:{}", clocks.as_ref().map(shown).unwrap_or_default()));
+    shown.collect::<Vec<_>>().join(";")
 }
 
 fn round_medians(rounds: &Rounds) -> String {

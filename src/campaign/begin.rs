@@ -30,9 +30,11 @@ impl Campaign {
     /// Opens a device, process after process.
     pub fn opener<'r>(&'r self, place: &'r FoundDevice, opening: Opening) -> Opener<'r> {
         let mut process = 0;
-        Box::new(move |timer| {
+        Box::new(move |known| {
             process += 1;
-            self.targets.open(place, Opening { timer, process, ..opening.clone() }).map(|bench| bench as _)
+            let timer = known.map(|known| known.timer);
+            let sentinel = known.map(|known| known.sentinel).or(opening.sentinel);
+            self.targets.open(place, Opening { timer, sentinel, process, ..opening.clone() }).map(|bench| bench as _)
         })
     }
 }

@@ -1,6 +1,6 @@
 //! A campaign's devices and files, which no other run has meanwhile, and what becomes of the files in the end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use super::begin::Campaign;
@@ -13,9 +13,10 @@ use super::sink::{Beside, RowKey, Sink};
 use super::template::in_common;
 use super::{interrupt, merged};
 use crate::error::{EXIT_RETRY, Error};
-use crate::model::{Published, Shown};
+use crate::model::{DeviceInfo, Published, Shown};
 use crate::output::{self, Format, RowTargets, Staged, Target};
 use crate::record::{Header, Record};
+use crate::units::Nanos;
 
 /// Devices and files that are claimed, before anything is written to those.
 pub struct Claim<'c> {
@@ -84,10 +85,10 @@ impl<'c> Claim<'c> {
         voice.progress.notes(&self.journals.notes);
         let mut outputs = reserved.begin(&self.header)?;
         continued.as_ref().map_or(Ok(()), |continued| continued.file.pass_on(&mut outputs))?;
-        let Continued { file, earlier, .. } = continued.unwrap_or_default();
+        let Continued { file, earlier, sentinels, .. } = continued.unwrap_or_default();
         beside.samples.iter_mut().try_for_each(|samples| samples.begin(file.kept > 0))?;
         let sink = Sink::new(outputs, beside, earlier, self.campaign);
-        Ok(Ledger { claim: self, sink, file, staged })
+        Ok(Ledger { claim: self, sink, sentinels, file, staged })
     }
 }
 
@@ -99,12 +100,30 @@ pub struct Continued {
     pub earlier: BTreeMap<RowKey, Record>,
     /// The cases of those that count as measured.
     pub taken: Vec<String>,
+    pub sentinels: Sentinels,
+}
+
+/// The sentinel's time that the rows of each device relate clocks to: the plan's first process measured it.
+#[derive(Default)]
+pub struct Sentinels(HashMap<[String; 2], Nanos>);
+
+impl Sentinels {
+    pub fn learn(&mut self, row: &Record) {
+        if let Some(ns) = row.sentinel_ns.filter(|_| row.timer == "device") {
+            self.0.entry([row.device_uuid.clone(), row.driver_uuid.clone()]).or_insert(Nanos(ns));
+        }
+    }
+
+    pub fn of(&self, device: &DeviceInfo) -> Option<Nanos> {
+        self.0.get(&[device.device_uuid.to_string(), device.driver.uuid.to_string()]).copied()
+    }
 }
 
 /// Where rows go, and the visits of what has no row yet.
 pub struct Ledger<'c> {
     pub claim: Claim<'c>,
     pub sink: Sink,
+    pub sentinels: Sentinels,
     file: ResumedFile,
     staged: Vec<Staged>,
 }
@@ -121,7 +140,7 @@ impl Ledger<'_> {
 
     /// Writes the rows so far whole, whatever ended the campaign, and gives the exit code. `measured`: whether it came to its end.
     pub fn finish(self, measured: anyhow::Result<bool>) -> anyhow::Result<u8> {
-        let Self { claim, sink, file, staged } = self;
+        let Self { claim, sink, file, staged, .. } = self;
         let Claim { campaign, header, journals, .. } = claim;
         let progress = &campaign.voice.progress;
         progress.notes(journals.journal().and_then(Journal::failure));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::claim::{Claim, Continued};
+use super::claim::{Claim, Continued, Sentinels};
 use super::resumable::check_columns;
 use super::resumed_file::ResumedFile;
 use super::settings::RowFiles;
@@ -84,12 +84,13 @@ impl Claim<'_> {
     fn copied(&self, mut rows: Reader<File>, source: &Path, copy: &Path, judge: &mut impl Judge) -> anyhow::Result<Continued> {
         check_columns(&rows, &self.header).map_err(|why| Error::Usage(format!("{}: {why}", source.shown())))?;
         let mut outputs = output::open(&[(Target::File(copy.to_owned()), Format::Csv)], &self.header)?;
-        let (mut counts, mut earlier) = (Counts::default(), Earlier::new());
+        let (mut counts, mut earlier, mut sentinels) = (Counts::default(), Earlier::new(), Sentinels::default());
         while let Some(row) = rows.next() {
             let mut row = row.map_err(|error| Error::Usage(error.to_string()))?;
             if self.campaign.settings.files.is_anonymous {
                 row.host.clear();
             }
+            sentinels.learn(&row);
             let verdict = judge.judge(row);
             let verdict = verdict.map_err(|why| Error::Usage(format!("{}, line {}: {why}", source.shown(), rows.line())))?;
             self.put(verdict, &mut outputs, &mut earlier, &mut counts)?;
@@ -107,7 +108,8 @@ impl Claim<'_> {
         let taken: Vec<String> = taken.map(|(row, _)| row.case_id.clone()).collect();
         self.say(source, rows.cut(), (counts.kept_for_good + taken.len(), again().count()), &counts);
         let file = ResumedFile { path: copy.to_owned(), kept: counts.kept_for_good, earlier: earlier.len() };
-        Ok(Continued { file, earlier: earlier.into_iter().map(|(key, (row, _))| (key, row)).collect(), taken })
+        let earlier = earlier.into_iter().map(|(key, (row, _))| (key, row)).collect();
+        Ok(Continued { file, earlier, taken, sentinels })
     }
 
     fn put(&self, verdict: Verdict, outputs: &mut Outputs, earlier: &mut Earlier, counts: &mut Counts) -> anyhow::Result<()> {

@@ -281,9 +281,8 @@ impl Journal {
         match next_line(&mut lines)? {
             Some(_) if !resumes && !lines.fill_buf()?.is_empty() => {
                 let rows = self.claim.rows.shown();
-                note = Some(format!(
-                    "note: the progress of an unfinished run is dropped; --resume {rows} would have gone on with it"
-                ));
+                note =
+                    Some(format!("the progress of an unfinished run is dropped; --resume {rows} would have gone on with it"));
             }
             _ if !resumes => {}
             Some(first) if first == state.head => whole = Some(state.head.len() + state.take_up(&mut lines)?),

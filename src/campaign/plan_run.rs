@@ -23,7 +23,7 @@ use crate::output::{Bar, Progress};
 use crate::plan::{Estimate, Plan, Planned, Shard};
 use crate::record::{Completeness, Record};
 use crate::units::Bytes;
-use crate::worker::FoundDevice;
+use crate::worker::{FoundDevice, Opening};
 
 const QUICK_TIME: Duration = Duration::from_secs(45);
 /// The least that a case is given, however many there are: below it, samples are too few to judge.
@@ -217,7 +217,8 @@ impl<'r> DeviceRun<'r> {
     fn opener(&self, place: &'r FoundDevice) -> Opener<'r> {
         let campaign = self.ledger.claim.campaign;
         // What making a pipeline takes is a figure here, which other threads would disturb: none makes them ahead.
-        let mut opening = campaign.settings.opening(place, self.options().max_time);
+        let sentinel = self.ledger.sentinels.of(&place.info);
+        let mut opening = Opening { sentinel, ..campaign.settings.opening(place, self.options().max_time) };
         if let Some(bytes) = opening.evict_bytes {
             self.progress().note(&format!("cold: {} are swept before every sample", Bytes(bytes)));
         }

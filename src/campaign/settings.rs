@@ -125,6 +125,7 @@ impl Settings {
             max_time,
             deadline: self.submission_deadline(),
             timer: None,
+            sentinel: None,
             process: 1,
             placement: self.placement,
             dump: self.dump.clone().map(FilePath::from),

@@ -13,9 +13,13 @@ use crate::measure::Measured;
 use crate::model::{Case, Failure, Shown, Status};
 use crate::output::{CodeFolder, Outputs, Samples, WriteOutcome};
 use crate::record::{Completeness, Record};
+use crate::units::percent;
 
 /// Rows that may change are written so many times as long after the last time as that took.
 const HOLDING: u32 = 20;
+
+/// A clock that differs from what the driver says by a larger share is said to.
+const OTHER_CLOCK: f64 = 0.003;
 
 /// The outputs of a campaign and the count of its rows. Devices that are measured on side by side share it.
 pub struct Sink {
@@ -83,6 +87,9 @@ struct State {
     retryable: bool,
     /// Failures that were reported, by how they failed.
     told: BTreeMap<String, u64>,
+    /// Rows beside which the core's clock was another one than the driver said, and by how much of it at most.
+    other_clocks: u64,
+    largest_difference: f64,
 }
 
 impl Sink {
@@ -238,7 +245,8 @@ impl Sink {
         Ok((code, retired.into_iter().map(|(key, _)| key).collect()))
     }
 
-    fn sum_up(&self, State { written, skipped, failed, not_run, told, .. }: &State) {
+    fn sum_up(&self, state: &State) {
+        let State { written, skipped, failed, not_run, told, .. } = state;
         let Self { voice, most_told, .. } = self;
         for (status, count) in told.iter().filter(|(_, count)| *count > most_told) {
             voice.progress.note(&format!("... and {} more {status}: their rows say what", count - most_told));
@@ -246,6 +254,7 @@ impl Sink {
         let not_run = if *not_run > 0 { format!(" ({not_run} of them not run)") } else { String::new() };
         let (done, verb) = (written - skipped - failed, if self.is_dry { "planned" } else { "measured" });
         let seconds = self.started.elapsed().as_secs_f64();
+        voice.progress.notes(state.other_clock());
         voice.progress.note(&format!("{done} {verb}, {skipped} skipped, {failed} failed{not_run} in {seconds:.1} s"));
     }
 
@@ -262,11 +271,27 @@ impl State {
         !is_tried(row) && self.earlier.get(key).is_some_and(is_tried)
     }
 
+    /// Says that the driver told another clock than the core had.
+    fn other_clock(&self) -> Option<String> {
+        let rows = match self.other_clocks {
+            0 => return None,
+            1 => "1 row".to_owned(),
+            count => format!("{count} rows"),
+        };
+        let most = percent(self.largest_difference);
+        Some(format!(
+            "beside {rows} the core's clock was another one than the driver says, by up to {most}: core_clock_mhz has it"
+        ))
+    }
+
     fn count(&mut self, row: &Record) {
         if row.is_derived() {
             return;
         }
         self.written += 1;
+        let difference = row.core_clock_mhz.zip(row.clock_mhz).map_or(0.0, |(measured, told)| (measured / told - 1.0).abs());
+        self.other_clocks += u64::from(difference > OTHER_CLOCK);
+        self.largest_difference = self.largest_difference.max(difference);
         match Status::named(&row.status) {
             Some(Status::Skipped) => self.skipped += 1,
             Some(status) if status.is_failure() => {

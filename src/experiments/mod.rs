@@ -215,6 +215,7 @@ pub struct Derivation {
 pub mod calibration {
     pub mod barrier;
     pub mod clock;
+    pub mod core_clock;
     pub mod empty;
     pub mod evict;
     pub mod sentinel;
@@ -347,7 +348,7 @@ macro_rules! catalogue {
 
 catalogue! {
     experiments {
-        calibration: timer, clock, empty, barrier, sentinel, evict;
+        calibration: timer, clock, core_clock, empty, barrier, sentinel, evict;
         workgroup: linear, tile2d, tile3d, saturation, occupancy, registers, divergence, persistent;
         memory: stream, stride, gather, scatter, layout, dtype, misaligned, row_column, reuse, host_visible;
         load: path, stream, filter;

@@ -425,6 +425,8 @@ impl Block<'_, '_, '_> {
             observing.flow()
         });
         queue.retain(|i| !done.contains(i));
+        let read = done.iter().filter_map(|i| entries[*i].visits.last()?.1.conditions.core);
+        read.flat_map(|core| [core.before, core.after]).for_each(|reading| self.session.pool.core_clock.learn(reading));
         self.after(slot, Stage::Timing, result, any, listed.pop_front().map(|(i, _)| i), entries);
     }
 

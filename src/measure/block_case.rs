@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::bench::{CaseKey, Compared, Job, Loading, ShaderFacts, Visited};
 use super::block::Observing;
+use super::core_clock::{self, CoreClocks};
 use super::earlier::Earlier;
 use super::flags::{self, Evidence, Pass, flags};
 use super::local::REPEATS;
@@ -16,6 +17,9 @@ use super::{Measured, RatioBounds, Rounds, SampleOverhead, Timer, timed_rounds};
 use crate::model::{self, Case, Failure, Measurand, PipelineStatistics, Stage, Status, Stop};
 use crate::stats::{self, Timed};
 use crate::units::Nanos;
+
+const CLOCK_NOT_SHOWN: &str =
+    "core clock or a clock of its own: what the device's counter counts didn't show, since the clock didn't move";
 
 /// Where a case is loaded: in this process, and nowhere once that is lost.
 #[derive(Clone, Copy, Debug)]
@@ -331,6 +335,9 @@ impl Session<'_> {
     pub(super) fn measured(&self, entry: BlockCase, stop: Stop) -> Result<Measured, Failure> {
         let rounds = entry.rounds(|visit| &visit.samples);
         let case = entry.case();
+        if case.measurand == Measurand::CoreClock && !self.pool.core_clock.is_shown() {
+            return Err(Failure::new(Status::Skipped, CLOCK_NOT_SHOWN));
+        }
         let does_work = case.work != model::Work::default();
         let time = rounds.value();
         let is_by_host = case.measurand.is_by_host();
@@ -357,7 +364,8 @@ impl Session<'_> {
             conditions: if entry.is_pass() { [&conditions, &base_conditions] } else { [&[], &[]] },
         };
         let host_times: Vec<f64> = entry.kept().flat_map(|visit| &visit.host_times).copied().collect();
-        let beyond_limit = || flags::beyond_limit(case, time, &self.pool.info().peaks);
+        let core_clocks = self.core_clocks(&entry);
+        let beyond_limit = || self.beyond_limit(&entry, time);
         let implausible = entry.implausible().cloned().or_else(beyond_limit);
         let mut measured = Measured {
             is_compared: entry.is_right || entry.is_checked(),
@@ -371,8 +379,10 @@ impl Session<'_> {
             carried,
             pair_reach,
             host_time: Nanos(if host_times.is_empty() { 0.0 } else { stats::median(&host_times) }),
+            sentinel: self.pool.instrument().sentinel,
             clock_ratio: flags::clock_ratio(&conditions).filter(|_| !is_by_host),
             clock_mhz: flags::clock_mhz(&conditions).filter(|_| !is_by_host),
+            core_clocks,
             memory_speed_ratio: flags::memory_speed_ratio(&conditions).filter(|_| !is_by_host),
             pipeline_time: entry.pipeline_time,
             pair: entry.is_paired().then(|| entry.rounds(|visit| &visit.ratios)),
@@ -386,6 +396,17 @@ impl Session<'_> {
         };
         implausible.into_iter().for_each(|reason| measured.doubt(reason));
         Ok(measured)
+    }
+
+    /// The core's clock around each visit, where it is shown.
+    fn core_clocks(&self, entry: &BlockCase) -> Vec<Option<CoreClocks>> {
+        entry.visits.iter().map(|(_, visited)| self.pool.core_clock.clocks(visited.conditions.core)).collect()
+    }
+
+    /// What is wrong with a time that a part of the device can't reach.
+    pub(super) fn beyond_limit(&self, entry: &BlockCase, time: f64) -> Option<String> {
+        let core_clock_mhz = core_clock::median(&self.core_clocks(entry));
+        flags::beyond_limit(entry.case(), time, &self.pool.info().peaks, core_clock_mhz)
     }
 
     /// The base of a pair as a pass of its own, the launch being the own one's where both are on one device.
@@ -402,7 +423,7 @@ impl Session<'_> {
         match measurand {
             Measurand::Pass => return Ok(timer),
             Measurand::HostPass | Measurand::HostCost(_) => return Ok(Timer::Host),
-            Measurand::TimerStep | Measurand::TimerFloor | Measurand::ClockRate => {}
+            Measurand::TimerStep | Measurand::TimerFloor | Measurand::ClockRate | Measurand::CoreClock => {}
         }
         self.pool
             .instrument()

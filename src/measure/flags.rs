@@ -104,7 +104,7 @@ fn has_memory_changed(conditions: &[Conditions]) -> bool {
 
 /// Whether a visit under these conditions can stand as it is.
 pub(super) fn is_steady(conditions: &Conditions) -> bool {
-    !is_slowed(conditions) && !is_contended(conditions)
+    !is_slowed(conditions) && !is_contended(conditions) && !conditions.core.is_some_and(|core| core.clocks().has_stepped())
 }
 
 /// Whether so many visits were disturbed that more of them tell no more.
@@ -142,10 +142,11 @@ const NOMINAL: f64 = 1.01;
 
 /// What is wrong with a time in which more went through a part of the device than it can move or compute.
 #[expect(clippy::cast_precision_loss, reason = "a rate has far fewer digits than 2^53")]
-pub(super) fn beyond_limit(case: &Case, time: f64, peaks: &Peaks) -> Option<String> {
+pub(super) fn beyond_limit(case: &Case, time: f64, peaks: &Peaks, core_clock_mhz: Option<f64>) -> Option<String> {
     let bound = case.bound?;
     // A nominal limit may be exceeded.
-    let limit = peaks.limit(bound).filter(|peak| peak.is_hard)?.rate;
+    let limit = peaks.limit(bound)?.at(core_clock_mhz);
+    let limit = Some(limit).filter(|peak| peak.is_hard)?.rate;
     let unit = bound.unit();
     let (amount, verb) = match unit {
         "GB/s" => (case.work.bytes?, "move"),
@@ -168,7 +169,7 @@ mod tests {
     }
 
     fn seen(clock: f64, lost: Option<f64>) -> Conditions {
-        Conditions { clock, lost, mhz: None, memory: None }
+        Conditions { clock, lost, ..Conditions::UNTOLD }
     }
 
     fn flags_under(conditions: &[(f64, Option<f64>)]) -> Vec<Flag> {

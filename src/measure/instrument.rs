@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::LocalOptions;
+use super::core_clock::CoreReading;
 use crate::gpu::{CaseHandle, Submission};
 use crate::measure::Dispatcher;
 use crate::model::Failure;
@@ -72,6 +74,8 @@ pub struct ToolSet<T> {
     pub empty: T,
     /// A fixed amount of arithmetic.
     pub sentinel: T,
+    /// A chain of arithmetic between readings of the device's counters, where it has them.
+    pub core_clock: Option<T>,
     /// What runs before every sample of a pass, in cold mode.
     pub evictor: Option<T>,
     /// Reading far more than caches hold, by which memory's speed is watched where there is room for it.
@@ -89,29 +93,29 @@ pub struct Instrument {
     pub scale: Option<TickScale>,
     /// Two timestamps back to back (or an empty submission, by the host's clock).
     pub floor: Nanos,
-    /// The sentinel's time at the start, the device's clocks being up.
+    /// The sentinel's time when the plan's first process began, the device's clocks being up: clocks relate to it.
     pub sentinel: Nanos,
+    /// What its counters of time and cycles showed then, where they tell the core's clock.
+    #[serde(default)]
+    pub core_readings: Vec<CoreReading>,
     /// What a user should know, in a sentence.
     pub note: Option<String>,
 }
 
 impl Instrument {
-    /// Measures the instrument. `warm_up` is how long the device's clocks take to rise; `timer` is where times come from, where
-    /// that is known: processes that share a case must take the same.
-    pub fn calibrate(
-        device: &mut dyn Dispatcher,
-        tools: Tools,
-        warm_up: Duration,
-        timer: Option<Timer>,
-    ) -> Result<Self, Failure> {
+    /// Measures the instrument, once the device's clocks have risen.
+    pub fn calibrate(device: &mut dyn Dispatcher, tools: Tools, options: LocalOptions) -> Result<Self, Failure> {
+        let LocalOptions { warm_up, timer, sentinel, .. } = options;
         let (timer, note) = timer.map_or_else(|| choose_timer(device, tools), |timer| Ok((timer, None)))?;
         let floor = floor(device, tools, timer)?;
         let until = device.now() + warm_up;
         while device.now() < until {
             device.sample(tools.sentinel, 1, 1)?;
         }
-        let sentinel = settled(SENTINEL_TIMES, || timer.sentinel(device, tools))?;
-        Ok(Self { timer, scale: device.tick_scale(), floor, sentinel, note })
+        let found = settled(SENTINEL_TIMES, || timer.sentinel(device, tools))?;
+        // By another timer it took as long as that saw.
+        let sentinel = sentinel.filter(|_| timer != Timer::Host).unwrap_or(found);
+        Ok(Self { timer, scale: device.tick_scale(), floor, sentinel, core_readings: Vec::new(), note })
     }
 }
 
@@ -233,7 +237,7 @@ pub fn step(submission: &Submission, scale: TickScale) -> Nanos {
     scale.nanos(divisor)
 }
 
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+pub(super) fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 

@@ -12,14 +12,15 @@ use super::bench::{
 };
 use super::flags;
 use super::pair::visit_pair;
-use super::rig::{Conditions, Rig};
+use super::rig::{Before, Conditions, Rig};
 use super::visit::{SampledCase, Sizes, Sizing, Visit};
-use super::{Dispatcher, Instrument, ProcessorTime, Timer, ToolCases, instrument};
+use super::{Dispatcher, Instrument, Timer, ToolCases, instrument};
 use crate::digest::{Fingerprint, fingerprint};
 use crate::gpu::CaseHandle;
 use crate::model::{Case, DeviceInfo, Failure, Footprint, Measurand, POISON, Repeat, Stage, Status, Step};
 use crate::shader::Prepared;
 use crate::stats;
+use crate::units::Nanos;
 use crate::validate::{Learned, Outputs};
 
 /// The least that a round lasts, or the time that a case may take where that is shorter. A block of few short cases would end its
@@ -39,6 +40,8 @@ pub struct LocalOptions {
     pub max_time: Duration,
     /// Where times come from, if another bench of the same device has found that out.
     pub timer: Option<Timer>,
+    /// The sentinel's time that clocks relate to, if the plan has one already.
+    pub sentinel: Option<Nanos>,
 }
 
 pub struct LocalBench<'a> {
@@ -54,7 +57,7 @@ pub struct LocalBench<'a> {
     room: Footprint,
     round_started: Duration,
     /// A visit whose samples are ordered one by one.
-    begun: (Duration, Option<ProcessorTime>),
+    begun: (Duration, Before),
     learned: Learned,
 }
 
@@ -125,7 +128,7 @@ impl<'a> LocalBench<'a> {
             foreseen: HashMap::new(),
             room: Footprint::default(),
             round_started: Duration::ZERO,
-            begun: (Duration::ZERO, None),
+            begun: (Duration::ZERO, Before::default()),
             learned: Learned::default(),
         })
     }
@@ -323,7 +326,7 @@ impl<'a> LocalBench<'a> {
         let mut repeats_left = REPEATS;
         loop {
             let visit_started = self.rig.device.now();
-            let before = self.rig.begin();
+            let before = self.rig.begin(call.is_glance)?;
             let visit = match &base {
                 Some(base) => visit_pair(&mut self.rig, &subject, base)?,
                 None => self.rig.visit(&subject, self.max_time)?,
@@ -353,7 +356,7 @@ impl<'a> LocalBench<'a> {
         if subject.measurand() == Measurand::HostPass {
             self.rig.was_idle();
         }
-        let conditions = Conditions { clock: 1.0, lost: None, mhz: None, memory: None };
+        let conditions = Conditions::UNTOLD;
         Ok(Visited { visit, conditions, spent: self.rig.device.now().saturating_sub(started) })
     }
 
@@ -395,7 +398,7 @@ impl<'a> LocalBench<'a> {
 
     fn begin(&mut self, recovers: bool) -> Result<(), Failure> {
         if recovers { self.rig.warm_up() } else { self.rig.warm_up_if_idle(false) }?;
-        self.begun = (self.rig.device.now(), self.rig.begin());
+        self.begun = (self.rig.device.now(), self.rig.begin(false)?);
         Ok(())
     }
 

@@ -8,11 +8,12 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{Dispatcher, ProcessorTime, ThreadTime};
 use crate::error::{Error, nearest};
+use crate::experiments::calibration::core_clock;
 use crate::globs;
 use crate::gpu::{CaseHandle, Loaded, Samples, Submission};
 use crate::model::{
-    Bound, Case, DeviceInfo, Executable, Failure, Footprint, Peak, PipelineDetail, PipelineStatistics, Quirk, Representation,
-    StatValue, Status, Step, SubgroupClass,
+    Bound, Case, DeviceInfo, Executable, Failure, Feature, Footprint, Measurand, Peak, PipelineDetail, PipelineStatistics,
+    Quirk, Representation, StatValue, Status, Step, SubgroupClass,
 };
 use crate::shader::Prepared;
 use crate::units::{TickScale, Ticks};
@@ -26,6 +27,11 @@ const DISPATCH_NS: f64 = 2000.0;
 /// How much longer a pass takes whose data were evicted.
 const COLD_FACTOR: f64 = 2.0;
 const BARRIER_NS: f64 = 100.0;
+/// How long the core's clock takes to come back to where it was, and how far it goes between.
+const CORE_PERIOD_NS: f64 = 1e9;
+const CORE_STEP: f64 = 1.0075;
+/// Of a chain of dependent arithmetic.
+const CYCLES_PER_STEP: f64 = 4.0;
 
 /// Declares the options: what each is where it isn't given, and what reads it.
 macro_rules! options {
@@ -76,6 +82,9 @@ options! {
     speed: f64 = 1.0, number(0.001, 1000.0);
     /// The core clock that it tells, in MHz, while it is as fast as at the start; 0 for none. Nothing gets faster or slower by it.
     mhz: f64 = 1500.0, number(0.0, 1e5);
+    /// The core clock that its counters show, in MHz; 0 for no counters. Every other half of a second it is a step higher, and what is
+    /// computed is as much faster.
+    core_mhz: f64 = 0.0, number(0.0, 1e5);
     /// How many times as long anything takes right after a long sample as after a rest: its power is limited, and it lowers its clock.
     power: f64 = 1.0, number(1.0, 100.0);
     /// The share of its processor time that other processes take.
@@ -119,7 +128,7 @@ impl MockOptions {
         info.index = index;
         info.device_uuid.0[15] = u8::try_from(index).unwrap_or(u8::MAX);
         info.queues.iter_mut().for_each(|family| family.timestamp_valid_bits = self.bits);
-        let peak = Peak { rate: self.peak, is_hard: true };
+        let peak = Peak { rate: self.peak, is_hard: true, clock_mhz: None };
         // What mock devices simulate: all that kernels are bound by.
         let is_known = |bound: &Bound| self.peak > 0.0 && !matches!(bound, Bound::MatrixTf32 | Bound::MatrixF8);
         info.peaks = Bound::ALL.into_iter().filter(is_known).map(|bound| (bound, peak)).collect();
@@ -129,6 +138,9 @@ impl MockOptions {
         };
         if self.iterations > 0 {
             fault("mock-loop-cap", "the mock device was told to have a fault of loops", Some(self.iterations), None);
+        }
+        if self.core_mhz > 0.0 {
+            info.features.extend([Feature::SubgroupClock, Feature::DeviceClock]);
         }
         if self.reductions > 0 {
             let what = "the mock device was told to have a fault of subgroup reductions and scans";
@@ -210,9 +222,32 @@ impl Mock {
     }
 
     fn pass_ns(&self, case: &Case) -> f64 {
+        if case.measurand == Measurand::CoreClock {
+            return self.core_chain(core_clock::LONG).1;
+        }
         let steps: f64 = case.pass.iter().map(step_ns).sum();
         let bytes = 1.0 + self.options.memory_drift * self.now * 1e-9;
-        (steps + work_ns(case, bytes)) * self.process / self.options.speed * self.slowdown()
+        (steps + work_ns(case, bytes, self.core_level())) * self.process / self.options.speed * self.slowdown()
+    }
+
+    /// The core clock over its usual one.
+    fn core_level(&self) -> f64 {
+        let is_up = self.options.core_mhz > 0.0 && (self.now / CORE_PERIOD_NS).fract() >= 0.5;
+        if is_up { CORE_STEP } else { 1.0 }
+    }
+
+    /// Cycles and nanoseconds of a chain of so many dependent steps.
+    fn core_chain(&self, steps: u32) -> (f64, f64) {
+        let cycles = CYCLES_PER_STEP * f64::from(steps);
+        (cycles, cycles * 1e3 / (self.options.core_mhz * self.core_level()))
+    }
+
+    /// What the chains of calibration/core_clock leave of its counters.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "simulated time is small and positive")]
+    fn core_counters(&self) -> Vec<u8> {
+        let chains = [core_clock::SHORT, core_clock::LONG].map(|steps| self.core_chain(steps));
+        let counters = chains.into_iter().flat_map(|(cycles, ns)| [0.0, 0.0, ns / self.info.timestamp_period, cycles]);
+        counters.flat_map(|counter| (counter as u64).to_ne_bytes()).collect()
     }
 
     /// How many times as long a pass takes as at the start.
@@ -292,12 +327,12 @@ fn step_ns(step: &Step) -> f64 {
     }
 }
 
-/// 1 TB/s, or so many times as long for its bytes, and 10 Top/s, and workgroups of 32 at least.
+/// 1 TB/s, or so many times as long for its bytes, and 10 Top/s times the core's clock, and workgroups of 32 at least.
 #[expect(clippy::cast_precision_loss, reason = "a simulation")]
-fn work_ns(case: &Case, slower: f64) -> f64 {
+fn work_ns(case: &Case, slower: f64, core: f64) -> f64 {
     let lanes: u32 = case.kernels.first().map_or(32, |kernel| kernel.local_size.iter().product());
     let idle = (32.0 / f64::from(lanes)).max(1.0);
-    idle * (case.work.bytes.unwrap_or(0) as f64 / 1000.0 * slower + case.work.ops.unwrap_or(0) as f64 / 10_000.0)
+    idle * (case.work.bytes.unwrap_or(0) as f64 / 1000.0 * slower + case.work.ops.unwrap_or(0) as f64 / 10_000.0 / core)
 }
 
 impl Dispatcher for Mock {
@@ -363,6 +398,9 @@ impl Dispatcher for Mock {
 
     fn read(&mut self, slot: CaseHandle, resource: usize) -> Result<Vec<u8>, Failure> {
         let case = &self.slots[slot.index()];
+        if case.measurand == Measurand::CoreClock && resource == core_clock::COUNTERS {
+            return Ok(self.core_counters());
+        }
         let outputs = (self.oracle)(case);
         let place = case.check.outputs().iter().position(|output| *output == resource);
         let mut bytes = place.and_then(|place| outputs.into_iter().nth(place)).unwrap_or_default();
@@ -377,7 +415,8 @@ impl Dispatcher for Mock {
         self.misbehave(slot);
         let case = &self.slots[slot.index()];
         let is_hosts = case.measurand.is_by_host();
-        let pass = if case.measurand.is_pass() { self.pass_ns(case) * f64::from(batch) } else { 0.0 };
+        let has_pass = case.measurand.is_pass() || case.measurand == Measurand::CoreClock;
+        let pass = if has_pass { self.pass_ns(case) * f64::from(batch) } else { 0.0 };
         let mut submission = match evictor.map(|evictor| self.pass_ns(&self.slots[evictor.index()])) {
             Some(before) => self.simulate(before, COLD_FACTOR * pass, samples),
             None => self.simulate(0.0, pass, samples),

@@ -15,6 +15,7 @@ mod bench;
 mod block;
 mod block_case;
 mod carried;
+mod core_clock;
 mod dispatcher;
 mod earlier;
 mod flags;
@@ -49,6 +50,7 @@ pub use bench::{
     ShaderFacts, SourcedCase, Visited,
 };
 pub use carried::{RatioBounds, SampleOverhead};
+pub use core_clock::CoreClocks;
 pub use dispatcher::Dispatcher;
 pub use earlier::Earlier;
 pub use instrument::{Instrument, Timer, ToolCases, Tools};
@@ -132,10 +134,14 @@ pub struct Measured {
     pub pipeline_time: Duration,
     pub statistics: Option<Vec<PipelineStatistics>>,
     pub memory_types: String,
-    /// Clock rate beside the visits over that at the start.
+    /// The sentinel's time at the start, and the clock rate beside the visits over that then.
+    pub sentinel: Nanos,
     pub clock_ratio: Option<f64>,
     /// The core clock beside the visits, in MHz, where the vendor's interface tells it.
     pub clock_mhz: Option<f64>,
+    /// Of each round, the core's clock before and after it, where the device's counters show that.
+    #[serde(default)]
+    pub core_clocks: Vec<Option<CoreClocks>>,
     /// Memory's speed beside the visits over that at the start, where it is watched.
     #[serde(default)]
     pub memory_speed_ratio: Option<f64>,
@@ -162,6 +168,11 @@ impl Measured {
 
     pub fn value(&self) -> f64 {
         self.rounds.value()
+    }
+
+    /// The median of the core's clock beside its rounds, where it is shown.
+    pub fn core_clock_mhz(&self) -> Option<f64> {
+        core_clock::median(&self.core_clocks)
     }
 
     /// Its rounds in this session.

@@ -1,15 +1,16 @@
 //! The benches of one device, and what becomes of those that are lost.
 
+use super::Instrument;
 use super::bench::{Answering, Bench, Loss, Order};
-use super::{Instrument, Timer};
+use super::core_clock::CoreClock;
 use crate::model::{DeviceInfo, Failure, Peaks, Stage, Status};
 use crate::validate::Learned;
 
 /// So many losses in a row, and a device is given up.
 const MOST_LOSSES: u32 = 3;
 
-/// Opens and calibrates a bench of the device. Times come from where an earlier one found that they do.
-pub type Opener<'a> = Box<dyn FnMut(Option<Timer>) -> Result<Box<dyn Bench + 'a>, Loss> + 'a>;
+/// Opens and calibrates a bench of the device, by what the first one found: all of a case take the same timer.
+pub type Opener<'a> = Box<dyn FnMut(Option<&Instrument>) -> Result<Box<dyn Bench + 'a>, Loss> + 'a>;
 
 /// The benches of one device: one per process that takes part in measuring.
 pub struct Pool<'a> {
@@ -17,6 +18,7 @@ pub struct Pool<'a> {
     slots: Vec<Seat<'a>>,
     opened: u32,
     known: Option<Known>,
+    pub(super) core_clock: CoreClock,
     /// Losses in a row, at each stage.
     losses: [u32; Stage::ALL.len()],
     given_up: Option<Failure>,
@@ -46,7 +48,15 @@ impl<'a> Pool<'a> {
     /// So many benches, of which the first is opened now, the others when they are needed.
     pub fn new(slots: usize, opener: Opener<'a>) -> Result<Self, Failure> {
         let slots = (0..slots.max(1)).map(|_| Seat::default()).collect();
-        let mut pool = Self { opener, slots, opened: 0, known: None, losses: [0; Stage::ALL.len()], given_up: None };
+        let mut pool = Self {
+            opener,
+            slots,
+            opened: 0,
+            known: None,
+            core_clock: CoreClock::default(),
+            losses: [0; Stage::ALL.len()],
+            given_up: None,
+        };
         pool.bench(0)?;
         Ok(pool)
     }
@@ -138,9 +148,10 @@ impl<'a> Pool<'a> {
     }
 
     fn open(&mut self, slot: usize) {
-        match (self.opener)(self.known.as_ref().map(|known| known.instrument.timer)) {
+        match (self.opener)(self.known.as_ref().map(|known| &known.instrument)) {
             Ok(bench) => {
                 self.opened += 1;
+                bench.instrument().core_readings.iter().for_each(|reading| self.core_clock.learn(*reading));
                 if self.known.is_none() {
                     self.known = Some(Known::of(&*bench));
                 }

@@ -120,8 +120,7 @@ impl Block<'_, '_, '_> {
             Some(Err(_)) => false,
         };
         let time = entry.rounds(|visit| &visit.samples).value();
-        runs && entry.implausible().is_none()
-            && flags::beyond_limit(entry.case(), time, &self.session.pool.info().peaks).is_none()
+        runs && entry.implausible().is_none() && self.session.beyond_limit(entry, time).is_none()
     }
 
     fn beat(&mut self, entry: &mut BlockCase, leader: usize) {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::core_clock::{self, CoreReading, CoreReadings};
 use super::local::LocalOptions;
 use super::memory_watch::MemoryWatch;
 use super::processor::Contention;
@@ -35,6 +36,8 @@ pub(super) struct Rig<'a> {
     pub(super) contention: Contention,
     /// Where memory's speed can be told.
     memory: Option<MemoryWatch>,
+    /// Nanoseconds in a tick of the device's clock, where its counters tell the core's.
+    core_period: Option<f64>,
     /// The sentinel's times right after long samples, since the visit began.
     after_samples: Vec<f64>,
     pub(super) shortfalls: Shortfalls,
@@ -57,19 +60,37 @@ pub struct Conditions {
     /// Memory's speed over that at the start, as last seen; `None` where it isn't watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<f64>,
+    /// What the device's counters showed before and after; `None` where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core: Option<CoreReadings>,
+}
+
+/// A moment before a visit.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Before {
+    processor: Option<ProcessorTime>,
+    core: Option<CoreReading>,
+}
+
+impl Conditions {
+    /// Of a clock that stayed, and nothing else told.
+    pub const UNTOLD: Self = Self { clock: 1.0, lost: None, mhz: None, memory: None, core: None };
 }
 
 impl<'a> Rig<'a> {
     pub(super) fn calibrate(
         mut device: Box<dyn Dispatcher + 'a>,
         cases: ToolCases,
-        LocalOptions { warm_up, timer, .. }: LocalOptions,
+        options: LocalOptions,
     ) -> Result<Self, Failure> {
         let tools = load(device.as_mut(), &cases)?;
-        let instrument = Instrument::calibrate(device.as_mut(), tools, warm_up, timer);
+        let instrument = Instrument::calibrate(device.as_mut(), tools, options);
         let memory = instrument.as_ref().map_or(Ok(None), |found| MemoryWatch::begin(device.as_mut(), tools, found.timer));
+        let core = instrument.as_ref().map_or(Ok(Vec::new()), |found| core_clock::begin(device.as_mut(), tools, found.timer));
         device.unload();
-        let (instrument, memory) = (instrument?, memory?);
+        let (memory, core_readings) = (memory?, core?);
+        let core_period = core_readings.first().map(|reading| reading.period);
+        let instrument = Instrument { core_readings, ..instrument? };
         if tools.evictor.is_some() && instrument.timer == Timer::Host {
             let why = instrument.note.as_deref().unwrap_or_default();
             return Err(Failure::new(Status::Error, format!("cold mode needs the device's timestamps ({why})")));
@@ -80,9 +101,10 @@ impl<'a> Rig<'a> {
             instrument,
             cases,
             tools,
-            warm_up,
+            warm_up: options.warm_up,
             contention: Contention::default(),
             memory,
+            core_period,
             after_samples: Vec::new(),
             shortfalls: Shortfalls::new(),
             last_busy,
@@ -106,7 +128,7 @@ impl<'a> Rig<'a> {
     /// that whatever is more than a glance makes up for it.
     pub(super) fn warm_up_if_idle(&mut self, is_glance: bool) -> Result<(), Failure> {
         if is_glance && self.is_idle() {
-            let now = Conditions { clock: self.clock()?, lost: None, mhz: None, memory: None };
+            let now = Conditions { clock: self.clock()?, ..Conditions::UNTOLD };
             if !flags::is_throttled(&now) {
                 self.is_spared = true;
                 self.was_busy();
@@ -186,15 +208,25 @@ impl<'a> Rig<'a> {
         self.device.tick_scale().ok_or_else(|| Failure::new(Status::Error, "the queue has no timestamps"))
     }
 
-    /// What [`Rig::conditions_since`] needs of a moment.
-    pub(super) fn begin(&mut self) -> Option<ProcessorTime> {
-        self.after_samples.clear();
-        self.device.processor_time()
+    /// What the device's counters of time and cycles show now, where it has them.
+    pub(super) fn read_core(&mut self) -> Result<Option<CoreReading>, Failure> {
+        let found = self.tools.core_clock.zip(self.core_period);
+        let read = found.map(|(case, period)| CoreReading::take(self.device.as_mut(), case, period));
+        Ok(read.transpose()?.flatten())
     }
 
-    pub(super) fn conditions_since(&mut self, before: &Option<ProcessorTime>) -> Result<Conditions, Failure> {
+    /// What [`Rig::conditions_since`] needs of a moment. A glance is too short for the core's clock.
+    pub(super) fn begin(&mut self, is_glance: bool) -> Result<Before, Failure> {
+        self.after_samples.clear();
+        let core = if is_glance { None } else { self.read_core()? };
+        Ok(Before { core, processor: self.device.processor_time() })
+    }
+
+    pub(super) fn conditions_since(&mut self, before: &Before) -> Result<Conditions, Failure> {
         let after = self.device.processor_time();
-        let lost = before.as_ref().zip(after).and_then(|(before, after)| self.contention.lost(before, after));
+        let lost = before.processor.as_ref().zip(after).and_then(|(before, after)| self.contention.lost(before, after));
+        let after = before.core.map_or(Ok(None), |_| self.read_core())?;
+        let core = before.core.zip(after).map(|(before, after)| CoreReadings { before, after });
         let after_visit = self.clock()?;
         let watch = self.memory.as_mut().zip(self.tools.sweep);
         let memory = watch.map(|(watch, sweep)| watch.look(self.device.as_mut(), sweep)).transpose()?.flatten();
@@ -204,22 +236,26 @@ impl<'a> Rig<'a> {
         let clock = after_visit.min(after_samples);
         // After the sentinel and the sweep, which must not find a device that idled while a driver thought. The clock is still up.
         let mhz = self.device.core_clock_mhz();
-        Ok(Conditions { clock, lost, mhz, memory })
+        Ok(Conditions { clock, lost, mhz, memory, core })
     }
 }
 
 fn load(device: &mut dyn Dispatcher, cases: &ToolCases) -> Result<Tools, Failure> {
     let empty = device.load(&cases.empty)?.slot;
     let sentinel = device.load(&cases.sentinel)?.slot;
+    let core_clock = cases.core_clock.as_ref().map(|clock| device.load(clock)).transpose()?.map(|loaded| loaded.slot);
     let evictor = cases.evictor.as_ref().map(|evictor| device.load(evictor)).transpose()?.map(|loaded| loaded.slot);
     // The first dispatch, in which some drivers compile.
     device.run_checked(empty)?;
     device.run_checked(sentinel)?;
+    if let Some(core_clock) = core_clock {
+        device.run_checked(core_clock)?;
+    }
     if let Some(evictor) = evictor {
         device.run_checked(evictor)?;
     }
     let sweep = cases.sweep.as_ref().map(|sweep| load_sweep(device, sweep)).transpose()?.flatten();
-    Ok(Tools { empty, sentinel, evictor, sweep })
+    Ok(Tools { empty, sentinel, core_clock, evictor, sweep })
 }
 
 /// What watches must not take what the cases need: without much room, memory isn't watched.
@@ -243,7 +279,7 @@ mod tests {
 
     #[test]
     fn conditions_of_earlier_versions_are_read() {
-        let fine = Conditions { clock: 1.0, lost: None, mhz: None, memory: None };
+        let fine = Conditions::UNTOLD;
         assert_eq!(serde_json::from_str::<Conditions>(r#"{"clock":1.0,"lost":null}"#).unwrap(), fine);
         for conditions in [fine, Conditions { mhz: Some(1836.5), memory: Some(0.875), ..fine }] {
             let told = serde_json::to_string(&conditions).unwrap();

@@ -126,7 +126,7 @@ impl Rig<'_> {
         }
         let lost = before.zip(self.device.processor_time()).and_then(|(before, after)| self.contention.lost(&before, after));
         let is_known = lost.is_some() || self.device.info().kind != DeviceKind::Cpu;
-        let is_quiet = is_known && flags::is_steady(&Conditions { clock: 1.0, lost, mhz: None, memory: None });
+        let is_quiet = is_known && flags::is_steady(&Conditions { lost, ..Conditions::UNTOLD });
         Ok(is_quiet.then(|| format!("by its timestamps the device took {device} for what the host saw take {host}")))
     }
 }

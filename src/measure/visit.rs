@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::batch::{PassTime, STEPS, Target, constant, is_differenced};
+use super::core_clock::CoreReading;
 use super::instrument;
 use super::rig::{Conditions, Rig};
 use super::shortfall::Both;
@@ -160,9 +161,13 @@ impl Rig<'_> {
     pub(super) fn choose_sizes(&mut self, subject: &SampledCase, sizing: Sizing) -> Result<Sizes, Failure> {
         let Sizing { max_time, is_race, rival, is_glance } = sizing;
         if !subject.measurand().is_pass() {
-            let samples = if subject.measurand() == Measurand::ClockRate { 1 } else { 31 };
-            let time = if subject.measurand() == Measurand::ClockRate { max_time } else { Duration::ZERO };
-            return Ok(Sizes { batch: 0, samples, shorts: 0, samples_at_once: samples + 1, sample_time: time });
+            let (batch, samples, sample_time) = match subject.measurand() {
+                Measurand::ClockRate => (0, 1, max_time),
+                // A pass reads the counters.
+                Measurand::CoreClock => (1, 31, Duration::ZERO),
+                _ => (0, 31, Duration::ZERO),
+            };
+            return Ok(Sizes { batch, samples, shorts: 0, samples_at_once: samples + 1, sample_time });
         }
         let is_hosts = subject.measurand().is_by_host();
         if subject.measurand() != Measurand::HostPass {
@@ -226,6 +231,7 @@ impl Rig<'_> {
             Measurand::TimerFloor => self.sample_floor(subject)?,
             Measurand::TimerStep => self.sample_step(subject)?,
             Measurand::ClockRate => self.sample_clock(max_time)?,
+            Measurand::CoreClock => self.sample_core_clock(subject)?,
         };
         self.was_busy();
         Ok(visit)
@@ -311,6 +317,15 @@ impl Rig<'_> {
     fn sample_timer(&mut self, subject: &SampledCase) -> Result<(Submission, TickScale), Failure> {
         let scale = self.scale()?;
         Ok((self.device.sample(subject.slot, 0, subject.sizes.samples + 1)?, scale))
+    }
+
+    fn sample_core_clock(&mut self, subject: &SampledCase) -> Result<Visit, Failure> {
+        let read = (0..subject.sizes.samples).map(|_| self.read_core()).collect::<Result<Vec<_>, Failure>>()?;
+        let samples: Vec<f64> = read.into_iter().flatten().map(CoreReading::mhz).collect();
+        if samples.is_empty() {
+            return Err(Failure::new(Status::Skipped, "the device's counters of time and cycles don't tell its core's clock"));
+        }
+        Ok(Visit { samples, ..Visit::default() })
     }
 
     fn sample_clock(&mut self, max_time: Duration) -> Result<Visit, Failure> {

@@ -234,6 +234,8 @@ pub enum Measurand {
     TimerFloor,
     /// The device clock's rate over the host clock's.
     ClockRate,
+    /// The core's clock, by the device's own counters.
+    CoreClock,
 }
 
 impl Measurand {
@@ -522,7 +524,7 @@ pub enum Metric {
     Flops,
     Ops,
     Items,
-    /// The device clock's rate over the host clock's.
+    /// The rate of a clock.
     ClockRate,
 }
 
@@ -548,6 +550,7 @@ impl Headline {
     pub const OPS: Self = Self { metric: Metric::Ops, name: "ops", unit: "Gop/s", better: "higher" };
     pub const ITEMS: Self = Self { metric: Metric::Items, name: "items", unit: "Gitems/s", better: "higher" };
     /// Device clock over host clock; one is right, neither direction is better than the other.
+    pub const CORE_CLOCK: Self = Self { metric: Metric::ClockRate, name: "core_clock", unit: "MHz", better: "" };
     pub const CLOCK_RATE: Self = Self { metric: Metric::ClockRate, name: "clock_rate", unit: "ratio", better: "" };
 }
 

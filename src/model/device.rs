@@ -218,8 +218,8 @@ named! {
         SampledImageArrayDynamicIndexing = "shaderSampledImageArrayDynamicIndexing",
         StorageBufferArrayDynamicIndexing = "shaderStorageBufferArrayDynamicIndexing",
         StorageImageArrayDynamicIndexing = "shaderStorageImageArrayDynamicIndexing",
-        /// `shaderSubgroupClock` or `shaderDeviceClock`
-        ShaderClock = "shaderSubgroupClock",
+        SubgroupClock = "shaderSubgroupClock",
+        DeviceClock = "shaderDeviceClock",
         SubgroupExtendedTypes = "shaderSubgroupExtendedTypes",
         BufferInt64Atomics = "shaderBufferInt64Atomics",
         SharedInt64Atomics = "shaderSharedInt64Atomics",

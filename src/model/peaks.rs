@@ -18,6 +18,20 @@ pub struct Peak {
     /// Whether the device can't exceed it, since the clock behind it is the highest there is. A nominal one may be exceeded: cards are
     /// overclocked, and published figures rounded.
     pub is_hard: bool,
+    /// The clock in MHz at which it is that, where it follows from what a unit does in a clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_mhz: Option<f64>,
+}
+
+impl Peak {
+    /// The limit at the clock in MHz that was measured: nothing exceeds what its units do in each clock.
+    #[must_use]
+    pub fn at(self, core_clock_mhz: Option<f64>) -> Self {
+        match self.clock_mhz.zip(core_clock_mhz) {
+            Some((clock, measured)) => Self { rate: self.rate * measured / clock, is_hard: true, clock_mhz: core_clock_mhz },
+            None => self,
+        }
+    }
 }
 
 /// What the parts of a device do at most, as far as that is known.
@@ -183,7 +197,8 @@ impl Typed {
         }
         let peak = |(bound, rate)| {
             let is_hard = self.clock == Clock::Highest && !self.nominal.contains(&bound);
-            (bound, Peak { rate, is_hard })
+            let clock_mhz = self.clock_mhz.filter(|_| self.per_clock.contains_key(&bound));
+            (bound, Peak { rate, is_hard, clock_mhz })
         };
         Ok(rates.into_iter().map(peak).collect())
     }
@@ -298,9 +313,18 @@ mod tests {
     #[test]
     fn what_may_be_exceeded_is_nominal() {
         let h200 = Published::built_in().of(NVIDIA, None, "NVIDIA H200").unwrap();
-        assert!(!h200.limit(Bound::Memory).unwrap().is_hard && h200.limit(Bound::Float32).unwrap().is_hard);
+        assert!([Bound::Memory, Bound::Float32].iter().all(|bound| !h200.limit(*bound).unwrap().is_hard));
         let nvl = Published::built_in().of(NVIDIA, None, "NVIDIA H200 NVL").unwrap();
         assert!(nvl.iter().all(|(_, peak)| !peak.is_hard));
+    }
+
+    #[test]
+    fn nothing_exceeds_what_its_units_do_in_the_cycles_that_were() {
+        let h100 = Published::built_in().of(NVIDIA, None, "NVIDIA H100 80GB HBM3").unwrap();
+        let [fp32, memory] = [Bound::Float32, Bound::Memory].map(|bound| h100.limit(bound).unwrap());
+        assert_eq!((fp32.is_hard, fp32.at(None), memory.at(Some(2010.0))), (false, fp32, memory));
+        let at_clock = fp32.at(Some(2010.0));
+        assert!(at_clock.is_hard && (at_clock.rate - 132.0 * 256.0 * 2.010).abs() < 1e-6, "{at_clock:?}");
     }
 
     #[test]

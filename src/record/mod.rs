@@ -4,6 +4,7 @@
 //! derivation know of a measurement; a [`Header`] lays it out as cells, a [`Reader`] reads it back.
 
 mod cell;
+mod clocks;
 mod common;
 mod completeness;
 mod environment;
@@ -18,6 +19,7 @@ mod statistics;
 mod v1;
 
 pub use cell::{Cell, Kind};
+pub use clocks::{RoundClock, round_clocks};
 pub use completeness::{Choice, Completeness, choose};
 pub use environment::environment;
 pub use header::Header;

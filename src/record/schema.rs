@@ -10,7 +10,7 @@ use crate::model::{AxisValue, Point};
 
 /// The version of the table below, as the column `schema` holds it. Versions in rows begin with a letter: else readers take 1.10
 /// for the number 1.1, and 1.3.230 for a date.
-pub const SCHEMA_VERSION: &str = "v2.1";
+pub const SCHEMA_VERSION: &str = "v2.2";
 
 /// What nobody can do with a file that lacks a column, which `--columns` may have left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,8 +147,11 @@ columns! {
         batch: integer in "passes", "Passes per sample.";
         stop: text for Rows, "Why measuring ended: precise, stable, budget; broken_off (the run or the search ended before it had six rounds); in a search also beaten (by a faster one) or glanced (one look was enough).";
         duration_ms: real in "ms", "What timing the case took, its repeated visits included; compiling, loading and checking come on top.";
-        clock_ratio: real in "ratio", "Clock rate next to the case's visits over that at the start of their process: the sentinel's time then over its time now.";
+        clock_ratio: real in "ratio", "Clock rate next to the case's visits over that when the plan's first process began: the sentinel's time then (sentinel_ns) over its time now.";
+        sentinel_ns: real in "ns", "The sentinel's time when the plan's first process began. Whoever resumes takes it over.";
         clock_mhz: real in "MHz", "Core clock next to the case's visits, as the vendor's own interface reports it (NVIDIA: NVML; AMD on Linux: sysfs): the median; empty elsewhere.";
+        core_clock_mhz: real in "MHz", "Core clock that ran, by the device's own counters: cycles and time of a chain of work before and after each visit. The median of the rounds. Empty where the counter wasn't seen to count core cycles, and for processors.";
+        round_clocks_mhz: text in "MHz", "The same of each round, in the order of round_medians_ns, as `PROCESS:MHZ` joined by `;`. 1:1980.1;2:1995.0/1980.0 is a round of process 1, then one of process 2 with another clock after it than before: more than 0.3 % apart.";
         memory_speed_ratio: real in "ratio", "Memory's speed next to the case's visits over that at the start of their process, by reading up to 256 MiB of it now and then: the median. Empty for processors, with timer=host, and where memory is too full for that.";
         compile_ms: real in "ms", "GLSL to SPIR-V.";
         pipeline_ms: real in "ms", "Creating the pipelines in the first process, first dispatch included.";
@@ -282,8 +285,8 @@ mod tests {
 
     /// Order and names are an interface: this changes only with the schema's version.
     #[test]
-    fn the_columns_are_those_of_version_2_1() {
-        assert_eq!(SCHEMA_VERSION, "v2.1");
+    fn the_columns_are_those_of_version_2_2() {
+        assert_eq!(SCHEMA_VERSION, "v2.2");
         let mut groups: Vec<String> = Vec::new();
         for (i, column) in COLUMNS.iter().enumerate() {
             if i == 0 || COLUMNS[i - 1].group != column.group {
@@ -298,7 +301,7 @@ mod tests {
         result: experiment variant axis_values status value unit value_ci_low value_ci_high noise quality_flags reason failed_stage metric better checked check_note
         comparison: relative relative_to pair_base ratio ratio_ci_low ratio_ci_high
         time: time_ns ci_low_ns ci_high_ns round_medians_ns time_min_ns time_mean_ns time_p05_ns time_p95_ns time_max_ns time_mad_ns overhead_ns taken_off_ns host_time_ns
-        how: timer processes rounds samples batch stop duration_ms clock_ratio clock_mhz memory_speed_ratio compile_ms pipeline_ms pipeline_cache_hit memory_types statistics registers spill_bytes shared_bytes code_bytes
+        how: timer processes rounds samples batch stop duration_ms clock_ratio sentinel_ns clock_mhz core_clock_mhz round_clocks_mhz memory_speed_ratio compile_ms pipeline_ms pipeline_cache_hit memory_types statistics registers spill_bytes shared_bytes code_bytes
         work: bytes_per_pass flops_per_pass ops_per_pass items_per_pass gb_per_s gflop_per_s gop_per_s gitems_per_s
         case: row_kind case_id local_size_x local_size_y local_size_z groups_x groups_y groups_z subgroup_size cache validation robustness seed source_hash spirv_hash plan_id plan_cases plan_index
         identity: device_name device_type driver_name driver_info driver_version api_version device_uuid driver_uuid vendor_id device_id driver_id queue_family loader_version layers environment host os cpu_name cpu_threads tool_version glsl_compiler run_id written_at schema
@@ -324,7 +327,7 @@ mod tests {
             .filter(|(_, cell)| !cell.is_empty())
             .map(|(column, cell)| (column.name, cell.to_string()))
             .collect();
-        let expected = [("time_ns", "2.5"), ("pipeline_cache_hit", "true"), ("queue_family", "3"), ("schema", "v2.1")];
+        let expected = [("time_ns", "2.5"), ("pipeline_cache_hit", "true"), ("queue_family", "3"), ("schema", "v2.2")];
         assert_eq!(shown, expected.map(|(name, text)| (name, text.to_owned())));
     }
 }

@@ -11,7 +11,8 @@ const ROUNDING: f64 = 1e-6;
 const LONGEST_NS: f64 = 1e15;
 
 /// A clock rate has no time.
-const CLOCK_RATE: &str = "clock_rate";
+/// Of clocks alone, which are no times.
+const CLOCKS: [&str; 2] = ["clock_rate", "core_clock"];
 
 impl Record {
     /// What no run would have written of a measured case: the column, and what is wrong with it.
@@ -34,7 +35,7 @@ impl Record {
 
     fn flaw_of_times(&self) -> Option<(&'static str, String)> {
         let Some(time) = self.time_ns else {
-            return (self.metric != CLOCK_RATE).then(|| ("time_ns", "there is none".to_owned()));
+            return (!CLOCKS.contains(&self.metric.as_str())).then(|| ("time_ns", "there is none".to_owned()));
         };
         let is_doubted = self.has_flag(Flag::Implausible.name());
         if !(time > 0.0 || (time == 0.0 && is_doubted)) || time > LONGEST_NS {

@@ -42,7 +42,7 @@ pub(super) fn treatment(capability: Capability) -> Treatment {
         C::SampledImageArrayDynamicIndexing => Features(&[Feature::SampledImageArrayDynamicIndexing]),
         C::StorageBufferArrayDynamicIndexing => Features(&[Feature::StorageBufferArrayDynamicIndexing]),
         C::StorageImageArrayDynamicIndexing => Features(&[Feature::StorageImageArrayDynamicIndexing]),
-        C::ShaderClockKHR => Features(&[Feature::ShaderClock]),
+        C::ShaderClockKHR => Features(&[Feature::SubgroupClock, Feature::DeviceClock]),
         C::Int64Atomics => Features(&[Feature::BufferInt64Atomics, Feature::SharedInt64Atomics]),
         C::AtomicFloat32AddEXT => Features(&[Feature::BufferFloat32AtomicAdd, Feature::SharedFloat32AtomicAdd]),
         C::AtomicFloat64AddEXT => Features(&[Feature::BufferFloat64AtomicAdd, Feature::SharedFloat64AtomicAdd]),

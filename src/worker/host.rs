@@ -13,6 +13,7 @@ use crate::gpu::{DeviceOptions, Instance, InstanceOptions};
 use crate::measure::{CaseSource, Dispatcher, LocalBench, LocalOptions, Mock, MockOptions, Timer, Vulkan};
 use crate::model::{Cache, Case, DeviceInfo, Failure, FilePath, PipelineDetail, Preset, Stage, Status, Uuid};
 use crate::subject::{KernelSpec, UserKernel};
+use crate::units::Nanos;
 use crate::validate::Expected;
 
 /// What a process says of itself once its drivers are loaded.
@@ -59,6 +60,9 @@ pub struct Opening {
     pub deadline: Option<Duration>,
     /// Where times come from, if another process has found that out.
     pub timer: Option<Timer>,
+    /// The sentinel's time that clocks relate to, if another process or an earlier run has begun the plan.
+    #[serde(default)]
+    pub sentinel: Option<Nanos>,
     /// Which of the run's processes this is for the device, from 1.
     pub process: u32,
     /// Differs from run to run where buffers are to lie elsewhere in each process of each; `None` where they lie as they come.
@@ -123,8 +127,8 @@ impl Host {
             Some(subject) => Box::new(Tuned::new(UserKernel::new((**subject).clone(), device))),
             None => Box::new(catalogue),
         };
-        let Opening { warm_up, max_time, timer, .. } = *opening;
-        let mut bench = LocalBench::new(dispatcher, tools, source, LocalOptions { warm_up, max_time, timer })?;
+        let Opening { warm_up, max_time, timer, sentinel, .. } = *opening;
+        let mut bench = LocalBench::new(dispatcher, tools, source, LocalOptions { warm_up, max_time, timer, sentinel })?;
         calibrated();
         bench.learn().map_err(|failure| failure.at(Stage::Reference))?;
         Ok(bench)

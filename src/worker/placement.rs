@@ -49,6 +49,7 @@ mod tests {
             max_time: Duration::ZERO,
             deadline: None,
             timer: None,
+            sentinel: None,
             process,
             placement,
             subject: None,

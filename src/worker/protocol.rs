@@ -81,7 +81,8 @@ mod tests {
     #[test]
     fn replies_arrive_as_they_were_sent() {
         let visit = Visit { samples: vec![1.0 / 3.0, f64::INFINITY], host_times: vec![-0.0], ..Visit::default() };
-        let conditions = crate::measure::Conditions { clock: 1.0, lost: Some(0.01), mhz: Some(1836.5), memory: None };
+        let conditions =
+            crate::measure::Conditions { lost: Some(0.01), mhz: Some(1836.5), ..crate::measure::Conditions::UNTOLD };
         let visited = Visited { visit, conditions, spent: Duration::from_nanos(123_456_789_012) };
         let lost = Failure::new(crate::model::Status::DeviceLost, "gone\nand \"lost\"");
         let replies = [

@@ -16,6 +16,8 @@ use crate::validate::{Learned, Outputs};
 /// What evicts caches, and what sweeps memory.
 const EVICT: &str = "calibration/evict";
 
+const CORE_CLOCK: &str = "calibration/core_clock";
+
 pub(super) struct Catalogue {
     pub(super) device: DeviceInfo,
     pub(super) queue: Option<u32>,
@@ -40,6 +42,7 @@ impl Catalogue {
     pub(super) fn tools(&mut self, evict_bytes: Option<u64>) -> Result<ToolCases, Failure> {
         // A processor's memory is the host's as well: what others do there is told by its own flag.
         let swept = (self.device.kind != DeviceKind::Cpu).then(|| evict::watched_bytes(self.device.local_heap_bytes()));
+        let has_counters = tool(&self.setting(), CORE_CLOCK, &[]).is_ok();
         let mut prepare = |name: &str, values: &[(&str, AxisValue)]| {
             let setting = Setting { preset: Preset::Default, queue: None, ..self.setting() };
             let case = tool(&setting, name, values).map_err(|skip| Failure::new(Status::Error, skip.reason));
@@ -49,6 +52,7 @@ impl Catalogue {
         Ok(ToolCases {
             empty: prepare("calibration/empty", &[])?,
             sentinel: prepare("calibration/sentinel", &[])?,
+            core_clock: has_counters.then(|| prepare(CORE_CLOCK, &[])).transpose()?,
             evictor: evict_bytes.map(|bytes| prepare(EVICT, &[("evict_bytes", bytes.into())])).transpose()?,
             sweep: swept
                 .map(|bytes| prepare(EVICT, &[("evict_bytes", bytes.into()), ("sweep", "alone".into())]))

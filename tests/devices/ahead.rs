@@ -28,6 +28,7 @@ fn race(host: &Host, device: &DeviceInfo, compile_threads: usize, blocks: &[&[Ca
         max_time,
         deadline: None,
         timer: None,
+        sentinel: None,
         process: 1,
         placement: Some(1),
     };

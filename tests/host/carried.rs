@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use lanescope::measure::{
-    CaseKey, CaseSource, Compared, LocalBench, LocalOptions, Loss, Measured, MockOptions, Options, PairBase, Pool, Rule,
-    Session, SourcedCase, Task,
+    CaseKey, CaseSource, Compared, Instrument, LocalBench, LocalOptions, Loss, Measured, MockOptions, Options, PairBase, Pool,
+    Rule, Session, SourcedCase, Task,
 };
 use lanescope::model::Failure;
 use lanescope::shader::Prepared;
@@ -46,8 +46,9 @@ fn measure(
     let key = |prepared: &Prepared| CaseKey::from_case(&prepared.case);
     let source = || These(all.iter().chain(base).map(|prepared| (key(prepared), prepared.clone())).collect());
     let tools = tools();
-    let opener = Box::new(|timer| {
-        let local = LocalOptions { warm_up: Duration::from_millis(1), max_time, timer };
+    let opener = Box::new(|known: Option<&Instrument>| {
+        let timer = known.map(|known| known.timer);
+        let local = LocalOptions { warm_up: Duration::from_millis(1), max_time, timer, sentinel: None };
         let device = Box::new(mock(options.clone(), seed));
         Ok(Box::new(LocalBench::new(device, tools.clone(), Box::new(source()), local).map_err(Loss)?) as Box<_>)
     });

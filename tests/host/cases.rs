@@ -19,7 +19,7 @@ fn listing<'r>(rows: impl IntoIterator<Item = &'r Record>) -> String {
 #[test]
 fn rows_are_measured_again_whichever_run_they_are_from() {
     let folder = Folder::new();
-    let short = ["-d", "mock", "--max-time", "20ms"];
+    let short = ["-d", "mock:core_mhz=1500", "--max-time", "20ms"];
     let run = |arguments: &[&str]| measured(&[arguments, &short].concat());
     let mut some = run(&["calibration/*", "workgroup/linear", "--preset", "quick"]);
     some.extend(run(&["memory/stream", "-a", "n=12288,4096", "-a", "width=1", "-a", "op=read,copy"]));

@@ -31,7 +31,13 @@ pub fn cases(filter: &str, axes: &[&str]) -> Vec<Prepared> {
 
 pub fn tools() -> ToolCases {
     let case = |name: &str| cases(name, &[]).remove(0);
-    ToolCases { empty: case("calibration/empty"), sentinel: case("calibration/sentinel"), evictor: None, sweep: None }
+    ToolCases {
+        empty: case("calibration/empty"),
+        sentinel: case("calibration/sentinel"),
+        core_clock: None,
+        evictor: None,
+        sweep: None,
+    }
 }
 
 pub fn mock(options: MockOptions, seed: u64) -> Mock {
@@ -55,12 +61,12 @@ fn measure(case: &Prepared, max_noise: f64, paired: bool, processes: usize, opti
     let mut all = Vec::new();
     for seed in 0..(intervals / at_once) as u64 {
         let mut process = 0;
-        let opener: Opener = Box::new(|timer| {
+        let opener: Opener = Box::new(|known| {
             process += 1;
             let device = mock(options.clone(), seed).in_process(process);
             // That this device's clock is right needn't be found out a thousand times.
-            let timer = timer.or_else(|| device.tick_scale().map(Timer::Device));
-            let local = LocalOptions { warm_up: Duration::from_millis(1), max_time, timer };
+            let timer = known.map(|known| known.timer).or_else(|| device.tick_scale().map(Timer::Device));
+            let local = LocalOptions { warm_up: Duration::from_millis(1), max_time, timer, sentinel: None };
             let bench = LocalBench::new(Box::new(device), tools.clone(), Box::new(Always(case)), local).map_err(Loss)?;
             Ok(Box::new(bench))
         });

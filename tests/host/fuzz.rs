@@ -109,6 +109,7 @@ static CONVERSATION: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
         max_time: Duration::from_millis(1),
         deadline: None,
         timer: None,
+        sentinel: None,
         process: 1,
         placement: Some(1),
         subject: None,

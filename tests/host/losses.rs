@@ -69,7 +69,7 @@ impl Scripted {
             script: script.clone(),
             process: log.processes,
             info,
-            instrument: Instrument { timer, scale: Some(scale), floor, sentinel, note: None },
+            instrument: Instrument { timer, scale: Some(scale), floor, sentinel, core_readings: Vec::new(), note: None },
             loaded: Vec::new(),
             poisoned: None,
         }
@@ -86,7 +86,7 @@ impl Scripted {
 }
 
 const SIZES: Sizes = Sizes { batch: 1, samples: 2, shorts: 0, samples_at_once: 3, sample_time: Duration::from_micros(10) };
-const FINE: Conditions = Conditions { clock: 1.0, lost: None, mhz: None, memory: None };
+const FINE: Conditions = Conditions::UNTOLD;
 
 fn wrong(is_wrong: bool) -> Result<(), Failure> {
     if is_wrong { Err(Failure::new(Status::WrongResult, "told to")) } else { Ok(()) }

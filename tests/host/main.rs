@@ -13,6 +13,7 @@ mod catalogue;
 mod cli;
 mod compare;
 mod confirm;
+mod core_clock;
 mod coverage;
 mod data;
 mod dump;

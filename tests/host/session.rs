@@ -199,7 +199,7 @@ fn prepared(device: &Flaky, filter: &str, axes: &[&str]) -> (ToolCases, Vec<Prep
         cases_of(&info, filter, axes).into_iter().map(case).collect()
     };
     let [empty, sentinel] = ["calibration/empty", SENTINEL].map(|name| cases(name, &[]).remove(0));
-    let tools = ToolCases { empty, sentinel, evictor: None, sweep: None };
+    let tools = ToolCases { empty, sentinel, core_clock: None, evictor: None, sweep: None };
     (tools, cases(filter, axes))
 }
 
@@ -224,7 +224,7 @@ fn measure(rules: &[Rule], device: &mut Flaky, tools: &ToolCases, prepared: &[Pr
 }
 
 fn session<'d>(rule: Rule, device: &'d mut Flaky, tools: &ToolCases, prepared: &'d [Prepared]) -> Session<'d> {
-    let options = LocalOptions { warm_up: WARM_UP, max_time: MAX_TIME, timer: None };
+    let options = LocalOptions { warm_up: WARM_UP, max_time: MAX_TIME, timer: None, sentinel: None };
     let bench = LocalBench::new(Box::new(device), tools.clone(), Box::new(Right(prepared)), options);
     let pool = Pool::single(bench.expect("the mock can be calibrated"));
     Session::new(pool, Options { rule, max_noise: 0.05, max_time: MAX_TIME, seed: 1 })

@@ -345,14 +345,19 @@ fn every_class() -> BTreeSet<SubgroupClass> {
 /// know yet.
 pub fn every_feature() -> BTreeSet<Feature> {
     use Feature::{
-        BufferDeviceAddress, BufferFloat32AtomicAdd, BufferFloat64AtomicAdd, BufferInt64Atomics, Float16, Float64, Int8, Int16,
-        Int64, IntegerDotProduct, MemoryModel, MemoryModelDeviceScope, SharedFloat32AtomicAdd, SharedFloat64AtomicAdd,
-        SharedInt64Atomics, Storage8, Storage16, SubgroupExtendedTypes,
+        BufferDeviceAddress, BufferFloat32AtomicAdd, BufferFloat64AtomicAdd, BufferInt64Atomics, DeviceClock, Float16, Float64,
+        Int8, Int16, Int64, IntegerDotProduct, MemoryModel, MemoryModelDeviceScope, SharedFloat32AtomicAdd,
+        SharedFloat64AtomicAdd, SharedInt64Atomics, Storage8, Storage16, SubgroupClock, SubgroupExtendedTypes,
     };
     let types = [Float16, Float64, Int8, Int16, Int64, IntegerDotProduct, Storage8, Storage16, SubgroupExtendedTypes];
     let atomics = [BufferInt64Atomics, SharedInt64Atomics];
     let sums = [BufferFloat32AtomicAdd, SharedFloat32AtomicAdd, BufferFloat64AtomicAdd, SharedFloat64AtomicAdd];
-    types.into_iter().chain(atomics).chain(sums).chain([MemoryModel, MemoryModelDeviceScope, BufferDeviceAddress]).collect()
+    types
+        .into_iter()
+        .chain(atomics)
+        .chain(sums)
+        .chain([MemoryModel, MemoryModelDeviceScope, BufferDeviceAddress, SubgroupClock, DeviceClock])
+        .collect()
 }
 
 pub const PRESETS: [Preset; 3] = [Preset::Quick, Preset::Default, Preset::Thorough];

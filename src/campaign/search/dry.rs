@@ -49,7 +49,7 @@ impl DryRun<'_> {
             return Ok(false);
         };
         let mut checker = BoundsChecker::new(self.search, kernel)?;
-        let mut bench = self.search.opener()(None).map_err(|Loss(failure)| unopened(failure))?;
+        let mut bench = self.search.opener(None)(None).map_err(|Loss(failure)| unopened(failure))?;
         self.progress().notes(bench.instrument().note.iter().chain(&bench.learned().notes));
         let starting = began.elapsed();
         let looking = Instant::now();

@@ -16,6 +16,7 @@ use crate::record::{Header, Record};
 use crate::subject::{KernelSpec, Reference, UserKernel};
 use crate::tuning::search::{Budget, Strategy};
 use crate::tuning::space::Space;
+use crate::units::Nanos;
 use crate::worker::questions::Respondent;
 use crate::worker::questions::bounds::OpenBounds;
 use crate::worker::{FoundDevice, Identity, Opening};
@@ -96,16 +97,16 @@ impl<'c> Search<'c> {
         Ok(Record { plan_id: label('p', plan), plan_cases: Some(space.len() as u64), ..template })
     }
 
-    /// Opens the device, and learns what results must be.
+    /// Opens the device, and learns what results must be. `sentinel`: its time in an earlier run of the search, that clocks relate to.
     /// Errors: why no configuration can be measured.
-    pub fn session(&self) -> anyhow::Result<Session<'_>> {
+    pub fn session(&self, sentinel: Option<Nanos>) -> anyhow::Result<Session<'_>> {
         let options = Options {
             max_noise: self.campaign.settings.max_noise,
             max_time: self.max_time(),
             seed: self.campaign.settings.seed,
             rule: if self.is_race { Rule::Race } else { Rule::Each },
         };
-        let pool = Pool::new(self.campaign.settings.processes, self.opener()).map_err(unopened)?;
+        let pool = Pool::new(self.campaign.settings.processes, self.opener(sentinel)).map_err(unopened)?;
         Ok(Session::new(pool, options).keeping_few_rounds())
     }
 
@@ -125,8 +126,9 @@ impl<'c> Search<'c> {
         Ok(respondent)
     }
 
-    pub fn opener(&self) -> Opener<'_> {
+    pub fn opener(&self, sentinel: Option<Nanos>) -> Opener<'_> {
         let opening = Opening {
+            sentinel,
             compile_threads: compile_threads(self.device()),
             subject: Some(Box::new(self.subject.clone())),
             ..self.campaign.settings.opening(self.place(), self.max_time())

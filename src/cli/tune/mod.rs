@@ -20,6 +20,7 @@ use crate::campaign::sink::Beside;
 use crate::campaign::{Campaign, interrupt};
 use crate::error::{EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK};
 use crate::measure::Session;
+use crate::units::Nanos;
 use found::Found;
 
 pub fn tune(typed: Tune, words: impl Iterator<Item = OsString>) -> anyhow::Result<u8> {
@@ -46,7 +47,8 @@ pub fn tune(typed: Tune, words: impl Iterator<Item = OsString>) -> anyhow::Resul
         return Ok(EXIT_INTERRUPTED);
     }
     // Where this fails, what an earlier search wrote is still there.
-    let session = opened(&search, &checker)?;
+    let sentinel = continued.as_ref().and_then(|continued| continued.sentinels.of(&search.place().info));
+    let session = opened(&search, &checker, sentinel)?;
     let ledger = claim.begin(continued, Beside::default(), None)?;
     let mut run = SearchRun::new(&search, kernel, checker, &ledger, rows);
     let raced = run.run(session, earlier);
@@ -62,8 +64,8 @@ pub fn tune(typed: Tune, words: impl Iterator<Item = OsString>) -> anyhow::Resul
     })
 }
 
-fn opened<'s>(search: &'s Search, checker: &BoundsChecker) -> anyhow::Result<Session<'s>> {
-    search.session().map_err(|error| match checker.reference_leaves() {
+fn opened<'s>(search: &'s Search, checker: &BoundsChecker, sentinel: Option<Nanos>) -> anyhow::Result<Session<'s>> {
+    search.session(sentinel).map_err(|error| match checker.reference_leaves() {
         false => error,
         true => anyhow!("{error}; the shader indexes beyond its buffers, which may be why: mend that, or try --robust"),
     })

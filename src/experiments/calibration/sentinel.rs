@@ -20,22 +20,24 @@ fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words")]
 fn build(config: &Config) -> Result<Built, Skip> {
     let steps = u32::try_from(config.integer("steps"));
     let steps = steps.map_err(|_| Skip::new("the kernel counts its steps in 32 bits"))?;
     let groups = config.u32("groups");
     let invocations = u64::from(groups) * u64::from(LOCAL_SIZE);
-    let after_steps = move || {
-        let (multiplier, increment) = jump(steps);
-        move |i: u64| (i as u32).wrapping_mul(multiplier).wrapping_add(increment)
-    };
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
-    let result = case.output("result", Expected::words_from(invocations, after_steps));
+    let result = case.output("result", Expected::words_from(invocations, move || after_steps(steps)));
     let kernel = Kernel::new("calibration/sentinel.comp", [LOCAL_SIZE, 1, 1]).constant("STEPS", Scalar::U32(steps));
     case.run(kernel, &[result], [groups, 1, 1], &[]);
     let work = Work { ops: Some(product([invocations, steps.into()])), items: Some(invocations), ..Work::default() };
     Ok(case.iterations(steps.into()).build(work, Headline::OPS))
+}
+
+/// What each invocation's chain comes to.
+#[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words")]
+pub(super) fn after_steps(steps: u32) -> impl Fn(u64) -> u32 + Send + Sync + 'static {
+    let (multiplier, increment) = jump(steps);
+    move |i| (i as u32).wrapping_mul(multiplier).wrapping_add(increment)
 }
 
 /// The multiplier and the increment of `steps` steps at once (Brown: Random Number Generation with Arbitrary Strides, 1994).

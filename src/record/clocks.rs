@@ -1,0 +1,39 @@
+//! The core's clock in each round, as a row has it.
+
+/// The core's clock before a round and after it, in MHz.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RoundClock {
+    pub before: f64,
+    pub after: f64,
+}
+
+impl RoundClock {
+    pub fn mean(self) -> f64 {
+        f64::midpoint(self.before, self.after)
+    }
+}
+
+/// Those of `round_clocks_mhz`, in the order of its rounds; nothing for a round without one, or one that can't be read.
+pub fn round_clocks(text: &str) -> Vec<Option<RoundClock>> {
+    text.split(';').filter(|round| !round.is_empty()).map(round_clock).collect()
+}
+
+fn round_clock(round: &str) -> Option<RoundClock> {
+    let (_, clocks) = round.split_once(':')?;
+    let (before, after) = clocks.split_once('/').unwrap_or((clocks, clocks));
+    let mhz = |text: &str| text.parse().ok().filter(|mhz: &f64| mhz.is_finite() && *mhz > 0.0);
+    Some(RoundClock { before: mhz(before)?, after: mhz(after)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_has_one_clock_or_two_or_none() {
+        let steady = RoundClock { before: 1980.1, after: 1980.1 };
+        let stepped = RoundClock { before: 1995.0, after: 1980.0 };
+        assert_eq!(round_clocks("1:1980.1;2:1995.0/1980.0;2:;x;3:-1"), [Some(steady), Some(stepped), None, None, None]);
+        assert_eq!(round_clocks(""), []);
+    }
+}
