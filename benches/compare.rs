@@ -12,13 +12,18 @@
 mod simulated;
 
 use rayon::prelude::*;
-use simulated::{Found, World, simulate};
+use simulated::{Clock, Found, World, simulate};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let comparisons = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(1000);
     let words: Vec<&String> = arguments.iter().filter(|argument| argument.parse::<u64>().is_err()).collect();
     println!("any_false false_share same_% found_% held_% width  world");
+    for (world, name) in clocks() {
+        if words.iter().all(|word| name.contains(word.as_str())) {
+            print(&world, &name, comparisons);
+        }
+    }
     for experiment in ["peak/arith", "memory/stream", "dispatch/empty"] {
         for (processes, runs) in [(1, 1), (3, 1), (6, 1), (1, 3), (6, 3)] {
             for rounds in [0.0005, 0.002, 0.005, 0.01, 0.02] {
@@ -35,6 +40,24 @@ fn main() {
             }
         }
     }
+}
+
+/// Studies of 63 cases whose clock takes steps, compared within 0.25 %.
+fn clocks() -> Vec<(World, String)> {
+    let mut worlds = Vec::new();
+    for (moves, lower, is_measured) in
+        [(0.0003, 0.0, true), (0.001, 0.0, true), (0.0003, 1.0, true), (0.0003, 0.0, false), (0.0003, 1.0, false)]
+    {
+        for changed in [(0, 0.0), (1, -0.005), (1, -0.0075), (6, -0.02)] {
+            let clock = Some(Clock { switches: 1.0 / 150.0, lower, is_measured });
+            let (moves, margin) = (Some(moves), Some(0.0025));
+            let world = World { processes: 6, cases: 63, rounds: 0.0002, changed, clock, moves, margin, ..World::QUIET };
+            let told = if is_measured { "measured" } else { "not measured" };
+            let moves = 100.0 * moves.unwrap_or_default();
+            worlds.push((world, format!("clock {told}, {lower} steps lower, moves {moves:.2} % changed {changed:?}")));
+        }
+    }
+    worlds
 }
 
 fn name(world: &World) -> String {

@@ -4,7 +4,6 @@
 //! derivation know of a measurement; a [`Header`] lays it out as cells, a [`Reader`] reads it back.
 
 mod cell;
-mod clocks;
 mod common;
 mod completeness;
 mod environment;
@@ -12,6 +11,7 @@ mod header;
 mod packed;
 mod reader;
 mod recover;
+mod rounds;
 mod row;
 pub mod schema;
 mod sound;
@@ -19,12 +19,12 @@ mod statistics;
 mod v1;
 
 pub use cell::{Cell, Kind};
-pub use clocks::{RoundClock, round_clocks};
 pub use completeness::{Choice, Completeness, choose};
 pub use environment::environment;
 pub use header::Header;
 pub use packed::Packed;
 pub use reader::{ReadError, Reader};
+pub use rounds::{RoundClock, round_clocks, round_medians};
 pub use row::quirk_flag;
 pub(crate) use row::{MEASURED, joined};
 pub use schema::{COLUMNS, Record, SCHEMA_VERSION, Use, needed};

@@ -485,7 +485,7 @@ fn timestamps_that_go_backwards_are_not_believed() {
 /// Spans that are shorter or longer than what the host saw pass, from end to end of each submission: the rate of the clock is right.
 #[test]
 fn spans_that_the_hosts_clock_contradicts_are_not_believed() {
-    let long = ["calibration/sentinel", "-a", "groups=256", "-a", "steps=8192"];
+    let long = ["calibration/sentinel", "-a", "groups=256", "-a", "steps=8192", "--timeout=60s"];
     for device in devices_in_turn() {
         for (spans, said) in
             [("0.5", "after its end"), ("0", "after its end"), ("2", "for what the host saw end after"), ("1", "")]

@@ -4,7 +4,7 @@
 
 use lanescope::analysis::compare::FALSE_DISCOVERIES;
 
-use crate::support::simulated::{Found, World, simulate};
+use crate::support::simulated::{Clock, Found, World, simulate};
 
 /// Comparisons of each world: a false verdict in three of them would be far more than a twentieth.
 const COMPARISONS: u64 = 40;
@@ -88,6 +88,41 @@ fn intervals_hold_the_truth_and_are_hardly_wider_than_they_have_to_be() {
             widths.0 / widths.1
         );
     }
+}
+
+/// Studies of a GPU whose clock takes steps of 0.75 % that last for 150 visits, measured beside each.
+const STEPS: Clock = Clock { switches: 1.0 / 150.0, lower: 0.0, is_measured: true };
+const STUDY: World = World {
+    processes: 6,
+    cases: 63,
+    rounds: 0.0002,
+    clock: Some(STEPS),
+    moves: Some(0.0003),
+    margin: Some(0.0025),
+    ..World::QUIET
+};
+
+#[test]
+fn a_change_below_a_step_of_the_clock_is_found() {
+    for (change, least) in [(-0.005, 0.85), (-0.0075, 0.95)] {
+        let all = of(World { changed: (1, change), ..STUDY });
+        let (right, wrong) = (sum(&all, |found| found.right), all.iter().filter(|found| found.wrong > 0).count());
+        assert!(right >= least * COMPARISONS as f64 && wrong <= 2, "{right} of {COMPARISONS} found, {wrong} false: {change}");
+    }
+}
+
+#[test]
+fn a_step_of_the_clock_and_runs_that_move_more_are_no_change() {
+    let lower = Clock { lower: 1.0, ..STEPS };
+    let worlds = [World { clock: Some(lower), ..STUDY }, World { moves: Some(0.001), ..STUDY }];
+    for world in worlds {
+        let wrong = of(world).iter().filter(|found| found.wrong > 0).count();
+        assert!(wrong <= 2, "{wrong} of {COMPARISONS} comparisons have a false verdict: {world:?}");
+    }
+    // Without the measured clock, a whole step is a change.
+    let unmeasured = World { clock: Some(Clock { is_measured: false, ..lower }), ..STUDY };
+    let wrong = of(unmeasured).iter().filter(|found| found.wrong > 0).count();
+    assert!(wrong > 4, "the simulation can't fail: {wrong}");
 }
 
 #[test]

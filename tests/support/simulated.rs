@@ -1,7 +1,7 @@
 //! Rows of cases whose truth is known, compared as real ones are. Shared by `tests/host/truth.rs` and `benches/compare.rs`.
 //!
 //! A time is its truth times what its run, its process and its round make of it, each by a lognormal factor of its own. Rounds end by the
-//! rule by which real ones end.
+//! rule by which real ones end. Where the core's clock takes steps, it does so after some visits, and all cases go with it.
 
 #![allow(dead_code, reason = "each target needs a part of it")]
 #![allow(clippy::unwrap_used, reason = "what is simulated ends by panicking where it is wrong")]
@@ -37,7 +37,29 @@ pub struct World {
     pub has_rounds: bool,
     /// How many cases are changed, and how: the logarithm of how many times as fast they are.
     pub changed: (usize, f64),
+    /// The core's clock, where it takes steps and is measured.
+    pub clock: Option<Clock>,
+    /// How far cases really move from run to run; `None` for what their class is known to.
+    pub moves: Option<f64>,
+    pub margin: Option<f64>,
 }
+
+/// A clock that takes steps of 0.75 %, of which there are up to two.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    /// How likely it takes another level after a visit.
+    pub switches: f64,
+    /// How many steps the new side is lower throughout.
+    pub lower: f64,
+    /// Whether rows tell it.
+    pub is_measured: bool,
+}
+
+const STEP: f64 = 0.0075;
+const LEVELS: u32 = 3;
+/// The error of a reading, and rounds that a row has at most.
+const READING: f64 = 0.0001;
+const MOST_ROUNDS: usize = 19;
 
 impl World {
     /// Nothing changed; a process a run.
@@ -52,16 +74,19 @@ impl World {
         experiment: "peak/arith",
         has_rounds: true,
         changed: (0, 0.0),
+        clock: None,
+        moves: None,
+        margin: None,
     };
 
     /// The spread of its class.
     pub fn between(&self) -> f64 {
-        match self.experiment {
+        self.moves.unwrap_or_else(|| match self.experiment {
             "peak/arith" => Repeatability::Core.between_runs(1),
             "memory/stream" => Repeatability::Memory.between_runs(1),
             "dispatch/empty" => Repeatability::Launch.between_runs(1),
             other => panic!("of {other} no spread is told here"),
-        }
+        })
     }
 
     /// The variance of one side's figure where all is known, for so many rounds.
@@ -100,7 +125,8 @@ pub fn simulate(world: &World, seed: u64) -> Found {
     let spreads: Vec<f64> = (0..world.cases).map(|_| if world.is_uneven { uneven(&mut rng) } else { 1.0 }).collect();
     let [base, new] = [false, true].map(|is_new| side(world, is_new, &spreads, &mut rng));
     let sides = Sides::of_records([("base", base.as_slice()), ("new", new.as_slice())]).expect("each case comes once a run");
-    let comparison = compare(&sides, &Terms::default()).expect("they have all cases in common").remove(0);
+    let terms = Terms { margin: world.margin, ..Terms::default() };
+    let comparison = compare(&sides, &terms).expect("they have all cases in common").remove(0);
     let rounds =
         stats::mean(&base.iter().filter_map(|row| Some(f64::from(u32::try_from(row.rounds?).ok()?))).collect::<Vec<_>>());
     found(world, &comparison, rounds)
@@ -121,7 +147,7 @@ fn found(world: &World, comparison: &Comparison, rounds: f64) -> Found {
         found.wrong += usize::from(called != 0.0 && called * truth <= 0.0);
         found.same += usize::from(truth == 0.0 && case.verdict == Verdict::Same);
         found.missed += usize::from(truth.abs() > comparison.margin && case.verdict == Verdict::Same);
-        if let Some(ratio) = case.ratio {
+        if let Some(ratio) = case.effect() {
             found.held += usize::from(ratio.low.ln() <= truth && truth <= ratio.high.ln());
             found.widths.0 += (ratio.high / ratio.low).ln();
             found.widths.1 += known;
@@ -136,26 +162,36 @@ fn side(world: &World, is_new: bool, spreads: &[f64], rng: &mut ChaCha8Rng) -> V
     let process_part = world.of_processes * class;
     let run_part = (class.powi(2) - process_part.powi(2)).max(0.0).sqrt();
     let mut rows = Vec::new();
+    let levels = levels(world, is_new, rng);
     for (place, spread) in spreads.iter().enumerate() {
         let change = if is_new && place < world.changed.0 { world.changed.1 } else { 0.0 };
         let rounds = if place + world.noisy >= world.cases { 0.05 } else { world.rounds };
         for run in 0..world.runs {
             let of_run = run_part * spread * normal(rng) - change;
             let of_processes: Vec<f64> = (0..world.processes).map(|_| process_part * spread * normal(rng)).collect();
-            rows.push(row(world, (place, run, is_new), &mut |process| {
-                1e5 * (of_run + of_processes[process] + rounds * normal(rng)).exp()
+            let clock = |round: usize| world.clock.map(|_| levels[(run * MOST_ROUNDS + round) * world.cases + place]);
+            rows.push(row(world, (place, run, is_new), &mut |process, round| {
+                let log = of_run + of_processes[process] + rounds * normal(rng) - clock(round).unwrap_or(0.0);
+                let read = clock(round).map(|level| 1980.0 * (level + READING * normal(rng)).exp());
+                (1e5 * log.exp(), read.filter(|_| world.clock.is_some_and(|clock| clock.is_measured)))
             }));
         }
     }
     rows
 }
 
-fn row(world: &World, (case, run, is_new): (usize, usize, bool), time: &mut dyn FnMut(usize) -> f64) -> Record {
+fn row(
+    world: &World,
+    (case, run, is_new): (usize, usize, bool),
+    time: &mut dyn FnMut(usize, usize) -> (f64, Option<f64>),
+) -> Record {
     let processes = usize::try_from(world.processes).unwrap();
-    let (mut times, mut clusters, mut noises) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut times, mut clocks, mut clusters, mut noises) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let interval = loop {
         let round = times.len();
-        times.push(time(round % processes));
+        let (took, clock) = time(round % processes, round);
+        times.push(took);
+        clocks.extend(clock);
         clusters.push(u32::try_from(round % processes).unwrap() + 1);
         let count = u32::try_from(times.len()).unwrap();
         if !JUDGED_ROUNDS.contains(&count) {
@@ -171,7 +207,9 @@ fn row(world: &World, (case, run, is_new): (usize, usize, bool), time: &mut dyn 
     let median = stats::median(&times);
     let told = times.iter().zip(&clusters).filter(|_| world.has_rounds);
     let rounds = told.map(|(time, process)| format!("{process}:{time}"));
+    let clocks = clocks.iter().zip(&clusters).map(|(mhz, process)| format!("{process}:{mhz}"));
     Record {
+        round_clocks_mhz: clocks.collect::<Vec<_>>().join(";"),
         experiment: world.experiment.to_owned(),
         case_id: format!("c{case:016x}"),
         axis_values: format!("n={case}"),
@@ -193,6 +231,20 @@ fn row(world: &World, (case, run, is_new): (usize, usize, bool), time: &mut dyn 
         batch: Some(100),
         ..Record::new()
     }
+}
+
+/// The clock's logarithm at each visit: of each run, round by round, case by case.
+fn levels(world: &World, is_new: bool, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    let Some(Clock { switches, lower, .. }) = world.clock else { return Vec::new() };
+    let mut level = rng.random_range(0..LEVELS);
+    let visits = world.runs * MOST_ROUNDS * world.cases;
+    let at = |_| {
+        if rng.random::<f64>() < switches {
+            level = rng.random_range(0..LEVELS);
+        }
+        STEP * (f64::from(level) - if is_new { lower } else { 0.0 })
+    };
+    (0..visits).map(at).collect()
 }
 
 /// How far one case moves beside the class: their mean square is one.

@@ -2,7 +2,7 @@
 
 use super::Compared;
 use super::effect::Matched;
-use super::observation::{Code, Observation};
+use super::observation::Code;
 use super::verdict::Verdict;
 
 /// The figures of a compiler: what they are called, and their place among [`Code::figures`].
@@ -45,6 +45,6 @@ pub fn note_code(compared: &mut [Compared], cases: &[(usize, &Matched)]) -> Vec<
 
 /// What the compiler told on both sides: of several runs, the first.
 fn both(case: &Matched) -> Option<[Code; 2]> {
-    let [base, new] = [0, 1].map(|side: usize| case.rows(side).find_map(Observation::code));
+    let [base, new] = [0, 1].map(|side: usize| case.rows(side).find_map(|row| row.code()));
     Some([base?, new?])
 }

@@ -1,8 +1,8 @@
 //! What follows from cases on both sides: levels, banks, peaks, fits.
 
 use super::Compared;
+use super::core_clock::SideClocks;
 use super::effect::Matched;
-use super::factor::Factor;
 use super::sides::SideCase;
 use super::spread::{Spread, sum};
 use super::verdict::{Change, Verdict, decide};
@@ -22,7 +22,7 @@ fn change_of_derived(cases: [&SideCase; 2], processes: u64) -> Option<Change> {
     }
     let sign = if &*cases[0].kind.better == "lower" { -1.0 } else { 1.0 };
     let (one, other) = (base.value().filter(|value| *value > 0.0)?, new.value().filter(|value| *value > 0.0)?);
-    let class = Matched::new(cases).class().between_runs(processes);
+    let class = Matched::new(cases, false).class().between_runs(processes);
     let borrowed = Spread { variance: 2.0 * class.powi(2), degrees: DEGREES };
     Some(Change { log: sign * (other / one).ln(), spread: sum([base.own()?, new.own()?, borrowed]), moved: 0.0 })
 }
@@ -31,15 +31,14 @@ fn change_of_derived(cases: [&SideCase; 2], processes: u64) -> Option<Change> {
 pub fn judge_derived(
     derived: &mut [Compared],
     pairs: &[(usize, [&SideCase; 2])],
-    (factors, processes): (&[Factor], u64),
+    (clock, processes): (Option<&SideClocks>, u64),
     margin: f64,
 ) {
     let changes: Vec<Option<Change>> = pairs.iter().map(|(_, cases)| change_of_derived(*cases, processes)).collect();
     // A peak follows the clocks as the cases do that it is the best of.
-    let clocks = || factors.iter().filter(|factor| factor.clock.is_some());
     let left = |change: &Change| {
-        let nearest = clocks().map(|factor| change.log - factor.log).min_by(|one, other| one.abs().total_cmp(&other.abs()));
-        Change { log: nearest.filter(|left| left.abs() < change.log.abs()).unwrap_or(change.log), ..*change }
+        let left = clock.map(|clock| change.log - clock.change()).filter(|left| left.abs() < change.log.abs());
+        Change { log: left.unwrap_or(change.log), ..*change }
     };
     let known: Vec<Change> = changes.iter().flatten().map(left).collect();
     let mut decided = decide(&known, margin).into_iter().zip(&known);

@@ -4,7 +4,9 @@
 //! rest is what figures move from run to run, borrowed by class where runs aren't repeated.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 
+use super::core_clock::TakenOut;
 use super::observation::{Observation, Pair};
 use super::sides::{Run, SideCase};
 use super::spread::{Spread, sum};
@@ -15,7 +17,7 @@ use crate::stats::{self, Prior};
 /// How well a borrowed spread holds for a single case, in degrees of freedom: cases of one class move by unlike amounts, some several
 /// times as much as most, and Student's t with few degrees has such tails. With a scale of three fifths of the class's variance its own
 /// would be the class's; what is borrowed counts for more. `benches/compare.rs` shows what follows.
-const OF_BORROWED: f64 = 5.0;
+pub const OF_BORROWED: f64 = 5.0;
 const SCALE_OF_BORROWED: f64 = 0.8;
 
 /// What measures the timer itself: no rounds of batches, so that their spread says little.
@@ -43,17 +45,39 @@ const ENOUGH_PROCESSES: u64 = 6;
 pub struct Matched<'s> {
     pub cases: [&'s SideCase; 2],
     pub by_time: bool,
+    /// Its rows with the core's clock taken out, where that was measured beside all of them.
+    clock: Option<Box<TakenOut>>,
+}
+
+/// A row of a side that has a figure.
+#[derive(Clone, Copy)]
+pub struct Row<'s> {
+    row: &'s Observation,
+    /// What is added to the logarithm of its speed for the clock.
+    added: f64,
+    own: Option<Spread>,
+    is_at_clock: bool,
+}
+
+impl Deref for Row<'_> {
+    type Target = Observation;
+
+    fn deref(&self) -> &Observation {
+        self.row
+    }
 }
 
 #[derive(Clone, Debug)]
 pub struct Effect {
-    /// How many times as fast, as a logarithm, and how far that may be off.
+    /// How many times as fast, as a logarithm, with the core's clock taken out where that was measured; and how far that may be off.
     pub change: Change,
+    /// The same as measured.
+    pub measured: Change,
     pub class: Repeatability,
-    /// The change of the clock beside the case, as a logarithm, where the sentinel tells it.
+    /// What the core's clock made of the change, as a logarithm, where that is taken out.
     pub clock: Option<f64>,
-    /// The change of the core clock as the vendor's interface tells it.
-    pub core_clock: Option<f64>,
+    /// Whether how far it moves from run to run is borrowed.
+    pub is_borrowed: bool,
     pub undecided: Option<String>,
 }
 
@@ -82,14 +106,14 @@ impl BetweenRuns {
         self.measured.is_some() && self.deviation <= LEAST_SPREAD
     }
 
-    fn spread(&self, row: &Observation) -> Spread {
-        let deviation = if self.measured.is_some() { self.deviation } else { self.class.between_runs(row.processes()) };
+    fn spread(&self, row: &Row) -> Spread {
+        let deviation = if self.measured.is_some() { self.deviation } else { row.borrowed(self.class) };
         Spread { variance: deviation.powi(2) * SCALE_OF_BORROWED, degrees: OF_BORROWED }
     }
 
     /// What is known of a row's own spread, by itself and by others of the class.
-    fn own(&self, row: &Observation) -> Option<Spread> {
-        let own = row.own()?;
+    fn own(&self, row: &Row) -> Option<Spread> {
+        let own = row.own?;
         Some(self.within.map_or(own, |prior| {
             let (variance, degrees) = prior.moderated(own.variance, own.degrees);
             Spread { variance, degrees }
@@ -102,25 +126,46 @@ pub type Pools = BTreeMap<Repeatability, BetweenRuns>;
 
 impl<'s> Matched<'s> {
     /// Of a case that has figures on both sides; their units may differ where times are compared.
-    pub fn new(cases: [&'s SideCase; 2]) -> Self {
-        Self { cases, by_time: cases[0].kind.unit != cases[1].kind.unit }
+    /// `is_one_driver`: whether both are of one device and driver, so that the sentinel is the same work.
+    pub fn new(cases: [&'s SideCase; 2], is_one_driver: bool) -> Self {
+        let as_measured = Self { cases, by_time: cases[0].kind.unit != cases[1].kind.unit, clock: None };
+        let rows = [0, 1].map(|side| as_measured.rows(side).map(|row| row.row).collect::<Vec<_>>());
+        let clock = TakenOut::of([&rows[0], &rows[1]], (as_measured.class(), &cases[0].kind.experiment), is_one_driver);
+        Self { clock: clock.map(Box::new), ..as_measured }
+    }
+
+    /// The same with its rows as they were measured.
+    pub fn as_measured(&self) -> Self {
+        Self { clock: None, ..*self }
+    }
+
+    /// Whether the clock was measured beside each round.
+    pub fn has_round_clocks(&self) -> bool {
+        self.rows(0).next().is_some_and(|row| row.is_at_clock)
     }
 
     /// The rows of a side that have figures.
-    pub fn rows(&self, side: usize) -> impl Iterator<Item = &'s Observation> + use<'s> {
-        self.cases[side].rows.iter().filter(|row| row.is_ok())
+    pub fn rows(&self, side: usize) -> impl Iterator<Item = Row<'s>> {
+        let row = move |(place, row): (usize, &'s Observation)| match &self.clock {
+            Some(clock) => {
+                let (added, own) = clock.row(side, place);
+                Row { row, added, own: own.or(row.own()), is_at_clock: own.is_some() }
+            }
+            None => Row { row, added: 0.0, own: row.own(), is_at_clock: false },
+        };
+        self.cases[side].rows.iter().filter(|row| row.is_ok()).enumerate().map(row)
     }
 
-    pub fn both(&self) -> impl Iterator<Item = &'s Observation> + use<'s> {
+    pub fn both(&self) -> impl Iterator<Item = Row<'s>> {
         self.rows(0).chain(self.rows(1))
     }
 
     /// A row's figure as a logarithm that rises with speed.
-    fn log(&self, row: &Observation) -> Option<f64> {
+    fn log(&self, row: &Row) -> Option<f64> {
         let (figure, less_is_better) =
             if self.by_time { (row.time(), true) } else { (row.value(), &*self.cases[0].kind.better == "lower") };
         let sign = if less_is_better { -1.0 } else { 1.0 };
-        figure.filter(|figure| *figure > 0.0).map(|figure| sign * figure.ln())
+        figure.filter(|figure| *figure > 0.0).map(|figure| sign * figure.ln() + row.added)
     }
 
     /// The class that moves most.
@@ -130,26 +175,26 @@ impl<'s> Matched<'s> {
     }
 
     fn logs(&self, side: usize) -> Option<Vec<f64>> {
-        self.rows(side).map(|row| self.log(row)).collect()
+        self.rows(side).map(|row| self.log(&row)).collect()
     }
 
     /// Whether a row of one side is a row of the other.
     pub fn is_of_one_row(&self) -> bool {
         let is_same =
             |one: &Observation, other: &Observation| one.is_copy_of(other) && one.own().is_some_and(|own| own.variance > 0.0);
-        self.rows(0).any(|one| self.rows(1).any(|other| is_same(one, other)))
+        self.rows(0).any(|one| self.rows(1).any(|other| is_same(&one, &other)))
     }
 
     /// How far its runs lie apart; nothing where there is one a side.
     fn own_scatter(&self) -> Option<Scatter> {
         let (squares, degrees) = self.squares(|_| 1.0)?;
-        let own: Vec<f64> = self.both().filter_map(|row| row.own().map(|own| own.variance)).collect();
+        let own: Vec<f64> = self.both().filter_map(|row| row.own.map(|own| own.variance)).collect();
         (degrees > 0.0 && !own.is_empty()).then(|| Scatter { variance: squares / degrees, degrees, own: stats::mean(&own) })
     }
 
     /// A side's figure: of several runs, their geometric mean.
     pub fn figure(&self, side: usize) -> Option<f64> {
-        let figure = |row: &Observation| if self.by_time { row.time() } else { row.value() };
+        let figure = |row: Row| if self.by_time { row.time() } else { row.value() };
         let values: Vec<f64> = self.rows(side).filter_map(figure).collect();
         match values[..] {
             [one] => Some(one),
@@ -161,12 +206,12 @@ impl<'s> Matched<'s> {
     }
 
     /// The sum of squares of runs about their side's mean, in units of what is expected of them, and degrees of freedom.
-    fn squares(&self, expected: impl Fn(&Observation) -> f64) -> Option<(f64, f64)> {
+    fn squares(&self, expected: impl Fn(&Row) -> f64) -> Option<(f64, f64)> {
         let (mut squares, mut degrees) = (0.0, 0.0);
         for side in 0..2 {
             let logs = self.logs(side)?;
             let mean = stats::mean(&logs);
-            squares += logs.iter().zip(self.rows(side)).map(|(log, row)| (log - mean).powi(2) / expected(row)).sum::<f64>();
+            squares += logs.iter().zip(self.rows(side)).map(|(log, row)| (log - mean).powi(2) / expected(&row)).sum::<f64>();
             degrees += count(logs.len()) - 1.0;
         }
         Some((squares, degrees))
@@ -178,9 +223,21 @@ impl<'s> Matched<'s> {
         if let Some(effect) = self.paired(class, pools, runs) {
             return Ok(effect);
         }
+        let (change, undecided) = (self.change(class, pools, runs)?, self.undecided(class));
+        let is_borrowed = pools.get(&class).is_none_or(|pool| pool.measured.is_none());
+        if let Some(taken) = &self.clock {
+            let change = Change { spread: sum([change.spread, taken.unknown]), ..change };
+            // What is borrowed for rows as they are is not for those at one clock.
+            let measured = self.as_measured().change(class, &Pools::new(), runs)?;
+            return Ok(Effect { change, measured, class, clock: Some(taken.of_clock()), is_borrowed, undecided });
+        }
+        Ok(Effect { change, measured: change, class, clock: None, is_borrowed, undecided })
+    }
+
+    fn change(&self, class: Repeatability, pools: &Pools, runs: [&[Run]; 2]) -> Result<Change, &'static str> {
         let logs = [self.logs(0), self.logs(1)].map(|logs| logs.filter(|logs| !logs.is_empty()));
         let [Some(base), Some(new)] = logs else { return Err("a figure that isn't above zero has no ratio") };
-        if self.both().any(|row| row.own().is_none()) {
+        if self.both().any(|row| row.own.is_none()) {
             return Err("a row has too few rounds to tell how far its figure may be off");
         }
         let pool = pools.get(&class).copied().unwrap_or_else(|| BetweenRuns::borrowed(class, 1));
@@ -188,29 +245,25 @@ impl<'s> Matched<'s> {
         let (inflation, degrees) = self.inflation(&pool, expected.degrees);
         let scattered = Spread { variance: expected.variance * inflation, degrees };
         let of_timer = self.of_timer(runs).map(|variance| Spread { variance, degrees: f64::INFINITY });
-        let change = Change {
+        Ok(Change {
             log: stats::mean(&new) - stats::mean(&base),
             spread: sum([scattered].into_iter().chain(of_timer)),
             moved: self.moved(&pool) * pool.scale * inflation,
-        };
-        // The sentinel's time at the start of each run, and what it was beside the case's visits.
-        let clock = self.change_of(|side, row| Some((row.clock_ratio()? / runs[side][row.run].sentinel?).ln()));
-        let core_clock = self.change_of(|_, row| row.core_clock().map(f64::ln));
-        Ok(Effect { change, class, clock, core_clock, undecided: self.undecided(class) })
+        })
     }
 
     /// What is expected: each run moved by itself, but by an amount that a case has for all of them; and what each run shows itself.
     fn parts(&self, pool: &BetweenRuns) -> Vec<Spread> {
         let rows = || (0..2).flat_map(|side| self.rows(side).map(move |row| (row, count(self.rows(side).count()).powi(-2))));
         let moved = self.moved(pool);
-        let own = rows().filter_map(|(row, part)| pool.own(row).map(|own| Spread { variance: own.variance * part, ..own }));
+        let own = rows().filter_map(|(row, part)| pool.own(&row).map(|own| Spread { variance: own.variance * part, ..own }));
         let parts = std::iter::once(Spread { variance: moved, degrees: OF_BORROWED }).chain(own);
         parts.map(|part| Spread { variance: part.variance * pool.scale, ..part }).collect()
     }
 
     fn moved(&self, pool: &BetweenRuns) -> f64 {
         let of = |side: usize| {
-            self.rows(side).map(|row| pool.spread(row).variance).sum::<f64>() / count(self.rows(side).count()).powi(2)
+            self.rows(side).map(|row| pool.spread(&row).variance).sum::<f64>() / count(self.rows(side).count()).powi(2)
         };
         (0..2).map(of).sum()
     }
@@ -218,7 +271,7 @@ impl<'s> Matched<'s> {
     /// By how much replicates scatter more or less than was expected, as far as so few tell, and how many degrees of freedom the
     /// product has: the expectation counts as much as its own degrees.
     fn inflation(&self, pool: &BetweenRuns, expected: f64) -> (f64, f64) {
-        let of_row = |row: &Observation| pool.spread(row).variance + pool.own(row).map_or(0.0, |own| own.variance);
+        let of_row = |row: &Row| pool.spread(row).variance + pool.own(row).map_or(0.0, |own| own.variance);
         match self.squares(|row| pool.scale * of_row(row)) {
             Some((squares, replicates)) if replicates > 0.0 => {
                 ((expected + squares) / (expected + replicates), expected + replicates)
@@ -240,15 +293,6 @@ impl<'s> Matched<'s> {
         Some(step(base) + step(new) + floor)
     }
 
-    /// The change of something that rows tell beside the case, from its logarithm; nothing where a row doesn't tell it.
-    fn change_of(&self, log: impl Fn(usize, &Observation) -> Option<f64>) -> Option<f64> {
-        let side = |side: usize| {
-            let logs: Option<Vec<f64>> = self.rows(side).map(|row| log(side, row)).collect();
-            logs.map(|logs| stats::mean(&logs)).filter(|mean| mean.is_finite())
-        };
-        Some(side(1)? - side(0)?)
-    }
-
     /// The ratio that a row has itself, where its case was measured alternately with the base's.
     fn paired(&self, class: Repeatability, pools: &Pools, runs: [&[Run]; 2]) -> Option<Effect> {
         let only = |side: usize| self.rows(side).next().filter(|_| self.rows(side).count() == 1);
@@ -256,9 +300,10 @@ impl<'s> Matched<'s> {
         let device = &runs[0][base.run].device;
         let pair = new.pair().filter(|pair| base.file == new.file && pair.has_base(&self.cases[0].case_id, device))?;
         let pool = pools.get(&class).copied().unwrap_or_else(|| BetweenRuns::borrowed(class, 1));
-        let spread = sum([pair.spread?, pool.spread(new)]);
-        let change = Change { log: -pair.ratio.ln(), spread, moved: pool.spread(new).variance };
-        Some(Effect { change, class, clock: None, core_clock: None, undecided: self.undecided(class) })
+        let spread = sum([pair.spread?, pool.spread(&new)]);
+        let change = Change { log: -pair.ratio.ln(), spread, moved: pool.spread(&new).variance };
+        let undecided = self.undecided(class);
+        Some(Effect { change, measured: change, class, clock: None, is_borrowed: pool.measured.is_none(), undecided })
     }
 
     fn undecided(&self, class: Repeatability) -> Option<String> {
@@ -273,12 +318,22 @@ impl<'s> Matched<'s> {
         if rows().any(|row| row.is_early) {
             return Some("measuring ended early".to_owned());
         }
-        let processes = |side: usize| self.rows(side).map(Observation::processes).sum::<u64>();
+        let processes = |side: usize| self.rows(side).map(|row| row.processes()).sum::<u64>();
         let fewest = processes(0).min(processes(1));
         (class.needs_processes() && fewest < ENOUGH_PROCESSES).then(|| {
             let why = if class == Repeatability::Host { "the host times it" } else { "it depends on where its buffers lie" };
             format!("{why}: it takes {ENOUGH_PROCESSES} processes a side, as `run --preset study` has")
         })
+    }
+}
+
+impl Row<'_> {
+    /// How far figures of a class are known to move between runs like that of the row.
+    fn borrowed(&self, class: Repeatability) -> f64 {
+        match self.is_at_clock {
+            true => class.between_runs_at_clock(self.processes()),
+            false => class.between_runs(self.processes()),
+        }
     }
 }
 
@@ -300,9 +355,9 @@ pub fn pools<'m>(cases: impl Iterator<Item = &'m Matched<'m>>) -> Pools {
 
 fn pool(class: Repeatability, cases: &[&Matched]) -> BetweenRuns {
     let rows = || cases.iter().flat_map(|case| case.both());
-    let within = Prior::of(rows().filter_map(|row| row.own().map(|own| (own.variance, own.degrees))));
-    let fewest = rows().map(Observation::processes).min().unwrap_or(1);
-    let borrowed = BetweenRuns { within, ..BetweenRuns::borrowed(class, fewest) };
+    let within = Prior::of(rows().filter_map(|row| row.own.map(|own| (own.variance, own.degrees))));
+    let deviation = rows().map(|row| row.borrowed(class)).reduce(f64::max).unwrap_or(class.between_runs(1));
+    let borrowed = BetweenRuns { class, deviation, measured: None, scale: 1.0, within };
     let scatters: Vec<Scatter> = cases.iter().filter_map(|case| case.own_scatter()).collect();
     let degrees: f64 = scatters.iter().map(|scatter| scatter.degrees).sum();
     if degrees < OF_POOL {

@@ -6,9 +6,9 @@
 //! interner     what many rows share, kept once
 //! spread       how far a run's figure may be off, by what the run shows
 //! pairing      the cases of two sides, put together and decided
+//! softened     what is borrowed for how far figures move, where the runs at hand move by more
 //! effect       how many times as fast a case is, and how far that may be off
-//! clocks       what is left of a change where clocks explain a part of it
-//! factor       what most cases of a class share: clocks, or one change of the whole system
+//! core_clock   the core's clock, taken out of a case's times
 //! verdict      the rule that decides: same, faster, slower, unclear
 //! identity     what differs between the sides beside their figures
 //! derived      what follows from cases: levels, banks, peaks, fits
@@ -17,17 +17,17 @@
 //! gate         which verdicts fail a comparison
 //! ```
 
-mod clocks;
 mod code;
+mod core_clock;
 mod derived;
 mod effect;
-mod factor;
 mod gate;
 mod identity;
 mod interner;
 mod observation;
 mod pairing;
 mod sides;
+mod softened;
 mod spread;
 mod total;
 mod verdict;
@@ -44,8 +44,8 @@ use observation::Observation;
 use pairing::Pairing;
 
 pub use code::CodeChange;
+pub use core_clock::SideClocks;
 pub use effect::{BetweenRuns, Effect, TIMERS};
-pub use factor::Factor;
 pub use gate::Gate;
 pub use identity::{About, Difference};
 pub use sides::{CaseKind, DeviceKey, Question, Side, SideCase, Sides, read};
@@ -54,6 +54,9 @@ pub use total::Total;
 pub use verdict::{FALSE_DISCOVERIES, Verdict};
 
 const MOST_NAMED: usize = 5;
+
+/// What the clock makes of a ratio is told from this share on.
+const SEEN: f64 = 0.0005;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Terms {
@@ -72,12 +75,17 @@ pub struct Comparison {
     pub neither: usize,
     /// Geometric means: of each family, then of all.
     pub totals: Vec<Total>,
-    pub factors: Vec<Factor>,
+    /// The core's clock on both sides, where it was measured and taken out.
+    pub clock: Option<SideClocks>,
     pub code: Vec<CodeChange>,
     pub differences: Vec<Difference>,
     pub warnings: Vec<String>,
+    /// How many cases of a GPU could hide a step of the core's clock, which wasn't measured beside all of their rows.
+    pub without_clock: usize,
     /// How far figures move from run to run, by class: as it was used.
     pub between_runs: Pools,
+    /// How many times as far the cases move from run to run as is borrowed; 1 where they don't show it, `None` where too few tell.
+    pub softened: Option<f64>,
     /// A change within this share counts as none.
     pub margin: f64,
 }
@@ -96,7 +104,7 @@ pub struct Compared {
     /// Reasons to doubt either figure, joined by `;`.
     pub flags: Arc<str>,
     pub reason: String,
-    /// What is left of the ratio where the clocks explain a part of it: the verdict is about this.
+    /// The ratio with the core's clock taken out, where that was measured: the verdict is about this.
     pub left: Option<Box<Ratio>>,
     pub failures: Box<[Status]>,
     /// Its device, where the sides have several.
@@ -141,9 +149,16 @@ impl Compared {
         case_name([&self.kind.experiment, &self.kind.variant, &self.axes])
     }
 
-    /// What its verdict is about: how many times as fast it is, but for what the clocks explain.
+    /// What its verdict is about: how many times as fast it is, but for the core's clock.
     pub fn effect(&self) -> Option<Ratio> {
         self.left.as_deref().copied().or(self.ratio)
+    }
+
+    /// What was measured, where the clock's part of it can be seen.
+    pub fn as_measured(&self) -> Option<String> {
+        let (left, measured) = (self.left.as_deref()?.value, self.ratio?.value);
+        let is_seen = (left / measured).ln().abs() > SEEN;
+        is_seen.then(|| format!("{measured:.3} as measured: the core's clock is taken out"))
     }
 
     fn because(&mut self, reason: &str) {

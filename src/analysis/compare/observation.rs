@@ -3,6 +3,7 @@
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
+use super::core_clock::{ClockedRound, clocked_rounds};
 use super::interner::Shared;
 use super::spread::Spread;
 use crate::digest::hash64;
@@ -13,6 +14,9 @@ use crate::record::Record;
 /// The columns that say how much work a case is, and in what shape. Not the subgroup size: it is how a device does the work.
 pub const WORK: [&str; 7] =
     ["bytes_per_pass", "flops_per_pass", "ops_per_pass", "items_per_pass", "groups_x", "groups_y", "groups_z"];
+
+/// How many cases are measured beside each other: those of a block.
+const BLOCK_CASES: u64 = 64;
 
 /// The row of a case in one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +29,7 @@ pub struct Observation {
     pub status: Status,
     pub said: Arc<Remarks>,
     value: Real,
-    /// What tells the interval of a row's figure from others: rows that differ in it contradict each other.
+    /// What tells the interval of a row's figure and the clock beside it from others: rows that differ in it contradict each other.
     ends_hash: u64,
     time: Real,
     /// How far the figure may be off, by what the run shows itself: the variance, and its degrees of freedom.
@@ -34,8 +38,8 @@ pub struct Observation {
     /// Passes per sample.
     pub batch: Option<NonZeroU64>,
     pub class: Repeatability,
-    clock_ratio: Real,
-    core_clock: Real,
+    /// Of the sentinel beside it, as a logarithm.
+    sentinel_speed: Real,
     pub basis: Arc<Basis>,
     /// What few rows have.
     rare: Option<Box<Rare>>,
@@ -48,6 +52,8 @@ struct Rare {
     ends: Option<(f64, f64)>,
     code: Option<Code>,
     pair: Option<Pair>,
+    /// Its rounds with the core's clock beside each, and the place in the plan: those near to it were measured beside it.
+    clocked: Option<(u64, Box<[ClockedRound]>)>,
 }
 
 /// What is to be said of a row.
@@ -127,6 +133,7 @@ impl Observation {
             ends: ends.filter(|_| record.is_derived()),
             code: code(record),
             pair: record.ratio.filter(|ratio| *ratio > 0.0).map(|ratio| pair(record, ratio)),
+            clocked: clocked_rounds(record).map(|rounds| (record.plan_index.unwrap_or(0), rounds)),
         };
         Self {
             run,
@@ -135,14 +142,14 @@ impl Observation {
             status,
             said: shared.said.of(Remarks::new(record)),
             value: Real::new(record.value),
-            ends_hash: ends.map_or(0, |(low, high)| low.to_bits().rotate_left(1) ^ high.to_bits()),
+            ends_hash: ends.map_or(0, |(low, high)| low.to_bits().rotate_left(1) ^ high.to_bits())
+                ^ record.clock_ratio.unwrap_or_default().to_bits().rotate_left(2),
             time: Real::new(record.time_ns),
             own: [Real::new(own.map(|own| own.variance)), Real::new(own.map(|own| own.degrees))],
             processes: record.processes.unwrap_or(1).try_into().unwrap_or(u32::MAX),
             batch: record.batch.and_then(NonZeroU64::new),
             class: class(record),
-            clock_ratio: Real::new(record.clock_ratio),
-            core_clock: Real::new(record.clock_mhz),
+            sentinel_speed: Real::new(record.clock_ratio.zip(record.sentinel_ns).map(|(ratio, ns)| (ratio / ns).ln())),
             basis: shared.bases.of(basis),
             is_early: Stop::ALL.iter().any(|stop| stop.is_early() && stop.as_str() == record.stop),
             rare: (rare != Rare::default()).then(|| rare.into()),
@@ -194,14 +201,19 @@ impl Observation {
         self.time.get()
     }
 
-    /// Clock rate over that at the start of the process.
-    pub fn clock_ratio(&self) -> Option<f64> {
-        self.clock_ratio.get()
+    /// The logarithm of the sentinel's speed beside it: work in a nanosecond.
+    pub fn sentinel_speed(&self) -> Option<f64> {
+        self.sentinel_speed.get().filter(|speed| speed.is_finite())
     }
 
-    /// The core clock, MHz.
-    pub fn core_clock(&self) -> Option<f64> {
-        self.core_clock.get()
+    /// Its rounds, where the core's clock was measured beside each.
+    pub fn clocked_rounds(&self) -> Option<&[ClockedRound]> {
+        self.rare.as_ref()?.clocked.as_ref().map(|(_, rounds)| &**rounds)
+    }
+
+    /// The block of cases that were measured beside each other, as far as the plan tells.
+    pub fn block(&self) -> Option<u64> {
+        self.rare.as_ref()?.clocked.as_ref().map(|(place, _)| place / BLOCK_CASES)
     }
 
     pub fn is_ok(&self) -> bool {

@@ -6,16 +6,15 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use super::super::words::counted;
-use super::clocks::Remainder;
 use super::code::note_code;
+use super::core_clock::Neighbours;
 use super::derived::judge_derived;
 use super::effect::{Effect, Matched, Pools, pools};
-use super::factor::{Factor, Share, factors};
 use super::identity::{self, About, Difference};
 use super::observation::{Observation, WORK};
 use super::sides::{DeviceKey, Side, SideCase, Sides};
 use super::verdict::{Change, Verdict, decide};
-use super::{Compared, Comparison, Terms, is_failure, total};
+use super::{Compared, Comparison, Terms, is_failure, softened, total};
 use crate::error::Error;
 use crate::model::Repeatability;
 use crate::stats::Ratio;
@@ -124,6 +123,7 @@ impl<'s> Pairing<'s> {
     }
 
     pub fn compared(mut self) -> Result<Comparison, Error> {
+        let neighbours = Neighbours::new(self.sides);
         let (mut matched, mut derived_pairs) = (Vec::new(), Vec::new());
         let (mut cases, mut derived, mut neither) = (Vec::new(), Vec::new(), 0);
         // With a million cases a side, what is needed no longer is given up at once.
@@ -141,7 +141,10 @@ impl<'s> Pairing<'s> {
                 }
                 (true, ..) => derived.push(compared),
                 (_, [Some(base), Some(new)], Verdict::Unclear) => {
-                    matched.push((cases.len(), Matched::new([base, new])));
+                    let case = Matched::new([base, new], self.is_one_driver([base, new]));
+                    let own = neighbours.apart(&case);
+                    own.iter().for_each(|words| compared.because(words));
+                    matched.push((cases.len(), if own.is_some() { case.as_measured() } else { case }));
                     cases.push(compared);
                 }
                 _ => cases.push(compared),
@@ -152,7 +155,7 @@ impl<'s> Pairing<'s> {
         let is_processor = between_runs.contains_key(&Repeatability::Processor);
         let ns: Arc<str> = "ns".into();
         let margin = self.terms.margin.unwrap_or(if is_processor { MARGIN_ON_PROCESSOR } else { MARGIN });
-        let effects: Vec<(usize, &Matched, Effect)> = matched
+        let mut effects: Vec<(usize, &Matched, Effect)> = matched
             .iter()
             .filter_map(|(place, case)| {
                 let compared = &mut cases[*place];
@@ -169,10 +172,20 @@ impl<'s> Pairing<'s> {
                 }
             })
             .collect();
-        let factors = self.judge(&mut cases, &effects, margin);
-        let rows = matched.iter().flat_map(|(_, case)| case.both());
-        let processes = rows.map(Observation::processes).min().unwrap_or(1);
-        judge_derived(&mut derived, &derived_pairs, (&factors, processes), margin);
+        let softened = softened::factor(effects.iter().map(|(.., effect)| effect));
+        if let Some(factor) = softened.filter(|factor| *factor > 1.0) {
+            let told = effects.iter_mut().filter(|(.., effect)| softened::is_told(effect));
+            told.for_each(|(.., effect)| effect.change = softened::softened(effect.change, factor));
+        }
+        judge(&mut cases, &effects, margin);
+        let is_without = |effect: &Effect| {
+            let is_bound = matches!(effect.class, Repeatability::Core | Repeatability::Memory);
+            is_bound && effect.clock.is_none()
+        };
+        let without_clock = effects.iter().filter(|(.., effect)| is_without(effect)).count();
+        let clock = neighbours.change(effects.iter().map(|(.., effect)| effect));
+        let processes = matched.iter().flat_map(|(_, case)| case.both()).map(|row| row.processes()).min().unwrap_or(1);
+        judge_derived(&mut derived, &derived_pairs, (clock.as_ref(), processes), margin);
         let code = note_code(&mut cases, &effects.iter().map(|(place, case, _)| (*place, *case)).collect::<Vec<_>>());
         let totals =
             total::totals(effects.iter().filter(|(.., effect)| effect.undecided.is_none()).map(|(place, _, effect)| {
@@ -187,13 +200,20 @@ impl<'s> Pairing<'s> {
             derived,
             neither,
             totals,
-            factors,
+            clock,
+            without_clock,
+            softened,
             code,
             differences: self.differences,
             warnings: self.warnings,
             between_runs,
             margin,
         })
+    }
+
+    fn is_one_driver(&self, pair: [&SideCase; 2]) -> bool {
+        let [base, new] = [0, 1].map(|side: usize| self.sides[side].devices.get(pair[side].device));
+        base == new
     }
 
     /// The name of a case's device, where a side has several; those of one name are told apart by their UUIDs.
@@ -270,40 +290,29 @@ impl<'s> Pairing<'s> {
 
     fn rough_ratio(&self, pair: &[Option<&'s SideCase>; 2]) -> Option<Ratio> {
         let [Some(base), Some(new)] = pair else { return None };
-        let matched = Matched::new([base, new]);
+        let matched = Matched::new([base, new], false);
         let effect = matched.effect(&Pools::new(), self.sides.map(|side| side.runs.as_slice())).ok()?;
-        Some(effect.change.ratio())
+        Some(effect.measured.ratio())
     }
+}
 
-    fn judge(&self, cases: &mut [Compared], effects: &[(usize, &Matched, Effect)], margin: f64) -> Vec<Factor> {
-        let decisive: Vec<&(usize, &Matched, Effect)> =
-            effects.iter().filter(|(.., effect)| effect.undecided.is_none()).collect();
-        let shares: Vec<Share> = decisive.iter().map(|(_, case, effect)| (&*case.cases[0].kind.experiment, effect)).collect();
-        let factors = factors(&shares, margin);
-        drop(shares);
-        // Of a million cases it takes less to find this out again than to keep it.
-        let left = |effect: &Effect| Remainder::of(effect, &factors, margin);
-        let changes: Vec<Change> = decisive.iter().map(|(.., effect)| left(effect).change).collect();
-        for ((place, _, effect), verdict) in decisive.iter().zip(decide(&changes, margin)) {
-            let left = left(effect);
-            let compared = &mut cases[*place];
-            compared.verdict = verdict;
-            if left.is_clocks {
-                let rest = left.change.ratio();
-                if left.words.is_none() && matches!(verdict, Verdict::Faster | Verdict::Slower) {
-                    compared.because(&format!("but for the clocks it is {:.3} times as fast", rest.value));
-                }
-                compared.left = Some(rest.into());
-            }
-            left.words.iter().for_each(|words| compared.because(words));
+fn judge(cases: &mut [Compared], effects: &[(usize, &Matched, Effect)], margin: f64) {
+    let decisive = || effects.iter().filter(|(.., effect)| effect.undecided.is_none());
+    let changes: Vec<Change> = decisive().map(|(.., effect)| effect.change).collect();
+    for ((place, ..), verdict) in decisive().zip(decide(&changes, margin)) {
+        cases[*place].verdict = verdict;
+    }
+    for (place, _, effect) in effects {
+        let compared = &mut cases[*place];
+        compared.ratio = Some(effect.measured.ratio());
+        if effect.clock.is_some() {
+            compared.left = Some(effect.change.ratio().into());
+            let is_changed = matches!(compared.verdict, Verdict::Faster | Verdict::Slower);
+            compared.as_measured().filter(|_| is_changed).iter().for_each(|words| compared.because(words));
         }
-        for (place, _, effect) in effects {
-            cases[*place].ratio = Some(effect.change.ratio());
-            if let Some(why) = &effect.undecided {
-                cases[*place].because(why);
-            }
+        if let Some(why) = &effect.undecided {
+            compared.because(why);
         }
-        factors
     }
 }
 

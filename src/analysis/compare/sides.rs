@@ -75,7 +75,7 @@ pub struct CaseKind {
     pub is_derived: bool,
 }
 
-/// One run of a side on one device: what all its rows share, and how its timer and its clock are.
+/// One run of a side on one device: what all its rows share, and how its timer is.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// Its device and driver, as rows name the base of a pair: `deviceUUID/driverUUID`.
@@ -86,8 +86,6 @@ pub struct Run {
     pub step: Option<f64>,
     /// What two timestamps with nothing between them are apart, ns.
     pub floor: Option<f64>,
-    /// The sentinel's time when the run began, ns: where it is longer, the clock was lower.
-    pub sentinel: Option<f64>,
 }
 
 #[derive(Debug, Default)]
@@ -340,7 +338,7 @@ impl Side {
         let cell = |(name, _): &(&str, _)| record.cell(name).map(|cell| cell.to_string().into()).unwrap_or_default();
         let identity = IDENTITY.iter().map(cell).collect();
         let device_id = format!("{}/{}", record.device_uuid, record.driver_uuid).into();
-        self.runs.push(Run { device: device_id, identity, step: None, floor: None, sentinel: None });
+        self.runs.push(Run { device: device_id, identity, step: None, floor: None });
         self.run_of.insert((record.run_id.clone(), file, device), self.runs.len() - 1);
         self.runs.len() - 1
     }
@@ -370,15 +368,11 @@ impl SideCase {
 }
 
 impl Run {
-    /// Takes what calibration tells of the timer and of the clock.
+    /// Takes what calibration tells of the timer.
     fn learn(&mut self, record: &Record) {
         match (record.experiment.as_str(), record.variant.as_str()) {
             ("calibration/timer", "step") => self.step = record.value.or(self.step),
             ("calibration/timer", "floor") => self.floor = record.value.or(self.floor),
-            ("calibration/sentinel", _) => {
-                let start = record.time_ns.zip(record.clock_ratio).map(|(time, ratio)| time * ratio);
-                self.sentinel = start.or(self.sentinel);
-            }
             _ => {}
         }
     }

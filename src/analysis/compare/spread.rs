@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::record::round_medians;
 use crate::stats;
 
 /// Fewest processes whose medians tell how much processes differ.
@@ -34,13 +35,14 @@ pub struct Spread {
 
 impl Spread {
     /// By the medians of a row's rounds: `PROCESS:NS;...`. Nothing where they are too few, or none.
-    pub fn of_rounds(round_medians: &str) -> Option<Self> {
-        let mut by_process: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
-        for round in round_medians.split(';').filter(|round| !round.is_empty()) {
-            let (process, time) = round.split_once(':')?;
-            let time: f64 = time.parse().ok().filter(|time| *time > 0.0)?;
-            by_process.entry(process.parse().ok()?).or_default().push(time.ln());
-        }
+    pub fn of_rounds(medians: &str) -> Option<Self> {
+        Self::of_logs(round_medians(medians)?.into_iter().map(|(process, time)| (process, time.ln())))
+    }
+
+    /// By the logarithms of the medians of rounds, each with its process.
+    pub fn of_logs(rounds: impl Iterator<Item = (u32, f64)>) -> Option<Self> {
+        let mut by_process: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        rounds.for_each(|(process, log)| by_process.entry(process).or_default().push(log));
         let medians: Vec<f64> = by_process.values().map(|rounds| stats::median(rounds)).collect();
         if medians.len() >= FEWEST_PROCESSES {
             let factor = if medians.len() < MANY_PROCESSES { OF_FEW_PROCESSES } else { OF_PROCESSES };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::measure::{Measured, Race as Standings, Rounds};
 use crate::model::{Flag, Point, Stop};
-use crate::record::Record;
+use crate::record::{Record, round_medians};
 use crate::stats::{Interval, Timed};
 use crate::tuning::answer::Timing;
 use crate::tuning::ending::{Figure, Obstacle};
@@ -47,10 +47,8 @@ impl Measurement {
     #[expect(clippy::cast_precision_loss, reason = "samples are few")]
     pub fn from_row(row: &Record) -> Option<Self> {
         let (time, stop) = (row.time_ns?, Stop::named(&row.stop)?);
-        let round =
-            |text: &str| text.split_once(':').and_then(|(process, median)| Some((process.parse().ok()?, median.parse().ok()?)));
-        let rounds: Option<Vec<(u32, f64)>> = row.round_medians_ns.split(';').map(round).collect();
-        let (processes, medians): (Vec<u32>, Vec<f64>) = rounds.unwrap_or_else(|| vec![(1, time)]).into_iter().unzip();
+        let rounds = round_medians(&row.round_medians_ns).unwrap_or_else(|| vec![(1, time)]);
+        let (processes, medians): (Vec<u32>, Vec<f64>) = rounds.into_iter().unzip();
         let rounds = Rounds { samples: medians.iter().map(|median| vec![*median]).collect(), processes };
         let interval = row.ci_low_ns.zip(row.ci_high_ns).map(|(low, high)| Interval { low, high });
         let samples = row.samples.unwrap_or(0);

@@ -42,9 +42,9 @@ fn line(gate: &Gate, failing: &[&Compared], side: &str) -> Option<String> {
         1 => format!("1 case{side}"),
         count => format!("{count} cases{side}, the worst"),
     };
-    let but = if worst.left.is_some() { ", but for the clocks" } else { "" };
+    let measured = worst.as_measured().map_or_else(String::new, |measured| format!(" ({measured})"));
     let what = match (worst.verdict, worst.effect()) {
-        (Verdict::Slower, Some(ratio)) => format!("{} times as fast{but}", ratio_between(ratio)),
+        (Verdict::Slower, Some(ratio)) => format!("{} times as fast{measured}", ratio_between(ratio)),
         _ => format!("{}: {}", worst.verdict, worst.reason),
     };
     Some(format!("--fail-on {}: {count} {}: {what}", gate.text, worst.name()))

@@ -105,7 +105,7 @@ fn table(sheet: &mut Sheet, title: &str, comparison: &Comparison, chosen: &Chose
         table.row([
             Cell::from(names.of(case)),
             Cell::from(case.verdict.as_str()).toned(tone(case.verdict)),
-            case.ratio.map_or_else(String::new, ratio_between).into(),
+            case.effect().map_or_else(String::new, ratio_between).into(),
             figures(case).into(),
             Cell::from(case.flags.replace(';', " ")).toned(Tone::Doubtful),
             if is_shared { "" } else { case.reason.as_str() }.into(),

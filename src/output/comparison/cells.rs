@@ -6,9 +6,10 @@ use crate::analysis::compare::{Compared, Comparison};
 use crate::output::json::json_row;
 use crate::record::Cell;
 
-/// The columns. Those from `row_kind` on tell apart what is compared: measured or derived, of which side, on which of several devices.
+/// The columns. Those from `row_kind` to `device` tell apart what is compared: measured or derived, of which side, on which of several
+/// devices. `ratio` is as measured; `ratio_at_clock`, with the core's clock taken out, is what the verdict is about.
 const COLUMNS: &str = "experiment,variant,case_id,axes,verdict,ratio,ratio_ci_low,ratio_ci_high,base,new,unit,flags,reason,\
-                       row_kind,side,device";
+                       row_kind,side,device,ratio_at_clock,ratio_at_clock_ci_low,ratio_at_clock_ci_high";
 
 /// As CSV, numbers as rows have them.
 pub fn comparison_csv(comparisons: &[Comparison]) -> Result<String, csv::Error> {
@@ -40,8 +41,9 @@ fn all(comparisons: &[Comparison]) -> impl Iterator<Item = (&Comparison, &Compar
     })
 }
 
-fn cells<'c>(comparison: &'c Comparison, case: &'c Compared, kind: &'static str) -> [Cell<'c>; 16] {
+fn cells<'c>(comparison: &'c Comparison, case: &'c Compared, kind: &'static str) -> [Cell<'c>; 19] {
     let number = |value: Option<f64>| value.map_or(Cell::Empty, Cell::real);
+    let left = case.left.as_deref();
     let word = |word: &'static str| Cell::Text(Cow::Borrowed(word));
     [
         Cell::text(&case.kind.experiment),
@@ -60,5 +62,8 @@ fn cells<'c>(comparison: &'c Comparison, case: &'c Compared, kind: &'static str)
         word(kind),
         Cell::text(&comparison.names[1]),
         Cell::text(&case.device),
+        number(left.map(|ratio| ratio.value)),
+        number(left.map(|ratio| ratio.low)),
+        number(left.map(|ratio| ratio.high)),
     ]
 }

@@ -62,6 +62,18 @@ pub fn basis(sheet: &mut Sheet, comparison: &Comparison) {
             listed(&borrowed)
         );
     }
+    if let Some(factor) = comparison.softened.filter(|factor| *factor > 1.0) {
+        words +=
+            &format!(" These runs differ by {factor:.1} times that, which is taken into account; two runs of each side tell.");
+    }
+    words += &match comparison.without_clock {
+        0 => String::new(),
+        count => format!(
+            " The core's clock wasn't measured beside all rows of {count} of {} cases: a step of it (0.75 % on some GPUs) counts as a \
+             change.",
+            comparison.cases.len()
+        ),
+    };
     sheet.words(&words, Tone::Quiet);
     if let Some(advice) = advice(comparison) {
         sheet.words(&advice, Tone::Doubtful);

@@ -6,16 +6,12 @@ use super::super::text_table::{Column, Need, TextTable};
 use super::super::tone::Tone;
 use super::cases::{Names, size};
 use super::sheet::Sheet;
-use crate::analysis::compare::{About, Compared, Comparison, Difference, Factor, Verdict};
+use crate::analysis::compare::{About, Compared, Comparison, Difference, SideClocks, Verdict};
 use crate::analysis::counted;
-use crate::model::Repeatability;
-use crate::units::{ratio, ratio_between};
+use crate::units::ratio_between;
 
 /// The differences that have a line each.
 const DIFFERENCES: usize = 8;
-
-/// A ratio this near to 1 is told in percent.
-const PERCENT: f64 = 0.1;
 
 /// The counts, the mean of all, the worst, what broke, what cases share.
 pub fn answer(sheet: &mut Sheet, comparison: &Comparison, names: &Names) {
@@ -29,8 +25,8 @@ pub fn answer(sheet: &mut Sheet, comparison: &Comparison, names: &Names) {
     let worst = |verdict: Verdict| work().filter(move |case| case.verdict == verdict).max_by(by_size);
     for (verdict, title, tone) in [(Verdict::Slower, "Slower most", Tone::Bad), (Verdict::Faster, "Faster most", Tone::Plain)] {
         if let (Some(case), Some(ratio)) = (worst(verdict), worst(verdict).and_then(Compared::effect)) {
-            let but = if case.left.is_some() { ", but for the clocks" } else { "" };
-            sheet.words(&format!("{title}: {}, {} times as fast{but}.", names.of(case), ratio_between(ratio)), tone);
+            let measured = case.as_measured().map_or_else(String::new, |measured| format!(" ({measured})"));
+            sheet.words(&format!("{title}: {}, {} times as fast{measured}.", names.of(case), ratio_between(ratio)), tone);
         }
     }
     let broken: Vec<&Compared> = comparison.cases.iter().filter(|case| case.verdict == Verdict::Broken).collect();
@@ -38,8 +34,8 @@ pub fn answer(sheet: &mut Sheet, comparison: &Comparison, names: &Names) {
         let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
         sheet.words(&format!("Broken: {}{more}: {}.", names.of(first), first.reason.trim_end_matches('.')), Tone::Bad);
     }
-    for factor in &comparison.factors {
-        sheet.words(&shared(factor), Tone::Doubtful);
+    if let Some(clock) = &comparison.clock {
+        sheet.words(&clocks(clock), Tone::Plain);
     }
 }
 
@@ -64,40 +60,11 @@ fn tally(cases: &[Compared]) -> String {
     Verdict::ALL.iter().filter_map(told).collect::<Vec<_>>().join(", ")
 }
 
-/// A factor in words.
-fn shared(factor: &Factor) -> String {
-    let Factor { class, log, sharing, cases, experiments, clock } = factor;
-    let what = class_words(*class);
-    let change = changed_by(log.exp());
-    let of = format!("{sharing} of {cases}, of {experiments} experiments");
-    match clock {
-        Some(clock) => format!(
-            "Clocks: {what} are {change} ({of}), and the clock is {}. Verdicts are about what is left; ratios stay as measured.",
-            changed_by(clock.exp())
-        ),
-        None => format!("One change of the whole system: {what} are {change} ({of}), and no clock explains it. It counts."),
-    }
-}
-
-/// Cases of a class, as people are told.
-fn class_words(class: Repeatability) -> &'static str {
-    match class {
-        Repeatability::Core => "core-bound cases",
-        Repeatability::Memory => "memory-bound cases",
-        Repeatability::Launch => "launch-bound cases",
-        Repeatability::Host => "cases that the host times",
-        Repeatability::Placement => "cases that depend on where buffers lie",
-        Repeatability::Processor => "cases on the processor",
-    }
-}
-
-/// `2.0 % slower`: as a time that is so much longer; far from 1, `1.40 times as fast`.
-fn changed_by(times: f64) -> String {
-    match times {
-        _ if times.ln().abs() > PERCENT => format!("{} times as fast", ratio(times, Some(times * 0.01))),
-        _ if times < 1.0 => format!("{:.1} % slower", 100.0 * (1.0 / times - 1.0)),
-        _ => format!("{:.1} % faster", 100.0 * (times - 1.0)),
-    }
+/// The core's clock on both sides, in words.
+fn clocks(SideClocks { mhz: [base, new], .. }: &SideClocks) -> String {
+    let [base, new] = [base, new].map(|mhz| format!("{mhz:.0} MHz"));
+    let told = if base == new { format!("{base} on both sides") } else { format!("{base}, then at {new}") };
+    format!("Clocks: the core ran at {told} (medians). Its steps are taken out: ratios and verdicts are about what is left.")
 }
 
 /// What differs beside the figures, the most important first, and what follows from that.

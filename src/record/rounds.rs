@@ -1,4 +1,4 @@
-//! The core's clock in each round, as a row has it.
+//! What a row has of each round: its time, and the core's clock beside it.
 
 /// The core's clock before a round and after it, in MHz.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,6 +11,17 @@ impl RoundClock {
     pub fn mean(self) -> f64 {
         f64::midpoint(self.before, self.after)
     }
+}
+
+/// The process and the time, ns, of each round of `round_medians_ns`. Nothing where there is none, or one can't be read.
+pub fn round_medians(text: &str) -> Option<Vec<(u32, f64)>> {
+    let round = |round: &str| {
+        let (process, time) = round.split_once(':')?;
+        let time: f64 = time.parse().ok().filter(|time| *time > 0.0)?;
+        Some((process.parse().ok()?, time))
+    };
+    let rounds: Option<Vec<(u32, f64)>> = text.split(';').filter(|round| !round.is_empty()).map(round).collect();
+    rounds.filter(|rounds| !rounds.is_empty())
 }
 
 /// Those of `round_clocks_mhz`, in the order of its rounds; nothing for a round without one, or one that can't be read.
@@ -35,5 +46,7 @@ mod tests {
         let stepped = RoundClock { before: 1995.0, after: 1980.0 };
         assert_eq!(round_clocks("1:1980.1;2:1995.0/1980.0;2:;x;3:-1"), [Some(steady), Some(stepped), None, None, None]);
         assert_eq!(round_clocks(""), []);
+        assert_eq!(round_medians("1:2.5;2:3"), Some(vec![(1, 2.5), (2, 3.0)]));
+        assert!(["", "1", "1:x", "x:1", "1:0", "1:2;1:-5"].iter().all(|text| round_medians(text).is_none()));
     }
 }

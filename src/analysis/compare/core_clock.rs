@@ -1,0 +1,340 @@
+//! The core's clock, taken out of a case's times. It moves by steps that neither a driver nor a shader has made, for many visits on end,
+//! and one side may have more of them than the other.
+
+use std::collections::HashMap;
+
+use super::effect::{Effect, Matched, Row};
+use super::observation::Observation;
+use super::sides::Side;
+use super::spread::Spread;
+use crate::model::Repeatability;
+use crate::record::{Record, RoundClock, round_clocks, round_medians};
+use crate::stats;
+
+/// The error of one reading of the clock, as a share: the steps of a counter of 32 ns are 0.014 % of an H100's chain.
+const READING: f64 = 0.0002;
+
+/// The same of the sentinel's speed beside a row: over four studies of an H100, by the measured clock.
+const SENTINEL: f64 = 0.0008;
+
+/// How much a case's slope may be above 1 or below 0.
+const SLOPES: (f64, f64) = (-0.05, 1.1);
+
+/// Residuals beyond so many standard deviations count less: Huber, The Annals of Mathematical Statistics 35 (1964).
+const HUBER: f64 = 1.5;
+/// Standard deviations in a median absolute deviation.
+const OF_MAD: f64 = 1.4826;
+/// What rounds differ by at least: less is luck.
+const LEAST_RESIDUAL: f64 = 0.000_02;
+const TRIES: usize = 20;
+
+/// How well a slope is known, in degrees of freedom.
+const OF_SLOPE: f64 = 10.0;
+
+/// A case beside which the clock differs from that of its neighbours by a larger share, in most of its rounds, makes it do so. The steps
+/// that the clock takes by itself last for minutes and fall on any case: none of 63 had so many of them in ten studies.
+const OWN: f64 = 0.003;
+const MOST: f64 = 0.8;
+
+/// Cases that were measured beside each other, of which the median tells the clock that isn't one's own.
+const FEWEST_NEIGHBOURS: usize = 5;
+
+/// One round of a case with the core's clock beside it, in little memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClockedRound {
+    pub process: u32,
+    /// The logarithms of its time, ns, and of the clock, MHz.
+    time: f32,
+    pub clock: f32,
+    /// How far the readings before and after it are apart.
+    step: f32,
+}
+
+/// The rounds of a row. Nothing where one has no clock.
+#[expect(clippy::cast_possible_truncation, reason = "they are 0.0001 % off at most")]
+pub fn clocked_rounds(record: &Record) -> Option<Box<[ClockedRound]>> {
+    let clocks = round_clocks(&record.round_clocks_mhz);
+    let times: Vec<(u32, f64)> = round_medians(&record.round_medians_ns)?;
+    let round = |((process, time), clock): (&(u32, f64), &Option<RoundClock>)| {
+        let RoundClock { before, after } = (*clock)?;
+        let mean = f64::midpoint(before, after);
+        let step = (after - before) / mean;
+        Some(ClockedRound { process: *process, time: time.ln() as f32, clock: mean.ln() as f32, step: step as f32 })
+    };
+    (!clocks.is_empty() && clocks.len() == times.len()).then(|| times.iter().zip(&clocks).map(round).collect()).flatten()
+}
+
+impl ClockedRound {
+    fn time(&self) -> f64 {
+        self.time.into()
+    }
+
+    fn clock(&self) -> f64 {
+        self.clock.into()
+    }
+
+    /// The variance of the clock's logarithm: of both readings, and of where between them the round was.
+    fn error(&self) -> f64 {
+        READING.powi(2) / 2.0 + f64::from(self.step).powi(2) / 12.0
+    }
+}
+
+/// By how much of the clock's change the speed of a case changes, and the variance of that.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Slope {
+    value: f64,
+    variance: f64,
+}
+
+impl Slope {
+    /// As cases of its kind go: what computes or stays in workgroup memory goes with the clock, what streams doesn't. An H100 showed
+    /// 0.97 to 1.03 of the first, -0.05 to 0.05 of the second, 0.4 to 0.8 of matrices and scans, 1, 0.5 and 0.25 of its levels of caches.
+    fn usual(class: Repeatability, experiment: &str) -> Self {
+        let family = experiment.split('/').next().unwrap_or_default();
+        let (value, deviation): (f64, f64) = match (class, family) {
+            (_, "memory" | "transfer" | "workgroup") => (0.0, 0.1),
+            (Repeatability::Core, _) if family == "algo" || experiment.starts_with("peak/coopmat") => (0.75, 0.25),
+            (Repeatability::Core, _) => (1.0, 0.05),
+            _ => (0.5, 0.3),
+        };
+        Self { value, variance: deviation.powi(2) }
+    }
+
+    /// The same, once rows have shown how times go with the clock within each: across rows, a change would be taken for the clock's.
+    fn shown_by(self, rows: &[&[ClockedRound]]) -> Self {
+        let centred = |rounds: &&[ClockedRound]| {
+            let mean = |of: fn(&ClockedRound) -> f64| stats::mean(&rounds.iter().map(of).collect::<Vec<_>>());
+            let (time, clock) = (mean(ClockedRound::time), mean(ClockedRound::clock));
+            let point = move |round: &ClockedRound| (round.clock() - clock, time - round.time(), round.error());
+            rounds.iter().map(point).collect::<Vec<_>>()
+        };
+        let points: Vec<(f64, f64, f64)> = rows.iter().flat_map(centred).collect();
+        (0..TRIES).fold(self, |slope, _| self.fitted(&points, slope.value))
+    }
+
+    /// Weighted by how far each point is from a line of this slope. What readings are off by makes clocks look further apart than they are.
+    fn fitted(self, points: &[(f64, f64, f64)], slope: f64) -> Self {
+        let residual = |(clock, speed, _): &(f64, f64, f64)| speed - slope * clock;
+        let sizes: Vec<f64> = points.iter().map(|point| residual(point).abs()).collect();
+        let deviation = OF_MAD * stats::median(&sizes) + LEAST_RESIDUAL;
+        let (mut squares, mut products) = (0.0, 0.0);
+        for (point, size) in points.iter().zip(&sizes) {
+            let (clock, speed, error) = *point;
+            let weight = (HUBER * deviation / size.max(f64::MIN_POSITIVE)).min(1.0);
+            squares += weight * (clock.powi(2) - error);
+            products += weight * clock * speed;
+        }
+        let (shown, usual) = (squares.max(0.0) / deviation.powi(2), 1.0 / self.variance);
+        let products = if squares > 0.0 { products / deviation.powi(2) } else { 0.0 };
+        let value = (products + usual * self.value) / (shown + usual);
+        Self { value: value.clamp(SLOPES.0, SLOPES.1), variance: 1.0 / (shown + usual) }
+    }
+}
+
+/// What is added to the logarithm of a row's speed, and how far its figure may be off by itself then.
+pub type RowAtClock = (f64, Option<Spread>);
+
+/// A case's rows with the clock taken out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TakenOut {
+    slope: f64,
+    /// The mean of the clock beside each side's rounds, or of the sentinel's speed, as a logarithm.
+    clocks: [f64; 2],
+    /// What isn't known of what was taken out.
+    pub unknown: Spread,
+    rows: [Box<[RowAtClock]>; 2],
+}
+
+impl TakenOut {
+    /// By the clock beside each round; where a row has none, and the sentinel was the same work, by that. Nothing where neither tells.
+    pub fn of(sides: [&[&Observation]; 2], kind: (Repeatability, &str), is_one_driver: bool) -> Option<Self> {
+        Self::by_rounds(sides, kind).or_else(|| Self::by_sentinel(sides, kind).filter(|_| is_one_driver))
+    }
+
+    /// By the sentinel's speed beside each row. How the case goes with it doesn't show.
+    fn by_sentinel(sides: [&[&Observation]; 2], (class, experiment): (Repeatability, &str)) -> Option<Self> {
+        let speeds = |rows: &[&Observation]| rows.iter().map(|row| row.sentinel_speed()).collect::<Option<Vec<f64>>>();
+        let sides = [speeds(sides[0])?, speeds(sides[1])?];
+        let (slope, clocks) = (Slope::usual(class, experiment), [stats::mean(&sides[0]), stats::mean(&sides[1])]);
+        let errors = SENTINEL.powi(2) * (1.0 / count(sides[0].len()) + 1.0 / count(sides[1].len()));
+        let variance = slope.variance * (clocks[1] - clocks[0]).powi(2) + slope.value.powi(2) * errors;
+        let rows = sides.map(|speeds| speeds.iter().map(|speed| (slope.value * (clocks[0] - speed), None)).collect());
+        Some(Self { slope: slope.value, clocks, unknown: Spread { variance, degrees: OF_SLOPE }, rows })
+    }
+
+    fn by_rounds(sides: [&[&Observation]; 2], (class, experiment): (Repeatability, &str)) -> Option<Self> {
+        let rounds = sides.map(|rows| rows.iter().map(|row| row.clocked_rounds()).collect::<Option<Vec<_>>>());
+        let [Some(base), Some(new)] = rounds else { return None };
+        let slope = Slope::usual(class, experiment).shown_by(&[&base[..], &new[..]].concat());
+        let mean = |rows: &[&[ClockedRound]]| {
+            stats::mean(&rows.iter().flat_map(|rounds| rounds.iter().map(ClockedRound::clock)).collect::<Vec<_>>())
+        };
+        let clocks = [mean(&base), mean(&new)];
+        let adjusted = |rows: &[&[ClockedRound]]| rows.iter().map(|rounds| adjusted(rounds, slope.value, clocks[0])).collect();
+        let of_readings = |rows: &[&[ClockedRound]]| {
+            let errors: Vec<f64> = rows.iter().flat_map(|rounds| rounds.iter().map(ClockedRound::error)).collect();
+            stats::mean(&errors) / count(errors.len())
+        };
+        let variance =
+            slope.variance * (clocks[1] - clocks[0]).powi(2) + slope.value.powi(2) * (of_readings(&base) + of_readings(&new));
+        let rows = [adjusted(&base), adjusted(&new)];
+        Some(Self { slope: slope.value, clocks, unknown: Spread { variance, degrees: OF_SLOPE }, rows })
+    }
+
+    pub fn row(&self, side: usize, place: usize) -> RowAtClock {
+        self.rows[side].get(place).copied().unwrap_or_default()
+    }
+
+    /// What the clock made of the change.
+    pub fn of_clock(&self) -> f64 {
+        self.slope * (self.clocks[1] - self.clocks[0])
+    }
+}
+
+/// What is added to the logarithm of a row's speed so that it is that at another clock, and how far its rounds are apart then.
+fn adjusted(rounds: &[ClockedRound], slope: f64, clock: f64) -> RowAtClock {
+    let at_clock = |round: &ClockedRound| round.time() + slope * (round.clock() - clock);
+    let median = |of: &dyn Fn(&ClockedRound) -> f64| stats::median(&rounds.iter().map(of).collect::<Vec<_>>());
+    let added = median(&ClockedRound::time) - median(&at_clock);
+    (added, Spread::of_logs(rounds.iter().map(|round| (round.process, at_clock(round)))))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "there are never 2^53 rounds")]
+fn count(rounds: usize) -> f64 {
+    rounds as f64
+}
+
+/// The core's clock on two sides.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SideClocks {
+    /// The median over rounds, MHz.
+    pub mhz: [f64; 2],
+    /// How many cases it is taken out of.
+    pub cases: usize,
+}
+
+impl SideClocks {
+    /// By how much it differs, as a logarithm.
+    pub fn change(&self) -> f64 {
+        (self.mhz[1] / self.mhz[0]).ln()
+    }
+}
+
+/// What was measured at about the same time: in this round of one process of a run, in one block of a plan.
+type Moment = (usize, u64, u32, usize);
+
+/// The clock beside what was measured at about the same time, as a logarithm: of each side, by moment.
+pub struct Neighbours([HashMap<Moment, f64>; 2]);
+
+impl Neighbours {
+    pub fn new(sides: [&Side; 2]) -> Self {
+        Self(sides.map(|side| {
+            let mut clocks: HashMap<Moment, Vec<f64>> = HashMap::new();
+            let rows = side.cases.iter().flat_map(|case| &case.rows);
+            rows.flat_map(moments).for_each(|(moment, clock)| clocks.entry(moment).or_default().push(clock));
+            clocks.retain(|_, clocks| clocks.len() >= FEWEST_NEIGHBOURS);
+            clocks.into_iter().map(|(moment, clocks)| (moment, stats::median(&clocks))).collect()
+        }))
+    }
+
+    /// Says that a case makes the clock another one than its neighbours have, on one side alone. What it loses by that is its own.
+    pub fn apart(&self, case: &Matched) -> Option<String> {
+        if !case.has_round_clocks() {
+            return None;
+        }
+        let apart = |side: usize| {
+            let of_row = |row: Row| {
+                let own = |(moment, clock)| Some(clock - self.0[side].get(&moment)?);
+                moments(&row).filter_map(own).collect::<Vec<f64>>()
+            };
+            let all: Vec<f64> = case.rows(side).flat_map(of_row).collect();
+            (!all.is_empty()).then_some(all)
+        };
+        let sides = [apart(0)?, apart(1)?];
+        let is_usual = |side: usize| stats::median(&sides[side]).abs() < OWN / 2.0;
+        let own = |side: usize| {
+            let least = |share: f64| stats::quantile(&sides[side], share);
+            (least(MOST) < -OWN || least(1.0 - MOST) > OWN).then(|| stats::median(&sides[side]))
+        };
+        let (which, own) = match (own(0), own(1)) {
+            (Some(own), None) if is_usual(1) => ("the base", own),
+            (None, Some(own)) if is_usual(0) => ("the new side", own),
+            _ => return None,
+        };
+        let verb = if own < 0.0 { "fall" } else { "rise" };
+        Some(format!("on {which} it makes the core's clock {verb} by {:.1} %: nothing is taken out", 100.0 * own.abs()))
+    }
+
+    /// The clocks of both sides, where effects have them taken out.
+    pub fn change<'e>(&self, effects: impl Iterator<Item = &'e Effect>) -> Option<SideClocks> {
+        let cases = effects.filter(|effect| effect.clock.is_some()).count();
+        let median = |side: usize| {
+            let clocks: Vec<f64> = self.0[side].values().copied().collect();
+            (!clocks.is_empty()).then(|| stats::median(&clocks).exp())
+        };
+        Some(SideClocks { mhz: [median(0)?, median(1)?], cases }).filter(|_| cases > 0)
+    }
+}
+
+/// The moments of a row's rounds, with the clock beside each.
+fn moments(row: &Observation) -> impl Iterator<Item = (Moment, f64)> {
+    let mut rounds_of: HashMap<u32, usize> = HashMap::new();
+    let (run, block) = (row.run, row.block().unwrap_or(0));
+    row.clocked_rounds().into_iter().flatten().map(move |round| {
+        let ordinal = rounds_of.entry(round.process).or_default();
+        *ordinal += 1;
+        ((run, block, round.process, *ordinal), round.clock())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rounds of two processes at these clocks, at which a case goes with the clock by this share and takes so long.
+    fn rounds(clocks: &[f64], slope: f64, time: f64) -> Record {
+        let process = |i: usize| i % 2 + 1;
+        let times: Vec<String> = (0..)
+            .zip(clocks)
+            .map(|(i, mhz)| format!("{}:{}", process(i), time * (1980.0 / mhz).powf(slope) * (1.0 + 1e-5 * (i % 3) as f64)))
+            .collect();
+        let clocks: Vec<String> = (0..).zip(clocks).map(|(i, mhz)| format!("{}:{mhz}", process(i))).collect();
+        Record { round_medians_ns: times.join(";"), round_clocks_mhz: clocks.join(";"), ..Record::new() }
+    }
+
+    fn slope(clocks: &[f64], real: f64, usual: Slope) -> Slope {
+        let rounds = clocked_rounds(&rounds(clocks, real, 1e5)).unwrap();
+        usual.shown_by(&[&rounds])
+    }
+
+    const MOVED: [f64; 6] = [1980.0, 1994.8, 1980.0, 1980.0, 1994.8, 2009.6];
+
+    #[test]
+    fn how_a_case_goes_with_the_clock_shows_where_that_moved() {
+        for (real, class, experiment) in
+            [(1.0, Repeatability::Core, "shared/tile"), (0.0, Repeatability::Memory, "memory/stream")]
+        {
+            let found = slope(&MOVED, real, Slope::usual(class, experiment));
+            assert!((found.value - real).abs() < 0.01 && found.variance.sqrt() < 0.02, "{found:?}");
+        }
+        let half = slope(&MOVED, 0.5, Slope::usual(Repeatability::Core, "algo/matmul"));
+        assert!((half.value - 0.5).abs() < 0.02, "the rounds are believed more than what is usual: {half:?}");
+    }
+
+    #[test]
+    fn where_the_clock_stayed_the_usual_slope_stands() {
+        let usual = Slope::usual(Repeatability::Memory, "cache/latency");
+        let found = slope(&[1980.0; 6], 1.0, usual);
+        assert!((found.value - usual.value).abs() < 1e-6 && (found.variance / usual.variance - 1.0).abs() < 1e-6, "{found:?}");
+    }
+
+    #[test]
+    fn rounds_without_a_clock_have_nothing_taken_out() {
+        let whole = rounds(&MOVED, 1.0, 1e5);
+        assert_eq!(clocked_rounds(&whole).unwrap().len(), 6);
+        for lacking in ["", "1:1980;2:;1:1980;2:1980;1:1980;2:1980", "1:1980"] {
+            let row = Record { round_clocks_mhz: lacking.to_owned(), ..whole.clone() };
+            assert_eq!(clocked_rounds(&row), None, "{lacking}");
+        }
+    }
+}
