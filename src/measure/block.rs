@@ -405,7 +405,7 @@ impl Block<'_, '_, '_> {
         if let Some((first, _)) = listed.front() {
             self.observing.see(Event::Timing(entries[*first].case(), round));
         }
-        let mut done = Vec::new();
+        let (mut done, mut read) = (Vec::new(), Vec::new());
         let observing = &mut self.observing;
         let result = self.session.pool.carry_out(slot, Order::Visit { calls }, &mut |answer| {
             let (Answer::Visited(visited), Some((i, _))) = (answer, listed.pop_front()) else { return observing.flow() };
@@ -414,6 +414,7 @@ impl Block<'_, '_, '_> {
                 Ok(visited) => {
                     any = true;
                     entries[i].announce(process, &visited, observing);
+                    read.extend(visited.conditions.core);
                     entries[i].visited(slot, (process, number), visited);
                 }
                 Err(failure) => {
@@ -425,8 +426,9 @@ impl Block<'_, '_, '_> {
             observing.flow()
         });
         queue.retain(|i| !done.contains(i));
-        let read = done.iter().filter_map(|i| entries[*i].visits.last()?.1.conditions.core);
-        read.flat_map(|core| [core.before, core.after]).for_each(|reading| self.session.pool.core_clock.learn(reading));
+        read.into_iter()
+            .flat_map(|core| [core.before, core.after])
+            .for_each(|reading| self.session.pool.core_clock.learn(reading));
         self.after(slot, Stage::Timing, result, any, listed.pop_front().map(|(i, _)| i), entries);
     }
 

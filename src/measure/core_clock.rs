@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::instrument::greatest_common_divisor;
 use super::{Dispatcher, Timer, Tools};
-use crate::experiments::calibration::core_clock::{COUNTERS, MORE_STEPS};
+use crate::experiments::calibration::core_clock::{COUNTERS, LONG, MORE_STEPS, SHORT};
 use crate::gpu::CaseHandle;
 use crate::model::{Failure, real};
 use crate::stats;
@@ -19,6 +19,10 @@ const FROM_WHOLE: u64 = 64;
 /// Readings from which on what they show is believed.
 const FEWEST: usize = 3;
 
+/// Readings at the start. A counter of time whose steps are a larger share of the chain tells too little.
+const READINGS: usize = 5;
+const COARSEST: f64 = 0.0003;
+
 /// A chain whose times are further apart ran at two clocks, where steps of the counter of time aren't as large.
 const MOVED: f64 = 0.001;
 const OF_STEPS: f64 = 4.0;
@@ -26,7 +30,7 @@ const OF_STEPS: f64 = 4.0;
 /// Chains whose cycles are further apart did not run alike.
 const SAME_CYCLES: f64 = 0.000_75;
 
-/// What no core's clock reaches. Counters of few bits, as RDNA's of 20, seem to when they wrap.
+/// What no core's clock reaches: a counter that wrapped between two readings seems to.
 const FASTEST_MHZ: f64 = 1e5;
 
 /// What the counters showed around the long chain.
@@ -67,9 +71,12 @@ impl CoreReading {
             bytes.chunks_exact(8).filter_map(|bytes| bytes.first_chunk()).map(|bytes| u64::from_ne_bytes(*bytes)).collect();
         let [_, short_before, _, short_behind, time_before, before, time_behind, behind] = *counters else { return Ok(None) };
         let (cycles, ticks) = (behind.wrapping_sub(before), time_behind.wrapping_sub(time_before));
-        let more_cycles = cycles.wrapping_sub(short_behind.wrapping_sub(short_before));
+        let short = short_behind.wrapping_sub(short_before);
+        let more_cycles = cycles.wrapping_sub(short);
+        // A counter of few bits, as RDNA's of 20, wraps within the long chain: less than half is left.
+        let has_wrapped = cycles as f64 / f64::from(LONG) < 0.5 * short as f64 / f64::from(SHORT);
         let reading = Self { cycles, ticks, period, more_cycles };
-        Ok((ticks > 0 && cycles > 0 && reading.mhz() < FASTEST_MHZ).then_some(reading))
+        Ok((ticks > 0 && cycles > 0 && !has_wrapped && reading.mhz() < FASTEST_MHZ).then_some(reading))
     }
 
     fn ns(self) -> f64 {
@@ -114,15 +121,20 @@ pub fn median(rounds: &[Option<CoreClocks>]) -> Option<f64> {
 
 /// The first readings, enough to show what the counter counts. None where the device's clock doesn't count as its timestamps do: the
 /// chains are nearly all of a pass.
+#[expect(clippy::cast_precision_loss, reason = "a chain takes less than 2^53 of either")]
 pub(super) fn begin(device: &mut dyn Dispatcher, tools: Tools, timer: Timer) -> Result<Vec<CoreReading>, Failure> {
     let (Some(case), Timer::Device(scale)) = (tools.core_clock, timer) else { return Ok(Vec::new()) };
     let mut readings = Vec::new();
-    for _ in 0..FEWEST {
+    for _ in 0..READINGS {
         readings.extend(CoreReading::take(device, case, scale.period)?);
     }
     let submission = device.sample(case, 1, 1)?;
     let pass = submission.samples.last().map_or(f64::NAN, |(start, end)| scale.between(*start, *end).0);
-    readings.retain(|reading| (0.5..1.01).contains(&(reading.ns() / pass)));
+    let ticks: Vec<u64> = readings.iter().map(|reading: &CoreReading| reading.ticks).collect();
+    let step = ticks.iter().copied().fold(0, greatest_common_divisor);
+    // Of readings that are all alike, the step of the counter doesn't show.
+    let is_coarse = ticks.iter().any(|ticks| *ticks > step && step as f64 > COARSEST * *ticks as f64);
+    readings.retain(|reading| !is_coarse && (0.9..1.01).contains(&(reading.ns() / pass)));
     Ok(readings)
 }
 
@@ -130,6 +142,8 @@ pub(super) fn begin(device: &mut dyn Dispatcher, tools: Tools, timer: Timer) -> 
 /// stay while the chain's time moves: a counter with a clock of its own shows more in a longer time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CoreClock {
+    /// How many readings there were, and in how many a step took a whole number of cycles.
+    seen: usize,
     whole: usize,
     /// The fewest cycles that the long chain took: where they are more, it was disturbed.
     least_cycles: u64,
@@ -143,10 +157,11 @@ pub(super) struct CoreClock {
 impl CoreClock {
     pub(super) fn learn(&mut self, reading: CoreReading) {
         let CoreReading { cycles, ticks, .. } = reading;
+        self.seen += 1;
         self.whole += usize::from(reading.is_whole());
         let are_more = |cycles: u64, than: u64| cycles as f64 > than as f64 * (1.0 + SAME_CYCLES);
         if self.least_cycles == 0 || are_more(self.least_cycles, cycles) {
-            *self = Self { whole: self.whole, least_cycles: cycles, ..Self::default() };
+            *self = Self { seen: self.seen, whole: self.whole, least_cycles: cycles, ..Self::default() };
         }
         if are_more(cycles, self.least_cycles) {
             return;
@@ -162,7 +177,8 @@ impl CoreClock {
     }
 
     pub(super) fn is_shown(&self) -> bool {
-        self.whole >= FEWEST || self.has_moved()
+        // Of a clock of its own, now and then one is whole by chance.
+        (self.whole >= FEWEST && 10 * self.whole >= 9 * self.seen) || self.has_moved()
     }
 
     fn has_moved(&self) -> bool {

@@ -28,7 +28,7 @@ const DISPATCH_NS: f64 = 2000.0;
 const COLD_FACTOR: f64 = 2.0;
 const BARRIER_NS: f64 = 100.0;
 /// How long the core's clock takes to come back to where it was, and how far it goes between.
-const CORE_PERIOD_NS: f64 = 1e9;
+const CORE_PERIOD_NS: f64 = 1e8;
 const CORE_STEP: f64 = 1.0075;
 /// Of a chain of dependent arithmetic.
 const CYCLES_PER_STEP: f64 = 4.0;
@@ -82,7 +82,7 @@ options! {
     speed: f64 = 1.0, number(0.001, 1000.0);
     /// The core clock that it tells, in MHz, while it is as fast as at the start; 0 for none. Nothing gets faster or slower by it.
     mhz: f64 = 1500.0, number(0.0, 1e5);
-    /// The core clock that its counters show, in MHz; 0 for no counters. Every other half of a second it is a step higher, and what is
+    /// The core clock that its counters show, in MHz; 0 for no counters. Half of the time it is a step higher, and what is
     /// computed is as much faster.
     core_mhz: f64 = 0.0, number(0.0, 1e5);
     /// How many times as long anything takes right after a long sample as after a rest: its power is limited, and it lowers its clock.

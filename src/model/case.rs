@@ -549,8 +549,8 @@ impl Headline {
     pub const FLOPS: Self = Self { metric: Metric::Flops, name: "flops", unit: "GFLOP/s", better: "higher" };
     pub const OPS: Self = Self { metric: Metric::Ops, name: "ops", unit: "Gop/s", better: "higher" };
     pub const ITEMS: Self = Self { metric: Metric::Items, name: "items", unit: "Gitems/s", better: "higher" };
-    /// Device clock over host clock; one is right, neither direction is better than the other.
     pub const CORE_CLOCK: Self = Self { metric: Metric::ClockRate, name: "core_clock", unit: "MHz", better: "" };
+    /// Device clock over host clock; one is right, neither direction is better than the other.
     pub const CLOCK_RATE: Self = Self { metric: Metric::ClockRate, name: "clock_rate", unit: "ratio", better: "" };
 }
 

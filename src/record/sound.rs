@@ -10,7 +10,6 @@ const ROUNDING: f64 = 1e-6;
 /// No pass takes longer: eleven days.
 const LONGEST_NS: f64 = 1e15;
 
-/// A clock rate has no time.
 /// Of clocks alone, which are no times.
 const CLOCKS: [&str; 2] = ["clock_rate", "core_clock"];
 

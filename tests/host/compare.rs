@@ -275,6 +275,35 @@ fn the_same_study_twice_is_the_same_but_for_the_clock() {
     }
 }
 
+/// Rows of a device without counters: what the sentinel shows of the clock widens what isn't known, and excuses nothing.
+#[test]
+fn without_a_measured_clock_its_steps_are_no_change() {
+    let folder = Folder::new();
+    let file = |i: u32| {
+        let base = format!("nvidia-h100-second-clocks-{i}.csv");
+        edited_of(&base, &format!("{i}.csv"), &folder, |row| drop(row.insert("round_clocks_mhz".to_owned(), String::new())))
+    };
+    let out = compared(&[&file(1), &file(2)]).out;
+    assert!(out.contains("wasn't measured") && !out.contains("Clocks: "), "{out}");
+    let cases = cases(&compared(&[&file(1), &file(2), "--format=csv"]).out);
+    assert_eq!(count(&cases, "slower") + count(&cases, "faster"), 0);
+    assert!(cases.iter().all(|case| case["ratio_at_clock"].is_empty()));
+}
+
+/// Other clocks than steps of one: a driver that lowers it by 6 % has done something.
+#[test]
+fn another_clock_is_no_step_and_counts() {
+    let folder = Folder::new();
+    let [base, file] = at_another_clock(&folder, 0.94, 1.0);
+    let cases = cases(&compared(&[&base, &file, "--format=csv"]).out);
+    let of = |name: &str| cases.iter().find(|case| case["experiment"] == name).unwrap();
+    assert!(
+        of("shared/tile")["ratio_at_clock"].is_empty() && of("shared/tile")["verdict"] == "slower",
+        "{:?}",
+        of("shared/tile")
+    );
+}
+
 #[test]
 fn what_is_set_on_one_side_alone_is_told() {
     let folder = Folder::new();

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::effect::{Effect, Matched, Row};
+use super::effect::{Matched, Row};
 use super::observation::Observation;
 use super::sides::Side;
 use super::spread::Spread;
@@ -14,8 +14,20 @@ use crate::stats;
 /// The error of one reading of the clock, as a share: the steps of a counter of 32 ns are 0.014 % of an H100's chain.
 const READING: f64 = 0.0002;
 
-/// The same of the sentinel's speed beside a row: over four studies of an H100, by the measured clock.
-const SENTINEL: f64 = 0.0008;
+/// Sides whose clocks are further apart, as a logarithm, ran at other clocks, and not at other steps of one. An H100's are four of 0.75 %.
+const MOST_APART: f64 = 0.035;
+
+/// How far the change of a case may be off for the clock where that wasn't measured, by the sentinel's speed beside it. Nothing for what
+/// doesn't go with the core's clock, and where the sentinel wasn't the same work.
+pub fn unmeasured(sides: [&[&Observation]; 2], class: Repeatability) -> Spread {
+    let speed = |rows: &[&Observation]| {
+        let speeds: Option<Vec<f64>> = rows.iter().map(|row| row.sentinel_speed()).collect();
+        speeds.filter(|speeds| !speeds.is_empty()).map(|speeds| stats::mean(&speeds))
+    };
+    let change = speed(sides[1]).zip(speed(sides[0])).map_or(0.0, |(new, base)| new - base);
+    let variance = if class == Repeatability::Core { change.powi(2) } else { 0.0 };
+    Spread { variance, degrees: f64::INFINITY }
+}
 
 /// How much a case's slope may be above 1 or below 0.
 const SLOPES: (f64, f64) = (-0.05, 1.1);
@@ -42,16 +54,16 @@ const FEWEST_NEIGHBOURS: usize = 5;
 /// One round of a case with the core's clock beside it, in little memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockedRound {
-    pub process: u32,
+    process: u32,
     /// The logarithms of its time, ns, and of the clock, MHz.
     time: f32,
-    pub clock: f32,
+    clock: f32,
     /// How far the readings before and after it are apart.
     step: f32,
 }
 
 /// The rounds of a row. Nothing where one has no clock.
-#[expect(clippy::cast_possible_truncation, reason = "they are 0.0001 % off at most")]
+#[expect(clippy::cast_possible_truncation, reason = "they are 0.0002 % off at most")]
 pub fn clocked_rounds(record: &Record) -> Option<Box<[ClockedRound]>> {
     let clocks = round_clocks(&record.round_clocks_mhz);
     let times: Vec<(u32, f64)> = round_medians(&record.round_medians_ns)?;
@@ -92,7 +104,7 @@ impl Slope {
     fn usual(class: Repeatability, experiment: &str) -> Self {
         let family = experiment.split('/').next().unwrap_or_default();
         let (value, deviation): (f64, f64) = match (class, family) {
-            (_, "memory" | "transfer" | "workgroup") => (0.0, 0.1),
+            (Repeatability::Memory, "memory" | "transfer" | "workgroup") => (0.0, 0.1),
             (Repeatability::Core, _) if family == "algo" || experiment.starts_with("peak/coopmat") => (0.75, 0.25),
             (Repeatability::Core, _) => (1.0, 0.05),
             _ => (0.5, 0.3),
@@ -137,32 +149,14 @@ pub type RowAtClock = (f64, Option<Spread>);
 /// A case's rows with the clock taken out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TakenOut {
-    slope: f64,
-    /// The mean of the clock beside each side's rounds, or of the sentinel's speed, as a logarithm.
-    clocks: [f64; 2],
     /// What isn't known of what was taken out.
     pub unknown: Spread,
     rows: [Box<[RowAtClock]>; 2],
 }
 
 impl TakenOut {
-    /// By the clock beside each round; where a row has none, and the sentinel was the same work, by that. Nothing where neither tells.
-    pub fn of(sides: [&[&Observation]; 2], kind: (Repeatability, &str), is_one_driver: bool) -> Option<Self> {
-        Self::by_rounds(sides, kind).or_else(|| Self::by_sentinel(sides, kind).filter(|_| is_one_driver))
-    }
-
-    /// By the sentinel's speed beside each row. How the case goes with it doesn't show.
-    fn by_sentinel(sides: [&[&Observation]; 2], (class, experiment): (Repeatability, &str)) -> Option<Self> {
-        let speeds = |rows: &[&Observation]| rows.iter().map(|row| row.sentinel_speed()).collect::<Option<Vec<f64>>>();
-        let sides = [speeds(sides[0])?, speeds(sides[1])?];
-        let (slope, clocks) = (Slope::usual(class, experiment), [stats::mean(&sides[0]), stats::mean(&sides[1])]);
-        let errors = SENTINEL.powi(2) * (1.0 / count(sides[0].len()) + 1.0 / count(sides[1].len()));
-        let variance = slope.variance * (clocks[1] - clocks[0]).powi(2) + slope.value.powi(2) * errors;
-        let rows = sides.map(|speeds| speeds.iter().map(|speed| (slope.value * (clocks[0] - speed), None)).collect());
-        Some(Self { slope: slope.value, clocks, unknown: Spread { variance, degrees: OF_SLOPE }, rows })
-    }
-
-    fn by_rounds(sides: [&[&Observation]; 2], (class, experiment): (Repeatability, &str)) -> Option<Self> {
+    /// Nothing where a row has no clock, or where those of the sides are further apart than steps are: that is no step.
+    pub fn of(sides: [&[&Observation]; 2], (class, experiment): (Repeatability, &str)) -> Option<Self> {
         let rounds = sides.map(|rows| rows.iter().map(|row| row.clocked_rounds()).collect::<Option<Vec<_>>>());
         let [Some(base), Some(new)] = rounds else { return None };
         let slope = Slope::usual(class, experiment).shown_by(&[&base[..], &new[..]].concat());
@@ -170,6 +164,9 @@ impl TakenOut {
             stats::mean(&rows.iter().flat_map(|rounds| rounds.iter().map(ClockedRound::clock)).collect::<Vec<_>>())
         };
         let clocks = [mean(&base), mean(&new)];
+        if (clocks[1] - clocks[0]).abs() > MOST_APART {
+            return None;
+        }
         let adjusted = |rows: &[&[ClockedRound]]| rows.iter().map(|rounds| adjusted(rounds, slope.value, clocks[0])).collect();
         let of_readings = |rows: &[&[ClockedRound]]| {
             let errors: Vec<f64> = rows.iter().flat_map(|rounds| rounds.iter().map(ClockedRound::error)).collect();
@@ -178,16 +175,11 @@ impl TakenOut {
         let variance =
             slope.variance * (clocks[1] - clocks[0]).powi(2) + slope.value.powi(2) * (of_readings(&base) + of_readings(&new));
         let rows = [adjusted(&base), adjusted(&new)];
-        Some(Self { slope: slope.value, clocks, unknown: Spread { variance, degrees: OF_SLOPE }, rows })
+        Some(Self { unknown: Spread { variance, degrees: OF_SLOPE }, rows })
     }
 
     pub fn row(&self, side: usize, place: usize) -> RowAtClock {
         self.rows[side].get(place).copied().unwrap_or_default()
-    }
-
-    /// What the clock made of the change.
-    pub fn of_clock(&self) -> f64 {
-        self.slope * (self.clocks[1] - self.clocks[0])
     }
 }
 
@@ -209,8 +201,6 @@ fn count(rounds: usize) -> f64 {
 pub struct SideClocks {
     /// The median over rounds, MHz.
     pub mhz: [f64; 2],
-    /// How many cases it is taken out of.
-    pub cases: usize,
 }
 
 impl SideClocks {
@@ -239,7 +229,7 @@ impl Neighbours {
 
     /// Says that a case makes the clock another one than its neighbours have, on one side alone. What it loses by that is its own.
     pub fn apart(&self, case: &Matched) -> Option<String> {
-        if !case.has_round_clocks() {
+        if !case.is_at_clock() {
             return None;
         }
         let apart = |side: usize| {
@@ -265,14 +255,13 @@ impl Neighbours {
         Some(format!("on {which} it makes the core's clock {verb} by {:.1} %: nothing is taken out", 100.0 * own.abs()))
     }
 
-    /// The clocks of both sides, where effects have them taken out.
-    pub fn change<'e>(&self, effects: impl Iterator<Item = &'e Effect>) -> Option<SideClocks> {
-        let cases = effects.filter(|effect| effect.clock.is_some()).count();
+    /// The clocks of both sides, where they were measured beside enough cases.
+    pub fn clocks(&self) -> Option<SideClocks> {
         let median = |side: usize| {
             let clocks: Vec<f64> = self.0[side].values().copied().collect();
             (!clocks.is_empty()).then(|| stats::median(&clocks).exp())
         };
-        Some(SideClocks { mhz: [median(0)?, median(1)?], cases }).filter(|_| cases > 0)
+        Some(SideClocks { mhz: [median(0)?, median(1)?] })
     }
 }
 

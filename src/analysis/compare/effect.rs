@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::Deref;
 
-use super::core_clock::TakenOut;
+use super::core_clock::{self, TakenOut};
 use super::observation::{Observation, Pair};
 use super::sides::{Run, SideCase};
 use super::spread::{Spread, sum};
@@ -21,7 +21,7 @@ pub const OF_BORROWED: f64 = 5.0;
 const SCALE_OF_BORROWED: f64 = 0.8;
 
 /// What measures the timer itself: no rounds of batches, so that their spread says little.
-pub const TIMERS: [&str; 2] = ["calibration/timer", "calibration/clock"];
+pub const TIMERS: [&str; 3] = ["calibration/timer", "calibration/clock", "calibration/core_clock"];
 
 /// Pooled degrees of freedom from which on replicates replace what is borrowed.
 const OF_POOL: f64 = 10.0;
@@ -74,8 +74,8 @@ pub struct Effect {
     /// The same as measured.
     pub measured: Change,
     pub class: Repeatability,
-    /// What the core's clock made of the change, as a logarithm, where that is taken out.
-    pub clock: Option<f64>,
+    /// Whether the core's clock is taken out.
+    pub is_at_clock: bool,
     /// Whether how far it moves from run to run is borrowed.
     pub is_borrowed: bool,
     pub undecided: Option<String>,
@@ -89,6 +89,8 @@ pub struct BetweenRuns {
     pub deviation: f64,
     /// Pooled degrees of freedom of the replicates that told it; `None` where it is borrowed.
     pub measured: Option<f64>,
+    /// Whether that is of rows with the core's clock taken out: of others, what is borrowed counts.
+    pub is_at_clock: bool,
     /// How replicates scatter beside what is expected of them, as a share of the variance; 1 where they are too few to tell.
     pub scale: f64,
     /// How the variances are distributed that runs show themselves, where they are enough to tell.
@@ -98,7 +100,7 @@ pub struct BetweenRuns {
 impl BetweenRuns {
     /// As the class is known to move, in runs of at least so many processes.
     pub fn borrowed(class: Repeatability, processes: u64) -> Self {
-        Self { class, deviation: class.between_runs(processes), measured: None, scale: 1.0, within: None }
+        Self { class, deviation: class.between_runs(processes), measured: None, is_at_clock: false, scale: 1.0, within: None }
     }
 
     /// Whether it is the least that a pool says: replicates differ by no more than their rounds show.
@@ -107,7 +109,8 @@ impl BetweenRuns {
     }
 
     fn spread(&self, row: &Row) -> Spread {
-        let deviation = if self.measured.is_some() { self.deviation } else { row.borrowed(self.class) };
+        let is_told = self.measured.is_some() && self.is_at_clock == row.is_at_clock;
+        let deviation = if is_told { self.deviation } else { row.borrowed(self.class) };
         Spread { variance: deviation.powi(2) * SCALE_OF_BORROWED, degrees: OF_BORROWED }
     }
 
@@ -126,11 +129,10 @@ pub type Pools = BTreeMap<Repeatability, BetweenRuns>;
 
 impl<'s> Matched<'s> {
     /// Of a case that has figures on both sides; their units may differ where times are compared.
-    /// `is_one_driver`: whether both are of one device and driver, so that the sentinel is the same work.
-    pub fn new(cases: [&'s SideCase; 2], is_one_driver: bool) -> Self {
+    pub fn new(cases: [&'s SideCase; 2]) -> Self {
         let as_measured = Self { cases, by_time: cases[0].kind.unit != cases[1].kind.unit, clock: None };
         let rows = [0, 1].map(|side| as_measured.rows(side).map(|row| row.row).collect::<Vec<_>>());
-        let clock = TakenOut::of([&rows[0], &rows[1]], (as_measured.class(), &cases[0].kind.experiment), is_one_driver);
+        let clock = TakenOut::of([&rows[0], &rows[1]], (as_measured.class(), &cases[0].kind.experiment));
         Self { clock: clock.map(Box::new), ..as_measured }
     }
 
@@ -139,8 +141,8 @@ impl<'s> Matched<'s> {
         Self { clock: None, ..*self }
     }
 
-    /// Whether the clock was measured beside each round.
-    pub fn has_round_clocks(&self) -> bool {
+    /// Whether the core's clock is taken out of it.
+    pub fn is_at_clock(&self) -> bool {
         self.rows(0).next().is_some_and(|row| row.is_at_clock)
     }
 
@@ -149,7 +151,7 @@ impl<'s> Matched<'s> {
         let row = move |(place, row): (usize, &'s Observation)| match &self.clock {
             Some(clock) => {
                 let (added, own) = clock.row(side, place);
-                Row { row, added, own: own.or(row.own()), is_at_clock: own.is_some() }
+                Row { row, added, own, is_at_clock: true }
             }
             None => Row { row, added: 0.0, own: row.own(), is_at_clock: false },
         };
@@ -229,9 +231,12 @@ impl<'s> Matched<'s> {
             let change = Change { spread: sum([change.spread, taken.unknown]), ..change };
             // What is borrowed for rows as they are is not for those at one clock.
             let measured = self.as_measured().change(class, &Pools::new(), runs)?;
-            return Ok(Effect { change, measured, class, clock: Some(taken.of_clock()), is_borrowed, undecided });
+            return Ok(Effect { change, measured, class, is_at_clock: true, is_borrowed, undecided });
         }
-        Ok(Effect { change, measured: change, class, clock: None, is_borrowed, undecided })
+        let rows = [0, 1].map(|side| self.rows(side).map(|row| row.row).collect::<Vec<_>>());
+        let spread = sum([change.spread, core_clock::unmeasured([&rows[0], &rows[1]], class)]);
+        let change = Change { spread, ..change };
+        Ok(Effect { change, measured: change, class, is_at_clock: false, is_borrowed, undecided })
     }
 
     fn change(&self, class: Repeatability, pools: &Pools, runs: [&[Run]; 2]) -> Result<Change, &'static str> {
@@ -303,7 +308,7 @@ impl<'s> Matched<'s> {
         let spread = sum([pair.spread?, pool.spread(&new)]);
         let change = Change { log: -pair.ratio.ln(), spread, moved: pool.spread(&new).variance };
         let undecided = self.undecided(class);
-        Some(Effect { change, measured: change, class, clock: None, is_borrowed: pool.measured.is_none(), undecided })
+        Some(Effect { change, measured: change, class, is_at_clock: false, is_borrowed: pool.measured.is_none(), undecided })
     }
 
     fn undecided(&self, class: Repeatability) -> Option<String> {
@@ -357,8 +362,10 @@ fn pool(class: Repeatability, cases: &[&Matched]) -> BetweenRuns {
     let rows = || cases.iter().flat_map(|case| case.both());
     let within = Prior::of(rows().filter_map(|row| row.own.map(|own| (own.variance, own.degrees))));
     let deviation = rows().map(|row| row.borrowed(class)).reduce(f64::max).unwrap_or(class.between_runs(1));
-    let borrowed = BetweenRuns { class, deviation, measured: None, scale: 1.0, within };
-    let scatters: Vec<Scatter> = cases.iter().filter_map(|case| case.own_scatter()).collect();
+    let is_at_clock = cases.iter().any(|case| case.is_at_clock());
+    let borrowed = BetweenRuns { class, deviation, measured: None, is_at_clock, scale: 1.0, within };
+    let alike = cases.iter().filter(|case| case.is_at_clock() == is_at_clock);
+    let scatters: Vec<Scatter> = alike.filter_map(|case| case.own_scatter()).collect();
     let degrees: f64 = scatters.iter().map(|scatter| scatter.degrees).sum();
     if degrees < OF_POOL {
         return borrowed;

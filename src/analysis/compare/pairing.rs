@@ -141,7 +141,7 @@ impl<'s> Pairing<'s> {
                 }
                 (true, ..) => derived.push(compared),
                 (_, [Some(base), Some(new)], Verdict::Unclear) => {
-                    let case = Matched::new([base, new], self.is_one_driver([base, new]));
+                    let case = Matched::new([base, new]);
                     let own = neighbours.apart(&case);
                     own.iter().for_each(|words| compared.because(words));
                     matched.push((cases.len(), if own.is_some() { case.as_measured() } else { case }));
@@ -178,18 +178,20 @@ impl<'s> Pairing<'s> {
             told.for_each(|(.., effect)| effect.change = softened::softened(effect.change, factor));
         }
         judge(&mut cases, &effects, margin);
-        let is_without = |effect: &Effect| {
+        let is_without = |case: &Matched, effect: &Effect| {
             let is_bound = matches!(effect.class, Repeatability::Core | Repeatability::Memory);
-            is_bound && effect.clock.is_none()
+            is_bound && case.both().any(|row| row.clocked_rounds().is_none() && row.pair().is_none())
         };
-        let without_clock = effects.iter().filter(|(.., effect)| is_without(effect)).count();
-        let clock = neighbours.change(effects.iter().map(|(.., effect)| effect));
+        let without_clock = effects.iter().filter(|(_, case, effect)| is_without(case, effect)).count();
+        let clock = neighbours.clocks().filter(|_| effects.iter().any(|(.., effect)| effect.is_at_clock));
         let processes = matched.iter().flat_map(|(_, case)| case.both()).map(|row| row.processes()).min().unwrap_or(1);
         judge_derived(&mut derived, &derived_pairs, (clock.as_ref(), processes), margin);
         let code = note_code(&mut cases, &effects.iter().map(|(place, case, _)| (*place, *case)).collect::<Vec<_>>());
         let totals =
             total::totals(effects.iter().filter(|(.., effect)| effect.undecided.is_none()).map(|(place, _, effect)| {
-                (cases[*place].family(), effect, between_runs.get(&effect.class).map_or(0.0, |pool| pool.deviation))
+                let factor = softened.filter(|_| softened::is_told(effect)).unwrap_or(1.0);
+                let between = between_runs.get(&effect.class).map_or(0.0, |pool| pool.deviation) * factor;
+                (cases[*place].family(), effect, between)
             }));
         if matched.iter().any(|(_, case)| case.is_of_one_row()) && self.by.is_none() {
             self.warnings.push("some rows are the same on both sides: of one run, or of one file".to_owned());
@@ -209,11 +211,6 @@ impl<'s> Pairing<'s> {
             between_runs,
             margin,
         })
-    }
-
-    fn is_one_driver(&self, pair: [&SideCase; 2]) -> bool {
-        let [base, new] = [0, 1].map(|side: usize| self.sides[side].devices.get(pair[side].device));
-        base == new
     }
 
     /// The name of a case's device, where a side has several; those of one name are told apart by their UUIDs.
@@ -290,7 +287,7 @@ impl<'s> Pairing<'s> {
 
     fn rough_ratio(&self, pair: &[Option<&'s SideCase>; 2]) -> Option<Ratio> {
         let [Some(base), Some(new)] = pair else { return None };
-        let matched = Matched::new([base, new], false);
+        let matched = Matched::new([base, new]);
         let effect = matched.effect(&Pools::new(), self.sides.map(|side| side.runs.as_slice())).ok()?;
         Some(effect.measured.ratio())
     }
@@ -304,8 +301,9 @@ fn judge(cases: &mut [Compared], effects: &[(usize, &Matched, Effect)], margin: 
     }
     for (place, _, effect) in effects {
         let compared = &mut cases[*place];
-        compared.ratio = Some(effect.measured.ratio());
-        if effect.clock.is_some() {
+        // Without the clock, what was measured is what was judged.
+        compared.ratio = Some(if effect.is_at_clock { effect.measured } else { effect.change }.ratio());
+        if effect.is_at_clock {
             compared.left = Some(effect.change.ratio().into());
             let is_changed = matches!(compared.verdict, Verdict::Faster | Verdict::Slower);
             compared.as_measured().filter(|_| is_changed).iter().for_each(|words| compared.because(words));

@@ -81,7 +81,7 @@ mod tests {
 
     fn effect(log: f64) -> Effect {
         let change = Change { log, spread: Spread { variance: 2e-8, degrees: 5.0 }, moved: 1e-8 };
-        Effect { change, measured: change, class: Repeatability::Core, clock: None, is_borrowed: true, undecided: None }
+        Effect { change, measured: change, class: Repeatability::Core, is_at_clock: false, is_borrowed: true, undecided: None }
     }
 
     /// As the quantiles of a normal distribution of this standard deviation.

@@ -50,7 +50,7 @@ mod tests {
 
     fn effect(percent: f64) -> Effect {
         let change = Change { log: percent / 100.0, spread: Spread { variance: 4e-6, degrees: 10.0 }, moved: 0.0 };
-        Effect { change, measured: change, class: Repeatability::Core, clock: None, is_borrowed: true, undecided: None }
+        Effect { change, measured: change, class: Repeatability::Core, is_at_clock: false, is_borrowed: true, undecided: None }
     }
 
     #[test]

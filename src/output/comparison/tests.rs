@@ -89,7 +89,7 @@ fn comparison() -> Comparison {
             Total { family: Some("workgroup".to_owned()), cases: 30, ratio: ratio(1.0002, 0.002) },
             Total { family: None, cases: 41, ratio: ratio(1.0123, 0.002) },
         ],
-        clock: Some(SideClocks { mhz: [1979.9, 1994.8], cases: 40 }),
+        clock: Some(SideClocks { mhz: [1979.9, 1994.8] }),
         without_clock: 1,
         softened: Some(1.0),
         code: vec![
