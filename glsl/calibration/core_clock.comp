@@ -9,24 +9,23 @@
 layout(constant_id = 3) const uint SHORT = 16;
 layout(constant_id = 4) const uint LONG = 256;
 
-struct Counted { uvec2 time_before, cycles_before, time_behind, cycles_behind; };
-
-layout(set = 0, binding = 0) restrict writeonly buffer Counters { Counted short_chain, long_chain; };
+// Time and cycles before the short chain, then behind it; the same of the long one.
+layout(set = 0, binding = 0) restrict writeonly buffer Counters { uvec2 counters[]; };
 layout(set = 0, binding = 1) restrict writeonly buffer Result { uint result[]; };
 
 void main() {
     uint x = gl_GlobalInvocationID.x;
     uint steps = SHORT;
-    Counted counted, before;
+    uvec2 counted[4], before[4];
     for (uint chain = 0; ; ++chain) {
         before = counted;
-        counted.time_before = clockRealtime2x32EXT();
-        counted.cycles_before = clock2x32ARB();
+        counted[0] = clockRealtime2x32EXT();
+        counted[1] = clock2x32ARB();
         for (uint k = 0; k < steps; ++k) {
             x = x * 1664525u + 1013904223u;
         }
-        counted.time_behind = clockRealtime2x32EXT();
-        counted.cycles_behind = clock2x32ARB();
+        counted[2] = clockRealtime2x32EXT();
+        counted[3] = clock2x32ARB();
         if (steps == LONG) {
             break;
         }
@@ -34,7 +33,9 @@ void main() {
     }
     result[gl_GlobalInvocationID.x] = x;
     if (gl_LocalInvocationIndex == 0) {
-        short_chain = before;
-        long_chain = counted;
+        for (uint i = 0; i < 4; ++i) {
+            counters[i] = before[i];
+            counters[4 + i] = counted[i];
+        }
     }
 }

@@ -307,7 +307,10 @@ fn timed(options: &str) -> (Vec<Record>, String, String) {
     let device = format!("mock:noise=0{options}");
     let run = "run calibration/* memory/stream -a op=copy -a width=1 -a n=2^12,2^16 -a evict_bytes=1Mi --max-time 200ms";
     let ran = succeeded(&[&typed(run)[..], &["--format", "csv", "-d", &device]].concat());
-    (rows(&ran.out), ran.err, ran.out)
+    let mut rows = rows(&ran.out);
+    // It has no counters.
+    rows.retain(|row| row.experiment != "calibration/core_clock");
+    (rows, ran.err, ran.out)
 }
 
 /// The host's clock was used, that was said, and every time is right within what waiting adds to it.

@@ -23,7 +23,7 @@ fn build(config: &Config) -> Result<Built, Skip> {
     config.require(&[Feature::SubgroupClock, Feature::DeviceClock])?;
     config.setting.require_timestamps()?;
     if config.device().kind == DeviceKind::Cpu {
-        return Err(Skip::new("the device is a processor: its counter doesn't tell the clock of its cores"));
+        return Err(Skip::new("the device is a processor, whose counter isn't that of its cores: the case needs a GPU"));
     }
     let mut case = CaseBuilder::new(EXPERIMENT.name, config);
     let counters = case.output("counters", Expected::words(COUNTER_WORDS, |_| 0));
