@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::doubts::{DOUBTS, Doubt, Tally};
 use super::words::counted;
-use crate::model::{AxisValue, Bound, Flag, Peak, Published, Status};
-use crate::record::{Packed, Record, RoundClock, round_clocks};
+use crate::model::{AxisValue, Bound, CoreClocks, Flag, Peak, Published, Status};
+use crate::record::{Packed, Record, round_clocks};
 use crate::stats;
 use crate::units::{Bytes, Nanos, percent, rate, rounded};
 
@@ -97,8 +97,8 @@ struct OneDevice<'r> {
     /// By experiment: they stay packed until a line asks for them.
     rows: HashMap<String, Vec<&'r Packed>>,
     subgroup_sizes: BTreeSet<u64>,
-    /// The core's clock, MHz: as the driver tells it, and as its own counters did in each round.
-    told_clocks: Vec<f64>,
+    /// The core's clock, MHz: as the driver reports it, and as the device's counters showed it in each round.
+    driver_clocks: Vec<f64>,
     clocks: Vec<f64>,
     own: Option<&'r Published>,
 }
@@ -109,8 +109,8 @@ impl<'r> OneDevice<'r> {
             return;
         }
         self.subgroup_sizes.extend(row.subgroup_size);
-        self.told_clocks.extend(row.clock_mhz);
-        self.clocks.extend(round_clocks(&row.round_clocks_mhz).into_iter().flatten().map(RoundClock::mean));
+        self.driver_clocks.extend(row.clock_mhz);
+        self.clocks.extend(round_clocks(&row.round_clocks_mhz).into_iter().flatten().map(CoreClocks::mean));
         match self.rows.get_mut(&row.experiment) {
             Some(rows) => rows.push(packed),
             None => drop(self.rows.insert(row.experiment.clone(), vec![packed])),
@@ -235,7 +235,7 @@ impl<'r> OneDevice<'r> {
     }
 
     fn clock(&self) -> Option<String> {
-        let told = (!self.told_clocks.is_empty()).then(|| format!("{:.0} MHz", stats::median(&self.told_clocks)));
+        let told = (!self.driver_clocks.is_empty()).then(|| format!("{:.0} MHz", stats::median(&self.driver_clocks)));
         let ends = [f64::min, f64::max].map(|of| self.clocks.iter().copied().reduce(of).map(|mhz| format!("{mhz:.0}")));
         let [Some(least), Some(most)] = ends else { return told };
         let range = if least == most { format!("{least} MHz") } else { format!("{least} to {most} MHz") };

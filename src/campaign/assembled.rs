@@ -1,7 +1,7 @@
 //! From a case and its outcome to a row.
 
-use crate::measure::{CoreClocks, Measured, Outcome, Rounds, ShaderFacts};
-use crate::model::{Cache, Case, Check, DeviceInfo, Failure, Measurand, Metric, Point, Skip, Stage, Status};
+use crate::measure::{Measured, Outcome, Rounds, ShaderFacts};
+use crate::model::{Cache, Case, Check, CoreClocks, DeviceInfo, Failure, Measurand, Metric, Point, Skip, Stage, Status};
 use crate::plan::{Plan, Planned};
 use crate::record::{Cell, MEASURED, Record, joined, quirk_flag};
 use crate::stats::Interval;

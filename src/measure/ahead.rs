@@ -4,8 +4,7 @@ use std::collections::HashSet;
 
 use super::bench::{CaseKey, Job, SourcedCase};
 use super::local::LocalBench;
-use super::session::BLOCK_CASES;
-use crate::model::Failure;
+use crate::model::{BLOCK_CASES, Failure};
 
 impl LocalBench<'_> {
     /// Has the next of these jobs compiled: enough for all threads to be busy, and no more, since each is prepared here first.

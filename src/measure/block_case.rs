@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::bench::{CaseKey, Compared, Job, Loading, ShaderFacts, Visited};
 use super::block::Observing;
-use super::core_clock::{self, CoreClocks};
+use super::core_clock;
 use super::earlier::Earlier;
 use super::flags::{self, Evidence, Pass, flags};
 use super::local::REPEATS;
@@ -14,7 +14,7 @@ use super::session::{Event, PairBase, Session, Task, VisitMade};
 use super::stop::JUDGED_ROUNDS;
 use super::visit::{Sizes, Visit};
 use super::{Measured, RatioBounds, Rounds, SampleOverhead, Timer, timed_rounds};
-use crate::model::{self, Case, Failure, Measurand, PipelineStatistics, Stage, Status, Stop};
+use crate::model::{self, Case, CoreClocks, Failure, Measurand, PipelineStatistics, Stage, Status, Stop};
 use crate::stats::{self, Timed};
 use crate::units::Nanos;
 

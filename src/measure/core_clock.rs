@@ -6,12 +6,8 @@ use super::instrument::greatest_common_divisor;
 use super::{Dispatcher, Timer, Tools};
 use crate::experiments::calibration::core_clock::{COUNTERS, LONG, MORE_STEPS, SHORT};
 use crate::gpu::CaseHandle;
-use crate::model::{Failure, real};
+use crate::model::{CoreClocks, Failure, real};
 use crate::stats;
-
-/// A visit whose two readings are further apart had a step of the clock within it. Levels of an H100 are 0.25 to 0.75 % apart; where they
-/// are nearer, the mean of both readings is within 0.15 %.
-const STEP: f64 = 0.003;
 
 /// How many cycles the counted ones may be from a whole number for each step of a chain.
 const FROM_WHOLE: u64 = 64;
@@ -50,15 +46,6 @@ pub struct CoreReading {
 pub struct CoreReadings {
     pub before: CoreReading,
     pub after: CoreReading,
-}
-
-/// The clock before and after a visit, in MHz.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CoreClocks {
-    #[serde(with = "real")]
-    pub before: f64,
-    #[serde(with = "real")]
-    pub after: f64,
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a chain takes less than 2^53 of either")]
@@ -100,16 +87,6 @@ impl CoreReadings {
     /// The clocks, if it is the core's cycles that are counted.
     pub(super) fn clocks(self) -> CoreClocks {
         CoreClocks { before: self.before.mhz(), after: self.after.mhz() }
-    }
-}
-
-impl CoreClocks {
-    pub fn mean(self) -> f64 {
-        f64::midpoint(self.before, self.after)
-    }
-
-    pub fn has_stepped(self) -> bool {
-        (self.after / self.before - 1.0).abs() > STEP
     }
 }
 

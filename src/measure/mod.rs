@@ -40,7 +40,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Failure, Flag, PipelineStatistics, Stop, real};
+use crate::model::{CoreClocks, Failure, Flag, PipelineStatistics, Stop, real};
 use crate::stats::{self, Interval, Summary, Timed};
 use crate::units::Nanos;
 
@@ -50,7 +50,6 @@ pub use bench::{
     ShaderFacts, SourcedCase, Visited,
 };
 pub use carried::{RatioBounds, SampleOverhead};
-pub use core_clock::CoreClocks;
 pub use dispatcher::Dispatcher;
 pub use earlier::Earlier;
 pub use instrument::{Instrument, Timer, ToolCases, Tools};
@@ -59,7 +58,7 @@ pub use mock::{Mock, MockOptions};
 pub use pool::{Opener, Pool};
 pub use race::{Race, open_comparisons};
 pub use rig::Conditions;
-pub use session::{BLOCK_CASES, Event, Options, Outcome, PairBase, Rule, Session, Task, VisitMade};
+pub use session::{Event, Options, Outcome, PairBase, Rule, Session, Task, VisitMade};
 pub use stop::{JUDGED_ROUNDS, LAST_HELD, LAST_ROUND, Progress, judge};
 pub use visit::{Sizes, Visit};
 pub use vulkan::Vulkan;

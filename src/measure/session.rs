@@ -17,9 +17,6 @@ use super::{Instrument, Measured};
 use crate::model::{Case, Failure, Status};
 use crate::validate::Learned;
 
-/// The most cases in a block: more would spread one case's rounds over minutes, with other clocks at each end.
-pub const BLOCK_CASES: usize = 64;
-
 /// So many crashes that nobody is found to be to blame for, and cases are measured one by one: one may be a kill from outside.
 const MOST_UNEXPLAINED: u32 = 2;
 

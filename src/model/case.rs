@@ -9,6 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::image::{Dimension, ImageRole, Sampling};
 use super::{Contents, DeviceInfo, Footprint, Format, MemoryKind, Point, Sequence};
 
+/// The most cases in a block, which are measured beside each other: more would spread one case's rounds over minutes, with other clocks at
+/// each end.
+pub const BLOCK_CASES: usize = 64;
+
 /// One configuration of one experiment, ready to be compiled and measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {

@@ -5,6 +5,7 @@ mod words;
 
 mod axis;
 mod case;
+mod core_clocks;
 mod data;
 mod derived;
 mod device;
@@ -29,9 +30,10 @@ mod traffic;
 
 pub use axis::{Axis, AxisKind, MOST_NUMBER, Point};
 pub use case::{
-    Binding, Bound, Cache, Case, Check, Dependency, Headline, HostCost, Kernel, Measurand, Metric, OTHER_POISON, POISON,
-    Picture, Repeat, Resource, ResourceKind, Scalar, Skip, SpirvTarget, Step, Texels, TimestampStage, Wait, Work,
+    BLOCK_CASES, Binding, Bound, Cache, Case, Check, Dependency, Headline, HostCost, Kernel, Measurand, Metric, OTHER_POISON,
+    POISON, Picture, Repeat, Resource, ResourceKind, Scalar, Skip, SpirvTarget, Step, Texels, TimestampStage, Wait, Work,
 };
+pub use core_clocks::CoreClocks;
 pub use data::Data;
 pub use derived::{Derived, Figure, Finished, NoFigure};
 pub use device::{

@@ -24,7 +24,7 @@ pub use environment::environment;
 pub use header::Header;
 pub use packed::Packed;
 pub use reader::{ReadError, Reader};
-pub use rounds::{RoundClock, round_clocks, round_medians};
+pub use rounds::{round_clocks, round_medians};
 pub use row::quirk_flag;
 pub(crate) use row::{MEASURED, joined};
 pub use schema::{COLUMNS, Record, SCHEMA_VERSION, Use, needed};

@@ -148,7 +148,7 @@ columns! {
         stop: text for Rows, "Why measuring ended: precise, stable, budget; broken_off (the run or the search ended before it had six rounds); in a search also beaten (by a faster one) or glanced (one look was enough).";
         duration_ms: real in "ms", "What timing the case took, its repeated visits included; compiling, loading and checking come on top.";
         clock_ratio: real in "ratio", "Clock rate next to the case's visits over that when the plan's first process began: the sentinel's time then (sentinel_ns) over its time now.";
-        sentinel_ns: real in "ns", "The sentinel's time when the plan's first process began. Whoever resumes takes it over.";
+        sentinel_ns: real in "ns", "The sentinel's time when the plan's first process began. A resumed run takes it over.";
         clock_mhz: real in "MHz", "Core clock next to the case's visits, as the vendor's own interface reports it (NVIDIA: NVML; AMD on Linux: sysfs): the median; empty elsewhere.";
         core_clock_mhz: real in "MHz", "Core clock that ran, by the device's own counters: cycles and time of a chain of work before and after each visit. The median of the rounds. Empty where the counter wasn't seen to count core cycles, and for processors.";
         round_clocks_mhz: text in "MHz", "The same of each round, in the order of round_medians_ns, as `PROCESS:MHZ` joined by `;`. 1:1980.1;2:1995.0/1980.0 is a round of process 1, then one of process 2 with another clock after it than before: more than 0.3 % apart.";

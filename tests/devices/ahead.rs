@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use crate::support::cases_of;
-use lanescope::measure::{BLOCK_CASES, Bench, CaseKey, Measured, Options, Pool, Rule, Session, Task};
-use lanescope::model::{Case, DeviceInfo, PipelineDetail, Preset};
+use lanescope::measure::{Bench, CaseKey, Measured, Options, Pool, Rule, Session, Task};
+use lanescope::model::{BLOCK_CASES, Case, DeviceInfo, PipelineDetail, Preset};
 use lanescope::worker::{Host, Identity, Opening, Platform};
 
 /// Races the blocks one after the other, each with the next one announced, the last one with cases that never come. Gives how long it

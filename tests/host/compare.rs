@@ -290,6 +290,26 @@ fn without_a_measured_clock_its_steps_are_no_change() {
     assert!(cases.iter().all(|case| case["ratio_at_clock"].is_empty()));
 }
 
+/// Two devices without counters, whose sentinels are unlike: that is no step of a clock, and hides no change.
+#[test]
+fn unlike_sentinels_hide_no_change() {
+    let folder = Folder::new();
+    let file = |i: u32, times: f64| {
+        edited_of("nvidia-h100-second-clocks-1.csv", &format!("{i}.csv"), &folder, |row| {
+            row.insert("round_clocks_mhz".to_owned(), String::new());
+            let sentinel = scaled(&row["sentinel_ns"], times);
+            row.insert("sentinel_ns".to_owned(), sentinel);
+            if row["row_kind"] == "measured" {
+                slow(row, times);
+            }
+        })
+    };
+    let cases = cases(&compared(&[&file(1, 1.0), &file(2, 2.0), "--format=csv"]).out);
+    let core: Vec<&str> =
+        cases.iter().filter(|case| case["experiment"] == "shared/bank_conflict").map(|case| case["verdict"].as_str()).collect();
+    assert_eq!(core, ["slower"; 9]);
+}
+
 /// Other clocks than steps of one: a driver that lowers it by 6 % has done something.
 #[test]
 fn another_clock_is_no_step_and_counts() {

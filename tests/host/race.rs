@@ -8,11 +8,10 @@ use std::time::Duration;
 
 use crate::support::cases_of;
 use lanescope::measure::{
-    BLOCK_CASES, CaseKey, CaseSource, Dispatcher, Event, JUDGED_ROUNDS, LAST_HELD, LocalBench, LocalOptions, Measured, Mock,
-    MockOptions, Options, Pool, Progress, Race, Rounds, Rule, Session, SourcedCase, Task, Timer, ToolCases, judge,
-    open_comparisons,
+    CaseKey, CaseSource, Dispatcher, Event, JUDGED_ROUNDS, LAST_HELD, LocalBench, LocalOptions, Measured, Mock, MockOptions,
+    Options, Pool, Progress, Race, Rounds, Rule, Session, SourcedCase, Task, Timer, ToolCases, judge, open_comparisons,
 };
-use lanescope::model::{AxisValue, Case, DeviceInfo, Failure, Flag, Point, Status, Stop};
+use lanescope::model::{AxisValue, BLOCK_CASES, Case, DeviceInfo, Failure, Flag, Point, Status, Stop};
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
 use lanescope::stats::Timed;
 use lanescope::validate::{Mismatch, Outputs, Position};

@@ -7,8 +7,8 @@ use super::effect::{Matched, Row};
 use super::observation::Observation;
 use super::sides::Side;
 use super::spread::Spread;
-use crate::model::Repeatability;
-use crate::record::{Record, RoundClock, round_clocks, round_medians};
+use crate::model::{CoreClocks, Repeatability};
+use crate::record::{Record, round_clocks, round_medians};
 use crate::stats;
 
 /// The error of one reading of the clock, as a share: the steps of a counter of 32 ns are 0.014 % of an H100's chain.
@@ -16,18 +16,6 @@ const READING: f64 = 0.0002;
 
 /// Sides whose clocks are further apart, as a logarithm, ran at other clocks, and not at other steps of one. An H100's are four of 0.75 %.
 const MOST_APART: f64 = 0.035;
-
-/// How far the change of a case may be off for the clock where that wasn't measured, by the sentinel's speed beside it. Nothing for what
-/// doesn't go with the core's clock, and where the sentinel wasn't the same work.
-pub fn unmeasured(sides: [&[&Observation]; 2], class: Repeatability) -> Spread {
-    let speed = |rows: &[&Observation]| {
-        let speeds: Option<Vec<f64>> = rows.iter().map(|row| row.sentinel_speed()).collect();
-        speeds.filter(|speeds| !speeds.is_empty()).map(|speeds| stats::mean(&speeds))
-    };
-    let change = speed(sides[1]).zip(speed(sides[0])).map_or(0.0, |(new, base)| new - base);
-    let variance = if class == Repeatability::Core { change.powi(2) } else { 0.0 };
-    Spread { variance, degrees: f64::INFINITY }
-}
 
 /// How much a case's slope may be above 1 or below 0.
 const SLOPES: (f64, f64) = (-0.05, 1.1);
@@ -67,9 +55,9 @@ pub struct ClockedRound {
 pub fn clocked_rounds(record: &Record) -> Option<Box<[ClockedRound]>> {
     let clocks = round_clocks(&record.round_clocks_mhz);
     let times: Vec<(u32, f64)> = round_medians(&record.round_medians_ns)?;
-    let round = |((process, time), clock): (&(u32, f64), &Option<RoundClock>)| {
-        let RoundClock { before, after } = (*clock)?;
-        let mean = f64::midpoint(before, after);
+    let round = |((process, time), clock): (&(u32, f64), &Option<CoreClocks>)| {
+        let clocks = (*clock)?;
+        let (CoreClocks { before, after }, mean) = (clocks, clocks.mean());
         let step = (after - before) / mean;
         Some(ClockedRound { process: *process, time: time.ln() as f32, clock: mean.ln() as f32, step: step as f32 })
     };
@@ -183,6 +171,21 @@ impl TakenOut {
     }
 }
 
+/// How far the change of a case may be off for the clock where that wasn't measured, by the sentinel's speed beside it. Nothing for what
+/// doesn't go with the core's clock, and where sentinels are further apart than steps are: on another device, or by another compiler, they
+/// are other work.
+pub fn unmeasured(sides: [&[&Observation]; 2], class: Repeatability) -> Spread {
+    let speed = |rows: &[&Observation]| {
+        let speeds: Option<Vec<f64>> = rows.iter().map(|row| row.sentinel_speed()).collect();
+        speeds.filter(|speeds| !speeds.is_empty()).map(|speeds| stats::mean(&speeds))
+    };
+    // Of a case whose clock was measured and isn't taken out, what the clock made is its own.
+    let is_measured = sides.iter().copied().flatten().all(|row| row.clocked_rounds().is_some());
+    let change = speed(sides[1]).zip(speed(sides[0])).map_or(0.0, |(new, base)| new - base);
+    let widens = class == Repeatability::Core && !is_measured && change.abs() <= MOST_APART;
+    Spread { variance: if widens { change.powi(2) } else { 0.0 }, degrees: f64::INFINITY }
+}
+
 /// What is added to the logarithm of a row's speed so that it is that at another clock, and how far its rounds are apart then.
 fn adjusted(rounds: &[ClockedRound], slope: f64, clock: f64) -> RowAtClock {
     let at_clock = |round: &ClockedRound| round.time() + slope * (round.clock() - clock);
@@ -247,7 +250,7 @@ impl Neighbours {
             (least(MOST) < -OWN || least(1.0 - MOST) > OWN).then(|| stats::median(&sides[side]))
         };
         let (which, own) = match (own(0), own(1)) {
-            (Some(own), None) if is_usual(1) => ("the base", own),
+            (Some(own), None) if is_usual(1) => ("the base side", own),
             (None, Some(own)) if is_usual(0) => ("the new side", own),
             _ => return None,
         };

@@ -143,7 +143,7 @@ impl<'s> Matched<'s> {
 
     /// Whether the core's clock is taken out of it.
     pub fn is_at_clock(&self) -> bool {
-        self.rows(0).next().is_some_and(|row| row.is_at_clock)
+        self.clock.is_some()
     }
 
     /// The rows of a side that have figures.

@@ -49,6 +49,7 @@ pub use effect::{BetweenRuns, Effect, TIMERS};
 pub use gate::Gate;
 pub use identity::{About, Difference};
 pub use sides::{CaseKind, DeviceKey, Question, Side, SideCase, Sides, read};
+pub use softened::Softening;
 pub use spread::Spread;
 pub use total::Total;
 pub use verdict::{FALSE_DISCOVERIES, Verdict};
@@ -84,8 +85,8 @@ pub struct Comparison {
     pub without_clock: usize,
     /// How far figures move from run to run, by class: as it was used.
     pub between_runs: Pools,
-    /// How many times as far the cases move from run to run as is borrowed; 1 where they don't show it, `None` where too few tell.
-    pub softened: Option<f64>,
+    /// How many times as far the cases move from run to run as is borrowed. `None` where too few show it.
+    pub softening: Option<Softening>,
     /// A change within this share counts as none.
     pub margin: f64,
 }

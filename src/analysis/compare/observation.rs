@@ -8,15 +8,12 @@ use super::interner::Shared;
 use super::spread::Spread;
 use crate::digest::hash64;
 use crate::experiments::{self, CATALOGUE};
-use crate::model::{DeviceKind, Flag, Point, Repeatability, Status, Stop};
+use crate::model::{BLOCK_CASES, DeviceKind, Flag, Point, Repeatability, Status, Stop};
 use crate::record::Record;
 
 /// The columns that say how much work a case is, and in what shape. Not the subgroup size: it is how a device does the work.
 pub const WORK: [&str; 7] =
     ["bytes_per_pass", "flops_per_pass", "ops_per_pass", "items_per_pass", "groups_x", "groups_y", "groups_z"];
-
-/// How many cases are measured beside each other: those of a block.
-const BLOCK_CASES: u64 = 64;
 
 /// The row of a case in one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -213,7 +210,7 @@ impl Observation {
 
     /// The block of cases that were measured beside each other, as far as the plan tells.
     pub fn block(&self) -> Option<u64> {
-        self.rare.as_ref()?.clocked.as_ref().map(|(place, _)| place / BLOCK_CASES)
+        self.rare.as_ref()?.clocked.as_ref().map(|(place, _)| place / BLOCK_CASES as u64)
     }
 
     pub fn is_ok(&self) -> bool {

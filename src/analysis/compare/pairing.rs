@@ -172,10 +172,11 @@ impl<'s> Pairing<'s> {
                 }
             })
             .collect();
-        let softened = softened::factor(effects.iter().map(|(.., effect)| effect));
-        if let Some(factor) = softened.filter(|factor| *factor > 1.0) {
-            let told = effects.iter_mut().filter(|(.., effect)| softened::is_told(effect));
-            told.for_each(|(.., effect)| effect.change = softened::softened(effect.change, factor));
+        let softening = softened::softening(effects.iter().map(|(.., effect)| effect));
+        let factor = softening.map_or(1.0, |softening| softening.used);
+        if factor > 1.0 {
+            let borrowing = effects.iter_mut().filter(|(.., effect)| softened::borrows(effect));
+            borrowing.for_each(|(.., effect)| effect.change = softened::softened(effect.change, factor));
         }
         judge(&mut cases, &effects, margin);
         let is_without = |case: &Matched, effect: &Effect| {
@@ -189,7 +190,7 @@ impl<'s> Pairing<'s> {
         let code = note_code(&mut cases, &effects.iter().map(|(place, case, _)| (*place, *case)).collect::<Vec<_>>());
         let totals =
             total::totals(effects.iter().filter(|(.., effect)| effect.undecided.is_none()).map(|(place, _, effect)| {
-                let factor = softened.filter(|_| softened::is_told(effect)).unwrap_or(1.0);
+                let factor = if softened::borrows(effect) { factor } else { 1.0 };
                 let between = between_runs.get(&effect.class).map_or(0.0, |pool| pool.deviation) * factor;
                 (cases[*place].family(), effect, between)
             }));
@@ -204,7 +205,7 @@ impl<'s> Pairing<'s> {
             totals,
             clock,
             without_clock,
-            softened,
+            softening,
             code,
             differences: self.differences,
             warnings: self.warnings,

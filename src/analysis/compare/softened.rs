@@ -16,12 +16,25 @@ const LUCK: f64 = 1.5;
 const MOST: f64 = 1e4;
 const TRIES: usize = 60;
 
-/// By what factor cases move more from run to run than what is borrowed for them; 1 where they don't, `None` where too few tell.
+/// How many times as far cases move from run to run as is borrowed for them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Softening {
+    /// As the cases show it; 1 where they don't.
+    pub shown: f64,
+    /// What is taken for it, as far as so few cases know.
+    pub used: f64,
+}
+
+impl Softening {
+    const NONE: Self = Self { shown: 1.0, used: 1.0 };
+}
+
+/// By what factor cases move more from run to run than what is borrowed for them. Nothing where too few show it.
 ///
 /// Each case's change, less the median of its class, is to be within what is expected of it in half of all cases. A change of a few
 /// cases doesn't show in that; one of all cases by unlike amounts does, and can't be told from runs that move more.
-pub fn factor<'e>(effects: impl Iterator<Item = &'e Effect>) -> Option<f64> {
-    let borrowing: Vec<&Effect> = effects.filter(|effect| is_told(effect)).collect();
+pub fn softening<'e>(effects: impl Iterator<Item = &'e Effect>) -> Option<Softening> {
+    let borrowing: Vec<&Effect> = effects.filter(|effect| borrows(effect)).collect();
     if borrowing.len() < FEWEST {
         return None;
     }
@@ -41,19 +54,18 @@ pub fn factor<'e>(effects: impl Iterator<Item = &'e Effect>) -> Option<f64> {
     };
     let root = count(borrowing.len()).sqrt();
     if median_p(1.0) > 0.5 - LUCK / root {
-        return Some(1.0);
+        return Some(Softening::NONE);
     }
     let halved = |(low, high): (f64, f64), _| {
         let middle = (low * high).sqrt();
         if median_p(middle) >= 0.5 { (low, middle) } else { (middle, high) }
     };
-    let (_, factor) = (0..TRIES).fold((1.0, MOST), halved);
-    // So well it is known.
-    Some(factor * (1.0 + 2.0 / root))
+    let (_, shown) = (0..TRIES).fold((1.0, MOST), halved);
+    Some(Softening { shown, used: shown * (1.0 + 2.0 / root) })
 }
 
 /// Whether the device times it, and what it moves by from run to run is borrowed.
-pub fn is_told(effect: &Effect) -> bool {
+pub fn borrows(effect: &Effect) -> bool {
     let is_devices = !matches!(effect.class, Repeatability::Host | Repeatability::Processor);
     is_devices && effect.undecided.is_none() && effect.change.moved > 0.0 && effect.is_borrowed
 }
@@ -92,20 +104,20 @@ mod tests {
 
     #[test]
     fn runs_that_move_by_more_than_is_borrowed_show() {
-        assert_eq!(factor(spread_by(1e-4, 60).iter()), Some(1.0));
-        let more = factor(spread_by(1e-3, 60).iter()).unwrap();
-        assert!((15.0..30.0).contains(&more), "{more}");
-        assert_eq!(factor(spread_by(1e-3, 11).iter()), None);
+        assert_eq!(softening(spread_by(1e-4, 60).iter()), Some(Softening::NONE));
+        let more = softening(spread_by(1e-3, 60).iter()).unwrap();
+        assert!((12.0..20.0).contains(&more.shown) && more.used > 1.2 * more.shown, "{more:?}");
+        assert_eq!(softening(spread_by(1e-3, 11).iter()), None);
         // All of a class alike is no scatter.
         let shifted: Vec<Effect> = spread_by(1e-4, 60).iter().map(|one| effect(one.change.log - 0.05)).collect();
-        assert_eq!(factor(shifted.iter()), Some(1.0));
+        assert_eq!(softening(shifted.iter()), Some(Softening::NONE));
     }
 
     #[test]
     fn a_few_changes_do_not_show() {
         let mut all = spread_by(1e-4, 60);
         all.iter_mut().take(6).for_each(|one| one.change.log -= 0.02);
-        assert_eq!(factor(all.iter()), Some(1.0));
+        assert_eq!(softening(all.iter()), Some(Softening::NONE));
     }
 
     #[test]

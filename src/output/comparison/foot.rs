@@ -3,7 +3,7 @@
 use super::super::text_table::{Column, Need, TextTable};
 use super::super::tone::Tone;
 use super::sheet::Sheet;
-use crate::analysis::compare::{BetweenRuns, CodeChange, Compared, Comparison, FALSE_DISCOVERIES, Verdict};
+use crate::analysis::compare::{BetweenRuns, CodeChange, Compared, Comparison, FALSE_DISCOVERIES, Softening, Verdict};
 use crate::model::{Flag, Repeatability};
 
 /// From this share of unclear cases on, it is said what would help.
@@ -62,15 +62,16 @@ pub fn basis(sheet: &mut Sheet, comparison: &Comparison) {
             listed(&borrowed)
         );
     }
-    if let Some(factor) = comparison.softened.filter(|factor| *factor > 1.0) {
-        words +=
-            &format!(" These runs differ by {factor:.1} times that, which is taken into account; two runs of each side tell.");
+    if let Some(Softening { shown, .. }) = comparison.softening.filter(|softening| softening.shown > 1.0) {
+        words += &format!(
+            " These runs differ by {shown:.1} times that, and the verdicts allow for it; two runs of each side show it."
+        );
     }
     words += &match comparison.without_clock {
         0 => String::new(),
         count => format!(
-            " The core's clock wasn't measured beside all rows of {count} of {} cases: a step of it (0.75 % on some GPUs) counts as a \
-             change.",
+            " In {count} of {} cases, the core's clock wasn't measured beside all rows: there, a step of it (0.75 % on an H100) counts as \
+             a change.",
             comparison.cases.len()
         ),
     };

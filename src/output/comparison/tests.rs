@@ -91,7 +91,7 @@ fn comparison() -> Comparison {
         ],
         clock: Some(SideClocks { mhz: [1979.9, 1994.8] }),
         without_clock: 1,
-        softened: Some(1.0),
+        softening: None,
         code: vec![
             CodeChange { column: "registers", helped: 3, hurt: 12, unchanged: 26, totals: [1680, 1744] },
             CodeChange { column: "spill_bytes", helped: 0, hurt: 0, unchanged: 41, totals: [0, 0] },
@@ -202,8 +202,8 @@ fn an_answer_reads_at_a_glance() {
 
     Same: a change is within 1 %. On average, 1 % of the cases called slower or faster may be neither. From run to run,
     figures moved by 0.1 % (memory, 42 degrees of freedom). From run to run, figures are taken to move by 0.1 % (core), 1 %
-    (launch); several runs of each side would show it. The core's clock wasn't measured beside all rows of 1 of 48 cases: a
-    step of it (0.75 % on some GPUs) counts as a change.
+    (launch); several runs of each side would show it. In 1 of 48 cases, the core's clock wasn't measured beside all rows:
+    there, a step of it (0.75 % on an H100) counts as a change.
 
     Failed:
       --fail-on slower:3%: 1 case memory/stream n=268435456;op=copy;width=1: 0.931 [0.928, 0.934] times as fast
