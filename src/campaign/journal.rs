@@ -17,12 +17,13 @@ use crate::model::Shown;
 use crate::output::{Format, Target, is_at, place};
 use crate::platform::{self, FileKind};
 use crate::regular;
+use crate::units::Nanos;
 
 const ENDING: &str = ".progress";
 
 /// Says what the file is, and behind it which form its lines have.
 const KIND: &str = "lanescope progress ";
-const VERSION: &str = "lanescope progress 4";
+const VERSION: &str = "lanescope progress 5";
 
 /// The longest line that is read, in bytes: none comes near.
 const LONGEST_LINE: u64 = 64 << 20;
@@ -224,6 +225,8 @@ struct Visit {
     /// How many visits before this one still count.
     before: usize,
     process: u32,
+    /// What its clock relates to: another process may have another sentinel.
+    sentinel: Nanos,
     visited: Visited,
 }
 
@@ -311,14 +314,14 @@ impl Journal {
     }
 
     pub fn note(&self, device: usize, case_id: &str, made: &VisitMade) {
-        let VisitMade { spirv_hash, sizes, before, process, visited, .. } = *made;
+        let VisitMade { spirv_hash, sizes, before, process, sentinel, visited, .. } = *made;
         let (case_id, spirv_hash, visited) = (case_id.to_owned(), spirv_hash.to_owned(), visited.clone());
         let place = (device, case_id.clone());
         let mut state = self.state();
         if state.failed.is_some() {
             return;
         }
-        let line = Line { visit: Visit { device, case_id, spirv_hash, sizes, before, process, visited } };
+        let line = Line { visit: Visit { device, case_id, spirv_hash, sizes, before, process, sentinel, visited } };
         let written = serde_json::to_string(&line).map_err(io::Error::from).and_then(|text| {
             let text = format!("{text}\n");
             // At once, so that what is killed leaves whole lines.
@@ -393,20 +396,21 @@ impl State {
         let mut taken = 0;
         while let Some(line) = next_line(lines)? {
             let Ok(Line { visit }) = serde_json::from_str(&line) else { break };
-            let Visit { device, case_id, spirv_hash, sizes, before, process, visited } = visit;
-            if !Earlier::can_have(&sizes, process, &visited) {
+            let Visit { device, case_id, spirv_hash, sizes, before, process, sentinel, mut visited } = visit;
+            if !Earlier::can_have(&sizes, process, sentinel, &visited) {
                 break;
             }
             taken += line.len();
             let place = (device, case_id);
             let lines = self.lines.entry(place.clone()).or_default();
-            let new = || Earlier { spirv_hash: spirv_hash.clone(), sizes, visits: Vec::new() };
+            let new = || Earlier { spirv_hash: spirv_hash.clone(), sizes, sentinel, visits: Vec::new() };
             let earlier = self.earlier.entry(place).or_insert_with(new);
             let goes_on = earlier.spirv_hash == spirv_hash && earlier.sizes == sizes && before <= earlier.visits.len();
             let kept = if goes_on { before } else { 0 };
             earlier.visits.truncate(kept);
             lines.truncate(kept);
             (earlier.spirv_hash, earlier.sizes) = (spirv_hash, sizes);
+            visited.conditions.relate(sentinel, earlier.sentinel);
             earlier.visits.push((process, visited));
             lines.push(line);
         }

@@ -122,11 +122,12 @@ impl Block<'_, '_, '_> {
     /// One visit to a case and its base, and again where either device was disturbed, as long as its time allows.
     pub(super) fn visit_across(&mut self, slot: usize, index: usize, entries: &mut [BlockCase]) {
         let entry = &mut entries[index];
-        let process = self.session.pool.process(slot);
+        let (process, sentinel) = (self.session.pool.process(slot), self.session.pool.instrument().sentinel);
         let left = self.session.options.max_time.saturating_sub(entry.spent());
         match self.try_across(slot, entry, left) {
             Ok(visited) => {
-                entry.announce(process, &visited, &mut self.observing);
+                entry.announce((process, sentinel), &visited, &mut self.observing);
+                visited.conditions.core.into_iter().for_each(|core| self.session.pool.core_clock.learn_from(core));
                 entry.visited(slot, (process, self.session.rounds), visited);
                 let pools = [Some(&mut self.session.pool), self.session.base_pool.as_mut()];
                 pools.into_iter().flatten().for_each(|pool| pool.succeeded(Stage::Timing));

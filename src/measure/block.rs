@@ -400,7 +400,7 @@ impl Block<'_, '_, '_> {
             listed = VecDeque::from([suspected_at]);
         }
         let calls = listed.iter().map(|(_, call)| *call).collect();
-        let process = self.session.pool.process(slot);
+        let (process, sentinel) = (self.session.pool.process(slot), self.session.pool.instrument().sentinel);
         let (mut any, number) = (false, self.session.rounds);
         if let Some((first, _)) = listed.front() {
             self.observing.see(Event::Timing(entries[*first].case(), round));
@@ -413,7 +413,7 @@ impl Block<'_, '_, '_> {
             match visited {
                 Ok(visited) => {
                     any = true;
-                    entries[i].announce(process, &visited, observing);
+                    entries[i].announce((process, sentinel), &visited, observing);
                     read.extend(visited.conditions.core);
                     entries[i].visited(slot, (process, number), visited);
                 }
@@ -426,9 +426,7 @@ impl Block<'_, '_, '_> {
             observing.flow()
         });
         queue.retain(|i| !done.contains(i));
-        read.into_iter()
-            .flat_map(|core| [core.before, core.after])
-            .for_each(|reading| self.session.pool.core_clock.learn(reading));
+        read.into_iter().for_each(|core| self.session.pool.core_clock.learn_from(core));
         self.after(slot, Stage::Timing, result, any, listed.pop_front().map(|(i, _)| i), entries);
     }
 

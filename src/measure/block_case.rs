@@ -207,11 +207,11 @@ impl<'c> BlockCase<'c> {
     }
 
     /// Tells of a visit that is about to be taken.
-    pub(super) fn announce(&self, process: u32, visited: &Visited, observing: &mut Observing) {
+    pub(super) fn announce(&self, (process, sentinel): (u32, Nanos), visited: &Visited, observing: &mut Observing) {
         let Some(sizes) = self.sizes else { return };
         let spirv_hash = self.shader.as_ref().map_or("", |shader| shader.spirv_hash.as_str());
         let before = self.visits.len();
-        observing.see(Event::Visited(VisitMade { key: &self.task.key, spirv_hash, sizes, before, process, visited }));
+        observing.see(Event::Visited(VisitMade { key: &self.task.key, spirv_hash, sizes, before, process, sentinel, visited }));
     }
 
     pub(super) fn visited(&mut self, slot: usize, (process, round): (u32, u32), visited: Visited) {

@@ -153,6 +153,11 @@ impl CoreClock {
         self.longest.truncate(FEWEST);
     }
 
+    pub(super) fn learn_from(&mut self, CoreReadings { before, after }: CoreReadings) {
+        self.learn(before);
+        self.learn(after);
+    }
+
     pub(super) fn is_shown(&self) -> bool {
         // Of a clock of its own, now and then one is whole by chance.
         (self.whole >= FEWEST && 10 * self.whole >= 9 * self.seen) || self.has_moved()

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::bench::{CaseKey, ShaderFacts, Visited};
 use super::session::Session;
 use super::visit::Sizes;
+use crate::units::Nanos;
 
 /// The visits of a case so far, all of one module in one choice of sizes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,6 +16,8 @@ pub struct Earlier {
     pub spirv_hash: String,
     /// The sizes in which it was sampled, and those of the base of a pair.
     pub sizes: (Sizes, Option<Sizes>),
+    /// The sentinel's time that the clocks of its visits relate to.
+    pub sentinel: Nanos,
     /// What each visit gave, and the number of the process that made it.
     pub visits: Vec<(u32, Visited)>,
 }
@@ -27,11 +30,13 @@ const LAST_PROCESS: u32 = 1 << 24;
 
 impl Earlier {
     /// Whether a visit can be one that a run made. What a file tells may be damaged.
-    pub fn can_have(sizes: &(Sizes, Option<Sizes>), process: u32, visited: &Visited) -> bool {
+    pub fn can_have(sizes: &(Sizes, Option<Sizes>), process: u32, sentinel: Nanos, visited: &Visited) -> bool {
         let (own, base) = sizes;
         own.can_be(LONGEST)
             && base.is_none_or(|base| base.can_be(LONGEST))
             && (1..=LAST_PROCESS).contains(&process)
+            && sentinel.0.is_normal()
+            && sentinel.0 > 0.0
             && visited.spent <= LONGEST
             && !visited.visit.samples.is_empty()
     }
@@ -46,8 +51,10 @@ impl Earlier {
 impl Session<'_> {
     /// Goes on from what was measured of a case when it is measured next: if its module is still the same, its visits count, and each
     /// case gets at least one more, after which its results are compared. Numbers of processes are made to differ from those here.
-    pub fn recall(&mut self, key: CaseKey, earlier: Earlier) {
-        self.earlier.insert(key, earlier);
+    pub fn recall(&mut self, key: CaseKey, mut earlier: Earlier) {
+        let own = self.pool.instrument().sentinel;
+        earlier.visits.iter_mut().for_each(|(_, visited)| visited.conditions.relate(earlier.sentinel, own));
+        self.earlier.insert(key, Earlier { sentinel: own, ..earlier });
     }
 
     /// Numbers its processes from behind this number on. Before anything is measured.

@@ -75,6 +75,11 @@ pub(super) struct Before {
 impl Conditions {
     /// Of a clock that stayed, and nothing else told.
     pub const UNTOLD: Self = Self { clock: 1.0, lost: None, mhz: None, memory: None, core: None };
+
+    /// Relates the clock to another time of the sentinel than it was.
+    pub fn relate(&mut self, from: Nanos, to: Nanos) {
+        self.clock *= to.0 / from.0;
+    }
 }
 
 impl<'a> Rig<'a> {

@@ -15,6 +15,7 @@ use super::pool::Pool;
 use super::visit::Sizes;
 use super::{Instrument, Measured};
 use crate::model::{Case, Failure, Status};
+use crate::units::Nanos;
 use crate::validate::Learned;
 
 /// So many crashes that nobody is found to be to blame for, and cases are measured one by one: one may be a kill from outside.
@@ -98,6 +99,8 @@ pub struct VisitMade<'a> {
     /// How many visits there were before that still count. Where it is fewer than were made, the others were dropped.
     pub before: usize,
     pub process: u32,
+    /// The sentinel's time that its clock relates to.
+    pub sentinel: Nanos,
     pub visited: &'a Visited,
 }
 

@@ -206,19 +206,24 @@ fn slow(row: &mut BTreeMap<String, String>, factor: f64) {
     }
 }
 
+/// The core's clock beside each round, so many times as high.
+fn reclock(row: &mut BTreeMap<String, String>, clock: f64) {
+    let clocks = row["round_clocks_mhz"].split(';').filter_map(|round| round.split_once(':'));
+    let of_round = |(process, mhz): (&str, &str)| {
+        let mhz: Vec<String> = mhz.split('/').map(|mhz| scaled(mhz, clock)).collect();
+        format!("{process}:{}", mhz.join("/"))
+    };
+    let clocks = clocks.map(of_round).collect::<Vec<_>>().join(";");
+    row.insert("round_clocks_mhz".to_owned(), clocks);
+}
+
 /// A study whose core ran this many times as fast, with one case that changed beside.
 fn at_another_clock(folder: &Folder, clock: f64, change: f64) -> [String; 2] {
     let base = "nvidia-h100-clocks-1.csv";
     let other = edited_of(base, "clocks.csv", folder, |row| {
         let family = row["experiment"].split('/').next().unwrap().to_owned();
         if row["row_kind"] == "measured" {
-            let clocks = row["round_clocks_mhz"].split(';').filter_map(|round| round.split_once(':'));
-            let of_round = |(process, mhz): (&str, &str)| {
-                let mhz: Vec<String> = mhz.split('/').map(|mhz| scaled(mhz, clock)).collect();
-                format!("{process}:{}", mhz.join("/"))
-            };
-            let clocks = clocks.map(of_round).collect::<Vec<_>>().join(";");
-            row.insert("round_clocks_mhz".to_owned(), clocks);
+            reclock(row, clock);
             let own = if row["experiment"] == "shared/bandwidth" { change } else { 1.0 };
             slow(row, if family == "shared" { own / clock } else { own });
         }
@@ -275,17 +280,66 @@ fn the_same_study_twice_is_the_same_but_for_the_clock() {
     }
 }
 
-/// Rows of a device without counters: what the sentinel shows of the clock widens what isn't known, and excuses nothing.
+/// A case draws so much power that it lowers the clock: on both sides, but more on one. What it loses by that is its own.
 #[test]
-fn without_a_measured_clock_its_steps_are_no_change() {
+fn what_lowers_the_clock_on_both_sides_has_no_more_of_it_excused() {
     let folder = Folder::new();
-    let file = |i: u32| {
-        let base = format!("nvidia-h100-second-clocks-{i}.csv");
-        edited_of(&base, &format!("{i}.csv"), &folder, |row| drop(row.insert("round_clocks_mhz".to_owned(), String::new())))
+    let file = |name: &str, clock: f64| {
+        edited_of("nvidia-h100-clocks-1.csv", name, &folder, |row| {
+            if row["experiment"] == "shared/bandwidth" && row["row_kind"] == "measured" {
+                reclock(row, clock);
+                slow(row, 1.0 / clock);
+            }
+        })
     };
-    let out = compared(&[&file(1), &file(2)]).out;
+    let cases = cases(&compared(&[&file("base.csv", 0.985), &file("new.csv", 0.965), "--format=csv"]).out);
+    let case = cases.iter().find(|case| case["experiment"] == "shared/bandwidth").unwrap();
+    assert!(case["verdict"] == "slower" && case["reason"].contains("fall by 1.5 % on the base side, fall by 3."), "{case:?}");
+}
+
+/// A study of a device without counters, edited.
+fn without_counters(i: u32, name: &str, folder: &Folder, edit: impl Fn(&mut BTreeMap<String, String>)) -> String {
+    edited_of(&format!("nvidia-h100-second-clocks-{i}.csv"), name, folder, |row| {
+        row.insert("round_clocks_mhz".to_owned(), String::new());
+        edit(row);
+    })
+}
+
+/// The sentinel's speed takes the clock's place: its steps are no change, and hide none.
+#[test]
+fn without_a_measured_clock_the_sentinel_shows_it() {
+    let folder = Folder::new();
+    let base = without_counters(1, "base.csv", &folder, |_| {});
+    let out = compared(&[&base, &without_counters(2, "other.csv", &folder, |_| {})]).out;
+    assert!(out.contains("sentinel's speed"), "{out}");
+    let of = |file: &str| cases(&compared(&[&base, file, "--format=csv"]).out);
+    for i in [2, 3] {
+        let cases = of(&without_counters(i, "other.csv", &folder, |_| {}));
+        assert!(count(&cases, "slower") + count(&cases, "faster") == 0 && count(&cases, "same") >= 59, "{i}");
+    }
+    // Two steps down, and one case that is 3 % slower besides.
+    let stepped = without_counters(1, "stepped.csv", &folder, |row| {
+        let longer = scaled(&row["sentinel_ns"], 1.015);
+        row.insert("sentinel_ns".to_owned(), longer);
+        if row["row_kind"] == "measured" && row["experiment"].starts_with("shared/") {
+            slow(row, if row["experiment"] == "shared/bandwidth" { 1.045 } else { 1.015 });
+        }
+    });
+    let slower: Vec<String> =
+        of(&stepped).iter().filter(|case| case["verdict"] == "slower").map(|case| case["experiment"].clone()).collect();
+    assert_eq!(slower, ["shared/bandwidth"]);
+}
+
+/// Another driver may make other code of the sentinel: it takes nobody's place, and is a reason for doubt.
+#[test]
+fn another_drivers_sentinel_takes_no_clocks_place() {
+    let folder = Folder::new();
+    let base = without_counters(1, "base.csv", &folder, |_| {});
+    let newer =
+        without_counters(2, "newer.csv", &folder, |row| drop(row.insert("driver_info".to_owned(), "590.44".to_owned())));
+    let out = compared(&[&base, &newer]).out;
     assert!(out.contains("wasn't measured") && !out.contains("Clocks: "), "{out}");
-    let cases = cases(&compared(&[&file(1), &file(2), "--format=csv"]).out);
+    let cases = cases(&compared(&[&base, &newer, "--format=csv"]).out);
     assert_eq!(count(&cases, "slower") + count(&cases, "faster"), 0);
     assert!(cases.iter().all(|case| case["ratio_at_clock"].is_empty()));
 }

@@ -269,9 +269,10 @@ fn what_was_visited_goes_on_in_a_later_session() {
     let mut visits = 0;
     let mut first = session(Rule::Each, &mut device, &tools, &prepared).keeping_few_rounds();
     let broken_off = first.measure(&tasks, &mut |event| {
-        if let Event::Visited(VisitMade { key, spirv_hash, sizes, before, process, visited }) = event {
+        if let Event::Visited(VisitMade { key, spirv_hash, sizes, before, process, sentinel, visited }) = event {
             let (spirv_hash, visit) = (spirv_hash.to_owned(), (process, visited.clone()));
-            let of = earlier.entry(key.clone()).or_insert_with(|| Earlier { spirv_hash, sizes, visits: Vec::new() });
+            let new = || Earlier { spirv_hash, sizes, sentinel, visits: Vec::new() };
+            let of = earlier.entry(key.clone()).or_insert_with(new);
             assert_eq!(before, of.visits.len());
             of.visits.push(visit);
             visits += 1;
@@ -285,14 +286,18 @@ fn what_was_visited_goes_on_in_a_later_session() {
 
     let mut other = earlier.clone();
     other.values_mut().for_each(|earlier| earlier.spirv_hash = "v0".to_owned());
-    for (recalled, counts) in [(&earlier, true), (&other, false)] {
+    // One that began while the device was half as fast.
+    let mut slow = earlier.clone();
+    slow.values_mut().for_each(|earlier| earlier.sentinel.0 *= 2.0);
+    for (recalled, counts) in [(&earlier, true), (&other, false), (&slow, true)] {
         let mut device = Flaky::new(None, 100);
         let mut second = session(Rule::Each, &mut device, &tools, &prepared);
         second.number_processes_behind(1);
         recalled.iter().for_each(|(key, earlier)| second.recall(key.clone(), earlier.clone()));
         let outcomes = second.measure(&tasks, &mut |_| ControlFlow::Continue(()));
         for (task, outcome) in tasks.iter().zip(outcomes) {
-            let Measured { rounds, batch, overhead, .. } = outcome.expect("it is measured").result.expect("it is right");
+            let Measured { rounds, batch, overhead, clock_ratio, .. } =
+                outcome.expect("it is measured").result.expect("it is right");
             let before = if counts { &earlier[&task.key].visits[..] } else { &[] };
             assert_eq!(rounds.processes.iter().filter(|process| **process == 1).count(), before.len());
             assert!(
@@ -300,6 +305,10 @@ fn what_was_visited_goes_on_in_a_later_session() {
             );
             assert!(before.iter().zip(&rounds.samples).all(|((_, visited), samples)| visited.visit.samples == *samples));
             assert!(overhead.is_some() && (!counts || batch == earlier[&task.key].sizes.0.batch));
+            // Three of six were at half the clock that this session relates to.
+            let is_slow = before.len() == 3 && std::ptr::eq(recalled, &slow);
+            let expected = if is_slow { 0.7..0.8 } else { 0.95..1.05 };
+            assert!(clock_ratio.is_some_and(|ratio| expected.contains(&ratio)), "{clock_ratio:?}");
         }
     }
 }

@@ -1,11 +1,12 @@
 //! The core's clock, taken out of a case's times. It moves by steps that neither a driver nor a shader has made, for many visits on end,
 //! and one side may have more of them than the other.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::effect::{Matched, Row};
 use super::observation::Observation;
-use super::sides::Side;
+use super::sides::{Run, Side};
 use super::spread::Spread;
 use crate::model::{CoreClocks, Repeatability};
 use crate::record::{Record, round_clocks, round_medians};
@@ -13,6 +14,9 @@ use crate::stats;
 
 /// The error of one reading of the clock, as a share: the steps of a counter of 32 ns are 0.014 % of an H100's chain.
 const READING: f64 = 0.0002;
+
+/// That of the sentinel's speed beside a row: 0.06 to 0.08 % from what the counters showed, in studies of an H100 that had both.
+const SENTINEL: f64 = 0.0008;
 
 /// Sides whose clocks are further apart, as a logarithm, ran at other clocks, and not at other steps of one. An H100's are four of 0.75 %.
 const MOST_APART: f64 = 0.035;
@@ -35,19 +39,34 @@ const OF_SLOPE: f64 = 10.0;
 /// that the clock takes by itself last for minutes and fall on any case: none of 63 had so many of them in ten studies.
 const OWN: f64 = 0.003;
 const MOST: f64 = 0.8;
+/// The same by the sentinel: of a row as a whole, which may have had more rounds at another step than its neighbours.
+const OWN_BY_SENTINEL: f64 = 0.012;
 
 /// Cases that were measured beside each other, of which the median tells the clock that isn't one's own.
 const FEWEST_NEIGHBOURS: usize = 5;
+
+/// What shows the core's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ClockSource {
+    /// The device's counters, in MHz, beside each round.
+    Counters,
+    /// The sentinel's speed beside a row, in work a nanosecond: within one driver and kind of device, it goes with the clock.
+    Sentinel,
+}
+
+impl ClockSource {
+    pub const ALL: [Self; 2] = [Self::Counters, Self::Sentinel];
+}
 
 /// One round of a case with the core's clock beside it, in little memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockedRound {
     process: u32,
-    /// The logarithms of its time, ns, and of the clock, MHz.
+    /// The logarithms of its time, ns, and of the clock.
     time: f32,
     clock: f32,
-    /// How far the readings before and after it are apart.
-    step: f32,
+    /// The standard deviation of the latter.
+    error: f32,
 }
 
 /// The rounds of a row. Nothing where one has no clock.
@@ -58,13 +77,20 @@ pub fn clocked_rounds(record: &Record) -> Option<Box<[ClockedRound]>> {
     let round = |((process, time), clock): (&(u32, f64), &Option<CoreClocks>)| {
         let clocks = (*clock)?;
         let (CoreClocks { before, after }, mean) = (clocks, clocks.mean());
-        let step = (after - before) / mean;
-        Some(ClockedRound { process: *process, time: time.ln() as f32, clock: mean.ln() as f32, step: step as f32 })
+        // That of both readings, and of where between them the round was.
+        let error = (READING.powi(2) / 2.0 + ((after - before) / mean).powi(2) / 12.0).sqrt();
+        Some(ClockedRound { process: *process, time: time.ln() as f32, clock: mean.ln() as f32, error: error as f32 })
     };
     (!clocks.is_empty() && clocks.len() == times.len()).then(|| times.iter().zip(&clocks).map(round).collect()).flatten()
 }
 
 impl ClockedRound {
+    /// A row as a whole, with the sentinel's speed beside it: both are medians over its rounds.
+    #[expect(clippy::cast_possible_truncation, reason = "they are 0.0002 % off at most")]
+    pub fn by_sentinel(time: f64, speed: f64) -> Self {
+        Self { process: 0, time: time.ln() as f32, clock: speed as f32, error: SENTINEL as f32 }
+    }
+
     fn time(&self) -> f64 {
         self.time.into()
     }
@@ -73,9 +99,8 @@ impl ClockedRound {
         self.clock.into()
     }
 
-    /// The variance of the clock's logarithm: of both readings, and of where between them the round was.
-    fn error(&self) -> f64 {
-        READING.powi(2) / 2.0 + f64::from(self.step).powi(2) / 12.0
+    fn variance(&self) -> f64 {
+        f64::from(self.error).powi(2)
     }
 }
 
@@ -105,7 +130,7 @@ impl Slope {
         let centred = |rounds: &&[ClockedRound]| {
             let mean = |of: fn(&ClockedRound) -> f64| stats::mean(&rounds.iter().map(of).collect::<Vec<_>>());
             let (time, clock) = (mean(ClockedRound::time), mean(ClockedRound::clock));
-            let point = move |round: &ClockedRound| (round.clock() - clock, time - round.time(), round.error());
+            let point = move |round: &ClockedRound| (round.clock() - clock, time - round.time(), round.variance());
             rounds.iter().map(point).collect::<Vec<_>>()
         };
         let points: Vec<(f64, f64, f64)> = rows.iter().flat_map(centred).collect();
@@ -139,36 +164,59 @@ pub type RowAtClock = (f64, Option<Spread>);
 pub struct TakenOut {
     /// What isn't known of what was taken out.
     pub unknown: Spread,
+    source: ClockSource,
     rows: [Box<[RowAtClock]>; 2],
 }
 
 impl TakenOut {
-    /// Nothing where a row has no clock, or where those of the sides are further apart than steps are: that is no step.
-    pub fn of(sides: [&[&Observation]; 2], (class, experiment): (Repeatability, &str)) -> Option<Self> {
-        let rounds = sides.map(|rows| rows.iter().map(|row| row.clocked_rounds()).collect::<Option<Vec<_>>>());
-        let [Some(base), Some(new)] = rounds else { return None };
-        let slope = Slope::usual(class, experiment).shown_by(&[&base[..], &new[..]].concat());
-        let mean = |rows: &[&[ClockedRound]]| {
+    /// Nothing where nothing shows a row's clock, or where those of the sides are further apart than steps are: that is no step.
+    pub fn of(sides: [&[&Observation]; 2], runs: [&[Run]; 2], (class, experiment): (Repeatability, &str)) -> Option<Self> {
+        let of_counters = || rounds(sides, ClockSource::Counters);
+        let of_sentinel = || rounds(sides, ClockSource::Sentinel).filter(|_| have_one_sentinel(sides, runs));
+        let (source, [base, new]) = of_counters().or_else(of_sentinel)?;
+        let all: Vec<&[ClockedRound]> = base.iter().chain(&new).map(|rounds| &**rounds).collect();
+        let slope = Slope::usual(class, experiment).shown_by(&all);
+        let mean = |rows: &[Cow<[ClockedRound]>]| {
             stats::mean(&rows.iter().flat_map(|rounds| rounds.iter().map(ClockedRound::clock)).collect::<Vec<_>>())
         };
         let clocks = [mean(&base), mean(&new)];
         if (clocks[1] - clocks[0]).abs() > MOST_APART {
             return None;
         }
-        let adjusted = |rows: &[&[ClockedRound]]| rows.iter().map(|rounds| adjusted(rounds, slope.value, clocks[0])).collect();
-        let of_readings = |rows: &[&[ClockedRound]]| {
-            let errors: Vec<f64> = rows.iter().flat_map(|rounds| rounds.iter().map(ClockedRound::error)).collect();
+        let adjusted =
+            |rows: &[Cow<[ClockedRound]>]| rows.iter().map(|rounds| adjusted(rounds, slope.value, clocks[0])).collect();
+        let of_readings = |rows: &[Cow<[ClockedRound]>]| {
+            let errors: Vec<f64> = rows.iter().flat_map(|rounds| rounds.iter().map(ClockedRound::variance)).collect();
             stats::mean(&errors) / count(errors.len())
         };
         let variance =
             slope.variance * (clocks[1] - clocks[0]).powi(2) + slope.value.powi(2) * (of_readings(&base) + of_readings(&new));
         let rows = [adjusted(&base), adjusted(&new)];
-        Some(Self { unknown: Spread { variance, degrees: OF_SLOPE }, rows })
+        Some(Self { unknown: Spread { variance, degrees: OF_SLOPE }, source, rows })
+    }
+
+    pub fn source(&self) -> ClockSource {
+        self.source
     }
 
     pub fn row(&self, side: usize, place: usize) -> RowAtClock {
         self.rows[side].get(place).copied().unwrap_or_default()
     }
+}
+
+/// A side's rows by their rounds.
+type ClockedRows<'s> = Vec<Cow<'s, [ClockedRound]>>;
+
+/// The rounds of both sides by one source; nothing where it doesn't show a row's clock.
+fn rounds<'s>(sides: [&[&'s Observation]; 2], source: ClockSource) -> Option<(ClockSource, [ClockedRows<'s>; 2])> {
+    let of_side = |rows: &[&'s Observation]| rows.iter().map(|row| row.clocked_rounds(source)).collect::<Option<_>>();
+    Some((source, [of_side(sides[0])?, of_side(sides[1])?]))
+}
+
+/// Whether the sentinel is the same work on both sides: another driver, or another version of it, may make other code of it.
+fn have_one_sentinel(sides: [&[&Observation]; 2], runs: [&[Run]; 2]) -> bool {
+    let mut all = (0..2).flat_map(|side| sides[side].iter().map(move |row| &runs[side][row.run]));
+    all.next().is_some_and(|first| all.all(|other| other.has_code_of(first)))
 }
 
 /// How far the change of a case may be off for the clock where that wasn't measured, by the sentinel's speed beside it. Nothing for what
@@ -180,7 +228,7 @@ pub fn unmeasured(sides: [&[&Observation]; 2], class: Repeatability) -> Spread {
         speeds.filter(|speeds| !speeds.is_empty()).map(|speeds| stats::mean(&speeds))
     };
     // Of a case whose clock was measured and isn't taken out, what the clock made is its own.
-    let is_measured = sides.iter().copied().flatten().all(|row| row.clocked_rounds().is_some());
+    let is_measured = sides.iter().copied().flatten().all(|row| row.clocked_rounds(ClockSource::Counters).is_some());
     let change = speed(sides[1]).zip(speed(sides[0])).map_or(0.0, |(new, base)| new - base);
     let widens = class == Repeatability::Core && !is_measured && change.abs() <= MOST_APART;
     Spread { variance: if widens { change.powi(2) } else { 0.0 }, degrees: f64::INFINITY }
@@ -202,19 +250,20 @@ fn count(rounds: usize) -> f64 {
 /// The core's clock on two sides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SideClocks {
-    /// The median over rounds, MHz.
-    pub mhz: [f64; 2],
+    pub source: ClockSource,
+    /// The medians: over rounds, MHz, or over rows, work a nanosecond.
+    pub medians: [f64; 2],
 }
 
 impl SideClocks {
     /// By how much it differs, as a logarithm.
     pub fn change(&self) -> f64 {
-        (self.mhz[1] / self.mhz[0]).ln()
+        (self.medians[1] / self.medians[0]).ln()
     }
 }
 
 /// What was measured at about the same time: in this round of one process of a run, in one block of a plan.
-type Moment = (usize, u64, u32, usize);
+type Moment = (ClockSource, usize, usize, u32, usize);
 
 /// The clock beside what was measured at about the same time, as a logarithm: of each side, by moment.
 pub struct Neighbours([HashMap<Moment, f64>; 2]);
@@ -223,8 +272,9 @@ impl Neighbours {
     pub fn new(sides: [&Side; 2]) -> Self {
         Self(sides.map(|side| {
             let mut clocks: HashMap<Moment, Vec<f64>> = HashMap::new();
-            let rows = side.cases.iter().flat_map(|case| &case.rows);
-            rows.flat_map(moments).for_each(|(moment, clock)| clocks.entry(moment).or_default().push(clock));
+            let rows = || side.cases.iter().flat_map(|case| &case.rows);
+            let all = ClockSource::ALL.into_iter().flat_map(|source| rows().flat_map(move |row| moments(row, source)));
+            all.for_each(|(moment, clock)| clocks.entry(moment).or_default().push(clock));
             clocks.retain(|_, clocks| clocks.len() >= FEWEST_NEIGHBOURS);
             clocks.into_iter().map(|(moment, clocks)| (moment, stats::median(&clocks))).collect()
         }))
@@ -232,51 +282,54 @@ impl Neighbours {
 
     /// Says that a case makes the clock another one than its neighbours have, on one side alone. What it loses by that is its own.
     pub fn apart(&self, case: &Matched) -> Option<String> {
-        if !case.is_at_clock() {
-            return None;
-        }
+        let source = case.clock_source()?;
         let apart = |side: usize| {
             let of_row = |row: Row| {
                 let own = |(moment, clock)| Some(clock - self.0[side].get(&moment)?);
-                moments(&row).filter_map(own).collect::<Vec<f64>>()
+                moments(&row, source).into_iter().filter_map(own).collect::<Vec<f64>>()
             };
             let all: Vec<f64> = case.rows(side).flat_map(of_row).collect();
             (!all.is_empty()).then_some(all)
         };
         let sides = [apart(0)?, apart(1)?];
-        let is_usual = |side: usize| stats::median(&sides[side]).abs() < OWN / 2.0;
+        let least_own = if source == ClockSource::Counters { OWN } else { OWN_BY_SENTINEL };
+        let is_usual = |side: usize| stats::median(&sides[side]).abs() < least_own / 2.0;
         let own = |side: usize| {
             let least = |share: f64| stats::quantile(&sides[side], share);
-            (least(MOST) < -OWN || least(1.0 - MOST) > OWN).then(|| stats::median(&sides[side]))
+            (least(MOST) < -least_own || least(1.0 - MOST) > least_own).then(|| stats::median(&sides[side]))
         };
-        let (which, own) = match (own(0), own(1)) {
-            (Some(own), None) if is_usual(1) => ("the base side", own),
-            (None, Some(own)) if is_usual(0) => ("the new side", own),
+        let words = |own: f64| format!("{} by {:.1} %", if own < 0.0 { "fall" } else { "rise" }, 100.0 * own.abs());
+        let told = match (own(0), own(1)) {
+            (Some(own), None) if is_usual(1) => format!("on the base side it makes the core's clock {}", words(own)),
+            (None, Some(own)) if is_usual(0) => format!("on the new side it makes the core's clock {}", words(own)),
+            (Some(base), Some(new)) if (new - base).abs() > least_own => {
+                format!("it makes the core's clock {} on the base side, {} on the new one", words(base), words(new))
+            }
             _ => return None,
         };
-        let verb = if own < 0.0 { "fall" } else { "rise" };
-        Some(format!("on {which} it makes the core's clock {verb} by {:.1} %: nothing is taken out", 100.0 * own.abs()))
+        Some(format!("{told}: nothing is taken out"))
     }
 
     /// The clocks of both sides, where they were measured beside enough cases.
-    pub fn clocks(&self) -> Option<SideClocks> {
+    pub fn clocks(&self, source: ClockSource) -> Option<SideClocks> {
         let median = |side: usize| {
-            let clocks: Vec<f64> = self.0[side].values().copied().collect();
+            let own = self.0[side].iter().filter(|((by, ..), _)| *by == source);
+            let clocks: Vec<f64> = own.map(|(_, clock)| *clock).collect();
             (!clocks.is_empty()).then(|| stats::median(&clocks).exp())
         };
-        Some(SideClocks { mhz: [median(0)?, median(1)?] })
+        Some(SideClocks { source, medians: [median(0)?, median(1)?] })
     }
 }
 
 /// The moments of a row's rounds, with the clock beside each.
-fn moments(row: &Observation) -> impl Iterator<Item = (Moment, f64)> {
+fn moments(row: &Observation, source: ClockSource) -> Vec<(Moment, f64)> {
     let mut rounds_of: HashMap<u32, usize> = HashMap::new();
-    let (run, block) = (row.run, row.block().unwrap_or(0));
-    row.clocked_rounds().into_iter().flatten().map(move |round| {
+    let moment = |round: &ClockedRound| {
         let ordinal = rounds_of.entry(round.process).or_default();
         *ordinal += 1;
-        ((run, block, round.process, *ordinal), round.clock())
-    })
+        ((source, row.run, row.block(), round.process, *ordinal), round.clock())
+    };
+    row.clocked_rounds(source).iter().flat_map(|rounds| rounds.iter()).map(moment).collect()
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ fn change_of_derived(cases: [&SideCase; 2], processes: u64) -> Option<Change> {
     }
     let sign = if &*cases[0].kind.better == "lower" { -1.0 } else { 1.0 };
     let (one, other) = (base.value().filter(|value| *value > 0.0)?, new.value().filter(|value| *value > 0.0)?);
-    let class = Matched::new(cases).class().between_runs(processes);
+    let class = Matched::as_measured(cases).class().between_runs(processes);
     let borrowed = Spread { variance: 2.0 * class.powi(2), degrees: DEGREES };
     Some(Change { log: sign * (other / one).ln(), spread: sum([base.own()?, new.own()?, borrowed]), moved: 0.0 })
 }
@@ -38,7 +38,8 @@ pub fn judge_derived(
     let changes: Vec<Option<Change>> = pairs.iter().map(|(_, cases)| change_of_derived(*cases, processes)).collect();
     // A peak follows the clocks as the cases do that it is the best of.
     let left = |change: &Change, cases: &[&SideCase; 2]| {
-        let of_clock = clock.filter(|_| Matched::new(*cases).class() == Repeatability::Core).map_or(0.0, SideClocks::change);
+        let of_clock =
+            clock.filter(|_| Matched::as_measured(*cases).class() == Repeatability::Core).map_or(0.0, SideClocks::change);
         // How it goes with the clock isn't known: what brings it nearer to none.
         let left = Some(change.log - of_clock).filter(|left| left.abs() < change.log.abs());
         let unsure = Spread { variance: (of_clock / 4.0).powi(2), degrees: DEGREES };

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::Deref;
 
-use super::core_clock::{self, TakenOut};
+use super::core_clock::{self, ClockSource, TakenOut};
 use super::observation::{Observation, Pair};
 use super::sides::{Run, SideCase};
 use super::spread::{Spread, sum};
@@ -45,7 +45,7 @@ const ENOUGH_PROCESSES: u64 = 6;
 pub struct Matched<'s> {
     pub cases: [&'s SideCase; 2],
     pub by_time: bool,
-    /// Its rows with the core's clock taken out, where that was measured beside all of them.
+    /// Its rows with the core's clock taken out, where they show that.
     clock: Option<Box<TakenOut>>,
 }
 
@@ -128,22 +128,21 @@ impl BetweenRuns {
 pub type Pools = BTreeMap<Repeatability, BetweenRuns>;
 
 impl<'s> Matched<'s> {
-    /// Of a case that has figures on both sides; their units may differ where times are compared.
-    pub fn new(cases: [&'s SideCase; 2]) -> Self {
-        let as_measured = Self { cases, by_time: cases[0].kind.unit != cases[1].kind.unit, clock: None };
-        let rows = [0, 1].map(|side| as_measured.rows(side).map(|row| row.row).collect::<Vec<_>>());
-        let clock = TakenOut::of([&rows[0], &rows[1]], (as_measured.class(), &cases[0].kind.experiment));
-        Self { clock: clock.map(Box::new), ..as_measured }
+    /// A case that has figures on both sides, as it was measured; their units may differ where times are compared.
+    pub fn as_measured(cases: [&'s SideCase; 2]) -> Self {
+        Self { cases, by_time: cases[0].kind.unit != cases[1].kind.unit, clock: None }
     }
 
-    /// The same with its rows as they were measured.
-    pub fn as_measured(&self) -> Self {
-        Self { clock: None, ..*self }
+    /// The same with the core's clock taken out, where its rows show that.
+    pub fn at_clock(self, runs: [&[Run]; 2]) -> Self {
+        let rows = [0, 1].map(|side| self.rows(side).map(|row| row.row).collect::<Vec<_>>());
+        let clock = TakenOut::of([&rows[0], &rows[1]], runs, (self.class(), &self.cases[0].kind.experiment));
+        Self { clock: clock.map(Box::new), ..self }
     }
 
-    /// Whether the core's clock is taken out of it.
-    pub fn is_at_clock(&self) -> bool {
-        self.clock.is_some()
+    /// What showed the core's clock that is taken out.
+    pub fn clock_source(&self) -> Option<ClockSource> {
+        self.clock.as_ref().map(|clock| clock.source())
     }
 
     /// The rows of a side that have figures.
@@ -151,7 +150,7 @@ impl<'s> Matched<'s> {
         let row = move |(place, row): (usize, &'s Observation)| match &self.clock {
             Some(clock) => {
                 let (added, own) = clock.row(side, place);
-                Row { row, added, own, is_at_clock: true }
+                Row { row, added, own: own.or_else(|| row.own()), is_at_clock: true }
             }
             None => Row { row, added: 0.0, own: row.own(), is_at_clock: false },
         };
@@ -230,7 +229,7 @@ impl<'s> Matched<'s> {
         if let Some(taken) = &self.clock {
             let change = Change { spread: sum([change.spread, taken.unknown]), ..change };
             // What is borrowed for rows as they are is not for those at one clock.
-            let measured = self.as_measured().change(class, &Pools::new(), runs)?;
+            let measured = Self::as_measured(self.cases).change(class, &Pools::new(), runs)?;
             return Ok(Effect { change, measured, class, is_at_clock: true, is_borrowed, undecided });
         }
         let rows = [0, 1].map(|side| self.rows(side).map(|row| row.row).collect::<Vec<_>>());
@@ -362,9 +361,9 @@ fn pool(class: Repeatability, cases: &[&Matched]) -> BetweenRuns {
     let rows = || cases.iter().flat_map(|case| case.both());
     let within = Prior::of(rows().filter_map(|row| row.own.map(|own| (own.variance, own.degrees))));
     let deviation = rows().map(|row| row.borrowed(class)).reduce(f64::max).unwrap_or(class.between_runs(1));
-    let is_at_clock = cases.iter().any(|case| case.is_at_clock());
+    let is_at_clock = cases.iter().any(|case| case.clock.is_some());
     let borrowed = BetweenRuns { class, deviation, measured: None, is_at_clock, scale: 1.0, within };
-    let alike = cases.iter().filter(|case| case.is_at_clock() == is_at_clock);
+    let alike = cases.iter().filter(|case| case.clock.is_some() == is_at_clock);
     let scatters: Vec<Scatter> = alike.filter_map(|case| case.own_scatter()).collect();
     let degrees: f64 = scatters.iter().map(|scatter| scatter.degrees).sum();
     if degrees < OF_POOL {

@@ -44,7 +44,7 @@ use observation::Observation;
 use pairing::Pairing;
 
 pub use code::CodeChange;
-pub use core_clock::SideClocks;
+pub use core_clock::{ClockSource, SideClocks};
 pub use effect::{BetweenRuns, Effect, TIMERS};
 pub use gate::Gate;
 pub use identity::{About, Difference};
@@ -76,12 +76,13 @@ pub struct Comparison {
     pub neither: usize,
     /// Geometric means: of each family, then of all.
     pub totals: Vec<Total>,
-    /// The core's clock on both sides, where it was measured and taken out.
+    /// The core's clock on both sides, where it was taken out.
     pub clock: Option<SideClocks>,
     pub code: Vec<CodeChange>,
     pub differences: Vec<Difference>,
     pub warnings: Vec<String>,
-    /// How many cases of a GPU could hide a step of the core's clock, which wasn't measured beside all of their rows.
+    /// In how many cases of a GPU a step of the core's clock counts as a change: it wasn't measured beside all of their rows, and their
+    /// sentinels are unlike.
     pub without_clock: usize,
     /// How far figures move from run to run, by class: as it was used.
     pub between_runs: Pools,
@@ -105,7 +106,7 @@ pub struct Compared {
     /// Reasons to doubt either figure, joined by `;`.
     pub flags: Arc<str>,
     pub reason: String,
-    /// The ratio with the core's clock taken out, where that was measured: the verdict is about this.
+    /// The ratio with the core's clock taken out, where rows show that: the verdict is about this.
     pub left: Option<Box<Ratio>>,
     pub failures: Box<[Status]>,
     /// Its device, where the sides have several.

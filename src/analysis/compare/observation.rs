@@ -1,9 +1,10 @@
 //! What a row tells of its case, in little memory.
 
+use std::borrow::Cow;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use super::core_clock::{ClockedRound, clocked_rounds};
+use super::core_clock::{ClockSource, ClockedRound, clocked_rounds};
 use super::interner::Shared;
 use super::spread::Spread;
 use crate::digest::hash64;
@@ -37,6 +38,8 @@ pub struct Observation {
     pub class: Repeatability,
     /// Of the sentinel beside it, as a logarithm.
     sentinel_speed: Real,
+    /// Its place in the plan.
+    place: u32,
     pub basis: Arc<Basis>,
     /// What few rows have.
     rare: Option<Box<Rare>>,
@@ -49,8 +52,8 @@ struct Rare {
     ends: Option<(f64, f64)>,
     code: Option<Code>,
     pair: Option<Pair>,
-    /// Its rounds with the core's clock beside each, and the place in the plan: those near to it were measured beside it.
-    clocked: Option<(u64, Box<[ClockedRound]>)>,
+    /// Its rounds with the core's clock beside each.
+    clocked: Option<Box<[ClockedRound]>>,
 }
 
 /// What is to be said of a row.
@@ -130,7 +133,7 @@ impl Observation {
             ends: ends.filter(|_| record.is_derived()),
             code: code(record),
             pair: record.ratio.filter(|ratio| *ratio > 0.0).map(|ratio| pair(record, ratio)),
-            clocked: clocked_rounds(record).map(|rounds| (record.plan_index.unwrap_or(0), rounds)),
+            clocked: clocked_rounds(record),
         };
         Self {
             run,
@@ -147,6 +150,7 @@ impl Observation {
             batch: record.batch.and_then(NonZeroU64::new),
             class: class(record),
             sentinel_speed: Real::new(record.clock_ratio.zip(record.sentinel_ns).map(|(ratio, ns)| (ratio / ns).ln())),
+            place: record.plan_index.and_then(|place| place.try_into().ok()).unwrap_or(0),
             basis: shared.bases.of(basis),
             is_early: Stop::ALL.iter().any(|stop| stop.is_early() && stop.as_str() == record.stop),
             rare: (rare != Rare::default()).then(|| rare.into()),
@@ -203,14 +207,19 @@ impl Observation {
         self.sentinel_speed.get().filter(|speed| speed.is_finite())
     }
 
-    /// Its rounds, where the core's clock was measured beside each.
-    pub fn clocked_rounds(&self) -> Option<&[ClockedRound]> {
-        self.rare.as_ref()?.clocked.as_ref().map(|(_, rounds)| &**rounds)
+    /// Its rounds with the core's clock beside each, where that was measured; by the sentinel, the row as one.
+    pub fn clocked_rounds(&self, source: ClockSource) -> Option<Cow<'_, [ClockedRound]>> {
+        match source {
+            ClockSource::Counters => self.rare.as_ref()?.clocked.as_deref().map(Cow::Borrowed),
+            // The host's clock is none of the device's, and what a processor does to a sentinel is no step of a clock.
+            ClockSource::Sentinel if matches!(self.class, Repeatability::Host | Repeatability::Processor) => None,
+            ClockSource::Sentinel => Some(vec![ClockedRound::by_sentinel(self.time()?, self.sentinel_speed()?)].into()),
+        }
     }
 
     /// The block of cases that were measured beside each other, as far as the plan tells.
-    pub fn block(&self) -> Option<u64> {
-        self.rare.as_ref()?.clocked.as_ref().map(|(place, _)| place / BLOCK_CASES as u64)
+    pub fn block(&self) -> usize {
+        self.place as usize / BLOCK_CASES
     }
 
     pub fn is_ok(&self) -> bool {

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use super::super::words::counted;
 use super::code::note_code;
-use super::core_clock::Neighbours;
+use super::core_clock::{ClockSource, Neighbours};
 use super::derived::judge_derived;
-use super::effect::{Effect, Matched, Pools, pools};
+use super::effect::{Effect, Matched, Pools, Row, pools};
 use super::identity::{self, About, Difference};
 use super::observation::{Observation, WORK};
 use super::sides::{DeviceKey, Side, SideCase, Sides};
@@ -123,6 +123,7 @@ impl<'s> Pairing<'s> {
     }
 
     pub fn compared(mut self) -> Result<Comparison, Error> {
+        let runs = self.sides.map(|side| side.runs.as_slice());
         let neighbours = Neighbours::new(self.sides);
         let (mut matched, mut derived_pairs) = (Vec::new(), Vec::new());
         let (mut cases, mut derived, mut neither) = (Vec::new(), Vec::new(), 0);
@@ -141,16 +142,15 @@ impl<'s> Pairing<'s> {
                 }
                 (true, ..) => derived.push(compared),
                 (_, [Some(base), Some(new)], Verdict::Unclear) => {
-                    let case = Matched::new([base, new]);
+                    let case = Matched::as_measured([base, new]).at_clock(runs);
                     let own = neighbours.apart(&case);
                     own.iter().for_each(|words| compared.because(words));
-                    matched.push((cases.len(), if own.is_some() { case.as_measured() } else { case }));
+                    matched.push((cases.len(), if own.is_some() { Matched::as_measured([base, new]) } else { case }));
                     cases.push(compared);
                 }
                 _ => cases.push(compared),
             }
         }
-        let runs = self.sides.map(|side| side.runs.as_slice());
         let between_runs = pools(matched.iter().map(|(_, case)| case));
         let is_processor = between_runs.contains_key(&Repeatability::Processor);
         let ns: Arc<str> = "ns".into();
@@ -181,10 +181,12 @@ impl<'s> Pairing<'s> {
         judge(&mut cases, &effects, margin);
         let is_without = |case: &Matched, effect: &Effect| {
             let is_bound = matches!(effect.class, Repeatability::Core | Repeatability::Memory);
-            is_bound && case.both().any(|row| row.clocked_rounds().is_none() && row.pair().is_none())
+            let is_told = |row: &Row| row.clocked_rounds(ClockSource::Counters).is_some() || row.pair().is_some();
+            is_bound && !effect.is_at_clock && !case.both().all(|row| is_told(&row))
         };
         let without_clock = effects.iter().filter(|(_, case, effect)| is_without(case, effect)).count();
-        let clock = neighbours.clocks().filter(|_| effects.iter().any(|(.., effect)| effect.is_at_clock));
+        let has_source = |source: &ClockSource| effects.iter().any(|(_, case, _)| case.clock_source() == Some(*source));
+        let clock = ClockSource::ALL.into_iter().find(has_source).and_then(|source| neighbours.clocks(source));
         let processes = matched.iter().flat_map(|(_, case)| case.both()).map(|row| row.processes()).min().unwrap_or(1);
         judge_derived(&mut derived, &derived_pairs, (clock.as_ref(), processes), margin);
         let code = note_code(&mut cases, &effects.iter().map(|(place, case, _)| (*place, *case)).collect::<Vec<_>>());
@@ -288,8 +290,8 @@ impl<'s> Pairing<'s> {
 
     fn rough_ratio(&self, pair: &[Option<&'s SideCase>; 2]) -> Option<Ratio> {
         let [Some(base), Some(new)] = pair else { return None };
-        let matched = Matched::new([base, new]);
-        let effect = matched.effect(&Pools::new(), self.sides.map(|side| side.runs.as_slice())).ok()?;
+        let effect =
+            Matched::as_measured([base, new]).effect(&Pools::new(), self.sides.map(|side| side.runs.as_slice())).ok()?;
         Some(effect.measured.ratio())
     }
 }

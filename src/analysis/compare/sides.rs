@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::super::rowset::{Purpose, input_name, read_rows};
 use super::case_name;
-use super::identity::IDENTITY;
+use super::identity::{About, IDENTITY};
 use super::interner::Shared;
 use super::observation::Observation;
 use crate::error::{Error, nearest};
@@ -368,6 +368,15 @@ impl SideCase {
 }
 
 impl Run {
+    /// Whether one driver made the code of both, for one kind of device and of one version of Lanescope.
+    pub fn has_code_of(&self, other: &Self) -> bool {
+        let decides = |(name, about): &(&str, About)| {
+            matches!(about, About::Driver | About::Tool) || ["device_name", "robustness"].contains(name)
+        };
+        let mut cells = IDENTITY.iter().zip(self.identity.iter().zip(&other.identity));
+        cells.all(|(column, (own, others))| own == others || !decides(column))
+    }
+
     /// Takes what calibration tells of the timer.
     fn learn(&mut self, record: &Record) {
         match (record.experiment.as_str(), record.variant.as_str()) {

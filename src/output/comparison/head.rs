@@ -6,7 +6,7 @@ use super::super::text_table::{Column, Need, TextTable};
 use super::super::tone::Tone;
 use super::cases::{Names, size};
 use super::sheet::Sheet;
-use crate::analysis::compare::{About, Compared, Comparison, Difference, SideClocks, Verdict};
+use crate::analysis::compare::{About, ClockSource, Compared, Comparison, Difference, SideClocks, Verdict};
 use crate::analysis::counted;
 use crate::units::ratio_between;
 
@@ -61,10 +61,24 @@ fn tally(cases: &[Compared]) -> String {
 }
 
 /// The core's clock on both sides, in words.
-fn clocks(SideClocks { mhz: [base, new], .. }: &SideClocks) -> String {
-    let [base, new] = [base, new].map(|mhz| format!("{mhz:.0} MHz"));
-    let told = if base == new { format!("{base} on both sides") } else { format!("{base}, then at {new}") };
-    format!("Clocks: the core ran at {told} (medians). Its steps are taken out: ratios and verdicts are about what is left.")
+fn clocks(clocks: &SideClocks) -> String {
+    let told = match clocks.source {
+        ClockSource::Counters => {
+            let [base, new] = clocks.medians.map(|mhz| format!("{mhz:.0} MHz"));
+            let told = if base == new { format!("{base} on both sides") } else { format!("{base}, then at {new}") };
+            format!("the core ran at {told} (medians)")
+        }
+        ClockSource::Sentinel => {
+            let percent = format!("{:.1} %", 100.0 * clocks.change().abs());
+            let told = match clocks.change() > 0.0 {
+                _ if percent == "0.0 %" => "alike on both sides".to_owned(),
+                true => format!("{percent} faster on the new side"),
+                false => format!("{percent} slower on the new side"),
+            };
+            format!("the core ran {told} (medians of the sentinel's speed: its clock wasn't measured)")
+        }
+    };
+    format!("Clocks: {told}. Its steps are taken out: ratios and verdicts are about what is left.")
 }
 
 /// What differs beside the figures, the most important first, and what follows from that.
