@@ -13,7 +13,7 @@ use super::shortfall::Both;
 use super::stop::LAST_ROUND;
 use super::{Instrument, Timer};
 use crate::gpu::{CaseHandle, Submission};
-use crate::model::{Case, Failure, Measurand, Repeat, Status, real};
+use crate::model::{Case, Failure, Measurand, Repeat, Status, Step, real};
 use crate::shader::Prepared;
 use crate::stats;
 use crate::units::{Nanos, TickScale};
@@ -136,6 +136,11 @@ impl SampledCase {
         !self.prepared.case.prepare.is_empty() || matches!(self.measurand(), Measurand::HostCost(_))
     }
 
+    /// Whether a pass has more than barriers. Without work between them drivers merge those of many passes into one.
+    fn has_work(&self) -> bool {
+        self.prepared.case.pass.iter().any(|step| !matches!(step, Step::Barrier | Step::Dependency(_)))
+    }
+
     /// What its times are to be believed by: the least that a sample can show, and where they come from.
     fn timing(&self, instrument: &Instrument) -> (Nanos, Timer) {
         match self.measurand() {
@@ -194,7 +199,7 @@ impl Rig<'_> {
             batch = next;
             (timed, time) = self.least_sample(subject, batch, rival)?;
         }
-        let shorts = if is_differenced(batch) && !is_hosts { SHORTS } else { 0 };
+        let shorts = if is_differenced(batch) && !is_hosts && subject.has_work() { SHORTS } else { 0 };
         let most = match batch > 1 && !is_hosts {
             true => (VISIT_FLOORS * self.instrument.floor.0 / timed).clamp(LEAST_SAMPLES, MAX_SAMPLES),
             false => MAX_SAMPLES,

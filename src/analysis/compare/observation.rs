@@ -50,8 +50,8 @@ pub struct Observation {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Rare {
     ends: Option<(f64, f64)>,
-    code: Option<Code>,
-    pair: Option<Pair>,
+    code: Option<Box<Code>>,
+    pair: Option<Box<Pair>>,
     /// Its rounds with the core's clock beside each.
     clocked: Option<Box<[ClockedRound]>>,
 }
@@ -131,8 +131,8 @@ impl Observation {
         };
         let rare = Rare {
             ends: ends.filter(|_| record.is_derived()),
-            code: code(record),
-            pair: record.ratio.filter(|ratio| *ratio > 0.0).map(|ratio| pair(record, ratio)),
+            code: code(record).map(Box::new),
+            pair: record.ratio.filter(|ratio| *ratio > 0.0).map(|ratio| pair(record, ratio).into()),
             clocked: clocked_rounds(record),
         };
         Self {
@@ -189,12 +189,12 @@ impl Observation {
     }
 
     pub fn code(&self) -> Option<Code> {
-        self.rare.as_ref()?.code
+        self.rare.as_ref()?.code.as_deref().copied()
     }
 
     /// Its time over that of the case that it was measured alternately with.
     pub fn pair(&self) -> Option<&Pair> {
-        self.rare.as_ref()?.pair.as_ref()
+        self.rare.as_ref()?.pair.as_deref()
     }
 
     /// Time per pass, ns.

@@ -1,5 +1,7 @@
 //! What is borrowed for how far figures move from run to run, where the runs at hand move by more.
 
+use std::collections::BTreeMap;
+
 use super::effect::{Effect, OF_BORROWED};
 use super::spread::{Spread, sum};
 use super::verdict::Change;
@@ -12,9 +14,9 @@ const FEWEST: usize = 12;
 /// By how much the median of so many p-values may be off by luck: three times half, over the root of their number.
 const LUCK: f64 = 1.5;
 
-/// The factor that is tried at most, and how often the range is halved.
+/// The factor that is tried at most, and how often the range is halved: to a hundredth of it.
 const MOST: f64 = 1e4;
-const TRIES: usize = 60;
+const TRIES: usize = 10;
 
 /// How many times as far cases move from run to run as is borrowed for them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,12 +40,11 @@ pub fn softening<'e>(effects: impl Iterator<Item = &'e Effect>) -> Option<Soften
     if borrowing.len() < FEWEST {
         return None;
     }
-    let median = |class: Repeatability| {
-        let logs: Vec<f64> = borrowing.iter().filter(|effect| effect.class == class).map(|effect| effect.change.log).collect();
-        stats::median(&logs)
-    };
+    let mut logs: BTreeMap<Repeatability, Vec<f64>> = BTreeMap::new();
+    borrowing.iter().for_each(|effect| logs.entry(effect.class).or_default().push(effect.change.log));
+    let medians: BTreeMap<Repeatability, f64> = logs.iter().map(|(class, logs)| (*class, stats::median(logs))).collect();
     let rests: Vec<(f64, &Change)> =
-        borrowing.iter().map(|effect| ((effect.change.log - median(effect.class)).abs(), &effect.change)).collect();
+        borrowing.iter().map(|effect| ((effect.change.log - medians[&effect.class]).abs(), &effect.change)).collect();
     // Half of all are as far off by chance as their own error bars allow; of few cases, a few more or less.
     let median_p = |factor: f64| {
         let p = |(rest, change): &(f64, &Change)| {
