@@ -2,12 +2,11 @@
 //! and one side may have more of them than the other.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
-use super::effect::{Matched, Row};
+use super::effect::Matched;
 use super::observation::Observation;
-use super::sides::{Run, Side};
-use super::spread::Spread;
+use super::sides::Run;
+use super::spread::{Spread, sum};
 use crate::model::{CoreClocks, Repeatability};
 use crate::record::{Record, round_clocks, round_medians};
 use crate::stats;
@@ -35,16 +34,6 @@ const TRIES: usize = 20;
 /// How well a slope is known, in degrees of freedom.
 const OF_SLOPE: f64 = 10.0;
 
-/// A case beside which the clock differs from that of its neighbours by a larger share, in most of its rounds, makes it do so. The steps
-/// that the clock takes by itself last for minutes and fall on any case: none of 63 had so many of them in ten studies.
-const OWN: f64 = 0.003;
-const MOST: f64 = 0.8;
-/// The same by the sentinel: of a row as a whole, which may have had more rounds at another step than its neighbours.
-const OWN_BY_SENTINEL: f64 = 0.012;
-
-/// Cases that were measured beside each other, of which the median tells the clock that isn't one's own.
-const FEWEST_NEIGHBOURS: usize = 5;
-
 /// What shows the core's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ClockSource {
@@ -61,7 +50,7 @@ impl ClockSource {
 /// One round of a case with the core's clock beside it, in little memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockedRound {
-    process: u32,
+    pub process: u32,
     /// The logarithms of its time, ns, and of the clock.
     time: f32,
     clock: f32,
@@ -95,7 +84,7 @@ impl ClockedRound {
         self.time.into()
     }
 
-    fn clock(&self) -> f64 {
+    pub fn clock(&self) -> f64 {
         self.clock.into()
     }
 
@@ -199,6 +188,11 @@ impl TakenOut {
         self.source
     }
 
+    /// Adds what a case may have made of the clock itself, as a logarithm.
+    pub fn doubt(&mut self, own: f64) {
+        self.unknown = sum([self.unknown, Spread { variance: own.powi(2), degrees: f64::INFINITY }]);
+    }
+
     pub fn row(&self, side: usize, place: usize) -> RowAtClock {
         self.rows[side].get(place).copied().unwrap_or_default()
     }
@@ -253,83 +247,40 @@ pub struct SideClocks {
     pub source: ClockSource,
     /// The medians: over rounds, MHz, or over rows, work a nanosecond.
     pub medians: [f64; 2],
+    /// Whether the difference is taken out. Where it isn't, the clocks are further apart than steps are.
+    pub is_taken_out: bool,
 }
 
 impl SideClocks {
+    /// Those of cases whose clock is taken out; or where none has it taken out, of all, if they are too far apart for steps.
+    pub fn of<'m>(cases: impl Iterator<Item = &'m Matched<'m>> + Clone) -> Option<Self> {
+        let taken =
+            |source: ClockSource| Self::medians(source, cases.clone().filter(|case| case.clock_source() == Some(source)));
+        let found = ClockSource::ALL.into_iter().find_map(|source| Some((source, taken(source)?)));
+        if let Some((source, medians)) = found {
+            return Some(Self { source, medians, is_taken_out: true });
+        }
+        let medians = Self::medians(ClockSource::Counters, cases)?;
+        let all = Self { source: ClockSource::Counters, medians, is_taken_out: false };
+        (all.change().abs() > MOST_APART).then_some(all)
+    }
+
+    fn medians<'m>(source: ClockSource, cases: impl Iterator<Item = &'m Matched<'m>> + Clone) -> Option<[f64; 2]> {
+        let of_side = |side: usize| {
+            let rows = cases.clone().flat_map(move |case| case.rows(side));
+            let clocks = |row: &Observation| -> Vec<f64> {
+                row.clocked_rounds(source).iter().flat_map(|rounds| rounds.iter().map(ClockedRound::clock)).collect()
+            };
+            let clocks: Vec<f64> = rows.flat_map(|row| clocks(&row)).collect();
+            (!clocks.is_empty()).then(|| stats::median(&clocks).exp())
+        };
+        Some([of_side(0)?, of_side(1)?])
+    }
+
     /// By how much it differs, as a logarithm.
     pub fn change(&self) -> f64 {
         (self.medians[1] / self.medians[0]).ln()
     }
-}
-
-/// What was measured at about the same time: in this round of one process of a run, in one block of a plan.
-type Moment = (ClockSource, usize, usize, u32, usize);
-
-/// The clock beside what was measured at about the same time, as a logarithm: of each side, by moment.
-pub struct Neighbours([HashMap<Moment, f64>; 2]);
-
-impl Neighbours {
-    pub fn new(sides: [&Side; 2]) -> Self {
-        Self(sides.map(|side| {
-            let mut clocks: HashMap<Moment, Vec<f64>> = HashMap::new();
-            let rows = || side.cases.iter().flat_map(|case| &case.rows);
-            let all = ClockSource::ALL.into_iter().flat_map(|source| rows().flat_map(move |row| moments(row, source)));
-            all.for_each(|(moment, clock)| clocks.entry(moment).or_default().push(clock));
-            clocks.retain(|_, clocks| clocks.len() >= FEWEST_NEIGHBOURS);
-            clocks.into_iter().map(|(moment, clocks)| (moment, stats::median(&clocks))).collect()
-        }))
-    }
-
-    /// Says that a case makes the clock another one than its neighbours have, on one side alone. What it loses by that is its own.
-    pub fn apart(&self, case: &Matched) -> Option<String> {
-        let source = case.clock_source()?;
-        let apart = |side: usize| {
-            let of_row = |row: Row| {
-                let own = |(moment, clock)| Some(clock - self.0[side].get(&moment)?);
-                moments(&row, source).into_iter().filter_map(own).collect::<Vec<f64>>()
-            };
-            let all: Vec<f64> = case.rows(side).flat_map(of_row).collect();
-            (!all.is_empty()).then_some(all)
-        };
-        let sides = [apart(0)?, apart(1)?];
-        let least_own = if source == ClockSource::Counters { OWN } else { OWN_BY_SENTINEL };
-        let is_usual = |side: usize| stats::median(&sides[side]).abs() < least_own / 2.0;
-        let own = |side: usize| {
-            let least = |share: f64| stats::quantile(&sides[side], share);
-            (least(MOST) < -least_own || least(1.0 - MOST) > least_own).then(|| stats::median(&sides[side]))
-        };
-        let words = |own: f64| format!("{} by {:.1} %", if own < 0.0 { "fall" } else { "rise" }, 100.0 * own.abs());
-        let told = match (own(0), own(1)) {
-            (Some(own), None) if is_usual(1) => format!("on the base side it makes the core's clock {}", words(own)),
-            (None, Some(own)) if is_usual(0) => format!("on the new side it makes the core's clock {}", words(own)),
-            (Some(base), Some(new)) if (new - base).abs() > least_own => {
-                format!("it makes the core's clock {} on the base side, {} on the new one", words(base), words(new))
-            }
-            _ => return None,
-        };
-        Some(format!("{told}: nothing is taken out"))
-    }
-
-    /// The clocks of both sides, where they were measured beside enough cases.
-    pub fn clocks(&self, source: ClockSource) -> Option<SideClocks> {
-        let median = |side: usize| {
-            let own = self.0[side].iter().filter(|((by, ..), _)| *by == source);
-            let clocks: Vec<f64> = own.map(|(_, clock)| *clock).collect();
-            (!clocks.is_empty()).then(|| stats::median(&clocks).exp())
-        };
-        Some(SideClocks { source, medians: [median(0)?, median(1)?] })
-    }
-}
-
-/// The moments of a row's rounds, with the clock beside each.
-fn moments(row: &Observation, source: ClockSource) -> Vec<(Moment, f64)> {
-    let mut rounds_of: HashMap<u32, usize> = HashMap::new();
-    let moment = |round: &ClockedRound| {
-        let ordinal = rounds_of.entry(round.process).or_default();
-        *ordinal += 1;
-        ((source, row.run, row.block(), round.process, *ordinal), round.clock())
-    };
-    row.clocked_rounds(source).iter().flat_map(|rounds| rounds.iter()).map(moment).collect()
 }
 
 #[cfg(test)]

@@ -45,8 +45,18 @@ const ENOUGH_PROCESSES: u64 = 6;
 pub struct Matched<'s> {
     pub cases: [&'s SideCase; 2],
     pub by_time: bool,
-    /// Its rows with the core's clock taken out, where they show that.
-    clock: Option<Box<TakenOut>>,
+    clock: ClockPart,
+}
+
+/// The core's part in a case's change.
+#[derive(Clone, Debug)]
+enum ClockPart {
+    /// It isn't known, or isn't taken out.
+    Unknown,
+    /// It is the case's own, which draws the power that moves the clock.
+    Own,
+    /// Its rows with the clock taken out.
+    TakenOut(Box<TakenOut>),
 }
 
 /// A row of a side that has a figure.
@@ -130,24 +140,41 @@ pub type Pools = BTreeMap<Repeatability, BetweenRuns>;
 impl<'s> Matched<'s> {
     /// A case that has figures on both sides, as it was measured; their units may differ where times are compared.
     pub fn as_measured(cases: [&'s SideCase; 2]) -> Self {
-        Self { cases, by_time: cases[0].kind.unit != cases[1].kind.unit, clock: None }
+        Self { cases, by_time: cases[0].kind.unit != cases[1].kind.unit, clock: ClockPart::Unknown }
     }
 
     /// The same with the core's clock taken out, where its rows show that.
     pub fn at_clock(self, runs: [&[Run]; 2]) -> Self {
         let rows = [0, 1].map(|side| self.rows(side).map(|row| row.row).collect::<Vec<_>>());
         let clock = TakenOut::of([&rows[0], &rows[1]], runs, (self.class(), &self.cases[0].kind.experiment));
-        Self { clock: clock.map(Box::new), ..self }
+        Self { clock: clock.map_or(ClockPart::Unknown, |clock| ClockPart::TakenOut(clock.into())), ..self }
+    }
+
+    /// The same as it was measured, where its part in the clock is its own.
+    pub fn at_own_clock(self) -> Self {
+        Self { clock: ClockPart::Own, ..self }
+    }
+
+    /// The same where it may have made so much of the clock's change itself, as a logarithm.
+    pub fn doubting_clock(mut self, own: f64) -> Self {
+        if let ClockPart::TakenOut(clock) = &mut self.clock {
+            clock.doubt(own);
+        }
+        self
+    }
+
+    fn taken_out(&self) -> Option<&TakenOut> {
+        if let ClockPart::TakenOut(clock) = &self.clock { Some(clock) } else { None }
     }
 
     /// What showed the core's clock that is taken out.
     pub fn clock_source(&self) -> Option<ClockSource> {
-        self.clock.as_ref().map(|clock| clock.source())
+        self.taken_out().map(TakenOut::source)
     }
 
     /// The rows of a side that have figures.
     pub fn rows(&self, side: usize) -> impl Iterator<Item = Row<'s>> {
-        let row = move |(place, row): (usize, &'s Observation)| match &self.clock {
+        let row = move |(place, row): (usize, &'s Observation)| match self.taken_out() {
             Some(clock) => {
                 let (added, own) = clock.row(side, place);
                 Row { row, added, own: own.or_else(|| row.own()), is_at_clock: true }
@@ -226,15 +253,22 @@ impl<'s> Matched<'s> {
         }
         let (change, undecided) = (self.change(class, pools, runs)?, self.undecided(class));
         let is_borrowed = pools.get(&class).is_none_or(|pool| pool.measured.is_none());
-        if let Some(taken) = &self.clock {
-            let change = Change { spread: sum([change.spread, taken.unknown]), ..change };
+        if let Some(taken) = self.taken_out() {
             // What is borrowed for rows as they are is not for those at one clock.
             let measured = Self::as_measured(self.cases).change(class, &Pools::new(), runs)?;
+            // The sentinel may be disturbed alone: what it takes out excuses a change, and makes none.
+            let is_made = taken.source() == ClockSource::Sentinel && change.log.abs() > measured.log.abs();
+            let made = if is_made { change.log - measured.log } else { 0.0 };
+            let doubt = Spread { variance: made.powi(2), degrees: f64::INFINITY };
+            let change = Change { spread: sum([change.spread, taken.unknown, doubt]), ..change };
             return Ok(Effect { change, measured, class, is_at_clock: true, is_borrowed, undecided });
         }
         let rows = [0, 1].map(|side| self.rows(side).map(|row| row.row).collect::<Vec<_>>());
-        let spread = sum([change.spread, core_clock::unmeasured([&rows[0], &rows[1]], class)]);
-        let change = Change { spread, ..change };
+        let of_clock = match self.clock {
+            ClockPart::Own => Spread::default(),
+            _ => core_clock::unmeasured([&rows[0], &rows[1]], class),
+        };
+        let change = Change { spread: sum([change.spread, of_clock]), ..change };
         Ok(Effect { change, measured: change, class, is_at_clock: false, is_borrowed, undecided })
     }
 
@@ -361,9 +395,9 @@ fn pool(class: Repeatability, cases: &[&Matched]) -> BetweenRuns {
     let rows = || cases.iter().flat_map(|case| case.both());
     let within = Prior::of(rows().filter_map(|row| row.own.map(|own| (own.variance, own.degrees))));
     let deviation = rows().map(|row| row.borrowed(class)).reduce(f64::max).unwrap_or(class.between_runs(1));
-    let is_at_clock = cases.iter().any(|case| case.clock.is_some());
+    let is_at_clock = cases.iter().any(|case| case.taken_out().is_some());
     let borrowed = BetweenRuns { class, deviation, measured: None, is_at_clock, scale: 1.0, within };
-    let alike = cases.iter().filter(|case| case.clock.is_some() == is_at_clock);
+    let alike = cases.iter().filter(|case| case.taken_out().is_some() == is_at_clock);
     let scatters: Vec<Scatter> = alike.filter_map(|case| case.own_scatter()).collect();
     let degrees: f64 = scatters.iter().map(|scatter| scatter.degrees).sum();
     if degrees < OF_POOL {

@@ -9,6 +9,7 @@
 //! softened     what is borrowed for how far figures move, where the runs at hand move by more
 //! effect       how many times as fast a case is, and how far that may be off
 //! core_clock   the core's clock, taken out of a case's times
+//! neighbours   the clock beside what was measured at about the same time
 //! verdict      the rule that decides: same, faster, slower, unclear
 //! identity     what differs between the sides beside their figures
 //! derived      what follows from cases: levels, banks, peaks, fits
@@ -24,6 +25,7 @@ mod effect;
 mod gate;
 mod identity;
 mod interner;
+mod neighbours;
 mod observation;
 mod pairing;
 mod sides;
@@ -76,7 +78,7 @@ pub struct Comparison {
     pub neither: usize,
     /// Geometric means: of each family, then of all.
     pub totals: Vec<Total>,
-    /// The core's clock on both sides, where it was taken out.
+    /// The core's clock on both sides, where it was taken out, or is too far apart for that.
     pub clock: Option<SideClocks>,
     pub code: Vec<CodeChange>,
     pub differences: Vec<Difference>,

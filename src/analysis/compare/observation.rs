@@ -9,7 +9,7 @@ use super::interner::Shared;
 use super::spread::Spread;
 use crate::digest::hash64;
 use crate::experiments::{self, CATALOGUE};
-use crate::model::{BLOCK_CASES, DeviceKind, Flag, Point, Repeatability, Status, Stop};
+use crate::model::{DeviceKind, Flag, Point, Repeatability, Status, Stop};
 use crate::record::Record;
 
 /// The columns that say how much work a case is, and in what shape. Not the subgroup size: it is how a device does the work.
@@ -39,7 +39,7 @@ pub struct Observation {
     /// Of the sentinel beside it, as a logarithm.
     sentinel_speed: Real,
     /// Its place in the plan.
-    place: u32,
+    pub place: u32,
     pub basis: Arc<Basis>,
     /// What few rows have.
     rare: Option<Box<Rare>>,
@@ -213,13 +213,11 @@ impl Observation {
             ClockSource::Counters => self.rare.as_ref()?.clocked.as_deref().map(Cow::Borrowed),
             // The host's clock is none of the device's, and what a processor does to a sentinel is no step of a clock.
             ClockSource::Sentinel if matches!(self.class, Repeatability::Host | Repeatability::Processor) => None,
-            ClockSource::Sentinel => Some(vec![ClockedRound::by_sentinel(self.time()?, self.sentinel_speed()?)].into()),
+            ClockSource::Sentinel => {
+                let time = self.time().filter(|time| *time > 0.0)?;
+                Some(vec![ClockedRound::by_sentinel(time, self.sentinel_speed()?)].into())
+            }
         }
-    }
-
-    /// The block of cases that were measured beside each other, as far as the plan tells.
-    pub fn block(&self) -> usize {
-        self.place as usize / BLOCK_CASES
     }
 
     pub fn is_ok(&self) -> bool {
@@ -249,6 +247,11 @@ fn class(record: &Record) -> Repeatability {
     }
     if [Flag::LaunchBound, Flag::NearFloor].iter().any(|flag| record.has_flag(flag.name())) {
         return Repeatability::Launch;
+    }
+    // A peak is that of what its variant names.
+    if record.experiment == "peak/summary" {
+        let is_memory = ["global", "cache"].contains(&record.variant.as_str());
+        return if is_memory { Repeatability::Memory } else { Repeatability::Core };
     }
     let point = || Point::new(record.by_axis.iter().map(|(name, value)| (name.clone().into(), value.clone())));
     let derives = || CATALOGUE.iter().copied().find(|experiment| experiment.derived.contains(&record.experiment.as_str()));

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use super::super::words::counted;
 use super::code::note_code;
-use super::core_clock::{ClockSource, Neighbours};
+use super::core_clock::{ClockSource, SideClocks};
 use super::derived::judge_derived;
-use super::effect::{Effect, Matched, Pools, Row, pools};
+use super::effect::{Effect, Matched, Pools, pools};
 use super::identity::{self, About, Difference};
+use super::neighbours::{Apart, Neighbours};
 use super::observation::{Observation, WORK};
 use super::sides::{DeviceKey, Side, SideCase, Sides};
 use super::verdict::{Change, Verdict, decide};
@@ -143,9 +144,15 @@ impl<'s> Pairing<'s> {
                 (true, ..) => derived.push(compared),
                 (_, [Some(base), Some(new)], Verdict::Unclear) => {
                     let case = Matched::as_measured([base, new]).at_clock(runs);
-                    let own = neighbours.apart(&case);
-                    own.iter().for_each(|words| compared.because(words));
-                    matched.push((cases.len(), if own.is_some() { Matched::as_measured([base, new]) } else { case }));
+                    let case = match neighbours.apart(&case) {
+                        Some(Apart::Own(words)) => {
+                            compared.because(&words);
+                            case.at_own_clock()
+                        }
+                        Some(Apart::Doubtful(own)) => case.doubting_clock(own),
+                        None => case,
+                    };
+                    matched.push((cases.len(), case));
                     cases.push(compared);
                 }
                 _ => cases.push(compared),
@@ -181,14 +188,17 @@ impl<'s> Pairing<'s> {
         judge(&mut cases, &effects, margin);
         let is_without = |case: &Matched, effect: &Effect| {
             let is_bound = matches!(effect.class, Repeatability::Core | Repeatability::Memory);
-            let is_told = |row: &Row| row.clocked_rounds(ClockSource::Counters).is_some() || row.pair().is_some();
-            is_bound && !effect.is_at_clock && !case.both().all(|row| is_told(&row))
+            let is_told = case.both().all(|row| row.clocked_rounds(ClockSource::Counters).is_some());
+            // A pair has its own clock on both sides.
+            is_bound && !effect.is_at_clock && !is_told && case.both().all(|row| row.pair().is_none())
         };
         let without_clock = effects.iter().filter(|(_, case, effect)| is_without(case, effect)).count();
-        let has_source = |source: &ClockSource| effects.iter().any(|(_, case, _)| case.clock_source() == Some(*source));
-        let clock = ClockSource::ALL.into_iter().find(has_source).and_then(|source| neighbours.clocks(source));
+        // Several devices have no clock in common.
+        let has_one_device = self.sides.iter().all(|side| side.devices.len() == 1);
+        let unpaired = effects.iter().map(|(_, case, _)| *case).filter(|case| case.both().all(|row| row.pair().is_none()));
+        let clock = if has_one_device { SideClocks::of(unpaired) } else { None };
         let processes = matched.iter().flat_map(|(_, case)| case.both()).map(|row| row.processes()).min().unwrap_or(1);
-        judge_derived(&mut derived, &derived_pairs, (clock.as_ref(), processes), margin);
+        judge_derived(&mut derived, &derived_pairs, (clock.as_ref().filter(|clock| clock.is_taken_out), processes), margin);
         let code = note_code(&mut cases, &effects.iter().map(|(place, case, _)| (*place, *case)).collect::<Vec<_>>());
         let totals =
             total::totals(effects.iter().filter(|(.., effect)| effect.undecided.is_none()).map(|(place, _, effect)| {

@@ -11,6 +11,7 @@ use super::case_name;
 use super::identity::{About, IDENTITY};
 use super::interner::Shared;
 use super::observation::Observation;
+use crate::digest::hash64;
 use crate::error::{Error, nearest};
 use crate::model::{AxisValue, Point, Status};
 use crate::record::Record;
@@ -18,6 +19,10 @@ use crate::record::schema::{COLUMNS, position};
 
 /// Of these groups, only what says how a row came to be tells sides apart.
 const GROUPS: [&str; 3] = ["how", "case", "identity"];
+
+/// What decides of the code that a driver makes, beside what is about the driver and the tool; and what has to be known of these.
+const DECIDE: [&str; 4] = ["device_name", "environment", "layers", "robustness"];
+const MUST_BE_TOLD: [&str; 3] = ["device_name", "driver_version", "tool_version"];
 
 #[derive(Clone, Debug)]
 pub enum Question {
@@ -78,6 +83,8 @@ pub struct CaseKind {
 /// One run of a side on one device: what all its rows share, and how its timer is.
 #[derive(Clone, Debug)]
 pub struct Run {
+    /// Tells runs of all files and devices apart.
+    pub id: u64,
     /// Its device and driver, as rows name the base of a pair: `deviceUUID/driverUUID`.
     pub device: Box<str>,
     /// What identifies it: a cell for each column of [`IDENTITY`].
@@ -272,6 +279,10 @@ impl Side {
         self.cases.iter().filter(|case| case.is_work()).map(|case| &*case.key).collect()
     }
 
+    pub fn rows(&self) -> impl Iterator<Item = &Observation> {
+        self.cases.iter().flat_map(|case| &case.rows)
+    }
+
     fn add(&mut self, record: &Record, key: &str, (file, line): (usize, u64), files: &[String]) -> Result<(), Error> {
         let Some(status) = Status::named(&record.status) else {
             let (file, status) = (&files[file], &record.status);
@@ -337,8 +348,9 @@ impl Side {
         }
         let cell = |(name, _): &(&str, _)| record.cell(name).map(|cell| cell.to_string().into()).unwrap_or_default();
         let identity = IDENTITY.iter().map(cell).collect();
-        let device_id = format!("{}/{}", record.device_uuid, record.driver_uuid).into();
-        self.runs.push(Run { device: device_id, identity, step: None, floor: None });
+        let device_id: Box<str> = format!("{}/{}", record.device_uuid, record.driver_uuid).into();
+        let id = hash64(&format!("{file}/{device_id}/{}", record.run_id));
+        self.runs.push(Run { id, device: device_id, identity, step: None, floor: None });
         self.run_of.insert((record.run_id.clone(), file, device), self.runs.len() - 1);
         self.runs.len() - 1
     }
@@ -370,11 +382,11 @@ impl SideCase {
 impl Run {
     /// Whether one driver made the code of both, for one kind of device and of one version of Lanescope.
     pub fn has_code_of(&self, other: &Self) -> bool {
-        let decides = |(name, about): &(&str, About)| {
-            matches!(about, About::Driver | About::Tool) || ["device_name", "robustness"].contains(name)
-        };
+        let decides = |(name, about): &(&str, About)| matches!(about, About::Driver | About::Tool) || DECIDE.contains(name);
         let mut cells = IDENTITY.iter().zip(self.identity.iter().zip(&other.identity));
-        cells.all(|(column, (own, others))| own == others || !decides(column))
+        let is_told =
+            IDENTITY.iter().zip(&self.identity).all(|((name, _), cell)| !MUST_BE_TOLD.contains(name) || !cell.is_empty());
+        is_told && cells.all(|(column, (own, others))| own == others || !decides(column))
     }
 
     /// Takes what calibration tells of the timer.

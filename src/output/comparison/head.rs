@@ -78,7 +78,11 @@ fn clocks(clocks: &SideClocks) -> String {
             format!("the core ran {told} (medians of the sentinel's speed: its clock wasn't measured)")
         }
     };
-    format!("Clocks: {told}. Its steps are taken out: ratios and verdicts are about what is left.")
+    let what = match clocks.is_taken_out {
+        true => "Its steps are taken out: ratios and verdicts are about what is left",
+        false => "Steps are smaller than that: nothing is taken out",
+    };
+    format!("Clocks: {told}. {what}.")
 }
 
 /// What differs beside the figures, the most important first, and what follows from that.

@@ -91,7 +91,7 @@ fn comparison() -> Comparison {
             Total { family: Some("workgroup".to_owned()), cases: 30, ratio: ratio(1.0002, 0.002) },
             Total { family: None, cases: 41, ratio: ratio(1.0123, 0.002) },
         ],
-        clock: Some(SideClocks { source: ClockSource::Counters, medians: [1979.9, 1994.8] }),
+        clock: Some(SideClocks { source: ClockSource::Counters, medians: [1979.9, 1994.8], is_taken_out: true }),
         without_clock: 1,
         softening: None,
         code: vec![
