@@ -328,8 +328,8 @@ fn by_host(options: &str, why: &str) {
         if is_of_a_kernel(row) {
             assert_eq!(row.timer, "host", "{name}");
         }
-        // One pass alone shows the whole wait.
-        if row.batch > Some(1) {
+        // One pass alone shows the whole wait, and of barriers alone nothing is taken off.
+        if row.batch > Some(1) && row.experiment != "calibration/barrier" {
             let ratio = row.time_ns.unwrap() / right.time_ns.unwrap();
             assert!((0.99..1.015).contains(&ratio), "{name}: {ratio}");
         }
