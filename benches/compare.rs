@@ -2,8 +2,8 @@
 //!
 //! `cargo bench --bench compare [-- COMPARISONS [WORD...]]` simulates so many comparisons (1,000 if none is said) of 200 cases in each of
 //! many worlds, or of those whose line has all of these words, and prints of each: comparisons with any false verdict, the mean share of false ones among all verdicts, unchanged cases that
-//! are called the same, changed ones that are found, intervals that hold the truth, and how wide these are beside those of one who knows
-//! all spreads. `tests/host/truth.rs` holds a short form to its bounds.
+//! are called the same, changed ones that are found, intervals that hold the truth, how wide these are beside those of one who knows
+//! all spreads; and of the whole, how often it is called faster or slower, and how often its interval holds the truth. `tests/host/truth.rs` holds a short form to its bounds.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints what it found")]
 #![allow(clippy::cast_precision_loss, reason = "counts are small")]
@@ -11,6 +11,7 @@
 #[path = "../tests/support/simulated.rs"]
 mod simulated;
 
+use lanescope::analysis::compare::Verdict;
 use rayon::prelude::*;
 use simulated::{Clock, Found, World, simulate};
 
@@ -18,8 +19,8 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let comparisons = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(1000);
     let words: Vec<&String> = arguments.iter().filter(|argument| argument.parse::<u64>().is_err()).collect();
-    println!("any_false false_share same_% found_% held_% width  world");
-    for (world, name) in clocks() {
+    println!("any_false false_share same_% found_% held_% width whole: called_% held_%  world");
+    for (world, name) in clocks().into_iter().chain(wholes()) {
         if words.iter().all(|word| name.contains(word.as_str())) {
             print(&world, &name, comparisons);
         }
@@ -60,6 +61,39 @@ fn clocks() -> Vec<(World, String)> {
     worlds
 }
 
+/// What moves cases apart, families or runs as a whole, where nothing or all of it changed.
+fn wholes() -> Vec<(World, String)> {
+    let mut worlds = Vec::new();
+    let quiet = World { cases: 60, rounds: 0.002, ..World::QUIET };
+    for (moves, common, of_family, runs) in [
+        (0.001, 0.0, 0.0, 1),
+        (0.01, 0.0, 0.0, 1),
+        (0.001, 0.0, 0.01, 1),
+        (0.001, 0.001, 0.0, 1),
+        (0.001, 0.003, 0.0, 1),
+        (0.001, 0.01, 0.0, 1),
+        (0.01, 0.0, 0.0, 3),
+        (0.001, 0.0, 0.01, 3),
+        (0.001, 0.01, 0.0, 3),
+        (0.01, 0.01, 0.0, 3),
+    ] {
+        for whole in [0.0, -0.05, -0.24] {
+            let families = (if of_family > 0.0 { 6 } else { 1 }, of_family);
+            let world = World { moves: Some(moves), common, families, runs, whole, ..quiet };
+            let [moves, common, of_family, whole] = [moves, common, of_family, whole].map(|share| 100.0 * share);
+            let name = format!("whole {whole} %, {runs} runs, cases move {moves:.1} %, families {of_family} %, all {common} %");
+            worlds.push((world, name));
+        }
+    }
+    for cases in [30, 200] {
+        for is_uneven in [false, true] {
+            let world = World { moves: Some(0.01), cases, is_uneven, rounds: 0.002, ..World::QUIET };
+            worlds.push((world, format!("softened: {cases} cases move 1 %{}", if is_uneven { " uneven" } else { "" })));
+        }
+    }
+    worlds
+}
+
 fn name(world: &World) -> String {
     format!(
         "{} {}x{} rounds {:.2} % changed {:?}{}{}",
@@ -81,11 +115,15 @@ fn print(world: &World, name: &str, comparisons: u64) {
         all.iter().map(|found| found.wrong as f64 / (found.wrong + found.right).max(1) as f64).sum::<f64>() / all.len() as f64;
     let changed = world.changed.0 as f64 * all.len() as f64;
     let widths = all.iter().fold((0.0, 0.0), |sum, found| (sum.0 + found.widths.0, sum.1 + found.widths.1));
+    let called = all.iter().filter(|found| matches!(found.whole.0, Verdict::Faster | Verdict::Slower)).count() as f64;
+    let whole_held = all.iter().filter(|found| found.whole.1).count() as f64;
     println!(
-        "{any:9.3} {share:11.4} {:6.1} {:7.1} {:6.1} {:5.2}  {name}",
+        "{any:9.3} {share:11.4} {:6.1} {:7.1} {:6.1} {:5.2} {:15.1} {:6.1}  {name}",
         100.0 * sum(|found| found.same) / (sum(|found| found.cases) - changed),
         100.0 * sum(|found| found.right) / changed,
         100.0 * sum(|found| found.held) / sum(|found| found.cases),
         widths.0 / widths.1,
+        100.0 * called / all.len() as f64,
+        100.0 * whole_held / all.len() as f64,
     );
 }

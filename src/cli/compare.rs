@@ -21,6 +21,7 @@ use crate::analysis::compare::{Comparison, Question, Sides, Terms, compare as co
 use crate::error::{EXIT_FAILED, EXIT_OK, Error};
 use crate::model::Shown;
 use crate::output::{Format, Mode, Progress, Report, Target, say, write_whole};
+use gates::Outcome;
 use suspects::Suspects;
 
 pub fn compare(arguments: &Compare) -> anyhow::Result<u8> {
@@ -30,12 +31,12 @@ pub fn compare(arguments: &Compare) -> anyhow::Result<u8> {
     let progress = Progress::new(if arguments.quiet { Mode::Quiet } else { Mode::Normal });
     progress.notes(&sides.notes);
     let comparisons = compared(&sides, &Terms { margin: arguments.margin, is_forced: arguments.force })?;
-    let failures = gates::failures(&arguments.fail_on, &comparisons)?;
-    let report = Report { comparisons: &comparisons, failures: &failures, is_whole: arguments.all };
+    let Outcome { failures, unjudged } = gates::judged(&arguments.fail_on, &comparisons)?;
+    let report = Report { comparisons: &comparisons, failures: &failures, unjudged: &unjudged, is_whole: arguments.all };
     files::write(&targets, &report)?;
     let is_shown = |formats: &[Format]| targets.iter().any(|(to, format)| *to == Target::Stdout && formats.contains(format));
     if !is_shown(&[Format::Table, Format::Markdown]) {
-        failures.iter().for_each(|line| say(line));
+        failures.iter().chain(&unjudged).for_each(|line| say(line));
     }
     if let Some(file) = &arguments.suspects {
         let lines = suspect(file, &sides, &comparisons)?;

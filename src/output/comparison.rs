@@ -28,6 +28,8 @@ pub struct Report<'r> {
     pub comparisons: &'r [Comparison],
     /// What fails it, a line for each.
     pub failures: &'r [String],
+    /// What gates couldn't judge, a line for each.
+    pub unjudged: &'r [String],
     /// Whether cases are shown that are the same, and however many there are.
     pub is_whole: bool,
 }
@@ -36,7 +38,7 @@ pub fn comparison_text(report: &Report, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     // Who reads a pull request begins at the top; at a terminal, the end is what stays in sight.
     if style == Style::Markdown {
-        sheet.points("Failed:", report.failures);
+        gates(&mut sheet, report);
     }
     for comparison in report.comparisons {
         let names = Names::new(comparison);
@@ -49,7 +51,12 @@ pub fn comparison_text(report: &Report, style: Style) -> String {
         foot::basis(&mut sheet, comparison);
     }
     if style != Style::Markdown {
-        sheet.points("Failed:", report.failures);
+        gates(&mut sheet, report);
     }
     style.legible(&sheet.text())
+}
+
+fn gates(sheet: &mut Sheet, report: &Report) {
+    sheet.points("Failed:", report.failures);
+    sheet.points("Not judged:", report.unjudged);
 }

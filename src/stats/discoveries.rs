@@ -11,9 +11,26 @@ pub fn largest_discovery(p_values: &[f64], tests: usize, rate: f64) -> Option<f6
     sorted.iter().enumerate().rev().find(|(rank, p)| **p <= allowed(*rank)).map(|(_, p)| *p)
 }
 
+/// The largest p-value of those that are sure, where the chance that any of these is false is to be this at most: Holm, Scandinavian
+/// Journal of Statistics 6 (1979). `None` where none is.
+pub fn largest_sure(p_values: &[f64], chance: f64) -> Option<f64> {
+    let mut sorted = p_values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let is_sure = |(rank, p): &(usize, &f64)| **p <= chance / (sorted.len() - rank) as f64;
+    sorted.iter().enumerate().take_while(is_sure).last().map(|(_, p)| *p)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_sure_ends_at_the_first_that_is_not() {
+        assert_eq!(largest_sure(&[0.04, 0.001, 0.9, 0.02], 0.05), Some(0.001));
+        assert_eq!(largest_sure(&[0.02, 0.001, 0.012], 0.05), Some(0.02));
+        assert_eq!(largest_sure(&[0.04, 0.03], 0.05), None);
+        assert_eq!(largest_sure(&[], 0.05), None);
+    }
 
     #[test]
     fn a_larger_one_may_let_smaller_ones_pass() {

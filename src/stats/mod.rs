@@ -9,7 +9,7 @@ mod normal;
 mod ratio;
 mod student;
 
-pub use discoveries::largest_discovery;
+pub use discoveries::{largest_discovery, largest_sure};
 pub use interval::{Interval, clustered_interval, median_interval, noise, student_t};
 pub use moderated::Prior;
 pub use normal::normal_bound;

@@ -26,11 +26,17 @@ fn compared(arguments: &[&str]) -> Ran {
     ran(&[&["compare"], arguments].concat())
 }
 
-fn cases(csv: &str) -> Vec<BTreeMap<String, String>> {
+/// The lines of CSV by their columns.
+fn lines(csv: &str) -> Vec<BTreeMap<String, String>> {
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     let header = reader.headers().unwrap().clone();
     let named = |row: csv::StringRecord| header.iter().map(str::to_owned).zip(row.iter().map(str::to_owned)).collect();
     reader.records().map(|row| named(row.unwrap())).collect()
+}
+
+/// The same without what is about many cases.
+fn cases(csv: &str) -> Vec<BTreeMap<String, String>> {
+    lines(csv).into_iter().filter(|row| row.get("row_kind").is_none_or(|kind| kind != "total")).collect()
 }
 
 fn count(cases: &[BTreeMap<String, String>], verdict: &str) -> usize {
@@ -144,12 +150,13 @@ fn the_answer_comes_first_and_fits() {
     let sides = read(&Question::Files(vec![named("first", &one), named("second", &other)])).unwrap();
     let comparisons = compare(&sides, &Terms::default()).unwrap();
     for width in [80, 120] {
-        let report = Report { comparisons: &comparisons, failures: &[], is_whole: false };
+        let report = Report { comparisons: &comparisons, failures: &[], unjudged: &[], is_whole: false };
         let text = comparison_text(&report, Style::Text(Page { width, ..Page::FILE }));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "second compared with first");
-        assert!(lines[1].starts_with("166 cases: ") && lines[1].contains("derived: "), "{text}");
-        assert!(text.contains("\nIn all 1.0") && text.contains("\nFamilies, by geometric mean:\n"), "{text}");
+        assert!(lines[1].starts_with("The same in all: 1.0") && lines[1].ends_with("of 156 of 166 cases."), "{text}");
+        assert!(lines[2].starts_with("166 cases: ") && lines[2].contains("derived: "), "{text}");
+        assert!(text.contains("\nFamilies, by geometric mean:\n"), "{text}");
         assert!(lines.len() <= 60 && lines.iter().all(|line| line.chars().count() <= width.into()), "{text}");
     }
 }
@@ -599,7 +606,7 @@ fn a_gate_that_could_never_fail_is_refused() {
     for (gate, said) in [
         ("slower:0.5%", "a change within 1 % counts as none; ask for more, or for a smaller --margin"),
         ("slower:3%:memroy/*", "no measured case bears such a name"),
-        ("worse", "it is slower, broken, wrong_result or missing"),
+        ("worse", "it is slower, broken, wrong_result, missing or unjudged"),
         ("broken:3%", "broken has no share"),
     ] {
         compared(&[&base, &slower, "--fail-on", gate]).refuses(&[said]);
@@ -675,7 +682,7 @@ fn every_format_says_the_same() {
     let Ran { code, out, .. } = compared(&[&base, &slower, "-o", &csv, "-o", &jsonl, "-o", &md, "-o", &txt]);
     assert_eq!((code, out.as_str()), (Some(0), ""));
     let read = |file: &str| fs::read_to_string(file).unwrap();
-    let cases = cases(&read(&csv));
+    let cases = lines(&read(&csv));
     let objects: Vec<serde_json::Value> = read(&jsonl).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(cases.len(), objects.len());
     for (case, object) in cases.iter().zip(&objects) {
@@ -867,4 +874,64 @@ fn what_can_not_be_compared_is_refused_in_words() {
     let (_folder, validated) = changed(|text| text.replace(",false,", ",true,").into_bytes());
     compared(&[&base, &validated]).says(2, &["validation is false on one side"]);
     assert_eq!(compared(&[&base, &validated, "--force"]).code, Some(0));
+}
+
+/// Half of what a processor had is gone: no case is sure, the whole is.
+#[test]
+fn a_whole_that_is_slower_is_said_first_and_fails_its_gate() {
+    let folder = Folder::new();
+    // Every row as uncertain as on a processor that does other things beside.
+    let noisy = |name: &str, slower: f64| {
+        edited_of("nvidia-h100-overview-1.csv", name, &folder, |row| {
+            if row["row_kind"] == "measured" && !row["round_medians_ns"].is_empty() {
+                slow(row, slower);
+                let rounds = row["round_medians_ns"].split(';').enumerate();
+                let rounds = rounds.filter_map(|(i, round)| Some((i, round.split_once(':')?)));
+                let rounds: Vec<String> =
+                    rounds.map(|(i, (process, time))| format!("{process}:{}", scaled(time, [0.8, 1.0, 1.25][i % 3]))).collect();
+                row.insert("round_medians_ns".to_owned(), rounds.join(";"));
+            }
+        })
+    };
+    let [base, slower] = [noisy("base.csv", 1.0), noisy("slower.csv", 1.3)];
+    let of = |gate: &str| compared(&[&base, &slower, "--fail-on", gate]);
+    let Ran { code, out, .. } = of("slower:10%:total");
+    assert_eq!(code, Some(1), "{out}");
+    let first = out.lines().nth(1).unwrap();
+    assert!(first.starts_with("Slower in all: 0.7") && out.contains("no single case is sure"), "{out}");
+    assert!(out.contains("With one run of each side") && out.contains("--fail-on slower:10%:total: all 0.7"), "{out}");
+    assert_eq!(of("slower:10%:family/memory").code, Some(1));
+    // Case by case nothing is sure, which is said, and fails those who ask for that.
+    let case_by_case = of("slower:10%");
+    assert_eq!(case_by_case.code, Some(0));
+    assert!(case_by_case.out.contains("Not judged:") && case_by_case.out.contains("too uncertain"), "{}", case_by_case.out);
+    assert_eq!((of("unjudged").code, of("unjudged:50%").code), (Some(1), Some(1)));
+    let csv = compared(&[&base, &slower, "--format=csv"]).out;
+    let whole = csv.lines().find(|line| line.starts_with("total,")).unwrap();
+    assert!(whole.contains(",slower,0.7") && whole.contains(",total,"), "{whole}");
+}
+
+/// What a gate of speed can't judge is said: another shader, a row that isn't there, figures that can't be right.
+#[test]
+fn what_a_gate_can_not_judge_is_said_and_fails_unjudged() {
+    let folder = Folder::new();
+    let changed = edited("changed.csv", &folder, |row| {
+        if row["experiment"] == "memory/stream" {
+            row.insert("spirv_hash".to_owned(), "another".to_owned());
+            row.insert("source_hash".to_owned(), "another".to_owned());
+        }
+        if row["experiment"] == "shared/bandwidth" {
+            row.insert("quality_flags".to_owned(), "implausible".to_owned());
+        }
+    });
+    let base = data("nvidia-h100-overview-1.csv");
+    let of = |gate: &str| compared(&[&base, &changed, "--fail-on", gate]);
+    for (glob, words) in [("memory/stream", "the shader is another one"), ("shared/bandwidth", "implausible")] {
+        let Ran { code, out, .. } = of(&format!("slower:3%:{glob}"));
+        let line = out.split("Not judged:").nth(1).unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(code == Some(0) && line.contains("can't judge") && line.contains(words), "{out}");
+        assert_eq!(of(&format!("unjudged:{glob}")).code, Some(1), "{glob}");
+    }
+    let sure = compared(&[&base, &base, "--fail-on", "unjudged:algo/*", "--fail-on", "slower:3%:total"]);
+    assert!(sure.code == Some(0) && !sure.out.contains("Not judged:"), "{}", sure.out);
 }

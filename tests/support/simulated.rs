@@ -41,6 +41,12 @@ pub struct World {
     pub clock: Option<Clock>,
     /// How far cases really move from run to run; `None` for what their class is known to.
     pub moves: Option<f64>,
+    /// How far a run moves as a whole.
+    pub common: f64,
+    /// The families that cases are of by turns, and how far each moves as a whole in a run. Several have the class of foreign kernels.
+    pub families: (usize, f64),
+    /// How all cases are changed, as a logarithm.
+    pub whole: f64,
     pub margin: Option<f64>,
 }
 
@@ -76,6 +82,9 @@ impl World {
         changed: (0, 0.0),
         clock: None,
         moves: None,
+        common: 0.0,
+        families: (1, 0.0),
+        whole: 0.0,
         margin: None,
     };
 
@@ -102,7 +111,7 @@ impl World {
 }
 
 /// What came of one comparison.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Found {
     /// Changed cases that were called faster or slower, rightly.
     pub right: usize,
@@ -117,6 +126,8 @@ pub struct Found {
     pub cases: usize,
     /// The sum of the intervals' widths, as logarithms, and of those where all is known.
     pub widths: (f64, f64),
+    /// The same of the whole, and whether its interval holds the truth.
+    pub whole: (Verdict, bool),
 }
 
 /// Compares two sides of a world.
@@ -133,10 +144,24 @@ pub fn simulate(world: &World, seed: u64) -> Found {
 }
 
 fn found(world: &World, comparison: &Comparison, rounds: f64) -> Found {
-    let mut found = Found::default();
+    let (changed, shift) = world.changed;
+    let whole = comparison.totals.iter().find(|total| total.family.is_none()).unwrap();
+    #[expect(clippy::cast_precision_loss, reason = "cases are few")]
+    let truth = world.whole + shift * changed as f64 / world.cases as f64;
+    let is_held = whole.ratio.low.ln() <= truth && truth <= whole.ratio.high.ln();
+    let mut found = Found {
+        right: 0,
+        wrong: 0,
+        same: 0,
+        missed: 0,
+        held: 0,
+        cases: 0,
+        widths: (0.0, 0.0),
+        whole: (whole.verdict, is_held),
+    };
     let known = 2.0 * 1.96 * (2.0 * world.variance(rounds)).sqrt();
     for (place, case) in comparison.cases.iter().enumerate() {
-        let truth = if place < world.changed.0 { world.changed.1 } else { 0.0 };
+        let truth = world.whole + if place < world.changed.0 { world.changed.1 } else { 0.0 };
         let called = match case.verdict {
             Verdict::Faster => 1.0,
             Verdict::Slower => -1.0,
@@ -163,11 +188,19 @@ fn side(world: &World, is_new: bool, spreads: &[f64], rng: &mut ChaCha8Rng) -> V
     let run_part = (class.powi(2) - process_part.powi(2)).max(0.0).sqrt();
     let mut rows = Vec::new();
     let levels = levels(world, is_new, rng);
+    let (families, of_family) = world.families;
+    let moved: Vec<Vec<f64>> = (0..world.runs)
+        .map(|_| {
+            let common = world.common * normal(rng);
+            (0..families).map(|_| common + of_family * normal(rng)).collect()
+        })
+        .collect();
     for (place, spread) in spreads.iter().enumerate() {
-        let change = if is_new && place < world.changed.0 { world.changed.1 } else { 0.0 };
+        let own = if place < world.changed.0 { world.changed.1 } else { 0.0 };
+        let change = if is_new { own + world.whole } else { 0.0 };
         let rounds = if place + world.noisy >= world.cases { 0.05 } else { world.rounds };
         for run in 0..world.runs {
-            let of_run = run_part * spread * normal(rng) - change;
+            let of_run = run_part * spread * normal(rng) - change - moved[run][place % families];
             let of_processes: Vec<f64> = (0..world.processes).map(|_| process_part * spread * normal(rng)).collect();
             let clock = |round: usize| world.clock.map(|_| levels[(run * MOST_ROUNDS + round) * world.cases + place]);
             rows.push(row(world, (place, run, is_new), &mut |process, round| {
@@ -210,7 +243,10 @@ fn row(
     let clocks = clocks.iter().zip(&clusters).map(|(mhz, process)| format!("{process}:{mhz}"));
     Record {
         round_clocks_mhz: clocks.collect::<Vec<_>>().join(";"),
-        experiment: world.experiment.to_owned(),
+        experiment: match world.families.0 {
+            1 => world.experiment.to_owned(),
+            families => format!("family{}/kernel", case % families),
+        },
         case_id: format!("c{case:016x}"),
         axis_values: format!("n={case}"),
         by_axis: BTreeMap::new(),

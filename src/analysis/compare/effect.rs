@@ -206,6 +206,11 @@ impl<'s> Matched<'s> {
         self.rows(side).map(|row| self.log(&row)).collect()
     }
 
+    /// The logarithm of its speed in each run of a side, with the run's place.
+    pub fn by_run(&self, side: usize) -> Vec<(usize, f64)> {
+        self.rows(side).filter_map(|row| Some((row.run, self.log(&row)?))).collect()
+    }
+
     /// Whether a row of one side is a row of the other.
     pub fn is_of_one_row(&self) -> bool {
         let is_same =

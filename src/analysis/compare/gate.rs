@@ -1,20 +1,24 @@
-//! Which verdicts fail a comparison: `--fail-on KIND[:SHARE][:GLOB]`.
+//! Which verdicts fail a comparison: `--fail-on KIND[:SHARE][:WHAT]`.
+//!
+//! A gate has three outcomes: it fails, it passes, or it can't judge, where a slow-down of the share that it asks about is neither shown
+//! nor ruled out. What it can't judge is reported, and fails `unjudged` alone.
 
 use std::str::FromStr;
 
 use globset::GlobMatcher;
 
-use super::{Compared, Comparison, Verdict};
+use super::{Compared, Comparison, Total, Verdict};
 use crate::globs;
 use crate::model::Status;
 use crate::units::parse_share;
 
+/// A gate: what it fails on, and of which cases.
 #[derive(Clone, Debug)]
 pub struct Gate {
     kind: Kind,
-    /// The share below which it lets pass what is slower.
+    /// The share below which it lets pass what is slower, or so many cases that can't be judged.
     pub least: f64,
-    names: Option<GlobMatcher>,
+    scope: Scope,
     pub text: String,
 }
 
@@ -24,10 +28,29 @@ enum Kind {
     Broken,
     WrongResult,
     Missing,
+    Unjudged,
 }
 
-const KINDS: [(&str, Kind); 4] =
-    [("slower", Kind::Slower), ("broken", Kind::Broken), ("wrong_result", Kind::WrongResult), ("missing", Kind::Missing)];
+const KINDS: [(&str, Kind); 5] = [
+    ("slower", Kind::Slower),
+    ("broken", Kind::Broken),
+    ("wrong_result", Kind::WrongResult),
+    ("missing", Kind::Missing),
+    ("unjudged", Kind::Unjudged),
+];
+
+/// What a gate looks at.
+#[derive(Clone, Debug)]
+enum Scope {
+    /// Each case by itself; those that a glob names, where there is one.
+    Cases(Option<GlobMatcher>),
+    /// The mean of a family; of all cases where none is named.
+    Total(Option<String>),
+}
+
+/// How scopes that aren't cases are written.
+const TOTAL: &str = "total";
+const FAMILY: &str = "family/";
 
 impl FromStr for Gate {
     type Err = String;
@@ -35,55 +58,151 @@ impl FromStr for Gate {
     fn from_str(text: &str) -> Result<Self, String> {
         let (word, rest) = text.split_once(':').unwrap_or((text, ""));
         let Some((_, kind)) = KINDS.iter().find(|(known, _)| *known == word) else {
-            return Err(
-                "it is slower, broken, wrong_result or missing; slower may have a share, and each a glob: slower:3%:memory/*"
-                    .to_owned(),
-            );
+            return Err("it is slower, broken, wrong_result, missing or unjudged. slower and unjudged may have a share, each a glob, and \
+                        slower total or a family: slower:3%:memory/*, slower:10%:total, slower:5%:family/memory"
+                .to_owned());
         };
-        let (share, glob) = match rest.split_once(':') {
-            Some((share, glob)) => (share, glob),
+        let (share, scope) = match rest.split_once(':') {
+            Some((share, scope)) => (share, scope),
             None if rest.ends_with('%') || rest.parse::<f64>().is_ok() => (rest, ""),
             None => ("", rest),
         };
-        if *kind != Kind::Slower && !share.is_empty() {
+        if !matches!(kind, Kind::Slower | Kind::Unjudged) && !share.is_empty() {
             return Err(format!("{word} has no share: leave out {share}"));
         }
         let least = if share.is_empty() { 0.0 } else { parse_share(share)? };
-        let glob = (!glob.is_empty()).then(|| globs::matcher(glob, |glob| glob)).transpose();
-        let names = glob.map_err(|why| format!("`{}` is no valid glob: {why}", globs::beginning(rest)))?;
-        Ok(Self { kind: *kind, least, names, text: text.to_owned() })
+        let scope = Scope::parse(scope)?;
+        if matches!(scope, Scope::Total(_)) && *kind != Kind::Slower {
+            return Err(format!("{word} is about cases: name them by a glob, as in {word}:memory/*"));
+        }
+        Ok(Self { kind: *kind, least, scope, text: text.to_owned() })
+    }
+}
+
+impl Scope {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text.strip_prefix(FAMILY) {
+            Some("") => Err("name the family, as in family/memory".to_owned()),
+            Some(family) => Ok(Self::Total(Some(family.to_owned()))),
+            None if text == TOTAL => Ok(Self::Total(None)),
+            None if text.is_empty() => Ok(Self::Cases(None)),
+            None => {
+                let names = globs::matcher(text, |glob| glob);
+                let names = names.map_err(|why| format!("`{}` is no valid glob: {why}", globs::beginning(text)))?;
+                Ok(Self::Cases(Some(names)))
+            }
+        }
+    }
+
+    fn has(&self, case: &Compared) -> bool {
+        match self {
+            Self::Cases(names) => names.as_ref().is_none_or(|names| {
+                let with_variant = format!("{}:{}", case.kind.experiment, case.kind.variant);
+                names.is_match(&*case.kind.experiment) || names.is_match(with_variant)
+            }),
+            Self::Total(family) => family.as_ref().is_none_or(|family| family == case.family()),
+        }
+    }
+}
+
+/// What a gate makes of a comparison.
+#[derive(Debug, Default)]
+pub struct Judged<'c> {
+    /// The cases that fail it, the worst first.
+    pub failing: Vec<&'c Compared>,
+    /// The mean that it is about, where it is, with whether that fails it, or passes; neither can be told where it is neither.
+    pub total: Option<(&'c Total, Option<bool>)>,
+    /// The cases that it is about and couldn't judge, each with why.
+    pub unjudged: Vec<(&'c Compared, String)>,
+    /// How many cases it is about.
+    pub covered: usize,
+    /// Whether it fails for the cases that can't be judged.
+    pub has_too_many_unjudged: bool,
+}
+
+impl Judged<'_> {
+    pub fn fails(&self) -> bool {
+        !self.failing.is_empty() || self.has_too_many_unjudged || self.total.is_some_and(|(_, fails)| fails == Some(true))
     }
 }
 
 impl Gate {
+    /// Whether it asks how much slower something is, so that the margin of `same` is below which none can be told.
+    pub fn is_of_speed(&self) -> bool {
+        self.kind == Kind::Slower
+    }
+
+    /// Whether it says itself how many cases may be left that can't be judged.
+    pub fn allows_unjudged(&self) -> bool {
+        self.kind == Kind::Unjudged
+    }
+
     /// Whether any case could fail it: a glob that names none is a slip.
     pub fn names_any(&self, comparison: &Comparison) -> bool {
-        comparison.cases.iter().any(|case| self.is_named(case))
+        comparison.cases.iter().any(|case| self.scope.has(case))
     }
 
-    /// The cases that fail it, the worst first.
-    pub fn failing<'c>(&self, comparison: &'c Comparison) -> Vec<&'c Compared> {
-        let mut failing: Vec<&Compared> =
-            comparison.cases.iter().filter(|case| self.is_named(case) && self.fails(case)).collect();
+    pub fn judge<'c>(&self, comparison: &'c Comparison) -> Judged<'c> {
+        if let Scope::Total(family) = &self.scope {
+            let total = comparison.totals.iter().find(|total| total.family == *family);
+            return Judged { total: total.map(|total| (total, self.of_total(total, comparison.margin))), ..Judged::default() };
+        }
+        let cases: Vec<&Compared> = comparison.cases.iter().filter(|case| self.scope.has(case)).collect();
+        let mut failing: Vec<&Compared> = cases.iter().copied().filter(|case| self.fails(case)).collect();
         let ratio = |case: &Compared| case.effect().map_or(0.0, |ratio| ratio.value);
         failing.sort_by(|one, other| ratio(one).total_cmp(&ratio(other)));
-        failing
-    }
-
-    fn is_named(&self, case: &Compared) -> bool {
-        let with_variant = format!("{}:{}", case.kind.experiment, case.kind.variant);
-        self.names.as_ref().is_none_or(|names| names.is_match(&*case.kind.experiment) || names.is_match(with_variant))
+        let least = if self.kind == Kind::Slower { self.least.max(comparison.margin) } else { comparison.margin };
+        let is_about_speed = matches!(self.kind, Kind::Slower | Kind::Unjudged);
+        // What is new, or has a figure again, has nothing to be slower than.
+        let compared = cases.iter().filter(|case| is_about_speed && !matches!(case.verdict, Verdict::New | Verdict::Fixed));
+        let compared: Vec<&Compared> = compared.copied().collect();
+        let open = compared.iter().filter(|case| !self.fails(case));
+        let unjudged: Vec<(&Compared, String)> = open.filter_map(|case| Some((*case, unjudged(case, least)?))).collect();
+        #[expect(clippy::cast_precision_loss, reason = "there are never 2^53 cases")]
+        let share = unjudged.len() as f64 / compared.len() as f64;
+        let has_too_many_unjudged = self.kind == Kind::Unjudged && share > self.least;
+        Judged { failing, total: None, covered: cases.len(), unjudged, has_too_many_unjudged }
     }
 
     fn fails(&self, case: &Compared) -> bool {
         match self.kind {
-            // As much slower as a time that is so much longer.
             Kind::Slower => {
-                case.verdict == Verdict::Slower && case.effect().is_some_and(|ratio| 1.0 / ratio.value - 1.0 >= self.least)
+                case.verdict == Verdict::Slower && case.effect().is_some_and(|ratio| slowdown(ratio.value) >= self.least)
             }
             Kind::Broken => case.verdict == Verdict::Broken,
             Kind::WrongResult => case.failures.contains(&Status::WrongResult),
             Kind::Missing => case.verdict == Verdict::Missing,
+            Kind::Unjudged => false,
+        }
+    }
+
+    /// Whether a mean fails it, or passes; nothing where neither is sure.
+    fn of_total(&self, total: &Total, margin: f64) -> Option<bool> {
+        let least = self.least.max(margin);
+        if total.verdict == Verdict::Slower && slowdown(total.ratio.value) >= self.least {
+            return Some(true);
+        }
+        (slowdown(total.ratio.low) < least).then_some(false)
+    }
+}
+
+/// By what share a time is longer at such a speed: 0.8 times as fast takes 25 % longer.
+fn slowdown(ratio: f64) -> f64 {
+    1.0 / ratio - 1.0
+}
+
+/// Why it isn't sure that a case is slower by less than such a share; nothing where it is.
+fn unjudged(case: &Compared, least: f64) -> Option<String> {
+    let with_reason = |words: &str| if case.reason.is_empty() { words.to_owned() } else { case.reason.clone() };
+    match case.verdict {
+        Verdict::Same | Verdict::Faster | Verdict::New | Verdict::Fixed => None,
+        Verdict::Broken | Verdict::Failing => Some(case.verdict.as_str().to_owned()),
+        Verdict::Missing | Verdict::Changed => Some(with_reason(case.verdict.as_str())),
+        // Its interval isn't to be believed.
+        Verdict::Unclear if case.is_undecided => Some(with_reason("unclear")),
+        Verdict::Slower | Verdict::Unclear => {
+            let is_below = case.effect().is_some_and(|ratio| slowdown(ratio.low) < least);
+            (!is_below).then(|| if case.effect().is_some() { "too uncertain".to_owned() } else { with_reason("unclear") })
         }
     }
 }
@@ -94,14 +213,34 @@ mod tests {
 
     #[test]
     fn a_gate_has_a_kind_a_share_and_a_glob() {
-        let parsed = |text: &str| text.parse::<Gate>().map(|gate| (gate.kind, gate.least, gate.names.is_some()));
+        let parsed =
+            |text: &str| text.parse::<Gate>().map(|gate| (gate.kind, gate.least, matches!(gate.scope, Scope::Cases(Some(_)))));
         assert_eq!(parsed("slower"), Ok((Kind::Slower, 0.0, false)));
         assert_eq!(parsed("slower:3%"), Ok((Kind::Slower, 0.03, false)));
         assert_eq!(parsed("slower:0.03:memory/*"), Ok((Kind::Slower, 0.03, true)));
         assert_eq!(parsed("slower:memory/*"), Ok((Kind::Slower, 0.0, true)));
         assert_eq!(parsed("broken::sync/*"), Ok((Kind::Broken, 0.0, true)));
         assert_eq!(parsed("wrong_result:sync/*"), Ok((Kind::WrongResult, 0.0, true)));
-        for wrong in ["", "worse", "broken:3%", "slower:300%", "slower:x:y", "slower:-1%", "missing:[", "slower:3%:{"] {
+        let scope = |text: &str| match text.parse::<Gate>().map(|gate| gate.scope) {
+            Ok(Scope::Total(family)) => Some(family),
+            _ => None,
+        };
+        assert_eq!(scope("slower:10%:total"), Some(None));
+        assert_eq!(scope("slower:family/memory"), Some(Some("memory".to_owned())));
+        assert_eq!(parsed("unjudged:20%:memory/*"), Ok((Kind::Unjudged, 0.2, true)));
+        for wrong in [
+            "broken:total",
+            "unjudged:10%:total",
+            "slower:family/",
+            "",
+            "worse",
+            "broken:3%",
+            "slower:300%",
+            "slower:x:y",
+            "slower:-1%",
+            "missing:[",
+            "slower:3%:{",
+        ] {
             assert!(parsed(wrong).is_err(), "{wrong}");
         }
     }

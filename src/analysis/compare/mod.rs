@@ -48,7 +48,7 @@ use pairing::Pairing;
 pub use code::CodeChange;
 pub use core_clock::{ClockSource, SideClocks};
 pub use effect::{BetweenRuns, Effect, TIMERS};
-pub use gate::Gate;
+pub use gate::{Gate, Judged};
 pub use identity::{About, Difference};
 pub use sides::{CaseKind, DeviceKey, Question, Side, SideCase, Sides, read};
 pub use softened::Softening;
@@ -111,6 +111,8 @@ pub struct Compared {
     /// The ratio with the core's clock taken out, where rows show that: the verdict is about this.
     pub left: Option<Box<Ratio>>,
     pub failures: Box<[Status]>,
+    /// Whether its figures can't be judged, however narrow their interval: the reason says why.
+    pub is_undecided: bool,
     /// Its device, where the sides have several.
     pub device: Arc<str>,
     /// What makes it the same case on both sides, as [`SideCase::key`].
@@ -140,6 +142,7 @@ impl Compared {
             reason,
             left: None,
             failures,
+            is_undecided: false,
             device: Arc::default(),
             key: text(|case| &case.key),
         }

@@ -14,8 +14,9 @@ use super::identity::{self, About, Difference};
 use super::neighbours::{Apart, Neighbours};
 use super::observation::{Observation, WORK};
 use super::sides::{DeviceKey, Side, SideCase, Sides};
+use super::total::{self, Part};
 use super::verdict::{Change, Verdict, decide};
-use super::{Compared, Comparison, Terms, is_failure, softened, total};
+use super::{Compared, Comparison, Terms, is_failure, softened};
 use crate::error::Error;
 use crate::model::Repeatability;
 use crate::stats::Ratio;
@@ -200,12 +201,16 @@ impl<'s> Pairing<'s> {
         let processes = matched.iter().flat_map(|(_, case)| case.both()).map(|row| row.processes()).min().unwrap_or(1);
         judge_derived(&mut derived, &derived_pairs, (clock.as_ref().filter(|clock| clock.is_taken_out), processes), margin);
         let code = note_code(&mut cases, &effects.iter().map(|(place, case, _)| (*place, *case)).collect::<Vec<_>>());
-        let totals =
-            total::totals(effects.iter().filter(|(.., effect)| effect.undecided.is_none()).map(|(place, _, effect)| {
+        let judged = effects.iter().filter(|(.., effect)| effect.undecided.is_none());
+        let parts: Vec<Part> = judged
+            .map(|(place, case, effect)| {
                 let factor = if softened::borrows(effect) { factor } else { 1.0 };
                 let between = between_runs.get(&effect.class).map_or(0.0, |pool| pool.deviation) * factor;
-                (cases[*place].family(), effect, between)
-            }));
+                Part { family: cases[*place].family(), effect, between, runs: [0, 1].map(|side| case.by_run(side)) }
+            })
+            .collect();
+        let totals = total::totals(&parts, matched.iter().map(|(place, _)| cases[*place].family()), margin);
+        drop(parts);
         if matched.iter().any(|(_, case)| case.is_of_one_row()) && self.by.is_none() {
             self.warnings.push("some rows are the same on both sides: of one run, or of one file".to_owned());
         }
@@ -322,6 +327,7 @@ fn judge(cases: &mut [Compared], effects: &[(usize, &Matched, Effect)], margin: 
             compared.as_measured().filter(|_| is_changed).iter().for_each(|words| compared.because(words));
         }
         if let Some(why) = &effect.undecided {
+            compared.is_undecided = true;
             compared.because(why);
         }
     }

@@ -1,46 +1,155 @@
-//! Geometric means of many changes.
+//! What became of all cases together, and of each family: geometric means, and verdicts on them.
+//!
+//! One run of each side is one draw of whatever moves all of its cases. That it was slower than runs are taken to move can be shown; that
+//! a change made it so, only several runs of each side show.
 
 use std::collections::BTreeMap;
 
-use super::effect::Effect;
-use super::spread::Spread;
-use super::verdict::Change;
-use crate::stats::Ratio;
+use super::effect::{Effect, OF_BORROWED};
+use super::spread::{Spread, sum};
+use super::verdict::{Change, Verdict};
+use crate::stats::{self, Ratio};
+
+/// The chance of a false verdict of the whole; and that of any of the families.
+const FALSE_VERDICTS: f64 = 0.01;
+
+/// Families from which on they show how far whole families move.
+const FEWEST_FAMILIES: usize = 3;
+
+/// Degrees of freedom from which on replicates show how far runs move as a whole.
+const FEWEST_DEGREES: f64 = 2.0;
 
 /// How many times as fast the cases of a family are, or all of them, as a geometric mean.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Total {
     /// The family; nothing for all.
     pub family: Option<String>,
+    /// The cases in the mean: those whose figures can be judged.
     pub cases: usize,
+    /// The cases that have figures on both sides.
+    pub of: usize,
     pub ratio: Ratio,
+    /// Slower, faster, the same or unclear.
+    pub verdict: Verdict,
+    /// Whether how far a run moves as a whole is borrowed, and not shown by several runs of each side.
+    pub is_borrowed: bool,
 }
 
-/// The mean of each family, then of all, from each case's family, its effect, and how far its class moves from run to run. Errors within
-/// runs are independent; what a run moves as a whole may move all of a family's cases alike, and is taken to.
-pub fn totals<'e>(cases: impl Iterator<Item = (&'e str, &'e Effect, f64)>) -> Vec<Total> {
-    let mut by_family: BTreeMap<&str, Vec<(Change, f64)>> = BTreeMap::new();
-    for (family, effect, between) in cases {
-        by_family.entry(family).or_default().push((effect.change, between));
+/// A case that can be judged, for the totals.
+pub struct Part<'e> {
+    pub family: &'e str,
+    pub effect: &'e Effect,
+    /// How far its class moves from run to run, as a standard deviation.
+    pub between: f64,
+    /// Its speed in each run of each side, as a logarithm, with the run's place among those of its side.
+    pub runs: [Vec<(usize, f64)>; 2],
+}
+
+/// The total of each family, then of all. `families`: those of all cases that have figures on both sides.
+pub fn totals<'e>(parts: &[Part<'e>], families: impl Iterator<Item = &'e str>, margin: f64) -> Vec<Total> {
+    let mut by_family: BTreeMap<&str, (Vec<&Part>, usize)> = BTreeMap::new();
+    families.for_each(|family| by_family.entry(family).or_default().1 += 1);
+    parts.iter().for_each(|part| by_family.entry(part.family).or_default().0.push(part));
+    let of: usize = by_family.values().map(|(_, of)| of).sum();
+    let mut totals: Vec<(Mean, Option<&str>, usize)> =
+        by_family.iter().filter_map(|(family, (parts, of))| Some((Mean::new(parts)?, Some(*family), *of))).collect();
+    let in_families: Vec<f64> = totals.iter().map(|(mean, ..)| mean.change.p_value()).collect();
+    let families_sure = stats::largest_sure(&in_families, FALSE_VERDICTS);
+    if let Some(whole) = Mean::new(&parts.iter().collect::<Vec<_>>()) {
+        totals.push((whole, None, of));
     }
-    let all: Vec<(Change, f64)> = by_family.values().flatten().copied().collect();
-    let mut totals: Vec<Total> = by_family.iter().map(|(family, changes)| total(Some((*family).to_owned()), changes)).collect();
-    if !all.is_empty() {
-        totals.push(total(None, &all));
+    let is_sure = |change: &Change, is_family: bool| match is_family {
+        true => families_sure.is_some_and(|largest| change.p_value() <= largest),
+        false => change.p_value() <= FALSE_VERDICTS,
+    };
+    let total = |(mean, family, of): (Mean, Option<&str>, usize)| Total {
+        family: family.map(str::to_owned),
+        cases: mean.cases,
+        of,
+        ratio: mean.change.ratio(),
+        verdict: match mean.change {
+            change if change.is_same(margin) => Verdict::Same,
+            change if !is_sure(&change, family.is_some()) => Verdict::Unclear,
+            change if change.log > 0.0 => Verdict::Faster,
+            _ => Verdict::Slower,
+        },
+        is_borrowed: mean.is_borrowed,
+    };
+    totals.into_iter().map(total).collect()
+}
+
+/// The mean of several cases.
+struct Mean {
+    cases: usize,
+    change: Change,
+    is_borrowed: bool,
+}
+
+impl Mean {
+    fn new(parts: &[&Part]) -> Option<Self> {
+        if parts.is_empty() {
+            return None;
+        }
+        let log = mean(parts, |part| part.effect.change.log);
+        let (common, is_borrowed) = common(parts);
+        let spread = sum([apart(parts, log), common]);
+        Some(Self { cases: parts.len(), change: Change { log, spread, moved: 0.0 }, is_borrowed })
     }
-    totals
+}
+
+/// What the mean is off by because cases move apart: as each is expected to, as they do, or as whole families do; whatever is most.
+fn apart(parts: &[&Part], log: f64) -> Spread {
+    let cases = count(parts.len());
+    let fewest = parts.iter().map(|part| part.effect.change.spread.degrees).fold(f64::INFINITY, f64::min);
+    let expected = Spread { variance: mean(parts, |part| part.effect.change.spread.variance) / cases, degrees: fewest };
+    let mut of_families: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut squares = 0.0;
+    for part in parts {
+        let rest = part.effect.change.log - log;
+        squares += rest.powi(2);
+        *of_families.entry(part.family).or_default() += rest;
+    }
+    let as_they_do = Spread { variance: squares / (cases - 1.0).max(1.0) / cases, degrees: cases - 1.0 };
+    let families = count(of_families.len());
+    let of_families: f64 = of_families.values().map(|sum| sum.powi(2)).sum();
+    let as_families = (families >= count(FEWEST_FAMILIES))
+        .then(|| Spread { variance: families / (families - 1.0) * of_families / cases.powi(2), degrees: families - 1.0 });
+    let all = [expected, as_they_do].into_iter().chain(as_families);
+    all.max_by(|one, other| one.variance.total_cmp(&other.variance)).unwrap_or(expected)
+}
+
+/// What the mean is off by because a run moves as a whole, as several runs of each side show. Else as far as single cases move from run to
+/// run, which is borrowed. Tells which.
+fn common(parts: &[&Part]) -> (Spread, bool) {
+    let sides = [0, 1].map(|side| run_means(parts, side));
+    let degrees: f64 = sides.iter().map(|means| count(means.len()) - 1.0).sum();
+    if degrees < FEWEST_DEGREES {
+        let between = mean(parts, |part| part.between);
+        return (Spread { variance: 2.0 * between.powi(2), degrees: OF_BORROWED }, true);
+    }
+    let squares: f64 = sides.iter().flatten().map(|mean| mean.powi(2)).sum();
+    let of_side: f64 = sides.iter().map(|means| 1.0 / count(means.len())).sum();
+    (Spread { variance: squares / degrees * of_side, degrees }, false)
+}
+
+/// By how much the cases of each run of a side are faster than in the mean of its runs.
+fn run_means(parts: &[&Part], side: usize) -> Vec<f64> {
+    let mut by_run: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    for part in parts {
+        let runs = &part.runs[side];
+        let mean = stats::mean(&runs.iter().map(|(_, log)| *log).collect::<Vec<_>>());
+        runs.iter().for_each(|(run, log)| by_run.entry(*run).or_default().push(log - mean));
+    }
+    by_run.values().map(|logs| stats::mean(logs)).collect()
+}
+
+fn mean(parts: &[&Part], of: impl Fn(&Part) -> f64) -> f64 {
+    stats::mean(&parts.iter().map(|part| of(part)).collect::<Vec<_>>())
 }
 
 #[expect(clippy::cast_precision_loss, reason = "there are never 2^53 cases")]
-fn total(family: Option<String>, changes: &[(Change, f64)]) -> Total {
-    let count = changes.len() as f64;
-    let mean = |of: &dyn Fn(&(Change, f64)) -> f64| changes.iter().map(of).sum::<f64>() / count;
-    let within = mean(&|(change, _)| change.spread.variance) / count;
-    let between = 2.0 * mean(&|(_, between)| *between).powi(2);
-    let degrees = changes.iter().map(|(change, _)| change.spread.degrees).fold(f64::INFINITY, f64::min);
-    let change =
-        Change { log: mean(&|(change, _)| change.log), spread: Spread { variance: within + between, degrees }, moved: 0.0 };
-    Total { family, cases: changes.len(), ratio: change.ratio() }
+fn count(cases: usize) -> f64 {
+    cases as f64
 }
 
 #[cfg(test)]
@@ -53,23 +162,69 @@ mod tests {
         Effect { change, measured: change, class: Repeatability::Core, is_at_clock: false, is_borrowed: true, undecided: None }
     }
 
+    /// Of one run a side, with 0.1 % borrowed.
+    fn of_one_run(effects: &[(&'static str, Effect)]) -> Vec<Total> {
+        let runs = [vec![(0, 1.0)], vec![(0, 1.0)]];
+        let part = |(family, effect): &'_ (&'static str, Effect)| (*family, effect.clone());
+        let owned: Vec<(&str, Effect)> = effects.iter().map(part).collect();
+        let parts: Vec<Part> =
+            owned.iter().map(|(family, effect)| Part { family, effect, between: 0.001, runs: runs.clone() }).collect();
+        totals(&parts, parts.iter().map(|part| part.family).chain(["a"]), 0.01)
+    }
+
+    fn whole(totals: &[Total]) -> &Total {
+        totals.iter().find(|total| total.family.is_none()).unwrap()
+    }
+
     #[test]
-    fn means_are_of_families_and_of_all() {
-        let effects = [effect(2.0), effect(4.0), effect(-6.0)];
-        let cases = ["a", "a", "b"].into_iter().zip(&effects).map(|(family, effect)| (family, effect, 0.001));
-        let totals = totals(cases);
-        let told: Vec<(Option<&str>, usize, f64)> = totals
+    fn means_are_of_families_and_of_all_and_say_what_is_in_them() {
+        let totals = of_one_run(&[("a", effect(2.0)), ("a", effect(4.0)), ("b", effect(-6.0))]);
+        let told: Vec<(Option<&str>, usize, usize, f64)> = totals
             .iter()
-            .map(|total| (total.family.as_deref(), total.cases, (total.ratio.value.ln() * 100.0).round()))
+            .map(|total| (total.family.as_deref(), total.cases, total.of, (total.ratio.value.ln() * 100.0).round()))
             .collect();
-        assert_eq!(told, [(Some("a"), 2, 3.0), (Some("b"), 1, -6.0), (None, 3, 0.0)]);
+        assert_eq!(told, [(Some("a"), 2, 3, 3.0), (Some("b"), 1, 1, -6.0), (None, 3, 4, 0.0)]);
     }
 
     #[test]
     fn many_cases_of_one_run_are_no_surer_than_the_run() {
-        let effects = vec![effect(1.0); 1000];
-        let totals = totals(effects.iter().map(|effect| ("a", effect, 0.001)));
+        let totals = of_one_run(&vec![("a", effect(1.0)); 1000]);
         let half = (totals[0].ratio.high / totals[0].ratio.low).ln() / 2.0;
         assert!(half > 2.2 * 0.001 * 2_f64.sqrt(), "{half}");
+    }
+
+    #[test]
+    fn a_whole_that_is_slower_has_a_verdict_though_no_case_is_sure() {
+        let slower: Vec<_> = (0..50).map(|i| ("a", effect(-24.0 + f64::from(i % 11) * 3.0))).collect();
+        assert_eq!(whole(&of_one_run(&slower)).verdict, Verdict::Slower);
+        let same: Vec<_> = (0..50).map(|i| ("a", effect(f64::from(i % 3) * 0.2 - 0.2))).collect();
+        assert_eq!(whole(&of_one_run(&same)).verdict, Verdict::Same);
+    }
+
+    /// Ten families of which each moves as one: cases are no evidence of their own.
+    #[test]
+    fn families_that_move_as_one_count_as_one() {
+        let moved = [1.5, -0.5, 2.0, 0.8, -0.2, 2.4, 0.4, 1.9];
+        let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+        let cases = |of: &[&'static str; 8]| -> Vec<(&'static str, Effect)> {
+            (0..8).flat_map(|i| vec![(of[i], effect(moved[i])); 20]).collect()
+        };
+        assert_eq!(whole(&of_one_run(&cases(&names))).verdict, Verdict::Unclear);
+        assert_eq!(whole(&of_one_run(&cases(&["a"; 8]))).verdict, Verdict::Faster);
+    }
+
+    /// Three runs a side that move as a whole by 2 %: what they differ by is none of a change.
+    #[test]
+    fn runs_of_a_side_show_how_far_a_run_moves_as_a_whole() {
+        let effects = vec![effect(2.0); 40];
+        let of = |moved: f64| {
+            let runs =
+                [[0.0, moved, -moved], [0.02 - moved, 0.02, 0.02 + moved]].map(|logs| (0..).zip(logs).collect::<Vec<_>>());
+            let part = |effect| Part { family: "a", effect, between: 0.001, runs: runs.clone() };
+            let parts: Vec<Part> = effects.iter().map(part).collect();
+            whole(&totals(&parts, std::iter::repeat_n("a", 40), 0.01)).clone()
+        };
+        assert_eq!((of(0.001).verdict, of(0.02).verdict), (Verdict::Faster, Verdict::Unclear));
+        assert!(!of(0.001).is_borrowed && of_one_run(&[("a", effect(1.0))])[0].is_borrowed);
     }
 }

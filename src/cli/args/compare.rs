@@ -45,9 +45,10 @@ pub struct Compare {
     #[arg(long)]
     pub force: bool,
 
-    /// Exit with 1 if a case is slower (by so much), broken, wrong_result or missing; a glob restricts it to experiments:
-    /// slower, slower:3%, slower:5%:memory/*, broken, missing:sync/*. May come several times
-    #[arg(long, value_name = "KIND[:SHARE][:GLOB]")]
+    /// Exit with 1 if a case is slower (by so much), broken, wrong_result or missing, or can't be judged (unjudged); a glob restricts
+    /// it to experiments. Or if all cases together are slower (total), or a family: slower, slower:3%, slower:5%:memory/*,
+    /// slower:5%:total, slower:5%:family/memory, broken, missing:sync/*, unjudged:10%. May come several times
+    #[arg(long, value_name = "KIND[:SHARE][:WHAT]")]
     pub fail_on: Vec<Gate>,
 
     /// Write the cases that changed or are unclear to this CSV file, with a few that are the same, and say how to measure them again

@@ -1,32 +1,51 @@
-//! Which of --fail-on fail, and why.
+//! Which of --fail-on fail, which can't judge, and why.
 
-use crate::analysis::compare::{Compared, Comparison, Gate, Verdict};
+use std::collections::BTreeMap;
+
+use crate::analysis::compare::{Comparison, Gate, Judged, Total, Verdict};
 use crate::error::Error;
 use crate::units::ratio_between;
 
-/// A line for each gate that fails, of each comparison: with how many cases, and the worst of them.
-/// Errors: a gate that could never fail: below the margin, or whose glob names no case.
-pub fn failures(gates: &[Gate], comparisons: &[Comparison]) -> Result<Vec<String>, Error> {
-    let mut lines = Vec::new();
+/// The reasons of cases that can't be judged that are given, the commonest first.
+const REASONS: usize = 3;
+
+/// What became of the gates, a line for each that fails and for each that couldn't judge something.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    pub failures: Vec<String>,
+    pub unjudged: Vec<String>,
+}
+
+/// Judges each gate of each comparison.
+/// Errors: a gate that could never fail: below the margin, or whose name none bears.
+pub fn judged(gates: &[Gate], comparisons: &[Comparison]) -> Result<Outcome, Error> {
+    let mut outcome = Outcome::default();
     for gate in gates {
         check(gate, comparisons)?;
         for comparison in comparisons {
-            let failing = gate.failing(comparison);
+            let judged = gate.judge(comparison);
             let side = if comparisons.len() > 1 { format!(" of {}", comparison.names[1]) } else { String::new() };
-            lines.extend(line(gate, &failing, &side));
+            let text = &gate.text;
+            if judged.fails() {
+                outcome.failures.push(format!("--fail-on {text}: {}", failure(&judged, &side)));
+            }
+            // Too many of them are what fails it, and are in that line.
+            let unjudged = not_judged(&judged, &side).filter(|_| !judged.has_too_many_unjudged && !gate.allows_unjudged());
+            outcome.unjudged.extend(unjudged.map(|words| format!("--fail-on {text}: {words}")));
         }
     }
-    Ok(lines)
+    Ok(outcome)
 }
 
 fn check(gate: &Gate, comparisons: &[Comparison]) -> Result<(), Error> {
     let text = &gate.text;
     if !comparisons.iter().any(|comparison| gate.names_any(comparison)) {
         return Err(Error::Usage(format!(
-            "--fail-on {text}: no measured case bears such a name; it is a glob over experiments, as memory/* or sync/atomic:*"
+            "--fail-on {text}: no measured case bears such a name; it is a glob over experiments, as memory/* or sync/atomic:*, or \
+             total or family/memory"
         )));
     }
-    let below = |comparison: &&Comparison| gate.least > 0.0 && gate.least < comparison.margin;
+    let below = |comparison: &&Comparison| gate.is_of_speed() && gate.least > 0.0 && gate.least < comparison.margin;
     if let Some(Comparison { margin, .. }) = comparisons.iter().find(below) {
         return Err(Error::Usage(format!(
             "--fail-on {text}: a change within {} % counts as none; ask for more, or for a smaller --margin",
@@ -36,9 +55,12 @@ fn check(gate: &Gate, comparisons: &[Comparison]) -> Result<(), Error> {
     Ok(())
 }
 
-fn line(gate: &Gate, failing: &[&Compared], side: &str) -> Option<String> {
-    let worst = failing.first()?;
-    let count = match failing.len() {
+fn failure(judged: &Judged, side: &str) -> String {
+    if let Some((total, _)) = judged.total {
+        return format!("{}{side} {} times as fast", mean_of(total), ratio_between(total.ratio));
+    }
+    let Some(worst) = judged.failing.first() else { return uncertain(judged, side) };
+    let count = match judged.failing.len() {
         1 => format!("1 case{side}"),
         count => format!("{count} cases{side}, the worst"),
     };
@@ -47,5 +69,38 @@ fn line(gate: &Gate, failing: &[&Compared], side: &str) -> Option<String> {
         (Verdict::Slower, Some(ratio)) => format!("{} times as fast{measured}", ratio_between(ratio)),
         _ => format!("{}: {}", worst.verdict, worst.reason),
     };
-    Some(format!("--fail-on {}: {count} {}: {what}", gate.text, worst.name()))
+    format!("{count} {}: {what}", worst.name())
+}
+
+/// What a gate couldn't judge; nothing where it judged all.
+fn not_judged(judged: &Judged, side: &str) -> Option<String> {
+    match judged.total {
+        Some((total, None)) => {
+            let ratio = ratio_between(total.ratio);
+            Some(format!("can't judge: {}{side} {ratio} times as fast, which neither shows nor rules it out", mean_of(total)))
+        }
+        Some(_) => None,
+        None => (!judged.unjudged.is_empty()).then(|| uncertain(judged, side)),
+    }
+}
+
+fn mean_of(total: &Total) -> String {
+    total.family.as_ref().map_or_else(|| "all".to_owned(), |family| format!("family {family}"))
+}
+
+/// `can't judge 12 of 63 cases: 9 too uncertain, 3 the shader is another one`
+fn uncertain(judged: &Judged, side: &str) -> String {
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    judged.unjudged.iter().for_each(|(_, reason)| *reasons.entry(first_reason(reason)).or_default() += 1);
+    let mut reasons: Vec<(&str, usize)> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let told: Vec<String> = reasons.iter().take(REASONS).map(|(reason, count)| format!("{count}: {reason}")).collect();
+    let others: usize = reasons.iter().skip(REASONS).map(|(_, count)| count).sum();
+    let more = if others > 0 { format!("; {others} for other reasons") } else { String::new() };
+    format!("can't judge {} of {} cases{side} ({}{more})", judged.unjudged.len(), judged.covered, told.join("; "))
+}
+
+/// What comes first of several reasons.
+fn first_reason(reason: &str) -> &str {
+    reason.split([';', ':']).next().unwrap_or(reason)
 }

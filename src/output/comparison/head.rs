@@ -6,7 +6,7 @@ use super::super::text_table::{Column, Need, TextTable};
 use super::super::tone::Tone;
 use super::cases::{Names, size};
 use super::sheet::Sheet;
-use crate::analysis::compare::{About, ClockSource, Compared, Comparison, Difference, SideClocks, Verdict};
+use crate::analysis::compare::{About, ClockSource, Compared, Comparison, Difference, SideClocks, Total, Verdict};
 use crate::analysis::counted;
 use crate::units::ratio_between;
 
@@ -15,9 +15,19 @@ const DIFFERENCES: usize = 8;
 
 /// The counts, the mean of all, the worst, what broke, what cases share.
 pub fn answer(sheet: &mut Sheet, comparison: &Comparison, names: &Names) {
-    sheet.answer(&counts(comparison));
-    if let Some(all) = comparison.totals.iter().find(|total| total.family.is_none()) {
-        sheet.words(&format!("In all {} times as fast.", ratio_between(all.ratio)), Tone::Plain);
+    let counts = counts(comparison);
+    match whole(comparison) {
+        Some(whole) => {
+            sheet.answer(&whole);
+            sheet.words(&counts, Tone::Plain);
+        }
+        None => sheet.answer(&counts),
+    }
+    if let Some(words) = families_apart(comparison) {
+        sheet.words(&words, Tone::Plain);
+    }
+    if let Some(words) = of_one_run(comparison) {
+        sheet.words(words, Tone::Doubtful);
     }
     // What calibrates the instrument is nobody's work.
     let work = || comparison.cases.iter().filter(|case| case.family() != "calibration");
@@ -37,6 +47,45 @@ pub fn answer(sheet: &mut Sheet, comparison: &Comparison, names: &Names) {
     if let Some(clock) = &comparison.clock {
         sheet.words(&clocks(clock), Tone::Plain);
     }
+}
+
+/// What became of all cases together.
+fn whole(comparison: &Comparison) -> Option<String> {
+    let whole = comparison.totals.iter().find(|total| total.family.is_none())?;
+    let word = match whole.verdict {
+        Verdict::Slower => "Slower",
+        Verdict::Faster => "Faster",
+        Verdict::Same => "The same",
+        _ => "Unclear",
+    };
+    let share = if whole.cases < whole.of { format!(", of {} of {} cases", whole.cases, whole.of) } else { String::new() };
+    let is_moved = matches!(whole.verdict, Verdict::Slower | Verdict::Faster);
+    let is_alone = is_moved && comparison.cases.iter().all(|case| case.verdict != whole.verdict);
+    let alone = if is_alone { "; no single case is sure" } else { "" };
+    Some(format!("{word} in all: {} times as fast{share}{alone}.", ratio_between(whole.ratio)))
+}
+
+/// The families that became slower or faster where the whole didn't.
+fn families_apart(comparison: &Comparison) -> Option<String> {
+    let whole = comparison.totals.iter().find(|total| total.family.is_none())?.verdict;
+    let is_apart = |total: &&Total| {
+        total.family.is_some() && matches!(total.verdict, Verdict::Slower | Verdict::Faster) && total.verdict != whole
+    };
+    let told = comparison.totals.iter().filter(is_apart).map(|total| {
+        let family = total.family.as_deref().unwrap_or_default();
+        format!("{family} {} ({} times as fast)", total.verdict, ratio_between(total.ratio))
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| format!("By family: {}.", told.join(", ")))
+}
+
+/// What a verdict on many cases of one run a side can't claim.
+fn of_one_run(comparison: &Comparison) -> Option<&'static str> {
+    let is_moved = |total: &Total| total.is_borrowed && matches!(total.verdict, Verdict::Slower | Verdict::Faster);
+    comparison.totals.iter().any(is_moved).then_some(
+        "With one run of each side, this shows that the new run differs by more than runs are taken to move as a whole. Whether what \
+         you changed made it so, several runs of each side tell.",
+    )
 }
 
 /// `224 cases: 3 slower, 215 the same; derived: 2 changed, 26 the same`
@@ -133,12 +182,18 @@ pub fn families(sheet: &mut Sheet, comparison: &Comparison) {
     if families.len() < 2 {
         return;
     }
-    let columns = [Column::words("family", Need::Key), Column::numbers("times as fast", Need::Key)].into_iter();
+    let columns = [
+        Column::words("family", Need::Key),
+        Column::words("as a whole", Need::Central),
+        Column::numbers("times as fast", Need::Key),
+    ]
+    .into_iter();
     let counts = COUNTED.iter().map(|verdict| Column::numbers(verdict.as_str(), Need::Central));
     let rest = [Column::numbers("other", Need::Useful), Column::numbers("same", Need::Useful)];
     let mut table = TextTable::new(columns.chain(counts).chain(rest));
     for (family, verdicts) in &families {
         let mean = comparison.totals.iter().find(|total| total.family.as_deref() == Some(*family));
+        let verdict = mean.map_or_else(String::new, |total| total.verdict.to_string());
         let mean = mean.map_or_else(String::new, |total| ratio_between(total.ratio));
         let count = |verdict: Verdict| verdicts.iter().filter(|own| **own == verdict).count();
         let same = count(Verdict::Same);
@@ -146,7 +201,7 @@ pub fn families(sheet: &mut Sheet, comparison: &Comparison) {
         let others = verdicts.len() - same - counts.iter().sum::<usize>();
         let cells = counts.into_iter().chain([others, same]);
         let cells = cells.map(|count| if count == 0 { String::new() } else { count.to_string() });
-        table.row([(*family).to_owned(), mean].into_iter().chain(cells));
+        table.row([(*family).to_owned(), verdict, mean].into_iter().chain(cells));
     }
     sheet.table("Families, by geometric mean:", (&table.without_empty_columns(), families.len()), &[]);
 }

@@ -27,6 +27,7 @@ fn case(name: &str, axes: &str, verdict: Verdict, times: Option<f64>) -> Compare
         reason: String::new(),
         left: None,
         failures: Box::default(),
+        is_undecided: false,
         device: "".into(),
         key: "".into(),
     }
@@ -70,6 +71,10 @@ fn cases() -> Vec<Compared> {
     cases
 }
 
+fn total(family: Option<&str>, cases: usize, ratio: Ratio, verdict: Verdict) -> Total {
+    Total { family: family.map(str::to_owned), cases, of: cases, ratio, verdict, is_borrowed: false }
+}
+
 fn comparison() -> Comparison {
     let borrowed = |class: Repeatability| (class, BetweenRuns::borrowed(class, 1));
     let differs =
@@ -87,9 +92,9 @@ fn comparison() -> Comparison {
         ],
         neither: 2,
         totals: vec![
-            Total { family: Some("memory".to_owned()), cases: 11, ratio: ratio(1.0431, 0.002) },
-            Total { family: Some("workgroup".to_owned()), cases: 30, ratio: ratio(1.0002, 0.002) },
-            Total { family: None, cases: 41, ratio: ratio(1.0123, 0.002) },
+            total(Some("memory"), 11, ratio(1.0431, 0.002), Verdict::Faster),
+            total(Some("workgroup"), 30, ratio(1.0002, 0.002), Verdict::Same),
+            total(None, 41, ratio(1.0123, 0.002), Verdict::Faster),
         ],
         clock: Some(SideClocks { source: ClockSource::Counters, medians: [1979.9, 1994.8], is_taken_out: true }),
         without_clock: 1,
@@ -119,7 +124,10 @@ fn comparison() -> Comparison {
 fn text(comparison: &Comparison, style: Style) -> String {
     let failure = "--fail-on slower:3%: 1 case memory/stream n=268435456;op=copy;width=1: 0.931 [0.928, 0.934] times as fast";
     let failures = [failure.to_owned()];
-    comparison_text(&Report { comparisons: std::slice::from_ref(comparison), failures: &failures, is_whole: false }, style)
+    comparison_text(
+        &Report { comparisons: std::slice::from_ref(comparison), failures: &failures, unjudged: &[], is_whole: false },
+        style,
+    )
 }
 
 fn page(width: u16) -> Style {
@@ -139,9 +147,9 @@ fn flags_that_most_cases_have_stand_below_them_in_any_width() {
 fn an_answer_reads_at_a_glance() {
     insta::assert_snapshot!(text(&comparison(), page(120)), @"
     after compared with before
+    Faster in all: 1.012 [1.010, 1.014] times as fast.
     48 cases: 1 broken, 1 missing, 2 slower, 9 faster, 1 changed, 4 unclear, 30 the same; derived: 1 slower, 1 the same; 2
     without a figure on either side
-    In all 1.012 [1.010, 1.014] times as fast.
     Slower most: memory/stream op=copy, 0.931 [0.928, 0.934] times as fast.
     Faster most: memory/gather pattern=shuffled_256, 1.100 [1.097, 1.103] times as fast.
     Broken: sync/atomic used: wrong_result: c[131071] is 8552, should be 34208 (1 of 131072 elements are wrong).
@@ -155,14 +163,14 @@ fn an_answer_reads_at_a_glance() {
     Warning: driver and tool differ: the figures don't tell which of them moved a case.
 
     Families, by geometric mean:
-     family             times as fast   broken   slower   faster   unclear   other   same
-    ──────────────────────────────────────────────────────────────────────────────────────
-     algo                                                                        1
-     dispatch                                                            1
-     memory      1.043 [1.041, 1.045]                 2        9
-     shared                                                                      1
-     sync                                    1                           3
-     workgroup   1.000 [0.998, 1.002]                                                  30
+     family      as a whole          times as fast   broken   slower   faster   unclear   other   same
+    ───────────────────────────────────────────────────────────────────────────────────────────────────
+     algo                                                                                     1
+     dispatch                                                                         1
+     memory      faster       1.043 [1.041, 1.045]                 2        9
+     shared                                                                                   1
+     sync                                                 1                           3
+     workgroup   same         1.000 [0.998, 1.002]                                                  30
 
     Cases, by effect:
      case                               verdict          times as fast   before → after     why
@@ -225,9 +233,9 @@ fn an_answer_is_fit_for_a_pull_request() {
 
     ### after compared with before
 
-    **2 cases: 2 slower; derived: 1 slower, 1 the same; 2 without a figure on either side**
+    **Faster in all: 1.012 [1.010, 1.014] times as fast; no single case is sure.**
 
-    In all 1.012 [1.010, 1.014] times as fast.
+    2 cases: 2 slower; derived: 1 slower, 1 the same; 2 without a figure on either side
 
     Slower most: memory/stream op=copy, 0.931 [0.928, 0.934] times as fast.
 
@@ -277,8 +285,9 @@ fn nothing_is_wider_than_its_page() {
 #[test]
 fn all_shows_what_is_the_same_and_every_other_case() {
     let comparisons = [comparison(), Comparison { names: ["before".to_owned(), "third".to_owned()], ..comparison() }];
-    let [few, all] = [false, true]
-        .map(|is_whole| comparison_text(&Report { comparisons: &comparisons, failures: &[], is_whole }, page(120)));
+    let [few, all] = [false, true].map(|is_whole| {
+        comparison_text(&Report { comparisons: &comparisons, failures: &[], unjudged: &[], is_whole }, page(120))
+    });
     assert!(few.starts_with("after compared with before\n") && few.contains("\n\nthird compared with before\n"), "{few}");
     assert!(few.matches(" same ").count() < 6 && !few.contains("Failed"));
     assert!(all.matches(" same ").count() >= 60 && !all.contains("and more"), "{all}");
@@ -305,7 +314,9 @@ fn cells_read_back() {
     let jsonl = comparison_jsonl(std::slice::from_ref(&comparison)).unwrap();
     let objects: Vec<serde_json::Value> = jsonl.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let all: Vec<&Compared> = comparison.cases.iter().chain(&comparison.derived).collect();
-    assert!(rows.len() == all.len() && objects.len() == all.len() && csv.lines().count() == all.len() + 1);
+    let totals = comparison.totals.len();
+    let lines = all.len() + totals;
+    assert!(rows.len() == lines && objects.len() == lines && csv.lines().count() == lines + 1);
     for ((row, object), case) in rows.iter().zip(&objects).zip(all) {
         let ratio = case.ratio.map(|ratio| ratio.value);
         assert_eq!((row[5].parse().ok(), object["ratio"].as_f64()), (ratio, ratio));
@@ -313,5 +324,8 @@ fn cells_read_back() {
         assert_eq!((&row[4], object["verdict"].as_str().unwrap()), (case.verdict.as_str(), case.verdict.as_str()));
         assert_eq!((&row[0], &row[3], &row[14]), (&*case.kind.experiment, &*case.axes, "after"));
     }
-    assert_eq!((&rows[0][12], &rows.last().unwrap()[13]), ("a, \"b\" and =1+1", "derived"));
+    assert_eq!((&rows[0][12], &rows[lines - totals - 1][13]), ("a, \"b\" and =1+1", "derived"));
+    let whole = rows.last().unwrap();
+    assert_eq!((&whole[0], &whole[4], &whole[13]), ("total", "faster", "total"));
+    assert_eq!(whole[5].parse(), Ok(comparison.totals[2].ratio.value));
 }

@@ -226,7 +226,7 @@ fn compared(comparisons: &[Comparison], sources: &[Source]) -> Markup {
                     }
                 }
                 @let one = std::slice::from_ref(comparison);
-                @let report = output::Report { comparisons: one, failures: &[], is_whole: false };
+                @let report = output::Report { comparisons: one, failures: &[], unjudged: &[], is_whole: false };
                 div.prose { (PreEscaped(prose::unlinked(&comparison_text(&report, Style::Markdown)))) }
             }
         }
