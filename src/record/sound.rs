@@ -13,59 +13,97 @@ const LONGEST_NS: f64 = 1e15;
 /// Of clocks alone, which are no times.
 const CLOCKS: [&str; 2] = ["clock_rate", "core_clock"];
 
+/// What figures may be better, and which kinds of rows there are.
+const DIRECTIONS: [&str; 3] = ["higher", "lower", ""];
+const KINDS: [&str; 2] = ["measured", "derived"];
+
+/// What a column says, and that no run wrote it.
+type Flaw = (&'static str, String);
+
 impl Record {
     /// What no run would have written of a measured case: the column, and what is wrong with it.
-    pub fn flaw(&self) -> Option<(&'static str, String)> {
+    pub fn flaw(&self) -> Option<Flaw> {
+        self.contradiction().or_else(|| if self.status == Status::Ok.as_str() { self.lack() } else { None })
+    }
+
+    /// In what a row contradicts itself, whatever columns it lacks: the column, and what is wrong with it.
+    pub fn contradiction(&self) -> Option<Flaw> {
         let Some(status) = Status::named(&self.status) else {
-            return Some(("status", format!("`{}` is no status", self.status)));
+            return Some(("status", format!("`{}` is none that a case can have", self.status)));
         };
+        if !self.row_kind.is_empty() && !KINDS.contains(&self.row_kind.as_str()) {
+            return Some(("row_kind", format!("`{}` is neither measured nor derived", self.row_kind)));
+        }
+        if !DIRECTIONS.contains(&self.better.as_str()) {
+            return Some(("better", format!("`{}` is neither higher nor lower", self.better)));
+        }
         match status {
-            Status::Ok => self.flaw_of_counts().or_else(|| self.flaw_of_times()).or_else(|| self.flaw_of_rates()),
+            Status::Ok => self.odd_time().or_else(|| self.odd_interval()).or_else(|| self.odd_rate()),
             // It has no figures that anybody would go by.
             _ => None,
         }
     }
 
-    fn flaw_of_counts(&self) -> Option<(&'static str, String)> {
+    /// What a measured case can't be without.
+    fn lack(&self) -> Option<Flaw> {
         let counts = [("rounds", self.rounds), ("samples", self.samples), ("processes", self.processes)];
-        let missing = counts.into_iter().find(|(_, count)| count.is_none_or(|count| count == 0));
-        missing.map(|(column, _)| (column, "there is none".to_owned()))
+        let missing = counts.into_iter().find(|(_, count)| count.is_none_or(|count| count == 0)).map(|(column, _)| column);
+        let no_time = || (self.time_ns.is_none() && !CLOCKS.contains(&self.metric.as_str())).then_some("time_ns");
+        // A time of nothing has no rate.
+        let no_value = || (self.value.is_none() && self.time_ns != Some(0.0)).then_some("value");
+        let spans = [("time_min_ns", self.time_min_ns, self.time_max_ns), ("ci_low_ns", self.ci_low_ns, self.ci_high_ns)];
+        let no_end = || spans.into_iter().find(|(_, low, high)| low.is_some() != high.is_some()).map(|(column, ..)| column);
+        missing.or_else(no_time).or_else(no_value).or_else(no_end).map(|column| (column, "there is none".to_owned()))
     }
 
-    fn flaw_of_times(&self) -> Option<(&'static str, String)> {
-        let Some(time) = self.time_ns else {
-            return (!CLOCKS.contains(&self.metric.as_str())).then(|| ("time_ns", "there is none".to_owned()));
-        };
-        let is_doubted = self.has_flag(Flag::Implausible.name());
-        if !(time > 0.0 || (time == 0.0 && is_doubted)) || time > LONGEST_NS {
+    fn odd_time(&self) -> Option<Flaw> {
+        let time = self.time_ns?;
+        if !(time > 0.0 || (time == 0.0 && self.is_doubted())) || time > LONGEST_NS {
             return Some(("time_ns", format!("{time} ns can't be measured")));
         }
-        let within = |low: Option<f64>, high: Option<f64>| {
-            low.zip(high).is_none_or(|(low, high)| low * (1.0 - ROUNDING) <= time && time <= high * (1.0 + ROUNDING))
-        };
         let spans = [("time_min_ns", self.time_min_ns, self.time_max_ns), ("ci_low_ns", self.ci_low_ns, self.ci_high_ns)];
-        let beyond = spans.into_iter().find(|(_, low, high)| low.is_some() != high.is_some() || !within(*low, *high));
+        let beyond = spans.into_iter().find(|(_, low, high)| !is_within(time, low.zip(*high)));
         beyond.map(|(column, ..)| (column, format!("it and its counterpart don't enclose the time, {time} ns")))
     }
 
+    fn odd_interval(&self) -> Option<Flaw> {
+        let (value, ends) = (self.value?, self.value_ci_low.zip(self.value_ci_high));
+        let is_odd = !is_within(value, ends) && !self.is_doubted();
+        is_odd.then(|| ("value", format!("{value} is outside its interval, value_ci_low to value_ci_high")))
+    }
+
     #[expect(clippy::cast_precision_loss, reason = "a rate has far fewer digits than 2^53")]
-    fn flaw_of_rates(&self) -> Option<(&'static str, String)> {
-        if self.value.is_none() {
-            // A time of nothing has no rate.
-            return (self.time_ns != Some(0.0)).then(|| ("value", "there is none".to_owned()));
-        }
+    fn odd_rate(&self) -> Option<Flaw> {
         let time = self.time_ns?;
         let rates = [
-            ("gb_per_s", self.bytes_per_pass, self.gb_per_s),
-            ("gflop_per_s", self.flops_per_pass, self.gflop_per_s),
-            ("gop_per_s", self.ops_per_pass, self.gop_per_s),
-            ("gitems_per_s", self.items_per_pass, self.gitems_per_s),
+            ("gb_per_s", "bandwidth", self.bytes_per_pass, self.gb_per_s),
+            ("gflop_per_s", "flops", self.flops_per_pass, self.gflop_per_s),
+            ("gop_per_s", "ops", self.ops_per_pass, self.gop_per_s),
+            ("gitems_per_s", "items", self.items_per_pass, self.gitems_per_s),
         ];
-        rates.into_iter().find_map(|(column, amount, rate)| {
+        let is_same = |one: f64, other: f64| (one - other).abs() <= ROUNDING * other.abs().max(1.0);
+        let odd = rates.into_iter().find_map(|(column, _, amount, rate)| {
             let (amount, rate) = (amount? as f64, rate?);
-            let is_same = (rate * time - amount).abs() <= ROUNDING * amount.max(1.0);
-            (!is_same).then(|| (column, format!("{rate} doesn't follow from the time, {time} ns")))
+            (!is_same(rate * time, amount)).then(|| (column, format!("{rate} doesn't follow from the time, {time} ns")))
+        });
+        // What the value is, as the metric says, where the row has that.
+        let is_pass = self.metric == "time";
+        let per_item = ["latency", "cost"].contains(&self.metric.as_str());
+        let of_rate = || rates.into_iter().find(|(_, metric, ..)| *metric == self.metric).and_then(|(.., rate)| rate);
+        let expected = match self.items_per_pass {
+            _ if is_pass => Some(time),
+            Some(items) if per_item && items > 0 => Some(time / items as f64),
+            _ => of_rate(),
+        };
+        odd.or_else(|| {
+            let (value, expected) = (self.value?, expected?);
+            let is_odd = (value - expected).abs() > ROUNDING * expected.abs();
+            is_odd.then(|| ("value", format!("{value} doesn't follow from the time, {time} ns")))
         })
+    }
+
+    fn is_doubted(&self) -> bool {
+        self.has_flag(Flag::Implausible.name())
     }
 
     /// The first column in which it differs from what the plan says of its case, as `planned` has it.
@@ -76,6 +114,11 @@ impl Record {
         let place = (0..COLUMNS.len()).find(differs)?;
         Some((COLUMNS[place].name, format!("it is `{}`, and the plan says `{}`", own[place], expected[place])))
     }
+}
+
+/// Whether a figure is between these ends, but for rounding.
+fn is_within(figure: f64, ends: Option<(f64, f64)>) -> bool {
+    ends.is_none_or(|(low, high)| low <= figure + ROUNDING * figure.abs() && figure - ROUNDING * figure.abs() <= high)
 }
 
 #[cfg(test)]
@@ -120,6 +163,11 @@ mod tests {
         assert_eq!(changed(&|row| row.value = None), Some("value"));
         assert_eq!(changed(&|row| row.rounds = None), Some("rounds"));
         assert_eq!(changed(&|row| row.status = "okay".to_owned()), Some("status"));
+        assert_eq!(changed(&|row| row.better = "more".to_owned()), Some("better"));
+        assert_eq!(changed(&|row| row.row_kind = "guessed".to_owned()), Some("row_kind"));
+        assert_eq!(changed(&|row| row.value = Some(20.0)), Some("value"), "it follows from the time");
+        assert_eq!(changed(&|row| (row.value_ci_low, row.value_ci_high) = (Some(10.5), Some(11.0))), Some("value"));
+        assert_eq!(changed(&|row| (row.value_ci_low, row.value_ci_high) = (Some(9.5), Some(11.0))), None);
     }
 
     #[test]

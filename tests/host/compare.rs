@@ -199,9 +199,13 @@ fn scaled(text: &str, factor: f64) -> String {
 
 /// So many times as long, whatever tells it.
 fn slow(row: &mut BTreeMap<String, String>, factor: f64) {
-    for name in ["time_ns", "ci_low_ns", "ci_high_ns"] {
+    for name in ["time_ns", "ci_low_ns", "ci_high_ns", "time_min_ns", "time_max_ns"] {
         let longer = scaled(&row[name], factor);
         row.insert(name.to_owned(), longer);
+    }
+    for name in ["gb_per_s", "gflop_per_s", "gop_per_s", "gitems_per_s"] {
+        let fewer = scaled(&row[name], 1.0 / factor);
+        row.insert(name.to_owned(), fewer);
     }
     let rounds = row["round_medians_ns"].split(';').filter_map(|round| round.split_once(':'));
     let rounds = rounds.map(|(process, time)| format!("{process}:{}", scaled(time, factor))).collect::<Vec<_>>().join(";");
@@ -826,9 +830,11 @@ fn what_is_no_file_of_rows_is_refused_in_words() {
         (lines.join("\n") + "\n").into_bytes()
     };
     let other_value = |text: &str| {
-        let row = text.lines().nth(1).unwrap();
-        let time = row.split(',').find(|cell| cell.contains('.') && cell.parse::<f64>().is_ok()).unwrap();
-        format!("{text}{}\n", row.replacen(time, "1.5", 1)).into_bytes()
+        let mut table = Table::of(text);
+        let place = table.rows.iter().position(|row| table.get(row, "value").parse::<f64>().is_ok()).unwrap();
+        table.rows.push(table.rows[place].clone());
+        table.slow(table.rows.len() - 1, 1.5);
+        table.text().into_bytes()
     };
     let changes: [(&str, Change); 14] = [
         ("it ends within its header line", &|_| Vec::new()),
@@ -934,4 +940,63 @@ fn what_a_gate_can_not_judge_is_said_and_fails_unjudged() {
     }
     let sure = compared(&[&base, &base, "--fail-on", "unjudged:algo/*", "--fail-on", "slower:3%:total"]);
     assert!(sure.code == Some(0) && !sure.out.contains("Not judged:"), "{}", sure.out);
+}
+
+/// A pass that took no time at all has no rate: what had a figure has none now, and nothing else was said to be wrong.
+#[test]
+fn a_row_that_is_right_but_has_no_figure_is_broken() {
+    let folder = Folder::new();
+    let file = edited("none.csv", &folder, |row| {
+        if row["experiment"] == "shared/bandwidth" {
+            for name in [
+                "value",
+                "value_ci_low",
+                "value_ci_high",
+                "gb_per_s",
+                "gitems_per_s",
+                "ci_low_ns",
+                "ci_high_ns",
+                "time_min_ns",
+                "time_max_ns",
+            ] {
+                row.insert(name.to_owned(), String::new());
+            }
+            row.insert("time_ns".to_owned(), "0".to_owned());
+            row.insert("quality_flags".to_owned(), "implausible".to_owned());
+        }
+    });
+    let base = data("nvidia-h100-overview-1.csv");
+    let cases = cases(&compared(&[&base, &file, "--format=csv"]).out);
+    let case = cases.iter().find(|case| case["experiment"] == "shared/bandwidth").unwrap();
+    assert!(case["verdict"] == "broken" && case["reason"].contains("no figure"), "{case:?}");
+    assert_eq!(compared(&[&base, &file, "--fail-on=broken"]).code, Some(1));
+}
+
+/// Whoever reads rows refuses one that no run wrote, and names its line.
+#[test]
+fn a_row_that_contradicts_itself_is_refused_with_its_line() {
+    let folder = Folder::new();
+    let base = data("nvidia-h100-overview-1.csv");
+    for (column, cell, words) in [
+        ("value", "1e9", "is outside its interval"),
+        ("time_ns", "-1", "can't be measured"),
+        ("gb_per_s", "1", "doesn't follow from the time"),
+        ("better", "more", "neither higher nor lower"),
+        ("row_kind", "guessed", "neither measured nor derived"),
+    ] {
+        let file = edited("odd.csv", &folder, |row| {
+            if row["experiment"] == "shared/bandwidth" {
+                row.insert(column.to_owned(), cell.to_owned());
+            }
+        });
+        let to = folder.at("to.csv");
+        for command in [
+            vec!["compare", &base, &file],
+            vec!["card", &file],
+            vec!["report", &file, "-o", "-"],
+            vec!["merge", &file, "-o", &to],
+        ] {
+            ran(&command).says(2, &["odd.csv, line ", &format!("column `{column}`"), words]);
+        }
+    }
 }

@@ -197,8 +197,7 @@ fn relations_are_of_the_rows_that_stand() {
     let is_base = |row: &StringRecord| table.get(row, "case_id") == table.get(row, "relative_to");
     let [mut bases, others] = [table.only(is_base), table.only(|row| !is_base(row))];
     for row in 0..bases.rows.len() {
-        let value: f64 = bases.get(&bases.rows[row], "value").parse().unwrap();
-        bases.set(row, "value", &(value / 2.0).to_string());
+        bases.slow(row, 2.0);
     }
     let merged = rows(&folder.merged(&folder.tables(&[others.clone(), bases])));
     for (old, new) in rows(whole()).iter().zip(&merged).filter(|(old, _)| old.relative_to != old.case_id) {
@@ -315,7 +314,7 @@ fn results_that_contradict_are_named_with_their_places() {
     let table = Table::of(whole()).measured();
     let mut other = table.clone();
     let place = table.rows.iter().position(|row| table.get(row, "variant") == "padded").unwrap();
-    other.set(place, "time_ns", "1.5");
+    other.slow(place, 1.5);
     let files = folder.tables(&[table.clone(), other.clone(), other.clone()]);
     folder.write("out.csv", "old");
     let error = folder.refused(&files, 1);

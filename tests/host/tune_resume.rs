@@ -254,7 +254,7 @@ fn only_what_a_search_left_goes_on_and_no_row_is_overwritten() {
     // Nor is a row taken that no search wrote.
     let changed = first.replace(",ok,", ",fine,");
     fs::write(folder.rows_file(), format!("{header}\n{changed}\n")).unwrap();
-    folder.go_on(&few).says(2, &["`fine` is no status; no run wrote this row"]);
+    folder.go_on(&few).says(2, &["`fine` is none that a case can have; no run wrote this row"]);
     // What isn't there, or has no row, is begun.
     for text in [None, Some(""), Some(header)] {
         let new = Search::new();

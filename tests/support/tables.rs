@@ -30,6 +30,18 @@ impl Table {
         self.rows[row] = cells.collect();
     }
 
+    /// A row that took so many times as long, as far as it tells.
+    pub fn slow(&mut self, row: usize, factor: f64) {
+        let number = |name: &str| self.get(&self.rows[row], name).parse::<f64>().ok();
+        let (time, value) = (number("time_ns").unwrap(), number("value").unwrap());
+        let of_value = if self.get(&self.rows[row], "better") == "lower" { factor } else { 1.0 / factor };
+        self.set(row, "time_ns", &(time * factor).to_string());
+        self.set(row, "value", &(value * of_value).to_string());
+        let spans = ["time_min_ns", "time_max_ns", "ci_low_ns", "ci_high_ns", "value_ci_low", "value_ci_high"];
+        let rates = ["gb_per_s", "gflop_per_s", "gop_per_s", "gitems_per_s"];
+        spans.iter().chain(&rates).for_each(|name| self.set(row, name, ""));
+    }
+
     pub fn set_all(&mut self, name: &str, value: &str) {
         (0..self.rows.len()).for_each(|row| self.set(row, name, value));
     }

@@ -220,6 +220,11 @@ impl Observation {
         }
     }
 
+    /// Whether it is said to be right, and has nothing to show.
+    pub fn lacks_figure(&self) -> bool {
+        self.status == Status::Ok && self.value().is_none()
+    }
+
     pub fn is_ok(&self) -> bool {
         self.status == Status::Ok && self.value().is_some()
     }

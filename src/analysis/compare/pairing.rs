@@ -253,7 +253,9 @@ impl<'s> Pairing<'s> {
         let failed = |row: &Observation, times: usize| {
             let runs = pair[1].map_or(0, |case| case.rows.len());
             let often = if runs > 1 { format!(" in {times} of {runs} runs") } else { String::new() };
-            format!("{}{often}: {}", row.status, row.said.reason)
+            let what = if row.lacks_figure() { "no figure" } else { row.status.as_str() };
+            let why = if row.said.reason.is_empty() { String::new() } else { format!(": {}", row.said.reason) };
+            format!("{what}{often}{why}")
         };
         match (base_fate, new_fate) {
             (PairOutcome::Figure, PairOutcome::Figure) => match self.other_basis(pair) {
@@ -336,7 +338,7 @@ fn judge(cases: &mut [Compared], effects: &[(usize, &Matched, Effect)], margin: 
 /// How a case ended, over all runs of a side: a failure in any of them counts.
 fn fate(case: Option<&SideCase>) -> PairOutcome<'_> {
     let Some(case) = case else { return PairOutcome::Nothing("it has no row".to_owned()) };
-    let is_failed = |row: &&Observation| is_failure(row.status);
+    let is_failed = |row: &&Observation| is_failure(row.status) || row.lacks_figure();
     if let Some(failed) = case.rows.iter().find(is_failed) {
         return PairOutcome::Failed(failed, case.rows.iter().filter(is_failed).count());
     }

@@ -59,7 +59,7 @@ pub fn input_name(path: &Path) -> String {
 /// Reads a file, standard input for `-`, and gives each of its rows with the line on which it begins. What it gives
 /// back is to be said of the file: that its last row was cut, and that a newer version wrote it.
 /// Errors: a file that can't be opened or isn't one of rows; one that lacks columns that one of the purposes needs; a row that can't be
-/// read; and whatever the taker refuses.
+/// read, or contradicts itself; and whatever the taker refuses.
 pub fn read_rows(
     path: &Path,
     purposes: &[Purpose],
@@ -84,6 +84,12 @@ pub fn read_rows(
     while let Some(row) = reader.next_into(&mut record) {
         row.map_err(usage)?;
         newest = newest.max(Some(version(&record.schema)));
+        if let Some((column, why)) = record.contradiction() {
+            let line = reader.line();
+            return Err(Error::Usage(format!(
+                "{name}, line {line}, column `{column}`: {why}; no run wrote this row: mend it, or take it out"
+            )));
+        }
         take(&mut record, reader.line())?;
     }
     if newest.is_none() && reader.cut().is_none() && purposes.contains(&Purpose::Comparison) {
