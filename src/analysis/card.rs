@@ -83,11 +83,12 @@ impl Card {
         }
         let facts = LINES.iter().filter_map(|(label, tell)| Some((*label, tell(&of_device)?))).collect();
         let first = rows.first().map(Packed::record).unwrap_or_default();
-        let parts = [first.driver_name.as_str(), first.driver_info.as_str()];
+        let kind = format!("({})", first.device_type);
+        let parts = [first.driver_name.as_str(), first.driver_info.as_str(), kind.as_str()];
         let driver = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
         let (trust, is_doubtful) = counts.trust();
         let uuid = first.device_uuid.chars().take(8).collect();
-        Self { device: first.device_name, uuid, driver: format!("{driver} ({})", first.device_type), facts, trust, is_doubtful }
+        Self { device: first.device_name, uuid, driver, facts, trust, is_doubtful }
     }
 }
 

@@ -100,9 +100,9 @@ pub struct DriverIdentity {
 }
 
 impl DriverIdentity {
-    /// Its description, or where it has none, its name.
+    /// Its description; where it has none, its name, and where it has none either, its version.
     pub fn label(&self) -> &str {
-        if self.info.is_empty() { &self.name } else { &self.info }
+        [&self.info, &self.name].into_iter().find(|text| !text.is_empty()).unwrap_or(&self.version)
     }
 }
 

@@ -51,6 +51,7 @@ fn shown(cards: &[Card], files: &[String], page: Page) -> String {
     let heads = cards.iter().map(|card| {
         let is_alone = cards.iter().filter(|other| (&other.device, &other.driver) == (&card.device, &card.driver)).count() == 1;
         let which = if is_alone { String::new() } else { format!(" ({}...)", in_a_line(&card.uuid)) };
+        let between = if card.driver.starts_with('(') { " " } else { between };
         Column::words([in_a_line(&card.device), which, between.to_owned(), in_a_line(&card.driver)].concat(), Need::Central)
     });
     let mut table =

@@ -171,7 +171,7 @@ impl Gate {
             }
             Kind::Broken => case.verdict == Verdict::Broken,
             Kind::WrongResult => case.failures.contains(&Status::WrongResult),
-            Kind::Missing => case.verdict == Verdict::Missing,
+            Kind::Missing => matches!(case.verdict, Verdict::Missing | Verdict::Skipped),
             Kind::Unjudged => false,
         }
     }
@@ -197,7 +197,7 @@ fn unjudged(case: &Compared, least: f64) -> Option<String> {
     match case.verdict {
         Verdict::Same | Verdict::Faster | Verdict::New | Verdict::Fixed => None,
         Verdict::Broken | Verdict::Failing => Some(case.verdict.as_str().to_owned()),
-        Verdict::Missing | Verdict::Changed => Some(with_reason(case.verdict.as_str())),
+        Verdict::Missing | Verdict::Skipped | Verdict::Changed => Some(with_reason(case.verdict.as_str())),
         // Its interval isn't to be believed.
         Verdict::Unclear if case.is_undecided => Some(with_reason("unclear")),
         Verdict::Slower | Verdict::Unclear => {

@@ -90,6 +90,8 @@ pub struct Comparison {
     pub between_runs: Pools,
     /// How many times as far the cases move from run to run as is borrowed. `None` where too few show it.
     pub softening: Option<Softening>,
+    /// The fewest processes that a row's rounds are dealt over.
+    pub processes: u64,
     /// A change within this share counts as none.
     pub margin: f64,
 }

@@ -18,7 +18,7 @@ use super::total::{self, Part};
 use super::verdict::{Change, Verdict, decide};
 use super::{Compared, Comparison, Terms, is_failure, softened};
 use crate::error::Error;
-use crate::model::Repeatability;
+use crate::model::{Repeatability, Status};
 use crate::stats::Ratio;
 
 /// A change within this share is none, on a GPU and on a processor.
@@ -227,6 +227,7 @@ impl<'s> Pairing<'s> {
             differences: self.differences,
             warnings: self.warnings,
             between_runs,
+            processes,
             margin,
         })
     }
@@ -271,7 +272,10 @@ impl<'s> Pairing<'s> {
                 said(Verdict::Failing, failed(row, times))
             }
             (PairOutcome::Figure, PairOutcome::Failed(row, times)) => said(Verdict::Broken, failed(row, times)),
-            (PairOutcome::Figure, PairOutcome::Nothing(reason)) => said(Verdict::Missing, reason),
+            (PairOutcome::Figure, PairOutcome::Nothing(reason)) => {
+                let is_skipped = pair[1].is_some_and(|case| case.rows.iter().all(|row| row.status == Status::Skipped));
+                said(if is_skipped { Verdict::Skipped } else { Verdict::Missing }, reason)
+            }
             (PairOutcome::Failed(row, _), PairOutcome::Figure) => {
                 said(Verdict::Fixed, format!("{}: {}", row.status, row.said.reason))
             }

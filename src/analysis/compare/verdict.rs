@@ -26,6 +26,8 @@ pub enum Verdict {
     Failing,
     /// It had a figure, and now it has none, though nothing failed.
     Missing,
+    /// It has a figure on the base side, and the new side's device can't do it.
+    Skipped,
     Slower,
     Faster,
     /// It failed, and now it has a figure.
@@ -41,13 +43,14 @@ pub enum Verdict {
 }
 
 /// What each is called, in their order.
-const WORDS: [&str; 10] = ["broken", "failing", "missing", "slower", "faster", "fixed", "new", "changed", "unclear", "same"];
+const WORDS: [&str; 11] =
+    ["broken", "failing", "missing", "skipped", "slower", "faster", "fixed", "new", "changed", "unclear", "same"];
 
 impl Verdict {
     /// Every verdict, in the order in which people want to know them.
-    pub const ALL: [Self; 10] = {
+    pub const ALL: [Self; 11] = {
         use Verdict::*;
-        [Broken, Failing, Missing, Slower, Faster, Fixed, New, Changed, Unclear, Same]
+        [Broken, Failing, Missing, Skipped, Slower, Faster, Fixed, New, Changed, Unclear, Same]
     };
 
     pub fn as_str(self) -> &'static str {

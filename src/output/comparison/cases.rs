@@ -12,10 +12,11 @@ use crate::units::{rate, ratio_between, rounded, time};
 
 /// The most cases that are shown of a verdict, in the order in which verdicts are shown, and the most of what follows from cases, which says
 /// in fewer figures what they do. What is missing or unclear is told by its count; a few show what it is.
-const SHOWN: [(Verdict, [usize; 2]); 10] = [
+const SHOWN: [(Verdict, [usize; 2]); 11] = [
     (Verdict::Broken, [8, 2]),
     (Verdict::Failing, [2, 1]),
     (Verdict::Missing, [2, 2]),
+    (Verdict::Skipped, [2, 1]),
     (Verdict::Slower, [8, 4]),
     (Verdict::Faster, [6, 4]),
     (Verdict::Changed, [3, 3]),
@@ -184,7 +185,7 @@ fn is_change(verdict: Verdict) -> bool {
 fn tone(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Broken | Verdict::Failing | Verdict::Missing | Verdict::Slower => Tone::Bad,
-        Verdict::Unclear | Verdict::Changed => Tone::Doubtful,
+        Verdict::Unclear | Verdict::Changed | Verdict::Skipped => Tone::Doubtful,
         Verdict::Same => Tone::Quiet,
         Verdict::Faster | Verdict::Fixed | Verdict::New => Tone::Plain,
     }

@@ -9,6 +9,9 @@ use crate::model::{Flag, Repeatability};
 /// From this share of unclear cases on, it is said what would help.
 const MANY: f64 = 0.1;
 
+/// The processes that each row of a study comes from.
+const OF_STUDIES: u64 = 6;
+
 /// Registers, spills and code sizes, in the manner of Mesa's shader-db reports.
 pub fn code(sheet: &mut Sheet, comparison: &Comparison) {
     let changed: Vec<&CodeChange> = comparison.code.iter().filter(|change| change.helped + change.hurt > 0).collect();
@@ -105,11 +108,13 @@ fn advice(comparison: &Comparison) -> Option<String> {
     let (count, all) = (unclear.len(), comparison.cases.len());
     let contended = unclear.iter().filter(|case| case.flags.split(';').any(|flag| flag == Flag::Contended.name())).count();
     let quiet = if 2 * contended > count { format!("a quiet machine ({contended} are contended); ") } else { String::new() };
+    // Whoever has measured in many processes has done that already.
+    let study = if comparison.processes < OF_STUDIES { "`lanescope run --preset study`; " } else { "" };
     (count as f64 > MANY * all as f64).then(|| {
         let are = if count == 1 { "is" } else { "are" };
         format!(
             "{count} of {all} cases {are} unclear. What helps: {quiet}several runs of each side, since they show how far figures move \
-             (`lanescope guide compare`); `lanescope run --preset study`; and --suspects FILE, which writes the cases to measure again."
+             (`lanescope guide compare`); {study}and --suspects FILE, which writes the cases to measure again."
         )
     })
 }

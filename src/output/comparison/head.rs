@@ -8,6 +8,7 @@ use super::cases::{Names, size};
 use super::sheet::Sheet;
 use crate::analysis::compare::{About, ClockSource, Compared, Comparison, Difference, SideClocks, Total, Verdict};
 use crate::analysis::counted;
+use crate::model::Flag;
 use crate::units::ratio_between;
 
 /// The differences that have a line each.
@@ -22,6 +23,9 @@ pub fn answer(sheet: &mut Sheet, comparison: &Comparison, names: &Names) {
             sheet.words(&counts, Tone::Plain);
         }
         None => sheet.answer(&counts),
+    }
+    if let Some(words) = disturbed(comparison) {
+        sheet.words(&words, Tone::Bad);
     }
     if let Some(words) = families_apart(comparison) {
         sheet.words(&words, Tone::Plain);
@@ -63,6 +67,15 @@ fn whole(comparison: &Comparison) -> Option<String> {
     let is_alone = is_moved && comparison.cases.iter().all(|case| case.verdict != whole.verdict);
     let alone = if is_alone { "; no single case is sure" } else { "" };
     Some(format!("{word} in all: {} times as fast{share}{alone}.", ratio_between(whole.ratio)))
+}
+
+/// What to do first, where most rows were disturbed.
+fn disturbed(comparison: &Comparison) -> Option<String> {
+    let has = |flag: Flag| comparison.cases.iter().filter(|case| case.flags.split(';').any(|own| own == flag.name())).count();
+    let (flag, count) =
+        [Flag::Contended, Flag::Noisy].map(|flag| (flag, has(flag))).into_iter().max_by_key(|(_, count)| *count)?;
+    let all = comparison.cases.len();
+    (2 * count > all).then(|| format!("{count} of {all} cases are {flag}: measure on an idle machine first."))
 }
 
 /// The families that became slower or faster where the whole didn't.

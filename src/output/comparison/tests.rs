@@ -99,6 +99,7 @@ fn comparison() -> Comparison {
         clock: Some(SideClocks { source: ClockSource::Counters, medians: [1979.9, 1994.8], is_taken_out: true }),
         without_clock: 1,
         softening: None,
+        processes: 3,
         code: vec![
             CodeChange { column: "registers", helped: 3, hurt: 12, unchanged: 26, totals: [1680, 1744] },
             CodeChange { column: "spill_bytes", helped: 0, hurt: 0, unchanged: 41, totals: [0, 0] },
