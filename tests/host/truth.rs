@@ -2,7 +2,7 @@
 
 #![expect(clippy::cast_precision_loss, reason = "its counts are small")]
 
-use lanescope::analysis::compare::FALSE_DISCOVERIES;
+use lanescope::analysis::compare::{FALSE_DISCOVERIES, Verdict};
 
 use crate::support::simulated::{Clock, Found, World, simulate};
 
@@ -131,4 +131,25 @@ fn a_world_that_moves_more_than_it_is_told_to_shows() {
     let all = of(World { of_processes: 3.0, rounds: 0.0005, cases: 10, ..World::QUIET });
     let held = sum(&all, |found| found.held) / sum(&all, |found| found.cases);
     assert!(held < 0.8, "the simulation can't fail: {held}");
+}
+
+/// All cases together: whatever moves cases, families or runs, nothing is said where nothing changed, and a loss of all is found.
+#[test]
+fn the_whole_has_a_verdict_where_all_changed() {
+    const QUIET: World = World { cases: 60, rounds: 0.002, moves: Some(0.01), ..World::QUIET };
+    let families = World { families: (6, 0.01), moves: Some(0.001), ..QUIET };
+    let called = |world: World| {
+        let all = of(world);
+        let is_called = |found: &&Found| matches!(found.whole.0, Verdict::Slower | Verdict::Faster);
+        (all.iter().filter(is_called).count(), all.iter().filter(|found| found.whole.1).count())
+    };
+    for world in [QUIET, families, World { runs: 3, ..QUIET }, World { runs: 3, ..families }] {
+        let (changed, held) = called(world);
+        assert!(changed <= 1 && held >= 37, "{changed} false, {held} hold: {world:?}");
+        let whole = if world.runs > 1 { -0.05 } else { -0.24 };
+        assert!(called(World { whole, ..world }).0 >= 38, "{world:?}");
+    }
+    // One run a side that moves as a whole can't be told from a change: the text says so.
+    let (changed, _) = called(World { common: 0.01, moves: Some(0.001), ..QUIET });
+    assert!(changed > 10, "the simulation can't fail: {changed}");
 }

@@ -75,7 +75,11 @@ fn disturbed(comparison: &Comparison) -> Option<String> {
     let (flag, count) =
         [Flag::Contended, Flag::Noisy].map(|flag| (flag, has(flag))).into_iter().max_by_key(|(_, count)| *count)?;
     let all = comparison.cases.len();
-    (2 * count > all).then(|| format!("{count} of {all} cases are {flag}: measure on an idle machine first."))
+    let advice = match flag {
+        Flag::Contended => "measure on an idle machine first",
+        _ => "measure longer, or on an idle machine, first",
+    };
+    (2 * count > all).then(|| format!("{count} of {all} cases are {flag}: {advice}."))
 }
 
 /// The families that became slower or faster where the whole didn't.
