@@ -285,6 +285,8 @@ fn the_same_study_twice_is_the_same_but_for_the_clock() {
             let (usual, narrow) = (of("1%"), of("0.25%"));
             let changes = |cases: &[BTreeMap<String, String>]| count(cases, "slower") + count(cases, "faster");
             assert_eq!((changes(&usual), changes(&narrow)), (0, 0), "{other}");
+            let whole = lines(&compared(&[&one, &other, "--format=csv"]).out).pop().unwrap();
+            assert_eq!((whole["experiment"].as_str(), whole["verdict"].as_str()), ("total", "same"));
             // Two depend on where buffers lie.
             assert!(count(&usual, "same") >= 60 && count(&narrow, "same") >= 40, "{other}: {}", count(&narrow, "same"));
         }
