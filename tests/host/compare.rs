@@ -940,7 +940,18 @@ fn what_a_gate_can_not_judge_is_said_and_fails_unjudged() {
         assert!(code == Some(0) && line.contains("can't judge") && line.contains(words), "{out}");
         assert_eq!(of(&format!("unjudged:{glob}")).code, Some(1), "{glob}");
     }
-    let sure = compared(&[&base, &base, "--fail-on", "unjudged:algo/*", "--fail-on", "slower:3%:total"]);
+    // Nor does a mean pass silently that has lost its cases.
+    let gone = edited("gone.csv", &folder, |row| {
+        if row["experiment"].starts_with("shared/") {
+            row.insert("quality_flags".to_owned(), "implausible".to_owned());
+        }
+    });
+    for gate in ["slower:3%:family/shared", "slower:3%:total"] {
+        let out = compared(&[&base, &gone, "--fail-on", gate]).out;
+        let line = out.split("Not judged:").nth(1).unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(line.contains("can't judge") && line.contains("implausible"), "{gate}: {out}");
+    }
+    let sure = compared(&[&base, &base, "--fail-on", "unjudged:algo/*", "--fail-on", "slower:3%:family/algo"]);
     assert!(sure.code == Some(0) && !sure.out.contains("Not judged:"), "{}", sure.out);
 }
 

@@ -112,7 +112,7 @@ pub struct Judged<'c> {
     pub failing: Vec<&'c Compared>,
     /// The mean that it is about, where it is, with whether that fails it, or passes; neither can be told where it is neither.
     pub total: Option<(&'c Total, Option<bool>)>,
-    /// The cases that it is about and couldn't judge, each with why.
+    /// The cases that it is about and couldn't judge, each with why; of a mean, those that aren't in it.
     pub unjudged: Vec<(&'c Compared, String)>,
     /// How many cases it is about.
     pub covered: usize,
@@ -143,25 +143,31 @@ impl Gate {
     }
 
     pub fn judge<'c>(&self, comparison: &'c Comparison) -> Judged<'c> {
+        let is_compared = |case: &&Compared| !matches!(case.verdict, Verdict::New | Verdict::Fixed);
+        let cases: Vec<&Compared> = comparison.cases.iter().filter(|case| self.scope.has(case)).collect();
+        // What is new, or has a figure again, has nothing to be slower than.
+        let compared: Vec<&Compared> = cases.iter().copied().filter(is_compared).collect();
         if let Scope::Total(family) = &self.scope {
             let total = comparison.totals.iter().find(|total| total.family == *family);
-            return Judged { total: total.map(|total| (total, self.of_total(total, comparison.margin))), ..Judged::default() };
+            let outside = compared.iter().filter(|case| !is_in_totals(case));
+            return Judged {
+                total: total.map(|total| (total, self.of_total(total, comparison.margin))),
+                unjudged: outside.map(|case| (*case, why_unjudged(case, case.verdict.as_str()))).collect(),
+                covered: compared.len(),
+                ..Judged::default()
+            };
         }
-        let cases: Vec<&Compared> = comparison.cases.iter().filter(|case| self.scope.has(case)).collect();
         let mut failing: Vec<&Compared> = cases.iter().copied().filter(|case| self.fails(case)).collect();
         let ratio = |case: &Compared| case.effect().map_or(0.0, |ratio| ratio.value);
         failing.sort_by(|one, other| ratio(one).total_cmp(&ratio(other)));
         let least = if self.kind == Kind::Slower { self.least.max(comparison.margin) } else { comparison.margin };
         let is_about_speed = matches!(self.kind, Kind::Slower | Kind::Unjudged);
-        // What is new, or has a figure again, has nothing to be slower than.
-        let compared = cases.iter().filter(|case| is_about_speed && !matches!(case.verdict, Verdict::New | Verdict::Fixed));
-        let compared: Vec<&Compared> = compared.copied().collect();
-        let open = compared.iter().filter(|case| !self.fails(case));
+        let open = compared.iter().filter(|case| is_about_speed && !self.fails(case));
         let unjudged: Vec<(&Compared, String)> = open.filter_map(|case| Some((*case, unjudged(case, least)?))).collect();
         #[expect(clippy::cast_precision_loss, reason = "there are never 2^53 cases")]
         let share = unjudged.len() as f64 / compared.len() as f64;
         let has_too_many_unjudged = self.kind == Kind::Unjudged && share > self.least;
-        Judged { failing, total: None, covered: cases.len(), unjudged, has_too_many_unjudged }
+        Judged { failing, total: None, covered: compared.len(), unjudged, has_too_many_unjudged }
     }
 
     fn fails(&self, case: &Compared) -> bool {
@@ -191,18 +197,28 @@ fn slowdown(ratio: f64) -> f64 {
     1.0 / ratio - 1.0
 }
 
+/// Whether the means have it: it has figures on both sides that can be judged.
+fn is_in_totals(case: &Compared) -> bool {
+    let has_both = matches!(case.verdict, Verdict::Slower | Verdict::Faster | Verdict::Same | Verdict::Unclear);
+    has_both && case.effect().is_some() && !case.is_undecided
+}
+
+fn why_unjudged(case: &Compared, words: &str) -> String {
+    if case.reason.is_empty() { words.to_owned() } else { case.reason.clone() }
+}
+
 /// Why it isn't sure that a case is slower by less than such a share; nothing where it is.
 fn unjudged(case: &Compared, least: f64) -> Option<String> {
-    let with_reason = |words: &str| if case.reason.is_empty() { words.to_owned() } else { case.reason.clone() };
     match case.verdict {
         Verdict::Same | Verdict::Faster | Verdict::New | Verdict::Fixed => None,
         Verdict::Broken | Verdict::Failing => Some(case.verdict.as_str().to_owned()),
-        Verdict::Missing | Verdict::Skipped | Verdict::Changed => Some(with_reason(case.verdict.as_str())),
+        Verdict::Missing | Verdict::Skipped | Verdict::Changed => Some(why_unjudged(case, case.verdict.as_str())),
         // Its interval isn't to be believed.
-        Verdict::Unclear if case.is_undecided => Some(with_reason("unclear")),
+        Verdict::Unclear if case.is_undecided => Some(why_unjudged(case, "unclear")),
         Verdict::Slower | Verdict::Unclear => {
             let is_below = case.effect().is_some_and(|ratio| slowdown(ratio.low) < least);
-            (!is_below).then(|| if case.effect().is_some() { "too uncertain".to_owned() } else { with_reason("unclear") })
+            (!is_below)
+                .then(|| if case.effect().is_some() { "too uncertain".to_owned() } else { why_unjudged(case, "unclear") })
         }
     }
 }

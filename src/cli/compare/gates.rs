@@ -74,21 +74,19 @@ fn failure(judged: &Judged, side: &str) -> String {
 
 /// What a gate couldn't judge; nothing where it judged all.
 fn not_judged(judged: &Judged, side: &str) -> Option<String> {
-    match judged.total {
-        Some((total, None)) => {
-            let ratio = ratio_between(total.ratio);
-            Some(format!("can't judge: {}{side} {ratio} times as fast, which neither shows nor rules it out", mean_of(total)))
-        }
-        Some(_) => None,
-        None => (!judged.unjudged.is_empty()).then(|| uncertain(judged, side)),
-    }
+    let cases = (!judged.unjudged.is_empty()).then(|| uncertain(judged, side));
+    let Some((total, None)) = judged.total else { return cases };
+    let ratio = ratio_between(total.ratio);
+    let words =
+        format!("can't judge: {}{side} {ratio} times as fast: such a loss is neither shown nor ruled out", mean_of(total));
+    Some([words].into_iter().chain(cases).collect::<Vec<_>>().join("; "))
 }
 
 fn mean_of(total: &Total) -> String {
     total.family.as_ref().map_or_else(|| "all".to_owned(), |family| format!("family {family}"))
 }
 
-/// `can't judge 12 of 63 cases: 9 too uncertain, 3 the shader is another one`
+/// `can't judge 12 of 63 cases (9: too uncertain; 3: the shader is another one)`
 fn uncertain(judged: &Judged, side: &str) -> String {
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     judged.unjudged.iter().for_each(|(_, reason)| *reasons.entry(first_reason(reason)).or_default() += 1);

@@ -7,7 +7,8 @@ use crate::output::json::json_row;
 use crate::record::Cell;
 
 /// The columns. Those from `row_kind` to `device` tell apart what is compared: measured, derived or a total, of which side, on which of
-/// several devices. A total's `experiment` is its family, or `total`. `ratio` is as measured; `ratio_at_clock`, with the core's clock taken out, is what the verdict is about.
+/// several devices. A total's `experiment` is its family, or `total`. `ratio` is as measured; `ratio_at_clock`, with the core's clock taken
+/// out, is what the verdict is about.
 const COLUMNS: &str = "experiment,variant,case_id,axes,verdict,ratio,ratio_ci_low,ratio_ci_high,base,new,unit,flags,reason,\
                        row_kind,side,device,ratio_at_clock,ratio_at_clock_ci_low,ratio_at_clock_ci_high";
 
