@@ -321,7 +321,7 @@ fn results_that_contradict_are_named_with_their_places() {
     let axes = table.get(&table.rows[place], "axis_values");
     let line = place + 2;
     for part in [
-        "1 case with contradicting results".to_owned(),
+        "1 case with more than one result".to_owned(),
         format!("algo/transpose padded {axes} on mock"),
         format!("shard0.csv, line {line}; "),
         format!("shard1.csv, line {line}; "),
@@ -333,7 +333,7 @@ fn results_that_contradict_are_named_with_their_places() {
     // A right and a wrong result of one case can't both stand.
     let mut wrong = table.clone();
     wrong.set(place, "status", "wrong_result");
-    assert!(folder.refused(&folder.tables(&[table.clone(), wrong]), 1).contains("contradicting"));
+    assert!(folder.refused(&folder.tables(&[table.clone(), wrong]), 1).contains("more than one result"));
     // Many are counted.
     let mut all = table.clone();
     all.set_all("status", "wrong_result");
@@ -485,7 +485,7 @@ fn a_part_can_be_merged_with_the_rest_later() {
     let mut other = shards[1].clone();
     other.set(0, "status", "wrong_result");
     folder.write("shard0.csv", other.text());
-    assert!(folder.refused(&[&["--partial".to_owned()], &files[..]].concat(), 1).contains("contradicting"));
+    assert!(folder.refused(&[&["--partial".to_owned()], &files[..]].concat(), 1).contains("more than one result"));
 }
 
 /// A device that can't be calibrated leaves a row for each case; another try of the shard has the figures.

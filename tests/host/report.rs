@@ -17,6 +17,7 @@ use lanescope::output::{Csv, Writer};
 use lanescope::record::{Header, Record, SCHEMA_VERSION};
 use sha2::{Digest, Sha256};
 
+use crate::support::tables::Table;
 use crate::support::{Folder, Ran, lanescope, ran, rows, succeeded};
 
 fn data(name: &str) -> String {
@@ -235,8 +236,30 @@ fn parts_of_a_run_are_joined_and_another_run_is_not() {
     let heading = |arguments: &[&str]| between(&page(arguments), "<h1>", "</h1>")[0].to_owned();
     let one = "NVIDIA H100 80GB HBM3";
     assert_eq!(heading(&[&halves[0], &halves[1]]), one);
-    assert_eq!(heading(&[&file, &file]), format!("{one} next to {one} (2)"));
-    assert_eq!(heading(&[&halves[0], &file]), format!("{one}, a next to {one}, nvidia-h100-overview-6"));
+    assert_eq!(heading(&[&halves[0], &file]), one);
+    let another = data("nvidia-h100-overview-5.csv");
+    assert_eq!(heading(&[&file, &another]).matches(one).count(), 2);
+}
+
+/// The first run isn't the median one, nor is the last.
+#[test]
+fn of_the_runs_of_a_side_the_median_one_is_shown() {
+    let folder = Folder::new();
+    let table = Table::of(&fs::read_to_string(data("nvidia-h100-overview-6.csv")).unwrap()).measured();
+    let table = table.only(|row| table.get(row, "status") == "ok" && !table.get(row, "time_ns").is_empty());
+    let run = |name: &str, factor: f64| {
+        let mut table = table.clone();
+        table.set_all("run_id", name);
+        (0..table.rows.len()).for_each(|row| table.slow(row, factor));
+        format!("a={}", folder.write(&format!("{name}.csv"), table.text()))
+    };
+    let sides = [run("slow", 1.5), run("median", 1.2), run("fast", 1.0), format!("b={}", data("nvidia-h100-overview-5.csv"))];
+    let text = page(&sides.iter().map(String::as_str).chain(["--compare"]).collect::<Vec<_>>());
+    assert_eq!(between(&text, "<h1>", "</h1>"), ["a next to b"]);
+    assert!(
+        text.contains("a has 3 runs: the figures show that of ") && text.contains("median.csv, which takes the median time")
+    );
+    assert!(!text.contains("more than one result"));
 }
 
 #[test]

@@ -138,14 +138,26 @@ impl RowSet {
         Ok(())
     }
 
-    /// Whether most of a file's cases have a row already: then it is another run of them, and not a part of the same.
-    pub fn has_most_of(&self, file: &FileRows) -> bool {
+    /// Whether most of a file's cases have another row already: then it is another run of them, and not a part of the same.
+    pub fn is_another_run(&self, file: &FileRows) -> bool {
         let measured = || file.fresh.iter().filter(|row| !row.is_derived);
-        let is_known = |row: &&Fresh| {
+        let has_another = |row: &&Fresh| {
             let block = self.block_of.get(&(row.device.clone(), 1));
-            block.is_some_and(|block| self.row_of.contains_key(&(*block, row.case.clone())))
+            let known = block.and_then(|block| self.find(*block, &row.case));
+            known.is_some_and(|known| known.packed != row.packed)
         };
-        2 * measured().filter(is_known).count() > measured().count()
+        2 * measured().filter(has_another).count() > measured().count()
+    }
+
+    /// How many times as long as in another set its cases take, by geometric mean; 1 where none has a figure in both.
+    pub fn time_relative_to(&self, other: &Self) -> f64 {
+        let time = |row: &Row| row.packed.record().time_ns.filter(|time| *time > 0.0);
+        let ratios = self.row_of.iter().filter_map(|((block, case), row)| {
+            let block = other.block_of.iter().find_map(|(of, place)| (self.block_of.get(of) == Some(block)).then_some(*place));
+            Some((time(&self.rows[*row])? / time(other.find(block?, case)?)?).ln())
+        });
+        let (sum, count) = ratios.fold((0.0, 0), |(sum, count), ratio| (sum + ratio, count + 1));
+        (sum / f64::from(count.max(1))).exp()
     }
 
     pub fn take(&mut self, file: FileRows) {
@@ -293,7 +305,7 @@ impl RowSet {
     pub fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         if !self.conflicts.is_empty() {
-            faults.push(format!("{} with contradicting results:", counted(self.conflicts.len() as u64, "case")));
+            faults.push(format!("{} with more than one result:", counted(self.conflicts.len() as u64, "case")));
             let said = self.conflicts.iter().map(|(row, places)| self.conflict(&self.rows[*row], places)).collect();
             faults.extend(indented(abridged(said, SHOWN_CONFLICTS)));
         }

@@ -24,8 +24,8 @@ struct Joined {
     rows: RowSet,
 }
 
-/// The rows of files, a source for each device with its driver, and what to know of the files. Files without a name are joined, such as
-/// those of shards and of several families, unless one is another run of what is there already.
+/// The rows of files, a source for each device with its driver, and what to know of the files. Files are joined, such as those of shards
+/// and of several families, unless one is another run of what is there already. Of several runs of a named side the median one is shown.
 /// Where sides are to be compared as well, these take every row as it is read: a stream is there once.
 /// Errors: a file that can't be read, or isn't one of rows; none that has any row, or more than a page can show; and rows that `compared` refuses.
 pub fn sources(files: &[Named], mut compared: Option<&mut Sides>) -> Result<(Vec<Source>, Vec<String>), Error> {
@@ -42,10 +42,7 @@ pub fn sources(files: &[Named], mut compared: Option<&mut Sides>) -> Result<(Vec
             }
             compared.as_mut().map_or(Ok(()), |sides| sides.take(file, record, line))
         })?;
-        let place = match name {
-            Some(_) => joined.iter().position(|one| one.name == *name),
-            None => joined.iter().position(|one| one.name.is_none() && !one.rows.has_most_of(&file)),
-        };
+        let place = joined.iter().position(|one| one.name == *name && !one.rows.is_another_run(&file));
         let place = place.unwrap_or_else(|| {
             joined.push(Joined { name: name.clone(), files: Vec::new(), rows: RowSet::default() });
             joined.len() - 1
@@ -53,7 +50,8 @@ pub fn sources(files: &[Named], mut compared: Option<&mut Sides>) -> Result<(Vec
         joined[place].files.push(input_name(path));
         joined[place].rows.take(file);
     }
-    let notes = joined.iter().flat_map(|one| notes(&one.rows)).collect();
+    let (mut joined, replicated) = median_runs(joined);
+    let notes = joined.iter().flat_map(|one| notes(&one.rows)).chain(replicated).collect();
     let mut found: Vec<(usize, OfDevice)> = Vec::new();
     for (place, one) in joined.iter_mut().enumerate() {
         let rows = std::mem::take(&mut one.rows);
@@ -66,6 +64,31 @@ pub fn sources(files: &[Named], mut compared: Option<&mut Sides>) -> Result<(Vec
     let labels = labels(&joined, &firsts);
     let sources = found.into_iter().zip(labels).map(|((_, own), label)| Source { label, rows: own.rows });
     Ok((sources.collect(), notes))
+}
+
+/// Of each named side the run that takes the median time, of two the faster; and which that is, to be said.
+fn median_runs(joined: Vec<Joined>) -> (Vec<Joined>, Vec<String>) {
+    let mut sides: Vec<Vec<Joined>> = Vec::new();
+    for one in joined {
+        match sides.iter_mut().find(|side| one.name.is_some() && side[0].name == one.name) {
+            Some(side) => side.push(one),
+            None => sides.push(vec![one]),
+        }
+    }
+    let mut notes = Vec::new();
+    let median = |mut runs: Vec<Joined>| {
+        let times: Vec<f64> = runs.iter().map(|run| run.rows.time_relative_to(&runs[0].rows)).collect();
+        let mut order: Vec<usize> = (0..runs.len()).collect();
+        order.sort_by(|one, two| times[*one].total_cmp(&times[*two]));
+        let run = runs.swap_remove(order[(order.len() - 1) / 2]);
+        if let (Some(name), 2..) = (&run.name, order.len()) {
+            let (count, files) = (order.len(), run.files.join(" and "));
+            notes.push(format!("{name} has {count} runs: the figures show that of {files}, which takes the median time"));
+        }
+        run
+    };
+    let shown = sides.into_iter().map(median).collect();
+    (shown, notes)
 }
 
 /// The rows of a device, and the cases that they are of.
