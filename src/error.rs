@@ -1,5 +1,6 @@
 //! Errors that a user can cause or mend. Each says what to do.
 
+use std::io;
 use std::path::Path;
 
 use thiserror::Error;
@@ -24,7 +25,7 @@ pub enum Error {
     #[error("{0}")]
     Busy(String),
     #[error("can't write {path}: {cause}")]
-    Output { path: String, cause: std::io::Error },
+    Output { path: String, cause: io::Error },
 }
 
 /// Exit code: every case was measured, or skipped with a reason.
@@ -42,14 +43,23 @@ pub const EXIT_RETRY: u8 = 75;
 pub const EXIT_INTERRUPTED: u8 = 130;
 
 impl Error {
-    pub fn unwritable(path: &Path) -> impl FnOnce(std::io::Error) -> Self + use<> {
+    pub fn unwritable(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.shown();
         move |cause| Self::Output { path, cause }
     }
 
     pub fn exit_code(&self) -> u8 {
-        if matches!(self, Self::Busy(_)) { EXIT_RETRY } else { EXIT_USAGE }
+        match self {
+            Self::Busy(_) => EXIT_RETRY,
+            // What was named is right, and has no room.
+            Self::Output { cause, .. } if is_full(cause.kind()) => EXIT_FAILED,
+            _ => EXIT_USAGE,
+        }
     }
+}
+
+fn is_full(kind: io::ErrorKind) -> bool {
+    matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge)
 }
 
 /// The end of a message about an unknown name: what it may have meant, or nothing.

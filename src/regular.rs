@@ -172,7 +172,7 @@ fn open_own(path: &Path, options: &OpenOptions) -> io::Result<File> {
 }
 
 /// Writes a file of this program's own over. Where it is another user's, has other names, or may not be written to, a new one takes its
-/// place, and they keep what they hold.
+/// place, and they keep what they hold. Where there is no room for all of it, the file goes.
 /// Errors: for what is no regular file that it is, or that it can't be replaced.
 pub fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let is_alone = |file: &File| {
@@ -190,7 +190,11 @@ pub fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
         }
     };
     file.set_len(0)?;
-    file.write_all(bytes)
+    let written = file.write_all(bytes);
+    if written.is_err() {
+        let _ = std::fs::remove_file(path);
+    }
+    written
 }
 
 fn check_own(metadata: &Metadata) -> io::Result<()> {

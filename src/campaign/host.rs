@@ -45,9 +45,15 @@ pub fn last_level_cache() -> Option<u64> {
     sizes.filter_map(|size| parse_number(&format!("{}i", size.trim()))).max()
 }
 
+/// The time, or the nearest that rows and tables can hold: a clock that was never set tells one before 1970.
+#[expect(clippy::disallowed_methods, reason = "here it is asked for all others")]
+pub fn now() -> SystemTime {
+    SystemTime::now().max(UNIX_EPOCH)
+}
+
 /// A name that no other run on any machine is likely to have.
 fn run_id() -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let host = System::host_name().unwrap_or_default();
     label('r', Sha256::new_with_prefix(format!("{now:?} {} {host}", std::process::id())))
 }

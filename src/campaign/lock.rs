@@ -15,6 +15,9 @@ use crate::error::Error;
 use crate::model::{DeviceInfo, DeviceKind, Shown};
 use crate::{platform, regular};
 
+/// The variable that names the folder of the locks.
+const FOLDER: &str = "LANESCOPE_LOCK_DIR";
+
 /// How often to look whether a device that another run has is free.
 const LOOKING_AGAIN: Duration = Duration::from_millis(100);
 
@@ -38,9 +41,11 @@ impl Lock {
         match locked {
             Ok((is_taken, file)) => Ok(is_taken.then_some(Self { _file: file })),
             // Where there is no place for a lock, there is none; that others can't have one either isn't certain.
-            Err(error) => {
-                Err(Error::Busy(format!("can't lock {} by {}: {error}; --no-lock does without", device.name, path.shown())))
-            }
+            Err(error) => Err(Error::Usage(format!(
+                "can't lock {} by {}: {error}; --no-lock does without, if nothing else measures",
+                device.name,
+                path.shown()
+            ))),
         }
     }
 }
@@ -105,14 +110,17 @@ fn busy(device: &DeviceInfo, has_waited: bool) -> Error {
     })
 }
 
-/// One file per device, whatever driver serves it, and one for all software devices, in the folder that all users of a machine share.
+/// One file per device, whatever driver serves it, and one for all software devices, in a folder that all users of the machine share.
+/// Not where they have their temporary files: schedulers give each job a folder for those. Who has another one in common names it.
 fn path(device: &DeviceInfo) -> PathBuf {
     let name = if device.kind == DeviceKind::Cpu { "processor".to_owned() } else { device.device_uuid.to_string() };
-    std::env::temp_dir().join(format!("lanescope-{name}.lock"))
+    let named = std::env::var_os(FOLDER).filter(|folder| !folder.is_empty());
+    let folder = named.map_or_else(platform::shared_folder, PathBuf::from);
+    folder.join(format!("lanescope-{name}.lock"))
 }
 
 /// Keeps other runs off the devices, where that is asked for. Nothing where the user interrupted the wait for one.
-/// Errors: that another run has a device, and that one can't be locked: failures that another try may mend.
+/// Errors: that another run has a device, which another try may mend; and that one can't be locked.
 pub fn take_all(settings: &Settings, targets: &Targets, voice: &Voice) -> Result<Option<Vec<Lock>>, Error> {
     let patience = match settings.locking {
         Locking::Try => None,
@@ -204,7 +212,7 @@ mod tests {
         let device = device(5);
         std::os::unix::fs::symlink("/dev/zero", path(&device)).unwrap();
         let (refused, _) = taken(&[&device], Some(None), &|| false);
-        assert!(matches!(refused, Err(Error::Busy(said)) if said.contains("remove it") && said.contains("--no-lock")));
+        assert!(matches!(refused, Err(Error::Usage(said)) if said.contains("remove it") && said.contains("--no-lock")));
         std::fs::remove_file(path(&device)).unwrap();
     }
 

@@ -6,11 +6,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::begin::Campaign;
+use super::host::now;
 use super::settings::Settings;
 use super::voice::Voice;
 use crate::error::{EXIT_FAILED, EXIT_OK, EXIT_RETRY};
 use crate::measure::Measured;
-use crate::model::{Case, Failure, Shown, Status};
+use crate::model::{Case, Failure, Shown, Stage, Status};
 use crate::output::{CodeFolder, Outputs, Samples, WriteOutcome};
 use crate::record::{Completeness, Record};
 use crate::units::percent;
@@ -188,11 +189,12 @@ impl Sink {
 
     /// Takes note that a device can't be measured on, or was given up: another try may help, unless that was refused in words.
     pub fn give_up(&self, failure: &Failure) {
-        self.state().retryable |= failure.status != Status::Error;
+        let is_transient = failure.status != Status::Error && failure.stage != Some(Stage::Reference);
+        self.state().retryable |= is_transient;
     }
 
     fn now(&self) -> String {
-        let now = if self.is_mock { SystemTime::UNIX_EPOCH } else { SystemTime::now() };
+        let now = if self.is_mock { SystemTime::UNIX_EPOCH } else { now() };
         humantime::format_rfc3339_seconds(now).to_string()
     }
 

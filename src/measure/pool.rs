@@ -1,5 +1,7 @@
 //! The benches of one device, and what becomes of those that are lost.
 
+use std::time::Duration;
+
 use super::Instrument;
 use super::bench::{Answering, Bench, Loss, Order};
 use super::core_clock::CoreClock;
@@ -8,6 +10,9 @@ use crate::validate::Learned;
 
 /// So many losses in a row, and a device is given up.
 const MOST_LOSSES: u32 = 3;
+
+/// What keeps a device from opening may be over in a moment, such as another program that is just ending.
+const BEFORE_ASKING_AGAIN: Duration = Duration::from_millis(250);
 
 /// Opens and calibrates a bench of the device, by what the first one found: all of a case take the same timer.
 pub type Opener<'a> = Box<dyn FnMut(Option<&Instrument>) -> Result<Box<dyn Bench + 'a>, Loss> + 'a>;
@@ -42,6 +47,11 @@ impl Known {
     fn of(bench: &dyn Bench) -> Self {
         Self { info: bench.info().clone(), instrument: bench.instrument().clone(), learned: bench.learned().clone() }
     }
+}
+
+/// Whether a driver said no, and no process was lost.
+fn is_refused(failure: &Failure) -> bool {
+    matches!(failure.status, Status::Error | Status::OutOfMemory)
 }
 
 impl<'a> Pool<'a> {
@@ -158,11 +168,12 @@ impl<'a> Pool<'a> {
                 self.slots[slot] = Seat { bench: Some(bench), process: self.opened, guests: 0 };
                 self.succeeded(Stage::Opening);
             }
-            // What a driver refuses in words, it will refuse again; and what becomes of a reference in the first process will again.
-            Err(Loss(mut failure))
-                if matches!(failure.status, Status::Error | Status::OutOfMemory)
-                    || (failure.stage == Some(Stage::Reference) && self.opened == 0) =>
-            {
+            // What a driver refuses in words twice, it will refuse again; and what becomes of a reference in the first process will again.
+            Err(Loss(failure)) if is_refused(&failure) && self.losses[Stage::Opening as usize] == 0 => {
+                self.lose(slot, Stage::Opening, &Loss(failure));
+                std::thread::sleep(BEFORE_ASKING_AGAIN);
+            }
+            Err(Loss(mut failure)) if is_refused(&failure) || (failure.stage == Some(Stage::Reference) && self.opened == 0) => {
                 if slot > 0 {
                     failure.reason.push_str(" (in a process beside the first: --processes 1 needs only one)");
                 }

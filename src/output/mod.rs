@@ -48,6 +48,7 @@ pub use json::json;
 pub use jsonl::Jsonl;
 pub use lines::paragraph;
 pub use page::{Page, choose_colours};
+use people::{STDOUT, stdout_closed};
 pub use people::{hand_over, say, show};
 pub use progress::{Bar, Mode, Progress};
 pub use samples::Samples;
@@ -148,7 +149,7 @@ impl Target {
     }
 
     fn name(&self) -> String {
-        self.path().map_or_else(|| "standard output".to_owned(), Shown::shown)
+        self.path().map_or_else(|| STDOUT.to_owned(), Shown::shown)
     }
 }
 
@@ -192,7 +193,7 @@ pub fn check(targets: &[(Target, Format)]) -> Result<(), Error> {
             Some(path) => check_file(path),
             None => platform::check_room(io::stdout()),
         };
-        checked.map_err(|cause| Error::Output { path: target.name(), cause })
+        checked.map_err(|cause| Error::Usage(format!("can't write {}: {cause}", target.name())))
     })
 }
 
@@ -203,10 +204,7 @@ fn check_apart(targets: &[(Target, Format)]) -> Result<(), Error> {
             return Err(Error::Usage(format!("output `{}` is given twice", target.name())));
         }
         if *target == Target::Stdout && platform::is_stdout_closed() {
-            let cause = io::Error::other(
-                "it is closed (or is `/dev/null`, opened for reading and writing, which looks the same); name a file with --output",
-            );
-            return Err(Error::Output { path: target.name(), cause });
+            return Err(stdout_closed());
         }
     }
     Ok(())
@@ -248,7 +246,6 @@ impl<'t> Reserved<'t> {
 
     /// Empties them but for what is continued, and writes what stands above the rows.
     pub fn begin(mut self, header: &Header) -> Result<Outputs, Error> {
-        self.made.clear();
         let mut outputs = Outputs::default();
         let files: Vec<String> =
             self.targets.iter().filter(|(target, _)| *target != Target::Stdout).map(|(target, _)| target.name()).collect();
@@ -276,6 +273,7 @@ impl<'t> Reserved<'t> {
                 Err(cause) => return Err(Error::Output { path: target.name(), cause }),
             }
         }
+        self.made.clear();
         Ok(outputs)
     }
 }

@@ -3,18 +3,34 @@
 
 use std::io::{self, Write};
 
+use crate::error::Error;
+use crate::platform;
+
 use super::page::Page;
 use super::tone::legible;
 
-pub fn show(text: &str) -> io::Result<()> {
+/// Errors: those of [`hand_over`].
+pub fn show(text: &str) -> Result<(), Error> {
     hand_over(&legible(text, Page::stdout()))
 }
 
 /// Writes to standard output what is for programs, or legible already, as it is.
-pub fn hand_over(text: &str) -> io::Result<()> {
+/// Errors: that it can't be written there, also that there was none from the start.
+pub fn hand_over(text: &str) -> Result<(), Error> {
+    if platform::is_stdout_closed() {
+        return Err(stdout_closed());
+    }
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.map_err(|cause| Error::Output { path: STDOUT.to_owned(), cause })
+}
+
+pub const STDOUT: &str = "standard output";
+
+/// What there is to say where standard output was closed from the start.
+pub fn stdout_closed() -> Error {
+    let cause = io::Error::other("it is closed: open it, or send it to a file");
+    Error::Output { path: STDOUT.to_owned(), cause }
 }
 
 /// Says a line, or several, on the error stream. Where nobody listens to it, there is nobody to tell so.

@@ -126,7 +126,7 @@ mod locks {
     fn on_first_device(folder: &Folder, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lanescope"));
         command.args(arguments).args(["--max-time=20ms", "--preset=quick", "-d", &devices()[0].index]);
-        command.current_dir(folder.0.path()).env("TMPDIR", folder.0.path()).stdin(Stdio::null());
+        command.current_dir(folder.0.path()).env("LANESCOPE_LOCK_DIR", folder.0.path()).stdin(Stdio::null());
         command
     }
 

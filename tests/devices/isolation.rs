@@ -208,6 +208,16 @@ fn a_driver_that_crashes_when_it_is_asked_is_named_and_the_others_are_usable() {
     }
 }
 
+/// A driver that says no once may be busy with somebody else.
+#[test]
+fn a_device_that_is_refused_once_is_asked_again() {
+    let (device, faults) = (quickest(), Faults::new("out_of_memory:open=1").once());
+    let (ran, rows) = swept(&device, &BY_GROUPS, &faults);
+    assert!(ran.code == Some(0) && faults.has_come() && rows.iter().all(|row| row.status == "ok"), "{}", ran.err);
+    let (ran, rows) = swept(&device, &BY_GROUPS, &Faults::new("out_of_memory:open"));
+    assert!(ran.code == Some(75) && rows.iter().all(|row| row.status == "not_run"), "{}", ran.err);
+}
+
 #[test]
 fn a_device_that_can_not_be_opened_is_given_up() {
     let device = quickest();

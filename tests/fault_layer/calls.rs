@@ -178,8 +178,12 @@ unsafe extern "system" fn create_device(
     allocator: Allocator<'_>,
     device: *mut vk::Device,
 ) -> vk::Result {
-    if faults::at(Place::Open, Call::default()).contains(&Kind::DeviceLost) {
+    let faults = faults::at(Place::Open, Call::default());
+    if faults.contains(&Kind::DeviceLost) {
         return vk::Result::ERROR_DEVICE_LOST;
+    }
+    if faults.contains(&Kind::OutOfMemory) {
+        return vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
     }
     // SAFETY: as this function is called.
     unsafe { chain::create_device(physical, info, allocator, device) }

@@ -238,7 +238,7 @@ fn parse_kind(text: &str) -> Result<(Kind, &'static [Place]), String> {
     let clock = |fault| (Kind::Clock(fault), &[Place::Clock][..]);
     Ok(match (name, value) {
         ("device_lost", None) => (Kind::DeviceLost, &[Place::Submit, Place::Open]),
-        ("out_of_memory", None) => (Kind::OutOfMemory, &[Place::Memory, Place::Buffer]),
+        ("out_of_memory", None) => (Kind::OutOfMemory, &[Place::Memory, Place::Buffer, Place::Open]),
         ("pipeline_error", None) => (Kind::PipelineError, &[Place::Pipeline]),
         ("invalid_shader", None) => (Kind::InvalidShader, &[Place::Pipeline]),
         ("wrong", None) => (Kind::Wrong, &[Place::Dispatch]),

@@ -7,7 +7,7 @@
 //! | KIND | what happens | PLACE (the first is meant where none is given) |
 //! |---|---|---|
 //! | `device_lost` | the call and all later ones that can say so give VK_ERROR_DEVICE_LOST; nothing is submitted any more | `submit`, `open` |
-//! | `out_of_memory` | the call gives VK_ERROR_OUT_OF_DEVICE_MEMORY | `memory`, `buffer` |
+//! | `out_of_memory` | the call gives VK_ERROR_OUT_OF_DEVICE_MEMORY | `memory`, `buffer`, `open` |
 //! | `pipeline_error` | the call gives VK_ERROR_UNKNOWN | `pipeline` |
 //! | `invalid_shader` | the call gives VK_ERROR_INVALID_SHADER_NV | `pipeline` |
 //! | `wrong` | one group less is dispatched in x | `dispatch` |

@@ -132,6 +132,24 @@ mod on_unix {
         assert!(std::fs::read_to_string(&file).unwrap().lines().count() > 1);
     }
 
+    #[test]
+    fn what_has_no_room_for_all_of_it_leaves_nothing() {
+        let rows = format!("'{}/tests/data/nvidia-h100-overview-6.csv'", env!("CARGO_MANIFEST_DIR"));
+        for arguments in ["report ROWS -o page.html", "report ROWS --figures .", "merge --partial ROWS -o merged.csv"] {
+            let folder = tempfile::tempdir().unwrap();
+            let there = format!("cd '{}'; ulimit -f 4; exec", folder.path().display());
+            behind(&there, &arguments.replace("ROWS", &rows)).says(1, &["can't write"]);
+            let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap()).collect();
+            assert!(
+                left.iter().all(|file| file.path().extension().is_some_and(|ending| ending == "svg")),
+                "{arguments}: {left:?}"
+            );
+            let is_whole =
+                |file: &std::fs::DirEntry| std::fs::read_to_string(file.path()).unwrap().trim_end().ends_with("</svg>");
+            assert!(left.iter().all(is_whole), "{arguments}: {left:?}");
+        }
+    }
+
     /// Why the exit code isn't 0 is said in any case.
     #[cfg(target_os = "linux")]
     #[test]

@@ -404,18 +404,22 @@ fn a_file_that_is_taken_away_under_a_run_is_told() {
     }
 }
 
-/// The standard library puts another file in its place, where rows would vanish.
+/// The standard library puts another file in its place, where all would vanish.
+#[cfg(unix)]
 #[test]
 fn a_closed_standard_output_is_told_before_anything_is_measured() {
-    let run = |redirection: &str| -> Ran {
+    let run = |arguments: &[&str], redirection: &str| -> Ran {
         let script = format!("exec \"$0\" \"$@\" {redirection}");
         let mut command = Command::new("bash");
-        command.args(["-c", &script, env!("CARGO_BIN_EXE_lanescope")]).args(&*RUN).args(["-q", "-d", MOCK]);
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_lanescope")]).args(arguments);
         command.output().unwrap().into()
     };
-    run(">&-").says(2, &["can't write standard output: it is closed"]);
-    // Who sends them there means it.
-    assert_eq!(run(">/dev/null").code, Some(0));
+    let measuring: Vec<&str> = RUN.iter().copied().chain(["-q", "-d", MOCK]).collect();
+    for arguments in [&measuring[..], &["list"], &["schema"], &["guide", "trust"]] {
+        run(arguments, ">&-").says(2, &["can't write standard output: it is closed"]);
+        // Who sends it there means it, and has it open to read as well, as many a script does.
+        ["> /dev/null", "<> /dev/null 1>&0"].into_iter().for_each(|there| drop(run(arguments, there).says(0, &[])));
+    }
 }
 
 #[test]

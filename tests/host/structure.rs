@@ -515,11 +515,13 @@ fn a_circle_is_found() {
 /// Where Vulkan is called: the crate's one stage for it, and the layer that tests put below it.
 const VULKAN: [(&str, &str); 2] = [("src", "gpu"), ("tests", "fault_layer")];
 /// What else is called that isn't Rust.
-const UNSAFE: [(&str, &str); 3] = [
+const UNSAFE: [(&str, &str); 4] = [
     // The validator of SPIR-V, a C library.
     ("src", "shader/validator.rs"),
     // Windows: no crate that wraps job objects limits memory.
     ("src", "platform/windows/calls.rs"),
+    // What is looked at before the standard library begins.
+    ("src", "platform/unix/started.rs"),
     // The keys of Windows' console.
     ("tests", "support/console.rs"),
 ];

@@ -7,6 +7,7 @@ use super::figures::Measurement;
 use super::spec::{SIZE, Search, usage};
 use crate::campaign::assembled::{CaseResult, Described};
 use crate::campaign::earlier::{Judge, Verdict};
+use crate::campaign::host::now;
 use crate::campaign::resumable::{check_identity, check_sound, check_version};
 use crate::error::Error;
 use crate::measure::Outcome;
@@ -40,7 +41,7 @@ impl Trial {
             row: None,
             measured: None,
             failure: None,
-            when: SystemTime::now(),
+            when: now(),
             case,
             leaves: false,
             quirk: None,

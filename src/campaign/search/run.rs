@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use super::bounds::{Accesses, BoundsChecker};
 use super::checks::WinnerChecks;
@@ -13,6 +13,7 @@ use super::spec::Search;
 use crate::campaign::assembled::CaseResult;
 use crate::campaign::claim::Ledger;
 use crate::campaign::device::{DeviceSession, Numbered};
+use crate::campaign::host::now;
 use crate::campaign::interrupt;
 use crate::measure::{CaseKey, Event, Outcome, Rule, Session, Task};
 use crate::model::{BLOCK_CASES, Case, Failure, Point, Status, Stop};
@@ -346,7 +347,7 @@ impl<'r> SearchRun<'r> {
             self.progress().note(&format!("{}: {status}: {reason}; its row stays as it was measured before", known.point));
         }
         if let Some(trial) = self.trials.get_mut(&configuration) {
-            (trial.measured, trial.failure, trial.when) = (measured, failure, SystemTime::now());
+            (trial.measured, trial.failure, trial.when) = (measured, failure, now());
             if !keeps_row {
                 (trial.row, trial.is_earlier) = (Some(row), false);
                 self.changed.insert(configuration);

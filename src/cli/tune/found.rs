@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::Context;
 
 use crate::campaign::TOOL_VERSION;
+use crate::campaign::host::now;
 use crate::campaign::search::rows::Trial;
 use crate::campaign::search::run::SearchRun;
 use crate::campaign::settings::RowFiles;
@@ -115,7 +116,7 @@ impl Best {
             time_ns: answer.best.timing.time,
             ci_low_ns: answer.best.timing.low,
             ci_high_ns: answer.best.timing.high,
-            when: SystemTime::now(),
+            when: now(),
             tool_version: TOOL_VERSION.to_owned(),
         };
         let leaves = run.trials.values().any(|trial| trial.point == answer.best.point && trial.leaves);
@@ -160,7 +161,7 @@ pub fn write_t4(run: &SearchRun, path: &Path) -> anyhow::Result<()> {
         device: device.name.clone(),
         driver: device.driver.label().to_owned(),
         tool_version: TOOL_VERSION.to_owned(),
-        began: SystemTime::now().checked_sub(spent).unwrap_or(SystemTime::UNIX_EPOCH),
+        began: now().checked_sub(spent).unwrap_or(SystemTime::UNIX_EPOCH),
         objective: "time".to_owned(),
     };
     let results: Vec<T4Result> = run.trials.values().filter_map(result).collect();

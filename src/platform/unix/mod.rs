@@ -1,6 +1,7 @@
 //! Unix: Linux, macOS, the BSDs.
 
 mod processor;
+mod started;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, OpenOptions};
@@ -20,6 +21,7 @@ use rustix::process::geteuid;
 use super::FileKind;
 
 pub use processor::processor_time;
+pub use started::is_stdout_closed;
 
 pub fn kind_at(path: &Path) -> io::Result<FileKind> {
     std::fs::metadata(path).map(|metadata| kind(&metadata))
@@ -129,19 +131,13 @@ pub fn outlive_full_files() {
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
 }
 
-/// Whether nothing can be written to standard output: then the standard library has put `/dev/null` in its place, open for reading as
-/// well, as nobody does who means it.
-pub fn is_stdout_closed() -> bool {
-    let stdout = io::stdout();
-    let is_null = fstat(&stdout)
-        .ok()
-        .zip(stat("/dev/null").ok())
-        .is_some_and(|(own, null)| own.st_rdev == null.st_rdev && own.st_rdev != 0);
-    is_null && fcntl_getfl(&stdout).is_ok_and(|flags| flags.contains(OFlags::RDWR))
-}
-
 pub fn columns(stream: impl AsFd) -> Option<u16> {
     rustix::termios::tcgetwinsize(stream).ok().map(|size| size.ws_col).filter(|columns| *columns > 0)
+}
+
+/// Where every user of the machine may make files, and finds those of others.
+pub fn shared_folder() -> PathBuf {
+    PathBuf::from("/tmp")
 }
 
 /// Errors: what keeps this process from making files in a folder. Nothing is made.

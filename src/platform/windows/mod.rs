@@ -134,6 +134,11 @@ pub fn is_stdout_closed() -> bool {
     io::stdout().as_raw_handle().is_null()
 }
 
+/// Where every user of the machine may make files, and finds those of others.
+pub fn shared_folder() -> PathBuf {
+    std::env::var_os("ProgramData").map_or_else(std::env::temp_dir, PathBuf::from)
+}
+
 /// Lists say who may make files, and the standard library doesn't tell what a disk has left: it shows when something is written.
 pub fn check_folder(_folder: &Path) -> io::Result<()> {
     Ok(())
