@@ -59,6 +59,12 @@ impl fmt::Display for Bytes {
 /// The fewest significant digits that people are shown, and the most.
 const DIGITS: (i32, i32) = (2, 4);
 
+/// From this ratio of its ends on, an interval stands in its figure's place.
+const WIDE: f64 = 1.25;
+
+/// Units of time, and how many nanoseconds each has.
+const TIMES: [(f64, &str); 5] = [(1e-3, "ps"), (1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")];
+
 /// From here on, and below, a number has a power of ten instead of a row of zeros.
 const LARGE: f64 = 1e15;
 const SMALL: f64 = 1e-4;
@@ -156,12 +162,11 @@ fn at_place(value: f64, place: i32) -> String {
 
 /// A time by the unit in which it is from 1 to 1000, as this shows it.
 fn in_unit(ns: f64, shown: impl Fn(f64) -> String) -> String {
-    const UNITS: [(f64, &str); 5] = [(1e-3, "ps"), (1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")];
-    let (usual, last) = (1, UNITS.len() - 1);
-    let fitting = UNITS[..last].iter().position(|(size, _)| ns.abs() < size * 1e3).unwrap_or(last);
+    let (usual, last) = (1, TIMES.len() - 1);
+    let fitting = TIMES[..last].iter().position(|(size, _)| ns.abs() < size * 1e3).unwrap_or(last);
     let first = if ns == 0.0 { usual } else { fitting };
     let in_place = |place: usize| {
-        let (size, unit) = UNITS[place];
+        let (size, unit) = TIMES[place];
         (shown(ns / size), unit)
     };
     let (number, unit) = in_place(first);
@@ -188,22 +193,75 @@ pub fn rate(value: f64, half: Option<f64>, unit: &str) -> String {
     }
 }
 
-/// A figure in a unit that suits it, with the digits that its interval allows, of which this is half: `2.713 TB/s`, `391.0 us`, `1.25`.
-pub fn figure(value: f64, half: Option<f64>, unit: &str) -> String {
+/// The ends of an interval.
+pub type Ends = (f64, f64);
+
+/// Whether so little is known of a figure that people are shown its interval in its place: the second digit of it would mean nothing.
+pub fn is_wide(value: f64, (low, high): Ends) -> bool {
+    value > 0.0 && high > WIDE * low
+}
+
+/// A figure in a unit that suits it, with the digits that its interval allows: `2.713 TB/s`, `391.0 us`, `1.25`, `64 KiB`; else the
+/// interval itself: `15 to 103 us`.
+pub fn figure(value: f64, ends: Option<Ends>, unit: &str) -> String {
+    if let Some((low, high)) = ends.filter(|ends| is_wide(value, *ends)) {
+        return range(low, high, unit);
+    }
+    let half = ends.map(|(low, high)| (high - low) / 2.0);
     match unit {
         "ns" => time(value, half),
         "" => rounded(value, half),
         "ratio" => ratio(value, half),
+        "B" => {
+            let (of, unit) = binary(value);
+            format!("{} {unit}", rounded(value / of, half.map(|half| half / of)))
+        }
         unit => rate(value, half, unit),
     }
+}
+
+/// A figure, and half its interval over it: `391.0 us ± 0.3 %`; or its interval alone, where that is wide.
+pub fn figure_and_noise(value: f64, ends: Option<Ends>, unit: &str) -> String {
+    let words = figure(value, ends, unit);
+    match ends.filter(|(low, high)| high > low && value != 0.0 && !is_wide(value, (*low, *high))) {
+        Some((low, high)) => format!("{words} ± {}", percent(((high - low) / 2.0 / value).abs())),
+        None => words,
+    }
+}
+
+/// Both ends in the unit that suits the larger one that is known, with at least two digits.
+fn range(low: f64, high: f64, unit: &str) -> String {
+    let largest = if high.is_finite() { high } else { low };
+    let scaled = SCALED.iter().find(|(small, _, from)| *small == unit && largest >= *from);
+    let (of, unit) = match (unit, scaled) {
+        ("ns", _) => TIMES.into_iter().find(|(size, _)| largest < size * 1e3).unwrap_or(TIMES[TIMES.len() - 1]),
+        ("B", _) => binary(largest),
+        ("ratio", _) => (1.0, ""),
+        (_, Some((_, unit, _))) => (1e3, *unit),
+        (unit, None) => (1.0, unit),
+    };
+    let shown = |end: f64| at_place(end / of, place_of(end / of, DIGITS.0).min(0));
+    let words = match (low > 0.0, high.is_finite()) {
+        (true, true) => format!("{} to {} {unit}", shown(low), shown(high)),
+        (true, false) => format!("at least {} {unit}", shown(low)),
+        (false, true) => format!("up to {} {unit}", shown(high)),
+        (false, false) => "unknown".to_owned(),
+    };
+    words.trim_end().to_owned()
+}
+
+/// The binary unit that suits so many bytes, and how many it has.
+fn binary(bytes: f64) -> (f64, &'static str) {
+    const UNITS: [(f64, &str); 3] = [(1_048_576.0, "MiB"), (1024.0, "KiB"), (1.0, "B")];
+    UNITS.into_iter().find(|(of, _)| bytes >= *of).unwrap_or(UNITS[2])
 }
 
 /// The unit in which figures up to this one are told on an axis, and how many of the small one it is.
 pub fn scaled(unit: &str, largest: f64) -> (f64, &str) {
     // From ten of a unit on, so that its ticks are mostly whole.
-    const TIMES: [(&str, f64, f64); 4] = [("s", 1e10, 1e9), ("ms", 1e7, 1e6), ("us", 1e4, 1e3), ("ns", 1.0, 1.0)];
+    const FROM: [(&str, f64, f64); 4] = [("s", 1e10, 1e9), ("ms", 1e7, 1e6), ("us", 1e4, 1e3), ("ns", 1.0, 1.0)];
     match unit {
-        "ns" => TIMES.iter().find(|(_, from, _)| largest >= *from).map_or((1e-3, "ps"), |(unit, _, of)| (*of, *unit)),
+        "ns" => FROM.iter().find(|(_, from, _)| largest >= *from).map_or((1e-3, "ps"), |(unit, _, of)| (*of, *unit)),
         _ => {
             let of = SCALED.iter().find(|(small, _, _)| *small == unit && largest >= 1e4);
             of.map_or((1.0, unit), |(_, large, _)| (1e3, *large))
@@ -357,6 +415,27 @@ mod tests {
         for (ns, half, text) in cases {
             assert_eq!(time(ns, half), text, "{ns} {half:?}");
         }
+    }
+
+    #[test]
+    fn a_figure_of_which_little_is_known_is_its_interval() {
+        let cases = [
+            (31_600.0, (15_000.0, 103_000.0), "ns", "15 to 103 us"),
+            (950.0, (900.0, 1_100.0), "ns", "950 ns"),
+            (950.0, (900.0, 1_200.0), "ns", "0.90 to 1.2 us"),
+            (90.0, (-207.0, 387.0), "ns", "up to 387 ns"),
+            (-5.0, (-9.0, 2.0), "ns", "-5.0 ns"),
+            (29_000.0, (20_000.0, 40_000.0), "GB/s", "20 to 40 TB/s"),
+            (50.0, (25.0, f64::INFINITY), "GB/s", "at least 25 GB/s"),
+            (143_960.0, (65_536.0, 262_144.0), "B", "64 to 256 KiB"),
+            (143_960.0, (143_000.0, 145_000.0), "B", "140.6 KiB"),
+            (0.99, (0.876, 1.104), "ratio", "0.88 to 1.1"),
+        ];
+        for (value, ends, unit, text) in cases {
+            assert_eq!(figure(value, Some(ends), unit), text);
+        }
+        assert_eq!(figure_and_noise(100.0, Some((99.0, 101.0)), "ns"), "100.0 ns ± 1.0 %");
+        assert_eq!(figure_and_noise(100.0, Some((50.0, 150.0)), "ns"), "50 to 150 ns");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::words::counted;
 use crate::model::{AxisValue, Bound, CoreClocks, Flag, Peak, Published, Status};
 use crate::record::{Packed, Record, round_clocks};
 use crate::stats;
-use crate::units::{Bytes, Nanos, percent, rate, rounded};
+use crate::units::{Bytes, figure};
 
 /// A workgroup size is on the flat part of streaming from this share of the best rate on.
 const FLAT: f64 = 0.95;
@@ -15,10 +15,7 @@ const FLAT: f64 = 0.95;
 /// A figure is at its limit from this share of it on: clocks are told no better.
 const AT_LIMIT: f64 = 0.995;
 
-/// An interval of sizes is told by its ends from this ratio of them on.
-const WIDE: f64 = 1.25;
-
-/// Sizes whose latencies are told where no levels are.
+/// Sizes that are listed, such as those whose latencies are told where no levels are.
 const MOST_SIZES: usize = 4;
 
 /// The workgroup whose barrier is told, if it was measured.
@@ -39,9 +36,6 @@ pub struct Card {
     /// Whether what is wrong may be the machine's, so that measuring again may mend it.
     pub is_doubtful: bool,
 }
-
-/// A figure that is known less closely says so.
-const ROUGH: f64 = 0.1;
 
 /// A line of the card: its label, and what it says of a device's rows.
 type Line = (&'static str, fn(&OneDevice) -> Option<String>);
@@ -144,14 +138,13 @@ impl<'r> OneDevice<'r> {
     }
 
     fn figure(&self, row: &Record, bound: Option<Bound>) -> String {
-        let (value, half) = value_and_half(row);
+        let value = row.value.unwrap_or(f64::NAN);
         let beside = bound.and_then(|bound| self.limit(row, bound)).map(|Peak { rate, is_hard, .. }| match value / rate {
             share if !is_hard => format!(", {:.0} % of nominal", 100.0 * share),
             share if share >= AT_LIMIT => ", at its limit".to_owned(),
             share => format!(", {:.0} % of its limit", 100.0 * share),
         });
-        let noise = row.noise.filter(|noise| *noise > ROUGH).map(|noise| format!(" ± {}", percent(noise)));
-        format!("{}{}{}", rate(value, half, &row.unit), noise.unwrap_or_default(), beside.unwrap_or_default())
+        format!("{}{}", shown(row), beside.unwrap_or_default())
     }
 
     fn limit(&self, row: &Record, bound: Bound) -> Option<Peak> {
@@ -202,11 +195,11 @@ impl<'r> OneDevice<'r> {
     fn caches(&self) -> Option<String> {
         let level = |place: usize| {
             let size = self.level(&format!("capacity_{place}"))?;
-            let latency = self.level(&format!("latency_{place}")).map(|row| format!(" ({})", time(&row)));
-            Some(format!("{}{}", bytes(&size), latency.unwrap_or_default()))
+            let latency = self.level(&format!("latency_{place}")).map(|row| format!(" ({})", shown(&row)));
+            Some(format!("{}{}", shown(&size), latency.unwrap_or_default()))
         };
         let levels: Vec<String> = (1..=5).map_while(level).collect();
-        let beyond = self.level("latency_beyond").map(|row| format!("; beyond, {}", time(&row)));
+        let beyond = self.level("latency_beyond").map(|row| format!("; beyond, {}", shown(&row)));
         (!levels.is_empty()).then(|| format!("{}{}", levels.join(", "), beyond.unwrap_or_default()))
     }
 
@@ -222,7 +215,7 @@ impl<'r> OneDevice<'r> {
         }
         let by_index = self.of("cache/latency", &[]).filter(|row| !is_by_other_link(row));
         let measured: BTreeMap<u64, String> =
-            by_index.filter_map(|row| Some((integer(&row, "working_set_bytes")?, time(&row)))).collect();
+            by_index.filter_map(|row| Some((integer(&row, "working_set_bytes")?, shown(&row)))).collect();
         let step = measured.len().saturating_sub(1).div_ceil(MOST_SIZES - 1).max(1);
         let last = measured.len().saturating_sub(1);
         let few = measured.iter().enumerate().filter(|(i, _)| i % step == 0 || *i == last).map(|(_, entry)| entry);
@@ -250,26 +243,36 @@ impl<'r> OneDevice<'r> {
     fn flat_size(&self) -> Option<String> {
         let most = self.of("workgroup/linear", &[]).filter_map(|row| row.items_per_pass).max()?;
         let of_most = || self.of("workgroup/linear", &[]).filter(|row| row.items_per_pass == Some(most));
-        let sizes: BTreeMap<u64, f64> = of_most().filter_map(|row| Some((row.local_size_x?, row.value?))).collect();
-        let (best_at, best) = sizes.iter().max_by(|one, other| one.1.total_cmp(other.1))?;
-        let flat = sizes.iter().rev().take_while(|(_, rate)| **rate >= FLAT * best).last();
+        let sizes: BTreeMap<u64, Record> = of_most().filter_map(|row| Some((row.local_size_x?, row))).collect();
+        let rate = |row: &Record| row.value.unwrap_or(f64::NAN);
+        let (best_at, best) = sizes.iter().max_by(|one, other| rate(one.1).total_cmp(&rate(other.1)))?;
+        let flat = sizes.iter().rev().take_while(|(_, row)| rate(row) >= FLAT * rate(best)).last();
         // A short disturbance makes another one look fastest.
         if of_most().any(|row| [Flag::Noisy, Flag::Contended].iter().any(|flag| row.has_flag(flag.name()))) {
             return None;
         }
         let words = match flat {
             Some((size, _)) if size <= best_at => format!("full streaming speed from {size} invocations on"),
-            _ => format!("of {} sizes, {best_at} streams fastest", sizes.len()),
+            _ => {
+                let least = best.value_ends()?.0;
+                let tied = sizes.iter().filter(|(_, row)| row.value_ends().is_none_or(|(_, high)| high >= least));
+                let tied: Vec<String> = tied.map(|(size, _)| size.to_string()).collect();
+                match tied.len() {
+                    1 => format!("of {} sizes, {best_at} streams fastest", sizes.len()),
+                    2..=MOST_SIZES => format!("of {} sizes, {} streams fastest (tied)", sizes.len(), tied.join(" or ")),
+                    count => format!("{count} of {} sizes stream fastest (tied)", sizes.len()),
+                }
+            }
         };
         (sizes.len() > 2).then_some(words)
     }
 
     fn empty_dispatch(&self) -> Option<String> {
-        Some(format!("{} when empty", time(&self.first("calibration/empty", "", &[])?)))
+        Some(format!("{} when empty", shown(&self.first("calibration/empty", "", &[])?)))
     }
 
     fn round_trip(&self) -> Option<String> {
-        Some(format!("round trip {}", time(&self.surest("dispatch/fence", &[("dispatches", "1")])?)))
+        Some(format!("round trip {}", shown(&self.surest("dispatch/fence", &[("dispatches", "1")])?)))
     }
 
     /// What a barrier adds to a step through workgroup memory, where that can be told: of workgroups of 256, or of the largest.
@@ -282,14 +285,14 @@ impl<'r> OneDevice<'r> {
             .max_by_key(|row| (row.local_size_x == Some(USUAL_SIZE), row.local_size_x))?;
         let without = steps(&[("kind", "nothing"), ("traffic", "shared")]).find(|row| others(row) == others(&with))?;
         let (low, high) = (with.value_ci_low? - without.value_ci_high?, with.value_ci_high? - without.value_ci_low?);
-        let added = Nanos(with.value? - without.value?);
+        let added = with.value? - without.value?;
         let size = with.local_size_x.filter(|size| *size > 1)?;
-        (low > 0.0 && high < 2.0 * added.0).then(|| format!("{added} in a workgroup of {size}"))
+        (low > 0.0).then(|| format!("{} in a workgroup of {size}", figure(added, Some((low, high)), "ns")))
     }
 
     fn pipeline_barrier(&self) -> Option<String> {
         let row = self.surest("dispatch/pipeline_barrier", &[("barrier", "memory"), ("side", "device")])?;
-        Some(format!("{} between dispatches", time(&row)))
+        Some(format!("{} between dispatches", shown(&row)))
     }
 
     fn transfer(&self, direction: &str, words: &str) -> Option<String> {
@@ -298,19 +301,8 @@ impl<'r> OneDevice<'r> {
     }
 }
 
-fn time(row: &Record) -> String {
-    Nanos(row.value.unwrap_or(f64::NAN)).to_string()
-}
-
-/// Bytes, or between how many they are where the interval is wide.
-fn bytes(row: &Record) -> String {
-    let (value, half) = value_and_half(row);
-    let units = [("MiB", f64::from(1 << 20)), ("KiB", 1024.0)];
-    let (unit, of) = units.into_iter().find(|(_, of)| value >= *of).unwrap_or(("B", 1.0));
-    match (row.value_ci_low, row.value_ci_high) {
-        (Some(low), Some(high)) if high > WIDE * low => format!("{:.0} to {:.0} {unit}", low / of, high / of),
-        _ => format!("{} {unit}", rounded(value / of, half.map(|half| half / of))),
-    }
+fn shown(row: &Record) -> String {
+    figure(row.value.unwrap_or(f64::NAN), row.value_ends(), &row.unit)
 }
 
 /// Whether a row is about a walk in another way than by indexes that are declared as such: addresses aren't there on all devices.
@@ -323,11 +315,6 @@ fn integer(row: &Record, axis: &str) -> Option<u64> {
         Some(AxisValue::Integer(number)) => Some(*number),
         _ => None,
     }
-}
-
-fn value_and_half(row: &Record) -> (f64, Option<f64>) {
-    let half = row.value_ci_low.zip(row.value_ci_high).map(|(low, high)| (high - low) / 2.0);
-    (row.value.unwrap_or(f64::NAN), half)
 }
 
 /// What is counted of measured rows.
@@ -486,7 +473,7 @@ mod tests {
         ];
         let card = card_of(&rows);
         assert_eq!((card.device.as_str(), card.driver.as_str()), ("NVIDIA H100 80GB HBM3", "NVIDIA 580 (discrete)"));
-        let expected = [("fp32", "66.45 TFLOP/s, 99 % of nominal"), ("memory read", "3089 GB/s, 92 % of its limit")];
+        let expected = [("fp32", "66.4 TFLOP/s, 99 % of nominal"), ("memory read", "3090 GB/s, 92 % of its limit")];
         assert_eq!(card.facts, expected.map(|(label, text)| (label, text.to_owned())));
         let measured = Record {
             core_clock_mhz: Some(2010.0),
@@ -495,11 +482,11 @@ mod tests {
             ..row("peak/arith", "f32", &[("op", "fma")], 66_446.0, "GFLOP/s")
         };
         let at_clock = [rows[0].clone(), measured];
-        assert_eq!(fact(&at_clock, "fp32").as_deref(), Some("66.45 TFLOP/s, 98 % of its limit"));
+        assert_eq!(fact(&at_clock, "fp32").as_deref(), Some("66.4 TFLOP/s, 98 % of its limit"));
         let clocks = "1980 to 2018 MHz as measured, 1980 MHz as the driver says";
         assert_eq!(fact(&at_clock, "core clock").as_deref(), Some(clocks));
         let unknown = rows.clone().map(|row| Record { device_name: "novel".to_owned(), ..row });
-        assert_eq!(fact(&unknown, "memory read").as_deref(), Some("3089 GB/s"));
+        assert_eq!(fact(&unknown, "memory read").as_deref(), Some("3090 GB/s"));
     }
 
     #[test]
@@ -508,14 +495,14 @@ mod tests {
             device_name: name.to_owned(),
             ..row("memory/stream", "", &[("op", "read")], value, "GB/s")
         };
-        assert_eq!(fact(&[read("NVIDIA H200", 4358.0)], "memory read").as_deref(), Some("4358 GB/s, 91 % of nominal"));
+        assert_eq!(fact(&[read("NVIDIA H200", 4358.0)], "memory read").as_deref(), Some("4360 GB/s, 91 % of nominal"));
         assert_eq!(fact(&[read("NVIDIA H200", 4900.0)], "memory read").as_deref(), Some("4900 GB/s, 102 % of nominal"));
         let text =
             "[[device]]\nnames = [\"NVIDIA H200\"]\nclock = \"highest\"\nclock_mhz = 1980\npublished = { memory = 5000 }";
         let own = Published::parse(text).unwrap();
         let told = |row: Record| Card::new(&[Packed::new(&row)], Some(&own)).facts[0].1.clone();
         assert_eq!(told(read("NVIDIA H200", 4500.0)), "4500 GB/s, 90 % of its limit");
-        assert_eq!(told(read("NVIDIA H100 80GB HBM3", 3352.0)), "3352 GB/s, at its limit", "it says nothing of others");
+        assert_eq!(told(read("NVIDIA H100 80GB HBM3", 3352.0)), "3350 GB/s, at its limit", "it says nothing of others");
     }
 
     #[test]
@@ -543,7 +530,7 @@ mod tests {
         let others = [("capacity_1", 1.0, "B"), ("capacity_2", 3.3e7, "B")]
             .map(|(variant, value, unit)| by_pointer(within(derived("cache/levels", variant, value, unit), 0.1 * value)));
         let rows = [&others[..], &loads[..], &levels[..]].concat();
-        assert_eq!(fact(&rows, "caches").as_deref(), Some("177 to 239 KiB (23.6 ns); beyond, 330 ns"));
+        assert_eq!(fact(&rows, "caches").as_deref(), Some("177 to 239 KiB (20 to 27 ns); beyond, 280 to 380 ns"));
         assert_eq!(fact(&rows, "latency"), None);
     }
 
@@ -579,6 +566,8 @@ mod tests {
         assert_eq!(fact(&rows[2..], "workgroups"), None, "two sizes show no flat part");
         let falls = [&rows[..3], &[size("1024", 2400.0)]].concat();
         assert_eq!(fact(&falls, "workgroups").as_deref(), Some("of 4 sizes, 256 streams fastest"));
+        let even = [&falls[..2], &[within(size("256", 2630.0), 20.0), within(size("1024", 2490.0), 140.0)]].concat();
+        assert_eq!(fact(&even, "workgroups").as_deref(), Some("of 4 sizes, 256 or 1024 streams fastest (tied)"));
         let mut busy = falls.clone();
         busy[1].quality_flags = "noisy;contended".to_owned();
         assert_eq!(fact(&busy, "workgroups"), None);

@@ -8,7 +8,7 @@ use crate::model::{Point, Status};
 use crate::stats::Ratio;
 use crate::tuning::answer::{Answer, AxisEffect, Behind, Beside, Failed, Flatness, Loss, Placed, Timing};
 use crate::tuning::ending::{Obstacle, Outcome};
-use crate::units::{percent, percent_off, ratio, ratio_between, time};
+use crate::units::{figure, figure_and_noise, percent, percent_off, ratio, ratio_between, time};
 
 /// About how closely a search's few rounds tell a ratio.
 const ROUGHLY: f64 = 0.005;
@@ -133,13 +133,14 @@ fn named(point: &Point) -> String {
     if values.is_empty() { "the only configuration".to_owned() } else { values.join(", ") }
 }
 
-/// A time, and half its interval over it; a single sample has none.
+/// A time, and half its interval over it, or its ends; a single sample has none.
 fn taken(timing: &Timing) -> String {
-    let half = half(timing.low, timing.high);
-    if half <= 0.0 || half.is_infinite() {
-        return format!("about {}", time(timing.time, None));
+    let Timing { time: ns, low, high, .. } = *timing;
+    if low < high && high.is_finite() {
+        figure_and_noise(ns, Some((low, high)), "ns")
+    } else {
+        format!("about {}", time(ns, None))
     }
-    format!("{} ± {}", time(timing.time, Some(half)), percent(half / timing.time))
 }
 
 fn half(low: f64, high: f64) -> f64 {
@@ -176,7 +177,7 @@ fn tied_table(answer: &Answer) -> TextTable {
         let Timing { time: ns, low, high, .. } = placed.timing;
         let is_fastest = placed.ratio == Ratio::ONE;
         let over = if is_fastest { "1".to_owned() } else { ratio_between(placed.ratio) };
-        let figures = [time(ns, Some(half(low, high))), over];
+        let figures = [figure(ns, Some((low, high)), "ns"), over];
         table.row(axes.iter().map(|axis| value(placed, axis)).chain(figures));
     }
     table
@@ -345,14 +346,14 @@ mod tests {
         let rough_ones = answered(&[(32, "row", Ok(timing(120.0, 3.0))), (64, "row", Ok(timing(90.0, 3.3)))]);
         insta::assert_snapshot!(answer_text(&rough_ones, page(120)), @"
         Can't tell on this machine which one is best: times vary too much from round to round.
-        The fastest so far takes 90 ns ± 330 %, which isn't certain: local_size_x=64, order=row
+        The fastest so far takes up to 387 ns, which isn't certain: local_size_x=64, order=row
         Give each configuration more time (--max-time), or try again when the machine is quiet.
 
         These 2 may be the fastest, as far as is known:
-         local_size_x   order     time   time / fastest's
-        ──────────────────────────────────────────────────
-                   64   row      90 ns                  1
-                   32   row     120 ns       1.3 [0, inf]
+         local_size_x   order           time   time / fastest's
+        ────────────────────────────────────────────────────────
+                   64   row     up to 387 ns                  1
+                   32   row     up to 480 ns       1.3 [0, inf]
 
         2 of 8 configurations have a time.
         ");

@@ -348,19 +348,21 @@ mod tests {
         Mock, lanescope mock 1
 
         algo/transpose: matrix_size=4096
-         variant    local_size_x   local_size_y       time        ±    bandwidth   relative   notes
-        ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-         naive                 8              1   1.842 ms   <0.1 %   2.277 GB/s          1
-         tiled                 8              1   961.9 us    0.1 %   4.361 GB/s      1.915   launch_bound
-         tiled                16             16     220 us   21.3 %      19 GB/s        8.2   launch_bound, throttled
-         padded                8              1    1.03 ms    1.2 %    4.09 GB/s       1.80
-         padded               16             16   189.7 us   <0.1 %   22.11 GB/s      9.710
-         swizzled             16             16   190.1 us    0.1 %   22.06 GB/s       9.69
-                               8              1                                               skipped: subgroupSize is 32, a
-                                                                                              workgroup 8 x 1: the case needs
-                                                                                              full subgroups
-                              16             16                                               timeout: the worker was silent
-                                                                                              for 10 s
+         variant    local_size_x   local_size_y            time        ±       bandwidth      relative   notes
+        ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+         naive                 8              1        1.842 ms   <0.1 %      2.277 GB/s             1
+         tiled                 8              1        961.9 us    0.1 %      4.361 GB/s         1.915   launch_bound
+         tiled                16             16   176 to 271 us            15 to 23 GB/s   6.5 to 10.0   launch_bound,
+                                                                                                         throttled
+         padded                8              1         1.03 ms    1.2 %       4.09 GB/s          1.80
+         padded               16             16        189.7 us   <0.1 %      22.11 GB/s         9.710
+         swizzled             16             16        190.1 us    0.1 %      22.06 GB/s          9.69
+                               8              1                                                          skipped: subgroupSize
+                                                                                                         is 32, a workgroup 8 x
+                                                                                                         1: the case needs full
+                                                                                                         subgroups
+                              16             16                                                          timeout: the worker
+                                                                                                         was silent for 10 s
          noisy: 5 of 6 rows (see the end)
 
         noisy (5 of 6 rows): the precision asked for was not reached: run it again when the machine is idle, or with --preset

@@ -9,7 +9,7 @@ use crate::analysis::Doubt;
 use crate::model::Status;
 use crate::record::{self, Record};
 use crate::stats::Ratio;
-use crate::units::{figure, percent, ratio, ratio_between, time};
+use crate::units::{figure, is_wide, percent, ratio, ratio_between};
 
 /// What a column shows of a row.
 type Show<'r> = Box<dyn Fn(&Record) -> String + 'r>;
@@ -83,9 +83,9 @@ fn figures(records: &[Record]) -> Vec<Shown<'_>> {
     let mut columns: Vec<Shown> = vec![
         (
             Column::numbers("time", need),
-            Box::new(|record| record.time_ns.map_or_else(String::new, |ns| time(ns, record.time_half()))),
+            Box::new(|record| record.time_ns.map_or_else(String::new, |ns| figure(ns, record.time_ends(), "ns"))),
         ),
-        (Column::numbers("±", Need::Useful), Box::new(|record| record.noise.map_or_else(String::new, percent))),
+        (Column::numbers("±", Need::Useful), Box::new(noise)),
     ];
     // Under the metric's name where all rows have the same one, else beside a column that names it.
     let is_one = metrics.len() == 1;
@@ -110,15 +110,23 @@ fn has_headline(record: &Record) -> bool {
 
 fn headline(record: &Record) -> Option<String> {
     let value = record.value.filter(|_| has_headline(record))?;
-    let half = record.value_half();
-    Some(figure(value, half, &record.unit))
+    Some(figure(value, record.value_ends(), &record.unit))
+}
+
+/// Half the interval over the figure, where the interval doesn't stand in its place.
+fn noise(record: &Record) -> String {
+    let is_shown = record.time_ns.zip(record.time_ends()).is_none_or(|(time, ends)| !is_wide(time, ends));
+    record.noise.filter(|_| is_shown).map_or_else(String::new, percent)
 }
 
 /// What the base's interval adds isn't in the row: it has no more digits than its own allows. A base is 1 for sure.
 fn relative(record: &Record) -> String {
     match record.relative {
         Some(_) if record.relative_to == record.case_id => "1".to_owned(),
-        Some(relative) => ratio(relative, record.noise.map(|noise| noise * relative)),
+        Some(relative) => {
+            let ends = record.noise.map(|noise| (relative * (1.0 - noise), relative * (1.0 + noise)));
+            figure(relative, ends, "ratio")
+        }
         None => String::new(),
     }
 }
@@ -182,6 +190,6 @@ mod tests {
                 ..Record::new()
             })
         };
-        assert_eq!([of("c0", 0.9903, 0.115), of("c0", 1.9148, 0.0005), of("c1", 1.0, 0.05)], ["1.0", "1.915", "1"]);
+        assert_eq!([of("c0", 0.9903, 0.115), of("c0", 1.9148, 0.0005), of("c1", 1.0, 0.05)], ["0.88 to 1.1", "1.915", "1"]);
     }
 }

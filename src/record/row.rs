@@ -6,6 +6,7 @@ use std::mem;
 use crate::model::{Cache, Derived, DeviceInfo, DeviceKind, Finished, Flag, Point, Quirk, Status};
 use crate::plan::case_id;
 use crate::record::Record;
+use crate::units::Ends;
 
 pub(crate) const MEASURED: &str = "measured";
 const DERIVED: &str = "derived";
@@ -18,8 +19,12 @@ pub fn quirk_flag(quirk: &Quirk) -> String {
 }
 
 /// Half of an interval; where its ends aren't told, as much as the noise makes of the figure.
-fn half(figure: Option<f64>, ends: Option<(f64, f64)>, noise: Option<f64>) -> Option<f64> {
-    ends.map(|(low, high)| (high - low) / 2.0).or_else(|| Some((figure? * noise?).abs()))
+fn ends(figure: Option<f64>, ends: Option<Ends>, noise: Option<f64>) -> Option<Ends> {
+    let of_noise = || {
+        let half = (figure? * noise?).abs();
+        Some((figure? - half, figure? + half))
+    };
+    ends.or_else(of_noise)
 }
 
 impl Record {
@@ -64,14 +69,14 @@ impl Record {
         self.quality_flags.split(';').any(|flag| flag == name)
     }
 
-    /// Half the interval of its time, ns.
-    pub fn time_half(&self) -> Option<f64> {
-        half(self.time_ns, self.ci_low_ns.zip(self.ci_high_ns), self.noise)
+    /// The interval of its time, ns.
+    pub fn time_ends(&self) -> Option<Ends> {
+        ends(self.time_ns, self.ci_low_ns.zip(self.ci_high_ns), self.noise)
     }
 
-    /// Half the interval of its headline figure, in its unit.
-    pub fn value_half(&self) -> Option<f64> {
-        half(self.value, self.value_ci_low.zip(self.value_ci_high), self.noise)
+    /// The interval of its headline figure, in its unit.
+    pub fn value_ends(&self) -> Option<Ends> {
+        ends(self.value, self.value_ci_low.zip(self.value_ci_high), self.noise)
     }
 
     pub fn is_implausible(&self) -> bool {

@@ -211,7 +211,7 @@ impl<'r> Drawer<'r> {
             for (level, variant) in marks.variants.iter().enumerate() {
                 let Some(record) = self.inferred(&own[0], marks.experiment, variant) else { continue };
                 let Some(at) = record.value else { continue };
-                let text = format!("level {}: {}", level + 1, bytes_words(at, record.value_half()));
+                let text = format!("level {}: {}", level + 1, crate::units::figure(at, record.value_ends(), "B"));
                 match all.iter_mut().find(|(mark, _)| mark.text == text) {
                     Some((_, of)) => of.push(line),
                     None => all.push((Mark { at, text, line: None }, vec![line])),
@@ -340,13 +340,6 @@ fn axis_scale(of: &Dimension) -> Scale {
     Scale { label: of.key.title(), is_log, ticks }
 }
 
-/// Bytes that were inferred, with the digits that half their interval allows.
-fn bytes_words(bytes: f64, half: Option<f64>) -> String {
-    const UNITS: [(f64, &str); 3] = [(1_048_576.0, "MiB"), (1024.0, "KiB"), (1.0, "B")];
-    let (of, unit) = UNITS.into_iter().find(|(of, _)| bytes >= *of).unwrap_or((1.0, "B"));
-    format!("{} {unit}", rounded(bytes / of, half.map(|half| half / of)))
-}
-
 fn points(rows: &[Row], x: &Key, keys: &[Key], unit: f64, is_slow_down: bool) -> Vec<Datum> {
     let slow_downs = if is_slow_down { slow_downs(rows) } else { None };
     let point = |(place, row): (usize, &Row)| {
@@ -388,11 +381,10 @@ fn slow_downs(rows: &[Row]) -> Option<Vec<SlowDown>> {
 
 fn bar(row: &Row, keys: &[Key], unit: f64) -> Option<Bar> {
     let figure = figure(row.record)?;
-    let half = figure.interval.map(|(low, high)| (high - low) / 2.0);
     Some(Bar {
         value: figure.value / unit,
         interval: figure.interval.map(|(low, high)| (low / unit, high / unit)),
-        text: crate::units::figure(figure.value, half, figure.unit),
+        text: crate::units::figure(figure.value, figure.interval, figure.unit),
         is_doubted: is_doubted(row.record),
         tip: tip(row, keys),
     })
@@ -403,7 +395,7 @@ fn grid_cell(row: &Row, keys: &[Key], unit: f64) -> GridCell {
         None => GridCell::Without { text: row.record.status.replace('_', " "), tip: tip(row, keys) },
         Some(figure) => GridCell::Value {
             value: figure.value / unit,
-            text: rounded(figure.value / unit, figure.interval.map(|(low, high)| (high - low) / 2.0 / unit)),
+            text: crate::units::figure(figure.value / unit, figure.interval.map(|(low, high)| (low / unit, high / unit)), ""),
             is_doubted: is_doubted(row.record),
             tip: tip(row, keys),
         },

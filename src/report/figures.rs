@@ -4,7 +4,7 @@ use super::sweep::{Key, Row};
 use crate::model::Status;
 use crate::output::in_a_line;
 use crate::record::Record;
-use crate::units::{figure as figure_words, percent};
+use crate::units::figure_and_noise;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure<'r> {
@@ -38,14 +38,9 @@ pub fn figure(record: &Record) -> Option<Figure<'_>> {
 }
 
 impl Figure<'_> {
-    /// In words, with half its interval.
+    /// In words, with half its interval, or by its ends.
     pub fn words(&self) -> String {
-        let half = self.interval.map(|(low, high)| (high - low) / 2.0);
-        let words = figure_words(self.value, half, self.unit);
-        match half.filter(|half| *half > 0.0 && self.value != 0.0) {
-            Some(half) => format!("{words} ± {}", percent((half / self.value).abs())),
-            None => words,
-        }
+        figure_and_noise(self.value, self.interval, self.unit)
     }
 }
 

@@ -31,7 +31,7 @@ impl Ladder {
         let best = fastest(&mut rows.iter().copied());
         let is_one = rows.iter().all(|row| row.variant == self.first);
         let (figure, note) = match (first, best) {
-            (Some(first), Some(best)) if !is_one => (Ok(ratio(&first, &best)), self.note(&first, &best, rows.len())),
+            (Some(first), Some(best)) if !is_one => (Ok(ratio(&first, &best)), self.note(&first, &best, rows)),
             (None, _) => (
                 Err(NoFigure::TooFew(format!("no row of the first variant: run {}:{} as well", self.experiment, self.first))),
                 String::new(),
@@ -56,14 +56,24 @@ impl Ladder {
         }
     }
 
-    fn note(&self, first: &Finished, best: &Finished, rows: usize) -> String {
+    fn note(&self, first: &Finished, best: &Finished, rows: &[&Finished]) -> String {
         let choice = |row: &Finished| {
             let chosen = row.point.iter().filter(|(axis, _)| self.choices.contains(axis));
             let chosen: Vec<String> = chosen.map(|(axis, value)| format!("{axis}={value}")).collect();
             format!("{} {} ({})", row.variant, chosen.join(";"), units::time(row.time, None))
         };
-        format!("{}, the best of {rows} rows, over {}", choice(best), choice(first))
+        let is_tied = |row: &&&Finished| may_be_as_fast(row, best);
+        let tied = rows.iter().filter(|row| row.case_id != best.case_id).filter(is_tied).count();
+        let of_all = format!("the best of {} rows", rows.len());
+        let of_all = if tied == 0 { of_all } else { format!("{of_all}, {tied} of them tied with it") };
+        format!("{}, {of_all}, over {}", choice(best), choice(first))
     }
+}
+
+/// Whether what is known of two times leaves open that the first is no longer.
+fn may_be_as_fast(row: &Finished, best: &Finished) -> bool {
+    let [own, of_best] = [row, best].map(|row| row.interval.unwrap_or((row.time, row.time)));
+    own.0 <= of_best.1
 }
 
 pub fn ratio(first: &Finished, best: &Finished) -> Figure {

@@ -130,15 +130,15 @@
   const UNITS = { ps: 1e-3, ns: 1, us: 1e3, ms: 1e6, s: 1e9, KiB: 1024, MiB: 1048576, GiB: 1073741824 };
   const PREFIXES = { k: 1e3, M: 1e6, G: 1e9, T: 1e12 };
 
-  // A figure in words as a number, where it is one: `2.71 TB/s` is more than `980 GB/s`.
+  // A figure in words as a number, where it is one: `2.71 TB/s` is more than `980 GB/s`, and `2 to 8 us` are about 4 us.
   function size(text) {
     const power = /^2\^(\d+)$/.exec(text);
     if (power) return 2 ** Number(power[1]);
-    const match = /^[<~]?(-?[\d.]+(?:e[-+]?\d+)?)\s*(\S*)/i.exec(text);
+    const match = /^(?:up to |at least |[<~])?(-?[\d.]+(?:e[-+]?\d+)?)(?: to ([\d.]+(?:e[-+]?\d+)?))?\s*(\S*)/i.exec(text);
     if (!match || Number.isNaN(Number(match[1]))) return null;
-    const unit = match[2];
+    const [low, high, unit] = [Number(match[1]), Number(match[2]), match[3]];
     const factor = UNITS[unit] ?? (unit.includes("/s") || unit.length > 1 ? PREFIXES[unit[0]] : null) ?? 1;
-    return Number(match[1]) * factor;
+    return (match[2] ? Math.sqrt(low * high) : low) * factor;
   }
 
   function compare(one, other) {

@@ -46,7 +46,9 @@
   const table = one("#memory-stream table.rows");
   const heads = all("th", table);
   const place = heads.findIndex((head) => head.textContent.startsWith("bandwidth"));
-  const values = () => all("tbody tr", table).map((row) => parseFloat(row.children[place].textContent) * (/TB/.test(row.children[place].textContent) ? 1e3 : 1)).filter(Number.isFinite);
+  // `2 to 8 GB/s` lies in the middle of both.
+  const value = (text) => Math.sqrt(parseFloat(text) * parseFloat(/ to (\S+)/.exec(text)?.[1] ?? text)) * (/TB/.test(text) ? 1e3 : 1);
+  const values = () => all("tbody tr", table).map((row) => value(row.children[place].textContent)).filter(Number.isFinite);
   one("button", heads[place]).click();
   const up = values();
   one("button", heads[place]).click();
