@@ -65,8 +65,13 @@ fn whole(comparison: &Comparison) -> Option<String> {
     let share = if whole.cases < whole.of { format!(", of {} of {} cases", whole.cases, whole.of) } else { String::new() };
     let is_moved = matches!(whole.verdict, Verdict::Slower | Verdict::Faster);
     let is_alone = is_moved && comparison.cases.iter().all(|case| case.verdict != whole.verdict);
-    let alone = if is_alone { "; no single case is sure" } else { "" };
-    Some(format!("{word} in all: {} times as fast{share}{alone}.", ratio_between(whole.ratio)))
+    let beside = match word {
+        _ if is_alone => "; no single case is sure",
+        "Unclear" if whole.ratio.high < 1.0 => "; slower at 95 %, but a verdict takes 99 %",
+        "Unclear" if whole.ratio.low > 1.0 => "; faster at 95 %, but a verdict takes 99 %",
+        _ => "",
+    };
+    Some(format!("{word} in all: {} times as fast{share}{beside}.", ratio_between(whole.ratio)))
 }
 
 /// What to do first, where most rows were disturbed.
