@@ -229,18 +229,18 @@ pub fn figure_and_noise(value: f64, ends: Option<Ends>, unit: &str) -> String {
     }
 }
 
-/// Both ends in the unit that suits the larger one that is known, with at least two digits.
+/// Both ends in the unit that suits the larger one that is known, with two or three digits.
 fn range(low: f64, high: f64, unit: &str) -> String {
     let largest = if high.is_finite() { high } else { low };
     let scaled = SCALED.iter().find(|(small, _, from)| *small == unit && largest >= *from);
     let (of, unit) = match (unit, scaled) {
-        ("ns", _) => TIMES.into_iter().find(|(size, _)| largest < size * 1e3).unwrap_or(TIMES[TIMES.len() - 1]),
+        ("ns", _) => TIMES.into_iter().find(|(size, _)| largest < size * 999.5).unwrap_or(TIMES[TIMES.len() - 1]),
         ("B", _) => binary(largest),
         ("ratio", _) => (1.0, ""),
         (_, Some((_, unit, _))) => (1e3, *unit),
         (unit, None) => (1.0, unit),
     };
-    let shown = |end: f64| at_place(end / of, place_of(end / of, DIGITS.0).min(0));
+    let shown = |end: f64| at_place(end / of, place_of(end / of, if end < 100.0 * of { 2 } else { 3 }));
     let words = match (low > 0.0, high.is_finite()) {
         (true, true) => format!("{} to {} {unit}", shown(low), shown(high)),
         (true, false) => format!("at least {} {unit}", shown(low)),
@@ -425,6 +425,8 @@ mod tests {
             (950.0, (900.0, 1_200.0), "ns", "0.90 to 1.2 us"),
             (90.0, (-207.0, 387.0), "ns", "up to 387 ns"),
             (-5.0, (-9.0, 2.0), "ns", "-5.0 ns"),
+            (999.0, (500.0, 999.7), "ns", "0.50 to 1.00 us"),
+            (3_000.0, (1_545.0, 4_634.0), "GB/s", "1550 to 4630 GB/s"),
             (29_000.0, (20_000.0, 40_000.0), "GB/s", "20 to 40 TB/s"),
             (50.0, (25.0, f64::INFINITY), "GB/s", "at least 25 GB/s"),
             (143_960.0, (65_536.0, 262_144.0), "B", "64 to 256 KiB"),
@@ -434,7 +436,7 @@ mod tests {
         for (value, ends, unit, text) in cases {
             assert_eq!(figure(value, Some(ends), unit), text);
         }
-        assert_eq!(figure_and_noise(100.0, Some((99.0, 101.0)), "ns"), "100.0 ns ± 1.0 %");
+        assert_eq!(figure_and_noise(100.0, Some((99.0, 101.0)), "ns"), "100 ns ± 1.0 %");
         assert_eq!(figure_and_noise(100.0, Some((50.0, 150.0)), "ns"), "50 to 150 ns");
     }
 

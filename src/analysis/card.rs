@@ -7,7 +7,7 @@ use super::words::counted;
 use crate::model::{AxisValue, Bound, CoreClocks, Flag, Peak, Published, Status};
 use crate::record::{Packed, Record, round_clocks};
 use crate::stats;
-use crate::units::{Bytes, figure};
+use crate::units::{Bytes, figure, is_wide};
 
 /// A workgroup size is on the flat part of streaming from this share of the best rate on.
 const FLAT: f64 = 0.95;
@@ -139,11 +139,15 @@ impl<'r> OneDevice<'r> {
 
     fn figure(&self, row: &Record, bound: Option<Bound>) -> String {
         let value = row.value.unwrap_or(f64::NAN);
-        let beside = bound.and_then(|bound| self.limit(row, bound)).map(|Peak { rate, is_hard, .. }| match value / rate {
-            share if !is_hard => format!(", {:.0} % of nominal", 100.0 * share),
-            share if share >= AT_LIMIT => ", at its limit".to_owned(),
-            share => format!(", {:.0} % of its limit", 100.0 * share),
-        });
+        let is_wide = row.value_ends().is_some_and(|ends| is_wide(value, ends));
+        let beside =
+            bound.filter(|_| !is_wide).and_then(|bound| self.limit(row, bound)).map(|Peak { rate, is_hard, .. }| {
+                match value / rate {
+                    share if !is_hard => format!(", {:.0} % of nominal", 100.0 * share),
+                    share if share >= AT_LIMIT => ", at its limit".to_owned(),
+                    share => format!(", {:.0} % of its limit", 100.0 * share),
+                }
+            });
         format!("{}{}", shown(row), beside.unwrap_or_default())
     }
 
@@ -254,7 +258,7 @@ impl<'r> OneDevice<'r> {
         let words = match flat {
             Some((size, _)) if size <= best_at => format!("full streaming speed from {size} invocations on"),
             _ => {
-                let least = best.value_ends()?.0;
+                let least = best.value_ends().map_or(rate(best), |(low, _)| low);
                 let tied = sizes.iter().filter(|(_, row)| row.value_ends().is_none_or(|(_, high)| high >= least));
                 let tied: Vec<String> = tied.map(|(size, _)| size.to_string()).collect();
                 match tied.len() {

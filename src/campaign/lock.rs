@@ -42,7 +42,8 @@ impl Lock {
             Ok((is_taken, file)) => Ok(is_taken.then_some(Self { _file: file })),
             // Where there is no place for a lock, there is none; that others can't have one either isn't certain.
             Err(error) => Err(Error::Usage(format!(
-                "can't lock {} by {}: {error}; --no-lock does without, if nothing else measures",
+                "can't lock {} by {}: {error}. Name a folder that all users of this machine can write to by {FOLDER}; or, if nothing \
+                 else measures, use --no-lock",
                 device.name,
                 path.shown()
             ))),
@@ -97,17 +98,25 @@ impl Waiting<'_> {
 }
 
 fn waiting(device: &DeviceInfo) -> String {
-    format!("waiting for {}: another run measures on it and holds {}", device.name, path(device).shown())
+    format!("waiting for {}: another run measures on it and holds {}", locked(device), path(device).shown())
 }
 
 fn busy(device: &DeviceInfo, has_waited: bool) -> Error {
-    let (name, path) = (&device.name, path(device).shown());
+    let (name, path) = (locked(device), path(device).shown());
     Error::Busy(match has_waited {
         true => format!("another run still measures on {name} (it holds {path}): wait longer"),
         false => format!(
             "another run measures on {name} (it holds {path}): wait for it by --wait, or use --no-lock and doubt the figures"
         ),
     })
+}
+
+/// What a lock is of.
+fn locked(device: &DeviceInfo) -> String {
+    match device.kind {
+        DeviceKind::Cpu => format!("the processor, as {} does", device.name),
+        _ => device.name.clone(),
+    }
 }
 
 /// One file per device, whatever driver serves it, and one for all software devices, in a folder that all users of the machine share.

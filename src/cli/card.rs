@@ -40,7 +40,7 @@ pub fn card(arguments: &Card) -> anyhow::Result<u8> {
 }
 
 pub fn notes(rows: &RowSet) -> Vec<String> {
-    let shown = |fault: &String| format!("{}; the rows of the first file are shown", fault.trim_end_matches(':'));
+    let shown = |fault: &String| format!("{}; those that come first are shown", fault.trim_end_matches(':'));
     let fault = rows.faults().first().map(shown);
     rows.notes().into_iter().chain(rows.missing()).chain(fault).collect()
 }

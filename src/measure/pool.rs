@@ -168,7 +168,8 @@ impl<'a> Pool<'a> {
                 self.slots[slot] = Seat { bench: Some(bench), process: self.opened, guests: 0 };
                 self.succeeded(Stage::Opening);
             }
-            // What a driver refuses in words twice, it will refuse again; and what becomes of a reference in the first process will again.
+            // What a driver refuses in words after another failure, it will refuse again; and what becomes of a reference in the first
+            // process will again.
             Err(Loss(failure)) if is_refused(&failure) && self.losses[Stage::Opening as usize] == 0 => {
                 self.lose(slot, Stage::Opening, &Loss(failure));
                 std::thread::sleep(BEFORE_ASKING_AGAIN);

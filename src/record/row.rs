@@ -18,7 +18,7 @@ pub fn quirk_flag(quirk: &Quirk) -> String {
     format!("{QUIRK}{}", quirk.name)
 }
 
-/// Half of an interval; where its ends aren't told, as much as the noise makes of the figure.
+/// An interval; where its ends aren't told, as much as the noise makes of the figure.
 fn ends(figure: Option<f64>, ends: Option<Ends>, noise: Option<f64>) -> Option<Ends> {
     let of_noise = || {
         let half = (figure? * noise?).abs();

@@ -1,11 +1,17 @@
 //! Whether a row can be what a run wrote: figures are there and fit each other.
 
+use std::collections::BTreeSet;
+
 use super::Record;
 use super::schema::{COLUMNS, Use};
 use crate::model::{Flag, Status};
+use crate::stats;
 
 /// Two figures of one row differ by no more than what rounding leaves.
 const ROUNDING: f64 = 1e-6;
+
+/// The median of rounds, as they are written, differs from the time by no more.
+const OF_MEDIANS: f64 = 1e-5;
 
 /// No pass takes longer: eleven days.
 const LONGEST_NS: f64 = 1e15;
@@ -38,7 +44,9 @@ impl Record {
             return Some(("better", format!("`{}` is neither higher nor lower", self.better)));
         }
         match status {
-            Status::Ok => self.odd_time().or_else(|| self.odd_interval()).or_else(|| self.odd_rate()),
+            Status::Ok => {
+                self.odd_time().or_else(|| self.odd_interval()).or_else(|| self.odd_rate()).or_else(|| self.odd_rounds())
+            }
             // It has no figures that anybody would go by.
             _ => None,
         }
@@ -58,18 +66,35 @@ impl Record {
 
     fn odd_time(&self) -> Option<Flaw> {
         let time = self.time_ns?;
+        if self.noise.is_some_and(|noise| noise < 0.0) {
+            return Some(("noise", "it is below zero".to_owned()));
+        }
+        if self.ci_high_ns.is_some_and(|high| high > LONGEST_NS) {
+            return Some(("ci_high_ns", "so long can't be measured".to_owned()));
+        }
         if !(time > 0.0 || (time == 0.0 && self.is_doubted())) || time > LONGEST_NS {
             return Some(("time_ns", format!("{time} ns can't be measured")));
         }
         let spans = [("time_min_ns", self.time_min_ns, self.time_max_ns), ("ci_low_ns", self.ci_low_ns, self.ci_high_ns)];
         let beyond = spans.into_iter().find(|(_, low, high)| !is_within(time, low.zip(*high)));
-        beyond.map(|(column, ..)| (column, format!("it and its counterpart don't enclose the time, {time} ns")))
+        beyond.map(|(column, ..)| (column, format!("the time, {time} ns, is outside {column} and its other end")))
     }
 
     fn odd_interval(&self) -> Option<Flaw> {
         let (value, ends) = (self.value?, self.value_ci_low.zip(self.value_ci_high));
-        let is_odd = !is_within(value, ends) && !self.is_doubted();
-        is_odd.then(|| ("value", format!("{value} is outside its interval, value_ci_low to value_ci_high")))
+        if !is_within(value, ends) && !self.is_doubted() {
+            return Some(("value", format!("{value} is outside its interval, value_ci_low to value_ci_high")));
+        }
+        // The figure's interval follows from the time's.
+        let ((low, high), time, (least, most)) = (ends?, self.time_ns?, self.ci_low_ns.zip(self.ci_high_ns)?);
+        let expected = match self.better.as_str() {
+            "lower" => (value * least / time, value * most / time),
+            "higher" => (value * time / most, value * time / least),
+            _ => return None,
+        };
+        let is_near = |one: f64, other: f64| (one - other).abs() <= OF_MEDIANS * other.abs();
+        let is_odd = least > 0.0 && time > 0.0 && !(is_near(low, expected.0) && is_near(high, expected.1));
+        is_odd.then(|| ("value_ci_low", "it and value_ci_high don't follow from the time's interval".to_owned()))
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a rate has far fewer digits than 2^53")]
@@ -100,6 +125,30 @@ impl Record {
             let is_odd = (value - expected).abs() > ROUNDING * expected.abs();
             is_odd.then(|| ("value", format!("{value} doesn't follow from the time, {time} ns")))
         })
+    }
+
+    /// The rounds make the time.
+    fn odd_rounds(&self) -> Option<Flaw> {
+        if self.round_medians_ns.is_empty() {
+            return None;
+        }
+        let round = |round: &str| {
+            let (process, time) = round.split_once(':')?;
+            Some((process.parse::<u32>().ok()?, time.parse::<f64>().ok()?))
+        };
+        let rounds: Option<Vec<(u32, f64)>> = self.round_medians_ns.split(';').map(round).collect();
+        let Some(rounds) = rounds else {
+            return Some(("round_medians_ns", "it is no list of `PROCESS:NS`".to_owned()));
+        };
+        let processes: BTreeSet<u32> = rounds.iter().map(|(process, _)| *process).collect();
+        let counts = [("rounds", self.rounds, rounds.len()), ("processes", self.processes, processes.len())];
+        let odd = counts.into_iter().find(|(_, count, shown)| count.is_some_and(|count| count != *shown as u64));
+        if let Some((column, count, shown)) = odd {
+            return Some((column, format!("it is {}, and round_medians_ns has {shown}", count.unwrap_or_default())));
+        }
+        let (time, median) = (self.time_ns?, stats::median(&rounds.iter().map(|(_, time)| *time).collect::<Vec<_>>()));
+        let is_odd = (median - time).abs() > OF_MEDIANS * time.abs();
+        is_odd.then(|| ("time_ns", format!("{time} ns isn't the median of round_medians_ns, {median} ns")))
     }
 
     fn is_doubted(&self) -> bool {
@@ -140,6 +189,7 @@ mod tests {
             bytes_per_pass: Some(100),
             gb_per_s: Some(10.0),
             value: Some(10.0),
+            better: "higher".to_owned(),
             ..Record::new()
         }
     }
@@ -158,6 +208,7 @@ mod tests {
         assert_eq!(changed(&|row| row.time_ns = Some(1e300)), Some("time_ns"));
         assert_eq!(changed(&|row| row.time_ns = Some(13.0)), Some("time_min_ns"));
         assert_eq!(changed(&|row| row.ci_high_ns = Some(9.9)), Some("ci_low_ns"));
+        assert_eq!(changed(&|row| row.noise = Some(-0.1)), Some("noise"));
         assert_eq!(changed(&|row| row.ci_high_ns = None), Some("ci_low_ns"));
         assert_eq!(changed(&|row| row.gb_per_s = Some(11.0)), Some("gb_per_s"));
         assert_eq!(changed(&|row| row.value = None), Some("value"));
@@ -167,7 +218,20 @@ mod tests {
         assert_eq!(changed(&|row| row.row_kind = "guessed".to_owned()), Some("row_kind"));
         assert_eq!(changed(&|row| row.value = Some(20.0)), Some("value"), "it follows from the time");
         assert_eq!(changed(&|row| (row.value_ci_low, row.value_ci_high) = (Some(10.5), Some(11.0))), Some("value"));
-        assert_eq!(changed(&|row| (row.value_ci_low, row.value_ci_high) = (Some(9.5), Some(11.0))), None);
+        assert_eq!(changed(&|row| (row.value_ci_low, row.value_ci_high) = (Some(9.5), Some(11.0))), Some("value_ci_low"));
+        let ends = |row: &mut Record| {
+            (row.value_ci_low, row.value_ci_high) = (Some(100.0 / 10.5), Some(100.0 / 9.5));
+        };
+        assert_eq!(changed(&ends), None);
+        for (rounds, column) in [
+            ("1:9;1:10;1:10;1:11", Some("rounds")),
+            ("1:9;1:10;1:10;2:11;1:10;1:9", Some("processes")),
+            ("1:9;1:10;1:10;1:11;1:12;1:12", Some("time_ns")),
+            ("1:9;1:10;1:10;1:11;1:10;x", Some("round_medians_ns")),
+            ("1:9;1:10;1:10;1:11;1:10;1:9", None),
+        ] {
+            assert_eq!(changed(&|row| row.round_medians_ns = rounds.to_owned()), column, "{rounds}");
+        }
     }
 
     #[test]

@@ -59,7 +59,8 @@ fn check_measured(row: &Record, name: &str) {
         return;
     };
     let in_order = [row.time_min_ns, row.time_p05_ns, row.time_p95_ns, row.time_max_ns].map(|time| time.unwrap());
-    assert!(in_order.is_sorted() && in_order[0] > 0.0, "{name}: {in_order:?}");
+    // On a busy machine a sample may be shorter than what is taken off each.
+    assert!(in_order.is_sorted(), "{name}: {in_order:?}");
     assert!(row.ci_low_ns.unwrap() <= time && time <= row.ci_high_ns.unwrap(), "{name}");
     for (amount, rate) in [
         (row.bytes_per_pass, row.gb_per_s),

@@ -29,7 +29,7 @@ fn devices_have_columns_and_rows_of_schema_1_are_read() {
 #[test]
 fn what_is_measured_twice_is_told() {
     card(&[&data("nvidia-h100-overview-1.csv"), &data("nvidia-h100-overview-2.csv")])
-        .says(0, &["cases with more than one result; the rows of the first file are shown"]);
+        .says(0, &["cases with more than one result; those that come first are shown"]);
 }
 
 #[test]

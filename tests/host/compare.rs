@@ -197,6 +197,11 @@ fn scaled(text: &str, factor: f64) -> String {
     text.parse::<f64>().map_or_else(|_| text.to_owned(), |value| (value * factor).to_string())
 }
 
+/// A text whose lines were broken.
+fn joined(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// So many times as long, whatever tells it.
 fn slow(row: &mut BTreeMap<String, String>, factor: f64) {
     for name in ["time_ns", "ci_low_ns", "ci_high_ns", "time_min_ns", "time_max_ns"] {
@@ -894,9 +899,10 @@ fn a_whole_that_is_slower_is_said_first_and_fails_its_gate() {
             if row["row_kind"] == "measured" && !row["round_medians_ns"].is_empty() {
                 slow(row, slower);
                 let rounds = row["round_medians_ns"].split(';').enumerate();
-                let rounds = rounds.filter_map(|(i, round)| Some((i, round.split_once(':')?)));
+                let rounds = rounds.filter_map(|(i, round)| Some((i, round.split_once(':')?.0)));
+                let time = row["time_ns"].clone();
                 let rounds: Vec<String> =
-                    rounds.map(|(i, (process, time))| format!("{process}:{}", scaled(time, [0.8, 1.0, 1.25][i % 3]))).collect();
+                    rounds.map(|(i, process)| format!("{process}:{}", scaled(&time, [0.8, 1.0, 1.25][i % 3]))).collect();
                 row.insert("round_medians_ns".to_owned(), rounds.join(";"));
             }
         })
@@ -907,7 +913,7 @@ fn a_whole_that_is_slower_is_said_first_and_fails_its_gate() {
     assert_eq!(code, Some(1), "{out}");
     let first = out.lines().nth(1).unwrap();
     assert!(first.starts_with("Slower in all: 0.7") && out.contains("no single case is sure"), "{out}");
-    assert!(out.contains("With one run of each side") && out.contains("--fail-on slower:10%:total: all 0.7"), "{out}");
+    assert!(out.contains("larger than runs usually differ") && out.contains("--fail-on slower:10%:total: all 0.7"), "{out}");
     assert_eq!(of("slower:10%:family/memory").code, Some(1));
     // Case by case nothing is sure, which is said, and fails those who ask for that.
     let case_by_case = of("slower:10%");
@@ -917,6 +923,85 @@ fn a_whole_that_is_slower_is_said_first_and_fails_its_gate() {
     let csv = compared(&[&base, &slower, "--format=csv"]).out;
     let whole = csv.lines().find(|line| line.starts_with("total,")).unwrap();
     assert!(whole.contains(",slower,0.7") && whole.contains(",total,"), "{whole}");
+}
+
+/// A base without rows disarms no gate, and neither does one run of several that has another shader, another timer or no figure.
+#[test]
+fn what_only_some_rows_have_is_no_ground_to_pass() {
+    let folder = Folder::new();
+    let is_memory = |row: &BTreeMap<String, String>| row["experiment"].starts_with("memory/");
+    let base = data("nvidia-h100-overview-1.csv");
+    let none = edited("none.csv", &folder, |row| {
+        if is_memory(row) {
+            row.insert("status".to_owned(), "not_run".to_owned());
+        }
+    });
+    for gate in ["slower:5%:memory/*", "slower:5%:family/memory"] {
+        let Ran { code, out, .. } = compared(&[&none, &base, "--fail-on", gate]);
+        assert!(code == Some(0) && joined(&out).contains("can't judge 45 of 45 cases"), "{out}");
+    }
+    assert_eq!(compared(&[&none, &base, "--fail-on=unjudged:memory/*"]).code, Some(1));
+    let run = |name: &str, column: &str, value: &str| {
+        edited(&format!("{name}.csv"), &folder, |row| {
+            row.insert("run_id".to_owned(), name.to_owned());
+            if is_memory(row) {
+                row.insert(column.to_owned(), value.to_owned());
+            }
+        })
+    };
+    let plain = run("r1", "reason", "");
+    for (column, value, words) in [
+        ("spirv_hash", "another", "the shader is another one"),
+        ("timer", "host", "the timer is another one"),
+        ("groups_x", "3", "groups_x is"),
+    ] {
+        let other = run("r2", column, value);
+        for new in [[&plain, &other], [&other, &plain]] {
+            let sides = [format!("a={base}"), format!("b={}", new[0]), format!("b={}", new[1])];
+            let csv = compared(&[&sides[0], &sides[1], &sides[2], "--format=csv"]).out;
+            let of_memory: Vec<_> = cases(&csv).into_iter().filter(is_memory).collect();
+            let all = of_memory.iter().filter(|case| case["reason"].contains(words)).count();
+            assert!(
+                all > 20 && of_memory.iter().all(|case| !["slower", "faster", "same"].contains(&case["verdict"].as_str())),
+                "{csv}"
+            );
+        }
+    }
+    let second = edited_of("nvidia-h100-overview-2.csv", "r3.csv", &folder, |row| {
+        if is_memory(row) {
+            row.insert("status".to_owned(), "not_run".to_owned());
+        }
+    });
+    let sides = [format!("a={base}"), format!("b={plain}"), format!("b={second}")];
+    let out = compared(&sides.iter().map(String::as_str).collect::<Vec<_>>()).out;
+    assert!(out.contains("cases of b have a figure in fewer than 2 runs"), "{out}");
+}
+
+/// `unjudged` is about what the other gates can't judge, by their shares; and about a mean that they can't.
+#[test]
+fn unjudged_goes_by_the_other_gates() {
+    let folder = Folder::new();
+    let slower = edited("slower.csv", &folder, |row| {
+        if row["row_kind"] == "measured" && row["experiment"].starts_with("algo/") {
+            slow(row, 1.5);
+        }
+    });
+    let base = data("nvidia-h100-overview-1.csv");
+    let of = |gates: &[&str]| {
+        let gates: Vec<String> = gates.iter().map(|gate| format!("--fail-on={gate}")).collect();
+        compared(&[&[base.as_str(), &slower], &gates.iter().map(String::as_str).collect::<Vec<_>>()[..]].concat())
+    };
+    // What is slower for sure is judged.
+    let Ran { code, out, .. } = of(&["unjudged:algo/*"]);
+    assert_eq!(code, Some(0), "{out}");
+    let many = |ran: Ran| ran.out.split("can't judge ").nth(1).and_then(|rest| rest.split(' ').next()?.parse::<u32>().ok());
+    let [strict, lax] = [of(&["unjudged"]), of(&["unjudged", "slower:40%"])].map(many);
+    assert!(strict > lax, "{strict:?} {lax:?}");
+    let refused = of(&["slower:5%:family/nothing"]);
+    assert!(refused.code == Some(2) && refused.err.contains("family/NAME, of algo, "), "{}", refused.err);
+    assert_eq!(of(&["slower:40%:algo/transpose *naive*"]).code, of(&["slower:40%:algo/transpose"]).code);
+    let failed = of(&["slower:40%:family/algo"]);
+    assert!(failed.code == Some(1) && joined(&failed.out).contains("it takes 50.0 % longer"), "{}", failed.out);
 }
 
 /// What a gate of speed can't judge is said: another shader, a row that isn't there, figures that can't be right.
@@ -936,7 +1021,7 @@ fn what_a_gate_can_not_judge_is_said_and_fails_unjudged() {
     let of = |gate: &str| compared(&[&base, &changed, "--fail-on", gate]);
     for (glob, words) in [("memory/stream", "the shader is another one"), ("shared/bandwidth", "implausible")] {
         let Ran { code, out, .. } = of(&format!("slower:3%:{glob}"));
-        let line = out.split("Not judged:").nth(1).unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+        let line = joined(out.split("Not judged:").nth(1).unwrap_or_default());
         assert!(code == Some(0) && line.contains("can't judge") && line.contains(words), "{out}");
         assert_eq!(of(&format!("unjudged:{glob}")).code, Some(1), "{glob}");
     }
@@ -971,6 +1056,7 @@ fn a_row_that_is_right_but_has_no_figure_is_broken() {
                 "ci_high_ns",
                 "time_min_ns",
                 "time_max_ns",
+                "round_medians_ns",
             ] {
                 row.insert(name.to_owned(), String::new());
             }

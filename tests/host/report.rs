@@ -257,7 +257,8 @@ fn of_the_runs_of_a_side_the_median_one_is_shown() {
     let text = page(&sides.iter().map(String::as_str).chain(["--compare"]).collect::<Vec<_>>());
     assert_eq!(between(&text, "<h1>", "</h1>"), ["a next to b"]);
     assert!(
-        text.contains("a has 3 runs: the figures show that of ") && text.contains("median.csv, which takes the median time")
+        text.contains("a has 3 runs. The figures show the one of median time, ")
+            && text.contains("median.csv; a comparison takes all of them")
     );
     assert!(!text.contains("more than one result"));
 }

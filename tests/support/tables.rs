@@ -40,6 +40,13 @@ impl Table {
         let spans = ["time_min_ns", "time_max_ns", "ci_low_ns", "ci_high_ns", "value_ci_low", "value_ci_high"];
         let rates = ["gb_per_s", "gflop_per_s", "gop_per_s", "gitems_per_s"];
         spans.iter().chain(&rates).for_each(|name| self.set(row, name, ""));
+        let rounds = self.get(&self.rows[row], "round_medians_ns").to_owned();
+        let slow = |round: &str| {
+            let (process, time) = round.split_once(':').unwrap();
+            format!("{process}:{}", time.parse::<f64>().unwrap() * factor)
+        };
+        let rounds: Vec<String> = rounds.split(';').filter(|round| !round.is_empty()).map(slow).collect();
+        self.set(row, "round_medians_ns", &rounds.join(";"));
     }
 
     pub fn set_all(&mut self, name: &str, value: &str) {

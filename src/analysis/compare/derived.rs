@@ -28,11 +28,13 @@ fn change_of_derived(cases: [&SideCase; 2], processes: u64) -> Option<Change> {
     Some(Change { log: sign * (other / one).ln(), spread: sum([base.own()?, new.own()?, borrowed]), moved: 0.0 })
 }
 
-/// Decides of derived figures. Where they have intervals, these decide; a count is the same or it isn't.
+/// Decides of derived figures. Where they have intervals, these decide; a count is the same or it isn't. None is slower or
+/// faster that is less sure than the cases which are: it is made of them. `least_sure` is their largest p-value, if any case was judged.
 pub fn judge_derived(
     derived: &mut [Compared],
     pairs: &[(usize, [&SideCase; 2])],
     (clock, processes): (Option<&SideClocks>, u64),
+    least_sure: Option<f64>,
     margin: f64,
 ) {
     let changes: Vec<Option<Change>> = pairs.iter().map(|(_, cases)| change_of_derived(*cases, processes)).collect();
@@ -53,6 +55,9 @@ pub fn judge_derived(
         compared.ratio = change.map(|change| change.ratio());
         let (verdict, rest) =
             change.and_then(|_| decided.next()).map_or((Verdict::Unclear, None), |(verdict, rest)| (verdict, Some(rest)));
+        let is_moved = matches!(verdict, Verdict::Faster | Verdict::Slower);
+        let is_surer = is_moved && least_sure.zip(rest).is_some_and(|(least_sure, rest)| rest.p_value() > least_sure);
+        let verdict = if is_surer { Verdict::Unclear } else { verdict };
         compared.left = rest.filter(|rest| change.is_some_and(|change| change.log != rest.log)).map(|rest| rest.ratio().into());
         let [base, new] = cases.map(|case| case.rows.iter().rev().find(|row| row.is_ok()).map(|row| (row.value(), row.ends())));
         let is_count = [base, new].iter().flatten().all(|(_, ends)| ends.is_none()) && is_count(&cases[0].kind.unit);

@@ -20,6 +20,9 @@ use crate::stats::{self, Prior};
 pub const OF_BORROWED: f64 = 5.0;
 const SCALE_OF_BORROWED: f64 = 0.8;
 
+/// Runs beyond the first of each side from which on replicates that are alike are believed.
+const FEWEST_DRAWS: usize = 3;
+
 /// What measures the timer itself: no rounds of batches, so that their spread says little.
 pub const TIMERS: [&str; 3] = ["calibration/timer", "calibration/clock", "calibration/core_clock"];
 
@@ -58,6 +61,9 @@ enum ClockPart {
     /// Its rows with the clock taken out.
     TakenOut(Box<TakenOut>),
 }
+
+/// What tells a run from others, and a case's speed in it, as a logarithm.
+pub type InRun = (u64, f64);
 
 /// A row of a side that has a figure.
 #[derive(Clone, Copy)]
@@ -206,9 +212,9 @@ impl<'s> Matched<'s> {
         self.rows(side).map(|row| self.log(&row)).collect()
     }
 
-    /// The logarithm of its speed in each run of a side, with the run's place.
-    pub fn by_run(&self, side: usize) -> Vec<(usize, f64)> {
-        self.rows(side).filter_map(|row| Some((row.run, self.log(&row)?))).collect()
+    /// The logarithm of its speed in each run of a side, with what tells the run from others.
+    pub fn by_run(&self, side: usize, runs: &[Run]) -> Vec<InRun> {
+        self.rows(side).filter_map(|row| Some((runs[row.run].of_all_devices, self.log(&row)?))).collect()
     }
 
     /// Whether a row of one side is a row of the other.
@@ -409,8 +415,18 @@ fn pool(class: Repeatability, cases: &[&Matched]) -> BetweenRuns {
         return borrowed;
     }
     let deviation = between(&scatters, borrowed.deviation).max(LEAST_SPREAD);
+    // All cases of a run may move as one: so few runs may be alike by luck, however many cases they have.
+    if draws(cases) < FEWEST_DRAWS {
+        return BetweenRuns { deviation: deviation.max(borrowed.deviation), measured: Some(degrees), ..borrowed };
+    }
     let scale = scale(&scatters, deviation.powi(2) * SCALE_OF_BORROWED);
     BetweenRuns { deviation, measured: Some(degrees), scale, ..borrowed }
+}
+
+/// How many runs there are beyond the first of each side.
+fn draws(cases: &[&Matched]) -> usize {
+    let of_side = |side: usize| cases.iter().map(|case| case.rows(side).count()).max().unwrap_or(1).saturating_sub(1);
+    of_side(0) + of_side(1)
 }
 
 /// How replicates scatter beside what is expected of them, as a share of the variance. Expectations are on the safe side, so that they

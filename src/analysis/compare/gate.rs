@@ -70,7 +70,11 @@ impl FromStr for Gate {
         if !matches!(kind, Kind::Slower | Kind::Unjudged) && !share.is_empty() {
             return Err(format!("{word} has no share: leave out {share}"));
         }
-        let least = if share.is_empty() { 0.0 } else { parse_share(share)? };
+        let least = match kind {
+            _ if share.is_empty() => 0.0,
+            Kind::Slower => parse_slowdown(share)?,
+            _ => parse_share(share)?,
+        };
         let scope = Scope::parse(scope)?;
         if matches!(scope, Scope::Total(_)) && *kind != Kind::Slower {
             return Err(format!("{word} is about cases: name them by a glob, as in {word}:memory/*"));
@@ -98,7 +102,7 @@ impl Scope {
         match self {
             Self::Cases(names) => names.as_ref().is_none_or(|names| {
                 let with_variant = format!("{}:{}", case.kind.experiment, case.kind.variant);
-                names.is_match(&*case.kind.experiment) || names.is_match(with_variant)
+                names.is_match(&*case.kind.experiment) || names.is_match(with_variant) || names.is_match(case.name())
             }),
             Self::Total(family) => family.as_ref().is_none_or(|family| family == case.family()),
         }
@@ -142,32 +146,49 @@ impl Gate {
         comparison.cases.iter().any(|case| self.scope.has(case))
     }
 
-    pub fn judge<'c>(&self, comparison: &'c Comparison) -> Judged<'c> {
-        let is_compared = |case: &&Compared| !matches!(case.verdict, Verdict::New | Verdict::Fixed);
+    /// What it makes of a comparison. `gates` are all that are asked for: `unjudged` is about what these can't judge.
+    pub fn judge<'c>(&self, comparison: &'c Comparison, gates: &[Self]) -> Judged<'c> {
         let cases: Vec<&Compared> = comparison.cases.iter().filter(|case| self.scope.has(case)).collect();
-        // What is new, or has a figure again, has nothing to be slower than.
-        let compared: Vec<&Compared> = cases.iter().copied().filter(is_compared).collect();
         if let Scope::Total(family) = &self.scope {
             let total = comparison.totals.iter().find(|total| total.family == *family);
-            let outside = compared.iter().filter(|case| !is_in_totals(case));
+            let outside = cases.iter().filter(|case| !is_in_totals(case));
             return Judged {
                 total: total.map(|total| (total, self.of_total(total, comparison.margin))),
                 unjudged: outside.map(|case| (*case, why_unjudged(case, case.verdict.as_str()))).collect(),
-                covered: compared.len(),
+                covered: cases.len(),
                 ..Judged::default()
             };
         }
         let mut failing: Vec<&Compared> = cases.iter().copied().filter(|case| self.fails(case)).collect();
         let ratio = |case: &Compared| case.effect().map_or(0.0, |ratio| ratio.value);
         failing.sort_by(|one, other| ratio(one).total_cmp(&ratio(other)));
-        let least = if self.kind == Kind::Slower { self.least.max(comparison.margin) } else { comparison.margin };
-        let is_about_speed = matches!(self.kind, Kind::Slower | Kind::Unjudged);
-        let open = compared.iter().filter(|case| is_about_speed && !self.fails(case));
-        let unjudged: Vec<(&Compared, String)> = open.filter_map(|case| Some((*case, unjudged(case, least)?))).collect();
+        let open = cases.iter().filter(|_| matches!(self.kind, Kind::Slower | Kind::Unjudged));
+        let least = |case: &Compared| self.least_of(case, gates).max(comparison.margin);
+        let unjudged: Vec<(&Compared, String)> = open.filter_map(|case| Some((*case, unjudged(case, least(case))?))).collect();
+        let is_of_all_unjudged = self.kind == Kind::Unjudged && matches!(self.scope, Scope::Cases(None));
+        let mean = gates.iter().find_map(|gate| gate.open_mean(comparison)).filter(|_| is_of_all_unjudged);
         #[expect(clippy::cast_precision_loss, reason = "there are never 2^53 cases")]
-        let share = unjudged.len() as f64 / compared.len() as f64;
-        let has_too_many_unjudged = self.kind == Kind::Unjudged && share > self.least;
-        Judged { failing, total: None, covered: compared.len(), unjudged, has_too_many_unjudged }
+        let share = unjudged.len() as f64 / cases.len() as f64;
+        let has_too_many_unjudged = self.kind == Kind::Unjudged && (share > self.least || mean.is_some());
+        let total = mean.map(|mean| (mean, None));
+        Judged { failing, total, covered: cases.len(), unjudged, has_too_many_unjudged }
+    }
+
+    /// The share of its time that a case may take longer, as this gate says; for `unjudged`, as the strictest of those about it.
+    fn least_of(&self, case: &Compared, gates: &[Self]) -> f64 {
+        if self.kind == Kind::Slower {
+            return self.least;
+        }
+        let is_of_case =
+            |gate: &&Self| gate.kind == Kind::Slower && matches!(gate.scope, Scope::Cases(_)) && gate.scope.has(case);
+        gates.iter().filter(is_of_case).map(|gate| gate.least).reduce(f64::min).unwrap_or(0.0)
+    }
+
+    /// The mean that it is about and can't judge.
+    fn open_mean<'c>(&self, comparison: &'c Comparison) -> Option<&'c Total> {
+        let Scope::Total(family) = &self.scope else { return None };
+        let total = comparison.totals.iter().find(|total| total.family == *family)?;
+        self.of_total(total, comparison.margin).is_none().then_some(total)
     }
 
     fn fails(&self, case: &Compared) -> bool {
@@ -184,12 +205,19 @@ impl Gate {
 
     /// Whether a mean fails it, or passes; nothing where neither is sure.
     fn of_total(&self, total: &Total, margin: f64) -> Option<bool> {
-        let least = self.least.max(margin);
-        if total.verdict == Verdict::Slower && slowdown(total.ratio.value) >= self.least {
-            return Some(true);
+        match total.verdict {
+            Verdict::Slower if slowdown(total.ratio.value) >= self.least => Some(true),
+            Verdict::Same | Verdict::Faster => Some(false),
+            _ => (slowdown(total.ratio.low) < self.least.max(margin)).then_some(false),
         }
-        (slowdown(total.ratio.low) < least).then_some(false)
     }
+}
+
+/// By what share of itself a time may be longer, which may be more than all of it.
+fn parse_slowdown(text: &str) -> Result<f64, String> {
+    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |percent| (percent.trim(), 0.01));
+    let share = number.parse::<f64>().map(|number| number * unit).ok().filter(|share| *share > 0.0 && share.is_finite());
+    share.ok_or_else(|| format!("`{text}` says not how much longer a time may be, as 3% or 150% does"))
 }
 
 /// By what share a time is longer at such a speed: 0.8 times as fast takes 25 % longer.
@@ -210,11 +238,14 @@ fn why_unjudged(case: &Compared, words: &str) -> String {
 /// Why it isn't sure that a case is slower by less than such a share; nothing where it is.
 fn unjudged(case: &Compared, least: f64) -> Option<String> {
     match case.verdict {
-        Verdict::Same | Verdict::Faster | Verdict::New | Verdict::Fixed => None,
+        Verdict::Same | Verdict::Faster => None,
         Verdict::Broken | Verdict::Failing => Some(case.verdict.as_str().to_owned()),
+        // It has nothing to be slower than.
+        Verdict::New | Verdict::Fixed => Some("the base has no figure".to_owned()),
         Verdict::Missing | Verdict::Skipped | Verdict::Changed => Some(why_unjudged(case, case.verdict.as_str())),
         // Its interval isn't to be believed.
         Verdict::Unclear if case.is_undecided => Some(why_unjudged(case, "unclear")),
+        Verdict::Slower if case.effect().is_some_and(|ratio| slowdown(ratio.value) >= least) => None,
         Verdict::Slower | Verdict::Unclear => {
             let is_below = case.effect().is_some_and(|ratio| slowdown(ratio.low) < least);
             (!is_below)
@@ -251,7 +282,8 @@ mod tests {
             "",
             "worse",
             "broken:3%",
-            "slower:300%",
+            "slower:0%",
+            "unjudged:300%",
             "slower:x:y",
             "slower:-1%",
             "missing:[",

@@ -76,6 +76,8 @@ pub struct Basis {
     /// Hashes of its modules, and of their sources; 0 where none is told.
     pub modules: [u64; 2],
     pub work: [Option<u64>; WORK.len()],
+    /// Whether the host's clock timed it.
+    pub is_by_host: bool,
 }
 
 /// A number that a row may lack, in half the memory: the bits of it, or of NaN.
@@ -128,6 +130,7 @@ impl Observation {
                 record.groups_y,
                 record.groups_z,
             ],
+            is_by_host: record.timer == "host",
         };
         let rare = Rare {
             ends: ends.filter(|_| record.is_derived()),

@@ -12,7 +12,7 @@ use super::derived::judge_derived;
 use super::effect::{Effect, Matched, Pools, pools};
 use super::identity::{self, About, Difference};
 use super::neighbours::{Apart, Neighbours};
-use super::observation::{Observation, WORK};
+use super::observation::{Basis, Observation, WORK};
 use super::sides::{DeviceKey, Side, SideCase, Sides};
 use super::total::{self, Part};
 use super::verdict::{Change, Verdict, decide};
@@ -186,7 +186,7 @@ impl<'s> Pairing<'s> {
             let borrowing = effects.iter_mut().filter(|(.., effect)| softened::borrows(effect));
             borrowing.for_each(|(.., effect)| effect.change = softened::softened(effect.change, factor));
         }
-        judge(&mut cases, &effects, margin);
+        let least_sure = judge(&mut cases, &effects, margin);
         let is_without = |case: &Matched, effect: &Effect| {
             let is_bound = matches!(effect.class, Repeatability::Core | Repeatability::Memory);
             let is_told = case.both().all(|row| row.clocked_rounds(ClockSource::Counters).is_some());
@@ -199,18 +199,32 @@ impl<'s> Pairing<'s> {
         let unpaired = effects.iter().map(|(_, case, _)| *case).filter(|case| case.both().all(|row| row.pair().is_none()));
         let clock = if has_one_device { SideClocks::of(unpaired) } else { None };
         let processes = matched.iter().flat_map(|(_, case)| case.both()).map(|row| row.processes()).min().unwrap_or(1);
-        judge_derived(&mut derived, &derived_pairs, (clock.as_ref().filter(|clock| clock.is_taken_out), processes), margin);
+        judge_derived(
+            &mut derived,
+            &derived_pairs,
+            (clock.as_ref().filter(|clock| clock.is_taken_out), processes),
+            least_sure,
+            margin,
+        );
         let code = note_code(&mut cases, &effects.iter().map(|(place, case, _)| (*place, *case)).collect::<Vec<_>>());
         let judged = effects.iter().filter(|(.., effect)| effect.undecided.is_none());
         let parts: Vec<Part> = judged
             .map(|(place, case, effect)| {
                 let factor = if softened::borrows(effect) { factor } else { 1.0 };
                 let between = between_runs.get(&effect.class).map_or(0.0, |pool| pool.deviation) * factor;
-                Part { family: cases[*place].family(), effect, between, runs: [0, 1].map(|side| case.by_run(side)) }
+                Part { family: cases[*place].family(), effect, between, runs: [0, 1].map(|side| case.by_run(side, runs[side])) }
             })
             .collect();
-        let totals = total::totals(&parts, matched.iter().map(|(place, _)| cases[*place].family()), margin);
+        let compared = cases.iter().filter(|case| !matches!(case.verdict, Verdict::New | Verdict::Fixed));
+        let totals = total::totals(&parts, compared.map(Compared::family), margin);
         drop(parts);
+        self.warnings.extend([0, 1].into_iter().filter_map(|side| {
+            let counts = || matched.iter().map(|(_, case)| case.rows(side).count());
+            let (most, all) = (counts().max()?, matched.len());
+            let fewer = counts().filter(|count| *count < most).count();
+            let name = &self.sides[side].name;
+            (fewer > 0).then(|| format!("{fewer} of {all} cases of {name} have a figure in fewer than {most} runs"))
+        }));
         if matched.iter().any(|(_, case)| case.is_of_one_row()) && self.by.is_none() {
             self.warnings.push("some rows are the same on both sides: of one run, or of one file".to_owned());
         }
@@ -296,17 +310,9 @@ impl<'s> Pairing<'s> {
         if base.kind.is_derived || base.case_id != new.case_id {
             return None;
         }
-        let [base, new] = [base, new].map(|case| case.rows.iter().find(|row| row.is_ok()));
-        let (base, new) = (base?, new?);
-        let told = base.basis.modules.iter().zip(&new.basis.modules).find(|(base, new)| **base != 0 && **new != 0);
-        if told.is_some_and(|(base, new)| base != new) {
-            return Some("the shader is another one".to_owned());
-        }
-        let differs = |(place, name): (usize, &&str)| match (base.basis.work[place], new.basis.work[place]) {
-            (Some(one), Some(other)) if one != other => Some(format!("{name} is {one} on one side, {other} on the other")),
-            _ => None,
-        };
-        WORK.iter().enumerate().find_map(differs)
+        let mut rows = [base, new].into_iter().flat_map(|case| case.rows.iter().filter(|row| row.is_ok()));
+        let first = rows.next()?;
+        rows.find_map(|row| departure(&first.basis, &row.basis))
     }
 
     fn rough_ratio(&self, pair: &[Option<&'s SideCase>; 2]) -> Option<Ratio> {
@@ -317,10 +323,15 @@ impl<'s> Pairing<'s> {
     }
 }
 
-fn judge(cases: &mut [Compared], effects: &[(usize, &Matched, Effect)], margin: f64) {
+/// Decides of all cases, and gives the largest p-value of those that are slower or faster, if any was judged.
+fn judge(cases: &mut [Compared], effects: &[(usize, &Matched, Effect)], margin: f64) -> Option<f64> {
     let decisive = || effects.iter().filter(|(.., effect)| effect.undecided.is_none());
     let changes: Vec<Change> = decisive().map(|(.., effect)| effect.change).collect();
-    for ((place, ..), verdict) in decisive().zip(decide(&changes, margin)) {
+    let decided = decide(&changes, margin);
+    let is_moved = |verdict: &Verdict| matches!(verdict, Verdict::Faster | Verdict::Slower);
+    let moved = changes.iter().zip(&decided).filter(|(_, verdict)| is_moved(verdict)).map(|(change, _)| change.p_value());
+    let least_sure = (!changes.is_empty()).then(|| moved.fold(0.0, f64::max));
+    for ((place, ..), verdict) in decisive().zip(decided) {
         cases[*place].verdict = verdict;
     }
     for (place, _, effect) in effects {
@@ -337,6 +348,23 @@ fn judge(cases: &mut [Compared], effects: &[(usize, &Matched, Effect)], margin: 
             compared.because(why);
         }
     }
+    least_sure
+}
+
+/// In what the figures of two rows have different bases.
+fn departure(base: &Basis, new: &Basis) -> Option<String> {
+    let told = base.modules.iter().zip(&new.modules).find(|(base, new)| **base != 0 && **new != 0);
+    if told.is_some_and(|(base, new)| base != new) {
+        return Some("the shader is another one".to_owned());
+    }
+    if base.is_by_host != new.is_by_host {
+        return Some("the timer is another one: the host's clock on one side, the device's on the other".to_owned());
+    }
+    let differs = |(place, name): (usize, &&str)| match (base.work[place], new.work[place]) {
+        (Some(one), Some(other)) if one != other => Some(format!("{name} is {one} on one side, {other} on the other")),
+        _ => None,
+    };
+    WORK.iter().enumerate().find_map(differs)
 }
 
 /// How a case ended, over all runs of a side: a failure in any of them counts.

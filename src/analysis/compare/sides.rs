@@ -85,6 +85,8 @@ pub struct CaseKind {
 pub struct Run {
     /// Tells runs of all files and devices apart.
     pub id: u64,
+    /// The same for all of its devices: what moves one of them as a whole may move all.
+    pub of_all_devices: u64,
     /// Its device and driver, as rows name the base of a pair: `deviceUUID/driverUUID`.
     pub device: Box<str>,
     /// What identifies it: a cell for each column of [`IDENTITY`].
@@ -350,7 +352,8 @@ impl Side {
         let identity = IDENTITY.iter().map(cell).collect();
         let device_id: Box<str> = format!("{}/{}", record.device_uuid, record.driver_uuid).into();
         let id = hash64(&format!("{file}/{device_id}/{}", record.run_id));
-        self.runs.push(Run { id, device: device_id, identity, step: None, floor: None });
+        let of_all_devices = if record.run_id.is_empty() { hash64(&file.to_string()) } else { hash64(&record.run_id) };
+        self.runs.push(Run { id, of_all_devices, device: device_id, identity, step: None, floor: None });
         self.run_of.insert((record.run_id.clone(), file, device), self.runs.len() - 1);
         self.runs.len() - 1
     }

@@ -3,15 +3,19 @@
 //! One run of each side is one draw of whatever moves all of its cases. That it was slower than runs are taken to move can be shown; that
 //! a change made it so, only several runs of each side show.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::effect::{Effect, OF_BORROWED};
+use super::effect::{Effect, InRun, OF_BORROWED};
 use super::spread::{Spread, sum};
 use super::verdict::{Change, Verdict};
 use crate::stats::{self, Ratio};
 
 /// The chance of a false verdict of the whole; and that of any of the families.
 const FALSE_VERDICTS: f64 = 0.01;
+
+/// Cases from which on they show how far cases move apart.
+const FEWEST_CASES: f64 = 5.0;
 
 /// Families from which on they show how far whole families move.
 const FEWEST_FAMILIES: usize = 3;
@@ -26,7 +30,7 @@ pub struct Total {
     pub family: Option<String>,
     /// The cases in the mean: those whose figures can be judged.
     pub cases: usize,
-    /// The cases that have figures on both sides.
+    /// The cases that are on both sides, or were lost on the new one.
     pub of: usize,
     pub ratio: Ratio,
     /// Slower, faster, the same or unclear.
@@ -41,11 +45,11 @@ pub struct Part<'e> {
     pub effect: &'e Effect,
     /// How far its class moves from run to run, as a standard deviation.
     pub between: f64,
-    /// Its speed in each run of each side, as a logarithm, with the run's place among those of its side.
-    pub runs: [Vec<(usize, f64)>; 2],
+    /// Its runs on each side.
+    pub runs: [Vec<InRun>; 2],
 }
 
-/// The total of each family, then of all. `families`: those of all cases that have figures on both sides.
+/// The total of each family, then of all. `families`: those of all cases that are on both sides, or were lost.
 pub fn totals<'e>(parts: &[Part<'e>], families: impl Iterator<Item = &'e str>, margin: f64) -> Vec<Total> {
     let mut by_family: BTreeMap<&str, (Vec<&Part>, usize)> = BTreeMap::new();
     families.for_each(|family| by_family.entry(family).or_default().1 += 1);
@@ -93,6 +97,9 @@ impl Mean {
         let log = mean(parts, |part| part.effect.change.log);
         let (common, is_borrowed) = common(parts);
         let spread = sum([apart(parts, log), common]);
+        // Few runs that are alike by luck leave no more than they tell.
+        let degrees = if is_borrowed { spread.degrees } else { spread.degrees.min(common.degrees) };
+        let spread = Spread { degrees, ..spread };
         Some(Self { cases: parts.len(), change: Change { log, spread, moved: 0.0 }, is_borrowed })
     }
 }
@@ -109,38 +116,72 @@ fn apart(parts: &[&Part], log: f64) -> Spread {
         squares += rest.powi(2);
         *of_families.entry(part.family).or_default() += rest;
     }
-    let as_they_do = Spread { variance: squares / (cases - 1.0).max(1.0) / cases, degrees: cases - 1.0 };
+    let as_they_do =
+        (cases >= FEWEST_CASES).then(|| Spread { variance: squares / (cases - 1.0) / cases, degrees: cases - 1.0 });
     let families = count(of_families.len());
     let of_families: f64 = of_families.values().map(|sum| sum.powi(2)).sum();
     let as_families = (families >= count(FEWEST_FAMILIES))
         .then(|| Spread { variance: families / (families - 1.0) * of_families / cases.powi(2), degrees: families - 1.0 });
-    let all = [expected, as_they_do].into_iter().chain(as_families);
+    let all = [expected].into_iter().chain(as_they_do).chain(as_families);
     all.max_by(|one, other| one.variance.total_cmp(&other.variance)).unwrap_or(expected)
 }
 
-/// What the mean is off by because a run moves as a whole, as several runs of each side show. Else as far as single cases move from run to
-/// run, which is borrowed. Tells which.
+/// What the mean is off by because a run moves as a whole, as several runs of the same cases show. Else as far as single cases move from
+/// run to run, which is borrowed. Tells which.
 fn common(parts: &[&Part]) -> (Spread, bool) {
-    let sides = [0, 1].map(|side| run_means(parts, side));
-    let degrees: f64 = sides.iter().map(|means| count(means.len()) - 1.0).sum();
+    let (mut squares, mut degrees, mut of_runs) = (0.0, 0.0, 0.0);
+    for side in [0, 1] {
+        for moved in repeated(parts, side) {
+            squares += moved.iter().map(|log| log.powi(2)).sum::<f64>();
+            degrees += count(moved.len()) - 1.0;
+        }
+        of_runs += shares(parts, side).into_iter().map(|share| share.powi(2)).sum::<f64>();
+    }
     if degrees < FEWEST_DEGREES {
         let between = mean(parts, |part| part.between);
         return (Spread { variance: 2.0 * between.powi(2), degrees: OF_BORROWED }, true);
     }
-    let squares: f64 = sides.iter().flatten().map(|mean| mean.powi(2)).sum();
-    let of_side: f64 = sides.iter().map(|means| 1.0 / count(means.len())).sum();
-    (Spread { variance: squares / degrees * of_side, degrees }, false)
+    (Spread { variance: squares / degrees * of_runs, degrees }, false)
 }
 
-/// By how much the cases of each run of a side are faster than in the mean of its runs.
-fn run_means(parts: &[&Part], side: usize) -> Vec<f64> {
-    let mut by_run: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+/// By how much each run of a side is faster than the mean of those that took the same cases. A run that shares no case with another, such
+/// as that of a shard, shows nothing; where some cases are missing from some runs, those tell that most runs have in common.
+fn repeated(parts: &[&Part], side: usize) -> Vec<Vec<f64>> {
+    let mut by_runs: BTreeMap<Vec<u64>, Vec<&[InRun]>> = BTreeMap::new();
+    for part in parts {
+        let runs: BTreeSet<u64> = part.runs[side].iter().map(|(run, _)| *run).collect();
+        if runs.len() > 1 {
+            by_runs.entry(runs.into_iter().collect()).or_default().push(&part.runs[side]);
+        }
+    }
+    let mut groups: Vec<(Vec<u64>, Vec<&[InRun]>)> = by_runs.into_iter().collect();
+    groups.sort_by_key(|(_, cases)| Reverse(cases.len()));
+    let mut told: BTreeSet<u64> = BTreeSet::new();
+    groups.retain(|(runs, _)| {
+        let is_new = runs.iter().all(|run| !told.contains(run));
+        told.extend(runs.iter().filter(|_| is_new));
+        is_new
+    });
+    let logs = |case: &[InRun], of: Option<u64>| {
+        let logs: Vec<f64> = case.iter().filter(|(run, _)| of.is_none_or(|of| of == *run)).map(|(_, log)| *log).collect();
+        stats::mean(&logs)
+    };
+    let moved = |(runs, cases): (Vec<u64>, Vec<&[InRun]>)| {
+        let of_run = |run: &u64| cases.iter().map(|case| logs(case, Some(*run)) - logs(case, None)).collect::<Vec<_>>();
+        runs.iter().map(|run| stats::mean(&of_run(run))).collect()
+    };
+    groups.into_iter().map(moved).collect()
+}
+
+/// What share of the mean comes from each run of a side.
+fn shares(parts: &[&Part], side: usize) -> Vec<f64> {
+    let mut by_run: BTreeMap<u64, f64> = BTreeMap::new();
     for part in parts {
         let runs = &part.runs[side];
-        let mean = stats::mean(&runs.iter().map(|(_, log)| *log).collect::<Vec<_>>());
-        runs.iter().for_each(|(run, log)| by_run.entry(*run).or_default().push(log - mean));
+        let share = 1.0 / count(runs.len()) / count(parts.len());
+        runs.iter().for_each(|(run, _)| *by_run.entry(*run).or_default() += share);
     }
-    by_run.values().map(|logs| stats::mean(logs)).collect()
+    by_run.into_values().collect()
 }
 
 fn mean(parts: &[&Part], of: impl Fn(&Part) -> f64) -> f64 {
@@ -154,6 +195,7 @@ fn count(cases: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::verdict::decide;
     use super::*;
     use crate::model::Repeatability;
 
@@ -164,7 +206,7 @@ mod tests {
 
     /// Of one run a side, with 0.1 % borrowed.
     fn of_one_run(effects: &[(&'static str, Effect)]) -> Vec<Total> {
-        let runs = [vec![(0, 1.0)], vec![(0, 1.0)]];
+        let runs = [vec![(1, 1.0)], vec![(2, 1.0)]];
         let part = |(family, effect): &'_ (&'static str, Effect)| (*family, effect.clone());
         let owned: Vec<(&str, Effect)> = effects.iter().map(part).collect();
         let parts: Vec<Part> =
@@ -195,13 +237,20 @@ mod tests {
 
     #[test]
     fn a_whole_that_is_slower_has_a_verdict_though_no_case_is_sure() {
-        let slower: Vec<_> = (0..50).map(|i| ("a", effect(-24.0 + f64::from(i % 11) * 3.0))).collect();
+        let unsure = |percent| {
+            let own = effect(percent);
+            let change = Change { spread: Spread { variance: 0.15_f64.powi(2), degrees: 10.0 }, ..own.change };
+            Effect { change, ..own }
+        };
+        let slower: Vec<_> = (0..50).map(|i| ("a", unsure(-24.0 + f64::from(i % 11 - 5)))).collect();
         assert_eq!(whole(&of_one_run(&slower)).verdict, Verdict::Slower);
+        let alone = decide(&slower.iter().map(|(_, effect)| effect.change).collect::<Vec<_>>(), 0.01);
+        assert!(alone.iter().all(|verdict| *verdict == Verdict::Unclear), "{alone:?}");
         let same: Vec<_> = (0..50).map(|i| ("a", effect(f64::from(i % 3) * 0.2 - 0.2))).collect();
         assert_eq!(whole(&of_one_run(&same)).verdict, Verdict::Same);
     }
 
-    /// Ten families of which each moves as one: cases are no evidence of their own.
+    /// Eight families of which each moves as one: cases are no evidence of their own.
     #[test]
     fn families_that_move_as_one_count_as_one() {
         let moved = [1.5, -0.5, 2.0, 0.8, -0.2, 2.4, 0.4, 1.9];
@@ -226,5 +275,30 @@ mod tests {
         };
         assert_eq!((of(0.001).verdict, of(0.02).verdict), (Verdict::Faster, Verdict::Unclear));
         assert!(!of(0.001).is_borrowed && of_one_run(&[("a", effect(1.0))])[0].is_borrowed);
+    }
+
+    /// Of 60 cases that are all 0.8 % slower, each with the runs of the base side that this says; the other side has one.
+    fn of_runs(runs: impl Fn(u64) -> Vec<u64>) -> Total {
+        let effects = vec![effect(-0.8); 60];
+        let logs = |case: u64| runs(case).into_iter().map(|run| (run, 0.0001 * (run % 3) as f64)).collect();
+        let part = |(case, effect)| Part { family: "a", effect, between: 0.005, runs: [logs(case), vec![(9, 0.0)]] };
+        let parts: Vec<Part> = (0..).zip(&effects).map(part).collect();
+        whole(&totals(&parts, std::iter::repeat_n("a", 60), 0.01)).clone()
+    }
+
+    #[test]
+    fn runs_that_share_no_case_are_no_replicates() {
+        let one = of_runs(|_| vec![1]);
+        assert!(one.is_borrowed && one.verdict == Verdict::Unclear);
+        // Shards, and a few cases that were measured again.
+        for other in [of_runs(|case| vec![case % 3]), of_runs(|case| if case < 5 { vec![1, 2] } else { vec![1] })] {
+            assert!(other.is_borrowed && other.verdict == Verdict::Unclear && other.ratio == one.ratio, "{other:?}");
+        }
+        let three = of_runs(|_| vec![0, 1, 2]);
+        assert!(!three.is_borrowed && three.verdict == Verdict::Same, "{three:?}");
+        // Some cases are missing from one of the three.
+        let most = of_runs(|case| if case < 10 { vec![0, 1] } else { vec![0, 1, 2] });
+        let half = |total: &Total| (total.ratio.high / total.ratio.low).ln();
+        assert!(!most.is_borrowed && (half(&most) / half(&three) - 1.0).abs() < 0.1, "{most:?}");
     }
 }

@@ -5,10 +5,14 @@ use std::path::Path;
 
 use super::super::words::listed;
 use crate::error::Error;
+use crate::experiments;
 use crate::model::Shown;
 use crate::platform;
 use crate::record::{ReadError, Reader, Record, SCHEMA_VERSION, Use, needed};
 use crate::regular::{self, ROWS};
+
+/// Columns of words of which newer versions may have more.
+const WORDS: [&str; 3] = ["status", "row_kind", "better"];
 
 /// What rows are read for: that decides which columns they can't be without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,11 +87,20 @@ pub fn read_rows(
     let (mut record, mut newest) = (Record::default(), None);
     while let Some(row) = reader.next_into(&mut record) {
         row.map_err(usage)?;
-        newest = newest.max(Some(version(&record.schema)));
-        if let Some((column, why)) = record.contradiction() {
+        let of_row = version(&record.schema);
+        newest = newest.max(Some(of_row));
+        // A newer version has words that this one doesn't know.
+        let is_new_word = |column: &str| of_row > version(SCHEMA_VERSION) && WORDS.contains(&column);
+        if let Some((column, why)) = record.contradiction().filter(|(column, _)| !is_new_word(column)) {
             let line = reader.line();
             return Err(Error::Usage(format!(
                 "{name}, line {line}, column `{column}`: {why}; no run wrote this row: mend it, or take it out"
+            )));
+        }
+        if record.is_derived() && experiments::find(&record.experiment).is_some() {
+            let (line, name_of) = (reader.line(), &record.experiment);
+            return Err(Error::Usage(format!(
+                "{name}, line {line}, column `row_kind`: {name_of} is measured, and no run derives it: mend this row, or take it out"
             )));
         }
         take(&mut record, reader.line())?;

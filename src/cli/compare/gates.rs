@@ -1,10 +1,11 @@
 //! Which of --fail-on fail, which can't judge, and why.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::analysis::compare::{Comparison, Gate, Judged, Total, Verdict};
+use crate::analysis::compare::{Compared, Comparison, Gate, Judged, Total, Verdict};
 use crate::error::Error;
-use crate::units::ratio_between;
+use crate::stats::Ratio;
+use crate::units::{percent, ratio_between};
 
 /// The reasons of cases that can't be judged that are given, the commonest first.
 const REASONS: usize = 3;
@@ -23,14 +24,14 @@ pub fn judged(gates: &[Gate], comparisons: &[Comparison]) -> Result<Outcome, Err
     for gate in gates {
         check(gate, comparisons)?;
         for comparison in comparisons {
-            let judged = gate.judge(comparison);
+            let judged = gate.judge(comparison, gates);
             let side = if comparisons.len() > 1 { format!(" of {}", comparison.names[1]) } else { String::new() };
             let text = &gate.text;
             if judged.fails() {
                 outcome.failures.push(format!("--fail-on {text}: {}", failure(&judged, &side)));
             }
-            // Too many of them are what fails it, and are in that line.
-            let unjudged = not_judged(&judged, &side).filter(|_| !judged.has_too_many_unjudged && !gate.allows_unjudged());
+            // Of `unjudged` they are what fails it, or may be as many.
+            let unjudged = not_judged(&judged, &side).filter(|_| !gate.allows_unjudged());
             outcome.unjudged.extend(unjudged.map(|words| format!("--fail-on {text}: {words}")));
         }
     }
@@ -40,9 +41,11 @@ pub fn judged(gates: &[Gate], comparisons: &[Comparison]) -> Result<Outcome, Err
 fn check(gate: &Gate, comparisons: &[Comparison]) -> Result<(), Error> {
     let text = &gate.text;
     if !comparisons.iter().any(|comparison| gate.names_any(comparison)) {
+        let families: BTreeSet<&str> = comparisons.iter().flat_map(|one| &one.cases).map(Compared::family).collect();
+        let families = families.into_iter().collect::<Vec<_>>().join(", ");
         return Err(Error::Usage(format!(
-            "--fail-on {text}: no measured case bears such a name; it is a glob over experiments, as memory/* or sync/atomic:*, or \
-             total or family/memory"
+            "--fail-on {text}: no measured case bears such a name (derived rows have no gates). Write a glob, as memory/*, sync/atomic:* or \
+             'memory/stream *op=copy*'; or total; or family/NAME, of {families}"
         )));
     }
     let below = |comparison: &&Comparison| gate.is_of_speed() && gate.least > 0.0 && gate.least < comparison.margin;
@@ -56,17 +59,20 @@ fn check(gate: &Gate, comparisons: &[Comparison]) -> Result<(), Error> {
 }
 
 fn failure(judged: &Judged, side: &str) -> String {
-    if let Some((total, _)) = judged.total {
-        return format!("{}{side} {} times as fast", mean_of(total), ratio_between(total.ratio));
+    if judged.has_too_many_unjudged {
+        return not_judged(judged, side).unwrap_or_default();
     }
-    let Some(worst) = judged.failing.first() else { return uncertain(judged, side) };
+    if let Some((total, _)) = judged.total {
+        return format!("{}{side} {} times as fast: {}", mean_of(total), ratio_between(total.ratio), longer(total.ratio));
+    }
+    let Some(worst) = judged.failing.first() else { return String::new() };
     let count = match judged.failing.len() {
         1 => format!("1 case{side}"),
         count => format!("{count} cases{side}, the worst"),
     };
     let measured = worst.as_measured().map_or_else(String::new, |measured| format!(" ({measured})"));
     let what = match (worst.verdict, worst.effect()) {
-        (Verdict::Slower, Some(ratio)) => format!("{} times as fast{measured}", ratio_between(ratio)),
+        (Verdict::Slower, Some(ratio)) => format!("{} times as fast{measured}: {}", ratio_between(ratio), longer(ratio)),
         _ => format!("{}: {}", worst.verdict, worst.reason),
     };
     format!("{count} {}: {what}", worst.name())
@@ -80,6 +86,11 @@ fn not_judged(judged: &Judged, side: &str) -> Option<String> {
     let words =
         format!("can't judge: {}{side} {ratio} times as fast: such a loss is neither shown nor ruled out", mean_of(total));
     Some([words].into_iter().chain(cases).collect::<Vec<_>>().join("; "))
+}
+
+/// What a gate's share is about.
+fn longer(ratio: Ratio) -> String {
+    format!("it takes {} longer", percent(1.0 / ratio.value - 1.0))
 }
 
 fn mean_of(total: &Total) -> String {

@@ -77,14 +77,16 @@ fn median_runs(joined: Vec<Joined>) -> (Vec<Joined>, Vec<String>) {
     }
     let mut notes = Vec::new();
     let median = |mut runs: Vec<Joined>| {
+        if runs.len() == 1 {
+            return runs.remove(0);
+        }
         let times: Vec<f64> = runs.iter().map(|run| run.rows.time_relative_to(&runs[0].rows)).collect();
         let mut order: Vec<usize> = (0..runs.len()).collect();
         order.sort_by(|one, two| times[*one].total_cmp(&times[*two]));
         let run = runs.swap_remove(order[(order.len() - 1) / 2]);
-        if let (Some(name), 2..) = (&run.name, order.len()) {
-            let (count, files) = (order.len(), run.files.join(" and "));
-            notes.push(format!("{name} has {count} runs: the figures show that of {files}, which takes the median time"));
-        }
+        let (name, count, files) = (run.name.as_deref().unwrap_or_default(), order.len(), run.files.join(" and "));
+        let which = if count == 2 { "the faster one" } else { "the one of median time" };
+        notes.push(format!("{name} has {count} runs. The figures show {which}, {files}; a comparison takes all of them"));
         run
     };
     let shown = sides.into_iter().map(median).collect();

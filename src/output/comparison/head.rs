@@ -81,8 +81,8 @@ fn disturbed(comparison: &Comparison) -> Option<String> {
         [Flag::Contended, Flag::Noisy].map(|flag| (flag, has(flag))).into_iter().max_by_key(|(_, count)| *count)?;
     let all = comparison.cases.len();
     let advice = match flag {
-        Flag::Contended => "measure on an idle machine first",
-        _ => "measure longer, or on an idle machine, first",
+        Flag::Contended => "measure again on an idle machine",
+        _ => "measure again, for longer or on an idle machine",
     };
     (2 * count > all).then(|| format!("{count} of {all} cases are {flag}: {advice}."))
 }
@@ -105,8 +105,8 @@ fn families_apart(comparison: &Comparison) -> Option<String> {
 fn of_one_run(comparison: &Comparison) -> Option<&'static str> {
     let is_moved = |total: &Total| total.is_borrowed && matches!(total.verdict, Verdict::Slower | Verdict::Faster);
     comparison.totals.iter().any(is_moved).then_some(
-        "With one run of each side, this shows that the new run differs by more than runs are taken to move as a whole. Whether what \
-         you changed made it so, several runs of each side tell.",
+        "The difference is larger than runs usually differ as a whole. To know that it comes from what you changed, measure several \
+         runs of each side.",
     )
 }
 

@@ -135,9 +135,10 @@ pub fn columns(stream: impl AsFd) -> Option<u16> {
     rustix::termios::tcgetwinsize(stream).ok().map(|size| size.ws_col).filter(|columns| *columns > 0)
 }
 
-/// Where every user of the machine may make files, and finds those of others.
+/// Where every user of the machine may make files, and finds those of others; where there is no such folder, this user's.
 pub fn shared_folder() -> PathBuf {
-    PathBuf::from("/tmp")
+    let shared = PathBuf::from("/tmp");
+    if shared.is_dir() { shared } else { std::env::temp_dir() }
 }
 
 /// Errors: what keeps this process from making files in a folder. Nothing is made.

@@ -2,11 +2,7 @@
 
 #![allow(unsafe_code, reason = "nothing of Rust runs before `main`")]
 
-use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-use rustix::io::{Errno, fcntl_getfd};
-use rustix::stdio::raw_stdout;
 
 static HAS_NO_STDOUT: AtomicBool = AtomicBool::new(false);
 
@@ -18,9 +14,10 @@ static HAS_NO_STDOUT: AtomicBool = AtomicBool::new(false);
 static BEFORE_MAIN: extern "C" fn() = look;
 
 extern "C" fn look() {
-    // SAFETY: the number is asked about, and neither kept nor closed: whether it stands for anything is the question.
-    let output = unsafe { BorrowedFd::borrow_raw(raw_stdout()) };
-    HAS_NO_STDOUT.store(fcntl_getfd(output) == Err(Errno::BADF), Ordering::Relaxed);
+    // SAFETY: it is asked what a number stands for, which may be nothing; no memory is involved.
+    let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
+    // There is no other reason for it to fail.
+    HAS_NO_STDOUT.store(flags < 0, Ordering::Relaxed);
 }
 
 /// Whether standard output was closed from the start: what is written to it is lost.
