@@ -36,7 +36,8 @@ pub fn compare(arguments: &Compare) -> anyhow::Result<u8> {
     files::write(&targets, &report)?;
     let is_shown = |formats: &[Format]| targets.iter().any(|(to, format)| *to == Target::Stdout && formats.contains(format));
     if !is_shown(&[Format::Table, Format::Markdown]) {
-        failures.iter().chain(&unjudged).for_each(|line| say(line));
+        failures.iter().for_each(|line| say(&format!("failed: {line}")));
+        unjudged.iter().for_each(|line| say(&format!("not judged: {line}")));
     }
     if let Some(file) = &arguments.suspects {
         let lines = suspect(file, &sides, &comparisons)?;

@@ -110,10 +110,12 @@ fn advice(comparison: &Comparison) -> Option<String> {
     let quiet = if 2 * contended > count { format!("a quiet machine ({contended} are contended); ") } else { String::new() };
     // Whoever has measured in many processes has done that already.
     let study = if comparison.processes < OF_STUDIES { "`lanescope run --preset study`; " } else { "" };
+    let has_several = comparison.between_runs.values().any(|between| between.measured.is_some());
+    let runs = if has_several { "more runs" } else { "several runs" };
     (count as f64 > MANY * all as f64).then(|| {
         let are = if count == 1 { "is" } else { "are" };
         format!(
-            "{count} of {all} cases {are} unclear. What helps: {quiet}several runs of each side, since they show how far figures move \
+            "{count} of {all} cases {are} unclear. What helps: {quiet}{runs} of each side, since they show how far figures move \
              (`lanescope guide compare`); {study}and --suspects FILE, which writes the cases to measure again."
         )
     })
