@@ -263,6 +263,10 @@ fn a_row_stays_until_another_takes_its_place() {
             assert_eq!(cases(), all, "{signal:?}");
             let failed = rows_of(&folder.file()).iter().filter(|row| row.status == "crashed").count();
             assert!(failed < 80 || signal == Signal::KILL, "{failed}");
+            // A signal that came late finds all of them measured.
+            if failed == 0 {
+                break;
+            }
         }
         folder.completes(&[]);
     }
