@@ -301,13 +301,16 @@ impl TickScale {
     }
 }
 
-/// A share as people type it: `1%` or `0.01`.
+/// A share as people type it, below all: `1%` or `0.01`.
 pub fn parse_share(text: &str) -> Result<f64, String> {
+    let share = parse_any_share(text).filter(|share| *share < 1.0);
+    share.ok_or_else(|| "a share between 0 and 1 is needed, such as 1% or 0.01".to_owned())
+}
+
+/// The same, which may be more than all: `150%`.
+pub fn parse_any_share(text: &str) -> Option<f64> {
     let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |percent| (percent.trim(), 0.01));
-    let share = number.parse::<f64>().map(|number| number * unit).ok();
-    share
-        .filter(|share| *share > 0.0 && *share < 1.0)
-        .ok_or_else(|| "a share between 0 and 1 is needed, such as 1% or 0.01".to_owned())
+    number.parse::<f64>().ok().map(|number| number * unit).filter(|share| *share > 0.0 && share.is_finite())
 }
 
 /// A whole number as users write it: `4096`, `0x1000`, `2^12`, `4Ki`, `1Mi`, `1Gi`.

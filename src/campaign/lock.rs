@@ -42,7 +42,7 @@ impl Lock {
             Ok((is_taken, file)) => Ok(is_taken.then_some(Self { _file: file })),
             // Where there is no place for a lock, there is none; that others can't have one either isn't certain.
             Err(error) => Err(Error::Usage(format!(
-                "can't lock {} by {}: {error}. Name a folder that all users of this machine can write to by {FOLDER}; or, if nothing \
+                "can't lock {} by {}: {error}. Set {FOLDER} to a folder that all users of this machine can write to; or, if nothing \
                  else measures, use --no-lock",
                 device.name,
                 path.shown()
@@ -114,7 +114,7 @@ fn busy(device: &DeviceInfo, has_waited: bool) -> Error {
 /// What a lock is of.
 fn locked(device: &DeviceInfo) -> String {
     match device.kind {
-        DeviceKind::Cpu => format!("the processor, as {} does", device.name),
+        DeviceKind::Cpu => format!("the processor, which {} uses", device.name),
         _ => device.name.clone(),
     }
 }

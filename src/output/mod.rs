@@ -193,6 +193,7 @@ pub fn check(targets: &[(Target, Format)]) -> Result<(), Error> {
             Some(path) => check_file(path),
             None => platform::check_room(io::stdout()),
         };
+        // Also where it is only full: nothing was measured.
         checked.map_err(|cause| Error::Usage(format!("can't write {}: {cause}", target.name())))
     })
 }

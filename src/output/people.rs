@@ -3,11 +3,10 @@
 
 use std::io::{self, Write};
 
-use crate::error::Error;
-use crate::platform;
-
 use super::page::Page;
 use super::tone::legible;
+use crate::error::Error;
+use crate::platform;
 
 /// Errors: those of [`hand_over`].
 pub fn show(text: &str) -> Result<(), Error> {

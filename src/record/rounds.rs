@@ -2,12 +2,16 @@
 
 use crate::model::CoreClocks;
 
-/// The process and the time, ns, of each round of `round_medians_ns`. Nothing where there is none, or one can't be read.
+/// The process and the time, ns, of each round of `round_medians_ns`. Nothing where there is none, or one can't be read or is no time.
 pub fn round_medians(text: &str) -> Option<Vec<(u32, f64)>> {
+    listed_rounds(text).filter(|rounds| rounds.iter().all(|(_, time)| *time > 0.0))
+}
+
+/// The same, whatever numbers are there.
+pub fn listed_rounds(text: &str) -> Option<Vec<(u32, f64)>> {
     let round = |round: &str| {
         let (process, time) = round.split_once(':')?;
-        let time: f64 = time.parse().ok().filter(|time| *time > 0.0)?;
-        Some((process.parse().ok()?, time))
+        Some((process.parse().ok()?, time.parse().ok()?))
     };
     let rounds: Option<Vec<(u32, f64)>> = text.split(';').filter(|round| !round.is_empty()).map(round).collect();
     rounds.filter(|rounds| !rounds.is_empty())

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Record;
+use super::rounds::listed_rounds;
 use super::schema::{COLUMNS, Use};
 use crate::model::{Flag, Status};
 use crate::stats;
@@ -132,12 +133,7 @@ impl Record {
         if self.round_medians_ns.is_empty() {
             return None;
         }
-        let round = |round: &str| {
-            let (process, time) = round.split_once(':')?;
-            Some((process.parse::<u32>().ok()?, time.parse::<f64>().ok()?))
-        };
-        let rounds: Option<Vec<(u32, f64)>> = self.round_medians_ns.split(';').map(round).collect();
-        let Some(rounds) = rounds else {
+        let Some(rounds) = listed_rounds(&self.round_medians_ns) else {
             return Some(("round_medians_ns", "it is no list of `PROCESS:NS`".to_owned()));
         };
         let processes: BTreeSet<u32> = rounds.iter().map(|(process, _)| *process).collect();

@@ -10,7 +10,7 @@ use globset::GlobMatcher;
 use super::{Compared, Comparison, Total, Verdict};
 use crate::globs;
 use crate::model::Status;
-use crate::units::parse_share;
+use crate::units::{parse_any_share, parse_share};
 
 /// A gate: what it fails on, and of which cases.
 #[derive(Clone, Debug)]
@@ -72,7 +72,9 @@ impl FromStr for Gate {
         }
         let least = match kind {
             _ if share.is_empty() => 0.0,
-            Kind::Slower => parse_slowdown(share)?,
+            Kind::Slower => {
+                parse_any_share(share).ok_or_else(|| format!("`{share}` is no share of a time: write 3%, 0.03 or 150%"))?
+            }
             _ => parse_share(share)?,
         };
         let scope = Scope::parse(scope)?;
@@ -211,13 +213,6 @@ impl Gate {
             _ => (slowdown(total.ratio.low) < self.least.max(margin)).then_some(false),
         }
     }
-}
-
-/// By what share of itself a time may be longer, which may be more than all of it.
-fn parse_slowdown(text: &str) -> Result<f64, String> {
-    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |percent| (percent.trim(), 0.01));
-    let share = number.parse::<f64>().map(|number| number * unit).ok().filter(|share| *share > 0.0 && share.is_finite());
-    share.ok_or_else(|| format!("`{text}` says not how much longer a time may be, as 3% or 150% does"))
 }
 
 /// By what share a time is longer at such a speed: 0.8 times as fast takes 25 % longer.

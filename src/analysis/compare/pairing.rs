@@ -358,10 +358,10 @@ fn departure(base: &Basis, new: &Basis) -> Option<String> {
         return Some("the shader is another one".to_owned());
     }
     if base.is_by_host != new.is_by_host {
-        return Some("the timer is another one: the host's clock on one side, the device's on the other".to_owned());
+        return Some("the timer is another one: the host's clock in one row, the device's in another".to_owned());
     }
     let differs = |(place, name): (usize, &&str)| match (base.work[place], new.work[place]) {
-        (Some(one), Some(other)) if one != other => Some(format!("{name} is {one} on one side, {other} on the other")),
+        (Some(one), Some(other)) if one != other => Some(format!("{name} is {one} in one row, {other} in another")),
         _ => None,
     };
     WORK.iter().enumerate().find_map(differs)

@@ -15,7 +15,7 @@ use crate::stats::{self, Ratio};
 const FALSE_VERDICTS: f64 = 0.01;
 
 /// Cases from which on they show how far cases move apart.
-const FEWEST_CASES: f64 = 5.0;
+const FEWEST_CASES: usize = 5;
 
 /// Families from which on they show how far whole families move.
 const FEWEST_FAMILIES: usize = 3;
@@ -117,7 +117,7 @@ fn apart(parts: &[&Part], log: f64) -> Spread {
         *of_families.entry(part.family).or_default() += rest;
     }
     let as_they_do =
-        (cases >= FEWEST_CASES).then(|| Spread { variance: squares / (cases - 1.0) / cases, degrees: cases - 1.0 });
+        (parts.len() >= FEWEST_CASES).then(|| Spread { variance: squares / (cases - 1.0) / cases, degrees: cases - 1.0 });
     let families = count(of_families.len());
     let of_families: f64 = of_families.values().map(|sum| sum.powi(2)).sum();
     let as_families = (families >= count(FEWEST_FAMILIES))

@@ -67,8 +67,8 @@ fn whole(comparison: &Comparison) -> Option<String> {
     let is_alone = is_moved && comparison.cases.iter().all(|case| case.verdict != whole.verdict);
     let beside = match word {
         _ if is_alone => "; no single case is sure",
-        "Unclear" if whole.ratio.high < 1.0 => "; slower at 95 %, but a verdict takes 99 %",
-        "Unclear" if whole.ratio.low > 1.0 => "; faster at 95 %, but a verdict takes 99 %",
+        "Unclear" if whole.ratio.high < 1.0 => "; slower at 95 %, but a verdict needs 99 %",
+        "Unclear" if whole.ratio.low > 1.0 => "; faster at 95 %, but a verdict needs 99 %",
         _ => "",
     };
     Some(format!("{word} in all: {} times as fast{share}{beside}.", ratio_between(whole.ratio)))
