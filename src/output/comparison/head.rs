@@ -77,8 +77,9 @@ fn whole(comparison: &Comparison) -> Option<String> {
 /// What to do first, where most rows were disturbed.
 fn disturbed(comparison: &Comparison) -> Option<String> {
     let has = |flag: Flag| comparison.cases.iter().filter(|case| case.flags.split(';').any(|own| own == flag.name())).count();
+    // Of as many of both, other programs are why rows are noisy: the last one stands.
     let (flag, count) =
-        [Flag::Contended, Flag::Noisy].map(|flag| (flag, has(flag))).into_iter().max_by_key(|(_, count)| *count)?;
+        [Flag::Noisy, Flag::Contended].map(|flag| (flag, has(flag))).into_iter().max_by_key(|(_, count)| *count)?;
     let all = comparison.cases.len();
     let advice = match flag {
         Flag::Contended => "measure again on an idle machine",

@@ -145,6 +145,19 @@ fn flags_that_most_cases_have_stand_below_them_in_any_width() {
 }
 
 #[test]
+fn what_disturbed_most_cases_is_said_with_what_to_do() {
+    let with = |flags: &str| {
+        let mut comparison = comparison();
+        comparison.cases.iter_mut().for_each(|case| case.flags = flags.into());
+        text(&comparison, page(160))
+    };
+    // Rows are noisy because other programs ran.
+    assert!(with("contended;noisy").contains(" cases are contended: measure again on an idle machine."));
+    assert!(with("noisy").contains(" cases are noisy: measure again, for longer or on an idle machine."));
+    assert!(!text(&comparison(), page(160)).contains("measure again"));
+}
+
+#[test]
 fn an_answer_reads_at_a_glance() {
     insta::assert_snapshot!(text(&comparison(), page(120)), @"
     after compared with before
