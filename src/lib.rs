@@ -18,6 +18,7 @@
 //!   -> report  (pictures, and a page that shows them)
 //!   -> worker  (processes that measure for another one)
 //!   -> campaign (devices, workers and files of rows: what measures tasks on devices)
+//!   -> doctor  (whether a machine is fit to be measured on)
 //!   -> cli     (flags, and one short pipeline a command)
 //! ```
 //!
@@ -83,6 +84,8 @@ pub mod tuning;
 pub mod campaign;
 #[doc(hidden)]
 pub mod cli;
+#[doc(hidden)]
+pub mod doctor;
 #[doc(hidden)]
 pub mod worker;
 

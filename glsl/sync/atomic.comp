@@ -49,6 +49,10 @@
 #if defined(ADD)
 #define ATOMIC(cell, v) atomicAdd(cell, v)
 #define AFTER(old, v) (old + v)
+#elif defined(ADD_BY_LOOP)
+// What stands for an add on devices that have none of the type.
+#define ATOMIC(cell, v) add_by_loop(OWN_PLACE, v)
+#define AFTER(old, v) (old + v)
 #elif defined(MIN)
 #define ATOMIC(cell, v) atomicMin(cell, v)
 #define AFTER(old, v) min(old, v)
@@ -71,7 +75,7 @@
 #define ATOMIC(cell, v) atomicCompSwap(cell, phase(k, invocation), v)
 #define AFTER(old, v) (old == phase(k, invocation) ? v : old)
 #else
-#error "define the operation: ADD, MIN, MAX, AND, OR, XOR, EXCHANGE or COMPARE_EXCHANGE"
+#error "define the operation: ADD, ADD_BY_LOOP, MIN, MAX, AND, OR, XOR, EXCHANGE or COMPARE_EXCHANGE"
 #endif
 
 // Atomics of one invocation, a multiple of 8.
@@ -193,9 +197,23 @@ uint self() {
 #endif
 
 #ifdef SHARED
-#define CELL cells[own_cell]
+#define OWN_PLACE own_cell
 #else
-#define CELL cells[invocation.cell]
+#define OWN_PLACE invocation.cell
+#endif
+#define CELL cells[OWN_PLACE]
+
+#ifdef ADD_BY_LOOP
+T add_by_loop(uint place, T v) {
+    T seen = cells[place];
+    for (;;) {
+        const T old = atomicCompSwap(cells[place], seen, seen + v);
+        if (old == seen) {
+            return old;
+        }
+        seen = old;
+    }
+}
 #endif
 
 #ifdef COMBINABLE

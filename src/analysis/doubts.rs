@@ -14,7 +14,7 @@ pub struct Doubt {
 
 /// All of them, the most important first. Other flags are about their rows alone, which have to say so themselves.
 pub const DOUBTS: [Doubt; 7] = [
-    of_machine(Flag::Contended, "other programs took the processor: run it again on an idle machine"),
+    of_machine(Flag::Contended, "other programs took the device's time: run it again on an idle machine"),
     of_machine(Flag::Throttled, "clocks fell: cool the device, or lock its clocks"),
     of_machine(Flag::Drift, "clocks moved: lock them, or compare by --paired"),
     of_machine(Flag::MemorySpeed, "memory became slower or faster: keep other programs off the device, or lock memory's clock"),

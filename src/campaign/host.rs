@@ -1,12 +1,13 @@
 //! What is recorded of the machine and of the run.
 
 use std::env;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use sha2::{Digest, Sha256};
 use sysinfo::{CpuRefreshKind, RefreshKind, System};
 
 use crate::digest::{hash64, label};
+use crate::platform::now;
 use crate::record::{Record, environment};
 use crate::units::parse_number;
 
@@ -19,15 +20,34 @@ const DRIVER_PREFIXES: &[&str] = &[
 
 /// Fills the columns that are the same in all rows of a run on this machine.
 pub fn describe_host(row: &mut Record) {
-    let system = System::new_with_specifics(RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing()));
+    let with_processors = System::new_with_specifics(RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing()));
     row.run_id = run_id();
     row.host = System::host_name().unwrap_or_default();
-    row.os =
-        [System::long_os_version(), Some(env::consts::ARCH.to_owned())].into_iter().flatten().collect::<Vec<_>>().join(" ");
-    row.cpu_name = system.cpus().first().map(|cpu| cpu.brand().trim().to_owned()).unwrap_or_default();
-    row.cpu_threads = Some(system.cpus().len() as u64);
+    row.os = system();
+    row.cpu_name = with_processors.cpus().first().map(|cpu| cpu.brand().trim().to_owned()).unwrap_or_default();
+    row.cpu_threads = Some(with_processors.cpus().len() as u64);
+    row.environment = variables();
+}
+
+/// The operating system, and what kind of processor it runs on.
+pub fn system() -> String {
+    [System::long_os_version(), Some(env::consts::ARCH.to_owned())].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// The kernel's version.
+pub fn kernel() -> String {
+    System::kernel_version().unwrap_or_default()
+}
+
+/// Logical processors of the machine.
+pub fn processors() -> usize {
+    System::new_with_specifics(RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing())).cpus().len()
+}
+
+/// Variables that change what drivers, layers and the loader do, as rows have them.
+pub fn variables() -> String {
     let variables = env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    row.environment = environment(of_drivers(variables));
+    environment(of_drivers(variables))
 }
 
 /// Fixed values in place of all that differs from run to run, so that the mock device gives the same bytes anywhere.
@@ -43,12 +63,6 @@ pub fn last_level_cache() -> Option<u64> {
     let caches = std::fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?;
     let sizes = caches.filter_map(|cache| std::fs::read_to_string(cache.ok()?.path().join("size")).ok());
     sizes.filter_map(|size| parse_number(&format!("{}i", size.trim()))).max()
-}
-
-/// The time, or the nearest that rows and tables can hold: a clock that was never set tells one before 1970.
-#[expect(clippy::disallowed_methods, reason = "here it is asked for all others")]
-pub fn now() -> SystemTime {
-    SystemTime::now().max(UNIX_EPOCH)
 }
 
 /// A name that no other run on any machine is likely to have.

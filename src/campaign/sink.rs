@@ -6,18 +6,22 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::begin::Campaign;
-use super::host::now;
 use super::settings::Settings;
 use super::voice::Voice;
+use crate::analysis::DOUBTS;
 use crate::error::{EXIT_FAILED, EXIT_OK, EXIT_RETRY};
 use crate::measure::Measured;
 use crate::model::{Case, Failure, Shown, Stage, Status};
 use crate::output::{CodeFolder, Outputs, Samples, WriteOutcome};
+use crate::platform::now;
 use crate::record::{Completeness, Record};
 use crate::units::percent;
 
 /// Rows that may change are written so many times as long after the last time as that took.
 const HOLDING: u32 = 20;
+
+/// Fewer rows than this may be doubtful by chance.
+const FEWEST_DOUBTED: u64 = 5;
 
 /// A clock that differs from what the driver says by a larger share is said to.
 const OTHER_CLOCK: f64 = 0.003;
@@ -29,6 +33,8 @@ pub struct Sink {
     is_dry: bool,
     started: Instant,
     most_told: u64,
+    /// As `-d` takes them.
+    devices: Vec<String>,
     state: Mutex<State>,
 }
 
@@ -88,6 +94,9 @@ struct State {
     retryable: bool,
     /// Failures that were reported, by how they failed.
     told: BTreeMap<String, u64>,
+    /// Rows with a figure, and those of them that bear a flag of the machine's.
+    measured: u64,
+    doubted: u64,
     /// Rows beside which the core's clock was another one than the driver said, and by how much of it at most.
     other_clocks: u64,
     largest_difference: f64,
@@ -97,10 +106,13 @@ impl Sink {
     /// A sink of these outputs, of which the file that is gone on from has these rows of an earlier run. Rows of the mock device are the
     /// same bytes whenever it runs.
     pub(super) fn new(outputs: Outputs, beside: Beside, earlier: BTreeMap<RowKey, Record>, campaign: &Campaign) -> Self {
-        let Campaign { settings: Settings { is_dry, most_told, .. }, targets, voice } = campaign;
+        let Campaign { settings, targets, voice } = campaign;
+        let Settings { is_dry, most_told, .. } = settings;
         let state = Mutex::new(State { outputs, beside, earlier, ..State::default() });
         let (voice, is_mock, is_dry, most_told) = (voice.clone(), targets.are_mock(), *is_dry, *most_told);
-        Self { voice, is_mock, is_dry, started: Instant::now(), most_told, state }
+        let devices =
+            if is_mock { settings.devices.clone() } else { targets.devices().map(|device| device.index.to_string()).collect() };
+        Self { voice, is_mock, is_dry, started: Instant::now(), most_told, devices, state }
     }
 
     pub fn is_closed(&self) -> bool {
@@ -257,6 +269,7 @@ impl Sink {
         let (done, verb) = (written - skipped - failed, if self.is_dry { "planned" } else { "measured" });
         let seconds = self.started.elapsed().as_secs_f64();
         voice.progress.notes(state.other_clock());
+        voice.progress.notes(state.advice(&self.devices));
         voice.progress.note(&format!("{done} {verb}, {skipped} skipped, {failed} failed{not_run} in {seconds:.1} s"));
     }
 
@@ -286,11 +299,27 @@ impl State {
         ))
     }
 
+    /// Names what finds out about the machine, where most rows are doubtful because of it.
+    fn advice(&self, devices: &[String]) -> Option<String> {
+        let Self { measured, doubted, .. } = self;
+        let devices: String = devices.iter().map(|device| format!(" -d {device}")).collect();
+        (*measured >= FEWEST_DOUBTED && 2 * doubted > *measured).then(|| {
+            format!(
+                "{doubted} of {measured} rows bear a flag of the machine's: `lanescope doctor{devices}` finds out what is wrong"
+            )
+        })
+    }
+
     fn count(&mut self, row: &Record) {
         if row.is_derived() {
             return;
         }
         self.written += 1;
+        if row.status == Status::Ok.as_str() {
+            self.measured += 1;
+            let is_doubted = DOUBTS.iter().any(|doubt| doubt.is_of_machine && row.has_flag(doubt.flag.name()));
+            self.doubted += u64::from(is_doubted);
+        }
         let difference = row.core_clock_mhz.zip(row.clock_mhz).map_or(0.0, |(measured, told)| (measured / told - 1.0).abs());
         self.other_clocks += u64::from(difference > OTHER_CLOCK);
         self.largest_difference = self.largest_difference.max(difference);

@@ -2,6 +2,7 @@
 
 pub mod colours;
 pub mod compare;
+pub mod doctor;
 pub mod limits;
 pub mod measuring;
 pub mod report;
@@ -22,6 +23,7 @@ use crate::shader::apart::COMMAND;
 use crate::worker::Platform;
 use colours::Colours;
 use compare::Compare;
+use doctor::Doctor;
 use limits::LimitsFile;
 use report::Report;
 use run::Run;
@@ -40,6 +42,8 @@ pub struct Arguments {
 pub enum Command {
     /// Show every device of every installed driver, and why one can't be used
     Devices(Devices),
+    /// Find out whether this machine is fit to be measured on, and what is wrong with it
+    Doctor(Doctor),
     /// List the experiments with their axes
     List(List),
     /// Explain what an experiment measures and how to read it

@@ -7,6 +7,7 @@ mod chosen;
 mod compare;
 mod defines;
 mod devices;
+mod doctor;
 mod guide;
 mod inspect;
 mod limits;
@@ -78,6 +79,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
     arguments.command.colours().into_iter().for_each(Colours::choose);
     match arguments.command {
         Command::Devices(devices) => devices::devices(&devices),
+        Command::Doctor(doctor) => doctor::doctor(&doctor),
         Command::List(list) => catalogue::list(&list),
         Command::Guide(asked) => guide::guide(&asked),
         Command::Describe(describe) => catalogue::describe(&describe),

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use super::args::doctor::Doctor;
 use super::args::measuring::Measuring;
 use super::args::run::Run;
 use super::args::tune::Tune;
 use super::args::values::RunPreset;
+use super::devices::DEADLINES;
 use crate::campaign::host::number_of_run;
 use crate::campaign::lanes::Waiting;
 use crate::campaign::plan_run::Selection;
@@ -53,8 +55,8 @@ fn settings(flags: Measuring, devices: Vec<String>, preset: Preset, processes: u
         isolation: isolation(&flags),
         is_dry: false,
         most_told: u64::MAX,
-        locking: locking(&flags),
-        mode: mode(&flags),
+        locking: locking(flags.no_lock, flags.wait),
+        mode: mode(flags.quiet, flags.verbose),
         files: RowFiles {
             resume: flags.resume,
             output: flags.output,
@@ -67,8 +69,8 @@ fn settings(flags: Measuring, devices: Vec<String>, preset: Preset, processes: u
     }
 }
 
-fn mode(flags: &Measuring) -> Mode {
-    match (flags.quiet, flags.verbose) {
+fn mode(is_quiet: bool, is_verbose: bool) -> Mode {
+    match (is_quiet, is_verbose) {
         (true, _) => Mode::Quiet,
         (_, true) => Mode::Verbose,
         _ => Mode::Normal,
@@ -81,8 +83,8 @@ fn isolation(flags: &Measuring) -> Option<Deadlines> {
     (!no_isolate).then_some(Deadlines { first: of(first_timeout, "--first-timeout"), usual: of(timeout, "--timeout") })
 }
 
-fn locking(flags: &Measuring) -> Locking {
-    match (flags.no_lock, flags.wait) {
+fn locking(has_none: bool, wait: Option<Option<Duration>>) -> Locking {
+    match (has_none, wait) {
         (true, _) => Locking::None,
         (_, None) => Locking::Try,
         (_, Some(most)) => Locking::Wait(most),
@@ -149,6 +151,43 @@ fn run_settings(typed: &Run, preset: RunPreset) -> Settings {
     // A part of a file looks whole.
     common.files.are_staged = typed.shard.is_some() && !typed.dry_run;
     common
+}
+
+/// A device is to be examined: nothing is written to files.
+impl From<&Doctor> for Settings {
+    fn from(typed: &Doctor) -> Self {
+        let files = RowFiles {
+            resume: None,
+            output: Vec::new(),
+            format: None,
+            on_terminal: Format::Table,
+            are_staged: false,
+            columns: Vec::new(),
+            is_anonymous: true,
+        };
+        Self {
+            devices: typed.device.clone(),
+            may_repeat: false,
+            queue: None,
+            is_validated: false,
+            is_robust: false,
+            processes: DEFAULT_PROCESSES.into(),
+            preset: Preset::Quick,
+            seed: 1,
+            max_noise: 0.05,
+            max_time: None,
+            placement: None,
+            detail: PipelineDetail::None,
+            evict: None,
+            dump: None,
+            isolation: Some(DEADLINES),
+            is_dry: typed.quick,
+            most_told: u64::MAX,
+            locking: locking(typed.no_lock || typed.quick, typed.wait),
+            mode: mode(typed.is_quiet, typed.verbose),
+            files,
+        }
+    }
 }
 
 impl From<&Tune> for Settings {

@@ -29,6 +29,14 @@ impl CoreClock {
         Amdgpu::find(Path::new(SYSFS), address).map(Self::Amdgpu)
     }
 
+    /// NVIDIA's library, where it is what tells.
+    pub(super) fn nvml(&self) -> Option<&Gpu> {
+        match self {
+            Self::Nvml(gpu) => Some(gpu),
+            Self::Amdgpu(_) => None,
+        }
+    }
+
     /// The clock now. NVIDIA's driver renews it every 100 ms.
     pub(super) fn mhz(&self) -> Option<f64> {
         let mhz = match self {

@@ -8,8 +8,8 @@ use ash::vk;
 use gpu_allocator::MemoryLocation;
 
 use crate::model::{
-    self, Contents, DeviceInfo, Footprint, Measurand, OTHER_POISON, POISON, PipelineDetail, PipelineStatistics, QueueFamily,
-    Repeat, Status, Step,
+    self, Contents, DeviceInfo, Footprint, GpuState, Measurand, OTHER_POISON, OtherProcess, POISON, PipelineDetail,
+    PipelineStatistics, QueueFamily, Repeat, Status, Step,
 };
 use crate::shader::{Access, Prepared};
 use crate::units::Ticks;
@@ -24,6 +24,7 @@ use super::instance::Physical;
 use super::logical::Logical;
 use super::memory::{self, Buffer, NewBuffer, Staging};
 use super::object::Owned;
+use super::others::Others;
 use super::pipeline::{BoundKernel, BoundSource, Compiled, PipelineSource};
 use super::resource::Resource;
 use super::submit::Queue;
@@ -105,6 +106,7 @@ pub struct Submission {
 pub struct Device {
     info: DeviceInfo,
     core_clock: Option<CoreClock>,
+    others: Others,
     generation: u64,
     // What follows is dropped in this order: users before what they use.
     ahead: Option<Ahead>,
@@ -172,6 +174,7 @@ impl Device {
         Ok(Self {
             queue: Queue::new(&logical, family, info.kind)?,
             core_clock: CoreClock::find(&info),
+            others: Others::new(info.pci_address),
             info,
             generation: 0,
             ahead: (options.compile_threads > 0).then(|| Ahead::new(&logical, options.compile_threads)),
@@ -190,6 +193,23 @@ impl Device {
 
     pub fn queue_family(&self) -> QueueFamily {
         self.queue.family()
+    }
+
+    /// Other processes that worked on the device lately; `None` where they can't be seen. Takes microseconds of the host as a rule, and
+    /// milliseconds twice a second.
+    pub fn others(&mut self) -> Option<Vec<OtherProcess>> {
+        self.others.look(self.core_clock.as_ref().and_then(CoreClock::nvml))
+    }
+
+    /// What the vendor's interface tells of the device now, beside its clock.
+    pub fn state(&mut self) -> GpuState {
+        let others = self.others();
+        let nvml = self.core_clock.as_ref().and_then(CoreClock::nvml);
+        GpuState {
+            max_mhz: nvml.and_then(super::nvml::Gpu::max_mhz),
+            slowdowns: nvml.map(super::nvml::Gpu::slowdowns).unwrap_or_default().into_iter().map(str::to_owned).collect(),
+            others,
+        }
     }
 
     /// The core clock now, in MHz; `None` where the vendor's interface doesn't tell it. Takes microseconds of the host as a rule.

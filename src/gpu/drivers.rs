@@ -1,21 +1,15 @@
-//! Which drivers the loader finds, and what is wrong with those that it can't use: it doesn't say so itself.
+//! What is wrong with drivers that the loader can't use: it doesn't say so itself.
 
-use std::collections::HashSet;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 
-use serde_json::Value;
+use libloading::Library;
 
 use super::error::Error;
+use super::manifests::{self, MANIFEST, driver_manifests, layer_manifests, library_path, named_drivers};
 use crate::model::{Shown, Status};
+use crate::platform::this_program;
 use crate::regular::{self, Kind};
-
-/// Variables that name the loader's drivers, in the order in which it looks at them.
-const VARIABLES: [&str; 2] = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"];
-
-/// A driver's manifest. They have some hundred bytes; the loader reads them as well.
-const MANIFEST: Kind = Kind { what: "a driver's manifest", largest: 1 << 20, may_stream: false };
 
 /// A driver's library, of which only the beginning is read.
 const LIBRARY: Kind = Kind { what: "a driver's library", largest: u64::MAX, may_stream: false };
@@ -25,55 +19,19 @@ const MOST_TOLD: usize = 3;
 /// How libraries begin: ELF, the two of macOS, and Windows'.
 const LIBRARIES: [&[u8]; 4] = [b"\x7FELF", b"\xCF\xFA\xED\xFE", b"\xCA\xFE\xBA\xBE", b"MZ"];
 
-/// The manifests of all drivers, as the loader finds them: those that a variable names, else those in the system's folders (see
-/// `LoaderDriverInterface.md` of the Vulkan loader). Elsewhere than on Unix they are in a registry, and none is found here.
-pub fn driver_manifests() -> Vec<PathBuf> {
-    if let Some((_, files)) = named() {
-        return files;
-    }
-    let home = env::var_os("HOME").map(PathBuf::from);
-    let of = |name: &str, default: &str| -> Vec<PathBuf> {
-        let value = env::var_os(name).filter(|value| !value.is_empty()).unwrap_or_else(|| default.into());
-        env::split_paths(&value).collect()
-    };
-    let own = |folder: &str| home.iter().map(|home| home.join(folder)).collect::<Vec<_>>();
-    let folders = [
-        own(".config"),
-        of("XDG_CONFIG_DIRS", "/etc/xdg"),
-        vec!["/etc".into()],
-        own(".local/share"),
-        of("XDG_DATA_DIRS", "/usr/local/share:/usr/share"),
-    ];
-    let mut files: Vec<PathBuf> = folders.concat().iter().flat_map(|folder| in_folder(&folder.join("vulkan/icd.d"))).collect();
-    let mut seen = HashSet::new();
-    files.retain(|file| seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())));
-    files
-}
-
-/// The variable that names drivers, if one does, and the manifests that it names.
-fn named() -> Option<(&'static str, Vec<PathBuf>)> {
-    let value = |name: &&str| env::var_os(name).filter(|value| !value.is_empty());
-    let (name, value) = VARIABLES.iter().find_map(|name| Some((*name, value(name)?)))?;
-    let files = |path: PathBuf| if path.is_dir() { in_folder(&path) } else { vec![path] };
-    Some((name, env::split_paths(&value).flat_map(files).collect()))
-}
-
-fn in_folder(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut files: Vec<PathBuf> =
-        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "json")).collect();
-    files.sort();
-    files
-}
+/// Bytes of an ELF file up to the processor that it is for, and where its two words about that are.
+const ELF_HEADER: u64 = 20;
+const ELF_CLASS: usize = 4;
+const ELF_MACHINE: usize = 18;
 
 /// Demands that the loader can read all manifests to their ends: it would wait for a pipe for ever, and take a device's or a huge file's
 /// bytes for as long as there is memory.
 pub(super) fn check() -> Result<(), Error> {
     // What isn't there or may not be read, the loader passes over.
     let is_passed_over = |error: &io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied);
-    for path in driver_manifests() {
-        if let Some(error) = regular::open(&path, MANIFEST).err().filter(|error| !is_passed_over(error)) {
-            return Err(Error::new(Status::Error, format!("{}{}", unreadable(&path, &error), by_whom())));
+    for path in driver_manifests().iter().chain(&layer_manifests()) {
+        if let Some(error) = regular::open(path, MANIFEST).err().filter(|error| !is_passed_over(error)) {
+            return Err(Error::new(Status::Error, format!("can't read {}: {error}{}", path.shown(), by_whom())));
         }
     }
     Ok(())
@@ -83,11 +41,12 @@ pub(super) fn check() -> Result<(), Error> {
 /// that is no JSON with the one that there is no memory left, whatever others there are.
 pub(super) fn explained(error: Error) -> Error {
     let files = driver_manifests();
-    let mut faults: Vec<String> = files.iter().filter_map(|path| fault(path)).collect();
-    if faults.is_empty() && named().is_some() {
+    let fault = |path: &PathBuf| Some(format!("{}: {}", path.shown(), Named::by(path).fault()?));
+    let mut faults: Vec<String> = files.iter().filter_map(fault).collect();
+    if faults.is_empty() && named_drivers().is_some() {
         let names: Vec<String> = files.iter().map(|path| path.shown()).collect();
         let names = if names.is_empty() { "no file".to_owned() } else { names.join(", ") };
-        faults.push(format!("it tried {names}, of which no library can be loaded here, or is a Vulkan driver"));
+        faults.push(format!("it tried {names}, none of which is a Vulkan driver for this machine"));
     }
     if faults.is_empty() {
         return error;
@@ -101,48 +60,85 @@ pub(super) fn explained(error: Error) -> Error {
 
 /// Which variable named the drivers, as the end of a sentence's part.
 fn by_whom() -> String {
-    named().map_or_else(String::new, |(name, _)| format!(" ({name} names what it looks at)"))
+    named_drivers().map_or_else(String::new, |(name, _)| format!(" ({name} names what it looks at)"))
 }
 
-/// Why the loader can't use what a manifest says, as far as that shows without loading it.
-fn fault(path: &Path) -> Option<String> {
-    let shown = path.shown();
-    let bytes = match regular::read(path, MANIFEST) {
-        Ok(bytes) => bytes,
-        Err(error) => return Some(unreadable(path, &error)),
-    };
-    let Ok(manifest) = serde_json::from_slice::<Value>(&bytes) else {
-        return Some(format!("{shown} is no JSON, as a driver's manifest is"));
-    };
-    let Some(library) = manifest["ICD"]["library_path"].as_str() else {
-        return Some(format!("{shown} names no driver's library (ICD.library_path)"));
-    };
-    let is_name = !library.contains(['/', '\\']);
-    if path.extension().is_none_or(|ending| ending != "json") {
-        return Some(format!("the name of {shown} doesn't end in .json"));
+/// What a driver's manifest names.
+pub(super) struct Named {
+    /// The driver's library, or why the manifest can't be used.
+    pub(super) library: Result<PathBuf, String>,
+    /// Whether it is for programs of another kind of processor: the loader passes it over.
+    pub(super) is_foreign: bool,
+}
+
+impl Named {
+    pub(super) fn by(path: &Path) -> Self {
+        let bad = |words: String| Self { library: Err(words), is_foreign: false };
+        let manifest = match manifests::read(path) {
+            Ok(manifest) => manifest,
+            Err(Some(error)) => return bad(format!("it can't be read: {error}")),
+            Err(None) => return bad("it is no JSON, as a driver's manifest is".to_owned()),
+        };
+        let Some(library) = manifest["ICD"]["library_path"].as_str() else {
+            return bad("it names no driver's library (ICD.library_path)".to_owned());
+        };
+        if path.extension().is_none_or(|ending| ending != "json") {
+            return bad("its name doesn't end in .json".to_owned());
+        }
+        let library = library_path(path, library);
+        let width = manifest["ICD"]["library_arch"].as_str();
+        let is_foreign = width.is_some_and(|width| width != usize::BITS.to_string()) || is_foreign(&library);
+        Self { library: Ok(library), is_foreign }
     }
-    // A name alone is the system's to find.
-    let library = path.parent().unwrap_or(Path::new("")).join(library);
-    let words = if is_name { None } else { no_library(&library) };
-    words.map(|words| format!("{shown} names {}, {words}", library.shown()))
-}
 
-/// Why a file can't be read to its end.
-fn unreadable(path: &Path, error: &io::Error) -> String {
-    format!("can't read {}: {error}", path.shown())
+    /// Why the loader can't use it, as the end of a sentence. Loads the driver's library to find out.
+    pub(super) fn fault(&self) -> Option<String> {
+        let library = match &self.library {
+            Ok(library) => library,
+            Err(words) => return Some(words.clone()),
+        };
+        let shown = library.shown();
+        // A name alone is the system's to find.
+        let is_name = library.components().count() == 1;
+        let words = if is_name { None } else { no_library(library) };
+        if let Some(words) = words {
+            return Some(format!("it names {shown}, {words}"));
+        }
+        if self.is_foreign {
+            return Some(format!("it names {shown}, which is for another kind of processor"));
+        }
+        // SAFETY: loading a driver runs its constructors, which is what the loader does with all that manifests name.
+        let error = unsafe { Library::new(library) }.err()?;
+        let mut words = error.to_string();
+        if let Some(cause) = std::error::Error::source(&error) {
+            words = format!("{words}: {cause}");
+        }
+        Some(format!("it names {shown}, which can't be loaded: {words}"))
+    }
 }
 
 /// Why a file is no library, as the end of a sentence.
 fn no_library(path: &Path) -> Option<String> {
-    let begin = || {
-        let mut begin = Vec::new();
-        regular::open(path, LIBRARY)?.take(4).read_to_end(&mut begin).map(|_| begin)
-    };
-    match begin() {
+    match header(path) {
         Err(error) => Some(format!("which can't be read: {error}")),
         Ok(begin) if !LIBRARIES.iter().any(|known| begin.starts_with(known)) => Some("which is no library".to_owned()),
         Ok(_) => None,
     }
+}
+
+fn header(path: &Path) -> io::Result<Vec<u8>> {
+    let mut begin = Vec::new();
+    regular::open(path, LIBRARY)?.take(ELF_HEADER).read_to_end(&mut begin).map(|_| begin)
+}
+
+/// Whether an ELF file is for another kind of processor than this program.
+fn is_foreign(library: &Path) -> bool {
+    let kind = |path: &Path| {
+        let header = header(path).ok().filter(|header| header.starts_with(LIBRARIES[0]))?;
+        Some((*header.get(ELF_CLASS)?, header.get(ELF_MACHINE..)?.to_vec()))
+    };
+    let own = this_program().ok().and_then(|own| kind(&own));
+    own.zip(kind(library)).is_some_and(|(own, library)| own != library)
 }
 
 #[cfg(test)]
@@ -152,7 +148,11 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_manifest_is_told() {
         let folder = tempfile::tempdir().unwrap();
-        let own = env::current_exe().unwrap();
+        let own = header(&std::env::current_exe().unwrap()).unwrap();
+        let mut other = own.clone();
+        other[ELF_MACHINE] ^= 1;
+        std::fs::write(folder.path().join("cut.so"), &own).unwrap();
+        std::fs::write(folder.path().join("other.so"), &other).unwrap();
         let manifest = |library: &str| serde_json::json!({ "ICD": { "library_path": library } }).to_string();
         for (name, text, expected) in [
             ("text.json", "words".to_owned(), Some("is no JSON")),
@@ -163,18 +163,19 @@ mod tests {
             ("folder.json", manifest("./"), Some("it is a folder")),
             ("named", manifest("lib.so"), Some("doesn't end in .json")),
             ("huge.json", " ".repeat(2 << 20), Some("it has 2 MiB")),
-            ("known.json", manifest("lib.so"), None),
-            ("right.json", manifest(own.to_str().unwrap()), None),
+            ("name.json", manifest("libnowhere.so"), Some("libnowhere.so, which can't be loaded")),
+            ("broken.json", manifest("./cut.so"), Some("cut.so, which can't be loaded")),
+            ("foreign.json", manifest("./other.so"), Some("other.so, which is for another kind of processor")),
         ] {
             let path = folder.path().join(name);
-            fs::write(&path, text).unwrap();
-            match (fault(&path), expected) {
+            std::fs::write(&path, text).unwrap();
+            match (Named::by(&path).fault(), expected) {
                 (None, None) => {}
-                (Some(words), Some(part)) => assert!(words.contains(part) && words.contains(name), "{words}"),
+                (Some(words), Some(part)) => assert!(words.contains(part), "{name}: {words}"),
                 (other, _) => panic!("{name}: {other:?}"),
             }
         }
-        assert!(fault(&folder.path().join("missing.json")).unwrap().contains("can't read"));
-        assert!(fault(folder.path()).unwrap().ends_with("it is a folder"));
+        assert!(Named::by(&folder.path().join("missing.json")).fault().unwrap().contains("can't be read"));
+        assert!(Named::by(folder.path()).fault().unwrap().ends_with("it is a folder"));
     }
 }

@@ -12,7 +12,9 @@
 //! ```text
 //! instance      the loader, the validation layer and its messages, the devices
 //! capabilities  VkPhysicalDevice -> DeviceInfo      features   which feature structures there are, and which get enabled
-//! quirks        known driver faults, as data     drivers   which drivers the loader finds, and what is wrong with them
+//! quirks        known driver faults, as data
+//! manifests     where the loader looks for drivers and layers    drivers   what is wrong with those that it can't use
+//! libraries     which of them this process has mapped
 //! device        the device and the cases loaded on it: load, run, sample, read, unload
 //! logical       the opened device that all below share  object  Vulkan objects that free themselves
 //! resource      what cases bind    image   images, samplers, copies of texels    memory   where they live, staging, budgets
@@ -22,7 +24,7 @@
 //! pipeline      kernels and their descriptor sets    command   steps -> commands, barriers
 //! submit        one queue: record, submit, wait      timestamps  query pools
 //! ahead         pipelines made on other threads
-//! clock         the core clock    nvml   NVIDIA's library, which tells it
+//! clock         the core clock    nvml   NVIDIA's library, which tells it    others   other processes that work on it
 //! statistics    what the driver's compiler tells of pipelines    younger   structures that ash doesn't know
 //! ```
 //!
@@ -48,11 +50,14 @@ mod format;
 mod host;
 mod image;
 mod instance;
+mod libraries;
 mod logical;
+mod manifests;
 mod matrices;
 mod memory;
 mod nvml;
 mod object;
+mod others;
 mod pipeline;
 mod quirks;
 mod resource;
@@ -63,6 +68,7 @@ mod younger;
 
 pub use ahead::compile_threads;
 pub use device::{CaseHandle, Device, DeviceOptions, Loaded, Samples, Submission};
-pub use drivers::driver_manifests;
 pub use error::Error;
 pub use instance::{Instance, InstanceOptions, MessageLog, NO_DEVICE_ADVICE};
+pub use libraries::loaded_files;
+pub use manifests::driver_manifests;

@@ -10,10 +10,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Instrument;
+use super::core_clock::CoreClock;
 use super::rig::Conditions;
 use super::visit::{Sizes, Visit};
 use crate::digest;
-use crate::model::{Case, DeviceInfo, Failure, PipelineStatistics, Point};
+use crate::model::{Case, CoreClocks, DeviceInfo, Failure, GpuState, PipelineStatistics, Point};
 use crate::shader::{Module, Prepared};
 use crate::validate::{Learned, Mismatch, Outputs};
 
@@ -123,6 +124,9 @@ pub enum Order {
     Sample { place: usize, expected: Duration },
     /// End the visit that was begun last. Answers [`Answer::Ended`].
     End,
+    /// Let the device idle for a while, then keep it busy with the case at this place, whose sizes are chosen, and look at its clocks
+    /// all the time. Answers [`Answer::Watched`].
+    Watch { place: usize, rest: Duration, time: Duration },
 }
 
 /// Work on one case that is ordered.
@@ -159,6 +163,38 @@ pub enum Answer {
     Sampled(Result<Visit, Failure>),
     /// A visit's conditions, and how long it took.
     Ended(Result<(Conditions, Duration), Failure>),
+    Watched(Result<Watch, Failure>),
+}
+
+/// A device under a load that lasts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Watch {
+    pub looks: Vec<Look>,
+    /// What the vendor's interface told at its end, the device still being at work.
+    pub state: GpuState,
+}
+
+impl Watch {
+    /// The core's clock in each look, where the device's counters show it.
+    pub fn core_clocks(&self) -> Vec<Option<CoreClocks>> {
+        let mut clock = CoreClock::default();
+        self.looks.iter().filter_map(|look| look.conditions.core).for_each(|readings| clock.learn_from(readings));
+        self.looks.iter().map(|look| clock.clocks(look.conditions.core)).collect()
+    }
+
+    /// The same in MHz; where the counters don't show it, as the vendor's interface tells it. Looks without either are left out.
+    pub fn megahertz(&self) -> Vec<f64> {
+        let clocks = self.core_clocks().into_iter().zip(&self.looks);
+        clocks.filter_map(|(core, look)| core.map(CoreClocks::mean).or(look.conditions.mhz)).collect()
+    }
+}
+
+/// A moment of it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Look {
+    /// Since the load began.
+    pub at: Duration,
+    pub conditions: Conditions,
 }
 
 /// What there is to say of results that are right.
@@ -263,4 +299,15 @@ pub trait Bench {
     /// Does what is ordered, answering item by item. Where the answers' taker doesn't want to go on, the items left are left out. Where
     /// the bench is lost, it is at the first item that wasn't answered.
     fn carry_out(&mut self, order: Order, answer: &mut Answering) -> Result<(), Loss>;
+}
+
+/// Gives an order to a bench that nobody else has. All answers, in their order.
+pub fn answers_of(bench: &mut dyn Bench, order: Order) -> Result<Vec<Answer>, Failure> {
+    let mut answers = Vec::new();
+    let carried_out = bench.carry_out(order, &mut |answer| {
+        answers.push(answer);
+        ControlFlow::Continue(())
+    });
+    carried_out.map_err(|Loss(failure)| failure)?;
+    Ok(answers)
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::ProcessorTime;
 use crate::gpu::{CaseHandle, Loaded, Samples, Submission};
-use crate::model::{DeviceInfo, Failure, Footprint};
+use crate::model::{DeviceInfo, Failure, Footprint, GpuState};
 use crate::shader::Prepared;
 use crate::units::TickScale;
 
@@ -31,6 +31,21 @@ pub trait Dispatcher {
     /// The device's core clock now, in MHz, where the vendor's interface tells it.
     fn core_clock_mhz(&self) -> Option<f64> {
         None
+    }
+
+    /// The share of the device's time that other processes had lately, where the device isn't software and the system tells.
+    fn taken_by_others(&mut self) -> Option<f64> {
+        None
+    }
+
+    /// What the vendor's interface tells of the device now, beside its clock.
+    fn state(&mut self) -> GpuState {
+        GpuState::default()
+    }
+
+    /// Lets the device idle.
+    fn rest(&mut self, time: Duration) {
+        std::thread::sleep(time);
     }
 
     /// The memory that the cases loaded at one time may use.

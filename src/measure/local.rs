@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::batch::{constant, is_differenced};
 use super::bench::{
-    Answer, Answering, Bench, Call, CaseKey, CaseSource, Compared, Job, Loaded, Loading, Loss, Order, OutputCheck, ShaderFacts,
-    SourcedCase, Visited,
+    Answer, Answering, Bench, Call, CaseKey, CaseSource, Compared, Job, Loaded, Loading, Look, Loss, Order, OutputCheck,
+    ShaderFacts, SourcedCase, Visited, Watch,
 };
 use super::flags;
 use super::pair::visit_pair;
@@ -28,6 +28,10 @@ use crate::validate::{Learned, Outputs};
 const ROUND_SPAN: Duration = Duration::from_millis(50);
 
 const EMPTY_SAMPLES: u32 = 5;
+
+/// How long the load lasts between two looks at the clocks, from the first ones on.
+const SHORTEST_LOOK: Duration = Duration::from_millis(20);
+const LONGEST_LOOK: Duration = Duration::from_millis(250);
 
 /// How often a visit is repeated at most, when clocks were down or others took the processor.
 pub(super) const REPEATS: u32 = 2;
@@ -416,6 +420,25 @@ impl<'a> LocalBench<'a> {
         Ok((conditions, self.rig.device.now().saturating_sub(started)))
     }
 
+    /// Looks follow each other the faster the sooner after the rest: clocks rise within half a second.
+    fn watch(&mut self, place: usize, rest: Duration, time: Duration) -> Result<Watch, Failure> {
+        let SampledCase { slot, sizes, .. } = self.case(place)?.subject.clone();
+        self.rig.device.rest(rest);
+        let (mut looks, began) = (Vec::new(), self.rig.device.now());
+        let mut at = Duration::ZERO;
+        while at < time {
+            let before = self.rig.begin(false)?;
+            let until = began + at + (at / 4).clamp(SHORTEST_LOOK, LONGEST_LOOK);
+            while self.rig.device.now() < until {
+                self.rig.take(slot, sizes.batch, 1)?;
+            }
+            let conditions = self.rig.conditions_since(&before)?;
+            looks.push(Look { at, conditions });
+            at = self.rig.device.now().saturating_sub(began);
+        }
+        Ok(Watch { looks, state: self.rig.device.state() })
+    }
+
     fn unload(&mut self) {
         self.cases.clear();
         self.bases.clear();
@@ -527,6 +550,7 @@ impl Bench for LocalBench<'_> {
             Order::Begin { recovers } => each([()], answer, Answer::Begun, |()| self.begin(recovers)),
             Order::Sample { place, .. } => each([()], answer, Answer::Sampled, |()| self.sample(place)),
             Order::End => each([()], answer, Answer::Ended, |()| self.end()),
+            Order::Watch { place, rest, time } => each([()], answer, Answer::Watched, |()| self.watch(place, rest, time)),
         }
     }
 }

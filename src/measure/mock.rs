@@ -26,6 +26,8 @@ const SUBMIT_NS: f64 = 20_000.0;
 const DISPATCH_NS: f64 = 2000.0;
 /// How much longer a pass takes whose data were evicted.
 const COLD_FACTOR: f64 = 2.0;
+/// How many times as long that takes which is told to be slow.
+const SLOW_FACTOR: f64 = 10.0;
 const BARRIER_NS: f64 = 100.0;
 /// How long the core's clock takes to come back to where it was, and how far it goes between.
 const CORE_PERIOD_NS: f64 = 1e8;
@@ -95,9 +97,13 @@ options! {
     iterations: u64 = 0, count;
     /// Subgroup reductions and scans in one loop beyond which another fault shows; 0 for no fault.
     reductions: u64 = 0, count;
+    /// Optional features that it has, by a glob over Vulkan's names of them, such as `shaderInt64`.
+    can: Option<GlobMatcher> = None, glob;
     // What follows is told by a glob over names such as `memory/stream`, or over these with the axes after a blank.
     /// Experiments whose results are wrong.
     wrong: Option<GlobMatcher> = None, glob;
+    /// Experiments that take ten times as long as they should.
+    slow: Option<GlobMatcher> = None, glob;
     /// Experiments at which the device is lost.
     lost: Option<GlobMatcher> = None, glob;
     /// Experiments for which there is no memory.
@@ -138,6 +144,12 @@ impl MockOptions {
         };
         if self.iterations > 0 {
             fault("mock-loop-cap", "the mock device was told to have a fault of loops", Some(self.iterations), None);
+        }
+        if let Some(can) = &self.can {
+            // Its counters come with a clock that they show.
+            let counters = [Feature::SubgroupClock, Feature::DeviceClock];
+            let has = |feature: &&Feature| can.is_match(feature.vulkan_name()) && !counters.contains(feature);
+            info.features.extend(Feature::ALL.iter().filter(has));
         }
         if self.core_mhz > 0.0 {
             info.features.extend([Feature::SubgroupClock, Feature::DeviceClock]);
@@ -226,8 +238,9 @@ impl Mock {
             return self.core_chain(core_clock::LONG).1;
         }
         let steps: f64 = case.pass.iter().map(step_ns).sum();
+        let slow = if Self::is_meant(self.options.slow.as_ref(), case) { SLOW_FACTOR } else { 1.0 };
         let bytes = 1.0 + self.options.memory_drift * self.now * 1e-9;
-        (steps + work_ns(case, bytes, self.core_level())) * self.process / self.options.speed * self.slowdown()
+        slow * (steps + work_ns(case, bytes, self.core_level())) * self.process / self.options.speed * self.slowdown()
     }
 
     /// The core clock over its usual one.
@@ -275,11 +288,14 @@ impl Mock {
     }
 
     fn fails(&self, matcher: Option<&GlobMatcher>, slot: CaseHandle) -> bool {
-        let case = &self.slots[slot.index()];
-        let is_meant = |matcher: &GlobMatcher| {
-            matcher.is_match(&case.experiment) || matcher.is_match(format!("{} {}", case.experiment, case.point))
-        };
-        matcher.is_some_and(is_meant)
+        Self::is_meant(matcher, &self.slots[slot.index()])
+    }
+
+    fn is_meant(matcher: Option<&GlobMatcher>, case: &Case) -> bool {
+        matcher.is_some_and(|matcher| {
+            let (name, point) = (&case.experiment, &case.point);
+            matcher.is_match(name) || matcher.is_match(format!("{name} {point}"))
+        })
     }
 
     /// Takes the process down, or never ends, where it was told so.
@@ -356,6 +372,10 @@ impl Dispatcher for Mock {
         let share = self.options.contention;
         let ran = self.now();
         (share > 0.0).then(|| ProcessorTime::from_thread(ThreadTime { ran, waited: ran.mul_f64(share / (1.0 - share)) }))
+    }
+
+    fn rest(&mut self, time: Duration) {
+        self.now += time.as_secs_f64() * 1e9;
     }
 
     fn core_clock_mhz(&self) -> Option<f64> {

@@ -46,8 +46,8 @@ use crate::units::Nanos;
 
 pub use crate::platform::{ProcessorTime, ThreadTime};
 pub use bench::{
-    Answer, Answering, Bench, Call, CaseKey, CaseSource, Checked, Compared, Job, Loaded, Loading, Loss, Order, OutputCheck,
-    ShaderFacts, SourcedCase, Visited,
+    Answer, Answering, Bench, Call, CaseKey, CaseSource, Checked, Compared, Job, Loaded, Loading, Look, Loss, Order,
+    OutputCheck, ShaderFacts, SourcedCase, Visited, Watch, answers_of,
 };
 pub use carried::{RatioBounds, SampleOverhead};
 pub use dispatcher::Dispatcher;

@@ -52,7 +52,7 @@ pub struct Conditions {
     /// Clock rate right after the visit, over that at the start; or right after its samples, where these are long and it was lower.
     #[serde(with = "real")]
     pub clock: f64,
-    /// The share of processor time that went to other processes; `None` where the device isn't the processor, or nothing tells.
+    /// The share of processor time, or of a GPU's, that went to other processes; `None` where nothing tells.
     pub lost: Option<f64>,
     /// The core clock at that moment, in MHz; `None` where the vendor's interface doesn't tell it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -230,6 +230,7 @@ impl<'a> Rig<'a> {
     pub(super) fn conditions_since(&mut self, before: &Before) -> Result<Conditions, Failure> {
         let after = self.device.processor_time();
         let lost = before.processor.as_ref().zip(after).and_then(|(before, after)| self.contention.lost(before, after));
+        let lost = lost.or_else(|| self.device.taken_by_others());
         let after = before.core.map_or(Ok(None), |_| self.read_core())?;
         let core = before.core.zip(after).map(|(before, after)| CoreReadings { before, after });
         let after_visit = self.clock()?;

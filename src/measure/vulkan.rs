@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::{Dispatcher, ProcessorTime};
 use crate::gpu::{CaseHandle, Device, Error, Loaded, Samples, Submission};
-use crate::model::{DeviceInfo, DeviceKind, Failure, Footprint, Status};
+use crate::model::{DeviceInfo, DeviceKind, Failure, Footprint, GpuState, Status};
 use crate::platform;
 use crate::shader::Prepared;
 use crate::units::TickScale;
@@ -59,6 +59,17 @@ impl Dispatcher for Vulkan {
 
     fn core_clock_mhz(&self) -> Option<f64> {
         self.device.core_clock_mhz()
+    }
+
+    fn taken_by_others(&mut self) -> Option<f64> {
+        if self.device.info().kind == DeviceKind::Cpu {
+            return None;
+        }
+        self.device.others().map(|others| others.iter().map(|other| other.share).sum())
+    }
+
+    fn state(&mut self) -> GpuState {
+        self.device.state()
     }
 
     fn memory_budget(&self) -> Footprint {

@@ -26,6 +26,7 @@ mod repeatability;
 mod sequence;
 mod statistics;
 mod stop;
+mod surroundings;
 mod traffic;
 
 pub use axis::{Axis, AxisKind, MOST_NUMBER, Point};
@@ -56,5 +57,6 @@ pub use repeatability::Repeatability;
 pub use sequence::{Chain, Contents, Sequence, Shuffled};
 pub use statistics::{Executable, PipelineDetail, PipelineStatistics, Representation, StatValue};
 pub use stop::Stop;
+pub use surroundings::{DriverFile, GpuState, LayerFile, LoadedFiles, OtherProcess};
 pub use traffic::{Moved, Traffic};
 pub(crate) use words::{named, words};

@@ -121,7 +121,7 @@ words! {
         /// Memory's speed was more than 5 % off what it was at the start, beside the middle one of the visits; or it was so much slower in
         /// more than a quarter of them, and visiting again didn't help.
         MemorySpeed = "memory_speed",
-        /// In more than a quarter of the visits others took more than a tenth of the processor time, and visiting again didn't help.
+        /// In more than a quarter of the visits others took more than a tenth of the processor time, or of the GPU's, and visiting again didn't help.
         Contended = "contended",
         /// The shader indexes beyond its buffers: what it computes, and how fast, is by chance.
         OutOfBounds = "out_of_bounds",

@@ -1,7 +1,11 @@
 //! What differs by operating system, in one place: a file for each kind of system, with the same functions.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use sysinfo::{Pid, Process, ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
 
 #[cfg(unix)]
 mod unix;
@@ -15,7 +19,7 @@ use windows as system;
 
 // Files.
 pub use system::{
-    after_opening, are_one, check_folder, check_room, has_other_names, have_one_owner, is_by_another, is_own_stream,
+    after_opening, are_one, can_write, check_folder, check_room, has_other_names, have_one_owner, is_by_another, is_own_stream,
     is_same_file, kind, kind_at, kind_of, set_mode, shared_folder, without_following, without_waiting,
 };
 // Their names, which are no text everywhere.
@@ -26,7 +30,8 @@ pub use system::{columns, is_stdout_closed, shell_word};
 pub use system::processor_time;
 // Processes.
 pub use system::{
-    crash_quietly, end_at_once, end_children_with_this, keep_interrupts_from, limit_memory, outlive_full_files, this_program,
+    crash_quietly, end_at_once, end_children_with_this, keep_interrupts_from, limit_memory, mapped_libraries,
+    outlive_full_files, this_program,
 };
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +48,13 @@ pub enum OwnTime {
     Threads(BTreeMap<u64, ThreadTime>),
     /// That of all threads together; how long they waited isn't told.
     Process(Duration),
+}
+
+/// A library that this process has mapped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MappedLibrary {
+    pub path: PathBuf,
+    pub addresses: Range<usize>,
 }
 
 /// What this process and everybody had of the processors so far.
@@ -70,4 +82,32 @@ pub enum FileKind {
     Disk,
     /// A link, where links aren't followed.
     Link,
+}
+
+/// The time, or the nearest that rows and tables can hold: a clock that was never set tells one before 1970.
+#[expect(clippy::disallowed_methods, reason = "here it is asked for all others")]
+pub fn now() -> SystemTime {
+    SystemTime::now().max(UNIX_EPOCH)
+}
+
+/// Whether a process is this one, or another of the same run: another process of this program that the same one has started.
+pub fn is_of_this_run(pid: u32) -> bool {
+    if pid == std::process::id() {
+        return true;
+    }
+    let kin = |pid| of_process(pid, |process| (process.parent(), process.exe().map(Path::to_owned)));
+    let (own, other) = (kin(std::process::id()), kin(pid));
+    matches!((own, other), (Some((Some(own), Some(exe))), Some((Some(other), Some(of_other)))) if own == other && exe == of_other)
+}
+
+/// The name of a process's program; nothing where it can't be seen.
+pub fn name_of_process(pid: u32) -> String {
+    of_process(pid, |process| process.name().to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn of_process<T>(pid: u32, ask: impl Fn(&Process) -> T) -> Option<T> {
+    let (mut system, pid) = (System::new(), Pid::from_u32(pid));
+    let kind = ProcessRefreshKind::nothing().with_exe(UpdateKind::Always);
+    system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), true, kind);
+    system.process(pid).map(ask)
 }

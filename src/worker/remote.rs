@@ -118,6 +118,7 @@ impl RemoteBench {
             }
             Order::Sample { expected, .. } => usual.later(*expected),
             Order::Work { time } => usual.later(*time),
+            Order::Watch { rest, time, .. } => usual.later(*rest + *time),
             Order::BeginRound { .. } | Order::EndRound { .. } | Order::Unload | Order::Begin { .. } | Order::End => usual,
         }
     }

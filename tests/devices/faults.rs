@@ -78,6 +78,7 @@ fn what_can_not_be_understood_ends_the_process() {
         ("abort,", "an unknown kind"),
         ("abort=3", "an unknown kind, or one with a wrong value"),
         ("timestamps", "an unknown kind, or one with a wrong value"),
+        ("opcode=1", "two opcodes are needed"),
         ("timestamp_spans=-1", "a factor from 0"),
         ("timestamp_bits=0", "from 1 to 64"),
         ("timestamp_bits=65", "from 1 to 64"),

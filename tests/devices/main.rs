@@ -11,6 +11,7 @@
 mod ahead;
 mod bounds;
 mod cli;
+mod doctor;
 mod faults;
 mod faulty;
 mod gpu;

@@ -56,6 +56,7 @@ pub(crate) const DEVICE: &[Named] = &[
     call!(c"vkGetSemaphoreCounterValueKHR", PFN_vkGetSemaphoreCounterValue, get_semaphore_counter_value),
     call!(c"vkAllocateMemory", PFN_vkAllocateMemory, allocate_memory),
     call!(c"vkCreateBuffer", PFN_vkCreateBuffer, create_buffer),
+    call!(c"vkCreateShaderModule", PFN_vkCreateShaderModule, create_shader_module),
     call!(c"vkCreateComputePipelines", PFN_vkCreateComputePipelines, create_compute_pipelines),
     call!(c"vkCreateQueryPool", PFN_vkCreateQueryPool, create_query_pool),
     call!(c"vkDestroyQueryPool", PFN_vkDestroyQueryPool, destroy_query_pool),
@@ -125,6 +126,7 @@ unsafe extern "system" fn get_properties(physical: vk::PhysicalDevice, propertie
     unsafe {
         (instance_of(physical).below.fp_v1_0().get_physical_device_properties)(physical, properties);
         clock::show_period(&mut (*properties).limits);
+        show_kind(&mut *properties);
     }
 }
 
@@ -133,6 +135,13 @@ unsafe extern "system" fn get_properties2(physical: vk::PhysicalDevice, properti
     unsafe {
         (instance_of(physical).below.fp_v1_1().get_physical_device_properties2)(physical, properties);
         clock::show_period(&mut (*properties).properties.limits);
+        show_kind(&mut (*properties).properties);
+    }
+}
+
+fn show_kind(properties: &mut vk::PhysicalDeviceProperties) {
+    if faults::at(Place::Properties, Call::default()).contains(&Kind::Discrete) {
+        properties.device_type = vk::PhysicalDeviceType::DISCRETE_GPU;
     }
 }
 
@@ -273,6 +282,37 @@ unsafe extern "system" fn create_buffer(
             return vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
         }
         (device(raw).below.fp_v1_0().create_buffer)(raw, info, allocator, buffer)
+    }
+}
+
+unsafe extern "system" fn create_shader_module(
+    raw: vk::Device,
+    info: *const vk::ShaderModuleCreateInfo<'_>,
+    allocator: Allocator<'_>,
+    module: *mut vk::ShaderModule,
+) -> vk::Result {
+    // SAFETY: as this function is called.
+    unsafe {
+        let mut words = slice::from_raw_parts((*info).p_code, (*info).code_size / 4).to_vec();
+        for kind in faults::at(Place::Module, Call::default()) {
+            if let Kind::Opcode(from, to) = kind {
+                swap_opcodes(&mut words, from, to);
+            }
+        }
+        let info = vk::ShaderModuleCreateInfo { p_code: words.as_ptr(), ..*info };
+        (device(raw).below.fp_v1_0().create_shader_module)(raw, &info, allocator, module)
+    }
+}
+
+/// Behind the five words of the header, each instruction begins with its length and its opcode.
+fn swap_opcodes(words: &mut [u32], from: u32, to: u32) {
+    let mut place = 5;
+    while let Some(word) = words.get_mut(place) {
+        let (length, opcode) = (*word >> 16, *word & 0xFFFF);
+        if opcode == from {
+            *word = (length << 16) | to;
+        }
+        place += length.max(1) as usize;
     }
 }
 

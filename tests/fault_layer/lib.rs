@@ -12,6 +12,8 @@
 //! | `invalid_shader` | the call gives VK_ERROR_INVALID_SHADER_NV | `pipeline` |
 //! | `wrong` | one group less is dispatched in x | `dispatch` |
 //! | `spin` | the pipeline gets the SPIR-V of the file that `LANESCOPE_FAULT_SPIRV` names (its entry point `main`) | `pipeline` |
+//! | `opcode=FROM/TO` | instructions of the one opcode become those of the other, as in `349/361`: subgroups exclude bits where they are to add | `module` |
+//! | `discrete` | devices say that they are GPUs with memory of their own | |
 //! | `unfinished` | the work is accepted and never ends: fences stay unsignalled, and vkQueueWaitIdle, vkDeviceWaitIdle and vkDestroyDevice never return | `submit` |
 //! | `hang` | the call never returns | `submit`, `pipeline`, `memory`, `buffer`, `instance`, `devices`, `open`, `close` |
 //! | `abort` | SIGABRT | as `hang` |
@@ -28,7 +30,7 @@
 //! Timestamps are what vkGetQueryPoolResults gives; copies that the device makes of them stay as they are.
 //!
 //! The places are calls: `instance` vkCreateInstance, `devices` vkEnumeratePhysicalDevices, `open` vkCreateDevice, `close`
-//! vkDestroyDevice, `memory` vkAllocateMemory, `buffer` vkCreateBuffer, `pipeline` each pipeline that vkCreateComputePipelines makes,
+//! vkDestroyDevice, `memory` vkAllocateMemory, `buffer` vkCreateBuffer, `module` vkCreateShaderModule, `pipeline` each pipeline that vkCreateComputePipelines makes,
 //! `dispatch` vkCmdDispatch, `submit` vkQueueSubmit and vkQueueSubmit2. A fault comes at every call that meets its condition, with
 //! `=N` only at the N-th that does, with `=N+` at that and all later ones, counted from 1 in each process. The conditions:
 //!

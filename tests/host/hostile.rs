@@ -330,18 +330,18 @@ mod on_unix {
         let plain = folder.path().join("none");
         std::fs::create_dir(&plain).unwrap();
         for (path, part) in [
-            (write("text.json", "a text"), "text.json is no JSON"),
-            (write("empty.json", ""), "empty.json is no JSON"),
+            (write("text.json", "a text"), "text.json: it is no JSON"),
+            (write("empty.json", ""), "empty.json: it is no JSON"),
             (write("no_library.json", &naming("./library.so")), "library.so, which is no library"),
             (write("nothing.json", &naming("./gone.so")), "gone.so, which can't be read"),
-            (write("c.json", &naming("libc.so.6")), "c.json, of which no library can be loaded here, or is a Vulkan driver"),
+            (write("c.json", &naming("libc.so.6")), "c.json, none of which is a Vulkan driver"),
             (write("huge.json", &" ".repeat(2 << 20)), "huge.json: it has 2 MiB"),
-            ("/etc/passwd".into(), "/etc/passwd is no JSON"),
+            ("/etc/passwd".into(), "/etc/passwd: it is no JSON"),
             ("/dev/zero".into(), "/dev/zero: it is a device"),
             (device, "zero.json: it is a device"),
             (pipe, "pipe.json: it is a pipe"),
             (plain, "it tried no file"),
-            (folder.path().join("missing.json"), "can't read "),
+            (folder.path().join("missing.json"), "missing.json: it can't be read"),
         ] {
             for arguments in
                 [&["devices"][..], &["run", "calibration/empty", "--no-lock"], &["run", "calibration/empty", "--no-isolate"]]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::support::cases_of;
 use lanescope::measure::{
     Answer, Answering, Bench, CaseKey, Compared, Conditions, Instrument, Job, LAST_ROUND, Loaded, Loading, Loss, Options,
-    Order, PairBase, Pool, Rule, Session, Sizes, Task, Timer, Visit, Visited,
+    Order, PairBase, Pool, Rule, Session, Sizes, Task, Timer, Visit, Visited, Watch,
 };
 use lanescope::model::{Case, DeviceInfo, Failure, Status};
 use lanescope::units::{Nanos, TickScale};
@@ -177,6 +177,9 @@ impl Bench for Scripted {
             Order::BeginRound { .. } | Order::Anticipate { .. } => {}
             Order::Work { .. } => {
                 let _ = answer(Answer::Ready(Ok(())));
+            }
+            Order::Watch { .. } => {
+                let _ = answer(Answer::Watched(Ok(Watch::default())));
             }
             Order::Begin { .. } => {
                 let _ = answer(Answer::Begun(Ok(())));

@@ -16,6 +16,7 @@ mod confirm;
 mod core_clock;
 mod coverage;
 mod data;
+mod doctor;
 mod dump;
 mod endings;
 mod flags;

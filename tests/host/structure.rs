@@ -20,7 +20,7 @@ use crate::support::{each_setting, setting, skip};
 /// Modules that every stage may import, and that import only each other.
 const LEAVES: &str = "model units error digest globs guide platform process properties regular staged stats validate";
 /// The stages, in the order in which data flows: each may import those to its left.
-const STAGES: [&str; 14] = [
+const STAGES: [&str; 15] = [
     "experiments",
     "plan",
     "shader",
@@ -34,6 +34,7 @@ const STAGES: [&str; 14] = [
     "report",
     "worker",
     "campaign",
+    "doctor",
     "cli",
 ];
 /// What may import them all.

@@ -1,12 +1,11 @@
 //! `lanescope tune --dry-run`: what would be searched, whether a first configuration passes its checks, and about how long all takes.
 
-use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use super::bounds::{Accesses, BoundsChecker};
 use super::spec::{Search, unopened};
 use crate::campaign::lock;
-use crate::measure::{Answer, Bench, CaseKey, JUDGED_ROUNDS, Job, Loss, Order};
+use crate::measure::{Answer, Bench, CaseKey, JUDGED_ROUNDS, Job, Loss, Order, answers_of};
 use crate::model::{Failure, Point, Status};
 use crate::output::Progress;
 use crate::plan::Estimate;
@@ -146,16 +145,6 @@ fn checked(bench: &mut dyn Bench, key: CaseKey, began: Instant) -> Result<Took, 
     }
     answers_of(bench, Order::End)?;
     Ok(Took { preparing, pass: Duration::try_from_secs_f64(pass / 1e9).unwrap_or_default() })
-}
-
-fn answers_of(bench: &mut dyn Bench, order: Order) -> Result<Vec<Answer>, Failure> {
-    let mut answers = Vec::new();
-    let carried_out = bench.carry_out(order, &mut |answer| {
-        answers.push(answer);
-        ControlFlow::Continue(())
-    });
-    carried_out.map_err(|Loss(failure)| failure)?;
-    Ok(answers)
 }
 
 #[cfg(test)]

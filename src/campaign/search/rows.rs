@@ -7,12 +7,12 @@ use super::figures::Measurement;
 use super::spec::{SIZE, Search, usage};
 use crate::campaign::assembled::{CaseResult, Described};
 use crate::campaign::earlier::{Judge, Verdict};
-use crate::campaign::host::now;
 use crate::campaign::resumable::{check_identity, check_sound, check_version};
 use crate::error::Error;
 use crate::measure::Outcome;
 use crate::model::{AxisValue, Cache, Case, Failure, Flag, Point, Quirk, Status, Stop};
 use crate::plan::case_id;
+use crate::platform::now;
 use crate::record::{Completeness, Record, quirk_flag};
 use crate::subject::{Doubt, UserKernel};
 

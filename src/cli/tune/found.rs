@@ -7,7 +7,6 @@ use std::time::{Duration, SystemTime};
 use anyhow::Context;
 
 use crate::campaign::TOOL_VERSION;
-use crate::campaign::host::now;
 use crate::campaign::search::rows::Trial;
 use crate::campaign::search::run::SearchRun;
 use crate::campaign::settings::RowFiles;
@@ -18,6 +17,7 @@ use crate::cli::overwriting::Files;
 use crate::error::{EXIT_CANT_TELL, EXIT_FAILED, EXIT_OK, Error};
 use crate::model::{AxisValue, Failure, Metric, Point, Shown, Status};
 use crate::output::{Page, Staged, Tone, answer_text, json, paragraph};
+use crate::platform::now;
 use crate::subject::{KernelSpec, Reference};
 use crate::tuning::answer::{self, Answer, Finale};
 use crate::tuning::{

@@ -110,7 +110,9 @@ fn build(config: &Config) -> Result<Built, Skip> {
     };
     let items = Some(product([cells.invocations, cells.atomics]));
     let work = Work { ops: items, items, ..Work::default() };
-    let iterations = cells.atomics / ATOMICS_PER_ITERATION + 2 * cells.per_group.div_ceil(cells.local_size);
+    // Each try that fails is another's that didn't.
+    let tries = if way.op == Op::AddByLoop { product([cells.atomics, way.together(&cells)]) } else { 0 };
+    let iterations = tries + cells.atomics / ATOMICS_PER_ITERATION + 2 * cells.per_group.div_ceil(cells.local_size);
     let case = case.repeat(if is_shared { Repeat::Overwrites } else { Repeat::Resumes }).iterations(iterations);
     Ok(case.checked_by(in_any_order).build(work, Headline::COST))
 }
@@ -193,7 +195,7 @@ impl Way {
             (Type::F64, false) => &[Feature::Float64, Feature::BufferFloat64AtomicAdd],
             (Type::F64, true) => &[Feature::Float64, Feature::SharedFloat64AtomicAdd],
         })?;
-        let together = if contention == Contention::One { cells.invocations } else { cells.sharers };
+        let together = self.together(cells);
         let exact = match ty {
             Type::F32 => MOST_FLOATS,
             Type::F64 => MOST_DOUBLES,
@@ -210,6 +212,11 @@ impl Way {
             config.require_classes(&[SubgroupClass::Basic])?;
         }
         Ok(())
+    }
+
+    /// Invocations that share a cell.
+    fn together(self, cells: &Cells) -> u64 {
+        if self.contention == Contention::One { cells.invocations } else { cells.sharers }
     }
 
     fn kernel(self, config: &Config, cells: &Cells) -> Kernel {

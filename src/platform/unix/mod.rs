@@ -6,7 +6,7 @@ mod started;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -18,7 +18,7 @@ use rustix::fs::{Access, FileType, OFlags, StatVfs, access, fcntl_getfl, fcntl_s
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use super::FileKind;
+use super::{FileKind, MappedLibrary};
 
 pub use processor::processor_time;
 pub use started::is_stdout_closed;
@@ -141,6 +141,11 @@ pub fn shared_folder() -> PathBuf {
     if shared.is_dir() { shared } else { std::env::temp_dir() }
 }
 
+/// Whether this process may write to what is there.
+pub fn can_write(path: &Path) -> bool {
+    access(path, Access::WRITE_OK).is_ok()
+}
+
 /// Errors: what keeps this process from making files in a folder. Nothing is made.
 pub fn check_folder(folder: &Path) -> io::Result<()> {
     access(folder, Access::WRITE_OK | Access::EXEC_OK)?;
@@ -177,6 +182,32 @@ pub fn this_program() -> io::Result<PathBuf> {
     if cfg!(target_os = "linux") && running.exists() { Ok(running) } else { std::env::current_exe() }
 }
 
+/// The libraries that this process has mapped; none where the system doesn't tell.
+pub fn mapped_libraries() -> Vec<MappedLibrary> {
+    libraries_of(&std::fs::read("/proc/self/maps").unwrap_or_default())
+}
+
+/// Of Linux' `/proc/PID/maps`: a line for each part of a file, `begin-end rights offset device inode path`.
+fn libraries_of(maps: &[u8]) -> Vec<MappedLibrary> {
+    let mut libraries: Vec<MappedLibrary> = Vec::new();
+    for line in maps.split(|byte| *byte == b'\n') {
+        let Some(path) = line.iter().position(|byte| *byte == b'/') else { continue };
+        let (words, path) = (String::from_utf8_lossy(&line[..path]), Path::new(OsStr::from_bytes(&line[path..])));
+        let ends = words.split(' ').next().and_then(|range| range.split_once('-'));
+        let number = |text| usize::from_str_radix(text, 16).ok();
+        let Some((begin, end)) = ends.and_then(|(begin, end)| number(begin).zip(number(end))) else { continue };
+        match libraries.iter_mut().find(|library| library.path == path) {
+            Some(library) => {
+                let Range { start, end: last } = library.addresses;
+                library.addresses = start.min(begin)..last.max(end);
+            }
+            None => libraries.push(MappedLibrary { path: path.into(), addresses: begin..end }),
+        }
+    }
+    libraries.retain(|library| library.path.file_name().is_some_and(|name| name.to_string_lossy().contains(".so")));
+    libraries
+}
+
 /// Ctrl-C is for the process that the user started: it ends the others when it is done.
 pub fn keep_interrupts_from(command: &mut Command) {
     command.process_group(0);
@@ -209,6 +240,15 @@ pub fn limit_memory(bytes: u64) -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_parts_of_a_library_are_one() {
+        let maps = b"7f00-7f10 r--p 00000000 fe:00 12 /usr/lib/lib a.so.1\n7f20-7f30 rw-p 0 fe:00 12 /usr/lib/lib a.so.1\n\
+                     7f40-7f50 rw-p 0 00:00 0 [heap]\n7f60-7f70 r--p 0 fe:00 9 /usr/lib/locale.bin\nwords /x.so\n";
+        let library = MappedLibrary { path: "/usr/lib/lib a.so.1".into(), addresses: 0x7f00..0x7f30 };
+        assert_eq!(libraries_of(maps), [library]);
+        assert!(!cfg!(target_os = "linux") || !mapped_libraries().is_empty());
+    }
 
     #[test]
     fn words_are_quoted_where_a_shell_would_take_them_apart() {

@@ -3,21 +3,27 @@
 
 #![allow(unsafe_code, reason = "the system is no Rust; this file is the one place that calls it")]
 
-use std::ffi::c_void;
+use std::ffi::{OsString, c_void};
 use std::io;
+use std::os::windows::ffi::OsStringExt;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
+use std::path::PathBuf;
 use std::ptr;
 use std::time::Duration;
 
-use windows_sys::Win32::Foundation::{FALSE, FILETIME};
+use windows_sys::Win32::Foundation::{FALSE, FILETIME, HMODULE};
 use windows_sys::Win32::System::Diagnostics::Debug::{SEM_FAILCRITICALERRORS, SEM_NOGPFAULTERRORBOX, SetErrorMode};
 use windows_sys::Win32::System::JobObjects::{
     AssignProcessToJobObject, CreateJobObjectW, IsProcessInJob, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
     JOB_OBJECT_LIMIT_PROCESS_MEMORY, JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JobObjectExtendedLimitInformation,
     QueryInformationJobObject, SetInformationJobObject,
 };
+use windows_sys::Win32::System::LibraryLoader::GetModuleFileNameW;
+use windows_sys::Win32::System::ProcessStatus::{K32EnumProcessModules, K32GetModuleInformation, MODULEINFO};
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, GetProcessTimes, GetSystemTimes, TerminateProcess};
 use windows_sys::core::BOOL;
+
+use super::super::MappedLibrary;
 
 /// The limits of a job, and the bytes that the system is told they have.
 type Limits = JOBOBJECT_EXTENDED_LIMIT_INFORMATION;
@@ -115,6 +121,35 @@ pub(super) fn time_of_all() -> io::Result<(Duration, Duration)> {
 fn duration(time: FILETIME) -> Duration {
     let ticks = u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime);
     Duration::from_micros(ticks / 10) + Duration::from_nanos(ticks % 10 * 100)
+}
+
+/// The most libraries that are looked at, and characters of a path.
+const MOST_MODULES: usize = 1024;
+const LONGEST_PATH: usize = 1024;
+
+/// The libraries that this process has mapped, as many as there is room for. Those with longer paths are left out.
+#[expect(clippy::cast_possible_truncation, reason = "sizes of a few thousand bytes")]
+pub fn mapped_libraries() -> Vec<MappedLibrary> {
+    let mut handles = [ptr::null_mut(); MOST_MODULES];
+    let (size, mut needed) = (size_of_val(&handles) as u32, 0);
+    // SAFETY: the process's handle is a constant; the handles are written to an array of the size that is told.
+    if succeeded(unsafe { K32EnumProcessModules(GetCurrentProcess(), handles.as_mut_ptr(), size, &mut needed) }).is_err() {
+        return Vec::new();
+    }
+    let count = (needed as usize / size_of_val(&handles[0])).min(MOST_MODULES);
+    let library = |handle: &HMODULE| {
+        let (mut name, mut place) = ([0; LONGEST_PATH], MODULEINFO::default());
+        // SAFETY: the handle is of a module of this process; the name is written to an array of the length that is told.
+        let length = unsafe { GetModuleFileNameW(*handle, name.as_mut_ptr(), LONGEST_PATH as u32) } as usize;
+        let size = size_of::<MODULEINFO>() as u32;
+        // SAFETY: as above; what is written has the size that is told.
+        succeeded(unsafe { K32GetModuleInformation(GetCurrentProcess(), *handle, &mut place, size) }).ok()?;
+        let begin = place.lpBaseOfDll as usize;
+        let addresses = begin..begin + place.SizeOfImage as usize;
+        let path = (length > 0 && length < LONGEST_PATH).then(|| PathBuf::from(OsString::from_wide(&name[..length])))?;
+        Some(MappedLibrary { path, addresses })
+    };
+    handles[..count].iter().filter_map(library).collect()
 }
 
 /// Ends this process; nothing that was loaded into it is asked.

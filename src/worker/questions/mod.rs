@@ -3,6 +3,7 @@
 
 pub mod bounds;
 pub mod compile;
+pub mod loaded;
 pub mod trials;
 
 use serde::de::DeserializeOwned;
@@ -66,6 +67,7 @@ questions! {
     Repeat(trials::Repeat),
     Vary(trials::Vary),
     FindIdle(trials::FindIdle),
+    FindLoaded(loaded::FindLoaded),
 }
 
 /// What questions leave behind in a process, for those that come next.

@@ -5,6 +5,7 @@ use crate::experiments::common::choices::choices;
 choices! {
     pub enum Op {
         Add = "add",
+        AddByLoop = "add_by_loop",
         Min = "min",
         Max = "max",
         And = "and",
@@ -43,7 +44,7 @@ pub fn first_word(op: Op, ty: Type) -> u32 {
         Op::Min if is_signed => 0x7FFF_FFFF,
         Op::Max if is_signed => 0x8000_0000,
         Op::Min | Op::And => u32::MAX,
-        Op::Add | Op::Max | Op::Or | Op::Xor | Op::Exchange | Op::CompareExchange => 0,
+        Op::Add | Op::AddByLoop | Op::Max | Op::Or | Op::Xor | Op::Exchange | Op::CompareExchange => 0,
     }
 }
 
@@ -97,7 +98,7 @@ impl Twin {
             Op::And => self.whole(word) | self.whole(own),
             Op::Or => self.whole(word) & self.whole(own),
             Op::CompareExchange => self.phase(term, k.wrapping_add(1)),
-            Op::Add | Op::Min | Op::Max | Op::Xor | Op::Exchange => self.whole(word),
+            Op::Add | Op::AddByLoop | Op::Min | Op::Max | Op::Xor | Op::Exchange => self.whole(word),
         }
     }
 
@@ -106,7 +107,7 @@ impl Twin {
         let operand = self.operand(term, cell, k);
         let [less, more] = if self.is_less(old, operand) { [old, operand] } else { [operand, old] };
         match self.op {
-            Op::Add => self.sum(old, operand),
+            Op::Add | Op::AddByLoop => self.sum(old, operand),
             Op::Min => less,
             Op::Max => more,
             Op::And => old & operand,
@@ -142,7 +143,7 @@ impl Twin {
     pub fn after_passes(&self, once: u64, passes: u32, has_others: bool) -> Option<u64> {
         match self.op {
             Op::Add if self.ty.is_real() => Some(self.first()),
-            Op::Add => {
+            Op::Add | Op::AddByLoop => {
                 let all = once.wrapping_mul(passes.into());
                 Some(if self.ty.is_wide() { all } else { all & u64::from(u32::MAX) })
             }

@@ -1,0 +1,283 @@
+//! What the device does when it is tried: its clocks under a load that lasts, and small cases in two processes.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use super::checks::{FEATURES, FROM_DEVICE, LOAD, Pick, RESULTS, STEADY, TO_DEVICE};
+use crate::campaign::{Campaign, interrupt};
+use crate::experiments::Setting;
+use crate::measure::{
+    Answer, Call, CaseKey, Event, Instrument, Job, Loss, Measured, Options, Order, Pool, Rounds, Rule, Session, Task, Watch,
+    answers_of,
+};
+use crate::model::{Case, Failure, PciAddress, Point};
+use crate::output::Bar;
+use crate::regular::{self, Kind};
+use crate::stats::Interval;
+use crate::worker::FoundDevice;
+
+/// How long the device idles before its clocks are watched, and is kept busy then.
+const REST: Duration = Duration::from_secs(1);
+const LOAD_TIME: Duration = Duration::from_secs(10);
+
+/// The time that a case may be timed.
+const CASE_TIME: Duration = Duration::from_millis(250);
+/// The noise that is precise enough to tell what is imitated from what is not.
+const MAX_NOISE: f64 = 0.02;
+const PROCESSES: usize = 2;
+
+/// How often the link is looked at: between copies it may slow down.
+const LOOKING_AT_LINK: Duration = Duration::from_millis(20);
+
+const LINK: Kind = Kind { what: "a file of the kernel's", largest: 4096, may_stream: false };
+
+/// A case that was tried, with what became of it.
+#[derive(Clone, Debug)]
+pub struct Tried {
+    pub experiment: String,
+    pub variant: String,
+    pub point: Point,
+    pub case: Case,
+    /// `None` where it wasn't tried: the device was given up before.
+    pub result: Option<Result<Times, Failure>>,
+}
+
+/// What passes of a case took, in nanoseconds, with the ends of the interval.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Times {
+    pub value: f64,
+    pub low: f64,
+    pub high: f64,
+    pub rounds: Rounds,
+}
+
+impl From<Measured> for Times {
+    fn from(measured: Measured) -> Self {
+        let value = measured.value();
+        let Interval { low, high } = measured.interval().unwrap_or(Interval { low: value, high: value });
+        Self { value, low, high, rounds: measured.rounds }
+    }
+}
+
+/// What was seen of a device.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    pub instrument: Option<Instrument>,
+    pub watch: Option<Watch>,
+    /// By what was picked; nothing for what the device can't run.
+    pub tried: BTreeMap<String, Tried>,
+    /// The link to the host, at its best while the device worked.
+    pub link: Option<Link>,
+    /// Why the device was given up, or couldn't be opened.
+    pub failure: Option<Failure>,
+    pub is_interrupted: bool,
+}
+
+/// A PCI Express link: gigatransfers a second, and lanes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Link {
+    pub speed: f64,
+    pub width: f64,
+    pub most_speed: f64,
+    pub most_width: f64,
+}
+
+impl Link {
+    /// Bytes a second in one direction, at most: from the third generation on, 128 of 130 bits are data, before it 8 of 10.
+    pub fn rate(speed: f64, width: f64) -> f64 {
+        let share = if speed < 8.0 { 0.8 } else { 128.0 / 130.0 };
+        speed * 1e9 / 8.0 * width * share
+    }
+
+    fn better(self, other: Option<Self>) -> Self {
+        let rate = |link: &Self| Self::rate(link.speed, link.width);
+        other.filter(|other| rate(other) > rate(&self)).unwrap_or(self)
+    }
+}
+
+impl Seen {
+    pub fn of(&self, pick: &Pick) -> Option<&Tried> {
+        self.tried.get(&pick.name())
+    }
+
+    /// What was measured of a pick.
+    pub fn measured(&self, pick: &Pick) -> Option<(&Tried, &Times)> {
+        let tried = self.of(pick)?;
+        Some((tried, tried.result.as_ref()?.as_ref().ok()?))
+    }
+}
+
+/// Tries a device.
+pub fn look(campaign: &Campaign, place: &FoundDevice, bar: &Bar) -> Seen {
+    let mut seen = Seen::default();
+    let (link, is_over) = (LinkFiles::of(place.info.pci_address), AtomicBool::new(false));
+    thread::scope(|scope| {
+        let watched = link.as_ref().map(|link| scope.spawn(|| link.best_until(&is_over)));
+        if let Err(failure) = try_all(campaign, place, bar, &mut seen) {
+            seen.failure = Some(failure);
+        }
+        is_over.store(true, Ordering::Relaxed);
+        seen.link = watched.and_then(|watched| watched.join().ok()).flatten();
+    });
+    seen.is_interrupted = interrupt::is_asked();
+    seen
+}
+
+fn try_all(campaign: &Campaign, place: &FoundDevice, bar: &Bar, seen: &mut Seen) -> Result<(), Failure> {
+    let settings = &campaign.settings;
+    let setting = Setting { device: &place.info, queue: settings.queue, preset: settings.preset, seed: settings.seed };
+    let planned = |pick: &Pick| pick.planned(setting).ok().flatten();
+    if let Some(load) = planned(&LOAD) {
+        bar.start("watching the clocks under load");
+        let key =
+            CaseKey { experiment: load.experiment.name().to_owned(), variant: load.variant.to_owned(), point: load.point };
+        let opening = settings.opening(place, CASE_TIME);
+        let mut bench = campaign.targets.open(place, opening).map_err(|Loss(failure)| failure)?;
+        seen.watch = Some(watch(bench.as_mut(), key)?);
+    }
+    if interrupt::is_asked() {
+        return Ok(());
+    }
+    let of_features = FEATURES.iter().flat_map(|feature| [feature.claimed, feature.plain]);
+    let all = of_features.chain(STEADY).chain(RESULTS).chain([TO_DEVICE, FROM_DEVICE]);
+    let mut picks: Vec<Pick> = Vec::new();
+    all.for_each(|pick| {
+        if !picks.contains(&pick) {
+            picks.push(pick)
+        }
+    });
+    let cases: Vec<(Pick, Tried)> = picks
+        .into_iter()
+        .filter_map(|pick| {
+            let planned = planned(&pick)?;
+            let (experiment, variant) = (planned.experiment.name().to_owned(), planned.variant.to_owned());
+            Some((pick, Tried { experiment, variant, point: planned.point, case: planned.case.ok()?, result: None }))
+        })
+        .collect();
+    let pool = Pool::new(PROCESSES, campaign.opener(place, settings.opening(place, CASE_TIME)))?;
+    let options = Options { rule: Rule::Each, max_noise: MAX_NOISE, max_time: CASE_TIME, seed: settings.seed };
+    let mut session = Session::new(pool, options).keeping_few_rounds();
+    seen.instrument = Some(session.instrument().clone());
+    let tasks: Vec<Task> = cases.iter().map(|(_, tried)| Task { key: tried.key(), case: &tried.case, base: None }).collect();
+    let outcomes = session.measure(&tasks, &mut |event| {
+        show(bar, &event);
+        if interrupt::is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    let failure = session.given_up().cloned();
+    drop((session, tasks));
+    for ((pick, tried), outcome) in cases.into_iter().zip(outcomes) {
+        seen.tried.insert(pick.name(), Tried { result: outcome.map(|outcome| outcome.result.map(Times::from)), ..tried });
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+impl Tried {
+    fn key(&self) -> CaseKey {
+        CaseKey { experiment: self.experiment.clone(), variant: self.variant.clone(), point: self.point.clone() }
+    }
+
+    /// As people name it.
+    pub fn name(&self) -> String {
+        let variant = if self.variant.is_empty() { String::new() } else { format!(":{}", self.variant) };
+        format!("{}{variant} {}", self.experiment, self.point)
+    }
+}
+
+fn show(bar: &Bar, event: &Event) {
+    match event {
+        Event::Loading(case) => {
+            bar.start(&format!("checking {} {}", case.experiment, case.point));
+            bar.step();
+        }
+        Event::Timing(case, round) => bar.start(&format!("round {round}: {} {}", case.experiment, case.point)),
+        Event::Ended => bar.advance(1),
+        _ => {}
+    }
+}
+
+/// Loads a case, sizes it, and watches the device under it.
+fn watch(bench: &mut dyn crate::measure::Bench, key: CaseKey) -> Result<Watch, Failure> {
+    let job = Job { key, base: None, sizes: None, is_checked: true };
+    for answer in answers_of(bench, Order::Load { jobs: vec![job], share: Some(1), is_ahead: false })? {
+        match answer {
+            Answer::Loaded(loading) => drop(loading.result?),
+            Answer::Ready(ready) => ready?,
+            _ => {}
+        }
+    }
+    let call = Call { place: 0, left: LOAD_TIME, expected: LOAD_TIME, is_alone: true, most_samples: None, is_glance: false };
+    for answer in answers_of(bench, Order::Size { calls: vec![call], is_race: false })? {
+        if let Answer::Sized(sized) = answer {
+            sized?;
+        }
+    }
+    let mut found = Watch::default();
+    for answer in answers_of(bench, Order::Watch { place: 0, rest: REST, time: LOAD_TIME })? {
+        if let Answer::Watched(watched) = answer {
+            found = watched?;
+        }
+    }
+    Ok(found)
+}
+
+/// Where Linux tells of the link of a device.
+struct LinkFiles(PathBuf);
+
+impl LinkFiles {
+    fn of(address: Option<PciAddress>) -> Option<Self> {
+        let files = Self(PathBuf::from("/sys/bus/pci/devices").join(address?.to_string()));
+        files.read().map(|_| files)
+    }
+
+    fn read(&self) -> Option<Link> {
+        let number = |name: &str| {
+            let text = regular::read_text(&self.0.join(name), LINK).ok()?;
+            text.split_whitespace().next()?.parse::<f64>().ok().filter(|number| *number > 0.0)
+        };
+        Some(Link {
+            speed: number("current_link_speed")?,
+            width: number("current_link_width")?,
+            most_speed: number("max_link_speed")?,
+            most_width: number("max_link_width")?,
+        })
+    }
+
+    fn best_until(&self, is_over: &AtomicBool) -> Option<Link> {
+        let mut best = None;
+        while !is_over.load(Ordering::Relaxed) {
+            best = self.read().map(|link| link.better(best)).or(best);
+            thread::sleep(LOOKING_AT_LINK);
+        }
+        best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_is_read_and_the_best_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = LinkFiles(folder.path().to_owned());
+        assert_eq!(files.read(), None);
+        let texts = [
+            ("current_link_speed", "2.5 GT/s PCIe\n"),
+            ("current_link_width", "8\n"),
+            ("max_link_speed", "16.0 GT/s PCIe\n"),
+            ("max_link_width", "16\n"),
+        ];
+        texts.iter().for_each(|(name, text)| std::fs::write(folder.path().join(name), text).unwrap());
+        let slow = Link { speed: 2.5, width: 8.0, most_speed: 16.0, most_width: 16.0 };
+        assert_eq!(files.read(), Some(slow));
+        let fast = Link { speed: 16.0, ..slow };
+        assert_eq!((slow.better(Some(fast)), fast.better(Some(slow)), slow.better(None)), (fast, fast, slow));
+        assert!((Link::rate(16.0, 16.0) / 31.5e9 - 1.0).abs() < 1e-3 && (Link::rate(2.5, 16.0) - 4e9).abs() < 1.0);
+        std::fs::write(folder.path().join("current_link_speed"), "Unknown\n").unwrap();
+        assert_eq!(files.read(), None);
+    }
+}
