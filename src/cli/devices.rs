@@ -119,7 +119,9 @@ fn add_parts(page: &mut Page, device: &DeviceInfo) {
     let queue = |queue: &QueueFamily| (format!("queue {}", queue.index), described_queue(queue, device.timestamp_period));
     page.several(&device.queues.iter().map(queue).collect::<Vec<_>>(), MOST_ENTRIES);
     let heap = |(i, heap): (usize, &Heap)| {
-        (format!("heap {i}"), format!("{}{}", Bytes(heap.bytes), if heap.device_local { ", device-local" } else { "" }))
+        let budget = heap.budget.map(|budget| format!(", {} of a budget of {} free", Bytes(budget.free), Bytes(budget.bytes)));
+        let place = if heap.device_local { ", device-local" } else { "" };
+        (format!("heap {i}"), format!("{}{place}{}", Bytes(heap.bytes), budget.unwrap_or_default()))
     };
     page.several(&device.heaps.iter().enumerate().map(heap).collect::<Vec<_>>(), MOST_ENTRIES);
     let memory = |ty: &MemoryType| ("memory".to_owned(), ty.to_string());

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::experiments::Setting;
-use crate::model::{Cache, Case};
+use crate::model::{Cache, Case, Preset};
 use crate::plan::{Plan, Planned, Request};
 
 /// A case of the catalogue: the first of those that are asked for that the device can run.
@@ -85,6 +85,19 @@ pub const RESULTS: [Pick; 12] = [
 pub const TO_DEVICE: Pick = pick("transfer/copy", &["direction=host_to_device", "by=command"]);
 pub const FROM_DEVICE: Pick = pick("transfer/copy", &["direction=device_to_host", "by=command"]);
 
+/// The experiment that fills more and more of the memory, and which of its sizes are tried: a few up to nearly all.
+pub const RESIDENCY: &str = "memory/residency";
+const SIZES: [usize; 5] = [0, 2, 4, 6, 7];
+
+/// Sizes of memory that are read, the smallest first; none where the device can't be tried so.
+pub fn residency(setting: Setting) -> Vec<Planned> {
+    let request = Request { filters: vec![RESIDENCY.to_owned()], ..Request::default() };
+    let plan = Plan::new(&request, Setting { preset: Preset::Default, ..setting });
+    let sizes: Vec<Planned> = plan.iter().flat_map(Plan::iter).collect();
+    let is_meant = |place: &usize| SIZES.contains(place);
+    sizes.into_iter().enumerate().filter(|(place, size)| is_meant(place) && size.case.is_ok()).map(|(_, size)| size).collect()
+}
+
 impl Pick {
     /// The last of the cases that can run: where there are several sizes, the largest.
     /// Errors: names that the catalogue doesn't have.
@@ -111,7 +124,7 @@ pub fn amount(case: &Case) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{DeviceInfo, DeviceKind, Preset};
+    use crate::model::{DeviceInfo, DeviceKind};
 
     #[test]
     fn the_catalogue_has_all_that_is_picked() {

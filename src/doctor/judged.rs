@@ -1,10 +1,11 @@
 //! What follows from what a device did when it was tried.
 
-use super::checks::{FEATURES, FROM_DEVICE, Feature, Pick, STEADY, TO_DEVICE, amount};
+use super::checks::{FEATURES, FROM_DEVICE, Feature, Pick, RESIDENCY, STEADY, TO_DEVICE, amount};
 use super::measured::{Link, Seen, Times, Tried};
 use super::{Fact, Finding, Harm};
+use crate::experiments;
 use crate::measure::{Look, Timer};
-use crate::model::{DeviceInfo, DeviceKind, OtherProcess, Status};
+use crate::model::{DeviceInfo, DeviceKind, Finished, OtherProcess, Status};
 use crate::stats;
 use crate::units::{self, Bytes, Nanos};
 
@@ -35,6 +36,8 @@ const OFTEN: f64 = 0.25;
 const SLOWER: f64 = 1.1;
 /// Where a copy counts as slow, over what the link carries.
 const SLOW_COPY: f64 = 0.4;
+/// The axis of sizes of memory.
+const SIZE: &str = "working_set_bytes";
 /// Rounds that a process must have for its median to be one.
 const FEWEST_ROUNDS: usize = 3;
 
@@ -48,7 +51,7 @@ pub fn facts(device: &DeviceInfo, seen: &Seen) -> Vec<Fact> {
         ("timer", timer_fact(seen)),
         ("clock", clock_fact(seen)),
         ("neighbours", neighbours_fact(device, seen)),
-        ("memory", memory_fact(device)),
+        ("memory", memory_fact(device, seen)),
         ("transfer", transfer_fact(seen)),
         ("features", features_fact(seen)),
         ("results", results_fact(seen)),
@@ -66,6 +69,7 @@ pub fn findings(device: &DeviceInfo, seen: &Seen) -> Vec<Finding> {
         of_timer(seen),
         of_clock(device, seen),
         of_neighbours(device, seen),
+        of_memory(seen),
         of_steadiness(device, seen),
     ];
     let features = FEATURES.iter().filter_map(|feature| of_feature(device, feature, seen));
@@ -91,7 +95,7 @@ fn failed<'s>(seen: &'s Seen, is_meant: impl Fn(Status) -> bool) -> Vec<(&'s Tri
         let failure = tried.result.as_ref()?.as_ref().err().filter(|failure| is_meant(failure.status))?;
         Some((tried, format!("{}: {}", failure.status, failure.words())))
     };
-    seen.tried.values().filter_map(of).collect()
+    seen.all().filter_map(of).collect()
 }
 
 fn named(failed: &[(&Tried, String)]) -> String {
@@ -107,7 +111,7 @@ fn of_results(seen: &Seen) -> Option<Finding> {
     (!wrong.is_empty()).then(|| Finding {
         name: "wrong-results",
         harm: Harm::WrongResults,
-        what: format!("{} of {} small cases give wrong results.", wrong.len(), seen.tried.len()),
+        what: format!("{} of {} small cases give wrong results.", wrong.len(), seen.all().count()),
         evidence: named(&wrong),
         advice: "update the driver, or take another one; believe no figure of such cases".to_owned(),
     })
@@ -118,15 +122,15 @@ fn of_other_failures(seen: &Seen) -> Option<Finding> {
     (!others.is_empty()).then(|| Finding {
         name: "cases-fail",
         harm: Harm::WrongResults,
-        what: format!("{} of {} small cases can't be run.", others.len(), seen.tried.len()),
+        what: format!("{} of {} small cases can't be run.", others.len(), seen.all().count()),
         evidence: named(&others),
         advice: "update the driver; if it stays so, report it to those who make it".to_owned(),
     })
 }
 
 fn results_fact(seen: &Seen) -> Option<String> {
-    let right = seen.tried.values().filter(|tried| matches!(tried.result, Some(Ok(_)))).count();
-    (!seen.tried.is_empty()).then(|| format!("{right} of {} small cases right", seen.tried.len()))
+    let right = seen.all().filter(|tried| matches!(tried.result, Some(Ok(_)))).count();
+    (!seen.tried.is_empty()).then(|| format!("{right} of {} small cases right", seen.all().count()))
 }
 
 // ---- timer and clock ----
@@ -304,19 +308,54 @@ fn disturbed(device: &DeviceInfo, seen: &Seen) -> Option<f64> {
 
 // ---- memory and transfers ----
 
-fn memory_fact(device: &DeviceInfo) -> Option<String> {
+fn memory_fact(device: &DeviceInfo, seen: &Seen) -> Option<String> {
     if device.kind != DeviceKind::Discrete {
         return None;
     }
     let own = device.heaps.iter().filter(|heap| heap.device_local).map(|heap| heap.bytes).max()?;
     let window = device.memory_types.iter().filter(|ty| ty.device_local && ty.host_visible);
-    let seen = window.map(|ty| device.heap_bytes(ty.heap)).max().unwrap_or(0);
-    let seen = match seen {
+    let visible = window.map(|ty| device.heap_bytes(ty.heap)).max().unwrap_or(0);
+    let window = match visible {
         0 => "the host sees none of it".to_owned(),
-        seen if seen >= own => "the host sees all of it (resizable BAR)".to_owned(),
-        seen => format!("the host sees {} of it", Bytes(seen)),
+        visible if visible >= own => "the host sees all of it (resizable BAR)".to_owned(),
+        visible => format!("the host sees {} of it", Bytes(visible)),
     };
-    Some(format!("{}; {seen}", Bytes(own)))
+    let sizes = sizes_read(seen);
+    let read = sizes
+        .last()
+        .map(|size| format!("; {} read at {}", Bytes(size.point.integer(SIZE)), units::rate(size.value, None, "GB/s")));
+    Some(format!("{}; {window}{}", Bytes(own), read.unwrap_or_default()))
+}
+
+/// The sizes of memory that were read, as the experiment takes its rows.
+#[expect(clippy::cast_precision_loss, reason = "a bandwidth")]
+fn sizes_read(seen: &Seen) -> Vec<Finished> {
+    let row = |tried: &Tried| {
+        let Times { value, low, high, .. } = tried.result.as_ref()?.as_ref().ok()?;
+        let (point, bytes) = (tried.point.clone(), tried.case.work.bytes? as f64);
+        Some(Finished { point, time: *value, interval: Some((*low, *high)), value: bytes / value, ..Finished::default() })
+    };
+    seen.residency.iter().filter_map(row).collect()
+}
+
+fn of_memory(seen: &Seen) -> Option<Finding> {
+    let derived = experiments::find(RESIDENCY)?.derive(&sizes_read(seen));
+    let figure = |metric: &str| {
+        let row = derived.iter().find(|row| row.metric == metric)?;
+        Some((row.figure.as_ref().ok()?.value, &row.note))
+    };
+    let ((size, note), (slowdown, _)) = (figure("size")?, figure("slowdown")?);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes of memory")]
+    let size = Bytes(size as u64);
+    Some(Finding {
+        name: "memory-spills",
+        harm: Harm::WrongFigures,
+        what: format!("With {size} in use, reading memory takes {slowdown:.1} times as long."),
+        evidence: format!("Read: {note}."),
+        advice: "end other programs that hold the device's memory, and keep problems smaller; on Windows, see the driver's \
+                 setting for system memory fallback"
+            .to_owned(),
+    })
 }
 
 /// Bytes a second of a copy.
@@ -585,22 +624,44 @@ mod tests {
         assert_eq!(names(&software(), &with(copies(9e9), narrow)), [""; 0]);
         let all = facts(&gpu(), &with(copies(1e9), full));
         let fact = &all.iter().find(|fact| fact.about == "transfer").unwrap().is;
-        assert!(fact.starts_with("64.00 GB/s to the device, 64.00 GB/s back;") && fact.contains("link 32 GT/s x16"), "{fact}");
+        assert!(fact.starts_with("64 GB/s to the device, 64 GB/s back;") && fact.contains("link 32 GT/s x16"), "{fact}");
+    }
+
+    #[test]
+    fn memory_that_spills_is_found_with_its_size() {
+        let seen = |rates: [u64; 3]| {
+            let size = |(gib, rate): (u64, u64)| {
+                let bytes = gib << 30;
+                let point = Point::new([(SIZE.into(), bytes.into())]);
+                let case = Case { work: Work { bytes: Some(bytes), ..Work::default() }, ..Case::new(RESIDENCY, &point) };
+                #[expect(clippy::cast_precision_loss, reason = "a time")]
+                let value = bytes as f64 / rate as f64;
+                let times = Times { value, low: 0.99 * value, high: 1.01 * value, rounds: Rounds::default() };
+                Tried { experiment: RESIDENCY.to_owned(), variant: String::new(), point, case, result: Some(Ok(times)) }
+            };
+            Seen { residency: [4, 8, 12].into_iter().zip(rates).map(size).collect(), ..Seen::default() }
+        };
+        assert_eq!(names(&gpu(), &seen([900, 900, 890])), [""; 0]);
+        assert!(memory_fact(&gpu(), &seen([900, 900, 890])).unwrap().ends_with("; 12 GiB read at 890 GB/s"));
+        let spilling = seen([900, 890, 90]);
+        assert_eq!(names(&gpu(), &spilling), ["memory-spills"]);
+        let what = &findings(&gpu(), &spilling)[0].what;
+        assert_eq!(what, "With 12 GiB in use, reading memory takes 10.0 times as long.");
     }
 
     #[test]
     fn how_much_of_its_memory_the_host_sees_is_told() {
         let mut device = gpu();
-        let heap = |gib: u64, device_local| Heap { bytes: gib << 30, device_local };
+        let heap = |gib: u64, device_local| Heap { bytes: gib << 30, device_local, budget: None };
         device.heaps = vec![heap(16, true), heap(32, false)];
         let ty = device.memory_types[0];
         device.memory_types = vec![crate::model::MemoryType { heap: 0, device_local: true, host_visible: false, ..ty }];
-        assert_eq!(memory_fact(&device).unwrap(), "16 GiB; the host sees none of it");
+        assert_eq!(memory_fact(&device, &Seen::default()).unwrap(), "16 GiB; the host sees none of it");
         device.memory_types[0].host_visible = true;
-        assert!(memory_fact(&device).unwrap().contains("sees all of it"));
+        assert!(memory_fact(&device, &Seen::default()).unwrap().contains("sees all of it"));
         device.heaps[0].bytes = 1 << 28;
         device.heaps.push(heap(16, true));
-        assert_eq!(memory_fact(&device).unwrap(), "16 GiB; the host sees 256 MiB of it");
-        assert_eq!(memory_fact(&software()), None);
+        assert_eq!(memory_fact(&device, &Seen::default()).unwrap(), "16 GiB; the host sees 256 MiB of it");
+        assert_eq!(memory_fact(&software(), &Seen::default()), None);
     }
 }

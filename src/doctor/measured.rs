@@ -7,15 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::checks::{FEATURES, FROM_DEVICE, LOAD, Pick, RESULTS, STEADY, TO_DEVICE};
+use super::checks::{FEATURES, FROM_DEVICE, LOAD, Pick, RESULTS, STEADY, TO_DEVICE, residency};
 use crate::campaign::{Campaign, interrupt};
 use crate::experiments::Setting;
 use crate::measure::{
-    Answer, Call, CaseKey, Event, Instrument, Job, Loss, Measured, Options, Order, Pool, Rounds, Rule, Session, Task, Watch,
-    answers_of,
+    self, Answer, Bench, Call, CaseKey, Event, Instrument, Job, Loss, Options, Order, Outcome, Pool, Rounds, Rule, Session,
+    Task, Watch, answers_of,
 };
 use crate::model::{Case, Failure, PciAddress, Point};
 use crate::output::Bar;
+use crate::plan::Planned;
 use crate::regular::{self, Kind};
 use crate::stats::Interval;
 use crate::worker::FoundDevice;
@@ -55,8 +56,8 @@ pub struct Times {
     pub rounds: Rounds,
 }
 
-impl From<Measured> for Times {
-    fn from(measured: Measured) -> Self {
+impl From<measure::Measured> for Times {
+    fn from(measured: measure::Measured) -> Self {
         let value = measured.value();
         let Interval { low, high } = measured.interval().unwrap_or(Interval { low: value, high: value });
         Self { value, low, high, rounds: measured.rounds }
@@ -70,6 +71,8 @@ pub struct Seen {
     pub watch: Option<Watch>,
     /// By what was picked; nothing for what the device can't run.
     pub tried: BTreeMap<String, Tried>,
+    /// Reading more and more memory, the smallest size first.
+    pub residency: Vec<Tried>,
     /// The link to the host, at its best while the device worked.
     pub link: Option<Link>,
     /// Why the device was given up, or couldn't be opened.
@@ -100,6 +103,11 @@ impl Link {
 }
 
 impl Seen {
+    /// All cases that were to be tried.
+    pub fn all(&self) -> impl Iterator<Item = &Tried> {
+        self.tried.values().chain(&self.residency)
+    }
+
     pub fn of(&self, pick: &Pick) -> Option<&Tried> {
         self.tried.get(&pick.name())
     }
@@ -139,9 +147,6 @@ fn try_all(campaign: &Campaign, place: &FoundDevice, bar: &Bar, seen: &mut Seen)
         let mut bench = campaign.targets.open(place, opening).map_err(|Loss(failure)| failure)?;
         seen.watch = Some(watch(bench.as_mut(), key)?);
     }
-    if interrupt::is_asked() {
-        return Ok(());
-    }
     let of_features = FEATURES.iter().flat_map(|feature| [feature.claimed, feature.plain]);
     let all = of_features.chain(STEADY).chain(RESULTS).chain([TO_DEVICE, FROM_DEVICE]);
     let mut picks: Vec<Pick> = Vec::new();
@@ -150,32 +155,62 @@ fn try_all(campaign: &Campaign, place: &FoundDevice, bar: &Bar, seen: &mut Seen)
             picks.push(pick)
         }
     });
-    let cases: Vec<(Pick, Tried)> = picks
-        .into_iter()
-        .filter_map(|pick| {
-            let planned = planned(&pick)?;
-            let (experiment, variant) = (planned.experiment.name().to_owned(), planned.variant.to_owned());
-            Some((pick, Tried { experiment, variant, point: planned.point, case: planned.case.ok()?, result: None }))
-        })
-        .collect();
-    let pool = Pool::new(PROCESSES, campaign.opener(place, settings.opening(place, CASE_TIME)))?;
+    let (picks, cases): (Vec<Pick>, Vec<Tried>) =
+        picks.into_iter().filter_map(|pick| Some((pick, Tried::planned(planned(&pick)?)?))).unzip();
+    let (tried, instrument) = measure(campaign, place, bar, PROCESSES, cases)?;
+    seen.instrument = Some(instrument);
+    seen.tried = picks.iter().map(Pick::name).zip(tried.cases).collect();
+    tried.failure.map_or(Ok(()), Err)?;
+    let sizes: Vec<Tried> = residency(setting).into_iter().filter_map(Tried::planned).collect();
+    if !sizes.is_empty() {
+        // One size at a time fills the memory: further processes would wait for each other.
+        let (tried, _) = measure(campaign, place, bar, 1, sizes)?;
+        seen.residency = tried.cases;
+        tried.failure.map_or(Ok(()), Err)?;
+    }
+    Ok(())
+}
+
+/// What was measured until a device was given up, if it was.
+struct Measured {
+    cases: Vec<Tried>,
+    failure: Option<Failure>,
+}
+
+/// Measures cases in so many processes.
+fn measure(
+    campaign: &Campaign,
+    place: &FoundDevice,
+    bar: &Bar,
+    processes: usize,
+    cases: Vec<Tried>,
+) -> Result<(Measured, Instrument), Failure> {
+    let settings = &campaign.settings;
+    let pool = Pool::new(processes, campaign.opener(place, settings.opening(place, CASE_TIME)))?;
     let options = Options { rule: Rule::Each, max_noise: MAX_NOISE, max_time: CASE_TIME, seed: settings.seed };
     let mut session = Session::new(pool, options).keeping_few_rounds();
-    seen.instrument = Some(session.instrument().clone());
-    let tasks: Vec<Task> = cases.iter().map(|(_, tried)| Task { key: tried.key(), case: &tried.case, base: None }).collect();
+    let instrument = session.instrument().clone();
+    let tasks: Vec<Task> = cases.iter().map(|tried| Task { key: tried.key(), case: &tried.case, base: None }).collect();
     let outcomes = session.measure(&tasks, &mut |event| {
         show(bar, &event);
         if interrupt::is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     let failure = session.given_up().cloned();
     drop((session, tasks));
-    for ((pick, tried), outcome) in cases.into_iter().zip(outcomes) {
-        seen.tried.insert(pick.name(), Tried { result: outcome.map(|outcome| outcome.result.map(Times::from)), ..tried });
-    }
-    failure.map_or(Ok(()), Err)
+    let ended = |(tried, outcome): (Tried, Option<Outcome>)| Tried {
+        result: outcome.map(|outcome| outcome.result.map(Times::from)),
+        ..tried
+    };
+    Ok((Measured { cases: cases.into_iter().zip(outcomes).map(ended).collect(), failure }, instrument))
 }
 
 impl Tried {
+    /// A case that is to be tried; nothing for one that the device can't run.
+    fn planned(planned: Planned) -> Option<Self> {
+        let (experiment, variant) = (planned.experiment.name().to_owned(), planned.variant.to_owned());
+        Some(Self { experiment, variant, point: planned.point, case: planned.case.ok()?, result: None })
+    }
+
     fn key(&self) -> CaseKey {
         CaseKey { experiment: self.experiment.clone(), variant: self.variant.clone(), point: self.point.clone() }
     }
@@ -200,7 +235,7 @@ fn show(bar: &Bar, event: &Event) {
 }
 
 /// Loads a case, sizes it, and watches the device under it.
-fn watch(bench: &mut dyn crate::measure::Bench, key: CaseKey) -> Result<Watch, Failure> {
+fn watch(bench: &mut dyn Bench, key: CaseKey) -> Result<Watch, Failure> {
     let job = Job { key, base: None, sizes: None, is_checked: true };
     for answer in answers_of(bench, Order::Load { jobs: vec![job], share: Some(1), is_ahead: false })? {
         match answer {

@@ -239,6 +239,7 @@ pub mod memory {
     pub mod host_visible;
     pub mod layout;
     pub mod misaligned;
+    pub mod residency;
     pub mod reuse;
     pub mod row_column;
     pub mod scatter;
@@ -350,7 +351,7 @@ catalogue! {
     experiments {
         calibration: timer, clock, core_clock, empty, barrier, sentinel, evict;
         workgroup: linear, tile2d, tile3d, saturation, occupancy, registers, divergence, persistent;
-        memory: stream, stride, gather, scatter, layout, dtype, misaligned, row_column, reuse, host_visible;
+        memory: stream, stride, gather, scatter, layout, dtype, misaligned, row_column, reuse, host_visible, residency;
         load: path, stream, filter;
         cache: latency, bandwidth, line, tlb;
         transfer: copy;

@@ -149,8 +149,11 @@ fn queues(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Vec<QueueFa
 fn memory(instance: &ash::Instance, physical: vk::PhysicalDevice) -> (Vec<Heap>, Vec<MemoryType>) {
     // SAFETY: the device comes from this instance.
     let memory = unsafe { instance.get_physical_device_memory_properties(physical) };
-    let heap =
-        |heap: &vk::MemoryHeap| Heap { bytes: heap.size, device_local: heap.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL) };
+    let heap = |heap: &vk::MemoryHeap| {
+        let device_local = heap.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL);
+        // Replaced by what a 1.1 device with the extension says.
+        Heap { bytes: heap.size, device_local, budget: None }
+    };
     let types = (0..).zip(memory.memory_types_as_slice());
     let types = types.filter_map(|(index, ty)| memory_type(index, ty)).collect();
     (memory.memory_heaps_as_slice().iter().map(heap).collect(), types)
@@ -219,6 +222,10 @@ fn extend(info: &mut DeviceInfo, inner: &InstanceInner, physical: vk::PhysicalDe
     });
     info.driver.uuid = Uuid(id.driver_uuid);
     info.limits.allocation_bytes = memory.max_memory_allocation_size;
+    if support.has(ash::ext::memory_budget::NAME) {
+        let budgets = memory::budgets(&inner.raw, physical);
+        info.heaps.iter_mut().zip(budgets).for_each(|(heap, budget)| heap.budget = budget);
+    }
     if has_driver {
         info.driver.id = format!("{:?}", driver.driver_id);
         info.driver.name = text(driver.driver_name_as_c_str());

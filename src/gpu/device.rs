@@ -356,6 +356,11 @@ impl Device {
         memory::budget(&self.logical, &self.info, loaded.device)
     }
 
+    /// Bytes of its own memory that are free now, by the driver's word; `None` where it says nothing.
+    pub fn free_memory(&self) -> Option<u64> {
+        memory::free_bytes(&self.logical, &self.info)
+    }
+
     // What runs something fails where the driver fails, loses the device, or doesn't end in time.
 
     /// Runs the reset program alone, and waits.

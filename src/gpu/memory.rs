@@ -10,7 +10,7 @@ use gpu_allocator::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme};
 
 use rayon::prelude::*;
 
-use crate::model::{self, Contents, DeviceInfo, Footprint, MemoryKind, MemoryType, Status};
+use crate::model::{self, Budget, Contents, DeviceInfo, Footprint, MemoryKind, MemoryType, Status};
 
 use super::error::{Context, Error};
 use super::image::Image;
@@ -419,26 +419,34 @@ pub(super) fn placements<'a>(
 /// quarters of what the driver's budget leaves, or half the heap where it states none: the rest is for staging, for pipelines and
 /// for other programs. Of the host's memory half of what the device may see of it.
 pub(super) fn budget(logical: &Logical, info: &DeviceInfo, loaded: u64) -> Footprint {
-    let device = match logical.has_budget.then(|| free_bytes(logical)).flatten() {
+    let device = match free_bytes(logical, info) {
         Some(free) => free.saturating_add(loaded) / 4 * 3,
         None => info.local_heap_bytes() / 2,
     };
     Footprint { device, host: info.host_heap().map_or(0, |heap| info.heap_bytes(heap)) / 2 }
 }
 
-/// What the budget of the largest heap of the device's own leaves.
-fn free_bytes(logical: &Logical) -> Option<u64> {
+/// What the budget of the largest heap of the device's own leaves now; `None` where the driver states none.
+pub(super) fn free_bytes(logical: &Logical, info: &DeviceInfo) -> Option<u64> {
+    let budgets = logical.has_budget.then(|| budgets(&logical.instance.raw, logical.physical))?;
+    let (_, budget) = info.heaps.iter().zip(budgets).max_by_key(|(heap, _)| heap.rank())?;
+    budget.map(|budget| budget.free)
+}
+
+/// The budget of each heap, on a device of Vulkan 1.1 that has `VK_EXT_memory_budget`.
+pub(super) fn budgets(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Vec<Option<Budget>> {
     let mut budget = vk::PhysicalDeviceMemoryBudgetPropertiesEXT::default();
     let mut memory = vk::PhysicalDeviceMemoryProperties2::default().push_next(&mut budget);
     // SAFETY: the device belongs to this instance, is of Vulkan 1.1 and has the extension.
-    unsafe { logical.instance.raw.get_physical_device_memory_properties2(logical.physical, &mut memory) };
+    unsafe { instance.get_physical_device_memory_properties2(physical, &mut memory) };
     let memory = memory.memory_properties;
-    let heaps = memory.memory_heaps_as_slice().iter().enumerate();
-    let largest = heaps.max_by_key(|(_, heap)| (heap.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL), heap.size));
-    let (index, heap) = largest?;
-    // Some drivers state a budget of zero, or one beyond the heap.
-    let limit = budget.heap_budget.get(index).copied().filter(|limit| *limit > 0)?.min(heap.size);
-    Some(limit.saturating_sub(*budget.heap_usage.get(index)?))
+    let told = budget.heap_budget.iter().zip(&budget.heap_usage);
+    let budget = |(heap, (limit, usage)): (&vk::MemoryHeap, (&u64, &u64))| {
+        // Some drivers state a budget of zero, or one beyond the heap.
+        let bytes = Some(*limit).filter(|limit| *limit > 0)?.min(heap.size);
+        Some(Budget { bytes, free: bytes.saturating_sub(*usage) })
+    };
+    memory.memory_heaps_as_slice().iter().zip(told).map(budget).collect()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use rand::seq::SliceRandom;
 
 use super::bench::{Answer, Call, CaseKey, Job, Loss, Order};
 use super::block_case::BlockCase;
+use super::pool::Pool;
 use super::race::open_comparisons;
 use super::racing::MostSamples;
 use super::rig::IDLE;
@@ -108,6 +109,9 @@ impl Block<'_, '_, '_> {
             if wanted.is_empty() || !self.observing.goes_on {
                 return;
             }
+            if wanted.iter().any(|&i| entries[i].case().is_alone) {
+                self.empty_others(slot, entries);
+            }
             if let Err(failure) = self.session.pool.bench(slot) {
                 return wanted.iter().for_each(|&i| self.fail(&mut entries[i], failure.clone().before_any_case()));
             }
@@ -118,6 +122,16 @@ impl Block<'_, '_, '_> {
                     let failure = failure.at(Stage::Loading);
                     return wanted.iter().for_each(|&i| self.fail(&mut entries[i], failure.clone()));
                 }
+            }
+        }
+    }
+
+    /// Frees what the other benches hold: processes take turns at a device's memory where a case needs it all.
+    fn empty_others(&mut self, slot: usize, entries: &mut [BlockCase]) {
+        for other in (0..self.session.pool.len()).filter(|other| *other != slot) {
+            if entries.iter().any(|entry| entry.place(&self.session.pool, other).is_some()) {
+                unload_at(&mut self.session.pool, other);
+                entries.iter_mut().for_each(|entry| entry.unloaded(other));
             }
         }
     }
@@ -556,15 +570,18 @@ impl Block<'_, '_, '_> {
     fn unload(&mut self) {
         let pools = [Some(&mut self.session.pool), self.session.base_pool.as_mut()];
         for pool in pools.into_iter().flatten() {
-            for slot in 0..pool.len() {
-                if !pool.is_there(slot) {
-                    continue;
-                }
-                if let Err(loss) = pool.carry_out(slot, Order::Unload, &mut |_| ControlFlow::Continue(())) {
-                    pool.lose(slot, Stage::Loading, &loss);
-                }
-            }
+            (0..pool.len()).for_each(|slot| unload_at(pool, slot));
         }
+    }
+}
+
+/// Frees all that the bench at a slot holds, if one is there.
+fn unload_at(pool: &mut Pool, slot: usize) {
+    if !pool.is_there(slot) {
+        return;
+    }
+    if let Err(loss) = pool.carry_out(slot, Order::Unload, &mut |_| ControlFlow::Continue(())) {
+        pool.lose(slot, Stage::Loading, &loss);
     }
 }
 

@@ -157,6 +157,11 @@ impl<'c> BlockCase<'c> {
         self.base_places[slot]?.at(pool, slot)
     }
 
+    /// Takes note that the bench at a slot was emptied.
+    pub(super) fn unloaded(&mut self, slot: usize) {
+        self.places[slot] = None;
+    }
+
     pub(super) fn base_loaded(&mut self, slot: usize, process: u32, index: usize) {
         self.base_places[slot] = Some(LoadedAt { process, index });
     }

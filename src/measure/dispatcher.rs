@@ -51,6 +51,11 @@ pub trait Dispatcher {
     /// The memory that the cases loaded at one time may use.
     fn memory_budget(&self) -> Footprint;
 
+    /// Bytes of the device's own memory that are free now, by the driver's word; `None` where it says nothing.
+    fn free_memory(&self) -> Option<u64> {
+        None
+    }
+
     fn footprint(&self, prepared: &Prepared) -> Footprint;
 
     /// On how many threads it compiles cases before they are loaded; 0 where it doesn't.

@@ -17,7 +17,7 @@ use super::visit::{SampledCase, Sizes, Sizing, Visit};
 use super::{Dispatcher, Instrument, Timer, ToolCases, instrument};
 use crate::digest::{Fingerprint, fingerprint};
 use crate::gpu::CaseHandle;
-use crate::model::{Case, DeviceInfo, Failure, Footprint, Measurand, POISON, Repeat, Stage, Status, Step};
+use crate::model::{Case, DeviceInfo, Failure, Footprint, Measurand, POISON, Repeat, Skip, Stage, Status, Step};
 use crate::shader::Prepared;
 use crate::stats;
 use crate::units::Nanos;
@@ -224,12 +224,24 @@ impl<'a> LocalBench<'a> {
             FoundBase::New(_, sourced) => device.footprint(&sourced.prepared),
         });
         let footprint = device.footprint(prepared) + base;
+        if prepared.case.is_alone || self.cases.iter().flatten().any(|case| case.subject.prepared.case.is_alone) {
+            return self.give_all(footprint);
+        }
         // The first is tried in any case: only the device knows what it can really hold.
         if !footprint.fits(self.room) && !self.cases.is_empty() {
             return Err(Refusal::Full);
         }
         self.room = footprint.left_of(self.room);
         Ok(())
+    }
+
+    /// Of the memory of a bench that holds nothing: what else takes some is looked for now, when other processes and programs have theirs.
+    fn give_all(&self, footprint: Footprint) -> Result<(), Refusal> {
+        if self.cases.iter().any(Option::is_some) {
+            return Err(Refusal::Full);
+        }
+        let fits = self.rig.device.free_memory().map_or(Ok(()), |free| footprint.fits_alone(free));
+        fits.map_err(|Skip { reason }| Failure::new(Status::Skipped, reason).into())
     }
 
     fn load_base(&mut self, job: &Job, base: FoundBase) -> Result<usize, Failure> {

@@ -12,8 +12,8 @@ use crate::experiments::calibration::core_clock;
 use crate::globs;
 use crate::gpu::{CaseHandle, Loaded, Samples, Submission};
 use crate::model::{
-    Bound, Case, DeviceInfo, Executable, Failure, Feature, Footprint, Measurand, Peak, PipelineDetail, PipelineStatistics,
-    Quirk, Representation, StatValue, Status, Step, SubgroupClass,
+    Bound, Case, DeviceInfo, DeviceKind, Executable, Failure, Feature, Footprint, Measurand, Peak, PipelineDetail,
+    PipelineStatistics, Quirk, Representation, StatValue, Status, Step, SubgroupClass,
 };
 use crate::shader::Prepared;
 use crate::units::{TickScale, Ticks};
@@ -26,6 +26,8 @@ const SUBMIT_NS: f64 = 20_000.0;
 const DISPATCH_NS: f64 = 2000.0;
 /// How much longer a pass takes whose data were evicted.
 const COLD_FACTOR: f64 = 2.0;
+/// The same of what lies in the host's memory.
+const SPILLED_FACTOR: f64 = 10.0;
 /// How many times as long that takes which is told to be slow.
 const SLOW_FACTOR: f64 = 10.0;
 const BARRIER_NS: f64 = 100.0;
@@ -99,6 +101,10 @@ options! {
     reductions: u64 = 0, count;
     /// Optional features that it has, by a glob over Vulkan's names of them, such as `shaderInt64`.
     can: Option<GlobMatcher> = None, glob;
+    /// What kind of device it says to be; sizes follow from that.
+    kind: DeviceKind = DeviceKind::Other, kind;
+    /// Bytes that its memory really holds: of a case that has more, the rest lies in the host's, a tenth as fast; 0 for all.
+    spill: u64 = 0, count;
     // What follows is told by a glob over names such as `memory/stream`, or over these with the axes after a blank.
     /// Experiments whose results are wrong.
     wrong: Option<GlobMatcher> = None, glob;
@@ -131,7 +137,7 @@ impl MockOptions {
     /// What is known about the device that they simulate, which is one of several by its index.
     pub fn device_info(&self, index: usize) -> DeviceInfo {
         let mut info = DeviceInfo::mock();
-        info.index = index;
+        (info.index, info.kind) = (index, self.kind);
         info.device_uuid.0[15] = u8::try_from(index).unwrap_or(u8::MAX);
         info.queues.iter_mut().for_each(|family| family.timestamp_valid_bits = self.bits);
         let peak = Peak { rate: self.peak, is_hard: true, clock_mhz: None };
@@ -179,6 +185,11 @@ fn bits(key: &str, text: &str) -> Result<u32, Error> {
 
 fn count(key: &str, text: &str) -> Result<u64, Error> {
     text.parse().map_err(|_| Error::Usage(format!("mock:{key}={text}: a whole number is needed")))
+}
+
+fn kind(key: &str, text: &str) -> Result<DeviceKind, Error> {
+    let kinds = || DeviceKind::ALL.map(DeviceKind::as_str).join(", ");
+    DeviceKind::named(text).ok_or_else(|| Error::Usage(format!("mock:{key}={text}: one of {} is needed", kinds())))
 }
 
 fn glob(key: &str, text: &str) -> Result<Option<GlobMatcher>, Error> {
@@ -239,8 +250,16 @@ impl Mock {
         }
         let steps: f64 = case.pass.iter().map(step_ns).sum();
         let slow = if Self::is_meant(self.options.slow.as_ref(), case) { SLOW_FACTOR } else { 1.0 };
-        let bytes = 1.0 + self.options.memory_drift * self.now * 1e-9;
+        let bytes = (1.0 + self.options.memory_drift * self.now * 1e-9) * self.spilled(case);
         slow * (steps + work_ns(case, bytes, self.core_level())) * self.process / self.options.speed * self.slowdown()
+    }
+
+    /// How many times as long a case's bytes take for those that its memory doesn't hold.
+    #[expect(clippy::cast_precision_loss, reason = "a simulation")]
+    fn spilled(&self, case: &Case) -> f64 {
+        let all = case.footprint(&self.info).device;
+        let beyond = if self.options.spill > 0 { all.saturating_sub(self.options.spill) } else { 0 };
+        1.0 + (SPILLED_FACTOR - 1.0) * beyond as f64 / all.max(1) as f64
     }
 
     /// The core clock over its usual one.
@@ -387,6 +406,10 @@ impl Dispatcher for Mock {
         Footprint { device: bytes, host: bytes }
     }
 
+    fn free_memory(&self) -> Option<u64> {
+        self.info.local_heap()?.budget.map(|budget| budget.free)
+    }
+
     fn footprint(&self, prepared: &Prepared) -> Footprint {
         prepared.case.resources.iter().map(|resource| resource.footprint(&self.info)).sum()
     }
@@ -468,5 +491,6 @@ mod tests {
         assert!(MockOptions::parse("noize=1").unwrap_err().to_string().contains("did you mean noise?"));
         assert!(MockOptions::parse("noise=x").is_err());
         assert!(MockOptions::parse("bits=3").is_err());
+        assert!(MockOptions::parse("kind=disc").unwrap_err().to_string().ends_with("virtual, cpu, other is needed"));
     }
 }

@@ -76,6 +76,10 @@ impl Dispatcher for Vulkan {
         self.device.memory_budget()
     }
 
+    fn free_memory(&self) -> Option<u64> {
+        self.device.free_memory()
+    }
+
     fn footprint(&self, prepared: &Prepared) -> Footprint {
         self.device.footprint(prepared)
     }

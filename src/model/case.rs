@@ -44,6 +44,9 @@ pub struct Case {
     /// Loop iterations of one invocation, all its loops summed up, where an axis can make them many: some drivers end loops
     /// silently (see [`Quirk::most_iterations`](super::Quirk::most_iterations)).
     pub iterations: u64,
+    /// Whether no other case may lie in the device's memory beside it, not even in another process: it is about how much there is, and
+    /// may have more than what cases share.
+    pub is_alone: bool,
 }
 
 /// An output that people can look at, row by row from the top.
@@ -141,7 +144,13 @@ impl Case {
             pictures: Vec::new(),
             bound: None,
             iterations: 0,
+            is_alone: false,
         }
+    }
+
+    /// What all of its resources take.
+    pub fn footprint(&self, device: &DeviceInfo) -> Footprint {
+        self.resources.iter().map(|resource| resource.footprint(device)).sum()
     }
 
     pub fn steps(&self) -> impl Iterator<Item = &Step> {

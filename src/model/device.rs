@@ -272,6 +272,32 @@ pub struct QueueFamily {
 pub struct Heap {
     pub bytes: u64,
     pub device_local: bool,
+    /// What the driver lets this process have of it; `None` where it states none. It changes from moment to moment.
+    #[serde(default)]
+    pub budget: Option<Budget>,
+}
+
+impl Heap {
+    /// The greater, the sooner it holds what cases work on: the device's own before others, and the largest of those.
+    pub fn rank(&self) -> (bool, u64) {
+        (self.device_local, self.bytes)
+    }
+}
+
+/// What a process may have of a heap, by the driver's word (`VK_EXT_memory_budget`) when it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Budget {
+    /// What the process may have in all.
+    pub bytes: u64,
+    /// What of that it hasn't taken yet.
+    pub free: u64,
+}
+
+impl Budget {
+    /// A heap of so many bytes that nobody has taken anything of.
+    pub fn whole(bytes: u64) -> Self {
+        Self { bytes, free: bytes }
+    }
 }
 
 impl DeviceInfo {
@@ -347,7 +373,9 @@ impl DeviceInfo {
                 timestamp_valid_bits: 64,
             }],
             timestamp_period: 1.0,
-            heaps: vec![Heap { bytes: 16 << 30, device_local: true }, Heap { bytes: 16 << 30, device_local: false }],
+            heaps: [true, false]
+                .map(|device_local| Heap { bytes: 16 << 30, device_local, budget: Some(Budget::whole(16 << 30)) })
+                .into(),
             memory_types: vec![
                 MemoryType { index: 0, heap: 0, device_local: true, host_visible: false, host_cached: false },
                 MemoryType { index: 1, heap: 1, device_local: false, host_visible: true, host_cached: false },
@@ -384,10 +412,14 @@ impl DeviceInfo {
         matches!(self.kind, DeviceKind::Cpu | DeviceKind::Other)
     }
 
-    /// Bytes of the largest heap of the device's own, or of the largest heap at all.
+    /// The largest heap of the device's own, or the largest heap at all.
+    pub fn local_heap(&self) -> Option<&Heap> {
+        self.heaps.iter().max_by_key(|heap| heap.rank())
+    }
+
+    /// Its bytes.
     pub fn local_heap_bytes(&self) -> u64 {
-        let largest = |local: bool| self.heaps.iter().filter(|heap| heap.device_local || !local).map(|heap| heap.bytes).max();
-        largest(true).or_else(|| largest(false)).unwrap_or(0)
+        self.local_heap().map_or(0, |heap| heap.bytes)
     }
 }
 
@@ -410,5 +442,11 @@ mod tests {
         let earlier = told.replace(r#""pci_address":"0000:65:00.0","#, "");
         assert_ne!(earlier, told);
         assert_eq!(serde_json::from_str::<DeviceInfo>(&earlier).unwrap(), DeviceInfo { pci_address: None, ..info });
+    }
+
+    #[test]
+    fn heaps_of_before_there_were_budgets_are_read() {
+        let heap = Heap { bytes: 8, device_local: true, budget: None };
+        assert_eq!(serde_json::from_str::<Heap>(r#"{"bytes":8,"device_local":true}"#).unwrap(), heap);
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Add;
 
 use serde::{Deserialize, Serialize};
 
-use super::DeviceInfo;
+use super::{DeviceInfo, Skip};
 
 words! {
     #[derive(Default, Hash)]
@@ -65,6 +65,17 @@ impl Footprint {
 
     pub fn fits(self, room: Self) -> bool {
         self.device <= room.device && self.host <= room.host
+    }
+
+    /// Whether it may be loaded alone where so many bytes of the device's own are free. It may have nine tenths of them: the rest is
+    /// for what else is made on the way, and for other programs, whose next buffer would drive it out.
+    /// Skipped: it takes more.
+    pub fn fits_alone(self, free: u64) -> Result<(), Skip> {
+        let most = free / 10 * 9;
+        let reason = || {
+            format!("nine tenths of the {free} bytes that the heap's budget leaves are {most}, the case needs {}", self.device)
+        };
+        if self.device <= most { Ok(()) } else { Err(Skip::new(reason())) }
     }
 
     /// The room that is left beside it.
@@ -188,6 +199,15 @@ mod tests {
         assert!(!(hosts + hosts).fits(room) && !(large + large).fits(room));
         assert_eq!(room.share(3), Footprint { device: 3, host: 1 });
         assert!([large, hosts].into_iter().sum::<Footprint>().fits(room));
+    }
+
+    #[test]
+    fn what_is_alone_may_have_nine_tenths_of_what_is_free() {
+        let case = |device| Footprint { device, host: 1 };
+        assert_eq!(case(90).fits_alone(100), Ok(()));
+        let reason = "nine tenths of the 100 bytes that the heap's budget leaves are 90, the case needs 91";
+        assert_eq!(case(91).fits_alone(100).unwrap_err().reason, reason);
+        assert!(case(1).fits_alone(0).is_err());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use crate::model::{
-    Case, DeviceInfo, Feature, Footprint, Format, FormatUse, ImageRole, Kernel, MemoryKind, Resource, ResourceKind, Skip, Step,
+    Case, DeviceInfo, Feature, Format, FormatUse, ImageRole, Kernel, MemoryKind, Resource, ResourceKind, Skip, Step,
 };
 
 /// Whether the device can run the case at all.
@@ -13,11 +13,21 @@ pub fn check_limits(case: &Case, device: &DeviceInfo) -> Result<(), Skip> {
     case.resources.iter().try_for_each(|resource| resource_limits(resource, device))?;
     filter_limits(case, device)?;
     case.reset.iter().chain(&case.prepare).chain(&case.pass).try_for_each(|step| step_limits(step, device))?;
-    let needed: Footprint = case.resources.iter().map(|resource| resource.footprint(device)).sum();
+    let needed = case.footprint(device);
     at_most("the largest memory heap (bytes)", needed.device, device.local_heap_bytes())?;
     // Where the device sees nothing of the host's memory, nothing is known of it.
     let hosts = device.host_heap().map_or(u64::MAX, |heap| device.heap_bytes(heap));
     at_most("the heap of the host's memory (bytes)", needed.host, hosts)
+}
+
+/// Whether what is free now has room for a case that is loaded alone; of others only loading tells. Where no budget is stated, nothing
+/// is known.
+/// Errors: what is free, and what the case takes.
+pub fn check_room(case: &Case, device: &DeviceInfo) -> Result<(), Skip> {
+    match device.local_heap().and_then(|heap| heap.budget) {
+        Some(budget) if case.is_alone => case.footprint(device).fits_alone(budget.free),
+        _ => Ok(()),
+    }
 }
 
 fn kernel_limits(kernel: &Kernel, resources: &[Resource], device: &DeviceInfo) -> Result<(), Skip> {

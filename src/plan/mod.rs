@@ -21,7 +21,7 @@ use crate::model::{Axis, AxisValue, Cache, Case, Point, Preset, Skip};
 pub use axes::tell_what_others_do;
 pub use cases::Cases;
 pub use estimate::{DEFAULT_PROCESSES, DEFAULT_TIME, Estimate, STUDY_PROCESSES};
-pub use limits::check_limits;
+pub use limits::{check_limits, check_room};
 use listed::{Listed, Unlisted};
 pub use shard::Shard;
 pub use values::parse_values;
@@ -240,6 +240,7 @@ impl<'a> Plan<'a> {
         let case = takes_point(&selection.axes, &point).and_then(|()| {
             let case = experiment.case(&Config::new(variant, &point, &self.setting))?;
             check_limits(&case, self.setting.device)?;
+            check_room(&case, self.setting.device)?;
             Ok(case)
         });
         let cache = self.cache;

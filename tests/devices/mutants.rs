@@ -9,9 +9,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use lanescope::experiments::{CATALOGUE, Config, Experiment};
+use lanescope::experiments::{Built, CATALOGUE, Config, Experiment};
 use lanescope::gpu::{Device, DeviceOptions, Instance, InstanceOptions, NO_DEVICE_ADVICE};
-use lanescope::model::{DeviceInfo, Preset};
+use lanescope::model::{Budget, DeviceInfo, DeviceKind, Preset};
 use lanescope::plan::check_limits;
 use lanescope::shader::{self, Compiler, Library};
 use lanescope::validate::Verdict;
@@ -50,8 +50,7 @@ impl Driver {
 
     /// Compiles, runs and checks one case as a run would, with the kernels of this compiler; nothing where the device can't run it.
     fn verdict(&self, compiler: &Mutex<Compiler>, experiment: &Experiment, at: &At) -> Option<Verdict> {
-        let setting = setting(&self.info, Preset::Quick);
-        let built = experiment.build(&Config::new(&at.variant, &at.point, &setting)).ok()?;
+        let built = self.built(experiment, at)?;
         check_limits(&built.case, &self.info).ok()?;
         let prepared = shader::prepare(built.case.clone(), &mut compiler.lock().unwrap())
             .unwrap_or_else(|failure| panic!("{} {} {}: {}", experiment.name(), at.variant, at.point, failure.reason));
@@ -63,6 +62,14 @@ impl Driver {
         device.unload();
         drop(device);
         Some(built.check(&outputs))
+    }
+
+    /// A case. What only devices with memory of their own are asked has kernels that run anywhere: it is built as for one of those.
+    fn built(&self, experiment: &Experiment, at: &At) -> Option<Built> {
+        let mut discrete = DeviceInfo { kind: DeviceKind::Discrete, ..self.info.clone() };
+        discrete.heaps.iter_mut().for_each(|heap| heap.budget = Some(Budget::whole(heap.bytes)));
+        let on = |info: &DeviceInfo| experiment.build(&Config::new(&at.variant, &at.point, &setting(info, Preset::Quick))).ok();
+        on(&self.info).or_else(|| on(&discrete))
     }
 
     /// Whether the kernel itself is right here, unless that was asked before.

@@ -38,6 +38,25 @@ fn no_banks_are_seen_where_there_are_none() {
     }
 }
 
+/// What shares the host's memory has none to spill from.
+#[test]
+fn memory_that_is_the_hosts_is_not_asked_where_it_ends() {
+    let Some(software) = software() else { skip!("no driver here is software") };
+    for device in software {
+        let rows = measured(&["-q", "--preset=thorough", "memory/residency", "-d", &device.index]);
+        assert_eq!(rows.len(), 14, "on {}", device.driver);
+        for row in &rows {
+            assert_eq!((row.status.as_str(), row.failed_stage.as_str()), ("skipped", "planning"), "on {}", device.driver);
+            assert!(
+                row.reason.starts_with("the device is of the kind cpu, not discrete"),
+                "on {}: {}",
+                device.driver,
+                row.reason
+            );
+        }
+    }
+}
+
 #[test]
 fn a_device_is_as_fast_as_itself() {
     for device in devices() {

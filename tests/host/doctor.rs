@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::support::{Ran, lanescope};
+use crate::support::form::{Form, form};
+use crate::support::{Ran, lanescope, skip};
 
 /// The names of findings, and the report.
 fn examined(device: &str, more: &[&str]) -> (Vec<String>, Value) {
@@ -39,6 +40,20 @@ fn planted_faults_are_found_and_named() {
         let (names, report) = examined(device, &[]);
         assert_eq!(names, [expected], "{device}: {report:#}");
     }
+}
+
+/// What a GPU is given takes a processor long to check.
+#[test]
+fn memory_that_spills_is_found() {
+    if form() != Form::Full {
+        skip!("only in the full form");
+    }
+    let (names, report) = examined("mock:kind=discrete,spill=2147483648", &[]);
+    assert_eq!(names, ["memory-spills"], "{report:#}");
+    assert!(
+        report["findings"][0]["what"].as_str().unwrap().starts_with("With 6 GiB in use, reading memory takes 6."),
+        "{report:#}"
+    );
 }
 
 #[test]

@@ -41,6 +41,7 @@ mod readme;
 mod reflection;
 mod relations;
 mod report;
+mod residency;
 mod resume;
 mod search;
 mod second_opinion;

@@ -344,6 +344,13 @@ impl CaseBuilder {
         self
     }
 
+    /// Lets no other case lie in the device's memory beside this one.
+    #[must_use]
+    pub fn alone(mut self) -> Self {
+        self.case.is_alone = true;
+        self
+    }
+
     /// Loop iterations of one invocation, where an axis can make them many.
     #[must_use]
     pub fn iterations(mut self, iterations: u64) -> Self {

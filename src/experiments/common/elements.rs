@@ -68,11 +68,25 @@ impl Elements {
 
     /// What one invocation takes, in the order of its loop.
     pub fn of(&self, invocation: u64) -> impl Iterator<Item = u64> + use<> {
-        let Self { count, local_size, unroll, .. } = *self;
-        let (group, lane) = (invocation / local_size, invocation % local_size);
-        let first = group * local_size * unroll + lane;
-        (0..unroll).map(move |k| first + k * local_size).take_while(move |element| *element < count)
+        let Run { first, count, step } = self.run(invocation);
+        (0..count).map(move |k| first + k * step)
     }
+
+    /// The same, told by its first.
+    pub fn run(&self, invocation: u64) -> Run {
+        let (group, lane) = (invocation / self.local_size, invocation % self.local_size);
+        let first = group * self.local_size * self.unroll + lane;
+        let left = self.count.saturating_sub(first).div_ceil(self.local_size);
+        Run { first, count: left.min(self.unroll), step: self.local_size }
+    }
+}
+
+/// So many elements, the first and those a step from each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    pub first: u64,
+    pub count: u64,
+    pub step: u64,
 }
 
 /// What kernels make of the words of an element, each of which counts another odd number of times.
