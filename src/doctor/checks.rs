@@ -65,6 +65,9 @@ pub const STEADY: [Pick; 3] = [FLOATS, pick("memory/stream", &["op=copy", "width
 /// What keeps the device busy while its clocks are watched.
 pub const LOAD: Pick = FLOATS;
 
+/// The device's clock over the host's.
+pub const CLOCK: Pick = pick("calibration/clock", &[]);
+
 /// Small cases of all that a driver may get wrong: their results are compared with the CPU twins'.
 pub const RESULTS: [Pick; 12] = [
     pick("sync/barrier", &["kind=control", "traffic=shared"]),
@@ -132,7 +135,7 @@ mod tests {
             let device = DeviceInfo { kind, ..DeviceInfo::mock() };
             let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
             let of_features = FEATURES.iter().flat_map(|feature| [feature.claimed, feature.plain]);
-            let all = of_features.chain(STEADY).chain(RESULTS).chain([LOAD, TO_DEVICE, FROM_DEVICE]);
+            let all = of_features.chain(STEADY).chain(RESULTS).chain([CLOCK, LOAD, TO_DEVICE, FROM_DEVICE]);
             for pick in all {
                 let planned = pick.planned(setting).unwrap_or_else(|error| panic!("{}: {error}", pick.name()));
                 // The mock lacks nearly all features.

@@ -1,6 +1,6 @@
 //! What follows from what a device did when it was tried.
 
-use super::checks::{FEATURES, FROM_DEVICE, Feature, Pick, RESIDENCY, STEADY, TO_DEVICE, amount};
+use super::checks::{CLOCK, FEATURES, FROM_DEVICE, Feature, Pick, RESIDENCY, STEADY, TO_DEVICE, amount};
 use super::measured::{Link, Seen, Times, Tried};
 use super::{Fact, Finding, Harm};
 use crate::experiments;
@@ -19,7 +19,7 @@ struct Limits {
 
 const OF_GPUS: Limits = Limits { falls: 0.97, steady: 1.03 };
 /// Virtual processors get more and less of the real ones from second to second.
-const OF_PROCESSORS: Limits = Limits { falls: 0.75, steady: 1.25 };
+const OF_PROCESSORS: Limits = Limits { falls: 0.75, steady: 1.4 };
 
 /// Where a clock under load counts as low, over the highest that it can have.
 const LOW: f64 = 0.8;
@@ -141,7 +141,8 @@ fn timer_fact(seen: &Seen) -> Option<String> {
         Timer::Device(scale) => format!("the device's, {} a tick", Nanos(scale.period)),
         Timer::Host => "the host's".to_owned(),
     };
-    Some(format!("{from}; two in a row take {}", instrument.floor))
+    let rate = seen.measured(&CLOCK).map(|(_, times)| format!(", {:.4} of the host's clock", times.value));
+    Some(format!("{from}{}; two in a row take {}", rate.unwrap_or_default(), instrument.floor))
 }
 
 fn of_timer(seen: &Seen) -> Option<Finding> {
@@ -324,7 +325,8 @@ fn memory_fact(device: &DeviceInfo, seen: &Seen) -> Option<String> {
     let read = sizes
         .last()
         .map(|size| format!("; {} read at {}", Bytes(size.point.integer(SIZE)), units::rate(size.value, None, "GB/s")));
-    Some(format!("{}; {window}{}", Bytes(own), read.unwrap_or_default()))
+    let free = device.local_heap().and_then(|heap| heap.budget).map(|budget| format!(", {} free", Bytes(budget.free)));
+    Some(format!("{}{}; {window}{}", Bytes(own), free.unwrap_or_default(), read.unwrap_or_default()))
 }
 
 /// The sizes of memory that were read, as the experiment takes its rows.

@@ -105,8 +105,9 @@ impl Loaded {
             .zip(&self.served)
             .partition(|(_, served)| served.as_ref().is_ok_and(|devices| !devices.is_empty()));
         for (driver, served) in serving {
-            let names: Vec<&str> = served.iter().flatten().map(|device| device.name.as_str()).collect();
-            facts.push(Fact::new("driver", format!("{}, for {}", described(driver), names.join(" and "))));
+            let mut labels: Vec<&str> = served.iter().flatten().map(|device| device.driver.label()).collect();
+            labels.dedup();
+            facts.push(Fact::new("driver", format!("{}: {}", described(driver), labels.join(" and "))));
         }
         let idle: Vec<String> =
             others.iter().filter(|(driver, _)| driver.fault.is_none()).map(|(driver, _)| name_of(driver)).collect();

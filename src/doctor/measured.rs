@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::checks::{FEATURES, FROM_DEVICE, LOAD, Pick, RESULTS, STEADY, TO_DEVICE, residency};
+use super::checks::{CLOCK, FEATURES, FROM_DEVICE, LOAD, Pick, RESULTS, STEADY, TO_DEVICE, residency};
 use crate::campaign::{Campaign, interrupt};
 use crate::experiments::Setting;
 use crate::measure::{
@@ -148,7 +148,7 @@ fn try_all(campaign: &Campaign, place: &FoundDevice, bar: &Bar, seen: &mut Seen)
         seen.watch = Some(watch(bench.as_mut(), key)?);
     }
     let of_features = FEATURES.iter().flat_map(|feature| [feature.claimed, feature.plain]);
-    let all = of_features.chain(STEADY).chain(RESULTS).chain([TO_DEVICE, FROM_DEVICE]);
+    let all = of_features.chain(STEADY).chain(RESULTS).chain([CLOCK, TO_DEVICE, FROM_DEVICE]);
     let mut picks: Vec<Pick> = Vec::new();
     all.for_each(|pick| {
         if !picks.contains(&pick) {
