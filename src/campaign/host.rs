@@ -34,6 +34,11 @@ pub fn system() -> String {
     [System::long_os_version(), Some(env::consts::ARCH.to_owned())].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
+/// The machine's name.
+pub fn name() -> String {
+    System::host_name().unwrap_or_default()
+}
+
 /// The kernel's version.
 pub fn kernel() -> String {
     System::kernel_version().unwrap_or_default()

@@ -1,11 +1,14 @@
 //! What follows from what a device did when it was tried.
 
+use std::time::Duration;
+
 use super::checks::{CLOCK, FEATURES, FROM_DEVICE, Feature, Pick, RESIDENCY, STEADY, TO_DEVICE, amount};
+use super::loaded::told as told_failure;
 use super::measured::{Link, Seen, Times, Tried};
 use super::{Fact, Finding, Harm};
 use crate::experiments;
 use crate::measure::{Look, Timer};
-use crate::model::{DeviceInfo, DeviceKind, Finished, OtherProcess, Status};
+use crate::model::{DeviceInfo, DeviceKind, Failure, Finished, OtherProcess, Status};
 use crate::stats;
 use crate::units::{self, Bytes, Nanos};
 
@@ -23,6 +26,8 @@ const OF_PROCESSORS: Limits = Limits { falls: 0.75, steady: 1.4 };
 
 /// Where a clock under load counts as low, over the highest that it can have.
 const LOW: f64 = 0.8;
+/// What holds back any card that works hard, as the driver's words are.
+const POWER_LIMIT: &str = "power limit";
 /// Where a clock counts as risen, over what it becomes.
 const RISEN: f64 = 0.97;
 /// The share of the device's time from which on others are worth a word.
@@ -82,7 +87,7 @@ fn of_failure(device: &DeviceInfo, seen: &Seen) -> Option<Finding> {
         name: "device-fails",
         harm: Harm::NoDevice,
         what: format!("{} can't be measured on.", device.name),
-        evidence: format!("{}: {}.", failure.status, failure.words().trim_end_matches('.')),
+        evidence: format!("{}.", told_failure(failure).trim_end_matches('.')),
         advice: "update its driver; if it stays so, report it to those who make it".to_owned(),
     })
 }
@@ -90,17 +95,18 @@ fn of_failure(device: &DeviceInfo, seen: &Seen) -> Option<Finding> {
 // ---- results ----
 
 /// Cases that ended in some way or another.
-fn failed<'s>(seen: &'s Seen, is_meant: impl Fn(Status) -> bool) -> Vec<(&'s Tried, String)> {
+fn failed<'s>(seen: &'s Seen, is_meant: impl Fn(Status) -> bool) -> Vec<(&'s Tried, &'s Failure)> {
     let of = |tried: &'s Tried| {
         let failure = tried.result.as_ref()?.as_ref().err().filter(|failure| is_meant(failure.status))?;
-        Some((tried, format!("{}: {}", failure.status, failure.words())))
+        Some((tried, failure))
     };
     seen.all().filter_map(of).collect()
 }
 
-fn named(failed: &[(&Tried, String)]) -> String {
+fn named(failed: &[(&Tried, &Failure)]) -> String {
     const MOST: usize = 3;
-    let names: Vec<String> = failed.iter().take(MOST).map(|(tried, words)| format!("{}: {words}", tried.name())).collect();
+    let name = |(tried, failure): &(&Tried, &Failure)| format!("{}: {}", tried.name(), told_failure(failure));
+    let names: Vec<String> = failed.iter().take(MOST).map(name).collect();
     let more = failed.len().saturating_sub(MOST);
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     format!("{}{more}.", names.join("; ").trim_end_matches('.'))
@@ -118,10 +124,12 @@ fn of_results(seen: &Seen) -> Option<Finding> {
 }
 
 fn of_other_failures(seen: &Seen) -> Option<Finding> {
-    let others = failed(seen, |status| status.is_failure() && status != Status::WrongResult);
+    let mut others = failed(seen, |status| status.is_failure() && status != Status::WrongResult);
+    // Some drivers refuse what others let spill.
+    others.retain(|(tried, failure)| !(tried.experiment == RESIDENCY && failure.status == Status::OutOfMemory));
     (!others.is_empty()).then(|| Finding {
         name: "cases-fail",
-        harm: Harm::WrongResults,
+        harm: Harm::WrongFigures,
         what: format!("{} of {} small cases can't be run.", others.len(), seen.all().count()),
         evidence: named(&others),
         advice: "update the driver; if it stays so, report it to those who make it".to_owned(),
@@ -172,7 +180,7 @@ fn course(seen: &Seen) -> Option<Course> {
     let looks = &watch.looks;
     let last = &looks[looks.len() - looks.len().div_ceil(3)..];
     let clocks = |looks: &[Look]| looks.iter().map(|look| look.conditions.clock).collect::<Vec<_>>();
-    let full = stats::quantile(&clocks(looks), 0.75);
+    let full = best_second(looks)?;
     let rise = looks.iter().find(|look| look.conditions.clock >= RISEN * full)?;
     let told: Vec<f64> = watch.megahertz();
     let mhz = (told.len() == looks.len() && !told.is_empty()).then(|| {
@@ -185,6 +193,18 @@ fn course(seen: &Seen) -> Option<Course> {
         rise: rise.at.as_secs_f64(),
         mhz,
     })
+}
+
+/// The best median of the looks within a second: a boost may last that long.
+fn best_second(looks: &[Look]) -> Option<f64> {
+    const FEWEST: usize = 3;
+    let median = |first: usize| {
+        let end = looks[first].at + Duration::from_secs(1);
+        let within: Vec<f64> =
+            looks[first..].iter().take_while(|look| look.at < end).map(|look| look.conditions.clock).collect();
+        (within.len() >= FEWEST.min(looks.len())).then(|| stats::median(&within))
+    };
+    (0..looks.len()).filter_map(median).max_by(f64::total_cmp)
 }
 
 fn clock_fact(seen: &Seen) -> Option<String> {
@@ -220,8 +240,10 @@ fn of_clock(device: &DeviceInfo, seen: &Seen) -> Option<Finding> {
             advice: "see to its cooling and its power limit, or lock a clock that it can hold; end other programs".to_owned(),
         });
     }
-    let low = state.max_mhz.zip(mhz).filter(|(most, [_, _, last])| *last < LOW * most);
-    let is_hot = state.slowdowns.iter().any(|words| words != "power limit");
+    // Many cards can't have their highest clock at the power that they may draw, and hold a lower one.
+    let is_at_limit = state.slowdowns.iter().any(|words| words == POWER_LIMIT);
+    let low = state.max_mhz.zip(mhz).filter(|(most, [_, _, last])| *last < LOW * most && !is_at_limit);
+    let is_hot = state.slowdowns.iter().any(|words| words != POWER_LIMIT);
     (low.is_some() || is_hot).then(|| Finding {
         name: "clock-low",
         harm: Harm::WrongFigures,
@@ -387,9 +409,9 @@ fn of_link(device: &DeviceInfo, seen: &Seen) -> Vec<Finding> {
         findings.push(Finding {
             name: "link-narrow",
             harm: Harm::WrongFigures,
-            what: "The link to the host is slower than the device allows.".to_owned(),
+            what: "The link to the host is slower than both of its ends allow.".to_owned(),
             evidence: format!("Under load it has {speed} GT/s and {width} lanes, of {most_speed} GT/s and {most_width} lanes."),
-            advice: "put the card into a faster slot, or allow the link its full speed in the firmware".to_owned(),
+            advice: "seat the card anew and clean its contacts, and allow the link its full speed in the firmware".to_owned(),
         });
     }
     let slow = [TO_DEVICE, FROM_DEVICE].iter().filter_map(|pick| rate(seen, pick)).fold(f64::INFINITY, f64::min);
@@ -462,7 +484,8 @@ fn steadiness(seen: &Seen) -> Option<(Pick, f64, bool)> {
         let (ratio, is_apart) = apart(seen.measured(&pick)?.1)?;
         Some((pick, ratio, is_apart))
     });
-    all.max_by(|(_, one, _), (_, other, _)| one.total_cmp(other))
+    // Those that differ for sure come first.
+    all.max_by(|(_, one, is_one), (_, other, is_other)| is_one.cmp(is_other).then(one.total_cmp(other)))
 }
 
 fn steadiness_fact(seen: &Seen) -> Option<String> {
@@ -482,11 +505,9 @@ fn of_steadiness(device: &DeviceInfo, seen: &Seen) -> Option<Finding> {
 }
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::measure::{Conditions, Rounds, Watch};
-    use crate::model::{Case, Failure, GpuState, Heap, Point, Work};
+    use crate::model::{Case, GpuState, Heap, Point, Work};
 
     fn gpu() -> DeviceInfo {
         DeviceInfo { kind: DeviceKind::Discrete, ..DeviceInfo::mock() }
@@ -546,9 +567,12 @@ mod tests {
         assert_eq!(names(&gpu(), &watched(&fallen)), ["clock-falls"]);
         assert_eq!(names(&software(), &watched(&fallen)), [""; 0], "processors come and go");
         assert_eq!(names(&software(), &watched(&[&[1.0; 15][..], &[0.5; 15]].concat())), ["clock-falls"]);
+        assert_eq!(names(&gpu(), &watched(&[&[1.0; 6][..], &[0.9; 34]].concat())), ["clock-falls"], "a short boost");
         let mut low = watched(&held);
         low.watch.as_mut().unwrap().state.max_mhz = Some(1900.0);
         assert_eq!(names(&gpu(), &low), ["clock-low"]);
+        low.watch.as_mut().unwrap().state.slowdowns = vec!["power limit".to_owned()];
+        assert_eq!(names(&gpu(), &low), [""; 0], "a card that may not draw more");
         let mut hot = watched(&held);
         hot.watch.as_mut().unwrap().state.slowdowns = vec!["power limit".to_owned()];
         assert_eq!(names(&gpu(), &hot), [""; 0], "a clock that holds at its power limit");

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::thread::available_parallelism;
 
 use super::{Fact, Finding, Harm};
-use crate::model::{DeviceInfo, DeviceKind, Shown};
+use crate::model::{DeviceInfo, DeviceKind, PciAddress, Shown};
 use crate::regular::{self, Kind};
 
 /// What the kernel tells in its files.
@@ -14,6 +14,13 @@ const KERNELS: Kind = Kind { what: "a file of the kernel's", largest: 1 << 20, m
 /// PCI's class of displays, and who makes GPUs that compute: virtual machines and servers have others that only show a picture.
 const DISPLAYS: &str = "0x03";
 const MAKERS: [(u32, &str); 3] = [(0x10de, "NVIDIA"), (0x1002, "AMD"), (0x8086, "Intel")];
+
+const NVIDIA: u32 = MAKERS[0].0;
+
+/// NVIDIA's driver as `VkDriverId` names it, and where programs find its library.
+const NVIDIA_DRIVER: &str = "NVIDIA_PROPRIETARY";
+const NVIDIA_LIBRARY: &str = "libGLX_nvidia.so.0";
+const NVIDIA_FOLDERS: [&str; 4] = ["usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu", "usr/lib64", "usr/lib"];
 
 /// Marks of containers: files that they have, and words in the name of the first process's group.
 const CONTAINER_FILES: [(&str, &str); 2] = [(".dockerenv", "Docker"), ("run/.containerenv", "Podman")];
@@ -31,12 +38,29 @@ pub struct Machine {
     pub container: Option<&'static str>,
     /// What kind of virtual machine it is, in the words that its firmware has; `virtual machine` where it has none.
     pub virtual_machine: Option<String>,
-    /// GPUs on the bus, of makers whose GPUs compute: the maker's id and name.
-    pub gpus: Vec<(u32, &'static str)>,
+    /// GPUs on the bus, of makers whose GPUs compute.
+    pub gpus: Vec<PciGpu>,
     /// Files by which programs reach GPUs, that this user may not open.
     pub closed_nodes: Vec<String>,
-    /// The version of NVIDIA's part of the kernel.
+    /// The versions of the two halves of NVIDIA's driver: the kernel's, and what programs load.
     pub nvidia_kernel: Option<String>,
+    pub nvidia_user: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PciGpu {
+    pub address: Option<PciAddress>,
+    pub vendor: u32,
+    pub maker: &'static str,
+}
+
+impl PciGpu {
+    fn is(&self, device: &DeviceInfo) -> bool {
+        match self.address.zip(device.pci_address) {
+            Some((own, other)) => own == other,
+            None => self.vendor == device.vendor_id,
+        }
+    }
 }
 
 impl Machine {
@@ -60,6 +84,7 @@ impl Machine {
             gpus: gpus(&root.join("sys/bus/pci/devices")),
             closed_nodes: closed_nodes(&root.join("dev/dri")),
             nvidia_kernel: Some(text("sys/module/nvidia/version").trim().to_owned()).filter(|version| !version.is_empty()),
+            nvidia_user: nvidia_user(root),
             ..Self::default()
         }
     }
@@ -77,40 +102,44 @@ impl Machine {
         vec![Fact::new("machine", format!("{system}; {processors} processors{usable}{inside}"))]
     }
 
-    /// What keeps a device from working as it should. The device is the one that was chosen; there may be none.
-    pub fn findings(&self, device: Option<&DeviceInfo>, variables: &str) -> Vec<Finding> {
-        let gpu = self.unused_gpu(device).filter(|_| device.is_none_or(is_software));
-        let processors = device.filter(|device| is_software(device)).and_then(|_| self.few_processors(variables));
-        gpu.into_iter().chain(processors).chain(self.other_half(device)).collect()
+    /// What of the machine no driver serves, of all devices that can be used.
+    pub fn findings(&self, usable: &[&DeviceInfo]) -> Vec<Finding> {
+        // Where the halves differ, that is why there is no device.
+        let halves = self.other_half(usable);
+        let is_explained = |gpu: &PciGpu| gpu.vendor == NVIDIA && halves.is_some();
+        let unused = |gpu: &&PciGpu| !usable.iter().any(|device| gpu.is(device)) && !is_explained(gpu);
+        let unused: Vec<Finding> = self.gpus.iter().filter(unused).map(|gpu| self.unused_gpu(gpu)).collect();
+        halves.into_iter().chain(unused).collect()
     }
 
-    /// A GPU is there, and what was chosen is software: nobody wants that by accident.
-    fn unused_gpu(&self, device: Option<&DeviceInfo>) -> Option<Finding> {
-        let (id, maker) = self.gpus.first()?;
+    fn unused_gpu(&self, PciGpu { vendor, maker, address }: &PciGpu) -> Finding {
         let closed = match self.closed_nodes.as_slice() {
             [] => String::new(),
             nodes => format!(" This user may not open {}.", nodes.join(", ")),
         };
-        let advice = match self.closed_nodes.is_empty() {
-            true => format!("install {maker}'s Vulkan driver, or name it by VK_DRIVER_FILES"),
-            false => "add this user to the group that owns these files (often `render`), and log in anew".to_owned(),
-        };
-        Some(Finding {
+        let place = address.map(|address| format!(" at {address}")).unwrap_or_default();
+        Finding {
             name: "gpu-unused",
             harm: Harm::Missing,
-            what: match device {
-                Some(device) => format!("This machine has a GPU of {maker}, and the device is software: {}.", device.name),
-                None => format!("This machine has a GPU of {maker}."),
+            what: format!("This machine has a GPU of {maker} that no Vulkan driver here serves."),
+            evidence: format!("The bus lists a display controller of vendor {vendor:#06x}{place}.{closed}"),
+            advice: match self.closed_nodes.is_empty() {
+                true => format!("install {maker}'s Vulkan driver, or name it by VK_DRIVER_FILES"),
+                false => "add this user to the group that owns these files (often `render`), and log in anew".to_owned(),
             },
-            evidence: format!("The bus lists a display controller of vendor {id:#06x}.{closed}"),
-            advice,
-        })
+        }
+    }
+
+    /// What keeps software from being as fast as it is.
+    pub fn findings_of(&self, device: &DeviceInfo, variables: &str) -> Option<Finding> {
+        (device.kind == DeviceKind::Cpu).then(|| self.few_processors(device, variables))?
     }
 
     /// Software drivers work on all processors unless they are told not to.
-    fn few_processors(&self, variables: &str) -> Option<Finding> {
+    fn few_processors(&self, device: &DeviceInfo, variables: &str) -> Option<Finding> {
         let told = |name: &str| variables.split(';').find_map(|variable| variable.strip_prefix(name)?.strip_prefix('='));
-        let threads: Option<usize> = told("LP_NUM_THREADS").and_then(|threads| threads.parse().ok());
+        let is_lavapipe = device.driver.id == "MESA_LLVMPIPE";
+        let threads: Option<usize> = told("LP_NUM_THREADS").filter(|_| is_lavapipe).and_then(|threads| threads.parse().ok());
         let (used, evidence, advice) = match threads {
             Some(threads) if threads < self.processors => {
                 let evidence = format!("LP_NUM_THREADS={threads} is set.");
@@ -131,10 +160,10 @@ impl Machine {
     }
 
     /// A driver has a half in the kernel. Where it was updated and the machine wasn't started anew, the halves differ.
-    fn other_half(&self, device: Option<&DeviceInfo>) -> Option<Finding> {
+    fn other_half(&self, usable: &[&DeviceInfo]) -> Option<Finding> {
         let kernel = self.nvidia_kernel.as_deref()?;
-        let device = device.filter(|device| device.driver.id == "NVIDIA_PROPRIETARY")?;
-        let user = &device.driver.info;
+        let device = usable.iter().find(|device| device.driver.id == NVIDIA_DRIVER);
+        let user = device.map(|device| device.driver.info.as_str()).or(self.nvidia_user.as_deref())?;
         (user != kernel && !user.is_empty()).then(|| Finding {
             name: "driver-halves-differ",
             harm: Harm::WrongFigures,
@@ -146,13 +175,16 @@ impl Machine {
 
     /// The kernel's half of a device's driver, as far as it has a version of its own.
     pub fn kernel_half(&self, device: &DeviceInfo) -> Option<&str> {
-        self.nvidia_kernel.as_deref().filter(|_| device.driver.id == "NVIDIA_PROPRIETARY")
+        self.nvidia_kernel.as_deref().filter(|_| device.driver.id == NVIDIA_DRIVER)
     }
 }
 
-/// Not what only doesn't say what it is.
-fn is_software(device: &DeviceInfo) -> bool {
-    device.kind == DeviceKind::Cpu
+/// The version of what programs load of NVIDIA's driver, which stands in the name of its file.
+fn nvidia_user(root: &Path) -> Option<String> {
+    let link = NVIDIA_FOLDERS.iter().find_map(|folder| std::fs::canonicalize(root.join(folder).join(NVIDIA_LIBRARY)).ok())?;
+    let name = link.file_name()?.to_string_lossy().into_owned();
+    let version = name.strip_prefix("libGLX_nvidia.so.")?;
+    version.contains('.').then(|| version.to_owned())
 }
 
 fn virtual_machine(text: &impl Fn(&str) -> String) -> Option<String> {
@@ -165,15 +197,19 @@ fn virtual_machine(text: &impl Fn(&str) -> String) -> Option<String> {
     is_guest.then(named)
 }
 
-fn gpus(devices: &Path) -> Vec<(u32, &'static str)> {
+fn gpus(devices: &Path) -> Vec<PciGpu> {
     let entries = std::fs::read_dir(devices).into_iter().flatten().flatten();
-    let maker = |path: PathBuf| {
+    let gpu = |path: PathBuf| {
         let text = |name: &str| regular::read_text(&path.join(name), KERNELS).ok();
         let is_display = text("class")?.starts_with(DISPLAYS);
-        let id = u32::from_str_radix(text("vendor")?.trim().strip_prefix("0x")?, 16).ok()?;
-        MAKERS.into_iter().find(|(maker, _)| *maker == id && is_display)
+        let vendor = u32::from_str_radix(text("vendor")?.trim().strip_prefix("0x")?, 16).ok()?;
+        let (_, maker) = MAKERS.into_iter().find(|(maker, _)| *maker == vendor && is_display)?;
+        let address = path.file_name()?.to_str()?.parse().ok();
+        Some(PciGpu { address, vendor, maker })
     };
-    entries.filter_map(|entry| maker(entry.path())).collect()
+    let mut gpus: Vec<PciGpu> = entries.filter_map(|entry| gpu(entry.path())).collect();
+    gpus.sort_by_key(|gpu| gpu.address.map(|address| address.to_string()));
+    gpus
 }
 
 fn closed_nodes(folder: &Path) -> Vec<String> {
@@ -185,27 +221,34 @@ fn closed_nodes(folder: &Path) -> Vec<String> {
     nodes
 }
 
-/// A system's packages: how to ask which one a file belongs to.
-const PACKAGES: [&[&str]; 3] =
-    [&["dpkg-query", "-S"], &["rpm", "-qf", "--qf", "%{NAME} %{VERSION}-%{RELEASE}"], &["pacman", "-Qo"]];
+/// What systems know their packages by, and how to ask which one a file belongs to.
+const PACKAGES: [(&str, &[&str]); 4] = [
+    ("/var/lib/dpkg/status", &["dpkg-query", "-S"]),
+    ("/var/lib/rpm", &["rpm", "-qf", "--qf", "%{NAME} %{VERSION}-%{RELEASE}"]),
+    ("/usr/lib/sysimage/rpm", &["rpm", "-qf", "--qf", "%{NAME} %{VERSION}-%{RELEASE}"]),
+    ("/var/lib/pacman", &["pacman", "-Qo"]),
+];
 
 /// The package of a file, with its version, where the system has packages and the file is of one.
 pub fn package(file: &Path) -> Option<String> {
     let ask = |command: &[&str], last: &Path| {
-        let output = Command::new(command[0]).args(&command[1..]).arg(last).stdin(Stdio::null()).stderr(Stdio::null()).output();
+        let (program, arguments) = command.split_first()?;
+        let output = Command::new(program).args(arguments).arg(last).stdin(Stdio::null()).stderr(Stdio::null()).output();
         let output = output.ok().filter(|output| output.status.success())?;
         String::from_utf8(output.stdout).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
     };
-    let [debian, redhat, arch] = PACKAGES;
+    let (_, command) = PACKAGES.into_iter().find(|(database, _)| Path::new(database).exists())?;
     // Debian's lists have files where they were before /lib became a link to /usr/lib.
     let names = [Some(file.to_owned()), file.strip_prefix("/usr").ok().map(|rest| Path::new("/").join(rest))];
-    let of_debian = || {
-        let listed = names.iter().flatten().find_map(|name| ask(debian, name))?;
-        let package = listed.lines().next()?.split(": ").next()?.to_owned();
-        ask(&["dpkg-query", "-W", "-f", "${Package} ${Version}"], Path::new(&package))
-    };
-    let of_arch = || ask(arch, file)?.split_once(" is owned by ").map(|(_, package)| package.to_owned());
-    of_debian().or_else(|| ask(redhat, file)).or_else(of_arch)
+    let told = names.iter().flatten().find_map(|name| ask(command, name))?;
+    match command.first() {
+        Some(&"dpkg-query") => {
+            let package = told.lines().next()?.split(": ").next()?;
+            ask(&["dpkg-query", "-W", "-f", "${Package} ${Version}"], Path::new(package))
+        }
+        Some(&"pacman") => told.split_once(" is owned by ").map(|(_, package)| package.to_owned()),
+        _ => Some(told),
+    }
 }
 
 #[cfg(test)]
@@ -215,8 +258,12 @@ mod tests {
         DeviceInfo { kind: DeviceKind::Cpu, ..DeviceInfo::mock() }
     }
 
-    fn names(machine: &Machine, device: &DeviceInfo, variables: &str) -> Vec<&'static str> {
-        machine.findings(Some(device), variables).iter().map(|finding| finding.name).collect()
+    fn names(machine: &Machine, usable: &[&DeviceInfo]) -> Vec<&'static str> {
+        machine.findings(usable).iter().map(|finding| finding.name).collect()
+    }
+
+    fn gpu(vendor: u32, address: &str) -> PciGpu {
+        PciGpu { address: address.parse().ok(), vendor, maker: "AMD" }
     }
 
     #[test]
@@ -241,7 +288,10 @@ mod tests {
             (found.container, found.virtual_machine.as_deref()),
             (Some("Kubernetes"), Some("in a virtual machine (QEMU)"))
         );
-        assert_eq!((found.gpus, found.nvidia_kernel.as_deref()), (vec![(0x10de, "NVIDIA")], Some("580.1")));
+        assert_eq!(
+            (found.gpus, found.nvidia_kernel.as_deref()),
+            (vec![PciGpu { address: None, vendor: NVIDIA, maker: "NVIDIA" }], Some("580.1"))
+        );
         write(".dockerenv", "");
         write("proc/version", "Linux 6 (Microsoft@x)");
         let found = Machine::below(folder.path());
@@ -250,35 +300,66 @@ mod tests {
 
     #[test]
     fn what_holds_software_back_is_found() {
+        let lavapipe = || {
+            let mut device = software();
+            device.driver.id = "MESA_LLVMPIPE".to_owned();
+            device
+        };
         let machine = Machine { processors: 4, usable_processors: 4, ..Machine::default() };
-        assert_eq!(names(&machine, &software(), "LP_NUM_THREADS=4"), [""; 0]);
-        assert_eq!(names(&machine, &software(), "A=1;LP_NUM_THREADS=3"), ["few-processors"]);
-        assert_eq!(names(&machine, &DeviceInfo::mock(), "LP_NUM_THREADS=3"), [""; 0], "a GPU");
+        let what = |machine: &Machine, device: &DeviceInfo, variables: &str| {
+            machine.findings_of(device, variables).map(|finding| finding.what)
+        };
+        assert_eq!(what(&machine, &lavapipe(), "LP_NUM_THREADS=4"), None);
+        assert!(what(&machine, &lavapipe(), "A=1;LP_NUM_THREADS=3").unwrap().contains("3 of 4 processors"));
+        assert_eq!(what(&machine, &software(), "LP_NUM_THREADS=3"), None, "another driver doesn't read it");
+        assert_eq!(what(&machine, &DeviceInfo::mock(), "LP_NUM_THREADS=3"), None, "a GPU");
         let bound = Machine { usable_processors: 1, ..machine };
-        assert_eq!(names(&bound, &software(), ""), ["few-processors"]);
-        assert!(bound.findings(Some(&software()), "")[0].what.contains("1 of 4 processors"));
+        assert!(what(&bound, &software(), "").unwrap().contains("1 of 4 processors"));
     }
 
     #[test]
-    fn a_gpu_beside_the_chosen_software_is_found() {
-        let mut machine = Machine { gpus: vec![(0x1002, "AMD")], ..Machine::default() };
-        assert_eq!(names(&machine, &DeviceInfo::mock(), ""), [""; 0]);
-        assert_eq!(names(&machine, &software(), ""), ["gpu-unused"]);
+    fn a_gpu_that_no_driver_serves_is_found() {
+        let mut machine =
+            Machine { gpus: vec![gpu(0x1002, "0000:03:00.0"), gpu(0x1002, "0000:09:00.0")], ..Machine::default() };
+        let device = |vendor_id, address: Option<&str>| {
+            let pci_address = address.and_then(|address| address.parse().ok());
+            DeviceInfo { kind: DeviceKind::Discrete, vendor_id, pci_address, ..DeviceInfo::mock() }
+        };
+        let [first, second] = ["0000:03:00.0", "0000:09:00.0"].map(|address| device(0x1002, Some(address)));
+        assert_eq!(names(&machine, &[&first, &second, &software()]), [""; 0]);
+        assert_eq!(names(&machine, &[&first, &software()]), ["gpu-unused"]);
+        assert_eq!(names(&machine, &[&device(0x1002, None)]), [""; 0], "its driver doesn't tell where it sits");
+        assert_eq!(names(&machine, &[&device(0x8086, None)]), ["gpu-unused"; 2]);
         machine.closed_nodes = vec!["/dev/dri/renderD128".to_owned()];
-        let found = machine.findings(None, "");
+        let found = machine.findings(&[&first]);
         assert!(found[0].evidence.contains("may not open /dev/dri/renderD128") && found[0].advice.contains("render"));
     }
 
     #[test]
     fn halves_of_a_driver_that_differ_are_found() {
-        let machine = Machine { nvidia_kernel: Some("570.2".to_owned()), ..Machine::default() };
+        let mut machine = Machine { nvidia_kernel: Some("570.2".to_owned()), ..Machine::default() };
         let mut device = DeviceInfo::mock();
-        device.driver.id = "NVIDIA_PROPRIETARY".to_owned();
+        device.driver.id = NVIDIA_DRIVER.to_owned();
         for (user, expected) in [("570.2", 0), ("580.1", 1)] {
             device.driver.info = user.to_owned();
-            assert_eq!(names(&machine, &device, "").len(), expected, "{user}");
+            assert_eq!(names(&machine, &[&device]).len(), expected, "{user}");
         }
-        device.driver.id = "MESA_NVK".to_owned();
-        assert_eq!(names(&machine, &device, ""), [""; 0]);
+        assert_eq!(names(&machine, &[]), [""; 0]);
+        // The kernel refuses another half: then there is no device, and that is why.
+        machine.nvidia_user = Some("580.1".to_owned());
+        machine.gpus = vec![gpu(NVIDIA, "0000:03:00.0")];
+        assert_eq!(names(&machine, &[&software()]), ["driver-halves-differ"]);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn the_version_that_programs_load_stands_in_a_files_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let libraries = folder.path().join("usr/lib64");
+        std::fs::create_dir_all(&libraries).unwrap();
+        assert_eq!(nvidia_user(folder.path()), None);
+        std::fs::write(libraries.join("libGLX_nvidia.so.580.1"), "").unwrap();
+        std::os::unix::fs::symlink("libGLX_nvidia.so.580.1", libraries.join(NVIDIA_LIBRARY)).unwrap();
+        assert_eq!(nvidia_user(folder.path()).as_deref(), Some("580.1"));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -259,25 +259,45 @@ fn watch(bench: &mut dyn Bench, key: CaseKey) -> Result<Watch, Failure> {
     Ok(found)
 }
 
-/// Where Linux tells of the link of a device.
-struct LinkFiles(PathBuf);
+/// Where Linux tells of the link of a device: of its own end, and of the port at the other.
+struct LinkFiles {
+    card: PathBuf,
+    port: Option<PathBuf>,
+}
 
 impl LinkFiles {
     fn of(address: Option<PciAddress>) -> Option<Self> {
-        let files = Self(PathBuf::from("/sys/bus/pci/devices").join(address?.to_string()));
+        let folder = PathBuf::from("/sys/bus/pci/devices").join(address?.to_string());
+        let files = Self::above(&folder.canonicalize().ok()?);
         files.read().map(|_| files)
     }
 
+    /// Some cards have a switch of their own, whose inner link tells nothing: what counts is the outermost of their maker's.
+    fn above(device: &Path) -> Self {
+        let vendor = |folder: &Path| regular::read_text(&folder.join("vendor"), LINK).ok();
+        let own = vendor(device);
+        let mut card = device.to_owned();
+        while let Some(above) = card.parent().filter(|above| own.is_some() && vendor(above) == own) {
+            card = above.to_owned();
+        }
+        let port = card.parent().filter(|above| above.join("max_link_speed").exists()).map(Path::to_owned);
+        Self { card, port }
+    }
+
     fn read(&self) -> Option<Link> {
-        let number = |name: &str| {
-            let text = regular::read_text(&self.0.join(name), LINK).ok()?;
+        let number = |folder: &Path, name: &str| {
+            let text = regular::read_text(&folder.join(name), LINK).ok()?;
             text.split_whitespace().next()?.parse::<f64>().ok().filter(|number| *number > 0.0)
         };
+        let most = |name: &str| {
+            let own = number(&self.card, name)?;
+            Some(self.port.as_deref().and_then(|port| number(port, name)).map_or(own, |port| port.min(own)))
+        };
         Some(Link {
-            speed: number("current_link_speed")?,
-            width: number("current_link_width")?,
-            most_speed: number("max_link_speed")?,
-            most_width: number("max_link_width")?,
+            speed: number(&self.card, "current_link_speed")?,
+            width: number(&self.card, "current_link_width")?,
+            most_speed: most("max_link_speed")?,
+            most_width: most("max_link_width")?,
         })
     }
 
@@ -298,7 +318,7 @@ mod tests {
     #[test]
     fn a_link_is_read_and_the_best_stays() {
         let folder = tempfile::tempdir().unwrap();
-        let files = LinkFiles(folder.path().to_owned());
+        let files = LinkFiles { card: folder.path().to_owned(), port: None };
         assert_eq!(files.read(), None);
         let texts = [
             ("current_link_speed", "2.5 GT/s PCIe\n"),
@@ -314,5 +334,30 @@ mod tests {
         assert!((Link::rate(16.0, 16.0) / 31.5e9 - 1.0).abs() < 1e-3 && (Link::rate(2.5, 16.0) - 4e9).abs() < 1.0);
         std::fs::write(folder.path().join("current_link_speed"), "Unknown\n").unwrap();
         assert_eq!(files.read(), None);
+    }
+
+    #[test]
+    fn a_cards_own_switch_is_passed_and_the_ports_limits_count() {
+        let root = tempfile::tempdir().unwrap();
+        let port = root.path().join("port");
+        let [switch, gpu] = ["port/switch", "port/switch/gpu"].map(|path| root.path().join(path));
+        std::fs::create_dir_all(&gpu).unwrap();
+        let write = |folder: &Path, vendor: &str, speed: &str, width: &str| {
+            for (name, text) in [
+                ("vendor", vendor),
+                ("current_link_speed", speed),
+                ("current_link_width", width),
+                ("max_link_speed", speed),
+                ("max_link_width", width),
+            ] {
+                std::fs::write(folder.join(name), text).unwrap();
+            }
+        };
+        write(&gpu, "0x1002", "16.0 GT/s PCIe", "16");
+        write(&switch, "0x1002", "16.0 GT/s PCIe", "16");
+        write(&port, "0x8086", "8.0 GT/s PCIe", "4");
+        std::fs::write(switch.join("current_link_width"), "4").unwrap();
+        let link = LinkFiles::above(&gpu).read().unwrap();
+        assert_eq!((link.width, link.most_speed, link.most_width), (4.0, 8.0, 4.0));
     }
 }

@@ -6,6 +6,7 @@
 //! checks    which cases of the catalogue are measured, and what for
 //! measured  the device, tried: its clocks under load, the cases in two processes
 //! judged    what follows from that
+//! private   what a report must not tell
 //! text      findings and facts as a screen of text that can be pasted into an issue
 //! ```
 //!
@@ -16,12 +17,15 @@ pub mod judged;
 pub mod loaded;
 pub mod machine;
 pub mod measured;
+mod private;
 mod text;
 
 use serde::Serialize;
 
 use crate::model::DeviceInfo;
+use crate::output::in_a_line;
 
+pub use private::Secrets;
 pub use text::report_text;
 
 /// What kind of harm a finding does. The worst come first.
@@ -75,6 +79,9 @@ pub struct Report {
     /// The worst first.
     pub findings: Vec<Finding>,
     pub facts: Vec<Fact>,
+    /// What it must not tell.
+    #[serde(skip)]
+    pub secrets: Secrets,
 }
 
 /// What a device and its driver are.
@@ -90,7 +97,13 @@ pub fn device_facts(device: &DeviceInfo, kernel_half: Option<&str>) -> Vec<Fact>
 }
 
 impl Report {
+    /// Adds what there is to say. Nothing that a terminal would obey is left of it.
     pub fn add(&mut self, facts: Vec<Fact>, findings: Vec<Finding>) {
+        let Self { secrets, .. } = &*self;
+        let told = |words: String| in_a_line(&secrets.removed_from(&words));
+        let facts: Vec<Fact> = facts.into_iter().map(|fact| Fact { is: told(fact.is), ..fact }).collect();
+        let finding = |finding: Finding| Finding { what: told(finding.what), evidence: told(finding.evidence), ..finding };
+        let findings: Vec<Finding> = findings.into_iter().map(finding).collect();
         self.facts.extend(facts);
         self.findings.extend(findings);
         self.findings.sort_by_key(|finding| finding.harm);

@@ -1,6 +1,6 @@
 //! A report as text: for a terminal, and as Markdown for an issue.
 
-use super::{Fact, Finding, Report};
+use super::{Fact, Finding, Harm, Report};
 use crate::output::prose::wrapped;
 
 /// The longest line.
@@ -9,6 +9,9 @@ const WIDTH: usize = 80;
 const MOST_LINES: usize = 40;
 /// What a fact may take.
 const FACT_LINES: usize = 4;
+/// What a sentence of a finding may take, and what marks around words take of a line: those of two words.
+const PART_LINES: usize = 5;
+const ROOM_FOR_MARKS: usize = 4;
 /// Where facts begin behind what they are about.
 const INDENT: usize = 12;
 
@@ -24,8 +27,11 @@ pub fn report_text(report: &Report) -> String {
 fn verdict(report: &Report) -> String {
     let count = report.findings.len();
     let more = if report.is_quick { " Nothing was measured: leave out --quick to try the device." } else { "" };
+    let is_missing = report.findings.iter().all(|finding| finding.harm == Harm::Missing);
     match count {
         0 => format!("Nothing found.{more}"),
+        1 if is_missing => format!("1 finding: something is missing, and nothing is wrong with what is there.{more}"),
+        _ if is_missing => format!("{count} findings: something is missing, and nothing is wrong with what is there.{more}"),
         1 => format!("1 finding. Don't trust figures from this machine before you settle it.{more}"),
         _ => format!("{count} findings. Don't trust figures from this machine before you settle them.{more}"),
     }
@@ -37,13 +43,13 @@ fn told(number: usize, Finding { what, evidence, advice, .. }: &Finding) -> Stri
     let lines = parts
         .iter()
         .filter(|part| !part.is_empty())
-        .flat_map(|part| wrapped(&plain(part), WIDTH - mark.len()).lines().map(str::to_owned).collect::<Vec<_>>());
+        .flat_map(|part| plain(&fitted(part, WIDTH - mark.len() - ROOM_FOR_MARKS, PART_LINES)));
     let before = |i: usize| if i == 0 { mark.clone() } else { " ".repeat(mark.len()) };
     lines.enumerate().map(|(i, line)| before(i) + &line).collect::<Vec<_>>().join("\n")
 }
 
-/// Words in which Markdown finds nothing of its own: those with its marks stand as code.
-fn plain(words: &str) -> String {
+/// Lines in which Markdown finds nothing of its own: words with its marks stand as code.
+fn plain(lines: &[String]) -> Vec<String> {
     let is_marked = |word: &str| {
         word.contains(['*', '<', '[', ']', '|', '~', '\\', '&', '#'])
             || word.starts_with('_')
@@ -51,17 +57,27 @@ fn plain(words: &str) -> String {
             || word.contains("__")
     };
     let word = |word: &str| if is_marked(word) { format!("`{}`", word.replace('`', "'")) } else { word.replace('`', "'") };
-    words.split(' ').map(word).collect::<Vec<_>>().join(" ")
+    lines.iter().map(|line| line.split(' ').map(word).collect::<Vec<_>>().join(" ")).collect()
+}
+
+/// Words in at most so many lines of at most this width.
+fn fitted(words: &str, width: usize, most: usize) -> Vec<String> {
+    let cut = |line: &str, room: usize| match line.chars().count() {
+        length if length <= room => line.to_owned(),
+        _ => line.chars().take(room - 3).collect::<String>() + "...",
+    };
+    let mut lines: Vec<String> = wrapped(words, width).lines().map(|line| cut(line, width)).collect();
+    if lines.len() > most {
+        lines.truncate(most);
+        lines[most - 1] = cut(&lines[most - 1], width - 4) + " ...";
+    }
+    lines
 }
 
 fn facts(Report { tool_version, facts, .. }: &Report) -> Vec<String> {
     let mut lines = vec![format!("lanescope {tool_version}: doctor")];
     for Fact { about, is } in facts {
-        let mut of_fact: Vec<String> = wrapped(&is.replace('`', "'"), WIDTH - INDENT).lines().map(cut).collect();
-        if of_fact.len() > FACT_LINES {
-            of_fact.truncate(FACT_LINES);
-            of_fact[FACT_LINES - 1] += " ...";
-        }
+        let of_fact = fitted(&is.replace('`', "'"), WIDTH - INDENT, FACT_LINES);
         let name = |i: usize| if i == 0 { *about } else { "" };
         lines.extend(of_fact.iter().enumerate().map(|(i, line)| format!("{:INDENT$}{line}", name(i))));
     }
@@ -74,18 +90,11 @@ fn facts(Report { tool_version, facts, .. }: &Report) -> Vec<String> {
     lines
 }
 
-/// A word longer than a line, such as a path, loses its end.
-fn cut(line: &str) -> String {
-    let room = WIDTH - INDENT;
-    if line.chars().count() <= room { line.to_owned() } else { line.chars().take(room - 3).collect::<String>() + "..." }
-}
-
 #[cfg(test)]
 mod tests {
     use pulldown_cmark::{Event, Parser, Tag};
 
     use super::*;
-    use crate::doctor::Harm;
 
     fn finding(what: &str) -> Finding {
         let words = |words: &str| words.to_owned();
@@ -126,12 +135,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_long_is_cut_and_what_terminals_obey_is_shown() {
+        let mut report = Report::default();
+        let long = format!("Set: {}\u{1b}[31m, {}.", "x".repeat(200), "words ".repeat(200));
+        let others = (0..40).map(|i| format!("driver_{i:02}_icd.x86_64.json")).collect::<Vec<_>>().join(", ");
+        report.add(vec![Fact::new("others", others)], vec![Finding { evidence: long, ..finding("[a] [b] [c] [d] ~e") }]);
+        let text = report_text(&report);
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH) && !text.contains('\u{1b}'), "{text}");
+        assert!(text.lines().count() < 30 && text.contains(" ..."), "{text}");
+    }
+
+    #[test]
     fn the_verdict_counts() {
         let mut report = Report { is_quick: true, ..Report::default() };
         assert!(report_text(&report).starts_with("Nothing found. Nothing was measured: leave out --quick"));
         report.is_quick = false;
         report.add(Vec::new(), vec![finding("A.")]);
-        assert!(report_text(&report).starts_with("1 finding. Don't trust figures"));
+        assert!(report_text(&report).starts_with("1 finding: something is missing, and nothing is wrong"));
         report.add(Vec::new(), vec![Finding { harm: Harm::NoDevice, ..finding("Worse.") }]);
         assert!(report_text(&report).contains("1. Worse.\n") && report_text(&report).starts_with("2 findings."));
     }

@@ -28,13 +28,16 @@ const ELF_MACHINE: usize = 18;
 /// bytes for as long as there is memory.
 pub(super) fn check() -> Result<(), Error> {
     // What isn't there or may not be read, the loader passes over.
-    let is_passed_over = |error: &io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied);
-    for path in driver_manifests().iter().chain(&layer_manifests()) {
-        if let Some(error) = regular::open(path, MANIFEST).err().filter(|error| !is_passed_over(error)) {
-            return Err(Error::new(Status::Error, format!("can't read {}: {error}{}", path.shown(), by_whom())));
+    let is_passed_over =
+        |error: &io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::IsADirectory);
+    let check = |path: &PathBuf, by_whom: String| match regular::open(path, MANIFEST) {
+        Err(error) if !is_passed_over(&error) => {
+            Err(Error::new(Status::Error, format!("can't read {}: {error}{by_whom}", path.shown())))
         }
-    }
-    Ok(())
+        _ => Ok(()),
+    };
+    driver_manifests().iter().try_for_each(|path| check(path, by_whom()))?;
+    layer_manifests().iter().try_for_each(|path| check(path, String::new()))
 }
 
 /// What the loader said against all drivers, with what is wrong with them. It answers each of them with the same error, and a manifest
@@ -61,6 +64,14 @@ pub(super) fn explained(error: Error) -> Error {
 /// Which variable named the drivers, as the end of a sentence's part.
 fn by_whom() -> String {
     named_drivers().map_or_else(String::new, |(name, _)| format!(" ({name} names what it looks at)"))
+}
+
+/// The folders of drivers' manifests, and of the libraries that these name by paths.
+pub fn driver_folders() -> Vec<PathBuf> {
+    let manifests = driver_manifests();
+    let libraries = manifests.iter().filter_map(|manifest| Named::by(manifest).library.ok());
+    let folders = libraries.chain(manifests.clone()).filter_map(|path| path.parent().map(Path::to_owned));
+    folders.collect()
 }
 
 /// What a driver's manifest names.

@@ -7,7 +7,7 @@ use libloading::Library;
 
 use super::drivers::Named;
 use super::manifests;
-use crate::model::{DriverFile, FilePath, LayerFile, LoadedFiles};
+use crate::model::{DriverFile, FilePath, LayerFile, LoadedFiles, Shown};
 use crate::platform::{self, MappedLibrary};
 
 /// How the loader's library is called: on Unix, on macOS, on Windows.
@@ -75,7 +75,8 @@ fn already_loaded(path: &Path) -> Option<Library> {
 /// loaded to find out why not: ask in a process of its own, while an instance lives.
 pub fn loaded_files() -> LoadedFiles {
     let mapped: Vec<Open> = platform::mapped_libraries().into_iter().filter_map(Open::find).collect();
-    let mut drivers: Vec<DriverFile> = manifests::driver_manifests().iter().map(|manifest| named(manifest, &mapped)).collect();
+    let mut drivers: Vec<DriverFile> =
+        manifests::driver_manifests().iter().filter_map(|manifest| named(manifest, &mapped)).collect();
     // Where a registry names drivers, those are all that is known. Elsewhere what belongs to a driver may look like one.
     if drivers.is_empty() {
         let of = |open: &Open| DriverFile { library: Some(open.path()), ..DriverFile::default() };
@@ -89,12 +90,26 @@ pub fn loaded_files() -> LoadedFiles {
     }
 }
 
-fn named(manifest: &Path, mapped: &[Open]) -> DriverFile {
+/// Nothing for one that is for programs of another kind of processor: nobody here misses it.
+fn named(manifest: &Path, mapped: &[Open]) -> Option<DriverFile> {
     let named = Named::by(manifest);
+    if named.is_foreign {
+        return None;
+    }
     let library = named.library.as_ref().ok().and_then(|library| mapped.iter().find(|open| open.is_named(library)));
     let library = library.map(Open::path);
-    let fault = if library.is_some() || named.is_foreign { None } else { named.fault() };
-    DriverFile { manifest: Some(manifest.into()), library, fault, is_foreign: named.is_foreign }
+    let fault = if library.is_some() { None } else { named.fault() };
+    let fault = fault.map(|words| without_folder(&words, named.library.as_deref().ok()));
+    Some(DriverFile { manifest: Some(manifest.into()), library, fault })
+}
+
+/// Words in which a library stands without its folder, which may be a user's.
+fn without_folder(words: &str, library: Option<&Path>) -> String {
+    let Some((path, name)) = library.and_then(|library| Some((library, library.file_name()?.to_string_lossy().into_owned())))
+    else {
+        return words.to_owned();
+    };
+    words.replace(&path.shown(), &name).replace(&*path.to_string_lossy(), &name)
 }
 
 /// A layer as the manifest calls it that names its library.

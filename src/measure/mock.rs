@@ -12,8 +12,8 @@ use crate::experiments::calibration::core_clock;
 use crate::globs;
 use crate::gpu::{CaseHandle, Loaded, Samples, Submission};
 use crate::model::{
-    Bound, Case, DeviceInfo, DeviceKind, Executable, Failure, Feature, Footprint, Measurand, Peak, PipelineDetail,
-    PipelineStatistics, Quirk, Representation, StatValue, Status, Step, SubgroupClass,
+    Bound, Case, DeviceInfo, DeviceKind, Executable, Failure, Feature, Footprint, GpuState, Measurand, OtherProcess, Peak,
+    PipelineDetail, PipelineStatistics, Quirk, Representation, StatValue, Status, Step, SubgroupClass,
 };
 use crate::shader::Prepared;
 use crate::units::{TickScale, Ticks};
@@ -93,6 +93,8 @@ options! {
     power: f64 = 1.0, number(1.0, 100.0);
     /// The share of its processor time that other processes take.
     contention: f64 = 0.0, number(0.0, 0.99);
+    /// The share of the device's time that other processes take, as drivers of GPUs tell it; 0 where none can be seen.
+    others: f64 = 0.0, number(0.0, 0.99);
     /// What its memory, and workgroup memory, can physically move, and what its units can compute, in 10^9 per second; 0 for unknown.
     peak: f64 = 0.0, number(0.0, 1e9);
     /// Loop iterations of one invocation beyond which a driver fault shows; 0 for no fault.
@@ -391,6 +393,15 @@ impl Dispatcher for Mock {
         let share = self.options.contention;
         let ran = self.now();
         (share > 0.0).then(|| ProcessorTime::from_thread(ThreadTime { ran, waited: ran.mul_f64(share / (1.0 - share)) }))
+    }
+
+    fn taken_by_others(&mut self) -> Option<f64> {
+        (self.options.others > 0.0).then_some(self.options.others)
+    }
+
+    fn state(&mut self) -> GpuState {
+        let other = |share| vec![OtherProcess { name: "mock".to_owned(), share }];
+        GpuState { others: self.taken_by_others().map(other), ..GpuState::default() }
     }
 
     fn rest(&mut self, time: Duration) {

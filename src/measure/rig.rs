@@ -230,7 +230,6 @@ impl<'a> Rig<'a> {
     pub(super) fn conditions_since(&mut self, before: &Before) -> Result<Conditions, Failure> {
         let after = self.device.processor_time();
         let lost = before.processor.as_ref().zip(after).and_then(|(before, after)| self.contention.lost(before, after));
-        let lost = lost.or_else(|| self.device.taken_by_others());
         let after = before.core.map_or(Ok(None), |_| self.read_core())?;
         let core = before.core.zip(after).map(|(before, after)| CoreReadings { before, after });
         let after_visit = self.clock()?;
@@ -242,6 +241,7 @@ impl<'a> Rig<'a> {
         let clock = after_visit.min(after_samples);
         // After the sentinel and the sweep, which must not find a device that idled while a driver thought. The clock is still up.
         let mhz = self.device.core_clock_mhz();
+        let lost = lost.or_else(|| self.device.taken_by_others());
         Ok(Conditions { clock, lost, mhz, memory, core })
     }
 }

@@ -20,10 +20,8 @@ pub struct DriverFile {
     pub manifest: Option<FilePath>,
     /// Its library, as it is mapped; `None` where it isn't.
     pub library: Option<FilePath>,
-    /// Why the loader can't use what its manifest says.
+    /// Why the loader can't use what its manifest says. Files stand there without their folders.
     pub fault: Option<String>,
-    /// Whether it is for programs of another kind of processor: then nobody here misses it.
-    pub is_foreign: bool,
 }
 
 /// A layer that is active: its library is mapped.

@@ -92,7 +92,7 @@ fn cant_tell(answer: &Answer, obstacle: Obstacle, page: Page) -> String {
             "Give it more time: a longer --budget, or none.",
         ),
         Obstacle::Contended => (
-            "other processes took more than a tenth of the processor's time",
+            "other processes took more than a tenth of the device's time",
             "Try again when the machine is quiet: end other programs, or wait for them.",
         ),
         Obstacle::Throttled => ("its clocks fell while it was measured", "Try again when it is cool, or fix its clocks."),

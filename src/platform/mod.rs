@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-use sysinfo::{Pid, Process, ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
 
 #[cfg(unix)]
 mod unix;
@@ -30,8 +28,8 @@ pub use system::{columns, is_stdout_closed, shell_word};
 pub use system::processor_time;
 // Processes.
 pub use system::{
-    crash_quietly, end_at_once, end_children_with_this, keep_interrupts_from, limit_memory, mapped_libraries,
-    outlive_full_files, this_program,
+    crash_quietly, end_at_once, end_children_with_this, keep_interrupts_from, kin_of, limit_memory, mapped_libraries,
+    outlive_full_files, sees_all_processes, this_program,
 };
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,24 +88,12 @@ pub fn now() -> SystemTime {
     SystemTime::now().max(UNIX_EPOCH)
 }
 
-/// Whether a process is this one, or another of the same run: another process of this program that the same one has started.
-pub fn is_of_this_run(pid: u32) -> bool {
-    if pid == std::process::id() {
-        return true;
-    }
-    let kin = |pid| of_process(pid, |process| (process.parent(), process.exe().map(Path::to_owned)));
-    let (own, other) = (kin(std::process::id()), kin(pid));
-    matches!((own, other), (Some((Some(own), Some(exe))), Some((Some(other), Some(of_other)))) if own == other && exe == of_other)
-}
-
-/// The name of a process's program; nothing where it can't be seen.
-pub fn name_of_process(pid: u32) -> String {
-    of_process(pid, |process| process.name().to_string_lossy().into_owned()).unwrap_or_default()
-}
-
-fn of_process<T>(pid: u32, ask: impl Fn(&Process) -> T) -> Option<T> {
-    let (mut system, pid) = (System::new(), Pid::from_u32(pid));
-    let kind = ProcessRefreshKind::nothing().with_exe(UpdateKind::Always);
-    system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), true, kind);
-    system.process(pid).map(ask)
+/// What a process is to this one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kin {
+    /// This one, or another process of this program that the same one has started.
+    ThisRun,
+    /// Another, by the name of its program.
+    Other(String),
+    Gone,
 }

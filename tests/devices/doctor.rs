@@ -3,11 +3,13 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 
 use crate::support::faults::Faults;
-use crate::support::{Folder, Ran, devices, devices_in_turn, lanescope, skip};
+use crate::support::form::{Form, form};
+use crate::support::{Folder, Ran, devices, devices_in_turn, lanescope, skip, software};
 
 /// The names of findings, and the facts.
 fn examined(command: &mut Command) -> (Vec<String>, Value) {
@@ -121,6 +123,39 @@ fn layers_and_variables_that_change_figures_are_found() {
     assert!(report["findings"][0]["what"].as_str().unwrap().contains("VK_LAYER_"), "{report:#}");
     let (names, _) = examined(quick().env("LP_DEBUG", "nothing").env("RADV_PERFTEST", "nggc"));
     assert_eq!(names, ["driver-variables"]);
+}
+
+#[test]
+fn a_software_driver_that_may_not_use_all_processors_is_found() {
+    for device in devices() {
+        let (names, report) = examined(quick().args(["-d", &device.index]).env("LP_NUM_THREADS", "1"));
+        let is_held = device.driver == "MESA_LLVMPIPE" && std::thread::available_parallelism().unwrap().get() > 1;
+        assert_eq!(names, vec!["few-processors"; usize::from(is_held)], "{report:#}");
+    }
+}
+
+/// Takes as long as the doctor does.
+#[test]
+fn a_neighbour_that_takes_the_processors_is_found() {
+    if form() != Form::Full {
+        skip!("only in the full form");
+    }
+    let Some(devices) = software() else { skip!("no software driver is there") };
+    let processors = std::thread::available_parallelism().unwrap().get();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..processors {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let found: Vec<_> =
+            devices.iter().map(|device| examined(&mut lanescope(&["doctor", "--json", "-q", "-d", &device.index])).0).collect();
+        is_over.store(true, Ordering::Relaxed);
+        assert!(found.iter().all(|names| names.contains(&"busy-neighbour".to_owned())), "{found:?}");
+    });
 }
 
 #[test]

@@ -34,6 +34,7 @@ fn planted_faults_are_found_and_named() {
         ("mock:lost=workgroup/linear", "cases-fail"),
         ("mock:memory=shared/*", "cases-fail"),
         ("mock:process=0.2", "unsteady"),
+        ("mock:others=0.3", "busy-neighbour"),
         ("mock:can=shaderIntegerDotProduct,slow=peak/dot", "feature-slow"),
         ("mock:can=*Int64*,slow=sync/atomic *op=add;*", "feature-slow"),
     ] {

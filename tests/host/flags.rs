@@ -106,6 +106,8 @@ fn the_core_clock_is_told_where_it_is_known_and_the_device_is_what_is_timed() {
 fn a_lost_share_of_the_processor_is_contended() {
     assert_eq!(flags(&on_mock("noise=0.005,contention=0.3", &SOUND)), ["contended"]);
     assert_eq!(flags(&on_mock("noise=0.005,contention=0.05", &SOUND)), [""; 0]);
+    assert_eq!(flags(&on_mock("noise=0.005,others=0.3", &SOUND)), ["contended"], "as drivers of GPUs tell it");
+    assert_eq!(flags(&on_mock("noise=0.005,others=0.05", &SOUND)), [""; 0]);
 }
 
 #[test]

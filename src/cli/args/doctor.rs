@@ -7,8 +7,8 @@ use clap::Args;
 use super::values::duration;
 
 const EXIT_CODES: &str = "\
-Exit codes: 0: nothing found; 1: something that makes figures doubtful; 2: it can't be told what is meant;
-75: another run has the device.";
+Exit codes: 0: nothing found; 1: something was found; 2: wrong flags, or an unknown device;
+75: another run has the device; 130: interrupted.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]

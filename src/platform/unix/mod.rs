@@ -18,7 +18,7 @@ use rustix::fs::{Access, FileType, OFlags, StatVfs, access, fcntl_getfl, fcntl_s
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use super::{FileKind, MappedLibrary};
+use super::{FileKind, Kin, MappedLibrary};
 
 pub use processor::processor_time;
 pub use started::is_stdout_closed;
@@ -182,6 +182,36 @@ pub fn this_program() -> io::Result<PathBuf> {
     if cfg!(target_os = "linux") && running.exists() { Ok(running) } else { std::env::current_exe() }
 }
 
+/// What the process of an id is to this one, as Linux tells it.
+pub fn kin_of(pid: u32) -> Kin {
+    if pid == std::process::id() {
+        return Kin::ThisRun;
+    }
+    let Some((name, parent)) = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok().and_then(|stat| living(&stat)) else {
+        return Kin::Gone;
+    };
+    // Those of other users don't tell their programs.
+    let program = |pid: &str| std::fs::read_link(format!("/proc/{pid}/exe")).ok();
+    let own_parent = rustix::process::getppid().map(|parent| parent.as_raw_nonzero().get());
+    let is_kin = own_parent == Some(parent) && program("self").is_some() && program("self") == program(&pid.to_string());
+    if is_kin { Kin::ThisRun } else { Kin::Other(name) }
+}
+
+/// The name and the parent of a process that lives: `id (name) state parent ...`.
+fn living(stat: &str) -> Option<(String, i32)> {
+    let (before, behind) = stat.rsplit_once(')')?;
+    let mut words = behind.split_whitespace();
+    let state = words.next()?;
+    let name = before.split_once('(')?.1.to_owned();
+    (!matches!(state, "Z" | "X")).then_some((name, words.next()?.parse().ok()?))
+}
+
+/// Whether this process is in the first namespace of processes, where each has the id that drivers know.
+pub fn sees_all_processes() -> bool {
+    // The number is Linux' own (`PROC_PID_INIT_INO`).
+    std::fs::read_link("/proc/self/ns/pid").is_ok_and(|name| name == Path::new("pid:[4026531836]"))
+}
+
 /// The libraries that this process has mapped; none where the system doesn't tell.
 pub fn mapped_libraries() -> Vec<MappedLibrary> {
     libraries_of(&std::fs::read("/proc/self/maps").unwrap_or_default())
@@ -248,6 +278,17 @@ mod tests {
         let library = MappedLibrary { path: "/usr/lib/lib a.so.1".into(), addresses: 0x7f00..0x7f30 };
         assert_eq!(libraries_of(maps), [library]);
         assert!(!cfg!(target_os = "linux") || !mapped_libraries().is_empty());
+    }
+
+    #[test]
+    fn a_process_is_told_by_its_id() {
+        assert_eq!(living("7 (a (b) c) S 3 7 7"), Some(("a (b) c".to_owned(), 3)));
+        assert_eq!(living("7 (a) Z 3 7 7"), None);
+        assert_eq!(kin_of(std::process::id()), Kin::ThisRun);
+        if cfg!(target_os = "linux") {
+            assert!(matches!(kin_of(1), Kin::Other(_)));
+            assert_eq!(kin_of(u32::MAX), Kin::Gone);
+        }
     }
 
     #[test]

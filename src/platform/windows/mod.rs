@@ -15,7 +15,7 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use self::calls::Job;
-use super::{FileKind, OwnTime, ProcessorTime};
+use super::{FileKind, Kin, OwnTime, ProcessorTime};
 
 pub use calls::mapped_libraries;
 
@@ -181,6 +181,16 @@ pub fn shell_word(text: &str) -> String {
 /// This program. Its file can't be replaced while it runs.
 pub fn this_program() -> io::Result<PathBuf> {
     std::env::current_exe()
+}
+
+/// What the process of an id is to this one: more isn't asked here.
+pub fn kin_of(pid: u32) -> Kin {
+    if pid == std::process::id() { Kin::ThisRun } else { Kin::Other(String::new()) }
+}
+
+/// See [`kin_of`].
+pub fn sees_all_processes() -> bool {
+    false
 }
 
 /// Ctrl-C, Ctrl-Break and the end of a console are for the process that the user started: it ends the others when it is done. So these have

@@ -27,7 +27,6 @@ impl Question for FindLoaded {
             manifest: Some("/a.json".into()),
             library: Some("/a.so".into()),
             fault: Some("it is no JSON".to_owned()),
-            is_foreign: true,
         };
         let layer = LayerFile { name: "VK_LAYER_a".to_owned(), library: "/b.so".into() };
         (Self, LoadedFiles { loader: Some("/l.so".into()), drivers: vec![driver], layers: vec![layer] })
