@@ -146,6 +146,7 @@ fn client_of(text: &str, address: &str) -> Option<(String, u64)> {
 }
 
 #[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
 
@@ -159,7 +160,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(target_os = "linux")]
     fn each_client_of_a_gpu_counts_once() {
         let folder = tempfile::tempdir().unwrap();
         let open = |process: &str, descriptor: u32, target: &str, text: String| {
@@ -188,7 +188,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(target_os = "linux")]
     fn others_are_believed_where_this_process_is_seen() {
         let mut other = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let (own, running) = (std::process::id(), other.id());
