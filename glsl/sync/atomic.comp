@@ -206,13 +206,14 @@ uint self() {
 #ifdef ADD_BY_LOOP
 T add_by_loop(uint place, T v) {
     T seen = cells[place];
-    for (;;) {
+    // A lane's result passes through the turns that other lanes still take: of a value that only its last turn computes, SwiftShader
+    // keeps what a later turn of others makes of it.
+    for (bool is_done = false; !is_done;) {
         const T old = atomicCompSwap(cells[place], seen, seen + v);
-        if (old == seen) {
-            return old;
-        }
+        is_done = old == seen;
         seen = old;
     }
+    return seen;
 }
 #endif
 

@@ -1,8 +1,8 @@
 //! Other processes that work on a GPU: NVIDIA's library tells them, and Linux' drivers of other GPUs do so in `/proc/PID/fdinfo`.
 //!
 //! In a container the ids of processes are its own, and those outside can't be seen, or not be told from this one. So NVIDIA's word is
-//! believed where this process, which works on the GPU as well, is among it; and that nobody else works there, where all processes
-//! can be seen.
+//! believed outside of containers, or where this process, which works on the GPU as well, is among it; and that nobody else works there,
+//! where all processes can be seen.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -34,8 +34,6 @@ type Busy = BTreeMap<u32, u64>;
 pub(super) struct Others {
     /// Where Linux' drivers tell it; `None` where NVIDIA's library does.
     address: Option<PciAddress>,
-    /// When this began: what was before is nobody's business.
-    opened: Duration,
     before: Option<(Instant, Busy)>,
     /// What was seen last, and when.
     seen: Option<(Instant, Option<Vec<OtherProcess>>)>,
@@ -43,7 +41,7 @@ pub(super) struct Others {
 
 impl Others {
     pub(super) fn new(address: Option<PciAddress>) -> Self {
-        Self { address, opened: since_1970(), before: None, seen: None }
+        Self { address, before: None, seen: None }
     }
 
     /// The other processes that worked on the GPU lately, the busiest first; `None` where they can't be seen.
@@ -58,7 +56,7 @@ impl Others {
         }
         let others = match nvml {
             Some(gpu) => {
-                let since = self.opened.max(since_1970().saturating_sub(STALE));
+                let since = since_1970().saturating_sub(STALE);
                 gpu.processes_since(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
                     .and_then(|shares| among(&shares, true))
             }
@@ -84,7 +82,8 @@ impl Others {
 
 /// The others among processes, where this one or one of its run is seen too, and where those that aren't there could be seen.
 fn among(shares: &[(u32, f64)], is_all: bool) -> Option<Vec<OtherProcess>> {
-    let (mut sees_own, mut others) = (false, Vec::new());
+    // Outside of containers, ids are what they seem to be: a process that has just begun isn't among them yet.
+    let (mut sees_own, mut others) = (sees_all_processes(), Vec::new());
     for (pid, share) in shares {
         match kin_of(*pid) {
             Kin::ThisRun => sees_own = true,
@@ -191,8 +190,9 @@ mod tests {
     fn others_are_believed_where_this_process_is_seen() {
         let mut other = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let (own, running) = (std::process::id(), other.id());
-        assert_eq!(among(&[(running, 0.5)], true), None, "it may be this one, by its name outside of a container");
-        assert_eq!(among(&[], true), None);
+        // In a container it may be this one, by its id outside.
+        assert_eq!(among(&[(running, 0.5)], true).is_some(), sees_all_processes());
+        assert_eq!(among(&[], true).is_some(), sees_all_processes());
         assert_eq!(among(&[(own, 0.9)], true), Some(Vec::new()));
         assert_eq!(among(&[(own, 0.9)], false), None, "others may be hidden");
         let seen = [OtherProcess { name: "sleep".to_owned(), share: 0.3 }];

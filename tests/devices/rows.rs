@@ -48,7 +48,7 @@ fn memory_that_is_the_hosts_is_not_asked_where_it_ends() {
         for row in &rows {
             assert_eq!((row.status.as_str(), row.failed_stage.as_str()), ("skipped", "planning"), "on {}", device.driver);
             assert!(
-                row.reason.starts_with("the device is of the kind cpu, not discrete"),
+                row.reason.starts_with("the device is of the kind cpu, the case needs a discrete one"),
                 "on {}: {}",
                 device.driver,
                 row.reason

@@ -55,7 +55,7 @@ fn on_mock(command: &[String]) -> Option<Vec<String>> {
         }
         _ => {}
     }
-    more.extend(["-d", "mock"].into_iter().filter(|_| !has("-d") && ["run", "tune"].contains(&command[0].as_str())));
+    more.extend(["-d", "mock"].into_iter().filter(|_| !has("-d") && ["doctor", "run", "tune"].contains(&command[0].as_str())));
     words.extend(more.into_iter().map(str::to_owned));
     Some(words)
 }

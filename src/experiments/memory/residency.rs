@@ -96,12 +96,14 @@ fn build(config: &Config) -> Result<Built, Skip> {
 /// Skipped: its memory has nowhere to spill to, its driver doesn't say how much is free, or it has less than is asked for.
 fn check_device(device: &DeviceInfo, bytes: u64) -> Result<(), Skip> {
     if device.kind != DeviceKind::Discrete {
-        let reason = "a GPU with memory of its own can run out of it, and one of another kind takes the host's";
-        return Err(Skip::new(format!("the device is of the kind {}, not discrete: {reason}", device.kind)));
+        let needed = "a discrete one, whose memory can run out while the host has more";
+        return Err(Skip::new(format!("the device is of the kind {}, the case needs {needed}", device.kind)));
     }
     let heap = device.local_heap().ok_or_else(|| Skip::new("the device has no memory"))?;
     if heap.budget.is_none() {
-        return Err(Skip::new("VK_EXT_memory_budget is missing, or states no budget: nobody says how much memory is free"));
+        return Err(Skip::new(
+            "VK_EXT_memory_budget is missing, or states no budget: the case needs to know how much memory is free",
+        ));
     }
     // Before so many buffers are thought of.
     if bytes > heap.bytes {
@@ -322,7 +324,10 @@ mod tests {
     fn what_has_nothing_to_spill_from_is_skipped() {
         let reason = |device: &DeviceInfo, bytes: u64| reason(&EXPERIMENT, "", quick(device), &format!("{SIZE}={bytes}"));
         for kind in [DeviceKind::Cpu, DeviceKind::Integrated, DeviceKind::Virtual, DeviceKind::Other] {
-            assert!(reason(&device(kind), GIB).starts_with(&format!("the device is of the kind {kind}, not discrete")));
+            assert!(
+                reason(&device(kind), GIB)
+                    .starts_with(&format!("the device is of the kind {kind}, the case needs a discrete one"))
+            );
         }
         let mut gpu = device(DeviceKind::Discrete);
         assert_eq!(reason(&gpu, GIB), "");
