@@ -7,8 +7,9 @@ use super::loaded::told as told_failure;
 use super::measured::{Link, Seen, Times, Tried};
 use super::{Fact, Finding, Harm};
 use crate::experiments;
-use crate::measure::{Look, Timer};
-use crate::model::{DeviceInfo, DeviceKind, Failure, Finished, OtherProcess, Status};
+use crate::experiments::memory::residency::SIZE;
+use crate::measure::{CONTENDED, Look, Timer};
+use crate::model::{DeviceInfo, DeviceKind, Failure, Finished, OtherProcess, POWER_LIMIT, Status};
 use crate::stats;
 use crate::units::{self, Bytes, Nanos};
 
@@ -22,18 +23,14 @@ struct Limits {
 
 const OF_GPUS: Limits = Limits { falls: 0.97, steady: 1.03 };
 /// Virtual processors get more and less of the real ones from second to second.
-const OF_PROCESSORS: Limits = Limits { falls: 0.75, steady: 1.4 };
+const OF_PROCESSORS: Limits = Limits { falls: 0.65, steady: 1.4 };
 
 /// Where a clock under load counts as low, over the highest that it can have.
 const LOW: f64 = 0.8;
-/// What holds back any card that works hard, as the driver's words are.
-const POWER_LIMIT: &str = "power limit";
 /// Where a clock counts as risen, over what it becomes.
 const RISEN: f64 = 0.97;
 /// The share of the device's time from which on others are worth a word.
 const BUSY: f64 = 0.05;
-/// The share of processor time that others had from which on rows are flagged.
-const CONTENDED: f64 = 0.1;
 /// Where fixed work counts as disturbed, its speed over what the clock says; and in what share of the looks.
 const DISTURBED: f64 = 0.9;
 const OFTEN: f64 = 0.25;
@@ -41,8 +38,6 @@ const OFTEN: f64 = 0.25;
 const SLOWER: f64 = 1.1;
 /// Where a copy counts as slow, over what the link carries.
 const SLOW_COPY: f64 = 0.4;
-/// The axis of sizes of memory.
-const SIZE: &str = "working_set_bytes";
 /// Rounds that a process must have for its median to be one.
 const FEWEST_ROUNDS: usize = 3;
 
@@ -212,12 +207,12 @@ fn clock_fact(seen: &Seen) -> Option<String> {
     let state = &seen.watch.as_ref()?.state;
     let held = format!("{} of full speed after ten seconds of load", units::percent(last));
     let from_idle = match first {
-        first if first >= RISEN => "from idle at once".to_owned(),
-        first => format!("{} from idle, full after {}", units::percent(first), Nanos(rise * 1e9)),
+        first if first >= RISEN => "at once after a second's rest".to_owned(),
+        first => format!("{} after a second's rest, full after {}", units::percent(first), Nanos(rise * 1e9)),
     };
     let most = state.max_mhz.map(|most| format!(" of {most:.0}")).unwrap_or_default();
-    let mhz =
-        mhz.map(|[first, highest, last]| format!("; {last:.0} MHz{most} then, {first:.0} from idle, {highest:.0} at most"));
+    let mhz = mhz
+        .map(|[first, highest, last]| format!("; {last:.0} MHz{most} then, {first:.0} after the rest, {highest:.0} at most"));
     let slowed =
         if state.slowdowns.is_empty() { String::new() } else { format!("; held back by: {}", state.slowdowns.join(", ")) };
     Some(format!("{held}; {from_idle}{}{slowed}", mhz.unwrap_or_default()))
@@ -560,7 +555,7 @@ mod tests {
         assert_eq!(names(&gpu(), &watched(&held)), [""; 0]);
         let fact = &facts(&gpu(), &watched(&held))[0].is;
         assert!(
-            fact.starts_with("100 % of full speed after ten seconds of load; 40.0 % from idle, full after 500 ms"),
+            fact.starts_with("100 % of full speed after ten seconds of load; 40.0 % after a second's rest, full after 500 ms"),
             "{fact}"
         );
         let fallen = [&[1.0; 15][..], &[0.9; 15]].concat();

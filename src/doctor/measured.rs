@@ -147,12 +147,15 @@ fn try_all(campaign: &Campaign, place: &FoundDevice, bar: &Bar, seen: &mut Seen)
         let mut bench = campaign.targets.open(place, opening).map_err(|Loss(failure)| failure)?;
         seen.watch = Some(watch(bench.as_mut(), key)?);
     }
+    if interrupt::is_asked() {
+        return Ok(());
+    }
     let of_features = FEATURES.iter().flat_map(|feature| [feature.claimed, feature.plain]);
     let all = of_features.chain(STEADY).chain(RESULTS).chain([CLOCK, TO_DEVICE, FROM_DEVICE]);
     let mut picks: Vec<Pick> = Vec::new();
     all.for_each(|pick| {
         if !picks.contains(&pick) {
-            picks.push(pick)
+            picks.push(pick);
         }
     });
     let (picks, cases): (Vec<Pick>, Vec<Tried>) =
@@ -162,7 +165,7 @@ fn try_all(campaign: &Campaign, place: &FoundDevice, bar: &Bar, seen: &mut Seen)
     seen.tried = picks.iter().map(Pick::name).zip(tried.cases).collect();
     tried.failure.map_or(Ok(()), Err)?;
     let sizes: Vec<Tried> = residency(setting).into_iter().filter_map(Tried::planned).collect();
-    if !sizes.is_empty() {
+    if !sizes.is_empty() && !interrupt::is_asked() {
         // One size at a time fills the memory: further processes would wait for each other.
         let (tried, _) = measure(campaign, place, bar, 1, sizes)?;
         seen.residency = tried.cases;

@@ -90,7 +90,10 @@ pub fn device_facts(device: &DeviceInfo, kernel_half: Option<&str>) -> Vec<Fact>
     let half = kernel_half.map(|version| format!("; in the kernel {version}")).unwrap_or_default();
     let mut facts = vec![
         Fact::new("device", format!("{index}: {name} ({})", kind.as_str())),
-        Fact::new("", format!("{} {} ({}), Vulkan {}{half}", driver.name, driver.version, driver.label(), driver.api_version)),
+        Fact::new(
+            "served by",
+            format!("{} {} ({}), Vulkan {}{half}", driver.name, driver.version, driver.label(), driver.api_version),
+        ),
     ];
     facts.extend(device.quirks.iter().map(|quirk| Fact::new("quirk", format!("{}: {}", quirk.name, quirk.what))));
     facts
@@ -102,7 +105,12 @@ impl Report {
         let Self { secrets, .. } = &*self;
         let told = |words: String| in_a_line(&secrets.removed_from(&words));
         let facts: Vec<Fact> = facts.into_iter().map(|fact| Fact { is: told(fact.is), ..fact }).collect();
-        let finding = |finding: Finding| Finding { what: told(finding.what), evidence: told(finding.evidence), ..finding };
+        let finding = |finding: Finding| Finding {
+            what: told(finding.what),
+            evidence: told(finding.evidence),
+            advice: told(finding.advice),
+            ..finding
+        };
         let findings: Vec<Finding> = findings.into_iter().map(finding).collect();
         self.facts.extend(facts);
         self.findings.extend(findings);

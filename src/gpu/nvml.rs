@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
-use crate::model::Uuid;
+use crate::model::{POWER_LIMIT, Uuid};
 
 /// `nvmlReturn_t`
 type Return = c_uint;
@@ -30,7 +30,7 @@ const CLOCK_SM: c_uint = 1;
 
 /// Reasons for a lower clock, `nvmlClocksEventReason...`, that are none of the user's own: what the hardware does for its own sake.
 const SLOWDOWNS: [(u64, &str); 5] = [
-    (0x04, "power limit"),
+    (0x04, POWER_LIMIT),
     (0x08, "hardware slowdown"),
     (0x20, "too hot (software)"),
     (0x40, "too hot (hardware)"),

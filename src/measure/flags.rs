@@ -21,7 +21,7 @@ const THROTTLED: f64 = 0.97;
 const MEMORY_CHANGED: f64 = 0.05;
 
 /// More of its processor time than this lost to others is a reason to visit again.
-const CONTENDED: f64 = 0.1;
+pub const CONTENDED: f64 = 0.1;
 
 /// A row is flagged where more than this share of its visits stayed disturbed: fewer don't move the middle one of the rounds.
 const DISTURBED: f64 = 0.25;

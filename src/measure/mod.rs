@@ -52,6 +52,7 @@ pub use bench::{
 pub use carried::{RatioBounds, SampleOverhead};
 pub use dispatcher::Dispatcher;
 pub use earlier::Earlier;
+pub use flags::CONTENDED;
 pub use instrument::{Instrument, Timer, ToolCases, Tools};
 pub use local::{LocalBench, LocalOptions};
 pub use mock::{Mock, MockOptions};

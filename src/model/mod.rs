@@ -58,6 +58,6 @@ pub use repeatability::Repeatability;
 pub use sequence::{Chain, Contents, Sequence, Shuffled};
 pub use statistics::{Executable, PipelineDetail, PipelineStatistics, Representation, StatValue};
 pub use stop::Stop;
-pub use surroundings::{DriverFile, GpuState, LayerFile, LoadedFiles, OtherProcess};
+pub use surroundings::{DriverFile, GpuState, LayerFile, LoadedFiles, OtherProcess, POWER_LIMIT};
 pub use traffic::{Moved, Traffic};
 pub(crate) use words::{named, words};

@@ -42,6 +42,9 @@ pub struct OtherProcess {
     pub share: f64,
 }
 
+/// The one of [`GpuState::slowdowns`] that holds back any card that works hard.
+pub const POWER_LIMIT: &str = "power limit";
+
 /// What the vendor's interface tells of a GPU under load, beside its clock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GpuState {

@@ -17,7 +17,8 @@ pub const EXPERIMENT: Experiment = Experiment {
     ..Experiment::new("memory/residency", axes, build)
 };
 
-const SIZE: &str = "working_set_bytes";
+/// The axis of how much is read.
+pub const SIZE: &str = "working_set_bytes";
 
 /// Bytes of the elements that are read.
 const ELEMENT: u64 = 16;
