@@ -1,6 +1,7 @@
 //! What is recorded of the machine and of the run.
 
 use std::env;
+use std::ffi::OsString;
 use std::time::UNIX_EPOCH;
 
 use sha2::{Digest, Sha256};
@@ -14,8 +15,8 @@ use crate::units::parse_number;
 /// Variables that change what a driver, a layer or the loader does begin like this.
 #[rustfmt::skip]
 const DRIVER_PREFIXES: &[&str] = &[
-    "ACO_", "AMDVLK_", "AMD_DEBUG", "AMD_VULKAN_", "ANV_", "DRI_", "GALLIUM_", "INTEL_DEBUG", "LP_", "MESA_", "NIR_", "NVK_",
-    "PVR_", "RADV_", "TU_", "V3D_", "VK_", "__GL_", "__NV_",
+    "ACO_", "AMDVLK_", "AMD_DEBUG", "AMD_VULKAN_", "ANV_", "DRI_", "GALLIUM_", "GALLIVM_", "INTEL_", "LIBGL_", "LP_", "LVP_",
+    "MESA_", "NIR_", "NVK_", "DRAW_", "DZN_", "AGX_", "HK_", "MVK_", "PANVK_", "PVR_", "RADV_", "TU_", "V3D_", "VK_", "VN_", "__GL_", "__NV_",
 ];
 
 /// Fills the columns that are the same in all rows of a run on this machine.
@@ -49,9 +50,16 @@ pub fn processors() -> usize {
     System::new_with_specifics(RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing())).cpus().len()
 }
 
+/// What the processors are, as the first one says.
+pub fn processor_name() -> String {
+    let with_processors = System::new_with_specifics(RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing()));
+    with_processors.cpus().first().map(|cpu| cpu.brand().trim().to_owned()).unwrap_or_default()
+}
+
 /// Variables that change what drivers, layers and the loader do, as rows have them.
 pub fn variables() -> String {
-    let variables = env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let told = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.to_string_lossy().into_owned()));
+    let variables = env::vars_os().filter_map(told);
     environment(of_drivers(variables))
 }
 
@@ -92,8 +100,8 @@ mod tests {
 
     #[test]
     fn only_what_drivers_read_is_kept() {
-        let variables = [("LP_NUM_THREADS", "2"), ("HOME", "/root"), ("ACO_DEBUG", "x")];
+        let variables = [("LP_NUM_THREADS", "2"), ("HOME", "/root"), ("ACO_DEBUG", "x"), ("GALLIVM_PERF", "nopt")];
         let owned = variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
-        assert_eq!(environment(of_drivers(owned)), "ACO_DEBUG=x;LP_NUM_THREADS=2");
+        assert_eq!(environment(of_drivers(owned)), "ACO_DEBUG=x;GALLIVM_PERF=nopt;LP_NUM_THREADS=2");
     }
 }

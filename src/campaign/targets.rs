@@ -49,7 +49,7 @@ impl Targets {
         let others = alike.into_iter().filter(|of| *of == is_usable_cpu(&devices[0])).count();
         if asked.is_empty() && others > 1 {
             let FoundDevice { info, .. } = &devices[0];
-            let kind = if info.kind == DeviceKind::Cpu { "processors" } else { "GPUs" };
+            let kind = if info.kind == DeviceKind::Cpu { "software devices" } else { "GPUs" };
             let (index, name) = (info.index, &info.name);
             voice.progress.note(&format!("device {index} ({name}) is the first of {others} {kind}: -d names another"));
         }
@@ -158,6 +158,11 @@ fn platform(asked: &[String], queue: Option<u32>, validation: bool) -> Result<Pl
     Ok(Platform::Mock(mocks))
 }
 
+/// Whether simulated devices are meant.
+pub fn names_mock(asked: &[String]) -> bool {
+    asked.iter().any(|name| mock_options(name).is_some())
+}
+
 fn mock_options(name: &str) -> Option<String> {
     let rest = name.strip_prefix("mock")?;
     match rest.strip_prefix(':') {
@@ -225,7 +230,7 @@ fn unknown(asked: &str, all: &[FoundDevice]) -> Error {
     let nearest = nearest(asked, all.iter().map(|place| place.info.name.as_str()));
     if nearest.is_empty() {
         let there: Vec<String> = all.iter().map(described).collect();
-        return Error::Usage(format!("unknown device `{asked}`: there are {}", there.join(", ")));
+        return Error::Usage(format!("unknown device `{asked}`; the devices are {}", there.join(", ")));
     }
     Error::Unknown { what: "device", given: asked.to_owned(), nearest }
 }
@@ -298,7 +303,7 @@ mod tests {
         assert_eq!(chosen_of(versioned, &["256"], Purpose::Run), Ok(vec![0]));
         let none = chosen(&["no such thing"]).unwrap_err();
         assert!(
-            none.starts_with("unknown device `no such thing`: there are 0 (llvmpipe, ") && !none.contains("mean"),
+            none.starts_with("unknown device `no such thing`; the devices are 0 (llvmpipe, ") && !none.contains("mean"),
             "{none}"
         );
     }

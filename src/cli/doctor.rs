@@ -1,21 +1,26 @@
 //! `lanescope doctor`: the questions of anybody who is shown a figure, asked of the machine itself.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::args::doctor::Doctor;
-use super::devices::DEADLINES;
 use super::stdout::print_as_is;
 use crate::campaign::settings::Settings;
+use crate::campaign::targets::names_mock;
 use crate::campaign::voice::Voice;
-use crate::campaign::{Campaign, TOOL_VERSION, host, lock};
+use crate::campaign::{Campaign, TOOL_VERSION, host, interrupt, lock};
 use crate::doctor::loaded::Loaded;
 use crate::doctor::machine::Machine;
 use crate::doctor::{Finding, Harm, Report, Secrets, device_facts, judged, measured, report_text};
 use crate::error::{EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Error};
-use crate::gpu::driver_folders;
+use crate::gpu::vulkan_folders;
 use crate::output::json;
 use crate::process::Listener;
-use crate::worker::Platform;
+use crate::worker::{Deadline, Deadlines, Platform};
+
+/// How long drivers may take to tell what they are: people wait for it.
+const DEADLINES: Deadlines =
+    Deadlines { first: Deadline::fixed(Duration::from_secs(20)), usual: Deadline::fixed(Duration::from_secs(5)) };
 
 /// About as many cases as are tried on a device.
 const CASES: u64 = 30;
@@ -30,13 +35,21 @@ pub fn doctor(typed: &Doctor) -> anyhow::Result<u8> {
 fn examined(typed: &Doctor) -> anyhow::Result<Option<Report>> {
     let settings = Settings::from(typed);
     let listener = Voice::new(settings.mode).listener();
-    let campaign = Campaign::new(settings, None);
-    let secrets = Secrets::of_this_machine(host::name(), driver_folders());
+    let secrets = Secrets::of_this_machine(host::name(), vulkan_folders());
     let (tool_version, is_quick) = (TOOL_VERSION.to_owned(), typed.quick);
     let mut report = Report { tool_version, is_quick, secrets, ..Report::default() };
-    let is_mock = campaign.as_ref().is_ok_and(|campaign| campaign.targets.are_mock());
-    let machine = if is_mock { Machine::default() } else { surroundings(&mut report, &listener) };
-    match campaign {
+    let (machine, loaded) = match names_mock(&settings.devices) {
+        true => Default::default(),
+        false => surroundings(&mut report, &listener),
+    };
+    if interrupt::is_asked() {
+        return Ok(None);
+    }
+    // Who asks quickly doesn't wait for a driver that hangs once more.
+    if typed.quick && loaded.hangs {
+        return Ok(Some(report));
+    }
+    match Campaign::new(settings, None) {
         Ok(campaign) => Ok(tried(&campaign, &machine, &mut report)?.then_some(report)),
         Err(error) => match error.downcast_ref() {
             // What keeps all devices from being used is a finding by now; one that was chosen may be another matter.
@@ -52,32 +65,36 @@ fn examined(typed: &Doctor) -> anyhow::Result<Option<Report>> {
 }
 
 /// Looks at the machine, and at what processes load on it.
-fn surroundings(report: &mut Report, listener: &Arc<dyn Listener>) -> Machine {
-    let machine = Machine::look(format!("{}, kernel {}", host::system(), host::kernel()), host::processors());
+fn surroundings(report: &mut Report, listener: &Arc<dyn Listener>) -> (Machine, Loaded) {
+    let machine =
+        Machine::look(format!("{}, kernel {}", host::system(), host::kernel()), host::processor_name(), host::processors());
     report.add(machine.facts(), Vec::new());
     let platform = Platform::Vulkan { validation: false, driver: None };
-    let loaded = Loaded::ask(&platform, DEADLINES, listener, host::variables());
+    let loaded = Loaded::ask(&platform, DEADLINES, listener, host::variables(), interrupt::is_asked);
     report.add(loaded.facts(), loaded.findings());
     report.add(Vec::new(), machine.findings(&loaded.usable()));
-    machine
+    (machine, loaded)
 }
 
 /// Looks at the devices, and tries them unless that isn't wanted. Whether it came to its end.
 fn tried(campaign: &Campaign, machine: &Machine, report: &mut Report) -> anyhow::Result<bool> {
     let Campaign { settings, targets, voice } = campaign;
     let Some(_locks) = lock::take_all(settings, targets, voice)? else { return Ok(false) };
+    let are_several = targets.devices().count() > 1;
     for (index, device) in targets.devices().enumerate() {
-        let findings = machine.findings_of(device, &host::variables()).into_iter().collect();
+        let named = are_several.then(|| format!("{} ({})", device.index, device.name));
+        let of_it = |finding: Finding| Finding { device: named.clone(), ..finding };
+        let findings = machine.findings_of(device, &host::variables()).into_iter().map(of_it).collect();
         report.add(device_facts(device, machine.kernel_half(device)), findings);
         if settings.is_dry {
             continue;
         }
-        let bar = voice.progress.bar(&device.name, CASES);
+        let bar = voice.progress.bar("", CASES).untimed();
         let seen = measured::look(campaign, targets.device(index), &bar);
         if seen.is_interrupted {
             return Ok(false);
         }
-        report.add(judged::facts(device, &seen), judged::findings(device, &seen));
+        report.add(judged::facts(device, &seen), judged::findings(device, &seen).into_iter().map(of_it).collect());
     }
     Ok(true)
 }
@@ -90,5 +107,6 @@ fn unusable(words: &str) -> Finding {
         what: "The device that was named can't be used.".to_owned(),
         evidence: format!("{words}."),
         advice: "see `lanescope devices`, and name another one".to_owned(),
+        ..Finding::default()
     }
 }

@@ -78,12 +78,23 @@ pub fn findings(device: &DeviceInfo, seen: &Seen) -> Vec<Finding> {
 
 fn of_failure(device: &DeviceInfo, seen: &Seen) -> Option<Finding> {
     let failure = seen.failure.as_ref()?;
+    if failure.status == Status::WrongResult {
+        return Some(Finding {
+            name: "wrong-results",
+            harm: Harm::WrongResults,
+            what: "The case that is the load gives wrong results.".to_owned(),
+            evidence: format!("{}.", told_failure(failure).trim_end_matches('.')),
+            advice: "update the driver, or take another one; believe no figure of it".to_owned(),
+            ..Finding::default()
+        });
+    }
     Some(Finding {
         name: "device-fails",
         harm: Harm::NoDevice,
         what: format!("{} can't be measured on.", device.name),
         evidence: format!("{}.", told_failure(failure).trim_end_matches('.')),
         advice: "update its driver; if it stays so, report it to those who make it".to_owned(),
+        ..Finding::default()
     })
 }
 
@@ -115,6 +126,7 @@ fn of_results(seen: &Seen) -> Option<Finding> {
         what: format!("{} of {} small cases give wrong results.", wrong.len(), seen.all().count()),
         evidence: named(&wrong),
         advice: "update the driver, or take another one; believe no figure of such cases".to_owned(),
+        ..Finding::default()
     })
 }
 
@@ -128,6 +140,7 @@ fn of_other_failures(seen: &Seen) -> Option<Finding> {
         what: format!("{} of {} small cases can't be run.", others.len(), seen.all().count()),
         evidence: named(&others),
         advice: "update the driver; if it stays so, report it to those who make it".to_owned(),
+        ..Finding::default()
     })
 }
 
@@ -144,8 +157,8 @@ fn timer_fact(seen: &Seen) -> Option<String> {
         Timer::Device(scale) => format!("the device's, {} a tick", Nanos(scale.period)),
         Timer::Host => "the host's".to_owned(),
     };
-    let rate = seen.measured(&CLOCK).map(|(_, times)| format!(", {:.4} of the host's clock", times.value));
-    Some(format!("{from}{}; two in a row take {}", rate.unwrap_or_default(), instrument.floor))
+    let rate = seen.measured(&CLOCK).map(|(_, times)| format!(", runs at {:.4} of the host's clock", times.value));
+    Some(format!("{from}{}; the shortest time that it shows is {}", rate.unwrap_or_default(), instrument.floor))
 }
 
 fn of_timer(seen: &Seen) -> Option<Finding> {
@@ -156,6 +169,7 @@ fn of_timer(seen: &Seen) -> Option<Finding> {
         what: "The device's timestamps can't be used.".to_owned(),
         evidence: format!("{note}."),
         advice: "measure larger problems: the host's clock sees what a submission costs besides".to_owned(),
+        ..Finding::default()
     })
 }
 
@@ -207,8 +221,8 @@ fn clock_fact(seen: &Seen) -> Option<String> {
     let state = &seen.watch.as_ref()?.state;
     let held = format!("{} of full speed after ten seconds of load", units::percent(last));
     let from_idle = match first {
-        first if first >= RISEN => "at once after a second's rest".to_owned(),
-        first => format!("{} after a second's rest, full after {}", units::percent(first), Nanos(rise * 1e9)),
+        first if first >= RISEN => "full again at once after a second's rest".to_owned(),
+        first => format!("{} right after a second's rest, full after {}", units::percent(first), Nanos(rise * 1e9)),
     };
     let most = state.max_mhz.map(|most| format!(" of {most:.0}")).unwrap_or_default();
     let mhz = mhz
@@ -233,6 +247,7 @@ fn of_clock(device: &DeviceInfo, seen: &Seen) -> Option<Finding> {
             what: format!("The device falls to {} of its speed under a load of ten seconds.", units::percent(last)),
             evidence: format!("Fixed work was timed all the while.{told}{slowed}"),
             advice: "see to its cooling and its power limit, or lock a clock that it can hold; end other programs".to_owned(),
+            ..Finding::default()
         });
     }
     // Many cards can't have their highest clock at the power that they may draw, and hold a lower one.
@@ -250,6 +265,7 @@ fn of_clock(device: &DeviceInfo, seen: &Seen) -> Option<Finding> {
         },
         evidence: format!("Its clock was watched under ten seconds of load.{told}{slowed}"),
         advice: "look for a locked clock, a power limit and heat (nvidia-smi -q -d CLOCK,PERFORMANCE)".to_owned(),
+        ..Finding::default()
     })
 }
 
@@ -290,6 +306,7 @@ fn of_neighbours(device: &DeviceInfo, seen: &Seen) -> Option<Finding> {
         what,
         evidence,
         advice: "end other programs while you measure, or take a device of your own".to_owned(),
+        ..Finding::default()
     };
     if device.kind == DeviceKind::Cpu || watch.state.others.is_none() {
         if let Some(share) = lost(seen).filter(|share| *share > CONTENDED) {
@@ -374,6 +391,7 @@ fn of_memory(seen: &Seen) -> Option<Finding> {
         advice: "end other programs that hold the device's memory, and keep problems smaller; on Windows, see the driver's \
                  setting for system memory fallback"
             .to_owned(),
+        ..Finding::default()
     })
 }
 
@@ -397,7 +415,9 @@ fn transfer_fact(seen: &Seen) -> Option<String> {
 }
 
 fn of_link(device: &DeviceInfo, seen: &Seen) -> Vec<Finding> {
-    let Some(link) = seen.link.filter(|_| device.kind == DeviceKind::Discrete) else { return Vec::new() };
+    // An idle link is slow to save power.
+    let link = seen.link.filter(|_| device.kind == DeviceKind::Discrete && seen.watch.is_some());
+    let Some(link) = link else { return Vec::new() };
     let mut findings = Vec::new();
     if link.speed < link.most_speed || link.width < link.most_width {
         let Link { speed, width, most_speed, most_width } = link;
@@ -407,6 +427,7 @@ fn of_link(device: &DeviceInfo, seen: &Seen) -> Vec<Finding> {
             what: "The link to the host is slower than both of its ends allow.".to_owned(),
             evidence: format!("Under load it has {speed} GT/s and {width} lanes, of {most_speed} GT/s and {most_width} lanes."),
             advice: "seat the card anew and clean its contacts, and allow the link its full speed in the firmware".to_owned(),
+            ..Finding::default()
         });
     }
     let slow = [TO_DEVICE, FROM_DEVICE].iter().filter_map(|pick| rate(seen, pick)).fold(f64::INFINITY, f64::min);
@@ -418,6 +439,7 @@ fn of_link(device: &DeviceInfo, seen: &Seen) -> Vec<Finding> {
             what: "Copies between host and device are far slower than the link.".to_owned(),
             evidence: transfer_fact(seen).map(|words| format!("{words}.")).unwrap_or_default(),
             advice: "run on the processors nearest to the device (numactl), and look for a link that others share".to_owned(),
+            ..Finding::default()
         });
     }
     findings
@@ -438,10 +460,11 @@ fn gain(feature: &Feature, seen: &Seen) -> Option<(f64, [f64; 2])> {
 fn features_fact(seen: &Seen) -> Option<String> {
     let told = |feature: &Feature| {
         let (gain, [low, high]) = gain(feature, seen)?;
-        Some(format!("{} {} x {}", feature.name, units::rounded(gain, Some((high - low) / 2.0)), feature.plain_name))
+        let times = units::rounded(gain, Some((high - low) / 2.0));
+        Some(format!("{} are {times} times as fast as {}", feature.name, feature.plain_name))
     };
     let all: Vec<String> = FEATURES.iter().filter_map(told).collect();
-    (!all.is_empty()).then(|| format!("speed of {}", all.join(", ")))
+    (!all.is_empty()).then(|| all.join(", "))
 }
 
 /// Software imitates all features, and that is no fault of the machine's.
@@ -453,6 +476,7 @@ fn of_feature(device: &DeviceInfo, feature: &Feature, seen: &Seen) -> Option<Fin
         what: format!("The device offers {}, and is slower with them than without.", feature.name),
         evidence: format!("They have {} of the speed of {}.", units::percent(gain), feature.plain_name),
         advice: "leave them out of kernels for this device and driver; an update may bring them".to_owned(),
+        ..Finding::default()
     })
 }
 
@@ -474,28 +498,32 @@ fn apart(Times { rounds, .. }: &Times) -> Option<(f64, bool)> {
     Some((stats::median(slowest) / stats::median(fastest), least > most))
 }
 
-fn steadiness(seen: &Seen) -> Option<(Pick, f64, bool)> {
+/// The case that differs most between processes, and by how much; with `for_sure`, of those of which all rounds are apart.
+fn steadiness(seen: &Seen, for_sure: bool) -> Option<(Pick, f64)> {
     let all = STEADY.into_iter().filter_map(|pick| {
         let (ratio, is_apart) = apart(seen.measured(&pick)?.1)?;
-        Some((pick, ratio, is_apart))
+        (is_apart || !for_sure).then_some((pick, ratio))
     });
-    // Those that differ for sure come first.
-    all.max_by(|(_, one, is_one), (_, other, is_other)| is_one.cmp(is_other).then(one.total_cmp(other)))
+    all.max_by(|(_, one), (_, other)| one.total_cmp(other))
 }
 
 fn steadiness_fact(seen: &Seen) -> Option<String> {
-    let (pick, ratio, _) = steadiness(seen)?;
-    Some(format!("two processes differ by up to {} ({})", units::percent(ratio - 1.0), pick.filter))
+    let (pick, ratio) = steadiness(seen, false)?;
+    Some(match ratio - 1.0 {
+        least if least < 0.0005 => "two processes differ by less than 0.1 %".to_owned(),
+        most => format!("two processes differ by up to {} ({})", units::percent(most), pick.filter),
+    })
 }
 
 fn of_steadiness(device: &DeviceInfo, seen: &Seen) -> Option<Finding> {
-    let (pick, ratio, is_apart) = steadiness(seen)?;
-    (is_apart && ratio > limits(device).steady).then(|| Finding {
+    let (pick, ratio) = steadiness(seen, true)?;
+    (ratio > limits(device).steady).then(|| Finding {
         name: "unsteady",
         harm: Harm::WrongFigures,
         what: format!("Two processes that measure the same differ by {}.", units::percent(ratio - 1.0)),
         evidence: format!("All rounds of {} in one process are slower than all in the other.", pick.name()),
         advice: "measure in several processes (--preset study), and end other programs".to_owned(),
+        ..Finding::default()
     })
 }
 #[cfg(test)]
@@ -555,7 +583,9 @@ mod tests {
         assert_eq!(names(&gpu(), &watched(&held)), [""; 0]);
         let fact = &facts(&gpu(), &watched(&held))[0].is;
         assert!(
-            fact.starts_with("100 % of full speed after ten seconds of load; 40.0 % after a second's rest, full after 500 ms"),
+            fact.starts_with(
+                "100 % of full speed after ten seconds of load; 40.0 % right after a second's rest, full after 500 ms"
+            ),
             "{fact}"
         );
         let fallen = [&[1.0; 15][..], &[0.9; 15]].concat();
@@ -611,7 +641,7 @@ mod tests {
         }
         assert_eq!(names(&software(), &seen(130.0)), [""; 0], "software imitates all");
         assert!(
-            facts(&software(), &seen(200.0))[0].is.contains("integer dot products 0.5000 x"),
+            facts(&software(), &seen(200.0))[0].is.contains("integer dot products are 0.5000 times as fast as"),
             "{:?}",
             facts(&software(), &seen(200.0))
         );
@@ -637,11 +667,12 @@ mod tests {
         // 64 GB in a second.
         let copies = |ns: f64| having(&[TO_DEVICE, FROM_DEVICE].map(|pick| (pick, Ok([ns; 6]), 64_000_000_000)));
         let full = Link { speed: 32.0, width: 16.0, most_speed: 32.0, most_width: 16.0 };
-        let with = |seen: Seen, link| Seen { link: Some(link), ..seen };
+        let with = |seen: Seen, link| Seen { link: Some(link), watch: watched(&[1.0; 9]).watch, ..seen };
         assert_eq!(names(&gpu(), &with(copies(1.2e9), full)), [""; 0]);
         assert_eq!(names(&gpu(), &with(copies(9e9), full)), ["transfer-slow"]);
         let narrow = Link { width: 4.0, ..full };
         assert_eq!(names(&gpu(), &with(copies(5e9), narrow)), ["link-narrow"]);
+        assert_eq!(names(&gpu(), &Seen { watch: None, ..with(copies(5e9), narrow) }), [""; 0], "nobody saw it under load");
         assert_eq!(names(&software(), &with(copies(9e9), narrow)), [""; 0]);
         let all = facts(&gpu(), &with(copies(1e9), full));
         let fact = &all.iter().find(|fact| fact.about == "transfer").unwrap().is;

@@ -14,6 +14,11 @@ const KERNELS: Kind = Kind { what: "a file of the kernel's", largest: 1 << 20, m
 /// PCI's class of displays, and who makes GPUs that compute: virtual machines and servers have others that only show a picture.
 const DISPLAYS: &str = "0x03";
 const MAKERS: [(u32, &str); 3] = [(0x10de, "NVIDIA"), (0x1002, "AMD"), (0x8086, "Intel")];
+/// PCI's class of accelerators, as which AMD's GPUs without a display come.
+const ACCELERATORS: &str = "0x12";
+const AMD: u32 = MAKERS[1].0;
+/// The kernel's driver of what is given to virtual machines.
+const PASSED_THROUGH: &str = "vfio-pci";
 
 const NVIDIA: u32 = MAKERS[0].0;
 
@@ -23,7 +28,10 @@ const NVIDIA_LIBRARY: &str = "libGLX_nvidia.so.0";
 const NVIDIA_FOLDERS: [&str; 4] = ["usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu", "usr/lib64", "usr/lib"];
 
 /// Marks of containers: files that they have, and words in the name of the first process's group.
-const CONTAINER_FILES: [(&str, &str); 2] = [(".dockerenv", "Docker"), ("run/.containerenv", "Podman")];
+const CONTAINER_FILES: [(&str, &str); 3] =
+    [(".dockerenv", "Docker"), ("run/.containerenv", "Podman"), (".flatpak-info", "Flatpak")];
+/// Variables that they set.
+const CONTAINER_VARIABLES: [(&str, &str); 2] = [("KUBERNETES_SERVICE_HOST", "Kubernetes"), ("container", "by its variable")];
 const CONTAINER_GROUPS: [(&str, &str); 4] =
     [("docker", "Docker"), ("kubepods", "Kubernetes"), ("lxc", "LXC"), ("containerd", "containerd")];
 
@@ -32,6 +40,7 @@ const CONTAINER_GROUPS: [(&str, &str); 4] =
 pub struct Machine {
     /// The system and its kernel.
     pub system: String,
+    pub processor: String,
     /// Processors that there are, and those that this process may use.
     pub processors: usize,
     pub usable_processors: usize,
@@ -65,9 +74,12 @@ impl PciGpu {
 
 impl Machine {
     /// This machine.
-    pub fn look(system: String, processors: usize) -> Self {
+    pub fn look(system: String, processor: String, processors: usize) -> Self {
         let usable_processors = available_parallelism().map_or(processors, usize::from);
-        Self { system, processors, usable_processors, ..Self::below(Path::new("/")) }
+        let below = Self::below(Path::new("/"));
+        let by_variable = || CONTAINER_VARIABLES.into_iter().find(|(name, _)| std::env::var_os(name).is_some());
+        let container = below.container.or_else(|| by_variable().map(|(_, name)| name));
+        Self { system, processor, processors, usable_processors, container, ..below }
     }
 
     /// What the files below a root tell: those of Linux.
@@ -90,7 +102,7 @@ impl Machine {
     }
 
     pub fn facts(&self) -> Vec<Fact> {
-        let Self { system, processors, usable_processors, container, virtual_machine, .. } = self;
+        let Self { system, processor, processors, usable_processors, container, virtual_machine, .. } = self;
         let inside = [container.map(|name| format!("in a container ({name})")), virtual_machine.clone()];
         let inside: Vec<String> = inside.into_iter().flatten().collect();
         let inside = if inside.is_empty() { String::new() } else { format!(", {}", inside.join(", ")) };
@@ -99,7 +111,8 @@ impl Machine {
         } else {
             String::new()
         };
-        vec![Fact::new("machine", format!("{system}; {processors} processors{usable}{inside}"))]
+        let named = if processor.is_empty() { String::new() } else { format!(" ({processor})") };
+        vec![Fact::new("machine", format!("{system}; {processors} processors{named}{usable}{inside}"))]
     }
 
     /// What of the machine no driver serves, of all devices that can be used.
@@ -108,25 +121,41 @@ impl Machine {
         let halves = self.other_half(usable);
         let is_explained = |gpu: &PciGpu| gpu.vendor == NVIDIA && halves.is_some();
         let unused = |gpu: &&PciGpu| !usable.iter().any(|device| gpu.is(device)) && !is_explained(gpu);
-        let unused: Vec<Finding> = self.gpus.iter().filter(unused).map(|gpu| self.unused_gpu(gpu)).collect();
+        let of_maker = |(vendor, maker): (u32, &str)| {
+            let unused: Vec<&PciGpu> = self.gpus.iter().filter(unused).filter(|gpu| gpu.vendor == vendor).collect();
+            (!unused.is_empty()).then(|| self.unused_gpus(maker, &unused))
+        };
+        let unused: Vec<Finding> = MAKERS.into_iter().filter_map(of_maker).collect();
         halves.into_iter().chain(unused).collect()
     }
 
-    fn unused_gpu(&self, PciGpu { vendor, maker, address }: &PciGpu) -> Finding {
+    fn unused_gpus(&self, maker: &str, gpus: &[&PciGpu]) -> Finding {
         let closed = match self.closed_nodes.as_slice() {
             [] => String::new(),
             nodes => format!(" This user may not open {}.", nodes.join(", ")),
         };
-        let place = address.map(|address| format!(" at {address}")).unwrap_or_default();
+        let places: Vec<String> = gpus.iter().filter_map(|gpu| gpu.address).map(|address| address.to_string()).collect();
+        let at = if places.is_empty() { String::new() } else { format!(" at {}", places.join(", ")) };
+        let (count, them) = match gpus.len() {
+            1 => ("a GPU".to_owned(), "it"),
+            count => (format!("{count} GPUs"), "them"),
+        };
         Finding {
             name: "gpu-unused",
             harm: Harm::Missing,
-            what: format!("This machine has a GPU of {maker} that no Vulkan driver here serves."),
-            evidence: format!("The bus lists a display controller of vendor {vendor:#06x}{place}.{closed}"),
+            what: format!("This machine has {count} of {maker} that no Vulkan driver here serves."),
+            evidence: format!("The bus lists {them}{at}.{closed}"),
             advice: match self.closed_nodes.is_empty() {
+                // The bus shows all that the host has.
+                true if self.container.is_some() => {
+                    format!(
+                        "if you mean to use {them}, give {them} to the container (for Docker: --gpus or --device), with the driver"
+                    )
+                }
                 true => format!("install {maker}'s Vulkan driver, or name it by VK_DRIVER_FILES"),
                 false => "add this user to the group that owns these files (often `render`), and log in anew".to_owned(),
             },
+            ..Finding::default()
         }
     }
 
@@ -143,7 +172,8 @@ impl Machine {
         let (used, evidence, advice) = match threads {
             Some(threads) if threads < self.processors => {
                 let evidence = format!("LP_NUM_THREADS={threads} is set.");
-                (threads, evidence, "unset LP_NUM_THREADS".to_owned())
+                // Without threads of its own, it works on the program's.
+                (threads.max(1), evidence, "unset LP_NUM_THREADS".to_owned())
             }
             _ => {
                 let evidence = "The system lets this process use no more (by its affinity or its control group).".to_owned();
@@ -156,6 +186,7 @@ impl Machine {
             what: format!("The software driver may use {used} of {} processors.", self.processors),
             evidence,
             advice,
+            ..Finding::default()
         })
     }
 
@@ -170,6 +201,7 @@ impl Machine {
             what: "The two halves of NVIDIA's driver have different versions.".to_owned(),
             evidence: format!("The kernel runs {kernel}; programs load {user}."),
             advice: "start the machine anew, or load the kernel's half again".to_owned(),
+            ..Finding::default()
         })
     }
 
@@ -201,9 +233,13 @@ fn gpus(devices: &Path) -> Vec<PciGpu> {
     let entries = std::fs::read_dir(devices).into_iter().flatten().flatten();
     let gpu = |path: PathBuf| {
         let text = |name: &str| regular::read_text(&path.join(name), KERNELS).ok();
-        let is_display = text("class")?.starts_with(DISPLAYS);
+        let class = text("class")?;
         let vendor = u32::from_str_radix(text("vendor")?.trim().strip_prefix("0x")?, 16).ok()?;
-        let (_, maker) = MAKERS.into_iter().find(|(maker, _)| *maker == vendor && is_display)?;
+        let is_gpu = class.starts_with(DISPLAYS) || (vendor == AMD && class.starts_with(ACCELERATORS));
+        // What is given to virtual machines, whole or in parts, isn't for programs here.
+        let driver = std::fs::read_link(path.join("driver")).unwrap_or_default();
+        let is_given = driver.file_name().is_some_and(|name| name == PASSED_THROUGH) || path.join("physfn").exists();
+        let (_, maker) = MAKERS.into_iter().find(|(maker, _)| *maker == vendor && is_gpu && !is_given)?;
         let address = path.file_name()?.to_str()?.parse().ok();
         Some(PciGpu { address, vendor, maker })
     };
@@ -292,6 +328,18 @@ mod tests {
             (found.gpus, found.nvidia_kernel.as_deref()),
             (vec![PciGpu { address: None, vendor: NVIDIA, maker: "NVIDIA" }], Some("580.1"))
         );
+        let bus = folder.path().join("sys/bus/pci/devices");
+        std::fs::remove_dir_all(&bus).unwrap();
+        let places = [("d", "0x120000", "0x1002"), ("e", "0x120000", "0x8086"), ("f", "0x030200", "0x10de")];
+        for (place, class, vendor) in places.into_iter().chain([("g", "0x030200", "0x10de")]) {
+            write(&format!("sys/bus/pci/devices/{place}/class"), class);
+            write(&format!("sys/bus/pci/devices/{place}/vendor"), vendor);
+        }
+        write("sys/bus/pci/devices/f/physfn/class", "0x030200");
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("../../drivers/vfio-pci", bus.join("g/driver")).unwrap();
+        #[cfg(unix)]
+        assert_eq!(Machine::below(folder.path()).gpus, [PciGpu { address: None, vendor: AMD, maker: "AMD" }]);
         write(".dockerenv", "");
         write("proc/version", "Linux 6 (Microsoft@x)");
         let found = Machine::below(folder.path());
@@ -329,7 +377,11 @@ mod tests {
         assert_eq!(names(&machine, &[&first, &second, &software()]), [""; 0]);
         assert_eq!(names(&machine, &[&first, &software()]), ["gpu-unused"]);
         assert_eq!(names(&machine, &[&device(0x1002, None)]), [""; 0], "its driver doesn't tell where it sits");
-        assert_eq!(names(&machine, &[&device(0x8086, None)]), ["gpu-unused"; 2]);
+        let found = machine.findings(&[&device(0x8086, None)]);
+        assert!(found.len() == 1 && found[0].what.contains("2 GPUs of AMD"), "{found:?}");
+        assert!(found[0].evidence.ends_with("them at 0000:03:00.0, 0000:09:00.0."), "{found:?}");
+        let inside = Machine { container: Some("Docker"), ..machine.clone() };
+        assert!(inside.findings(&[&first])[0].advice.contains("--device"));
         machine.closed_nodes = vec!["/dev/dri/renderD128".to_owned()];
         let found = machine.findings(&[&first]);
         assert!(found[0].evidence.contains("may not open /dev/dri/renderD128") && found[0].advice.contains("render"));

@@ -140,7 +140,7 @@ fn try_all(campaign: &Campaign, place: &FoundDevice, bar: &Bar, seen: &mut Seen)
     let setting = Setting { device: &place.info, queue: settings.queue, preset: settings.preset, seed: settings.seed };
     let planned = |pick: &Pick| pick.planned(setting).ok().flatten();
     if let Some(load) = planned(&LOAD) {
-        bar.start("watching the clocks under load");
+        bar.start("watching the clock under load");
         let key =
             CaseKey { experiment: load.experiment.name().to_owned(), variant: load.variant.to_owned(), point: load.point };
         let opening = settings.opening(place, CASE_TIME);
@@ -280,7 +280,9 @@ impl LinkFiles {
         let vendor = |folder: &Path| regular::read_text(&folder.join("vendor"), LINK).ok();
         let own = vendor(device);
         let mut card = device.to_owned();
-        while let Some(above) = card.parent().filter(|above| own.is_some() && vendor(above) == own) {
+        // A root port may be of the same maker as the card: nothing of the bus is above it.
+        let is_root = |port: &Path| port.parent().is_none_or(|above| vendor(above).is_none());
+        while let Some(above) = card.parent().filter(|above| own.is_some() && vendor(above) == own && !is_root(above)) {
             card = above.to_owned();
         }
         let port = card.parent().filter(|above| above.join("max_link_speed").exists()).map(Path::to_owned);
@@ -362,5 +364,8 @@ mod tests {
         std::fs::write(switch.join("current_link_width"), "4").unwrap();
         let link = LinkFiles::above(&gpu).read().unwrap();
         assert_eq!((link.width, link.most_speed, link.most_width), (4.0, 8.0, 4.0));
+        write(&port, "0x1002", "8.0 GT/s PCIe", "4");
+        let link = LinkFiles::above(&gpu).read().unwrap();
+        assert_eq!((link.width, link.most_speed, link.most_width), (4.0, 8.0, 4.0), "a root port of the same maker");
     }
 }

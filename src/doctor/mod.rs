@@ -29,7 +29,7 @@ pub use private::Secrets;
 pub use text::report_text;
 
 /// What kind of harm a finding does. The worst come first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Harm {
     /// Nothing can be measured.
@@ -39,15 +39,19 @@ pub enum Harm {
     /// Figures aren't of what they seem to be, or not of the device at its usual speed.
     WrongFigures,
     /// A device or a driver is missing that was meant to be there.
+    #[default]
     Missing,
 }
 
 /// Something that is wrong with the machine.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Finding {
-    /// Which kind of finding, for programs: words joined by `-`.
+    /// Which kind of finding: words joined by `-`.
     pub name: &'static str,
     pub harm: Harm,
+    /// Which device it is about, by its index and name, where the report is about several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
     /// What is wrong, as a sentence.
     pub what: String,
     /// What shows it, as sentences.

@@ -1,5 +1,7 @@
 //! A report as text: for a terminal, and as Markdown for an issue.
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
 use super::{Fact, Finding, Harm, Report};
 use crate::output::prose::wrapped;
 
@@ -9,9 +11,9 @@ const WIDTH: usize = 80;
 const MOST_LINES: usize = 40;
 /// What a fact may take.
 const FACT_LINES: usize = 4;
-/// What a sentence of a finding may take, and what marks around words take of a line: those of two words.
+/// What a sentence of a finding may take, and what marks around a line's first word take.
 const PART_LINES: usize = 5;
-const ROOM_FOR_MARKS: usize = 4;
+const ROOM_FOR_MARKS: usize = 2;
 /// Where facts begin behind what they are about.
 const INDENT: usize = 12;
 
@@ -21,35 +23,43 @@ pub fn report_text(report: &Report) -> String {
     for (number, finding) in (1..).zip(&report.findings) {
         text += &format!("\n{}\n", told(number, finding));
     }
+    if !report.findings.is_empty() {
+        text += "\nYou can look up each of them by its name: lanescope guide trust\n";
+    }
     text + &format!("\n```text\n{}\n```\n", facts(report).join("\n"))
 }
 
 fn verdict(report: &Report) -> String {
     let count = report.findings.len();
+    let has_none = report.findings.iter().any(|finding| finding.harm == Harm::NoDevice);
     let more = if report.is_quick { " Nothing was measured: leave out --quick to try the device." } else { "" };
     let is_missing = report.findings.iter().all(|finding| finding.harm == Harm::Missing);
     match count {
         0 => format!("Nothing found.{more}"),
+        1 if has_none => "1 finding: nothing can be measured.".to_owned(),
+        _ if has_none => format!("{count} findings: nothing can be measured."),
         1 if is_missing => format!("1 finding: something is missing, and nothing is wrong with what is there.{more}"),
         _ if is_missing => format!("{count} findings: something is missing, and nothing is wrong with what is there.{more}"),
-        1 => format!("1 finding. Don't trust figures from this machine before you settle it.{more}"),
-        _ => format!("{count} findings. Don't trust figures from this machine before you settle them.{more}"),
+        1 => format!("1 finding. Solve it before you trust figures from this machine.{more}"),
+        _ => format!("{count} findings. Solve them before you trust figures from this machine.{more}"),
     }
 }
 
-fn told(number: usize, Finding { what, evidence, advice, .. }: &Finding) -> String {
+fn told(number: usize, Finding { name, device, what, evidence, advice, .. }: &Finding) -> String {
     let mark = format!("{number}. ");
-    let parts = [what.clone(), evidence.clone(), format!("To do: {advice}")];
+    let device = device.as_ref().map(|device| format!(" (device {device})")).unwrap_or_default();
+    let parts = [format!("{name}{device}: {what}"), evidence.clone(), format!("To do: {advice}")];
     let lines = parts
         .iter()
         .filter(|part| !part.is_empty())
-        .flat_map(|part| plain(&fitted(part, WIDTH - mark.len() - ROOM_FOR_MARKS, PART_LINES)));
+        .flat_map(|part| fitted(&plain(part), WIDTH - mark.len() - ROOM_FOR_MARKS, PART_LINES))
+        .map(|line| without_block(&line));
     let before = |i: usize| if i == 0 { mark.clone() } else { " ".repeat(mark.len()) };
     lines.enumerate().map(|(i, line)| before(i) + &line).collect::<Vec<_>>().join("\n")
 }
 
-/// Lines in which Markdown finds nothing of its own: words with its marks stand as code.
-fn plain(lines: &[String]) -> Vec<String> {
+/// Words in which Markdown finds nothing of its own: those with its marks stand as code.
+fn plain(words: &str) -> String {
     let is_marked = |word: &str| {
         word.contains(['*', '<', '[', ']', '|', '~', '\\', '&', '#'])
             || word.starts_with('_')
@@ -57,14 +67,29 @@ fn plain(lines: &[String]) -> Vec<String> {
             || word.contains("__")
     };
     let word = |word: &str| if is_marked(word) { format!("`{}`", word.replace('`', "'")) } else { word.replace('`', "'") };
-    lines.iter().map(|line| line.split(' ').map(word).collect::<Vec<_>>().join(" ")).collect()
+    words.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// A line that doesn't begin a list, a quotation or a heading.
+fn without_block(line: &str) -> String {
+    let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
+    let is_number = |word: &str| !word.is_empty() && word.chars().all(|letter| letter.is_ascii_digit());
+    let begins = matches!(first, "-" | "+" | ">" | "=" | "---") || first.strip_suffix(['.', ')']).is_some_and(is_number);
+    if begins { format!("`{first}` {rest}") } else { line.to_owned() }
 }
 
 /// Words in at most so many lines of at most this width.
 fn fitted(words: &str, width: usize, most: usize) -> Vec<String> {
-    let cut = |line: &str, room: usize| match line.chars().count() {
+    let cut = |line: &str, room: usize| match line.width() {
         length if length <= room => line.to_owned(),
-        _ => line.chars().take(room - 3).collect::<String>() + "...",
+        _ => {
+            let mut taken = 0;
+            let fits = |letter: &char| {
+                taken += letter.width().unwrap_or(0);
+                taken <= room - 3
+            };
+            line.chars().take_while(fits).collect::<String>() + "..."
+        }
     };
     let mut lines: Vec<String> = wrapped(words, width).lines().map(|line| cut(line, width)).collect();
     if lines.len() > most {
@@ -104,6 +129,7 @@ mod tests {
             what: words(what),
             evidence: words("It is *not* there."),
             advice: words("Mend <b>it</b>."),
+            ..Finding::default()
         }
     }
 
@@ -143,6 +169,15 @@ mod tests {
         let text = report_text(&report);
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH) && !text.contains('\u{1b}'), "{text}");
         assert!(text.lines().count() < 30 && text.contains(" ..."), "{text}");
+        for what in ["*a* ".repeat(60), "\u{9a45}\u{52d5} ".repeat(80), format!("{} 1. a - b > c", "x".repeat(66))] {
+            let mut report = Report::default();
+            report.add(vec![Fact::new("others", what.clone())], vec![finding(&what)]);
+            let text = report_text(&report);
+            assert!(text.lines().all(|line| line.width() <= WIDTH), "{text}");
+            let list = text.split("```").next().unwrap();
+            let is_block = |line: &str| ["1. a -", "- b"].iter().any(|begin| line.trim_start().starts_with(begin));
+            assert!(!list.lines().any(is_block), "{text}");
+        }
     }
 
     #[test]
@@ -153,6 +188,9 @@ mod tests {
         report.add(Vec::new(), vec![finding("A.")]);
         assert!(report_text(&report).starts_with("1 finding: something is missing, and nothing is wrong"));
         report.add(Vec::new(), vec![Finding { harm: Harm::NoDevice, ..finding("Worse.") }]);
-        assert!(report_text(&report).contains("1. Worse.\n") && report_text(&report).starts_with("2 findings."));
+        report.findings[1].device = Some("1 (one)".to_owned());
+        let text = report_text(&report);
+        assert!(text.starts_with("2 findings: nothing can be measured.") && !text.contains("--quick"), "{text}");
+        assert!(text.contains("1. a: Worse.\n") && text.contains("2. a (device 1 (one)): A.\n"), "{text}");
     }
 }

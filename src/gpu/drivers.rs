@@ -66,12 +66,13 @@ fn by_whom() -> String {
     named_drivers().map_or_else(String::new, |(name, _)| format!(" ({name} names what it looks at)"))
 }
 
-/// The folders of drivers' manifests, and of the libraries that these name by paths.
-pub fn driver_folders() -> Vec<PathBuf> {
-    let manifests = driver_manifests();
-    let libraries = manifests.iter().filter_map(|manifest| Named::by(manifest).library.ok());
-    let folders = libraries.chain(manifests.clone()).filter_map(|path| path.parent().map(Path::to_owned));
-    folders.collect()
+/// The folders of manifests, and of the libraries that these name by paths.
+pub fn vulkan_folders() -> Vec<PathBuf> {
+    let drivers = driver_manifests();
+    let libraries = drivers.iter().filter_map(|manifest| Named::by(manifest).library.ok());
+    let layers = manifests::layers().into_iter().map(|layer| layer.library.to_path_buf());
+    let all = libraries.chain(layers).chain(drivers.clone()).chain(layer_manifests());
+    all.filter_map(|path| path.parent().map(Path::to_owned)).collect()
 }
 
 /// What a driver's manifest names.

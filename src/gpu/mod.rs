@@ -68,7 +68,7 @@ mod younger;
 
 pub use ahead::compile_threads;
 pub use device::{CaseHandle, Device, DeviceOptions, Loaded, Samples, Submission};
-pub use drivers::driver_folders;
+pub use drivers::vulkan_folders;
 pub use error::Error;
 pub use instance::{Instance, InstanceOptions, MessageLog, NO_DEVICE_ADVICE};
 pub use libraries::loaded_files;

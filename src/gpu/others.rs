@@ -76,6 +76,10 @@ impl Others {
             let spent = ns.saturating_sub(before.get(pid).copied().unwrap_or(*ns));
             (*pid, spent as f64 / 1e9 / span)
         };
+        // Some drivers count in other ways, or not at all: then this process isn't among them, either.
+        if !busy.keys().any(|pid| kin_of(*pid) == Kin::ThisRun) {
+            return None;
+        }
         among(&busy.iter().map(share).collect::<Vec<_>>(), is_all && sees_all_processes())
     }
 }

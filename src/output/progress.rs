@@ -110,6 +110,14 @@ impl Progress {
 }
 
 impl Bar {
+    /// Without the time left, where cases take very different times.
+    pub fn untimed(self) -> Self {
+        if let Ok(style) = ProgressStyle::with_template("{bar:24} {prefix}  {wide_msg}") {
+            self.bar.set_style(style);
+        }
+        self
+    }
+
     pub fn start(&self, case: &str) {
         self.bar.set_message(in_a_line(case));
     }

@@ -1,6 +1,7 @@
 //! Markdown for a terminal: headings, paragraphs, lists and tables as plain lines that fit a width.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use unicode_width::UnicodeWidthStr;
 
 use super::{Column, Need, Page as Paper, TextTable};
 
@@ -125,7 +126,7 @@ pub fn wrapped(line: &str, width: usize) -> String {
     let mut text = String::new();
     let mut column = 0;
     for word in line.split(' ') {
-        let length = word.chars().count();
+        let length = word.width();
         if column > 0 && column + 1 + length > width {
             text.push('\n');
             column = 0;

@@ -11,7 +11,7 @@ use crate::support::{Ran, devices, lanescope, measured, ran, rows, skip, succeed
 fn devices_and_queues_that_are_not_there_are_refused() {
     devices();
     for (arguments, parts) in [
-        (&["-d", "no such thing"][..], &["unknown device `no such thing`", ": there are 0 ("][..]),
+        (&["-d", "no such thing"][..], &["unknown device `no such thing`", "; the devices are 0 ("][..]),
         (&["-d", "99"], &["unknown device `99`"]),
         (&["-d", "\u{1b}[31m\u{202e}"], &["unknown device `\\u{1b}[31m\\u{202e}`"]),
         (&["-d", "0", "--queue", "77"], &["has no compute queue family 77; it has 0"]),

@@ -3,6 +3,7 @@
 mod processor;
 mod started;
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -219,13 +220,16 @@ pub fn mapped_libraries() -> Vec<MappedLibrary> {
 
 /// Of Linux' `/proc/PID/maps`: a line for each part of a file, `begin-end rights offset device inode path`.
 fn libraries_of(maps: &[u8]) -> Vec<MappedLibrary> {
-    let mut libraries: Vec<MappedLibrary> = Vec::new();
+    let (mut libraries, mut executable): (Vec<MappedLibrary>, HashSet<&Path>) = Default::default();
     for line in maps.split(|byte| *byte == b'\n') {
         let Some(path) = line.iter().position(|byte| *byte == b'/') else { continue };
         let (words, path) = (String::from_utf8_lossy(&line[..path]), Path::new(OsStr::from_bytes(&line[path..])));
         let ends = words.split(' ').next().and_then(|range| range.split_once('-'));
         let number = |text| usize::from_str_radix(text, 16).ok();
         let Some((begin, end)) = ends.and_then(|(begin, end)| number(begin).zip(number(end))) else { continue };
+        if words.split(' ').nth(1).is_some_and(|rights| rights.contains('x')) {
+            executable.insert(path);
+        }
         match libraries.iter_mut().find(|library| library.path == path) {
             Some(library) => {
                 let Range { start, end: last } = library.addresses;
@@ -234,7 +238,7 @@ fn libraries_of(maps: &[u8]) -> Vec<MappedLibrary> {
             None => libraries.push(MappedLibrary { path: path.into(), addresses: begin..end }),
         }
     }
-    libraries.retain(|library| library.path.file_name().is_some_and(|name| name.to_string_lossy().contains(".so")));
+    libraries.retain(|library| executable.contains(library.path.as_path()));
     libraries
 }
 
@@ -273,7 +277,7 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_library_are_one() {
-        let maps = b"7f00-7f10 r--p 00000000 fe:00 12 /usr/lib/lib a.so.1\n7f20-7f30 rw-p 0 fe:00 12 /usr/lib/lib a.so.1\n\
+        let maps = b"7f00-7f10 r--p 00000000 fe:00 12 /usr/lib/lib a.so.1\n7f20-7f30 r-xp 0 fe:00 12 /usr/lib/lib a.so.1\n\
                      7f40-7f50 rw-p 0 00:00 0 [heap]\n7f60-7f70 r--p 0 fe:00 9 /usr/lib/locale.bin\nwords /x.so\n";
         let library = MappedLibrary { path: "/usr/lib/lib a.so.1".into(), addresses: 0x7f00..0x7f30 };
         assert_eq!(libraries_of(maps), [library]);
