@@ -233,12 +233,12 @@ impl Loaded {
 
     fn of_refusal(&self) -> Option<Finding> {
         let usable = self.devices.iter().any(|device| device.unusable.is_none());
-        let words = match &self.refusal {
-            Some(words) => without_call(words),
-            None if usable => return None,
-            None if let Some(loss) = &self.loss => loss.clone(),
-            None if self.devices.is_empty() => "The loader and its drivers list no device.".to_owned(),
-            None => {
+        let words = match (&self.refusal, &self.loss) {
+            (Some(words), _) => without_call(words),
+            (None, _) if usable => return None,
+            (None, Some(loss)) => loss.clone(),
+            (None, None) if self.devices.is_empty() => "The loader and its drivers list no device.".to_owned(),
+            (None, None) => {
                 let why = |device: &DeviceInfo| format!("{}: {}.", device.name, device.unusable.as_deref().unwrap_or_default());
                 self.devices.iter().map(why).collect::<Vec<_>>().join(" ")
             }
