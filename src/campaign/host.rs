@@ -15,18 +15,18 @@ use crate::units::parse_number;
 /// Variables that change what a driver, a layer or the loader does begin like this.
 #[rustfmt::skip]
 const DRIVER_PREFIXES: &[&str] = &[
-    "ACO_", "AMDVLK_", "AMD_DEBUG", "AMD_VULKAN_", "ANV_", "DRI_", "GALLIUM_", "GALLIVM_", "INTEL_", "LIBGL_", "LP_", "LVP_",
-    "MESA_", "NIR_", "NVK_", "DRAW_", "DZN_", "AGX_", "HK_", "MVK_", "PANVK_", "PVR_", "RADV_", "TU_", "V3D_", "VK_", "VN_", "__GL_", "__NV_",
+    "ACO_", "AMDVLK_", "AMD_DEBUG", "AMD_VULKAN_", "ANV_", "DRI_", "GALLIUM_", "GALLIVM_", "INTEL_COMPUTE_CLASS", "INTEL_DEBUG",
+    "INTEL_NO_HW", "INTEL_PRECISE_TRIG", "LIBGL_", "LP_", "LVP_", "MESA_", "NIR_", "NVK_", "DRAW_", "DZN_", "AGX_", "HK_",
+    "MVK_", "PANVK_", "PVR_", "RADV_", "TU_", "V3D_", "VK_", "VN_", "__GL_", "__NV_",
 ];
 
 /// Fills the columns that are the same in all rows of a run on this machine.
 pub fn describe_host(row: &mut Record) {
-    let with_processors = System::new_with_specifics(RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing()));
     row.run_id = run_id();
     row.host = System::host_name().unwrap_or_default();
     row.os = system();
-    row.cpu_name = with_processors.cpus().first().map(|cpu| cpu.brand().trim().to_owned()).unwrap_or_default();
-    row.cpu_threads = Some(with_processors.cpus().len() as u64);
+    row.cpu_name = processor_name();
+    row.cpu_threads = Some(processors() as u64);
     row.environment = variables();
 }
 

@@ -8,7 +8,7 @@ use super::stdout::print_as_is;
 use crate::campaign::settings::Settings;
 use crate::campaign::targets::names_mock;
 use crate::campaign::voice::Voice;
-use crate::campaign::{Campaign, TOOL_VERSION, host, interrupt, lock};
+use crate::campaign::{Campaign, TOOL_VERSION, host, lock};
 use crate::doctor::loaded::Loaded;
 use crate::doctor::machine::Machine;
 use crate::doctor::{Finding, Harm, Report, Secrets, device_facts, judged, measured, report_text};
@@ -42,9 +42,6 @@ fn examined(typed: &Doctor) -> anyhow::Result<Option<Report>> {
         true => Default::default(),
         false => surroundings(&mut report, &listener),
     };
-    if interrupt::is_asked() {
-        return Ok(None);
-    }
     // Who asks quickly doesn't wait for a driver that hangs once more.
     if typed.quick && loaded.hangs {
         return Ok(Some(report));
@@ -70,7 +67,7 @@ fn surroundings(report: &mut Report, listener: &Arc<dyn Listener>) -> (Machine, 
         Machine::look(format!("{}, kernel {}", host::system(), host::kernel()), host::processor_name(), host::processors());
     report.add(machine.facts(), Vec::new());
     let platform = Platform::Vulkan { validation: false, driver: None };
-    let loaded = Loaded::ask(&platform, DEADLINES, listener, host::variables(), interrupt::is_asked);
+    let loaded = Loaded::ask(&platform, DEADLINES, listener, host::variables());
     report.add(loaded.facts(), loaded.findings());
     report.add(Vec::new(), machine.findings(&loaded.usable()));
     (machine, loaded)

@@ -461,7 +461,7 @@ fn features_fact(seen: &Seen) -> Option<String> {
     let told = |feature: &Feature| {
         let (gain, [low, high]) = gain(feature, seen)?;
         let times = units::rounded(gain, Some((high - low) / 2.0));
-        Some(format!("{} are {times} times as fast as {}", feature.name, feature.plain_name))
+        Some(format!("{}: {times} times as fast as {}", feature.name, feature.plain_name))
     };
     let all: Vec<String> = FEATURES.iter().filter_map(told).collect();
     (!all.is_empty()).then(|| all.join(", "))
@@ -641,7 +641,7 @@ mod tests {
         }
         assert_eq!(names(&software(), &seen(130.0)), [""; 0], "software imitates all");
         assert!(
-            facts(&software(), &seen(200.0))[0].is.contains("integer dot products are 0.5000 times as fast as"),
+            facts(&software(), &seen(200.0))[0].is.contains("integer dot products: 0.5000 times as fast as"),
             "{:?}",
             facts(&software(), &seen(200.0))
         );

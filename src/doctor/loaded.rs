@@ -48,13 +48,7 @@ pub struct Loaded {
 
 impl Loaded {
     /// Asks in worker processes: one with all drivers, and one for each driver by itself.
-    pub fn ask(
-        platform: &Platform,
-        deadlines: Deadlines,
-        listener: &Arc<dyn Listener>,
-        variables: String,
-        is_interrupted: impl Fn() -> bool,
-    ) -> Self {
+    pub fn ask(platform: &Platform, deadlines: Deadlines, listener: &Arc<dyn Listener>, variables: String) -> Self {
         let mut loaded = Self { variables, ..Self::default() };
         match Isolated::start(platform, deadlines, listener) {
             Ok(mut worker) => loaded.take(&mut worker),
@@ -71,9 +65,6 @@ impl Loaded {
             loaded.files.drivers = driver_manifests().into_iter().map(of).collect();
         }
         for driver in loaded.files.drivers.clone() {
-            if is_interrupted() {
-                break;
-            }
             // The loader may take what looks wrong here.
             let is_asked = is_down || driver.library.is_some() || driver.fault.is_some();
             let alone = driver.manifest.as_ref().filter(|_| is_asked).map(|manifest| {
