@@ -37,7 +37,8 @@ struct Kernel {
     flags: String,
     wrong: String,
     driver: Option<String>,
-    unseen_on: Option<String>,
+    #[serde(default)]
+    unseen_on: Vec<String>,
     right: Option<String>,
     #[serde(default)]
     any_size: bool,
@@ -93,7 +94,7 @@ fn merged<'f>(flags: &'f str, others: &'f str) -> Vec<&'f str> {
 
 impl Kernel {
     fn runs_on(&self, device: &Found) -> bool {
-        self.driver.as_ref().is_none_or(|driver| *driver == device.driver) && self.unseen_on.as_ref() != Some(&device.driver)
+        self.driver.as_ref().is_none_or(|driver| *driver == device.driver) && !self.unseen_on.contains(&device.driver)
     }
 
     /// Whether a configuration is wrong, by its values.
