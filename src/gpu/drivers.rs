@@ -157,6 +157,9 @@ fn is_foreign(library: &Path) -> bool {
 mod tests {
     use super::*;
 
+    /// Windows has words of its own for such a library.
+    const FOREIGN: &str = if cfg!(unix) { "other.so, which is for another kind of processor" } else { "can't be loaded" };
+
     #[test]
     fn what_is_wrong_with_a_manifest_is_told() {
         let folder = tempfile::tempdir().unwrap();
@@ -177,7 +180,7 @@ mod tests {
             ("huge.json", " ".repeat(2 << 20), Some("it has 2 MiB")),
             ("name.json", manifest("libnowhere.so"), Some("libnowhere.so, which can't be loaded")),
             ("broken.json", manifest("./cut.so"), Some("cut.so, which can't be loaded")),
-            ("foreign.json", manifest("./other.so"), Some("other.so, which is for another kind of processor")),
+            ("foreign.json", manifest("./other.so"), Some(FOREIGN)),
         ] {
             let path = folder.path().join(name);
             std::fs::write(&path, text).unwrap();

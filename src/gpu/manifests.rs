@@ -134,9 +134,13 @@ mod tests {
             layers_of(&path).into_iter().map(in_folder).collect::<Vec<_>>()
         };
         assert_eq!(told(r#"{"layer": {"name": "A", "library_path": "./a.so"}}"#), [("A".to_owned(), "a.so".into())]);
-        let several =
-            r#"{"layers": [{"name": "A", "library_path": "a.so"}, {"name": "meta"}, {"name": "B", "library_path": "/b.so"}]}"#;
-        assert_eq!(told(several), [("A".to_owned(), "a.so".into()), ("B".to_owned(), "/b.so".into())]);
+        let layers = serde_json::json!([
+            {"name": "A", "library_path": "a.so"},
+            {"name": "meta"},
+            {"name": "B", "library_path": folder.path().join("b.so")},
+        ]);
+        let several = serde_json::json!({ "layers": layers }).to_string();
+        assert_eq!(told(&several), [("A".to_owned(), "a.so".into()), ("B".to_owned(), "b.so".into())]);
         assert_eq!([told("words"), told("{}"), told("[]")], [const { Vec::new() }; 3]);
     }
 }
