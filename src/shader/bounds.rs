@@ -16,12 +16,11 @@
 mod writer;
 
 use rspirv::binary::Assemble;
-use rspirv::dr::{Instruction, Module, Operand};
-use rspirv::spirv::Word;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::loader::{LoadError, id, load};
+use super::edit::{Missing, keep_entry};
+use super::loader::{LoadError, load};
 use super::validator::{Invalid, validate};
 use writer::Writer;
 
@@ -85,8 +84,8 @@ pub struct Overrun {
 pub enum NotingError {
     #[error(transparent)]
     Load(#[from] LoadError),
-    #[error("the module has no {0}")]
-    Missing(&'static str),
+    #[error(transparent)]
+    Missing(#[from] Missing),
     #[error(transparent)]
     Invalid(#[from] Invalid),
 }
@@ -110,15 +109,15 @@ impl Noting {
         if let Some(most) = most_iterations {
             writer.count_iterations(function, most);
         }
-        writer.finish(function, notes)?;
-        let Writer { module, place, arrays, unfollowed, .. } = writer;
+        let (place, unfollowed) = (writer.place, writer.unfollowed);
+        let (module, arrays) = writer.finish(function, notes)?;
         let words = module.assemble();
         match validate(&words) {
             // What isn't valid before was taken all the same.
             Err(invalid) if validate(original).is_ok() => return Err(invalid.into()),
             _ => {}
         }
-        Ok(Self { words, place, arrays: arrays.into_iter().map(|array| array.told).collect(), unfollowed, most_iterations })
+        Ok(Self { words, place, arrays, unfollowed, most_iterations })
     }
 
     /// How large the buffer must be: two words for each array, and two for the iterations.
@@ -149,14 +148,4 @@ impl Noting {
         };
         beyond.map(told).collect()
     }
-}
-
-/// Takes the other entry points out, and gives the function of this one.
-fn keep_entry(module: &mut Module, name: &str) -> Result<Word, NotingError> {
-    let is_it = |instruction: &Instruction| matches!(&instruction.operands[..], [_, _, Operand::LiteralString(known), ..] if known == name);
-    module.entry_points.retain(is_it);
-    let function = module.entry_points.first().and_then(|entry| id(entry.operands.get(1)?));
-    let function = function.ok_or(NotingError::Missing("such entry point"))?;
-    module.execution_modes.retain(|mode| mode.operands.first().and_then(id) == Some(function));
-    Ok(function)
 }

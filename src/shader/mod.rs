@@ -4,6 +4,7 @@ pub mod apart;
 mod bounds;
 mod capabilities;
 mod compile;
+mod edit;
 mod explain;
 mod files;
 mod fit;

@@ -7,9 +7,9 @@
 mod blocks;
 mod calls;
 mod code;
-mod constants;
+pub(super) mod constants;
 mod directions;
-mod flow;
+pub(super) mod flow;
 mod image;
 pub(super) mod index;
 mod interface;
@@ -23,7 +23,7 @@ mod reads;
 mod scalar;
 mod sizeless;
 pub(super) mod subgroup;
-mod types;
+pub(super) mod types;
 mod uses;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -45,20 +45,20 @@ struct Constant {
 
 /// The constants of a module, in the order of their definitions, in which each depends only on those before it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Constants {
+pub(in crate::shader) struct Constants {
     in_order: Vec<Constant>,
     by_id: HashMap<Word, usize>,
 }
 
 /// The values of all constants that have one. Operations on floats have none: no size depends on them.
 #[derive(Debug, Default)]
-pub(super) struct Values {
+pub(in crate::shader) struct Values {
     by_id: HashMap<Word, Value>,
 }
 
 impl Constants {
     /// Notes a constant; does nothing for other instructions.
-    pub(super) fn note(&mut self, instruction: &Instruction, index: &Index) {
+    pub(in crate::shader) fn note(&mut self, instruction: &Instruction, index: &Index) {
         let (Some(ty), Some(result)) = (instruction.result_type, instruction.result_id) else { return };
         let constant_id = index.argument(result, Decoration::SpecId);
         let scalar = |bits| Definition::Scalar { bits, constant_id };
@@ -80,7 +80,7 @@ impl Constants {
         self.in_order.push(Constant { id: result, ty, definition });
     }
 
-    pub(super) fn specializable(&self, types: &Types, index: &Index) -> Result<Vec<SpecConstant>, ReflectError> {
+    pub(in crate::shader) fn specializable(&self, types: &Types, index: &Index) -> Result<Vec<SpecConstant>, ReflectError> {
         let mut found = Vec::new();
         for constant in &self.in_order {
             let Definition::Scalar { bits, constant_id: Some(id) } = constant.definition else { continue };
@@ -94,7 +94,7 @@ impl Constants {
 
     /// Of a scalar that no expression makes, which specialization constant it is, if any; else it is a literal. One that only gets
     /// another type on the way is what it was.
-    pub(super) fn constant_id(&self, mut id: Word) -> Option<Option<u32>> {
+    pub(in crate::shader) fn constant_id(&self, mut id: Word) -> Option<Option<u32>> {
         // Each depends on those before it alone, unless the module is invalid.
         for _ in 0..=MOST_CONVERSIONS {
             match &self.get(id)?.definition {
@@ -123,7 +123,7 @@ impl Constants {
     }
 
     /// The `constant_id`s of all specialization constants that this one is made of.
-    pub(super) fn ids_of(&self, id: Word) -> BTreeSet<u32> {
+    pub(in crate::shader) fn ids_of(&self, id: Word) -> BTreeSet<u32> {
         let (mut found, mut seen, mut open) = (BTreeSet::new(), BTreeSet::new(), vec![id]);
         while let Some(id) = open.pop() {
             let Some(constant) = self.get(id).filter(|_| seen.insert(id)) else { continue };
@@ -137,11 +137,11 @@ impl Constants {
         found
     }
 
-    pub(super) fn scalar(&self, id: Word, types: &Types) -> Option<ScalarType> {
+    pub(in crate::shader) fn scalar(&self, id: Word, types: &Types) -> Option<ScalarType> {
         types.scalar(self.get(id)?.ty)
     }
 
-    pub(super) fn parts(&self, id: Word) -> Option<&[Word]> {
+    pub(in crate::shader) fn parts(&self, id: Word) -> Option<&[Word]> {
         match &self.get(id)?.definition {
             Definition::Composite(parts) => Some(parts),
             _ => None,
@@ -149,7 +149,7 @@ impl Constants {
     }
 
     /// All values, with these bits for these specialization ids and the defaults for the others.
-    pub(super) fn evaluate(&self, types: &Types, specialization: &BTreeMap<u32, u64>) -> Values {
+    pub(in crate::shader) fn evaluate(&self, types: &Types, specialization: &BTreeMap<u32, u64>) -> Values {
         let mut values = Values::default();
         for constant in &self.in_order {
             let value = match &constant.definition {
@@ -186,12 +186,12 @@ impl Constants {
 
 impl Values {
     /// An array's length: at least one.
-    pub(super) fn length(&self, id: Word) -> Option<u64> {
+    pub(in crate::shader) fn length(&self, id: Word) -> Option<u64> {
         self.integer(id).filter(|length| *length > 0)
     }
 
     /// The bits of a whole number; nothing where the id has no such value.
-    pub(super) fn integer(&self, id: Word) -> Option<u64> {
+    pub(in crate::shader) fn integer(&self, id: Word) -> Option<u64> {
         match self.by_id.get(&id)? {
             Value::Scalar(bits) => Some(*bits),
             Value::Null => Some(0),

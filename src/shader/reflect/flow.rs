@@ -17,7 +17,7 @@ use crate::shader::loader::id;
 /// The way out of a block. Of a switch, `constant` is its selector's type where that is a constant; its cases are bits of a selector,
 /// and where they lead.
 #[derive(Clone, Debug)]
-pub(super) enum End {
+pub(in crate::shader) enum End {
     Return,
     Branch(Word),
     Condition { condition: Word, yes: Word, no: Word },
@@ -25,7 +25,7 @@ pub(super) enum End {
 }
 
 impl End {
-    pub(super) fn of(block: &dr::Block, types: &Types, constants: &Constants) -> Self {
+    pub(in crate::shader) fn of(block: &dr::Block, types: &Types, constants: &Constants) -> Self {
         let Some(last) = block.instructions.last() else { return Self::Return };
         match (last.class.opcode, &last.operands[..]) {
             (Op::Branch, [Operand::IdRef(target)]) => Self::Branch(*target),
@@ -47,7 +47,7 @@ impl End {
     }
 
     /// The blocks to which it may lead: all of them, but where a constant decides.
-    fn targets(&self, values: &Values) -> Vec<Word> {
+    pub(in crate::shader) fn targets(&self, values: &Values) -> Vec<Word> {
         match self {
             Self::Return => Vec::new(),
             Self::Branch(target) => vec![*target],
@@ -67,35 +67,35 @@ impl End {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Node {
-    pub(super) label: Word,
+pub(in crate::shader) struct Node {
+    pub(in crate::shader) label: Word,
     /// The block after the loop, where this block is a loop's header.
-    pub(super) loop_merge: Option<Word>,
-    pub(super) end: End,
+    pub(in crate::shader) loop_merge: Option<Word>,
+    pub(in crate::shader) end: End,
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Flow {
+pub(in crate::shader) struct Flow {
     /// The blocks, by their places, each with the innermost of the loops in which it stands.
-    pub(super) blocks: Vec<(usize, Option<usize>)>,
+    pub(in crate::shader) blocks: Vec<(usize, Option<usize>)>,
     /// The loops, each after the one around it.
-    pub(super) loops: Vec<Loop>,
+    pub(in crate::shader) loops: Vec<Loop>,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Loop {
-    pub(super) outside: Option<usize>,
+pub(in crate::shader) struct Loop {
+    pub(in crate::shader) outside: Option<usize>,
     /// How many there are around what stands in it, itself included.
     depth: usize,
 }
 
 impl Flow {
-    pub(super) fn depth(&self, innermost: Option<usize>) -> usize {
+    pub(in crate::shader) fn depth(&self, innermost: Option<usize>) -> usize {
         innermost.map_or(0, |of| self.loops[of].depth)
     }
 }
 
-pub(super) fn reached<'a>(nodes: impl Iterator<Item = &'a Node>, values: &Values) -> Flow {
+pub(in crate::shader) fn reached<'a>(nodes: impl Iterator<Item = &'a Node>, values: &Values) -> Flow {
     let nodes: Vec<&Node> = nodes.collect();
     let mut unvisited: HashMap<Word, usize> = nodes.iter().enumerate().map(|(place, node)| (node.label, place)).collect();
     // In which loop blocks after loops stand, known from the loops' headers.

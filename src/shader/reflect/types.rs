@@ -13,7 +13,7 @@ use crate::shader::loader::id;
 /// A type as the module declares it, as far as sizes and descriptors depend on it. Names may be empty; what is opaque has no size (an
 /// acceleration structure, a cooperative matrix).
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum TypeNode {
+pub(in crate::shader) enum TypeNode {
     Scalar(ScalarType),
     Vector { component: Word, count: u32 },
     Matrix { column: Word, count: u32 },
@@ -28,48 +28,48 @@ pub(super) enum TypeNode {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Member {
-    pub(super) name: String,
-    pub(super) ty: Word,
-    pub(super) offset: Option<u32>,
-    pub(super) matrix_stride: Option<u32>,
-    pub(super) row_major: bool,
+pub(in crate::shader) struct Member {
+    pub(in crate::shader) name: String,
+    pub(in crate::shader) ty: Word,
+    pub(in crate::shader) offset: Option<u32>,
+    pub(in crate::shader) matrix_stride: Option<u32>,
+    pub(in crate::shader) row_major: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Components {
-    pub(super) component: ScalarType,
-    pub(super) components: Option<usize>,
+pub(in crate::shader) struct Components {
+    pub(in crate::shader) component: ScalarType,
+    pub(in crate::shader) components: Option<usize>,
 }
 
 /// The types of a module in the order of their declarations, in which each depends only on those before it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Types {
+pub(in crate::shader) struct Types {
     in_order: Vec<(Word, TypeNode)>,
     by_id: HashMap<Word, usize>,
 }
 
 impl Types {
     /// Notes a type; does nothing for other instructions.
-    pub(super) fn note(&mut self, instruction: &Instruction, index: &Index) {
+    pub(in crate::shader) fn note(&mut self, instruction: &Instruction, index: &Index) {
         let Some(result) = instruction.result_id.filter(|_| instruction.class.opcode.is_type()) else { return };
         let node = node(instruction, result, index).unwrap_or(TypeNode::Opaque);
         self.by_id.insert(result, self.in_order.len());
         self.in_order.push((result, node));
     }
 
-    pub(super) fn get(&self, id: Word) -> Option<&TypeNode> {
+    pub(in crate::shader) fn get(&self, id: Word) -> Option<&TypeNode> {
         self.in_order.get(*self.by_id.get(&id)?).map(|(_, node)| node)
     }
 
-    pub(super) fn scalar(&self, id: Word) -> Option<ScalarType> {
+    pub(in crate::shader) fn scalar(&self, id: Word) -> Option<ScalarType> {
         match self.get(id)? {
             TypeNode::Scalar(scalar) => Some(*scalar),
             _ => None,
         }
     }
 
-    pub(super) fn shape(&self, id: Word) -> Option<Components> {
+    pub(in crate::shader) fn shape(&self, id: Word) -> Option<Components> {
         match self.get(id)? {
             TypeNode::Scalar(component) => Some(Components { component: *component, components: None }),
             // Vectors have at most 16 components; a module that says more is invalid.
@@ -82,7 +82,7 @@ impl Types {
 
     /// The size and alignment in bytes that values of each type take in a standard storage buffer layout (std430), with `bool`
     /// as 32 bits: what the specification counts against `maxComputeSharedMemorySize`. Types without a size are left out.
-    pub(super) fn std430(&self, values: &Values) -> HashMap<Word, Layout> {
+    pub(in crate::shader) fn std430(&self, values: &Values) -> HashMap<Word, Layout> {
         let pointer = Layout { size: POINTER_BYTES, align: POINTER_BYTES };
         let mut layouts: HashMap<Word, Layout> = self.pointers().map(|id| (id, pointer)).collect();
         for (id, node) in &self.in_order {
@@ -95,7 +95,7 @@ impl Types {
 
     /// The size in bytes that values of each type take with the module's own offsets and strides, except of matrices, whose
     /// layout is their member's. A runtime array counts no element. Types without a size are left out.
-    pub(super) fn explicit(&self, values: &Values) -> HashMap<Word, u64> {
+    pub(in crate::shader) fn explicit(&self, values: &Values) -> HashMap<Word, u64> {
         let mut sizes: HashMap<Word, u64> = self.pointers().map(|id| (id, POINTER_BYTES)).collect();
         for (id, node) in &self.in_order {
             let size = match node {
@@ -136,18 +136,18 @@ impl Types {
 }
 
 /// Bytes of a physical pointer (a GLSL buffer reference).
-pub(super) const POINTER_BYTES: u64 = 8;
+pub(in crate::shader) const POINTER_BYTES: u64 = 8;
 
 /// Size and alignment in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
-    pub(super) size: u64,
-    pub(super) align: u64,
+pub(in crate::shader) struct Layout {
+    pub(in crate::shader) size: u64,
+    pub(in crate::shader) align: u64,
 }
 
 impl Layout {
     /// The offset behind a value of this layout that follows `end` bytes.
-    pub(super) fn after(self, end: u64) -> Option<u64> {
+    pub(in crate::shader) fn after(self, end: u64) -> Option<u64> {
         end.checked_next_multiple_of(self.align)?.checked_add(self.size)
     }
 

@@ -1,16 +1,11 @@
 //! Following pointers from variables, and what arrays are called on the way.
 
-use rspirv::dr::{Instruction, Operand};
+use rspirv::dr::Instruction;
 use rspirv::spirv::{Op, StorageClass, Word};
 
 use super::Writer;
+use crate::shader::edit::{Step, is_unguarded};
 use crate::shader::loader::id;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Step {
-    Member(u32),
-    Element,
-}
 
 /// What a pointer leads to: so many steps from a variable; and the indexes on the way, each with the array that it is one of.
 #[derive(Clone, Debug)]
@@ -32,15 +27,9 @@ pub(super) struct Index {
     pub(super) index: Word,
 }
 
-/// Memory that no robust access guards.
-pub(super) fn is_unguarded(class: StorageClass) -> bool {
-    use StorageClass::{Function, Input, Private, PushConstant, Workgroup};
-    matches!(class, Workgroup | Private | Function | PushConstant | Input)
-}
-
 impl Writer {
     pub(super) fn note_variables(&mut self) {
-        for instruction in self.module.types_global_values.clone() {
+        for instruction in self.edit.module.types_global_values.clone() {
             if instruction.class.opcode == Op::Variable {
                 self.root(&instruction);
             }
@@ -55,16 +44,8 @@ impl Writer {
                 || (instruction.class.opcode == Op::Variable
                     && matches!(class, StorageClass::StorageBuffer | StorageClass::Uniform))
         };
-        let Some((class, ty)) = self.pointee(pointer).filter(|(class, _)| is_followed(*class)) else { return };
+        let Some((class, ty)) = self.edit.pointee(pointer).filter(|(class, _)| is_followed(*class)) else { return };
         self.places.insert(variable, Pointee { variable, class, path: Vec::new(), ty: Some(ty), indexes: Vec::new() });
-    }
-
-    fn pointee(&self, pointer: Word) -> Option<(StorageClass, Word)> {
-        let pointer = self.types.get(&pointer).filter(|ty| ty.class.opcode == Op::TypePointer)?;
-        match pointer.operands[..] {
-            [Operand::StorageClass(class), Operand::IdRef(ty)] => Some((class, ty)),
-            _ => None,
-        }
     }
 
     pub(super) fn follow(&mut self, instruction: &Instruction) {
@@ -85,10 +66,10 @@ impl Writer {
 
     pub(super) fn step(&self, place: &mut Pointee, index: Word) {
         let Some(id_of_type) = place.ty else { return };
-        let Some(ty) = self.types.get(&id_of_type) else { return };
+        let Some(ty) = self.edit.types.get(&id_of_type) else { return };
         place.ty = match ty.class.opcode {
             Op::TypeStruct => {
-                let member = self.literal(index).unwrap_or(u32::MAX);
+                let member = self.edit.literal(index).unwrap_or(u32::MAX);
                 place.path.push(Step::Member(member));
                 ty.operands.get(member as usize).and_then(id)
             }
@@ -101,19 +82,11 @@ impl Writer {
         };
     }
 
-    pub(super) fn literal(&self, constant: Word) -> Option<u32> {
-        let instruction = self.constants.get(&constant).filter(|constant| constant.class.opcode == Op::Constant)?;
-        match instruction.operands[..] {
-            [Operand::LiteralBit32(value)] => Some(value),
-            _ => None,
-        }
-    }
-
     /// Whether a pointer that wasn't followed leads to memory with arrays.
     pub(super) fn may_be_array(&self, pointer: Word) -> bool {
         let is_buffer =
             |class| matches!(class, StorageClass::StorageBuffer | StorageClass::Uniform | StorageClass::PhysicalStorageBuffer);
-        let class = self.type_of.get(&pointer).and_then(|ty| self.pointee(*ty)).map(|(class, _)| class);
+        let class = self.edit.type_of.get(&pointer).and_then(|ty| self.edit.pointee(*ty)).map(|(class, _)| class);
         class.is_some_and(|class| is_buffer(class) || is_unguarded(class))
     }
 
@@ -124,33 +97,9 @@ impl Writer {
                 Step::Member(member) => *member as usize,
                 Step::Element => 0,
             };
-            ty = self.types.get(&ty)?.operands.get(place).and_then(id)?;
+            ty = self.edit.types.get(&ty)?.operands.get(place).and_then(id)?;
         }
         Some(ty)
-    }
-
-    /// How the shader calls the array: members of a block without a name of its own are global.
-    pub(super) fn path_name(&self, variable: Word, path: &[Step]) -> String {
-        let mut name = self.names.name(variable).to_owned();
-        let mut ty = self.places.get(&variable).and_then(|place| place.ty);
-        for step in path {
-            let instruction = ty.and_then(|ty| self.types.get(&ty));
-            let place = match step {
-                Step::Member(member) => {
-                    // Compilers of other languages leave the members of a buffer's block without names.
-                    let member_name = ty.map_or("", |ty| self.names.member_name(ty, *member));
-                    let dot = if name.is_empty() || member_name.is_empty() { "" } else { "." };
-                    name = format!("{name}{dot}{member_name}");
-                    *member as usize
-                }
-                Step::Element => {
-                    name.push_str("[]");
-                    0
-                }
-            };
-            ty = instruction.and_then(|ty| id(ty.operands.get(place)?));
-        }
-        name
     }
 }
 

@@ -1,0 +1,342 @@
+//! A module that is being rewritten, by whatever adds code to it: what it declares, and what is added.
+
+use std::collections::HashMap;
+
+use rspirv::dr::{Block, Instruction, Module, Operand};
+use rspirv::spirv::{Decoration, Op, StorageClass, Word};
+use thiserror::Error;
+
+use super::loader::id;
+use super::reflect::index::Index as Names;
+
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("the module has no {0}")]
+pub struct Missing(pub(super) &'static str);
+
+#[derive(Default)]
+pub(super) struct Editor {
+    pub(super) module: Module,
+    pub(super) names: Names,
+    pub(super) types: HashMap<Word, Instruction>,
+    /// Of each result, its type.
+    pub(super) type_of: HashMap<Word, Word>,
+    pub(super) constants: HashMap<Word, Instruction>,
+    pub(super) uint: Word,
+    pub(super) bool: Word,
+    pub(super) zero: Word,
+    /// A pointer to a word of the invocation's own.
+    own_pointer: Word,
+    /// Constants that are words, by their values.
+    words: HashMap<u32, Word>,
+    /// Variables of built-in inputs that were asked for.
+    pub(super) built_ins: HashMap<u32, Word>,
+    next: Word,
+}
+
+/// How an access chain goes on: to a member of a struct, or to an element of an array, a component of a vector, a column of a matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Step {
+    Member(u32),
+    Element,
+}
+
+/// A storage buffer of words that the module was given.
+pub(super) struct WordBuffer {
+    pub(super) variable: Word,
+    pub(super) to_word: Word,
+}
+
+impl Editor {
+    pub(super) fn new(module: Module) -> Result<Self, Missing> {
+        let next = module.header.as_ref().map(|header| header.bound).ok_or(Missing("header"))?;
+        let functions = module.functions.iter();
+        let inner = functions.flat_map(|function| {
+            function.parameters.iter().chain(function.blocks.iter().flat_map(|block| &block.instructions))
+        });
+        let results = module.types_global_values.iter().chain(inner);
+        let type_of = results.filter_map(|instruction| Some((instruction.result_id?, instruction.result_type?))).collect();
+        let of_kind = |is_kind: fn(Op) -> bool| {
+            let found = module.types_global_values.iter().filter(|instruction| is_kind(instruction.class.opcode));
+            found.filter_map(|instruction| Some((instruction.result_id?, instruction.clone()))).collect::<HashMap<_, _>>()
+        };
+        let (types, constants) = (of_kind(|op| op.is_type()), of_kind(|op| op.is_constant()));
+        let names = Names::of(&module);
+        let mut new = Self { types, type_of, constants, next, names, module, ..Self::default() };
+        new.uint = new.find_type(Op::TypeInt, &[Operand::LiteralBit32(32), Operand::LiteralBit32(0)]);
+        new.bool = new.find_type(Op::TypeBool, &[]);
+        new.zero = new.constant(0);
+        new.own_pointer = new.pointer(StorageClass::Private, new.uint);
+        Ok(new)
+    }
+
+    /// The module as it is now.
+    pub(super) fn finish(mut self) -> Module {
+        if let Some(header) = &mut self.module.header {
+            header.bound = self.next;
+        }
+        self.module
+    }
+
+    pub(super) fn take_id(&mut self) -> Word {
+        self.next += 1;
+        self.next - 1
+    }
+
+    // ---- declarations -----------------------------------------------------------------------------------------------------
+
+    pub(super) fn declare(&mut self, op: Op, ty: Option<Word>, operands: Vec<Operand>) -> Word {
+        let id = self.take_id();
+        let instruction = Instruction::new(op, ty, Some(id), operands);
+        match ty {
+            Some(ty) => drop(self.type_of.insert(id, ty)),
+            None => drop(self.types.insert(id, instruction.clone())),
+        }
+        self.module.types_global_values.push(instruction);
+        id
+    }
+
+    /// A type of which a module may have only one. A new one is of use to what is declared after it, which is all that is new.
+    pub(super) fn find_type(&mut self, op: Op, operands: &[Operand]) -> Word {
+        let mut all = self.module.types_global_values.iter();
+        let found = all.find(|instruction| instruction.class.opcode == op && instruction.operands == operands);
+        found.and_then(|instruction| instruction.result_id).unwrap_or_else(|| self.declare(op, None, operands.to_vec()))
+    }
+
+    pub(super) fn integer_type(&mut self, width: u32, is_signed: bool) -> Word {
+        self.find_type(Op::TypeInt, &[Operand::LiteralBit32(width), Operand::LiteralBit32(is_signed.into())])
+    }
+
+    pub(super) fn constant(&mut self, value: u32) -> Word {
+        if let Some(known) = self.words.get(&value) {
+            return *known;
+        }
+        let word = self.declare(Op::Constant, Some(self.uint), vec![Operand::LiteralBit32(value)]);
+        self.words.insert(value, word);
+        word
+    }
+
+    pub(super) fn pointer(&mut self, class: StorageClass, to: Word) -> Word {
+        self.find_type(Op::TypePointer, &[Operand::StorageClass(class), Operand::IdRef(to)])
+    }
+
+    /// The storage class of a type of pointers, and what it points to.
+    pub(super) fn pointee(&self, pointer: Word) -> Option<(StorageClass, Word)> {
+        let pointer = self.types.get(&pointer).filter(|ty| ty.class.opcode == Op::TypePointer)?;
+        match pointer.operands[..] {
+            [Operand::StorageClass(class), Operand::IdRef(ty)] => Some((class, ty)),
+            _ => None,
+        }
+    }
+
+    /// A constant that no specialization changes.
+    pub(super) fn literal(&self, constant: Word) -> Option<u32> {
+        let instruction = self.constants.get(&constant).filter(|constant| constant.class.opcode == Op::Constant)?;
+        match instruction.operands[..] {
+            [Operand::LiteralBit32(value)] => Some(value),
+            _ => None,
+        }
+    }
+
+    /// How the shader calls what lies so many steps from a variable of this type: members of a block without a name of its own are
+    /// global.
+    pub(super) fn path_name(&self, variable: Word, ty: Word, path: &[Step]) -> String {
+        let (mut name, mut ty) = (self.names.name(variable).to_owned(), Some(ty));
+        for step in path {
+            let instruction = ty.and_then(|ty| self.types.get(&ty));
+            let place = match step {
+                Step::Member(member) => {
+                    // Compilers of other languages leave the members of a buffer's block without names.
+                    let member_name = ty.map_or("", |ty| self.names.member_name(ty, *member));
+                    let dot = if name.is_empty() || member_name.is_empty() { "" } else { "." };
+                    name = format!("{name}{dot}{member_name}");
+                    *member as usize
+                }
+                Step::Element => {
+                    name.push_str("[]");
+                    0
+                }
+            };
+            ty = instruction.and_then(|ty| id(ty.operands.get(place)?));
+        }
+        name
+    }
+
+    pub(super) fn decorate(&mut self, target: Word, decoration: Decoration, value: Option<u32>) {
+        let value = value.map(Operand::LiteralBit32);
+        let operands = [Operand::IdRef(target), Operand::Decoration(decoration)].into_iter().chain(value);
+        self.module.annotations.push(Instruction::new(Op::Decorate, None, None, operands.collect()));
+    }
+
+    /// A binding that nothing in the module has, in whatever set.
+    pub(super) fn free_binding(&self) -> u32 {
+        let is_binding =
+            |instruction: &&Instruction| instruction.operands.get(1) == Some(&Operand::Decoration(Decoration::Binding));
+        let bindings =
+            self.module.annotations.iter().filter(is_binding).filter_map(|instruction| match instruction.operands[..] {
+                [_, _, Operand::LiteralBit32(binding)] => Some(binding),
+                _ => None,
+            });
+        bindings.max().map_or(0, |last| last.saturating_add(1))
+    }
+
+    /// A word of the invocation's own, which is 0 at first.
+    pub(super) fn own_variable(&mut self) -> Word {
+        let operands = vec![Operand::StorageClass(StorageClass::Private), Operand::IdRef(self.zero)];
+        let variable = self.declare(Op::Variable, Some(self.own_pointer), operands);
+        self.list(variable);
+        variable
+    }
+
+    pub(super) fn word_buffer(&mut self, (set, binding): (u32, u32)) -> WordBuffer {
+        // Before SPIR-V 1.3, storage buffers are uniforms with another decoration.
+        let is_old = self.version() < 0x0001_0300;
+        let (class, decoration) = if is_old {
+            (StorageClass::Uniform, Decoration::BufferBlock)
+        } else {
+            (StorageClass::StorageBuffer, Decoration::Block)
+        };
+        let words = self.declare(Op::TypeRuntimeArray, None, vec![Operand::IdRef(self.uint)]);
+        let block = self.declare(Op::TypeStruct, None, vec![Operand::IdRef(words)]);
+        let to_block = self.pointer(class, block);
+        let to_word = self.pointer(class, self.uint);
+        let variable = self.declare(Op::Variable, Some(to_block), vec![Operand::StorageClass(class)]);
+        self.decorate(words, Decoration::ArrayStride, Some(4));
+        self.decorate(block, decoration, None);
+        let offset = [
+            Operand::IdRef(block),
+            Operand::LiteralBit32(0),
+            Operand::Decoration(Decoration::Offset),
+            Operand::LiteralBit32(0),
+        ];
+        self.module.annotations.push(Instruction::new(Op::MemberDecorate, None, None, offset.to_vec()));
+        self.decorate(variable, Decoration::DescriptorSet, Some(set));
+        self.decorate(variable, Decoration::Binding, Some(binding));
+        self.list(variable);
+        WordBuffer { variable, to_word }
+    }
+
+    /// Lists a variable at the entry point, which must name all of them since SPIR-V 1.4.
+    pub(super) fn list(&mut self, variable: Word) {
+        if self.version() >= 0x0001_0400 {
+            self.module.entry_points[0].operands.push(Operand::IdRef(variable));
+        }
+    }
+
+    pub(super) fn version(&self) -> u32 {
+        self.module.header.as_ref().map_or(0, |header| header.version)
+    }
+
+    // ---- code -------------------------------------------------------------------------------------------------------------
+
+    pub(super) fn emit(&mut self, code: &mut Vec<Instruction>, op: Op, ty: Word, operands: &[Word]) -> Word {
+        let result = self.take_id();
+        code.push(Instruction::new(op, Some(ty), Some(result), ids(operands)));
+        self.type_of.insert(result, ty);
+        result
+    }
+
+    /// Replaces the indexes of an access chain that lie beyond the ends of arrays which no robust access guards.
+    pub(super) fn keep_within(&mut self, chain: &mut Instruction, code: &mut Vec<Instruction>) {
+        if !matches!(chain.class.opcode, Op::AccessChain | Op::InBoundsAccessChain) {
+            return;
+        }
+        let base = chain.operands.first().and_then(id).and_then(|base| self.pointee(*self.type_of.get(&base)?));
+        let Some((_, mut ty)) = base.filter(|(class, _)| is_unguarded(*class)) else { return };
+        for at in 1..chain.operands.len() {
+            let Some(index) = id(&chain.operands[at]) else { return };
+            let member = self.literal(index).unwrap_or(0) as usize;
+            let Some(of) = self.types.get(&ty) else { return };
+            let is_struct = of.class.opcode == Op::TypeStruct;
+            let Some(next) = of.operands.get(if is_struct { member } else { 0 }).and_then(id) else { return };
+            if !is_struct && !self.is_surely_within(ty, index) {
+                if let (Some(within), Some(length)) = (self.as_uint(index, code), self.length_of(ty, code)) {
+                    let is_within = self.emit(code, Op::ULessThan, self.bool, &[within, length]);
+                    let kept = self.emit(code, Op::Select, self.uint, &[is_within, within, self.zero]);
+                    chain.operands[at] = Operand::IdRef(kept);
+                }
+            }
+            ty = next;
+        }
+    }
+
+    /// Whether both the index and the length of an array of this type are written down.
+    pub(super) fn is_surely_within(&self, ty: Word, index: Word) -> bool {
+        let length = self.types.get(&ty).and_then(|ty| match (ty.class.opcode, ty.operands.get(1)?) {
+            (Op::TypeArray, Operand::IdRef(length)) => self.literal(*length),
+            (_, Operand::LiteralBit32(length)) => Some(*length),
+            _ => None,
+        });
+        length.zip(self.literal(index)).is_some_and(|(length, index)| index < length)
+    }
+
+    /// The length of an array, a vector or a matrix that isn't as long as its buffer.
+    pub(super) fn length_of(&mut self, ty: Word, code: &mut Vec<Instruction>) -> Option<Word> {
+        let ty = self.types.get(&ty)?;
+        match (ty.class.opcode, ty.operands.get(1)?) {
+            (Op::TypeArray, Operand::IdRef(length)) => {
+                let length = *length;
+                self.as_uint(length, code)
+            }
+            (_, Operand::LiteralBit32(length)) => {
+                let length = *length;
+                Some(self.constant(length))
+            }
+            _ => None,
+        }
+    }
+
+    /// The width of a whole number, and whether it is signed.
+    pub(super) fn integer(&self, value: Word) -> Option<(u32, bool)> {
+        match self.types.get(self.type_of.get(&value)?)?.operands[..] {
+            [Operand::LiteralBit32(width), Operand::LiteralBit32(signed)] => Some((width, signed == 1)),
+            _ => None,
+        }
+    }
+
+    /// An index as a word without a sign; those beyond 32 bits are the largest one.
+    pub(super) fn as_uint(&mut self, index: Word, code: &mut Vec<Instruction>) -> Option<Word> {
+        let (width, is_signed) = self.integer(index)?;
+        Some(match (width, is_signed) {
+            (32, false) => index,
+            (32, true) => self.emit(code, Op::Bitcast, self.uint, &[index]),
+            (64, _) => {
+                let wide = self.integer_type(64, false);
+                let index = if is_signed { self.emit(code, Op::Bitcast, wide, &[index]) } else { index };
+                let most = self.declare(Op::Constant, Some(wide), vec![Operand::LiteralBit64(u32::MAX.into())]);
+                let is_beyond = self.emit(code, Op::UGreaterThan, self.bool, &[index, most]);
+                let least = self.emit(code, Op::Select, wide, &[is_beyond, most, index]);
+                self.emit(code, Op::UConvert, self.uint, &[least])
+            }
+            (_, false) => self.emit(code, Op::UConvert, self.uint, &[index]),
+            (_, true) => {
+                let signed = self.integer_type(32, true);
+                let wide = self.emit(code, Op::SConvert, signed, &[index]);
+                self.emit(code, Op::Bitcast, self.uint, &[wide])
+            }
+        })
+    }
+}
+
+/// Memory that no robust access guards.
+pub(super) fn is_unguarded(class: StorageClass) -> bool {
+    use StorageClass::{Function, Input, Private, PushConstant, Workgroup};
+    matches!(class, Workgroup | Private | Function | PushConstant | Input)
+}
+
+/// Takes the other entry points out, and gives the function of this one.
+pub(super) fn keep_entry(module: &mut Module, name: &str) -> Result<Word, Missing> {
+    let is_it = |instruction: &Instruction| matches!(&instruction.operands[..], [_, _, Operand::LiteralString(known), ..] if known == name);
+    module.entry_points.retain(is_it);
+    let function = module.entry_points.first().and_then(|entry| id(entry.operands.get(1)?));
+    let function = function.ok_or(Missing("such entry point"))?;
+    module.execution_modes.retain(|mode| mode.operands.first().and_then(id) == Some(function));
+    Ok(function)
+}
+
+pub(super) fn labelled(label: Word, instructions: Vec<Instruction>) -> Block {
+    Block { label: Some(Instruction::new(Op::Label, None, Some(label), Vec::new())), instructions }
+}
+
+pub(super) fn ids(operands: &[Word]) -> Vec<Operand> {
+    operands.iter().copied().map(Operand::IdRef).collect()
+}
