@@ -2,6 +2,7 @@
 
 pub mod colours;
 pub mod compare;
+pub mod described;
 pub mod doctor;
 pub mod limits;
 pub mod measuring;

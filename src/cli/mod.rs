@@ -6,6 +6,7 @@ mod catalogue;
 mod chosen;
 mod compare;
 mod defines;
+mod described;
 mod devices;
 mod doctor;
 mod guide;

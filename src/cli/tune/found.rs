@@ -130,7 +130,7 @@ impl Best {
 pub fn check_files(arguments: &Tune, rows: &RowFiles, subject: &KernelSpec) -> Result<(), Error> {
     let read = subject.files().map_err(|error| Error::Usage(error.to_string()))?;
     let files = read.into_iter().fold(Files::default(), |files, (what, file)| files.reading(what, [file]));
-    let written = files.reading("the manifest", &arguments.manifest).writing_rows(rows);
+    let written = files.reading("the manifest", &arguments.described.manifest).writing_rows(rows);
     written.writing("--t4", &arguments.t4).writing("--save-table", &arguments.save_table).check()?;
     if let Some(path) = arguments.save_table.as_deref().filter(|path| path.exists()) {
         read_table(path).map_err(|error| Error::Usage(error.to_string()))?;

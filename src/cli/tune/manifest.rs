@@ -22,12 +22,12 @@ struct Whole {
 /// Flags with what their manifest says; the command line's own win.
 pub fn with_manifest(given: Tune, typed: impl Iterator<Item = OsString>) -> Result<Tune, Error> {
     check_repeats(&given)?;
-    let Some(path) = &given.manifest else { return Ok(given) };
+    let Some(path) = &given.described.manifest else { return Ok(given) };
     let usage = |words: String| Error::Usage(format!("{}: {words}", path.shown()));
     let text = regular::read_text(path, MANIFEST).map_err(|error| usage(error.to_string()))?;
     let table: Table = toml::from_str(&text).map_err(|error| usage(error.to_string()))?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let said = flags(&table, folder, given.shader.is_none()).map_err(usage)?;
+    let said = flags(&table, folder, given.described.shader.is_none()).map_err(usage)?;
     let all = std::iter::once(OsString::from("tune")).chain(said.iter().map(|flag| system_name(flag))).chain(typed);
     Whole::try_parse_from(all).map(|whole| whole.tune).map_err(|error| usage(said_by(&error)))
 }
@@ -152,7 +152,7 @@ mod tests {
         let typed: Vec<OsString> = ["--manifest", path.to_str().unwrap()].iter().chain(typed).map(OsString::from).collect();
         let first = Whole::try_parse_from(std::iter::once(OsString::from("tune")).chain(typed.clone())).unwrap().tune;
         let tune = with_manifest(first, typed.into_iter()).map_err(|error| error.to_string())?;
-        assert!(tune.shader.as_ref().is_some_and(|shader| shader.parent().is_some()));
+        assert!(tune.described.shader.as_ref().is_some_and(|shader| shader.parent().is_some()));
         Ok(tune)
     }
 
@@ -175,18 +175,25 @@ mod tests {
             UNROLL = [1, 2]
         ";
         let tune = manifested(manifest, &["--n", "64", "--axis", "WIDTH=1"]).unwrap();
-        assert_eq!((tune.n, tune.budget, tune.measuring.max_noise), (64, Some(Budget::Count(200)), Some(0.02)));
-        assert_eq!(tune.threads.as_deref(), Some("n / 4,1"));
+        assert_eq!((tune.described.n, tune.budget, tune.measuring.max_noise), (64, Some(Budget::Count(200)), Some(0.02)));
+        assert_eq!(tune.described.threads.as_deref(), Some("n / 4,1"));
         assert_eq!(tune.restrict, ["TILE > 1", "n > TILE"]);
         assert_eq!(tune.axis, ["TILE=8,16", "local_size_x=32..1024:*2", "WIDTH=1"]);
         assert_eq!(
-            (&tune.define[..], &tune.buffer[..]),
+            (&tune.described.define[..], &tune.described.buffer[..]),
             (&["UNROLL=1,2".to_owned()][..], &["data=float[n]:random".to_owned()][..])
         );
-        assert_eq!((tune.image[1].as_str(), tune.sampler[0].as_str()), ("picture=rgba8[n, 4]", "picture=nearest,repeat"));
-        let in_folder = Path::new(tune.image[0].strip_prefix("other=:file=").unwrap());
-        assert!(in_folder.is_absolute() && in_folder.ends_with("texels.bin"), "{}", tune.image[0]);
-        assert!(tune.idempotent && !tune.measuring.validation && tune.shader.is_some_and(|shader| shader.ends_with("a.comp")));
+        assert_eq!(
+            (tune.described.image[1].as_str(), tune.described.sampler[0].as_str()),
+            ("picture=rgba8[n, 4]", "picture=nearest,repeat")
+        );
+        let in_folder = Path::new(tune.described.image[0].strip_prefix("other=:file=").unwrap());
+        assert!(in_folder.is_absolute() && in_folder.ends_with("texels.bin"), "{}", tune.described.image[0]);
+        assert!(
+            tune.idempotent
+                && !tune.measuring.validation
+                && tune.described.shader.is_some_and(|shader| shader.ends_with("a.comp"))
+        );
     }
 
     #[test]

@@ -1,10 +1,9 @@
 //! From flags to what is tuned, and to the axes that it is tuned along.
 
 use std::cmp::Ordering;
-use std::path::Path;
 
 use crate::cli::args::tune::Tune;
-use crate::cli::defines;
+use crate::cli::described::{kernel, macros, parsed};
 use crate::error::Error;
 use crate::experiments::powers_of_two;
 use crate::model::{Axis, AxisKind, AxisValue, DeviceInfo, FilePath, Point, Status};
@@ -12,84 +11,28 @@ use crate::plan::parse_values;
 use crate::regular;
 use crate::shader::size_macros;
 use crate::subject::{
-    Accepted, BufferSpec, CONSTANT_AXIS, Comparison, ImageSpec, KernelSpec, LOCAL_SIZE_AXES, MACRO_AXIS, Reference,
-    SUBGROUP_AXIS, SamplerSpec, Tolerance, UserKernel, listed,
+    Accepted, CONSTANT_AXIS, Comparison, KernelSpec, LOCAL_SIZE_AXES, MACRO_AXIS, Reference, SUBGROUP_AXIS, Tolerance,
+    UserKernel,
 };
 use crate::tuning::space::{Dimension, Space};
 use crate::units::parse_number;
 
 pub fn subject(arguments: &Tune) -> Result<KernelSpec, Error> {
-    let usage = |flag: &str, words: String| Error::Usage(format!("--{flag}: {words}"));
-    let shader = arguments.shader.clone().ok_or_else(|| Error::Usage("a shader is needed".to_owned()))?;
-    let macros = macros(arguments)?.into_iter().filter_map(|(name, values)| Some((name, values.into_iter().next()?)));
-    let three = |flag: &str, text: &Option<String>| {
-        text.as_deref().map(|text| directions(text).map_err(|words| usage(flag, words))).transpose()
-    };
     Ok(KernelSpec {
-        name: arguments.name.clone().unwrap_or_else(|| stem(&shader)),
-        shader: shader.into(),
-        include_folders: arguments.include.iter().cloned().map(FilePath::from).collect(),
-        macros: macros.collect(),
-        preamble: arguments.preamble.clone().map(FilePath::from),
-        constants: Vec::new(),
-        lengths: lengths(arguments)?,
-        target: arguments.target_env,
-        entry: arguments.entry.clone(),
-        may_be_invalid: arguments.no_validate,
-        n: arguments.n,
-        buffers: parsed("buffer", &arguments.buffer, BufferSpec::parse)?,
-        images: parsed("image", &arguments.image, ImageSpec::parse)?,
-        samplers: parsed("sampler", &arguments.sampler, SamplerSpec::parse)?,
-        members: parsed("push", &arguments.push, member)?,
-        threads: three("threads", &arguments.threads)?,
-        groups: three("groups", &arguments.groups)?,
         bytes: arguments.bytes.clone(),
         flops: arguments.flops.clone(),
-        reference: Reference::Untouched,
         tolerance: Tolerance { absolute: arguments.absolute_tolerance, relative: arguments.relative_tolerance },
         checks: checks(arguments)?,
         accepted: parsed("accept", &arguments.accept, accepted)?,
         is_idempotent: arguments.idempotent,
-        full_subgroups: arguments.full_subgroups,
-        seed: arguments.measuring.seed,
-        variation: None,
+        ..kernel(&arguments.described, arguments.measuring.seed)?
     })
-}
-
-fn member(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or_else(|| "NAME=EXPRESSION is needed".to_owned())?;
-    Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
 fn accepted(text: &str) -> Result<(Accepted, String), String> {
     let of = |(what, place): (&str, &str)| Some((Accepted::named(what)?, place.trim().to_owned()));
     let found = text.split_once(':').and_then(of).filter(|(_, place)| !place.is_empty());
     found.ok_or_else(|| "constant:PLACE or idle:PLACE is needed, as in constant:data".to_owned())
-}
-
-/// The texts of a flag, each as this reads it.
-fn parsed<T>(flag: &str, texts: &[String], parse: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, Error> {
-    texts.iter().map(|text| parse(text).map_err(|words| Error::Usage(format!("--{flag}: `{text}`: {words}")))).collect()
-}
-
-/// Arrays in shared memory with their lengths. Of several of one name the last counts: the command line's stand behind the manifest's.
-fn lengths(arguments: &Tune) -> Result<Vec<(String, Vec<String>)>, Error> {
-    let mut all: Vec<(String, Vec<String>)> = Vec::new();
-    for text in &arguments.shared {
-        let said = text.split_once('=').map(|(name, lengths)| (name.trim(), listed(lengths)));
-        let Some((name, lengths)) = said.filter(|(_, lengths)| lengths.iter().all(|length| !length.is_empty())) else {
-            return Err(Error::Usage(format!("--shared: `{text}`: NAME=LENGTH is needed, as in tile=local_size_x")));
-        };
-        all.retain(|(known, _)| known != name);
-        all.push((name.to_owned(), lengths.into_iter().map(str::to_owned).collect()));
-    }
-    Ok(all)
-}
-
-/// A file's name without its ending, in what a row's name may have.
-fn stem(shader: &Path) -> String {
-    let name = shader.file_stem().map_or_else(|| "shader".into(), |name| name.to_string_lossy());
-    name.chars().map(|c| if c.is_alphanumeric() || "_-.".contains(c) { c } else { '_' }).collect()
 }
 
 /// What of outputs is compared: `--ignore PLACE` is `--check PLACE=none`.
@@ -100,41 +43,6 @@ fn checks(arguments: &Tune) -> Result<Vec<(String, Comparison)>, Error> {
         Ok((place.trim().to_owned(), how.trim().parse::<Comparison>()?))
     });
     checked.chain(ignored).collect::<Result<_, String>>().map_err(|words| Error::Usage(format!("--check: {words}")))
-}
-
-/// Up to three expressions, separated by commas that no bracket encloses; the others are 1.
-fn directions(text: &str) -> Result<[String; 3], String> {
-    let mut parts = listed(text);
-    if parts.len() > 3 {
-        return Err(format!("`{text}` has more than three directions"));
-    }
-    parts.resize(3, "1");
-    Ok(std::array::from_fn(|direction| parts[direction].to_owned()))
-}
-
-/// A macro with its values, separated by commas that no bracket encloses.
-fn macro_of(define: &str) -> Result<(String, Vec<String>), Error> {
-    let (name, values) = defines::split(define)?;
-    if defines::has_parameters(name) {
-        return Ok((name.to_owned(), vec![values.to_owned()]));
-    }
-    // Rows join their axes by semicolons, and are lines.
-    let values: Vec<String> = listed(values).into_iter().map(str::to_owned).collect();
-    match values.iter().find(|value| values.len() > 1 && value.contains([';', '\n', '\r'])) {
-        Some(wrong) => Err(Error::Usage(format!("macro `{name}` can't be an axis with the value `{wrong}`"))),
-        None => Ok((name.to_owned(), values)),
-    }
-}
-
-/// Macros with their values. Of several of one name the last one counts: the command line's stand behind the manifest's.
-fn macros(arguments: &Tune) -> Result<Vec<(String, Vec<String>)>, Error> {
-    let mut all: Vec<(String, Vec<String>)> = Vec::new();
-    for define in &arguments.define {
-        let (name, values) = macro_of(define)?;
-        all.retain(|(known, _)| *known != name);
-        all.push((name, values));
-    }
-    Ok(all)
 }
 
 // ---- axes -----------------------------------------------------------------------------------------------------------------
@@ -157,7 +65,7 @@ pub fn axes(arguments: &Tune, kernel: &mut UserKernel, device: &DeviceInfo) -> R
         }
         given.push((name, vec![value]));
     }
-    for (name, values) in macros(arguments)? {
+    for (name, values) in macros(&arguments.described)? {
         if values.len() > 1 {
             given.push((format!("{MACRO_AXIS}{name}"), values.iter().map(|value| value_of(value)).collect()));
         }
@@ -181,10 +89,26 @@ pub fn axes(arguments: &Tune, kernel: &mut UserKernel, device: &DeviceInfo) -> R
     Ok(all)
 }
 
+/// The one configuration that has these values on axes and in constants.
+pub fn point(axes: &[String], constants: &[String], kernel: &mut UserKernel) -> Result<Point, Error> {
+    let mut all: Vec<(String, AxisValue)> = Vec::new();
+    for text in axes.iter().chain(constants) {
+        let usage = |words: &str| Error::Usage(format!("`{text}`: {words}"));
+        let (name, values) = text.split_once('=').ok_or_else(|| usage("NAME=VALUE is needed"))?;
+        let (name, values) = axis(name.trim(), values, kernel)?;
+        let [value] = &values[..] else { return Err(usage("one value is needed")) };
+        if all.iter().any(|(known, _)| *known == name) {
+            return Err(usage("it has a value already"));
+        }
+        all.push((name, value.clone()));
+    }
+    Ok(Point::new(all.into_iter().map(|(name, value)| (name.into(), value))))
+}
+
 /// Constants that have one value in every configuration, as axes. The command line's stand behind the manifest's.
 fn constants(arguments: &Tune, kernel: &mut UserKernel) -> Result<Vec<(String, AxisValue)>, Error> {
     let mut all: Vec<(String, AxisValue)> = Vec::new();
-    for text in &arguments.constant {
+    for text in &arguments.described.constant {
         let usage = |words: String| Error::Usage(format!("constant `{text}`: {words}"));
         let (name, value) = text.split_once('=').ok_or_else(|| usage("NAME=VALUE is needed".to_owned()))?;
         let what = match name.trim() {
@@ -354,13 +278,6 @@ mod tests {
     fn a_constant_may_have_64_bits() {
         assert_eq!(numbers("KEY", "2^48, 18446744073709551615", 0).unwrap(), [(1_u64 << 48).into(), u64::MAX.into()]);
         assert!(numbers("TILE", "0", 1).unwrap_err().to_string().contains("from 1 to 2^64 - 1"));
-    }
-
-    #[test]
-    fn directions_are_separated_by_open_commas() {
-        assert_eq!(directions("n").unwrap(), ["n", "1", "1"]);
-        assert_eq!(directions("min(a, b), c").unwrap(), ["min(a, b)", "c", "1"]);
-        assert!(directions("1,2,3,4").is_err());
     }
 
     #[test]

@@ -1,0 +1,96 @@
+//! How a user describes a shader of their own, as typed or as a manifest says it.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::values::{count, with_path};
+use crate::model::SpirvTarget;
+
+/// A shader, and what it needs to run.
+#[derive(Clone, Debug, Args)]
+pub struct Described {
+    /// The shader: GLSL, or SPIR-V of either byte order; a literal workgroup size is made specializable
+    #[arg(required_unless_present = "manifest")]
+    pub shader: Option<PathBuf>,
+
+    /// Read flags from this TOML file: keys are their names, paths count from its folder. Flags of the command line win
+    #[arg(long, value_name = "FILE")]
+    pub manifest: Option<PathBuf>,
+
+    /// What rows call it, behind `tune/` (default: the shader's file name)
+    #[arg(long)]
+    pub name: Option<String>,
+
+    /// The problem's size: elements of buffers, invocations, and `n` in expressions
+    #[arg(short, long, value_name = "NUMBER", value_parser = count, default_value = "2^20")]
+    pub n: u64,
+
+    /// Give a specialization constant one value in every configuration, by its name or its constant_id
+    #[arg(short, long, value_name = "NAME=VALUE")]
+    pub constant: Vec<String>,
+
+    /// Give an array in shared memory other lengths than the numbers that the shader says, as in tile=local_size_x or
+    /// tile=local_size_y,local_size_x + 1
+    #[arg(long, value_name = "NAME=LENGTH[,LENGTH...]")]
+    pub shared: Vec<String>,
+
+    /// Define a macro for GLSL (NAME alone is 1); several values, as in UNROLL=1,2,4, are an axis
+    #[arg(short = 'D', long, value_name = "NAME[=VALUES]")]
+    pub define: Vec<String>,
+
+    /// A buffer by its name or binding: its type, count and fill (random, zero, iota, constant=VALUE, file=PATH), as in
+    /// data=float[n * 4]:random or 2=:zero; the type of a texel buffer is a format, as in texels=r32f (default: rgba32f)
+    #[arg(short, long, value_name = "PLACE=TYPE[COUNT]:FILL", value_parser = with_path())]
+    pub buffer: Vec<String>,
+
+    /// An image by its name or binding: its format, extent (layers come last) and fill, as in picture=rgba16f[width, height]:random
+    /// or 1=[64,64] (default: the format that the shader declares, else rgba8, rgba32i or rgba32ui, and n texels, as many in each
+    /// direction, or what --threads says where that has two)
+    #[arg(long, value_name = "PLACE=FORMAT[WIDTH,HEIGHT,DEPTH]:FILL", value_parser = with_path())]
+    pub image: Vec<String>,
+
+    /// How an image is sampled, by the name or binding of a sampler or of an image combined with one: linear or nearest; clamp,
+    /// repeat or mirror; unnormalized (default: linear, but nearest for whole numbers, and clamp)
+    #[arg(long, value_name = "PLACE=FILTER[,ADDRESS][,unnormalized]")]
+    pub sampler: Vec<String>,
+
+    /// A push constant, or a member of a uniform block: NAME=EXPRESSION, several for vectors; of structs and arrays as in
+    /// light.position=1,2,3 and weights[3]=0.5; without names by where it begins, in bytes: @16=VALUE, 0:1@16=VALUE in the uniform
+    /// block at set 0, binding 1 (default: counts are n, those called size, width, rows or alike the --threads, floats 1)
+    #[arg(long, value_name = "NAME=EXPRESSION")]
+    pub push: Vec<String>,
+
+    /// Invocations in x, y and z, as in `n` or `width, height`: rounded up to whole workgroups (default: n in all, as many in
+    /// each direction that the shader has)
+    #[arg(long, value_name = "X[,Y[,Z]]")]
+    pub threads: Option<String>,
+
+    /// Workgroups in x, y and z instead, as in `ceil_div(n, local_size_x * 4)`
+    #[arg(long, value_name = "X[,Y[,Z]]", conflicts_with = "threads")]
+    pub groups: Option<String>,
+
+    /// Require full subgroups: local_size_x is a multiple of their size, and no lane is left over
+    #[arg(long)]
+    pub full_subgroups: bool,
+
+    /// GLSL that is put behind the shader's #version, or in front of a shader that has none
+    #[arg(long, value_name = "FILE")]
+    pub preamble: Option<PathBuf>,
+
+    /// Where #include looks after the including file's own folder
+    #[arg(short = 'I', long, value_name = "FOLDER")]
+    pub include: Vec<PathBuf>,
+
+    /// What to compile GLSL for
+    #[arg(long, value_enum, default_value_t = SpirvTarget::Vulkan1_1, value_name = "VERSION")]
+    pub target_env: SpirvTarget,
+
+    /// The entry point, where the module has several
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+
+    /// Take SPIR-V that isn't valid, too: drivers may crash, or make anything of it; rows say invalid_spirv
+    #[arg(long, conflicts_with = "validation")]
+    pub no_validate: bool,
+}
