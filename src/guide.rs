@@ -20,6 +20,7 @@ pub const GUIDES: &[Guide] = guides![
     "run",
     "tune",
     "inspect",
+    "trace",
     "compare",
     "page",
     "trust",

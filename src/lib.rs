@@ -8,6 +8,7 @@
 //! ```text
 //! arguments -> experiments x axes x device limits = plan (cases)
 //!   -> shader  (GLSL -> SPIR-V, reflect, specialize)
+//!   -> trace   (what accesses that a shader recorded mean for the memory system)
 //!   -> subject (a user's own shader: its configurations as cases, its results beside a reference's)
 //!   -> tuning  (which of its configurations to measure, and what follows)
 //!   -> gpu     (resources, pipelines, commands, timestamps)
@@ -78,6 +79,8 @@ pub mod report;
 pub mod shader;
 #[doc(hidden)]
 pub mod subject;
+#[doc(hidden)]
+pub mod trace;
 pub mod tuning;
 
 #[doc(hidden)]

@@ -39,6 +39,7 @@ pub mod settings;
 pub mod sink;
 pub mod targets;
 mod template;
+pub mod trace;
 mod turns;
 pub mod voice;
 

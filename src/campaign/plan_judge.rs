@@ -96,7 +96,7 @@ impl<'r> PlanJudge<'r> {
     }
 
     fn module_hash(&mut self, Kernel { source, macros, target, .. }: &Kernel) -> Option<String> {
-        let key = ModuleKey { path: source.to_string(), macros: macros.clone(), target: *target };
+        let key = ModuleKey { path: source.to_string(), macros: macros.clone(), target: *target, has_lines: false };
         let compiler = &mut self.compiler;
         let compiled = || Some(compiler.compile(source, macros, *target).ok()?.source_hash.clone());
         self.hashes.entry(key).or_insert_with(compiled).clone()

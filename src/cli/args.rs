@@ -8,6 +8,7 @@ pub mod limits;
 pub mod measuring;
 pub mod report;
 pub mod run;
+pub mod trace;
 pub mod tune;
 pub mod values;
 
@@ -28,6 +29,7 @@ use doctor::Doctor;
 use limits::LimitsFile;
 use report::Report;
 use run::Run;
+use trace::Trace;
 use tune::Tune;
 use values::duration;
 
@@ -56,6 +58,9 @@ pub enum Command {
     /// Find the fastest workgroup size and constants of a shader of yours
     #[command(args_override_self = true)]
     Tune(Box<Tune>),
+    /// Record every access of a shader of yours, or of an experiment, and say what it costs the memory system
+    #[command(args_override_self = true)]
+    Trace(Box<Trace>),
     /// Put the files of a run's shards together, and check that no case is missing or contradicted
     Merge(Merge),
     /// Say in a few lines what devices are, from files of rows
@@ -66,7 +71,7 @@ pub enum Command {
     Report(Report),
     /// Read a guide by its topic, or list the guides
     Guide(Guide),
-    /// Show the columns of a row
+    /// Show the columns of a table
     Schema(Schema),
     /// Print a completion script for a shell
     Completions {
@@ -93,6 +98,7 @@ impl Command {
             Self::Inspect(inspect) => Some(inspect.colours),
             Self::Run(run) => Some(run.measuring.colours),
             Self::Tune(tune) => Some(tune.measuring.colours),
+            Self::Trace(trace) => Some(trace.colours),
             Self::Merge(merge) => Some(merge.colours),
             Self::Card(card) => Some(card.colours),
             Self::Compare(compare) => Some(compare.colours),
@@ -246,8 +252,19 @@ pub enum InspectFormat {
     Json,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Table {
+    Rows,
+    Trace,
+    Accesses,
+}
+
 #[derive(Debug, Args)]
 pub struct Schema {
+    /// Whose columns: those of measured rows, of `trace -o` (a row an instruction), or of `trace --records` (a row an access)
+    #[arg(value_enum, default_value_t = Table::Rows)]
+    pub table: Table,
+
     /// As JSON
     #[arg(long)]
     pub json: bool,

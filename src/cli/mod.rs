@@ -21,6 +21,7 @@ mod run;
 mod schema;
 mod settings;
 mod stdout;
+mod trace;
 mod tune;
 mod version;
 
@@ -87,6 +88,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Inspect(inspect) => inspect::inspect(&inspect),
         Command::Run(run) => run::run(*run),
         Command::Tune(tune) => tune::tune(*tune, std::env::args_os().skip(2)),
+        Command::Trace(typed) => trace::trace(&typed),
         Command::Merge(merge) => merge::merge(&merge),
         Command::Card(card) => card::card(&card),
         Command::Compare(compare) => compare::compare(&compare),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::args::doctor::Doctor;
 use super::args::measuring::Measuring;
 use super::args::run::Run;
+use super::args::trace::Trace;
 use super::args::tune::Tune;
 use super::args::values::RunPreset;
 use super::devices::DEADLINES;
@@ -156,6 +157,38 @@ fn run_settings(typed: &Run, preset: RunPreset) -> Settings {
 /// A device is to be examined: nothing is written to files.
 impl From<&Doctor> for Settings {
     fn from(typed: &Doctor) -> Self {
+        Self {
+            devices: typed.device.clone(),
+            is_dry: typed.quick,
+            locking: locking(typed.no_lock || typed.quick, typed.wait),
+            mode: mode(typed.is_quiet, typed.verbose),
+            ..Self::without_rows()
+        }
+    }
+}
+
+/// A kernel is to be recorded: no rows are written.
+impl From<&Trace> for Settings {
+    fn from(typed: &Trace) -> Self {
+        let deadline = Deadline::fixed(typed.timeout);
+        Self {
+            devices: typed.device.iter().cloned().collect(),
+            queue: typed.queue,
+            is_validated: typed.validation,
+            is_robust: true,
+            seed: typed.seed,
+            isolation: Some(Deadlines { first: deadline, usual: deadline }),
+            is_dry: false,
+            locking: locking(typed.no_lock, typed.wait),
+            mode: mode(typed.quiet, typed.verbose),
+            ..Self::without_rows()
+        }
+    }
+}
+
+impl Settings {
+    /// Those of a command that measures no rows.
+    fn without_rows() -> Self {
         let files = RowFiles {
             resume: None,
             output: Vec::new(),
@@ -166,7 +199,7 @@ impl From<&Doctor> for Settings {
             is_anonymous: true,
         };
         Self {
-            devices: typed.device.clone(),
+            devices: Vec::new(),
             may_repeat: false,
             queue: None,
             is_validated: false,
@@ -181,10 +214,10 @@ impl From<&Doctor> for Settings {
             evict: None,
             dump: None,
             isolation: Some(DEADLINES),
-            is_dry: typed.quick,
+            is_dry: false,
             most_told: u64::MAX,
-            locking: locking(typed.no_lock || typed.quick, typed.wait),
-            mode: mode(typed.is_quiet, typed.verbose),
+            locking: locking(false, None),
+            mode: Mode::Normal,
             files,
         }
     }

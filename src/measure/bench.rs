@@ -49,6 +49,15 @@ impl SourcedCase {
     pub fn new(prepared: Prepared, judge: impl Fn(&Case, Outputs) -> Result<Checked, Failure> + 'static) -> Self {
         Self { prepared, judge: Box::new(judge) }
     }
+
+    pub fn prepared(&self) -> &Prepared {
+        &self.prepared
+    }
+
+    /// Holds what it left against what it must compute.
+    pub fn judge(&self, outputs: Outputs) -> Result<Checked, Failure> {
+        (self.judge)(&self.prepared.case, outputs)
+    }
 }
 
 /// Where a bench gets its cases from.

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::model::{Published, Shown};
 use crate::platform;
 use crate::record::{Header, Record};
-use files::{Shared, WHOLE, WholeLines, check_file, empty, open_file};
+use files::{Shared, WHOLE, WholeLines, check_file, empty};
 
 mod answer;
 mod card;
@@ -34,6 +34,7 @@ mod targets;
 mod testing;
 mod text_table;
 mod tone;
+pub mod trace;
 mod view;
 
 pub use crate::staged::Staged;
@@ -43,7 +44,7 @@ pub use card::{CardWriter, card_labels};
 pub use code::{CodeFolder, case_file};
 pub use comparison::{Names, Report, comparison_csv, comparison_jsonl, comparison_text};
 pub use csv::Csv;
-pub use files::{copy_beside, is_at, is_same_file, place, stop_writing, write_whole};
+pub use files::{copy_beside, is_at, is_same_file, open_file, place, stop_writing, write_whole};
 pub use json::json;
 pub use jsonl::Jsonl;
 pub use lines::paragraph;

@@ -27,5 +27,5 @@ pub use reader::{ReadError, Reader};
 pub use rounds::{round_clocks, round_medians};
 pub use row::quirk_flag;
 pub(crate) use row::{MEASURED, joined};
-pub use schema::{COLUMNS, Record, SCHEMA_VERSION, Use, needed};
+pub use schema::{COLUMNS, Column, Record, SCHEMA_VERSION, Use, needed};
 pub use statistics::{Figures, statistics_object};

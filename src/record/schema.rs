@@ -45,6 +45,17 @@ pub struct Column {
 }
 
 impl Column {
+    /// One of another table, which nothing reads back.
+    pub const fn new(
+        name: &'static str,
+        group: &'static str,
+        unit: &'static str,
+        kind: Kind,
+        description: &'static str,
+    ) -> Self {
+        Self { name, group, unit, kind, uses: &[], description }
+    }
+
     pub fn is_for(&self, uses: &[Use]) -> bool {
         self.uses.iter().any(|own| uses.contains(own))
     }

@@ -67,8 +67,7 @@ pub fn work_apart() {
 
 pub(super) fn compile(library: &Library, subject: ModuleKey) -> Result<Arc<Module>, CompileError> {
     if !IS_APART.load(Ordering::Relaxed) {
-        let ModuleKey { path, macros, target } = subject;
-        return Compiler::new(library.clone())?.compile(&path, &macros, target);
+        return Compiler::new(library.clone())?.compile_key(subject);
     }
     let task = Task::Compile { library: library.clone(), subject: subject.clone() };
     match ask(&task, COMPILING).map_err(CompileError::Exceeded)? {

@@ -68,6 +68,8 @@ pub struct ModuleKey {
     /// Macros, sorted by name.
     pub macros: Vec<(String, String)>,
     pub target: SpirvTarget,
+    /// Whether its instructions say which line they are from.
+    pub has_lines: bool,
 }
 
 impl ModuleKey {
@@ -75,7 +77,7 @@ impl ModuleKey {
     pub fn new(path: &str, macros: &[(String, String)], target: SpirvTarget) -> Self {
         let mut macros = macros.to_vec();
         macros.sort();
-        Self { path: path.to_owned(), macros, target }
+        Self { path: path.to_owned(), macros, target, has_lines: false }
     }
 }
 
@@ -107,13 +109,20 @@ static SHADERC: LazyLock<Result<shaderc::Compiler, String>> =
 pub struct Compiler {
     library: Library,
     shaderc: &'static shaderc::Compiler,
+    has_lines: bool,
     known: HashMap<ModuleKey, Result<Arc<Module>, CompileError>>,
 }
 
 impl Compiler {
     pub fn new(library: Library) -> Result<Self, CompileError> {
         let shaderc = SHADERC.as_ref().map_err(|error| CompileError::Compiler(error.clone()))?;
-        Ok(Self { library, shaderc, known: HashMap::new() })
+        Ok(Self { library, shaderc, has_lines: false, known: HashMap::new() })
+    }
+
+    /// The same, whose modules say which line an instruction is from.
+    #[must_use]
+    pub fn with_lines(self) -> Self {
+        Self { has_lines: true, ..self }
     }
 
     /// The module of a source (a path of the library) with these macros. The order of macros doesn't matter.
@@ -123,7 +132,11 @@ impl Compiler {
         macros: &[(String, String)],
         target: SpirvTarget,
     ) -> Result<Arc<Module>, CompileError> {
-        let subject = ModuleKey::new(source, macros, target);
+        self.compile_key(ModuleKey { has_lines: self.has_lines, ..ModuleKey::new(source, macros, target) })
+    }
+
+    /// The same, of a key.
+    pub(super) fn compile_key(&mut self, subject: ModuleKey) -> Result<Arc<Module>, CompileError> {
         if let Some(known) = self.known.get(&subject) {
             return known.clone();
         }
@@ -169,6 +182,9 @@ impl Compiler {
         // Specialization constants are set by name, and shaderc strips names when it optimizes. Drivers optimize by themselves,
         // and only once they know the constants' values.
         options.set_optimization_level(OptimizationLevel::Zero);
+        if subject.has_lines {
+            options.set_generate_debug_info();
+        }
         for (name, value) in &subject.macros {
             options.add_macro_definition(name, Some(value));
         }

@@ -36,6 +36,8 @@ pub struct Reading {
     pub local_size_ids: [Option<u32>; 3],
     /// Whether SPIR-V that isn't valid is read, too.
     pub may_be_invalid: bool,
+    /// Whether its instructions are to say which line they are from; of GLSL.
+    pub has_lines: bool,
     /// Whether its files may be streams that this process was given, such as `/dev/stdin`: they are read once.
     pub may_stream: bool,
 }
@@ -105,7 +107,11 @@ pub fn from_file(path: &Path, reading: &Reading) -> Result<Arc<Module>, FileErro
     let name = key(path);
     let whole = whole_text(path, &text, reading)?;
     let library = with_includes(path, &whole, reading)?.with_local_size_ids(reading.local_size_ids);
-    let module = apart::compile(&library, ModuleKey::new(&name, &reading.macros, reading.target)).map_err(|error| {
+    let module = apart::compile(
+        &library,
+        ModuleKey { has_lines: reading.has_lines, ..ModuleKey::new(&name, &reading.macros, reading.target) },
+    )
+    .map_err(|error| {
         if let CompileError::Exceeded(what) = error {
             return exceeded("compiling it")(what);
         }
@@ -233,6 +239,22 @@ pub(super) fn key(path: &Path) -> String {
     // Elsewhere than on Windows, `\` is a character like any other.
     let text = if cfg!(windows) { text.replace('\\', "/") } else { text };
     text.trim_start_matches('/').to_owned()
+}
+
+/// A file that the compiler of a shader named, as whoever named the shader would write it; as it is where it is no such name.
+pub fn written_path(file: &str, shader: &Path) -> PathBuf {
+    let name = key(shader);
+    if file == name {
+        return shader.to_owned();
+    }
+    let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let beside = file.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
+    let whole = on_disk(file);
+    match beside.zip(shader.parent()) {
+        Some((rest, folder)) if !rest.is_empty() => folder.join(rest),
+        _ if whole.exists() => whole,
+        _ => PathBuf::from(file),
+    }
 }
 
 /// The shader with all that it may include. Files that aren't there, or can't be read, are left to the compiler: their `#include` may be

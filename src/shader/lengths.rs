@@ -41,12 +41,20 @@ pub fn with_lengths(words: &[u32], arrays: &[(&str, usize)]) -> Result<(Vec<u32>
     let (mut words, mut all) = (words.to_vec(), Vec::new());
     for (name, dimensions) in arrays {
         let module = load(&words)?;
-        let lengths = Lengths::new(&Declared::of(&module), name, *dimensions, &words)?;
+        let lengths = Lengths::new(&Declared::of(&module), name, *dimensions, None, &words)?;
         words = lengths.apply(&words);
         validate(&words).map_err(|_| LengthsError::Whole { name: (*name).to_owned() })?;
         all.push(lengths.spec_ids);
     }
     Ok((words, all))
+}
+
+/// The module with an array in shared memory that has these lengths, the outermost first, whatever it says of them.
+pub fn with_numbers(words: &[u32], name: &str, numbers: &[u32]) -> Result<Vec<u32>, LengthsError> {
+    let module = load(words)?;
+    let words = Lengths::new(&Declared::of(&module), name, numbers.len(), Some(numbers), words)?.apply(words);
+    validate(&words).map_err(|_| LengthsError::Whole { name: name.to_owned() })?;
+    Ok(words)
 }
 
 #[derive(Default)]
@@ -56,6 +64,8 @@ struct Declared<'m> {
     arrays: HashMap<Word, (Word, Word)>,
     /// The type and the value of plain numbers of 32 bits.
     numbers: HashMap<Word, (Word, u32)>,
+    /// The types of those that are specialized.
+    specialized: HashMap<Word, Word>,
 }
 
 impl<'m> Declared<'m> {
@@ -71,6 +81,9 @@ impl<'m> Declared<'m> {
                 }
                 (Op::Constant, [Operand::LiteralBit32(value)]) => {
                     new.numbers.extend(instruction.result_type.map(|ty| (id, (ty, *value))));
+                }
+                (Op::SpecConstant | Op::SpecConstantOp, _) => {
+                    new.specialized.extend(instruction.result_type.map(|ty| (id, ty)));
                 }
                 (Op::Variable, [Operand::StorageClass(StorageClass::Workgroup), ..]) => drop(shared.insert(id, instruction)),
                 _ => {}
@@ -98,7 +111,14 @@ struct Lengths {
 }
 
 impl Lengths {
-    fn new(declared: &Declared, name: &str, dimensions: usize, words: &[u32]) -> Result<Self, LengthsError> {
+    /// With default values that are given, or those that the module says.
+    fn new(
+        declared: &Declared,
+        name: &str,
+        dimensions: usize,
+        given: Option<&[u32]>,
+        words: &[u32],
+    ) -> Result<Self, LengthsError> {
         let variable = declared.variables.get(name).ok_or_else(|| LengthsError::Unknown {
             name: name.to_owned(),
             nearest: nearest(name, declared.variables.keys().copied()),
@@ -117,7 +137,15 @@ impl Lengths {
         };
         let derived = || LengthsError::Derived { name: name.to_owned() };
         let numbers: Vec<(Word, u32)> = (levels.iter())
-            .map(|(_, length)| declared.numbers.get(length).copied().ok_or_else(derived))
+            .enumerate()
+            .map(|(i, (_, length))| match given {
+                None => declared.numbers.get(length).copied(),
+                Some(given) => {
+                    let ty = declared.numbers.get(length).map(|(ty, _)| *ty);
+                    ty.or_else(|| declared.specialized.get(length).copied()).zip(given.get(i).copied())
+                }
+            })
+            .map(|number| number.ok_or_else(derived))
             .collect::<Result<_, _>>()?;
         let mut new = Self { variable: id, bound: words[BOUND], ..Self::default() };
         let first = unused_spec_id(words).ok_or(LengthsError::Exhausted("constant_id"))?;

@@ -18,6 +18,7 @@ mod needs;
 mod passes;
 mod reflect;
 mod specialize;
+mod trace;
 mod undecorate;
 mod undefined;
 mod validator;
@@ -30,7 +31,7 @@ use crate::model::Case;
 
 pub use bounds::{Home, NotedArray, Noting, NotingError, Overrun};
 pub use compile::{CompileError, Compiler, GlslError, ModuleKey, glsl_compiler};
-pub use files::{FileError, Reading, from_file, included_files, size_macros};
+pub use files::{FileError, Reading, from_file, included_files, size_macros, written_path};
 pub use fit::{LargestFit, Stop, WorkgroupFit};
 pub use lengths::{LengthsError, with_lengths};
 pub use library::Library;
@@ -44,6 +45,10 @@ pub use reflect::{
     SpecValues, StructLayout, TypeLayout,
 };
 pub use specialize::{SpecializeError, prepare, specialize, specialize_entry, specialize_kernel};
+pub use trace::{
+    AccessKind, CallSite, CallTree, Dispatch, DispatchError, NaturalArray, Padding, Record, Recorded, Recording, Root, Run,
+    Site, SourceLine, Space, Target, TraceError, Traced, Unfollowed,
+};
 pub use undecorate::{Undecorated, undecorated};
 pub use validator::{BlockLayouts, Invalid, block_layouts, validate, validate_within};
 

@@ -15,8 +15,7 @@ use crate::shader::{FileError, Reading, included_files};
 
 /// A kernel and all that its user says of it. Every process that measures it makes the same cases of it. Expressions are texts here: see
 /// `Expression` for what they may say.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(Default))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KernelSpec {
     /// What rows call it, behind `tune/`.
     pub name: String,
@@ -61,6 +60,8 @@ pub struct KernelSpec {
     pub is_idempotent: bool,
     /// Whether drivers are required to fill all subgroups.
     pub full_subgroups: bool,
+    /// Whether its instructions are to say which line they are from.
+    pub has_lines: bool,
     pub seed: u64,
     /// What differs from the usual inputs, in a second trial.
     pub variation: Option<Variation>,
@@ -75,6 +76,7 @@ impl KernelSpec {
             target: self.target,
             entry: self.entry.clone(),
             may_be_invalid: self.may_be_invalid,
+            has_lines: self.has_lines,
             ..Reading::default()
         }
     }

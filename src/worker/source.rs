@@ -34,6 +34,11 @@ impl Catalogue {
         Ok(Self { device: device.clone(), queue, preset, seed, compiler, pictures: None })
     }
 
+    /// The same, whose modules say which line an instruction is from.
+    pub(super) fn with_lines(self) -> Self {
+        Self { compiler: self.compiler.with_lines(), ..self }
+    }
+
     fn setting(&self) -> Setting<'_> {
         Setting { device: &self.device, queue: self.queue, preset: self.preset, seed: self.seed }
     }

@@ -26,6 +26,7 @@ mod rows;
 mod statistics;
 #[path = "../support/mod.rs"]
 mod support;
+mod trace;
 mod tune;
 mod tune_bounds;
 mod tune_checks;

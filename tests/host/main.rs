@@ -53,6 +53,7 @@ mod structure;
 mod support;
 mod tables;
 mod terminal;
+mod trace;
 mod truth;
 mod tune;
 mod tune_images;

@@ -20,10 +20,11 @@ use crate::support::{each_setting, setting, skip};
 /// Modules that every stage may import, and that import only each other.
 const LEAVES: &str = "model units error digest globs guide platform process properties regular staged stats validate";
 /// The stages, in the order in which data flows: each may import those to its left.
-const STAGES: [&str; 15] = [
+const STAGES: [&str; 16] = [
     "experiments",
     "plan",
     "shader",
+    "trace",
     "subject",
     "tuning",
     "gpu",

@@ -4,6 +4,7 @@
 pub mod bounds;
 pub mod compile;
 pub mod loaded;
+pub mod trace;
 pub mod trials;
 
 use serde::de::DeserializeOwned;
@@ -68,12 +69,15 @@ questions! {
     Vary(trials::Vary),
     FindIdle(trials::FindIdle),
     FindLoaded(loaded::FindLoaded),
+    OpenTrace(trace::OpenTrace),
+    RecordPass(trace::RecordPass),
 }
 
 /// What questions leave behind in a process, for those that come next.
 #[derive(Default)]
 pub struct QuestionState {
     checker: Option<Box<bounds::Checker>>,
+    tracer: Option<Box<trace::Tracer>>,
 }
 
 impl QuestionState {

@@ -1,0 +1,138 @@
+//! `lanescope trace`: every access of a shader, and what it costs the memory system.
+
+mod source;
+mod text;
+pub mod verdict;
+
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use super::args::trace::{LaneChoice, Trace};
+use super::described::kernel;
+use super::overwriting::Files;
+use super::stdout::print;
+use super::tune;
+use crate::campaign::settings::Settings;
+use crate::campaign::trace::passes::{AccessRows, trace as recorded};
+use crate::campaign::trace::rows::site_rows;
+use crate::campaign::trace::{Order, Traces};
+use crate::campaign::{Campaign, lock};
+use crate::error::{EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Error};
+use crate::experiments::{self, Setting};
+use crate::measure::CaseKey;
+use crate::model::{Cache, DeviceInfo, Preset};
+use crate::output::trace::{Rows, SiteRow};
+use crate::output::{Page, open_file};
+use crate::plan::{Plan, Request};
+use crate::staged::Staged;
+use crate::subject::{KernelSpec, UserKernel};
+use crate::trace::hardware::Hardware;
+use crate::trace::requests::Lanes;
+
+/// Fewer lanes than any GPU has: software's subgroups.
+const SMALL: u32 = 16;
+/// As many as most GPUs have.
+const USUAL: u32 = 32;
+
+pub fn trace(typed: &Trace) -> anyhow::Result<u8> {
+    typed.colours.choose();
+    let campaign = Campaign::new(Settings::from(typed), None)?;
+    let device = &campaign.targets.device(0).info;
+    let order = order(typed, device)?;
+    check_files(typed, &order)?;
+    let Some(_locks) = lock::take_all(&campaign.settings, &campaign.targets, &campaign.voice)? else {
+        return Ok(EXIT_INTERRUPTED);
+    };
+    let traces = recorded_to(&campaign, &order, typed.records.as_deref())?;
+    let rows = site_rows(&traces, &order, device);
+    let mut text = text::text(&traces, &order, device, Page::stdout());
+    if typed.source {
+        text += &source::annotated(&rows, order.subject.as_ref());
+    }
+    if let Some(path) = &typed.output {
+        write_rows(path, &rows)?;
+    }
+    let faults: Result<Vec<Vec<String>>, Error> = typed.fail_on.iter().map(|bound| bound.faults(&rows)).collect();
+    let faults = faults?.concat();
+    let failed: String = faults.iter().map(|fault| format!("Failed: {fault}\n")).collect();
+    let space = if failed.is_empty() { "" } else { "\n" };
+    print(&format!("{text}{space}{failed}"))?;
+    let is_well = faults.is_empty() && traces.dispatches.iter().all(|dispatch| dispatch.wrong.is_none());
+    Ok(if is_well { EXIT_OK } else { EXIT_FAILED })
+}
+
+/// Records, with a row for each access in a file where one is named: it is there once all are.
+fn recorded_to(campaign: &Campaign, order: &Order, accesses: Option<&Path>) -> anyhow::Result<Traces> {
+    let run = |rows: Option<&mut AccessRows>| {
+        recorded(campaign, order, rows).map_err(|failure| anyhow::anyhow!("{}: {}", failure.status, failure.reason))
+    };
+    let Some(path) = accesses else { return run(None) };
+    Staged::new(path).fill(|to| {
+        let (file, _) = open_file(to).map_err(Error::unwritable(path))?;
+        let mut rows: AccessRows = Rows::new(Box::new(BufWriter::new(file)));
+        let traces = run(Some(&mut rows))?;
+        rows.finish().and_then(|mut out| out.flush()).map_err(Error::unwritable(path))?;
+        Ok(traces)
+    })
+}
+
+fn write_rows(path: &Path, all: &[SiteRow]) -> anyhow::Result<()> {
+    let mut rows = Rows::new(Vec::new());
+    all.iter().try_for_each(|row| rows.write(row)).map_err(Error::unwritable(path))?;
+    let bytes = rows.finish().map_err(Error::unwritable(path))?;
+    Ok(Staged::new(path).write(&bytes).map_err(Error::unwritable(path))?)
+}
+
+/// What is written is apart from what is read, and can be.
+fn check_files(typed: &Trace, order: &Order) -> Result<(), Error> {
+    let mut files = Files::default().reading("the manifest", &typed.described.manifest);
+    for (what, path) in order.subject.iter().flat_map(|subject| subject.files().unwrap_or_default()) {
+        files = files.reading(what, [path]);
+    }
+    files.writing("--output", &typed.output).writing("--records", &typed.records).check()?;
+    let written = typed.output.iter().chain(&typed.records);
+    written.into_iter().try_for_each(|path| Staged::new(path).check().map_err(Error::unwritable(path)))
+}
+
+fn order(typed: &Trace, device: &DeviceInfo) -> Result<Order, Error> {
+    let own = if device.subgroup.size < SMALL { Lanes::InRow(USUAL) } else { Lanes::OfDevice };
+    let lanes = match typed.lanes {
+        None => own,
+        Some(LaneChoice::Device) => Lanes::OfDevice,
+        Some(LaneChoice::InRow(count)) => Lanes::InRow(count),
+    };
+    let hardware = Hardware::of_vendor(device.vendor_id, device.subgroup.size);
+    let (key, subject) = match catalogued(typed, device)? {
+        Some(key) => (key, None),
+        None => {
+            let subject = KernelSpec { has_lines: true, ..kernel(&typed.described, typed.seed)? };
+            let mut own = UserKernel::new(subject, device.clone());
+            let point = tune::point(&typed.axis, &typed.described.constant, &mut own)?;
+            let key = CaseKey { experiment: own.name(), variant: String::new(), point };
+            (key, Some(own.subject().clone()))
+        }
+    };
+    Ok(Order { key, subject, groups: typed.workgroups.clone(), lanes, hardware })
+}
+
+/// The case of the catalogue that is meant: the first of those that can run. Nothing where a file is named.
+fn catalogued(typed: &Trace, device: &DeviceInfo) -> Result<Option<CaseKey>, Error> {
+    let named = typed.described.shader.as_ref().and_then(|shader| shader.to_str());
+    let experiment = |name: &str| experiments::find(name.split(':').next().unwrap_or_default()).is_some();
+    let Some(name) = named.filter(|name| experiment(name) && !Path::new(name).exists()) else { return Ok(None) };
+    let setting = Setting { device, queue: typed.queue, preset: Preset::Quick, seed: typed.seed };
+    let request = Request { filters: vec![name.to_owned()], axes: typed.axis.clone(), cache: Cache::Warm };
+    let plan = Plan::new(&request, setting)?;
+    let key = |planned: crate::plan::Planned| {
+        let (experiment, variant) = (planned.experiment.name().to_owned(), planned.variant.to_owned());
+        CaseKey { experiment, variant, point: planned.point }
+    };
+    let mut refusal = None;
+    for planned in plan.iter() {
+        match &planned.case {
+            Ok(_) => return Ok(Some(key(planned))),
+            Err(skip) => refusal = refusal.or_else(|| Some(skip.reason.clone())),
+        }
+    }
+    Err(Error::Usage(format!("no case of {name} can run here: {}", refusal.unwrap_or_default())))
+}

@@ -1,0 +1,287 @@
+//! What was recorded, as people read it: the accesses that waste most first.
+
+use crate::campaign::trace::rows::kind;
+use crate::campaign::trace::{DispatchTrace, Order, Remedy, Traces};
+use crate::model::DeviceInfo;
+use crate::output::{Column, Need, Page, TextTable, paragraph};
+use crate::shader::{Site, Space, Target};
+use crate::trace::hardware::{Hardware, UNVERIFIED};
+use crate::trace::request::Pattern;
+use crate::trace::requests::Lanes;
+use crate::trace::sites::{Coverage, Sums};
+use crate::units::{Bytes, percent, rounded};
+
+/// Accesses of a table at most.
+const MOST: usize = 12;
+
+pub fn text(traces: &Traces, order: &Order, device: &DeviceInfo, page: Page) -> String {
+    let mut out = String::new();
+    for (at, dispatch) in traces.dispatches.iter().enumerate() {
+        if at > 0 {
+            out.push('\n');
+        }
+        out += &of_dispatch(dispatch, traces, order, device, page);
+    }
+    out
+}
+
+fn of_dispatch(dispatch: &DispatchTrace, traces: &Traces, order: &Order, device: &DeviceInfo, page: Page) -> String {
+    let words = [headline(dispatch, device), coverage(dispatch), assumptions(order, device)];
+    let words = words.into_iter().chain(doubts(dispatch, traces)).map(|words| paragraph(&words, page));
+    let tables = [memory(dispatch, &order.hardware, page), shared(dispatch, page)];
+    let after = constants(dispatch).into_iter().chain(remedies(dispatch, device)).map(|words| paragraph(&words, page));
+    let all: Vec<String> = words.chain(tables.into_iter().flatten()).chain(after).collect();
+    all.join("\n")
+}
+
+fn times(counts: [u32; 3]) -> String {
+    let last = counts.iter().rposition(|count| *count > 1).unwrap_or(0);
+    counts[..=last].iter().map(ToString::to_string).collect::<Vec<_>>().join(" x ")
+}
+
+fn headline(DispatchTrace { what, .. }: &DispatchTrace, device: &DeviceInfo) -> String {
+    let (groups, size) = (times(what.groups), times(what.local_size));
+    format!("{} ({}): {groups} workgroups of {size}, on {}", what.source, what.entry, device.name)
+}
+
+fn coverage(dispatch: &DispatchTrace) -> String {
+    let DispatchTrace { what, recorded, too_large, traced, analysis, passes, .. } = dispatch;
+    let Coverage { sites, sites_followed, accesses, accesses_followed } = Coverage::of(traced, &analysis.sums);
+    let all = what.groups.iter().map(|groups| u64::from(*groups)).product::<u64>();
+    let mut words = format!(
+        "Recorded {} of {all} workgroups in {passes} {}: {accesses_followed} of {accesses} accesses were followed, by \
+         {sites_followed} of {sites} instructions.",
+        recorded.len(),
+        if *passes == 1 { "pass" } else { "passes" }
+    );
+    let mut reasons: Vec<&str> = traced
+        .sites
+        .iter()
+        .filter_map(|site| match &site.target {
+            Target::Unfollowed(why) => Some(why.words()),
+            _ => None,
+        })
+        .collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    if !reasons.is_empty() {
+        words += &format!(" Not followed: {}.", reasons.join("; "));
+    }
+    if !too_large.is_empty() {
+        words += &format!(" {} workgroups have more accesses than there is room for, and are left out.", too_large.len());
+    }
+    words
+}
+
+fn assumptions(Order { lanes, hardware, .. }: &Order, device: &DeviceInfo) -> String {
+    let of_lanes = match lanes {
+        Lanes::OfDevice => format!("Requests are of the device's subgroups ({} lanes).", device.subgroup.size),
+        Lanes::InRow(count) => {
+            format!("Requests are of {count} invocations in a row; the device's own subgroups have {}.", device.subgroup.size)
+        }
+    };
+    let Hardware { name, sector_bytes, line_bytes, source, shared } = hardware;
+    let is_assumed = if source == UNVERIFIED { ", which is assumed" } else { "" };
+    format!(
+        "{of_lanes} Memory is the model `{name}`: sectors of {sector_bytes} bytes, lines of {line_bytes}{is_assumed}; {} banks of \
+         {} bytes.",
+        shared.banks, shared.bank_bytes
+    )
+}
+
+fn doubts(dispatch: &DispatchTrace, traces: &Traces) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if let Some(wrong) = &traces.untraced.wrong {
+        doubts.push(format!("warning: the results aren't right even without recording: {wrong}"));
+    }
+    match (&dispatch.wrong, dispatch.is_same, traces.untraced.repeats) {
+        (Some(wrong), ..) => doubts.push(format!("warning: the results aren't right while accesses are recorded: {wrong}")),
+        (None, false, true) => doubts.push("warning: outputs differ from those without recording".to_owned()),
+        (None, false, false) => {
+            doubts.push("note: outputs differ from run to run, so nothing tells whether recording changed them".to_owned());
+        }
+        _ => {}
+    }
+    let beyond = dispatch.analysis.sums.iter().filter(|(_, sums)| sums.beyond > 0);
+    let beyond: Vec<String> = beyond
+        .map(|(at, sums)| {
+            let site = &dispatch.traced.sites[*at];
+            format!("{}{}, {} times", name(site), line_of(site), sums.beyond)
+        })
+        .collect();
+    if !beyond.is_empty() {
+        doubts.push(format!("warning: accesses end beyond their buffer or variable: {}", beyond.join("; ")));
+    }
+    if dispatch.traced.roots.iter().any(|root| root.is_natural) {
+        doubts.push(
+            "note: the driver lays out shared memory; the natural layout is assumed, each variable from a bank's beginning"
+                .to_owned(),
+        );
+    }
+    doubts
+}
+
+fn name(site: &Site) -> String {
+    let verb = kind(site.kind);
+    let name = if site.name.is_empty() { "(no name)" } else { &site.name };
+    format!("{verb} {name}")
+}
+
+fn line(site: &Site) -> String {
+    site.line.as_ref().map(|line| line.line.to_string()).unwrap_or_default()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a mean")]
+fn per_request(count: u64, sums: &Sums) -> String {
+    rounded(count as f64 / sums.requests.max(1) as f64, None)
+}
+
+fn pattern(sums: &Sums) -> String {
+    match sums.pattern() {
+        None => String::new(),
+        Some(Pattern::Uniform) => "uniform".to_owned(),
+        Some(Pattern::Linear) => "linear".to_owned(),
+        Some(Pattern::Strided(words)) => format!("strided by {words}"),
+        Some(Pattern::Permuted) => "permuted".to_owned(),
+        Some(Pattern::Scattered) => "scattered".to_owned(),
+    }
+}
+
+fn space(dispatch: &DispatchTrace, site: &Site) -> Option<Space> {
+    site.target.root().map(|root| dispatch.traced.roots[root].space)
+}
+
+fn is_shared(dispatch: &DispatchTrace, site: &Site) -> bool {
+    space(dispatch, site) == Some(Space::Shared)
+}
+
+fn is_constant(dispatch: &DispatchTrace, site: &Site) -> bool {
+    matches!(space(dispatch, site), Some(Space::Uniform { .. } | Space::PushConstants))
+}
+
+/// Whether sectors are what counts there.
+fn is_memory(dispatch: &DispatchTrace, site: &Site) -> bool {
+    !matches!(site.target, Target::Nothing | Target::Unfollowed(_))
+        && !is_shared(dispatch, site)
+        && !is_constant(dispatch, site)
+}
+
+/// Uniform blocks and push constants come by way of caches of their own, a word for all lanes at once.
+fn constants(dispatch: &DispatchTrace) -> Option<String> {
+    let all = sorted(dispatch, |site| is_constant(dispatch, site), |sums| sums.requests);
+    let several: Vec<String> = (all.iter())
+        .filter(|(_, sums)| sums.patterns.keys().any(|pattern| *pattern != Pattern::Uniform))
+        .map(|(site, _)| format!("{}{}", name(site), line_of(site)))
+        .collect();
+    match (all.len(), several.as_slice()) {
+        (0, _) => None,
+        (1, []) => Some("1 instruction reads constants, each time one for all lanes.".to_owned()),
+        (count, []) => Some(format!("{count} instructions read constants, each time one for all lanes.")),
+        (count, several) => Some(format!(
+            "{count} instructions read constants, of which lanes want several at once in: {}.",
+            several.join(", ")
+        )),
+    }
+}
+
+fn line_of(site: &Site) -> String {
+    site.line.as_ref().map(|line| format!(" (line {})", line.line)).unwrap_or_default()
+}
+
+/// What was recorded of arrays with longer rows.
+fn remedies(dispatch: &DispatchTrace, device: &DeviceInfo) -> Vec<String> {
+    let worst = |degrees: &mut dyn Iterator<Item = f64>| rounded(degrees.fold(0.0, f64::max), None);
+    let of = |remedy: &Remedy| {
+        let before = remedy.degrees.keys().filter_map(|at| dispatch.analysis.sums.get(at)?.degree());
+        let (before, after) = (worst(&mut before.into_iter()), worst(&mut remedy.degrees.values().copied()));
+        let (had, has) = (dispatch.what.shared_bytes, dispatch.what.shared_bytes + remedy.more_bytes);
+        let most = u64::from(device.limits.shared_bytes);
+        let fits = |bytes: u64| most.checked_div(bytes).unwrap_or(0);
+        let fewer = match (fits(had), fits(has)) {
+            (before, 0) if before > 0 => ", more than the device has for a workgroup".to_owned(),
+            (before, after) if after < before => {
+                format!(", so that {after} workgroups instead of {before} fit in the {} that one may have", Bytes(most))
+            }
+            _ => String::new(),
+        };
+        format!(
+            "Remedy: as `{}` the degree falls from {before} to {after} (recorded once more); a workgroup takes {} more{fewer}.",
+            remedy.declaration(),
+            Bytes(remedy.more_bytes)
+        )
+    };
+    dispatch.remedies.iter().map(of).collect()
+}
+
+/// The instructions of a kind with their sums, those that waste most first.
+fn sorted(dispatch: &DispatchTrace, is_meant: impl Fn(&Site) -> bool, waste: impl Fn(&Sums) -> u64) -> Vec<(&Site, &Sums)> {
+    let all = dispatch.analysis.sums.iter().map(|(at, sums)| (&dispatch.traced.sites[*at], sums));
+    let mut all: Vec<(&Site, &Sums)> = all.filter(|(site, sums)| is_meant(site) && sums.lanes > sums.unfollowed).collect();
+    all.sort_by_key(|(_, sums)| std::cmp::Reverse(waste(sums)));
+    all
+}
+
+fn more(count: usize) -> String {
+    match count.saturating_sub(MOST) {
+        0 => String::new(),
+        more => format!("and {more} more\n"),
+    }
+}
+
+fn memory(dispatch: &DispatchTrace, hardware: &Hardware, page: Page) -> Option<String> {
+    let is_meant = |site: &Site| is_memory(dispatch, site);
+    let all = sorted(dispatch, is_meant, |sums| sums.sectors - sums.fewest_sectors.min(sums.sectors));
+    if all.is_empty() {
+        return None;
+    }
+    let mut table = TextTable::new([
+        Column::numbers("line", Need::Central),
+        Column::words("access", Need::Key),
+        Column::numbers("requests", Need::Useful),
+        Column::numbers("sectors", Need::Key),
+        Column::numbers("fewest", Need::Central),
+        Column::numbers("efficiency", Need::Key),
+        Column::words("pattern", Need::Useful),
+    ]);
+    for (site, sums) in all.iter().take(MOST) {
+        table.row([
+            line(site),
+            name(site),
+            sums.requests.to_string(),
+            per_request(sums.sectors, sums),
+            per_request(sums.fewest_sectors, sums),
+            sums.efficiency(hardware).map(percent).unwrap_or_default(),
+            pattern(sums),
+        ]);
+    }
+    Some(format!("{}{}", table.without_empty_columns().fitted(page), more(all.len())))
+}
+
+fn shared(dispatch: &DispatchTrace, page: Page) -> Option<String> {
+    let all =
+        sorted(dispatch, |site| is_shared(dispatch, site), |sums| sums.wavefronts - sums.least_wavefronts.min(sums.wavefronts));
+    if all.is_empty() {
+        return None;
+    }
+    let mut table = TextTable::new([
+        Column::numbers("line", Need::Central),
+        Column::words("shared memory", Need::Key),
+        Column::numbers("requests", Need::Useful),
+        Column::numbers("wavefronts", Need::Key),
+        Column::numbers("degree", Need::Key),
+        Column::numbers("worst", Need::Central),
+        Column::words("pattern", Need::Useful),
+    ]);
+    for (site, sums) in all.iter().take(MOST) {
+        table.row([
+            line(site),
+            name(site),
+            sums.requests.to_string(),
+            per_request(sums.wavefronts, sums),
+            sums.degree().map(|degree| rounded(degree, None)).unwrap_or_default(),
+            rounded(sums.worst_degree, None),
+            pattern(sums),
+        ]);
+    }
+    Some(format!("{}{}", table.without_empty_columns().fitted(page), more(all.len())))
+}

@@ -1,0 +1,116 @@
+//! `--fail-on`: whether an access is worse than it may be.
+
+use crate::error::Error;
+use crate::output::trace::SiteRow;
+use crate::units::{percent, rounded};
+
+/// A bound on what accesses cost, of all of them or of one line or name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailOn {
+    bound: Bound,
+    only: Option<String>,
+    text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Bound {
+    /// The least efficiency that is well.
+    Efficiency(f64),
+    /// The least mean degree that isn't.
+    Conflict(f64),
+}
+
+impl FailOn {
+    pub fn parse(text: &str) -> Result<Self, String> {
+        const ADVICE: &str = "efficiency:50% or conflict:4 is needed, and :LINE or :NAME behind it for one access";
+        let (what, rest) = text.split_once(':').ok_or(ADVICE)?;
+        let (bound, only) = rest.split_once(':').map_or((rest, None), |(bound, only)| (bound, Some(only.to_owned())));
+        let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
+        let bound = match what {
+            "efficiency" => {
+                let share = bound.strip_suffix('%').and_then(number).map(|percent| percent / 100.0).or_else(|| number(bound));
+                Bound::Efficiency(share.filter(|share| *share <= 1.0).ok_or(ADVICE)?)
+            }
+            "conflict" => Bound::Conflict(number(bound).ok_or(ADVICE)?),
+            _ => return Err(ADVICE.to_owned()),
+        };
+        Ok(Self { bound, only, text: text.to_owned() })
+    }
+
+    fn is_meant(&self, row: &SiteRow) -> bool {
+        self.only
+            .as_ref()
+            .is_none_or(|only| row.line.is_some_and(|line| line.to_string() == *only) || is_named(&row.name, only))
+    }
+
+    /// What is wrong with an access, if anything is.
+    fn fault(&self, row: &SiteRow) -> Option<String> {
+        match self.bound {
+            Bound::Efficiency(least) => row
+                .efficiency
+                .filter(|share| *share < least)
+                .map(|share| format!("efficiency {}, below {}", percent(share), percent(least))),
+            Bound::Conflict(least) => row
+                .degree
+                .filter(|degree| *degree >= least)
+                .map(|degree| format!("degree {}, at least {}", rounded(degree, None), rounded(least, None))),
+        }
+    }
+
+    /// The accesses that are too bad, a line each.
+    ///
+    /// # Errors
+    /// There is no access of that line or name, so that nothing would ever fail.
+    pub fn faults(&self, rows: &[SiteRow]) -> Result<Vec<String>, Error> {
+        let own: Vec<&SiteRow> = rows.iter().filter(|row| self.is_meant(row)).collect();
+        if let (true, Some(only)) = (own.is_empty(), &self.only) {
+            let mut known: Vec<String> = rows.iter().map(place).collect();
+            known.sort();
+            known.dedup();
+            let words = format!("--fail-on {}: no access was recorded of `{only}`; there are: {}", self.text, known.join(", "));
+            return Err(Error::Usage(words));
+        }
+        let fault = |row: &&SiteRow| self.fault(row).map(|fault| format!("{}: {fault}", place(row)));
+        Ok(own.iter().filter_map(fault).collect())
+    }
+}
+
+/// `tile` means all of `tile[][]`.
+fn is_named(name: &str, only: &str) -> bool {
+    name == only || name.strip_prefix(only).is_some_and(|rest| rest.starts_with(['[', '.']))
+}
+
+fn place(row: &SiteRow) -> String {
+    let line = row.line.map(|line| format!("line {line}, ")).unwrap_or_default();
+    let name = if row.name.is_empty() { "(no name)" } else { &row.name };
+    format!("{line}{} {name}", row.kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_hold_for_all_or_for_one() {
+        let row = |line, name: &str, efficiency, degree| SiteRow {
+            line: Some(line),
+            kind: "load".to_owned(),
+            name: name.to_owned(),
+            efficiency,
+            degree,
+            ..SiteRow::default()
+        };
+        let rows = [row(3, "a[]", Some(0.25), None), row(4, "b[]", Some(0.5), None), row(5, "tile[][]", None, Some(4.0))];
+        let faults = |text: &str| FailOn::parse(text).unwrap().faults(&rows).map_err(|error| error.to_string());
+        assert_eq!(faults("efficiency:50%"), Ok(vec!["line 3, load a[]: efficiency 25.0 %, below 50.0 %".to_owned()]));
+        assert_eq!(faults("efficiency:0.5:4"), Ok(vec![]));
+        assert_eq!(faults("efficiency:0.6:b").unwrap().len(), 1);
+        assert_eq!(faults("conflict:4:tile"), Ok(vec!["line 5, load tile[][]: degree 4, at least 4".to_owned()]));
+        assert_eq!(faults("conflict:4.5"), Ok(vec![]));
+        let unknown = faults("conflict:4:til").unwrap_err();
+        assert!(unknown.contains("`til`") && unknown.contains("line 5, load tile[][]"), "{unknown}");
+        for wrong in ["", "efficiency", "efficiency:", "efficiency:150%", "conflict:-1", "speed:1", "conflict:nan"] {
+            assert!(FailOn::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

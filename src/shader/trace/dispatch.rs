@@ -1,0 +1,145 @@
+//! A case of which one dispatch records what it accesses.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Recording, TraceError, Traced};
+use crate::model::{Binding, Contents, Data, MemoryKind, Resource, ResourceKind, Step};
+use crate::shader::lengths::{LengthsError, with_numbers};
+use crate::shader::reflect::{ReflectError, SpecValues};
+use crate::shader::{Module, Prepared, Specialized};
+
+/// A dispatch of a case's pass, and the kernel that it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dispatch {
+    /// The place among the pass's steps.
+    step: usize,
+    pub kernel: usize,
+    /// The kernel whose descriptor sets are bound.
+    sets: usize,
+    /// All zero where a buffer says how many there are.
+    pub groups: [u32; 3],
+}
+
+/// An array in shared memory with the lengths that it is to have, the outermost first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Padding {
+    pub name: String,
+    pub lengths: Vec<u32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DispatchError {
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    #[error(transparent)]
+    Reflect(#[from] ReflectError),
+    #[error(transparent)]
+    Lengths(#[from] LengthsError),
+}
+
+impl Dispatch {
+    /// The kernel whose descriptor sets are bound.
+    pub fn sets(&self) -> usize {
+        self.sets
+    }
+}
+
+impl Prepared {
+    /// The dispatches of the pass, in their order.
+    pub fn dispatches(&self) -> Vec<Dispatch> {
+        let (mut kernel, mut sets, mut found) = (0, 0, Vec::new());
+        for (step, what) in self.case.pass.iter().enumerate() {
+            match *what {
+                Step::Bind { kernel: bound } => (kernel, sets) = (bound, bound),
+                Step::BindPipeline { kernel: bound } => kernel = bound,
+                Step::BindDescriptors { kernel: bound } => sets = bound,
+                Step::Dispatch { groups } => found.push(Dispatch { step, kernel, sets, groups }),
+                Step::DispatchIndirect { .. } => found.push(Dispatch { step, kernel, sets, groups: [0; 3] }),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// The kernel of a dispatch, made to record.
+    pub fn traced(&self, dispatch: Dispatch, leaders: bool) -> Result<Traced, TraceError> {
+        let kernel = &self.kernels[dispatch.kernel];
+        Traced::of(&kernel.module.words, &kernel.entry, &kernel.values(), leaders)
+    }
+
+    /// The same case, in whose dispatch an array in shared memory has other lengths.
+    pub fn padded(&self, dispatch: Dispatch, Padding { name, lengths }: &Padding) -> Result<Self, DispatchError> {
+        let mut new = self.clone();
+        let kernel = &mut new.kernels[dispatch.kernel];
+        let words = with_numbers(&kernel.module.words, name, lengths)?;
+        let module = Module::of_spirv(words, Some(&kernel.entry))?;
+        kernel.shared_bytes = module.reflection.shared_bytes(&kernel.values())?;
+        kernel.module = Arc::new(module);
+        Ok(new)
+    }
+
+    /// The same case, in which that dispatch records. Also the resource that it records in: its bytes are what
+    /// [`Traced::recorded`] reads.
+    pub fn recording(
+        &self,
+        dispatch: Dispatch,
+        traced: &Traced,
+        recording: &Recording,
+    ) -> Result<(Self, usize), DispatchError> {
+        let Self { mut case, mut kernels } = self.clone();
+        let resource = case.resources.len();
+        let mut bytes: Vec<u8> = recording.beginning().iter().flat_map(|word| word.to_ne_bytes()).collect();
+        bytes.resize(usize::try_from(recording.bytes()).unwrap_or(usize::MAX), 0);
+        case.resources.push(Resource {
+            name: Cow::Borrowed("records of accesses"),
+            kind: ResourceKind::Buffer { bytes: recording.bytes(), memory: MemoryKind::DeviceLocal },
+            contents: Contents::Data(Data::new(bytes)),
+        });
+        let original = &self.kernels[dispatch.kernel];
+        let module = Module::of_spirv(traced.words.clone(), Some(&original.entry))?;
+        let info = module.reflection.bindings.iter().find(|info| (info.set, info.binding) == traced.place).cloned();
+        let mut kernel = case.kernels[dispatch.kernel].clone();
+        kernel.bindings.clone_from(&case.kernels[dispatch.sets].bindings);
+        kernel.bindings.push(Binding::new(traced.place.0, traced.place.1, resource));
+        let bindings = original.bindings.iter().cloned().chain(info).collect();
+        kernels.push(Specialized { module: Arc::new(module), bindings, ..original.clone() });
+        let own = case.kernels.len();
+        case.kernels.push(kernel);
+        let Dispatch { step, kernel, sets, .. } = dispatch;
+        // What was pushed for one layout isn't there for another.
+        let is_push = |step: &&Step| matches!(step, Step::Push { .. } | Step::PushAddress { .. });
+        let bound =
+            self.case.pass[..step].iter().rposition(|step| matches!(step, Step::Bind { .. } | Step::BindPipeline { .. }));
+        let pushes: Vec<Step> = self.case.pass[bound.unwrap_or(0)..step].iter().filter(is_push).cloned().collect();
+        let before = [Step::Bind { kernel: own }].into_iter().chain(pushes.clone());
+        let other = (kernel != sets).then_some(Step::BindPipeline { kernel });
+        let after = [Step::Bind { kernel: sets }].into_iter().chain(other).chain(pushes);
+        let dispatch = self.case.pass[step].clone();
+        let is_last = !self.case.pass[step + 1..]
+            .iter()
+            .any(|step| matches!(step, Step::Dispatch { .. } | Step::DispatchIndirect { .. }));
+        let steps: Vec<Step> = match is_last {
+            true => before.chain([dispatch]).collect(),
+            false => before.chain([dispatch]).chain(after).collect(),
+        };
+        case.pass.splice(step..=step, steps);
+        Ok((Self { case, kernels }, resource))
+    }
+}
+
+impl Specialized {
+    /// What its specialization constants are given, by their ids.
+    fn values(&self) -> SpecValues {
+        let bits = |entry: &super::super::SpecializationEntry| {
+            let (from, size) = (entry.offset as usize, entry.size as usize);
+            let mut bits = [0; 8];
+            let bytes = self.data.get(from..from + size)?;
+            bits.get_mut(..size)?.copy_from_slice(bytes);
+            Some((entry.id, u64::from_le_bytes(bits)))
+        };
+        self.entries.iter().filter_map(bits).collect()
+    }
+}

@@ -1,0 +1,222 @@
+//! A module that records each access to memory.
+//!
+//! Before each load, store, copy and barrier, and after each atomic operation, the module calls a function of its own that writes a
+//! record to a buffer: which instruction it is, which invocation, in which iteration of which loops and by which calls, and the offset
+//! in bytes. What the instruction always touches beside that offset stands with its [`Site`], and never in records.
+//!
+//! No block of the shader is split, and no phi is repaired: all control flow is in the functions that are added. An access chain is
+//! flattened to the variable that it starts from and an offset. Pointers that are given to functions, or chosen by a select or a phi,
+//! have the variable, the descriptor of an array and the offset beside them, as words. Loops are counted by a phi in their headers, so
+//! that lanes are in one request exactly where they run the same instruction in the same iterations by the same calls.
+//!
+//! What can't be followed is recorded without an offset: how often it happens is known all the same.
+
+mod calls;
+mod dispatch;
+mod layout;
+mod lines;
+mod loops;
+mod pointers;
+mod recorder;
+mod records;
+mod writer;
+
+use rspirv::binary::Assemble;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::edit::{Missing, keep_entry};
+use super::loader::{LoadError, load};
+use super::reflect::SpecValues;
+use super::validator::{Invalid, validate};
+use writer::Writer;
+
+pub use calls::{CallSite, CallTree};
+pub use dispatch::{Dispatch, DispatchError, Padding};
+pub use lines::SourceLine;
+pub use records::{Record, Recorded, Recording};
+
+/// A module that records, and what its records mean.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Traced {
+    /// The module; the entry point is its only one.
+    #[serde(skip)]
+    pub words: Vec<u32>,
+    /// The set and binding of the storage buffer that it records in.
+    pub place: (u32, u32),
+    /// By the numbers in records, which begin with 1.
+    pub sites: Vec<Site>,
+    pub roots: Vec<Root>,
+    pub calls: CallTree,
+    /// Whether records say by which lane the device led the lanes that made the access together.
+    pub has_leaders: bool,
+}
+
+/// A variable that accesses lead to, or several that are the same memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Root {
+    pub space: Space,
+    /// Its name in the source; may be empty.
+    pub name: String,
+    /// Whether its layout is the driver's: then that of `std430` is assumed, from offset 0.
+    pub is_natural: bool,
+    /// How large it is, of what isn't a buffer.
+    pub bytes: Option<u64>,
+    /// What it is where it is an array whose layout is the driver's.
+    pub array: Option<NaturalArray>,
+}
+
+/// An array in shared memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NaturalArray {
+    /// The outermost first.
+    pub lengths: Vec<u64>,
+    pub element_bytes: u64,
+}
+
+/// What holds the bytes of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Space {
+    Storage {
+        set: u32,
+        binding: u32,
+    },
+    Uniform {
+        set: u32,
+        binding: u32,
+    },
+    PushConstants,
+    /// Memory that a workgroup shares.
+    Shared,
+}
+
+/// An instruction that accesses memory, or a barrier; one that copies is two.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Site {
+    pub kind: AccessKind,
+    /// Of what it accesses, its name in the source, such as `lights[].weights`; may be empty.
+    pub name: String,
+    pub line: Option<SourceLine>,
+    pub target: Target,
+    /// How many loops of its function it is in.
+    pub loops: usize,
+    /// Whether the record ends with the value that it read and how often in a row it read that: a loop that polls is one record.
+    pub polls: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AccessKind {
+    Load,
+    Store,
+    Atomic,
+    Barrier,
+}
+
+/// Where an access leads, and what its record says of that.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Target {
+    /// A variable, by its index; a word for the element of an array of descriptors, where it is one, and a word for the offset.
+    Root { root: usize, is_array: bool, runs: Vec<Run> },
+    /// One of several variables: words for the variable, the element, and the offset. [`UNKNOWN_ROOT`] is none of them.
+    Chosen { runs: Vec<Run> },
+    /// A buffer's address: two words, the high one first.
+    Address { runs: Vec<Run> },
+    /// Nothing: it is a barrier.
+    Nothing,
+    /// Something that isn't followed.
+    Unfollowed(Unfollowed),
+}
+
+impl Target {
+    /// The variable, where it is one alone.
+    pub fn root(&self) -> Option<usize> {
+        match self {
+            Self::Root { root, .. } => Some(*root),
+            _ => None,
+        }
+    }
+
+    /// The bytes that an access touches, from its offset.
+    pub fn runs(&self) -> &[Run] {
+        match self {
+            Self::Root { runs, .. } | Self::Chosen { runs } | Self::Address { runs } => runs,
+            Self::Nothing | Self::Unfollowed(_) => &[],
+        }
+    }
+}
+
+/// What stands for a variable in a record where a pointer came from where it isn't followed.
+pub const UNKNOWN_ROOT: u32 = u32::MAX;
+
+/// Bytes that an access touches, from its offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Run {
+    pub offset: u64,
+    pub bytes: u64,
+}
+
+/// Why an access isn't followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unfollowed {
+    Image,
+    CooperativeMatrix,
+    /// A pointer to a matrix in a buffer, given to a function or chosen: how the matrix lies isn't known there.
+    Matrix,
+    /// A pointer that was read from a variable, came back from a function or is a constant.
+    Pointer,
+    /// Its type has no size, or its value has too many pieces.
+    Pieces,
+}
+
+impl Unfollowed {
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Image => "images aren't followed",
+            Self::CooperativeMatrix => "cooperative matrices aren't followed",
+            Self::Matrix => "a pointer to a matrix that is given to a function or chosen isn't followed",
+            Self::Pointer => "a pointer that comes from a variable, a function's result or a constant isn't followed",
+            Self::Pieces => "a value of a size that isn't known, or of too many pieces",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TraceError {
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    #[error("a function of the shader calls itself, which SPIR-V for Vulkan forbids")]
+    Recursion,
+    #[error("the shader has more than 2^32 chains of calls")]
+    Paths,
+    #[error("the shader has more than 65535 accesses")]
+    Sites,
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+}
+
+impl Traced {
+    /// Rewrites a module for one entry point, for these values of its specialization constants; they may be given again when a
+    /// pipeline is made, but no others. With `leaders`, the device has to know ballots.
+    pub fn of(words: &[u32], entry: &str, values: &SpecValues, leaders: bool) -> Result<Self, TraceError> {
+        let mut module = load(words)?;
+        let function = keep_entry(&mut module, entry)?;
+        let mut writer = Writer::new(module, values, leaders)?;
+        writer.instrument(function)?;
+        let traced = writer.finish(function)?;
+        match validate(&traced.words) {
+            // What isn't valid before was taken all the same.
+            Err(invalid) if validate(words).is_ok() => Err(invalid.into()),
+            _ => Ok(traced),
+        }
+    }
+}
+
+fn assembled(module: &rspirv::dr::Module) -> Vec<u32> {
+    module.assemble()
+}

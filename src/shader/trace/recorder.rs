@@ -1,0 +1,611 @@
+//! The functions that a module records with, and the buffer that they write to.
+
+use std::collections::BTreeMap;
+
+use rspirv::dr::{Function, Instruction, Operand};
+use rspirv::spirv::{
+    BuiltIn, Capability, Decoration, FunctionControl, LoopControl, MemoryModel, Op, Scope, SelectionControl, StorageClass, Word,
+};
+
+use crate::shader::edit::{Editor, WordBuffer, ids, labelled};
+use crate::shader::loader::id;
+
+/// Words of the buffer, by their places. Behind the last come the workgroups that are recorded, by their linear numbers in ascending
+/// order; at the places that the buffer names, a word for each of their invocations (its subgroup in the upper half, its lane in the
+/// lower), and the records.
+pub mod header {
+    /// How many words of records there are.
+    pub const CURSOR: u32 = 0;
+    /// How many there may be.
+    pub const CAPACITY: u32 = 1;
+    /// Workgroups that are recorded.
+    pub const GROUPS: u32 = 2;
+    /// Workgroups of the dispatch in x and in y.
+    pub const GRID: [u32; 2] = [3, 4];
+    /// Whether a record found no place.
+    pub const LOST: u32 = 5;
+    pub const INVOCATIONS_PER_GROUP: u32 = 6;
+    /// Where the words of invocations begin, and where the records do.
+    pub const INVOCATIONS: u32 = 7;
+    pub const RECORDS: u32 = 8;
+    pub const WORDS: u32 = 9;
+}
+
+const SPIRV_1_3: u32 = 0x0001_0300;
+
+pub(super) struct Recorder {
+    buffer: WordBuffer,
+    pub(super) place: (u32, u32),
+    /// One more than the workgroup's place among those that are recorded; 0 where it isn't one.
+    slot: Word,
+    /// The invocation's linear number in its workgroup.
+    invocation: Word,
+    pub(super) path: Word,
+    pub(super) outer: Option<OuterLoops>,
+    lane: Word,
+    pub(super) has_leaders: bool,
+    void: Word,
+    device_scope: Word,
+    subgroup_scope: Word,
+    functions: BTreeMap<Signature, Word>,
+    code: Vec<Function>,
+}
+
+/// The iterations of the loops around the calls that led here.
+pub(super) struct OuterLoops {
+    /// How many there are.
+    pub(super) count: Word,
+    iterations: Word,
+}
+
+/// What sets functions apart that write records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Signature {
+    words: usize,
+    /// The variables of the site, where it polls.
+    poll: Option<Poll>,
+}
+
+/// What a site that polls did last: where its record is (0 is none), the offset and the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Poll {
+    pub(super) record: Word,
+    pub(super) offset: Word,
+    pub(super) value: Word,
+}
+
+impl Recorder {
+    pub(super) fn new(edit: &mut Editor, has_leaders: bool, deepest: usize) -> Self {
+        // Subgroups came with SPIR-V 1.3, which every driver with Vulkan 1.1 takes; nothing of older versions is gone in it.
+        if let Some(header) = edit.module.header.as_mut().filter(|header| header.version < SPIRV_1_3) {
+            header.version = SPIRV_1_3;
+        }
+        edit.require(Capability::GroupNonUniform);
+        if has_leaders {
+            edit.require(Capability::GroupNonUniformBallot);
+        }
+        let place = (0, edit.free_binding());
+        let buffer = edit.word_buffer(place);
+        let memory_model = edit.module.memory_model.as_ref().and_then(|model| model.operands.get(1));
+        // Under the Vulkan memory model, the device's scope takes a capability of its own.
+        let is_vulkan = memory_model == Some(&Operand::MemoryModel(MemoryModel::Vulkan));
+        let scope = if is_vulkan { Scope::QueueFamily } else { Scope::Device };
+        let outer = (deepest > 0).then(|| OuterLoops { count: edit.own_variable(), iterations: edit.own_array(deepest) });
+        Self {
+            buffer,
+            place,
+            slot: edit.own_variable(),
+            invocation: edit.own_variable(),
+            path: edit.own_variable(),
+            outer,
+            lane: edit.built_in(BuiltIn::SubgroupLocalInvocationId, 1),
+            has_leaders,
+            void: edit.find_type(Op::TypeVoid, &[]),
+            device_scope: edit.constant(scope as u32),
+            subgroup_scope: edit.constant(Scope::Subgroup as u32),
+            functions: BTreeMap::new(),
+            code: Vec::new(),
+        }
+    }
+
+    pub(super) fn new_poll(edit: &mut Editor) -> Poll {
+        Poll { record: edit.own_variable(), offset: edit.own_variable(), value: edit.own_variable() }
+    }
+
+    pub(super) fn into_functions(self) -> Vec<Function> {
+        self.code
+    }
+
+    /// Calls what writes a record: the site's number, and words of its own. With a poll, the last two of these are the offset and the
+    /// value, which is repeated.
+    pub(super) fn record(
+        &mut self,
+        edit: &mut Editor,
+        site: u32,
+        words: &[Word],
+        poll: Option<Poll>,
+        code: &mut Vec<Instruction>,
+    ) {
+        let site = edit.constant(site << 16);
+        let leader = if self.has_leaders {
+            let lane = edit.load_built_in(self.lane, code);
+            let result = edit.take_id();
+            let operands = vec![Operand::IdScope(self.subgroup_scope), Operand::IdRef(lane)];
+            code.push(Instruction::new(Op::GroupNonUniformBroadcastFirst, Some(edit.uint), Some(result), operands));
+            result
+        } else {
+            edit.constant(0xff)
+        };
+        let signature = Signature { words: words.len(), poll };
+        let function = match self.functions.get(&signature) {
+            Some(known) => *known,
+            None => {
+                let new = self.write_function(edit, signature);
+                self.functions.insert(signature, new);
+                new
+            }
+        };
+        edit.emit(code, Op::FunctionCall, self.void, &[&[function, site, leader], words].concat());
+    }
+
+    fn word(&self, edit: &mut Editor, at: Word, code: &mut Vec<Instruction>) -> Word {
+        edit.emit(code, Op::AccessChain, self.buffer.to_word, &[self.buffer.variable, edit.zero, at])
+    }
+
+    fn load_word(&self, edit: &mut Editor, at: Word, code: &mut Vec<Instruction>) -> Word {
+        let place = self.word(edit, at, code);
+        edit.emit(code, Op::Load, edit.uint, &[place])
+    }
+
+    fn load_header(&self, edit: &mut Editor, at: u32, code: &mut Vec<Instruction>) -> Word {
+        let at = edit.constant(at);
+        self.load_word(edit, at, code)
+    }
+
+    fn store_word(&self, edit: &mut Editor, at: Word, value: Word, code: &mut Vec<Instruction>) {
+        let place = self.word(edit, at, code);
+        store(place, value, code);
+    }
+
+    fn function(&mut self, edit: &mut Editor, parameters: usize) -> (Word, Vec<Word>, Function) {
+        let uints = vec![Operand::IdRef(edit.uint); parameters];
+        let ty = edit.find_type(Op::TypeFunction, &[vec![Operand::IdRef(self.void)], uints].concat());
+        let id = edit.take_id();
+        let mut function = Function::new();
+        let operands = vec![Operand::FunctionControl(FunctionControl::DONT_INLINE), Operand::IdRef(ty)];
+        function.def = Some(Instruction::new(Op::Function, Some(self.void), Some(id), operands));
+        let own: Vec<Word> = (0..parameters).map(|_| edit.take_id()).collect();
+        function.parameters =
+            own.iter().map(|own| Instruction::new(Op::FunctionParameter, Some(edit.uint), Some(*own), Vec::new())).collect();
+        function.end = Some(Instruction::new(Op::FunctionEnd, None, None, Vec::new()));
+        (id, own, function)
+    }
+
+    /// The function that an entry point begins with: it looks whether its workgroup is one of those that are recorded.
+    pub(super) fn write_begin(&mut self, edit: &mut Editor) -> Word {
+        let (function, _, mut body) = self.function(edit, 0);
+        let [start, header, search, next, found, write, end] = std::array::from_fn(|_| edit.take_id());
+        let (one, uint) = (edit.constant(1), edit.uint);
+
+        let mut code = Vec::new();
+        let group = edit.built_in(BuiltIn::WorkgroupId, 3);
+        let [x, y, z] = edit.load_built_in_vector(group, &mut code);
+        let [width, height] = header::GRID.map(|at| self.load_header(edit, at, &mut code));
+        let planes = edit.emit(&mut code, Op::IMul, uint, &[z, height]);
+        let rows = edit.emit(&mut code, Op::IAdd, uint, &[planes, y]);
+        let before = edit.emit(&mut code, Op::IMul, uint, &[rows, width]);
+        let linear = edit.emit(&mut code, Op::IAdd, uint, &[before, x]);
+        let count = self.load_header(edit, header::GROUPS, &mut code);
+        branch(header, &mut code);
+        body.blocks.push(labelled(start, code));
+
+        // A binary search: the first that isn't less.
+        let mut code = Vec::new();
+        let [low, high, lower, higher] = std::array::from_fn(|_| edit.take_id());
+        let phi = |result, first, then| Instruction::new(Op::Phi, Some(uint), Some(result), ids(&[first, start, then, next]));
+        code.push(phi(low, edit.zero, lower));
+        code.push(phi(high, count, higher));
+        let is_open = edit.emit(&mut code, Op::ULessThan, edit.bool, &[low, high]);
+        loop_merge(found, next, &mut code);
+        branch_if(is_open, search, found, &mut code);
+        body.blocks.push(labelled(header, code));
+
+        let mut code = Vec::new();
+        let sum = edit.emit(&mut code, Op::IAdd, uint, &[low, high]);
+        let middle = edit.emit(&mut code, Op::ShiftRightLogical, uint, &[sum, one]);
+        let groups = edit.constant(header::WORDS);
+        let at = edit.emit(&mut code, Op::IAdd, uint, &[groups, middle]);
+        let value = self.load_word(edit, at, &mut code);
+        let is_less = edit.emit(&mut code, Op::ULessThan, edit.bool, &[value, linear]);
+        let after = edit.emit(&mut code, Op::IAdd, uint, &[middle, one]);
+        code.push(Instruction::new(Op::Select, Some(uint), Some(lower), ids(&[is_less, after, low])));
+        code.push(Instruction::new(Op::Select, Some(uint), Some(higher), ids(&[is_less, high, middle])));
+        branch(next, &mut code);
+        body.blocks.push(labelled(search, code));
+        let mut code = Vec::new();
+        branch(header, &mut code);
+        body.blocks.push(labelled(next, code));
+
+        let mut code = Vec::new();
+        let at = edit.emit(&mut code, Op::IAdd, uint, &[groups, low]);
+        // Behind the last one there are other words: whether there is one is asked as well.
+        let value = self.load_word(edit, at, &mut code);
+        let is_it = edit.emit(&mut code, Op::IEqual, edit.bool, &[value, linear]);
+        let is_there = edit.emit(&mut code, Op::ULessThan, edit.bool, &[low, count]);
+        let is_recorded = edit.emit(&mut code, Op::LogicalAnd, edit.bool, &[is_it, is_there]);
+        let number = edit.emit(&mut code, Op::IAdd, uint, &[low, one]);
+        let slot = edit.emit(&mut code, Op::Select, uint, &[is_recorded, number, edit.zero]);
+        store(self.slot, slot, &mut code);
+        let own = edit.built_in(BuiltIn::LocalInvocationIndex, 1);
+        let own = edit.load_built_in(own, &mut code);
+        store(self.invocation, own, &mut code);
+        let subgroup = edit.built_in(BuiltIn::SubgroupId, 1);
+        let subgroup = edit.load_built_in(subgroup, &mut code);
+        let lane = edit.load_built_in(self.lane, &mut code);
+        selection_merge(end, &mut code);
+        branch_if(is_recorded, write, end, &mut code);
+        body.blocks.push(labelled(found, code));
+
+        let mut code = Vec::new();
+        let sixteen = edit.constant(16);
+        let upper = edit.emit(&mut code, Op::ShiftLeftLogical, uint, &[subgroup, sixteen]);
+        let both = edit.emit(&mut code, Op::BitwiseOr, uint, &[upper, lane]);
+        let in_group = self.load_header(edit, header::INVOCATIONS_PER_GROUP, &mut code);
+        let first = self.load_header(edit, header::INVOCATIONS, &mut code);
+        let before = edit.emit(&mut code, Op::IMul, uint, &[low, in_group]);
+        let place = edit.emit(&mut code, Op::IAdd, uint, &[before, own]);
+        let at = edit.emit(&mut code, Op::IAdd, uint, &[first, place]);
+        self.store_word(edit, at, both, &mut code);
+        branch(end, &mut code);
+        body.blocks.push(labelled(write, code));
+        body.blocks.push(labelled(end, vec![Instruction::new(Op::Return, None, None, Vec::new())]));
+        self.code.push(body);
+        function
+    }
+
+    fn write_function(&mut self, edit: &mut Editor, signature: Signature) -> Word {
+        let (function, parameters, mut body) = self.function(edit, 2 + signature.words);
+        let [begin, header, start, end, again, exit] = std::array::from_fn(|_| edit.take_id());
+        let mut code = Vec::new();
+        let slot = edit.emit(&mut code, Op::Load, edit.uint, &[self.slot]);
+        branch(header, &mut code);
+        body.blocks.push(labelled(begin, code));
+        // Compilers that inline this don't unroll the loops of the shader around a loop whose turns they can't count: this one has one.
+        let merge = vec![Operand::IdRef(exit), Operand::IdRef(again), Operand::LoopControl(LoopControl::DONT_UNROLL)];
+        let mut code = vec![Instruction::new(Op::LoopMerge, None, None, merge)];
+        branch(start, &mut code);
+        body.blocks.push(labelled(header, code));
+        let mut code = Vec::new();
+        let is_recorded = edit.emit(&mut code, Op::INotEqual, edit.bool, &[slot, edit.zero]);
+        selection_merge(end, &mut code);
+        match signature.poll {
+            None => {
+                let look = edit.take_id();
+                branch_if(is_recorded, look, end, &mut code);
+                body.blocks.push(labelled(start, code));
+                self.write_record(edit, look, end, slot, &parameters, None, &mut body);
+            }
+            Some(poll) => {
+                let [ask, again, look, joined] = std::array::from_fn(|_| edit.take_id());
+                branch_if(is_recorded, ask, end, &mut code);
+                body.blocks.push(labelled(start, code));
+                let mut code = Vec::new();
+                let [offset, value] = [parameters[parameters.len() - 2], parameters[parameters.len() - 1]];
+                let record = edit.emit(&mut code, Op::Load, edit.uint, &[poll.record]);
+                let mut is_same = edit.emit(&mut code, Op::INotEqual, edit.bool, &[record, edit.zero]);
+                for (variable, now) in [(poll.offset, offset), (poll.value, value)] {
+                    let last = edit.emit(&mut code, Op::Load, edit.uint, &[variable]);
+                    let is_equal = edit.emit(&mut code, Op::IEqual, edit.bool, &[last, now]);
+                    is_same = edit.emit(&mut code, Op::LogicalAnd, edit.bool, &[is_same, is_equal]);
+                }
+                selection_merge(joined, &mut code);
+                branch_if(is_same, again, look, &mut code);
+                body.blocks.push(labelled(ask, code));
+                // The record's last word is how often in a row it was so.
+                let mut code = Vec::new();
+                let count = self.load_word(edit, record, &mut code);
+                let one = edit.constant(1);
+                let more = edit.emit(&mut code, Op::IAdd, edit.uint, &[count, one]);
+                self.store_word(edit, record, more, &mut code);
+                branch(joined, &mut code);
+                body.blocks.push(labelled(again, code));
+                self.write_record(edit, look, joined, slot, &parameters, Some(poll), &mut body);
+                let mut code = Vec::new();
+                branch(end, &mut code);
+                body.blocks.push(labelled(joined, code));
+            }
+        }
+        let mut code = Vec::new();
+        branch(again, &mut code);
+        body.blocks.push(labelled(end, code));
+        let mut code = Vec::new();
+        let never = edit.constant(u32::MAX);
+        let goes_on = edit.emit(&mut code, Op::IEqual, edit.bool, &[slot, never]);
+        branch_if(goes_on, header, exit, &mut code);
+        body.blocks.push(labelled(again, code));
+        body.blocks.push(labelled(exit, vec![Instruction::new(Op::Return, None, None, Vec::new())]));
+        self.code.push(body);
+        function
+    }
+
+    /// The blocks that take a place for a record and write it, from one block up to another.
+    #[expect(clippy::too_many_arguments, reason = "what blocks need that are written one after the other")]
+    fn write_record(
+        &mut self,
+        edit: &mut Editor,
+        look: Word,
+        end: Word,
+        slot: Word,
+        parameters: &[Word],
+        poll: Option<Poll>,
+        body: &mut Function,
+    ) {
+        let uint = edit.uint;
+        let [full, take, write, late, taken, looked] = std::array::from_fn(|_| edit.take_id());
+        let mut code = Vec::new();
+        let cursor = edit.constant(header::CURSOR);
+        let cursor = self.word(edit, cursor, &mut code);
+        let so_far = edit.take_id();
+        let operands = vec![Operand::IdRef(cursor), Operand::IdScope(self.device_scope), Operand::IdMemorySemantics(edit.zero)];
+        code.push(Instruction::new(Op::AtomicLoad, Some(uint), Some(so_far), operands.clone()));
+        let capacity = self.load_header(edit, header::CAPACITY, &mut code);
+        // A cursor that is beyond the end stays there, and can't wrap around.
+        let is_full = edit.emit(&mut code, Op::UGreaterThanEqual, edit.bool, &[so_far, capacity]);
+        let outer = self.outer.as_ref().map(|outer| (edit.emit(&mut code, Op::Load, uint, &[outer.count]), outer.iterations));
+        selection_merge(looked, &mut code);
+        branch_if(is_full, full, take, &mut code);
+        body.blocks.push(labelled(look, code));
+
+        let (lost, one) = (edit.constant(header::LOST), edit.constant(1));
+        for (label, after) in [(full, looked), (late, taken)] {
+            let mut code = Vec::new();
+            self.store_word(edit, lost, one, &mut code);
+            branch(after, &mut code);
+            body.blocks.push(labelled(label, code));
+        }
+
+        let mut code = Vec::new();
+        let own_words = u32::try_from(parameters.len() + usize::from(poll.is_some())).unwrap_or(u32::MAX);
+        let mut length = edit.constant(own_words);
+        if let Some((count, _)) = outer {
+            length = edit.emit(&mut code, Op::IAdd, uint, &[length, count]);
+        }
+        let at = edit.take_id();
+        code.push(Instruction::new(Op::AtomicIAdd, Some(uint), Some(at), [operands, vec![Operand::IdRef(length)]].concat()));
+        let record_end = edit.emit(&mut code, Op::IAdd, uint, &[at, length]);
+        let fits = edit.emit(&mut code, Op::ULessThanEqual, edit.bool, &[record_end, capacity]);
+        selection_merge(taken, &mut code);
+        branch_if(fits, write, late, &mut code);
+        // A block comes after those that lead to it.
+        let late = body.blocks.pop();
+        body.blocks.push(labelled(take, code));
+        body.blocks.extend(late);
+
+        let mut code = Vec::new();
+        let first = self.load_header(edit, header::RECORDS, &mut code);
+        let at = edit.emit(&mut code, Op::IAdd, uint, &[first, at]);
+        let [site, leader, words @ ..] = parameters else { return };
+        let own = edit.emit(&mut code, Op::Load, uint, &[self.invocation]);
+        let head = edit.emit(&mut code, Op::BitwiseOr, uint, &[*site, own]);
+        self.store_word(edit, at, head, &mut code);
+        let eight = edit.constant(8);
+        let place = edit.emit(&mut code, Op::ISub, uint, &[slot, one]);
+        let upper = edit.emit(&mut code, Op::ShiftLeftLogical, uint, &[place, eight]);
+        let group = edit.emit(&mut code, Op::BitwiseOr, uint, &[upper, *leader]);
+        let mut next = edit.emit(&mut code, Op::IAdd, uint, &[at, one]);
+        self.store_word(edit, next, group, &mut code);
+        let mut words = words.iter().copied();
+        if let Some((count, iterations)) = outer {
+            // The chain of calls comes first: it tells how many iterations follow.
+            next = edit.emit(&mut code, Op::IAdd, uint, &[next, one]);
+            if let Some(path) = words.next() {
+                self.store_word(edit, next, path, &mut code);
+            }
+            let rest = edit.take_id();
+            next = self.copy_iterations(edit, (write, code), next, count, iterations, rest, body);
+            code = Vec::new();
+            self.write_rest(edit, next, words.collect(), poll, code, (rest, taken), body);
+        } else {
+            self.write_rest(edit, next, words.collect(), poll, code, (write, taken), body);
+        }
+
+        let mut code = Vec::new();
+        branch(looked, &mut code);
+        body.blocks.push(labelled(taken, code));
+        let mut code = Vec::new();
+        branch(end, &mut code);
+        body.blocks.push(labelled(looked, code));
+    }
+
+    /// The block that writes a record's last words.
+    #[expect(clippy::too_many_arguments, reason = "what blocks need that are written one after the other")]
+    fn write_rest(
+        &self,
+        edit: &mut Editor,
+        mut last: Word,
+        words: Vec<Word>,
+        poll: Option<Poll>,
+        mut code: Vec<Instruction>,
+        (label, after): (Word, Word),
+        body: &mut Function,
+    ) {
+        let one = edit.constant(1);
+        for word in &words {
+            last = edit.emit(&mut code, Op::IAdd, edit.uint, &[last, one]);
+            self.store_word(edit, last, *word, &mut code);
+        }
+        if let (Some(poll), [.., offset, value]) = (poll, &words[..]) {
+            last = edit.emit(&mut code, Op::IAdd, edit.uint, &[last, one]);
+            self.store_word(edit, last, one, &mut code);
+            store(poll.record, last, &mut code);
+            store(poll.offset, *offset, &mut code);
+            store(poll.value, *value, &mut code);
+        }
+        branch(after, &mut code);
+        body.blocks.push(labelled(label, code));
+    }
+
+    /// The loop that writes the iterations of outer loops behind a word, and where the last of them is.
+    #[expect(clippy::too_many_arguments, reason = "what blocks need that are written one after the other")]
+    fn copy_iterations(
+        &self,
+        edit: &mut Editor,
+        (label, mut code): (Word, Vec<Instruction>),
+        before: Word,
+        count: Word,
+        iterations: Word,
+        end: Word,
+        body: &mut Function,
+    ) -> Word {
+        let [header, copy, next, at, after] = std::array::from_fn(|_| edit.take_id());
+        let (uint, one) = (edit.uint, edit.constant(1));
+        branch(header, &mut code);
+        body.blocks.push(labelled(label, code));
+        let mut code = vec![Instruction::new(Op::Phi, Some(uint), Some(at), ids(&[edit.zero, label, after, next]))];
+        let is_left = edit.emit(&mut code, Op::ULessThan, edit.bool, &[at, count]);
+        let last = edit.emit(&mut code, Op::IAdd, uint, &[before, at]);
+        loop_merge(end, next, &mut code);
+        branch_if(is_left, copy, end, &mut code);
+        body.blocks.push(labelled(header, code));
+        let mut code = Vec::new();
+        let to_own = edit.pointer(StorageClass::Private, uint);
+        let from = edit.emit(&mut code, Op::AccessChain, to_own, &[iterations, at]);
+        let iteration = edit.emit(&mut code, Op::Load, uint, &[from]);
+        let to = edit.emit(&mut code, Op::IAdd, uint, &[last, one]);
+        self.store_word(edit, to, iteration, &mut code);
+        code.push(Instruction::new(Op::IAdd, Some(uint), Some(after), ids(&[at, one])));
+        branch(next, &mut code);
+        body.blocks.push(labelled(copy, code));
+        let mut code = Vec::new();
+        branch(header, &mut code);
+        body.blocks.push(labelled(next, code));
+        last
+    }
+
+    /// What precedes a call: the numbers of the chain and the loops around it, in the variables of those; and what follows it.
+    pub(super) fn enter(
+        &self,
+        edit: &mut Editor,
+        offset: Option<u32>,
+        counters: &[Word],
+        code: &mut Vec<Instruction>,
+    ) -> Vec<Instruction> {
+        let mut after = Vec::new();
+        if let Some(offset) = offset {
+            let own = edit.emit(code, Op::Load, edit.uint, &[self.path]);
+            let offset = edit.constant(offset);
+            let through = edit.emit(code, Op::IAdd, edit.uint, &[own, offset]);
+            store(self.path, through, code);
+            store(self.path, own, &mut after);
+        }
+        if let Some(outer) = self.outer.as_ref().filter(|_| !counters.is_empty()) {
+            let own = edit.emit(code, Op::Load, edit.uint, &[outer.count]);
+            let (mut at, one) = (own, edit.constant(1));
+            let to_own = edit.pointer(StorageClass::Private, edit.uint);
+            for counter in counters {
+                let place = edit.emit(code, Op::AccessChain, to_own, &[outer.iterations, at]);
+                store(place, *counter, code);
+                at = edit.emit(code, Op::IAdd, edit.uint, &[at, one]);
+            }
+            store(outer.count, at, code);
+            store(outer.count, own, &mut after);
+        }
+        after
+    }
+}
+
+impl Editor {
+    fn require(&mut self, capability: Capability) {
+        let operand = Operand::Capability(capability);
+        if self.module.capabilities.iter().all(|known| known.operands.first() != Some(&operand)) {
+            self.module.capabilities.push(Instruction::new(Op::Capability, None, None, vec![operand]));
+        }
+    }
+
+    /// An array of words of the invocation's own.
+    fn own_array(&mut self, length: usize) -> Word {
+        let length = self.constant(u32::try_from(length).unwrap_or(u32::MAX));
+        let array = self.find_type(Op::TypeArray, &ids(&[self.uint, length]));
+        let pointer = self.pointer(StorageClass::Private, array);
+        let variable = self.declare(Op::Variable, Some(pointer), vec![Operand::StorageClass(StorageClass::Private)]);
+        self.list(variable);
+        variable
+    }
+
+    /// The variable of a built-in input, which a module may have only once.
+    fn built_in(&mut self, which: BuiltIn, components: u32) -> Word {
+        let is_it = |instruction: &&Instruction| {
+            instruction.class.opcode == Op::Variable
+                && instruction.operands.first() == Some(&Operand::StorageClass(StorageClass::Input))
+                && instruction.result_id.is_some_and(|id| self.names.argument(id, Decoration::BuiltIn) == Some(which as u32))
+        };
+        let known = self.built_ins.get(&(which as u32)).copied();
+        let known =
+            known.or_else(|| self.module.types_global_values.iter().find(is_it).and_then(|variable| variable.result_id));
+        let variable = known.unwrap_or_else(|| {
+            let ty = match components {
+                1 => self.uint,
+                _ => self.find_type(Op::TypeVector, &[Operand::IdRef(self.uint), Operand::LiteralBit32(components)]),
+            };
+            let pointer = self.pointer(StorageClass::Input, ty);
+            let variable = self.declare(Op::Variable, Some(pointer), vec![Operand::StorageClass(StorageClass::Input)]);
+            self.decorate(variable, Decoration::BuiltIn, None);
+            if let Some(decoration) = self.module.annotations.last_mut() {
+                decoration.operands.push(Operand::BuiltIn(which));
+            }
+            variable
+        });
+        self.built_ins.insert(which as u32, variable);
+        let listed = &mut self.module.entry_points[0].operands;
+        if !listed.contains(&Operand::IdRef(variable)) {
+            listed.push(Operand::IdRef(variable));
+        }
+        variable
+    }
+
+    fn load_input(&mut self, variable: Word, code: &mut Vec<Instruction>) -> Word {
+        let ty = self.type_of.get(&variable).and_then(|pointer| self.pointee(*pointer)).map_or(self.uint, |(_, ty)| ty);
+        self.emit(code, Op::Load, ty, &[variable])
+    }
+
+    fn load_built_in(&mut self, variable: Word, code: &mut Vec<Instruction>) -> Word {
+        let value = self.load_input(variable, code);
+        self.as_uint(value, code).unwrap_or(value)
+    }
+
+    fn load_built_in_vector(&mut self, variable: Word, code: &mut Vec<Instruction>) -> [Word; 3] {
+        let vector = self.load_input(variable, code);
+        let ty = self.type_of.get(&vector).and_then(|ty| self.types.get(ty)).and_then(|ty| id(ty.operands.first()?));
+        std::array::from_fn(|i| {
+            let result = self.take_id();
+            let component = u32::try_from(i).unwrap_or(0);
+            let ty = ty.unwrap_or(self.uint);
+            let operands = vec![Operand::IdRef(vector), Operand::LiteralBit32(component)];
+            code.push(Instruction::new(Op::CompositeExtract, Some(ty), Some(result), operands));
+            self.type_of.insert(result, ty);
+            self.as_uint(result, code).unwrap_or(result)
+        })
+    }
+}
+
+fn store(place: Word, value: Word, code: &mut Vec<Instruction>) {
+    code.push(Instruction::new(Op::Store, None, None, ids(&[place, value])));
+}
+
+fn branch(to: Word, code: &mut Vec<Instruction>) {
+    code.push(Instruction::new(Op::Branch, None, None, ids(&[to])));
+}
+
+fn branch_if(condition: Word, yes: Word, no: Word, code: &mut Vec<Instruction>) {
+    code.push(Instruction::new(Op::BranchConditional, None, None, ids(&[condition, yes, no])));
+}
+
+fn selection_merge(after: Word, code: &mut Vec<Instruction>) {
+    let operands = vec![Operand::IdRef(after), Operand::SelectionControl(SelectionControl::NONE)];
+    code.push(Instruction::new(Op::SelectionMerge, None, None, operands));
+}
+
+fn loop_merge(after: Word, next: Word, code: &mut Vec<Instruction>) {
+    let operands = vec![Operand::IdRef(after), Operand::IdRef(next), Operand::LoopControl(LoopControl::NONE)];
+    code.push(Instruction::new(Op::LoopMerge, None, None, operands));
+}

@@ -1,0 +1,499 @@
+//! The new module: what it records at each access.
+
+use std::collections::{HashMap, HashSet};
+
+use rspirv::dr::{Block, Function, Instruction, Module, Operand};
+use rspirv::spirv::{Decoration, MemoryAccess, Op, Word};
+
+use super::calls::Calls;
+use super::layout::Layouts;
+use super::lines::Lines;
+use super::loops::Loops;
+use super::pointers::{Beside, Name, RootIs, Shadow, is_recorded};
+use super::recorder::{Poll, Recorder};
+use super::{AccessKind, Root, Site, Target, TraceError, Traced, Unfollowed, assembled};
+use crate::shader::edit::{Editor, Missing, ids};
+use crate::shader::loader::id;
+use crate::shader::reflect::SpecValues;
+use crate::shader::reflect::reach::Mentions;
+use crate::shader::reflect::types::TypeNode;
+
+/// A site's number takes the upper half of a word.
+const MOST_SITES: usize = 0xffff;
+
+pub(super) struct Writer {
+    pub(super) edit: Editor,
+    pub(super) layouts: Layouts,
+    lines: Lines,
+    pub(super) shadows: HashMap<Word, Shadow>,
+    /// Words beside pointers that come later in their function, as phis already name them.
+    pub(super) reserved: HashMap<Word, Beside>,
+    /// The results of the function that haven't been come to.
+    pub(super) results_left: HashSet<Word>,
+    pub(super) roots: Vec<Root>,
+    sites: Vec<Site>,
+    calls: Calls,
+    has_leaders: bool,
+    recorder: Option<Recorder>,
+    /// What sites that may poll did last, by the results of their instructions.
+    polls: HashMap<Word, Poll>,
+}
+
+/// What stands around an instruction.
+struct Surroundings<'a> {
+    function: Word,
+    /// The iterations of the loops around it, the outermost first.
+    counters: &'a [Word],
+    /// How many of the function's calls that lead to accesses came before.
+    calls: &'a mut usize,
+}
+
+impl Writer {
+    pub(super) fn new(module: Module, values: &SpecValues, has_leaders: bool) -> Result<Self, TraceError> {
+        let (layouts, lines) = (Layouts::of(&module, values), Lines::of(&module));
+        let mut new = Self {
+            edit: Editor::new(module)?,
+            layouts,
+            lines,
+            shadows: HashMap::new(),
+            reserved: HashMap::new(),
+            results_left: HashSet::new(),
+            roots: Vec::new(),
+            sites: Vec::new(),
+            calls: Calls::default(),
+            has_leaders,
+            recorder: None,
+            polls: HashMap::new(),
+        };
+        new.note_variables();
+        Ok(new)
+    }
+
+    pub(super) fn instrument(&mut self, entry: Word) -> Result<(), TraceError> {
+        let called = Mentions::of(&self.edit.module).from([entry]);
+        let all = std::mem::take(&mut self.edit.module.functions);
+        let (functions, mut others): (Vec<Function>, Vec<Function>) =
+            all.into_iter().partition(|function| function.def_id().is_some_and(|id| called.contains(&id)));
+        let mut functions: Vec<(Function, Loops)> =
+            functions.into_iter().map(|function| (Loops::of(&function), function)).map(|(loops, of)| (of, loops)).collect();
+        self.calls = Calls::of(entry, &functions, |instruction| self.is_site(instruction))?;
+        let deepest = self.calls.deepest;
+        let mut recorder = Recorder::new(&mut self.edit, self.has_leaders, deepest);
+        functions.iter_mut().for_each(|(function, _)| self.extend_parameters(function));
+        for (function, loops) in &mut functions {
+            self.instrument_function(function, loops, &mut recorder)?;
+        }
+        // Those of other entry points may call the same functions.
+        let calls = others.iter_mut().flat_map(Function::all_inst_iter_mut);
+        calls.filter(|instruction| instruction.class.opcode == Op::FunctionCall).for_each(|call| self.extend_arguments(call));
+        self.recorder = Some(recorder);
+        self.edit.module.functions = functions.into_iter().map(|(function, _)| function).chain(others).collect();
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self, entry: Word) -> Result<Traced, TraceError> {
+        let mut recorder = self.recorder.take().ok_or(Missing("function of that entry point"))?;
+        let begin = recorder.write_begin(&mut self.edit);
+        let place = recorder.place;
+        let functions = &mut self.edit.module.functions;
+        let entry = functions.iter().position(|function| function.def_id() == Some(entry));
+        let entry = entry.ok_or(Missing("function of that entry point"))?;
+        let void = self.edit.find_type(Op::TypeVoid, &[]);
+        let mut call = Vec::new();
+        self.edit.emit(&mut call, Op::FunctionCall, void, &[begin]);
+        let functions = &mut self.edit.module.functions;
+        if let Some(block) = functions[entry].blocks.first_mut() {
+            let is_variable = |instruction: &Instruction| instruction.class.opcode == Op::Variable;
+            let at = block.instructions.iter().rposition(is_variable).map_or(0, |last| last + 1);
+            block.instructions.splice(at..at, call);
+        }
+        functions.extend(recorder.into_functions());
+        let words = assembled(&self.edit.finish());
+        let Self { sites, roots, calls, has_leaders, .. } = self;
+        Ok(Traced { words, place, sites, roots, calls: calls.tree, has_leaders })
+    }
+
+    // ---- what is recorded -------------------------------------------------------------------------------------------------
+
+    fn is_site(&self, instruction: &Instruction) -> bool {
+        use Op::{ControlBarrier, CopyMemory, CopyMemorySized, Load, Store};
+        let leads_to_memory =
+            |at: usize| instruction.operands.get(at).and_then(id).and_then(|of| self.class_of(of)).is_some_and(is_recorded);
+        match instruction.class.opcode {
+            Load | Store => leads_to_memory(0),
+            CopyMemory | CopyMemorySized => leads_to_memory(0) || leads_to_memory(1),
+            ControlBarrier => true,
+            _ if is_atomic(instruction) => leads_to_memory(0),
+            _ => unfollowed(instruction).is_some(),
+        }
+    }
+
+    /// Whether the other lanes, or other workgroups, are expected to change what a load reads.
+    fn is_awaited(&self, load: &Instruction, awaited: &HashSet<Word>) -> bool {
+        let is_volatile = load.operands.iter().any(|operand| {
+            matches!(operand, Operand::MemoryAccess(access) if access.intersects(MemoryAccess::VOLATILE | MemoryAccess::NON_PRIVATE_POINTER))
+        });
+        is_volatile || load.operands.first().and_then(id).is_some_and(|pointer| awaited.contains(&pointer))
+    }
+
+    /// The pointers of a function to what is declared coherent or volatile.
+    fn awaited(&self, function: &Function) -> HashSet<Word> {
+        let is_so = |has: &dyn Fn(Decoration) -> bool| has(Decoration::Coherent) || has(Decoration::Volatile);
+        let names = &self.edit.names;
+        let variables = self.shadows.keys().copied().filter(|variable| is_so(&|of| names.has(*variable, of)));
+        let mut awaited: HashSet<Word> = variables.collect();
+        for instruction in function.all_inst_iter() {
+            let (Some(result), Some(base)) = (instruction.result_id, instruction.operands.first().and_then(id)) else {
+                continue;
+            };
+            if !matches!(instruction.class.opcode, Op::AccessChain | Op::InBoundsAccessChain) {
+                continue;
+            }
+            let mut ty = self.edit.type_of.get(&base).and_then(|ty| self.edit.pointee(*ty)).map(|(_, ty)| ty);
+            let mut is_awaited = awaited.contains(&base);
+            for index in instruction.operands[1..].iter().filter_map(id) {
+                let Some(id_of_type) = ty else { break };
+                ty = match self.layouts.node(id_of_type) {
+                    Some(TypeNode::Struct { members, .. }) => {
+                        let member = self.edit.literal(index).unwrap_or(u32::MAX);
+                        is_awaited |= is_so(&|of| names.member_has(id_of_type, member, of));
+                        members.get(member as usize).map(|member| member.ty)
+                    }
+                    Some(
+                        TypeNode::Array { element, .. }
+                        | TypeNode::RuntimeArray { element, .. }
+                        | TypeNode::Vector { component: element, .. }
+                        | TypeNode::Matrix { column: element, .. },
+                    ) => Some(*element),
+                    _ => None,
+                };
+            }
+            if is_awaited {
+                awaited.insert(result);
+            }
+        }
+        awaited
+    }
+
+    /// The instructions in each of a function's loops that read a word, and may do so until somebody changes it.
+    fn pollers(&self, function: &Function, loops: &Loops) -> HashMap<usize, Vec<Word>> {
+        let awaited = self.awaited(function);
+        let mut pollers: HashMap<usize, Vec<Word>> = HashMap::new();
+        for block in &function.blocks {
+            let around = block.label.as_ref().and_then(|label| loops.around(label.result_id?));
+            let Some(innermost) = around.and_then(<[usize]>::last) else { continue };
+            for instruction in block.instructions.iter().filter(|instruction| self.is_site(instruction)) {
+                let Some(result) = instruction.result_id.filter(|result| self.is_word(*result)) else { continue };
+                let is_load = instruction.class.opcode == Op::Load;
+                if is_atomic(instruction) || (is_load && self.is_awaited(instruction, &awaited)) {
+                    pollers.entry(*innermost).or_default().push(result);
+                }
+            }
+        }
+        pollers
+    }
+
+    fn is_word(&self, value: Word) -> bool {
+        let ty = self.edit.type_of.get(&value).and_then(|ty| self.edit.types.get(ty));
+        ty.is_some_and(|ty| {
+            matches!(ty.class.opcode, Op::TypeInt | Op::TypeFloat) && ty.operands.first() == Some(&Operand::LiteralBit32(32))
+        })
+    }
+
+    // ---- functions --------------------------------------------------------------------------------------------------------
+
+    fn instrument_function(
+        &mut self,
+        function: &mut Function,
+        loops: &Loops,
+        recorder: &mut Recorder,
+    ) -> Result<(), TraceError> {
+        let Some(own) = function.def_id() else { return Ok(()) };
+        let pollers = self.pollers(function, loops);
+        let counters = self.count_loops(function, loops, &pollers);
+        self.results_left = function.all_inst_iter().filter_map(|instruction| instruction.result_id).collect();
+        let mut calls = 0;
+        // Blocks stand after those that dominate them: what a pointer is made of comes before it.
+        for block in &mut function.blocks {
+            self.lines.begin_block();
+            let label = block.label.as_ref().and_then(|label| label.result_id).unwrap_or_default();
+            let Some(around) = loops.around(label) else {
+                self.follow_block(block);
+                continue;
+            };
+            let counters: Vec<Word> = around.iter().filter_map(|at| counters.get(at).copied()).collect();
+            let around = Surroundings { function: own, counters: &counters, calls: &mut calls };
+            self.instrument_block(block, around, recorder)?;
+        }
+        Ok(())
+    }
+
+    /// Gives the loops that are around accesses a counter each, in their headers.
+    fn count_loops(
+        &mut self,
+        function: &mut Function,
+        loops: &Loops,
+        pollers: &HashMap<usize, Vec<Word>>,
+    ) -> HashMap<usize, Word> {
+        let mut counted: Vec<usize> = Vec::new();
+        for block in &function.blocks {
+            let Some(around) = block.label.as_ref().and_then(|label| loops.around(label.result_id?)) else { continue };
+            let leads_on = |instruction: &Instruction| {
+                let callee = instruction.operands.first().and_then(id);
+                instruction.class.opcode == Op::FunctionCall && callee.is_some_and(|callee| self.calls.matter.contains(&callee))
+            };
+            if block.instructions.iter().any(|instruction| self.is_site(instruction) || leads_on(instruction)) {
+                counted.extend(around);
+            }
+        }
+        counted.sort_unstable();
+        counted.dedup();
+        let mut counters = HashMap::new();
+        for at in counted {
+            let header = &loops.all[at];
+            let is_it = |block: &&mut Block| block.label.as_ref().and_then(|label| label.result_id) == Some(header.header);
+            let Some(block) = function.blocks.iter_mut().find(is_it) else { continue };
+            let (counter, next, uint) = (self.edit.take_id(), self.edit.take_id(), self.edit.uint);
+            let before =
+                header.before.iter().flat_map(|(label, is_inside)| [if *is_inside { next } else { self.edit.zero }, *label]);
+            let phi = Instruction::new(Op::Phi, Some(uint), Some(counter), ids(&before.collect::<Vec<_>>()));
+            let is_phi = |instruction: &Instruction| matches!(instruction.class.opcode, Op::Phi | Op::Line | Op::NoLine);
+            let rest = block.instructions.iter().position(|instruction| !is_phi(instruction)).unwrap_or(0);
+            let one = self.edit.constant(1);
+            let mut code = vec![Instruction::new(Op::IAdd, Some(uint), Some(next), ids(&[counter, one]))];
+            // Where the loop begins anew, nothing was polled.
+            if let Some(polling) = pollers.get(&at) {
+                let is_first = self.edit.emit(&mut code, Op::IEqual, self.edit.bool, &[counter, self.edit.zero]);
+                for result in polling {
+                    let poll = Recorder::new_poll(&mut self.edit);
+                    let last = self.edit.emit(&mut code, Op::Load, uint, &[poll.record]);
+                    let kept = self.edit.emit(&mut code, Op::Select, uint, &[is_first, self.edit.zero, last]);
+                    code.push(Instruction::new(Op::Store, None, None, ids(&[poll.record, kept])));
+                    self.polls.insert(*result, poll);
+                }
+            }
+            block.instructions.splice(rest..rest, code);
+            block.instructions.insert(0, phi);
+            counters.insert(at, counter);
+        }
+        counters
+    }
+
+    /// A block that control flow never comes to records nothing, but names what functions take and phis choose from.
+    fn follow_block(&mut self, block: &mut Block) {
+        let mut code = Vec::with_capacity(block.instructions.len());
+        for mut instruction in std::mem::take(&mut block.instructions) {
+            if instruction.class.opcode == Op::FunctionCall {
+                self.extend_arguments(&mut instruction);
+            }
+            code.push(instruction.clone());
+            self.follow(&instruction, &mut code);
+        }
+        block.instructions = code;
+    }
+
+    fn instrument_block(
+        &mut self,
+        block: &mut Block,
+        mut around: Surroundings,
+        recorder: &mut Recorder,
+    ) -> Result<(), TraceError> {
+        let mut code = Vec::with_capacity(2 * block.instructions.len());
+        // Phis come first, those that stand beside others among them.
+        let is_phi = |instruction: &Instruction| instruction.class.opcode == Op::Phi;
+        let rest = block.instructions.iter().rposition(is_phi).map_or(0, |last| last + 1);
+        let after = block.instructions.split_off(rest);
+        for instruction in std::mem::take(&mut block.instructions) {
+            self.lines.note(&instruction);
+            code.push(instruction.clone());
+            self.follow(&instruction, &mut code);
+        }
+        for instruction in after {
+            self.lines.note(&instruction);
+            match instruction.class.opcode {
+                Op::FunctionCall => self.call(instruction, &mut around, recorder, &mut code),
+                _ if is_atomic(&instruction) && instruction.result_id.is_some() => {
+                    code.push(instruction.clone());
+                    self.record(&instruction, &around, recorder, &mut code)?;
+                }
+                _ => {
+                    let result = instruction.result_id;
+                    let polls = result.is_some_and(|result| self.polls.contains_key(&result));
+                    if !polls {
+                        self.record(&instruction, &around, recorder, &mut code)?;
+                    }
+                    // Records say where it leads; it goes on within memory that nothing else guards.
+                    let mut kept = instruction.clone();
+                    self.edit.keep_within(&mut kept, &mut code);
+                    code.push(kept);
+                    if polls {
+                        self.record(&instruction, &around, recorder, &mut code)?;
+                    }
+                    self.follow(&instruction, &mut code);
+                }
+            }
+        }
+        block.instructions = code;
+        Ok(())
+    }
+
+    fn call(&mut self, mut call: Instruction, around: &mut Surroundings, recorder: &Recorder, code: &mut Vec<Instruction>) {
+        self.extend_arguments(&mut call);
+        let callee = call.operands.first().and_then(id);
+        if !callee.is_some_and(|callee| self.calls.matter.contains(&callee)) {
+            code.push(call);
+            return;
+        }
+        let has_paths = self.calls.tree.has_paths;
+        let mut offset = None;
+        if let Some(site) = self.calls.call(around.function, *around.calls) {
+            site.line = self.lines.now();
+            offset = Some(site.offset).filter(|_| has_paths);
+        }
+        *around.calls += 1;
+        let after = recorder.enter(&mut self.edit, offset, around.counters, code);
+        code.push(call);
+        code.extend(after);
+    }
+
+    /// Records an instruction, if it accesses memory or is a barrier.
+    fn record(
+        &mut self,
+        instruction: &Instruction,
+        around: &Surroundings,
+        recorder: &mut Recorder,
+        code: &mut Vec<Instruction>,
+    ) -> Result<(), TraceError> {
+        if !self.is_site(instruction) {
+            return Ok(());
+        }
+        let pointer = |at: usize| instruction.operands.get(at).and_then(id);
+        let accesses = match instruction.class.opcode {
+            Op::Load => vec![(AccessKind::Load, pointer(0))],
+            Op::Store => vec![(AccessKind::Store, pointer(0))],
+            Op::CopyMemory | Op::CopyMemorySized => vec![(AccessKind::Load, pointer(1)), (AccessKind::Store, pointer(0))],
+            Op::ControlBarrier => vec![(AccessKind::Barrier, None)],
+            _ if is_atomic(instruction) => vec![(AccessKind::Atomic, pointer(0))],
+            _ => match unfollowed(instruction) {
+                Some((kind, why)) => {
+                    let target = Target::Unfollowed(why);
+                    return self.record_access(kind, String::new(), target, Vec::new(), None, (around, recorder, code));
+                }
+                None => return Ok(()),
+            },
+        };
+        let poll = instruction.result_id.and_then(|result| Some((result, *self.polls.get(&result)?)));
+        for (kind, pointer) in accesses {
+            let shadow = match pointer {
+                None => None,
+                Some(pointer) => match self.shadow(pointer) {
+                    None => continue,
+                    shadow => shadow,
+                },
+            };
+            let (name, target, words) = match shadow {
+                None => (String::new(), Target::Nothing, Vec::new()),
+                Some(Shadow::Unfollowed(why)) => (String::new(), Target::Unfollowed(why), Vec::new()),
+                Some(shadow) => self.target(pointer.unwrap_or_default(), &shadow, code),
+            };
+            self.record_access(kind, name, target, words, poll, (around, recorder, code))?;
+        }
+        Ok(())
+    }
+
+    /// What an access leads to: its name, what records hold of it, and their words.
+    fn target(&mut self, pointer: Word, shadow: &Shadow, code: &mut Vec<Instruction>) -> (String, Target, Vec<Word>) {
+        let called = |name: &Name| self.edit.path_name(name.variable, name.ty, &name.path);
+        let pieces = || (String::new(), Target::Unfollowed(Unfollowed::Pieces), Vec::new());
+        match shadow {
+            Shadow::Unfollowed(why) => (String::new(), Target::Unfollowed(*why), Vec::new()),
+            Shadow::Address(place, name) => {
+                let Some(runs) = self.layouts.runs(*place) else { return pieces() };
+                let name = called(name);
+                let pair = self.edit.find_type(Op::TypeVector, &[Operand::IdRef(self.edit.uint), Operand::LiteralBit32(2)]);
+                let address = self.edit.emit(code, Op::Bitcast, pair, &[pointer]);
+                let words = [1, 0].map(|half| {
+                    let result = self.edit.take_id();
+                    let operands = vec![Operand::IdRef(address), Operand::LiteralBit32(half)];
+                    code.push(Instruction::new(Op::CompositeExtract, Some(self.edit.uint), Some(result), operands));
+                    result
+                });
+                (name, Target::Address { runs }, words.to_vec())
+            }
+            Shadow::Followed(followed) => {
+                let Some(runs) = self.layouts.runs(followed.place) else { return pieces() };
+                let name = called(&followed.name);
+                let (element, offset) = (followed.element, followed.offset);
+                match followed.root {
+                    RootIs::Known(root) => {
+                        let words = element.into_iter().chain([offset]).collect();
+                        (name, Target::Root { root, is_array: element.is_some(), runs }, words)
+                    }
+                    RootIs::Chosen(root) => {
+                        let words = vec![root, element.unwrap_or(self.edit.zero), offset];
+                        (name, Target::Chosen { runs }, words)
+                    }
+                }
+            }
+        }
+    }
+
+    fn record_access(
+        &mut self,
+        kind: AccessKind,
+        name: String,
+        target: Target,
+        words: Vec<Word>,
+        poll: Option<(Word, Poll)>,
+        (around, recorder, code): (&Surroundings, &mut Recorder, &mut Vec<Instruction>),
+    ) -> Result<(), TraceError> {
+        if self.sites.len() >= MOST_SITES {
+            return Err(TraceError::Sites);
+        }
+        // The low word of an offset stands before the value.
+        let poll = poll.filter(|_| !words.is_empty());
+        let line = self.lines.now();
+        self.sites.push(Site { kind, name, line, target, loops: around.counters.len(), polls: poll.is_some() });
+        let number = u32::try_from(self.sites.len()).unwrap_or(u32::MAX);
+        let mut all = Vec::new();
+        if self.calls.tree.has_paths {
+            all.push(self.edit.emit(code, Op::Load, self.edit.uint, &[recorder.path]));
+        }
+        all.extend(around.counters);
+        all.extend(words);
+        if let Some((result, _)) = poll {
+            all.push(self.as_word(result, code));
+        }
+        recorder.record(&mut self.edit, number, &all, poll.map(|(_, poll)| poll), code);
+        Ok(())
+    }
+
+    fn as_word(&mut self, value: Word, code: &mut Vec<Instruction>) -> Word {
+        match self.edit.type_of.get(&value) {
+            Some(ty) if *ty == self.edit.uint => value,
+            _ => self.edit.emit(code, Op::Bitcast, self.edit.uint, &[value]),
+        }
+    }
+}
+
+fn is_atomic(instruction: &Instruction) -> bool {
+    instruction.class.opname.starts_with("Atomic")
+}
+
+/// What an instruction does with memory that isn't followed.
+fn unfollowed(instruction: &Instruction) -> Option<(AccessKind, Unfollowed)> {
+    use Op::{CooperativeMatrixLoadKHR, CooperativeMatrixStoreKHR, ImageRead, ImageSparseRead, ImageWrite};
+    let is_sampling = || {
+        let name = instruction.class.opname;
+        let is_read = ["ImageSample", "ImageFetch", "ImageGather", "ImageDrefGather", "ImageSparse"];
+        is_read.iter().any(|prefix| name.starts_with(prefix)) && name != "ImageSparseTexelsResident"
+    };
+    Some(match instruction.class.opcode {
+        ImageRead | ImageSparseRead => (AccessKind::Load, Unfollowed::Image),
+        ImageWrite => (AccessKind::Store, Unfollowed::Image),
+        CooperativeMatrixLoadKHR => (AccessKind::Load, Unfollowed::CooperativeMatrix),
+        CooperativeMatrixStoreKHR => (AccessKind::Store, Unfollowed::CooperativeMatrix),
+        _ if is_sampling() => (AccessKind::Load, Unfollowed::Image),
+        _ => return None,
+    })
+}

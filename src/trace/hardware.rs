@@ -1,0 +1,233 @@
+//! What accesses cost the memory system, as far as it is known: models of hardware, as data. Each rule has its source, or says that it is
+//! `unverified`.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::shader::AccessKind;
+
+/// What of a model comes from nowhere.
+pub const UNVERIFIED: &str = "unverified";
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hardware {
+    pub name: String,
+    /// Bytes that memory is asked for at once.
+    pub sector_bytes: u64,
+    pub line_bytes: u64,
+    /// Where these are from.
+    pub source: String,
+    pub shared: SharedMemory,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SharedMemory {
+    pub banks: u64,
+    /// The width of a bank's word.
+    pub bank_bytes: u64,
+    /// In which lanes come together; for an access, the first that is for it counts.
+    pub rules: Vec<Rule>,
+}
+
+/// How a subgroup's lanes are served, of accesses of one width.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    pub operations: Vec<AccessKind>,
+    pub up_to_bytes: u64,
+    /// So many lanes in a row are served at once,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phases_of: Option<u32>,
+    /// or these are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<Vec<u32>>,
+    /// Twice as many lanes are served at once where, for one of these, all lanes n and n ^ this agree in their addresses, as far as both
+    /// are active.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agreeing: Vec<u32>,
+    pub source: String,
+}
+
+#[derive(Debug, Error)]
+pub enum HardwareError {
+    #[error("not a model of hardware: {0}")]
+    Toml(#[from] toml::de::Error),
+    #[error("not a model of hardware: {0}")]
+    Meaning(String),
+}
+
+/// A lane's access to workgroup memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaneAccess {
+    pub lane: u32,
+    pub offset: u64,
+}
+
+/// What a request takes of workgroup memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wavefronts {
+    pub all: u64,
+    /// Those of an access of this width without conflicts.
+    pub least: u64,
+}
+
+impl Hardware {
+    /// # Errors
+    /// What is no model, in words.
+    pub fn parse(text: &str) -> Result<Self, HardwareError> {
+        let new: Self = toml::from_str(text)?;
+        new.check().map_err(HardwareError::Meaning)?;
+        Ok(new)
+    }
+
+    /// The one of a vendor, by its PCI id, as far as there is one: of AMD's, that with subgroups of this size.
+    pub fn of_vendor(vendor: u32, subgroup_size: u32) -> Self {
+        let text = match (vendor, subgroup_size) {
+            (0x10de, _) => include_str!("hardware/nvidia.toml"),
+            (0x1002, 64) => include_str!("hardware/amd-cdna.toml"),
+            (0x1002, _) => include_str!("hardware/amd-rdna.toml"),
+            (0x8086, _) => include_str!("hardware/intel.toml"),
+            _ => include_str!("hardware/assumed.toml"),
+        };
+        Self::parse(text).expect("a test reads the models that come along")
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let is_power = |name: &str, value: u64| match value.is_power_of_two() {
+            true => Ok(()),
+            false => Err(format!("{name} is {value}, and must be a power of two")),
+        };
+        is_power("sector_bytes", self.sector_bytes)?;
+        is_power("line_bytes", self.line_bytes)?;
+        is_power("banks", self.shared.banks)?;
+        is_power("bank_bytes", self.shared.bank_bytes)?;
+        for rule in &self.shared.rules {
+            let lanes: Vec<u32> = rule.phases.iter().flatten().copied().collect();
+            let is_one = rule.phases_of.is_some() == rule.phases.is_empty();
+            if !is_one || rule.phases_of == Some(0) {
+                return Err("a rule says either phases_of or phases".to_owned());
+            }
+            if lanes.iter().collect::<BTreeSet<_>>().len() < lanes.len() {
+                return Err("a rule has a lane in two phases".to_owned());
+            }
+            if !rule.agreeing.is_empty() && rule.phases_of.is_none() {
+                return Err("agreeing is for phases_of".to_owned());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SharedMemory {
+    /// Where an access is wider than all rules, it is done in pieces of the widest one.
+    fn rule(&self, kind: AccessKind, bytes: u64) -> Option<&Rule> {
+        let mut rules = self.rules.iter().filter(|rule| rule.operations.contains(&kind));
+        let fitting = rules.clone().filter(|rule| bytes <= rule.up_to_bytes).min_by_key(|rule| rule.up_to_bytes);
+        fitting.or_else(|| rules.by_ref().max_by_key(|rule| rule.up_to_bytes))
+    }
+
+    /// What it takes to serve one request of a subgroup, of so many bytes a lane; nothing where no rule is for it.
+    pub fn wavefronts(&self, kind: AccessKind, bytes: u64, lanes: &[LaneAccess]) -> Option<Wavefronts> {
+        let rule = self.rule(kind, bytes)?;
+        let mut sum = Wavefronts::default();
+        let mut from = 0;
+        while from < bytes {
+            let piece = (bytes - from).min(rule.up_to_bytes);
+            let Wavefronts { all, least } = self.of_piece(rule, from, piece, lanes);
+            sum = Wavefronts { all: sum.all + all, least: sum.least + least };
+            from += piece;
+        }
+        Some(sum)
+    }
+
+    fn of_piece(&self, rule: &Rule, from: u64, bytes: u64, lanes: &[LaneAccess]) -> Wavefronts {
+        let widening = if rule.agreeing.iter().any(|apart| do_agree(lanes, *apart)) { 2 } else { 1 };
+        let phase = |lane: u32| match rule.phases_of {
+            Some(width) => Some((lane / (width * widening)) as usize),
+            None => rule.phases.iter().position(|phase| phase.contains(&lane)),
+        };
+        // Lanes beyond all phases that are named are served by themselves.
+        let own = |lane: u32| rule.phases.len() + lane as usize;
+        let mut words: Vec<(usize, u64, u64)> = Vec::with_capacity(4 * lanes.len());
+        for LaneAccess { lane, offset } in lanes {
+            let phase = phase(*lane).unwrap_or_else(|| own(*lane));
+            let (first, last) = ((offset + from) / self.bank_bytes, (offset + from + bytes - 1) / self.bank_bytes);
+            words.extend((first..=last).map(|word| (phase, word % self.banks, word)));
+        }
+        words.sort_unstable();
+        words.dedup();
+        let mut sum = Wavefronts::default();
+        for phase in words.chunk_by(|one, other| one.0 == other.0) {
+            let banks = phase.chunk_by(|one, other| one.1 == other.1);
+            sum.all += banks.map(|bank| bank.len() as u64).max().unwrap_or(0);
+            sum.least += 1;
+        }
+        sum
+    }
+
+    /// Those of the rules that say where they are from, for accesses of this kind and width.
+    pub fn source(&self, kind: AccessKind, bytes: u64) -> &str {
+        self.rule(kind, bytes).map_or(UNVERIFIED, |rule| &rule.source)
+    }
+}
+
+/// Whether all lanes n and n ^ `apart` agree, as far as both are active.
+fn do_agree(lanes: &[LaneAccess], apart: u32) -> bool {
+    lanes.iter().all(|one| {
+        let other = lanes.iter().find(|other| other.lane == one.lane ^ apart);
+        other.is_none_or(|other| other.offset == one.offset)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_models_that_come_along_are_read() {
+        for (vendor, size, name) in [
+            (0x10de, 32, "nvidia"),
+            (0x1002, 64, "amd-cdna"),
+            (0x1002, 32, "amd-rdna"),
+            (0x8086, 16, "intel"),
+            (0, 4, "assumed"),
+        ] {
+            assert_eq!(Hardware::of_vendor(vendor, size).name, name);
+        }
+        let model = include_str!("hardware/assumed.toml");
+        for (from, to, words) in [
+            ("banks = 32", "banks = 30", "power of two"),
+            ("phases_of = 32", "phases = [[0, 1], [1]]", "two phases"),
+            ("phases_of = 32", "phases_of = 0", "either"),
+            ("phases_of = 32", "agreeing = [1]", "either"),
+            ("banks = 32", "bank = 32", "unknown field"),
+        ] {
+            let error = Hardware::parse(&model.replacen(from, to, 1)).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+
+    /// Whole lines of lanes.
+    fn of(kind: AccessKind, bytes: u64, offset: impl Fn(u64) -> u64) -> [u64; 2] {
+        let lanes: Vec<LaneAccess> = (0..32).map(|lane| LaneAccess { lane, offset: offset(lane.into()) }).collect();
+        let Wavefronts { all, least } = Hardware::of_vendor(0x10de, 32).shared.wavefronts(kind, bytes, &lanes).unwrap();
+        [all, least]
+    }
+
+    #[test]
+    fn columns_and_rows_cost_what_theory_says() {
+        let (load, store) = (AccessKind::Load, AccessKind::Store);
+        assert_eq!(of(load, 4, |lane| 4 * lane), [1, 1]);
+        assert_eq!(of(load, 4, |lane| 128 * lane), [32, 1], "a column of tile[32][32]");
+        assert_eq!(of(load, 4, |lane| 132 * lane), [1, 1], "of tile[32][33]");
+        assert_eq!(of(load, 4, |_| 64), [1, 1], "a broadcast");
+        assert_eq!(of(load, 16, |lane| 16 * lane), [4, 4]);
+        assert_eq!(of(load, 16, |_| 0), [2, 2], "pairs that agree");
+        assert_eq!(of(store, 16, |_| 0), [4, 4]);
+        assert_eq!(of(store, 32, |lane| 32 * lane), [16, 8], "two of 16 bytes each");
+    }
+}

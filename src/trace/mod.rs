@@ -1,0 +1,14 @@
+//! What accesses that a shader recorded mean for the memory system.
+//!
+//! ```text
+//! requests  which lanes make an access together
+//! hardware  models of the memory system, as data
+//! request   what one request costs
+//! sites     what all requests of an instruction cost
+//! ```
+
+pub mod hardware;
+pub mod remedy;
+pub mod request;
+pub mod requests;
+pub mod sites;

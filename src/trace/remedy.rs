@@ -1,0 +1,89 @@
+//! What would take bank conflicts away: longer rows of an array in shared memory, whose ends nobody uses.
+
+use std::collections::BTreeMap;
+
+use super::hardware::Hardware;
+use super::request::wavefronts;
+use super::requests::Requests;
+use crate::shader::{NaturalArray, Padding, Traced};
+
+/// The most elements that are added to a row.
+const MOST: usize = 32;
+
+/// Requests of a variable that are looked at; what is found is recorded once more.
+const SAMPLE: usize = 1 << 12;
+
+/// An array with longer rows, and what all requests of it take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The variable, by its index.
+    pub root: usize,
+    pub padding: Padding,
+    /// Bytes that it takes more.
+    pub more_bytes: u64,
+}
+
+/// For each array of rows with conflicts, the fewest elements to add to a row that leave the fewest wavefronts.
+pub fn candidates(requests: &Requests, traced: &Traced, hardware: &Hardware) -> Vec<Candidate> {
+    let mut seen: BTreeMap<usize, usize> = BTreeMap::new();
+    // By variable and elements added, the wavefronts and the least that they could be.
+    let mut sums: BTreeMap<usize, Vec<(u64, u64)>> = BTreeMap::new();
+    for request in requests.iter() {
+        let Some(site) = traced.sites.get(request.site) else { continue };
+        let Some((root, array)) = request.lanes.first().and_then(|(_, record)| rows(traced, record.root?)) else { continue };
+        let count = seen.entry(root).or_default();
+        *count += 1;
+        if *count > SAMPLE {
+            continue;
+        }
+        let of_root = request.lanes.iter().filter(|(_, record)| record.root == Some(root));
+        let lanes: Vec<(u32, u64)> = of_root.filter_map(|(lane, record)| Some((*lane, record.offset?))).collect();
+        let sums = sums.entry(root).or_insert_with(|| vec![(0, 0); MOST + 1]);
+        for (added, sum) in (0..).zip(sums.iter_mut()) {
+            let lanes: Vec<(u32, u64)> = lanes.iter().map(|(lane, offset)| (*lane, moved(*offset, array, added))).collect();
+            if let Some(found) = wavefronts(&lanes, site.kind, site.target.runs(), hardware) {
+                *sum = (sum.0 + found.all, sum.1 + found.least);
+            }
+        }
+    }
+    sums.into_iter().filter_map(|(root, sums)| best(traced, root, &sums)).collect()
+}
+
+/// A variable that is an array of rows, if its name tells it from all others.
+fn rows(traced: &Traced, root: usize) -> Option<(usize, &NaturalArray)> {
+    let of = traced.roots.get(root)?;
+    let is_named = !of.name.is_empty() && traced.roots.iter().filter(|other| other.name == of.name).count() == 1;
+    let array = of.array.as_ref().filter(|array| is_named && array.lengths.len() > 1)?;
+    Some((root, array))
+}
+
+/// Where an offset is once each row has so many elements more.
+fn moved(offset: u64, NaturalArray { lengths, element_bytes }: &NaturalArray, added: u64) -> u64 {
+    let row = lengths.last().copied().unwrap_or(1).max(1) * element_bytes;
+    offset + offset / row * added * element_bytes
+}
+
+fn best(traced: &Traced, root: usize, sums: &[(u64, u64)]) -> Option<Candidate> {
+    let (now, least) = *sums.first()?;
+    let (added, (then, _)) = (0_u64..).zip(sums).min_by_key(|(_, sum)| sum.0)?;
+    if now <= least || *then >= now {
+        return None;
+    }
+    let (_, array) = rows(traced, root)?;
+    let (row, outer) = array.lengths.split_last()?;
+    let lengths: Option<Vec<u32>> =
+        outer.iter().copied().chain([row + added]).map(|length| u32::try_from(length).ok()).collect();
+    let more_bytes = outer.iter().product::<u64>() * added * array.element_bytes;
+    Some(Candidate { root, padding: Padding { name: traced.roots[root].name.clone(), lengths: lengths? }, more_bytes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_move_apart() {
+        let array = NaturalArray { lengths: vec![4, 32], element_bytes: 4 };
+        assert_eq!([0, 124, 128, 260].map(|offset| moved(offset, &array, 1)), [0, 124, 132, 268]);
+    }
+}

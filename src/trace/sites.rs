@@ -1,0 +1,240 @@
+//! What all requests of an instruction cost.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::hardware::Hardware;
+use super::request::{Bytes, Cost, Pattern, pattern, touched, wavefronts};
+use super::requests::{Request, Requests};
+use crate::shader::{Record, Run, Site, Space, Target, Traced};
+
+/// The sums over an instruction's requests.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sums {
+    pub requests: u64,
+    pub lanes: u64,
+    /// Parts into which the device split them.
+    pub parts: u64,
+    pub asked: u64,
+    pub distinct: u64,
+    pub sectors: u64,
+    pub fewest_sectors: u64,
+    pub lines: u64,
+    pub unaligned: u64,
+    /// Bytes that each workgroup touches, each once, over all workgroups; and those of all together.
+    pub of_groups: u64,
+    pub footprint: u64,
+    pub most_sharing: u64,
+    pub words: u64,
+    /// Of workgroup memory; and the worst request's, over the least that it could be.
+    pub wavefronts: u64,
+    pub least_wavefronts: u64,
+    pub worst_degree: f64,
+    /// Requests of which several lanes read one word.
+    pub broadcasts: u64,
+    /// Accesses that were recorded without an offset.
+    pub unfollowed: u64,
+    /// Accesses that end beyond their buffer or variable.
+    pub beyond: u64,
+    /// Accesses that repeated what they read, and weren't recorded one by one.
+    pub polls: u64,
+    pub patterns: BTreeMap<Pattern, u64>,
+}
+
+impl Sums {
+    /// Bytes that are of use over bytes that memory moves.
+    #[expect(clippy::cast_precision_loss, reason = "a share")]
+    pub fn efficiency(&self, hardware: &Hardware) -> Option<f64> {
+        let moved = self.sectors * hardware.sector_bytes;
+        (moved > 0).then(|| self.distinct as f64 / moved as f64)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a ratio")]
+    pub fn degree(&self) -> Option<f64> {
+        (self.least_wavefronts > 0).then(|| self.wavefronts as f64 / self.least_wavefronts as f64)
+    }
+
+    /// The pattern of most requests.
+    pub fn pattern(&self) -> Option<Pattern> {
+        self.patterns.iter().max_by_key(|(_, count)| **count).map(|(pattern, _)| *pattern)
+    }
+}
+
+/// Bytes of variables, each once.
+#[derive(Default)]
+struct Footprint {
+    /// Of each variable, descriptor and page, which of its bytes.
+    pages: HashMap<(usize, u32, u64), Box<[u64; PAGE_WORDS]>>,
+    count: u64,
+}
+
+const PAGE: u64 = 1 << 12;
+const PAGE_WORDS: usize = (PAGE / 64) as usize;
+
+impl Footprint {
+    fn add(&mut self, root: usize, element: u32, Bytes { start, end }: Bytes) {
+        let mut at = start;
+        while at < end {
+            let page = at / PAGE;
+            let last = end.min((page + 1) * PAGE);
+            let bits = self.pages.entry((root, element, page)).or_insert_with(|| Box::new([0; PAGE_WORDS]));
+            while at < last {
+                let (word, from) = ((at % PAGE / 64) as usize, at % 64);
+                let taken = (64 - from).min(last - at);
+                let mask = (u64::MAX >> (64 - taken)) << from;
+                self.count += u64::from((mask & !bits[word]).count_ones());
+                bits[word] |= mask;
+                at += taken;
+            }
+        }
+    }
+}
+
+/// The sums of each instruction that was recorded, by its index, over several passes.
+#[derive(Default)]
+pub struct Analysis {
+    pub sums: BTreeMap<usize, Sums>,
+    footprints: BTreeMap<usize, Footprint>,
+}
+
+impl Analysis {
+    /// Adds what a pass recorded. No workgroup may be in two of them. `ends` tells how large a buffer is, by its root and its place in an
+    /// array of descriptors.
+    pub fn add(&mut self, requests: &Requests, traced: &Traced, hardware: &Hardware, ends: &dyn Fn(usize, u32) -> Option<u64>) {
+        for (at, range) in requests.by_site() {
+            let Some(site) = traced.sites.get(at) else { continue };
+            let (sums, whole) = (self.sums.entry(at).or_default(), self.footprints.entry(at).or_default());
+            let (mut of_group, mut group) = (Footprint::default(), None);
+            for request in requests.range(range) {
+                if group != Some(request.group) {
+                    sums.of_groups += std::mem::take(&mut of_group).count;
+                    group = Some(request.group);
+                }
+                sums.add(&request, site, traced, hardware, [&mut *whole, &mut of_group]);
+                sums.parts += request.parts(requests.recorded()) as u64;
+                sums.beyond += beyond(&request, site, traced, ends);
+            }
+            sums.of_groups += of_group.count;
+            sums.footprint = whole.count;
+        }
+    }
+}
+
+/// How many lanes of a request leave what they access.
+fn beyond(request: &Request, site: &Site, traced: &Traced, ends: &dyn Fn(usize, u32) -> Option<u64>) -> u64 {
+    let farthest = site.target.runs().iter().map(|run| run.offset + run.bytes).max().unwrap_or(0);
+    let leaves = |(_, record): &&(u32, Record)| {
+        let (Some(root), Some(offset)) = (record.root, record.offset) else { return false };
+        let end = traced.roots.get(root).and_then(|of| of.bytes).or_else(|| ends(root, record.element));
+        end.is_some_and(|end| offset + farthest > end)
+    };
+    request.lanes.iter().filter(leaves).count() as u64
+}
+
+impl Sums {
+    fn add(&mut self, request: &Request, site: &Site, traced: &Traced, hardware: &Hardware, seen: [&mut Footprint; 2]) {
+        self.requests += 1;
+        self.lanes += request.lanes.len() as u64;
+        self.polls += request.lanes.iter().map(|(_, record)| u64::from(record.count.saturating_sub(1))).sum::<u64>();
+        let runs = site.target.runs();
+        match site.target {
+            Target::Nothing => return,
+            Target::Unfollowed(_) => {
+                self.unfollowed += request.lanes.len() as u64;
+                return;
+            }
+            _ => {}
+        }
+        let bytes: u64 = runs.iter().map(|run| run.bytes).sum();
+        // Where lanes lead to several buffers, each is memory of its own.
+        let mut by_memory: BTreeMap<(usize, u32), Vec<(u32, u64)>> = BTreeMap::new();
+        for (lane, record) in &request.lanes {
+            let Some(offset) = record.offset else {
+                self.unfollowed += 1;
+                continue;
+            };
+            by_memory.entry((record.root.unwrap_or(usize::MAX), record.element)).or_default().push((*lane, offset));
+        }
+        let (is_one, [whole, of_group]) = (by_memory.len() == 1, seen);
+        for ((root, element), lanes) in by_memory {
+            let offsets: Vec<u64> = lanes.iter().map(|(_, offset)| *offset).collect();
+            let cost = Cost::of(&offsets, runs, hardware);
+            self.add_cost(&cost);
+            for bytes in touched(&offsets, runs) {
+                whole.add(root, element, bytes.clone());
+                of_group.add(root, element, bytes);
+            }
+            let pattern = if is_one { pattern(&lanes, bytes) } else { Pattern::Scattered };
+            *self.patterns.entry(pattern).or_default() += 1;
+            if traced.roots.get(root).is_some_and(|root| root.space == Space::Shared) {
+                self.add_wavefronts(&lanes, site, runs, hardware);
+            }
+        }
+    }
+
+    fn add_cost(&mut self, cost: &Cost) {
+        self.asked += cost.asked;
+        self.distinct += cost.distinct;
+        self.sectors += cost.sectors;
+        self.fewest_sectors += cost.fewest_sectors;
+        self.lines += cost.lines;
+        self.unaligned += u64::from(cost.is_unaligned);
+        self.most_sharing = self.most_sharing.max(cost.most_sharing);
+        self.words += cost.words;
+        self.broadcasts += u64::from(cost.most_sharing > 1);
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a ratio")]
+    fn add_wavefronts(&mut self, lanes: &[(u32, u64)], site: &Site, runs: &[Run], hardware: &Hardware) {
+        let Some(found) = wavefronts(lanes, site.kind, runs, hardware) else { return };
+        self.wavefronts += found.all;
+        self.least_wavefronts += found.least;
+        if found.least > 0 {
+            self.worst_degree = self.worst_degree.max(found.all as f64 / found.least as f64);
+        }
+    }
+}
+
+/// Of how many accesses something is known, of how many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    pub sites: usize,
+    pub sites_followed: usize,
+    pub accesses: u64,
+    pub accesses_followed: u64,
+}
+
+impl Coverage {
+    pub fn of(traced: &Traced, sums: &BTreeMap<usize, Sums>) -> Self {
+        let accesses = |site: &&Site| site.target != Target::Nothing;
+        let is_followed = |site: &&Site| accesses(site) && !matches!(site.target, Target::Unfollowed(_));
+        let with_offset: BTreeSet<usize> =
+            traced.sites.iter().enumerate().filter(|(_, site)| accesses(site)).map(|(at, _)| at).collect();
+        let all = sums.iter().filter(|(at, _)| with_offset.contains(at)).map(|(_, sums)| sums);
+        let (lanes, unfollowed) =
+            all.fold((0, 0), |(lanes, unfollowed), sums| (lanes + sums.lanes, unfollowed + sums.unfollowed));
+        Self {
+            sites: with_offset.len(),
+            sites_followed: traced.sites.iter().filter(is_followed).count(),
+            accesses: lanes,
+            accesses_followed: lanes - unfollowed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_count_once_across_pages() {
+        let mut footprint = Footprint::default();
+        footprint.add(0, 0, 4090..4102);
+        footprint.add(0, 0, 4096..4100);
+        assert_eq!(footprint.count, 12);
+        footprint.add(0, 1, 4096..4100);
+        footprint.add(1, 0, 0..70);
+        assert_eq!(footprint.count, 12 + 4 + 70);
+        footprint.add(1, 0, 63..64);
+        assert_eq!(footprint.count, 86);
+    }
+}

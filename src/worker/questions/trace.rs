@@ -1,0 +1,258 @@
+//! What a kernel accesses, recorded in a process of its own: what it does there may take a driver down, or never end.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Host, Question, QuestionState};
+use crate::gpu::{CaseHandle, DeviceOptions};
+use crate::measure::{CaseKey, CaseSource, Dispatcher, SourcedCase, Vulkan};
+use crate::model::{Binding, Failure, FilePath, Preset, ResourceKind, Status, SubgroupClass};
+use crate::shader::{Dispatch, Padding, Prepared, Recording, Traced};
+use crate::subject::{KernelSpec, UserKernel};
+use crate::validate::Outputs;
+use crate::worker::host::{Identity, opened};
+use crate::worker::source::{Catalogue, Tuned};
+
+/// Which case is to be recorded, and where.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpenTrace {
+    pub device: Identity,
+    pub queue: Option<u32>,
+    pub deadline: Option<Duration>,
+    pub preset: Preset,
+    pub seed: u64,
+    pub key: CaseKey,
+    /// The kernel of the user's; `None` for a case of the catalogue.
+    pub subject: Option<Box<KernelSpec>>,
+}
+
+/// What the case is as it stands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Untraced {
+    pub dispatches: Vec<Dispatched>,
+    /// Whether two passes left the same, bit by bit.
+    pub repeats: bool,
+    /// Why its results aren't right, where that is known.
+    pub wrong: Option<String>,
+}
+
+/// A dispatch of its pass.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Dispatched {
+    /// The shader, as the case names it.
+    pub source: String,
+    pub entry: String,
+    /// All zero where a buffer says how many there are.
+    pub groups: [u32; 3],
+    pub local_size: [u32; 3],
+    /// The bytes of shared memory in a workgroup.
+    pub shared_bytes: u64,
+    pub buffers: Vec<BoundBuffer>,
+}
+
+/// A buffer that is bound for a dispatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoundBuffer {
+    pub set: u32,
+    pub binding: u32,
+    pub element: u32,
+    pub bytes: u64,
+}
+
+/// A pass of which one dispatch records what some of its workgroups access.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordPass {
+    pub dispatch: usize,
+    /// Linear numbers in ascending order.
+    pub groups: Vec<u32>,
+    /// Words of records that there is room for.
+    pub capacity: u32,
+    /// An array in shared memory that is to have other lengths.
+    pub padding: Option<Padding>,
+    /// Where the buffer's words are written.
+    pub file: FilePath,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordedPass {
+    pub traced: Traced,
+    /// Whether its outputs are those of the passes that don't record, bit by bit.
+    pub is_same: bool,
+    /// Why its results aren't right, where that is known.
+    pub wrong: Option<String>,
+    pub took: Duration,
+}
+
+impl Question for OpenTrace {
+    type Answer = Untraced;
+
+    fn answer(self, host: &Host, kept: &mut QuestionState) -> Result<Untraced, Failure> {
+        let info = host.device(&self.device)?;
+        let Host::Vulkan(instance) = host else {
+            return Err(Failure::new(Status::Skipped, "a simulated device runs no shader: name another one"));
+        };
+        let options = DeviceOptions { queue_family: self.queue, is_robust: true, ..DeviceOptions::default() };
+        let device = opened(instance, &info, options, self.deadline)?;
+        // What is right of a user's kernel, a reference would tell: here it is held against itself.
+        let has_twin = self.subject.is_none();
+        let mut source: Box<dyn CaseSource> = match self.subject {
+            Some(subject) => Box::new(Tuned::new(UserKernel::new(*subject, info.clone()))),
+            None => Box::new(Catalogue::new(&info, self.queue, self.preset, self.seed)?.with_lines()),
+        };
+        let case = source.prepare(&self.key)?;
+        let has_ballots = info.subgroup.in_compute && info.subgroup.classes.contains(&SubgroupClass::Ballot);
+        let mut tracer = Tracer { device, case, has_twin, has_ballots, first: Vec::new(), loaded: None };
+        let untraced = tracer.look()?;
+        kept.tracer = Some(Box::new(tracer));
+        Ok(untraced)
+    }
+
+    #[cfg(test)]
+    fn example() -> (Self, Untraced) {
+        let device = Identity::at_place(&crate::model::DeviceInfo::mock(), 1);
+        let key = CaseKey { experiment: "memory/stride".into(), variant: "read".into(), point: crate::model::Point::default() };
+        let question = Self {
+            device,
+            queue: Some(2),
+            deadline: Some(Duration::from_millis(1500)),
+            preset: Preset::Quick,
+            seed: 3,
+            key,
+            subject: Some(Box::default()),
+        };
+        let buffer = BoundBuffer { set: 0, binding: 1, element: 0, bytes: 4096 };
+        let dispatch = Dispatched {
+            source: "a.comp".into(),
+            entry: "main".into(),
+            groups: [3, 2, 1],
+            local_size: [32, 2, 1],
+            shared_bytes: 64,
+            buffers: vec![buffer],
+        };
+        (question, Untraced { dispatches: vec![dispatch], repeats: true, wrong: Some("out[0] is 1".into()) })
+    }
+}
+
+impl Question for RecordPass {
+    type Answer = RecordedPass;
+
+    fn answer(self, _: &Host, kept: &mut QuestionState) -> Result<RecordedPass, Failure> {
+        let tracer = kept.tracer.as_deref_mut();
+        tracer.ok_or_else(|| Failure::new(Status::Error, "no case is open to be recorded"))?.record(&self)
+    }
+
+    #[cfg(test)]
+    fn example() -> (Self, RecordedPass) {
+        let traced: Traced = serde_json::from_str(
+            r#"{"place":[0,3],"sites":[{"kind":"load","name":"a[]","line":{"file":"a.comp","line":7},
+            "target":{"root":{"root":0,"is_array":false,"runs":[{"offset":0,"bytes":4}]}},"loops":1,"polls":false}],
+            "roots":[{"space":{"storage":{"set":0,"binding":1}},"name":"a","is_natural":false,"bytes":null,"array":null}],
+            "calls":{"entry":4,"calls":{},"has_paths":false,"has_outer_loops":false},"has_leaders":true}"#,
+        )
+        .unwrap();
+        let padding = Some(Padding { name: "tile".into(), lengths: vec![32, 33] });
+        let question = Self { dispatch: 1, groups: vec![0, 7], capacity: 1 << 20, padding, file: "/x/y".into() };
+        let wrong = Some("out[0] is 1".to_owned());
+        (question, RecordedPass { traced, is_same: true, wrong, took: Duration::from_millis(3) })
+    }
+}
+
+fn dispatched(prepared: &Prepared, dispatch: Dispatch) -> Dispatched {
+    let (case, kernel) = (&prepared.case, &prepared.kernels[dispatch.kernel]);
+    let buffer = |of: &Binding| match case.resources[of.resource].kind {
+        ResourceKind::Buffer { bytes, .. } => {
+            Some(BoundBuffer { set: of.set, binding: of.binding, element: of.element, bytes })
+        }
+        _ => None,
+    };
+    Dispatched {
+        source: case.kernels[dispatch.kernel].source.clone().into_owned(),
+        entry: kernel.entry.clone(),
+        groups: dispatch.groups,
+        local_size: kernel.local_size,
+        shared_bytes: kernel.shared_bytes,
+        buffers: case.kernels[dispatch.sets()].bindings.iter().filter_map(buffer).collect(),
+    }
+}
+
+/// A case whose dispatches are recorded, and the device that it runs on.
+pub(super) struct Tracer {
+    device: Vulkan,
+    case: SourcedCase,
+    /// Whether it is known what its results must be.
+    has_twin: bool,
+    has_ballots: bool,
+    /// What the first pass left.
+    first: Vec<Vec<u8>>,
+    loaded: Option<CaseHandle>,
+}
+
+impl Tracer {
+    fn prepared(&self) -> &Prepared {
+        self.case.prepared()
+    }
+
+    /// Runs it twice as it stands.
+    fn look(&mut self) -> Result<Untraced, Failure> {
+        let prepared = self.prepared().clone();
+        let (first, _) = self.outputs(&prepared, None)?;
+        let (second, _) = self.outputs(&prepared, None)?;
+        let repeats = first == second;
+        self.first = first;
+        let wrong = self.wrong(second)?;
+        let dispatches = prepared.dispatches().into_iter().map(|dispatch| dispatched(&prepared, dispatch)).collect();
+        Ok(Untraced { dispatches, repeats, wrong })
+    }
+
+    fn wrong(&self, bytes: Vec<Vec<u8>>) -> Result<Option<String>, Failure> {
+        if !self.has_twin || bytes.is_empty() {
+            return Ok(None);
+        }
+        let judged = self.case.judge(Outputs { bytes, poisoned: None })?;
+        Ok(judged.err().map(|mismatch| mismatch.to_string()))
+    }
+
+    /// Loads a case in the place of the last one, runs it once, and reads what it leaves, with one more resource.
+    fn outputs(&mut self, prepared: &Prepared, more: Option<usize>) -> Result<(Vec<Vec<u8>>, Duration), Failure> {
+        if let Some(loaded) = self.loaded.take() {
+            self.device.release(loaded);
+        }
+        let slot = self.device.load(prepared)?.slot;
+        self.loaded = Some(slot);
+        let took = self.device.run_checked(slot)?;
+        let all = prepared.case.check.outputs().iter().copied().chain(more);
+        let read: Result<_, _> = all.map(|resource| self.device.read(slot, resource)).collect();
+        Ok((read?, took))
+    }
+
+    fn record(
+        &mut self,
+        RecordPass { dispatch, groups, capacity, padding, file }: &RecordPass,
+    ) -> Result<RecordedPass, Failure> {
+        let refused = |words: String| Failure::new(Status::Error, words);
+        let mut prepared = self.prepared().clone();
+        let dispatch = prepared.dispatches().get(*dispatch).copied();
+        let dispatch = dispatch.ok_or_else(|| refused("the case has no such dispatch".to_owned()))?;
+        if let Some(padding) = padding {
+            prepared = prepared.padded(dispatch, padding).map_err(|error| refused(error.to_string()))?;
+        }
+        let traced = prepared.traced(dispatch, self.has_ballots).map_err(|error| refused(error.to_string()))?;
+        let recording = Recording {
+            groups,
+            grid: dispatch.groups,
+            invocations_per_group: prepared.kernels[dispatch.kernel].local_size.iter().product(),
+            capacity: *capacity,
+        };
+        let (with, resource) = prepared.recording(dispatch, &traced, &recording).map_err(|error| refused(error.to_string()))?;
+        let (mut outputs, took) = self.outputs(&with, Some(resource))?;
+        let records = outputs.pop().unwrap_or_default();
+        let written = File::create_new(file).and_then(|file| BufWriter::new(file).write_all(&records));
+        written.map_err(|error| refused(format!("can't keep what was recorded: {error}")))?;
+        let is_same = outputs == self.first;
+        let wrong = self.wrong(outputs)?;
+        Ok(RecordedPass { traced, is_same, wrong, took })
+    }
+}

@@ -1,0 +1,169 @@
+//! `lanescope trace`, as typed.
+
+use std::collections::BTreeMap;
+
+use crate::support::{Folder, Ran, devices_in_turn, ran};
+
+const TILED: &str = "#version 450
+layout(local_size_x = 32, local_size_y = 8) in;
+layout(binding = 0) readonly buffer A { float a[]; };
+layout(binding = 1) writeonly buffer B { float b[]; };
+layout(push_constant) uniform P { uint width; };
+layout(constant_id = 7) const uint TILE = 32;
+shared float tile[TILE][32];
+void main() {
+    uvec2 to = gl_WorkGroupID.xy * 32 + gl_LocalInvocationID.xy;
+    for (uint j = 0; j < 32; j += 8) tile[gl_LocalInvocationID.y + j][gl_LocalInvocationID.x] = a[(to.y + j) * width + to.x];
+    barrier();
+    to = gl_WorkGroupID.yx * 32 + gl_LocalInvocationID.xy;
+    for (uint j = 0; j < 32; j += 8) {
+        b[(to.y + j) * width + to.x] = tile[gl_LocalInvocationID.x][gl_LocalInvocationID.y + j];
+    }
+}
+";
+
+const KINDS: &str = "#version 450
+layout(local_size_x = 32) in;
+struct Three { float x, y, z; };
+layout(binding = 0) readonly buffer A { Three three[]; };
+layout(binding = 1) readonly buffer V { vec4 quads[]; };
+layout(binding = 2) writeonly buffer B { vec4 b[]; };
+void main() { uint i = gl_GlobalInvocationID.x; b[i] = quads[i] + three[i].x; }
+";
+
+const NAIVE: &str = "#version 450
+layout(local_size_x = 32, local_size_y = 8) in;
+layout(binding = 0) readonly buffer A { float a[]; };
+layout(binding = 1) writeonly buffer B { float b[]; };
+void main() { uvec2 at = gl_GlobalInvocationID.xy; b[at.x * 256 + at.y] = a[at.y * 256 + at.x]; }
+";
+
+const BEYOND: &str = "#version 450
+layout(local_size_x = 64) in;
+layout(binding = 0) buffer A { float a[]; };
+shared float line[64];
+void main() {
+    line[gl_LocalInvocationID.x + 1] = a[gl_GlobalInvocationID.x + 2];
+    barrier();
+    a[gl_GlobalInvocationID.x] = line[gl_LocalInvocationID.x];
+}
+";
+
+const ENDLESS: &str = "#version 450
+layout(local_size_x = 64) in;
+layout(binding = 0) coherent buffer A { uint a[]; };
+void main() { while (a[0] != 77u) atomicAdd(a[1], 1u); }
+";
+
+type Row = BTreeMap<String, String>;
+
+fn rows(file: &str) -> Vec<Row> {
+    csv::Reader::from_path(file).unwrap().deserialize().map(|row| row.unwrap()).collect()
+}
+
+/// The row of an access, by its kind and its name.
+fn row<'r>(rows: &'r [Row], kind: &str, name: &str) -> &'r Row {
+    rows.iter()
+        .find(|row| row["kind"] == kind && row["name"] == name)
+        .unwrap_or_else(|| panic!("no {kind} of {name}: {rows:?}"))
+}
+
+fn traced(shader: &str, device: &str, more: &[&str]) -> Ran {
+    ran(&[&["trace", shader, "-d", device, "--no-lock", "-q", "--lanes", "32"], more].concat())
+}
+
+#[test]
+fn what_a_shader_wastes_is_said_with_its_remedy() {
+    for device in devices_in_turn() {
+        let (folder, shader) = Folder::with("tiled.comp", TILED);
+        let (file, accesses) = (folder.at("trace.csv"), folder.at("accesses.csv"));
+        let flags = ["-n", "65536", "--groups", "8,8", "--push", "width=256"];
+        let files = ["-o", &file, "--records", &accesses, "--source"];
+        let ran = traced(&shader, &device.index, &[&flags[..], &files, &["--fail-on", "conflict:2:tile"]].concat());
+        assert_eq!(ran.code, Some(1), "{}", ran.err);
+        assert!(ran.out.ends_with("\nFailed: line 14, load tile[][]: degree 32, at least 2\n"), "{}", ran.out);
+        assert!(ran.out.contains("as `tile[32][33]` the degree falls from 32 to 1 (recorded once more)"), "{}", ran.out);
+        let line = ran.out.lines().find(|line| line.contains("   14 |")).unwrap();
+        assert!(line.contains("degree 32") || line.contains("100 % of sectors"), "{line}");
+        let rows = rows(&file);
+        let load = row(&rows, "load", "tile[][]");
+        let told = ["line", "space", "requests", "accesses", "degree", "remedy", "remedy_degree", "remedy_bytes", "recorded"];
+        assert_eq!(
+            told.map(|column| load[column].as_str()),
+            ["14", "shared", "128", "4096", "32.0", "tile[32][33]", "1.0", "128", "4"]
+        );
+        let store = row(&rows, "store", "b[]");
+        assert_eq!(["efficiency", "pattern", "sectors"].map(|column| store[column].as_str()), ["1.0", "linear", "512"]);
+        assert_eq!(store["same_outputs"], "true");
+        let all = self::rows(&accesses);
+        let counts = |kind: &str| all.iter().filter(|row| row["kind"] == kind).count();
+        // Four workgroups of 256, each invocation with four turns, of which each reads the width.
+        assert_eq!((counts("load"), counts("store"), counts("barrier")), (16 * 1024, 8 * 1024, 1024));
+        assert!(all.iter().filter(|row| row["name"] == "b[]").all(|row| row["epoch"] == "1" && row["iterations"].len() == 1));
+        // What it says is right.
+        let (_padded, shader) = Folder::with("padded.comp", TILED.replace("[TILE][32]", "[TILE][33]"));
+        let with = traced(&shader, &device.index, &[&flags[..], &["--fail-on", "conflict:2"]].concat());
+        assert!(with.code == Some(0) && !with.out.contains("Remedy"), "{} {}", with.out, with.err);
+    }
+}
+
+#[test]
+fn sectors_are_counted_as_the_source_says() {
+    for device in devices_in_turn() {
+        let (folder, shader) = Folder::with("kinds.comp", KINDS);
+        let file = folder.at("trace.csv");
+        let ran = traced(&shader, &device.index, &["-n", "1024", "--workgroups", "all", "-o", &file]);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let rows = rows(&file);
+        let of = |kind, name| ["sectors", "fewest_sectors", "requests"].map(|column| row(&rows, kind, name)[column].clone());
+        assert_eq!(of("load", "quads[]"), ["512", "512", "32"]);
+        assert_eq!(of("store", "b[]"), ["512", "512", "32"]);
+        assert_eq!(of("load", "three[].x"), ["384", "128", "32"], "three times as many");
+        let (folder, shader) = Folder::with("naive.comp", NAIVE);
+        let file = folder.at("trace.csv");
+        let flags = ["-n", "65536", "--threads", "256,256", "-o", &file, "--fail-on", "efficiency:50%"];
+        let ran = traced(&shader, &device.index, &flags);
+        assert_eq!((ran.code, ran.err.as_str()), (Some(1), ""));
+        assert!(ran.out.ends_with("\nFailed: line 5, store b[]: efficiency 12.5 %, below 50.0 %\n"), "{}", ran.out);
+        let store = self::rows(&file).into_iter().find(|row| row["kind"] == "store").unwrap();
+        let told = ["sectors", "fewest_sectors", "requests", "stride"].map(|column| store[column].clone());
+        assert_eq!(told, ["1024", "128", "32", "256.0"]);
+    }
+}
+
+#[test]
+fn what_lies_beyond_an_end_is_said_and_not_followed() {
+    for device in devices_in_turn() {
+        let (folder, shader) = Folder::with("beyond.comp", BEYOND);
+        let file = folder.at("trace.csv");
+        let ran = traced(&shader, &device.index, &["-n", "256", "--workgroups", "all", "-o", &file]);
+        assert!(ran.out.contains("accesses end beyond their buffer or variable"), "{}", ran.out);
+        let rows = rows(&file);
+        assert_eq!(row(&rows, "store", "line[]")["out_of_bounds"], "4");
+        assert_eq!(row(&rows, "load", "a[]")["out_of_bounds"], "2");
+        assert_eq!(row(&rows, "load", "line[]")["out_of_bounds"], "0");
+    }
+}
+
+#[test]
+fn what_cannot_be_traced_is_refused_in_words() {
+    let device = &devices_in_turn()[0];
+    let (folder, shader) = Folder::with("naive.comp", NAIVE);
+    let file = folder.at("trace.csv");
+    std::fs::write(&file, "mine").unwrap();
+    for (flags, code, words) in [
+        (vec!["--entry", "other"], 1, "other"),
+        (vec!["--fail-on", "conflict:2:nobody"], 2, "no access was recorded of `nobody`"),
+        (vec!["--workgroups", "700..701"], 1, "no such workgroup"),
+        (vec!["-o", &shader], 2, "holds the shader"),
+        (vec!["-o", "/nowhere/trace.csv"], 2, "its folder isn't there"),
+        (vec!["--records", &file, "-o", &file], 2, "given twice"),
+    ] {
+        let ran = traced(&shader, &device.index, &[&["-n", "65536", "--threads", "256,256"], &flags[..]].concat());
+        assert!(ran.code == Some(code) && ran.err.contains(words), "{flags:?}: {:?} {}", ran.code, ran.err);
+    }
+    let (_endless, shader) = Folder::with("endless.comp", ENDLESS);
+    let ran = traced(&shader, &device.index, &["-n", "64", "-o", &file, "--timeout", "2s"]);
+    assert!(ran.code == Some(1) && ran.err.contains("timeout"), "{:?} {}", ran.code, ran.err);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
+}

@@ -1,0 +1,341 @@
+//! Each form of access, recorded and held against a twin on the processor, which lists the accesses by what the source says.
+
+use std::sync::Arc;
+
+use lanescope::gpu::{Device, DeviceOptions};
+use lanescope::model::{Binding, Case, Contents, Kernel, Point, Resource, Sequence, SpirvTarget, Step};
+use lanescope::shader::{AccessKind, Module, Prepared, Recording, Space, Specialized, Target, validate};
+
+use super::{CAPACITY, ran, words};
+use crate::gpu::messages_with;
+
+use AccessKind::{Atomic, Load, Store};
+
+const GROUPS: u32 = 3;
+const LOCAL: u32 = 8;
+
+/// One access of one invocation: what it does, where, in which iterations, from which byte on and how many bytes.
+type Expected = (AccessKind, Space, u32, u32, Vec<u32>, u64, u64);
+
+struct Twin(Vec<Expected>);
+
+impl Twin {
+    /// For each invocation: its workgroup, its number there, and its number among all.
+    fn of(each: impl Fn(&mut Own)) -> Vec<Expected> {
+        let mut twin = Self(Vec::new());
+        for (group, local) in (0..GROUPS).flat_map(|group| (0..LOCAL).map(move |local| (group, local))) {
+            each(&mut Own { twin: &mut twin, group, local, i: u64::from(group * LOCAL + local) });
+        }
+        twin.0.sort();
+        twin.0
+    }
+}
+
+struct Own<'t> {
+    twin: &'t mut Twin,
+    group: u32,
+    local: u32,
+    i: u64,
+}
+
+const fn at(binding: u32) -> Space {
+    Space::Storage { set: 0, binding }
+}
+
+impl Own<'_> {
+    fn does(&mut self, kind: AccessKind, space: Space, iterations: &[u32], offset: u64, bytes: u64) {
+        self.twin.0.push((kind, space, self.group, self.local, iterations.to_vec(), offset, bytes));
+    }
+}
+
+struct Form {
+    name: &'static str,
+    glsl: &'static str,
+    /// Words of each buffer, by its binding.
+    buffers: &'static [u64],
+    push: &'static [u32],
+    /// Barriers aside.
+    twin: fn(&mut Own),
+}
+
+const FORMS: &[Form] = &[
+    Form {
+        name: "neighbours",
+        glsl: "layout(binding = 0) buffer A { float a[]; }; layout(binding = 1) buffer B { float b[]; };
+            void main() { uint i = gl_GlobalInvocationID.x; b[i] = a[i + 1]; }",
+        buffers: &[64, 64],
+        push: &[],
+        twin: |own| {
+            let i = own.i;
+            own.does(Load, at(0), &[], 4 * (i + 1), 4);
+            own.does(Store, at(1), &[], 4 * i, 4);
+        },
+    },
+    Form {
+        name: "structs with padding, vectors and their components",
+        glsl: "struct S { vec3 p; float w; uvec2 u; };
+            layout(binding = 0) buffer A { vec4 head; S all[]; } a; layout(binding = 1) buffer B { float b[]; };
+            void main() { uint i = gl_GlobalInvocationID.x; S s = a.all[i]; b[i] = s.p.x + s.w + a.all[i + 1].p[i % 3]; }",
+        buffers: &[256, 64],
+        push: &[],
+        twin: |own| {
+            let i = own.i;
+            own.does(Load, at(0), &[], 16 + 32 * i, 24);
+            own.does(Load, at(0), &[], 16 + 32 * (i + 1) + 4 * (i % 3), 4);
+            own.does(Store, at(1), &[], 4 * i, 4);
+        },
+    },
+    Form {
+        name: "matrices of either order",
+        glsl: "layout(binding = 0) buffer A { layout(row_major) mat4 r; layout(column_major) mat3 c[2]; };
+            layout(binding = 1) buffer B { vec4 b[]; };
+            void main() { uint i = gl_GlobalInvocationID.x, j = i % 3;
+                b[i] = r[j]; b[i].x = r[j][j + 1]; b[i].yzw = c[1][j]; b[i].x = c[0][j][2]; }",
+        buffers: &[64, 256],
+        push: &[],
+        twin: |own| {
+            let (i, j) = (own.i, own.i % 3);
+            own.does(Load, at(0), &[], 4 * j, 16);
+            own.does(Load, at(0), &[], 4 * j + 16 * (j + 1), 4);
+            own.does(Load, at(0), &[], 64 + 48 + 16 * j, 12);
+            own.does(Load, at(0), &[], 64 + 16 * j + 8, 4);
+            own.does(Store, at(1), &[], 16 * i, 16);
+            own.does(Store, at(1), &[], 16 * i, 4);
+            own.does(Store, at(1), &[], 16 * i, 4);
+            for component in 1..4 {
+                own.does(Store, at(1), &[], 16 * i + 4 * component, 4);
+            }
+        },
+    },
+    Form {
+        name: "loops of different lengths",
+        glsl: "layout(binding = 0) buffer A { uint a[]; }; layout(binding = 1) buffer B { uint b[]; };
+            void main() { uint i = gl_GlobalInvocationID.x, sum = 0;
+                for (uint j = 0; j < i % 4; j++) {
+                    for (uint k = 0; k < j; k++) { if (((k + i) & 1u) == 0u) sum += a[i * 8 + j + k]; }
+                    b[i] = sum;
+                } }",
+        buffers: &[256, 64],
+        push: &[],
+        twin: |own| {
+            let i = own.i;
+            for j in 0..i % 4 {
+                let (j32, i32) = (u32::try_from(j).unwrap(), u32::try_from(i).unwrap());
+                for k in 0..j32 {
+                    if (k + i32) & 1 == 0 {
+                        own.does(Load, at(0), &[j32, k], 4 * (i * 8 + j + u64::from(k)), 4);
+                    }
+                }
+                own.does(Store, at(1), &[j32], 4 * i, 4);
+            }
+        },
+    },
+    Form {
+        name: "functions that loops call",
+        glsl: "layout(binding = 0) buffer A { uint a[]; }; layout(binding = 1) buffer B { uint b[]; };
+            uint two(uint from) { uint sum = 0; for (uint k = 0; k < 2; k++) sum += a[from + k]; return sum; }
+            uint once(uint from) { return two(from) + a[from]; }
+            void main() { uint i = gl_GlobalInvocationID.x, sum = once(i);
+                for (uint j = 0; j < i % 3; j++) { sum += once(i + 2 * j) + two(i); }
+                b[i] = sum; }",
+        buffers: &[256, 64],
+        push: &[],
+        twin: |own| {
+            let i = own.i;
+            let two = |own: &mut Own, outer: &[u32], from: u64| {
+                for k in 0..2 {
+                    own.does(Load, at(0), &[outer, &[k]].concat(), 4 * (from + u64::from(k)), 4);
+                }
+            };
+            two(own, &[], i);
+            own.does(Load, at(0), &[], 4 * i, 4);
+            for j in 0..u32::try_from(i % 3).unwrap() {
+                let from = i + 2 * u64::from(j);
+                two(own, &[j], from);
+                own.does(Load, at(0), &[j], 4 * from, 4);
+                two(own, &[j], i);
+            }
+            own.does(Store, at(1), &[], 4 * i, 4);
+        },
+    },
+    Form {
+        name: "shared memory",
+        glsl: "layout(binding = 1) buffer B { float b[]; }; shared float tile[8][9]; shared vec3 other[8];
+            void main() { uint i = gl_LocalInvocationID.x;
+                tile[i][2] = float(i); other[i] = vec3(i); barrier();
+                b[gl_GlobalInvocationID.x] = tile[2][7 - i] + other[7 - i].y; }",
+        buffers: &[16, 64],
+        push: &[],
+        twin: |own| {
+            let l = u64::from(own.local);
+            own.does(Store, Space::Shared, &[], 36 * l + 8, 4);
+            own.does(Store, Space::Shared, &[], 16 * l, 12);
+            own.does(Load, Space::Shared, &[], 72 + 4 * (7 - l), 4);
+            own.does(Load, Space::Shared, &[], 16 * (7 - l) + 4, 4);
+            let i = own.i;
+            own.does(Store, at(1), &[], 4 * i, 4);
+        },
+    },
+    Form {
+        name: "atomic operations",
+        glsl: "layout(binding = 0) buffer A { uint a[]; }; shared int s[4];
+            void main() { uint i = gl_GlobalInvocationID.x;
+                s[i % 4] = 0; barrier();
+                atomicMax(s[i % 4], int(i)); uint old = atomicAdd(a[i / 2], 1u); atomicCompSwap(a[40 + i % 2], old, 7u); }",
+        buffers: &[64],
+        push: &[],
+        twin: |own| {
+            let i = own.i;
+            own.does(Store, Space::Shared, &[], 4 * (i % 4), 4);
+            own.does(Atomic, Space::Shared, &[], 4 * (i % 4), 4);
+            own.does(Atomic, at(0), &[], 4 * (i / 2), 4);
+            own.does(Atomic, at(0), &[], 4 * (40 + i % 2), 4);
+        },
+    },
+    Form {
+        name: "push constants and uniform blocks",
+        glsl: "layout(push_constant) uniform P { uint scale[4]; } p; layout(binding = 1) buffer B { uint b[]; };
+            void main() { uint i = gl_GlobalInvocationID.x; b[i] = p.scale[i % 4]; }",
+        buffers: &[16, 64],
+        push: &[1, 2, 3, 4],
+        twin: |own| {
+            let i = own.i;
+            own.does(Load, Space::PushConstants, &[], 4 * (i % 4), 4);
+            own.does(Store, at(1), &[], 4 * i, 4);
+        },
+    },
+    Form {
+        name: "early returns and switches",
+        glsl: "layout(binding = 0) buffer A { uint a[]; }; layout(binding = 1) buffer B { uint b[]; };
+            void main() { uint i = gl_GlobalInvocationID.x;
+                if (i % 5 == 0) return;
+                switch (i % 3) { case 0: b[i] = a[i]; break; case 1: b[i] = 1u; default: b[i + 1] = 2u; } }",
+        buffers: &[64, 64],
+        push: &[],
+        twin: |own| {
+            let i = own.i;
+            if i % 5 == 0 {
+                return;
+            }
+            match i % 3 {
+                0 => {
+                    own.does(Load, at(0), &[], 4 * i, 4);
+                    own.does(Store, at(1), &[], 4 * i, 4);
+                }
+                1 => {
+                    own.does(Store, at(1), &[], 4 * i, 4);
+                    own.does(Store, at(1), &[], 4 * (i + 1), 4);
+                }
+                _ => own.does(Store, at(1), &[], 4 * (i + 1), 4),
+            }
+        },
+    },
+];
+
+fn compiled(glsl: &str, is_optimized: bool, has_lines: bool) -> Vec<u32> {
+    let compiler = shaderc::Compiler::new().unwrap();
+    let mut options = shaderc::CompileOptions::new().unwrap();
+    options.set_target_env(shaderc::TargetEnv::Vulkan, shaderc::EnvVersion::Vulkan1_1 as u32);
+    if is_optimized {
+        options.set_optimization_level(shaderc::OptimizationLevel::Performance);
+    }
+    if has_lines {
+        options.set_generate_debug_info();
+    }
+    let source = format!("#version 460\nlayout(local_size_x = {LOCAL}) in;\n{glsl}");
+    let artifact = compiler.compile_into_spirv(&source, shaderc::ShaderKind::Compute, "form.comp", "main", Some(&options));
+    artifact.unwrap_or_else(|error| panic!("{error}\n{source}")).as_binary().to_vec()
+}
+
+fn prepared(form: &Form, spirv: Vec<u32>) -> Prepared {
+    let module = Arc::new(Module::of_spirv(spirv, Some("main")).unwrap());
+    let named = |(at, count): (usize, &u64)| {
+        let contents = Contents::Sequence(Sequence::Words { seed: at as u64 });
+        Resource::words("data", *count, contents)
+    };
+    let is_used = |binding: u32| module.reflection.bindings.iter().any(|info| info.binding == binding);
+    let bindings = (0..).zip(form.buffers).filter(|(binding, _)| is_used(*binding));
+    let kernel = Kernel {
+        source: "form.comp".into(),
+        target: SpirvTarget::Vulkan1_1,
+        local_size: [LOCAL, 1, 1],
+        bindings: bindings.map(|(binding, _)| Binding::new(0, binding, binding as usize)).collect(),
+        ..Kernel::default()
+    };
+    let mut pass = vec![Step::Bind { kernel: 0 }];
+    if !form.push.is_empty() {
+        pass.push(Step::push_words(form.push));
+    }
+    pass.push(Step::Dispatch { groups: [GROUPS, 1, 1] });
+    let specialized = Specialized {
+        entry: "main".into(),
+        entries: Vec::new(),
+        data: Vec::new(),
+        local_size: [LOCAL, 1, 1],
+        shared_bytes: module.reflection.shared_bytes(&Default::default()).unwrap(),
+        push_bytes: module.reflection.push_bytes,
+        bindings: module.reflection.bindings.clone(),
+        required_subgroup_size: None,
+        full_subgroups: false,
+        module,
+    };
+    let case = Case {
+        kernels: vec![kernel],
+        resources: form.buffers.iter().enumerate().map(named).collect(),
+        pass,
+        ..Case::new("test/form", &Point::default())
+    };
+    Prepared { case, kernels: vec![specialized] }
+}
+
+/// What was recorded of all workgroups.
+fn recorded(device: &mut Device, name: &str, prepared: &Prepared) -> Vec<Expected> {
+    let dispatch = prepared.dispatches()[0];
+    let groups: Vec<u32> = (0..GROUPS).collect();
+    let recording = Recording { groups: &groups, grid: dispatch.groups, invocations_per_group: LOCAL, capacity: CAPACITY / 64 };
+    let traced = prepared.traced(dispatch, true).unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert_eq!(validate(&traced.words), Ok(()), "{name}");
+    let (with, resource) = prepared.recording(dispatch, &traced, &recording).unwrap();
+    let buffer = words(&ran(device, &with, &[resource]).unwrap().pop().unwrap());
+    let recorded = traced.recorded(&buffer);
+    assert!(!recorded.is_cut(), "{name}");
+    let all = recorded.records().filter_map(|record| {
+        let site = &traced.sites[record.site];
+        let runs = match &site.target {
+            Target::Root { runs, .. } | Target::Chosen { runs } | Target::Address { runs } => runs,
+            Target::Nothing => return None,
+            Target::Unfollowed(why) => panic!("{name}: {why:?}"),
+        };
+        let bytes = runs.iter().map(|run| run.bytes).sum();
+        let space = traced.roots[record.root.unwrap()].space;
+        let iterations = record.iterations.to_vec();
+        Some((site.kind, space, record.group, record.invocation, iterations, record.offset.unwrap(), bytes))
+    });
+    let mut all: Vec<Expected> = all.collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn each_form_of_access_is_recorded_as_the_source_says() {
+    let options = DeviceOptions { is_robust: true, ..DeviceOptions::default() };
+    let messages = messages_with(options, |device| {
+        for form in FORMS {
+            let expected = Twin::of(form.twin);
+            for (is_optimized, has_lines) in [(false, false), (false, true), (true, false), (true, true)] {
+                let name = format!("{}, optimized: {is_optimized}, lines: {has_lines}", form.name);
+                let prepared = prepared(form, compiled(form.glsl, is_optimized, has_lines));
+                let found = recorded(device, &name, &prepared);
+                let missing: Vec<&Expected> = expected.iter().filter(|one| !found.contains(one)).take(3).collect();
+                let more: Vec<&Expected> = found.iter().filter(|one| !expected.contains(one)).take(3).collect();
+                assert!(
+                    found == expected,
+                    "{name}: {} of {}; missing {missing:?}, not expected {more:?}",
+                    found.len(),
+                    expected.len()
+                );
+            }
+        }
+    });
+    assert_eq!(messages, [""; 0]);
+}
