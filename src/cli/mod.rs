@@ -88,7 +88,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Inspect(inspect) => inspect::inspect(&inspect),
         Command::Run(run) => run::run(*run),
         Command::Tune(tune) => tune::tune(*tune, std::env::args_os().skip(2)),
-        Command::Trace(typed) => trace::trace(&typed),
+        Command::Trace(typed) => trace::trace(*typed, std::env::args_os().skip(2)),
         Command::Merge(merge) => merge::merge(&merge),
         Command::Card(card) => card::card(&card),
         Command::Compare(compare) => compare::compare(&compare),

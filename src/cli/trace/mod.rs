@@ -4,8 +4,11 @@ mod source;
 mod text;
 pub mod verdict;
 
+use std::ffi::OsString;
 use std::io::{BufWriter, Write};
 use std::path::Path;
+
+use clap::Parser;
 
 use super::args::trace::{LaneChoice, Trace};
 use super::described::kernel;
@@ -34,12 +37,24 @@ const SMALL: u32 = 16;
 /// As many as most GPUs have.
 const USUAL: u32 = 32;
 
-pub fn trace(typed: &Trace) -> anyhow::Result<u8> {
+/// The command line once more, for flags of which a manifest has a part.
+#[derive(Parser)]
+#[command(name = "lanescope trace", args_override_self = true)]
+struct Whole {
+    #[command(flatten)]
+    trace: Trace,
+}
+
+pub fn trace(typed: Trace, words: impl Iterator<Item = OsString>) -> anyhow::Result<u8> {
+    let typed = match &typed.described.manifest {
+        Some(path) => tune::with_kernel::<Whole>(path, typed.described.shader.is_some(), words)?.trace,
+        None => typed,
+    };
     typed.colours.choose();
-    let campaign = Campaign::new(Settings::from(typed), None)?;
+    let campaign = Campaign::new(Settings::from(&typed), None)?;
     let device = &campaign.targets.device(0).info;
-    let order = order(typed, device)?;
-    check_files(typed, &order)?;
+    let order = order(&typed, device)?;
+    check_files(&typed, &order)?;
     let Some(_locks) = lock::take_all(&campaign.settings, &campaign.targets, &campaign.voice)? else {
         return Ok(EXIT_INTERRUPTED);
     };

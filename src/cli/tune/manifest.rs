@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use clap::Parser;
+use clap::{Args, Parser};
 use toml::{Table, Value};
 
+use crate::cli::args::described::Described;
 use crate::cli::args::tune::Tune;
 use crate::error::Error;
 use crate::model::{Shown, path_text, system_name};
@@ -23,13 +24,39 @@ struct Whole {
 pub fn with_manifest(given: Tune, typed: impl Iterator<Item = OsString>) -> Result<Tune, Error> {
     check_repeats(&given)?;
     let Some(path) = &given.described.manifest else { return Ok(given) };
+    let said = said(path, given.described.shader.is_none())?;
+    parsed::<Whole>(path, "tune", &said, typed).map(|whole| whole.tune)
+}
+
+/// Flags of a command that takes a described shader, with what a manifest says of that: what it says of a search is left out, and axes of
+/// several values with it. The command line's own flags win.
+pub fn with_kernel<T: Parser>(path: &Path, has_shader: bool, typed: impl Iterator<Item = OsString>) -> Result<T, Error> {
+    let all = said(path, !has_shader)?;
+    parsed::<Whole>(path, "tune", &all, ["--manifest".into(), path.into()].into_iter())?;
+    let known = Described::augment_args(clap::Command::new("described"));
+    let is_known = |name: &str| name == "seed" || known.get_arguments().any(|argument| argument.get_long() == Some(name));
+    let is_of_kernel = |flag: &&String| match flag.strip_prefix("--").map(|flag| flag.split_once('=').unwrap_or((flag, ""))) {
+        None => true,
+        Some(("axis", of)) => {
+            of.split_once('=').is_some_and(|(_, values)| !values.contains([',', '[']) && !values.contains(".."))
+        }
+        Some((name, _)) => is_known(name),
+    };
+    let own: Vec<String> = all.iter().filter(is_of_kernel).cloned().collect();
+    parsed::<T>(path, "", &own, typed)
+}
+
+/// What a manifest says, as flags.
+fn said(path: &Path, wants_shader: bool) -> Result<Vec<String>, Error> {
     let usage = |words: String| Error::Usage(format!("{}: {words}", path.shown()));
     let text = regular::read_text(path, MANIFEST).map_err(|error| usage(error.to_string()))?;
     let table: Table = toml::from_str(&text).map_err(|error| usage(error.to_string()))?;
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let said = flags(&table, folder, given.described.shader.is_none()).map_err(usage)?;
-    let all = std::iter::once(OsString::from("tune")).chain(said.iter().map(|flag| system_name(flag))).chain(typed);
-    Whole::try_parse_from(all).map(|whole| whole.tune).map_err(|error| usage(said_by(&error)))
+    flags(&table, path.parent().unwrap_or(Path::new("")), wants_shader).map_err(usage)
+}
+
+fn parsed<T: Parser>(path: &Path, command: &str, said: &[String], typed: impl Iterator<Item = OsString>) -> Result<T, Error> {
+    let all = std::iter::once(OsString::from(command)).chain(said.iter().map(|flag| system_name(flag))).chain(typed);
+    T::try_parse_from(all).map_err(|error| Error::Usage(format!("{}: {}", path.shown(), said_by(&error))))
 }
 
 /// Of two lists of one axis's values the latter would count without a word. Of macros and members the last counts, as with compilers.

@@ -120,7 +120,7 @@ pub enum AccessKind {
 pub enum Target {
     /// A variable, by its index; a word for the element of an array of descriptors, where it is one, and a word for the offset.
     Root { root: usize, is_array: bool, runs: Vec<Run> },
-    /// One of several variables: words for the variable, the element, and the offset. [`UNKNOWN_ROOT`] is none of them.
+    /// One of several variables: words for the variable, the element, and the offset. A variable of all ones is none of them.
     Chosen { runs: Vec<Run> },
     /// A buffer's address: two words, the high one first.
     Address { runs: Vec<Run> },

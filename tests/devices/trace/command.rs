@@ -132,6 +132,25 @@ fn sectors_are_counted_as_the_source_says() {
 }
 
 #[test]
+fn a_manifest_of_tune_describes_the_shader() {
+    let device = &devices_in_turn()[0];
+    let (folder, _) = Folder::with("naive.comp", NAIVE);
+    let manifest = folder.at("naive.toml");
+    let text = "shader = \"naive.comp\"\nn = 65536\nthreads = [256, 256]\nbudget = 200\noutput = \"rows.csv\"\n\
+                axis = { local_size_y = [8, 16], local_size_x = 64 }\n";
+    std::fs::write(&manifest, text).unwrap();
+    let common = ["trace", "--manifest", &manifest, "-d", &device.index, "--no-lock", "-q"];
+    let traced = |more: &[&str]| ran(&[&common[..], more].concat());
+    let all = traced(&[]);
+    assert!(all.code == Some(0) && all.out.contains("4 x 32 workgroups of 64 x 8"), "{} {}", all.out, all.err);
+    assert!(traced(&["--threads", "128,128"]).out.contains("2 x 16 workgroups of 64 x 8"));
+    assert!(!folder.path("rows.csv").exists());
+    std::fs::write(&manifest, format!("{text}tile = 3\n")).unwrap();
+    let refused = traced(&[]);
+    assert!(refused.code == Some(2) && refused.err.contains("--tile"), "{}", refused.err);
+}
+
+#[test]
 fn what_lies_beyond_an_end_is_said_and_not_followed() {
     for device in devices_in_turn() {
         let (folder, shader) = Folder::with("beyond.comp", BEYOND);
