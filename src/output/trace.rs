@@ -70,6 +70,7 @@ table! {
             recorded: u64 ["workgroups"], "Those that were recorded.";
             passes: u64, "Passes that recorded them.";
             same_outputs: bool, "Whether the outputs stayed what they are without recording, bit by bit.";
+            same_accesses: bool, "Whether the first workgroups accessed the same in another pass, as far as that was looked at.";
             model: String, "The model of hardware that sectors, lines and wavefronts are counted by.";
             grouping: String, "What makes a request: `device` (its subgroups), or `N in a row` (invocations).";
         }

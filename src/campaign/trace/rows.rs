@@ -54,6 +54,7 @@ fn of_dispatch(dispatch: &DispatchTrace, order: &Order, device: &DeviceInfo) -> 
         recorded: dispatch.recorded.len() as u64,
         passes: dispatch.passes.into(),
         same_outputs: dispatch.is_same,
+        same_accesses: !dispatch.differs,
         model: order.hardware.name.clone(),
         grouping: match order.lanes {
             Lanes::OfDevice => "device".to_owned(),

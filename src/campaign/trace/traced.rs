@@ -70,6 +70,8 @@ pub struct DispatchTrace {
     pub too_large: Vec<u32>,
     pub passes: u32,
     pub records: u64,
+    /// Whether the first workgroups accessed other things when they were recorded once more.
+    pub differs: bool,
     /// Whether outputs stayed what they are without recording, bit by bit.
     pub is_same: bool,
     pub wrong: Option<String>,
@@ -108,6 +110,7 @@ impl DispatchTrace {
             too_large: Vec::new(),
             passes: 0,
             records: 0,
+            differs: false,
             is_same: true,
             wrong: None,
             took: Duration::ZERO,

@@ -102,6 +102,9 @@ fn doubts(dispatch: &DispatchTrace, traces: &Traces) -> Vec<String> {
         }
         _ => {}
     }
+    if dispatch.differs {
+        doubts.push("note: the accesses differ from pass to pass, so another trace may show other figures".to_owned());
+    }
     let beyond = dispatch.analysis.sums.iter().filter(|(_, sums)| sums.beyond > 0);
     let beyond: Vec<String> = beyond
         .map(|(at, sums)| {

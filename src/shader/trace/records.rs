@@ -60,7 +60,7 @@ pub struct Recorded<'w> {
 }
 
 /// An access, or a barrier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Record<'w> {
     /// By its index among the module's.
     pub site: usize,

@@ -104,7 +104,7 @@ impl Question for OpenTrace {
         };
         let case = source.prepare(&self.key)?;
         let has_ballots = info.subgroup.in_compute && info.subgroup.classes.contains(&SubgroupClass::Ballot);
-        let mut tracer = Tracer { device, case, has_twin, has_ballots, first: Vec::new(), loaded: None };
+        let mut tracer = Tracer { device, case, has_twin, has_ballots, first: Vec::new(), first_wrong: None, loaded: None };
         let untraced = tracer.look()?;
         kept.tracer = Some(Box::new(tracer));
         Ok(untraced)
@@ -185,8 +185,9 @@ pub(super) struct Tracer {
     /// Whether it is known what its results must be.
     has_twin: bool,
     has_ballots: bool,
-    /// What the first pass left.
+    /// What the first pass left, and why that isn't right.
     first: Vec<Vec<u8>>,
+    first_wrong: Option<String>,
     loaded: Option<CaseHandle>,
 }
 
@@ -201,8 +202,9 @@ impl Tracer {
         let (first, _) = self.outputs(&prepared, None)?;
         let (second, _) = self.outputs(&prepared, None)?;
         let repeats = first == second;
-        self.first = first;
-        let wrong = self.wrong(second)?;
+        self.first.clone_from(&first);
+        self.first_wrong = self.wrong(first)?;
+        let wrong = if repeats { self.first_wrong.clone() } else { self.wrong(second)? };
         let dispatches = prepared.dispatches().into_iter().map(|dispatch| dispatched(&prepared, dispatch)).collect();
         Ok(Untraced { dispatches, repeats, wrong })
     }
@@ -252,7 +254,8 @@ impl Tracer {
         let written = File::create_new(file).and_then(|file| BufWriter::new(file).write_all(&records));
         written.map_err(|error| refused(format!("can't keep what was recorded: {error}")))?;
         let is_same = outputs == self.first;
-        let wrong = self.wrong(outputs)?;
+        // Judging may take longer than the pass.
+        let wrong = if is_same { self.first_wrong.clone() } else { self.wrong(outputs)? };
         Ok(RecordedPass { traced, is_same, wrong, took })
     }
 }

@@ -132,6 +132,29 @@ fn sectors_are_counted_as_the_source_says() {
 }
 
 #[test]
+fn accesses_that_differ_from_pass_to_pass_are_said_to() {
+    let text = "the accesses differ from pass to pass";
+    let device = &devices_in_turn()[0];
+    let (_folder, shader) = Folder::with("naive.comp", NAIVE);
+    let same = traced(&shader, &device.index, &["-n", "65536", "--threads", "256,256"]);
+    assert!(same.code == Some(0) && !same.out.contains(text), "{}", same.out);
+    // Workgroups take places in a list as they come, which two processors don't do in one order.
+    let appended = "#version 450
+layout(local_size_x = 64) in;
+layout(binding = 0) buffer Count { uint count; };
+layout(binding = 1) buffer List { uint list[]; };
+void main() {
+    uint at = atomicAdd(count, 1u);
+    list[(at * 2654435761u ^ gl_WorkGroupID.x) % list.length()] = at;
+}
+";
+    let (_other, shader) = Folder::with("appended.comp", appended);
+    let flags = ["-n", "65536", "-b", "count=uint[1]:zero", "-b", "list=uint[65536]:zero", "--workgroups", "all"];
+    let any = (0..3).any(|_| traced(&shader, &device.index, &flags).out.contains(text));
+    assert!(any, "three traces of a list that workgroups append to agreed");
+}
+
+#[test]
 fn a_manifest_of_tune_describes_the_shader() {
     let device = &devices_in_turn()[0];
     let (folder, _) = Folder::with("naive.comp", NAIVE);
