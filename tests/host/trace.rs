@@ -60,7 +60,7 @@ fn wrong(model: &Hardware, all: &[Counted]) -> usize {
 
 #[test]
 fn accesses_cost_what_counters_told() {
-    let [first, second] = ["wavefronts-h100.csv", "accesses-h200.csv"].map(counted);
+    let [first, second] = ["counters/wavefronts-h100.csv", "counters/accesses-h200.csv"].map(counted);
     assert_eq!((first.len(), second.len()), (100, 500));
     let model = Hardware::of_vendor(NVIDIA, 32);
     assert_eq!((wrong(&model, &first), wrong(&model, &second)), (0, 0));

@@ -35,6 +35,16 @@ impl Recording<'_> {
         4 * (u64::from(self.records_at()) + u64::from(self.capacity))
     }
 
+    /// The part of the buffer that a pass has written to, or could have before its records.
+    pub fn used<'b>(&self, buffer: &'b [u8]) -> &'b [u8] {
+        let word = |at: u32| {
+            let bytes = buffer.get(at as usize * 4..at as usize * 4 + 4);
+            bytes.and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_ne_bytes)
+        };
+        let words = self.records_at() as usize + word(header::CURSOR).min(self.capacity) as usize;
+        &buffer[..(4 * words).min(buffer.len())]
+    }
+
     /// What the buffer must hold before a pass: the words of its beginning. What follows is written before it is read.
     pub fn beginning(&self) -> Vec<u32> {
         let mut words = vec![0; header::WORDS as usize];

@@ -1,7 +1,7 @@
 //! What a kernel accesses, recorded in a process of its own: what it does there may take a driver down, or never end.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -251,7 +251,7 @@ impl Tracer {
         let (with, resource) = prepared.recording(dispatch, &traced, &recording).map_err(|error| refused(error.to_string()))?;
         let (mut outputs, took) = self.outputs(&with, Some(resource))?;
         let records = outputs.pop().unwrap_or_default();
-        let written = File::create_new(file).and_then(|file| BufWriter::new(file).write_all(&records));
+        let written = File::create_new(file).and_then(|mut file| file.write_all(recording.used(&records)));
         written.map_err(|error| refused(format!("can't keep what was recorded: {error}")))?;
         let is_same = outputs == self.first;
         // Judging may take longer than the pass.
