@@ -58,7 +58,8 @@ pub enum Command {
     /// Find the fastest workgroup size and constants of a shader of yours
     #[command(args_override_self = true)]
     Tune(Box<Tune>),
-    /// Record every access of a shader of yours, or of an experiment, and say what it costs the memory system
+    /// Record every access of a shader of yours, or of a case of the catalogue (`lanescope trace memory/stride -a stride=8`), and say
+    /// what it costs the memory system
     #[command(args_override_self = true)]
     Trace(Box<Trace>),
     /// Put the files of a run's shards together, and check that no case is missing or contradicted

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use clap::Parser;
 
+use super::args::described::Described;
 use super::args::trace::{LaneChoice, Trace};
 use super::described::kernel;
 use super::overwriting::Files;
@@ -130,11 +131,36 @@ fn order(typed: &Trace, device: &DeviceInfo) -> Result<Order, Error> {
     Ok(Order { key, subject, groups: typed.workgroups.clone(), lanes, hardware })
 }
 
+/// A flag that describes a shader, and would do nothing for a case of the catalogue.
+fn of_shader(typed: &Described) -> Option<&'static str> {
+    let lists = [
+        ("--constant", &typed.constant),
+        ("--shared", &typed.shared),
+        ("--define", &typed.define),
+        ("--buffer", &typed.buffer),
+        ("--image", &typed.image),
+        ("--sampler", &typed.sampler),
+        ("--push", &typed.push),
+    ];
+    let others = [
+        ("--threads", typed.threads.is_some()),
+        ("--groups", typed.groups.is_some()),
+        ("--entry", typed.entry.is_some()),
+        ("--preamble", typed.preamble.is_some()),
+        ("--include", !typed.include.is_empty()),
+    ];
+    let lists = lists.into_iter().map(|(flag, list)| (flag, !list.is_empty()));
+    lists.chain(others).find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
+}
+
 /// The case of the catalogue that is meant: the first of those that can run. Nothing where a file is named.
 fn catalogued(typed: &Trace, device: &DeviceInfo) -> Result<Option<CaseKey>, Error> {
     let named = typed.described.shader.as_ref().and_then(|shader| shader.to_str());
     let experiment = |name: &str| experiments::find(name.split(':').next().unwrap_or_default()).is_some();
     let Some(name) = named.filter(|name| experiment(name) && !Path::new(name).exists()) else { return Ok(None) };
+    if let Some(flag) = of_shader(&typed.described) {
+        return Err(Error::Usage(format!("{flag} describes a shader of yours, and {name} is a case of the catalogue")));
+    }
     let setting = Setting { device, queue: typed.queue, preset: Preset::Quick, seed: typed.seed };
     let request = Request { filters: vec![name.to_owned()], axes: typed.axis.clone(), cache: Cache::Warm };
     let plan = Plan::new(&request, setting)?;

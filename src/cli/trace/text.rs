@@ -234,57 +234,53 @@ fn more(count: usize) -> String {
 fn memory(dispatch: &DispatchTrace, hardware: &Hardware, page: Page) -> Option<String> {
     let is_meant = |site: &Site| is_memory(dispatch, site);
     let all = sorted(dispatch, is_meant, |sums| sums.sectors - sums.fewest_sectors.min(sums.sectors));
-    if all.is_empty() {
-        return None;
-    }
-    let mut table = TextTable::new([
-        Column::numbers("line", Need::Central),
-        Column::words("access", Need::Key),
-        Column::numbers("requests", Need::Useful),
+    let columns = [
         Column::numbers("sectors", Need::Key),
         Column::numbers("fewest", Need::Central),
         Column::numbers("efficiency", Need::Key),
-        Column::words("pattern", Need::Useful),
-    ]);
-    for (site, sums) in all.iter().take(MOST) {
-        table.row([
-            line(site),
-            name(site),
-            sums.requests.to_string(),
-            per_request(sums.sectors, sums),
-            per_request(sums.fewest_sectors, sums),
-            sums.efficiency(hardware).map(percent).unwrap_or_default(),
-            pattern(sums),
-        ]);
-    }
-    Some(format!("{}{}", table.without_empty_columns().fitted(page), more(all.len())))
+    ];
+    let figures = |sums: &Sums| {
+        let efficiency = sums.efficiency(hardware).map(percent).unwrap_or_default();
+        [per_request(sums.sectors, sums), per_request(sums.fewest_sectors, sums), efficiency]
+    };
+    table(&all, "access", columns, figures, page)
 }
 
 fn shared(dispatch: &DispatchTrace, page: Page) -> Option<String> {
-    let all =
-        sorted(dispatch, |site| is_shared(dispatch, site), |sums| sums.wavefronts - sums.least_wavefronts.min(sums.wavefronts));
-    if all.is_empty() {
-        return None;
-    }
-    let mut table = TextTable::new([
-        Column::numbers("line", Need::Central),
-        Column::words("shared memory", Need::Key),
-        Column::numbers("requests", Need::Useful),
+    let is_meant = |site: &Site| is_shared(dispatch, site);
+    let all = sorted(dispatch, is_meant, |sums| sums.wavefronts - sums.least_wavefronts.min(sums.wavefronts));
+    let columns = [
         Column::numbers("wavefronts", Need::Key),
         Column::numbers("degree", Need::Key),
         Column::numbers("worst", Need::Central),
+    ];
+    let figures = |sums: &Sums| {
+        let degree = sums.degree().map(|degree| rounded(degree, None)).unwrap_or_default();
+        [per_request(sums.wavefronts, sums), degree, rounded(sums.worst_degree, None)]
+    };
+    table(&all, "shared memory", columns, figures, page)
+}
+
+fn table(
+    all: &[(&Site, &Sums)],
+    what: &'static str,
+    columns: [Column; 3],
+    figures: impl Fn(&Sums) -> [String; 3],
+    page: Page,
+) -> Option<String> {
+    let [one, two, three] = columns;
+    let mut table = TextTable::new([
+        Column::numbers("line", Need::Central),
+        Column::words(what, Need::Key),
+        Column::numbers("requests", Need::Useful),
+        one,
+        two,
+        three,
         Column::words("pattern", Need::Useful),
     ]);
     for (site, sums) in all.iter().take(MOST) {
-        table.row([
-            line(site),
-            name(site),
-            sums.requests.to_string(),
-            per_request(sums.wavefronts, sums),
-            sums.degree().map(|degree| rounded(degree, None)).unwrap_or_default(),
-            rounded(sums.worst_degree, None),
-            pattern(sums),
-        ]);
+        let [one, two, three] = figures(sums);
+        table.row([line(site), name(site), sums.requests.to_string(), one, two, three, pattern(sums)]);
     }
-    Some(format!("{}{}", table.without_empty_columns().fitted(page), more(all.len())))
+    (!all.is_empty()).then(|| format!("{}{}", table.without_empty_columns().fitted(page), more(all.len())))
 }

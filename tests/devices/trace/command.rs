@@ -204,6 +204,8 @@ fn what_cannot_be_traced_is_refused_in_words() {
         let ran = traced(&shader, &device.index, &[&["-n", "65536", "--threads", "256,256"], &flags[..]].concat());
         assert!(ran.code == Some(code) && ran.err.contains(words), "{flags:?}: {:?} {}", ran.code, ran.err);
     }
+    let ran = ran(&["trace", "memory/stride", "--push", "n=3", "-d", &device.index, "--no-lock"]);
+    assert!(ran.code == Some(2) && ran.err.contains("--push describes a shader of yours"), "{}", ran.err);
     let (_endless, shader) = Folder::with("endless.comp", ENDLESS);
     let ran = traced(&shader, &device.index, &["-n", "64", "-o", &file, "--timeout", "2s"]);
     assert!(ran.code == Some(1) && ran.err.contains("timeout"), "{:?} {}", ran.code, ran.err);
