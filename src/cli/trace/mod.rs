@@ -24,7 +24,7 @@ use crate::campaign::{Campaign, lock};
 use crate::error::{EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Error};
 use crate::experiments::{self, Setting};
 use crate::measure::CaseKey;
-use crate::model::{Cache, DeviceInfo, Preset};
+use crate::model::{Cache, DeviceInfo, Preset, Status};
 use crate::output::trace::{Rows, SiteRow};
 use crate::output::{Page, open_file};
 use crate::plan::{Plan, Request};
@@ -80,7 +80,10 @@ pub fn trace(typed: Trace, words: impl Iterator<Item = OsString>) -> anyhow::Res
 /// Records, with a row for each access in a file where one is named: it is there once all are.
 fn recorded_to(campaign: &Campaign, order: &Order, accesses: Option<&Path>) -> anyhow::Result<Traces> {
     let run = |rows: Option<&mut AccessRows>| {
-        recorded(campaign, order, rows).map_err(|failure| anyhow::anyhow!("{}: {}", failure.status, failure.reason))
+        recorded(campaign, order, rows).map_err(|failure| match failure.status {
+            Status::Error => anyhow::anyhow!("{}", failure.reason),
+            status => anyhow::anyhow!("{status}: {}", failure.reason),
+        })
     };
     let Some(path) = accesses else { return run(None) };
     Staged::new(path).fill(|to| {
