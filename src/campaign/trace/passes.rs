@@ -51,11 +51,16 @@ pub fn trace(campaign: &Campaign, order: &Order, accesses: Option<&mut AccessRow
         key: order.key.clone(),
         subject: order.subject.clone().map(Box::new),
     })?;
+    order.groups.check(untraced.dispatches.iter().map(|what| count(what.groups)).max().unwrap_or(0))?;
     let folder = TempDir::new().map_err(|error| kept(&error))?;
     let mut tracing = Tracing { respondent, order, device: &place.info, folder: folder.path(), files: 0, size: 0, accesses };
     let dispatches: Result<_, _> =
         untraced.dispatches.iter().enumerate().map(|(at, what)| tracing.dispatch(at, what)).collect();
     Ok(Traces { dispatches: dispatches?, untraced: untraced.clone() })
+}
+
+fn count(groups: [u32; 3]) -> u32 {
+    groups.into_iter().fold(1, u32::saturating_mul)
 }
 
 fn kept(error: &std::io::Error) -> Failure {
@@ -76,7 +81,7 @@ struct Tracing<'a> {
 impl Tracing<'_> {
     /// Records one dispatch in as many passes as its records need. A pass has whole workgroups: requests never join passes.
     fn dispatch(&mut self, at: usize, what: &Dispatched) -> Result<DispatchTrace, Failure> {
-        let count = what.groups.iter().fold(1_u32, |count, groups| count.saturating_mul(*groups));
+        let count = count(what.groups);
         let mut found: Option<DispatchTrace> = None;
         let mut padded: Vec<(Vec<u32>, Candidate)> = Vec::new();
         // Those that come first are on top.

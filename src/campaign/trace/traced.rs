@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::measure::CaseKey;
+use crate::model::{Failure, Status};
 use crate::shader::{Padding, Traced};
 use crate::subject::KernelSpec;
 use crate::trace::hardware::Hardware;
@@ -32,6 +33,15 @@ pub enum Groups {
 }
 
 impl Groups {
+    /// Errors: one that is named is in no dispatch, of which the largest has so many.
+    pub(super) fn check(&self, count: u32) -> Result<(), Failure> {
+        let Self::Named(numbers) = self else { return Ok(()) };
+        let beyond = numbers.iter().find(|number| **number >= count);
+        let failure =
+            |number| Failure::new(Status::Skipped, format!("there is no workgroup {number}: name some below {count}"));
+        beyond.map_or(Ok(()), |number| Err(failure(number)))
+    }
+
     /// Their linear numbers in ascending order, of as many as a dispatch has.
     pub(super) fn of(&self, count: u32) -> Vec<u32> {
         match self {

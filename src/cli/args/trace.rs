@@ -20,8 +20,8 @@ pub struct Trace {
     #[arg(short, long, value_name = "NAME=VALUE")]
     pub axis: Vec<String>,
 
-    /// Which workgroups to record: a number of them, spread over the dispatch with its first and its last, `all`, or a list of linear
-    /// numbers such as 0,7,100..107
+    /// Which workgroups to record: a count of them, spread over the dispatch with its first and its last, `all`, or a list of linear
+    /// numbers such as 0,7,100..107 (7..7 is the one numbered 7)
     #[arg(long, value_name = "COUNT|all|LIST", value_parser = groups, default_value = "4")]
     pub workgroups: Groups,
 
@@ -30,7 +30,8 @@ pub struct Trace {
     #[arg(long, value_name = "NUMBER|device", value_parser = lanes)]
     pub lanes: Option<LaneChoice>,
 
-    /// Write a row for each instruction to this CSV file; `lanescope schema trace` lists the columns
+    /// Write a row for each instruction to this CSV file; `-` shows them instead of the tables; `lanescope schema trace` lists the
+    /// columns
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 

@@ -14,7 +14,7 @@ use super::args::described::Described;
 use super::args::trace::{LaneChoice, Trace};
 use super::described::kernel;
 use super::overwriting::Files;
-use super::stdout::print;
+use super::stdout::{print, print_as_is};
 use super::tune;
 use crate::campaign::settings::Settings;
 use crate::campaign::trace::passes::{AccessRows, trace as recorded};
@@ -65,14 +65,22 @@ pub fn trace(typed: Trace, words: impl Iterator<Item = OsString>) -> anyhow::Res
     if typed.source {
         text += &source::annotated(&rows, order.subject.as_ref());
     }
-    if let Some(path) = &typed.output {
-        write_rows(path, &rows)?;
-    }
     let faults: Result<Vec<Vec<String>>, Error> = typed.fail_on.iter().map(|bound| bound.faults(&rows)).collect();
     let faults = faults?.concat();
     let failed: String = faults.iter().map(|fault| format!("Failed: {fault}\n")).collect();
     let space = if failed.is_empty() { "" } else { "\n" };
-    print(&format!("{text}{space}{failed}"))?;
+    match &typed.output {
+        Some(path) if is_stdout(path) => {
+            print_as_is(&String::from_utf8(as_csv(&rows)?)?)?;
+            anyhow::ensure!(faults.is_empty(), "{}", faults.join("; "));
+        }
+        output => {
+            if let Some(path) = output {
+                Staged::new(path).write(&as_csv(&rows)?).map_err(Error::unwritable(path))?;
+            }
+            print(&format!("{text}{space}{failed}"))?;
+        }
+    }
     let is_well = faults.is_empty() && traces.dispatches.iter().all(|dispatch| dispatch.wrong.is_none());
     Ok(if is_well { EXIT_OK } else { EXIT_FAILED })
 }
@@ -95,11 +103,14 @@ fn recorded_to(campaign: &Campaign, order: &Order, accesses: Option<&Path>) -> a
     })
 }
 
-fn write_rows(path: &Path, all: &[SiteRow]) -> anyhow::Result<()> {
+fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+fn as_csv(all: &[SiteRow]) -> std::io::Result<Vec<u8>> {
     let mut rows = Rows::new(Vec::new());
-    all.iter().try_for_each(|row| rows.write(row)).map_err(Error::unwritable(path))?;
-    let bytes = rows.finish().map_err(Error::unwritable(path))?;
-    Ok(Staged::new(path).write(&bytes).map_err(Error::unwritable(path))?)
+    all.iter().try_for_each(|row| rows.write(row))?;
+    rows.finish()
 }
 
 /// What is written is apart from what is read, and can be.
@@ -108,9 +119,12 @@ fn check_files(typed: &Trace, order: &Order) -> Result<(), Error> {
     for (what, path) in order.subject.iter().flat_map(|subject| subject.files().unwrap_or_default()) {
         files = files.reading(what, [path]);
     }
-    files.writing("--output", &typed.output).writing("--records", &typed.records).check()?;
-    let written = typed.output.iter().chain(&typed.records);
-    written.into_iter().try_for_each(|path| Staged::new(path).check().map_err(Error::unwritable(path)))
+    if typed.records.as_deref().is_some_and(is_stdout) {
+        return Err(Error::Usage("--records: name a file, standard output has the answer".to_owned()));
+    }
+    let output = typed.output.as_ref().filter(|path| !is_stdout(path));
+    files.writing("--output", output).writing("--records", &typed.records).check()?;
+    output.into_iter().chain(&typed.records).try_for_each(|path| Staged::new(path).check().map_err(Error::unwritable(path)))
 }
 
 fn order(typed: &Trace, device: &DeviceInfo) -> Result<Order, Error> {

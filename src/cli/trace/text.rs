@@ -272,6 +272,7 @@ fn table(
     let mut table = TextTable::new([
         Column::numbers("line", Need::Central),
         Column::words(what, Need::Key),
+        Column::numbers("bytes", Need::Useful),
         Column::numbers("requests", Need::Useful),
         one,
         two,
@@ -280,7 +281,8 @@ fn table(
     ]);
     for (site, sums) in all.iter().take(MOST) {
         let [one, two, three] = figures(sums);
-        table.row([line(site), name(site), sums.requests.to_string(), one, two, three, pattern(sums)]);
+        let bytes = site.target.runs().iter().map(|run| run.bytes).sum::<u64>().to_string();
+        table.row([line(site), name(site), bytes, sums.requests.to_string(), one, two, three, pattern(sums)]);
     }
     (!all.is_empty()).then(|| format!("{}{}", table.without_empty_columns().fitted(page), more(all.len())))
 }

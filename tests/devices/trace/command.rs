@@ -196,14 +196,24 @@ fn what_cannot_be_traced_is_refused_in_words() {
     for (flags, code, words) in [
         (vec!["--entry", "other"], 1, "other"),
         (vec!["--fail-on", "conflict:2:nobody"], 2, "no access was recorded of `nobody`"),
-        (vec!["--workgroups", "700..701"], 1, "no such workgroup"),
+        (vec!["--workgroups", "0,700"], 1, "there is no workgroup 700"),
         (vec!["-o", &shader], 2, "holds the shader"),
         (vec!["-o", "/nowhere/trace.csv"], 2, "its folder isn't there"),
         (vec!["--records", &file, "-o", &file], 2, "given twice"),
+        (vec!["--records", "-"], 2, "name a file"),
     ] {
         let ran = traced(&shader, &device.index, &[&["-n", "65536", "--threads", "256,256"], &flags[..]].concat());
         assert!(ran.code == Some(code) && ran.err.contains(words), "{flags:?}: {:?} {}", ran.code, ran.err);
     }
+    let rows = traced(&shader, &device.index, &["-n", "65536", "--threads", "256,256", "-o", "-"]);
+    assert!(
+        rows.code == Some(0) && rows.out.starts_with("schema,device_name,") && rows.out.lines().count() == 3,
+        "{}",
+        rows.out
+    );
+    let failed =
+        traced(&shader, &device.index, &["-n", "65536", "--threads", "256,256", "-o", "-", "--fail-on", "efficiency:50%"]);
+    assert!(failed.code == Some(1) && failed.err.contains("store b[]: efficiency 12.5 %"), "{}", failed.err);
     let ran = ran(&["trace", "memory/stride", "--push", "n=3", "-d", &device.index, "--no-lock"]);
     assert!(ran.code == Some(2) && ran.err.contains("--push describes a shader of yours"), "{}", ran.err);
     let (_endless, shader) = Folder::with("endless.comp", ENDLESS);
