@@ -170,14 +170,14 @@ impl From<&Doctor> for Settings {
 /// A kernel is to be recorded: no rows are written.
 impl From<&Trace> for Settings {
     fn from(typed: &Trace) -> Self {
-        let deadline = Deadline::fixed(typed.timeout);
+        let deadline = Deadline { time: typed.timeout, flag: Some("--timeout") };
         Self {
             devices: typed.device.iter().cloned().collect(),
             queue: typed.queue,
             is_validated: typed.validation,
             is_robust: true,
             seed: typed.seed,
-            isolation: Some(Deadlines { first: deadline, usual: deadline }),
+            isolation: Some(Deadlines { first: deadline, usual: Deadline::fixed(Duration::ZERO) }),
             is_dry: false,
             locking: locking(typed.no_lock, typed.wait),
             mode: mode(typed.quiet, typed.verbose),

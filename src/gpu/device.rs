@@ -390,6 +390,15 @@ impl Device {
         run_after(&mut self.queue, case, &reset)
     }
 
+    /// Replaces the first bytes of a buffer, which nothing that is loaded besides may share.
+    pub fn write(&mut self, slot: CaseHandle, resource: usize, bytes: &[u8]) -> Result<(), Error> {
+        let case = case(&self.cases, self.generation, slot)?;
+        match case.resources.get(resource).map(Arc::as_ref) {
+            Some(Resource::Buffer(buffer)) => self.staging.overwrite(&mut self.queue, buffer, bytes),
+            _ => Err(Error::new(Status::Error, format!("{}: resource {resource} is no buffer", case.title))),
+        }
+    }
+
     pub fn read(&mut self, slot: CaseHandle, resource: usize) -> Result<Vec<u8>, Error> {
         let case = case(&self.cases, self.generation, slot)?;
         let title = &case.title;

@@ -286,6 +286,18 @@ impl Staging {
         Ok(())
     }
 
+    /// Replaces the first bytes of a buffer.
+    pub(super) fn overwrite(&mut self, queue: &mut Queue, target: &Buffer, bytes: &[u8]) -> Result<(), Error> {
+        let staging = self.up(&queue.logical)?;
+        let length = target.bytes().min(bytes.len() as u64);
+        for (chunk, bytes) in chunks(length, CHUNK).zip(bytes.chunks(usize::try_from(CHUNK).unwrap_or(usize::MAX))) {
+            staging.mapped(bytes.len() as u64)?.copy_from_slice(bytes);
+            let copy = vk::BufferCopy { src_offset: 0, dst_offset: chunk.offset, size: chunk.length };
+            queue.run("an upload", |recorder| recorder.copy(staging, target, copy))?;
+        }
+        Ok(())
+    }
+
     /// Fills an image with its contents, part by part, and leaves it in the layout in which kernels use it.
     pub(super) fn upload_image(&mut self, queue: &mut Queue, target: &Image, contents: &Contents) -> Result<(), Error> {
         queue.run("an upload", |recorder| recorder.begin_filling(target))?;

@@ -38,6 +38,16 @@ impl Vulkan {
     }
 }
 
+impl Vulkan {
+    /// Replaces the first bytes of a buffer.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn write(&mut self, slot: CaseHandle, resource: usize, bytes: &[u8]) -> Result<(), Failure> {
+        self.done(|device| device.write(slot, resource, bytes))
+    }
+}
+
 impl Dispatcher for Vulkan {
     fn info(&self) -> &DeviceInfo {
         self.device.info()

@@ -71,6 +71,8 @@ table! {
             passes: u64, "Passes that recorded them.";
             same_outputs: bool, "Whether the outputs stayed what they are without recording, bit by bit.";
             same_accesses: bool, "Whether the first workgroups accessed the same in another pass, as far as that was looked at.";
+            dispatch_fetched_bytes: Option<u64> ["bytes"], "What memory moves for the loads of all workgroups, if they are like those that were recorded: the model's blocks, each once for a workgroup.";
+            dispatch_stored_bytes: Option<u64> ["bytes"], "The same for stores and atomic operations: the sectors of each request, as many as the model says for a part of one.";
             model: String, "The model of hardware that sectors, lines and wavefronts are counted by.";
             grouping: String, "What makes a request: `device` (its subgroups), or `N in a row` (invocations).";
         }

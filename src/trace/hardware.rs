@@ -18,6 +18,12 @@ pub struct Hardware {
     /// Bytes that memory is asked for at once.
     pub sector_bytes: u64,
     pub line_bytes: u64,
+    /// Bytes that come from memory at once where they aren't in a cache; a sector, if nothing else is known.
+    #[serde(default)]
+    pub fetch_bytes: u64,
+    /// Sectors that memory moves for a store of part of one.
+    #[serde(default = "one")]
+    pub partial_store_sectors: u64,
     /// Where these are from.
     pub source: String,
     pub shared: SharedMemory,
@@ -31,6 +37,10 @@ pub struct SharedMemory {
     pub bank_bytes: u64,
     /// In which lanes come together; for an access, the first that is for it counts.
     pub rules: Vec<Rule>,
+}
+
+fn one() -> u64 {
+    1
 }
 
 /// How a subgroup's lanes are served, of accesses of one width.
@@ -79,7 +89,10 @@ impl Hardware {
     /// # Errors
     /// What is no model, in words.
     pub fn parse(text: &str) -> Result<Self, HardwareError> {
-        let new: Self = toml::from_str(text)?;
+        let mut new: Self = toml::from_str(text)?;
+        if new.fetch_bytes == 0 {
+            new.fetch_bytes = new.sector_bytes;
+        }
         new.check().map_err(HardwareError::Meaning)?;
         Ok(new)
     }
@@ -103,6 +116,10 @@ impl Hardware {
         };
         is_power("sector_bytes", self.sector_bytes)?;
         is_power("line_bytes", self.line_bytes)?;
+        is_power("fetch_bytes", self.fetch_bytes)?;
+        if self.partial_store_sectors == 0 {
+            return Err("partial_store_sectors is 0, and must be at least 1".to_owned());
+        }
         is_power("banks", self.shared.banks)?;
         is_power("bank_bytes", self.shared.bank_bytes)?;
         for rule in &self.shared.rules {

@@ -12,3 +12,4 @@ pub mod remedy;
 pub mod request;
 pub mod requests;
 pub mod sites;
+pub mod traffic;

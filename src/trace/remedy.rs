@@ -23,30 +23,44 @@ pub struct Candidate {
     pub more_bytes: u64,
 }
 
-/// For each array of rows with conflicts, the fewest elements to add to a row that leave the fewest wavefronts.
-pub fn candidates(requests: &Requests, traced: &Traced, hardware: &Hardware) -> Vec<Candidate> {
-    let mut seen: BTreeMap<usize, usize> = BTreeMap::new();
-    // By variable and elements added, the wavefronts and the least that they could be.
-    let mut sums: BTreeMap<usize, Vec<(u64, u64)>> = BTreeMap::new();
-    for request in requests.iter() {
-        let Some(site) = traced.sites.get(request.site) else { continue };
-        let Some((root, array)) = request.lanes.first().and_then(|(_, record)| rows(traced, record.root?)) else { continue };
-        let count = seen.entry(root).or_default();
-        *count += 1;
-        if *count > SAMPLE {
-            continue;
-        }
-        let of_root = request.lanes.iter().filter(|(_, record)| record.root == Some(root));
-        let lanes: Vec<(u32, u64)> = of_root.filter_map(|(lane, record)| Some((*lane, record.offset?))).collect();
-        let sums = sums.entry(root).or_insert_with(|| vec![(0, 0); MOST + 1]);
-        for (added, sum) in (0..).zip(sums.iter_mut()) {
-            let lanes: Vec<(u32, u64)> = lanes.iter().map(|(lane, offset)| (*lane, moved(*offset, array, added))).collect();
-            if let Some(found) = wavefronts(&lanes, site.kind, site.target.runs(), hardware) {
-                *sum = (sum.0 + found.all, sum.1 + found.least);
+/// What longer rows would take, over several passes.
+#[derive(Default)]
+pub struct LongerRows {
+    /// By variable, the requests that were looked at.
+    seen: BTreeMap<usize, usize>,
+    /// By variable and elements added, the wavefronts and the least that they could be.
+    sums: BTreeMap<usize, Vec<(u64, u64)>>,
+}
+
+impl LongerRows {
+    pub fn add(&mut self, requests: &Requests, hardware: &Hardware) {
+        let traced = requests.recorded().traced();
+        for request in requests.iter() {
+            let Some(site) = traced.sites.get(request.site) else { continue };
+            let Some((root, array)) = request.lanes.first().and_then(|(_, record)| rows(traced, record.root?)) else {
+                continue;
+            };
+            let count = self.seen.entry(root).or_default();
+            *count += 1;
+            if *count > SAMPLE {
+                continue;
+            }
+            let of_root = request.lanes.iter().filter(|(_, record)| record.root == Some(root));
+            let lanes: Vec<(u32, u64)> = of_root.filter_map(|(lane, record)| Some((*lane, record.offset?))).collect();
+            let sums = self.sums.entry(root).or_insert_with(|| vec![(0, 0); MOST + 1]);
+            for (added, sum) in (0..).zip(sums.iter_mut()) {
+                let lanes: Vec<(u32, u64)> = lanes.iter().map(|(lane, offset)| (*lane, moved(*offset, array, added))).collect();
+                if let Some(found) = wavefronts(&lanes, site.kind, site.target.runs(), hardware) {
+                    *sum = (sum.0 + found.all, sum.1 + found.least);
+                }
             }
         }
     }
-    sums.into_iter().filter_map(|(root, sums)| best(traced, root, &sums)).collect()
+
+    /// For each array of rows with conflicts, the fewest elements to add to a row that leave the fewest wavefronts.
+    pub fn candidates(&self, traced: &Traced) -> Vec<Candidate> {
+        self.sums.iter().filter_map(|(root, sums)| best(traced, *root, sums)).collect()
+    }
 }
 
 /// A variable that is an array of rows, if its name tells it from all others.

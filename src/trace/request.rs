@@ -95,7 +95,7 @@ pub fn touched(offsets: &[u64], runs: &[Run]) -> Vec<Bytes> {
 }
 
 /// How many aligned blocks of this size bytes are in.
-fn blocks(touched: &[Bytes], size: u64) -> u64 {
+pub(super) fn blocks(touched: &[Bytes], size: u64) -> u64 {
     let (mut count, mut next) = (0, 0);
     for bytes in touched {
         let (first, last) = ((bytes.start / size).max(next), (bytes.end - 1) / size);
@@ -105,6 +105,12 @@ fn blocks(touched: &[Bytes], size: u64) -> u64 {
         }
     }
     count
+}
+
+/// How many aligned blocks of this size bytes are in, but not in all of each.
+pub(super) fn partial(touched: &[Bytes], size: u64) -> u64 {
+    let whole: u64 = touched.iter().map(|bytes| (bytes.end / size).saturating_sub(bytes.start.div_ceil(size))).sum();
+    blocks(touched, size) - whole
 }
 
 /// How the offsets of lanes go, which are sorted by their lanes.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::hardware::Hardware;
 use super::request::{Bytes, Cost, Pattern, pattern, touched, wavefronts};
 use super::requests::{Request, Requests};
+use super::traffic::Traffic;
 use crate::shader::{Record, Run, Site, Space, Target, Traced};
 
 /// The sums over an instruction's requests.
@@ -93,29 +94,53 @@ impl Footprint {
 #[derive(Default)]
 pub struct Analysis {
     pub sums: BTreeMap<usize, Sums>,
+    pub traffic: Traffic,
     footprints: BTreeMap<usize, Footprint>,
+    /// Those of the last workgroup, which the next pass may go on with.
+    of_last: BTreeMap<usize, (Option<u32>, Footprint)>,
+}
+
+/// What a pass recorded.
+pub struct Pass<'p> {
+    pub requests: &'p Requests<'p>,
+    /// The instructions that it is to tell of, by their indexes in ascending order.
+    pub sites: &'p [usize],
+    /// The linear numbers of its workgroups.
+    pub groups: &'p [u32],
+    /// How large a buffer is, by its root and its place in an array of descriptors.
+    pub ends: &'p dyn Fn(usize, u32) -> Option<u64>,
 }
 
 impl Analysis {
-    /// Adds what a pass recorded. No workgroup may be in two of them. `ends` tells how large a buffer is, by its root and its place in an
-    /// array of descriptors.
-    pub fn add(&mut self, requests: &Requests, traced: &Traced, hardware: &Hardware, ends: &dyn Fn(usize, u32) -> Option<u64>) {
-        for (at, range) in requests.by_site() {
+    /// Adds what a pass recorded. What an instruction does in a workgroup may be in several passes, one after the other, but nothing in
+    /// two of them.
+    pub fn add(&mut self, Pass { requests, sites, groups, ends }: Pass, hardware: &Hardware) {
+        let traced = requests.recorded().traced();
+        for (at, range) in requests.by_site().filter(|(at, _)| sites.binary_search(at).is_ok()) {
             let Some(site) = traced.sites.get(at) else { continue };
             let (sums, whole) = (self.sums.entry(at).or_default(), self.footprints.entry(at).or_default());
-            let (mut of_group, mut group) = (Footprint::default(), None);
+            let (last, of_group) = self.of_last.entry(at).or_default();
             for request in requests.range(range) {
-                if group != Some(request.group) {
-                    sums.of_groups += std::mem::take(&mut of_group).count;
-                    group = Some(request.group);
+                let group = groups.get(request.group as usize).copied();
+                if *last != group {
+                    sums.of_groups += std::mem::take(of_group).count;
+                    *last = group;
                 }
-                sums.add(&request, site, traced, hardware, [&mut *whole, &mut of_group]);
+                sums.add(&request, site, traced, hardware, [&mut *whole, &mut *of_group]);
                 sums.parts += request.parts(requests.recorded()) as u64;
                 sums.beyond += beyond(&request, site, traced, ends);
+                self.traffic.add(&request, group.unwrap_or(u32::MAX), site, traced, hardware);
             }
-            sums.of_groups += of_group.count;
             sums.footprint = whole.count;
         }
+    }
+
+    /// Ends the last workgroup.
+    pub fn finish(&mut self) {
+        for (at, (_, of_group)) in std::mem::take(&mut self.of_last) {
+            self.sums.entry(at).or_default().of_groups += of_group.count;
+        }
+        self.traffic.close();
     }
 }
 

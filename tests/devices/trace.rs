@@ -10,7 +10,7 @@ use lanescope::experiments::{CATALOGUE, Config};
 use lanescope::gpu::{Device, DeviceOptions};
 use lanescope::model::{Preset, ResourceKind, Status};
 use lanescope::plan::{Plan, Request, check_limits};
-use lanescope::shader::{self, Compiler, Library, Prepared, Recording, Space, Target};
+use lanescope::shader::{self, ALL_SUBGROUPS, Compiler, Library, Prepared, Recording, Space, Target};
 
 use crate::gpu::messages_with;
 use crate::support::form::sample;
@@ -20,16 +20,19 @@ const CAPACITY: u32 = 1 << 22;
 /// Points of each variant that are tried.
 const POINTS: usize = 3;
 
-/// Runs a case once, and reads its outputs and the resources that are asked for.
-fn ran(device: &mut Device, prepared: &Prepared, more: &[usize]) -> Option<Vec<Vec<u8>>> {
+/// Runs a case once, and reads its outputs, and behind them what the pass left of a buffer that began so.
+fn ran(device: &mut Device, prepared: &Prepared, more: Option<(usize, Vec<u8>)>) -> Option<Vec<Vec<u8>>> {
     let name = format!("{} {} {}", prepared.case.experiment, prepared.case.variant, prepared.case.point);
     let loaded = match device.load(prepared) {
         Err(error) if error.status() == Status::Skipped => return None,
         loaded => loaded.unwrap_or_else(|error| panic!("{name}: {error}")),
     };
+    if let Some((resource, bytes)) = &more {
+        device.write(loaded.slot, *resource, bytes).unwrap();
+    }
     device.run_checked(loaded.slot).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let all = prepared.case.check.outputs().iter().chain(more);
-    let read = all.map(|resource| device.read(loaded.slot, *resource).unwrap()).collect();
+    let all = prepared.case.check.outputs().iter().copied().chain(more.map(|(resource, _)| resource));
+    let read = all.map(|resource| device.read(loaded.slot, resource).unwrap()).collect();
     device.unload();
     Some(read)
 }
@@ -78,10 +81,12 @@ fn kernels_of_the_catalogue_compute_the_same_and_record_each_access_once() {
                     grid: dispatch.groups,
                     invocations_per_group: kernel.local_size.iter().product(),
                     capacity: CAPACITY,
+                    subgroups: ALL_SUBGROUPS,
+                    in_row: 0,
                 };
                 let traced = prepared.traced(dispatch, true).unwrap_or_else(|error| panic!("{name}: {error}"));
                 let (recorded, resource) = prepared.recording(dispatch, &traced, &recording).unwrap();
-                let Some(mut read) = ran(device, &recorded, &[resource]) else { continue };
+                let Some(mut read) = ran(device, &recorded, Some((resource, recording.beginning()))) else { continue };
                 let buffer = words(&read.pop().unwrap());
                 if !read.is_empty() {
                     assert_eq!(built.check(&read), Ok(()), "{name}");

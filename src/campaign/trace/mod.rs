@@ -10,4 +10,4 @@ pub mod passes;
 pub mod rows;
 mod traced;
 
-pub use traced::{DispatchTrace, Groups, Order, Remedy, Traces};
+pub use traced::{DispatchTrace, Groups, Moved, Order, Remedy, Traces};

@@ -1,5 +1,7 @@
 //! Records what a kernel accesses, and sums up what that costs.
 
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
 
@@ -11,10 +13,10 @@ use crate::campaign::begin::Campaign;
 use crate::model::{DeviceInfo, Failure, Status};
 use crate::output::trace::Rows;
 use crate::regular::{self, Kind};
-use crate::shader::{Padding, Record, Recorded, Space, Traced};
-use crate::trace::remedy::{Candidate, candidates};
-use crate::trace::requests::Requests;
-use crate::trace::sites::Analysis;
+use crate::shader::{ALL_SUBGROUPS, AccessKind, Padding, Record, Recorded, Space, Traced};
+use crate::trace::remedy::{Candidate, LongerRows};
+use crate::trace::requests::{Lanes, Requests};
+use crate::trace::sites::{self, Analysis};
 use crate::worker::Identity;
 use crate::worker::questions::Respondent;
 use crate::worker::questions::trace::{Dispatched, OpenTrace, RecordPass, RecordedPass};
@@ -27,6 +29,12 @@ const ROOM: [u64; 3] = [1 << 24, 1 << 26, 1 << 28];
 
 /// Workgroups in a row that are too large for a pass by themselves, before any was recorded: the rest isn't tried then.
 const GIVES_UP: usize = 2;
+
+/// The most instructions that record in one pass.
+const MOST_SITES: usize = 64;
+
+/// The most invocations of a pass: even where each has a record that finds no place, the cursor doesn't wrap around.
+const MOST_INVOCATIONS: usize = 1 << 24;
 
 /// The most records of a pass that are held against those of another.
 const MOST_COMPARED: usize = 1 << 20;
@@ -79,80 +87,113 @@ struct Tracing<'a> {
 }
 
 impl Tracing<'_> {
-    /// Records one dispatch in as many passes as its records need. A pass has whole workgroups: requests never join passes.
+    /// Records one dispatch in as many passes as its records need. Requests never join passes.
     fn dispatch(&mut self, at: usize, what: &Dispatched) -> Result<DispatchTrace, Failure> {
-        let count = count(what.groups);
-        let mut found: Option<DispatchTrace> = None;
-        let mut padded: Vec<(Vec<u32>, Candidate)> = Vec::new();
+        let groups = self.order.groups.of(count(what.groups));
+        if groups.is_empty() {
+            return Err(Failure::new(Status::Skipped, "the dispatch has no such workgroup: nothing was recorded"));
+        }
+        let windows = windows(&what.traced);
+        let mut trace = DispatchTrace::new(what);
+        let mut longer_rows = LongerRows::default();
         // Those that come first are on top.
-        let mut open = vec![self.order.groups.of(count)];
-        while let Some(groups) = open.pop().filter(|groups| !groups.is_empty()) {
-            let (pass, words) = self.pass(at, &groups, None)?;
-            let trace = found.get_or_insert_with(|| DispatchTrace::new(what, pass.traced.clone()));
-            let recorded = trace.traced.recorded(&words);
+        let mut open = parts(&groups, what, windows.len());
+        // In each window, the first pass is enough to look for remedies.
+        let mut first: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+        while let Some(part) = open.pop() {
+            let window = &windows[part.window];
+            let of_pass = Pass { dispatch: at, sites: &window.with_barriers, part: &part, padding: None };
+            let (pass, words) = self.pass(&of_pass)?;
+            let recorded = what.traced.recorded(&words);
             if recorded.is_cut() {
-                self.divide(groups, trace, &mut open);
+                self.divide(part, &recorded, &mut trace, &mut open);
                 continue;
             }
-            if let Some(accesses) = &mut self.accesses {
-                let number = (at as u64, trace.passes.into());
-                rows::write_accesses(accesses, &recorded, number, &groups).map_err(|error| kept(&error))?;
-            }
             if trace.passes == 0 {
-                trace.differs = self.differs(at, &groups, &recorded)?;
+                trace.differs = self.differs(&of_pass, &what.traced, &recorded)?;
             }
-            let requests = Requests::of(recorded, self.order.lanes);
-            if trace.passes == 0 {
-                let all = candidates(&requests, &trace.traced, &self.order.hardware);
-                padded.extend(all.into_iter().map(|one| (groups.clone(), one)));
+            let requests = self.add(at, &part, window, recorded, &mut trace)?;
+            // The instructions of one window are all that a workgroup has.
+            if windows.len() == 1 && part.subgroups == ALL_SUBGROUPS {
+                trace.analysis.traffic.close();
             }
-            trace.analysis.add(&requests, &trace.traced, &self.order.hardware, &ends(&trace.traced, what));
-            let records = requests.records() as u64;
-            trace.add(pass, groups, records);
+            if let Entry::Vacant(first) = first.entry(part.window) {
+                longer_rows.add(&requests, &self.order.hardware);
+                first.insert(part.groups.clone());
+            }
+            trace.add(pass, part.groups, requests.records() as u64);
         }
-        let none = || Failure::new(Status::Skipped, "the dispatch has no such workgroup: nothing was recorded");
-        let mut found = found.ok_or_else(none)?;
-        found.remedies = padded.into_iter().filter_map(|(groups, one)| self.remedy(at, what, &groups, one)).collect();
-        Ok(found)
+        trace.analysis.finish();
+        trace.recorded.retain(|group| !trace.too_large.contains(group));
+        let (all, groups) = (longer_rows.candidates(&what.traced), first.remove(&0).unwrap_or_default());
+        trace.remedies = all.into_iter().filter_map(|one| self.remedy(at, what, &groups, one)).collect();
+        Ok(trace)
+    }
+
+    /// Writes and sums up what a pass recorded.
+    fn add<'w>(
+        &mut self,
+        dispatch: usize,
+        part: &Part,
+        Window { sites, .. }: &Window,
+        recorded: Recorded<'w>,
+        trace: &mut DispatchTrace,
+    ) -> Result<Requests<'w>, Failure> {
+        if let Some(accesses) = &mut self.accesses {
+            let number = (dispatch as u64, trace.passes.into());
+            rows::write_accesses(accesses, &recorded, number, &part.groups, sites).map_err(|error| kept(&error))?;
+        }
+        let requests = Requests::of(recorded, self.order.lanes);
+        let pass = sites::Pass { requests: &requests, sites, groups: &part.groups, ends: &ends(&trace.what) };
+        trace.analysis.add(pass, &self.order.hardware);
+        Ok(requests)
     }
 
     /// Whether the same workgroups access other things in another pass, as far as that is few enough to tell.
-    fn differs(&mut self, at: usize, groups: &[u32], recorded: &Recorded) -> Result<bool, Failure> {
+    fn differs(&mut self, of_pass: &Pass, traced: &Traced, recorded: &Recorded) -> Result<bool, Failure> {
         if recorded.records().take(MOST_COMPARED + 1).count() > MOST_COMPARED {
             return Ok(false);
         }
-        let (RecordedPass { traced, .. }, words) = self.pass(at, groups, None)?;
+        let (_, words) = self.pass(of_pass)?;
         Ok(accesses(&traced.recorded(&words)) != accesses(recorded))
     }
 
     /// What to do about a pass that had too little room.
-    fn divide(&mut self, groups: Vec<u32>, trace: &mut DispatchTrace, open: &mut Vec<Vec<u32>>) {
-        if self.has_more_room(if groups.len() > 1 { 1 } else { 2 }) {
-            open.push(groups);
-        } else if groups.len() > 1 {
-            let (first, second) = groups.split_at(groups.len() / 2);
-            open.extend([second.to_vec(), first.to_vec()]);
-        } else {
-            trace.too_large.extend(groups);
-            // The others are hardly smaller.
-            if trace.passes == 0 && trace.too_large.len() >= GIVES_UP {
-                trace.too_large.extend(open.drain(..).flatten());
-            }
+    fn divide(&mut self, part: Part, recorded: &Recorded, trace: &mut DispatchTrace, open: &mut Vec<Part>) {
+        if self.has_more_room(if part.groups.len() > 1 { 1 } else { 2 }) {
+            open.push(part);
+            return;
+        }
+        let halves = part.halves(|| subgroups(recorded, &trace.what, self.order.lanes));
+        if let Some([first, second]) = halves {
+            open.extend([second, first]);
+            return;
+        }
+        trace.too_large.extend(part.groups);
+        // The others are hardly smaller.
+        if trace.passes == 0 && trace.too_large.len() >= GIVES_UP {
+            trace.too_large.extend(open.drain(..).flat_map(|part| part.groups));
         }
     }
 
     /// Records a pass in which an array is longer, and sees what that leaves of the conflicts. Nothing where the shader can't have that.
     fn remedy(&mut self, at: usize, what: &Dispatched, groups: &[u32], candidate: Candidate) -> Option<Remedy> {
         let Candidate { root, padding, more_bytes } = candidate;
-        let (RecordedPass { traced, .. }, words) = self.pass(at, groups, Some(padding.clone())).ok()?;
-        let recorded = traced.recorded(&words);
-        if recorded.is_cut() {
-            return None;
-        }
+        let accesses_it = |site: &usize| what.traced.sites[*site].target.root() == Some(root);
+        let sites: Vec<usize> = (0..what.traced.sites.len()).filter(accesses_it).collect();
         let mut analysis = Analysis::default();
-        analysis.add(&Requests::of(recorded, self.order.lanes), &traced, &self.order.hardware, &ends(&traced, what));
-        let own = analysis.sums.iter().filter(|(at, _)| traced.sites[**at].target.root() == Some(root));
-        let degrees = own.filter_map(|(at, sums)| Some((*at, sums.degree()?))).collect();
+        for sites in sites.chunks(MOST_SITES) {
+            let part = Part { window: 0, groups: groups.to_vec(), subgroups: ALL_SUBGROUPS };
+            let (_, words) = self.pass(&Pass { dispatch: at, sites, part: &part, padding: Some(&padding) }).ok()?;
+            let recorded = what.traced.recorded(&words);
+            if recorded.is_cut() {
+                return None;
+            }
+            let requests = Requests::of(recorded, self.order.lanes);
+            let of_pass = sites::Pass { requests: &requests, sites, groups, ends: &ends(what) };
+            analysis.add(of_pass, &self.order.hardware);
+        }
+        let degrees = analysis.sums.iter().filter_map(|(at, sums)| Some((*at, sums.degree()?))).collect();
         Some(Remedy { root, padding, more_bytes, degrees })
     }
 
@@ -168,18 +209,115 @@ impl Tracing<'_> {
         larger
     }
 
-    /// Runs a pass that records these workgroups; with the words of its buffer.
-    fn pass(&mut self, dispatch: usize, groups: &[u32], padding: Option<Padding>) -> Result<(RecordedPass, Vec<u32>), Failure> {
+    /// Runs a pass; with the words of its buffer.
+    fn pass(&mut self, Pass { dispatch, sites, part, padding }: &Pass) -> Result<(RecordedPass, Vec<u32>), Failure> {
         self.files += 1;
         let file = self.folder.join(self.files.to_string());
-        let capacity = u32::try_from(self.room(self.size)).unwrap_or(u32::MAX);
-        let question = RecordPass { dispatch, groups: groups.to_vec(), capacity, padding, file: file.clone().into() };
-        let pass = self.respondent.ask(question)?;
+        let question = RecordPass {
+            dispatch: *dispatch,
+            sites: sites.to_vec(),
+            groups: part.groups.clone(),
+            subgroups: part.subgroups,
+            in_row: match self.order.lanes {
+                Lanes::OfDevice => 0,
+                Lanes::InRow(count) => count,
+            },
+            capacity: u32::try_from(self.room(self.size)).unwrap_or(u32::MAX),
+            padding: padding.cloned(),
+            file: file.clone().into(),
+        };
+        let pass = self.respondent.ask(question).map_err(|failure| while_recording(failure, part, sites))?;
         let bytes = regular::read(&file, RECORDS).map_err(|error| kept(&error))?;
         std::fs::remove_file(&file).map_err(|error| kept(&error))?;
         let words = bytes.chunks_exact(4).map(|word| u32::from_ne_bytes([word[0], word[1], word[2], word[3]])).collect();
         Ok((pass, words))
     }
+}
+
+/// Instructions that are recorded in the same passes: drivers compile for long where there are many.
+struct Window {
+    /// By their indexes, in ascending order.
+    sites: Vec<usize>,
+    /// The same with all barriers, which tell epochs apart.
+    with_barriers: Vec<usize>,
+}
+
+/// All instructions, those that access one array in shared memory next to each other.
+fn windows(traced: &Traced) -> Vec<Window> {
+    let is_barrier = |site: &usize| traced.sites[*site].kind == AccessKind::Barrier;
+    let (barriers, others): (Vec<usize>, Vec<usize>) = (0..traced.sites.len()).partition(is_barrier);
+    let chunks = others.chunks(MOST_SITES);
+    let mut windows: Vec<Window> = chunks.map(|sites| Window { sites: sites.to_vec(), with_barriers: Vec::new() }).collect();
+    if windows.is_empty() {
+        windows.push(Window { sites: Vec::new(), with_barriers: Vec::new() });
+    }
+    windows[0].sites.extend(&barriers);
+    for window in &mut windows {
+        window.sites.sort_unstable();
+        let all: BTreeSet<usize> = window.sites.iter().chain(&barriers).copied().collect();
+        window.with_barriers = all.into_iter().collect();
+    }
+    windows
+}
+
+/// What of a dispatch is recorded in one pass.
+struct Part {
+    /// Which instructions.
+    window: usize,
+    groups: Vec<u32>,
+    subgroups: (u32, u32),
+}
+
+impl Part {
+    /// Half of the workgroups each, or half of the subgroups of the only one, of which it has as many as `subgroups` says; nothing where
+    /// it is one subgroup.
+    fn halves(&self, subgroups: impl FnOnce() -> u32) -> Option<[Self; 2]> {
+        let window = self.window;
+        if self.groups.len() > 1 {
+            let (first, second) = self.groups.split_at(self.groups.len() / 2);
+            return Some([first, second].map(|groups| Self { window, groups: groups.to_vec(), subgroups: self.subgroups }));
+        }
+        let (first, end) = (self.subgroups.0, self.subgroups.1.min(subgroups()));
+        let middle = first + end.saturating_sub(first) / 2;
+        let half = |subgroups| Self { window, groups: self.groups.clone(), subgroups };
+        (middle > first).then(|| [half((first, middle)), half((middle, self.subgroups.1))])
+    }
+}
+
+/// How many subgroups the only workgroup of a pass has.
+fn subgroups(recorded: &Recorded, what: &Dispatched, lanes: Lanes) -> u32 {
+    let invocations = what.local_size.iter().product::<u32>();
+    match lanes {
+        Lanes::InRow(count) => invocations.div_ceil(count),
+        Lanes::OfDevice => (0..invocations).filter_map(|at| recorded.lane(0, at)).map(|(of, _)| of + 1).max().unwrap_or(1),
+    }
+}
+
+/// All of these workgroups, by instructions, the first ones last.
+fn parts(groups: &[u32], what: &Dispatched, windows: usize) -> Vec<Part> {
+    let invocations = what.local_size.iter().map(|size| *size as usize).product::<usize>();
+    let of_chunk = |groups: &[u32]| {
+        let groups = groups.to_vec();
+        (0..windows).map(move |window| Part { window, groups: groups.clone(), subgroups: ALL_SUBGROUPS })
+    };
+    let mut all: Vec<Part> = groups.chunks((MOST_INVOCATIONS / invocations.max(1)).max(1)).flat_map(of_chunk).collect();
+    all.reverse();
+    all
+}
+
+/// A pass: which part of which dispatch, and an array in shared memory that is to have other lengths.
+struct Pass<'p> {
+    dispatch: usize,
+    sites: &'p [usize],
+    part: &'p Part,
+    padding: Option<&'p Padding>,
+}
+
+/// A failure of a pass, with what it was to record.
+fn while_recording(failure: Failure, part: &Part, sites: &[usize]) -> Failure {
+    let words =
+        format!("{} (while {} instructions of {} workgroups were recorded)", failure.reason, sites.len(), part.groups.len());
+    Failure { reason: words, ..failure }
 }
 
 /// All accesses in an order that doesn't depend on which came first, without what a device may do in one way or another.
@@ -190,8 +328,8 @@ fn accesses<'w>(recorded: &Recorded<'w>) -> Vec<Record<'w>> {
 }
 
 /// How large the buffer of a variable is, by what is bound.
-fn ends<'d>(traced: &'d Traced, what: &'d Dispatched) -> impl Fn(usize, u32) -> Option<u64> + 'd {
-    |root, element| match traced.roots.get(root)?.space {
+fn ends(what: &Dispatched) -> impl Fn(usize, u32) -> Option<u64> {
+    |root, element| match what.traced.roots.get(root)?.space {
         Space::Storage { set, binding } | Space::Uniform { set, binding } => {
             let bound = what.buffers.iter().find(|of| (of.set, of.binding, of.element) == (set, binding, element));
             bound.map(|of| of.bytes)

@@ -36,24 +36,27 @@ pub fn site_rows(traces: &Traces, order: &Order, device: &DeviceInfo) -> Vec<Sit
 }
 
 fn rows_of(dispatch: &DispatchTrace, number: u64, order: &Order, device: &DeviceInfo) -> Vec<SiteRow> {
-    let all = dispatch.analysis.sums.iter().filter(|(at, _)| dispatch.traced.sites[**at].target != Target::Nothing);
+    let all = dispatch.analysis.sums.iter().filter(|(at, _)| dispatch.what.traced.sites[**at].target != Target::Nothing);
     all.map(|(at, sums)| {
         let row = SiteRow { dispatch: number, site: *at as u64, ..of_dispatch(dispatch, order, device) };
-        of_site(row, dispatch, &dispatch.traced.sites[*at], sums, order)
+        of_site(row, dispatch, &dispatch.what.traced.sites[*at], sums, order)
     })
     .collect()
 }
 
 fn of_dispatch(dispatch: &DispatchTrace, order: &Order, device: &DeviceInfo) -> SiteRow {
+    let moved = dispatch.moved(&order.hardware);
     SiteRow {
+        dispatch_fetched_bytes: moved.map(|moved| moved.fetched),
+        dispatch_stored_bytes: moved.map(|moved| moved.stored),
         schema: TRACE_SCHEMA.to_owned(),
         device_name: device.name.clone(),
         shader: dispatch.what.source.clone(),
         entry: dispatch.what.entry.clone(),
-        workgroups: dispatch.what.groups.iter().map(|groups| u64::from(*groups)).product(),
+        workgroups: dispatch.workgroups(),
         recorded: dispatch.recorded.len() as u64,
         passes: dispatch.passes.into(),
-        same_outputs: dispatch.is_same,
+        same_outputs: dispatch.difference.is_none(),
         same_accesses: !dispatch.differs,
         model: order.hardware.name.clone(),
         grouping: match order.lanes {
@@ -65,7 +68,7 @@ fn of_dispatch(dispatch: &DispatchTrace, order: &Order, device: &DeviceInfo) -> 
 }
 
 fn of_site(row: SiteRow, dispatch: &DispatchTrace, site: &Site, sums: &Sums, order: &Order) -> SiteRow {
-    let traced = &dispatch.traced;
+    let traced = &dispatch.what.traced;
     let root = site.target.root().and_then(|at| Some((at, traced.roots.get(at)?)));
     let (space, set, binding) = match (root, &site.target) {
         (Some((_, root)), _) => space(root.space),
@@ -169,12 +172,13 @@ fn pattern(of: Pattern) -> &'static str {
     }
 }
 
-/// Writes a row for each access of a pass. `groups` are the workgroups that it recorded.
+/// Writes a row for each access of a pass by these instructions. `groups` are the workgroups that it recorded.
 pub fn write_accesses<W: io::Write>(
     rows: &mut Rows<W>,
     recorded: &Recorded,
     (dispatch, pass): (u64, u64),
     groups: &[u32],
+    sites: &[usize],
 ) -> io::Result<()> {
     let traced = recorded.traced();
     let mut epochs: HashMap<(u32, u32), u64> = HashMap::new();
@@ -189,7 +193,9 @@ pub fn write_accesses<W: io::Write>(
             epoch: *epoch,
             ..access_row(&record, site, recorded)
         };
-        rows.write(&row)?;
+        if sites.binary_search(&record.site).is_ok() {
+            rows.write(&row)?;
+        }
         *epoch += u64::from(site.kind == AccessKind::Barrier);
     }
     Ok(())

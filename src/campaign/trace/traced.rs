@@ -1,11 +1,11 @@
 //! What is to be recorded, and what was.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::measure::CaseKey;
 use crate::model::{Failure, Status};
-use crate::shader::{Padding, Traced};
+use crate::shader::Padding;
 use crate::subject::KernelSpec;
 use crate::trace::hardware::Hardware;
 use crate::trace::requests::Lanes;
@@ -32,6 +32,9 @@ pub enum Groups {
     Named(Vec<u32>),
 }
 
+/// The golden ratio, of 2^64.
+const UNEVEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
 impl Groups {
     /// Errors: one that is named is in no dispatch, of which the largest has so many.
     pub(super) fn check(&self, count: u32) -> Result<(), Failure> {
@@ -54,9 +57,17 @@ impl Groups {
             }
             Self::Spread(wanted) if *wanted >= count => (0..count).collect(),
             Self::Spread(wanted) => {
-                let (last, steps) = (u64::from(count) - 1, u64::from((*wanted).max(2)) - 1);
-                let at = |i: u32| u32::try_from(u64::from(i) * last / steps).unwrap_or(u32::MAX);
-                let mut own: Vec<u32> = (0..(*wanted).max(1)).map(at).collect();
+                let wanted = (*wanted).max(1);
+                // One in each part, at an uneven place: even steps may come to the same place in each row of workgroups.
+                let parts = u64::from(wanted.max(3)) - 2;
+                let start = |part: u64| 1 + part * (u64::from(count) - 2) / parts;
+                let within = |part: u64| {
+                    let (start, end) = (start(part), start(part + 1));
+                    start + ((part + 1).wrapping_mul(UNEVEN) >> 32) % (end - start).max(1)
+                };
+                let middle = (0..u64::from(wanted.saturating_sub(2))).map(within);
+                let all = [0].into_iter().chain(middle).chain((wanted > 1).then(|| u64::from(count) - 1));
+                let mut own: Vec<u32> = all.filter_map(|group| u32::try_from(group).ok()).collect();
                 own.dedup();
                 own
             }
@@ -73,17 +84,16 @@ pub struct Traces {
 /// What was recorded of one of its dispatches.
 pub struct DispatchTrace {
     pub what: Dispatched,
-    pub traced: Traced,
     pub analysis: Analysis,
-    /// The workgroups that were recorded, and those of which even one took more room than there is.
-    pub recorded: Vec<u32>,
-    pub too_large: Vec<u32>,
+    /// The workgroups that were recorded whole, and those of which one subgroup took more room than there is.
+    pub recorded: BTreeSet<u32>,
+    pub too_large: BTreeSet<u32>,
     pub passes: u32,
     pub records: u64,
     /// Whether the first workgroups accessed other things when they were recorded once more.
     pub differs: bool,
-    /// Whether outputs stayed what they are without recording, bit by bit.
-    pub is_same: bool,
+    /// In what outputs differ from those of a pass that doesn't record.
+    pub difference: Option<String>,
     pub wrong: Option<String>,
     /// How long the recording passes took on the device.
     pub took: Duration,
@@ -110,18 +120,41 @@ impl Remedy {
     }
 }
 
+/// Bytes that memory moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    pub fetched: u64,
+    pub stored: u64,
+}
+
 impl DispatchTrace {
-    pub(super) fn new(what: &Dispatched, traced: Traced) -> Self {
+    /// All workgroups of the dispatch.
+    pub fn workgroups(&self) -> u64 {
+        self.what.groups.iter().map(|groups| u64::from(*groups)).product()
+    }
+
+    /// What all workgroups have memory move, if they are like those that were recorded; nothing where none was.
+    pub fn moved(&self, hardware: &Hardware) -> Option<Moved> {
+        let recorded = self.recorded.len() as u128;
+        let traffic = &self.analysis.traffic;
+        let of_all = |bytes: u64| {
+            let all = (u128::from(bytes) * u128::from(self.workgroups())).checked_div(recorded)?;
+            Some(u64::try_from(all).unwrap_or(u64::MAX))
+        };
+        let (fetched, stored) = (of_all(traffic.fetched_bytes(hardware))?, of_all(traffic.stored_bytes(hardware))?);
+        Some(Moved { fetched, stored })
+    }
+
+    pub(super) fn new(what: &Dispatched) -> Self {
         Self {
             what: what.clone(),
-            traced,
             analysis: Analysis::default(),
-            recorded: Vec::new(),
-            too_large: Vec::new(),
+            recorded: BTreeSet::new(),
+            too_large: BTreeSet::new(),
             passes: 0,
             records: 0,
             differs: false,
-            is_same: true,
+            difference: None,
             wrong: None,
             took: Duration::ZERO,
             remedies: Vec::new(),
@@ -131,7 +164,7 @@ impl DispatchTrace {
     pub(super) fn add(&mut self, pass: RecordedPass, groups: Vec<u32>, records: u64) {
         self.passes += 1;
         self.records += records;
-        self.is_same &= pass.is_same;
+        self.difference = self.difference.take().or(pass.difference);
         self.wrong = self.wrong.take().or(pass.wrong);
         self.took += pass.took;
         self.recorded.extend(groups);
@@ -144,7 +177,10 @@ mod tests {
 
     #[test]
     fn workgroups_are_spread_with_the_first_and_the_last() {
-        assert_eq!(Groups::Spread(4).of(4096), [0, 1365, 2730, 4095]);
+        let four = Groups::Spread(4).of(4096);
+        assert!(matches!(four[..], [0, 1..2048, 2048..4095, 4095]), "{four:?}");
+        let many = Groups::Spread(16).of(16384);
+        assert!(many.len() == 16 && many.is_sorted() && many.iter().filter(|group| *group % 1024 == 0).count() < 3, "{many:?}");
         assert_eq!(Groups::Spread(4).of(3), [0, 1, 2]);
         assert_eq!(Groups::Spread(1).of(9), [0]);
         assert_eq!(Groups::Spread(2).of(u32::MAX), [0, u32::MAX - 1]);

@@ -1,7 +1,7 @@
 //! What was recorded, as people read it: the accesses that waste most first.
 
 use crate::campaign::trace::rows::kind;
-use crate::campaign::trace::{DispatchTrace, Order, Remedy, Traces};
+use crate::campaign::trace::{DispatchTrace, Moved, Order, Remedy, Traces};
 use crate::model::DeviceInfo;
 use crate::output::{Column, Need, Page, TextTable, paragraph};
 use crate::shader::{Site, Space, Target};
@@ -27,7 +27,11 @@ pub fn text(traces: &Traces, order: &Order, device: &DeviceInfo, page: Page) -> 
 
 fn of_dispatch(dispatch: &DispatchTrace, traces: &Traces, order: &Order, device: &DeviceInfo, page: Page) -> String {
     let words = [headline(dispatch, device), coverage(dispatch), assumptions(order, device)];
-    let words = words.into_iter().chain(doubts(dispatch, traces)).map(|words| paragraph(&words, page));
+    let words = words
+        .into_iter()
+        .chain(traffic(dispatch, &order.hardware))
+        .chain(doubts(dispatch, traces))
+        .map(|words| paragraph(&words, page));
     let tables = [memory(dispatch, &order.hardware, page), shared(dispatch, page)];
     let after = constants(dispatch).into_iter().chain(remedies(dispatch, device)).map(|words| paragraph(&words, page));
     let all: Vec<String> = words.chain(tables.into_iter().flatten()).chain(after).collect();
@@ -45,9 +49,10 @@ fn headline(DispatchTrace { what, .. }: &DispatchTrace, device: &DeviceInfo) -> 
 }
 
 fn coverage(dispatch: &DispatchTrace) -> String {
-    let DispatchTrace { what, recorded, too_large, traced, analysis, passes, .. } = dispatch;
+    let DispatchTrace { what, recorded, too_large, analysis, passes, .. } = dispatch;
+    let traced = &what.traced;
     let Coverage { sites, sites_followed, accesses, accesses_followed } = Coverage::of(traced, &analysis.sums);
-    let all = what.groups.iter().map(|groups| u64::from(*groups)).product::<u64>();
+    let all = dispatch.workgroups();
     let mut words = format!(
         "Recorded {} of {all} workgroups in {passes} {}: {accesses_followed} of {accesses} accesses were followed, by \
          {sites_followed} of {sites} instructions.",
@@ -80,13 +85,25 @@ fn assumptions(Order { lanes, hardware, .. }: &Order, device: &DeviceInfo) -> St
             format!("Requests are of {count} invocations in a row; the device's own subgroups have {}.", device.subgroup.size)
         }
     };
-    let Hardware { name, sector_bytes, line_bytes, source, shared } = hardware;
-    let is_assumed = if source == UNVERIFIED { ", which is assumed" } else { "" };
+    let Hardware { name, sector_bytes, line_bytes, source, shared, .. } = hardware;
+    let is_assumed = if source == UNVERIFIED { " (assumed: of this device nothing is known)" } else { "" };
     format!(
-        "{of_lanes} Memory is the model `{name}`: sectors of {sector_bytes} bytes, lines of {line_bytes}{is_assumed}; {} banks of \
+        "{of_lanes} Memory is the model `{name}`{is_assumed}: sectors of {sector_bytes} bytes, lines of {line_bytes}; {} banks of \
          {} bytes.",
         shared.banks, shared.bank_bytes
     )
+}
+
+/// What all of it has memory move, if the workgroups that were recorded are like the others.
+fn traffic(dispatch: &DispatchTrace, hardware: &Hardware) -> Option<String> {
+    let Moved { fetched, stored } = dispatch.moved(hardware)?;
+    let (all, size) = (Bytes(fetched + stored), hardware.fetch_bytes);
+    let (fetched, stored) = (Bytes(fetched), Bytes(stored));
+    let about = if dispatch.recorded.len() as u64 == dispatch.workgroups() { "" } else { "about " };
+    Some(format!(
+        "Memory moves {about}{all} for the dispatch: {fetched} are loaded, in blocks of {size} bytes, each once a workgroup, and \
+         {stored} stored."
+    ))
 }
 
 fn doubts(dispatch: &DispatchTrace, traces: &Traces) -> Vec<String> {
@@ -94,12 +111,15 @@ fn doubts(dispatch: &DispatchTrace, traces: &Traces) -> Vec<String> {
     if let Some(wrong) = &traces.untraced.wrong {
         doubts.push(format!("warning: the results aren't right even without recording: {wrong}"));
     }
-    match (&dispatch.wrong, dispatch.is_same, traces.untraced.repeats) {
+    match (&dispatch.wrong, &dispatch.difference, &traces.untraced.difference) {
         (Some(wrong), ..) => doubts.push(format!("warning: the results aren't right while accesses are recorded: {wrong}")),
-        (None, false, true) => doubts.push("warning: outputs differ from those without recording".to_owned()),
-        (None, false, false) => {
-            doubts.push("note: outputs differ from run to run, so nothing tells whether recording changed them".to_owned());
-        }
+        (None, Some(difference), None) => doubts.push(format!(
+            "warning: outputs differ from those without recording: {difference}. Where invocations race, which one wins may change \
+             when they take longer"
+        )),
+        (None, Some(_), Some(difference)) => doubts.push(format!(
+            "note: outputs differ from run to run, so nothing tells whether recording changed them: {difference}"
+        )),
         _ => {}
     }
     if dispatch.differs {
@@ -108,14 +128,14 @@ fn doubts(dispatch: &DispatchTrace, traces: &Traces) -> Vec<String> {
     let beyond = dispatch.analysis.sums.iter().filter(|(_, sums)| sums.beyond > 0);
     let beyond: Vec<String> = beyond
         .map(|(at, sums)| {
-            let site = &dispatch.traced.sites[*at];
+            let site = &dispatch.what.traced.sites[*at];
             format!("{}{}, {} times", name(site), line_of(site), sums.beyond)
         })
         .collect();
     if !beyond.is_empty() {
         doubts.push(format!("warning: accesses end beyond their buffer or variable: {}", beyond.join("; ")));
     }
-    if dispatch.traced.roots.iter().any(|root| root.is_natural) {
+    if dispatch.what.traced.roots.iter().any(|root| root.is_natural) {
         doubts.push(
             "note: the driver lays out shared memory; the natural layout is assumed, each variable from a bank's beginning"
                 .to_owned(),
@@ -151,7 +171,7 @@ fn pattern(sums: &Sums) -> String {
 }
 
 fn space(dispatch: &DispatchTrace, site: &Site) -> Option<Space> {
-    site.target.root().map(|root| dispatch.traced.roots[root].space)
+    site.target.root().map(|root| dispatch.what.traced.roots[root].space)
 }
 
 fn is_shared(dispatch: &DispatchTrace, site: &Site) -> bool {
@@ -218,7 +238,7 @@ fn remedies(dispatch: &DispatchTrace, device: &DeviceInfo) -> Vec<String> {
 
 /// The instructions of a kind with their sums, those that waste most first.
 fn sorted(dispatch: &DispatchTrace, is_meant: impl Fn(&Site) -> bool, waste: impl Fn(&Sums) -> u64) -> Vec<(&Site, &Sums)> {
-    let all = dispatch.analysis.sums.iter().map(|(at, sums)| (&dispatch.traced.sites[*at], sums));
+    let all = dispatch.analysis.sums.iter().map(|(at, sums)| (&dispatch.what.traced.sites[*at], sums));
     let mut all: Vec<(&Site, &Sums)> = all.filter(|(site, sums)| is_meant(site) && sums.lanes > sums.unfollowed).collect();
     all.sort_by_key(|(_, sums)| std::cmp::Reverse(waste(sums)));
     all

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{Recording, TraceError, Traced};
-use crate::model::{Binding, Contents, Data, MemoryKind, Resource, ResourceKind, Step};
+use crate::model::{Binding, Contents, MemoryKind, Resource, ResourceKind, Step};
 use crate::shader::lengths::{LengthsError, with_numbers};
 use crate::shader::reflect::{ReflectError, SpecValues};
 use crate::shader::{Module, Prepared, Specialized};
@@ -66,8 +66,13 @@ impl Prepared {
 
     /// The kernel of a dispatch, made to record.
     pub fn traced(&self, dispatch: Dispatch, leaders: bool) -> Result<Traced, TraceError> {
+        self.traced_at(dispatch, leaders, None)
+    }
+
+    /// The same, where only some of its sites record, by their indexes.
+    pub fn traced_at(&self, dispatch: Dispatch, leaders: bool, sites: Option<&[usize]>) -> Result<Traced, TraceError> {
         let kernel = &self.kernels[dispatch.kernel];
-        Traced::of(&kernel.module.words, &kernel.entry, &kernel.values(), leaders)
+        Traced::of_sites(&kernel.module.words, &kernel.entry, &kernel.values(), leaders, sites)
     }
 
     /// The same case, in whose dispatch an array in shared memory has other lengths.
@@ -81,8 +86,8 @@ impl Prepared {
         Ok(new)
     }
 
-    /// The same case, in which that dispatch records. Also the resource that it records in: its bytes are what
-    /// [`Traced::recorded`] reads.
+    /// The same case, in which that dispatch records. Also the resource that it records in: before a pass it must begin with what
+    /// [`Recording::beginning`] says, and afterwards its bytes are what [`Traced::recorded`] reads.
     pub fn recording(
         &self,
         dispatch: Dispatch,
@@ -91,12 +96,10 @@ impl Prepared {
     ) -> Result<(Self, usize), DispatchError> {
         let Self { mut case, mut kernels } = self.clone();
         let resource = case.resources.len();
-        let mut bytes: Vec<u8> = recording.beginning().iter().flat_map(|word| word.to_ne_bytes()).collect();
-        bytes.resize(usize::try_from(recording.bytes()).unwrap_or(usize::MAX), 0);
         case.resources.push(Resource {
             name: Cow::Borrowed("records of accesses"),
             kind: ResourceKind::Buffer { bytes: recording.bytes(), memory: MemoryKind::DeviceLocal },
-            contents: Contents::Data(Data::new(bytes)),
+            contents: Contents::Undefined,
         });
         let original = &self.kernels[dispatch.kernel];
         let module = Module::of_spirv(traced.words.clone(), Some(&original.entry))?;

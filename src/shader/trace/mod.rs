@@ -34,7 +34,7 @@ use writer::Writer;
 pub use calls::{CallSite, CallTree};
 pub use dispatch::{Dispatch, DispatchError, Padding};
 pub use lines::SourceLine;
-pub use records::{Record, Recorded, Recording};
+pub use records::{ALL_SUBGROUPS, Record, Recorded, Recording};
 
 /// A module that records, and what its records mean.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -204,9 +204,20 @@ impl Traced {
     /// Rewrites a module for one entry point, for these values of its specialization constants; they may be given again when a
     /// pipeline is made, but no others. With `leaders`, the device has to know ballots.
     pub fn of(words: &[u32], entry: &str, values: &SpecValues, leaders: bool) -> Result<Self, TraceError> {
+        Self::of_sites(words, entry, values, leaders, None)
+    }
+
+    /// The same, where only some of the sites record, by their indexes.
+    pub fn of_sites(
+        words: &[u32],
+        entry: &str,
+        values: &SpecValues,
+        leaders: bool,
+        sites: Option<&[usize]>,
+    ) -> Result<Self, TraceError> {
         let mut module = load(words)?;
         let function = keep_entry(&mut module, entry)?;
-        let mut writer = Writer::new(module, values, leaders)?;
+        let mut writer = Writer::new(module, values, leaders, sites)?;
         writer.instrument(function)?;
         let traced = writer.finish(function)?;
         match validate(&traced.words) {

@@ -22,13 +22,15 @@ pub mod header {
     pub const GROUPS: u32 = 2;
     /// Workgroups of the dispatch in x and in y.
     pub const GRID: [u32; 2] = [3, 4];
-    /// Whether a record found no place.
-    pub const LOST: u32 = 5;
-    pub const INVOCATIONS_PER_GROUP: u32 = 6;
+    pub const INVOCATIONS_PER_GROUP: u32 = 5;
     /// Where the words of invocations begin, and where the records do.
-    pub const INVOCATIONS: u32 = 7;
-    pub const RECORDS: u32 = 8;
-    pub const WORDS: u32 = 9;
+    pub const INVOCATIONS: u32 = 6;
+    pub const RECORDS: u32 = 7;
+    /// The first subgroup that is recorded, and the first that isn't any more.
+    pub const SUBGROUPS: [u32; 2] = [8, 9];
+    /// How many invocations in a row count as a subgroup there; 0 if the device's own do.
+    pub const IN_ROW: u32 = 10;
+    pub const WORDS: u32 = 11;
 }
 
 const SPIRV_1_3: u32 = 0x0001_0300;
@@ -36,8 +38,12 @@ const SPIRV_1_3: u32 = 0x0001_0300;
 pub(super) struct Recorder {
     buffer: WordBuffer,
     pub(super) place: (u32, u32),
-    /// One more than the workgroup's place among those that are recorded; 0 where it isn't one.
+    /// One more than the workgroup's place among those that are recorded; 0 where it isn't one, or the invocation isn't recorded (any
+    /// more).
     slot: Word,
+    /// What the header says of these, read once.
+    capacity: Word,
+    records: Word,
     /// The invocation's linear number in its workgroup.
     invocation: Word,
     pub(super) path: Word,
@@ -95,6 +101,8 @@ impl Recorder {
             buffer,
             place,
             slot: edit.own_variable(),
+            capacity: edit.own_variable(),
+            records: edit.own_variable(),
             invocation: edit.own_variable(),
             path: edit.own_variable(),
             outer,
@@ -233,15 +241,21 @@ impl Recorder {
         let is_it = edit.emit(&mut code, Op::IEqual, edit.bool, &[value, linear]);
         let is_there = edit.emit(&mut code, Op::ULessThan, edit.bool, &[low, count]);
         let is_recorded = edit.emit(&mut code, Op::LogicalAnd, edit.bool, &[is_it, is_there]);
-        let number = edit.emit(&mut code, Op::IAdd, uint, &[low, one]);
-        let slot = edit.emit(&mut code, Op::Select, uint, &[is_recorded, number, edit.zero]);
-        store(self.slot, slot, &mut code);
         let own = edit.built_in(BuiltIn::LocalInvocationIndex, 1);
         let own = edit.load_built_in(own, &mut code);
         store(self.invocation, own, &mut code);
         let subgroup = edit.built_in(BuiltIn::SubgroupId, 1);
         let subgroup = edit.load_built_in(subgroup, &mut code);
         let lane = edit.load_built_in(self.lane, &mut code);
+        let is_within = self.is_within(edit, subgroup, own, &mut code);
+        let number = edit.emit(&mut code, Op::IAdd, uint, &[low, one]);
+        let is_own = edit.emit(&mut code, Op::LogicalAnd, edit.bool, &[is_recorded, is_within]);
+        let slot = edit.emit(&mut code, Op::Select, uint, &[is_own, number, edit.zero]);
+        store(self.slot, slot, &mut code);
+        for (variable, at) in [(self.capacity, header::CAPACITY), (self.records, header::RECORDS)] {
+            let word = self.load_header(edit, at, &mut code);
+            store(variable, word, &mut code);
+        }
         selection_merge(end, &mut code);
         branch_if(is_recorded, write, end, &mut code);
         body.blocks.push(labelled(found, code));
@@ -263,19 +277,25 @@ impl Recorder {
         function
     }
 
+    /// Whether an invocation's subgroup is one of those that are recorded.
+    fn is_within(&self, edit: &mut Editor, subgroup: Word, invocation: Word, code: &mut Vec<Instruction>) -> Word {
+        let (uint, one) = (edit.uint, edit.constant(1));
+        let in_row = self.load_header(edit, header::IN_ROW, code);
+        let is_devices = edit.emit(code, Op::IEqual, edit.bool, &[in_row, edit.zero]);
+        let divisor = edit.emit(code, Op::Select, uint, &[is_devices, one, in_row]);
+        let row = edit.emit(code, Op::UDiv, uint, &[invocation, divisor]);
+        let number = edit.emit(code, Op::Select, uint, &[is_devices, subgroup, row]);
+        let [first, end] = header::SUBGROUPS.map(|at| self.load_header(edit, at, code));
+        let is_after = edit.emit(code, Op::UGreaterThanEqual, edit.bool, &[number, first]);
+        let is_before = edit.emit(code, Op::ULessThan, edit.bool, &[number, end]);
+        edit.emit(code, Op::LogicalAnd, edit.bool, &[is_after, is_before])
+    }
+
     fn write_function(&mut self, edit: &mut Editor, signature: Signature) -> Word {
         let (function, parameters, mut body) = self.function(edit, 2 + signature.words);
-        let [begin, header, start, end, again, exit] = std::array::from_fn(|_| edit.take_id());
+        let [start, end] = std::array::from_fn(|_| edit.take_id());
         let mut code = Vec::new();
         let slot = edit.emit(&mut code, Op::Load, edit.uint, &[self.slot]);
-        branch(header, &mut code);
-        body.blocks.push(labelled(begin, code));
-        // Compilers that inline this don't unroll the loops of the shader around a loop whose turns they can't count: this one has one.
-        let merge = vec![Operand::IdRef(exit), Operand::IdRef(again), Operand::LoopControl(LoopControl::DONT_UNROLL)];
-        let mut code = vec![Instruction::new(Op::LoopMerge, None, None, merge)];
-        branch(start, &mut code);
-        body.blocks.push(labelled(header, code));
-        let mut code = Vec::new();
         let is_recorded = edit.emit(&mut code, Op::INotEqual, edit.bool, &[slot, edit.zero]);
         selection_merge(end, &mut code);
         match signature.poll {
@@ -315,15 +335,7 @@ impl Recorder {
                 body.blocks.push(labelled(joined, code));
             }
         }
-        let mut code = Vec::new();
-        branch(again, &mut code);
-        body.blocks.push(labelled(end, code));
-        let mut code = Vec::new();
-        let never = edit.constant(u32::MAX);
-        let goes_on = edit.emit(&mut code, Op::IEqual, edit.bool, &[slot, never]);
-        branch_if(goes_on, header, exit, &mut code);
-        body.blocks.push(labelled(again, code));
-        body.blocks.push(labelled(exit, vec![Instruction::new(Op::Return, None, None, Vec::new())]));
+        body.blocks.push(labelled(end, vec![Instruction::new(Op::Return, None, None, Vec::new())]));
         self.code.push(body);
         function
     }
@@ -341,48 +353,39 @@ impl Recorder {
         body: &mut Function,
     ) {
         let uint = edit.uint;
-        let [full, take, write, late, taken, looked] = std::array::from_fn(|_| edit.take_id());
+        let [write, late, taken] = std::array::from_fn(|_| edit.take_id());
         let mut code = Vec::new();
         let cursor = edit.constant(header::CURSOR);
         let cursor = self.word(edit, cursor, &mut code);
-        let so_far = edit.take_id();
-        let operands = vec![Operand::IdRef(cursor), Operand::IdScope(self.device_scope), Operand::IdMemorySemantics(edit.zero)];
-        code.push(Instruction::new(Op::AtomicLoad, Some(uint), Some(so_far), operands.clone()));
-        let capacity = self.load_header(edit, header::CAPACITY, &mut code);
-        // A cursor that is beyond the end stays there, and can't wrap around.
-        let is_full = edit.emit(&mut code, Op::UGreaterThanEqual, edit.bool, &[so_far, capacity]);
+        let capacity = edit.emit(&mut code, Op::Load, uint, &[self.capacity]);
         let outer = self.outer.as_ref().map(|outer| (edit.emit(&mut code, Op::Load, uint, &[outer.count]), outer.iterations));
-        selection_merge(looked, &mut code);
-        branch_if(is_full, full, take, &mut code);
-        body.blocks.push(labelled(look, code));
-
-        let (lost, one) = (edit.constant(header::LOST), edit.constant(1));
-        for (label, after) in [(full, looked), (late, taken)] {
-            let mut code = Vec::new();
-            self.store_word(edit, lost, one, &mut code);
-            branch(after, &mut code);
-            body.blocks.push(labelled(label, code));
-        }
-
-        let mut code = Vec::new();
         let own_words = u32::try_from(parameters.len() + usize::from(poll.is_some())).unwrap_or(u32::MAX);
         let mut length = edit.constant(own_words);
         if let Some((count, _)) = outer {
             length = edit.emit(&mut code, Op::IAdd, uint, &[length, count]);
         }
         let at = edit.take_id();
-        code.push(Instruction::new(Op::AtomicIAdd, Some(uint), Some(at), [operands, vec![Operand::IdRef(length)]].concat()));
+        let operands = vec![
+            Operand::IdRef(cursor),
+            Operand::IdScope(self.device_scope),
+            Operand::IdMemorySemantics(edit.zero),
+            Operand::IdRef(length),
+        ];
+        code.push(Instruction::new(Op::AtomicIAdd, Some(uint), Some(at), operands));
         let record_end = edit.emit(&mut code, Op::IAdd, uint, &[at, length]);
         let fits = edit.emit(&mut code, Op::ULessThanEqual, edit.bool, &[record_end, capacity]);
         selection_merge(taken, &mut code);
         branch_if(fits, write, late, &mut code);
-        // A block comes after those that lead to it.
-        let late = body.blocks.pop();
-        body.blocks.push(labelled(take, code));
-        body.blocks.extend(late);
+        body.blocks.push(labelled(look, code));
+        // An invocation whose record finds no place records nothing more: the cursor gets that far beyond the end, and can't wrap around.
+        let mut code = Vec::new();
+        store(self.slot, edit.zero, &mut code);
+        branch(taken, &mut code);
+        body.blocks.push(labelled(late, code));
 
         let mut code = Vec::new();
-        let first = self.load_header(edit, header::RECORDS, &mut code);
+        let one = edit.constant(1);
+        let first = edit.emit(&mut code, Op::Load, uint, &[self.records]);
         let at = edit.emit(&mut code, Op::IAdd, uint, &[first, at]);
         let [site, leader, words @ ..] = parameters else { return };
         let own = edit.emit(&mut code, Op::Load, uint, &[self.invocation]);
@@ -410,11 +413,8 @@ impl Recorder {
         }
 
         let mut code = Vec::new();
-        branch(looked, &mut code);
-        body.blocks.push(labelled(taken, code));
-        let mut code = Vec::new();
         branch(end, &mut code);
-        body.blocks.push(labelled(looked, code));
+        body.blocks.push(labelled(taken, code));
     }
 
     /// The block that writes a record's last words.

@@ -15,7 +15,14 @@ pub struct Recording<'g> {
     pub invocations_per_group: u32,
     /// Words of records.
     pub capacity: u32,
+    /// The subgroups of each workgroup that are recorded, by their numbers in it.
+    pub subgroups: (u32, u32),
+    /// How many invocations in a row count as a subgroup there; 0 if the device's own do.
+    pub in_row: u32,
 }
+
+/// All subgroups of a workgroup.
+pub const ALL_SUBGROUPS: (u32, u32) = (0, u32::MAX);
 
 /// What stands for an invocation that never began.
 const NEVER_BEGAN: u32 = u32::MAX;
@@ -45,8 +52,8 @@ impl Recording<'_> {
         &buffer[..(4 * words).min(buffer.len())]
     }
 
-    /// What the buffer must hold before a pass: the words of its beginning. What follows is written before it is read.
-    pub fn beginning(&self) -> Vec<u32> {
+    /// What the buffer must begin with before a pass. What follows is written before it is read.
+    pub fn beginning(&self) -> Vec<u8> {
         let mut words = vec![0; header::WORDS as usize];
         let mut set = |at: u32, word: u32| words[at as usize] = word;
         set(header::CAPACITY, self.capacity);
@@ -56,9 +63,12 @@ impl Recording<'_> {
         set(header::INVOCATIONS_PER_GROUP, self.invocations_per_group);
         set(header::INVOCATIONS, self.invocations_at());
         set(header::RECORDS, self.records_at());
+        set(header::SUBGROUPS[0], self.subgroups.0);
+        set(header::SUBGROUPS[1], self.subgroups.1);
+        set(header::IN_ROW, self.in_row);
         words.extend(self.groups);
         words.resize(self.records_at() as usize, NEVER_BEGAN);
-        words
+        words.into_iter().flat_map(u32::to_ne_bytes).collect()
     }
 }
 
@@ -108,7 +118,7 @@ impl<'w> Recorded<'w> {
 
     /// Whether some accesses found no place.
     pub fn is_cut(&self) -> bool {
-        self.header(header::LOST) != 0
+        self.header(header::CURSOR) > self.header(header::CAPACITY)
     }
 
     /// The subgroup and the lane of an invocation; nothing where it never began.

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use rspirv::dr::{Block, Function, Instruction, Module, Operand};
-use rspirv::spirv::{Decoration, MemoryAccess, Op, Word};
+use rspirv::spirv::{Decoration, LoopControl, MemoryAccess, Op, Word};
 
 use super::calls::Calls;
 use super::layout::Layouts;
@@ -34,6 +34,8 @@ pub(super) struct Writer {
     sites: Vec<Site>,
     calls: Calls,
     has_leaders: bool,
+    /// The sites that record, by their indexes; nothing where all do.
+    recording: Option<HashSet<usize>>,
     recorder: Option<Recorder>,
     /// What sites that may poll did last, by the results of their instructions.
     polls: HashMap<Word, Poll>,
@@ -49,7 +51,12 @@ struct Surroundings<'a> {
 }
 
 impl Writer {
-    pub(super) fn new(module: Module, values: &SpecValues, has_leaders: bool) -> Result<Self, TraceError> {
+    pub(super) fn new(
+        module: Module,
+        values: &SpecValues,
+        has_leaders: bool,
+        sites: Option<&[usize]>,
+    ) -> Result<Self, TraceError> {
         let (layouts, lines) = (Layouts::of(&module, values), Lines::of(&module));
         let mut new = Self {
             edit: Editor::new(module)?,
@@ -62,6 +69,7 @@ impl Writer {
             sites: Vec::new(),
             calls: Calls::default(),
             has_leaders,
+            recording: sites.map(|sites| sites.iter().copied().collect()),
             recorder: None,
             polls: HashMap::new(),
         };
@@ -274,6 +282,7 @@ impl Writer {
             }
             block.instructions.splice(rest..rest, code);
             block.instructions.insert(0, phi);
+            forbid_unrolling(block);
             counters.insert(at, counter);
         }
         counters
@@ -453,7 +462,11 @@ impl Writer {
         // The low word of an offset stands before the value.
         let poll = poll.filter(|_| !words.is_empty());
         let line = self.lines.now();
+        let is_recorded = self.recording.as_ref().is_none_or(|sites| sites.contains(&self.sites.len()));
         self.sites.push(Site { kind, name, line, target, loops: around.counters.len(), polls: poll.is_some() });
+        if !is_recorded {
+            return Ok(());
+        }
         let number = u32::try_from(self.sites.len()).unwrap_or(u32::MAX);
         let mut all = Vec::new();
         if self.calls.tree.has_paths {
@@ -472,6 +485,17 @@ impl Writer {
         match self.edit.type_of.get(&value) {
             Some(ty) if *ty == self.edit.uint => value,
             _ => self.edit.emit(code, Op::Bitcast, self.edit.uint, &[value]),
+        }
+    }
+}
+
+/// Each turn would have records of its own to compile, and compilers take long for each.
+fn forbid_unrolling(header: &mut Block) {
+    let operands = header.instructions.iter_mut().flat_map(|instruction| &mut instruction.operands);
+    for operand in operands {
+        // Other bits have numbers behind them, which don't go with this one.
+        if matches!(operand, Operand::LoopControl(LoopControl::NONE | LoopControl::UNROLL)) {
+            *operand = Operand::LoopControl(LoopControl::DONT_UNROLL);
         }
     }
 }

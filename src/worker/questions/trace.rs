@@ -33,14 +33,14 @@ pub struct OpenTrace {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Untraced {
     pub dispatches: Vec<Dispatched>,
-    /// Whether two passes left the same, bit by bit.
-    pub repeats: bool,
+    /// In what two passes differ, where they don't leave the same, bit by bit.
+    pub difference: Option<String>,
     /// Why its results aren't right, where that is known.
     pub wrong: Option<String>,
 }
 
 /// A dispatch of its pass.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Dispatched {
     /// The shader, as the case names it.
     pub source: String,
@@ -51,6 +51,8 @@ pub struct Dispatched {
     /// The bytes of shared memory in a workgroup.
     pub shared_bytes: u64,
     pub buffers: Vec<BoundBuffer>,
+    /// Its accesses, and what their records mean.
+    pub traced: Traced,
 }
 
 /// A buffer that is bound for a dispatch.
@@ -66,8 +68,14 @@ pub struct BoundBuffer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordPass {
     pub dispatch: usize,
+    /// The accesses that are recorded, by their indexes.
+    pub sites: Vec<usize>,
     /// Linear numbers in ascending order.
     pub groups: Vec<u32>,
+    /// The subgroups of each that are recorded: the first, and the first that isn't any more.
+    pub subgroups: (u32, u32),
+    /// How many invocations in a row count as a subgroup; 0 if the device's own do.
+    pub in_row: u32,
     /// Words of records that there is room for.
     pub capacity: u32,
     /// An array in shared memory that is to have other lengths.
@@ -78,9 +86,8 @@ pub struct RecordPass {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedPass {
-    pub traced: Traced,
-    /// Whether its outputs are those of the passes that don't record, bit by bit.
-    pub is_same: bool,
+    /// In what its outputs differ from those of a pass that doesn't record.
+    pub difference: Option<String>,
     /// Why its results aren't right, where that is known.
     pub wrong: Option<String>,
     pub took: Duration,
@@ -131,8 +138,10 @@ impl Question for OpenTrace {
             local_size: [32, 2, 1],
             shared_bytes: 64,
             buffers: vec![buffer],
+            traced: traced(),
         };
-        (question, Untraced { dispatches: vec![dispatch], repeats: true, wrong: Some("out[0] is 1".into()) })
+        let difference = Some("`out`: 4 of 64 bytes".into());
+        (question, Untraced { dispatches: vec![dispatch], difference, wrong: Some("out[0] is 1".into()) })
     }
 }
 
@@ -146,21 +155,34 @@ impl Question for RecordPass {
 
     #[cfg(test)]
     fn example() -> (Self, RecordedPass) {
-        let traced: Traced = serde_json::from_str(
-            r#"{"place":[0,3],"sites":[{"kind":"load","name":"a[]","line":{"file":"a.comp","line":7},
-            "target":{"root":{"root":0,"is_array":false,"runs":[{"offset":0,"bytes":4}]}},"loops":1,"polls":false}],
-            "roots":[{"space":{"storage":{"set":0,"binding":1}},"name":"a","is_natural":false,"bytes":null,"array":null}],
-            "calls":{"entry":4,"calls":{},"has_paths":false,"has_outer_loops":false},"has_leaders":true}"#,
-        )
-        .unwrap();
         let padding = Some(Padding { name: "tile".into(), lengths: vec![32, 33] });
-        let question = Self { dispatch: 1, groups: vec![0, 7], capacity: 1 << 20, padding, file: "/x/y".into() };
-        let wrong = Some("out[0] is 1".to_owned());
-        (question, RecordedPass { traced, is_same: true, wrong, took: Duration::from_millis(3) })
+        let question = Self {
+            dispatch: 1,
+            sites: vec![0, 2],
+            groups: vec![0, 7],
+            subgroups: (1, 2),
+            in_row: 32,
+            capacity: 1 << 20,
+            padding,
+            file: "/x/y".into(),
+        };
+        let (difference, wrong) = (Some("`out`: 4 of 64 bytes".to_owned()), Some("out[0] is 1".to_owned()));
+        (question, RecordedPass { difference, wrong, took: Duration::from_millis(3) })
     }
 }
 
-fn dispatched(prepared: &Prepared, dispatch: Dispatch) -> Dispatched {
+#[cfg(test)]
+fn traced() -> Traced {
+    serde_json::from_str(
+        r#"{"place":[0,3],"sites":[{"kind":"load","name":"a[]","line":{"file":"a.comp","line":7},
+        "target":{"root":{"root":0,"is_array":false,"runs":[{"offset":0,"bytes":4}]}},"loops":1,"polls":false}],
+        "roots":[{"space":{"storage":{"set":0,"binding":1}},"name":"a","is_natural":false,"bytes":null,"array":null}],
+        "calls":{"entry":4,"calls":{},"has_paths":false,"has_outer_loops":false},"has_leaders":true}"#,
+    )
+    .unwrap()
+}
+
+fn dispatched(prepared: &Prepared, dispatch: Dispatch, traced: Traced) -> Dispatched {
     let (case, kernel) = (&prepared.case, &prepared.kernels[dispatch.kernel]);
     let buffer = |of: &Binding| match case.resources[of.resource].kind {
         ResourceKind::Buffer { bytes, .. } => {
@@ -175,7 +197,22 @@ fn dispatched(prepared: &Prepared, dispatch: Dispatch) -> Dispatched {
         local_size: kernel.local_size,
         shared_bytes: kernel.shared_bytes,
         buffers: case.kernels[dispatch.sets()].bindings.iter().filter_map(buffer).collect(),
+        traced,
     }
+}
+
+/// In which outputs bytes differ, and in how many; nothing where none does.
+fn difference(prepared: &Prepared, before: &[Vec<u8>], after: &[Vec<u8>]) -> Option<String> {
+    let outputs = prepared.case.check.outputs().iter().zip(before.iter().zip(after));
+    let of = |(resource, (before, after)): (&usize, (&Vec<u8>, &Vec<u8>))| {
+        let name = &prepared.case.resources[*resource].name;
+        let mut differing = (0..before.len()).filter(|at| before.get(*at) != after.get(*at));
+        let first = differing.next()?;
+        let count = 1 + differing.count();
+        Some(format!("`{name}` in {count} of {} bytes, from byte {first} on", before.len()))
+    };
+    let all: Vec<String> = outputs.filter_map(of).collect();
+    (!all.is_empty()).then(|| all.join(", "))
 }
 
 /// A case whose dispatches are recorded, and the device that it runs on.
@@ -188,7 +225,31 @@ pub(super) struct Tracer {
     /// What the first pass left, and why that isn't right.
     first: Vec<Vec<u8>>,
     first_wrong: Option<String>,
-    loaded: Option<CaseHandle>,
+    loaded: Option<LoadedPass>,
+}
+
+/// A case that was made to record, and can record other workgroups.
+struct LoadedPass {
+    slot: CaseHandle,
+    /// The buffer of records, and how large it is.
+    resource: usize,
+    bytes: u64,
+    dispatch: usize,
+    sites: Vec<usize>,
+    padding: Option<Padding>,
+}
+
+impl RecordPass {
+    fn recording(&self, dispatch: &Dispatch, prepared: &Prepared) -> Recording<'_> {
+        Recording {
+            groups: &self.groups,
+            grid: dispatch.groups,
+            invocations_per_group: prepared.kernels[dispatch.kernel].local_size.iter().product(),
+            capacity: self.capacity,
+            subgroups: self.subgroups,
+            in_row: self.in_row,
+        }
+    }
 }
 
 impl Tracer {
@@ -199,14 +260,21 @@ impl Tracer {
     /// Runs it twice as it stands.
     fn look(&mut self) -> Result<Untraced, Failure> {
         let prepared = self.prepared().clone();
-        let (first, _) = self.outputs(&prepared, None)?;
-        let (second, _) = self.outputs(&prepared, None)?;
-        let repeats = first == second;
+        let dispatches = prepared.dispatches().into_iter().map(|dispatch| {
+            let traced = prepared.traced_at(dispatch, self.has_ballots, Some(&[])).map_err(refused)?;
+            Ok(dispatched(&prepared, dispatch, traced))
+        });
+        let dispatches: Result<Vec<Dispatched>, Failure> = dispatches.collect();
+        let dispatches = dispatches?;
+        let slot = self.device.load(&prepared)?.slot;
+        let (first, _) = self.outputs(slot, &prepared)?;
+        let (second, _) = self.outputs(slot, &prepared)?;
+        self.device.release(slot);
+        let difference = difference(&prepared, &first, &second);
         self.first.clone_from(&first);
         self.first_wrong = self.wrong(first)?;
-        let wrong = if repeats { self.first_wrong.clone() } else { self.wrong(second)? };
-        let dispatches = prepared.dispatches().into_iter().map(|dispatch| dispatched(&prepared, dispatch)).collect();
-        Ok(Untraced { dispatches, repeats, wrong })
+        let wrong = if difference.is_none() { self.first_wrong.clone() } else { self.wrong(second)? };
+        Ok(Untraced { dispatches, difference, wrong })
     }
 
     fn wrong(&self, bytes: Vec<Vec<u8>>) -> Result<Option<String>, Failure> {
@@ -217,45 +285,56 @@ impl Tracer {
         Ok(judged.err().map(|mismatch| mismatch.to_string()))
     }
 
-    /// Loads a case in the place of the last one, runs it once, and reads what it leaves, with one more resource.
-    fn outputs(&mut self, prepared: &Prepared, more: Option<usize>) -> Result<(Vec<Vec<u8>>, Duration), Failure> {
-        if let Some(loaded) = self.loaded.take() {
-            self.device.release(loaded);
-        }
-        let slot = self.device.load(prepared)?.slot;
-        self.loaded = Some(slot);
+    /// Runs a case once, and reads what it leaves.
+    fn outputs(&mut self, slot: CaseHandle, prepared: &Prepared) -> Result<(Vec<Vec<u8>>, Duration), Failure> {
         let took = self.device.run_checked(slot)?;
-        let all = prepared.case.check.outputs().iter().copied().chain(more);
-        let read: Result<_, _> = all.map(|resource| self.device.read(slot, resource)).collect();
+        let read: Result<_, _> =
+            prepared.case.check.outputs().iter().map(|resource| self.device.read(slot, *resource)).collect();
         Ok((read?, took))
     }
 
-    fn record(
-        &mut self,
-        RecordPass { dispatch, groups, capacity, padding, file }: &RecordPass,
-    ) -> Result<RecordedPass, Failure> {
-        let refused = |words: String| Failure::new(Status::Error, words);
-        let mut prepared = self.prepared().clone();
-        let dispatch = prepared.dispatches().get(*dispatch).copied();
-        let dispatch = dispatch.ok_or_else(|| refused("the case has no such dispatch".to_owned()))?;
-        if let Some(padding) = padding {
-            prepared = prepared.padded(dispatch, padding).map_err(|error| refused(error.to_string()))?;
-        }
-        let traced = prepared.traced(dispatch, self.has_ballots).map_err(|error| refused(error.to_string()))?;
-        let recording = Recording {
-            groups,
-            grid: dispatch.groups,
-            invocations_per_group: prepared.kernels[dispatch.kernel].local_size.iter().product(),
-            capacity: *capacity,
+    /// Loads what records a pass, unless it is loaded: drivers may compile it for long.
+    fn load(&mut self, pass: &RecordPass, dispatch: Dispatch, recording: &Recording) -> Result<(CaseHandle, usize), Failure> {
+        let is_it = |loaded: &&LoadedPass| {
+            (loaded.dispatch, &loaded.sites, &loaded.padding) == (pass.dispatch, &pass.sites, &pass.padding)
+                && loaded.bytes >= recording.bytes()
         };
-        let (with, resource) = prepared.recording(dispatch, &traced, &recording).map_err(|error| refused(error.to_string()))?;
-        let (mut outputs, took) = self.outputs(&with, Some(resource))?;
-        let records = outputs.pop().unwrap_or_default();
-        let written = File::create_new(file).and_then(|mut file| file.write_all(recording.used(&records)));
-        written.map_err(|error| refused(format!("can't keep what was recorded: {error}")))?;
-        let is_same = outputs == self.first;
-        // Judging may take longer than the pass.
-        let wrong = if is_same { self.first_wrong.clone() } else { self.wrong(outputs)? };
-        Ok(RecordedPass { traced, is_same, wrong, took })
+        if let Some(LoadedPass { slot, resource, .. }) = self.loaded.as_ref().filter(is_it) {
+            return Ok((*slot, *resource));
+        }
+        if let Some(loaded) = self.loaded.take() {
+            self.device.release(loaded.slot);
+        }
+        let mut prepared = self.prepared().clone();
+        if let Some(padding) = &pass.padding {
+            prepared = prepared.padded(dispatch, padding).map_err(refused)?;
+        }
+        let traced = prepared.traced_at(dispatch, self.has_ballots, Some(&pass.sites)).map_err(refused)?;
+        let (prepared, resource) = prepared.recording(dispatch, &traced, recording).map_err(refused)?;
+        let slot = self.device.load(&prepared)?.slot;
+        let (bytes, sites, padding) = (recording.bytes(), pass.sites.clone(), pass.padding.clone());
+        self.loaded = Some(LoadedPass { slot, resource, bytes, dispatch: pass.dispatch, sites, padding });
+        Ok((slot, resource))
     }
+
+    fn record(&mut self, pass: &RecordPass) -> Result<RecordedPass, Failure> {
+        let prepared = self.prepared().clone();
+        let dispatch = prepared.dispatches().get(pass.dispatch).copied();
+        let dispatch = dispatch.ok_or_else(|| refused("the case has no such dispatch"))?;
+        let recording = pass.recording(&dispatch, &prepared);
+        let (slot, resource) = self.load(pass, dispatch, &recording)?;
+        self.device.write(slot, resource, &recording.beginning())?;
+        let (outputs, took) = self.outputs(slot, &prepared)?;
+        let records = self.device.read(slot, resource)?;
+        let written = File::create_new(&pass.file).and_then(|mut file| file.write_all(recording.used(&records)));
+        written.map_err(|error| refused(format!("can't keep what was recorded: {error}")))?;
+        let difference = difference(&prepared, &self.first, &outputs);
+        // Judging may take longer than the pass.
+        let wrong = if difference.is_none() { self.first_wrong.clone() } else { self.wrong(outputs)? };
+        Ok(RecordedPass { difference, wrong, took })
+    }
+}
+
+fn refused(why: impl ToString) -> Failure {
+    Failure::new(Status::Error, why.to_string())
 }

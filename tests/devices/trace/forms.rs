@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lanescope::gpu::{Device, DeviceOptions};
 use lanescope::model::{Binding, Case, Contents, Kernel, Point, Resource, Sequence, SpirvTarget, Step};
-use lanescope::shader::{AccessKind, Module, Prepared, Recording, Space, Specialized, Target, validate};
+use lanescope::shader::{ALL_SUBGROUPS, AccessKind, Module, Prepared, Recording, Space, Specialized, Target, validate};
 
 use super::{CAPACITY, ran, words};
 use crate::gpu::messages_with;
@@ -292,11 +292,18 @@ fn prepared(form: &Form, spirv: Vec<u32>) -> Prepared {
 fn recorded(device: &mut Device, name: &str, prepared: &Prepared) -> Vec<Expected> {
     let dispatch = prepared.dispatches()[0];
     let groups: Vec<u32> = (0..GROUPS).collect();
-    let recording = Recording { groups: &groups, grid: dispatch.groups, invocations_per_group: LOCAL, capacity: CAPACITY / 64 };
+    let recording = Recording {
+        groups: &groups,
+        grid: dispatch.groups,
+        invocations_per_group: LOCAL,
+        capacity: CAPACITY / 64,
+        subgroups: ALL_SUBGROUPS,
+        in_row: 0,
+    };
     let traced = prepared.traced(dispatch, true).unwrap_or_else(|error| panic!("{name}: {error}"));
     assert_eq!(validate(&traced.words), Ok(()), "{name}");
     let (with, resource) = prepared.recording(dispatch, &traced, &recording).unwrap();
-    let buffer = words(&ran(device, &with, &[resource]).unwrap().pop().unwrap());
+    let buffer = words(&ran(device, &with, Some((resource, recording.beginning()))).unwrap().pop().unwrap());
     let recorded = traced.recorded(&buffer);
     assert!(!recorded.is_cut(), "{name}");
     let all = recorded.records().filter_map(|record| {
