@@ -215,6 +215,9 @@ pub fn folder(path: &Path) -> io::Result<()> {
 /// Opens a file of the user's to write, and to read where it is regular; it is made where it isn't there, and tells so. A pipe must have a
 /// reader, and a disk isn't written to.
 pub fn output(path: &Path) -> io::Result<(File, bool)> {
+    if let Some(stream) = platform::own_output(path) {
+        return Ok((stream?, false));
+    }
     let writing = || platform::without_waiting(OpenOptions::new().write(true)).clone();
     let kind = || platform::kind_at(path).ok();
     if kind().is_none() {

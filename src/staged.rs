@@ -29,7 +29,7 @@ pub struct Staged {
 
 impl Staged {
     /// The names for a file. A link is followed, to replace what it leads to and not the link. What is no file, such as a pipe or
-    /// `/dev/null`, can't be replaced, and has only its own name.
+    /// `/dev/null`, can't be replaced, and has only its own name; nor can what this process writes to already, such as `/dev/stdout`.
     pub fn new(path: &Path) -> Self {
         Self::with_ending(path, ENDING)
     }
@@ -40,8 +40,9 @@ impl Staged {
     }
 
     fn with_ending(path: &Path, ending: &str) -> Self {
-        let target = followed(path);
-        let is_replaceable = platform::kind_at(&target).map_or(true, |kind| kind == FileKind::Regular);
+        let is_own = platform::is_own_stream(path);
+        let target = if is_own { path.to_owned() } else { followed(path) };
+        let is_replaceable = !is_own && platform::kind_at(&target).map_or(true, |kind| kind == FileKind::Regular);
         let name = target.file_name().filter(|_| is_replaceable);
         let temporary = name.map(|name| target.with_file_name([name, ending.as_ref()].into_iter().collect::<OsString>()));
         Self { target, temporary }

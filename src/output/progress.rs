@@ -45,6 +45,8 @@ pub struct Bar {
     bar: ProgressBar,
     label: String,
     total: u64,
+    /// What it counts.
+    unit: &'static str,
     done: AtomicU64,
 }
 
@@ -61,7 +63,7 @@ impl Progress {
         let style = ProgressStyle::with_template("{bar:24} {left}{prefix}  {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).with_key("left", left));
         let label = if label.is_empty() { String::new() } else { format!("{}: ", in_a_line(label)) };
-        let bar = Bar { bar, label, total, done: AtomicU64::new(0) };
+        let bar = Bar { bar, label, total, unit: "cases", done: AtomicU64::new(0) };
         bar.advance(0);
         bar
     }
@@ -118,6 +120,13 @@ impl Bar {
         self
     }
 
+    /// The same bar, of something else than cases.
+    pub fn of(mut self, unit: &'static str) -> Self {
+        self.unit = unit;
+        self.advance(0);
+        self
+    }
+
     pub fn start(&self, case: &str) {
         self.bar.set_message(in_a_line(case));
     }
@@ -129,7 +138,7 @@ impl Bar {
     /// Counts `cases` more as done.
     pub fn advance(&self, cases: u64) {
         let done = self.done.fetch_add(cases, Ordering::Relaxed) + cases;
-        self.bar.set_prefix(format!("{}{done}/{} cases", self.label, self.total));
+        self.bar.set_prefix(format!("{}{done}/{} {}", self.label, self.total, self.unit));
         // Never backwards, and never behind the cases that are done.
         self.bar.set_position(self.bar.position().max(done.saturating_mul(STEPS)));
     }

@@ -79,7 +79,7 @@ table! {
         site {
             site: u64, "The instruction's number, from 0.";
             kind: String, "load, store or atomic.";
-            name: String, "What it accesses, by its name in the source; may be empty.";
+            name: String, "What it accesses, by its name in the source, or by its set and binding where it has none; may be empty.";
             file: String, "The source file, where the module says it.";
             line: Option<u64>, "The line in it.";
             space: String, "storage, uniform, push_constants, shared, address (of a buffer), chosen (one of several) or unfollowed.";
@@ -136,7 +136,7 @@ table! {
             pass: u64, "The recording pass, from 0. No workgroup is in two.";
             site: u64, "The instruction's number, as in the table of instructions.";
             kind: &'r str, "load, store, atomic or barrier.";
-            name: &'r str, "What it accesses, by its name in the source; may be empty.";
+            name: &'r str, "What it accesses, by its name in the source, or by its set and binding where it has none; may be empty.";
             line: Option<u64>, "The source line, where the module says it.";
         }
         who {

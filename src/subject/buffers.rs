@@ -47,7 +47,7 @@ fn block<'b>(info: &BindingInfo, blocks: &'b [BlockInfo]) -> Option<&'b BlockInf
     at(info, blocks).max_by_key(|block| (block.runtime_stride(), block.layout.bytes))
 }
 
-const BOUND_ALONE: &str = "only buffers that are bound can be tuned with so far";
+const BOUND_ALONE: &str = "only buffers that are bound can be filled so far";
 
 /// Whether a type has an address in it, which nobody could fill in.
 fn has_address(ty: &TypeLayout) -> bool {

@@ -50,7 +50,7 @@ impl fmt::Display for ImageSpec {
 pub(super) fn sized(info: &BindingInfo, spec: Option<&ImageSpec>, world: &World<'_>) -> Result<Sized, Failure> {
     let name = called(info);
     let image = described(info, &name)?;
-    let no = |what: &str| said(format!("image `{name}` {what}: that can't be tuned with so far"));
+    let no = |what: &str| said(format!("image `{name}` {what}: that isn't supported so far"));
     let dimension = image.dimension.ok_or_else(|| no("has dimensions that no compute shader has"))?;
     let usual = Format::Rgba8Unorm;
     let format = format(&format!("image `{name}`"), image, spec.and_then(|spec| spec.format.as_deref()), usual)?;
@@ -84,7 +84,7 @@ pub(super) fn sized_buffer(info: &BindingInfo, spec: Option<&BufferSpec>, world:
 
 /// What the shader says of it, if that is something to be tuned with.
 fn described<'i>(info: &'i BindingInfo, name: &str) -> Result<&'i ImageInfo, Failure> {
-    let no = |what: &str| said(format!("image `{name}` {what}: that can't be tuned with so far"));
+    let no = |what: &str| said(format!("image `{name}` {what}: that isn't supported so far"));
     let image = info.image.as_ref().ok_or_else(|| no("is of a kind that isn't known"))?;
     match image {
         ImageInfo { multisampled: true, .. } => Err(no("has several samples in a texel")),
@@ -105,7 +105,7 @@ fn format(what: &str, image: &ImageInfo, asked: Option<&str>, usual: Format) -> 
         Some(ScalarType::F32) => (usual, |numbers| !numbers.is_whole()),
         Some(ScalarType::I32) => (Format::Rgba32Sint, |numbers| numbers == Numbers::Sint),
         Some(ScalarType::U32) => (Format::Rgba32Uint, |numbers| numbers == Numbers::Uint),
-        _ => return Err(said(format!("{what} is read as {read_as}: only float, int and uint can be tuned with so far"))),
+        _ => return Err(said(format!("{what} is read as {read_as}: only float, int and uint are supported so far"))),
     };
     let format = asked.or(image.format).unwrap_or(usual);
     if fits(format.numbers()) {

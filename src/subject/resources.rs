@@ -59,11 +59,11 @@ impl Bound {
         let mut bound = Self::default();
         let count: u64 = infos.iter().map(|info| u64::from(info.count)).sum();
         if count > MOST {
-            return Err(skipped(format!("the shader has {count} descriptors: at most {MOST} can be tuned with so far")));
+            return Err(skipped(format!("the shader has {count} descriptors: at most {MOST} are supported so far")));
         }
         for (info, used) in infos.iter().zip(used) {
             if info.count == 0 {
-                let what = "is an array of descriptors without a length: that can't be tuned with so far";
+                let what = "is an array of descriptors without a length: that isn't supported so far";
                 return Err(said(format!("binding `{}` {what}", called(info))));
             }
             for element in 0..info.count {
@@ -173,7 +173,7 @@ fn sized<'w>(info: &BindingInfo, element: u32, world: &World<'w>) -> Result<(Siz
             Ok((images::sized(info, image, world)?, image.and_then(|spec| spec.fill.as_ref())))
         }
         BindingKind::Sampler | BindingKind::Other => {
-            let what = "is of a kind of descriptor that Lanescope doesn't know: it can't be tuned with so far";
+            let what = "is of a kind of descriptor that Lanescope doesn't know";
             Err(said(format!("binding `{}` {what}", called(info))))
         }
     }

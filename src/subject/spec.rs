@@ -60,8 +60,8 @@ pub struct KernelSpec {
     pub is_idempotent: bool,
     /// Whether drivers are required to fill all subgroups.
     pub full_subgroups: bool,
-    /// Whether its instructions are to say which line they are from.
-    pub has_lines: bool,
+    /// Whether it is to be recorded: its instructions say which line they are from, and it needn't write anything.
+    pub is_traced: bool,
     pub seed: u64,
     /// What differs from the usual inputs, in a second trial.
     pub variation: Option<Variation>,
@@ -76,7 +76,7 @@ impl KernelSpec {
             target: self.target,
             entry: self.entry.clone(),
             may_be_invalid: self.may_be_invalid,
-            has_lines: self.has_lines,
+            has_lines: self.is_traced,
             ..Reading::default()
         }
     }

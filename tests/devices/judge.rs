@@ -35,7 +35,7 @@ pub fn subject(shader: &str, flags: &[&str]) -> KernelSpec {
         accepted: Vec::new(),
         is_idempotent: false,
         full_subgroups: false,
-        has_lines: false,
+        is_traced: false,
         variation: None,
         seed: 1,
     };

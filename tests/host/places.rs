@@ -518,6 +518,20 @@ fn what_is_read_once_may_be_a_stream_with_an_end() {
     through_cat(&["tune", "/dev/stdin", "-d", "mock", "-n", "64"], &shader).says(2, &["a shader is read more than once"]);
 }
 
+/// The file that standard output goes to already isn't replaced: what is written by its name comes behind what was written before.
+#[test]
+fn the_file_of_standard_output_is_kept_where_its_name_is_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let [rows_file, out] = ["a.csv", "out"].map(|name| folder.path().join(name));
+    fs::write(&rows_file, rows()).unwrap();
+    fs::write(&out, "before\n").unwrap();
+    let to = fs::OpenOptions::new().append(true).open(&out).unwrap();
+    let rows_file = rows_file.to_str().unwrap();
+    let ended = Command::new(BINARY).args(["report", rows_file, "-o", "/dev/stdout"]).stdout(to).status().unwrap();
+    let text = fs::read_to_string(&out).unwrap();
+    assert!(ended.success() && text.starts_with("before\n") && text.contains("</html>"), "{text}");
+}
+
 /// Until it is read, there is nothing to end.
 #[test]
 fn a_stream_that_nobody_writes_to_can_be_left() {

@@ -9,8 +9,10 @@ use tempfile::TempDir;
 
 use super::rows;
 use super::traced::{DispatchTrace, Order, Remedy, Traces};
+use crate::analysis::counted;
 use crate::campaign::begin::Campaign;
 use crate::model::{DeviceInfo, Failure, Status};
+use crate::output::Progress;
 use crate::output::trace::Rows;
 use crate::regular::{self, Kind};
 use crate::shader::{ALL_SUBGROUPS, AccessKind, Padding, Record, Recorded, Space, Traced};
@@ -61,7 +63,9 @@ pub fn trace(campaign: &Campaign, order: &Order, accesses: Option<&mut AccessRow
     })?;
     order.groups.check(untraced.dispatches.iter().map(|what| count(what.groups)).max().unwrap_or(0))?;
     let folder = TempDir::new().map_err(|error| kept(&error))?;
-    let mut tracing = Tracing { respondent, order, device: &place.info, folder: folder.path(), files: 0, size: 0, accesses };
+    let progress = campaign.voice.progress.clone();
+    let mut tracing =
+        Tracing { progress, respondent, order, device: &place.info, folder: folder.path(), files: 0, size: 0, accesses };
     let dispatches: Result<_, _> =
         untraced.dispatches.iter().enumerate().map(|(at, what)| tracing.dispatch(at, what)).collect();
     Ok(Traces { dispatches: dispatches?, untraced: untraced.clone() })
@@ -76,6 +80,7 @@ fn kept(error: &std::io::Error) -> Failure {
 }
 
 struct Tracing<'a> {
+    progress: Progress,
     respondent: Respondent<'a>,
     order: &'a Order,
     device: &'a DeviceInfo,
@@ -89,19 +94,17 @@ struct Tracing<'a> {
 impl Tracing<'_> {
     /// Records one dispatch in as many passes as its records need. Requests never join passes.
     fn dispatch(&mut self, at: usize, what: &Dispatched) -> Result<DispatchTrace, Failure> {
-        let groups = self.order.groups.of(count(what.groups));
-        if groups.is_empty() {
-            return Err(Failure::new(Status::Skipped, "the dispatch has no such workgroup: nothing was recorded"));
-        }
-        let windows = windows(&what.traced);
+        let (groups, windows) = (self.groups(what)?, windows(&what.traced));
         let mut trace = DispatchTrace::new(what);
         let mut longer_rows = LongerRows::default();
         // Those that come first are on top.
         let mut open = parts(&groups, what, windows.len());
+        let bar = self.progress.bar("", open.len() as u64).untimed().of("passes");
         // In each window, the first pass is enough to look for remedies.
         let mut first: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
         while let Some(part) = open.pop() {
             let window = &windows[part.window];
+            bar.start(&part.words(window));
             let of_pass = Pass { dispatch: at, sites: &window.with_barriers, part: &part, padding: None };
             let (pass, words) = self.pass(&of_pass)?;
             let recorded = what.traced.recorded(&words);
@@ -122,12 +125,21 @@ impl Tracing<'_> {
                 first.insert(part.groups.clone());
             }
             trace.add(pass, part.groups, requests.records() as u64);
+            bar.advance(1);
         }
         trace.analysis.finish();
         trace.recorded.retain(|group| !trace.too_large.contains(group));
         let (all, groups) = (longer_rows.candidates(&what.traced), first.remove(&0).unwrap_or_default());
         trace.remedies = all.into_iter().filter_map(|one| self.remedy(at, what, &groups, one)).collect();
         Ok(trace)
+    }
+
+    fn groups(&self, what: &Dispatched) -> Result<Vec<u32>, Failure> {
+        let groups = self.order.groups.of(count(what.groups));
+        if groups.is_empty() {
+            return Err(Failure::new(Status::Skipped, "the dispatch has no such workgroup: nothing was recorded"));
+        }
+        Ok(groups)
     }
 
     /// Writes and sums up what a pass recorded.
@@ -269,6 +281,11 @@ struct Part {
 }
 
 impl Part {
+    fn words(&self, window: &Window) -> String {
+        let (sites, groups) = (window.sites.len() as u64, self.groups.len() as u64);
+        format!("{} of {}", counted(sites, "instruction"), counted(groups, "workgroup"))
+    }
+
     /// Half of the workgroups each, or half of the subgroups of the only one, of which it has as many as `subgroups` says; nothing where
     /// it is one subgroup.
     fn halves(&self, subgroups: impl FnOnce() -> u32) -> Option<[Self; 2]> {

@@ -24,12 +24,12 @@ use crate::campaign::{Campaign, lock};
 use crate::error::{EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Error};
 use crate::experiments::{self, Setting};
 use crate::measure::CaseKey;
-use crate::model::{Cache, DeviceInfo, Preset, Status};
+use crate::model::{Cache, DeviceInfo, Point, Preset, Status};
 use crate::output::trace::{Rows, SiteRow};
 use crate::output::{Page, open_file};
 use crate::plan::{Plan, Request};
 use crate::staged::Staged;
-use crate::subject::{KernelSpec, UserKernel};
+use crate::subject::{KernelSpec, LOCAL_SIZE_AXES, UserKernel};
 use crate::trace::hardware::Hardware;
 use crate::trace::requests::Lanes;
 
@@ -138,14 +138,26 @@ fn order(typed: &Trace, device: &DeviceInfo) -> Result<Order, Error> {
     let (key, subject) = match catalogued(typed, device)? {
         Some(key) => (key, None),
         None => {
-            let subject = KernelSpec { has_lines: true, ..kernel(&typed.described, typed.seed)? };
+            let subject = KernelSpec { is_traced: true, ..kernel(&typed.described, typed.seed)? };
             let mut own = UserKernel::new(subject, device.clone());
             let point = tune::point(&typed.axis, &typed.described.constant, &mut own)?;
+            check_size(&point, &mut own)?;
             let key = CaseKey { experiment: own.name(), variant: String::new(), point };
             (key, Some(own.subject().clone()))
         }
     };
     Ok(Order { key, subject, groups: typed.workgroups.clone(), lanes, hardware })
+}
+
+/// A workgroup of one invocation is meant by nobody whose shader leaves its size open.
+fn check_size(point: &Point, kernel: &mut UserKernel) -> Result<(), Error> {
+    let is_given = LOCAL_SIZE_AXES.iter().any(|axis| point.get(axis).is_some());
+    if !is_given && kernel.leaves_its_size_open().unwrap_or(false) {
+        let words = "the shader leaves its workgroup size open, and has one invocation as it is written: give a size, such as \
+                     -a local_size_x=64";
+        return Err(Error::Usage(words.to_owned()));
+    }
+    Ok(())
 }
 
 /// A flag that describes a shader, and would do nothing for a case of the catalogue.

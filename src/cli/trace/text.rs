@@ -1,5 +1,6 @@
 //! What was recorded, as people read it: the accesses that waste most first.
 
+use crate::analysis::counted;
 use crate::campaign::trace::rows::kind;
 use crate::campaign::trace::{DispatchTrace, Moved, Order, Remedy, Traces};
 use crate::model::DeviceInfo;
@@ -45,7 +46,8 @@ fn times(counts: [u32; 3]) -> String {
 
 fn headline(DispatchTrace { what, .. }: &DispatchTrace, device: &DeviceInfo) -> String {
     let (groups, size) = (times(what.groups), times(what.local_size));
-    format!("{} ({}): {groups} workgroups of {size}, on {}", what.source, what.entry, device.name)
+    let workgroups = if what.groups == [1; 3] { "workgroup" } else { "workgroups" };
+    format!("{} ({}): {groups} {workgroups} of {size}, on {}", what.source, what.entry, device.name)
 }
 
 fn coverage(dispatch: &DispatchTrace) -> String {
@@ -53,11 +55,12 @@ fn coverage(dispatch: &DispatchTrace) -> String {
     let traced = &what.traced;
     let Coverage { sites, sites_followed, accesses, accesses_followed } = Coverage::of(traced, &analysis.sums);
     let all = dispatch.workgroups();
+    let passes = if *passes == 1 { "1 pass".to_owned() } else { format!("{passes} passes") };
     let mut words = format!(
-        "Recorded {} of {all} workgroups in {passes} {}: {accesses_followed} of {accesses} accesses were followed, by \
-         {sites_followed} of {sites} instructions.",
+        "Recorded {} of {} in {passes}: {accesses_followed} of {accesses} accesses were followed, by {sites_followed} of {}.",
         recorded.len(),
-        if *passes == 1 { "pass" } else { "passes" }
+        counted(all, "workgroup"),
+        counted(sites as u64, "instruction")
     );
     let mut reasons: Vec<&str> = traced
         .sites
@@ -73,7 +76,8 @@ fn coverage(dispatch: &DispatchTrace) -> String {
         words += &format!(" Not followed: {}.", reasons.join("; "));
     }
     if !too_large.is_empty() {
-        words += &format!(" {} workgroups have more accesses than there is room for, and are left out.", too_large.len());
+        let groups = counted(too_large.len() as u64, "workgroup");
+        words += &format!(" Left out, for more accesses of a subgroup than there is room for: {groups}.");
     }
     words
 }
@@ -146,8 +150,7 @@ fn doubts(dispatch: &DispatchTrace, traces: &Traces) -> Vec<String> {
 
 fn name(site: &Site) -> String {
     let verb = kind(site.kind);
-    let name = if site.name.is_empty() { "(no name)" } else { &site.name };
-    format!("{verb} {name}")
+    format!("{verb} {}", site.name)
 }
 
 fn line(site: &Site) -> String {
@@ -247,7 +250,7 @@ fn sorted(dispatch: &DispatchTrace, is_meant: impl Fn(&Site) -> bool, waste: imp
 fn more(count: usize) -> String {
     match count.saturating_sub(MOST) {
         0 => String::new(),
-        more => format!("and {more} more\n"),
+        more => format!("and {more} more (-o FILE has all)\n"),
     }
 }
 

@@ -74,6 +74,19 @@ pub fn is_own_stream(path: &Path) -> bool {
         || ["/dev/fd", "/proc/self/fd"].iter().any(|folder| path.parent() == Some(Path::new(folder)))
 }
 
+/// Standard output or standard error, where a path names it: at its own place, and not at the beginning of the file that it may be.
+pub fn own_output(path: &Path) -> Option<io::Result<File>> {
+    let is_it = |name: &str, number: &str| {
+        [name, &format!("/dev/fd/{number}"), &format!("/proc/self/fd/{number}")].iter().any(|name| path == Path::new(name))
+    };
+    let clone = match () {
+        () if is_it("/dev/stdout", "1") => io::stdout().as_fd().try_clone_to_owned(),
+        () if is_it("/dev/stderr", "2") => io::stderr().as_fd().try_clone_to_owned(),
+        () => return None,
+    };
+    Some(clone.map(File::from))
+}
+
 /// What parts of a name can be that are no text, and those of characters beyond the first plane.
 pub const ODD_PARTS: RangeInclusive<u16> = 0..=0xFF;
 

@@ -73,6 +73,10 @@ pub fn is_own_stream(_path: &Path) -> bool {
     false
 }
 
+pub fn own_output(_path: &Path) -> Option<io::Result<File>> {
+    None
+}
+
 /// What parts of a name can be that are no text, and those of characters beyond the first plane.
 pub const ODD_PARTS: RangeInclusive<u16> = 0xD800..=0xDFFF;
 

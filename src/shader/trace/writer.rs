@@ -11,7 +11,7 @@ use super::lines::Lines;
 use super::loops::Loops;
 use super::pointers::{Beside, Name, RootIs, Shadow, is_recorded};
 use super::recorder::{Poll, Recorder};
-use super::{AccessKind, Root, Site, Target, TraceError, Traced, Unfollowed, assembled};
+use super::{AccessKind, Root, Site, Space, Target, TraceError, Traced, Unfollowed, assembled};
 use crate::shader::edit::{Editor, Missing, ids};
 use crate::shader::loader::id;
 use crate::shader::reflect::SpecValues;
@@ -412,13 +412,16 @@ impl Writer {
 
     /// What an access leads to: its name, what records hold of it, and their words.
     fn target(&mut self, pointer: Word, shadow: &Shadow, code: &mut Vec<Instruction>) -> (String, Target, Vec<Word>) {
-        let called = |name: &Name| self.edit.path_name(name.variable, name.ty, &name.path);
+        let called = |name: &Name, root: Option<usize>| {
+            let path = self.edit.path_name(name.variable, name.ty, &name.path);
+            if path.starts_with(|c: char| c.is_alphabetic() || c == '_') { path } else { self.place_name(root) + &path }
+        };
         let pieces = || (String::new(), Target::Unfollowed(Unfollowed::Pieces), Vec::new());
         match shadow {
             Shadow::Unfollowed(why) => (String::new(), Target::Unfollowed(*why), Vec::new()),
             Shadow::Address(place, name) => {
                 let Some(runs) = self.layouts.runs(*place) else { return pieces() };
-                let name = called(name);
+                let name = called(name, None);
                 let pair = self.edit.find_type(Op::TypeVector, &[Operand::IdRef(self.edit.uint), Operand::LiteralBit32(2)]);
                 let address = self.edit.emit(code, Op::Bitcast, pair, &[pointer]);
                 let words = [1, 0].map(|half| {
@@ -431,7 +434,8 @@ impl Writer {
             }
             Shadow::Followed(followed) => {
                 let Some(runs) = self.layouts.runs(followed.place) else { return pieces() };
-                let name = called(&followed.name);
+                let known = if let RootIs::Known(root) = followed.root { Some(root) } else { None };
+                let name = called(&followed.name, known);
                 let (element, offset) = (followed.element, followed.offset);
                 match followed.root {
                     RootIs::Known(root) => {
@@ -444,6 +448,16 @@ impl Writer {
                     }
                 }
             }
+        }
+    }
+
+    /// What stands for a variable without a name.
+    fn place_name(&self, root: Option<usize>) -> String {
+        match root.and_then(|root| self.roots.get(root)).map(|root| root.space) {
+            Some(Space::Storage { set, binding } | Space::Uniform { set, binding }) => format!("{set}:{binding}"),
+            Some(Space::PushConstants) => "(push constants)".to_owned(),
+            Some(Space::Shared) => "(shared memory)".to_owned(),
+            None => "(pointer)".to_owned(),
         }
     }
 
