@@ -166,8 +166,7 @@ impl<'a> Recorder<'a> {
                 }
                 Step::Fill { resource, word } => {
                     if let Some(target) = case.buffer(*resource) {
-                        // SAFETY: recording; the buffer lives and its size is a multiple of four.
-                        unsafe { device.cmd_fill_buffer(self.buffer, target.raw(), 0, vk::WHOLE_SIZE, *word) };
+                        self.fill(target, *word);
                     }
                 }
                 Step::Copy { from, to } => {
@@ -287,6 +286,12 @@ impl<'a> Recorder<'a> {
             (None, Some(image)) => self.copy_whole_in(source, image),
             (None, None) => {}
         }
+    }
+
+    /// Fills a buffer with one word.
+    pub(super) fn fill(&self, target: &Buffer, word: u32) {
+        // SAFETY: recording; the buffer lives and its size is a multiple of four.
+        unsafe { self.logical.raw.cmd_fill_buffer(self.buffer, target.raw(), 0, vk::WHOLE_SIZE, word) };
     }
 
     /// Copies between two buffers, which are not the same.

@@ -390,11 +390,11 @@ impl Device {
         run_after(&mut self.queue, case, &reset)
     }
 
-    /// Replaces the first bytes of a buffer, which nothing that is loaded besides may share.
-    pub fn write(&mut self, slot: CaseHandle, resource: usize, bytes: &[u8]) -> Result<(), Error> {
+    /// Makes a buffer, which nothing else that is loaded may share, begin with these bytes, and be zero behind them.
+    pub fn restart(&mut self, slot: CaseHandle, resource: usize, bytes: &[u8]) -> Result<(), Error> {
         let case = case(&self.cases, self.generation, slot)?;
         match case.resources.get(resource).map(Arc::as_ref) {
-            Some(Resource::Buffer(buffer)) => self.staging.overwrite(&mut self.queue, buffer, bytes),
+            Some(Resource::Buffer(buffer)) => self.staging.restart(&mut self.queue, buffer, bytes),
             _ => Err(Error::new(Status::Error, format!("{}: resource {resource} is no buffer", case.title))),
         }
     }

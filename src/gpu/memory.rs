@@ -286,8 +286,9 @@ impl Staging {
         Ok(())
     }
 
-    /// Replaces the first bytes of a buffer.
-    pub(super) fn overwrite(&mut self, queue: &mut Queue, target: &Buffer, bytes: &[u8]) -> Result<(), Error> {
+    /// Makes a buffer begin with these bytes, and be zero behind them.
+    pub(super) fn restart(&mut self, queue: &mut Queue, target: &Buffer, bytes: &[u8]) -> Result<(), Error> {
+        queue.run("a fill", |recorder| recorder.fill(target, 0))?;
         let staging = self.up(&queue.logical)?;
         let length = target.bytes().min(bytes.len() as u64);
         for (chunk, bytes) in chunks(length, CHUNK).zip(bytes.chunks(usize::try_from(CHUNK).unwrap_or(usize::MAX))) {

@@ -39,12 +39,12 @@ impl Vulkan {
 }
 
 impl Vulkan {
-    /// Replaces the first bytes of a buffer.
+    /// Makes a buffer begin with these bytes, and be zero behind them.
     ///
     /// # Errors
     /// Those of the device.
-    pub fn write(&mut self, slot: CaseHandle, resource: usize, bytes: &[u8]) -> Result<(), Failure> {
-        self.done(|device| device.write(slot, resource, bytes))
+    pub fn restart(&mut self, slot: CaseHandle, resource: usize, bytes: &[u8]) -> Result<(), Failure> {
+        self.done(|device| device.restart(slot, resource, bytes))
     }
 }
 

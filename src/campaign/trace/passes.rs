@@ -11,7 +11,7 @@ use super::rows;
 use super::traced::{DispatchTrace, Order, Remedy, Traces};
 use crate::analysis::counted;
 use crate::campaign::begin::Campaign;
-use crate::model::{DeviceInfo, Failure, Status};
+use crate::model::{DeviceInfo, DeviceKind, Failure, Status};
 use crate::output::Progress;
 use crate::output::trace::Rows;
 use crate::regular::{self, Kind};
@@ -32,11 +32,12 @@ const ROOM: [u64; 3] = [1 << 24, 1 << 26, 1 << 28];
 /// Workgroups in a row that are too large for a pass by themselves, before any was recorded: the rest isn't tried then.
 const GIVES_UP: usize = 2;
 
-/// The most instructions that record in one pass.
+/// The most instructions that record in one pass, for which drivers compile long; those of processors far longer for twice as many.
 const MOST_SITES: usize = 64;
+const MOST_SITES_ON_A_PROCESSOR: usize = 24;
 
-/// The most invocations of a pass: even where each has a record that finds no place, the cursor doesn't wrap around.
-const MOST_INVOCATIONS: usize = 1 << 24;
+/// The most invocations of a pass: they share the room for records.
+const MOST_INVOCATIONS: usize = 1 << 18;
 
 /// The most records of a pass that are held against those of another.
 const MOST_COMPARED: usize = 1 << 20;
@@ -94,7 +95,7 @@ struct Tracing<'a> {
 impl Tracing<'_> {
     /// Records one dispatch in as many passes as its records need. Requests never join passes.
     fn dispatch(&mut self, at: usize, what: &Dispatched) -> Result<DispatchTrace, Failure> {
-        let (groups, windows) = (self.groups(what)?, windows(&what.traced));
+        let (groups, windows) = (self.groups(what)?, windows(&what.traced, self.most_sites()));
         let mut trace = DispatchTrace::new(what);
         let mut longer_rows = LongerRows::default();
         // Those that come first are on top.
@@ -194,7 +195,7 @@ impl Tracing<'_> {
         let accesses_it = |site: &usize| what.traced.sites[*site].target.root() == Some(root);
         let sites: Vec<usize> = (0..what.traced.sites.len()).filter(accesses_it).collect();
         let mut analysis = Analysis::default();
-        for sites in sites.chunks(MOST_SITES) {
+        for sites in sites.chunks(self.most_sites()) {
             let part = Part { window: 0, groups: groups.to_vec(), subgroups: ALL_SUBGROUPS };
             let (_, words) = self.pass(&Pass { dispatch: at, sites, part: &part, padding: Some(&padding) }).ok()?;
             let recorded = what.traced.recorded(&words);
@@ -207,6 +208,10 @@ impl Tracing<'_> {
         }
         let degrees = analysis.sums.iter().filter_map(|(at, sums)| Some((*at, sums.degree()?))).collect();
         Some(Remedy { root, padding, more_bytes, degrees })
+    }
+
+    fn most_sites(&self) -> usize {
+        if self.device.kind == DeviceKind::Cpu { MOST_SITES_ON_A_PROCESSOR } else { MOST_SITES }
     }
 
     /// Half of what a buffer may have is for what is before the records.
@@ -255,10 +260,10 @@ struct Window {
 }
 
 /// All instructions, those that access one array in shared memory next to each other.
-fn windows(traced: &Traced) -> Vec<Window> {
+fn windows(traced: &Traced, most: usize) -> Vec<Window> {
     let is_barrier = |site: &usize| traced.sites[*site].kind == AccessKind::Barrier;
     let (barriers, others): (Vec<usize>, Vec<usize>) = (0..traced.sites.len()).partition(is_barrier);
-    let chunks = others.chunks(MOST_SITES);
+    let chunks = others.chunks(most);
     let mut windows: Vec<Window> = chunks.map(|sites| Window { sites: sites.to_vec(), with_barriers: Vec::new() }).collect();
     if windows.is_empty() {
         windows.push(Window { sites: Vec::new(), with_barriers: Vec::new() });

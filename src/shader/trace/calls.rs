@@ -21,8 +21,8 @@ pub struct CallTree {
     calls: BTreeMap<Word, Vec<CallSite>>,
     /// Whether records have a word for the chain of calls.
     pub has_paths: bool,
-    /// Whether records have a word for each loop around those calls.
-    pub has_outer_loops: bool,
+    /// The most loops around a chain of calls; records have a word for each.
+    pub deepest: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,8 +41,6 @@ pub(super) struct Calls {
     /// Those that have accesses, or call such functions.
     pub(super) matter: HashSet<Word>,
     pub(super) tree: CallTree,
-    /// The most loops around a chain of calls.
-    pub(super) deepest: usize,
 }
 
 struct Called {
@@ -84,8 +82,7 @@ impl Calls {
             depths.insert(*id, deepest);
             new.tree.calls.insert(*id, sites);
         }
-        new.deepest = depths.get(&entry).copied().unwrap_or(0);
-        new.tree.has_outer_loops = new.deepest > 0;
+        new.tree.deepest = depths.get(&entry).copied().unwrap_or(0);
         // One chain to each function is one that its accesses tell.
         let mut chains_to: HashMap<Word, u32> = HashMap::from([(entry, 1)]);
         for id in order.iter().rev() {
@@ -95,7 +92,7 @@ impl Calls {
                 *to = to.saturating_add(here);
             }
         }
-        new.tree.has_paths = new.deepest > 0 || chains_to.values().any(|count| *count > 1);
+        new.tree.has_paths = new.tree.deepest > 0 || chains_to.values().any(|count| *count > 1);
         Ok(new)
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rspirv::dr::{Function, Instruction, Operand};
 use rspirv::spirv::{
-    BuiltIn, Capability, Decoration, FunctionControl, LoopControl, MemoryModel, Op, Scope, SelectionControl, StorageClass, Word,
+    BuiltIn, Capability, Decoration, FunctionControl, LoopControl, Op, Scope, SelectionControl, StorageClass, Word,
 };
 
 use crate::shader::edit::{Editor, WordBuffer, ids, labelled};
@@ -12,25 +12,23 @@ use crate::shader::loader::id;
 
 /// Words of the buffer, by their places. Behind the last come the workgroups that are recorded, by their linear numbers in ascending
 /// order; at the places that the buffer names, a word for each of their invocations (its subgroup in the upper half, its lane in the
-/// lower), and the records.
+/// lower), and for each as many words for its records. Those end with a 0, or where there is no room for more.
 pub mod header {
-    /// How many words of records there are.
-    pub const CURSOR: u32 = 0;
-    /// How many there may be.
-    pub const CAPACITY: u32 = 1;
+    /// Words of records that each invocation may have.
+    pub const PER_INVOCATION: u32 = 0;
     /// Workgroups that are recorded.
-    pub const GROUPS: u32 = 2;
+    pub const GROUPS: u32 = 1;
     /// Workgroups of the dispatch in x and in y.
-    pub const GRID: [u32; 2] = [3, 4];
-    pub const INVOCATIONS_PER_GROUP: u32 = 5;
+    pub const GRID: [u32; 2] = [2, 3];
+    pub const INVOCATIONS_PER_GROUP: u32 = 4;
     /// Where the words of invocations begin, and where the records do.
-    pub const INVOCATIONS: u32 = 6;
-    pub const RECORDS: u32 = 7;
+    pub const INVOCATIONS: u32 = 5;
+    pub const RECORDS: u32 = 6;
     /// The first subgroup that is recorded, and the first that isn't any more.
-    pub const SUBGROUPS: [u32; 2] = [8, 9];
+    pub const SUBGROUPS: [u32; 2] = [7, 8];
     /// How many invocations in a row count as a subgroup there; 0 if the device's own do.
-    pub const IN_ROW: u32 = 10;
-    pub const WORDS: u32 = 11;
+    pub const IN_ROW: u32 = 9;
+    pub const WORDS: u32 = 10;
 }
 
 const SPIRV_1_3: u32 = 0x0001_0300;
@@ -38,20 +36,14 @@ const SPIRV_1_3: u32 = 0x0001_0300;
 pub(super) struct Recorder {
     buffer: WordBuffer,
     pub(super) place: (u32, u32),
-    /// One more than the workgroup's place among those that are recorded; 0 where it isn't one, or the invocation isn't recorded (any
-    /// more).
-    slot: Word,
-    /// What the header says of these, read once.
-    capacity: Word,
-    records: Word,
-    /// The invocation's linear number in its workgroup.
-    invocation: Word,
+    /// Where the invocation's next record goes, and where its room ends; both 0 of one that isn't recorded.
+    next: Word,
+    end: Word,
     pub(super) path: Word,
     pub(super) outer: Option<OuterLoops>,
     lane: Word,
     pub(super) has_leaders: bool,
     void: Word,
-    device_scope: Word,
     subgroup_scope: Word,
     functions: BTreeMap<Signature, Word>,
     code: Vec<Function>,
@@ -92,24 +84,17 @@ impl Recorder {
         }
         let place = (0, edit.free_binding());
         let buffer = edit.word_buffer(place);
-        let memory_model = edit.module.memory_model.as_ref().and_then(|model| model.operands.get(1));
-        // Under the Vulkan memory model, the device's scope takes a capability of its own.
-        let is_vulkan = memory_model == Some(&Operand::MemoryModel(MemoryModel::Vulkan));
-        let scope = if is_vulkan { Scope::QueueFamily } else { Scope::Device };
         let outer = (deepest > 0).then(|| OuterLoops { count: edit.own_variable(), iterations: edit.own_array(deepest) });
         Self {
             buffer,
             place,
-            slot: edit.own_variable(),
-            capacity: edit.own_variable(),
-            records: edit.own_variable(),
-            invocation: edit.own_variable(),
+            next: edit.own_variable(),
+            end: edit.own_variable(),
             path: edit.own_variable(),
             outer,
             lane: edit.built_in(BuiltIn::SubgroupLocalInvocationId, 1),
             has_leaders,
             void: edit.find_type(Op::TypeVoid, &[]),
-            device_scope: edit.constant(scope as u32),
             subgroup_scope: edit.constant(Scope::Subgroup as u32),
             functions: BTreeMap::new(),
             code: Vec::new(),
@@ -142,7 +127,7 @@ impl Recorder {
             code.push(Instruction::new(Op::GroupNonUniformBroadcastFirst, Some(edit.uint), Some(result), operands));
             result
         } else {
-            edit.constant(0xff)
+            edit.zero
         };
         let signature = Signature { words: words.len(), poll };
         let function = match self.functions.get(&signature) {
@@ -243,18 +228,22 @@ impl Recorder {
         let is_recorded = edit.emit(&mut code, Op::LogicalAnd, edit.bool, &[is_it, is_there]);
         let own = edit.built_in(BuiltIn::LocalInvocationIndex, 1);
         let own = edit.load_built_in(own, &mut code);
-        store(self.invocation, own, &mut code);
         let subgroup = edit.built_in(BuiltIn::SubgroupId, 1);
         let subgroup = edit.load_built_in(subgroup, &mut code);
         let lane = edit.load_built_in(self.lane, &mut code);
+        let in_group = self.load_header(edit, header::INVOCATIONS_PER_GROUP, &mut code);
+        let before = edit.emit(&mut code, Op::IMul, uint, &[low, in_group]);
+        let place = edit.emit(&mut code, Op::IAdd, uint, &[before, own]);
         let is_within = self.is_within(edit, subgroup, own, &mut code);
-        let number = edit.emit(&mut code, Op::IAdd, uint, &[low, one]);
         let is_own = edit.emit(&mut code, Op::LogicalAnd, edit.bool, &[is_recorded, is_within]);
-        let slot = edit.emit(&mut code, Op::Select, uint, &[is_own, number, edit.zero]);
-        store(self.slot, slot, &mut code);
-        for (variable, at) in [(self.capacity, header::CAPACITY), (self.records, header::RECORDS)] {
-            let word = self.load_header(edit, at, &mut code);
-            store(variable, word, &mut code);
+        let room = self.load_header(edit, header::PER_INVOCATION, &mut code);
+        let records = self.load_header(edit, header::RECORDS, &mut code);
+        let before = edit.emit(&mut code, Op::IMul, uint, &[place, room]);
+        let from = edit.emit(&mut code, Op::IAdd, uint, &[records, before]);
+        let to = edit.emit(&mut code, Op::IAdd, uint, &[from, room]);
+        for (variable, at) in [(self.next, from), (self.end, to)] {
+            let at = edit.emit(&mut code, Op::Select, uint, &[is_own, at, edit.zero]);
+            store(variable, at, &mut code);
         }
         selection_merge(end, &mut code);
         branch_if(is_recorded, write, end, &mut code);
@@ -264,10 +253,7 @@ impl Recorder {
         let sixteen = edit.constant(16);
         let upper = edit.emit(&mut code, Op::ShiftLeftLogical, uint, &[subgroup, sixteen]);
         let both = edit.emit(&mut code, Op::BitwiseOr, uint, &[upper, lane]);
-        let in_group = self.load_header(edit, header::INVOCATIONS_PER_GROUP, &mut code);
         let first = self.load_header(edit, header::INVOCATIONS, &mut code);
-        let before = edit.emit(&mut code, Op::IMul, uint, &[low, in_group]);
-        let place = edit.emit(&mut code, Op::IAdd, uint, &[before, own]);
         let at = edit.emit(&mut code, Op::IAdd, uint, &[first, place]);
         self.store_word(edit, at, both, &mut code);
         branch(end, &mut code);
@@ -294,21 +280,10 @@ impl Recorder {
     fn write_function(&mut self, edit: &mut Editor, signature: Signature) -> Word {
         let (function, parameters, mut body) = self.function(edit, 2 + signature.words);
         let [start, end] = std::array::from_fn(|_| edit.take_id());
-        let mut code = Vec::new();
-        let slot = edit.emit(&mut code, Op::Load, edit.uint, &[self.slot]);
-        let is_recorded = edit.emit(&mut code, Op::INotEqual, edit.bool, &[slot, edit.zero]);
-        selection_merge(end, &mut code);
         match signature.poll {
-            None => {
-                let look = edit.take_id();
-                branch_if(is_recorded, look, end, &mut code);
-                body.blocks.push(labelled(start, code));
-                self.write_record(edit, look, end, slot, &parameters, None, &mut body);
-            }
+            None => self.write_record(edit, (start, end), &parameters, None, &mut body),
             Some(poll) => {
-                let [ask, again, look, joined] = std::array::from_fn(|_| edit.take_id());
-                branch_if(is_recorded, ask, end, &mut code);
-                body.blocks.push(labelled(start, code));
+                let [again, look] = std::array::from_fn(|_| edit.take_id());
                 let mut code = Vec::new();
                 let [offset, value] = [parameters[parameters.len() - 2], parameters[parameters.len() - 1]];
                 let record = edit.emit(&mut code, Op::Load, edit.uint, &[poll.record]);
@@ -318,18 +293,19 @@ impl Recorder {
                     let is_equal = edit.emit(&mut code, Op::IEqual, edit.bool, &[last, now]);
                     is_same = edit.emit(&mut code, Op::LogicalAnd, edit.bool, &[is_same, is_equal]);
                 }
-                selection_merge(joined, &mut code);
+                selection_merge(end, &mut code);
                 branch_if(is_same, again, look, &mut code);
-                body.blocks.push(labelled(ask, code));
+                body.blocks.push(labelled(start, code));
                 // The record's last word is how often in a row it was so.
                 let mut code = Vec::new();
                 let count = self.load_word(edit, record, &mut code);
                 let one = edit.constant(1);
                 let more = edit.emit(&mut code, Op::IAdd, edit.uint, &[count, one]);
                 self.store_word(edit, record, more, &mut code);
-                branch(joined, &mut code);
+                branch(end, &mut code);
                 body.blocks.push(labelled(again, code));
-                self.write_record(edit, look, joined, slot, &parameters, Some(poll), &mut body);
+                let joined = edit.take_id();
+                self.write_record(edit, (look, joined), &parameters, Some(poll), &mut body);
                 let mut code = Vec::new();
                 branch(end, &mut code);
                 body.blocks.push(labelled(joined, code));
@@ -340,81 +316,53 @@ impl Recorder {
         function
     }
 
-    /// The blocks that take a place for a record and write it, from one block up to another.
-    #[expect(clippy::too_many_arguments, reason = "what blocks need that are written one after the other")]
+    /// The blocks that write a record where there is room, from one block up to another.
     fn write_record(
         &mut self,
         edit: &mut Editor,
-        look: Word,
-        end: Word,
-        slot: Word,
+        (look, end): (Word, Word),
         parameters: &[Word],
         poll: Option<Poll>,
         body: &mut Function,
     ) {
-        let uint = edit.uint;
-        let [write, late, taken] = std::array::from_fn(|_| edit.take_id());
+        let (uint, write) = (edit.uint, edit.take_id());
         let mut code = Vec::new();
-        let cursor = edit.constant(header::CURSOR);
-        let cursor = self.word(edit, cursor, &mut code);
-        let capacity = edit.emit(&mut code, Op::Load, uint, &[self.capacity]);
+        let at = edit.emit(&mut code, Op::Load, uint, &[self.next]);
+        let room_end = edit.emit(&mut code, Op::Load, uint, &[self.end]);
         let outer = self.outer.as_ref().map(|outer| (edit.emit(&mut code, Op::Load, uint, &[outer.count]), outer.iterations));
-        let own_words = u32::try_from(parameters.len() + usize::from(poll.is_some())).unwrap_or(u32::MAX);
+        // The site and the leader are one word.
+        let own_words = u32::try_from(parameters.len() - 1 + usize::from(poll.is_some())).unwrap_or(u32::MAX);
         let mut length = edit.constant(own_words);
         if let Some((count, _)) = outer {
             length = edit.emit(&mut code, Op::IAdd, uint, &[length, count]);
         }
-        let at = edit.take_id();
-        let operands = vec![
-            Operand::IdRef(cursor),
-            Operand::IdScope(self.device_scope),
-            Operand::IdMemorySemantics(edit.zero),
-            Operand::IdRef(length),
-        ];
-        code.push(Instruction::new(Op::AtomicIAdd, Some(uint), Some(at), operands));
-        let record_end = edit.emit(&mut code, Op::IAdd, uint, &[at, length]);
-        let fits = edit.emit(&mut code, Op::ULessThanEqual, edit.bool, &[record_end, capacity]);
-        selection_merge(taken, &mut code);
-        branch_if(fits, write, late, &mut code);
+        let after = edit.emit(&mut code, Op::IAdd, uint, &[at, length]);
+        let fits = edit.emit(&mut code, Op::ULessThanEqual, edit.bool, &[after, room_end]);
+        // Where one finds no room, none that follows does.
+        let next = edit.emit(&mut code, Op::Select, uint, &[fits, after, room_end]);
+        store(self.next, next, &mut code);
+        selection_merge(end, &mut code);
+        branch_if(fits, write, end, &mut code);
         body.blocks.push(labelled(look, code));
-        // An invocation whose record finds no place records nothing more: the cursor gets that far beyond the end, and can't wrap around.
-        let mut code = Vec::new();
-        store(self.slot, edit.zero, &mut code);
-        branch(taken, &mut code);
-        body.blocks.push(labelled(late, code));
 
         let mut code = Vec::new();
-        let one = edit.constant(1);
-        let first = edit.emit(&mut code, Op::Load, uint, &[self.records]);
-        let at = edit.emit(&mut code, Op::IAdd, uint, &[first, at]);
         let [site, leader, words @ ..] = parameters else { return };
-        let own = edit.emit(&mut code, Op::Load, uint, &[self.invocation]);
-        let head = edit.emit(&mut code, Op::BitwiseOr, uint, &[*site, own]);
+        let head = edit.emit(&mut code, Op::BitwiseOr, uint, &[*site, *leader]);
         self.store_word(edit, at, head, &mut code);
-        let eight = edit.constant(8);
-        let place = edit.emit(&mut code, Op::ISub, uint, &[slot, one]);
-        let upper = edit.emit(&mut code, Op::ShiftLeftLogical, uint, &[place, eight]);
-        let group = edit.emit(&mut code, Op::BitwiseOr, uint, &[upper, *leader]);
-        let mut next = edit.emit(&mut code, Op::IAdd, uint, &[at, one]);
-        self.store_word(edit, next, group, &mut code);
         let mut words = words.iter().copied();
-        if let Some((count, iterations)) = outer {
-            // The chain of calls comes first: it tells how many iterations follow.
-            next = edit.emit(&mut code, Op::IAdd, uint, &[next, one]);
-            if let Some(path) = words.next() {
-                self.store_word(edit, next, path, &mut code);
-            }
-            let rest = edit.take_id();
-            next = self.copy_iterations(edit, (write, code), next, count, iterations, rest, body);
-            code = Vec::new();
-            self.write_rest(edit, next, words.collect(), poll, code, (rest, taken), body);
-        } else {
-            self.write_rest(edit, next, words.collect(), poll, code, (write, taken), body);
+        let Some((count, iterations)) = outer else {
+            return self.write_rest(edit, at, words.collect(), poll, code, (write, end), body);
+        };
+        // The chain of calls comes first: it tells how many iterations follow.
+        let mut last = at;
+        if let Some(path) = words.next() {
+            let one = edit.constant(1);
+            last = edit.emit(&mut code, Op::IAdd, uint, &[at, one]);
+            self.store_word(edit, last, path, &mut code);
         }
-
-        let mut code = Vec::new();
-        branch(end, &mut code);
-        body.blocks.push(labelled(taken, code));
+        let rest = edit.take_id();
+        last = self.copy_iterations(edit, (write, code), last, count, iterations, rest, body);
+        self.write_rest(edit, last, words.collect(), poll, Vec::new(), (rest, end), body);
     }
 
     /// The block that writes a record's last words.

@@ -13,7 +13,7 @@ pub struct Recording<'g> {
     /// Workgroups of the dispatch.
     pub grid: [u32; 3],
     pub invocations_per_group: u32,
-    /// Words of records.
+    /// Words of records, which all invocations share alike.
     pub capacity: u32,
     /// The subgroups of each workgroup that are recorded, by their numbers in it.
     pub subgroups: (u32, u32),
@@ -28,13 +28,24 @@ pub const ALL_SUBGROUPS: (u32, u32) = (0, u32::MAX);
 const NEVER_BEGAN: u32 = u32::MAX;
 
 impl Recording<'_> {
+    fn group_count(&self) -> u32 {
+        u32::try_from(self.groups.len()).unwrap_or(u32::MAX)
+    }
+
+    fn invocations(&self) -> u32 {
+        self.group_count().saturating_mul(self.invocations_per_group)
+    }
+
     fn invocations_at(&self) -> u32 {
-        header::WORDS.saturating_add(u32::try_from(self.groups.len()).unwrap_or(u32::MAX))
+        header::WORDS.saturating_add(self.group_count())
     }
 
     fn records_at(&self) -> u32 {
-        let groups = u32::try_from(self.groups.len()).unwrap_or(u32::MAX);
-        self.invocations_at().saturating_add(groups.saturating_mul(self.invocations_per_group))
+        self.invocations_at().saturating_add(self.invocations())
+    }
+
+    fn per_invocation(&self) -> u32 {
+        self.capacity.checked_div(self.invocations()).unwrap_or(0)
     }
 
     /// How large the buffer must be: bytes.
@@ -42,22 +53,12 @@ impl Recording<'_> {
         4 * (u64::from(self.records_at()) + u64::from(self.capacity))
     }
 
-    /// The part of the buffer that a pass has written to, or could have before its records.
-    pub fn used<'b>(&self, buffer: &'b [u8]) -> &'b [u8] {
-        let word = |at: u32| {
-            let bytes = buffer.get(at as usize * 4..at as usize * 4 + 4);
-            bytes.and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_ne_bytes)
-        };
-        let words = self.records_at() as usize + word(header::CURSOR).min(self.capacity) as usize;
-        &buffer[..(4 * words).min(buffer.len())]
-    }
-
-    /// What the buffer must begin with before a pass. What follows is written before it is read.
+    /// What the buffer must begin with before a pass. All that follows must be zero.
     pub fn beginning(&self) -> Vec<u8> {
         let mut words = vec![0; header::WORDS as usize];
         let mut set = |at: u32, word: u32| words[at as usize] = word;
-        set(header::CAPACITY, self.capacity);
-        set(header::GROUPS, u32::try_from(self.groups.len()).unwrap_or(u32::MAX));
+        set(header::PER_INVOCATION, self.per_invocation());
+        set(header::GROUPS, self.group_count());
         set(header::GRID[0], self.grid[0]);
         set(header::GRID[1], self.grid[1]);
         set(header::INVOCATIONS_PER_GROUP, self.invocations_per_group);
@@ -70,13 +71,40 @@ impl Recording<'_> {
         words.resize(self.records_at() as usize, NEVER_BEGAN);
         words.into_iter().flat_map(u32::to_ne_bytes).collect()
     }
+
+    /// What [`Traced::recorded`] reads, out of what a pass left of the buffer.
+    pub fn compacted(&self, buffer: &[u8], traced: &Traced) -> Vec<u32> {
+        let word = |bytes: &[u8]| u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        let after = |words: u32| buffer.get(4 * words as usize..).unwrap_or_default();
+        let invocations = self.invocations() as usize;
+        let lanes = after(self.invocations_at()).chunks_exact(4).take(invocations).map(word);
+        let mut all: Vec<u32> = [0, self.invocations_per_group, self.invocations()].into_iter().chain(lanes).collect();
+        let ends_at = all.len();
+        all.resize(ends_at + invocations, 0);
+        let (records_at, room, longest) = (all.len(), self.per_invocation() as usize, traced.longest_record());
+        for (number, region) in after(self.records_at()).chunks_exact(4 * room.max(1)).take(invocations).enumerate() {
+            // A record may end with zeros.
+            let written = region.chunks_exact(4).rposition(|word| word != [0; 4]).map_or(0, |last| last + 1);
+            let length = if written == 0 { 0 } else { room.min(written + longest) };
+            all.extend(region[..4 * length].chunks_exact(4).map(word));
+            all[ends_at + number] = u32::try_from(all.len() - records_at).unwrap_or(u32::MAX);
+            // One that follows may have found no room.
+            all[0] |= u32::from(written + 2 * longest > room);
+        }
+        all
+    }
 }
 
 /// What a pass recorded.
 #[derive(Clone, Copy, Debug)]
 pub struct Recorded<'w> {
     traced: &'w Traced,
-    words: &'w [u32],
+    is_cut: bool,
+    invocations_per_group: u32,
+    /// Of each invocation its subgroup and its lane, and where its records end.
+    lanes: &'w [u32],
+    ends: &'w [u32],
+    records: &'w [u32],
 }
 
 /// An access, or a barrier.
@@ -106,56 +134,78 @@ pub struct Record<'w> {
 }
 
 impl Traced {
+    /// What was recorded, out of [`Recording::compacted`].
     pub fn recorded<'w>(&'w self, words: &'w [u32]) -> Recorded<'w> {
-        Recorded { traced: self, words }
+        let (head, rest) = words.split_first_chunk::<3>().unwrap_or((&[0; 3], &[]));
+        let &[is_cut, invocations_per_group, invocations] = head;
+        let (lanes, rest) = rest.split_at_checked(invocations as usize).unwrap_or_default();
+        let (ends, records) = rest.split_at_checked(invocations as usize).unwrap_or_default();
+        Recorded { traced: self, is_cut: is_cut != 0, invocations_per_group, lanes, ends, records }
+    }
+
+    /// The most words that a record of the module has.
+    fn longest_record(&self) -> usize {
+        let words = |site: &Site| {
+            let of_target = match site.target {
+                Target::Root { is_array, .. } => 1 + usize::from(is_array),
+                Target::Chosen { .. } => 3,
+                Target::Address { .. } => 2,
+                Target::Nothing | Target::Unfollowed(_) => 0,
+            };
+            1 + site.loops + of_target + 2 * usize::from(site.polls)
+        };
+        let own = self.sites.iter().map(words).max().unwrap_or(0);
+        own + usize::from(self.calls.has_paths) + self.calls.deepest
     }
 }
 
 impl<'w> Recorded<'w> {
-    fn header(&self, at: u32) -> u32 {
-        self.words.get(at as usize).copied().unwrap_or(0)
-    }
-
-    /// Whether some accesses found no place.
+    /// Whether some accesses may have found no room.
     pub fn is_cut(&self) -> bool {
-        self.header(header::CURSOR) > self.header(header::CAPACITY)
+        self.is_cut
     }
 
     /// The subgroup and the lane of an invocation; nothing where it never began.
     pub fn lane(&self, group: u32, invocation: u32) -> Option<(u32, u32)> {
-        let at = self.header(header::INVOCATIONS) + group * self.header(header::INVOCATIONS_PER_GROUP) + invocation;
-        let word = self.words.get(at as usize).copied().filter(|word| *word != NEVER_BEGAN)?;
+        let at = group * self.invocations_per_group + invocation;
+        let word = self.lanes.get(at as usize).copied().filter(|word| *word != NEVER_BEGAN)?;
         Some((word >> 16, word & 0xffff))
     }
 
-    /// The records, in an order in which those of an invocation are as it went.
+    /// The records, invocation by invocation, those of each as it went.
     pub fn records(&self) -> impl Iterator<Item = Record<'w>> + use<'w> {
         self.placed().map(|(_, record)| record)
     }
 
     /// The same, each with its place, by which [`Self::at`] finds it.
     pub fn placed(&self) -> impl Iterator<Item = (u32, Record<'w>)> + use<'w> {
-        let all = self.all();
-        let (traced, mut rest, mut outer) = (self.traced, all, OuterLoops::default());
+        let (own, mut number, mut rest, mut outer) = (*self, 0_u32, self.region(0), OuterLoops::default());
         std::iter::from_fn(move || {
-            let place = u32::try_from(all.len() - rest.len()).ok()?;
-            let (record, after) = traced.split(rest, |calls, chain| outer.of(calls, chain))?;
-            rest = after;
-            Some((place, record))
+            loop {
+                let end = *own.ends.get(number as usize)?;
+                let place = end - u32::try_from(rest.len()).ok()?;
+                if let Some((record, after)) = own.split(number, rest, |calls, chain| outer.of(calls, chain)) {
+                    rest = after;
+                    return Some((place, record));
+                }
+                number += 1;
+                rest = own.region(number);
+            }
         })
     }
 
     pub fn at(&self, place: u32) -> Option<Record<'w>> {
-        let (record, _) = self.traced.split(self.all().get(place as usize..)?, CallTree::loops_around)?;
+        let number = u32::try_from(self.ends.partition_point(|end| *end <= place)).ok()?;
+        let (record, _) = self.split(number, self.records.get(place as usize..)?, CallTree::loops_around)?;
         Some(record)
     }
 
-    /// The words of all records.
-    fn all(&self) -> &'w [u32] {
-        let first = self.header(header::RECORDS) as usize;
-        let taken = self.header(header::CURSOR).min(self.header(header::CAPACITY)) as usize;
-        let end = (first + taken).min(self.words.len());
-        self.words.get(first..end).unwrap_or_default()
+    /// The words of an invocation's records, and zeros.
+    fn region(&self, number: u32) -> &'w [u32] {
+        let end = |number: usize| self.ends.get(number).map_or(0, |end| *end as usize);
+        let number = number as usize;
+        let start = number.checked_sub(1).map_or(0, end);
+        self.records.get(start..end(number)).unwrap_or_default()
     }
 
     pub fn traced(&self) -> &'w Traced {
@@ -173,23 +223,25 @@ impl OuterLoops {
     }
 }
 
-impl Traced {
-    /// The first record of words, and what follows it; nothing where they end, or the last one was cut off.
-    fn split<'w>(
+impl<'w> Recorded<'w> {
+    /// The first record of an invocation's words, and what follows it; nothing where they end.
+    fn split(
         &self,
+        number: u32,
         words: &'w [u32],
         mut loops_around: impl FnMut(&CallTree, u32) -> usize,
     ) -> Option<(Record<'w>, &'w [u32])> {
-        let (&[head, group], mut rest) = words.split_first_chunk::<2>()?;
+        let (head, mut rest) = words.split_first()?;
         let site = (head >> 16).checked_sub(1)? as usize;
-        let Site { target, loops, polls, .. } = self.sites.get(site)?;
+        let Traced { sites, calls, .. } = self.traced;
+        let Site { target, loops, polls, .. } = sites.get(site)?;
         let mut take = |count: usize| {
             let (taken, after) = rest.split_at_checked(count)?;
             rest = after;
             Some(taken)
         };
-        let chain = if self.calls.has_paths { take(1)?[0] } else { 0 };
-        let around = if self.calls.has_outer_loops { loops_around(&self.calls, chain) } else { 0 };
+        let chain = if calls.has_paths { take(1)?[0] } else { 0 };
+        let around = if calls.deepest > 0 { loops_around(calls, chain) } else { 0 };
         let iterations = take(around + loops)?;
         let (root, element, offset) = match target {
             Target::Root { root, is_array, .. } => {
@@ -212,9 +264,9 @@ impl Traced {
         } else {
             (None, 1)
         };
-        let (invocation, leader) = (head & 0xffff, group & 0xff);
-        let record =
-            Record { site, group: group >> 8, invocation, leader, chain, iterations, root, element, offset, value, count };
+        let (group, invocation) = (number / self.invocations_per_group, number % self.invocations_per_group);
+        let leader = head & 0xffff;
+        let record = Record { site, group, invocation, leader, chain, iterations, root, element, offset, value, count };
         Some((record, rest))
     }
 }

@@ -85,7 +85,7 @@ impl Writer {
         let mut functions: Vec<(Function, Loops)> =
             functions.into_iter().map(|function| (Loops::of(&function), function)).map(|(loops, of)| (of, loops)).collect();
         self.calls = Calls::of(entry, &functions, |instruction| self.is_site(instruction))?;
-        let deepest = self.calls.deepest;
+        let deepest = self.calls.tree.deepest;
         let mut recorder = Recorder::new(&mut self.edit, self.has_leaders, deepest);
         functions.iter_mut().for_each(|(function, _)| self.extend_parameters(function));
         for (function, loops) in &mut functions {

@@ -177,7 +177,7 @@ fn traced() -> Traced {
         r#"{"place":[0,3],"sites":[{"kind":"load","name":"a[]","line":{"file":"a.comp","line":7},
         "target":{"root":{"root":0,"is_array":false,"runs":[{"offset":0,"bytes":4}]}},"loops":1,"polls":false}],
         "roots":[{"space":{"storage":{"set":0,"binding":1}},"name":"a","is_natural":false,"bytes":null,"array":null}],
-        "calls":{"entry":4,"calls":{},"has_paths":false,"has_outer_loops":false},"has_leaders":true}"#,
+        "calls":{"entry":4,"calls":{},"has_paths":false,"deepest":0},"has_leaders":true}"#,
     )
     .unwrap()
 }
@@ -322,11 +322,15 @@ impl Tracer {
         let dispatch = prepared.dispatches().get(pass.dispatch).copied();
         let dispatch = dispatch.ok_or_else(|| refused("the case has no such dispatch"))?;
         let recording = pass.recording(&dispatch, &prepared);
+        let traced = prepared.traced_at(dispatch, self.has_ballots, Some(&pass.sites)).map_err(refused)?;
         let (slot, resource) = self.load(pass, dispatch, &recording)?;
-        self.device.write(slot, resource, &recording.beginning())?;
+        self.device.restart(slot, resource, &recording.beginning())?;
         let (outputs, took) = self.outputs(slot, &prepared)?;
         let records = self.device.read(slot, resource)?;
-        let written = File::create_new(&pass.file).and_then(|mut file| file.write_all(recording.used(&records)));
+        let words = recording.compacted(&records, &traced);
+        drop(records);
+        let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_ne_bytes).collect();
+        let written = File::create_new(&pass.file).and_then(|mut file| file.write_all(&bytes));
         written.map_err(|error| refused(format!("can't keep what was recorded: {error}")))?;
         let difference = difference(&prepared, &self.first, &outputs);
         // Judging may take longer than the pass.

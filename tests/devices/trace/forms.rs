@@ -6,7 +6,7 @@ use lanescope::gpu::{Device, DeviceOptions};
 use lanescope::model::{Binding, Case, Contents, Kernel, Point, Resource, Sequence, SpirvTarget, Step};
 use lanescope::shader::{ALL_SUBGROUPS, AccessKind, Module, Prepared, Recording, Space, Specialized, Target, validate};
 
-use super::{CAPACITY, ran, words};
+use super::{CAPACITY, ran};
 use crate::gpu::messages_with;
 
 use AccessKind::{Atomic, Load, Store};
@@ -303,7 +303,8 @@ fn recorded(device: &mut Device, name: &str, prepared: &Prepared) -> Vec<Expecte
     let traced = prepared.traced(dispatch, true).unwrap_or_else(|error| panic!("{name}: {error}"));
     assert_eq!(validate(&traced.words), Ok(()), "{name}");
     let (with, resource) = prepared.recording(dispatch, &traced, &recording).unwrap();
-    let buffer = words(&ran(device, &with, Some((resource, recording.beginning()))).unwrap().pop().unwrap());
+    let left = ran(device, &with, Some((resource, recording.beginning()))).unwrap().pop().unwrap();
+    let buffer = recording.compacted(&left, &traced);
     let recorded = traced.recorded(&buffer);
     assert!(!recorded.is_cut(), "{name}");
     let all = recorded.records().filter_map(|record| {

@@ -13,7 +13,7 @@ use lanescope::shader::{
     self, ALL_SUBGROUPS, AccessKind, Compiler, Dispatch, Library, Prepared, Recording, Space, Target, Traced, Unfollowed,
 };
 
-use super::{ran, words};
+use super::ran;
 use crate::gpu::messages_with;
 use crate::support::form::sample;
 use crate::support::{cases_of, to_words, typed};
@@ -257,7 +257,8 @@ fn recorded<'t>(
     let capacity = u32::try_from(room).unwrap();
     let recording = Recording { groups: &groups, grid: dispatch.groups, invocations_per_group, capacity, subgroups, in_row };
     let (with, resource) = prepared.recording(dispatch, traced, &recording).unwrap();
-    let buffer = words(&ran(device, &with, Some((resource, recording.beginning()))).unwrap().pop().unwrap());
+    let left = ran(device, &with, Some((resource, recording.beginning()))).unwrap().pop().unwrap();
+    let buffer = recording.compacted(&left, traced);
     let recorded = traced.recorded(&buffer);
     assert!(!recorded.is_cut());
     let mut all = Vec::new();
@@ -305,7 +306,7 @@ fn compared(device: &mut Device, prepared: &Prepared) -> Vec<(String, Result<usi
     let compare = |(dispatch, pushed): (Dispatch, Vec<u64>)| {
         let expected = expected(case, dispatch, pushed, subgroup_size);
         let traced = prepared.traced(dispatch, true).unwrap();
-        let found = recorded(device, prepared, dispatch, (&traced, (ALL_SUBGROUPS, 0)), 16 * expected.len() + (1 << 16));
+        let found = recorded(device, prepared, dispatch, (&traced, (ALL_SUBGROUPS, 0)), 64 * expected.len() + (1 << 20));
         let [missing, more] = [beyond(&expected, &found), beyond(&found, &expected)];
         let is_equal = missing.is_empty() && more.is_empty();
         let few = |of: &[Access]| of.iter().take(4).map(|access| format!("\n    {access:?}")).collect::<String>();
