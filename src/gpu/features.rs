@@ -87,6 +87,7 @@ macro_rules! feature_chain {
 
 feature_chain! {
     storage16: vk::PhysicalDevice16BitStorageFeatures<'static>, V1_1, khr::_16bit_storage::NAME, ALWAYS;
+    variable_pointers: vk::PhysicalDeviceVariablePointersFeatures<'static>, V1_1, khr::variable_pointers::NAME, ALWAYS;
     storage8: vk::PhysicalDevice8BitStorageFeatures<'static>, V1_2, khr::_8bit_storage::NAME, ALWAYS;
     float16_int8: vk::PhysicalDeviceShaderFloat16Int8Features<'static>, V1_2, khr::shader_float16_int8::NAME, ALWAYS;
     subgroup_types: vk::PhysicalDeviceShaderSubgroupExtendedTypesFeatures<'static>,
@@ -154,6 +155,11 @@ impl Features {
             (Feature::Int16, on(core.shader_int16)),
             (Feature::Int64, on(core.shader_int64)),
             (Feature::Storage8, chain.storage8.is_some_and(|s| on(s.storage_buffer8_bit_access))),
+            (
+                Feature::VariablePointersStorageBuffer,
+                chain.variable_pointers.is_some_and(|s| on(s.variable_pointers_storage_buffer)),
+            ),
+            (Feature::VariablePointers, chain.variable_pointers.is_some_and(|s| on(s.variable_pointers))),
             (Feature::Storage16, chain.storage16.is_some_and(|s| on(s.storage_buffer16_bit_access))),
             (Feature::StorageImageExtendedFormats, on(core.shader_storage_image_extended_formats)),
             (Feature::StorageImageReadWithoutFormat, on(core.shader_storage_image_read_without_format)),

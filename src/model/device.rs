@@ -209,6 +209,8 @@ named! {
         Int64 = "shaderInt64",
         Storage8 = "storageBuffer8BitAccess",
         Storage16 = "storageBuffer16BitAccess",
+        VariablePointersStorageBuffer = "variablePointersStorageBuffer",
+        VariablePointers = "variablePointers",
         StorageImageExtendedFormats = "shaderStorageImageExtendedFormats",
         StorageImageReadWithoutFormat = "shaderStorageImageReadWithoutFormat",
         StorageImageWriteWithoutFormat = "shaderStorageImageWriteWithoutFormat",

@@ -33,6 +33,8 @@ pub(super) fn treatment(capability: Capability) -> Treatment {
         C::Int64 => Features(&[Feature::Int64]),
         C::StorageBuffer8BitAccess => Features(&[Feature::Storage8]),
         C::StorageBuffer16BitAccess => Features(&[Feature::Storage16]),
+        C::VariablePointersStorageBuffer => Features(&[Feature::VariablePointersStorageBuffer]),
+        C::VariablePointers => Features(&[Feature::VariablePointers]),
         C::StorageImageExtendedFormats => Features(&[Feature::StorageImageExtendedFormats]),
         C::StorageImageReadWithoutFormat => Features(&[Feature::StorageImageReadWithoutFormat]),
         C::StorageImageWriteWithoutFormat => Features(&[Feature::StorageImageWriteWithoutFormat]),
@@ -141,8 +143,6 @@ pub(super) fn treatment(capability: Capability) -> Treatment {
         | C::StorageInputOutput16
         | C::DeviceGroup
         | C::MultiView
-        | C::VariablePointersStorageBuffer
-        | C::VariablePointers
         | C::AtomicStorageOps
         | C::SampleMaskPostDepthCoverage
         | C::UniformAndStorageBuffer8BitAccess

@@ -70,6 +70,31 @@ pub enum HardwareError {
     Meaning(String),
 }
 
+/// What rows say of a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Measured {
+    /// The steps of cache/granules.
+    granules: [Option<u64>; 2],
+    banks: Option<u64>,
+    bank_bytes: Option<u64>,
+}
+
+impl Measured {
+    /// Takes what a row of an experiment says, of several the last.
+    pub fn take(&mut self, experiment: &str, variant: &str, value: Option<f64>) {
+        let place = match (experiment, variant) {
+            ("cache/granules", "granule_1") => &mut self.granules[0],
+            ("cache/granules", "granule_2") => &mut self.granules[1],
+            ("shared/banks", "count") => &mut self.banks,
+            ("shared/banks", "width") => &mut self.bank_bytes,
+            _ => return,
+        };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number within these bounds")]
+        let size = value.filter(|value| (1.0..=65536.0).contains(value)).map(|value| value as u64);
+        *place = size.filter(|size| size.is_power_of_two()).or(*place);
+    }
+}
+
 /// A lane's access to workgroup memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneAccess {
@@ -107,6 +132,27 @@ impl Hardware {
             _ => include_str!("hardware/assumed.toml"),
         };
         Self::parse(text).expect("a test reads the models that come along")
+    }
+
+    /// The same with what was measured in its place; nothing where nothing was.
+    pub fn measured(self, measured: &Measured) -> Option<Self> {
+        let [sector, fetch] = measured.granules;
+        let of_memory = sector.map(|sector| format!("sectors of {sector} bytes: cache/granules"));
+        let of_banks = measured.banks.zip(measured.bank_bytes);
+        let own = of_banks.map(|(banks, bytes)| format!("{banks} banks of {bytes} bytes: shared/banks"));
+        if of_memory.is_none() && own.is_none() {
+            return None;
+        }
+        let sources: Vec<String> = of_memory.into_iter().chain(own).chain([format!("otherwise: {}", self.source)]).collect();
+        let mut new = Self { name: format!("{}, measured", self.name), source: sources.join("; "), ..self };
+        if let Some(sector) = sector {
+            (new.sector_bytes, new.fetch_bytes) = (sector, fetch.unwrap_or(sector));
+            new.line_bytes = new.line_bytes.max(new.fetch_bytes);
+        }
+        if let Some((banks, bytes)) = of_banks {
+            (new.shared.banks, new.shared.bank_bytes) = (banks, bytes);
+        }
+        Some(new)
     }
 
     fn check(&self) -> Result<(), String> {
@@ -226,6 +272,22 @@ mod tests {
             let error = Hardware::parse(&model.replacen(from, to, 1)).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");
         }
+    }
+
+    #[test]
+    fn what_rows_measured_takes_the_place_of_what_a_vendor_says() {
+        let of = |rows: &[(&str, &str, f64)]| {
+            let mut measured = Measured::default();
+            rows.iter().for_each(|(experiment, variant, value)| measured.take(experiment, variant, Some(*value)));
+            Hardware::of_vendor(0x1002, 32).measured(&measured)
+        };
+        let all = of(&[("cache/granules", "granule_1", 64.0), ("cache/granules", "granule_2", 128.0)]).unwrap();
+        assert_eq!((all.sector_bytes, all.fetch_bytes, all.line_bytes, all.shared.banks), (64, 128, 128, 32));
+        assert!(all.source.starts_with("sectors of 64 bytes: cache/granules; otherwise: "), "{}", all.source);
+        let all = of(&[("shared/banks", "count", 64.0), ("shared/banks", "width", 8.0)]).unwrap();
+        assert_eq!((all.shared.banks, all.shared.bank_bytes), (64, 8));
+        // What is no size tells nothing.
+        assert_eq!(of(&[("cache/granules", "granule_1", 48.0), ("memory/stream", "", 64.0)]), None);
     }
 
     /// Whole lines of lanes.

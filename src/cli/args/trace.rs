@@ -30,6 +30,15 @@ pub struct Trace {
     #[arg(long, value_name = "NUMBER|device", value_parser = lanes)]
     pub lanes: Option<LaneChoice>,
 
+    /// Take the sizes of sectors and banks from rows that `run` measured on this device (cache/granules, which cache/line derives, and
+    /// shared/banks, which shared/bank_conflict does), beside the vendor's model
+    #[arg(long, value_name = "FILE", conflicts_with = "model")]
+    pub rows: Vec<PathBuf>,
+
+    /// Take a model of your own instead of the vendor's, as `lanescope guide trace` explains it
+    #[arg(long, value_name = "FILE")]
+    pub model: Option<PathBuf>,
+
     /// Write a row for each instruction to this CSV file; `-` shows them instead of the tables; `lanescope schema trace` lists the
     /// columns
     #[arg(short, long, value_name = "FILE")]

@@ -16,6 +16,7 @@ use super::described::kernel;
 use super::overwriting::Files;
 use super::stdout::{print, print_as_is};
 use super::tune;
+use crate::analysis::{Purpose, RowSet};
 use crate::campaign::settings::Settings;
 use crate::campaign::trace::passes::{AccessRows, trace as recorded};
 use crate::campaign::trace::rows::site_rows;
@@ -24,13 +25,14 @@ use crate::campaign::{Campaign, lock};
 use crate::error::{EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Error};
 use crate::experiments::{self, Setting};
 use crate::measure::CaseKey;
-use crate::model::{Cache, DeviceInfo, Point, Preset, Status};
+use crate::model::{Cache, DeviceInfo, Point, Preset, Shown, Status};
 use crate::output::trace::{Rows, SiteRow};
 use crate::output::{Page, open_file};
 use crate::plan::{Plan, Request};
+use crate::regular::{self, Kind};
 use crate::staged::Staged;
 use crate::subject::{KernelSpec, LOCAL_SIZE_AXES, UserKernel};
-use crate::trace::hardware::Hardware;
+use crate::trace::hardware::{Hardware, Measured};
 use crate::trace::requests::Lanes;
 
 /// Fewer lanes than any GPU has: software's subgroups.
@@ -116,6 +118,7 @@ fn as_csv(all: &[SiteRow]) -> std::io::Result<Vec<u8>> {
 /// What is written is apart from what is read, and can be.
 fn check_files(typed: &Trace, order: &Order) -> Result<(), Error> {
     let mut files = Files::default().reading("the manifest", &typed.described.manifest);
+    files = files.reading("the rows", &typed.rows).reading("the model", &typed.model);
     for (what, path) in order.subject.iter().flat_map(|subject| subject.files().unwrap_or_default()) {
         files = files.reading(what, [path]);
     }
@@ -127,6 +130,31 @@ fn check_files(typed: &Trace, order: &Order) -> Result<(), Error> {
     output.into_iter().chain(&typed.records).try_for_each(|path| Staged::new(path).check().map_err(Error::unwritable(path)))
 }
 
+const MODEL: Kind = Kind { what: "a model of hardware", largest: 1 << 20, may_stream: false };
+
+/// The user's model, or the vendor's with what rows say of this device.
+fn hardware(typed: &Trace, device: &DeviceInfo) -> Result<Hardware, Error> {
+    if let Some(path) = &typed.model {
+        let usage = |words: String| Error::Usage(format!("--model {}: {words}", path.shown()));
+        let text = regular::read_text(path, MODEL).map_err(|error| usage(error.to_string()))?;
+        return Hardware::parse(&text).map_err(|error| usage(error.to_string()));
+    }
+    let vendors = Hardware::of_vendor(device.vendor_id, device.subgroup.size);
+    if typed.rows.is_empty() {
+        return Ok(vendors);
+    }
+    let mut rows = RowSet::default();
+    typed.rows.iter().try_for_each(|path| rows.read(path, Purpose::Card))?;
+    let mut measured = Measured::default();
+    rows.records()
+        .filter(|row| row.device_name == device.name)
+        .for_each(|row| measured.take(&row.experiment, &row.variant, row.value));
+    vendors.measured(&measured).ok_or_else(|| {
+        let (name, advice) = (&device.name, "lanescope run cache/line shared/bank_conflict -o FILE measures them");
+        Error::Usage(format!("--rows: no row of cache/granules or shared/banks tells a size for {name}: {advice}"))
+    })
+}
+
 fn order(typed: &Trace, device: &DeviceInfo) -> Result<Order, Error> {
     let own = if device.subgroup.size < SMALL { Lanes::InRow(USUAL) } else { Lanes::OfDevice };
     let lanes = match typed.lanes {
@@ -134,7 +162,7 @@ fn order(typed: &Trace, device: &DeviceInfo) -> Result<Order, Error> {
         Some(LaneChoice::Device) => Lanes::OfDevice,
         Some(LaneChoice::InRow(count)) => Lanes::InRow(count),
     };
-    let hardware = Hardware::of_vendor(device.vendor_id, device.subgroup.size);
+    let hardware = hardware(typed, device)?;
     let (key, subject) = match catalogued(typed, device)? {
         Some(key) => (key, None),
         None => {

@@ -90,7 +90,7 @@ fn assumptions(Order { lanes, hardware, .. }: &Order, device: &DeviceInfo) -> St
         }
     };
     let Hardware { name, sector_bytes, line_bytes, source, shared, .. } = hardware;
-    let is_assumed = if source == UNVERIFIED { " (assumed: of this device nothing is known)" } else { "" };
+    let is_assumed = if source == UNVERIFIED { " (its sizes are assumed)" } else { "" };
     format!(
         "{of_lanes} Memory is the model `{name}`{is_assumed}: sectors of {sector_bytes} bytes, lines of {line_bytes}; {} banks of \
          {} bytes.",
@@ -100,7 +100,7 @@ fn assumptions(Order { lanes, hardware, .. }: &Order, device: &DeviceInfo) -> St
 
 /// What all of it has memory move, if the workgroups that were recorded are like the others.
 fn traffic(dispatch: &DispatchTrace, hardware: &Hardware) -> Option<String> {
-    let Moved { fetched, stored } = dispatch.moved(hardware)?;
+    let Moved { fetched, stored } = dispatch.moved(hardware).filter(|moved| moved.fetched + moved.stored > 0)?;
     let (all, size) = (Bytes(fetched + stored), hardware.fetch_bytes);
     let (fetched, stored) = (Bytes(fetched), Bytes(stored));
     let about = if dispatch.recorded.len() as u64 == dispatch.workgroups() { "" } else { "about " };

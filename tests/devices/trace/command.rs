@@ -193,6 +193,7 @@ fn what_cannot_be_traced_is_refused_in_words() {
     let (folder, shader) = Folder::with("naive.comp", NAIVE);
     let file = folder.at("trace.csv");
     std::fs::write(&file, "mine").unwrap();
+    let rows_of_another = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/nvidia-h100-overview-1.csv");
     for (flags, code, words) in [
         (vec!["--entry", "other"], 1, "other"),
         (vec!["--fail-on", "conflict:2:nobody"], 2, "no access was recorded of `nobody`"),
@@ -201,10 +202,17 @@ fn what_cannot_be_traced_is_refused_in_words() {
         (vec!["-o", "/nowhere/trace.csv"], 2, "its folder isn't there"),
         (vec!["--records", &file, "-o", &file], 2, "given twice"),
         (vec!["--records", "-"], 2, "name a file"),
+        (vec!["--model", &shader], 2, "not a model of hardware"),
+        (vec!["--rows", rows_of_another], 2, "no row of cache/granules or shared/banks tells a size"),
     ] {
         let ran = traced(&shader, &device.index, &[&["-n", "65536", "--threads", "256,256"], &flags[..]].concat());
         assert!(ran.code == Some(code) && ran.err.contains(words), "{flags:?}: {:?} {}", ran.code, ran.err);
     }
+    let wide = include_str!("../../../src/trace/hardware/assumed.toml").replace("sector_bytes = 32", "sector_bytes = 64");
+    let model = folder.at("wide.toml");
+    std::fs::write(&model, wide).unwrap();
+    let wide = traced(&shader, &device.index, &["-n", "65536", "--threads", "256,256", "--model", &model]);
+    assert!(wide.code == Some(0) && wide.out.contains("sectors of 64 bytes") && wide.out.contains("6.2 %"), "{}", wide.out);
     let rows = traced(&shader, &device.index, &["-n", "65536", "--threads", "256,256", "-o", "-"]);
     assert!(
         rows.code == Some(0) && rows.out.starts_with("schema,device_name,") && rows.out.lines().count() == 3,
