@@ -19,7 +19,7 @@ pub enum Lanes {
 
 impl Lanes {
     /// The subgroup and the lane of an invocation.
-    fn of(self, recorded: &Recorded, group: u32, invocation: u32) -> (u32, u32) {
+    pub fn of(self, recorded: &Recorded, group: u32, invocation: u32) -> (u32, u32) {
         match self {
             Self::OfDevice => recorded.lane(group, invocation).unwrap_or((u32::MAX, invocation)),
             Self::InRow(count) => (invocation / count, invocation % count),

@@ -10,7 +10,7 @@ use lanescope::experiments::{CATALOGUE, Config};
 use lanescope::gpu::{Device, DeviceOptions};
 use lanescope::model::{Preset, ResourceKind, Status};
 use lanescope::plan::{Plan, Request, check_limits};
-use lanescope::shader::{self, ALL_SUBGROUPS, Compiler, Library, Prepared, Recording, Space, Target};
+use lanescope::shader::{self, Compiler, Library, Prepared, Recording, Space, Target};
 
 use crate::gpu::messages_with;
 use crate::support::form::sample;
@@ -77,8 +77,7 @@ fn kernels_of_the_catalogue_compute_the_same_and_record_each_access_once() {
                     grid: dispatch.groups,
                     invocations_per_group: kernel.local_size.iter().product(),
                     capacity: CAPACITY,
-                    subgroups: ALL_SUBGROUPS,
-                    in_row: 0,
+                    invocations: None,
                 };
                 let traced = prepared.traced(dispatch, true).unwrap_or_else(|error| panic!("{name}: {error}"));
                 let (recorded, resource) = prepared.recording(dispatch, &traced, &recording).unwrap();

@@ -4,6 +4,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -15,10 +16,11 @@ use crate::model::{DeviceInfo, DeviceKind, Failure, Status};
 use crate::output::Progress;
 use crate::output::trace::Rows;
 use crate::regular::{self, Kind};
-use crate::shader::{ALL_SUBGROUPS, AccessKind, Padding, Record, Recorded, Space, Traced};
+use crate::shader::{AccessKind, Padding, Record, Recorded, Space, Traced};
 use crate::trace::remedy::{Candidate, LongerRows};
 use crate::trace::requests::{Lanes, Requests};
 use crate::trace::sites::{self, Analysis};
+use crate::units::{Nanos, rounded};
 use crate::worker::Identity;
 use crate::worker::questions::Respondent;
 use crate::worker::questions::trace::{Dispatched, OpenTrace, RecordPass, RecordedPass};
@@ -67,13 +69,27 @@ pub fn trace(campaign: &Campaign, order: &Order, accesses: Option<&mut AccessRow
     let progress = campaign.voice.progress.clone();
     let mut tracing =
         Tracing { progress, respondent, order, device: &place.info, folder: folder.path(), files: 0, size: 0, accesses };
-    let dispatches: Result<_, _> =
-        untraced.dispatches.iter().enumerate().map(|(at, what)| tracing.dispatch(at, what)).collect();
-    Ok(Traces { dispatches: dispatches?, untraced: untraced.clone() })
+    let mut dispatches = Vec::new();
+    for (at, what) in untraced.dispatches.iter().enumerate() {
+        let trace = tracing.dispatch(at, what)?;
+        campaign.voice.progress.detail(&cost(&trace, untraced.took));
+        dispatches.push(trace);
+    }
+    Ok(Traces { dispatches, untraced: untraced.clone() })
 }
 
 fn count(groups: [u32; 3]) -> u32 {
     groups.into_iter().fold(1, u32::saturating_mul)
+}
+
+/// What recording took.
+fn cost(trace: &DispatchTrace, untraced: Duration) -> String {
+    let DispatchTrace { records, took, passes, .. } = trace;
+    let (count, pass) = (counted(*records, "record"), untraced.as_secs_f64());
+    let took_all = Nanos::from_duration(*took);
+    let each = Nanos(took_all.0 / (*records).max(1) as f64);
+    let factor = took.as_secs_f64() / f64::from((*passes).max(1)) / pass.max(1e-9);
+    format!("{count} in {took_all}, {each} each; a pass took {} times as long as one without", rounded(factor, None))
 }
 
 fn kept(error: &std::io::Error) -> Failure {
@@ -118,7 +134,7 @@ impl Tracing<'_> {
             }
             let requests = self.add(at, &part, window, recorded, &mut trace)?;
             // The instructions of one window are all that a workgroup has.
-            if windows.len() == 1 && part.subgroups == ALL_SUBGROUPS {
+            if windows.len() == 1 && part.invocations.is_none() {
                 trace.analysis.traffic.close();
             }
             if let Entry::Vacant(first) = first.entry(part.window) {
@@ -177,7 +193,7 @@ impl Tracing<'_> {
             open.push(part);
             return;
         }
-        let halves = part.halves(|| subgroups(recorded, &trace.what, self.order.lanes));
+        let halves = part.halves(recorded, &trace.what, self.order.lanes);
         if let Some([first, second]) = halves {
             open.extend([second, first]);
             return;
@@ -196,7 +212,7 @@ impl Tracing<'_> {
         let sites: Vec<usize> = (0..what.traced.sites.len()).filter(accesses_it).collect();
         let mut analysis = Analysis::default();
         for sites in sites.chunks(self.most_sites()) {
-            let part = Part { window: 0, groups: groups.to_vec(), subgroups: ALL_SUBGROUPS };
+            let part = Part { window: 0, groups: groups.to_vec(), invocations: None };
             let (_, words) = self.pass(&Pass { dispatch: at, sites, part: &part, padding: Some(&padding) }).ok()?;
             let recorded = what.traced.recorded(&words);
             if recorded.is_cut() {
@@ -234,11 +250,7 @@ impl Tracing<'_> {
             dispatch: *dispatch,
             sites: sites.to_vec(),
             groups: part.groups.clone(),
-            subgroups: part.subgroups,
-            in_row: match self.order.lanes {
-                Lanes::OfDevice => 0,
-                Lanes::InRow(count) => count,
-            },
+            invocations: part.invocations.clone(),
             capacity: u32::try_from(self.room(self.size)).unwrap_or(u32::MAX),
             padding: padding.cloned(),
             file: file.clone().into(),
@@ -282,7 +294,8 @@ struct Part {
     /// Which instructions.
     window: usize,
     groups: Vec<u32>,
-    subgroups: (u32, u32),
+    /// Those of the only workgroup, by whole subgroups; nothing where all are recorded.
+    invocations: Option<Vec<u32>>,
 }
 
 impl Part {
@@ -291,27 +304,28 @@ impl Part {
         format!("{} of {}", counted(sites, "instruction"), counted(groups, "workgroup"))
     }
 
-    /// Half of the workgroups each, or half of the subgroups of the only one, of which it has as many as `subgroups` says; nothing where
-    /// it is one subgroup.
-    fn halves(&self, subgroups: impl FnOnce() -> u32) -> Option<[Self; 2]> {
+    /// Half of the workgroups each, or half of the subgroups of the only one; nothing where it is one subgroup.
+    fn halves(&self, recorded: &Recorded, what: &Dispatched, lanes: Lanes) -> Option<[Self; 2]> {
         let window = self.window;
         if self.groups.len() > 1 {
             let (first, second) = self.groups.split_at(self.groups.len() / 2);
-            return Some([first, second].map(|groups| Self { window, groups: groups.to_vec(), subgroups: self.subgroups }));
+            return Some([first, second].map(|groups| Self { window, groups: groups.to_vec(), invocations: None }));
         }
-        let (first, end) = (self.subgroups.0, self.subgroups.1.min(subgroups()));
-        let middle = first + end.saturating_sub(first) / 2;
-        let half = |subgroups| Self { window, groups: self.groups.clone(), subgroups };
-        (middle > first).then(|| [half((first, middle)), half((middle, self.subgroups.1))])
-    }
-}
-
-/// How many subgroups the only workgroup of a pass has.
-fn subgroups(recorded: &Recorded, what: &Dispatched, lanes: Lanes) -> u32 {
-    let invocations = what.local_size.iter().product::<u32>();
-    match lanes {
-        Lanes::InRow(count) => invocations.div_ceil(count),
-        Lanes::OfDevice => (0..invocations).filter_map(|at| recorded.lane(0, at)).map(|(of, _)| of + 1).max().unwrap_or(1),
+        let all = || (0..what.local_size.iter().product()).collect();
+        let own = self.invocations.clone().unwrap_or_else(all);
+        let mut by_subgroup: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for invocation in own {
+            let (subgroup, _) = lanes.of(recorded, 0, invocation);
+            by_subgroup.entry(subgroup).or_default().push(invocation);
+        }
+        let subgroups: Vec<Vec<u32>> = by_subgroup.into_values().collect();
+        let (first, second) = subgroups.split_at(subgroups.len() / 2);
+        let half = |subgroups: &[Vec<u32>]| {
+            let mut invocations = subgroups.concat();
+            invocations.sort_unstable();
+            Self { window, groups: self.groups.clone(), invocations: Some(invocations) }
+        };
+        (!first.is_empty()).then(|| [half(first), half(second)])
     }
 }
 
@@ -320,7 +334,7 @@ fn parts(groups: &[u32], what: &Dispatched, windows: usize) -> Vec<Part> {
     let invocations = what.local_size.iter().map(|size| *size as usize).product::<usize>();
     let of_chunk = |groups: &[u32]| {
         let groups = groups.to_vec();
-        (0..windows).map(move |window| Part { window, groups: groups.clone(), subgroups: ALL_SUBGROUPS })
+        (0..windows).map(move |window| Part { window, groups: groups.clone(), invocations: None })
     };
     let mut all: Vec<Part> = groups.chunks((MOST_INVOCATIONS / invocations.max(1)).max(1)).flat_map(of_chunk).collect();
     all.reverse();

@@ -34,7 +34,7 @@ use writer::Writer;
 pub use calls::{CallSite, CallTree};
 pub use dispatch::{Dispatch, DispatchError, Padding};
 pub use lines::SourceLine;
-pub use records::{ALL_SUBGROUPS, Record, Recorded, Recording};
+pub use records::{Record, Recorded, Recording};
 
 /// A module that records, and what its records mean.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ use crate::shader::loader::id;
 
 /// Words of the buffer, by their places. Behind the last come the workgroups that are recorded, by their linear numbers in ascending
 /// order; at the places that the buffer names, a word for each of their invocations (its subgroup in the upper half, its lane in the
-/// lower), and for each as many words for its records. Those end with a 0, or where there is no room for more.
+/// lower), and for each that is recorded as many words for its records. Those end with a 0, or where there is no room for more.
 pub mod header {
     /// Words of records that each invocation may have.
     pub const PER_INVOCATION: u32 = 0;
@@ -24,12 +24,11 @@ pub mod header {
     /// Where the words of invocations begin, and where the records do.
     pub const INVOCATIONS: u32 = 5;
     pub const RECORDS: u32 = 6;
-    /// The first subgroup that is recorded, and the first that isn't any more.
-    pub const SUBGROUPS: [u32; 2] = [7, 8];
-    /// How many invocations in a row count as a subgroup there; 0 if the device's own do.
-    pub const IN_ROW: u32 = 9;
-    pub const WORDS: u32 = 10;
+    pub const WORDS: u32 = 7;
 }
+
+/// What an invocation finds in the place of its word: this, and the number of its room, from 1; 0 for none.
+pub const UNBEGUN: u32 = 1 << 31;
 
 const SPIRV_1_3: u32 = 0x0001_0300;
 
@@ -177,7 +176,7 @@ impl Recorder {
     /// The function that an entry point begins with: it looks whether its workgroup is one of those that are recorded.
     pub(super) fn write_begin(&mut self, edit: &mut Editor) -> Word {
         let (function, _, mut body) = self.function(edit, 0);
-        let [start, header, search, next, found, write, end] = std::array::from_fn(|_| edit.take_id());
+        let [start, header, search, next, looked, write, end] = std::array::from_fn(|_| edit.take_id());
         let (one, uint) = (edit.constant(1), edit.uint);
 
         let mut code = Vec::new();
@@ -199,8 +198,8 @@ impl Recorder {
         code.push(phi(low, edit.zero, lower));
         code.push(phi(high, count, higher));
         let is_open = edit.emit(&mut code, Op::ULessThan, edit.bool, &[low, high]);
-        loop_merge(found, next, &mut code);
-        branch_if(is_open, search, found, &mut code);
+        loop_merge(looked, next, &mut code);
+        branch_if(is_open, search, looked, &mut code);
         body.blocks.push(labelled(header, code));
 
         let mut code = Vec::new();
@@ -234,11 +233,16 @@ impl Recorder {
         let in_group = self.load_header(edit, header::INVOCATIONS_PER_GROUP, &mut code);
         let before = edit.emit(&mut code, Op::IMul, uint, &[low, in_group]);
         let place = edit.emit(&mut code, Op::IAdd, uint, &[before, own]);
-        let is_within = self.is_within(edit, subgroup, own, &mut code);
-        let is_own = edit.emit(&mut code, Op::LogicalAnd, edit.bool, &[is_recorded, is_within]);
+        let first = self.load_header(edit, header::INVOCATIONS, &mut code);
+        let at = edit.emit(&mut code, Op::IAdd, uint, &[first, place]);
+        let found = self.load_word(edit, at, &mut code);
+        let before_rooms = edit.constant(UNBEGUN + 1);
+        let has_room = edit.emit(&mut code, Op::UGreaterThanEqual, edit.bool, &[found, before_rooms]);
+        let is_own = edit.emit(&mut code, Op::LogicalAnd, edit.bool, &[is_recorded, has_room]);
+        let number = edit.emit(&mut code, Op::ISub, uint, &[found, before_rooms]);
         let room = self.load_header(edit, header::PER_INVOCATION, &mut code);
         let records = self.load_header(edit, header::RECORDS, &mut code);
-        let before = edit.emit(&mut code, Op::IMul, uint, &[place, room]);
+        let before = edit.emit(&mut code, Op::IMul, uint, &[number, room]);
         let from = edit.emit(&mut code, Op::IAdd, uint, &[records, before]);
         let to = edit.emit(&mut code, Op::IAdd, uint, &[from, room]);
         for (variable, at) in [(self.next, from), (self.end, to)] {
@@ -247,34 +251,18 @@ impl Recorder {
         }
         selection_merge(end, &mut code);
         branch_if(is_recorded, write, end, &mut code);
-        body.blocks.push(labelled(found, code));
+        body.blocks.push(labelled(looked, code));
 
         let mut code = Vec::new();
         let sixteen = edit.constant(16);
         let upper = edit.emit(&mut code, Op::ShiftLeftLogical, uint, &[subgroup, sixteen]);
         let both = edit.emit(&mut code, Op::BitwiseOr, uint, &[upper, lane]);
-        let first = self.load_header(edit, header::INVOCATIONS, &mut code);
-        let at = edit.emit(&mut code, Op::IAdd, uint, &[first, place]);
         self.store_word(edit, at, both, &mut code);
         branch(end, &mut code);
         body.blocks.push(labelled(write, code));
         body.blocks.push(labelled(end, vec![Instruction::new(Op::Return, None, None, Vec::new())]));
         self.code.push(body);
         function
-    }
-
-    /// Whether an invocation's subgroup is one of those that are recorded.
-    fn is_within(&self, edit: &mut Editor, subgroup: Word, invocation: Word, code: &mut Vec<Instruction>) -> Word {
-        let (uint, one) = (edit.uint, edit.constant(1));
-        let in_row = self.load_header(edit, header::IN_ROW, code);
-        let is_devices = edit.emit(code, Op::IEqual, edit.bool, &[in_row, edit.zero]);
-        let divisor = edit.emit(code, Op::Select, uint, &[is_devices, one, in_row]);
-        let row = edit.emit(code, Op::UDiv, uint, &[invocation, divisor]);
-        let number = edit.emit(code, Op::Select, uint, &[is_devices, subgroup, row]);
-        let [first, end] = header::SUBGROUPS.map(|at| self.load_header(edit, at, code));
-        let is_after = edit.emit(code, Op::UGreaterThanEqual, edit.bool, &[number, first]);
-        let is_before = edit.emit(code, Op::ULessThan, edit.bool, &[number, end]);
-        edit.emit(code, Op::LogicalAnd, edit.bool, &[is_after, is_before])
     }
 
     fn write_function(&mut self, edit: &mut Editor, signature: Signature) -> Word {

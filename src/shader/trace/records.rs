@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::recorder::header;
+use super::recorder::{UNBEGUN, header};
 use super::{CallTree, Site, Target, Traced, UNKNOWN_ROOT};
 
 /// Which workgroups of a dispatch are recorded, and how much room there is.
@@ -15,24 +15,17 @@ pub struct Recording<'g> {
     pub invocations_per_group: u32,
     /// Words of records, which all invocations share alike.
     pub capacity: u32,
-    /// The subgroups of each workgroup that are recorded, by their numbers in it.
-    pub subgroups: (u32, u32),
-    /// How many invocations in a row count as a subgroup there; 0 if the device's own do.
-    pub in_row: u32,
+    /// The invocations of each workgroup that are recorded, by their linear numbers in ascending order; nothing where all are.
+    pub invocations: Option<&'g [u32]>,
 }
-
-/// All subgroups of a workgroup.
-pub const ALL_SUBGROUPS: (u32, u32) = (0, u32::MAX);
-
-/// What stands for an invocation that never began.
-const NEVER_BEGAN: u32 = u32::MAX;
 
 impl Recording<'_> {
     fn group_count(&self) -> u32 {
         u32::try_from(self.groups.len()).unwrap_or(u32::MAX)
     }
 
-    fn invocations(&self) -> u32 {
+    /// Words of lanes.
+    fn lanes(&self) -> u32 {
         self.group_count().saturating_mul(self.invocations_per_group)
     }
 
@@ -41,11 +34,25 @@ impl Recording<'_> {
     }
 
     fn records_at(&self) -> u32 {
-        self.invocations_at().saturating_add(self.invocations())
+        self.invocations_at().saturating_add(self.lanes())
+    }
+
+    fn rooms_per_group(&self) -> u32 {
+        self.invocations.map_or(self.invocations_per_group, |some| u32::try_from(some.len()).unwrap_or(u32::MAX))
     }
 
     fn per_invocation(&self) -> u32 {
-        self.capacity.checked_div(self.invocations()).unwrap_or(0)
+        self.capacity.checked_div(self.group_count().saturating_mul(self.rooms_per_group())).unwrap_or(0)
+    }
+
+    /// Which room an invocation has, by its number among those of all workgroups; nothing where it isn't recorded.
+    fn room(&self, number: u32) -> Option<u32> {
+        let (group, invocation) = (number / self.invocations_per_group, number % self.invocations_per_group);
+        let place = match self.invocations {
+            None => invocation,
+            Some(some) => u32::try_from(some.binary_search(&invocation).ok()?).ok()?,
+        };
+        Some(group * self.rooms_per_group() + place)
     }
 
     /// How large the buffer must be: bytes.
@@ -64,11 +71,8 @@ impl Recording<'_> {
         set(header::INVOCATIONS_PER_GROUP, self.invocations_per_group);
         set(header::INVOCATIONS, self.invocations_at());
         set(header::RECORDS, self.records_at());
-        set(header::SUBGROUPS[0], self.subgroups.0);
-        set(header::SUBGROUPS[1], self.subgroups.1);
-        set(header::IN_ROW, self.in_row);
         words.extend(self.groups);
-        words.resize(self.records_at() as usize, NEVER_BEGAN);
+        words.extend((0..self.lanes()).map(|number| UNBEGUN + self.room(number).map_or(0, |room| room + 1)));
         words.into_iter().flat_map(u32::to_ne_bytes).collect()
     }
 
@@ -76,20 +80,23 @@ impl Recording<'_> {
     pub fn compacted(&self, buffer: &[u8], traced: &Traced) -> Vec<u32> {
         let word = |bytes: &[u8]| u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
         let after = |words: u32| buffer.get(4 * words as usize..).unwrap_or_default();
-        let invocations = self.invocations() as usize;
+        let invocations = self.lanes() as usize;
         let lanes = after(self.invocations_at()).chunks_exact(4).take(invocations).map(word);
-        let mut all: Vec<u32> = [0, self.invocations_per_group, self.invocations()].into_iter().chain(lanes).collect();
+        let mut all: Vec<u32> = [0, self.invocations_per_group, self.lanes()].into_iter().chain(lanes).collect();
         let ends_at = all.len();
         all.resize(ends_at + invocations, 0);
         let (records_at, room, longest) = (all.len(), self.per_invocation() as usize, traced.longest_record());
-        for (number, region) in after(self.records_at()).chunks_exact(4 * room.max(1)).take(invocations).enumerate() {
+        let rooms = after(self.records_at());
+        for number in 0..self.lanes() {
+            let own = self.room(number).map(|own| own as usize);
+            let region = own.and_then(|own| rooms.get(4 * own * room..4 * (own + 1) * room)).unwrap_or_default();
             // A record may end with zeros.
             let written = region.chunks_exact(4).rposition(|word| word != [0; 4]).map_or(0, |last| last + 1);
             let length = if written == 0 { 0 } else { room.min(written + longest) };
             all.extend(region[..4 * length].chunks_exact(4).map(word));
-            all[ends_at + number] = u32::try_from(all.len() - records_at).unwrap_or(u32::MAX);
+            all[ends_at + number as usize] = u32::try_from(all.len() - records_at).unwrap_or(u32::MAX);
             // One that follows may have found no room.
-            all[0] |= u32::from(written + 2 * longest > room);
+            all[0] |= u32::from(own.is_some() && written + 2 * longest > room);
         }
         all
     }
@@ -168,7 +175,7 @@ impl<'w> Recorded<'w> {
     /// The subgroup and the lane of an invocation; nothing where it never began.
     pub fn lane(&self, group: u32, invocation: u32) -> Option<(u32, u32)> {
         let at = group * self.invocations_per_group + invocation;
-        let word = self.lanes.get(at as usize).copied().filter(|word| *word != NEVER_BEGAN)?;
+        let word = self.lanes.get(at as usize).copied().filter(|word| *word < UNBEGUN)?;
         Some((word >> 16, word & 0xffff))
     }
 

@@ -37,6 +37,8 @@ pub struct Untraced {
     pub difference: Option<String>,
     /// Why its results aren't right, where that is known.
     pub wrong: Option<String>,
+    /// How long the second pass took.
+    pub took: Duration,
 }
 
 /// A dispatch of its pass.
@@ -72,10 +74,8 @@ pub struct RecordPass {
     pub sites: Vec<usize>,
     /// Linear numbers in ascending order.
     pub groups: Vec<u32>,
-    /// The subgroups of each that are recorded: the first, and the first that isn't any more.
-    pub subgroups: (u32, u32),
-    /// How many invocations in a row count as a subgroup; 0 if the device's own do.
-    pub in_row: u32,
+    /// The invocations of each that are recorded, by their linear numbers in ascending order; nothing where all are.
+    pub invocations: Option<Vec<u32>>,
     /// Words of records that there is room for.
     pub capacity: u32,
     /// An array in shared memory that is to have other lengths.
@@ -141,7 +141,8 @@ impl Question for OpenTrace {
             traced: traced(),
         };
         let difference = Some("`out`: 4 of 64 bytes".into());
-        (question, Untraced { dispatches: vec![dispatch], difference, wrong: Some("out[0] is 1".into()) })
+        let took = Duration::from_millis(2);
+        (question, Untraced { dispatches: vec![dispatch], difference, wrong: Some("out[0] is 1".into()), took })
     }
 }
 
@@ -160,8 +161,7 @@ impl Question for RecordPass {
             dispatch: 1,
             sites: vec![0, 2],
             groups: vec![0, 7],
-            subgroups: (1, 2),
-            in_row: 32,
+            invocations: Some(vec![1, 2]),
             capacity: 1 << 20,
             padding,
             file: "/x/y".into(),
@@ -246,8 +246,7 @@ impl RecordPass {
             grid: dispatch.groups,
             invocations_per_group: prepared.kernels[dispatch.kernel].local_size.iter().product(),
             capacity: self.capacity,
-            subgroups: self.subgroups,
-            in_row: self.in_row,
+            invocations: self.invocations.as_deref(),
         }
     }
 }
@@ -268,13 +267,13 @@ impl Tracer {
         let dispatches = dispatches?;
         let slot = self.device.load(&prepared)?.slot;
         let (first, _) = self.outputs(slot, &prepared)?;
-        let (second, _) = self.outputs(slot, &prepared)?;
+        let (second, took) = self.outputs(slot, &prepared)?;
         self.device.release(slot);
         let difference = difference(&prepared, &first, &second);
         self.first.clone_from(&first);
         self.first_wrong = self.wrong(first)?;
         let wrong = if difference.is_none() { self.first_wrong.clone() } else { self.wrong(second)? };
-        Ok(Untraced { dispatches, difference, wrong })
+        Ok(Untraced { dispatches, difference, wrong, took })
     }
 
     fn wrong(&self, bytes: Vec<Vec<u8>>) -> Result<Option<String>, Failure> {

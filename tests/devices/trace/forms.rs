@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use lanescope::gpu::{Device, DeviceOptions};
 use lanescope::model::{Binding, Case, Contents, Feature, Kernel, Point, Resource, Sequence, SpirvTarget, Step};
-use lanescope::shader::{
-    ALL_SUBGROUPS, AccessKind, BindingInfo, Module, Prepared, Recording, Space, Specialized, Target, validate,
-};
+use lanescope::shader::{AccessKind, BindingInfo, Module, Prepared, Recording, Space, Specialized, Target, validate};
 
 use super::{CAPACITY, ran};
 use crate::gpu::messages_with;
@@ -534,8 +532,7 @@ fn recorded(device: &mut Device, name: &str, prepared: &Prepared) -> Option<Vec<
         grid: dispatch.groups,
         invocations_per_group: LOCAL,
         capacity: CAPACITY / 64,
-        subgroups: ALL_SUBGROUPS,
-        in_row: 0,
+        invocations: None,
     };
     let traced = prepared.traced(dispatch, true).unwrap_or_else(|error| panic!("{name}: {error}"));
     assert_eq!(validate(&traced.words), Ok(()), "{name}");

@@ -10,7 +10,7 @@ use std::time::Instant;
 use lanescope::gpu::{Device, DeviceOptions};
 use lanescope::model::{Case, Kernel, Scalar, Step};
 use lanescope::shader::{
-    self, ALL_SUBGROUPS, AccessKind, Compiler, Dispatch, Library, Prepared, Recording, Space, Target, Traced, Unfollowed,
+    self, AccessKind, Compiler, Dispatch, Library, Prepared, Recording, Space, Target, Traced, Unfollowed,
 };
 
 use super::ran;
@@ -241,21 +241,18 @@ fn expected(case: &Case, dispatch: Dispatch, pushed: Vec<u64>, subgroup_size: u3
     own.accesses
 }
 
-/// The subgroups that a pass records, and how many invocations in a row count as one.
-type Subgroups = ((u32, u32), u32);
-
 /// What was recorded of all workgroups, barriers and push constants aside, in order, with so many words of room.
 fn recorded<'t>(
     device: &mut Device,
     prepared: &Prepared,
     dispatch: Dispatch,
-    (traced, (subgroups, in_row)): (&'t Traced, Subgroups),
+    (traced, invocations): (&'t Traced, Option<&[u32]>),
     room: usize,
 ) -> Vec<Access<'t>> {
     let groups: Vec<u32> = (0..dispatch.groups.iter().product()).collect();
     let invocations_per_group = prepared.case.kernels[dispatch.kernel].local_size.iter().product();
     let capacity = u32::try_from(room).unwrap();
-    let recording = Recording { groups: &groups, grid: dispatch.groups, invocations_per_group, capacity, subgroups, in_row };
+    let recording = Recording { groups: &groups, grid: dispatch.groups, invocations_per_group, capacity, invocations };
     let (with, resource) = prepared.recording(dispatch, traced, &recording).unwrap();
     let left = ran(device, &with, Some((resource, recording.beginning()))).unwrap().pop().unwrap();
     let buffer = recording.compacted(&left, traced);
@@ -306,7 +303,7 @@ fn compared(device: &mut Device, prepared: &Prepared) -> Vec<(String, Result<usi
     let compare = |(dispatch, pushed): (Dispatch, Vec<u64>)| {
         let expected = expected(case, dispatch, pushed, subgroup_size);
         let traced = prepared.traced(dispatch, true).unwrap();
-        let found = recorded(device, prepared, dispatch, (&traced, (ALL_SUBGROUPS, 0)), 64 * expected.len() + (1 << 20));
+        let found = recorded(device, prepared, dispatch, (&traced, None), 64 * expected.len() + (1 << 20));
         let [missing, more] = [beyond(&expected, &found), beyond(&found, &expected)];
         let is_equal = missing.is_empty() && more.is_empty();
         let few = |of: &[Access]| of.iter().take(4).map(|access| format!("\n    {access:?}")).collect::<String>();
@@ -347,7 +344,7 @@ fn kernels_of_the_catalogue_record_what_their_sources_say() {
 }
 
 #[test]
-fn passes_that_record_some_instructions_or_subgroups_record_all_together() {
+fn passes_that_record_some_instructions_or_invocations_record_all_together() {
     let options = DeviceOptions { is_robust: true, ..DeviceOptions::default() };
     let messages = messages_with(options, |device| {
         let info = device.info().clone();
@@ -360,27 +357,25 @@ fn passes_that_record_some_instructions_or_subgroups_record_all_together() {
             let dispatch = prepared.dispatches()[0];
             let room = 1 << 22;
             let whole = prepared.traced(dispatch, true).unwrap();
-            let all = recorded(device, &prepared, dispatch, (&whole, (ALL_SUBGROUPS, 0)), room);
+            let all = recorded(device, &prepared, dispatch, (&whole, None), room);
             assert!(!all.is_empty());
             let count = whole.sites.len();
             let some: Vec<usize> = (0..count).filter(|site| site % 2 == 0).collect();
             let others: Vec<usize> = (0..count).filter(|site| site % 2 == 1).collect();
-            for in_row in [0, 16] {
-                let mut together = Vec::new();
-                for (sites, subgroups) in
-                    [(&some, ALL_SUBGROUPS), (&others, (0, 1)), (&others, (1, 3)), (&others, (3, u32::MAX))]
-                {
-                    let traced = prepared.traced_at(dispatch, true, Some(sites)).unwrap();
-                    assert_eq!((&traced.sites, &traced.roots), (&whole.sites, &whole.roots));
-                    // What they lead to is named by the module, which this one outlives.
-                    let part = recorded(device, &prepared, dispatch, (&traced, (subgroups, in_row)), room);
-                    together.extend(part.into_iter().map(|access| format!("{access:?}")));
-                }
-                together.sort_unstable();
-                let mut all: Vec<String> = all.iter().map(|access| format!("{access:?}")).collect();
-                all.sort_unstable();
-                assert!(together == all, "{filter}, {in_row} in a row: {} of {}", together.len(), all.len());
+            let count = prepared.case.kernels[dispatch.kernel].local_size.iter().product();
+            let (odd, even): (Vec<u32>, Vec<u32>) = (0..count).partition(|invocation| invocation % 2 == 1);
+            let mut together = Vec::new();
+            for (sites, invocations) in [(&some, None), (&others, Some(&odd[..])), (&others, Some(&even[..]))] {
+                let traced = prepared.traced_at(dispatch, true, Some(sites)).unwrap();
+                assert_eq!((&traced.sites, &traced.roots), (&whole.sites, &whole.roots));
+                // What they lead to is named by the module, which this one outlives.
+                let part = recorded(device, &prepared, dispatch, (&traced, invocations), room);
+                together.extend(part.into_iter().map(|access| format!("{access:?}")));
             }
+            together.sort_unstable();
+            let mut all: Vec<String> = all.iter().map(|access| format!("{access:?}")).collect();
+            all.sort_unstable();
+            assert!(together == all, "{filter}: {} of {}", together.len(), all.len());
         }
     });
     assert_eq!(messages, [""; 0]);
