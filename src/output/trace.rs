@@ -133,7 +133,7 @@ table! {
         what {
             schema: &'r str, "The version of this table.";
             dispatch: u64, "The dispatch's place among those of the pass, from 0.";
-            pass: u64, "The recording pass, from 0. No workgroup is in two.";
+            pass: u64, "The recording pass, from 0. What an instruction does in a subgroup is in one.";
             site: u64, "The instruction's number, as in the table of instructions.";
             kind: &'r str, "load, store, atomic or barrier.";
             name: &'r str, "What it accesses, by its name in the source, or by its set and binding where it has none; may be empty.";

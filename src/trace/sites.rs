@@ -6,7 +6,7 @@ use super::hardware::Hardware;
 use super::request::{Bytes, Cost, Pattern, pattern, touched, wavefronts};
 use super::requests::{Request, Requests};
 use super::traffic::Traffic;
-use crate::shader::{Record, Run, Site, Space, Target, Traced};
+use crate::shader::{Record, Root, Run, Site, Space, Target, Traced};
 
 /// The sums over an instruction's requests.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -39,6 +39,8 @@ pub struct Sums {
     /// Accesses that repeated what they read, and weren't recorded one by one.
     pub polls: u64,
     pub patterns: BTreeMap<Pattern, u64>,
+    /// The variables that it led to, by their indexes.
+    pub roots: BTreeSet<usize>,
 }
 
 impl Sums {
@@ -52,6 +54,13 @@ impl Sums {
     #[expect(clippy::cast_precision_loss, reason = "a ratio")]
     pub fn degree(&self) -> Option<f64> {
         (self.least_wavefronts > 0).then(|| self.wavefronts as f64 / self.least_wavefronts as f64)
+    }
+
+    /// The variable that all of its accesses led to, if it is one.
+    pub fn root<'t>(&self, site: &Site, traced: &'t Traced) -> Option<(usize, &'t Root)> {
+        let only = || self.roots.first().copied().filter(|_| self.roots.len() == 1);
+        let at = site.target.root().or_else(only)?;
+        Some((at, traced.roots.get(at)?))
     }
 
     /// The pattern of most requests.
@@ -181,6 +190,7 @@ impl Sums {
         }
         let (is_one, [whole, of_group]) = (by_memory.len() == 1, seen);
         for ((root, element), lanes) in by_memory {
+            self.roots.insert(root);
             let offsets: Vec<u64> = lanes.iter().map(|(_, offset)| *offset).collect();
             let cost = Cost::of(&offsets, runs, hardware);
             self.add_cost(&cost);

@@ -69,7 +69,7 @@ fn of_dispatch(dispatch: &DispatchTrace, order: &Order, device: &DeviceInfo) -> 
 
 fn of_site(row: SiteRow, dispatch: &DispatchTrace, site: &Site, sums: &Sums, order: &Order) -> SiteRow {
     let traced = &dispatch.what.traced;
-    let root = site.target.root().and_then(|at| Some((at, traced.roots.get(at)?)));
+    let root = sums.root(site, traced);
     let (space, set, binding) = match (root, &site.target) {
         (Some((_, root)), _) => space(root.space),
         (None, Target::Chosen { .. }) => ("chosen", None, None),

@@ -76,8 +76,8 @@ fn coverage(dispatch: &DispatchTrace) -> String {
         words += &format!(" Not followed: {}.", reasons.join("; "));
     }
     if !too_large.is_empty() {
-        let groups = counted(too_large.len() as u64, "workgroup");
-        words += &format!(" Left out, for more accesses of a subgroup than there is room for: {groups}.");
+        let groups = counted(too_large.len() as u64, "more workgroup");
+        words += &format!(" Of {groups}, a subgroup has more accesses than there is room for: figures have a part of them.");
     }
     words
 }
@@ -118,8 +118,8 @@ fn doubts(dispatch: &DispatchTrace, traces: &Traces) -> Vec<String> {
     match (&dispatch.wrong, &dispatch.difference, &traces.untraced.difference) {
         (Some(wrong), ..) => doubts.push(format!("warning: the results aren't right while accesses are recorded: {wrong}")),
         (None, Some(difference), None) => doubts.push(format!(
-            "warning: outputs differ from those without recording: {difference}. Where invocations race, which one wins may change \
-             when they take longer"
+            "warning: outputs differ from those without recording: {difference}. Where invocations race, another one may win when \
+             they take longer; and an index beyond an inner array goes to index 0 here"
         )),
         (None, Some(_), Some(difference)) => doubts.push(format!(
             "note: outputs differ from run to run, so nothing tells whether recording changed them: {difference}"
@@ -173,28 +173,28 @@ fn pattern(sums: &Sums) -> String {
     }
 }
 
-fn space(dispatch: &DispatchTrace, site: &Site) -> Option<Space> {
-    site.target.root().map(|root| dispatch.what.traced.roots[root].space)
+fn space(dispatch: &DispatchTrace, site: &Site, sums: &Sums) -> Option<Space> {
+    sums.root(site, &dispatch.what.traced).map(|(_, root)| root.space)
 }
 
-fn is_shared(dispatch: &DispatchTrace, site: &Site) -> bool {
-    space(dispatch, site) == Some(Space::Shared)
+fn is_shared(dispatch: &DispatchTrace, site: &Site, sums: &Sums) -> bool {
+    space(dispatch, site, sums) == Some(Space::Shared)
 }
 
-fn is_constant(dispatch: &DispatchTrace, site: &Site) -> bool {
-    matches!(space(dispatch, site), Some(Space::Uniform { .. } | Space::PushConstants))
+fn is_constant(dispatch: &DispatchTrace, site: &Site, sums: &Sums) -> bool {
+    matches!(space(dispatch, site, sums), Some(Space::Uniform { .. } | Space::PushConstants))
 }
 
 /// Whether sectors are what counts there.
-fn is_memory(dispatch: &DispatchTrace, site: &Site) -> bool {
+fn is_memory(dispatch: &DispatchTrace, site: &Site, sums: &Sums) -> bool {
     !matches!(site.target, Target::Nothing | Target::Unfollowed(_))
-        && !is_shared(dispatch, site)
-        && !is_constant(dispatch, site)
+        && !is_shared(dispatch, site, sums)
+        && !is_constant(dispatch, site, sums)
 }
 
 /// Uniform blocks and push constants come by way of caches of their own, a word for all lanes at once.
 fn constants(dispatch: &DispatchTrace) -> Option<String> {
-    let all = sorted(dispatch, |site| is_constant(dispatch, site), |sums| sums.requests);
+    let all = sorted(dispatch, |site, sums| is_constant(dispatch, site, sums), |sums| sums.requests);
     let several: Vec<String> = (all.iter())
         .filter(|(_, sums)| sums.patterns.keys().any(|pattern| *pattern != Pattern::Uniform))
         .map(|(site, _)| format!("{}{}", name(site), line_of(site)))
@@ -240,9 +240,14 @@ fn remedies(dispatch: &DispatchTrace, device: &DeviceInfo) -> Vec<String> {
 }
 
 /// The instructions of a kind with their sums, those that waste most first.
-fn sorted(dispatch: &DispatchTrace, is_meant: impl Fn(&Site) -> bool, waste: impl Fn(&Sums) -> u64) -> Vec<(&Site, &Sums)> {
+fn sorted(
+    dispatch: &DispatchTrace,
+    is_meant: impl Fn(&Site, &Sums) -> bool,
+    waste: impl Fn(&Sums) -> u64,
+) -> Vec<(&Site, &Sums)> {
     let all = dispatch.analysis.sums.iter().map(|(at, sums)| (&dispatch.what.traced.sites[*at], sums));
-    let mut all: Vec<(&Site, &Sums)> = all.filter(|(site, sums)| is_meant(site) && sums.lanes > sums.unfollowed).collect();
+    let mut all: Vec<(&Site, &Sums)> =
+        all.filter(|(site, sums)| is_meant(site, sums) && sums.lanes > sums.unfollowed).collect();
     all.sort_by_key(|(_, sums)| std::cmp::Reverse(waste(sums)));
     all
 }
@@ -255,7 +260,7 @@ fn more(count: usize) -> String {
 }
 
 fn memory(dispatch: &DispatchTrace, hardware: &Hardware, page: Page) -> Option<String> {
-    let is_meant = |site: &Site| is_memory(dispatch, site);
+    let is_meant = |site: &Site, sums: &Sums| is_memory(dispatch, site, sums);
     let all = sorted(dispatch, is_meant, |sums| sums.sectors - sums.fewest_sectors.min(sums.sectors));
     let columns = [
         Column::numbers("sectors", Need::Key),
@@ -270,7 +275,7 @@ fn memory(dispatch: &DispatchTrace, hardware: &Hardware, page: Page) -> Option<S
 }
 
 fn shared(dispatch: &DispatchTrace, page: Page) -> Option<String> {
-    let is_meant = |site: &Site| is_shared(dispatch, site);
+    let is_meant = |site: &Site, sums: &Sums| is_shared(dispatch, site, sums);
     let all = sorted(dispatch, is_meant, |sums| sums.wavefronts - sums.least_wavefronts.min(sums.wavefronts));
     let columns = [
         Column::numbers("wavefronts", Need::Key),

@@ -57,10 +57,18 @@ impl FailOn {
         }
     }
 
+    /// Whether an access has what the bound is of.
+    fn judges(&self, row: &SiteRow) -> bool {
+        match self.bound {
+            Bound::Efficiency(_) => row.efficiency.is_some(),
+            Bound::Conflict(_) => row.degree.is_some(),
+        }
+    }
+
     /// The accesses that are too bad, a line each.
     ///
     /// # Errors
-    /// There is no access of that line or name, so that nothing would ever fail.
+    /// Nothing would ever fail: there is no access of that line or name, or it has no such figure, or none that might have it was followed.
     pub fn faults(&self, rows: &[SiteRow]) -> Result<Vec<String>, Error> {
         let own: Vec<&SiteRow> = rows.iter().filter(|row| self.is_meant(row)).collect();
         if let (true, Some(only)) = (own.is_empty(), &self.only) {
@@ -69,6 +77,25 @@ impl FailOn {
             known.dedup();
             let words = format!("--fail-on {}: no access was recorded of `{only}`; there are: {}", self.text, known.join(", "));
             return Err(Error::Usage(words));
+        }
+        if !own.iter().any(|row| self.judges(row)) {
+            let what = match self.bound {
+                Bound::Efficiency(_) => "an access of a buffer has an efficiency",
+                Bound::Conflict(_) => "an access of shared memory has conflicts",
+            };
+            let unfollowed = rows.iter().any(|row| row.unfollowed > 0);
+            match &self.only {
+                Some(only) => {
+                    return Err(Error::Usage(format!(
+                        "--fail-on {}: {what}, and `{only}` is none that was followed",
+                        self.text
+                    )));
+                }
+                None if unfollowed || rows.is_empty() => {
+                    return Err(Error::Usage(format!("--fail-on {}: {what}, and none was followed", self.text)));
+                }
+                None => {}
+            }
         }
         let fault = |row: &&SiteRow| self.fault(row).map(|fault| format!("{}: {fault}", place(row)));
         Ok(own.iter().filter_map(fault).collect())
@@ -107,6 +134,9 @@ mod tests {
         assert_eq!(faults("efficiency:0.6:b").unwrap().len(), 1);
         assert_eq!(faults("conflict:4:tile"), Ok(vec!["line 5, load tile[][]: degree 4, at least 4".to_owned()]));
         assert_eq!(faults("conflict:4.5"), Ok(vec![]));
+        assert!(faults("conflict:4:b").unwrap_err().contains("`b` is none that was followed"));
+        let nothing = FailOn::parse("efficiency:50%").unwrap().faults(&[]).unwrap_err().to_string();
+        assert!(nothing.contains("none was followed"), "{nothing}");
         let unknown = faults("conflict:4:til").unwrap_err();
         assert!(unknown.contains("`til`") && unknown.contains("line 5, load tile[][]"), "{unknown}");
         for wrong in ["", "efficiency", "efficiency:", "efficiency:150%", "conflict:-1", "speed:1", "conflict:nan"] {

@@ -17,6 +17,7 @@ mod layout;
 mod lines;
 mod loops;
 mod pointers;
+mod polls;
 mod recorder;
 mod records;
 mod writer;

@@ -325,10 +325,13 @@ impl Writer {
         }
         let Some(followed) = followed else { return Some(Shadow::Address(place, name)) };
         let mut offset = followed.offset;
+        // Of a pointer that may go backwards, sums wrap around.
+        let has_end = sum.is_some() && !is_element;
         let constant = (constant != 0).then(|| self.edit.constant(constant));
         for part in [constant, sum].into_iter().flatten() {
             offset = match offset == self.edit.zero {
                 true => part,
+                false if has_end => self.sum(offset, part, code),
                 false => self.edit.emit(code, Op::IAdd, self.edit.uint, &[offset, part]),
             };
         }
@@ -380,10 +383,20 @@ impl Writer {
             share = self.edit.emit(code, Op::IMul, uint, &[share, stride]);
         }
         *sum = Some(match *sum {
+            Some(sum) if is_kept_within => self.sum(sum, share, code),
             Some(sum) => self.edit.emit(code, Op::IAdd, uint, &[sum, share]),
             None => share,
         });
         Some(())
+    }
+
+    /// A sum that stays beyond all buffers where it is there: it must not wrap around into one.
+    fn sum(&mut self, one: Word, other: Word, code: &mut Vec<Instruction>) -> Word {
+        let (uint, bool) = (self.edit.uint, self.edit.bool);
+        let sum = self.edit.emit(code, Op::IAdd, uint, &[one, other]);
+        let is_beyond = self.edit.emit(code, Op::ULessThan, bool, &[sum, one]);
+        let most = self.edit.constant(u32::MAX);
+        self.edit.emit(code, Op::Select, uint, &[is_beyond, most, sum])
     }
 
     /// The arguments of a call, with the words beside those that are pointers.

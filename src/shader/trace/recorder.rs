@@ -59,16 +59,15 @@ pub(super) struct OuterLoops {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Signature {
     words: usize,
-    /// The variables of the site, where it polls.
+    /// The variable of the site, where it polls; and how many of its last words must be the same in a record that counts on.
     poll: Option<Poll>,
+    compared: usize,
 }
 
-/// What a site that polls did last: where its record is (0 is none), the offset and the value.
+/// Where the last record of a site that polls ends; 0 is nowhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Poll {
-    pub(super) record: Word,
-    pub(super) offset: Word,
-    pub(super) value: Word,
+    pub(super) last: Word,
 }
 
 impl Recorder {
@@ -101,21 +100,21 @@ impl Recorder {
     }
 
     pub(super) fn new_poll(edit: &mut Editor) -> Poll {
-        Poll { record: edit.own_variable(), offset: edit.own_variable(), value: edit.own_variable() }
+        Poll { last: edit.own_variable() }
     }
 
     pub(super) fn into_functions(self) -> Vec<Function> {
         self.code
     }
 
-    /// Calls what writes a record: the site's number, and words of its own. With a poll, the last two of these are the offset and the
-    /// value, which is repeated.
+    /// Calls what writes a record: the site's number, and words of its own. With a poll, the last of these say where it leads and what
+    /// was read, and a record with the same words counts on.
     pub(super) fn record(
         &mut self,
         edit: &mut Editor,
         site: u32,
         words: &[Word],
-        poll: Option<Poll>,
+        poll: Option<(Poll, usize)>,
         code: &mut Vec<Instruction>,
     ) {
         let site = edit.constant(site << 16);
@@ -128,7 +127,8 @@ impl Recorder {
         } else {
             edit.zero
         };
-        let signature = Signature { words: words.len(), poll };
+        let (poll, compared) = poll.unzip();
+        let signature = Signature { words: words.len(), poll, compared: compared.unwrap_or(0) };
         let function = match self.functions.get(&signature) {
             Some(known) => *known,
             None => {
@@ -273,12 +273,17 @@ impl Recorder {
             Some(poll) => {
                 let [again, look] = std::array::from_fn(|_| edit.take_id());
                 let mut code = Vec::new();
-                let [offset, value] = [parameters[parameters.len() - 2], parameters[parameters.len() - 1]];
-                let record = edit.emit(&mut code, Op::Load, edit.uint, &[poll.record]);
-                let mut is_same = edit.emit(&mut code, Op::INotEqual, edit.bool, &[record, edit.zero]);
-                for (variable, now) in [(poll.offset, offset), (poll.value, value)] {
-                    let last = edit.emit(&mut code, Op::Load, edit.uint, &[variable]);
-                    let is_equal = edit.emit(&mut code, Op::IEqual, edit.bool, &[last, now]);
+                let last = edit.emit(&mut code, Op::Load, edit.uint, &[poll.last]);
+                let next = edit.emit(&mut code, Op::Load, edit.uint, &[self.next]);
+                let one = edit.constant(1);
+                let after = edit.emit(&mut code, Op::IAdd, edit.uint, &[last, one]);
+                // Something else that the invocation did since then comes between the two.
+                let mut is_same = edit.emit(&mut code, Op::IEqual, edit.bool, &[after, next]);
+                for (back, now) in (1..).zip(parameters[2..].iter().rev().take(signature.compared)) {
+                    let back = edit.constant(back);
+                    let at = edit.emit(&mut code, Op::ISub, edit.uint, &[last, back]);
+                    let before = self.load_word(edit, at, &mut code);
+                    let is_equal = edit.emit(&mut code, Op::IEqual, edit.bool, &[before, *now]);
                     is_same = edit.emit(&mut code, Op::LogicalAnd, edit.bool, &[is_same, is_equal]);
                 }
                 selection_merge(end, &mut code);
@@ -286,10 +291,9 @@ impl Recorder {
                 body.blocks.push(labelled(start, code));
                 // The record's last word is how often in a row it was so.
                 let mut code = Vec::new();
-                let count = self.load_word(edit, record, &mut code);
-                let one = edit.constant(1);
+                let count = self.load_word(edit, last, &mut code);
                 let more = edit.emit(&mut code, Op::IAdd, edit.uint, &[count, one]);
-                self.store_word(edit, record, more, &mut code);
+                self.store_word(edit, last, more, &mut code);
                 branch(end, &mut code);
                 body.blocks.push(labelled(again, code));
                 let joined = edit.take_id();
@@ -370,12 +374,10 @@ impl Recorder {
             last = edit.emit(&mut code, Op::IAdd, edit.uint, &[last, one]);
             self.store_word(edit, last, *word, &mut code);
         }
-        if let (Some(poll), [.., offset, value]) = (poll, &words[..]) {
+        if let Some(poll) = poll {
             last = edit.emit(&mut code, Op::IAdd, edit.uint, &[last, one]);
             self.store_word(edit, last, one, &mut code);
-            store(poll.record, last, &mut code);
-            store(poll.offset, *offset, &mut code);
-            store(poll.value, *value, &mut code);
+            store(poll.last, last, &mut code);
         }
         branch(after, &mut code);
         body.blocks.push(labelled(label, code));

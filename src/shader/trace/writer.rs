@@ -10,6 +10,7 @@ use super::layout::Layouts;
 use super::lines::Lines;
 use super::loops::Loops;
 use super::pointers::{Beside, Name, RootIs, Shadow, is_recorded};
+use super::polls::Waiting;
 use super::recorder::{Poll, Recorder};
 use super::{AccessKind, Root, Site, Space, Target, TraceError, Traced, Unfollowed, assembled};
 use crate::shader::edit::{Editor, Missing, ids};
@@ -185,7 +186,7 @@ impl Writer {
 
     /// The instructions in each of a function's loops that read a word, and may do so until somebody changes it.
     fn pollers(&self, function: &Function, loops: &Loops) -> HashMap<usize, Vec<Word>> {
-        let awaited = self.awaited(function);
+        let (awaited, waiting) = (self.awaited(function), Waiting::of(function, loops));
         let mut pollers: HashMap<usize, Vec<Word>> = HashMap::new();
         for block in &function.blocks {
             let around = block.label.as_ref().and_then(|label| loops.around(label.result_id?));
@@ -193,7 +194,8 @@ impl Writer {
             for instruction in block.instructions.iter().filter(|instruction| self.is_site(instruction)) {
                 let Some(result) = instruction.result_id.filter(|result| self.is_word(*result)) else { continue };
                 let is_load = instruction.class.opcode == Op::Load;
-                if is_atomic(instruction) || (is_load && self.is_awaited(instruction, &awaited)) {
+                let may_change = is_atomic(instruction) || (is_load && self.is_awaited(instruction, &awaited));
+                if may_change && waiting.ends(*innermost, result) {
                     pollers.entry(*innermost).or_default().push(result);
                 }
             }
@@ -274,9 +276,9 @@ impl Writer {
                 let is_first = self.edit.emit(&mut code, Op::IEqual, self.edit.bool, &[counter, self.edit.zero]);
                 for result in polling {
                     let poll = Recorder::new_poll(&mut self.edit);
-                    let last = self.edit.emit(&mut code, Op::Load, uint, &[poll.record]);
+                    let last = self.edit.emit(&mut code, Op::Load, uint, &[poll.last]);
                     let kept = self.edit.emit(&mut code, Op::Select, uint, &[is_first, self.edit.zero, last]);
-                    code.push(Instruction::new(Op::Store, None, None, ids(&[poll.record, kept])));
+                    code.push(Instruction::new(Op::Store, None, None, ids(&[poll.last, kept])));
                     self.polls.insert(*result, poll);
                 }
             }
@@ -473,7 +475,6 @@ impl Writer {
         if self.sites.len() >= MOST_SITES {
             return Err(TraceError::Sites);
         }
-        // The low word of an offset stands before the value.
         let poll = poll.filter(|_| !words.is_empty());
         let line = self.lines.now();
         let is_recorded = self.recording.as_ref().is_none_or(|sites| sites.contains(&self.sites.len()));
@@ -487,11 +488,12 @@ impl Writer {
             all.push(self.edit.emit(code, Op::Load, self.edit.uint, &[recorder.path]));
         }
         all.extend(around.counters);
+        let compared = words.len() + 1;
         all.extend(words);
         if let Some((result, _)) = poll {
             all.push(self.as_word(result, code));
         }
-        recorder.record(&mut self.edit, number, &all, poll.map(|(_, poll)| poll), code);
+        recorder.record(&mut self.edit, number, &all, poll.map(|(_, poll)| (poll, compared)), code);
         Ok(())
     }
 

@@ -235,6 +235,49 @@ const FORMS: &[Form] = &[
         },
     },
     Form {
+        name: "loops that wait for a value, and loops that don't",
+        source: Glsl(
+            "layout(binding = 0) coherent buffer A { uint a[]; }; layout(binding = 1) buffer B { uint b[]; };
+            shared uint s;
+            void main() { uint i = gl_GlobalInvocationID.x, sum = 0; s = 0; barrier();
+                for (uint k = 0; k < 4; k++) { atomicAnd(s, 0u); sum += a[i]; }
+                for (uint k = 0; k < 6; k++, sum++) { if (a[i + 1] == 77u) break; }
+                for (uint k = 0; k < 3; k++) { if (a[i + 2] == 77u) break; b[i] = sum; } }",
+        ),
+        buffers: &[64, 64],
+        needs: &[],
+        push: &[],
+        twin: |own| {
+            let i = own.i;
+            own.does(Store, Space::Shared, &[], 0, 4);
+            for k in 0..4 {
+                own.does(Atomic, Space::Shared, &[k], 0, 4);
+                own.does(Load, at(0), &[k], 4 * i, 4);
+            }
+            // It reads the same again and again, and does nothing else.
+            own.does(Load, at(0), &[0], 4 * (i + 1), 4);
+            for k in 0..3 {
+                own.does(Load, at(0), &[k], 4 * (i + 2), 4);
+                own.does(Store, at(1), &[k], 4 * i, 4);
+            }
+        },
+    },
+    Form {
+        name: "indexes before the beginning",
+        source: Glsl(
+            "layout(binding = 0) buffer A { uvec4 head; uint a[]; }; layout(binding = 1) buffer B { uint b[]; };
+            void main() { uint i = gl_GlobalInvocationID.x; b[i] = a[int(i) - 2]; }",
+        ),
+        buffers: &[64, 64],
+        needs: &[],
+        push: &[],
+        twin: |own| {
+            let i = own.i;
+            own.does(Load, at(0), &[], if i < 2 { u32::MAX.into() } else { 16 + 4 * (i - 2) }, 4);
+            own.does(Store, at(1), &[], 4 * i, 4);
+        },
+    },
+    Form {
         name: "push constants and uniform blocks",
         source: Glsl(
             "layout(push_constant) uniform P { uint scale[4]; } p; layout(binding = 1) buffer B { uint b[]; };
