@@ -36,7 +36,7 @@ pub enum Pattern {
     Uniform,
     /// Each lane's word is the next one's neighbour.
     Linear,
-    /// Each is so many words behind the last.
+    /// Each is so many bytes behind the last.
     Strided(i64),
     /// They are neighbours, in another order.
     Permuted,
@@ -123,12 +123,12 @@ pub fn pattern(lanes: &[(u32, u64)], bytes: u64) -> Pattern {
     let step = |lane: u32, offset: u64| {
         let far = i128::from(offset) - i128::from(first);
         let lanes = i128::from(lane - first_lane);
-        (lanes > 0 && far % (lanes * i128::from(width)) == 0).then(|| far / (lanes * i128::from(width)))
+        (lanes > 0 && far % lanes == 0).then(|| far / lanes)
     };
     let steps: Vec<Option<i128>> = rest.iter().map(|(lane, offset)| step(*lane, *offset)).collect();
     if let Some(Some(step)) = steps.first().filter(|first| steps.iter().all(|step| step == *first)) {
         return match i64::try_from(*step) {
-            Ok(1) => Pattern::Linear,
+            Ok(step) if u64::try_from(step) == Ok(width) => Pattern::Linear,
             Ok(step) => Pattern::Strided(step),
             Err(_) => Pattern::Scattered,
         };
@@ -189,8 +189,9 @@ mod tests {
         let of = |offset: &dyn Fn(u32) -> u64| pattern(&(0..32).map(|lane| (lane, offset(lane))).collect::<Vec<_>>(), 4);
         assert_eq!(of(&|_| 8), Pattern::Uniform);
         assert_eq!(of(&|lane| 4 * u64::from(lane)), Pattern::Linear);
-        assert_eq!(of(&|lane| 32 * u64::from(lane)), Pattern::Strided(8));
-        assert_eq!(of(&|lane| 4000 - 4 * u64::from(lane)), Pattern::Strided(-1));
+        assert_eq!(of(&|lane| 32 * u64::from(lane)), Pattern::Strided(32));
+        assert_eq!(of(&|lane| 4000 - 4 * u64::from(lane)), Pattern::Strided(-4));
+        assert_eq!(pattern(&[(0, 0), (1, 16), (2, 32)], 12), Pattern::Strided(16), "three floats of four");
         assert_eq!(of(&|lane| 4 * u64::from(lane ^ 5)), Pattern::Permuted);
         assert_eq!(of(&|lane| 4 * u64::from(lane * lane)), Pattern::Scattered);
         assert_eq!(pattern(&[(3, 12), (9, 36)], 4), Pattern::Linear, "lanes between them are idle");

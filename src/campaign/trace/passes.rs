@@ -12,6 +12,7 @@ use super::rows;
 use super::traced::{DispatchTrace, Order, Remedy, Traces};
 use crate::analysis::counted;
 use crate::campaign::begin::Campaign;
+use crate::campaign::interrupt;
 use crate::model::{DeviceInfo, DeviceKind, Failure, Status};
 use crate::output::Progress;
 use crate::output::trace::Rows;
@@ -244,6 +245,9 @@ impl Tracing<'_> {
 
     /// Runs a pass; with the words of its buffer.
     fn pass(&mut self, Pass { dispatch, sites, part, padding }: &Pass) -> Result<(RecordedPass, Vec<u32>), Failure> {
+        if interrupt::is_asked() {
+            return Err(Failure::new(Status::Error, "interrupted"));
+        }
         self.files += 1;
         let file = self.folder.join(self.files.to_string());
         let question = RecordPass {

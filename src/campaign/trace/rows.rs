@@ -94,7 +94,7 @@ fn of_site(row: SiteRow, dispatch: &DispatchTrace, site: &Site, sums: &Sums, ord
         efficiency: sums.efficiency(&order.hardware).filter(|_| matches!(space, "storage" | "address" | "chosen")),
         ..row
     };
-    let row = of_sums(row, sums);
+    let row = of_sums(row, sums, bytes);
     match root {
         Some((at, _)) if space == "shared" && sums.lanes > sums.unfollowed => {
             let remedy = dispatch.remedies.iter().find(|remedy| remedy.root == at);
@@ -111,7 +111,7 @@ fn ratio(part: u64, of: u64) -> Option<f64> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a stride of elements")]
-fn of_sums(row: SiteRow, sums: &Sums) -> SiteRow {
+fn of_sums(row: SiteRow, sums: &Sums, bytes: u64) -> SiteRow {
     SiteRow {
         requests: sums.requests,
         accesses: sums.lanes,
@@ -121,7 +121,7 @@ fn of_sums(row: SiteRow, sums: &Sums) -> SiteRow {
         out_of_bounds: sums.beyond,
         pattern: sums.pattern().map(pattern).unwrap_or_default().to_owned(),
         stride: match sums.pattern() {
-            Some(Pattern::Strided(by)) => Some(by as f64),
+            Some(Pattern::Strided(by)) => Some(by as f64 / bytes.max(1) as f64),
             _ => None,
         },
         asked_bytes: sums.asked,

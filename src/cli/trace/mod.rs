@@ -20,8 +20,8 @@ use crate::analysis::{Purpose, RowSet};
 use crate::campaign::settings::Settings;
 use crate::campaign::trace::passes::{AccessRows, trace as recorded};
 use crate::campaign::trace::rows::site_rows;
-use crate::campaign::trace::{Order, Traces};
-use crate::campaign::{Campaign, lock};
+use crate::campaign::trace::{DispatchTrace, Order, Traces};
+use crate::campaign::{Campaign, interrupt, lock};
 use crate::error::{EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Error};
 use crate::experiments::{self, Setting};
 use crate::measure::CaseKey;
@@ -61,30 +61,37 @@ pub fn trace(typed: Trace, words: impl Iterator<Item = OsString>) -> anyhow::Res
     let Some(_locks) = lock::take_all(&campaign.settings, &campaign.targets, &campaign.voice)? else {
         return Ok(EXIT_INTERRUPTED);
     };
-    let traces = recorded_to(&campaign, &order, typed.records.as_deref())?;
+    let traces = match recorded_to(&campaign, &order, typed.records.as_deref()) {
+        Err(_) if interrupt::is_asked() => return Ok(EXIT_INTERRUPTED),
+        traces => traces?,
+    };
     let rows = site_rows(&traces, &order, device);
     let mut text = text::text(&traces, &order, device, Page::stdout());
     if typed.source {
         text += &source::annotated(&rows, order.subject.as_ref());
     }
     let faults: Result<Vec<Vec<String>>, Error> = typed.fail_on.iter().map(|bound| bound.faults(&rows)).collect();
-    let faults = faults?.concat();
+    show(&typed, &rows, &text, &faults)?;
+    // Of workgroups that are all too large, nothing is known.
+    let is_known = |dispatch: &DispatchTrace| dispatch.wrong.is_none() && !dispatch.recorded.is_empty();
+    let is_well = faults?.concat().is_empty() && traces.dispatches.iter().all(is_known);
+    Ok(if is_well { EXIT_OK } else { EXIT_FAILED })
+}
+
+/// Writes the rows, and shows what is to be shown. What a bound can't judge is shown all the same.
+fn show(typed: &Trace, rows: &[SiteRow], text: &str, faults: &Result<Vec<Vec<String>>, Error>) -> anyhow::Result<()> {
+    let faults = faults.as_ref().map(|faults| faults.concat()).unwrap_or_default();
+    if typed.output.as_deref().is_some_and(is_stdout) {
+        print_as_is(&String::from_utf8(as_csv(rows)?)?)?;
+        anyhow::ensure!(faults.is_empty(), "{}", faults.join("; "));
+        return Ok(());
+    }
+    if let Some(path) = &typed.output {
+        Staged::new(path).write(&as_csv(rows)?).map_err(Error::unwritable(path))?;
+    }
     let failed: String = faults.iter().map(|fault| format!("Failed: {fault}\n")).collect();
     let space = if failed.is_empty() { "" } else { "\n" };
-    match &typed.output {
-        Some(path) if is_stdout(path) => {
-            print_as_is(&String::from_utf8(as_csv(&rows)?)?)?;
-            anyhow::ensure!(faults.is_empty(), "{}", faults.join("; "));
-        }
-        output => {
-            if let Some(path) = output {
-                Staged::new(path).write(&as_csv(&rows)?).map_err(Error::unwritable(path))?;
-            }
-            print(&format!("{text}{space}{failed}"))?;
-        }
-    }
-    let is_well = faults.is_empty() && traces.dispatches.iter().all(|dispatch| dispatch.wrong.is_none());
-    Ok(if is_well { EXIT_OK } else { EXIT_FAILED })
+    print(&format!("{text}{space}{failed}")).map(drop)
 }
 
 /// Records, with a row for each access in a file where one is named: it is there once all are.
@@ -126,6 +133,9 @@ fn check_files(typed: &Trace, order: &Order) -> Result<(), Error> {
         return Err(Error::Usage("--records: name a file, standard output has the answer".to_owned()));
     }
     let output = typed.output.as_ref().filter(|path| !is_stdout(path));
+    if typed.source && output.is_none() && typed.output.is_some() {
+        return Err(Error::Usage("--source: standard output has the rows of -o -; name a file for them".to_owned()));
+    }
     files.writing("--output", output).writing("--records", &typed.records).check()?;
     output.into_iter().chain(&typed.records).try_for_each(|path| Staged::new(path).check().map_err(Error::unwritable(path)))
 }

@@ -162,12 +162,13 @@ fn per_request(count: u64, sums: &Sums) -> String {
     rounded(count as f64 / sums.requests.max(1) as f64, None)
 }
 
-fn pattern(sums: &Sums) -> String {
+#[expect(clippy::cast_precision_loss, reason = "a stride of elements")]
+fn pattern(sums: &Sums, bytes: u64) -> String {
     match sums.pattern() {
         None => String::new(),
         Some(Pattern::Uniform) => "uniform".to_owned(),
         Some(Pattern::Linear) => "linear".to_owned(),
-        Some(Pattern::Strided(words)) => format!("strided by {words}"),
+        Some(Pattern::Strided(by)) => format!("strided by {}", rounded(by as f64 / bytes.max(1) as f64, None)),
         Some(Pattern::Permuted) => "permuted".to_owned(),
         Some(Pattern::Scattered) => "scattered".to_owned(),
     }
@@ -220,6 +221,10 @@ fn remedies(dispatch: &DispatchTrace, device: &DeviceInfo) -> Vec<String> {
     let of = |remedy: &Remedy| {
         let before = remedy.degrees.keys().filter_map(|at| dispatch.analysis.sums.get(at)?.degree());
         let (before, after) = (worst(&mut before.into_iter()), worst(&mut remedy.degrees.values().copied()));
+        let what = match before == after {
+            false => format!("the degree falls from {before} to {after}"),
+            true => format!("some accesses have fewer conflicts, and the worst keeps its degree of {after}"),
+        };
         let (had, has) = (dispatch.what.shared_bytes, dispatch.what.shared_bytes + remedy.more_bytes);
         let most = u64::from(device.limits.shared_bytes);
         let fits = |bytes: u64| most.checked_div(bytes).unwrap_or(0);
@@ -231,7 +236,7 @@ fn remedies(dispatch: &DispatchTrace, device: &DeviceInfo) -> Vec<String> {
             _ => String::new(),
         };
         format!(
-            "Remedy: as `{}` the degree falls from {before} to {after} (recorded once more); a workgroup takes {} more{fewer}.",
+            "Remedy: as `{}` {what} (recorded once more); a workgroup takes {} more{fewer}.",
             remedy.declaration(),
             Bytes(remedy.more_bytes)
         )
@@ -309,8 +314,9 @@ fn table(
     ]);
     for (site, sums) in all.iter().take(MOST) {
         let [one, two, three] = figures(sums);
-        let bytes = site.target.runs().iter().map(|run| run.bytes).sum::<u64>().to_string();
-        table.row([line(site), name(site), bytes, sums.requests.to_string(), one, two, three, pattern(sums)]);
+        let bytes = site.target.runs().iter().map(|run| run.bytes).sum::<u64>();
+        let (requests, pattern) = (sums.requests.to_string(), pattern(sums, bytes));
+        table.row([line(site), name(site), bytes.to_string(), requests, one, two, three, pattern]);
     }
     (!all.is_empty()).then(|| format!("{}{}", table.without_empty_columns().fitted(page), more(all.len())))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::support::{Folder, Ran, devices_in_turn, ran};
+use crate::support::{self, Folder, Ran, devices_in_turn, ran};
 
 const TILED: &str = "#version 450
 layout(local_size_x = 32, local_size_y = 8) in;
@@ -197,6 +197,8 @@ fn what_cannot_be_traced_is_refused_in_words() {
     for (flags, code, words) in [
         (vec!["--entry", "other"], 1, "other"),
         (vec!["--fail-on", "conflict:2:nobody"], 2, "no access was recorded of `nobody`"),
+        (vec!["--fail-on", "conflict:2:b"], 2, "`b` is none that was followed"),
+        (vec!["-o", "-", "--source"], 2, "name a file for them"),
         (vec!["--workgroups", "0,700"], 1, "there is no workgroup 700"),
         (vec!["-o", &shader], 2, "holds the shader"),
         (vec!["-o", "/nowhere/trace.csv"], 2, "its folder isn't there"),
@@ -228,4 +230,34 @@ fn what_cannot_be_traced_is_refused_in_words() {
     let ran = traced(&shader, &device.index, &["-n", "64", "-o", &file, "--timeout", "2s"]);
     assert!(ran.code == Some(1) && ran.err.contains("timeout"), "{:?} {}", ran.code, ran.err);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
+}
+
+/// A loop of 20000 turns in each of 1024 invocations: more than a pass has room for, so that there are several.
+const LONG: &str = "#version 450
+layout(local_size_x = 1024) in;
+layout(binding = 0) buffer A { uint a[]; };
+layout(binding = 1) buffer B { uint b[]; };
+void main() {
+    uint i = gl_GlobalInvocationID.x, sum = 0;
+    for (uint k = 0; k < 20000; k++) { sum += a[(i + k) & 63]; }
+    b[i] = sum;
+}
+";
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_it_after_the_pass_and_leaves_no_file() {
+    use std::process::Stdio;
+
+    use rustix::process::{Pid, Signal, kill_process};
+    let device = &devices_in_turn()[0];
+    let (folder, shader) = Folder::with("long.comp", LONG);
+    let records = folder.at("records.csv");
+    let arguments = ["trace", &shader, "-n", "4096", "-d", &device.index, "--no-lock", "--workgroups", "all"];
+    let mut command = support::lanescope(&[&arguments[..], &["--records", &records]].concat());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(!std::path::Path::new(&records).exists() && !std::path::Path::new(&format!("{records}.part")).exists());
 }
