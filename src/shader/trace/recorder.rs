@@ -24,7 +24,9 @@ pub mod header {
     /// Where the words of invocations begin, and where the records do.
     pub const INVOCATIONS: u32 = 5;
     pub const RECORDS: u32 = 6;
-    pub const WORDS: u32 = 7;
+    /// Where words begin that nobody reads.
+    pub const UNREAD: u32 = 7;
+    pub const WORDS: u32 = 8;
 }
 
 /// What an invocation finds in the place of its word: this, and the number of its room, from 1; 0 for none.
@@ -35,9 +37,12 @@ const SPIRV_1_3: u32 = 0x0001_0300;
 pub(super) struct Recorder {
     buffer: WordBuffer,
     pub(super) place: (u32, u32),
-    /// Where the invocation's next record goes, and where its room ends; both 0 of one that isn't recorded.
+    /// Where the invocation's next record goes, and where its room ends: the same of one that isn't recorded, and 0 in a workgroup that
+    /// isn't.
     next: Word,
     end: Word,
+    /// Where words go that nobody reads.
+    unread: Word,
     pub(super) path: Word,
     pub(super) outer: Option<OuterLoops>,
     lane: Word,
@@ -88,6 +93,7 @@ impl Recorder {
             place,
             next: edit.own_variable(),
             end: edit.own_variable(),
+            unread: edit.own_variable(),
             path: edit.own_variable(),
             outer,
             lane: edit.built_in(BuiltIn::SubgroupLocalInvocationId, 1),
@@ -246,9 +252,12 @@ impl Recorder {
         let from = edit.emit(&mut code, Op::IAdd, uint, &[records, before]);
         let to = edit.emit(&mut code, Op::IAdd, uint, &[from, room]);
         for (variable, at) in [(self.next, from), (self.end, to)] {
-            let at = edit.emit(&mut code, Op::Select, uint, &[is_own, at, edit.zero]);
+            let at = edit.emit(&mut code, Op::Select, uint, &[is_own, at, records]);
+            let at = edit.emit(&mut code, Op::Select, uint, &[is_recorded, at, edit.zero]);
             store(variable, at, &mut code);
         }
+        let unread = self.load_header(edit, header::UNREAD, &mut code);
+        store(self.unread, unread, &mut code);
         selection_merge(end, &mut code);
         branch_if(is_recorded, write, end, &mut code);
         body.blocks.push(labelled(looked, code));
@@ -265,122 +274,100 @@ impl Recorder {
         function
     }
 
+    /// The function that writes a record. It branches only by what all of a workgroup have in common: a driver may hang at a barrier
+    /// behind a branch that some lanes took. What isn't recorded is written where nobody reads.
     fn write_function(&mut self, edit: &mut Editor, signature: Signature) -> Word {
         let (function, parameters, mut body) = self.function(edit, 2 + signature.words);
-        let [start, end] = std::array::from_fn(|_| edit.take_id());
-        match signature.poll {
-            None => self.write_record(edit, (start, end), &parameters, None, &mut body),
-            Some(poll) => {
-                let [again, look] = std::array::from_fn(|_| edit.take_id());
-                let mut code = Vec::new();
-                let last = edit.emit(&mut code, Op::Load, edit.uint, &[poll.last]);
-                let next = edit.emit(&mut code, Op::Load, edit.uint, &[self.next]);
-                let one = edit.constant(1);
-                let after = edit.emit(&mut code, Op::IAdd, edit.uint, &[last, one]);
-                // Something else that the invocation did since then comes between the two.
-                let mut is_same = edit.emit(&mut code, Op::IEqual, edit.bool, &[after, next]);
-                for (back, now) in (1..).zip(parameters[2..].iter().rev().take(signature.compared)) {
-                    let back = edit.constant(back);
-                    let at = edit.emit(&mut code, Op::ISub, edit.uint, &[last, back]);
-                    let before = self.load_word(edit, at, &mut code);
-                    let is_equal = edit.emit(&mut code, Op::IEqual, edit.bool, &[before, *now]);
-                    is_same = edit.emit(&mut code, Op::LogicalAnd, edit.bool, &[is_same, is_equal]);
-                }
-                selection_merge(end, &mut code);
-                branch_if(is_same, again, look, &mut code);
-                body.blocks.push(labelled(start, code));
-                // The record's last word is how often in a row it was so.
-                let mut code = Vec::new();
-                let count = self.load_word(edit, last, &mut code);
-                let more = edit.emit(&mut code, Op::IAdd, edit.uint, &[count, one]);
-                self.store_word(edit, last, more, &mut code);
-                branch(end, &mut code);
-                body.blocks.push(labelled(again, code));
-                let joined = edit.take_id();
-                self.write_record(edit, (look, joined), &parameters, Some(poll), &mut body);
-                let mut code = Vec::new();
-                branch(end, &mut code);
-                body.blocks.push(labelled(joined, code));
-            }
+        let [start, write, end] = std::array::from_fn(|_| edit.take_id());
+        let (uint, bool) = (edit.uint, edit.bool);
+        let mut code = Vec::new();
+        let room_end = edit.emit(&mut code, Op::Load, uint, &[self.end]);
+        let is_group = edit.emit(&mut code, Op::INotEqual, bool, &[room_end, edit.zero]);
+        selection_merge(end, &mut code);
+        branch_if(is_group, write, end, &mut code);
+        body.blocks.push(labelled(start, code));
+
+        let mut code = Vec::new();
+        let next = edit.emit(&mut code, Op::Load, uint, &[self.next]);
+        let outer = self.outer.as_ref().map(|outer| (edit.emit(&mut code, Op::Load, uint, &[outer.count]), outer.iterations));
+        // The site and the leader are one word.
+        let own_words = parameters.len() - 1 + usize::from(signature.poll.is_some());
+        let mut length = edit.constant(u32::try_from(own_words).unwrap_or(u32::MAX));
+        if let Some((count, _)) = outer {
+            length = edit.emit(&mut code, Op::IAdd, uint, &[length, count]);
         }
+        let after = edit.emit(&mut code, Op::IAdd, uint, &[next, length]);
+        let fits = edit.emit(&mut code, Op::ULessThanEqual, bool, &[after, room_end]);
+        // Where one finds no room, none that follows does.
+        let mut new_next = edit.emit(&mut code, Op::Select, uint, &[fits, after, room_end]);
+        let unread = edit.emit(&mut code, Op::Load, uint, &[self.unread]);
+        let mut at = edit.emit(&mut code, Op::Select, uint, &[fits, next, unread]);
+        let repeated = signature.poll.map(|poll| {
+            let (last, is_same) = self.is_repeated(edit, poll, next, &parameters[2..], signature.compared, &mut code);
+            at = edit.emit(&mut code, Op::Select, uint, &[is_same, unread, at]);
+            new_next = edit.emit(&mut code, Op::Select, uint, &[is_same, next, new_next]);
+            (poll, last, is_same)
+        });
+        store(self.next, new_next, &mut code);
+        let head = edit.emit(&mut code, Op::BitwiseOr, uint, &[parameters[0], parameters[1]]);
+        self.store_word(edit, at, head, &mut code);
+        let mut words = parameters[2..].iter().copied();
+        let (mut last, mut label, one) = (at, write, edit.constant(1));
+        if let Some((count, iterations)) = outer {
+            // The chain of calls comes first: it tells how many iterations follow.
+            if let Some(path) = words.next() {
+                last = edit.emit(&mut code, Op::IAdd, uint, &[last, one]);
+                self.store_word(edit, last, path, &mut code);
+            }
+            let rest = edit.take_id();
+            last = self.copy_iterations(edit, (write, code), last, count, iterations, rest, &mut body);
+            (label, code) = (rest, Vec::new());
+        }
+        for word in words {
+            last = edit.emit(&mut code, Op::IAdd, uint, &[last, one]);
+            self.store_word(edit, last, word, &mut code);
+        }
+        if let Some((poll, before, is_same)) = repeated {
+            // The record's last word is how often in a row it was so.
+            let own = edit.emit(&mut code, Op::IAdd, uint, &[last, one]);
+            let count = self.load_word(edit, before, &mut code);
+            let more = edit.emit(&mut code, Op::IAdd, uint, &[count, one]);
+            let count = edit.emit(&mut code, Op::Select, uint, &[is_same, more, one]);
+            let at = edit.emit(&mut code, Op::Select, uint, &[is_same, before, own]);
+            self.store_word(edit, at, count, &mut code);
+            let kept = edit.emit(&mut code, Op::Select, uint, &[fits, own, edit.zero]);
+            let kept = edit.emit(&mut code, Op::Select, uint, &[is_same, before, kept]);
+            store(poll.last, kept, &mut code);
+        }
+        branch(end, &mut code);
+        body.blocks.push(labelled(label, code));
         body.blocks.push(labelled(end, vec![Instruction::new(Op::Return, None, None, Vec::new())]));
         self.code.push(body);
         function
     }
 
-    /// The blocks that write a record where there is room, from one block up to another.
-    fn write_record(
-        &mut self,
-        edit: &mut Editor,
-        (look, end): (Word, Word),
-        parameters: &[Word],
-        poll: Option<Poll>,
-        body: &mut Function,
-    ) {
-        let (uint, write) = (edit.uint, edit.take_id());
-        let mut code = Vec::new();
-        let at = edit.emit(&mut code, Op::Load, uint, &[self.next]);
-        let room_end = edit.emit(&mut code, Op::Load, uint, &[self.end]);
-        let outer = self.outer.as_ref().map(|outer| (edit.emit(&mut code, Op::Load, uint, &[outer.count]), outer.iterations));
-        // The site and the leader are one word.
-        let own_words = u32::try_from(parameters.len() - 1 + usize::from(poll.is_some())).unwrap_or(u32::MAX);
-        let mut length = edit.constant(own_words);
-        if let Some((count, _)) = outer {
-            length = edit.emit(&mut code, Op::IAdd, uint, &[length, count]);
-        }
-        let after = edit.emit(&mut code, Op::IAdd, uint, &[at, length]);
-        let fits = edit.emit(&mut code, Op::ULessThanEqual, edit.bool, &[after, room_end]);
-        // Where one finds no room, none that follows does.
-        let next = edit.emit(&mut code, Op::Select, uint, &[fits, after, room_end]);
-        store(self.next, next, &mut code);
-        selection_merge(end, &mut code);
-        branch_if(fits, write, end, &mut code);
-        body.blocks.push(labelled(look, code));
-
-        let mut code = Vec::new();
-        let [site, leader, words @ ..] = parameters else { return };
-        let head = edit.emit(&mut code, Op::BitwiseOr, uint, &[*site, *leader]);
-        self.store_word(edit, at, head, &mut code);
-        let mut words = words.iter().copied();
-        let Some((count, iterations)) = outer else {
-            return self.write_rest(edit, at, words.collect(), poll, code, (write, end), body);
-        };
-        // The chain of calls comes first: it tells how many iterations follow.
-        let mut last = at;
-        if let Some(path) = words.next() {
-            let one = edit.constant(1);
-            last = edit.emit(&mut code, Op::IAdd, uint, &[at, one]);
-            self.store_word(edit, last, path, &mut code);
-        }
-        let rest = edit.take_id();
-        last = self.copy_iterations(edit, (write, code), last, count, iterations, rest, body);
-        self.write_rest(edit, last, words.collect(), poll, Vec::new(), (rest, end), body);
-    }
-
-    /// The block that writes a record's last words.
-    #[expect(clippy::too_many_arguments, reason = "what blocks need that are written one after the other")]
-    fn write_rest(
+    /// Where the last record of a site that polls ends; and whether it says the same, and nothing else was recorded since then.
+    fn is_repeated(
         &self,
         edit: &mut Editor,
-        mut last: Word,
-        words: Vec<Word>,
-        poll: Option<Poll>,
-        mut code: Vec<Instruction>,
-        (label, after): (Word, Word),
-        body: &mut Function,
-    ) {
+        poll: Poll,
+        next: Word,
+        words: &[Word],
+        compared: usize,
+        code: &mut Vec<Instruction>,
+    ) -> (Word, Word) {
+        let last = edit.emit(code, Op::Load, edit.uint, &[poll.last]);
         let one = edit.constant(1);
-        for word in &words {
-            last = edit.emit(&mut code, Op::IAdd, edit.uint, &[last, one]);
-            self.store_word(edit, last, *word, &mut code);
+        let after = edit.emit(code, Op::IAdd, edit.uint, &[last, one]);
+        let mut is_same = edit.emit(code, Op::IEqual, edit.bool, &[after, next]);
+        for (back, now) in (1..).zip(words.iter().rev().take(compared)) {
+            let back = edit.constant(back);
+            let at = edit.emit(code, Op::ISub, edit.uint, &[last, back]);
+            let before = self.load_word(edit, at, code);
+            let is_equal = edit.emit(code, Op::IEqual, edit.bool, &[before, *now]);
+            is_same = edit.emit(code, Op::LogicalAnd, edit.bool, &[is_same, is_equal]);
         }
-        if let Some(poll) = poll {
-            last = edit.emit(&mut code, Op::IAdd, edit.uint, &[last, one]);
-            self.store_word(edit, last, one, &mut code);
-            store(poll.last, last, &mut code);
-        }
-        branch(after, &mut code);
-        body.blocks.push(labelled(label, code));
+        (last, is_same)
     }
 
     /// The loop that writes the iterations of outer loops behind a word, and where the last of them is.

@@ -19,6 +19,9 @@ pub struct Recording<'g> {
     pub invocations: Option<&'g [u32]>,
 }
 
+/// Words that nobody reads: as many as a record has. What is beyond them is beyond the buffer.
+const UNREAD_WORDS: u64 = 256;
+
 impl Recording<'_> {
     fn group_count(&self) -> u32 {
         u32::try_from(self.groups.len()).unwrap_or(u32::MAX)
@@ -57,7 +60,7 @@ impl Recording<'_> {
 
     /// How large the buffer must be: bytes.
     pub fn bytes(&self) -> u64 {
-        4 * (u64::from(self.records_at()) + u64::from(self.capacity))
+        4 * (u64::from(self.records_at()) + u64::from(self.capacity) + UNREAD_WORDS)
     }
 
     /// What the buffer must begin with before a pass. All that follows must be zero.
@@ -71,6 +74,7 @@ impl Recording<'_> {
         set(header::INVOCATIONS_PER_GROUP, self.invocations_per_group);
         set(header::INVOCATIONS, self.invocations_at());
         set(header::RECORDS, self.records_at());
+        set(header::UNREAD, self.records_at().saturating_add(self.capacity));
         words.extend(self.groups);
         words.extend((0..self.lanes()).map(|number| UNBEGUN + self.room(number).map_or(0, |room| room + 1)));
         words.into_iter().flat_map(u32::to_ne_bytes).collect()
