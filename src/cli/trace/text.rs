@@ -133,7 +133,7 @@ fn doubts(dispatch: &DispatchTrace, traces: &Traces) -> Vec<String> {
     let beyond: Vec<String> = beyond
         .map(|(at, sums)| {
             let site = &dispatch.what.traced.sites[*at];
-            format!("{}{}, {} times", name(site), line_of(site), sums.beyond)
+            format!("{}{}, {}", name(site), line_of(site), counted(sums.beyond, "time"))
         })
         .collect();
     if !beyond.is_empty() {
