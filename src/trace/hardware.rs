@@ -70,6 +70,9 @@ pub enum HardwareError {
     Meaning(String),
 }
 
+/// What the name of a model ends with of which a part was measured.
+const MEASURED: &str = ", measured";
+
 /// What rows say of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
@@ -134,17 +137,23 @@ impl Hardware {
         Self::parse(text).expect("a test reads the models that come along")
     }
 
-    /// The same with what was measured in its place; nothing where nothing was.
-    pub fn measured(self, measured: &Measured) -> Option<Self> {
+    /// Whether a part of it was measured on the device.
+    pub fn is_measured(&self) -> bool {
+        self.name.ends_with(MEASURED)
+    }
+
+    /// The same with what was measured in its place.
+    #[must_use]
+    pub fn measured(self, measured: &Measured) -> Self {
         let [sector, fetch] = measured.granules;
         let of_memory = sector.map(|sector| format!("sectors of {sector} bytes: cache/granules"));
         let of_banks = measured.banks.zip(measured.bank_bytes);
         let own = of_banks.map(|(banks, bytes)| format!("{banks} banks of {bytes} bytes: shared/banks"));
         if of_memory.is_none() && own.is_none() {
-            return None;
+            return self;
         }
         let sources: Vec<String> = of_memory.into_iter().chain(own).chain([format!("otherwise: {}", self.source)]).collect();
-        let mut new = Self { name: format!("{}, measured", self.name), source: sources.join("; "), ..self };
+        let mut new = Self { name: format!("{}{MEASURED}", self.name), source: sources.join("; "), ..self };
         if let Some(sector) = sector {
             (new.sector_bytes, new.fetch_bytes) = (sector, fetch.unwrap_or(sector));
             new.line_bytes = new.line_bytes.max(new.fetch_bytes);
@@ -152,7 +161,7 @@ impl Hardware {
         if let Some((banks, bytes)) = of_banks {
             (new.shared.banks, new.shared.bank_bytes) = (banks, bytes);
         }
-        Some(new)
+        new
     }
 
     fn check(&self) -> Result<(), String> {
@@ -281,13 +290,13 @@ mod tests {
             rows.iter().for_each(|(experiment, variant, value)| measured.take(experiment, variant, Some(*value)));
             Hardware::of_vendor(0x1002, 32).measured(&measured)
         };
-        let all = of(&[("cache/granules", "granule_1", 64.0), ("cache/granules", "granule_2", 128.0)]).unwrap();
+        let all = of(&[("cache/granules", "granule_1", 64.0), ("cache/granules", "granule_2", 128.0)]);
         assert_eq!((all.sector_bytes, all.fetch_bytes, all.line_bytes, all.shared.banks), (64, 128, 128, 32));
         assert!(all.source.starts_with("sectors of 64 bytes: cache/granules; otherwise: "), "{}", all.source);
-        let all = of(&[("shared/banks", "count", 64.0), ("shared/banks", "width", 8.0)]).unwrap();
+        let all = of(&[("shared/banks", "count", 64.0), ("shared/banks", "width", 8.0)]);
         assert_eq!((all.shared.banks, all.shared.bank_bytes), (64, 8));
         // What is no size tells nothing.
-        assert_eq!(of(&[("cache/granules", "granule_1", 48.0), ("memory/stream", "", 64.0)]), None);
+        assert_eq!(of(&[("cache/granules", "granule_1", 48.0), ("memory/stream", "", 64.0)]), Hardware::of_vendor(0x1002, 32));
     }
 
     /// Whole lines of lanes.

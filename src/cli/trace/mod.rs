@@ -58,6 +58,9 @@ pub fn trace(typed: Trace, words: impl Iterator<Item = OsString>) -> anyhow::Res
     let device = &campaign.targets.device(0).info;
     let order = order(&typed, device)?;
     check_files(&typed, &order)?;
+    if !typed.rows.is_empty() && !order.hardware.is_measured() {
+        campaign.voice.progress.note("note: the rows tell no size of sectors or banks, as where steps don't stand out");
+    }
     let Some(_locks) = lock::take_all(&campaign.settings, &campaign.targets, &campaign.voice)? else {
         return Ok(EXIT_INTERRUPTED);
     };
@@ -155,14 +158,16 @@ fn hardware(typed: &Trace, device: &DeviceInfo) -> Result<Hardware, Error> {
     }
     let mut rows = RowSet::default();
     typed.rows.iter().try_for_each(|path| rows.read(path, Purpose::Card))?;
-    let mut measured = Measured::default();
-    rows.records()
-        .filter(|row| row.device_name == device.name)
-        .for_each(|row| measured.take(&row.experiment, &row.variant, row.value));
-    vendors.measured(&measured).ok_or_else(|| {
+    let (mut measured, mut count) = (Measured::default(), 0);
+    for row in rows.records().filter(|row| row.device_name == device.name) {
+        count += usize::from(matches!(row.experiment.as_str(), "cache/granules" | "shared/banks"));
+        measured.take(&row.experiment, &row.variant, row.value);
+    }
+    if count == 0 {
         let (name, advice) = (&device.name, "lanescope run cache/line shared/bank_conflict -o FILE measures them");
-        Error::Usage(format!("--rows: no row of cache/granules or shared/banks tells a size for {name}: {advice}"))
-    })
+        return Err(Error::Usage(format!("--rows: there are no rows of cache/granules or shared/banks for {name}: {advice}")));
+    }
+    Ok(vendors.measured(&measured))
 }
 
 fn order(typed: &Trace, device: &DeviceInfo) -> Result<Order, Error> {

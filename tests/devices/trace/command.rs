@@ -205,7 +205,7 @@ fn what_cannot_be_traced_is_refused_in_words() {
         (vec!["--records", &file, "-o", &file], 2, "given twice"),
         (vec!["--records", "-"], 2, "name a file"),
         (vec!["--model", &shader], 2, "not a model of hardware"),
-        (vec!["--rows", rows_of_another], 2, "no row of cache/granules or shared/banks tells a size"),
+        (vec!["--rows", rows_of_another], 2, "there are no rows of cache/granules or shared/banks"),
     ] {
         let ran = traced(&shader, &device.index, &[&["-n", "65536", "--threads", "256,256"], &flags[..]].concat());
         assert!(ran.code == Some(code) && ran.err.contains(words), "{flags:?}: {:?} {}", ran.code, ran.err);
