@@ -159,10 +159,14 @@ fn hardware(typed: &Trace, device: &DeviceInfo) -> Result<Hardware, Error> {
     let mut rows = RowSet::default();
     typed.rows.iter().try_for_each(|path| rows.read(path, Purpose::Card))?;
     let (mut measured, mut count) = (Measured::default(), 0);
-    for row in rows.records().filter(|row| row.device_name == device.name) {
-        count += usize::from(matches!(row.experiment.as_str(), "cache/granules" | "shared/banks"));
-        measured.take(&row.experiment, &row.variant, row.value);
-    }
+    rows.each_renewed::<Error>(&mut |row| {
+        let is_own = row.device_name == device.name;
+        if is_own && matches!(row.experiment.as_str(), "cache/granules" | "shared/banks") {
+            count += 1;
+            measured.take(&row.experiment, &row.variant, row.value);
+        }
+        Ok(true)
+    })?;
     if count == 0 {
         let (name, advice) = (&device.name, "lanescope run cache/line shared/bank_conflict -o FILE measures them");
         return Err(Error::Usage(format!("--rows: there are no rows of cache/granules or shared/banks for {name}: {advice}")));
