@@ -221,6 +221,13 @@ fn what_cannot_be_traced_is_refused_in_words() {
         "{}",
         rows.out
     );
+    let own = rows.out.lines().nth(1).unwrap().strip_prefix("t1.0,").unwrap();
+    let name = &own[..own.find(",/").or(own.find(",naive")).unwrap()];
+    let rows_of_this = folder.at("rows.csv");
+    let of_another = std::fs::read_to_string(rows_of_another).unwrap();
+    std::fs::write(&rows_of_this, of_another.replace("NVIDIA H100 80GB HBM3", name)).unwrap();
+    let measured = traced(&shader, &device.index, &["-n", "65536", "--threads", "256,256", "--rows", &rows_of_this]);
+    assert!(measured.code == Some(0) && measured.out.contains("`assumed, measured`"), "{} {}", measured.out, measured.err);
     let failed =
         traced(&shader, &device.index, &["-n", "65536", "--threads", "256,256", "-o", "-", "--fail-on", "efficiency:50%"]);
     assert!(failed.code == Some(1) && failed.err.contains("store b[]: efficiency 12.5 %"), "{}", failed.err);
