@@ -127,6 +127,11 @@ impl Bar {
         self
     }
 
+    /// Counts all as done but these; there may be more of them than at first.
+    pub fn keep_left(&self, left: u64) {
+        self.advance(self.total.saturating_sub(left).saturating_sub(self.done.load(Ordering::Relaxed)));
+    }
+
     pub fn start(&self, case: &str) {
         self.bar.set_message(in_a_line(case));
     }

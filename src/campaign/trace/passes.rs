@@ -143,7 +143,7 @@ impl Tracing<'_> {
                 first.insert(part.groups.clone());
             }
             trace.add(pass, part.groups, requests.records() as u64);
-            bar.advance(1);
+            bar.keep_left(open.len() as u64);
         }
         trace.analysis.finish();
         trace.recorded.retain(|group| !trace.too_large.contains(group));
@@ -275,7 +275,7 @@ struct Window {
     with_barriers: Vec<usize>,
 }
 
-/// All instructions, those that access one array in shared memory next to each other.
+/// All instructions, as many to a window as may record in one pass.
 fn windows(traced: &Traced, most: usize) -> Vec<Window> {
     let is_barrier = |site: &usize| traced.sites[*site].kind == AccessKind::Barrier;
     let (barriers, others): (Vec<usize>, Vec<usize>) = (0..traced.sites.len()).partition(is_barrier);
@@ -355,8 +355,8 @@ struct Pass<'p> {
 
 /// A failure of a pass, with what it was to record.
 fn while_recording(failure: Failure, part: &Part, sites: &[usize]) -> Failure {
-    let words =
-        format!("{} (while {} instructions of {} workgroups were recorded)", failure.reason, sites.len(), part.groups.len());
+    let (sites, groups) = (counted(sites.len() as u64, "instruction"), counted(part.groups.len() as u64, "workgroup"));
+    let words = format!("{} (while recording {sites} of {groups}; compiling counts as well)", failure.reason);
     Failure { reason: words, ..failure }
 }
 

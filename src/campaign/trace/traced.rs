@@ -133,8 +133,11 @@ impl DispatchTrace {
         self.what.groups.iter().map(|groups| u64::from(*groups)).product()
     }
 
-    /// What all workgroups have memory move, if they are like those that were recorded; nothing where none was.
+    /// What all workgroups have memory move, if they are like those that were recorded; nothing where none was, or one in part.
     pub fn moved(&self, hardware: &Hardware) -> Option<Moved> {
+        if !self.too_large.is_empty() {
+            return None;
+        }
         let recorded = self.recorded.len() as u128;
         let traffic = &self.analysis.traffic;
         let of_all = |bytes: u64| {

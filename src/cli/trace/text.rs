@@ -104,8 +104,10 @@ fn traffic(dispatch: &DispatchTrace, hardware: &Hardware) -> Option<String> {
     let (all, size) = (Bytes(fetched + stored), hardware.fetch_bytes);
     let (fetched, stored) = (Bytes(fetched), Bytes(stored));
     let about = if dispatch.recorded.len() as u64 == dispatch.workgroups() { "" } else { "about " };
+    let is_whole = dispatch.analysis.sums.values().all(|sums| sums.unfollowed == 0);
+    let part = if is_whole { "" } else { ", by what was followed" };
     Some(format!(
-        "Memory moves {about}{all} for the dispatch: {fetched} are loaded, in blocks of {size} bytes, each once a workgroup, and \
+        "Memory moves {about}{all} for the dispatch{part}: {fetched} are loaded, in blocks of {size} bytes, each once a workgroup, and \
          {stored} stored."
     ))
 }

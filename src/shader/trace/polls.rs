@@ -25,7 +25,7 @@ fn targets(block: &Block) -> impl Iterator<Item = Word> + '_ {
     block.instructions.last().into_iter().flat_map(|end| end.operands.iter().filter_map(id))
 }
 
-fn is_conditional(block: &Block) -> Option<Word> {
+fn condition(block: &Block) -> Option<Word> {
     let end = block.instructions.last()?;
     matches!(end.class.opcode, Op::BranchConditional | Op::Switch).then(|| id(end.operands.first()?)).flatten()
 }
@@ -53,7 +53,7 @@ impl<'f> Waiting<'f> {
         let mut open: Vec<&Block> = self.function.blocks.iter().filter(leaves).collect();
         while let Some(block) = open.pop() {
             let Some(own) = label(block).filter(|own| is_inside(*own) && seen.insert(*own)) else { continue };
-            match is_conditional(block) {
+            match condition(block) {
                 Some(condition) if derived.contains(&condition) => return true,
                 Some(_) => {}
                 // It leaves where a block before it chose so.
