@@ -10,7 +10,7 @@ use crate::subject::KernelSpec;
 use crate::trace::hardware::Hardware;
 use crate::trace::requests::Lanes;
 use crate::trace::sites::Analysis;
-use crate::worker::questions::trace::{Dispatched, RecordedPass, Untraced};
+use crate::worker::questions::trace::{Difference, Dispatched, RecordedPass, Untraced};
 
 /// What is to be recorded.
 pub struct Order {
@@ -93,7 +93,7 @@ pub struct DispatchTrace {
     /// Whether the first workgroups accessed other things when they were recorded once more.
     pub differs: bool,
     /// In what outputs differ from those of a pass that doesn't record.
-    pub difference: Option<String>,
+    pub difference: Option<Difference>,
     pub wrong: Option<String>,
     /// How long the recording passes took on the device.
     pub took: Duration,
@@ -167,7 +167,11 @@ impl DispatchTrace {
     pub(super) fn add(&mut self, pass: RecordedPass, groups: Vec<u32>, records: u64) {
         self.passes += 1;
         self.records += records;
-        self.difference = self.difference.take().or(pass.difference);
+        // What is beyond the tolerance says more.
+        let is_beyond = |of: &Option<Difference>| of.as_ref().is_some_and(|of| of.beyond_tolerance.is_some());
+        if self.difference.is_none() || (is_beyond(&pass.difference) && !is_beyond(&self.difference)) {
+            self.difference = pass.difference;
+        }
         self.wrong = self.wrong.take().or(pass.wrong);
         self.took += pass.took;
         self.recorded.extend(groups);

@@ -11,6 +11,7 @@ use crate::trace::request::Pattern;
 use crate::trace::requests::Lanes;
 use crate::trace::sites::{Coverage, Sums};
 use crate::units::{Bytes, percent, rounded};
+use crate::worker::questions::trace::Difference;
 
 /// Accesses of a table at most.
 const MOST: usize = 12;
@@ -112,22 +113,41 @@ fn traffic(dispatch: &DispatchTrace, hardware: &Hardware) -> Option<String> {
     ))
 }
 
+/// Whether recording changed what the shader computes, where it isn't the same bit by bit.
+fn changed(wrong: Option<&String>, now: Option<&Difference>, before: Option<&Difference>) -> Option<String> {
+    if let Some(wrong) = wrong {
+        return Some(format!("warning: the results aren't right while accesses are recorded: {wrong}"));
+    }
+    let now = now?;
+    let Some(before) = before else {
+        return Some(format!(
+            "warning: outputs differ from those without recording: {}. Where invocations race, another one may win when they take \
+             longer; and an index beyond an inner array goes to index 0 here",
+            now.bytes
+        ));
+    };
+    Some(match (&now.beyond_tolerance, &before.beyond_tolerance) {
+        (_, Some(beyond)) => {
+            format!("note: outputs differ from run to run, so nothing tells whether recording changed them: {beyond}")
+        }
+        (Some(beyond), None) => format!(
+            "warning: outputs differ from those without recording by more than another order of sums explains, as they don't from run to \
+             run: {beyond}"
+        ),
+        (None, None) => format!(
+            "note: outputs differ from run to run, by no more than another order of sums explains, and so they do while accesses are \
+             recorded: {}",
+            before.bytes
+        ),
+    })
+}
+
 fn doubts(dispatch: &DispatchTrace, traces: &Traces) -> Vec<String> {
     let mut doubts = Vec::new();
     if let Some(wrong) = &traces.untraced.wrong {
         doubts.push(format!("warning: the results aren't right even without recording: {wrong}"));
     }
-    match (&dispatch.wrong, &dispatch.difference, &traces.untraced.difference) {
-        (Some(wrong), ..) => doubts.push(format!("warning: the results aren't right while accesses are recorded: {wrong}")),
-        (None, Some(difference), None) => doubts.push(format!(
-            "warning: outputs differ from those without recording: {difference}. Where invocations race, another one may win when \
-             they take longer; and an index beyond an inner array goes to index 0 here"
-        )),
-        (None, Some(_), Some(difference)) => doubts.push(format!(
-            "note: outputs differ from run to run, so nothing tells whether recording changed them: {difference}"
-        )),
-        _ => {}
-    }
+    doubts.extend(changed(dispatch.wrong.as_ref(), dispatch.difference.as_ref(), traces.untraced.difference.as_ref()));
     if dispatch.differs {
         doubts.push("note: the accesses differ from pass to pass, so another trace may show other figures".to_owned());
     }
@@ -321,4 +341,25 @@ fn table(
         table.row([line(site), name(site), bytes.to_string(), requests, one, two, three, pattern]);
     }
     (!all.is_empty()).then(|| format!("{}{}", table.without_empty_columns().fitted(page), more(all.len())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_from_run_to_run_is_a_warning_only_where_recording_adds_to_it() {
+        let difference =
+            |beyond: Option<&str>| Difference { bytes: "`sum` in 2 bytes".into(), beyond_tolerance: beyond.map(str::to_owned) };
+        let said = |now: Option<&Difference>, before| changed(None, now, before).unwrap_or_default();
+        let (near, far) = (difference(None), difference(Some("sum[0] is 1")));
+        assert_eq!(said(None, Some(&far)), "");
+        assert!(said(Some(&near), None).starts_with("warning: outputs differ from those without recording: `sum` in 2 bytes."));
+        assert!(said(Some(&near), Some(&near)).starts_with("note: outputs differ from run to run, by no more than"));
+        let worse = said(Some(&far), Some(&near));
+        assert!(worse.starts_with("warning: ") && worse.ends_with("run to run: sum[0] is 1"), "{worse}");
+        for now in [&near, &far] {
+            assert!(said(Some(now), Some(&far)).contains("nothing tells whether recording changed them: sum[0] is 1"));
+        }
+    }
 }

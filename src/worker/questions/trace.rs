@@ -1,5 +1,6 @@
 //! What a kernel accesses, recorded in a process of its own: what it does there may take a driver down, or never end.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::Write;
 use std::time::Duration;
@@ -12,9 +13,9 @@ use crate::measure::{CaseKey, CaseSource, Dispatcher, SourcedCase, Vulkan};
 use crate::model::{Binding, Failure, FilePath, Preset, ResourceKind, Status, SubgroupClass};
 use crate::shader::{Dispatch, Padding, Prepared, Recording, Traced};
 use crate::subject::{KernelSpec, UserKernel};
-use crate::validate::Outputs;
+use crate::validate::{Mismatch, Outputs};
 use crate::worker::host::{Identity, opened};
-use crate::worker::source::{Catalogue, Tuned};
+use crate::worker::source::Catalogue;
 
 /// Which case is to be recorded, and where.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,11 +35,19 @@ pub struct OpenTrace {
 pub struct Untraced {
     pub dispatches: Vec<Dispatched>,
     /// In what two passes differ, where they don't leave the same, bit by bit.
-    pub difference: Option<String>,
+    pub difference: Option<Difference>,
     /// Why its results aren't right, where that is known.
     pub wrong: Option<String>,
     /// How long the second pass took.
     pub took: Duration,
+}
+
+/// In what two passes' outputs differ, bit by bit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Difference {
+    pub bytes: String,
+    /// What differs by more than `tune` would take for another order of sums. Of a case of the catalogue nothing: its own check judges it.
+    pub beyond_tolerance: Option<String>,
 }
 
 /// A dispatch of its pass.
@@ -87,7 +96,7 @@ pub struct RecordPass {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedPass {
     /// In what its outputs differ from those of a pass that doesn't record.
-    pub difference: Option<String>,
+    pub difference: Option<Difference>,
     /// Why its results aren't right, where that is known.
     pub wrong: Option<String>,
     pub took: Duration,
@@ -103,15 +112,18 @@ impl Question for OpenTrace {
         };
         let options = DeviceOptions { queue_family: self.queue, is_robust: true, ..DeviceOptions::default() };
         let device = opened(instance, &info, options, self.deadline)?;
-        // What is right of a user's kernel, a reference would tell: here it is held against itself.
-        let has_twin = self.subject.is_none();
-        let mut source: Box<dyn CaseSource> = match self.subject {
-            Some(subject) => Box::new(Tuned::new(UserKernel::new(*subject, info.clone()))),
-            None => Box::new(Catalogue::new(&info, self.queue, self.preset, self.seed)?.with_lines()),
+        let case = match self.subject {
+            Some(subject) => {
+                let mut kernel = UserKernel::new(*subject, info.clone());
+                TracedCase::Users(kernel.prepare(&self.key.point)?, Box::new(RefCell::new(kernel)))
+            }
+            None => {
+                let mut source = Catalogue::new(&info, self.queue, self.preset, self.seed)?.with_lines();
+                TracedCase::Catalogues(source.prepare(&self.key)?)
+            }
         };
-        let case = source.prepare(&self.key)?;
         let has_ballots = info.subgroup.in_compute && info.subgroup.classes.contains(&SubgroupClass::Ballot);
-        let mut tracer = Tracer { device, case, has_twin, has_ballots, first: Vec::new(), first_wrong: None, loaded: None };
+        let mut tracer = Tracer { device, case, has_ballots, first: Vec::new(), first_wrong: None, loaded: None };
         let untraced = tracer.look()?;
         kept.tracer = Some(Box::new(tracer));
         Ok(untraced)
@@ -140,7 +152,8 @@ impl Question for OpenTrace {
             buffers: vec![buffer],
             traced: traced(),
         };
-        let difference = Some("`out`: 4 of 64 bytes".into());
+        let difference =
+            Some(Difference { bytes: "`out`: 4 of 64 bytes".into(), beyond_tolerance: Some("out[0] is 1".into()) });
         let took = Duration::from_millis(2);
         (question, Untraced { dispatches: vec![dispatch], difference, wrong: Some("out[0] is 1".into()), took })
     }
@@ -166,8 +179,8 @@ impl Question for RecordPass {
             padding,
             file: "/x/y".into(),
         };
-        let (difference, wrong) = (Some("`out`: 4 of 64 bytes".to_owned()), Some("out[0] is 1".to_owned()));
-        (question, RecordedPass { difference, wrong, took: Duration::from_millis(3) })
+        let difference = Some(Difference { bytes: "`out`: 4 of 64 bytes".into(), beyond_tolerance: None });
+        (question, RecordedPass { difference, wrong: Some("out[0] is 1".to_owned()), took: Duration::from_millis(3) })
     }
 }
 
@@ -202,7 +215,7 @@ fn dispatched(prepared: &Prepared, dispatch: Dispatch, traced: Traced) -> Dispat
 }
 
 /// In which outputs bytes differ, and in how many; nothing where none does.
-fn difference(prepared: &Prepared, before: &[Vec<u8>], after: &[Vec<u8>]) -> Option<String> {
+fn differing(prepared: &Prepared, before: &[Vec<u8>], after: &[Vec<u8>]) -> Option<String> {
     let outputs = prepared.case.check.outputs().iter().zip(before.iter().zip(after));
     let of = |(resource, (before, after)): (&usize, (&Vec<u8>, &Vec<u8>))| {
         let name = &prepared.case.resources[*resource].name;
@@ -215,12 +228,17 @@ fn difference(prepared: &Prepared, before: &[Vec<u8>], after: &[Vec<u8>]) -> Opt
     (!all.is_empty()).then(|| all.join(", "))
 }
 
+/// A case to record, and what judges what it leaves.
+enum TracedCase {
+    Catalogues(SourcedCase),
+    /// What is right, a reference would tell: here the kernel is held against itself.
+    Users(Prepared, Box<RefCell<UserKernel>>),
+}
+
 /// A case whose dispatches are recorded, and the device that it runs on.
 pub(super) struct Tracer {
     device: Vulkan,
-    case: SourcedCase,
-    /// Whether it is known what its results must be.
-    has_twin: bool,
+    case: TracedCase,
     has_ballots: bool,
     /// What the first pass left, and why that isn't right.
     first: Vec<Vec<u8>>,
@@ -253,7 +271,25 @@ impl RecordPass {
 
 impl Tracer {
     fn prepared(&self) -> &Prepared {
-        self.case.prepared()
+        match &self.case {
+            TracedCase::Catalogues(case) => case.prepared(),
+            TracedCase::Users(prepared, _) => prepared,
+        }
+    }
+
+    /// How what a pass left differs from what the first one did.
+    fn difference(&self, outputs: &[Vec<u8>]) -> Option<Difference> {
+        let bytes = differing(self.prepared(), &self.first, outputs)?;
+        let beyond_tolerance = match &self.case {
+            TracedCase::Catalogues(_) => None,
+            TracedCase::Users(prepared, kernel) => {
+                let apart = kernel.borrow_mut().apart(&prepared.case, &self.first, outputs.to_vec());
+                apart.err().map(|Mismatch { output, at, got, expected, wrong, total, .. }| {
+                    format!("{output}{at} is {got} and was {expected}; {wrong} of {total} elements differ")
+                })
+            }
+        };
+        Some(Difference { bytes, beyond_tolerance })
     }
 
     /// Runs it twice as it stands.
@@ -269,19 +305,21 @@ impl Tracer {
         let (first, _) = self.outputs(slot, &prepared)?;
         let (second, took) = self.outputs(slot, &prepared)?;
         self.device.release(slot);
-        let difference = difference(&prepared, &first, &second);
         self.first.clone_from(&first);
+        let difference = self.difference(&second);
         self.first_wrong = self.wrong(first)?;
         let wrong = if difference.is_none() { self.first_wrong.clone() } else { self.wrong(second)? };
         Ok(Untraced { dispatches, difference, wrong, took })
     }
 
     fn wrong(&self, bytes: Vec<Vec<u8>>) -> Result<Option<String>, Failure> {
-        if !self.has_twin || bytes.is_empty() {
-            return Ok(None);
+        match &self.case {
+            TracedCase::Catalogues(case) if !bytes.is_empty() => {
+                let judged = case.judge(Outputs { bytes, poisoned: None })?;
+                Ok(judged.err().map(|mismatch| mismatch.to_string()))
+            }
+            _ => Ok(None),
         }
-        let judged = self.case.judge(Outputs { bytes, poisoned: None })?;
-        Ok(judged.err().map(|mismatch| mismatch.to_string()))
     }
 
     /// Runs a case once, and reads what it leaves.
@@ -331,7 +369,7 @@ impl Tracer {
         let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_ne_bytes).collect();
         let written = File::create_new(&pass.file).and_then(|mut file| file.write_all(&bytes));
         written.map_err(|error| refused(format!("can't keep what was recorded: {error}")))?;
-        let difference = difference(&prepared, &self.first, &outputs);
+        let difference = self.difference(&outputs);
         // Judging may take longer than the pass.
         let wrong = if difference.is_none() { self.first_wrong.clone() } else { self.wrong(outputs)? };
         Ok(RecordedPass { difference, wrong, took })
