@@ -133,7 +133,8 @@ impl Use<'_> {
     /// Whether it is a variable's or a type's, which a file would declare. Build systems do define types, in small letters too.
     fn is_no_macro(&self) -> bool {
         let is_type = is_name(self.after) && self.name.contains(|character: char| character.is_ascii_uppercase());
-        self.after == "." || (!is_macro(self.name) && (self.after == "[" || is_type))
+        // Blocks of buffers have names before a brace.
+        matches!(self.after, "." | "{") || (!is_macro(self.name) && (self.after == "[" || is_type))
     }
 }
 

@@ -195,21 +195,23 @@ impl Hardware {
 }
 
 impl SharedMemory {
-    /// Where an access is wider than all rules, it is done in pieces of the widest one.
     fn rule(&self, kind: AccessKind, bytes: u64) -> Option<&Rule> {
         let mut rules = self.rules.iter().filter(|rule| rule.operations.contains(&kind));
         let fitting = rules.clone().filter(|rule| bytes <= rule.up_to_bytes).min_by_key(|rule| rule.up_to_bytes);
         fitting.or_else(|| rules.by_ref().max_by_key(|rule| rule.up_to_bytes))
     }
 
-    /// What it takes to serve one request of a subgroup, of so many bytes a lane; nothing where no rule is for it.
+    /// What it takes to serve one request of a subgroup, of so many bytes a lane; nothing where no rule is for it. What isn't aligned to
+    /// its width in all lanes is done in pieces that are.
     pub fn wavefronts(&self, kind: AccessKind, bytes: u64, lanes: &[LaneAccess]) -> Option<Wavefronts> {
-        let rule = self.rule(kind, bytes)?;
+        let widest = self.rules.iter().filter(|rule| rule.operations.contains(&kind)).map(|rule| rule.up_to_bytes).max()?;
         let mut sum = Wavefronts::default();
         let mut from = 0;
         while from < bytes {
-            let piece = (bytes - from).min(rule.up_to_bytes);
-            let Wavefronts { all, least } = self.of_piece(rule, from, piece, lanes);
+            let (rest, places) = (bytes - from, lanes.iter().fold(0, |all, lane| all | (lane.offset + from)));
+            let aligned = 1 << places.trailing_zeros().min(widest.ilog2());
+            let piece = if rest.next_power_of_two() <= aligned { rest } else { aligned.min(1 << rest.ilog2()) };
+            let Wavefronts { all, least } = self.of_piece(self.rule(kind, piece)?, from, piece, lanes);
             sum = Wavefronts { all: sum.all + all, least: sum.least + least };
             from += piece;
         }
@@ -317,5 +319,7 @@ mod tests {
         assert_eq!(of(load, 16, |_| 0), [2, 2], "pairs that agree");
         assert_eq!(of(store, 16, |_| 0), [4, 4]);
         assert_eq!(of(store, 32, |lane| 32 * lane), [16, 8], "two of 16 bytes each");
+        assert_eq!(of(load, 20, |lane| 20 * lane), [5, 5], "five of 4 bytes each, which is how they are aligned");
+        assert_eq!(of(load, 8, |lane| 12 * lane), [2, 2], "two of 4 bytes each");
     }
 }

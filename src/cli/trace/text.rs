@@ -1,5 +1,7 @@
 //! What was recorded, as people read it: the accesses that waste most first.
 
+use std::path::Path;
+
 use crate::analysis::counted;
 use crate::campaign::trace::rows::kind;
 use crate::campaign::trace::{DispatchTrace, Moved, Order, Remedy, Traces};
@@ -155,7 +157,7 @@ fn doubts(dispatch: &DispatchTrace, traces: &Traces) -> Vec<String> {
     let beyond: Vec<String> = beyond
         .map(|(at, sums)| {
             let site = &dispatch.what.traced.sites[*at];
-            format!("{}{}, {}", name(site), line_of(site), counted(sums.beyond, "time"))
+            format!("{}{}, {}", name(site), line_of(site, dispatch), counted(sums.beyond, "time"))
         })
         .collect();
     if !beyond.is_empty() {
@@ -175,8 +177,18 @@ fn name(site: &Site) -> String {
     format!("{verb} {}", site.name)
 }
 
-fn line(site: &Site) -> String {
-    site.line.as_ref().map(|line| line.line.to_string()).unwrap_or_default()
+/// Its line; of another file than the shader's with the file's name.
+fn line(site: &Site, dispatch: &DispatchTrace) -> String {
+    site.line.as_ref().map(|line| place(&line.file, line.line.into(), &dispatch.what.source)).unwrap_or_default()
+}
+
+/// A line as people find it: of the shader's own file its number, of others `common.glsl:12`.
+pub(super) fn place(file: &str, line: u64, shader: &str) -> String {
+    let name = |path: &str| Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    match name(file) {
+        other if !other.is_empty() && other != name(shader) => format!("{other}:{line}"),
+        _ => line.to_string(),
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a mean")]
@@ -220,7 +232,7 @@ fn constants(dispatch: &DispatchTrace) -> Option<String> {
     let all = sorted(dispatch, |site, sums| is_constant(dispatch, site, sums), |sums| sums.requests);
     let several: Vec<String> = (all.iter())
         .filter(|(_, sums)| sums.patterns.keys().any(|pattern| *pattern != Pattern::Uniform))
-        .map(|(site, _)| format!("{}{}", name(site), line_of(site)))
+        .map(|(site, _)| format!("{}{}", name(site), line_of(site, dispatch)))
         .collect();
     match (all.len(), several.as_slice()) {
         (0, _) => None,
@@ -233,8 +245,11 @@ fn constants(dispatch: &DispatchTrace) -> Option<String> {
     }
 }
 
-fn line_of(site: &Site) -> String {
-    site.line.as_ref().map(|line| format!(" (line {})", line.line)).unwrap_or_default()
+fn line_of(site: &Site, dispatch: &DispatchTrace) -> String {
+    match line(site, dispatch) {
+        none if none.is_empty() => none,
+        place => format!(" (line {place})"),
+    }
 }
 
 /// What was recorded of arrays with longer rows.
@@ -298,7 +313,7 @@ fn memory(dispatch: &DispatchTrace, hardware: &Hardware, page: Page) -> Option<S
         let efficiency = sums.efficiency(hardware).map(percent).unwrap_or_default();
         [per_request(sums.sectors, sums), per_request(sums.fewest_sectors, sums), efficiency]
     };
-    table(&all, "access", columns, figures, page)
+    table(dispatch, &all, "access", columns, figures, page)
 }
 
 fn shared(dispatch: &DispatchTrace, page: Page) -> Option<String> {
@@ -313,10 +328,11 @@ fn shared(dispatch: &DispatchTrace, page: Page) -> Option<String> {
         let degree = sums.degree().map(|degree| rounded(degree, None)).unwrap_or_default();
         [per_request(sums.wavefronts, sums), degree, rounded(sums.worst_degree, None)]
     };
-    table(&all, "shared memory", columns, figures, page)
+    table(dispatch, &all, "shared memory", columns, figures, page)
 }
 
 fn table(
+    dispatch: &DispatchTrace,
     all: &[(&Site, &Sums)],
     what: &'static str,
     columns: [Column; 3],
@@ -338,7 +354,7 @@ fn table(
         let [one, two, three] = figures(sums);
         let bytes = site.target.runs().iter().map(|run| run.bytes).sum::<u64>();
         let (requests, pattern) = (sums.requests.to_string(), pattern(sums, bytes));
-        table.row([line(site), name(site), bytes.to_string(), requests, one, two, three, pattern]);
+        table.row([line(site, dispatch), name(site), bytes.to_string(), requests, one, two, three, pattern]);
     }
     (!all.is_empty()).then(|| format!("{}{}", table.without_empty_columns().fitted(page), more(all.len())))
 }

@@ -1,5 +1,6 @@
 //! `--fail-on`: whether an access is worse than it may be.
 
+use super::text;
 use crate::error::Error;
 use crate::output::trace::SiteRow;
 use crate::units::{percent, rounded};
@@ -38,9 +39,9 @@ impl FailOn {
     }
 
     fn is_meant(&self, row: &SiteRow) -> bool {
-        self.only
-            .as_ref()
-            .is_none_or(|only| row.line.is_some_and(|line| line.to_string() == *only) || is_named(&row.name, only))
+        let Some(only) = &self.only else { return true };
+        let is_at = |line: u64| line.to_string() == *only || place_of(row) == Some(only.clone());
+        row.line.is_some_and(is_at) || is_named(&row.name, only)
     }
 
     /// What is wrong with an access, if anything is.
@@ -72,9 +73,11 @@ impl FailOn {
     pub fn faults(&self, rows: &[SiteRow]) -> Result<Vec<String>, Error> {
         let own: Vec<&SiteRow> = rows.iter().filter(|row| self.is_meant(row)).collect();
         if let (true, Some(only)) = (own.is_empty(), &self.only) {
-            let mut known: Vec<String> = rows.iter().map(place).collect();
+            let mut known: Vec<(&str, Option<u64>, String)> =
+                rows.iter().map(|row| (&row.file[..], row.line, place(row))).collect();
             known.sort();
             known.dedup();
+            let known: Vec<String> = known.into_iter().map(|(.., place)| place).collect();
             let words = format!("--fail-on {}: no access was recorded of `{only}`; there are: {}", self.text, known.join(", "));
             return Err(Error::Usage(words));
         }
@@ -87,7 +90,7 @@ impl FailOn {
             match &self.only {
                 Some(only) => {
                     return Err(Error::Usage(format!(
-                        "--fail-on {}: {what}, and `{only}` is none that was followed",
+                        "--fail-on {}: {what}, and `{only}` is none, or wasn't followed",
                         self.text
                     )));
                 }
@@ -107,8 +110,12 @@ fn is_named(name: &str, only: &str) -> bool {
     name == only || name.strip_prefix(only).is_some_and(|rest| rest.starts_with(['[', '.']))
 }
 
+fn place_of(row: &SiteRow) -> Option<String> {
+    row.line.map(|line| text::place(&row.file, line, &row.shader))
+}
+
 fn place(row: &SiteRow) -> String {
-    let line = row.line.map(|line| format!("line {line}, ")).unwrap_or_default();
+    let line = place_of(row).map(|line| format!("line {line}, ")).unwrap_or_default();
     let name = if row.name.is_empty() { "(no name)" } else { &row.name };
     format!("{line}{} {name}", row.kind)
 }
@@ -132,9 +139,13 @@ mod tests {
         assert_eq!(faults("efficiency:50%"), Ok(vec!["line 3, load a[]: efficiency 25.0 %, below 50.0 %".to_owned()]));
         assert_eq!(faults("efficiency:0.5:4"), Ok(vec![]));
         assert_eq!(faults("efficiency:0.6:b").unwrap().len(), 1);
+        let mut included = rows.clone();
+        (included[0].shader, included[0].file) = ("k.comp".to_owned(), "lib/a.glsl".to_owned());
+        let of_file = FailOn::parse("efficiency:50%:a.glsl:3").unwrap().faults(&included).unwrap();
+        assert_eq!(of_file, ["line a.glsl:3, load a[]: efficiency 25.0 %, below 50.0 %"]);
         assert_eq!(faults("conflict:4:tile"), Ok(vec!["line 5, load tile[][]: degree 4, at least 4".to_owned()]));
         assert_eq!(faults("conflict:4.5"), Ok(vec![]));
-        assert!(faults("conflict:4:b").unwrap_err().contains("`b` is none that was followed"));
+        assert!(faults("conflict:4:b").unwrap_err().contains("`b` is none, or wasn't followed"));
         let nothing = FailOn::parse("efficiency:50%").unwrap().faults(&[]).unwrap_err().to_string();
         assert!(nothing.contains("none was followed"), "{nothing}");
         let unknown = faults("conflict:4:til").unwrap_err();

@@ -98,7 +98,7 @@ pub fn point(axes: &[String], constants: &[String], kernel: &mut UserKernel) -> 
         let (name, values) = axis(name.trim(), values, kernel)?;
         let [value] = &values[..] else { return Err(usage("one value is needed")) };
         if all.iter().any(|(known, _)| *known == name) {
-            return Err(usage("it has a value already"));
+            return Err(usage(&format!("{name} has a value already")));
         }
         all.push((name, value.clone()));
     }

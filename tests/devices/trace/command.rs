@@ -197,7 +197,7 @@ fn what_cannot_be_traced_is_refused_in_words() {
     for (flags, code, words) in [
         (vec!["--entry", "other"], 1, "other"),
         (vec!["--fail-on", "conflict:2:nobody"], 2, "no access was recorded of `nobody`"),
-        (vec!["--fail-on", "conflict:2:b"], 2, "`b` is none that was followed"),
+        (vec!["--fail-on", "conflict:2:b"], 2, "`b` is none, or wasn't followed"),
         (vec!["-o", "-", "--source"], 2, "name a file for them"),
         (vec!["--workgroups", "0,700"], 1, "there is no workgroup 700"),
         (vec!["-o", &shader], 2, "holds the shader"),
