@@ -46,8 +46,8 @@ pub use reflect::{
 };
 pub use specialize::{SpecializeError, prepare, specialize, specialize_entry, specialize_kernel};
 pub use trace::{
-    AccessKind, CallSite, CallTree, Dispatch, DispatchError, NaturalArray, Padding, Record, Recorded, Recording, Root, Run,
-    Site, SourceLine, Space, Target, TraceError, Traced, Unfollowed,
+    AccessKind, AtomicOp, CallSite, CallTree, Dispatch, DispatchError, NaturalArray, Padding, Record, Recorded, Recording,
+    Root, Run, Site, SourceLine, Space, Sync, SyncScope, Target, TraceError, TraceOptions, Traced, Unfollowed,
 };
 pub use undecorate::{Undecorated, undecorated};
 pub use validator::{BlockLayouts, Invalid, block_layouts, validate, validate_within};

@@ -1,12 +1,14 @@
 //! What accesses that a shader recorded mean for the memory system.
 //!
 //! ```text
+//! check     what invocations of a workgroup do to one another
 //! requests  which lanes make an access together
 //! hardware  models of the memory system, as data
 //! request   what one request costs
 //! sites     what all requests of an instruction cost
 //! ```
 
+pub mod check;
 pub mod hardware;
 pub mod remedy;
 pub mod request;

@@ -10,7 +10,7 @@ use lanescope::experiments::{CATALOGUE, Config};
 use lanescope::gpu::{Device, DeviceOptions};
 use lanescope::model::{Preset, ResourceKind, Status};
 use lanescope::plan::{Plan, Request, check_limits};
-use lanescope::shader::{self, Compiler, Library, Prepared, Recording, Space, Target};
+use lanescope::shader::{self, Compiler, Library, Prepared, Recording, Space, Target, TraceOptions};
 
 use crate::gpu::messages_with;
 use crate::support::form::sample;
@@ -79,7 +79,9 @@ fn kernels_of_the_catalogue_compute_the_same_and_record_each_access_once() {
                     capacity: CAPACITY,
                     invocations: None,
                 };
-                let traced = prepared.traced(dispatch, true).unwrap_or_else(|error| panic!("{name}: {error}"));
+                let traced = prepared
+                    .traced(dispatch, &TraceOptions { leaders: true, ..TraceOptions::default() })
+                    .unwrap_or_else(|error| panic!("{name}: {error}"));
                 let (recorded, resource) = prepared.recording(dispatch, &traced, &recording).unwrap();
                 let Some(mut read) = ran(device, &recorded, Some((resource, recording.beginning()))) else { continue };
                 let buffer = recording.compacted(&read.pop().unwrap(), &traced);

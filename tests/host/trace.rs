@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lanescope::experiments::CATALOGUE;
 use lanescope::model::{DeviceInfo, Preset};
 use lanescope::plan::{Plan, Request};
-use lanescope::shader::{self, AccessKind, Compiler, Library, Run, Site, SpecValues, Target, Traced, validate};
+use lanescope::shader::{self, AccessKind, Compiler, Library, Run, Site, SpecValues, Target, TraceOptions, Traced, validate};
 use lanescope::trace::hardware::{Hardware, LaneAccess};
 use lanescope::trace::request::Cost;
 
@@ -99,8 +99,14 @@ fn kernels_of_the_catalogue_stay_valid_when_they_record() {
             if !seen.insert((kernel.source.clone(), kernel.macros.clone())) {
                 continue;
             }
-            let traced = prepared.traced(dispatch, true).unwrap_or_else(|error| panic!("{}: {error}", kernel.source));
-            assert_eq!(validate(&traced.words), Ok(()), "{}", kernel.source);
+            let traced = |values| {
+                let options = TraceOptions { leaders: true, values, sites: None };
+                let traced = prepared.traced(dispatch, &options).unwrap_or_else(|error| panic!("{}: {error}", kernel.source));
+                assert_eq!(validate(&traced.words), Ok(()), "{}", kernel.source);
+                traced
+            };
+            let (traced, with_values) = (traced(false), traced(true));
+            assert!(traced.sites.len() <= with_values.sites.len());
             sites += traced.sites.len();
             unfollowed += traced.sites.iter().filter(|site| matches!(site.target, Target::Unfollowed(_))).count();
         }
@@ -198,7 +204,8 @@ fn pointers_are_followed_through_calls_choices_and_loops() {
     let words = to_words(&spirv_tool("spirv-as", &["--target-env", "spv1.3", "-o", "-", "-"], POINTERS.as_bytes()).unwrap());
     assert_eq!(validate(&words), Ok(()));
     for leaders in [false, true] {
-        let traced = Traced::of(&words, "main", &SpecValues::new(), leaders).unwrap_or_else(|error| panic!("{error}"));
+        let options = TraceOptions { leaders, ..TraceOptions::default() };
+        let traced = Traced::of(&words, "main", &SpecValues::new(), &options).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(validate(&traced.words), Ok(()));
         let chosen = |kind| {
             let is_so = |site: &&Site| site.kind == kind && matches!(site.target, Target::Chosen { .. });

@@ -64,7 +64,9 @@ pub fn trace(campaign: &Campaign, order: &Order, accesses: Option<&mut AccessRow
         seed: settings.seed,
         key: order.key.clone(),
         subject: order.subject.clone().map(Box::new),
-    })?;
+        values: false,
+    });
+    let untraced = untraced.map_err(before_recording)?;
     order.groups.check(untraced.dispatches.iter().map(|what| count(what.groups)).max().unwrap_or(0))?;
     let folder = TempDir::new().map_err(|error| kept(&error))?;
     let progress = campaign.voice.progress.clone();
@@ -351,6 +353,14 @@ struct Pass<'p> {
     sites: &'p [usize],
     part: &'p Part,
     padding: Option<&'p Padding>,
+}
+
+fn before_recording(failure: Failure) -> Failure {
+    if failure.status != Status::Timeout {
+        return failure;
+    }
+    let words = format!("{} (while it ran as it is, before anything was recorded; compiling counts as well)", failure.reason);
+    Failure { reason: words, ..failure }
 }
 
 /// A failure of a pass, with what it was to record.

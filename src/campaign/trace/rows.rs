@@ -17,6 +17,7 @@ pub fn kind(kind: AccessKind) -> &'static str {
         AccessKind::Store => "store",
         AccessKind::Atomic => "atomic",
         AccessKind::Barrier => "barrier",
+        AccessKind::Fence => "fence",
     }
 }
 

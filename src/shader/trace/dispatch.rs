@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Recording, TraceError, Traced};
+use super::{Recording, TraceError, TraceOptions, Traced};
 use crate::model::{Binding, Contents, MemoryKind, Resource, ResourceKind, Step};
 use crate::shader::lengths::{LengthsError, with_numbers};
 use crate::shader::reflect::{ReflectError, SpecValues};
@@ -65,14 +65,9 @@ impl Prepared {
     }
 
     /// The kernel of a dispatch, made to record.
-    pub fn traced(&self, dispatch: Dispatch, leaders: bool) -> Result<Traced, TraceError> {
-        self.traced_at(dispatch, leaders, None)
-    }
-
-    /// The same, where only some of its sites record, by their indexes.
-    pub fn traced_at(&self, dispatch: Dispatch, leaders: bool, sites: Option<&[usize]>) -> Result<Traced, TraceError> {
+    pub fn traced(&self, dispatch: Dispatch, options: &TraceOptions) -> Result<Traced, TraceError> {
         let kernel = &self.kernels[dispatch.kernel];
-        Traced::of_sites(&kernel.module.words, &kernel.entry, &kernel.values(), leaders, sites)
+        Traced::of(&kernel.module.words, &kernel.entry, &kernel.values(), options)
     }
 
     /// The same case, in whose dispatch an array in shared memory has other lengths.

@@ -20,6 +20,9 @@ mod pointers;
 mod polls;
 mod recorder;
 mod records;
+mod sync;
+mod uses;
+mod values;
 mod writer;
 
 use rspirv::binary::Assemble;
@@ -36,6 +39,7 @@ pub use calls::{CallSite, CallTree};
 pub use dispatch::{Dispatch, DispatchError, Padding};
 pub use lines::SourceLine;
 pub use records::{Record, Recorded, Recording};
+pub use sync::{AtomicOp, Sync, SyncScope};
 
 /// A module that records, and what its records mean.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,6 +67,8 @@ pub struct Root {
     pub is_natural: bool,
     /// How large it is, of what isn't a buffer.
     pub bytes: Option<u64>,
+    /// Whether it is of shared memory that holds something from the beginning.
+    pub has_initial: bool,
     /// What it is where it is an array whose layout is the driver's.
     pub array: Option<NaturalArray>,
 }
@@ -104,6 +110,14 @@ pub struct Site {
     pub loops: usize,
     /// Whether the record ends with the value that it read and how often in a row it read that: a loop that polls is one record.
     pub polls: bool,
+    /// What it orders, of barriers and atomic operations.
+    pub sync: Option<Sync>,
+    pub atomic: Option<AtomicOp>,
+    /// Whether a store, a branch, an address or an atomic operation may depend on what it reads.
+    pub matters: bool,
+    /// Words of values that its record has: what is stored; of an atomic operation what was there, and then its values. 0 where they aren't
+    /// recorded.
+    pub values: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -113,6 +127,19 @@ pub enum AccessKind {
     Store,
     Atomic,
     Barrier,
+    /// A barrier at which nobody waits.
+    Fence,
+}
+
+/// What a module records.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TraceOptions<'s> {
+    /// By which lane the device led lanes together. The device has to know ballots.
+    pub leaders: bool,
+    /// Values as well, and barriers at which nobody waits.
+    pub values: bool,
+    /// Which of the sites record, by their indexes; nothing where all do.
+    pub sites: Option<&'s [usize]>,
 }
 
 /// Where an access leads, and what its record says of that.
@@ -203,22 +230,11 @@ pub enum TraceError {
 
 impl Traced {
     /// Rewrites a module for one entry point, for these values of its specialization constants; they may be given again when a
-    /// pipeline is made, but no others. With `leaders`, the device has to know ballots.
-    pub fn of(words: &[u32], entry: &str, values: &SpecValues, leaders: bool) -> Result<Self, TraceError> {
-        Self::of_sites(words, entry, values, leaders, None)
-    }
-
-    /// The same, where only some of the sites record, by their indexes.
-    pub fn of_sites(
-        words: &[u32],
-        entry: &str,
-        values: &SpecValues,
-        leaders: bool,
-        sites: Option<&[usize]>,
-    ) -> Result<Self, TraceError> {
+    /// pipeline is made, but no others.
+    pub fn of(words: &[u32], entry: &str, constants: &SpecValues, options: &TraceOptions) -> Result<Self, TraceError> {
         let mut module = load(words)?;
         let function = keep_entry(&mut module, entry)?;
-        let mut writer = Writer::new(module, values, leaders, sites)?;
+        let mut writer = Writer::new(module, constants, options)?;
         writer.instrument(function)?;
         let traced = writer.finish(function)?;
         match validate(&traced.words) {

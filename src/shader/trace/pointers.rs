@@ -102,7 +102,9 @@ impl Writer {
         let bytes = if is_buffer { None } else { self.layouts.size(ty) };
         let is_natural = class == StorageClass::Workgroup && !is_block;
         let array = if is_natural { self.layouts.natural_array(ty) } else { None };
-        let root = Root { space, name: name.to_owned(), is_natural, bytes, array };
+        // Its class comes first, and then what it holds.
+        let has_initial = instruction.operands.len() > 1;
+        let root = Root { space, name: name.to_owned(), is_natural, bytes, has_initial, array };
         // What is declared several times is one memory; so are all blocks in a workgroup's.
         let is_same = |known: &Root| known.space == space && !root.is_natural && !known.is_natural;
         let at = self.roots.iter().position(is_same).unwrap_or_else(|| {

@@ -133,6 +133,8 @@ pub struct Record<'w> {
     pub chain: u32,
     /// The iterations of the loops around it, from 0; the outermost first.
     pub iterations: &'w [u32],
+    /// What it stored, or what was there and the values that went in, where those are recorded.
+    pub values: &'w [u32],
     /// The variable, by its index; nothing where it is an address, a barrier or isn't followed.
     pub root: Option<usize>,
     /// Of an array of descriptors.
@@ -163,7 +165,7 @@ impl Traced {
                 Target::Address { .. } => 2,
                 Target::Nothing | Target::Unfollowed(_) => 0,
             };
-            1 + site.loops + of_target + 2 * usize::from(site.polls)
+            1 + site.loops + site.values + of_target + 2 * usize::from(site.polls)
         };
         let own = self.sites.iter().map(words).max().unwrap_or(0);
         own + usize::from(self.calls.has_paths) + self.calls.deepest
@@ -202,6 +204,17 @@ impl<'w> Recorded<'w> {
                 number += 1;
                 rest = own.region(number);
             }
+        })
+    }
+
+    /// Those of one invocation, as it went.
+    pub fn of_invocation(&self, group: u32, invocation: u32) -> impl Iterator<Item = Record<'w>> + use<'w> {
+        let (own, number, mut outer) = (*self, group * self.invocations_per_group + invocation, OuterLoops::default());
+        let mut rest = self.region(number);
+        std::iter::from_fn(move || {
+            let (record, after) = own.split(number, rest, |calls, chain| outer.of(calls, chain))?;
+            rest = after;
+            Some(record)
         })
     }
 
@@ -245,7 +258,7 @@ impl<'w> Recorded<'w> {
         let (head, mut rest) = words.split_first()?;
         let site = (head >> 16).checked_sub(1)? as usize;
         let Traced { sites, calls, .. } = self.traced;
-        let Site { target, loops, polls, .. } = sites.get(site)?;
+        let Site { target, loops, polls, values, .. } = sites.get(site)?;
         let mut take = |count: usize| {
             let (taken, after) = rest.split_at_checked(count)?;
             rest = after;
@@ -254,6 +267,7 @@ impl<'w> Recorded<'w> {
         let chain = if calls.has_paths { take(1)?[0] } else { 0 };
         let around = if calls.deepest > 0 { loops_around(calls, chain) } else { 0 };
         let iterations = take(around + loops)?;
+        let values = take(*values)?;
         let (root, element, offset) = match target {
             Target::Root { root, is_array, .. } => {
                 let element = if *is_array { take(1)?[0] } else { 0 };
@@ -277,7 +291,7 @@ impl<'w> Recorded<'w> {
         };
         let (group, invocation) = (number / self.invocations_per_group, number % self.invocations_per_group);
         let leader = head & 0xffff;
-        let record = Record { site, group, invocation, leader, chain, iterations, root, element, offset, value, count };
+        let record = Record { site, group, invocation, leader, chain, iterations, values, root, element, offset, value, count };
         Some((record, rest))
     }
 }

@@ -12,7 +12,8 @@ use super::loops::Loops;
 use super::pointers::{Beside, Name, RootIs, Shadow, is_recorded};
 use super::polls::Waiting;
 use super::recorder::{Poll, Recorder};
-use super::{AccessKind, Root, Site, Space, Target, TraceError, Traced, Unfollowed, assembled};
+use super::uses::mattering;
+use super::{AccessKind, AtomicOp, Root, Site, Space, Sync, Target, TraceError, TraceOptions, Traced, Unfollowed, assembled};
 use crate::shader::edit::{Editor, Missing, ids};
 use crate::shader::loader::id;
 use crate::shader::reflect::SpecValues;
@@ -35,11 +36,33 @@ pub(super) struct Writer {
     sites: Vec<Site>,
     calls: Calls,
     has_leaders: bool,
+    has_values: bool,
+    /// The results that matter, where values are recorded.
+    matters: HashSet<Word>,
     /// The sites that record, by their indexes; nothing where all do.
     recording: Option<HashSet<usize>>,
     recorder: Option<Recorder>,
     /// What sites that may poll did last, by the results of their instructions.
     polls: HashMap<Word, Poll>,
+}
+
+/// What is to be recorded of an access.
+struct Access {
+    matters: bool,
+    kind: AccessKind,
+    name: String,
+    target: Target,
+    /// Where it leads.
+    words: Vec<Word>,
+    sync: Option<Sync>,
+    atomic: Option<AtomicOp>,
+    values: Vec<Word>,
+}
+
+impl Access {
+    fn new(kind: AccessKind, name: String, target: Target, words: Vec<Word>) -> Self {
+        Self { matters: true, kind, name, target, words, sync: None, atomic: None, values: Vec::new() }
+    }
 }
 
 /// What stands around an instruction.
@@ -52,13 +75,9 @@ struct Surroundings<'a> {
 }
 
 impl Writer {
-    pub(super) fn new(
-        module: Module,
-        values: &SpecValues,
-        has_leaders: bool,
-        sites: Option<&[usize]>,
-    ) -> Result<Self, TraceError> {
-        let (layouts, lines) = (Layouts::of(&module, values), Lines::of(&module));
+    pub(super) fn new(module: Module, constants: &SpecValues, options: &TraceOptions) -> Result<Self, TraceError> {
+        let (layouts, lines) = (Layouts::of(&module, constants), Lines::of(&module));
+        let matters = if options.values { mattering(&module) } else { HashSet::new() };
         let mut new = Self {
             edit: Editor::new(module)?,
             layouts,
@@ -69,8 +88,10 @@ impl Writer {
             roots: Vec::new(),
             sites: Vec::new(),
             calls: Calls::default(),
-            has_leaders,
-            recording: sites.map(|sites| sites.iter().copied().collect()),
+            has_leaders: options.leaders,
+            has_values: options.values,
+            matters,
+            recording: options.sites.map(|sites| sites.iter().copied().collect()),
             recorder: None,
             polls: HashMap::new(),
         };
@@ -125,13 +146,14 @@ impl Writer {
     // ---- what is recorded -------------------------------------------------------------------------------------------------
 
     fn is_site(&self, instruction: &Instruction) -> bool {
-        use Op::{ControlBarrier, CopyMemory, CopyMemorySized, Load, Store};
+        use Op::{ControlBarrier, CopyMemory, CopyMemorySized, Load, MemoryBarrier, Store};
         let leads_to_memory =
             |at: usize| instruction.operands.get(at).and_then(id).and_then(|of| self.class_of(of)).is_some_and(is_recorded);
         match instruction.class.opcode {
             Load | Store => leads_to_memory(0),
             CopyMemory | CopyMemorySized => leads_to_memory(0) || leads_to_memory(1),
             ControlBarrier => true,
+            MemoryBarrier => self.has_values,
             _ if is_atomic(instruction) => leads_to_memory(0),
             _ => unfollowed(instruction).is_some(),
         }
@@ -384,11 +406,12 @@ impl Writer {
             Op::Store => vec![(AccessKind::Store, pointer(0))],
             Op::CopyMemory | Op::CopyMemorySized => vec![(AccessKind::Load, pointer(1)), (AccessKind::Store, pointer(0))],
             Op::ControlBarrier => vec![(AccessKind::Barrier, None)],
+            Op::MemoryBarrier => vec![(AccessKind::Fence, None)],
             _ if is_atomic(instruction) => vec![(AccessKind::Atomic, pointer(0))],
             _ => match unfollowed(instruction) {
                 Some((kind, why)) => {
-                    let target = Target::Unfollowed(why);
-                    return self.record_access(kind, String::new(), target, Vec::new(), None, (around, recorder, code));
+                    let access = Access::new(kind, String::new(), Target::Unfollowed(why), Vec::new());
+                    return self.record_access(access, None, (around, recorder, code));
                 }
                 None => return Ok(()),
             },
@@ -407,7 +430,15 @@ impl Writer {
                 Some(Shadow::Unfollowed(why)) => (String::new(), Target::Unfollowed(why), Vec::new()),
                 Some(shadow) => self.target(pointer.unwrap_or_default(), &shadow, code),
             };
-            self.record_access(kind, name, target, words, poll, (around, recorder, code))?;
+            let mut access = Access::new(kind, name, target, words);
+            access.sync = Sync::of(instruction, |of| self.layouts.values().integer(of));
+            access.matters =
+                instruction.result_id.is_none_or(|result| is_atomic(instruction) || self.matters.contains(&result));
+            access.atomic = is_atomic(instruction).then(|| AtomicOp::of(instruction));
+            if self.has_values && !access.words.is_empty() {
+                access.values = self.values_of(instruction, access.atomic, code);
+            }
+            self.record_access(access, poll, (around, recorder, code))?;
         }
         Ok(())
     }
@@ -465,10 +496,7 @@ impl Writer {
 
     fn record_access(
         &mut self,
-        kind: AccessKind,
-        name: String,
-        target: Target,
-        words: Vec<Word>,
+        Access { matters, kind, name, target, words, sync, atomic, values }: Access,
         poll: Option<(Word, Poll)>,
         (around, recorder, code): (&Surroundings, &mut Recorder, &mut Vec<Instruction>),
     ) -> Result<(), TraceError> {
@@ -478,7 +506,8 @@ impl Writer {
         let poll = poll.filter(|_| !words.is_empty());
         let line = self.lines.now();
         let is_recorded = self.recording.as_ref().is_none_or(|sites| sites.contains(&self.sites.len()));
-        self.sites.push(Site { kind, name, line, target, loops: around.counters.len(), polls: poll.is_some() });
+        let (loops, polls) = (around.counters.len(), poll.is_some());
+        self.sites.push(Site { kind, name, line, target, loops, polls, sync, atomic, matters, values: values.len() });
         if !is_recorded {
             return Ok(());
         }
@@ -488,6 +517,7 @@ impl Writer {
             all.push(self.edit.emit(code, Op::Load, self.edit.uint, &[recorder.path]));
         }
         all.extend(around.counters);
+        all.extend(values);
         let compared = words.len() + 1;
         all.extend(words);
         if let Some((result, _)) = poll {

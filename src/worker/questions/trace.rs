@@ -11,7 +11,7 @@ use super::{Host, Question, QuestionState};
 use crate::gpu::{CaseHandle, DeviceOptions};
 use crate::measure::{CaseKey, CaseSource, Dispatcher, SourcedCase, Vulkan};
 use crate::model::{Binding, Failure, FilePath, Preset, ResourceKind, Status, SubgroupClass};
-use crate::shader::{Dispatch, Padding, Prepared, Recording, Traced};
+use crate::shader::{Dispatch, Padding, Prepared, Recording, TraceOptions, Traced};
 use crate::subject::{KernelSpec, UserKernel};
 use crate::validate::{Mismatch, Outputs};
 use crate::worker::host::{Identity, opened};
@@ -28,6 +28,8 @@ pub struct OpenTrace {
     pub key: CaseKey,
     /// The kernel of the user's; `None` for a case of the catalogue.
     pub subject: Option<Box<KernelSpec>>,
+    /// Whether records are to say what is stored, and how accesses are ordered.
+    pub values: bool,
 }
 
 /// What the case is as it stands.
@@ -123,7 +125,8 @@ impl Question for OpenTrace {
             }
         };
         let has_ballots = info.subgroup.in_compute && info.subgroup.classes.contains(&SubgroupClass::Ballot);
-        let mut tracer = Tracer { device, case, has_ballots, first: Vec::new(), first_wrong: None, loaded: None };
+        let mut tracer =
+            Tracer { device, case, has_ballots, has_values: self.values, first: Vec::new(), first_wrong: None, loaded: None };
         let untraced = tracer.look()?;
         kept.tracer = Some(Box::new(tracer));
         Ok(untraced)
@@ -141,6 +144,7 @@ impl Question for OpenTrace {
             seed: 3,
             key,
             subject: Some(Box::default()),
+            values: true,
         };
         let buffer = BoundBuffer { set: 0, binding: 1, element: 0, bytes: 4096 };
         let dispatch = Dispatched {
@@ -188,8 +192,9 @@ impl Question for RecordPass {
 fn traced() -> Traced {
     serde_json::from_str(
         r#"{"place":[0,3],"sites":[{"kind":"load","name":"a[]","line":{"file":"a.comp","line":7},
-        "target":{"root":{"root":0,"is_array":false,"runs":[{"offset":0,"bytes":4}]}},"loops":1,"polls":false}],
-        "roots":[{"space":{"storage":{"set":0,"binding":1}},"name":"a","is_natural":false,"bytes":null,"array":null}],
+        "target":{"root":{"root":0,"is_array":false,"runs":[{"offset":0,"bytes":4}]}},"loops":1,"polls":false,
+        "sync":null,"atomic":null,"matters":true,"values":0}],
+        "roots":[{"space":{"storage":{"set":0,"binding":1}},"name":"a","is_natural":false,"bytes":null,"has_initial":false,"array":null}],
         "calls":{"entry":4,"calls":{},"has_paths":false,"deepest":0},"has_leaders":true}"#,
     )
     .unwrap()
@@ -240,6 +245,7 @@ pub(super) struct Tracer {
     device: Vulkan,
     case: TracedCase,
     has_ballots: bool,
+    has_values: bool,
     /// What the first pass left, and why that isn't right.
     first: Vec<Vec<u8>>,
     first_wrong: Option<String>,
@@ -296,7 +302,7 @@ impl Tracer {
     fn look(&mut self) -> Result<Untraced, Failure> {
         let prepared = self.prepared().clone();
         let dispatches = prepared.dispatches().into_iter().map(|dispatch| {
-            let traced = prepared.traced_at(dispatch, self.has_ballots, Some(&[])).map_err(refused)?;
+            let traced = prepared.traced(dispatch, &self.options(&[])).map_err(refused)?;
             Ok(dispatched(&prepared, dispatch, traced))
         });
         let dispatches: Result<Vec<Dispatched>, Failure> = dispatches.collect();
@@ -310,6 +316,10 @@ impl Tracer {
         self.first_wrong = self.wrong(first)?;
         let wrong = if difference.is_none() { self.first_wrong.clone() } else { self.wrong(second)? };
         Ok(Untraced { dispatches, difference, wrong, took })
+    }
+
+    fn options<'s>(&self, sites: &'s [usize]) -> TraceOptions<'s> {
+        TraceOptions { leaders: self.has_ballots, values: self.has_values, sites: Some(sites) }
     }
 
     fn wrong(&self, bytes: Vec<Vec<u8>>) -> Result<Option<String>, Failure> {
@@ -346,7 +356,7 @@ impl Tracer {
         if let Some(padding) = &pass.padding {
             prepared = prepared.padded(dispatch, padding).map_err(refused)?;
         }
-        let traced = prepared.traced_at(dispatch, self.has_ballots, Some(&pass.sites)).map_err(refused)?;
+        let traced = prepared.traced(dispatch, &self.options(&pass.sites)).map_err(refused)?;
         let (prepared, resource) = prepared.recording(dispatch, &traced, recording).map_err(refused)?;
         let slot = self.device.load(&prepared)?.slot;
         let (bytes, sites, padding) = (recording.bytes(), pass.sites.clone(), pass.padding.clone());
@@ -359,7 +369,7 @@ impl Tracer {
         let dispatch = prepared.dispatches().get(pass.dispatch).copied();
         let dispatch = dispatch.ok_or_else(|| refused("the case has no such dispatch"))?;
         let recording = pass.recording(&dispatch, &prepared);
-        let traced = prepared.traced_at(dispatch, self.has_ballots, Some(&pass.sites)).map_err(refused)?;
+        let traced = prepared.traced(dispatch, &self.options(&pass.sites)).map_err(refused)?;
         let (slot, resource) = self.load(pass, dispatch, &recording)?;
         self.device.restart(slot, resource, &recording.beginning())?;
         let (outputs, took) = self.outputs(slot, &prepared)?;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use lanescope::gpu::{Device, DeviceOptions};
 use lanescope::model::{Binding, Case, Contents, Feature, Kernel, Point, Resource, Sequence, SpirvTarget, Step};
-use lanescope::shader::{AccessKind, BindingInfo, Module, Prepared, Recording, Space, Specialized, Target, validate};
+use lanescope::shader::{
+    AccessKind, BindingInfo, Module, Prepared, Recording, Space, Specialized, Target, TraceOptions, validate,
+};
 
 use super::{CAPACITY, ran};
 use crate::gpu::messages_with;
@@ -577,7 +579,9 @@ fn recorded(device: &mut Device, name: &str, prepared: &Prepared) -> Option<Vec<
         capacity: CAPACITY / 64,
         invocations: None,
     };
-    let traced = prepared.traced(dispatch, true).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let traced = prepared
+        .traced(dispatch, &TraceOptions { leaders: true, ..TraceOptions::default() })
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
     assert_eq!(validate(&traced.words), Ok(()), "{name}");
     let (with, resource) = prepared.recording(dispatch, &traced, &recording).unwrap();
     let left = ran(device, &with, Some((resource, recording.beginning())))?.pop()?;

@@ -10,7 +10,7 @@ use std::time::Instant;
 use lanescope::gpu::{Device, DeviceOptions};
 use lanescope::model::{Case, Kernel, Scalar, Step};
 use lanescope::shader::{
-    self, AccessKind, Compiler, Dispatch, Library, Prepared, Recording, Space, Target, Traced, Unfollowed,
+    self, AccessKind, Compiler, Dispatch, Library, Prepared, Recording, Space, Target, TraceOptions, Traced, Unfollowed,
 };
 
 use super::ran;
@@ -302,7 +302,7 @@ fn compared(device: &mut Device, prepared: &Prepared) -> Vec<(String, Result<usi
     let subgroup_size = device.info().subgroup.size;
     let compare = |(dispatch, pushed): (Dispatch, Vec<u64>)| {
         let expected = expected(case, dispatch, pushed, subgroup_size);
-        let traced = prepared.traced(dispatch, true).unwrap();
+        let traced = prepared.traced(dispatch, &TraceOptions { leaders: true, ..TraceOptions::default() }).unwrap();
         let found = recorded(device, prepared, dispatch, (&traced, None), 64 * expected.len() + (1 << 20));
         let [missing, more] = [beyond(&expected, &found), beyond(&found, &expected)];
         let is_equal = missing.is_empty() && more.is_empty();
@@ -356,7 +356,7 @@ fn passes_that_record_some_instructions_or_invocations_record_all_together() {
             let prepared = shader::prepare(case, &mut compiler).unwrap();
             let dispatch = prepared.dispatches()[0];
             let room = 1 << 22;
-            let whole = prepared.traced(dispatch, true).unwrap();
+            let whole = prepared.traced(dispatch, &TraceOptions { leaders: true, ..TraceOptions::default() }).unwrap();
             let all = recorded(device, &prepared, dispatch, (&whole, None), room);
             assert!(!all.is_empty());
             let count = whole.sites.len();
@@ -366,7 +366,8 @@ fn passes_that_record_some_instructions_or_invocations_record_all_together() {
             let (odd, even): (Vec<u32>, Vec<u32>) = (0..count).partition(|invocation| invocation % 2 == 1);
             let mut together = Vec::new();
             for (sites, invocations) in [(&some, None), (&others, Some(&odd[..])), (&others, Some(&even[..]))] {
-                let traced = prepared.traced_at(dispatch, true, Some(sites)).unwrap();
+                let traced =
+                    prepared.traced(dispatch, &TraceOptions { leaders: true, sites: Some(sites), values: false }).unwrap();
                 assert_eq!((&traced.sites, &traced.roots), (&whole.sites, &whole.roots));
                 // What they lead to is named by the module, which this one outlives.
                 let part = recorded(device, &prepared, dispatch, (&traced, invocations), room);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use lanescope::model::{Binding, Kernel, Scalar};
 use lanescope::shader::{
     BindingInfo, BlockInfo, EntryPoint, InstructionKind, Module, Noting, ReflectError, Reflection, ScalarType, SpecValues,
-    Specialized, Traced, TypeLayout, load, specializable, specialize, undecorated, validate,
+    Specialized, TraceOptions, Traced, TypeLayout, load, specializable, specialize, undecorated, validate,
 };
 use rspirv::binary::Assemble;
 
@@ -106,7 +106,8 @@ fn localized(words: &[u32], reflection: &Reflection) {
         } else {
             // --no-validate takes it all the same.
             drop(Noting::of_overruns(&rewritten, &entry.name, Some(9)));
-            drop(Traced::of(&rewritten, &entry.name, &SpecValues::new(), true));
+            let options = TraceOptions { leaders: true, values: true, sites: None };
+            drop(Traced::of(&rewritten, &entry.name, &SpecValues::new(), &options));
         }
         assert_eq!(ids.defaults, entry.local_size.map(|extent| extent.default_value()));
         let again = specializable(&rewritten, &entry.name).unwrap();
@@ -136,15 +137,16 @@ fn noted(words: &[u32], entry: &str) {
 
 /// A valid module stays valid when it records what it accesses, all of it or only some, and declares one buffer more then.
 fn traced(words: &[u32], entry: &str) {
-    let values = SpecValues::new();
-    for leaders in [false, true] {
-        let all = Traced::of(words, entry, &values, leaders).unwrap_or_else(|error| panic!("{error}"));
+    let constants = SpecValues::new();
+    for (leaders, values) in [(false, true), (true, false)] {
+        let options = TraceOptions { leaders, values, sites: None };
+        let all = Traced::of(words, entry, &constants, &options).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(validate(&all.words), Ok(()));
         let after = Reflection::of_entry(&all.words, entry).unwrap();
         let is_new = |binding: &&BindingInfo| (binding.set, binding.binding) == all.place;
         assert_eq!(after.bindings.iter().filter(is_new).count(), 1);
         let some: Vec<usize> = (0..all.sites.len()).step_by(2).collect();
-        let some = Traced::of_sites(words, entry, &values, leaders, Some(&some)).unwrap();
+        let some = Traced::of(words, entry, &constants, &TraceOptions { sites: Some(&some), ..options }).unwrap();
         assert_eq!(validate(&some.words), Ok(()));
         assert_eq!(some.sites, all.sites);
     }
