@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::support::{self, Folder, Ran, devices_in_turn, ran};
+use crate::support::{Folder, Ran, devices_in_turn, ran};
 
 const TILED: &str = "#version 450
 layout(local_size_x = 32, local_size_y = 8) in;
@@ -240,6 +240,7 @@ fn what_cannot_be_traced_is_refused_in_words() {
 }
 
 /// A loop of 20000 turns in each of 1024 invocations: more than a pass has room for, so that there are several.
+#[cfg(unix)]
 const LONG: &str = "#version 450
 layout(local_size_x = 1024) in;
 layout(binding = 0) buffer A { uint a[]; };
@@ -261,7 +262,7 @@ fn an_interrupt_ends_it_after_the_pass_and_leaves_no_file() {
     let (folder, shader) = Folder::with("long.comp", LONG);
     let records = folder.at("records.csv");
     let arguments = ["trace", &shader, "-n", "4096", "-d", &device.index, "--no-lock", "--workgroups", "all"];
-    let mut command = support::lanescope(&[&arguments[..], &["--records", &records]].concat());
+    let mut command = crate::support::lanescope(&[&arguments[..], &["--records", &records]].concat());
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(1500));
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
