@@ -21,6 +21,7 @@ pub const GUIDES: &[Guide] = guides![
     "tune",
     "inspect",
     "trace",
+    "check",
     "compare",
     "page",
     "trust",

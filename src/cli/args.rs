@@ -258,6 +258,8 @@ pub enum Table {
     Rows,
     Trace,
     Accesses,
+    /// What trace --check writes: a row for each finding
+    Findings,
 }
 
 #[derive(Debug, Args)]

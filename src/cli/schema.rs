@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::args::{Schema, Table};
 use super::stdout::print_as_is;
-use crate::output::trace::{AccessRow, SiteRow, TRACE_SCHEMA};
+use crate::output::trace::{AccessRow, FindingRow, SiteRow, TRACE_SCHEMA};
 use crate::record::{COLUMNS, Column, Kind, SCHEMA_VERSION};
 
 pub fn schema(arguments: &Schema) -> anyhow::Result<u8> {
@@ -38,6 +38,7 @@ impl Columns {
                 Self { name: "rows", version: SCHEMA_VERSION, columns: COLUMNS, more }
             }
             Table::Trace => Self { name: "trace", version: TRACE_SCHEMA, columns: SiteRow::COLUMNS, more },
+            Table::Findings => Self { name: "findings", version: TRACE_SCHEMA, columns: FindingRow::COLUMNS, more },
             Table::Accesses => Self { name: "accesses", version: TRACE_SCHEMA, columns: AccessRow::COLUMNS, more },
         }
     }

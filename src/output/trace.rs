@@ -128,6 +128,47 @@ table! {
 }
 
 table! {
+    /// What invocations of a workgroup did to one another.
+    FindingRow {
+        what {
+            schema: String, "The version of this table.";
+            device_name: String, "The device's own name.";
+            shader: String, "The shader, as its case names it.";
+            entry: String, "The entry point.";
+            dispatch: u64, "The dispatch's place among those of the pass, from 0.";
+            workgroups: u64 ["workgroups"], "All of the dispatch.";
+            checked: u64 ["workgroups"], "Those that were recorded and looked at.";
+            class: String, "race, same-value, undecided, memory, uninitialised, barrier, exited or bounds, as the guide trace explains them.";
+            count: u64, "How often it was seen; what follows is of the first time.";
+            what: String, "The element, or the byte, that is accessed; empty for barriers.";
+            space: String, "storage, uniform, push_constants or shared; empty for barriers and addresses.";
+            set: Option<u64>, "The descriptor set of a buffer.";
+            binding: Option<u64>, "The binding of a buffer.";
+            offset: Option<u64> ["bytes"], "From the beginning of the buffer or variable.";
+            workgroup: u64, "The workgroup's linear number.";
+        }
+        first {
+            first_kind: String, "load, store, atomic or barrier.";
+            first_name: String, "What it accesses, by its name in the source.";
+            first_file: String, "The source file, where the module says it.";
+            first_line: Option<u64>, "The line in it.";
+            first_invocation: u64, "The invocation's linear number in its workgroup.";
+            first_subgroup: u64, "The device's subgroup.";
+            first_lane: u64, "The lane in it.";
+        }
+        second {
+            second_kind: String, "The same of the other access; empty where there is none.";
+            second_name: String, "What it accesses, by its name in the source.";
+            second_file: String, "The source file, where the module says it.";
+            second_line: Option<u64>, "The line in it.";
+            second_invocation: Option<u64>, "The invocation's linear number in its workgroup.";
+            second_subgroup: Option<u64>, "The device's subgroup.";
+            second_lane: Option<u64>, "The lane in it.";
+        }
+    }
+}
+
+table! {
     /// An access.
     AccessRow<'r> {
         what {
@@ -195,6 +236,7 @@ mod tests {
     fn columns_are_those_that_the_schema_tells() {
         let names = |columns: &[Column]| columns.iter().map(|column| column.name.to_owned()).collect::<Vec<_>>();
         assert_eq!(header(&SiteRow::default()), names(SiteRow::COLUMNS));
+        assert_eq!(header(&FindingRow::default()), names(FindingRow::COLUMNS));
         assert_eq!(header(&AccessRow::default()), names(AccessRow::COLUMNS));
     }
 }

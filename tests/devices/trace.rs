@@ -1,5 +1,6 @@
 //! Kernels of the catalogue that record what they access: they compute what they did before, and what they record holds together.
 
+mod check;
 mod command;
 mod forms;
 mod twins;

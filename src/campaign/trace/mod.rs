@@ -3,11 +3,18 @@
 //! ```text
 //! traced  what is to be recorded, and what was
 //! rows    that as the rows of two tables
-//! passes  the recording itself
+//! tracing the passes that record, and what is in one
+//! costs   what accesses cost, pass by pass
+//! checked what invocations do to one another, workgroup by workgroup
+//! passes  a case's dispatches, one after the other
 //! ```
 
+mod checked;
+mod costs;
 pub mod passes;
 pub mod rows;
 mod traced;
+mod tracing;
 
-pub use traced::{DispatchTrace, Groups, Moved, Order, Remedy, Traces};
+pub use traced::{Checked, DispatchTrace, Groups, Moved, Order, Remedy, Traces};
+pub use tracing::AccessRows;

@@ -21,7 +21,7 @@ pub fn kind(kind: AccessKind) -> &'static str {
     }
 }
 
-fn space(space: Space) -> (&'static str, Option<u64>, Option<u64>) {
+pub fn space(space: Space) -> (&'static str, Option<u64>, Option<u64>) {
     match space {
         Space::Storage { set, binding } => ("storage", Some(set.into()), Some(binding.into())),
         Space::Uniform { set, binding } => ("uniform", Some(set.into()), Some(binding.into())),
@@ -156,7 +156,7 @@ fn of_shared(row: SiteRow, sums: &Sums, remedy: Option<&Remedy>, source: &str) -
     }
 }
 
-fn file(name: &str, order: &Order) -> String {
+pub fn file(name: &str, order: &Order) -> String {
     match &order.subject {
         Some(subject) => written_path(name, &subject.shader).shown(),
         None => name.to_owned(),

@@ -7,6 +7,7 @@ use crate::measure::CaseKey;
 use crate::model::{Failure, Status};
 use crate::shader::Padding;
 use crate::subject::KernelSpec;
+use crate::trace::check::Findings;
 use crate::trace::hardware::Hardware;
 use crate::trace::requests::Lanes;
 use crate::trace::sites::Analysis;
@@ -20,6 +21,8 @@ pub struct Order {
     pub groups: Groups,
     pub lanes: Lanes,
     pub hardware: Hardware,
+    /// Whether to look for what invocations do to one another, and not for what accesses cost.
+    pub check: bool,
 }
 
 /// Which workgroups of each dispatch are recorded.
@@ -98,6 +101,17 @@ pub struct DispatchTrace {
     /// How long the recording passes took on the device.
     pub took: Duration,
     pub remedies: Vec<Remedy>,
+    /// What was looked for, where that was asked for.
+    pub checked: Option<Checked>,
+}
+
+/// What the invocations of workgroups did to one another.
+#[derive(Clone, Debug, Default)]
+pub struct Checked {
+    pub findings: Findings,
+    /// Accesses that were recorded, and those of them whose place is known.
+    pub accesses: u64,
+    pub followed: u64,
 }
 
 /// Lengths of an array in shared memory that take bank conflicts away: recorded, and not only reckoned.
@@ -161,6 +175,7 @@ impl DispatchTrace {
             wrong: None,
             took: Duration::ZERO,
             remedies: Vec::new(),
+            checked: None,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::colours::Colours;
 use super::described::Described;
@@ -48,14 +48,24 @@ pub struct Trace {
     #[arg(long, value_name = "FILE")]
     pub records: Option<PathBuf>,
 
+    /// Look for races, barriers that not all invocations come to, reads of shared memory that nobody wrote, and accesses out of bounds,
+    /// instead of what accesses cost
+    #[arg(long, conflicts_with_all = ["records", "source", "rows", "model", "lanes"])]
+    pub check: bool,
+
     /// Show the shader's source with the figures of each line
     #[arg(long)]
     pub source: bool,
 
     /// End with exit code 1 where an access of a buffer has a lower efficiency (efficiency:50%), or one of shared memory this degree of
-    /// conflicts or more (conflict:4); of one access by its line or name, as in conflict:2:tile
-    #[arg(long, value_name = "WHAT:BOUND[:LINE|:NAME]", value_parser = FailOn::parse)]
+    /// conflicts or more (conflict:4); of one access by its line or name, as in conflict:2:tile. With --check, where there is a `race`,
+    /// or what else it names: memory, barrier, exited, uninitialised, bounds or any
+    #[arg(long, value_name = "WHAT[:BOUND[:LINE|:NAME]]", value_parser = FailOn::parse)]
     pub fail_on: Vec<FailOn>,
+
+    /// Let --fail-on race pass races in which all write the same
+    #[arg(long, value_name = "WHAT", requires = "check")]
+    pub allow: Vec<Allowed>,
 
     /// Device by index, part of its name, or UUID, as `devices` shows them
     #[arg(short, long, value_name = "INDEX|NAME|UUID")]
@@ -96,6 +106,11 @@ pub struct Trace {
 
     #[command(flatten)]
     pub colours: Colours,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Allowed {
+    SameValue,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

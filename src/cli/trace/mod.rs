@@ -1,39 +1,44 @@
 //! `lanescope trace`: every access of a shader, and what it costs the memory system.
 
+mod checked;
 mod source;
 mod text;
 pub mod verdict;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use clap::Parser;
+use serde::Serialize;
 
 use super::args::described::Described;
-use super::args::trace::{LaneChoice, Trace};
+use super::args::trace::{Allowed, LaneChoice, Trace};
 use super::described::kernel;
 use super::overwriting::Files;
 use super::stdout::{print, print_as_is};
 use super::tune;
 use crate::analysis::{Purpose, RowSet};
 use crate::campaign::settings::Settings;
-use crate::campaign::trace::passes::{AccessRows, trace as recorded};
+use crate::campaign::trace::passes::trace as recorded;
 use crate::campaign::trace::rows::site_rows;
-use crate::campaign::trace::{DispatchTrace, Order, Traces};
+use crate::campaign::trace::{AccessRows, DispatchTrace, Order, Traces};
 use crate::campaign::{Campaign, interrupt, lock};
 use crate::error::{EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Error};
 use crate::experiments::{self, Setting};
 use crate::measure::CaseKey;
 use crate::model::{Cache, DeviceInfo, Point, Preset, Shown, Status};
-use crate::output::trace::{Rows, SiteRow};
+use crate::output::trace::Rows;
 use crate::output::{Page, open_file};
 use crate::plan::{Plan, Request};
 use crate::regular::{self, Kind};
 use crate::staged::Staged;
 use crate::subject::{KernelSpec, LOCAL_SIZE_AXES, UserKernel};
+use crate::trace::check::Class;
 use crate::trace::hardware::{Hardware, Measured};
 use crate::trace::requests::Lanes;
+use verdict::FailOn;
 
 /// Fewer lanes than any GPU has: software's subgroups.
 const SMALL: u32 = 16;
@@ -56,41 +61,75 @@ pub fn trace(typed: Trace, words: impl Iterator<Item = OsString>) -> anyhow::Res
     typed.colours.choose();
     let campaign = Campaign::new(Settings::from(&typed), None)?;
     let device = &campaign.targets.device(0).info;
-    let order = order(&typed, device)?;
-    check_files(&typed, &order)?;
+    let orders = orders(&typed, device)?;
+    let Some(order) = orders.first() else { return Ok(EXIT_OK) };
+    check_files(&typed, order)?;
     if !typed.rows.is_empty() && !order.hardware.is_measured() {
         campaign.voice.progress.note("note: the rows tell no size of sectors or banks, as where steps don't stand out");
     }
     let Some(_locks) = lock::take_all(&campaign.settings, &campaign.targets, &campaign.voice)? else {
         return Ok(EXIT_INTERRUPTED);
     };
-    let traces = match recorded_to(&campaign, &order, typed.records.as_deref()) {
+    check_bounds(&typed)?;
+    if typed.check {
+        return check(&typed, &campaign, &orders);
+    }
+    let traces = match recorded_to(&campaign, order, typed.records.as_deref()) {
         Err(_) if interrupt::is_asked() => return Ok(EXIT_INTERRUPTED),
         traces => traces?,
     };
-    let rows = site_rows(&traces, &order, device);
-    let mut text = text::text(&traces, &order, device, Page::stdout());
+    let rows = site_rows(&traces, order, device);
+    let mut text = text::text(&traces, order, device, Page::stdout());
     if typed.source {
         text += &source::annotated(&rows, order.subject.as_ref());
     }
     let faults: Result<Vec<Vec<String>>, Error> = typed.fail_on.iter().map(|bound| bound.faults(&rows)).collect();
-    show(&typed, &rows, &text, &faults)?;
-    // Of workgroups that are all too large, nothing is known.
-    let is_known = |dispatch: &DispatchTrace| dispatch.wrong.is_none() && !dispatch.recorded.is_empty();
+    let output = || as_csv(&rows);
+    show(&typed, &output, &text, faults.as_ref().map(|faults| faults.concat()).unwrap_or_default())?;
     let is_well = faults?.concat().is_empty() && traces.dispatches.iter().all(is_known);
     Ok(if is_well { EXIT_OK } else { EXIT_FAILED })
 }
 
+/// Of workgroups that are all too large, nothing is known.
+fn is_known(dispatch: &DispatchTrace) -> bool {
+    dispatch.wrong.is_none() && !dispatch.recorded.is_empty()
+}
+
+/// Shows what `--check` finds in each of them.
+fn check(typed: &Trace, campaign: &Campaign, orders: &[Order]) -> anyhow::Result<u8> {
+    let device = &campaign.targets.device(0).info;
+    let allows_same_value = typed.allow.contains(&Allowed::SameValue);
+    let classes: Vec<Class> = typed.fail_on.iter().filter_map(|bound| bound.classes(allows_same_value)).flatten().collect();
+    let (mut rows, mut texts, mut faults, mut is_well) = (Vec::new(), Vec::new(), Vec::new(), true);
+    for order in orders {
+        let traces = match recorded_to(campaign, order, None) {
+            Err(_) if interrupt::is_asked() => return Ok(EXIT_INTERRUPTED),
+            Err(error) if orders.len() > 1 => {
+                is_well = false;
+                texts.push(format!("{}: {error:#}\n", order.key.experiment));
+                continue;
+            }
+            traces => traces?,
+        };
+        rows.extend(checked::rows(&traces, order, device));
+        texts.push(checked::text(&traces, device, Page::stdout()));
+        faults.extend(checked::faults(&traces.dispatches, &classes));
+        is_well &= traces.dispatches.iter().all(is_known);
+    }
+    is_well &= faults.is_empty();
+    show(typed, &|| as_csv(&rows), &texts.join("\n"), faults)?;
+    Ok(if is_well { EXIT_OK } else { EXIT_FAILED })
+}
+
 /// Writes the rows, and shows what is to be shown. What a bound can't judge is shown all the same.
-fn show(typed: &Trace, rows: &[SiteRow], text: &str, faults: &Result<Vec<Vec<String>>, Error>) -> anyhow::Result<()> {
-    let faults = faults.as_ref().map(|faults| faults.concat()).unwrap_or_default();
+fn show(typed: &Trace, rows: &dyn Fn() -> std::io::Result<Vec<u8>>, text: &str, faults: Vec<String>) -> anyhow::Result<()> {
     if typed.output.as_deref().is_some_and(is_stdout) {
-        print_as_is(&String::from_utf8(as_csv(rows)?)?)?;
+        print_as_is(&String::from_utf8(rows()?)?)?;
         anyhow::ensure!(faults.is_empty(), "{}", faults.join("; "));
         return Ok(());
     }
     if let Some(path) = &typed.output {
-        Staged::new(path).write(&as_csv(rows)?).map_err(Error::unwritable(path))?;
+        Staged::new(path).write(&rows()?).map_err(Error::unwritable(path))?;
     }
     let failed: String = faults.iter().map(|fault| format!("Failed: {fault}\n")).collect();
     let space = if failed.is_empty() { "" } else { "\n" };
@@ -119,10 +158,24 @@ fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-fn as_csv(all: &[SiteRow]) -> std::io::Result<Vec<u8>> {
+fn as_csv(all: &[impl Serialize]) -> std::io::Result<Vec<u8>> {
     let mut rows = Rows::new(Vec::new());
     all.iter().try_for_each(|row| rows.write(row))?;
     rows.finish()
+}
+
+/// Bounds of costs are of traces without `--check`, and the others of those with it.
+fn check_bounds(typed: &Trace) -> Result<(), Error> {
+    let is_other = |bound: &&FailOn| bound.classes(true).is_some() != typed.check;
+    match typed.fail_on.iter().find(is_other) {
+        None => Ok(()),
+        Some(bound) if typed.check => {
+            Err(Error::Usage(format!("--fail-on {}: --check looks for no costs; leave out one of the two", bound.text())))
+        }
+        Some(bound) => {
+            Err(Error::Usage(format!("--fail-on {}: only --check looks for that: say --check as well", bound.text())))
+        }
+    }
 }
 
 /// What is written is apart from what is read, and can be.
@@ -174,7 +227,8 @@ fn hardware(typed: &Trace, device: &DeviceInfo) -> Result<Hardware, Error> {
     Ok(vendors.measured(&measured))
 }
 
-fn order(typed: &Trace, device: &DeviceInfo) -> Result<Order, Error> {
+/// What is to be recorded: one case, or with `--check` the first one of each variant that is meant.
+fn orders(typed: &Trace, device: &DeviceInfo) -> Result<Vec<Order>, Error> {
     let own = if device.subgroup.size < SMALL { Lanes::InRow(USUAL) } else { Lanes::OfDevice };
     let lanes = match typed.lanes {
         None => own,
@@ -182,18 +236,22 @@ fn order(typed: &Trace, device: &DeviceInfo) -> Result<Order, Error> {
         Some(LaneChoice::InRow(count)) => Lanes::InRow(count),
     };
     let hardware = hardware(typed, device)?;
-    let (key, subject) = match catalogued(typed, device)? {
-        Some(key) => (key, None),
+    let cases = match catalogued(typed, device)? {
+        Some(keys) => keys.into_iter().map(|key| (key, None)).collect(),
         None => {
             let subject = KernelSpec { is_traced: true, ..kernel(&typed.described, typed.seed)? };
             let mut own = UserKernel::new(subject, device.clone());
             let point = tune::point(&typed.axis, &typed.described.constant, &mut own)?;
             check_size(&point, &mut own)?;
             let key = CaseKey { experiment: own.name(), variant: String::new(), point };
-            (key, Some(own.subject().clone()))
+            vec![(key, Some(own.subject().clone()))]
         }
     };
-    Ok(Order { key, subject, groups: typed.workgroups.clone(), lanes, hardware })
+    let order = |(key, subject)| {
+        let (groups, hardware) = (typed.workgroups.clone(), hardware.clone());
+        Order { key, subject, groups, lanes, hardware, check: typed.check }
+    };
+    Ok(cases.into_iter().map(order).collect())
 }
 
 /// A workgroup of one invocation is meant by nobody whose shader leaves its size open.
@@ -229,10 +287,14 @@ fn of_shader(typed: &Described) -> Option<&'static str> {
     lists.chain(others).find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
 }
 
-/// The case of the catalogue that is meant: the first of those that can run. Nothing where a file is named.
-fn catalogued(typed: &Trace, device: &DeviceInfo) -> Result<Option<CaseKey>, Error> {
+/// The cases of the catalogue that are meant: the first one that can run, or with `--check` that of each variant. Nothing where a file is
+/// named.
+fn catalogued(typed: &Trace, device: &DeviceInfo) -> Result<Option<Vec<CaseKey>>, Error> {
     let named = typed.described.shader.as_ref().and_then(|shader| shader.to_str());
-    let experiment = |name: &str| experiments::find(name.split(':').next().unwrap_or_default()).is_some();
+    let experiment = |name: &str| {
+        let is_glob = typed.check && name.contains(['*', '?', '[', '{']);
+        is_glob || experiments::find(name.split(':').next().unwrap_or_default()).is_some()
+    };
     let Some(name) = named.filter(|name| experiment(name) && !Path::new(name).exists()) else { return Ok(None) };
     if let Some(flag) = of_shader(&typed.described) {
         return Err(Error::Usage(format!("{flag} describes a shader of yours, and {name} is a case of the catalogue")));
@@ -244,12 +306,16 @@ fn catalogued(typed: &Trace, device: &DeviceInfo) -> Result<Option<CaseKey>, Err
         let (experiment, variant) = (planned.experiment.name().to_owned(), planned.variant.to_owned());
         CaseKey { experiment, variant, point: planned.point }
     };
-    let mut refusal = None;
+    let (mut refusal, mut found) = (None, BTreeMap::new());
     for planned in plan.iter() {
         match &planned.case {
-            Ok(_) => return Ok(Some(key(planned))),
+            Ok(_) if !typed.check => return Ok(Some(vec![key(planned)])),
+            Ok(_) => drop(found.entry((planned.experiment.name(), planned.variant)).or_insert_with(|| key(planned))),
             Err(skip) => refusal = refusal.or_else(|| Some(skip.reason.clone())),
         }
     }
-    Err(Error::Usage(format!("no case of {name} can run here: {}", refusal.unwrap_or_default())))
+    if found.is_empty() {
+        return Err(Error::Usage(format!("no case of {name} can run here: {}", refusal.unwrap_or_default())));
+    }
+    Ok(Some(found.into_values().collect()))
 }

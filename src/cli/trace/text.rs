@@ -47,7 +47,7 @@ fn times(counts: [u32; 3]) -> String {
     counts[..=last].iter().map(ToString::to_string).collect::<Vec<_>>().join(" x ")
 }
 
-fn headline(DispatchTrace { what, .. }: &DispatchTrace, device: &DeviceInfo) -> String {
+pub(super) fn headline(DispatchTrace { what, .. }: &DispatchTrace, device: &DeviceInfo) -> String {
     let (groups, size) = (times(what.groups), times(what.local_size));
     let workgroups = if what.groups == [1; 3] { "workgroup" } else { "workgroups" };
     format!("{} ({}): {groups} {workgroups} of {size}, on {}", what.source, what.entry, device.name)
@@ -116,7 +116,7 @@ fn traffic(dispatch: &DispatchTrace, hardware: &Hardware) -> Option<String> {
 }
 
 /// Whether recording changed what the shader computes, where it isn't the same bit by bit.
-fn changed(wrong: Option<&String>, now: Option<&Difference>, before: Option<&Difference>) -> Option<String> {
+pub(super) fn changed(wrong: Option<&String>, now: Option<&Difference>, before: Option<&Difference>) -> Option<String> {
     if let Some(wrong) = wrong {
         return Some(format!("warning: the results aren't right while accesses are recorded: {wrong}"));
     }

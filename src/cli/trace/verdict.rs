@@ -3,6 +3,7 @@
 use super::text;
 use crate::error::Error;
 use crate::output::trace::SiteRow;
+use crate::trace::check::Class;
 use crate::units::{percent, rounded};
 
 /// A bound on what accesses cost, of all of them or of one line or name.
@@ -19,11 +20,26 @@ enum Bound {
     Efficiency(f64),
     /// The least mean degree that isn't.
     Conflict(f64),
+    /// What `--check` must not find.
+    Found(Found),
 }
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Found {
+    Any,
+    One(Class),
+}
+
+const FAILING: [Class; 6] = [Class::Race, Class::Memory, Class::Divergence, Class::Exited, Class::Uninitialised, Class::Bounds];
 
 impl FailOn {
     pub fn parse(text: &str) -> Result<Self, String> {
-        const ADVICE: &str = "efficiency:50% or conflict:4 is needed, and :LINE or :NAME behind it for one access";
+        const ADVICE: &str = "efficiency:50% or conflict:4 is needed, and :LINE or :NAME behind it for one access; or with --check a kind \
+                              of finding: race, memory, barrier, exited, uninitialised, bounds or any";
+        let class = FAILING.into_iter().find(|class| class.name() == text).map(Found::One);
+        if let Some(found) = class.or((text == "any").then_some(Found::Any)) {
+            return Ok(Self { bound: Bound::Found(found), only: None, text: text.to_owned() });
+        }
         let (what, rest) = text.split_once(':').ok_or(ADVICE)?;
         let (bound, only) = rest.split_once(':').map_or((rest, None), |(bound, only)| (bound, Some(only.to_owned())));
         let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
@@ -36,6 +52,21 @@ impl FailOn {
             _ => return Err(ADVICE.to_owned()),
         };
         Ok(Self { bound, only, text: text.to_owned() })
+    }
+
+    /// What `--check` must not find; nothing where it is a bound on what accesses cost.
+    pub fn classes(&self, allows_same_value: bool) -> Option<Vec<Class>> {
+        let Bound::Found(found) = self.bound else { return None };
+        let classes = match found {
+            Found::Any => FAILING.to_vec(),
+            Found::One(class) => vec![class],
+        };
+        let same_value = (classes.contains(&Class::Race) && !allows_same_value).then_some(Class::SameValue);
+        Some(classes.into_iter().chain(same_value).collect())
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     fn is_meant(&self, row: &SiteRow) -> bool {
@@ -55,6 +86,7 @@ impl FailOn {
                 .degree
                 .filter(|degree| *degree >= least)
                 .map(|degree| format!("degree {}, at least {}", rounded(degree, None), rounded(least, None))),
+            Bound::Found(_) => None,
         }
     }
 
@@ -63,6 +95,7 @@ impl FailOn {
         match self.bound {
             Bound::Efficiency(_) => row.efficiency.is_some(),
             Bound::Conflict(_) => row.degree.is_some(),
+            Bound::Found(_) => true,
         }
     }
 
@@ -85,6 +118,7 @@ impl FailOn {
             let what = match self.bound {
                 Bound::Efficiency(_) => "an access of a buffer has an efficiency",
                 Bound::Conflict(_) => "an access of shared memory has conflicts",
+                Bound::Found(_) => return Ok(Vec::new()),
             };
             let unfollowed = rows.iter().any(|row| row.unfollowed > 0);
             match &self.only {

@@ -113,8 +113,8 @@ pub struct Site {
     /// What it orders, of barriers and atomic operations.
     pub sync: Option<Sync>,
     pub atomic: Option<AtomicOp>,
-    /// Whether a store, a branch, an address or an atomic operation may depend on what it reads.
-    pub matters: bool,
+    /// On which of the first 32 bytes that it reads, a bit each, a store, a branch, an address or an atomic operation may depend.
+    pub matters: u32,
     /// Words of values that its record has: what is stored; of an atomic operation what was there, and then its values. 0 where they aren't
     /// recorded.
     pub values: usize,

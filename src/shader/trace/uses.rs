@@ -1,8 +1,8 @@
 //! Which values matter: those that a store, a branch, an address or an atomic operation may depend on.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use rspirv::dr::{Instruction, Module};
+use rspirv::dr::{Instruction, Module, Operand};
 use rspirv::spirv::{Op, StorageClass, Word};
 
 use crate::shader::loader::id;
@@ -10,12 +10,13 @@ use crate::shader::loader::id;
 #[derive(Default)]
 struct Slice<'m> {
     definitions: HashMap<Word, &'m Instruction>,
-    /// What is stored to variables of the invocation's own, by their ids.
-    stored: HashMap<Word, Vec<Word>>,
+    /// What is stored to variables of the invocation's own, by their ids, and whether that is all that is there.
+    stored: HashMap<Word, Vec<(Word, bool)>>,
     /// What functions return, and the arguments of calls by the parameters that take them.
     returned: HashMap<Word, Vec<Word>>,
     given: HashMap<Word, Vec<Word>>,
-    matters: HashSet<Word>,
+    /// Those that matter, and which of their components.
+    matters: HashMap<Word, u32>,
     open: Vec<Word>,
 }
 
@@ -23,8 +24,8 @@ fn operands(of: &Instruction) -> impl Iterator<Item = Word> + '_ {
     of.operands.iter().filter_map(id)
 }
 
-/// The results that matter.
-pub(super) fn mattering(module: &Module) -> HashSet<Word> {
+/// The results that matter, and which of their first 32 components, a bit each.
+pub(super) fn mattering(module: &Module) -> HashMap<Word, u32> {
     let mut slice = Slice::default();
     let parameters: HashMap<Word, Vec<Word>> = module
         .functions
@@ -69,7 +70,13 @@ impl<'m> Slice<'m> {
     }
 
     fn mark(&mut self, value: Word) {
-        if self.matters.insert(value) {
+        self.mark_components(value, u32::MAX);
+    }
+
+    fn mark_components(&mut self, value: Word, components: u32) {
+        let known = self.matters.entry(value).or_default();
+        if components & !*known != 0 {
+            *known |= components;
             self.open.push(value);
         }
     }
@@ -89,13 +96,25 @@ impl<'m> Slice<'m> {
         pointer
     }
 
+    /// The component, or the member, of a variable that a pointer leads to, if it is one of the first 32.
+    fn component(&self, pointer: Word, root: Word) -> Option<u32> {
+        let of = self.definitions.get(&pointer)?;
+        let is_chain = matches!(of.class.opcode, Op::AccessChain | Op::InBoundsAccessChain);
+        let (base, index) = (operands(of).next()?, operands(of).nth(1)?);
+        let constant = self.definitions.get(&index).filter(|of| is_chain && base == root && of.class.opcode == Op::Constant)?;
+        match constant.operands.first() {
+            Some(Operand::LiteralBit32(at)) if *at < 32 => Some(*at),
+            _ => None,
+        }
+    }
+
     /// The invocation's own variable that a pointer leads to.
     fn own(&self, pointer: Word) -> Option<Word> {
         let root = self.root(pointer);
         let of = self.definitions.get(&root)?;
         let is_own = |class| matches!(class, StorageClass::Function | StorageClass::Private);
         let class = of.operands.first().and_then(|operand| match operand {
-            rspirv::dr::Operand::StorageClass(class) => Some(*class),
+            Operand::StorageClass(class) => Some(*class),
             _ => None,
         });
         (of.class.opcode == Op::Variable && class.is_some_and(is_own)).then_some(root)
@@ -106,7 +125,7 @@ impl<'m> Slice<'m> {
         let values: Vec<Word> = operands(instruction).collect();
         match instruction.class.opcode {
             Op::Store => match (self.own(values[0]), values.get(1)) {
-                (Some(own), Some(value)) => self.stored.entry(own).or_default().push(*value),
+                (Some(own), Some(value)) => self.stored.entry(own).or_default().push((*value, values[0] == own)),
                 _ => values.into_iter().for_each(|value| self.mark(value)),
             },
             Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain => {
@@ -128,7 +147,10 @@ impl<'m> Slice<'m> {
 
     /// Marks what a value that matters is made of.
     fn reach(&mut self, value: Word) {
-        self.stored.remove(&value).into_iter().flatten().for_each(|stored| self.mark(stored));
+        let components = self.matters.get(&value).copied().unwrap_or(u32::MAX);
+        for (stored, is_whole) in self.stored.get(&value).cloned().unwrap_or_default() {
+            self.mark_components(stored, if is_whole { components } else { u32::MAX });
+        }
         self.given.remove(&value).into_iter().flatten().for_each(|given| self.mark(given));
         let Some(of) = self.definitions.get(&value).copied() else { return };
         match of.class.opcode {
@@ -142,9 +164,18 @@ impl<'m> Slice<'m> {
             }
             Op::Load => {
                 let pointer = operands(of).next().unwrap_or_default();
-                self.mark(pointer);
                 let root = self.root(pointer);
-                self.mark(root);
+                match self.component(pointer, root) {
+                    Some(component) => self.mark_components(root, 1 << component),
+                    None => self.mark_components(root, if pointer == root { components } else { u32::MAX }),
+                }
+            }
+            Op::CompositeExtract => {
+                let component = of.operands.get(1).and_then(|operand| match operand {
+                    Operand::LiteralBit32(at) if *at < 32 => Some(1 << at),
+                    _ => None,
+                });
+                operands(of).for_each(|operand| self.mark_components(operand, component.unwrap_or(u32::MAX)));
             }
             _ => operands(of).for_each(|operand| self.mark(operand)),
         }

@@ -37,8 +37,8 @@ pub(super) struct Writer {
     calls: Calls,
     has_leaders: bool,
     has_values: bool,
-    /// The results that matter, where values are recorded.
-    matters: HashSet<Word>,
+    /// The results that matter, and which components of them, where values are recorded.
+    matters: HashMap<Word, u32>,
     /// The sites that record, by their indexes; nothing where all do.
     recording: Option<HashSet<usize>>,
     recorder: Option<Recorder>,
@@ -48,7 +48,7 @@ pub(super) struct Writer {
 
 /// What is to be recorded of an access.
 struct Access {
-    matters: bool,
+    matters: u32,
     kind: AccessKind,
     name: String,
     target: Target,
@@ -61,7 +61,7 @@ struct Access {
 
 impl Access {
     fn new(kind: AccessKind, name: String, target: Target, words: Vec<Word>) -> Self {
-        Self { matters: true, kind, name, target, words, sync: None, atomic: None, values: Vec::new() }
+        Self { matters: u32::MAX, kind, name, target, words, sync: None, atomic: None, values: Vec::new() }
     }
 }
 
@@ -77,7 +77,7 @@ struct Surroundings<'a> {
 impl Writer {
     pub(super) fn new(module: Module, constants: &SpecValues, options: &TraceOptions) -> Result<Self, TraceError> {
         let (layouts, lines) = (Layouts::of(&module, constants), Lines::of(&module));
-        let matters = if options.values { mattering(&module) } else { HashSet::new() };
+        let matters = if options.values { mattering(&module) } else { HashMap::new() };
         let mut new = Self {
             edit: Editor::new(module)?,
             layouts,
@@ -432,8 +432,10 @@ impl Writer {
             };
             let mut access = Access::new(kind, name, target, words);
             access.sync = Sync::of(instruction, |of| self.layouts.values().integer(of));
-            access.matters =
-                instruction.result_id.is_none_or(|result| is_atomic(instruction) || self.matters.contains(&result));
+            access.matters = match instruction.result_id {
+                Some(result) if !is_atomic(instruction) => self.mattering_bytes(result),
+                _ => u32::MAX,
+            };
             access.atomic = is_atomic(instruction).then(|| AtomicOp::of(instruction));
             if self.has_values && !access.words.is_empty() {
                 access.values = self.values_of(instruction, access.atomic, code);
@@ -441,6 +443,22 @@ impl Writer {
             self.record_access(access, poll, (around, recorder, code))?;
         }
         Ok(())
+    }
+
+    /// Which bytes of what is loaded matter, a bit each.
+    fn mattering_bytes(&self, result: Word) -> u32 {
+        let Some(components) = self.matters.get(&result) else { return 0 };
+        let ty = self.edit.type_of.get(&result);
+        let component = ty.and_then(|ty| match self.layouts.node(*ty) {
+            Some(TypeNode::Vector { component, .. }) => self.layouts.size(*component),
+            _ => None,
+        });
+        let Some(bytes) = component.and_then(|bytes| u32::try_from(bytes).ok()).filter(|bytes| *bytes <= 8) else {
+            return u32::MAX;
+        };
+        let of = |component: u32| ((1_u64 << bytes) - 1).checked_shl(component * bytes).unwrap_or(0);
+        let all = (0..32).filter(|component| components >> component & 1 == 1).fold(0, |all, component| all | of(component));
+        u32::try_from(all & u64::from(u32::MAX)).unwrap_or(u32::MAX)
     }
 
     /// What an access leads to: its name, what records hold of it, and their words.

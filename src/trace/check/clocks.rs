@@ -47,6 +47,13 @@ impl Clocks {
         }
     }
 
+    /// The same in some ways, and nothing in the others.
+    pub fn only(&self, ways: Ways) -> Self {
+        let mut new = Self::new(self.0[EXECUTION].len());
+        new.join(ways, self);
+        new
+    }
+
     /// What comes before all that these do next, which met: `members` with the times up to which they did what they did.
     pub fn meet<'c>(ways: Ways, members: impl Iterator<Item = (u32, u32, &'c mut Self)>) {
         let members: Vec<(u32, u32, &mut Self)> = members.collect();

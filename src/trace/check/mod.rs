@@ -145,6 +145,25 @@ impl Findings {
         }
     }
 
+    /// Leaves out what another finding explains: what is read in a race needn't be written before.
+    pub fn settle(&mut self) {
+        let races: Vec<Cause> = self.all.keys().copied().filter(|cause| cause.second.is_some()).collect();
+        self.all.retain(|cause, _| {
+            let is_of = |race: &Cause| race.root == cause.root && [Some(race.first), race.second].contains(&Some(cause.first));
+            let sites = [Some(cause.first), cause.second];
+            let is_it = |race: &Cause| {
+                race.class == Class::Race
+                    && race.root == cause.root
+                    && (sites.contains(&Some(race.first)) || sites.contains(&race.second))
+            };
+            match cause.class {
+                Class::Uninitialised => !races.iter().any(is_of),
+                Class::SameValue => !races.iter().any(is_it),
+                _ => true,
+            }
+        });
+    }
+
     fn looked(
         &mut self,
         workgroup: &Workgroup,
@@ -156,6 +175,12 @@ impl Findings {
         let mut shadow = Shadow::new(traced, ends);
         let lane = |invocation| workgroup.passes[0].lane(workgroup.place, invocation);
         let mut report = |class, first: Access, second: Option<Access>| {
+            // Which of two came first says nothing where nothing orders them.
+            let is_ordered = matches!(class, Class::Memory | Class::Exited);
+            let (first, second) = match second {
+                Some(second) if !is_ordered && second.record.site < first.record.site => (second, Some(first)),
+                second => (first, second),
+            };
             let actor = |access: &Access| {
                 let invocation = access.record.invocation;
                 let (subgroup, lane) = lane(invocation).unwrap_or_default();

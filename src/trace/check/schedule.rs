@@ -64,6 +64,9 @@ struct Invocation<'s, 'w> {
     fenced: Option<Released>,
     pending: Vec<Released>,
     subgroup: u32,
+    /// Up to which of its times its fences release what it did, in each way; and the ways in which they acquire since the last barrier.
+    fence_times: [u32; WAYS],
+    fence_acquires: Ways,
     /// Whether it read what nobody wrote in the end, as somebody waits for it in turn.
     is_forced: bool,
 }
@@ -73,10 +76,12 @@ struct Schedule<'s, 'w> {
     invocations: Vec<Invocation<'s, 'w>>,
     is_ordering: bool,
     is_lenient: bool,
-    /// Who wrote a value to a word.
+    /// Who wrote a value to a word that had another one. Whoever reads that value, and leaves it, hands on what it was handed.
     writers: HashMap<(Place, u32), Vec<Event>>,
     released: HashMap<Event, Released>,
     outcome: Outcome,
+    /// Whether invocations waited at different barriers: who ends later says nothing more.
+    has_diverged: bool,
 }
 
 /// Runs a workgroup's records. `lenient` takes an atomic operation that may have read from several for one that read from all of them,
@@ -98,6 +103,8 @@ pub fn run<'s, 'w>(
         fenced: None,
         pending: Vec::new(),
         subgroup: lane(number).map_or(u32::MAX, |(subgroup, _)| subgroup),
+        fence_times: [0; WAYS],
+        fence_acquires: [false; WAYS],
         is_forced: false,
     });
     let mut schedule = Schedule {
@@ -108,6 +115,7 @@ pub fn run<'s, 'w>(
         writers: HashMap::new(),
         released: HashMap::new(),
         outcome: Outcome::default(),
+        has_diverged: false,
     };
     if schedule.is_ordering {
         schedule.note_writers();
@@ -148,8 +156,10 @@ impl<'w> Schedule<'_, 'w> {
         for (invocation, of) in (0_u32..).zip(&self.invocations) {
             for (at, record) in (0_u32..).zip(of.stream) {
                 let Some(op) = self.traced.sites[record.site].atomic else { continue };
-                let (Some(place), Some((_, Some(written)))) = (place(record), values(op, record.values)) else { continue };
-                self.writers.entry((place, written)).or_default().push((invocation, at));
+                let (Some(place), Some((old, Some(written)))) = (place(record), values(op, record.values)) else { continue };
+                if !op.reads() || old != written {
+                    self.writers.entry((place, written)).or_default().push((invocation, at));
+                }
             }
         }
     }
@@ -198,10 +208,12 @@ impl<'w> Schedule<'_, 'w> {
 
     fn fence(&mut self, number: usize, sync: &Sync) {
         let invocation = &mut self.invocations[number];
+        let own_ways = ways(sync);
         if sync.acquires {
             for released in std::mem::take(&mut invocation.pending) {
-                invocation.clocks.join(ways(sync), &released.clocks);
+                invocation.clocks.join(own_ways, &released.clocks);
             }
+            (0..WAYS).for_each(|way| invocation.fence_acquires[way] |= own_ways[way]);
         }
         if sync.releases {
             let own = u32::try_from(number).unwrap_or(u32::MAX);
@@ -210,6 +222,9 @@ impl<'w> Schedule<'_, 'w> {
             let mut released = clocks.with(ways(sync), own, invocation.time);
             released.join(ways(sync), &invocation.clocks);
             invocation.fenced = Some(Released { clocks: released, scope: sync.memory });
+            if sync.memory >= SyncScope::Workgroup {
+                (0..WAYS).filter(|way| own_ways[*way]).for_each(|way| invocation.fence_times[way] = invocation.time);
+            }
             invocation.time += 1;
         }
     }
@@ -340,9 +355,10 @@ impl<'w> Schedule<'_, 'w> {
             |record: &Record| (record.site, record.chain, record.iterations) == (first.site, first.chain, first.iterations);
         if let Some((_, other, _)) = waiting.iter().find(|(_, record, _)| !is_same(record)) {
             take(Step::Finds { class: Class::Divergence, first: *first, second: *other });
+            self.has_diverged = true;
         }
         let ended = self.invocations.iter().position(|of| of.at >= of.stream.len());
-        if let Some(ended) = ended {
+        if let Some(ended) = ended.filter(|_| !self.has_diverged) {
             // Nothing else is known of one that did nothing.
             let invocation = u32::try_from(ended).unwrap_or(u32::MAX);
             let last = self.invocations[ended].stream.last().copied().unwrap_or(Record { invocation, ..*first });
@@ -369,9 +385,38 @@ impl<'w> Schedule<'_, 'w> {
         } else {
             self.join(all, members);
         }
+        self.hand_over(all, members);
         for number in members {
-            self.invocations[*number].time += 1;
-            self.invocations[*number].at += 1;
+            let of = &mut self.invocations[*number];
+            (of.time, of.at, of.fence_acquires) = (of.time + 1, of.at + 1, [false; WAYS]);
+        }
+    }
+
+    /// At a barrier that doesn't order memory itself, fences before it release, and fences before or behind it acquire.
+    fn hand_over(&mut self, ordered: Ways, members: &[usize]) {
+        let is_fenced = |way: usize| !ordered[way] && members.iter().any(|of| self.invocations[*of].fence_times[way] > 0);
+        let ways: Ways = std::array::from_fn(is_fenced);
+        if ways == [false; WAYS] {
+            return;
+        }
+        let mut all = Clocks::new(self.invocations.len());
+        for number in members {
+            let of = &self.invocations[*number];
+            all.join(ways, &of.clocks);
+        }
+        for number in members {
+            for way in (0..WAYS).filter(|way| ways[*way]) {
+                let mut only = [false; WAYS];
+                only[way] = true;
+                let own = u32::try_from(*number).unwrap_or(u32::MAX);
+                all = all.with(only, own, self.invocations[*number].fence_times[way]);
+            }
+        }
+        for number in members {
+            let of = &mut self.invocations[*number];
+            let acquires: Ways = std::array::from_fn(|way| ways[way] && of.fence_acquires[way]);
+            of.clocks.join(acquires, &all);
+            of.pending.push(Released { clocks: all.only(ways), scope: SyncScope::Workgroup });
         }
     }
 

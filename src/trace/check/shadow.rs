@@ -107,7 +107,9 @@ impl<'s, 'w> Shadow<'s, 'w> {
                 let value = written.as_deref().and_then(|values| part(values, before + done));
                 let entry = Entry { record, time, mask, value, is_silent: false };
                 let place = (record.root, record.element, word);
-                self.word(place, entry, site.kind, (is_shared, clocks), report);
+                let matters =
+                    (0..4).filter(|byte| does_matter(site.matters, before + done + byte)).fold(0, |all, byte| all | 1 << byte);
+                self.word(place, entry, site.kind, matters, (is_shared, clocks), report);
             }
             done += i64::try_from(run.bytes).unwrap_or(0);
         }
@@ -118,12 +120,13 @@ impl<'s, 'w> Shadow<'s, 'w> {
         place: Word,
         mut entry: Entry<'w>,
         kind: AccessKind,
+        matters: u8,
         (is_shared, clocks): (bool, &Clocks),
         report: &mut Report<'_, 'w>,
     ) {
         let is_unset = kind != AccessKind::Store && is_shared && self.is_unset(&entry.record);
         let cell = self.cells.entry(place).or_default();
-        let missing = entry.mask & !cell.written;
+        let missing = entry.mask & !cell.written & matters;
         if is_unset && missing != 0 && !self.raced.contains(&place) {
             let offset = 4 * place.2 + u64::from(missing.trailing_zeros());
             report(Class::Uninitialised, Access { record: entry.record, offset }, None);
@@ -166,11 +169,16 @@ impl<'s, 'w> Shadow<'s, 'w> {
         cell.add(entry, kind, clocks);
     }
 
-    /// Whether memory of that variable begins with nothing, and what is read there matters.
+    /// Whether memory of that variable begins with nothing.
     fn is_unset(&self, record: &Record) -> bool {
         let root = record.root.and_then(|root| self.traced.roots.get(root));
-        root.is_some_and(|root| !root.has_initial) && self.traced.sites[record.site].matters
+        root.is_some_and(|root| !root.has_initial)
     }
+}
+
+/// Whether something depends on a byte of a value.
+fn does_matter(bytes: u32, at: i64) -> bool {
+    u32::try_from(at).is_ok_and(|at| at >= 32 && bytes != 0 || bytes.checked_shr(at).unwrap_or(0) & 1 == 1)
 }
 
 /// The bytes that a store leaves, as words; nothing where they aren't known, as of what atomic operations leave.

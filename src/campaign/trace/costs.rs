@@ -1,0 +1,138 @@
+//! Records what a kernel accesses, and sums up what that costs.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use super::rows;
+use super::traced::{DispatchTrace, Remedy};
+use super::tracing::{Part, Pass, Tracing, Window, ends, kept, parts, windows};
+use crate::model::Failure;
+use crate::shader::{AccessKind, Record, Recorded, Traced};
+use crate::trace::remedy::{Candidate, LongerRows};
+use crate::trace::requests::Requests;
+use crate::trace::sites::{self, Analysis};
+use crate::worker::questions::trace::Dispatched;
+
+/// Workgroups in a row that are too large for a pass by themselves, before any was recorded: the rest isn't tried then.
+const GIVES_UP: usize = 2;
+
+/// The most records of a pass that are held against those of another.
+const MOST_COMPARED: usize = 1 << 20;
+
+impl Tracing<'_> {
+    /// Records one dispatch in as many passes as its records need. Requests never join passes.
+    pub(super) fn dispatch(&mut self, at: usize, what: &Dispatched) -> Result<DispatchTrace, Failure> {
+        let windows = windows(&what.traced, self.most_sites(), |site| what.traced.sites[site].kind == AccessKind::Barrier);
+        let groups = self.groups(what)?;
+        let (mut trace, mut longer_rows) = (DispatchTrace::new(what), LongerRows::default());
+        // Those that come first are on top.
+        let mut open = parts(&groups, what, windows.len());
+        let bar = self.progress.bar("", open.len() as u64).untimed().of("passes");
+        // In each window, the first pass is enough to look for remedies.
+        let mut first: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+        while let Some(part) = open.pop() {
+            let window = &windows[part.window];
+            bar.start(&part.words(window));
+            let of_pass = Pass { dispatch: at, sites: &window.with_barriers, part: &part, padding: None };
+            let (pass, words) = self.pass(&of_pass)?;
+            let recorded = what.traced.recorded(&words);
+            if recorded.is_cut() {
+                self.divide(part, &recorded, &mut trace, &mut open);
+                continue;
+            }
+            if trace.passes == 0 {
+                trace.differs = self.differs(&of_pass, &what.traced, &recorded)?;
+            }
+            let requests = self.add(at, &part, window, recorded, &mut trace)?;
+            // The instructions of one window are all that a workgroup has.
+            if windows.len() == 1 && part.invocations.is_none() {
+                trace.analysis.traffic.close();
+            }
+            if let Entry::Vacant(first) = first.entry(part.window) {
+                longer_rows.add(&requests, &self.order.hardware);
+                first.insert(part.groups.clone());
+            }
+            trace.add(pass, part.groups, requests.records() as u64);
+            bar.keep_left(open.len() as u64);
+        }
+        trace.analysis.finish();
+        trace.recorded.retain(|group| !trace.too_large.contains(group));
+        let (all, groups) = (longer_rows.candidates(&what.traced), first.remove(&0).unwrap_or_default());
+        trace.remedies = all.into_iter().filter_map(|one| self.remedy(at, what, &groups, one)).collect();
+        Ok(trace)
+    }
+
+    /// Writes and sums up what a pass recorded.
+    fn add<'w>(
+        &mut self,
+        dispatch: usize,
+        part: &Part,
+        Window { sites, .. }: &Window,
+        recorded: Recorded<'w>,
+        trace: &mut DispatchTrace,
+    ) -> Result<Requests<'w>, Failure> {
+        if let Some(accesses) = &mut self.accesses {
+            let number = (dispatch as u64, trace.passes.into());
+            rows::write_accesses(accesses, &recorded, number, &part.groups, sites).map_err(|error| kept(&error))?;
+        }
+        let requests = Requests::of(recorded, self.order.lanes);
+        let pass = sites::Pass { requests: &requests, sites, groups: &part.groups, ends: &ends(&trace.what) };
+        trace.analysis.add(pass, &self.order.hardware);
+        Ok(requests)
+    }
+
+    /// Whether the same workgroups access other things in another pass, as far as that is few enough to tell.
+    fn differs(&mut self, of_pass: &Pass, traced: &Traced, recorded: &Recorded) -> Result<bool, Failure> {
+        if recorded.records().take(MOST_COMPARED + 1).count() > MOST_COMPARED {
+            return Ok(false);
+        }
+        let (_, words) = self.pass(of_pass)?;
+        Ok(accesses(&traced.recorded(&words)) != accesses(recorded))
+    }
+
+    /// What to do about a pass that had too little room.
+    fn divide(&mut self, part: Part, recorded: &Recorded, trace: &mut DispatchTrace, open: &mut Vec<Part>) {
+        if self.has_more_room(if part.groups.len() > 1 { 1 } else { 2 }) {
+            open.push(part);
+            return;
+        }
+        let halves = part.halves(recorded, &trace.what, self.order.lanes);
+        if let Some([first, second]) = halves {
+            open.extend([second, first]);
+            return;
+        }
+        trace.too_large.extend(part.groups);
+        // The others are hardly smaller.
+        if trace.passes == 0 && trace.too_large.len() >= GIVES_UP {
+            trace.too_large.extend(open.drain(..).flat_map(|part| part.groups));
+        }
+    }
+
+    /// Records a pass in which an array is longer, and sees what that leaves of the conflicts. Nothing where the shader can't have that.
+    fn remedy(&mut self, at: usize, what: &Dispatched, groups: &[u32], candidate: Candidate) -> Option<Remedy> {
+        let Candidate { root, padding, more_bytes } = candidate;
+        let accesses_it = |site: &usize| what.traced.sites[*site].target.root() == Some(root);
+        let sites: Vec<usize> = (0..what.traced.sites.len()).filter(accesses_it).collect();
+        let mut analysis = Analysis::default();
+        for sites in sites.chunks(self.most_sites()) {
+            let part = Part { window: 0, groups: groups.to_vec(), invocations: None };
+            let (_, words) = self.pass(&Pass { dispatch: at, sites, part: &part, padding: Some(&padding) }).ok()?;
+            let recorded = what.traced.recorded(&words);
+            if recorded.is_cut() {
+                return None;
+            }
+            let requests = Requests::of(recorded, self.order.lanes);
+            let of_pass = sites::Pass { requests: &requests, sites, groups, ends: &ends(what) };
+            analysis.add(of_pass, &self.order.hardware);
+        }
+        let degrees = analysis.sums.iter().filter_map(|(at, sums)| Some((*at, sums.degree()?))).collect();
+        Some(Remedy { root, padding, more_bytes, degrees })
+    }
+}
+
+/// All accesses in an order that doesn't depend on which came first, without what a device may do in one way or another.
+fn accesses<'w>(recorded: &Recorded<'w>) -> Vec<Record<'w>> {
+    let mut all: Vec<_> = recorded.records().map(|of| Record { leader: 0, value: None, count: 1, ..of }).collect();
+    all.sort_unstable();
+    all
+}

@@ -1,0 +1,251 @@
+//! What `--check` found, as people read it and as rows.
+
+use super::text::{changed, headline, place};
+use crate::analysis::counted;
+use crate::campaign::trace::rows::{file, kind, space};
+use crate::campaign::trace::{Checked, DispatchTrace, Order, Traces};
+use crate::model::DeviceInfo;
+use crate::output::trace::{FindingRow, TRACE_SCHEMA};
+use crate::output::{Page, paragraph};
+use crate::shader::{NaturalArray, Target};
+use crate::trace::check::{Actor, Cause, Class, Finding};
+
+/// Findings that are shown in full.
+const MOST: usize = 8;
+
+pub fn text(traces: &Traces, device: &DeviceInfo, page: Page) -> String {
+    let of = |dispatch: &DispatchTrace| {
+        let found = dispatch.checked.as_ref().map(|checked| findings(dispatch, checked, page)).unwrap_or_default();
+        let untraced = &traces.untraced;
+        let changed = changed(dispatch.wrong.as_ref(), dispatch.difference.as_ref(), untraced.difference.as_ref());
+        let head = [headline(dispatch, device), coverage(dispatch)].into_iter().chain(changed);
+        let words: Vec<String> = head.map(|words| paragraph(&words, page)).chain(found).collect();
+        words.join("\n")
+    };
+    traces.dispatches.iter().map(of).collect::<Vec<_>>().join("\n")
+}
+
+fn coverage(dispatch: &DispatchTrace) -> String {
+    let DispatchTrace { what, recorded, too_large, passes, checked, .. } = dispatch;
+    let Checked { findings, accesses, followed } = checked.clone().unwrap_or_default();
+    let all = counted(dispatch.workgroups(), "workgroup");
+    let mut words = format!(
+        "Checked {} of {all} in {}: {followed} of {accesses} accesses were followed.",
+        recorded.len(),
+        counted((*passes).into(), "pass").replace("passs", "passes")
+    );
+    let mut reasons: Vec<&str> = Vec::new();
+    for site in &what.traced.sites {
+        if let Target::Unfollowed(why) = &site.target {
+            reasons.push(why.words());
+        }
+    }
+    reasons.sort_unstable();
+    reasons.dedup();
+    if !reasons.is_empty() {
+        words += &format!(" Not followed: {}.", reasons.join("; "));
+    }
+    if !too_large.is_empty() {
+        let groups = counted(too_large.len() as u64, "workgroup");
+        words += &format!(" {groups} couldn't be checked: there is no room for so many accesses.");
+    }
+    if findings.unsteady > 0 {
+        let groups = counted(findings.unsteady, "workgroup");
+        words += &format!(" {groups} couldn't be checked: the passes that recorded it took different ways.");
+    }
+    words
+}
+
+/// What was found, and what wasn't.
+fn findings(dispatch: &DispatchTrace, Checked { findings, .. }: &Checked, page: Page) -> Vec<String> {
+    let mut all: Vec<String> =
+        findings.all.iter().take(MOST).map(|(cause, found)| finding(dispatch, cause, found, page)).collect();
+    if findings.all.len() > MOST {
+        all.push(format!("and {} more (-o FILE has all)\n", findings.all.len() - MOST));
+    }
+    let checked = (dispatch.recorded.len() as u64).saturating_sub(findings.unsteady);
+    let missing = |class: &Class| !findings.all.keys().any(|cause| cause.class == *class);
+    let classes = [Class::Race, Class::Uninitialised, Class::Divergence, Class::Bounds];
+    let none: Vec<&str> = classes.iter().filter(|class| missing(class)).map(|class| absent(*class)).collect();
+    if !none.is_empty() && checked > 0 {
+        let words = format!("In {checked} of {}, no {} was found.", counted(dispatch.workgroups(), "workgroup"), or(&none));
+        all.push(paragraph(&words, page));
+    }
+    all
+}
+
+fn or(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [rest @ .., last] => format!("{} and no {last}", rest.join(", no ")),
+    }
+}
+
+fn absent(class: Class) -> &'static str {
+    match class {
+        Class::Race => "race",
+        Class::Uninitialised => "read of shared memory that nobody wrote",
+        Class::Divergence => "barrier that only some come to",
+        _ => "access out of bounds",
+    }
+}
+
+fn finding(dispatch: &DispatchTrace, cause: &Cause, found: &Finding, page: Page) -> String {
+    let what = element(dispatch, cause, found);
+    let head = match cause.class {
+        Class::Race => format!("Race on {what}: nothing orders"),
+        Class::SameValue => format!("Race on {what}, where all that is written is the same: nothing orders"),
+        Class::Undecided => {
+            format!("Perhaps a race on {what}, if an atomic operation read what another one wrote. It is between")
+        }
+        Class::Memory => {
+            format!("What is written to {what} needn't be seen: barriers order only the execution of")
+        }
+        Class::Uninitialised => format!("Nobody wrote {what} before it is read:"),
+        Class::Divergence => "Invocations of one workgroup wait at different barriers:".to_owned(),
+        Class::Exited => "Invocations end, and others of their workgroup wait at a barrier:".to_owned(),
+        Class::Bounds => format!("An access leaves {what}:"),
+    };
+    let mut out = paragraph(&head, page);
+    out += &side(dispatch, cause.first, &found.first);
+    match (&found.second, cause.second) {
+        (Some(actor), Some(site)) => out += &side(dispatch, site, actor),
+        (Some(actor), None) => out += &format!("  {} ended\n", capitalized(&who(actor))),
+        _ => {}
+    }
+    if cause.class == Class::Memory {
+        out += "  (memoryBarrierBuffer() before the barrier orders buffers, barrier() alone only shared memory)\n";
+    }
+    if found.count > 1 {
+        out += &format!("  {} times\n", found.count);
+    }
+    out
+}
+
+fn capitalized(words: &str) -> String {
+    let mut rest = words.chars();
+    rest.next().map(|first| first.to_uppercase().collect::<String>() + rest.as_str()).unwrap_or_default()
+}
+
+fn side(dispatch: &DispatchTrace, site: usize, actor: &Actor) -> String {
+    let of = &dispatch.what.traced.sites[site];
+    let line = of.line.as_ref().map(|line| format!("line {}: ", place(&line.file, line.line.into(), &dispatch.what.source)));
+    let name = if of.name.is_empty() { String::new() } else { format!(" {}", of.name) };
+    format!("  {}{}{name}, by {}\n", line.unwrap_or_default(), kind(of.kind), who(actor))
+}
+
+fn who(Actor { group, invocation, subgroup, lane, iterations }: &Actor) -> String {
+    let at = iterations.iter().map(ToString::to_string).collect::<Vec<_>>().join(".");
+    let at = if at.is_empty() { at } else { format!(", iteration {at}") };
+    format!("invocation {invocation} of workgroup {group} (subgroup {subgroup}, lane {lane}{at})")
+}
+
+/// The element that is meant: `tile[3][5]` where its layout is known, or a byte.
+fn element(dispatch: &DispatchTrace, cause: &Cause, found: &Finding) -> String {
+    let root = cause.root.and_then(|root| dispatch.what.traced.roots.get(root));
+    let site = &dispatch.what.traced.sites[cause.second.unwrap_or(cause.first)];
+    let name = root.map(|root| root.name.as_str()).filter(|name| !name.is_empty()).unwrap_or(&site.name);
+    let offset = found.offset.unwrap_or(0);
+    match root.and_then(|root| root.array.as_ref()) {
+        Some(NaturalArray { lengths, element_bytes }) if *element_bytes > 0 => {
+            let (mut rest, mut indexes) = (offset / element_bytes, Vec::new());
+            for length in lengths.iter().rev() {
+                // Beyond the array, the outermost index is too large.
+                let is_outermost = indexes.len() + 1 == lengths.len();
+                let of = if is_outermost { rest } else { rest % (*length).max(1) };
+                indexes.push(format!("[{of}]"));
+                rest /= (*length).max(1);
+            }
+            indexes.reverse();
+            format!("`{name}{}`", indexes.concat())
+        }
+        _ if root.is_some_and(|root| root.bytes.is_some_and(|bytes| bytes <= 4)) => format!("`{name}`"),
+        _ => format!("byte {offset} of `{name}`"),
+    }
+}
+
+/// A row for each finding.
+pub fn rows(traces: &Traces, order: &Order, device: &DeviceInfo) -> Vec<FindingRow> {
+    let of = |(number, dispatch): (u64, &DispatchTrace)| -> Vec<FindingRow> {
+        let all = dispatch.checked.iter().flat_map(|checked| &checked.findings.all);
+        all.map(|(cause, found)| row(dispatch, number, (cause, found), order, device)).collect()
+    };
+    (0..).zip(&traces.dispatches).flat_map(of).collect()
+}
+
+fn row(
+    dispatch: &DispatchTrace,
+    number: u64,
+    (cause, found): (&Cause, &Finding),
+    order: &Order,
+    device: &DeviceInfo,
+) -> FindingRow {
+    let traced = &dispatch.what.traced;
+    let root = cause.root.and_then(|root| traced.roots.get(root));
+    let (space, set, binding) = root.map(|root| space(root.space)).unwrap_or_default();
+    let row = FindingRow {
+        schema: TRACE_SCHEMA.to_owned(),
+        device_name: device.name.clone(),
+        shader: dispatch.what.source.clone(),
+        entry: dispatch.what.entry.clone(),
+        dispatch: number,
+        workgroups: dispatch.workgroups(),
+        checked: dispatch.recorded.len() as u64,
+        class: cause.class.name().to_owned(),
+        count: found.count,
+        what: found.offset.map(|_| element(dispatch, cause, found).replace('`', "")).unwrap_or_default(),
+        space: space.to_owned(),
+        set,
+        binding,
+        offset: found.offset,
+        workgroup: found.first.group.into(),
+        ..FindingRow::default()
+    };
+    sides(row, dispatch, cause, found, order)
+}
+
+fn sides(row: FindingRow, dispatch: &DispatchTrace, cause: &Cause, found: &Finding, order: &Order) -> FindingRow {
+    let site = |at: usize| &dispatch.what.traced.sites[at];
+    let of_file = |at: usize| site(at).line.as_ref().map(|line| file(&line.file, order)).unwrap_or_default();
+    let line = |at: usize| site(at).line.as_ref().map(|line| line.line.into());
+    let second = found.second.as_ref();
+    FindingRow {
+        first_kind: kind(site(cause.first).kind).to_owned(),
+        first_name: site(cause.first).name.clone(),
+        first_file: of_file(cause.first),
+        first_line: line(cause.first),
+        first_invocation: found.first.invocation.into(),
+        first_subgroup: found.first.subgroup.into(),
+        first_lane: found.first.lane.into(),
+        second_kind: cause.second.map(|at| kind(site(at).kind).to_owned()).unwrap_or_default(),
+        second_name: cause.second.map(|at| site(at).name.clone()).unwrap_or_default(),
+        second_file: cause.second.map(of_file).unwrap_or_default(),
+        second_line: cause.second.and_then(line),
+        second_invocation: second.map(|actor| actor.invocation.into()),
+        second_subgroup: second.map(|actor| actor.subgroup.into()),
+        second_lane: second.map(|actor| actor.lane.into()),
+        ..row
+    }
+}
+
+/// Those that are what `--fail-on` names, a line each.
+pub fn faults(dispatches: &[DispatchTrace], classes: &[Class]) -> Vec<String> {
+    let of = |dispatch: &DispatchTrace| -> Vec<String> {
+        let all = dispatch.checked.iter().flat_map(|checked| &checked.findings.all);
+        let meant = all.filter(|(cause, _)| classes.contains(&cause.class));
+        let line = |at: usize| {
+            let line = dispatch.what.traced.sites[at].line.as_ref();
+            line.map(|line| format!("line {}", place(&line.file, line.line.into(), &dispatch.what.source)))
+        };
+        meant
+            .map(|(cause, found)| {
+                let lines: Vec<String> = [Some(cause.first), cause.second].into_iter().flatten().filter_map(line).collect();
+                let what = found.offset.map(|_| format!(" of {}", element(dispatch, cause, found))).unwrap_or_default();
+                let lines = if lines.is_empty() { lines.concat() } else { format!(" ({})", lines.join(", ")) };
+                format!("{}{what}{lines}", cause.class.name())
+            })
+            .collect()
+    };
+    dispatches.iter().flat_map(of).collect()
+}

@@ -1,0 +1,17 @@
+// expects: race
+#version 450
+#extension GL_KHR_shader_subgroup_basic : require
+layout(local_size_x = 64) in;
+layout(binding = 0) readonly buffer A { uint a[]; };
+layout(binding = 1) buffer B { uint b[]; };
+shared uint s[64];
+void main() {
+    uint l = gl_LocalInvocationIndex, g = gl_GlobalInvocationID.x;
+    s[l] = a[g];
+#if FAULT
+    subgroupBarrier();
+#else
+    barrier();
+#endif
+    b[g] = s[63 - l];
+}

@@ -1,0 +1,16 @@
+// expects: race
+#version 450
+layout(local_size_x = 64) in;
+layout(binding = 0) readonly buffer A { uint a[]; };
+layout(binding = 1) buffer B { uint b[]; };
+shared uint s[64];
+void put(uint at, uint what) { s[at] = what; }
+uint get(uint at) { return s[at]; }
+void main() {
+    uint l = gl_LocalInvocationIndex, g = gl_GlobalInvocationID.x;
+    put(l, a[g]);
+#if !FAULT
+    barrier();
+#endif
+    b[g] = get(63 - l);
+}

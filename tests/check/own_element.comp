@@ -1,0 +1,12 @@
+// expects: race
+#version 450
+layout(local_size_x = 64) in;
+layout(binding = 0) readonly buffer A { uint a[]; };
+layout(binding = 1) buffer B { uint b[]; };
+// Without a barrier, each may read what it wrote itself.
+shared uint s[64];
+void main() {
+    uint l = gl_LocalInvocationIndex, g = gl_GlobalInvocationID.x;
+    s[l] = a[g];
+    b[g] = s[l ^ FAULT];
+}

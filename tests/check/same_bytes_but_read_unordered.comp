@@ -1,0 +1,18 @@
+// expects: race — all lanes store equal bytes, but each reads the word back with no order to the others' stores
+#version 450
+layout(local_size_x = 64) in;
+layout(binding = 0) readonly buffer A { uint a[]; };
+layout(binding = 1) buffer B { uint b[]; };
+shared uint found;
+
+void main() {
+    uint lid = gl_LocalInvocationIndex;
+    uint gid = gl_WorkGroupID.x * 64u + lid;
+    uint x = (a[gid] & 255u) * 64u + lid; // differs between the lanes of a workgroup
+#if FAULT
+    found = 1u;
+#else
+    if (lid == 0u) found = 1u; barrier();
+#endif
+    b[gid] = x + found;
+}

@@ -1,0 +1,16 @@
+// expects: uninitialised
+#version 450
+layout(local_size_x = 64) in;
+layout(binding = 0) readonly buffer A { uint a[]; };
+layout(binding = 1) buffer B { uint b[]; };
+shared uint s[64];
+void main() {
+    uint l = gl_LocalInvocationIndex, g = gl_GlobalInvocationID.x;
+#if FAULT
+    if (l != 17) s[l] = a[g];
+#else
+    s[l] = a[g];
+#endif
+    barrier();
+    b[g] = s[63 - l];
+}
