@@ -1,4 +1,4 @@
-// expects: race — a relaxed store of the flag releases nothing, so a reader that sees the flag is not ordered after the data
+// expects: race — perhaps, if a reader sees the flag: a relaxed store of the flag releases nothing, so a reader that sees the flag is not ordered after the data
 #version 450
 #extension GL_KHR_memory_scope_semantics : require
 layout(local_size_x = 64) in;

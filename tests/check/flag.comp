@@ -1,4 +1,4 @@
-// expects: race
+// expects: race — perhaps: if the reader comes late enough to see the flag
 #version 450
 layout(local_size_x = 64) in;
 layout(binding = 0) readonly buffer A { uint a[]; };

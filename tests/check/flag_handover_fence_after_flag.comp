@@ -1,4 +1,4 @@
-// expects: race — the fence comes after the flag, so no release precedes it and a reader that sees the flag is not ordered after the data
+// expects: race — perhaps, as readers come: the fence comes after the flag, so no release precedes it and a reader that sees the flag is not ordered after the data
 #version 450
 layout(local_size_x = 64) in;
 layout(binding = 0) readonly buffer A { uint a[]; };

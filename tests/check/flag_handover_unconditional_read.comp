@@ -1,4 +1,4 @@
-// expects: race — the reader reads the data whether or not it saw the flag set
+// expects: race — perhaps, as readers come: the reader reads the data whether or not it saw the flag set
 #version 450
 layout(local_size_x = 64) in;
 layout(binding = 0) readonly buffer A { uint a[]; };

@@ -9,9 +9,9 @@ void main() {
     uint l = gl_LocalInvocationIndex, g = gl_GlobalInvocationID.x;
     if (l == 0) left = 3;
     barrier();
-    for (uint i = 0; left > 0 && i < 8; ++i) {
+    for (uint i = 0; i < 3 + (left >> 31); ++i) {
         barrier();
-        if (l == 0) left -= 1;
+        if (l == 0) left = i + 7;
 #if !FAULT
         barrier();
 #endif

@@ -26,8 +26,11 @@ impl SearchRun<'_> {
             let Some(best) = self.standing() else { return Ok(()) };
             let (spent, _) = self.spent();
             // The reference is right by definition.
-            let others = best.into_iter().filter(|point| !self.is_reference(point)).collect();
-            let failed = self.checks.vary(&mut self.checker, others, spent);
+            let others = best.iter().filter(|point| !self.is_reference(point)).cloned().collect();
+            let mut failed = self.checks.vary(&mut self.checker, others, spent);
+            if failed.is_empty() {
+                failed = self.races.look(&best, spent);
+            }
             if interrupt::is_asked() {
                 return Ok(());
             }
@@ -35,6 +38,9 @@ impl SearchRun<'_> {
                 break;
             }
             for (point, why) in failed {
+                if self.is_reference(&point) {
+                    self.checks.doubts.push(format!("the reference itself is racy: {why}"));
+                }
                 if let Some(configuration) = self.search.space.find(&point) {
                     self.disqualify(configuration, why);
                 }

@@ -9,6 +9,7 @@
 //! figures     what was measured of one
 //! run         the search itself
 //! checks      whether a winner is right for other inputs and at other sizes
+//! races       whether invocations race in it
 //! examined    what is made sure of in the end
 //! ```
 
@@ -18,6 +19,7 @@ pub mod dry;
 mod examined;
 mod figures;
 mod introduced;
+pub mod races;
 pub mod rows;
 pub mod run;
 mod spec;

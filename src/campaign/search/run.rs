@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::bounds::{Accesses, BoundsChecker};
 use super::checks::WinnerChecks;
 use super::figures::Measurement;
+use super::races::RaceCheck;
 use super::rows::{Trial, TrialRows};
 use super::spec::Search;
 use crate::campaign::assembled::CaseResult;
@@ -37,6 +38,7 @@ pub struct SearchRun<'r> {
     pub search: &'r Search<'r>,
     pub kernel: UserKernel,
     pub(super) checker: BoundsChecker<'r>,
+    pub races: RaceCheck<'r>,
     pub checks: WinnerChecks<'r>,
     ledger: &'r Ledger<'r>,
     rows: TrialRows<'r>,
@@ -75,6 +77,7 @@ impl<'r> SearchRun<'r> {
             hash: kernel.hash().unwrap_or_default(),
             kernel,
             checker,
+            races: RaceCheck::new(search),
             checks: WinnerChecks::new(search),
             ledger,
             rows,

@@ -38,6 +38,8 @@ pub struct Search<'c> {
     pub is_race: bool,
     /// Whether what fails at another size alone can't win either.
     pub counts_sizes: bool,
+    /// Whether what may win is looked at for races.
+    pub checks_races: bool,
     /// The shader as it is written, where that is a configuration.
     pub written: Option<usize>,
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! traced  what is to be recorded, and what was
 //! rows    that as the rows of two tables
+//! findings what was found, in words
 //! tracing the passes that record, and what is in one
 //! costs   what accesses cost, pass by pass
 //! checked what invocations do to one another, workgroup by workgroup
@@ -11,6 +12,7 @@
 
 mod checked;
 mod costs;
+pub mod findings;
 pub mod passes;
 pub mod rows;
 mod traced;

@@ -9,6 +9,7 @@ use super::tracing::{AccessRows, Tracing, count, kept};
 use crate::analysis::counted;
 use crate::campaign::begin::Campaign;
 use crate::model::{Failure, Status};
+use crate::output::Progress;
 use crate::units::{Nanos, rounded};
 use crate::worker::Identity;
 use crate::worker::questions::trace::OpenTrace;
@@ -17,7 +18,12 @@ use crate::worker::questions::trace::OpenTrace;
 ///
 /// # Errors
 /// Why the case can't run, or not be rewritten.
-pub fn trace(campaign: &Campaign, order: &Order, accesses: Option<&mut AccessRows>) -> Result<Traces, Failure> {
+pub fn trace(
+    campaign: &Campaign,
+    order: &Order,
+    progress: &Progress,
+    accesses: Option<&mut AccessRows>,
+) -> Result<Traces, Failure> {
     let place = campaign.targets.device(0);
     let mut respondent = campaign.targets.respondent(place)?;
     let settings = &campaign.settings;
@@ -34,13 +40,20 @@ pub fn trace(campaign: &Campaign, order: &Order, accesses: Option<&mut AccessRow
     let untraced = untraced.map_err(before_recording)?;
     order.groups.check(untraced.dispatches.iter().map(|what| count(what.groups)).max().unwrap_or(0))?;
     let folder = TempDir::new().map_err(|error| kept(&error))?;
-    let progress = campaign.voice.progress.clone();
-    let mut tracing =
-        Tracing { progress, respondent, order, device: &place.info, folder: folder.path(), files: 0, size: 0, accesses };
+    let mut tracing = Tracing {
+        progress: progress.clone(),
+        respondent,
+        order,
+        device: &place.info,
+        folder: folder.path(),
+        files: 0,
+        size: 0,
+        accesses,
+    };
     let mut dispatches = Vec::new();
     for (at, what) in untraced.dispatches.iter().enumerate() {
         let trace = if order.check { tracing.check(at, what) } else { tracing.dispatch(at, what) }?;
-        campaign.voice.progress.detail(&cost(&trace, untraced.took));
+        progress.detail(&cost(&trace, untraced.took));
         dispatches.push(trace);
     }
     Ok(Traces { dispatches, untraced: untraced.clone() })

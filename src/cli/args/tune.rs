@@ -62,6 +62,11 @@ pub struct Tune {
     #[arg(long, value_name = "constant|idle:PLACE")]
     pub accept: Vec<String>,
 
+    /// Don't record what the best configurations access, which finds races, reads of shared memory that nobody wrote, and barriers that
+    /// not all invocations come to
+    #[arg(long)]
+    pub no_check: bool,
+
     /// Let no configuration win that is wrong at n - 1 or at a prime n, where the reference is right
     #[arg(long)]
     pub any_size: bool,

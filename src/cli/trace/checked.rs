@@ -1,13 +1,14 @@
 //! What `--check` found, as people read it and as rows.
 
-use super::text::{changed, headline, place};
+use super::text::{changed, headline};
 use crate::analysis::counted;
+use crate::campaign::trace::findings::element;
 use crate::campaign::trace::rows::{file, kind, space};
 use crate::campaign::trace::{Checked, DispatchTrace, Order, Traces};
 use crate::model::DeviceInfo;
 use crate::output::trace::{FindingRow, TRACE_SCHEMA};
 use crate::output::{Page, paragraph};
-use crate::shader::{NaturalArray, Target};
+use crate::shader::Target;
 use crate::trace::check::{Actor, Cause, Class, Finding};
 
 /// Findings that are shown in full.
@@ -130,7 +131,7 @@ fn capitalized(words: &str) -> String {
 
 fn side(dispatch: &DispatchTrace, site: usize, actor: &Actor) -> String {
     let of = &dispatch.what.traced.sites[site];
-    let line = of.line.as_ref().map(|line| format!("line {}: ", place(&line.file, line.line.into(), &dispatch.what.source)));
+    let line = of.line.as_ref().map(|line| format!("line {}: ", line.place(&dispatch.what.source)));
     let name = if of.name.is_empty() { String::new() } else { format!(" {}", of.name) };
     format!("  {}{}{name}, by {}\n", line.unwrap_or_default(), kind(of.kind), who(actor))
 }
@@ -139,30 +140,6 @@ fn who(Actor { group, invocation, subgroup, lane, iterations }: &Actor) -> Strin
     let at = iterations.iter().map(ToString::to_string).collect::<Vec<_>>().join(".");
     let at = if at.is_empty() { at } else { format!(", iteration {at}") };
     format!("invocation {invocation} of workgroup {group} (subgroup {subgroup}, lane {lane}{at})")
-}
-
-/// The element that is meant: `tile[3][5]` where its layout is known, or a byte.
-fn element(dispatch: &DispatchTrace, cause: &Cause, found: &Finding) -> String {
-    let root = cause.root.and_then(|root| dispatch.what.traced.roots.get(root));
-    let site = &dispatch.what.traced.sites[cause.second.unwrap_or(cause.first)];
-    let name = root.map(|root| root.name.as_str()).filter(|name| !name.is_empty()).unwrap_or(&site.name);
-    let offset = found.offset.unwrap_or(0);
-    match root.and_then(|root| root.array.as_ref()) {
-        Some(NaturalArray { lengths, element_bytes }) if *element_bytes > 0 => {
-            let (mut rest, mut indexes) = (offset / element_bytes, Vec::new());
-            for length in lengths.iter().rev() {
-                // Beyond the array, the outermost index is too large.
-                let is_outermost = indexes.len() + 1 == lengths.len();
-                let of = if is_outermost { rest } else { rest % (*length).max(1) };
-                indexes.push(format!("[{of}]"));
-                rest /= (*length).max(1);
-            }
-            indexes.reverse();
-            format!("`{name}{}`", indexes.concat())
-        }
-        _ if root.is_some_and(|root| root.bytes.is_some_and(|bytes| bytes <= 4)) => format!("`{name}`"),
-        _ => format!("byte {offset} of `{name}`"),
-    }
 }
 
 /// A row for each finding.
@@ -227,25 +204,4 @@ fn sides(row: FindingRow, dispatch: &DispatchTrace, cause: &Cause, found: &Findi
         second_lane: second.map(|actor| actor.lane.into()),
         ..row
     }
-}
-
-/// Those that are what `--fail-on` names, a line each.
-pub fn faults(dispatches: &[DispatchTrace], classes: &[Class]) -> Vec<String> {
-    let of = |dispatch: &DispatchTrace| -> Vec<String> {
-        let all = dispatch.checked.iter().flat_map(|checked| &checked.findings.all);
-        let meant = all.filter(|(cause, _)| classes.contains(&cause.class));
-        let line = |at: usize| {
-            let line = dispatch.what.traced.sites[at].line.as_ref();
-            line.map(|line| format!("line {}", place(&line.file, line.line.into(), &dispatch.what.source)))
-        };
-        meant
-            .map(|(cause, found)| {
-                let lines: Vec<String> = [Some(cause.first), cause.second].into_iter().flatten().filter_map(line).collect();
-                let what = found.offset.map(|_| format!(" of {}", element(dispatch, cause, found))).unwrap_or_default();
-                let lines = if lines.is_empty() { lines.concat() } else { format!(" ({})", lines.join(", ")) };
-                format!("{}{what}{lines}", cause.class.name())
-            })
-            .collect()
-    };
-    dispatches.iter().flat_map(of).collect()
 }

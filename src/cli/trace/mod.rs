@@ -21,6 +21,7 @@ use super::stdout::{print, print_as_is};
 use super::tune;
 use crate::analysis::{Purpose, RowSet};
 use crate::campaign::settings::Settings;
+use crate::campaign::trace::findings::faults;
 use crate::campaign::trace::passes::trace as recorded;
 use crate::campaign::trace::rows::site_rows;
 use crate::campaign::trace::{AccessRows, DispatchTrace, Order, Traces};
@@ -100,7 +101,7 @@ fn check(typed: &Trace, campaign: &Campaign, orders: &[Order]) -> anyhow::Result
     let device = &campaign.targets.device(0).info;
     let allows_same_value = typed.allow.contains(&Allowed::SameValue);
     let classes: Vec<Class> = typed.fail_on.iter().filter_map(|bound| bound.classes(allows_same_value)).flatten().collect();
-    let (mut rows, mut texts, mut faults, mut is_well) = (Vec::new(), Vec::new(), Vec::new(), true);
+    let (mut rows, mut texts, mut failed, mut is_well) = (Vec::new(), Vec::new(), Vec::new(), true);
     for order in orders {
         let traces = match recorded_to(campaign, order, None) {
             Err(_) if interrupt::is_asked() => return Ok(EXIT_INTERRUPTED),
@@ -113,11 +114,11 @@ fn check(typed: &Trace, campaign: &Campaign, orders: &[Order]) -> anyhow::Result
         };
         rows.extend(checked::rows(&traces, order, device));
         texts.push(checked::text(&traces, device, Page::stdout()));
-        faults.extend(checked::faults(&traces.dispatches, &classes));
+        failed.extend(faults(&traces.dispatches, &classes));
         is_well &= traces.dispatches.iter().all(is_known);
     }
-    is_well &= faults.is_empty();
-    show(typed, &|| as_csv(&rows), &texts.join("\n"), faults)?;
+    is_well &= failed.is_empty();
+    show(typed, &|| as_csv(&rows), &texts.join("\n"), failed)?;
     Ok(if is_well { EXIT_OK } else { EXIT_FAILED })
 }
 
@@ -139,7 +140,7 @@ fn show(typed: &Trace, rows: &dyn Fn() -> std::io::Result<Vec<u8>>, text: &str, 
 /// Records, with a row for each access in a file where one is named: it is there once all are.
 fn recorded_to(campaign: &Campaign, order: &Order, accesses: Option<&Path>) -> anyhow::Result<Traces> {
     let run = |rows: Option<&mut AccessRows>| {
-        recorded(campaign, order, rows).map_err(|failure| match failure.status {
+        recorded(campaign, order, &campaign.voice.progress, rows).map_err(|failure| match failure.status {
             Status::Error => anyhow::anyhow!("{}", failure.reason),
             status => anyhow::anyhow!("{status}: {}", failure.reason),
         })

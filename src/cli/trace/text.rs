@@ -1,7 +1,5 @@
 //! What was recorded, as people read it: the accesses that waste most first.
 
-use std::path::Path;
-
 use crate::analysis::counted;
 use crate::campaign::trace::rows::kind;
 use crate::campaign::trace::{DispatchTrace, Moved, Order, Remedy, Traces};
@@ -179,16 +177,7 @@ fn name(site: &Site) -> String {
 
 /// Its line; of another file than the shader's with the file's name.
 fn line(site: &Site, dispatch: &DispatchTrace) -> String {
-    site.line.as_ref().map(|line| place(&line.file, line.line.into(), &dispatch.what.source)).unwrap_or_default()
-}
-
-/// A line as people find it: of the shader's own file its number, of others `common.glsl:12`.
-pub(super) fn place(file: &str, line: u64, shader: &str) -> String {
-    let name = |path: &str| Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    match name(file) {
-        other if !other.is_empty() && other != name(shader) => format!("{other}:{line}"),
-        _ => line.to_string(),
-    }
+    site.line.as_ref().map(|line| line.place(&dispatch.what.source)).unwrap_or_default()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a mean")]

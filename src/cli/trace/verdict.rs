@@ -1,8 +1,8 @@
 //! `--fail-on`: whether an access is worse than it may be.
 
-use super::text;
 use crate::error::Error;
 use crate::output::trace::SiteRow;
+use crate::shader::SourceLine;
 use crate::trace::check::Class;
 use crate::units::{percent, rounded};
 
@@ -145,7 +145,8 @@ fn is_named(name: &str, only: &str) -> bool {
 }
 
 fn place_of(row: &SiteRow) -> Option<String> {
-    row.line.map(|line| text::place(&row.file, line, &row.shader))
+    let line = u32::try_from(row.line?).ok()?;
+    Some(SourceLine { file: row.file.clone(), line }.place(&row.shader))
 }
 
 fn place(row: &SiteRow) -> String {

@@ -120,7 +120,8 @@ impl Best {
             tool_version: TOOL_VERSION.to_owned(),
         };
         let leaves = run.trials.values().any(|trial| trial.point == answer.best.point && trial.leaves);
-        let tried = run.checks.said(&answer.best.point);
+        let mut tried = run.checks.said(&answer.best.point);
+        tried.extend(run.races.said(&answer.best.point));
         Some(Self { answer, effort, entry, leaves, tried })
     }
 }

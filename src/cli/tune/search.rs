@@ -38,6 +38,7 @@ pub fn search<'c>(typed: &Tune, subject: KernelSpec, campaign: &'c Campaign) -> 
         budget: typed.budget.unwrap_or(Budget::usual(strategy, space.len())),
         is_race: !typed.no_race,
         counts_sizes: typed.any_size,
+        checks_races: !typed.no_check,
         written: kernel.written(&axes).ok().and_then(|point| space.find(&point)),
         space,
     };

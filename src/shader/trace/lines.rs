@@ -1,6 +1,7 @@
 //! Source lines, as `OpLine` tells them or the non-semantic debug information.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use rspirv::dr::{Instruction, Module, Operand};
 use rspirv::spirv::{Op, Word};
@@ -13,6 +14,17 @@ use crate::shader::loader::id;
 pub struct SourceLine {
     pub file: String,
     pub line: u32,
+}
+
+impl SourceLine {
+    /// As people find it: of the shader's own file the number, of others `common.glsl:12`.
+    pub fn place(&self, shader: &str) -> String {
+        let name = |path: &str| Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        match name(&self.file) {
+            other if !other.is_empty() && other != name(shader) => format!("{other}:{}", self.line),
+            _ => self.line.to_string(),
+        }
+    }
 }
 
 /// Instructions of `NonSemantic.Shader.DebugInfo.100`.

@@ -46,7 +46,7 @@ fn found(device: &mut Device, prepared: &Prepared, dispatch: Dispatch) -> Option
             groups: &groups,
             grid: dispatch.groups,
             invocations_per_group: invocations,
-            capacity: CAPACITY,
+            capacity: 4 * CAPACITY,
             invocations: None,
         };
         let (with, resource) = prepared.recording(dispatch, &traced, &recording).unwrap();
@@ -81,8 +81,15 @@ fn classes(findings: &Findings) -> BTreeSet<&'static str> {
 
 // ---- pairs --------------------------------------------------------------------------------------------------------------------
 
-/// The files of pairs, and what their first lines say of what is found where FAULT is 1. With 0, nothing is.
-fn pairs() -> Vec<(PathBuf, BTreeSet<String>)> {
+/// A pair's file, and what its first line says of what is found where FAULT is 1. With 0, nothing is.
+struct Pair {
+    path: PathBuf,
+    expected: BTreeSet<String>,
+    /// Whether it depends on who comes first.
+    is_sure: bool,
+}
+
+fn pairs() -> Vec<Pair> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/check");
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
@@ -93,7 +100,7 @@ fn pairs() -> Vec<(PathBuf, BTreeSet<String>)> {
         let classes = line.split([' ', ',']).take_while(|word| Class::ALL.iter().any(|class| class.name() == *word));
         let expected: BTreeSet<String> = classes.map(str::to_owned).collect();
         assert!(!expected.is_empty(), "{}: {line}", path.display());
-        (path, expected)
+        Pair { path, expected, is_sure: !line.contains("perhaps") }
     };
     files.into_iter().map(of).collect()
 }
@@ -119,7 +126,7 @@ fn of_pairs_the_faulty_one_is_found_and_the_other_one_clean() {
         let mut cannot = BTreeSet::new();
         let mut wrong = Vec::new();
         let all = pairs();
-        for (path, expected) in sample(&all, 3, 6) {
+        for Pair { path, expected, is_sure } in sample(&all, 3, 6) {
             // A GPU may wait for ever at a barrier that not all come to.
             let may_hang = info.kind != DeviceKind::Cpu && ["barrier", "exited"].iter().any(|class| expected.contains(*class));
             for fault in if may_hang { 0..1 } else { 0..2 } {
@@ -137,7 +144,8 @@ fn of_pairs_the_faulty_one_is_found_and_the_other_one_clean() {
                 };
                 let right = if fault == 1 { expected.clone() } else { BTreeSet::new() };
                 let own: BTreeSet<String> = classes(&findings).into_iter().map(str::to_owned).collect();
-                if own != right || findings.unsteady > 0 {
+                let is_right = own == right || (own.is_empty() && !is_sure);
+                if !is_right || findings.unsteady > 0 {
                     wrong.push(format!("{name}: found {own:?}, right is {right:?}: {:?}", findings.all));
                 }
             }

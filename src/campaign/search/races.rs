@@ -1,0 +1,106 @@
+//! Whether invocations race in the configurations that may win: what they access is recorded.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use super::spec::Search;
+use crate::campaign::trace::findings::faults;
+use crate::campaign::trace::passes::trace;
+use crate::campaign::trace::{Groups, Order};
+use crate::measure::CaseKey;
+use crate::model::{Failure, Point, Status};
+use crate::output::{Mode, Progress};
+use crate::subject::KernelSpec;
+use crate::trace::check::Class;
+use crate::trace::hardware::Hardware;
+use crate::trace::requests::Lanes;
+
+/// Workgroups of a configuration that are looked at.
+const GROUPS: u32 = 4;
+
+/// The share of the search's time that this may take, and what it may take in any case. The best is looked at whatever that takes.
+const SHARE: f64 = 0.08;
+const LEAST: Duration = Duration::from_millis(500);
+
+/// What loses.
+const LOSING: [Class; 3] = [Class::Race, Class::Divergence, Class::Uninitialised];
+
+/// Looks for races in configurations, each once.
+pub struct RaceCheck<'r> {
+    search: &'r Search<'r>,
+    /// Those that are through: workgroups that were looked at, and all.
+    seen: BTreeMap<Point, (u64, u64)>,
+    spent: Duration,
+    is_lost: bool,
+}
+
+impl<'r> RaceCheck<'r> {
+    pub fn new(search: &'r Search<'r>) -> Self {
+        Self { search, seen: BTreeMap::new(), spent: Duration::ZERO, is_lost: !search.checks_races }
+    }
+
+    /// Looks at the first, and at the others while there is time. Gives those that can't win, and why.
+    pub fn look(&mut self, points: &[Point], spent: Duration) -> Vec<(Point, String)> {
+        let most = spent.mul_f64(SHARE).max(LEAST);
+        let mut failed = Vec::new();
+        for (i, point) in points.iter().enumerate() {
+            if self.is_lost || (i > 0 && self.spent > most) {
+                break;
+            }
+            if self.seen.contains_key(point) {
+                continue;
+            }
+            let began = Instant::now();
+            match self.found(point) {
+                Ok(faults) => failed.extend(faults.map(|why| (point.clone(), why))),
+                Err(failure) => self.lose(&failure),
+            }
+            self.spent += began.elapsed();
+        }
+        failed
+    }
+
+    fn lose(&mut self, failure: &Failure) {
+        self.is_lost = true;
+        // A simulated device runs nothing.
+        if failure.status != Status::Skipped {
+            let Failure { status, reason, .. } = failure;
+            let words = format!("note: whether invocations race couldn't be looked at: {status}: {reason}");
+            self.search.campaign.voice.progress.note(&words);
+        }
+    }
+
+    /// Why a configuration can't win, if it can't.
+    fn found(&mut self, point: &Point) -> Result<Option<String>, Failure> {
+        let Search { campaign, subject, .. } = self.search;
+        let device = self.search.device();
+        let order = Order {
+            key: CaseKey { experiment: format!("tune/{}", subject.name), variant: String::new(), point: point.clone() },
+            subject: Some(KernelSpec { is_traced: true, ..subject.clone() }),
+            groups: Groups::Spread(GROUPS),
+            lanes: Lanes::OfDevice,
+            hardware: Hardware::of_vendor(device.vendor_id, device.subgroup.size),
+            check: true,
+        };
+        let traces = trace(campaign, &order, &Progress::new(Mode::Quiet), None)?;
+        let checked = traces.dispatches.iter().map(|of| of.recorded.len() as u64).sum();
+        let all = traces.dispatches.iter().map(|of| of.workgroups()).sum();
+        let faults = faults(&traces.dispatches, &LOSING);
+        if faults.is_empty() {
+            self.seen.insert(point.clone(), (checked, all));
+            return Ok(None);
+        }
+        let more = if faults.len() > 1 { format!(" and {} more", faults.len() - 1) } else { String::new() };
+        Ok(Some(format!(
+            "{}{more}: right here by chance (`lanescope trace --check` shows more; --no-check lets it win)",
+            faults[0]
+        )))
+    }
+
+    /// What was looked for in a configuration.
+    pub fn said(&self, point: &Point) -> Option<String> {
+        let (checked, all) = self.seen.get(point).filter(|(checked, _)| *checked > 0)?;
+        let groups = if *all == 1 { "1 workgroup".to_owned() } else { format!("{checked} of {all} workgroups") };
+        Some(format!("No race was found in {groups} ({:.1} s for all that were looked at).", self.spent.as_secs_f64()))
+    }
+}
