@@ -8,7 +8,7 @@ use crate::campaign::trace::{Checked, DispatchTrace, Order, Traces};
 use crate::model::DeviceInfo;
 use crate::output::trace::{FindingRow, TRACE_SCHEMA};
 use crate::output::{Page, paragraph};
-use crate::shader::Target;
+use crate::shader::{Space, Target};
 use crate::trace::check::{Actor, Cause, Class, Finding};
 
 /// Findings that are shown in full.
@@ -116,7 +116,11 @@ fn finding(dispatch: &DispatchTrace, cause: &Cause, found: &Finding, page: Page)
         _ => {}
     }
     if cause.class == Class::Memory {
-        out += "  (memoryBarrierBuffer() before the barrier orders buffers, barrier() alone only shared memory)\n";
+        let space = cause.root.and_then(|root| dispatch.what.traced.roots.get(root)).map(|root| root.space);
+        out += match space {
+            Some(Space::Shared) => "  (memoryBarrierShared() before the barrier orders shared memory)\n",
+            _ => "  (memoryBarrierBuffer() before the barrier orders buffers, barrier() alone only shared memory)\n",
+        };
     }
     if found.count > 1 {
         out += &format!("  {} times\n", found.count);

@@ -17,7 +17,7 @@ use rspirv::spirv::Op;
 
 use super::{CAPACITY, ran};
 use crate::gpu::messages_with;
-use crate::support::form::sample;
+use crate::support::form::{Form, form, sample};
 use crate::support::{little_work, setting};
 
 /// Instructions that a pass records: drivers compile long for more.
@@ -25,7 +25,7 @@ const MOST: usize = 24;
 /// Workgroups of a dispatch that are looked at.
 const GROUPS: u32 = 4;
 
-/// What is found in some workgroups of a dispatch; nothing where the device can't run it.
+/// What is found in some workgroups of a dispatch; nothing where the device can't run it, or records find no room.
 fn found(device: &mut Device, prepared: &Prepared, dispatch: Dispatch) -> Option<Findings> {
     let options = TraceOptions { leaders: true, values: true, sites: Some(&[]) };
     let traced = prepared.traced(dispatch, &options).unwrap_or_else(|error| panic!("{}: {error}", prepared.case.experiment));
@@ -52,7 +52,10 @@ fn found(device: &mut Device, prepared: &Prepared, dispatch: Dispatch) -> Option
         let (with, resource) = prepared.recording(dispatch, &traced, &recording).unwrap();
         let left = ran(device, &with, Some((resource, recording.beginning())))?.pop()?;
         let words = recording.compacted(&left, &traced);
-        assert!(!traced.recorded(&words).is_cut(), "{}", prepared.case.experiment);
+        // A large device has more work in a workgroup than there is room for.
+        if traced.recorded(&words).is_cut() {
+            return None;
+        }
         all.push((traced, words));
     }
     let passes: Vec<Recorded> = all.iter().map(|(traced, words)| traced.recorded(words)).collect();
@@ -126,7 +129,7 @@ fn of_pairs_the_faulty_one_is_found_and_the_other_one_clean() {
         let mut cannot = BTreeSet::new();
         let mut wrong = Vec::new();
         let all = pairs();
-        for Pair { path, expected, is_sure } in sample(&all, 3, 6) {
+        for Pair { path, expected, is_sure } in sample(&all, 5, 10) {
             // A GPU may wait for ever at a barrier that not all come to.
             let may_hang = info.kind != DeviceKind::Cpu && ["barrier", "exited"].iter().any(|class| expected.contains(*class));
             for fault in if may_hang { 0..1 } else { 0..2 } {
@@ -188,7 +191,7 @@ fn algorithms_are_clean_and_without_a_barrier_they_arent() {
         let request = Request { axes: little_work(), ..Request::default() };
         let plan = Plan::new(&request, setting(&info, Preset::Quick)).unwrap();
         let algorithms = CATALOGUE.iter().map(|experiment| experiment.name()).filter(|name| name.starts_with("algo/"));
-        let names: BTreeSet<&str> = sample(algorithms, 6, 9).collect();
+        let names: BTreeSet<&str> = sample(algorithms, 9, 12).collect();
         // Of each shader, how many barriers it has, and how many of them are missed.
         let mut shaders: BTreeMap<String, [usize; 2]> = BTreeMap::new();
         let mut unclean = Vec::new();
@@ -207,7 +210,9 @@ fn algorithms_are_clean_and_without_a_barrier_they_arent() {
                     unclean.push(format!("{source}: {:?}", clean.all));
                 }
                 let words = &prepared.kernels[dispatch.kernel].module.words;
-                for number in 0.. {
+                // Each is compiled anew.
+                let most = if form() == Form::Full { usize::MAX } else { 1 };
+                for number in 0..most {
                     let Some(without) = without_barrier(words, number) else { break };
                     let mut faulty = prepared.clone();
                     let kernel = &mut faulty.kernels[dispatch.kernel];
