@@ -137,7 +137,7 @@ table! {
             entry: String, "The entry point.";
             dispatch: u64, "The dispatch's place among those of the pass, from 0.";
             workgroups: u64 ["workgroups"], "All of the dispatch.";
-            checked: u64 ["workgroups"], "Those that were recorded and looked at.";
+            checked: u64 ["workgroups"], "Those that were looked at.";
             class: String, "race, same-value, undecided, memory, uninitialised, barrier, exited or bounds, as `lanescope guide check` explains them.";
             count: u64, "How often it was seen; what follows is of the first time.";
             what: String, "The element, or the byte, that is accessed; empty for barriers.";

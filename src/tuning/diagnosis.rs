@@ -31,12 +31,14 @@ pub fn diagnose(trials: &[Trial], reference: &Reference, written: Option<&Point>
     let own = own.as_ref();
     let count = wrong.len();
     let first = wrong.first()?;
-    let is_own_wrong = own.is_some_and(|own| wrong.iter().any(|(point, _)| same_values(point, own)));
+    let own_failure = own.and_then(|own| wrong.iter().find(|(point, _)| same_values(point, own)));
     let told = |words: String| Some(Diagnosis { words, doubts_reference: false, only_reference: false });
-    if is_own_wrong {
-        let words = "the reference's own configuration differs from the reference: its results change from one run to the next, which \
-                     a race or a read of what nothing wrote does; no result can be believed";
-        return Some(Diagnosis { words: words.to_owned(), doubts_reference: true, only_reference: false });
+    if let Some((_, Failure { reason, .. })) = own_failure {
+        let words = format!(
+            "the reference's own configuration can't be believed: {reason}. Where invocations race, or read what nothing wrote, results come \
+             by chance"
+        );
+        return Some(Diagnosis { words, doubts_reference: true, only_reference: false });
     }
     let alike = wrong.iter().all(|(_, failure)| failure.reason == first.1.reason);
     if right.is_empty() && count > 1 {

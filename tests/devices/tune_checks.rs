@@ -61,6 +61,29 @@ fn what_is_wrong_with_other_inputs_cannot_win() {
     });
 }
 
+/// Lanes of a subgroup run in step here, so that no result is wrong: only what they access shows that they race.
+#[test]
+fn what_races_cannot_win_even_where_it_is_right_each_time() {
+    let buffers = format!("{FLOATS} shared float s[128];");
+    let body = |barrier: &str| {
+        let own = "uint own = gl_LocalInvocationID.x";
+        format!("{own}; s[own] = x[i]; {barrier} y[i] = s[own ^ 1u];")
+    };
+    each_device(|device| {
+        let (statuses, code, err) = ended(device, &buffers, &body(""), &[]);
+        assert_eq!((statuses, code), (["wrong_result", "wrong_result"].map(str::to_owned), Some(1)), "{err}");
+        assert!(err.contains("invocations race on `s[") && err.contains("reference's own configuration can't be"), "{err}");
+        let (statuses, _, err) = ended(device, &buffers, &body(""), &["--no-check"]);
+        assert!(statuses == ["ok", "ok"] && !err.contains("race was found"), "{statuses:?} {err}");
+        // One that loses is no doubt about the others.
+        let (statuses, code, err) = ended(device, &buffers, &body("if (!is_wide) barrier();"), &[]);
+        let is_found = statuses[1] == "wrong_result" || !err.contains("Best: local_size_x=128");
+        assert!(statuses[0] == "ok" && is_found && code != Some(1), "{statuses:?} {code:?} {err}");
+        let (statuses, _, err) = ended(device, &buffers, &body("barrier();"), &[]);
+        assert!(statuses == ["ok", "ok"] && err.contains("No race was found in 4 of "), "{statuses:?} {err}");
+    });
+}
+
 /// The fastest is wrong with other inputs, and neither of the others was measured beside it: they are then.
 #[test]
 fn where_none_of_the_fastest_stands_the_next_ones_are_measured() {

@@ -22,32 +22,8 @@ const ENOUGH: usize = 4;
 impl SearchRun<'_> {
     /// Tries the best and its ties with other inputs and sizes, and again and again. What is wrong then can't win.
     pub(super) fn examine(&mut self, session: &mut DeviceSession) -> anyhow::Result<()> {
-        loop {
-            let Some(best) = self.standing() else { return Ok(()) };
-            let (spent, _) = self.spent();
-            // The reference is right by definition.
-            let others = best.iter().filter(|point| !self.is_reference(point)).cloned().collect();
-            let mut failed = self.checks.vary(&mut self.checker, others, spent);
-            if failed.is_empty() {
-                failed = self.races.look(&best, spent);
-            }
-            if interrupt::is_asked() {
-                return Ok(());
-            }
-            if failed.is_empty() {
-                break;
-            }
-            for (point, why) in failed {
-                if self.is_reference(&point) {
-                    self.checks.doubts.push(format!("the reference itself is racy: {why}"));
-                }
-                if let Some(configuration) = self.search.space.find(&point) {
-                    self.disqualify(configuration, why);
-                }
-            }
-            self.compare(session)?;
-        }
-        let Some(best) = self.standing() else { return Ok(()) };
+        self.leave_out_failing(session)?;
+        let Some(best) = self.standing().filter(|_| !interrupt::is_asked()) else { return Ok(()) };
         let (spent, _) = self.spent();
         self.checks.find_idle(&mut self.checker, spent);
         let with = |status: Option<Status>| {
@@ -62,6 +38,34 @@ impl SearchRun<'_> {
         self.checks.closeness = self.closeness(&best);
         let off = self.far_off(&best);
         self.checks.doubt(&best, off);
+        Ok(())
+    }
+
+    /// Measures the next ones as long as one of the best fails.
+    fn leave_out_failing(&mut self, session: &mut DeviceSession) -> anyhow::Result<()> {
+        while let Some(best) = self.standing() {
+            let (spent, _) = self.spent();
+            // The reference is right by definition.
+            let others = best.iter().filter(|point| !self.is_reference(point)).cloned().collect();
+            let mut failed = self.checks.vary(&mut self.checker, others, spent);
+            if failed.is_empty() {
+                failed = self.races.look(&best, spent);
+            }
+            if failed.is_empty() || interrupt::is_asked() {
+                break;
+            }
+            for (point, why) in failed {
+                // With the usual inputs it is right, each time that it is repeated.
+                self.checks.wrong_elsewhere.insert(point.clone());
+                if self.is_reference(&point) {
+                    self.checks.doubts.push(format!("the reference can't be believed: {why}"));
+                }
+                if let Some(configuration) = self.search.space.find(&point) {
+                    self.disqualify(configuration, why);
+                }
+            }
+            self.compare(session)?;
+        }
         Ok(())
     }
 

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::spec::Search;
+use crate::campaign::interrupt;
 use crate::campaign::trace::findings::faults;
 use crate::campaign::trace::passes::trace;
-use crate::campaign::trace::{Groups, Order};
+use crate::campaign::trace::{DispatchTrace, Groups, Order};
 use crate::measure::CaseKey;
 use crate::model::{Failure, Point, Status};
 use crate::output::{Mode, Progress};
@@ -63,7 +64,7 @@ impl<'r> RaceCheck<'r> {
     fn lose(&mut self, failure: &Failure) {
         self.is_lost = true;
         // A simulated device runs nothing.
-        if failure.status != Status::Skipped {
+        if failure.status != Status::Skipped && !interrupt::is_asked() {
             let Failure { status, reason, .. } = failure;
             let words = format!("note: whether invocations race couldn't be looked at: {status}: {reason}");
             self.search.campaign.voice.progress.note(&words);
@@ -83,7 +84,7 @@ impl<'r> RaceCheck<'r> {
             check: true,
         };
         let traces = trace(campaign, &order, &Progress::new(Mode::Quiet), None)?;
-        let checked = traces.dispatches.iter().map(|of| of.recorded.len() as u64).sum();
+        let checked = traces.dispatches.iter().map(DispatchTrace::known).sum();
         let all = traces.dispatches.iter().map(|of| of.workgroups()).sum();
         let faults = faults(&traces.dispatches, &LOSING);
         if faults.is_empty() {

@@ -142,6 +142,12 @@ pub struct Moved {
 }
 
 impl DispatchTrace {
+    /// Workgroups of which something is known: those that were recorded, and of which a check found the passes alike.
+    pub fn known(&self) -> u64 {
+        let unsteady = self.checked.as_ref().map_or(0, |checked| checked.findings.unsteady);
+        (self.recorded.len() as u64).saturating_sub(unsteady)
+    }
+
     /// All workgroups of the dispatch.
     pub fn workgroups(&self) -> u64 {
         self.what.groups.iter().map(|groups| u64::from(*groups)).product()

@@ -1,6 +1,6 @@
 //! What `--check` found, as people read it and as rows.
 
-use super::text::{changed, headline};
+use super::text::{changed, counted_passes, headline, not_followed};
 use crate::analysis::counted;
 use crate::campaign::trace::findings::element;
 use crate::campaign::trace::rows::{file, kind, space};
@@ -8,7 +8,7 @@ use crate::campaign::trace::{Checked, DispatchTrace, Order, Traces};
 use crate::model::DeviceInfo;
 use crate::output::trace::{FindingRow, TRACE_SCHEMA};
 use crate::output::{Page, paragraph};
-use crate::shader::{Space, Target};
+use crate::shader::Space;
 use crate::trace::check::{Actor, Cause, Class, Finding};
 
 /// Findings that are shown in full.
@@ -33,19 +33,9 @@ fn coverage(dispatch: &DispatchTrace) -> String {
     let mut words = format!(
         "Checked {} of {all} in {}: {followed} of {accesses} accesses were followed.",
         recorded.len(),
-        counted((*passes).into(), "pass").replace("passs", "passes")
+        counted_passes(*passes)
     );
-    let mut reasons: Vec<&str> = Vec::new();
-    for site in &what.traced.sites {
-        if let Target::Unfollowed(why) = &site.target {
-            reasons.push(why.words());
-        }
-    }
-    reasons.sort_unstable();
-    reasons.dedup();
-    if !reasons.is_empty() {
-        words += &format!(" Not followed: {}.", reasons.join("; "));
-    }
+    words += &not_followed(&what.traced);
     if !too_large.is_empty() {
         let groups = counted(too_large.len() as u64, "workgroup");
         words += &format!(" {groups} couldn't be checked: there is no room for so many accesses.");
@@ -64,7 +54,7 @@ fn findings(dispatch: &DispatchTrace, Checked { findings, .. }: &Checked, page: 
     if findings.all.len() > MOST {
         all.push(format!("and {} more (-o FILE has all)\n", findings.all.len() - MOST));
     }
-    let checked = (dispatch.recorded.len() as u64).saturating_sub(findings.unsteady);
+    let checked = dispatch.known();
     let missing = |class: &Class| !findings.all.keys().any(|cause| cause.class == *class);
     let classes = [Class::Race, Class::Uninitialised, Class::Divergence, Class::Bounds];
     let none: Vec<&str> = classes.iter().filter(|class| missing(class)).map(|class| absent(*class)).collect();
@@ -172,7 +162,7 @@ fn row(
         entry: dispatch.what.entry.clone(),
         dispatch: number,
         workgroups: dispatch.workgroups(),
-        checked: dispatch.recorded.len() as u64,
+        checked: dispatch.known(),
         class: cause.class.name().to_owned(),
         count: found.count,
         what: found.offset.map(|_| element(dispatch, cause, found).replace('`', "")).unwrap_or_default(),

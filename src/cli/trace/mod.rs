@@ -60,6 +60,7 @@ pub fn trace(typed: Trace, words: impl Iterator<Item = OsString>) -> anyhow::Res
         None => typed,
     };
     typed.colours.choose();
+    check_bounds(&typed)?;
     let campaign = Campaign::new(Settings::from(&typed), None)?;
     let device = &campaign.targets.device(0).info;
     let orders = orders(&typed, device)?;
@@ -71,7 +72,6 @@ pub fn trace(typed: Trace, words: impl Iterator<Item = OsString>) -> anyhow::Res
     let Some(_locks) = lock::take_all(&campaign.settings, &campaign.targets, &campaign.voice)? else {
         return Ok(EXIT_INTERRUPTED);
     };
-    check_bounds(&typed)?;
     if typed.check {
         return check(&typed, &campaign, &orders);
     }
@@ -91,9 +91,9 @@ pub fn trace(typed: Trace, words: impl Iterator<Item = OsString>) -> anyhow::Res
     Ok(if is_well { EXIT_OK } else { EXIT_FAILED })
 }
 
-/// Of workgroups that are all too large, nothing is known.
+/// Whether it is as it was without recording, and there is a workgroup of which something is known.
 fn is_known(dispatch: &DispatchTrace) -> bool {
-    dispatch.wrong.is_none() && !dispatch.recorded.is_empty()
+    dispatch.wrong.is_none() && dispatch.known() > 0
 }
 
 /// Shows what `--check` finds in each of them.

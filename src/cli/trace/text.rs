@@ -1,11 +1,13 @@
 //! What was recorded, as people read it: the accesses that waste most first.
 
+use std::collections::BTreeSet;
+
 use crate::analysis::counted;
 use crate::campaign::trace::rows::kind;
 use crate::campaign::trace::{DispatchTrace, Moved, Order, Remedy, Traces};
 use crate::model::DeviceInfo;
 use crate::output::{Column, Need, Page, TextTable, paragraph};
-use crate::shader::{Site, Space, Target};
+use crate::shader::{Site, Space, Target, Traced};
 use crate::trace::hardware::{Hardware, UNVERIFIED};
 use crate::trace::request::Pattern;
 use crate::trace::requests::Lanes;
@@ -56,31 +58,34 @@ fn coverage(dispatch: &DispatchTrace) -> String {
     let traced = &what.traced;
     let Coverage { sites, sites_followed, accesses, accesses_followed } = Coverage::of(traced, &analysis.sums);
     let all = dispatch.workgroups();
-    let passes = if *passes == 1 { "1 pass".to_owned() } else { format!("{passes} passes") };
+    let passes = counted_passes(*passes);
     let mut words = format!(
         "Recorded {} of {} in {passes}: {accesses_followed} of {accesses} accesses were followed, by {sites_followed} of {}.",
         recorded.len(),
         counted(all, "workgroup"),
         counted(sites as u64, "instruction")
     );
-    let mut reasons: Vec<&str> = traced
-        .sites
-        .iter()
-        .filter_map(|site| match &site.target {
-            Target::Unfollowed(why) => Some(why.words()),
-            _ => None,
-        })
-        .collect();
-    reasons.sort_unstable();
-    reasons.dedup();
-    if !reasons.is_empty() {
-        words += &format!(" Not followed: {}.", reasons.join("; "));
-    }
+    words += &not_followed(traced);
     if !too_large.is_empty() {
         let groups = counted(too_large.len() as u64, "more workgroup");
         words += &format!(" Of {groups}, a subgroup has more accesses than there is room for: figures have a part of them.");
     }
     words
+}
+
+pub(super) fn counted_passes(passes: u32) -> String {
+    if passes == 1 { "1 pass".to_owned() } else { format!("{passes} passes") }
+}
+
+/// Why some accesses weren't, each reason once.
+pub(super) fn not_followed(traced: &Traced) -> String {
+    let reason = |site: &Site| match &site.target {
+        Target::Unfollowed(why) => Some(why.words()),
+        _ => None,
+    };
+    let reasons: BTreeSet<&str> = traced.sites.iter().filter_map(reason).collect();
+    let reasons: Vec<&str> = reasons.into_iter().collect();
+    if reasons.is_empty() { String::new() } else { format!(" Not followed: {}.", reasons.join("; ")) }
 }
 
 fn assumptions(Order { lanes, hardware, .. }: &Order, device: &DeviceInfo) -> String {

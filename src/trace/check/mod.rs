@@ -14,6 +14,7 @@ mod schedule;
 mod shadow;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use crate::shader::{AccessKind, Record, Recorded, Traced};
 use schedule::Stream;
@@ -130,35 +131,37 @@ impl Findings {
             return;
         };
         let Some(traced) = workgroup.passes.first().map(Recorded::traced) else { return };
-        let strict = self.looked(workgroup, traced, &streams, ends, false);
-        if strict.is_ambiguous {
-            // What is there in both orders is a race.
-            let mut lenient = Self::default();
+        // Its own findings alone: what is unsure here may be sure in another workgroup.
+        let (mut own, mut lenient) = (Self::default(), Self::default());
+        let is_ambiguous = own.looked(workgroup, traced, &streams, ends, false).is_ambiguous;
+        if is_ambiguous {
             lenient.looked(workgroup, traced, &streams, ends, true);
-            let is_sure = |cause: &Cause| lenient.all.contains_key(cause);
-            let unsure = self.all.keys().copied().filter(|cause| cause.class == Class::Race && !is_sure(cause));
-            for cause in unsure.collect::<Vec<_>>() {
-                if let Some(found) = self.all.remove(&cause) {
-                    self.all.entry(Cause { class: Class::Undecided, ..cause }).or_insert(found);
-                }
+        }
+        for (mut cause, found) in own.all {
+            // What is there in both orders is a race.
+            if is_ambiguous && cause.class == Class::Race && !lenient.all.contains_key(&cause) {
+                cause.class = Class::Undecided;
+            }
+            match self.all.entry(cause) {
+                Entry::Occupied(mut known) => known.get_mut().count += found.count,
+                Entry::Vacant(new) => drop(new.insert(found)),
             }
         }
     }
 
-    /// Leaves out what another finding explains: what is read in a race needn't be written before.
+    /// Leaves out what a race of the same instruction on the same variable explains: reads before anybody writes, and writes of the same.
     pub fn settle(&mut self) {
-        let races: Vec<Cause> = self.all.keys().copied().filter(|cause| cause.second.is_some()).collect();
+        let unordered = |cause: &&Cause| matches!(cause.class, Class::Race | Class::SameValue | Class::Undecided);
+        let races: Vec<Cause> = self.all.keys().filter(unordered).copied().collect();
         self.all.retain(|cause, _| {
-            let is_of = |race: &Cause| race.root == cause.root && [Some(race.first), race.second].contains(&Some(cause.first));
-            let sites = [Some(cause.first), cause.second];
-            let is_it = |race: &Cause| {
-                race.class == Class::Race
-                    && race.root == cause.root
-                    && (sites.contains(&Some(race.first)) || sites.contains(&race.second))
+            let shares = |race: &&Cause| {
+                let of_race = [Some(race.first), race.second];
+                let own = [Some(cause.first), cause.second.or(Some(cause.first))];
+                race.root == cause.root && own.iter().any(|site| of_race.contains(site))
             };
             match cause.class {
-                Class::Uninitialised => !races.iter().any(is_of),
-                Class::SameValue => !races.iter().any(is_it),
+                Class::Uninitialised => !races.iter().any(|race| shares(&race)),
+                Class::SameValue => !races.iter().filter(|race| race.class == Class::Race).any(|race| shares(&race)),
                 _ => true,
             }
         });
@@ -211,28 +214,33 @@ impl Findings {
 /// What each invocation did, in its order: what windows recorded apart, put together between what orders accesses. Nothing where that
 /// isn't the same in all.
 fn streams<'w>(workgroup: &Workgroup<'_, 'w>) -> Option<Vec<Stream<'w>>> {
+    let traced = workgroup.passes.first()?.traced();
+    let is_ordering = schedule::is_ordering(traced);
     let of = |invocation| {
         let mut all = workgroup.passes.iter().map(|pass| pass.of_invocation(workgroup.place, invocation).collect());
         let first: Stream = all.next().unwrap_or_default();
-        all.try_fold(first, |before, more| merged(workgroup.passes[0].traced(), &before, &more))
+        all.try_fold(first, |before, more| merged(|record| does_order(traced, record.site, is_ordering), &before, &more))
     };
     (0..workgroup.invocations).map(of).collect()
 }
 
 /// Whether all windows record it.
 pub fn orders(traced: &Traced, site: usize) -> bool {
-    let has_order = |kind| matches!(kind, AccessKind::Barrier | AccessKind::Fence);
-    traced
-        .sites
-        .get(site)
-        .is_some_and(|of| has_order(of.kind) || (of.kind == AccessKind::Atomic && schedule::is_ordering(traced)))
+    does_order(traced, site, schedule::is_ordering(traced))
 }
 
-fn merged<'w>(traced: &Traced, one: &[Record<'w>], other: &[Record<'w>]) -> Option<Stream<'w>> {
-    let is_sync = |record: &Record| orders(traced, record.site);
+fn does_order(traced: &Traced, site: usize, is_ordering: bool) -> bool {
+    match traced.sites.get(site).map(|site| site.kind) {
+        Some(AccessKind::Barrier | AccessKind::Fence) => true,
+        Some(AccessKind::Atomic) => is_ordering,
+        _ => false,
+    }
+}
+
+fn merged<'w>(is_sync: impl Fn(&Record) -> bool, one: &[Record<'w>], other: &[Record<'w>]) -> Option<Stream<'w>> {
     let (mut all, mut one, mut other) = (Vec::with_capacity(one.len() + other.len()), one, other);
     loop {
-        let split = |of: &[Record]| of.iter().position(is_sync).unwrap_or(of.len());
+        let split = |of: &[Record]| of.iter().position(&is_sync).unwrap_or(of.len());
         let (before, rest) = one.split_at(split(one));
         let (more, other_rest) = other.split_at(split(other));
         interleave(before, more, &mut all);

@@ -237,8 +237,6 @@ impl<'w> Schedule<'_, 'w> {
         let known = place(record).zip(values(op, record.values));
         let mut read: Option<Released> = None;
         if let Some((place, (old, _))) = known.filter(|_| op.reads()) {
-            // What is polled was read with another value before: the last one counts.
-            let old = record.value.unwrap_or(old);
             let writers = self.writers.get(&(place, old)).cloned().unwrap_or_default();
             let others: Vec<Event> = writers.into_iter().filter(|writer| *writer != event).collect();
             let is_done = |(invocation, at): &Event| self.invocations[*invocation as usize].at > *at as usize;
@@ -412,11 +410,12 @@ impl<'w> Schedule<'_, 'w> {
                 all = all.with(only, own, self.invocations[*number].fence_times[way]);
             }
         }
+        let handed = all.only(ways);
         for number in members {
             let of = &mut self.invocations[*number];
             let acquires: Ways = std::array::from_fn(|way| ways[way] && of.fence_acquires[way]);
             of.clocks.join(acquires, &all);
-            of.pending.push(Released { clocks: all.only(ways), scope: SyncScope::Workgroup });
+            of.pending.push(Released { clocks: handed.clone(), scope: SyncScope::Workgroup });
         }
     }
 

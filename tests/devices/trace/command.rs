@@ -188,6 +188,34 @@ fn what_lies_beyond_an_end_is_said_and_not_followed() {
 }
 
 #[test]
+fn a_check_names_lines_and_ends_by_what_it_must_not_find() {
+    let shader = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/check/barrier_missing.comp");
+    let folder = Folder::new();
+    let file = folder.at("findings.csv");
+    for device in devices_in_turn() {
+        let checked = |fault: &str, more: &[&str]| {
+            let flags = ["-n", "256", "-b", "B=uint[512]:zero", "-D", fault];
+            ran(&[&["trace", shader, "-d", &device.index, "--no-lock"], &flags[..], more].concat())
+        };
+        let said = checked("FAULT=1", &["--check", "--fail-on", "race", "-o", &file]);
+        assert!(said.code == Some(1) && said.out.contains("Failed: invocations race on `s["), "{said:?}");
+        let rows = rows(&file);
+        let race = &rows[0];
+        assert_eq!((race["class"].as_str(), race["first_line"].as_str(), race["second_line"].as_str()), ("race", "9", "13"));
+        let said = checked("FAULT=1", &["--check", "--fail-on", "bounds"]);
+        assert!(said.code == Some(0) && said.out.contains("Race on `s["), "{said:?}");
+        let said = checked("FAULT=0", &["--check", "--fail-on", "any"]);
+        assert!(said.code == Some(0) && said.out.contains("In 4 of 4 workgroups, no race"), "{said:?}");
+        for (flags, words) in
+            [(vec!["--fail-on", "race"], "say --check as well"), (vec!["--check", "--fail-on", "conflict:2"], "leave out")]
+        {
+            let said = checked("FAULT=1", &flags);
+            assert!(said.code == Some(2) && said.err.contains(words), "{said:?}");
+        }
+    }
+}
+
+#[test]
 fn what_cannot_be_traced_is_refused_in_words() {
     let device = &devices_in_turn()[0];
     let (folder, shader) = Folder::with("naive.comp", NAIVE);
