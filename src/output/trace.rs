@@ -138,7 +138,7 @@ table! {
             dispatch: u64, "The dispatch's place among those of the pass, from 0.";
             workgroups: u64 ["workgroups"], "All of the dispatch.";
             checked: u64 ["workgroups"], "Those that were looked at.";
-            class: String, "race, same-value, undecided, memory, uninitialised, barrier, exited or bounds, as `lanescope guide check` explains them.";
+            class: String, "race, same-value, undecided, memory, not-coherent, uninitialised, barrier, exited or bounds, as `lanescope guide check` explains them.";
             count: u64, "How often it was seen; what follows is of the first time.";
             what: String, "The element, or the byte, that is accessed; empty for barriers.";
             space: String, "storage, uniform, push_constants or shared; empty for barriers and addresses.";
@@ -164,6 +164,9 @@ table! {
             second_invocation: Option<u64>, "The invocation's linear number in its workgroup.";
             second_subgroup: Option<u64>, "The device's subgroup.";
             second_lane: Option<u64>, "The lane in it.";
+        }
+        remedy {
+            remedy: String, "Barriers to add, as `barrier() after line 12`: run with these, no race on the variable was left. Empty where none was found.";
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use rspirv::dr::{Block, Instruction, Module, Operand};
-use rspirv::spirv::{Decoration, Op, StorageClass, Word};
+use rspirv::spirv::{Decoration, MemoryModel, Op, StorageClass, Word};
 use thiserror::Error;
 
 use super::loader::id;
@@ -224,6 +224,12 @@ impl Editor {
 
     pub(super) fn version(&self) -> u32 {
         self.module.header.as_ref().map_or(0, |header| header.version)
+    }
+
+    /// Whether the module states Vulkan's memory model, and not GLSL's.
+    pub(super) fn is_vulkan_model(&self) -> bool {
+        let model = self.module.memory_model.as_ref().and_then(|model| model.operands.get(1));
+        model == Some(&Operand::MemoryModel(MemoryModel::Vulkan))
     }
 
     // ---- code -------------------------------------------------------------------------------------------------------------

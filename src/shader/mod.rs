@@ -46,8 +46,9 @@ pub use reflect::{
 };
 pub use specialize::{SpecializeError, prepare, specialize, specialize_entry, specialize_kernel};
 pub use trace::{
-    AccessKind, AtomicOp, CallSite, CallTree, Dispatch, DispatchError, NaturalArray, Padding, Record, Recorded, Recording,
-    Root, Run, Site, SourceLine, Space, Sync, SyncScope, Target, TraceError, TraceOptions, Traced, Unfollowed,
+    AccessKind, AddedBarrier, AtomicOp, CallSite, CallTree, Change, Dispatch, DispatchError, NaturalArray, Padding, Record,
+    Recorded, Recording, Root, Run, Side, Site, SourceLine, Space, Sync, SyncScope, Target, TraceError, TraceOptions, Traced,
+    Unfollowed, Unordered,
 };
 pub use undecorate::{Undecorated, undecorated};
 pub use validator::{BlockLayouts, Invalid, block_layouts, validate, validate_within};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::traced::{Checked, DispatchTrace};
 use super::tracing::{MOST_INVOCATIONS, Part, Pass, Tracing, Window, ends, windows};
 use crate::model::Failure;
-use crate::shader::{AccessKind, Recorded};
+use crate::shader::{AccessKind, Change, Recorded, Traced};
 use crate::trace::check::{Workgroup, orders};
 use crate::worker::questions::trace::{Dispatched, RecordedPass};
 
@@ -26,7 +26,7 @@ impl Tracing<'_> {
         while let Some(groups) = open.pop() {
             let part = Part { window: 0, groups, invocations: None };
             bar.start(&part.words(&windows[0]));
-            let Some(passes) = self.windows(at, what, &windows, &part)? else {
+            let Some(passes) = self.windows(at, &what.traced, None, &windows, &part)? else {
                 self.fewer(part.groups, &mut trace.too_large, &mut open);
                 continue;
             };
@@ -45,16 +45,26 @@ impl Tracing<'_> {
             bar.keep_left(open.len() as u64);
         }
         checked.findings.settle();
+        if self.order.remedies {
+            self.order_accesses(at, &trace, &mut checked);
+        }
         trace.checked = Some(checked);
         Ok(trace)
     }
 
     /// Records all windows of some workgroups; nothing where one had too little room.
-    fn windows(&mut self, at: usize, what: &Dispatched, windows: &[Window], part: &Part) -> Result<Option<Passes>, Failure> {
+    pub(super) fn windows(
+        &mut self,
+        at: usize,
+        traced: &Traced,
+        change: Option<&Change>,
+        windows: &[Window],
+        part: &Part,
+    ) -> Result<Option<Passes>, Failure> {
         let mut passes = Vec::new();
         for window in windows {
-            let (pass, words) = self.pass(&Pass { dispatch: at, sites: &window.with_barriers, part, padding: None })?;
-            if what.traced.recorded(&words).is_cut() {
+            let (pass, words) = self.pass(&Pass { dispatch: at, sites: &window.with_barriers, part, change })?;
+            if traced.recorded(&words).is_cut() {
                 return Ok(None);
             }
             passes.push((pass, words));

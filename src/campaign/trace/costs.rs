@@ -7,7 +7,7 @@ use super::rows;
 use super::traced::{DispatchTrace, Remedy};
 use super::tracing::{Part, Pass, Tracing, Window, ends, kept, parts, windows};
 use crate::model::Failure;
-use crate::shader::{AccessKind, Record, Recorded, Traced};
+use crate::shader::{AccessKind, Change, Record, Recorded, Traced};
 use crate::trace::remedy::{Candidate, LongerRows};
 use crate::trace::requests::Requests;
 use crate::trace::sites::{self, Analysis};
@@ -33,7 +33,7 @@ impl Tracing<'_> {
         while let Some(part) = open.pop() {
             let window = &windows[part.window];
             bar.start(&part.words(window));
-            let of_pass = Pass { dispatch: at, sites: &window.with_barriers, part: &part, padding: None };
+            let of_pass = Pass { dispatch: at, sites: &window.with_barriers, part: &part, change: None };
             let (pass, words) = self.pass(&of_pass)?;
             let recorded = what.traced.recorded(&words);
             if recorded.is_cut() {
@@ -114,9 +114,10 @@ impl Tracing<'_> {
         let accesses_it = |site: &usize| what.traced.sites[*site].target.root() == Some(root);
         let sites: Vec<usize> = (0..what.traced.sites.len()).filter(accesses_it).collect();
         let mut analysis = Analysis::default();
+        let change = Change::Padding(padding.clone());
         for sites in sites.chunks(self.most_sites()) {
             let part = Part { window: 0, groups: groups.to_vec(), invocations: None };
-            let (_, words) = self.pass(&Pass { dispatch: at, sites, part: &part, padding: Some(&padding) }).ok()?;
+            let (_, words) = self.pass(&Pass { dispatch: at, sites, part: &part, change: Some(&change) }).ok()?;
             let recorded = what.traced.recorded(&words);
             if recorded.is_cut() {
                 return None;

@@ -53,10 +53,10 @@ fn fault(class: Class, what: &str) -> String {
         Class::Race => format!("invocations race on {what}"),
         Class::SameValue => format!("invocations write the same to {what} without order"),
         Class::Undecided => format!("invocations may race on {what}"),
-        Class::Memory => format!("what is written to {what} needn't be seen"),
+        Class::Memory | Class::NotCoherent => format!("what is written to {what} needn't be seen"),
         Class::Uninitialised => format!("{what} is read, and nobody wrote it"),
         Class::Divergence => "invocations wait at different barriers".to_owned(),
         Class::Exited => "invocations end before a barrier at which others wait".to_owned(),
-        Class::Bounds => format!("an access leaves {what}"),
+        Class::Bounds => format!("an access beyond the end, at {what}"),
     }
 }

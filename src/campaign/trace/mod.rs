@@ -7,16 +7,18 @@
 //! tracing the passes that record, and what is in one
 //! costs   what accesses cost, pass by pass
 //! checked what invocations do to one another, workgroup by workgroup
+//! ordered what would order accesses that race
 //! passes  a case's dispatches, one after the other
 //! ```
 
 mod checked;
 mod costs;
 pub mod findings;
+mod ordered;
 pub mod passes;
 pub mod rows;
 mod traced;
 mod tracing;
 
-pub use traced::{Checked, DispatchTrace, Groups, Moved, Order, Remedy, Traces};
+pub use traced::{Checked, DispatchTrace, Groups, Moved, Order, Remedy, Traces, unordered};
 pub use tracing::AccessRows;

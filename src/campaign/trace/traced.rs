@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crate::measure::CaseKey;
 use crate::model::{Failure, Status};
-use crate::shader::Padding;
+use crate::shader::{AddedBarrier, Padding};
 use crate::subject::KernelSpec;
-use crate::trace::check::Findings;
+use crate::trace::check::{Cause, Class, Findings};
 use crate::trace::hardware::Hardware;
 use crate::trace::requests::Lanes;
 use crate::trace::sites::Analysis;
@@ -23,6 +23,8 @@ pub struct Order {
     pub hardware: Hardware,
     /// Whether to look for what invocations do to one another, and not for what accesses cost.
     pub check: bool,
+    /// Whether to look for barriers that would order what isn't ordered, too.
+    pub remedies: bool,
 }
 
 /// Which workgroups of each dispatch are recorded.
@@ -112,6 +114,30 @@ pub struct Checked {
     /// Accesses that were recorded, and those of them whose place is known.
     pub accesses: u64,
     pub followed: u64,
+    /// Of variables, by their indexes, and by whether all have to wait: barriers with which nothing was left of what was found. Nothing
+    /// where those that were tried left something.
+    pub orderings: BTreeMap<(Option<usize>, bool), Option<Vec<AddedBarrier>>>,
+}
+
+impl Checked {
+    /// What orders what a finding is about, as a shader would have it. Nothing where that wasn't looked for; and nothing within where
+    /// barriers that were tried left something.
+    pub fn ordering(&self, cause: &Cause, shader: &str) -> Option<Option<String>> {
+        let barriers = self.orderings.get(&unordered(cause)?)?;
+        let words = |barriers: &Vec<AddedBarrier>| {
+            barriers.iter().map(|barrier| barrier.words(shader)).collect::<Vec<_>>().join(" and ")
+        };
+        Some(barriers.as_ref().map(words))
+    }
+}
+
+/// The variable whose accesses barriers would order, by its index, and whether all have to wait for that; nothing where none would.
+pub fn unordered(cause: &Cause) -> Option<(Option<usize>, bool)> {
+    match cause.class {
+        Class::Race | Class::Undecided => Some((cause.root, true)),
+        Class::Memory => Some((cause.root, false)),
+        _ => None,
+    }
 }
 
 /// Lengths of an array in shared memory that take bank conflicts away: recorded, and not only reckoned.
@@ -142,10 +168,10 @@ pub struct Moved {
 }
 
 impl DispatchTrace {
-    /// Workgroups of which something is known: those that were recorded, and of which a check found the passes alike.
+    /// Workgroups of which something is known: those that were recorded, and of which a check found the passes alike and all invocations at their end.
     pub fn known(&self) -> u64 {
-        let unsteady = self.checked.as_ref().map_or(0, |checked| checked.findings.unsteady);
-        (self.recorded.len() as u64).saturating_sub(unsteady)
+        let unknown = |checked: &Checked| checked.findings.unsteady + checked.findings.unfinished;
+        (self.recorded.len() as u64).saturating_sub(self.checked.as_ref().map_or(0, unknown))
     }
 
     /// All workgroups of the dispatch.

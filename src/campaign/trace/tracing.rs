@@ -11,7 +11,7 @@ use crate::model::{DeviceInfo, DeviceKind, Failure, Status};
 use crate::output::Progress;
 use crate::output::trace::Rows;
 use crate::regular::{self, Kind};
-use crate::shader::{Padding, Recorded, Space, Traced};
+use crate::shader::{Change, Recorded, Space, Traced};
 use crate::trace::requests::Lanes;
 use crate::worker::questions::Respondent;
 use crate::worker::questions::trace::{Dispatched, RecordPass, RecordedPass};
@@ -78,7 +78,7 @@ impl Tracing<'_> {
     }
 
     /// Runs a pass; with the words of its buffer.
-    pub(super) fn pass(&mut self, Pass { dispatch, sites, part, padding }: &Pass) -> Result<(RecordedPass, Vec<u32>), Failure> {
+    pub(super) fn pass(&mut self, Pass { dispatch, sites, part, change }: &Pass) -> Result<(RecordedPass, Vec<u32>), Failure> {
         if interrupt::is_asked() {
             return Err(Failure::new(Status::Error, "interrupted"));
         }
@@ -90,7 +90,7 @@ impl Tracing<'_> {
             groups: part.groups.clone(),
             invocations: part.invocations.clone(),
             capacity: u32::try_from(self.room(self.size)).unwrap_or(u32::MAX),
-            padding: padding.cloned(),
+            change: change.cloned(),
             file: file.clone().into(),
         };
         let pass = self.respondent.ask(question).map_err(|failure| while_recording(failure, part, sites))?;
@@ -178,12 +178,12 @@ pub(super) fn parts(groups: &[u32], what: &Dispatched, windows: usize) -> Vec<Pa
     all
 }
 
-/// A pass: which part of which dispatch, and an array in shared memory that is to have other lengths.
+/// A pass: which part of which dispatch, and what of its kernel is to be otherwise.
 pub(super) struct Pass<'p> {
     pub(super) dispatch: usize,
     pub(super) sites: &'p [usize],
     pub(super) part: &'p Part,
-    pub(super) padding: Option<&'p Padding>,
+    pub(super) change: Option<&'p Change>,
 }
 
 /// A failure of a pass, with what it was to record.

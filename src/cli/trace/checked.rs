@@ -1,10 +1,12 @@
 //! What `--check` found, as people read it and as rows.
 
+use std::collections::BTreeSet;
+
 use super::text::{changed, counted_passes, headline, not_followed};
 use crate::analysis::counted;
 use crate::campaign::trace::findings::element;
 use crate::campaign::trace::rows::{file, kind, space};
-use crate::campaign::trace::{Checked, DispatchTrace, Order, Traces};
+use crate::campaign::trace::{Checked, DispatchTrace, Order, Traces, unordered};
 use crate::model::DeviceInfo;
 use crate::output::trace::{FindingRow, TRACE_SCHEMA};
 use crate::output::{Page, paragraph};
@@ -28,7 +30,7 @@ pub fn text(traces: &Traces, device: &DeviceInfo, page: Page) -> String {
 
 fn coverage(dispatch: &DispatchTrace) -> String {
     let DispatchTrace { what, recorded, too_large, passes, checked, .. } = dispatch;
-    let Checked { findings, accesses, followed } = checked.clone().unwrap_or_default();
+    let Checked { findings, accesses, followed, .. } = checked.clone().unwrap_or_default();
     let all = counted(dispatch.workgroups(), "workgroup");
     let mut words = format!(
         "Checked {} of {all} in {}: {followed} of {accesses} accesses were followed.",
@@ -44,6 +46,14 @@ fn coverage(dispatch: &DispatchTrace) -> String {
         let groups = counted(findings.unsteady, "workgroup");
         words += &format!(" {groups} couldn't be checked: the passes that recorded it took different ways.");
     }
+    if findings.unfinished > 0 {
+        let groups = counted(findings.unfinished, "workgroup");
+        let line = |site: &usize| what.traced.sites[*site].line.as_ref().map(|line| line.place(&what.source));
+        let lines: BTreeSet<String> = findings.stopped_at.iter().filter_map(line).collect();
+        let lines = lines.into_iter().collect::<Vec<_>>().join(", ");
+        let place = if lines.is_empty() { lines } else { format!(" line {lines}") };
+        words += &format!(" {groups} couldn't be checked to the end: the device left invocations waiting{place}.");
+    }
     words
 }
 
@@ -55,9 +65,14 @@ fn findings(dispatch: &DispatchTrace, Checked { findings, .. }: &Checked, page: 
         all.push(format!("and {} more (-o FILE has all)\n", findings.all.len() - MOST));
     }
     let checked = dispatch.known();
-    let missing = |class: &Class| !findings.all.keys().any(|cause| cause.class == *class);
-    let classes = [Class::Race, Class::Uninitialised, Class::Divergence, Class::Bounds];
-    let none: Vec<&str> = classes.iter().filter(|class| missing(class)).map(|class| absent(*class)).collect();
+    let missing = |classes: &[Class]| !findings.all.keys().any(|cause| classes.contains(&cause.class));
+    let kinds: [(&[Class], &str); 4] = [
+        (&[Class::Race, Class::SameValue, Class::Undecided], "race"),
+        (&[Class::Uninitialised], "read of shared memory that nobody wrote"),
+        (&[Class::Divergence, Class::Exited], "barrier that only some come to"),
+        (&[Class::Bounds], "access out of bounds"),
+    ];
+    let none: Vec<&str> = kinds.iter().filter(|(classes, _)| missing(classes)).map(|(_, words)| *words).collect();
     if !none.is_empty() && checked > 0 {
         let words = format!("In {checked} of {}, no {} was found.", counted(dispatch.workgroups(), "workgroup"), or(&none));
         all.push(paragraph(&words, page));
@@ -73,15 +88,6 @@ fn or(words: &[&str]) -> String {
     }
 }
 
-fn absent(class: Class) -> &'static str {
-    match class {
-        Class::Race => "race",
-        Class::Uninitialised => "read of shared memory that nobody wrote",
-        Class::Divergence => "barrier that only some come to",
-        _ => "access out of bounds",
-    }
-}
-
 fn finding(dispatch: &DispatchTrace, cause: &Cause, found: &Finding, page: Page) -> String {
     let what = element(dispatch, cause, found);
     let head = match cause.class {
@@ -90,32 +96,61 @@ fn finding(dispatch: &DispatchTrace, cause: &Cause, found: &Finding, page: Page)
         Class::Undecided => {
             format!("Perhaps a race on {what}, if an atomic operation read what another one wrote. It is between")
         }
+        Class::NotCoherent => format!("What is written to {what} needn't be seen, since it isn't declared coherent: between"),
         Class::Memory => {
             format!("What is written to {what} needn't be seen: barriers order only the execution of")
         }
         Class::Uninitialised => format!("Nobody wrote {what} before it is read:"),
+        Class::Divergence if cause.second.is_none() => {
+            "A barrier that not all invocations of the workgroup come to:".to_owned()
+        }
         Class::Divergence => "Invocations of one workgroup wait at different barriers:".to_owned(),
         Class::Exited => "Invocations end, and others of their workgroup wait at a barrier:".to_owned(),
-        Class::Bounds => format!("An access leaves {what}:"),
+        Class::Bounds => format!("An access beyond the end, at {what}:"),
     };
     let mut out = paragraph(&head, page);
     out += &side(dispatch, cause.first, &found.first);
     match (&found.second, cause.second) {
         (Some(actor), Some(site)) => out += &side(dispatch, site, actor),
+        (Some(actor), None) if cause.class == Class::Divergence => {
+            out += &format!("  {} left it out\n", capitalized(&who(actor)));
+        }
         (Some(actor), None) => out += &format!("  {} ended\n", capitalized(&who(actor))),
         _ => {}
-    }
-    if cause.class == Class::Memory {
-        let space = cause.root.and_then(|root| dispatch.what.traced.roots.get(root)).map(|root| root.space);
-        out += match space {
-            Some(Space::Shared) => "  (memoryBarrierShared() before the barrier orders shared memory)\n",
-            _ => "  (memoryBarrierBuffer() before the barrier orders buffers, barrier() alone only shared memory)\n",
-        };
     }
     if found.count > 1 {
         out += &format!("  {} times\n", found.count);
     }
-    out
+    // What is said of a variable is said once.
+    let is_of = |other: &&Cause| unordered(other).is_some() && unordered(other) == unordered(cause);
+    let first = dispatch.checked.as_ref().and_then(|checked| checked.findings.all.keys().find(is_of));
+    let advice = if first == Some(cause) { advice(dispatch, cause) } else { String::new() };
+    out + &if advice.is_empty() { advice } else { paragraph(&advice, page) }
+}
+
+/// What would order them: seen, or known of such barriers.
+fn advice(dispatch: &DispatchTrace, cause: &Cause) -> String {
+    let ordering = dispatch.checked.as_ref().and_then(|checked| checked.ordering(cause, &dispatch.what.source));
+    let root = cause.root.and_then(|root| dispatch.what.traced.roots.get(root));
+    let what = root.filter(|root| !root.name.is_empty()).map_or("it".to_owned(), |root| format!("`{}`", root.name));
+    let space = root.map(|root| root.space);
+    let words = match (ordering, cause.class, space) {
+        (Some(Some(barriers)), Class::Memory, _) => {
+            format!("Add {barriers}: run with that, all that is written to {what} is in order.")
+        }
+        (Some(Some(barriers)), ..) => format!("Add {barriers}: run with that, no race on {what} was left."),
+        (_, Class::Memory, Some(Space::Shared)) => "memoryBarrierShared() before the barrier orders shared memory.".to_owned(),
+        (_, Class::Memory, _) => {
+            "memoryBarrierBuffer() before the barrier orders buffers, barrier() alone only shared memory.".to_owned()
+        }
+        (Some(None), ..) => return format!("No barrier that was tried takes the race on {what} away."),
+        _ => return String::new(),
+    };
+    let is_coherent = |site: usize| dispatch.what.traced.sites[site].is_coherent;
+    if space == Some(Space::Shared) || [Some(cause.first), cause.second].into_iter().flatten().all(is_coherent) {
+        return words;
+    }
+    format!("{words} Declare {what} coherent, too.")
 }
 
 fn capitalized(words: &str) -> String {
@@ -196,6 +231,12 @@ fn sides(row: FindingRow, dispatch: &DispatchTrace, cause: &Cause, found: &Findi
         second_invocation: second.map(|actor| actor.invocation.into()),
         second_subgroup: second.map(|actor| actor.subgroup.into()),
         second_lane: second.map(|actor| actor.lane.into()),
+        remedy: dispatch
+            .checked
+            .as_ref()
+            .and_then(|checked| checked.ordering(cause, &dispatch.what.source))
+            .flatten()
+            .unwrap_or_default(),
         ..row
     }
 }

@@ -30,13 +30,15 @@ enum Found {
     One(Class),
 }
 
+/// What `any` is; `memory` and `race` have more in them.
 const FAILING: [Class; 6] = [Class::Race, Class::Memory, Class::Divergence, Class::Exited, Class::Uninitialised, Class::Bounds];
 
 impl FailOn {
     pub fn parse(text: &str) -> Result<Self, String> {
         const ADVICE: &str = "efficiency:50% or conflict:4 is needed, and :LINE or :NAME behind it for one access; or with --check a kind \
-                              of finding: race, memory, barrier, exited, uninitialised, bounds or any";
-        let class = FAILING.into_iter().find(|class| class.name() == text).map(Found::One);
+                              of finding: race, same-value, undecided, memory, not-coherent, barrier, exited, uninitialised, \
+                              bounds or any";
+        let class = Class::ALL.into_iter().find(|class| class.name() == text).map(Found::One);
         if let Some(found) = class.or((text == "any").then_some(Found::Any)) {
             return Ok(Self { bound: Bound::Found(found), only: None, text: text.to_owned() });
         }
@@ -62,7 +64,8 @@ impl FailOn {
             Found::One(class) => vec![class],
         };
         let same_value = (classes.contains(&Class::Race) && !allows_same_value).then_some(Class::SameValue);
-        Some(classes.into_iter().chain(same_value).collect())
+        let not_coherent = classes.contains(&Class::Memory).then_some(Class::NotCoherent);
+        Some(classes.into_iter().chain(same_value).chain(not_coherent).collect())
     }
 
     pub fn text(&self) -> &str {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::added::{AddedBarrier, Unordered, places, with_barriers};
 use super::{Recording, TraceError, TraceOptions, Traced};
 use crate::model::{Binding, Contents, MemoryKind, Resource, ResourceKind, Step};
 use crate::shader::lengths::{LengthsError, with_numbers};
@@ -28,6 +29,14 @@ pub struct Dispatch {
 pub struct Padding {
     pub name: String,
     pub lengths: Vec<u32>,
+}
+
+/// What of a kernel is to be otherwise.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    Padding(Padding),
+    Barriers(Vec<AddedBarrier>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -70,11 +79,38 @@ impl Prepared {
         Traced::of(&kernel.module.words, &kernel.entry, &kernel.values(), options)
     }
 
+    /// Where barriers may stand that order two instructions of a dispatch, those next to them first.
+    pub fn barrier_places(
+        &self,
+        dispatch: Dispatch,
+        options: &TraceOptions,
+        what: Unordered,
+    ) -> Result<Vec<AddedBarrier>, TraceError> {
+        let kernel = &self.kernels[dispatch.kernel];
+        places(&kernel.module.words, &kernel.entry, &kernel.values(), options, what)
+    }
+
+    /// The same case with more barriers in a dispatch, and their indexes among its sites.
+    pub fn with_barriers(
+        &self,
+        dispatch: Dispatch,
+        options: &TraceOptions,
+        barriers: &[AddedBarrier],
+    ) -> Result<(Self, Vec<usize>), DispatchError> {
+        let kernel = &self.kernels[dispatch.kernel];
+        let (words, sites) = with_barriers(&kernel.module.words, &kernel.entry, &kernel.values(), options, barriers)?;
+        Ok((self.with_words(dispatch, words)?, sites))
+    }
+
     /// The same case, in whose dispatch an array in shared memory has other lengths.
     pub fn padded(&self, dispatch: Dispatch, Padding { name, lengths }: &Padding) -> Result<Self, DispatchError> {
+        let words = with_numbers(&self.kernels[dispatch.kernel].module.words, name, lengths)?;
+        self.with_words(dispatch, words)
+    }
+
+    fn with_words(&self, dispatch: Dispatch, words: Vec<u32>) -> Result<Self, DispatchError> {
         let mut new = self.clone();
         let kernel = &mut new.kernels[dispatch.kernel];
-        let words = with_numbers(&kernel.module.words, name, lengths)?;
         let module = Module::of_spirv(words, Some(&kernel.entry))?;
         kernel.shared_bytes = module.reflection.shared_bytes(&kernel.values())?;
         kernel.module = Arc::new(module);

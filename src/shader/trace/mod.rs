@@ -11,6 +11,7 @@
 //!
 //! What can't be followed is recorded without an offset: how often it happens is known all the same.
 
+mod added;
 mod calls;
 mod dispatch;
 mod layout;
@@ -35,8 +36,9 @@ use super::reflect::SpecValues;
 use super::validator::{Invalid, validate};
 use writer::Writer;
 
+pub use added::{AddedBarrier, Side, Unordered};
 pub use calls::{CallSite, CallTree};
-pub use dispatch::{Dispatch, DispatchError, Padding};
+pub use dispatch::{Change, Dispatch, DispatchError, Padding};
 pub use lines::SourceLine;
 pub use records::{Record, Recorded, Recording};
 pub use sync::{AtomicOp, Sync, SyncScope};
@@ -55,6 +57,8 @@ pub struct Traced {
     pub calls: CallTree,
     /// Whether records say by which lane the device led the lanes that made the access together.
     pub has_leaders: bool,
+    /// Whether the entry point returns in more than one place.
+    pub has_early_return: bool,
 }
 
 /// A variable that accesses lead to, or several that are the same memory.
@@ -115,6 +119,9 @@ pub struct Site {
     pub atomic: Option<AtomicOp>,
     /// On which of the first 32 bytes that it reads, a bit each, a store, a branch, an address or an atomic operation may depend.
     pub matters: u32,
+    /// Whether others see what it stores, and it sees what others stored, once it is ordered: not of a buffer that isn't declared coherent.
+    /// Where that isn't known, it is taken to be so.
+    pub is_coherent: bool,
     /// Words of values that its record has: what is stored; of an atomic operation what was there, and then its values. 0 where they aren't
     /// recorded.
     pub values: usize,

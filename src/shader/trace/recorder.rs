@@ -32,6 +32,9 @@ pub mod header {
 /// What an invocation finds in the place of its word: this, and the number of its room, from 1; 0 for none.
 pub const UNBEGUN: u32 = 1 << 31;
 
+/// What is added to that word where an invocation ends.
+pub const ENDED: u32 = 1 << 30;
+
 const SPIRV_1_3: u32 = 0x0001_0300;
 
 pub(super) struct Recorder {
@@ -41,6 +44,8 @@ pub(super) struct Recorder {
     /// isn't.
     next: Word,
     end: Word,
+    /// Where its word is that says which lane it is.
+    own: Word,
     /// Where words go that nobody reads.
     unread: Word,
     pub(super) path: Word,
@@ -93,6 +98,7 @@ impl Recorder {
             place,
             next: edit.own_variable(),
             end: edit.own_variable(),
+            own: edit.own_variable(),
             unread: edit.own_variable(),
             path: edit.own_variable(),
             outer,
@@ -267,6 +273,29 @@ impl Recorder {
         let upper = edit.emit(&mut code, Op::ShiftLeftLogical, uint, &[subgroup, sixteen]);
         let both = edit.emit(&mut code, Op::BitwiseOr, uint, &[upper, lane]);
         self.store_word(edit, at, both, &mut code);
+        store(self.own, at, &mut code);
+        branch(end, &mut code);
+        body.blocks.push(labelled(write, code));
+        body.blocks.push(labelled(end, vec![Instruction::new(Op::Return, None, None, Vec::new())]));
+        self.code.push(body);
+        function
+    }
+
+    /// The function that an entry point ends with: an invocation that never comes to it waits for ever, or was given up.
+    pub(super) fn write_end(&mut self, edit: &mut Editor) -> Word {
+        let (function, _, mut body) = self.function(edit, 0);
+        let [start, write, end] = std::array::from_fn(|_| edit.take_id());
+        let mut code = Vec::new();
+        let room_end = edit.emit(&mut code, Op::Load, edit.uint, &[self.end]);
+        let is_group = edit.emit(&mut code, Op::INotEqual, edit.bool, &[room_end, edit.zero]);
+        selection_merge(end, &mut code);
+        branch_if(is_group, write, end, &mut code);
+        body.blocks.push(labelled(start, code));
+        let mut code = Vec::new();
+        let at = edit.emit(&mut code, Op::Load, edit.uint, &[self.own]);
+        let (lane, ended) = (self.load_word(edit, at, &mut code), edit.constant(ENDED));
+        let word = edit.emit(&mut code, Op::BitwiseOr, edit.uint, &[lane, ended]);
+        self.store_word(edit, at, word, &mut code);
         branch(end, &mut code);
         body.blocks.push(labelled(write, code));
         body.blocks.push(labelled(end, vec![Instruction::new(Op::Return, None, None, Vec::new())]));

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::recorder::{UNBEGUN, header};
+use super::recorder::{ENDED, UNBEGUN, header};
 use super::{CallTree, Site, Target, Traced, UNKNOWN_ROOT};
 
 /// Which workgroups of a dispatch are recorded, and how much room there is.
@@ -182,7 +182,13 @@ impl<'w> Recorded<'w> {
     pub fn lane(&self, group: u32, invocation: u32) -> Option<(u32, u32)> {
         let at = group * self.invocations_per_group + invocation;
         let word = self.lanes.get(at as usize).copied().filter(|word| *word < UNBEGUN)?;
-        Some((word >> 16, word & 0xffff))
+        Some(((word & !ENDED) >> 16, word & 0xffff))
+    }
+
+    /// Whether an invocation came to its end, of a module that records that.
+    pub fn has_ended(&self, group: u32, invocation: u32) -> bool {
+        let word = self.lanes.get((group * self.invocations_per_group + invocation) as usize).copied().unwrap_or(0);
+        word < UNBEGUN && word & ENDED != 0
     }
 
     /// The records, invocation by invocation, those of each as it went.

@@ -39,6 +39,8 @@ pub(super) struct Writer {
     has_values: bool,
     /// The results that matter, and which components of them, where values are recorded.
     matters: HashMap<Word, u32>,
+    /// The function's pointers that lead to buffers, and whether what they lead to is declared coherent or volatile.
+    awaited: HashMap<Word, bool>,
     /// The sites that record, by their indexes; nothing where all do.
     recording: Option<HashSet<usize>>,
     recorder: Option<Recorder>,
@@ -49,6 +51,7 @@ pub(super) struct Writer {
 /// What is to be recorded of an access.
 struct Access {
     matters: u32,
+    is_coherent: bool,
     kind: AccessKind,
     name: String,
     target: Target,
@@ -61,7 +64,7 @@ struct Access {
 
 impl Access {
     fn new(kind: AccessKind, name: String, target: Target, words: Vec<Word>) -> Self {
-        Self { matters: u32::MAX, kind, name, target, words, sync: None, atomic: None, values: Vec::new() }
+        Self { matters: u32::MAX, is_coherent: true, kind, name, target, words, sync: None, atomic: None, values: Vec::new() }
     }
 }
 
@@ -91,6 +94,7 @@ impl Writer {
             has_leaders: options.leaders,
             has_values: options.values,
             matters,
+            awaited: HashMap::new(),
             recording: options.sites.map(|sites| sites.iter().copied().collect()),
             recorder: None,
             polls: HashMap::new(),
@@ -124,6 +128,7 @@ impl Writer {
     pub(super) fn finish(mut self, entry: Word) -> Result<Traced, TraceError> {
         let mut recorder = self.recorder.take().ok_or(Missing("function of that entry point"))?;
         let begin = recorder.write_begin(&mut self.edit);
+        let end = self.has_values.then(|| recorder.write_end(&mut self.edit));
         let place = recorder.place;
         let functions = &mut self.edit.module.functions;
         let entry = functions.iter().position(|function| function.def_id() == Some(entry));
@@ -137,10 +142,43 @@ impl Writer {
             let at = block.instructions.iter().rposition(is_variable).map_or(0, |last| last + 1);
             block.instructions.splice(at..at, call);
         }
+        let has_early_return = functions[entry].blocks.iter().filter(|block| returns(block)).count() > 1;
         functions.extend(recorder.into_functions());
+        if let Some(end) = end {
+            self.call_at_returns(entry, end, void);
+        }
         let words = assembled(&self.edit.finish());
         let Self { sites, roots, calls, has_leaders, .. } = self;
-        Ok(Traced { words, place, sites, roots, calls: calls.tree, has_leaders })
+        Ok(Traced { words, place, sites, roots, calls: calls.tree, has_leaders, has_early_return })
+    }
+
+    /// Has a function call another one wherever it returns.
+    fn call_at_returns(&mut self, function: usize, callee: Word, void: Word) {
+        let mut blocks = std::mem::take(&mut self.edit.module.functions[function].blocks);
+        for block in blocks.iter_mut().filter(|block| returns(block)) {
+            let last = block.instructions.pop();
+            self.edit.emit(&mut block.instructions, Op::FunctionCall, void, &[callee]);
+            block.instructions.extend(last);
+        }
+        self.edit.module.functions[function].blocks = blocks;
+    }
+
+    /// Where each site stands: the label of its block, and the place among that block's instructions.
+    pub(super) fn site_places(&self, entry: Word) -> Vec<(Word, usize)> {
+        let called = Mentions::of(&self.edit.module).from([entry]);
+        let is_called = |function: &&Function| function.def_id().is_some_and(|id| called.contains(&id));
+        let mut all = Vec::new();
+        for function in self.edit.module.functions.iter().filter(is_called) {
+            let loops = Loops::of(function);
+            for block in &function.blocks {
+                let label = block.label.as_ref().and_then(|label| label.result_id).unwrap_or_default();
+                if loops.around(label).is_some() {
+                    let sites = (0..).zip(&block.instructions).map(|(at, of)| (at, self.accesses_of(of).len()));
+                    all.extend(sites.flat_map(|(at, count)| vec![(label, at); count]));
+                }
+            }
+        }
+        all
     }
 
     // ---- what is recorded -------------------------------------------------------------------------------------------------
@@ -160,19 +198,29 @@ impl Writer {
     }
 
     /// Whether the other lanes, or other workgroups, are expected to change what a load reads.
-    fn is_awaited(&self, load: &Instruction, awaited: &HashSet<Word>) -> bool {
-        let is_volatile = load.operands.iter().any(|operand| {
-            matches!(operand, Operand::MemoryAccess(access) if access.intersects(MemoryAccess::VOLATILE | MemoryAccess::NON_PRIVATE_POINTER))
-        });
-        is_volatile || load.operands.first().and_then(id).is_some_and(|pointer| awaited.contains(&pointer))
+    fn is_awaited(&self, load: &Instruction) -> bool {
+        let pointer = load.operands.first().and_then(id);
+        has_access(load, MemoryAccess::VOLATILE | MemoryAccess::NON_PRIVATE_POINTER)
+            || pointer.is_some_and(|pointer| self.awaited.get(&pointer) == Some(&true))
     }
 
-    /// The pointers of a function to what is declared coherent or volatile.
-    fn awaited(&self, function: &Function) -> HashSet<Word> {
+    /// Whether others see what is done there once it is ordered. In Vulkan's memory model instructions say so, in that of GLSL variables.
+    fn is_coherent(&self, access: &Instruction, pointer: Word) -> bool {
+        if self.edit.is_vulkan_model() {
+            return has_access(access, MemoryAccess::NON_PRIVATE_POINTER);
+        }
+        has_access(access, MemoryAccess::VOLATILE) || self.awaited.get(&pointer) != Some(&false)
+    }
+
+    /// The pointers of a function that come from variables through access chains, and whether what they lead to is declared coherent or
+    /// volatile.
+    fn awaited(&self, function: &Function) -> HashMap<Word, bool> {
         let is_so = |has: &dyn Fn(Decoration) -> bool| has(Decoration::Coherent) || has(Decoration::Volatile);
         let names = &self.edit.names;
-        let variables = self.shadows.keys().copied().filter(|variable| is_so(&|of| names.has(*variable, of)));
-        let mut awaited: HashSet<Word> = variables.collect();
+        let globals = self.edit.module.types_global_values.iter();
+        let variables = globals.filter(|of| of.class.opcode == Op::Variable).filter_map(|of| of.result_id);
+        let mut awaited: HashMap<Word, bool> =
+            variables.map(|variable| (variable, is_so(&|of| names.has(variable, of)))).collect();
         for instruction in function.all_inst_iter() {
             let (Some(result), Some(base)) = (instruction.result_id, instruction.operands.first().and_then(id)) else {
                 continue;
@@ -181,7 +229,7 @@ impl Writer {
                 continue;
             }
             let mut ty = self.edit.type_of.get(&base).and_then(|ty| self.edit.pointee(*ty)).map(|(_, ty)| ty);
-            let mut is_awaited = awaited.contains(&base);
+            let Some(mut is_awaited) = awaited.get(&base).copied() else { continue };
             for index in instruction.operands[1..].iter().filter_map(id) {
                 let Some(id_of_type) = ty else { break };
                 ty = match self.layouts.node(id_of_type) {
@@ -199,16 +247,14 @@ impl Writer {
                     _ => None,
                 };
             }
-            if is_awaited {
-                awaited.insert(result);
-            }
+            awaited.insert(result, is_awaited);
         }
         awaited
     }
 
     /// The instructions in each of a function's loops that read a word, and may do so until somebody changes it.
     fn pollers(&self, function: &Function, loops: &Loops) -> HashMap<usize, Vec<Word>> {
-        let (awaited, waiting) = (self.awaited(function), Waiting::of(function, loops));
+        let waiting = Waiting::of(function, loops);
         let mut pollers: HashMap<usize, Vec<Word>> = HashMap::new();
         for block in &function.blocks {
             let around = block.label.as_ref().and_then(|label| loops.around(label.result_id?));
@@ -216,7 +262,7 @@ impl Writer {
             for instruction in block.instructions.iter().filter(|instruction| self.is_site(instruction)) {
                 let Some(result) = instruction.result_id.filter(|result| self.is_word(*result)) else { continue };
                 let is_load = instruction.class.opcode == Op::Load;
-                let may_change = is_atomic(instruction) || (is_load && self.is_awaited(instruction, &awaited));
+                let may_change = is_atomic(instruction) || (is_load && self.is_awaited(instruction));
                 if may_change && waiting.ends(*innermost, result) {
                     pollers.entry(*innermost).or_default().push(result);
                 }
@@ -241,6 +287,7 @@ impl Writer {
         recorder: &mut Recorder,
     ) -> Result<(), TraceError> {
         let Some(own) = function.def_id() else { return Ok(()) };
+        self.awaited = self.awaited(function);
         let pollers = self.pollers(function, loops);
         let counters = self.count_loops(function, loops, &pollers);
         self.results_left = function.all_inst_iter().filter_map(|instruction| instruction.result_id).collect();
@@ -389,6 +436,27 @@ impl Writer {
         code.extend(after);
     }
 
+    /// What is recorded of an instruction, and by which pointers: of a copy what it reads and what it writes.
+    fn accesses_of(&self, instruction: &Instruction) -> Vec<(AccessKind, Option<Word>)> {
+        if !self.is_site(instruction) {
+            return Vec::new();
+        }
+        let pointer = |at: usize| instruction.operands.get(at).and_then(id);
+        match instruction.class.opcode {
+            Op::Load => vec![(AccessKind::Load, pointer(0))],
+            Op::Store => vec![(AccessKind::Store, pointer(0))],
+            Op::CopyMemory | Op::CopyMemorySized => {
+                let both = [(AccessKind::Load, pointer(1)), (AccessKind::Store, pointer(0))];
+                let is_memory = |pointer: &Option<Word>| pointer.and_then(|of| self.class_of(of)).is_some_and(is_recorded);
+                both.into_iter().filter(|(_, pointer)| is_memory(pointer)).collect()
+            }
+            Op::ControlBarrier => vec![(AccessKind::Barrier, None)],
+            Op::MemoryBarrier => vec![(AccessKind::Fence, None)],
+            _ if is_atomic(instruction) => vec![(AccessKind::Atomic, pointer(0))],
+            _ => unfollowed(instruction).map(|(kind, _)| (kind, None)).into_iter().collect(),
+        }
+    }
+
     /// Records an instruction, if it accesses memory or is a barrier.
     fn record(
         &mut self,
@@ -397,33 +465,11 @@ impl Writer {
         recorder: &mut Recorder,
         code: &mut Vec<Instruction>,
     ) -> Result<(), TraceError> {
-        if !self.is_site(instruction) {
-            return Ok(());
-        }
-        let pointer = |at: usize| instruction.operands.get(at).and_then(id);
-        let accesses = match instruction.class.opcode {
-            Op::Load => vec![(AccessKind::Load, pointer(0))],
-            Op::Store => vec![(AccessKind::Store, pointer(0))],
-            Op::CopyMemory | Op::CopyMemorySized => vec![(AccessKind::Load, pointer(1)), (AccessKind::Store, pointer(0))],
-            Op::ControlBarrier => vec![(AccessKind::Barrier, None)],
-            Op::MemoryBarrier => vec![(AccessKind::Fence, None)],
-            _ if is_atomic(instruction) => vec![(AccessKind::Atomic, pointer(0))],
-            _ => match unfollowed(instruction) {
-                Some((kind, why)) => {
-                    let access = Access::new(kind, String::new(), Target::Unfollowed(why), Vec::new());
-                    return self.record_access(access, None, (around, recorder, code));
-                }
-                None => return Ok(()),
-            },
-        };
         let poll = instruction.result_id.and_then(|result| Some((result, *self.polls.get(&result)?)));
-        for (kind, pointer) in accesses {
-            let shadow = match pointer {
-                None => None,
-                Some(pointer) => match self.shadow(pointer) {
-                    None => continue,
-                    shadow => shadow,
-                },
+        for (kind, pointer) in self.accesses_of(instruction) {
+            let shadow = match (pointer, unfollowed(instruction)) {
+                (_, Some((_, why))) => Some(Shadow::Unfollowed(why)),
+                (pointer, None) => pointer.and_then(|pointer| self.shadow(pointer)),
             };
             let (name, target, words) = match shadow {
                 None => (String::new(), Target::Nothing, Vec::new()),
@@ -433,9 +479,13 @@ impl Writer {
             let mut access = Access::new(kind, name, target, words);
             access.sync = Sync::of(instruction, |of| self.layouts.values().integer(of));
             access.matters = match instruction.result_id {
-                Some(result) if !is_atomic(instruction) => self.mattering_bytes(result),
+                // What other atomic operations read is in what they leave as well.
+                Some(result) if !is_atomic(instruction) || instruction.class.opcode == Op::AtomicExchange => {
+                    self.mattering_bytes(result)
+                }
                 _ => u32::MAX,
             };
+            access.is_coherent = is_atomic(instruction) || pointer.is_none_or(|pointer| self.is_coherent(instruction, pointer));
             access.atomic = is_atomic(instruction).then(|| AtomicOp::of(instruction));
             if self.has_values && !access.words.is_empty() {
                 access.values = self.values_of(instruction, access.atomic, code);
@@ -514,7 +564,7 @@ impl Writer {
 
     fn record_access(
         &mut self,
-        Access { matters, kind, name, target, words, sync, atomic, values }: Access,
+        Access { matters, is_coherent, kind, name, target, words, sync, atomic, values }: Access,
         poll: Option<(Word, Poll)>,
         (around, recorder, code): (&Surroundings, &mut Recorder, &mut Vec<Instruction>),
     ) -> Result<(), TraceError> {
@@ -525,7 +575,19 @@ impl Writer {
         let line = self.lines.now();
         let is_recorded = self.recording.as_ref().is_none_or(|sites| sites.contains(&self.sites.len()));
         let (loops, polls) = (around.counters.len(), poll.is_some());
-        self.sites.push(Site { kind, name, line, target, loops, polls, sync, atomic, matters, values: values.len() });
+        self.sites.push(Site {
+            kind,
+            name,
+            line,
+            target,
+            loops,
+            polls,
+            sync,
+            atomic,
+            matters,
+            is_coherent,
+            values: values.len(),
+        });
         if !is_recorded {
             return Ok(());
         }
@@ -562,6 +624,15 @@ fn forbid_unrolling(header: &mut Block) {
             *operand = Operand::LoopControl(LoopControl::DONT_UNROLL);
         }
     }
+}
+
+fn returns(block: &Block) -> bool {
+    block.instructions.last().is_some_and(|last| last.class.opcode == Op::Return)
+}
+
+fn has_access(instruction: &Instruction, any: MemoryAccess) -> bool {
+    let mut operands = instruction.operands.iter();
+    operands.any(|operand| matches!(operand, Operand::MemoryAccess(access) if access.intersects(any)))
 }
 
 fn is_atomic(instruction: &Instruction) -> bool {

@@ -13,8 +13,8 @@ mod clocks;
 mod schedule;
 mod shadow;
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::shader::{AccessKind, Record, Recorded, Traced};
 use schedule::Stream;
@@ -30,6 +30,8 @@ pub enum Class {
     Undecided,
     /// Ordered by execution, but what is written needn't be seen.
     Memory,
+    /// Ordered in all ways, but the buffer isn't declared coherent: what is written needn't be seen either.
+    NotCoherent,
     /// Shared memory is read that nobody wrote.
     Uninitialised,
     /// Invocations of a workgroup wait at different barriers.
@@ -41,11 +43,12 @@ pub enum Class {
 }
 
 impl Class {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Race,
         Self::SameValue,
         Self::Undecided,
         Self::Memory,
+        Self::NotCoherent,
         Self::Uninitialised,
         Self::Divergence,
         Self::Exited,
@@ -58,6 +61,7 @@ impl Class {
             Self::SameValue => "same-value",
             Self::Undecided => "undecided",
             Self::Memory => "memory",
+            Self::NotCoherent => "not-coherent",
             Self::Uninitialised => "uninitialised",
             Self::Divergence => "barrier",
             Self::Exited => "exited",
@@ -105,6 +109,9 @@ pub struct Findings {
     pub all: BTreeMap<Cause, Finding>,
     /// Workgroups of which the passes that recorded them didn't take the same ways.
     pub unsteady: u64,
+    /// Those of which invocations never came to their end; and the barriers at which they were last, by the instructions' indexes.
+    pub unfinished: u64,
+    pub stopped_at: BTreeSet<usize>,
 }
 
 /// A workgroup's records, in one pass for each window of instructions.
@@ -121,6 +128,8 @@ pub struct Workgroup<'p, 'w> {
 struct Access<'w> {
     record: Record<'w>,
     offset: u64,
+    /// Whether it is what an invocation did last, and not what is found.
+    is_last: bool,
 }
 
 impl Findings {
@@ -131,6 +140,7 @@ impl Findings {
             return;
         };
         let Some(traced) = workgroup.passes.first().map(Recorded::traced) else { return };
+        self.note_unfinished(workgroup, &streams);
         // Its own findings alone: what is unsure here may be sure in another workgroup.
         let (mut own, mut lenient) = (Self::default(), Self::default());
         let is_ambiguous = own.looked(workgroup, traced, &streams, ends, false).is_ambiguous;
@@ -147,6 +157,13 @@ impl Findings {
                 Entry::Vacant(new) => drop(new.insert(found)),
             }
         }
+    }
+
+    fn note_unfinished(&mut self, workgroup: &Workgroup, streams: &[Stream]) {
+        let has_ended = |invocation| workgroup.passes.iter().all(|pass| pass.has_ended(workgroup.place, invocation));
+        let unfinished: Vec<&Stream> = (0..).zip(streams).filter(|(number, _)| !has_ended(*number)).map(|(_, of)| of).collect();
+        self.unfinished += u64::from(!unfinished.is_empty());
+        self.stopped_at.extend(unfinished.iter().filter_map(|stream| stream.last()).map(|last| last.site));
     }
 
     /// Leaves out what a race of the same instruction on the same variable explains: reads before anybody writes, and writes of the same.
@@ -179,7 +196,7 @@ impl Findings {
         let lane = |invocation| workgroup.passes[0].lane(workgroup.place, invocation);
         let mut report = |class, first: Access, second: Option<Access>| {
             // Which of two came first says nothing where nothing orders them.
-            let is_ordered = matches!(class, Class::Memory | Class::Exited);
+            let is_ordered = matches!(class, Class::Memory | Class::NotCoherent | Class::Exited);
             let (first, second) = match second {
                 Some(second) if !is_ordered && second.record.site < first.record.site => (second, Some(first)),
                 second => (first, second),
@@ -196,7 +213,7 @@ impl Findings {
                 root: at.record.root.filter(|_| is_place),
                 first: first.record.site,
                 // Who ended isn't known by what it did last.
-                second: second.as_ref().filter(|_| class != Class::Exited).map(|second| second.record.site),
+                second: second.as_ref().filter(|second| !second.is_last).map(|second| second.record.site),
             };
             let found = self.all.entry(cause).or_insert_with(|| Finding {
                 count: 0,
@@ -222,6 +239,16 @@ fn streams<'w>(workgroup: &Workgroup<'_, 'w>) -> Option<Vec<Stream<'w>>> {
         all.try_fold(first, |before, more| merged(|record| does_order(traced, record.site, is_ordering), &before, &more))
     };
     (0..workgroup.invocations).map(of).collect()
+}
+
+/// Whether all invocations of a workgroup come to an instruction, in the same iterations of the loops around it.
+pub fn is_uniform(recorded: &Recorded, place: u32, invocations: u32, site: usize) -> bool {
+    let times = |invocation| -> Vec<_> {
+        let own = recorded.of_invocation(place, invocation).filter(|record| record.site == site);
+        own.map(|record| (record.chain, record.iterations)).collect()
+    };
+    let first = times(0);
+    !first.is_empty() && (1..invocations).all(|invocation| times(invocation) == first)
 }
 
 /// Whether all windows record it.

@@ -24,6 +24,8 @@ pub enum Step<'s, 'w> {
         class: Class,
         first: Record<'w>,
         second: Record<'w>,
+        /// Whether the second ended without coming to a barrier: what is given is what it did last.
+        has_ended: bool,
     },
 }
 
@@ -352,7 +354,7 @@ impl<'w> Schedule<'_, 'w> {
         let is_same =
             |record: &Record| (record.site, record.chain, record.iterations) == (first.site, first.chain, first.iterations);
         if let Some((_, other, _)) = waiting.iter().find(|(_, record, _)| !is_same(record)) {
-            take(Step::Finds { class: Class::Divergence, first: *first, second: *other });
+            take(Step::Finds { class: Class::Divergence, first: *first, second: *other, has_ended: false });
             self.has_diverged = true;
         }
         let ended = self.invocations.iter().position(|of| of.at >= of.stream.len());
@@ -360,7 +362,9 @@ impl<'w> Schedule<'_, 'w> {
             // Nothing else is known of one that did nothing.
             let invocation = u32::try_from(ended).unwrap_or(u32::MAX);
             let last = self.invocations[ended].stream.last().copied().unwrap_or(Record { invocation, ..*first });
-            take(Step::Finds { class: Class::Exited, first: *first, second: last });
+            // Without a return in its midst, an invocation can end early only by leaving the barrier out.
+            let class = if self.traced.has_early_return { Class::Exited } else { Class::Divergence };
+            take(Step::Finds { class, first: *first, second: last, has_ended: true });
         }
         let all: Vec<usize> = waiting.iter().map(|(number, ..)| *number).collect();
         self.pass_barrier(&all);
@@ -429,6 +433,6 @@ impl<'w> Schedule<'_, 'w> {
 
 impl<'w> Access<'w> {
     pub(super) fn of(record: Record<'w>) -> Self {
-        Self { record, offset: record.offset.unwrap_or(0) }
+        Self { record, offset: record.offset.unwrap_or(0), is_last: false }
     }
 }

@@ -20,6 +20,8 @@ struct Entry<'w> {
     /// What it stores there, where that is known; and whether that was there before.
     value: Option<u32>,
     is_silent: bool,
+    /// Whether it changes memory: a store, or an atomic operation that isn't a load or a comparison that failed.
+    writes: bool,
 }
 
 #[derive(Default)]
@@ -76,7 +78,9 @@ impl<'s, 'w> Shadow<'s, 'w> {
 
     pub fn take(&mut self, step: Step<'_, 'w>, report: &mut Report<'_, 'w>) {
         match step {
-            Step::Finds { class, first, second } => report(class, Access::of(first), Some(Access::of(second))),
+            Step::Finds { class, first, second, has_ended } => {
+                report(class, Access::of(first), Some(Access { is_last: has_ended, ..Access::of(second) }));
+            }
             Step::Accesses { record, time, clocks } => self.access(record, time, clocks, report),
         }
     }
@@ -89,7 +93,7 @@ impl<'s, 'w> Shadow<'s, 'w> {
         if let Some(root) = record.root {
             let end = self.traced.roots.get(root).and_then(|of| of.bytes).or_else(|| (self.ends)(root, record.element));
             if end.is_some_and(|end| offset + farthest > end) {
-                report(Class::Bounds, Access { record, offset }, None);
+                report(Class::Bounds, Access { record, offset, is_last: false }, None);
                 return;
             }
         }
@@ -100,12 +104,13 @@ impl<'s, 'w> Shadow<'s, 'w> {
         let is_shared = space == Some(Space::Shared);
         let bytes = site.target.runs().iter().map(|run| run.bytes).sum();
         let written = written(site.atomic, &record, bytes);
+        let writes = site.atomic.map_or(site.kind == AccessKind::Store, |op| does_write(op, record.values));
         let mut done = 0;
         for run in site.target.runs() {
             for (word, mask, before) in words(offset, *run) {
                 // Of a value in several pieces, those before this one are of it as well.
                 let value = written.as_deref().and_then(|values| part(values, before + done));
-                let entry = Entry { record, time, mask, value, is_silent: false };
+                let entry = Entry { record, time, mask, value, is_silent: false, writes };
                 let place = (record.root, record.element, word);
                 let matters =
                     (0..4).filter(|byte| does_matter(site.matters, before + done + byte)).fold(0, |all, byte| all | 1 << byte);
@@ -124,36 +129,41 @@ impl<'s, 'w> Shadow<'s, 'w> {
         (is_shared, clocks): (bool, &Clocks),
         report: &mut Report<'_, 'w>,
     ) {
-        let is_unset = kind != AccessKind::Store && is_shared && self.is_unset(&entry.record);
+        let site = &self.traced.sites[entry.record.site];
+        let reads = site.atomic.map_or(kind == AccessKind::Load, AtomicOp::reads);
+        let is_unset = reads && is_shared && self.is_unset(&entry.record);
         let cell = self.cells.entry(place).or_default();
         let missing = entry.mask & !cell.written & matters;
         if is_unset && missing != 0 && !self.raced.contains(&place) {
             let offset = 4 * place.2 + u64::from(missing.trailing_zeros());
-            report(Class::Uninitialised, Access { record: entry.record, offset }, None);
+            report(Class::Uninitialised, Access { record: entry.record, offset, is_last: false }, None);
         }
         if kind == AccessKind::Store {
             let is_known = entry.mask & !cell.known == 0;
             entry.is_silent = is_known && entry.value.is_some_and(|value| (value ^ cell.bits) & bits(entry.mask) == 0);
         }
         let way = if is_shared { SHARED } else { BUFFERS };
+        let sites = &self.traced.sites;
         let mut is_raced = false;
         let mut conflict = |other: &Entry<'w>, other_kind: AccessKind| {
             let common = other.mask & entry.mask;
-            if common == 0 || other.record.invocation == entry.record.invocation {
+            if common == 0 || other.record.invocation == entry.record.invocation || !(other.writes || entry.writes) {
                 return;
             }
             let offset = 4 * place.2 + u64::from(common.trailing_zeros());
-            let access = |of: &Entry<'w>| Access { record: of.record, offset };
+            let access = |of: &Entry<'w>| Access { record: of.record, offset, is_last: false };
             if !clocks.has(EXECUTION, other.record.invocation, other.time) {
                 let class = if is_same(other, other_kind, &entry, kind, common) { Class::SameValue } else { Class::Race };
                 is_raced = true;
                 report(class, access(other), Some(access(&entry)));
-            } else if other_kind != AccessKind::Load
-                && !clocks.has(way, other.record.invocation, other.time)
-                && kind != AccessKind::Atomic
-                && other_kind != AccessKind::Atomic
-            {
+            } else if other.writes && !clocks.has(way, other.record.invocation, other.time) {
                 report(Class::Memory, access(other), Some(access(&entry)));
+            } else if other.writes && !is_shared {
+                // Atomic operations are coherent.
+                let is_coherent = |of: &Entry<'w>| sites[of.record.site].is_coherent;
+                if !(is_coherent(other) && is_coherent(&entry)) {
+                    report(Class::NotCoherent, access(other), Some(access(&entry)));
+                }
             }
         };
         cell.stores.iter().for_each(|other| conflict(other, AccessKind::Store));
@@ -179,6 +189,15 @@ impl<'s, 'w> Shadow<'s, 'w> {
 /// Whether something depends on a byte of a value.
 fn does_matter(bytes: u32, at: i64) -> bool {
     u32::try_from(at).is_ok_and(|at| at >= 32 && bytes != 0 || bytes.checked_shr(at).unwrap_or(0) & 1 == 1)
+}
+
+/// Whether an atomic operation wrote something; one of which that isn't known did.
+fn does_write(op: AtomicOp, values: &[u32]) -> bool {
+    match (op, values) {
+        // Of values of one word each, what was there comes first, and what it was held against last.
+        (AtomicOp::CompareExchange, [old, _, compared]) => old == compared,
+        _ => op.writes(),
+    }
 }
 
 /// The bytes that a store leaves, as words; nothing where they aren't known, as of what atomic operations leave.
@@ -237,8 +256,10 @@ impl<'w> Cell<'w> {
                 if !self.atomics.last().is_some_and(|last| last.record.invocation == own && last.time == entry.time) {
                     self.atomics.push(entry);
                 }
-                self.written |= entry.mask;
-                self.known &= !entry.mask;
+                if entry.writes {
+                    self.written |= entry.mask;
+                    self.known &= !entry.mask;
+                }
             }
             _ => {
                 let is_again = |last: &Entry<'w>| {

@@ -71,6 +71,8 @@ questions! {
     FindLoaded(loaded::FindLoaded),
     OpenTrace(trace::OpenTrace),
     RecordPass(trace::RecordPass),
+    FindBarriers(trace::FindBarriers),
+    AddBarriers(trace::AddBarriers),
 }
 
 /// What questions leave behind in a process, for those that come next.
@@ -81,6 +83,10 @@ pub struct QuestionState {
 }
 
 impl QuestionState {
+    fn tracer(&mut self) -> Result<&mut trace::Tracer, Failure> {
+        self.tracer.as_deref_mut().ok_or_else(|| Failure::new(Status::Error, "no case is open to be recorded"))
+    }
+
     fn checker(&mut self) -> Result<&mut bounds::Checker, Failure> {
         self.checker.as_deref_mut().ok_or_else(|| Failure::new(Status::Error, "no device is open for that"))
     }

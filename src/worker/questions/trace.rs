@@ -11,7 +11,7 @@ use super::{Host, Question, QuestionState};
 use crate::gpu::{CaseHandle, DeviceOptions};
 use crate::measure::{CaseKey, CaseSource, Dispatcher, SourcedCase, Vulkan};
 use crate::model::{Binding, Failure, FilePath, Preset, ResourceKind, Status, SubgroupClass};
-use crate::shader::{Dispatch, Padding, Prepared, Recording, TraceOptions, Traced};
+use crate::shader::{AddedBarrier, Change, Dispatch, Prepared, Recording, TraceOptions, Traced, Unordered};
 use crate::subject::{KernelSpec, UserKernel};
 use crate::validate::{Mismatch, Outputs};
 use crate::worker::host::{Identity, opened};
@@ -89,10 +89,31 @@ pub struct RecordPass {
     pub invocations: Option<Vec<u32>>,
     /// Words of records that there is room for.
     pub capacity: u32,
-    /// An array in shared memory that is to have other lengths.
-    pub padding: Option<Padding>,
+    /// What of the kernel is to be otherwise.
+    pub change: Option<Change>,
     /// Where the buffer's words are written.
     pub file: FilePath,
+}
+
+/// Where barriers may stand that order two accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FindBarriers {
+    pub dispatch: usize,
+    pub what: Unordered,
+}
+
+/// What a dispatch accesses with more barriers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AddBarriers {
+    pub dispatch: usize,
+    pub barriers: Vec<AddedBarrier>,
+}
+
+/// A dispatch with more barriers: its accesses, and the indexes of those barriers among them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WithBarriers {
+    pub traced: Traced,
+    pub added: Vec<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -167,20 +188,19 @@ impl Question for RecordPass {
     type Answer = RecordedPass;
 
     fn answer(self, _: &Host, kept: &mut QuestionState) -> Result<RecordedPass, Failure> {
-        let tracer = kept.tracer.as_deref_mut();
-        tracer.ok_or_else(|| Failure::new(Status::Error, "no case is open to be recorded"))?.record(&self)
+        kept.tracer()?.record(&self)
     }
 
     #[cfg(test)]
     fn example() -> (Self, RecordedPass) {
-        let padding = Some(Padding { name: "tile".into(), lengths: vec![32, 33] });
+        let change = Some(Change::Padding(crate::shader::Padding { name: "tile".into(), lengths: vec![32, 33] }));
         let question = Self {
             dispatch: 1,
             sites: vec![0, 2],
             groups: vec![0, 7],
             invocations: Some(vec![1, 2]),
             capacity: 1 << 20,
-            padding,
+            change,
             file: "/x/y".into(),
         };
         let difference = Some(Difference { bytes: "`out`: 4 of 64 bytes".into(), beyond_tolerance: None });
@@ -188,14 +208,53 @@ impl Question for RecordPass {
     }
 }
 
+impl Question for FindBarriers {
+    type Answer = Vec<AddedBarrier>;
+
+    fn answer(self, _: &Host, kept: &mut QuestionState) -> Result<Vec<AddedBarrier>, Failure> {
+        let tracer = kept.tracer()?;
+        let dispatch = tracer.dispatch(self.dispatch)?;
+        tracer.prepared().barrier_places(dispatch, &tracer.options(&[]), self.what).map_err(refused)
+    }
+
+    #[cfg(test)]
+    fn example() -> (Self, Vec<AddedBarrier>) {
+        (Self { dispatch: 1, what: Unordered { sites: [3, 5], buffers: true } }, vec![barrier()])
+    }
+}
+
+impl Question for AddBarriers {
+    type Answer = WithBarriers;
+
+    fn answer(self, _: &Host, kept: &mut QuestionState) -> Result<WithBarriers, Failure> {
+        let tracer = kept.tracer()?;
+        let (dispatch, options) = (tracer.dispatch(self.dispatch)?, tracer.options(&[]));
+        let (prepared, added) = tracer.prepared().with_barriers(dispatch, &options, &self.barriers).map_err(refused)?;
+        Ok(WithBarriers { traced: prepared.traced(dispatch, &options).map_err(refused)?, added })
+    }
+
+    #[cfg(test)]
+    fn example() -> (Self, WithBarriers) {
+        (Self { dispatch: 1, barriers: vec![barrier()] }, WithBarriers { traced: traced(), added: vec![0] })
+    }
+}
+
+#[cfg(test)]
+fn barrier() -> AddedBarrier {
+    serde_json::from_str(
+        r#"{"block":5,"at":3,"waits":true,"buffers":false,"side":"after_block","line":{"file":"a.comp","line":7}}"#,
+    )
+    .unwrap()
+}
+
 #[cfg(test)]
 fn traced() -> Traced {
     serde_json::from_str(
         r#"{"place":[0,3],"sites":[{"kind":"load","name":"a[]","line":{"file":"a.comp","line":7},
         "target":{"root":{"root":0,"is_array":false,"runs":[{"offset":0,"bytes":4}]}},"loops":1,"polls":false,
-        "sync":null,"atomic":null,"matters":15,"values":0}],
+        "sync":null,"atomic":null,"matters":15,"is_coherent":true,"values":0}],
         "roots":[{"space":{"storage":{"set":0,"binding":1}},"name":"a","is_natural":false,"bytes":null,"has_initial":false,"array":null}],
-        "calls":{"entry":4,"calls":{},"has_paths":false,"deepest":0},"has_leaders":true}"#,
+        "calls":{"entry":4,"calls":{},"has_paths":false,"deepest":0},"has_leaders":true,"has_early_return":false}"#,
     )
     .unwrap()
 }
@@ -260,7 +319,7 @@ struct LoadedPass {
     bytes: u64,
     dispatch: usize,
     sites: Vec<usize>,
-    padding: Option<Padding>,
+    change: Option<Change>,
 }
 
 impl RecordPass {
@@ -340,10 +399,25 @@ impl Tracer {
         Ok((read?, took))
     }
 
+    fn dispatch(&self, at: usize) -> Result<Dispatch, Failure> {
+        self.prepared().dispatches().get(at).copied().ok_or_else(|| refused("the case has no such dispatch"))
+    }
+
+    fn changed(&self, dispatch: Dispatch, change: Option<&Change>) -> Result<Prepared, Failure> {
+        match change {
+            None => Ok(self.prepared().clone()),
+            Some(Change::Padding(padding)) => self.prepared().padded(dispatch, padding).map_err(refused),
+            Some(Change::Barriers(barriers)) => {
+                let changed = self.prepared().with_barriers(dispatch, &self.options(&[]), barriers);
+                changed.map(|(prepared, _)| prepared).map_err(refused)
+            }
+        }
+    }
+
     /// Loads what records a pass, unless it is loaded: drivers may compile it for long.
     fn load(&mut self, pass: &RecordPass, dispatch: Dispatch, recording: &Recording) -> Result<(CaseHandle, usize), Failure> {
         let is_it = |loaded: &&LoadedPass| {
-            (loaded.dispatch, &loaded.sites, &loaded.padding) == (pass.dispatch, &pass.sites, &pass.padding)
+            (loaded.dispatch, &loaded.sites, &loaded.change) == (pass.dispatch, &pass.sites, &pass.change)
                 && loaded.bytes >= recording.bytes()
         };
         if let Some(LoadedPass { slot, resource, .. }) = self.loaded.as_ref().filter(is_it) {
@@ -352,22 +426,18 @@ impl Tracer {
         if let Some(loaded) = self.loaded.take() {
             self.device.release(loaded.slot);
         }
-        let mut prepared = self.prepared().clone();
-        if let Some(padding) = &pass.padding {
-            prepared = prepared.padded(dispatch, padding).map_err(refused)?;
-        }
+        let prepared = self.changed(dispatch, pass.change.as_ref())?;
         let traced = prepared.traced(dispatch, &self.options(&pass.sites)).map_err(refused)?;
         let (prepared, resource) = prepared.recording(dispatch, &traced, recording).map_err(refused)?;
         let slot = self.device.load(&prepared)?.slot;
-        let (bytes, sites, padding) = (recording.bytes(), pass.sites.clone(), pass.padding.clone());
-        self.loaded = Some(LoadedPass { slot, resource, bytes, dispatch: pass.dispatch, sites, padding });
+        let (bytes, sites, change) = (recording.bytes(), pass.sites.clone(), pass.change.clone());
+        self.loaded = Some(LoadedPass { slot, resource, bytes, dispatch: pass.dispatch, sites, change });
         Ok((slot, resource))
     }
 
     fn record(&mut self, pass: &RecordPass) -> Result<RecordedPass, Failure> {
-        let prepared = self.prepared().clone();
-        let dispatch = prepared.dispatches().get(pass.dispatch).copied();
-        let dispatch = dispatch.ok_or_else(|| refused("the case has no such dispatch"))?;
+        let dispatch = self.dispatch(pass.dispatch)?;
+        let prepared = self.changed(dispatch, pass.change.as_ref())?;
         let recording = pass.recording(&dispatch, &prepared);
         let traced = prepared.traced(dispatch, &self.options(&pass.sites)).map_err(refused)?;
         let (slot, resource) = self.load(pass, dispatch, &recording)?;

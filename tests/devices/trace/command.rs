@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::support::form::sample;
 use crate::support::{Folder, Ran, devices_in_turn, ran};
 
 const TILED: &str = "#version 450
@@ -211,6 +212,87 @@ fn a_check_names_lines_and_ends_by_what_it_must_not_find() {
         {
             let said = checked("FAULT=1", &flags);
             assert!(said.code == Some(2) && said.err.contains(words), "{said:?}");
+        }
+    }
+}
+
+/// Half of the invocations return before barriers, and the others race behind them.
+const RETURNING: &str = "#version 450
+layout(local_size_x = 16) in;
+layout(binding = 0) buffer A { uint a[]; };
+shared uint last;
+void main() {
+    uint i = gl_LocalInvocationIndex;
+    if (i >= 8) { return; }
+    for (int k = 0; k < 4; k++) { a[i] = k; barrier(); }
+    last = i;
+    barrier();
+    a[i] = last;
+}
+";
+
+#[test]
+fn where_a_device_leaves_invocations_waiting_nothing_is_called_clean() {
+    let (_folder, shader) = Folder::with("returning.comp", RETURNING);
+    for device in devices_in_turn() {
+        let said = ran(&["trace", &shader, "-n", "16", "--check", "--fail-on", "race", "-d", &device.index, "--no-lock"]);
+        let is_waiting =
+            said.out.contains("1 workgroup couldn't be checked to the end: the device left invocations waiting line 8");
+        assert!(said.code == Some(1) && (is_waiting || said.out.contains("Race on `last`")), "{said:?}");
+    }
+}
+
+/// A sum in a loop, whose barrier is missing. With `BUFFER` it is in a buffer that `barrier()` doesn't order; with `APART` its invocations
+/// are in two arms of a branch, and no barrier would do.
+const UNORDERED: &str = "#version 450
+layout(local_size_x = 64) in;
+layout(binding = 0) buffer A { uint a[]; };
+shared uint tile[64];
+void main() {
+    uint i = gl_LocalInvocationIndex;
+#if defined(BUFFER)
+    a[i] = i;
+    barrier();
+    tile[i] = a[63 - i];
+#elif defined(APART)
+    tile[i] = i;
+    barrier();
+    if (i < 32) {
+        tile[i] = i + 1;
+    } else {
+        a[i] = tile[i - 32];
+    }
+#else
+    tile[i] = a[i];
+    barrier();
+    for (uint s = 32; s > 0; s >>= 1) {
+        if (i < s) {
+            tile[i] += tile[i + s];
+        }
+    }
+#endif
+    a[64 + i] = tile[i];
+}
+";
+
+#[test]
+fn a_barrier_is_named_once_the_shader_ran_with_it() {
+    let (folder, shader) = Folder::with("unordered.comp", UNORDERED);
+    let file = folder.at("findings.csv");
+    for device in sample(devices_in_turn(), 2, 2) {
+        for (define, words, remedy) in [
+            (
+                "NONE",
+                "Add barrier() after the block that begins in line 23:",
+                "barrier() after the block that begins in line 23",
+            ),
+            ("BUFFER", "Add memoryBarrierBuffer() before line 9:", "memoryBarrierBuffer() before line 9"),
+            ("APART", "No barrier that was tried takes the race on `tile` away.", ""),
+        ] {
+            let flags = ["-n", "128", "--groups", "1", "--check", "-D", define, "-o", &file, "-d", &device.index, "--no-lock"];
+            let said = ran(&[&["trace", &shader][..], &flags].concat());
+            assert!(said.code == Some(0) && said.out.contains(words), "{define}: {said:?}");
+            assert_eq!(rows(&file)[0]["remedy"], remedy, "{define}");
         }
     }
 }
