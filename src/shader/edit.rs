@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use rspirv::dr::{Block, Instruction, Module, Operand};
-use rspirv::spirv::{Decoration, MemoryModel, Op, StorageClass, Word};
+use rspirv::spirv::{Capability, Decoration, MemoryModel, Op, StorageClass, Word};
 use thiserror::Error;
 
 use super::loader::id;
@@ -80,6 +80,13 @@ impl Editor {
     pub(super) fn take_id(&mut self) -> Word {
         self.next += 1;
         self.next - 1
+    }
+
+    pub(super) fn require(&mut self, capability: Capability) {
+        let operand = Operand::Capability(capability);
+        if self.module.capabilities.iter().all(|known| known.operands.first() != Some(&operand)) {
+            self.module.capabilities.push(Instruction::new(Op::Capability, None, None, vec![operand]));
+        }
     }
 
     // ---- declarations -----------------------------------------------------------------------------------------------------
@@ -181,7 +188,11 @@ impl Editor {
 
     /// A word of the invocation's own, which is 0 at first.
     pub(super) fn own_variable(&mut self) -> Word {
-        let operands = vec![Operand::StorageClass(StorageClass::Private), Operand::IdRef(self.zero)];
+        self.own_variable_from(0)
+    }
+
+    pub(super) fn own_variable_from(&mut self, first: u32) -> Word {
+        let operands = vec![Operand::StorageClass(StorageClass::Private), Operand::IdRef(self.constant(first))];
         let variable = self.declare(Op::Variable, Some(self.own_pointer), operands);
         self.list(variable);
         variable
@@ -237,6 +248,14 @@ impl Editor {
     pub(super) fn emit(&mut self, code: &mut Vec<Instruction>, op: Op, ty: Word, operands: &[Word]) -> Word {
         let result = self.take_id();
         code.push(Instruction::new(op, Some(ty), Some(result), ids(operands)));
+        self.type_of.insert(result, ty);
+        result
+    }
+
+    pub(super) fn component(&mut self, of: Word, ty: Word, at: u32, code: &mut Vec<Instruction>) -> Word {
+        let result = self.take_id();
+        let operands = vec![Operand::IdRef(of), Operand::LiteralBit32(at)];
+        code.push(Instruction::new(Op::CompositeExtract, Some(ty), Some(result), operands));
         self.type_of.insert(result, ty);
         result
     }

@@ -11,6 +11,7 @@ mod fit;
 mod language;
 mod lengths;
 mod library;
+mod lines;
 mod loader;
 mod local_size;
 mod localize;
@@ -29,12 +30,13 @@ use std::time::Duration;
 
 use crate::model::Case;
 
-pub use bounds::{Home, NotedArray, Noting, NotingError, Overrun};
+pub use bounds::{Dimension, Home, NotedArray, Noting, NotingError, Overrun};
 pub use compile::{CompileError, Compiler, GlslError, ModuleKey, glsl_compiler};
 pub use files::{FileError, Reading, from_file, included_files, size_macros, written_path};
 pub use fit::{LargestFit, Stop, WorkgroupFit};
 pub use lengths::{LengthsError, with_lengths};
 pub use library::Library;
+pub use lines::SourceLine;
 pub use loader::{LoadError, load, spirv_parser};
 pub use local_size::with_local_size_ids;
 pub use localize::{LocalSizeIds, LocalizeError, specializable};
@@ -47,7 +49,7 @@ pub use reflect::{
 pub use specialize::{SpecializeError, prepare, specialize, specialize_entry, specialize_kernel};
 pub use trace::{
     AccessKind, AddedBarrier, AtomicOp, CallSite, CallTree, Change, Dispatch, DispatchError, NaturalArray, Padding, Record,
-    Recorded, Recording, Root, Run, Side, Site, SourceLine, Space, Sync, SyncScope, Target, TraceError, TraceOptions, Traced,
+    Recorded, Recording, Root, Run, Side, Site, Space, Sync, SyncScope, Target, TraceError, TraceOptions, Traced,
     Unfollowed, Unordered,
 };
 pub use undecorate::{Undecorated, undecorated};

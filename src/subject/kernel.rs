@@ -84,9 +84,10 @@ impl UserKernel {
         Self { subject, device, sources: HashMap::new(), fills: HashMap::new(), expected: None, first_passes: HashMap::new() }
     }
 
-    /// The same shader with another problem: other inputs or another size.
+    /// The same shader with another problem: other inputs or another size. It is compiled in the same way.
     #[must_use]
     pub fn with_problem(&self, subject: KernelSpec) -> Self {
+        let subject = KernelSpec { is_traced: self.subject.is_traced, ..subject };
         Self { sources: self.sources.clone(), ..Self::new(subject, self.device.clone()) }
     }
 
@@ -207,7 +208,7 @@ impl UserKernel {
         // The invocations of a subgroup go on together while any of them does: in all they may come to the sum of what each does.
         let together = u64::from(self.device.subgroup.size.max(1));
         let most = self.loop_cap().and_then(|quirk| u32::try_from(quirk.most_iterations? / together).ok());
-        let (noting, module) = source.noting(most).map_err(refused)?;
+        let (noting, module) = source.noting(most, &|line| self.subject.accepts_line(line)).map_err(refused)?;
         if noting.is_idle() && noting.unfollowed == 0 {
             return Ok(None);
         }

@@ -6,8 +6,8 @@ use super::spec::KernelSpec;
 use crate::error::nearest;
 use crate::model::{Failure, Shown, Status};
 use crate::shader::{
-    EntryPoint, Extent, LocalSizeIds, Module, Noting, Reading, Reflection, SpecConstant, SpecValues, from_file, specializable,
-    with_lengths,
+    EntryPoint, Extent, LocalSizeIds, Module, Noting, Reading, Reflection, SourceLine, SpecConstant, SpecValues, from_file,
+    specializable, with_lengths,
 };
 
 pub(super) struct UserModule {
@@ -87,10 +87,15 @@ impl UserModule {
     }
 
     /// The same, made to note how far it indexes its arrays, and where an invocation comes to so many iterations; its entry point is the only one of its module.
-    pub(super) fn noting(&self, most_iterations: Option<u32>) -> Result<(&Noting, &Arc<Module>), &str> {
+    pub(super) fn noting(
+        &self,
+        most_iterations: Option<u32>,
+        accepts: &dyn Fn(&SourceLine) -> bool,
+    ) -> Result<(&Noting, &Arc<Module>), &str> {
         let make = || {
             let name = &self.entry().name;
-            let noting = Noting::of_overruns(&self.module.words, name, most_iterations).map_err(|error| error.to_string())?;
+            let noting = Noting::accepting(&self.module.words, name, most_iterations, accepts);
+            let noting = noting.map_err(|error| error.to_string())?;
             let mut module = Module::of_spirv(noting.words.clone(), Some(name)).map_err(|error| error.to_string())?;
             module.reflection.bindings = module.reflection.used_bindings.clone();
             Ok((noting, Arc::new(module)))

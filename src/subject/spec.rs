@@ -11,7 +11,7 @@ use super::fill::{Fill, Variation};
 use super::images::ImageSpec;
 use super::samplers::SamplerSpec;
 use crate::model::{FilePath, Point, SpirvTarget, words};
-use crate::shader::{FileError, Reading, included_files};
+use crate::shader::{FileError, Reading, SourceLine, included_files};
 
 /// A kernel and all that its user says of it. Every process that measures it makes the same cases of it. Expressions are texts here: see
 /// `Expression` for what they may say.
@@ -56,6 +56,8 @@ pub struct KernelSpec {
     pub checks: Vec<(String, Comparison)>,
     /// What the user says of places that say little, by [`BufferSpec::place`].
     pub accepted: Vec<(Accepted, String)>,
+    /// Lines at which reads may leave their arrays, since nothing uses what they read.
+    pub accepted_lines: Vec<SourceLine>,
     /// Whether a pass that reads what it writes may follow itself all the same.
     pub is_idempotent: bool,
     /// Whether drivers are required to fill all subgroups.
@@ -79,6 +81,15 @@ impl KernelSpec {
             has_lines: self.is_traced,
             ..Reading::default()
         }
+    }
+
+    /// How people find a line: see [`SourceLine::place`].
+    pub fn place_of(&self, line: &SourceLine) -> String {
+        line.place(&self.shader.to_string_lossy())
+    }
+
+    pub fn accepts_line(&self, line: &SourceLine) -> bool {
+        self.accepted_lines.iter().any(|accepted| self.place_of(accepted) == self.place_of(line))
     }
 
     pub(super) fn places_mut(&mut self) -> impl Iterator<Item = &mut String> {

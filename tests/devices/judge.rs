@@ -33,6 +33,7 @@ pub fn subject(shader: &str, flags: &[&str]) -> KernelSpec {
         tolerance: Tolerance::default(),
         checks: Vec::new(),
         accepted: Vec::new(),
+        accepted_lines: Vec::new(),
         is_idempotent: false,
         full_subgroups: false,
         is_traced: false,

@@ -747,6 +747,7 @@ fn a_dry_run_fails_where_the_first_configuration_does() {
         dry(&[]).says(0, &["local_size_x=64: it compiles, stays within its arrays, and computes what the reference computes"]);
         let wrong = dry(&["--reference", "local_size_x=32"]).says(1, &["local_size_x=64: wrong_result: after one pass: Y[32]"]);
         assert!(!wrong.err.contains("the search takes"), "{}", wrong.err);
-        dry(&["-b", "Y=uint[100]"]).says(1, &["local_size_x=64: it accesses a buffer out of bounds", "the search takes "]);
+        dry(&["-b", "Y=uint[100]"])
+            .says(1, &["local_size_x=64: it accesses a buffer or an image out of bounds", "the search takes "]);
     }
 }

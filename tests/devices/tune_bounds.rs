@@ -119,7 +119,7 @@ fn what_lies_beyond_a_buffer_or_an_array_is_told_with_its_size() {
 
         let (before, said) = of(&push("ahead=-3", "part=0"));
         assert!(
-            is_flagged(&before) && said.contains("`x` (set 0, binding 0) has 1024 elements, and is indexed from -1:"),
+            is_flagged(&before) && said.contains("`x` (set 0, binding 0) has 1024 elements, and is indexed from -1 (line 11):"),
             "{said}"
         );
 
@@ -171,11 +171,12 @@ fn push_constants_beyond_their_arrays_are_told_as_a_uniform_blocks_are() {
         let (rows, ran) = of("0");
         let statuses: Vec<&str> = rows.iter().map(|row| row.status.as_str()).collect();
         assert_eq!((statuses, ran.code), (vec!["ok", "ok", "skipped"], Some(0)), "{}", ran.err);
-        let told = "`of[].parts` (push constants) has 2 elements, and is indexed up to 3, which the reference doesn't do";
+        let told =
+            "`of[].parts` (push constants) has 2 elements, and is indexed up to 3 (line 8), which the reference doesn't do";
         assert_eq!((rows[2].reason.as_str(), rows[2].quality_flags.as_str()), (told, "out_of_bounds"), "{}", ran.err);
         assert!(rows.iter().take(2).all(|row| !row.quality_flags.contains("out_of_bounds")), "{}", ran.err);
         // Where the reference leaves them, all do. A driver that went there so far would be gone.
-        for (far, told) in [("2", "is indexed up to 2:"), ("4000000000", "is indexed up to 4000000000:")] {
+        for (far, told) in [("2", "is indexed up to 2 (line 8):"), ("4000000000", "is indexed up to 4000000000 (line 8):")] {
             let (rows, ran) = of(far);
             assert!(ran.err.contains(&format!("`of[].parts` (push constants) has 2 elements, and {told}")), "{}", ran.err);
             assert!(ran.err.contains("its index is wrong, or -n, --threads, --groups or --push are"), "{}", ran.err);
@@ -224,7 +225,7 @@ fn configurations_that_leave_shared_memory_are_skipped() {
             assert_eq!((row.status.as_str(), row.quality_flags.contains("out_of_bounds")), (status, flagged), "{}", ran.err);
         }
         let last = rows.iter().find(|row| row.by_axis["local_size_x"] == AxisValue::from(256_u64)).unwrap();
-        assert_eq!(last.reason, "`tile` (shared memory) has 64 elements, and is indexed up to 255");
+        assert_eq!(last.reason, "`tile` (shared memory) has 64 elements, and is indexed up to 255 (lines 12 and 14)");
         assert!(ran.err.contains("as a number: --shared tile=local_size_x lets it follow"), "{}", ran.err);
         // One word for all of them.
         assert_eq!(ran.err.matches("warning: ").count(), 1, "{}", ran.err);
@@ -266,6 +267,102 @@ fn a_reference_that_leaves_memory_of_its_own_is_none() {
     }
 }
 
+/// The outermost invocations read beyond the shared array, and never use what they read: as stencils do.
+const HALO: &str = "#version 450
+layout(local_size_x = 64) in;
+layout(binding = 0) readonly buffer X { float x[]; };
+layout(binding = 1) writeonly buffer Y { float y[]; };
+shared float row[64];
+void main() {
+    int l = int(gl_LocalInvocationIndex), g = int(gl_WorkGroupID.x) * 62 + l - 1;
+    row[l] = g >= 0 && g < x.length() ? x[g] : 0.0;
+    barrier();
+    float sum = row[l - 1] + row[l] + row[l + 1];
+    if (l > 0 && l < 63 && g < y.length()) y[g] = sum;
+}
+";
+
+#[test]
+fn reads_that_nothing_uses_are_accepted_by_their_line() {
+    let (_folder, shader) = Folder::with("halo.comp", HALO);
+    for device in devices_in_turn() {
+        let of = |more: &[&str]| {
+            let arguments = ["-n=4096", "-d", &device.index, "-a", "local_size_x=64"];
+            let ran = ran(&[&["tune", shader.as_str()], &SHORT[..], &arguments, more].concat());
+            tunings::on_any_machine(ran)
+        };
+        let refused = of(&[]);
+        let told = "`row` (shared memory) has 64 elements, and is indexed from -1 (line 10); correct the shader";
+        assert!(refused.code == Some(1) && refused.err.contains(told), "{}", refused.err);
+        assert!(refused.err.contains("accept that line (--accept 10)"), "{}", refused.err);
+        let accepted = of(&["--accept", "halo.comp:10"]);
+        assert!(accepted.code == Some(0) && !accepted.err.contains("out of bounds"), "{}", accepted.err);
+        let rows = rows(&accepted.out);
+        assert!(rows.iter().all(|row| row.status == "ok" && !row.quality_flags.contains("out_of_bounds")));
+    }
+}
+
+#[test]
+fn writes_are_not_accepted_and_lines_that_stay_within_are_told() {
+    let folder = Folder::new();
+    for device in devices_in_turn() {
+        let accepted = ["--accept", "12", "--accept", "14", "--accept", "9"];
+        let arguments = ["-d", &device.index, "-a", "local_size_x=64,128", "--push", "at=3"];
+        let (rows, ran) = tuned_literal(&folder, &[&arguments[..], &accepted].concat());
+        let skipped: Vec<&str> = rows.iter().filter(|row| row.status == "skipped").map(|row| row.reason.as_str()).collect();
+        assert_eq!(skipped, ["`tile` (shared memory) has 64 elements, and is indexed up to 127 (line 12)"], "{}", ran.err);
+        assert!(ran.err.contains("note: --accept 9: no read at line 9 is out of bounds"), "{}", ran.err);
+        assert!(!ran.err.contains("--accept 14"), "{}", ran.err);
+    }
+}
+
+/// Where the workgroup is larger than the picture is wide, or the user says so, it reads beyond that.
+const PICTURE: &str = "#version 450
+layout(local_size_x = 64) in;
+layout(binding = 0, r32ui) uniform readonly uimage2D im;
+layout(binding = 1, r32ui) uniform writeonly uimageBuffer to;
+layout(push_constant) uniform P { int ahead; };
+void main() {
+    int g = int(gl_GlobalInvocationID.x);
+    int x = (g & 63) + (ahead == 0 && gl_WorkGroupSize.x > 64 ? 64 : ahead);
+    uint texel = imageLoad(im, ivec2(x, 5)).x;
+    imageStore(to, g, uvec4(texel));
+}
+";
+
+#[test]
+fn texels_beyond_an_image_count_as_elements_beyond_a_buffer_do() {
+    let (_folder, shader) = Folder::with("picture.comp", PICTURE);
+    for device in devices_in_turn() {
+        let of = |more: &[&str]| {
+            let arguments = ["-n=4096", "--image=im=r32ui[64,64]:random", "-a", "local_size_x=32,64,128", "-d", &device.index];
+            let ran = tunings::tuned(&[&[shader.as_str()], &arguments[..], more].concat());
+            let mut rows = rows(&ran.out);
+            rows.sort_by_key(|row| row.local_size_x);
+            (rows, ran)
+        };
+        let flags =
+            |rows: &[Record]| -> Vec<bool> { rows.iter().map(|row| row.quality_flags.contains("out_of_bounds")).collect() };
+        let (rows, ran) = of(&["--push=ahead=0"]);
+        assert_eq!(flags(&rows), [false, false, true], "{}", ran.err);
+        let told =
+            "`im` (set 0, binding 0) is 64 texels wide, and is accessed at x = 127 (line 9), which the reference doesn't do";
+        assert_eq!((rows[2].status.as_str(), rows[2].reason.as_str()), ("skipped", told), "{}", ran.err);
+        // Each configuration does what the reference does: what all have is a doubt, unless it is accepted.
+        let beyond = ["--push=ahead=-1", "--buffer=to=r32ui[4000]"];
+        let (rows, ran) = of(&beyond);
+        assert!(flags(&rows).iter().all(|flag| *flag) && rows.iter().all(|row| row.status == "ok"), "{}", ran.err);
+        assert!(ran.err.contains("is accessed at x = -1 (line 9): results are undefined there"), "{}", ran.err);
+        assert!(
+            ran.err.contains("`to` (set 0, binding 1) has 4000 elements, and is indexed up to 4095 (line 10)"),
+            "{}",
+            ran.err
+        );
+        let (rows, ran) = of(&["--push=ahead=-1", "--accept=9"]);
+        assert_eq!((flags(&rows), ran.err.contains("is accessed at")), (vec![false; 3], false), "{}", ran.err);
+    }
+}
+
 /// The reference, of 64 invocations, has no invocation beyond the end.
 #[test]
 fn configurations_that_leave_a_buffer_are_skipped_unless_the_reference_does() {
@@ -278,13 +375,17 @@ fn configurations_that_leave_a_buffer_are_skipped_unless_the_reference_does() {
         found.sort();
         assert_eq!([&found[0].1, &found[1].1, &found[2].1], ["ok", "skipped", "ok"], "{}", ran.err);
         assert!(found[1].0 == "48" && found[1].2.contains("has 1024 elements"), "{found:?}");
-        assert!(found[1].2.ends_with("is indexed up to 1055, which the reference doesn't do"), "{found:?}");
+        assert!(found[1].2.ends_with("is indexed up to 1055 (line 12), which the reference doesn't do"), "{found:?}");
 
         let (rows, ran) = of("-n=1000");
         // Nobody is to take an answer for good that a look contradicts.
         assert!(ran.code == Some(1) && ran.err.contains("Correct it before you take it"), "{}", ran.err);
         assert!(rows.iter().all(|row| row.status == "ok" && row.quality_flags.contains("out_of_bounds")), "{}", ran.err);
-        assert!(ran.err.contains("has 1000 elements, and is indexed up to 1023: results are undefined there"), "{}", ran.err);
+        assert!(
+            ran.err.contains("has 1000 elements, and is indexed up to 1023 (line 12): results are undefined there"),
+            "{}",
+            ran.err
+        );
     }
 }
 

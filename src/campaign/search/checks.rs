@@ -115,7 +115,9 @@ impl<'r> WinnerChecks<'r> {
                 };
                 let why = match outcome {
                     Wrong::Result(words) => words,
-                    Wrong::Leaves(overrun) => format!("{}, which the reference doesn't do", told(&overrun)),
+                    Wrong::Leaves(overrun) => {
+                        format!("{}, which the reference doesn't do", told(&overrun, &self.search.subject))
+                    }
                 };
                 if let Some(failed) = self.failed(&point, &name, is_size, &why) {
                     points.retain(|other| *other != point);

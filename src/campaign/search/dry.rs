@@ -62,7 +62,9 @@ impl DryRun<'_> {
         };
         let doubt = bench.learned().doubts.first();
         self.progress().answer(&match (leaves, doubt) {
-            (true, _) => format!("{point}: it accesses a buffer out of bounds, and what it computes there is undefined"),
+            (true, _) => {
+                format!("{point}: it accesses a buffer or an image out of bounds, and what it computes there is undefined")
+            }
             (_, Some(doubt)) => format!("{point}: {doubt}"),
             _ => self.well(&point, &checker),
         });

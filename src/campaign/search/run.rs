@@ -112,6 +112,10 @@ impl<'r> SearchRun<'r> {
         self.has_searched = true;
         self.checker.tell_time();
         if !interrupt::is_asked() && session.given_up().is_none() {
+            // What an earlier search has tried isn't looked at again.
+            if !self.is_resumed {
+                self.checker.tell_unused();
+            }
             if self.search.is_race && (self.blocks > 1 || is_glancing || self.is_resumed) {
                 session.set_rule(Rule::Race);
                 self.race_near(&mut session)?;

@@ -123,7 +123,8 @@ impl<'c> Search<'c> {
             is_robust,
             deadline: settings.submission_deadline(),
             compile_threads,
-            subject: self.subject.clone(),
+            // What leaves an array is found by its line.
+            subject: KernelSpec { is_traced: true, ..self.subject.clone() },
         })?;
         Ok(respondent)
     }

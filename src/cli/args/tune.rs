@@ -57,9 +57,10 @@ pub struct Tune {
     #[arg(long, value_name = "PLACE")]
     pub ignore: Vec<String>,
 
-    /// Accept an output that the reference fills with one value or NaN, or leaves unchanged (constant), or an input that no result
-    /// depends on (idle)
-    #[arg(long, value_name = "constant|idle:PLACE")]
+    /// Accept an output that the reference fills with one value or NaN, or leaves unchanged (constant), an input that no result
+    /// depends on (idle), or reads out of bounds at a line of the shader or of a file that it includes, if nothing uses what they
+    /// read
+    #[arg(long, value_name = "constant|idle:PLACE|[FILE:]LINE")]
     pub accept: Vec<String>,
 
     /// Don't record what the best configurations access, which finds races, reads of shared memory that nobody wrote, and barriers that

@@ -76,8 +76,7 @@ impl Found {
         let page = Page::stderr();
         let mut text = answer_text(&best.answer, page);
         if best.leaves {
-            let words =
-                "Correct it before you take it: it accesses a buffer out of bounds, and what it computes there is undefined.";
+            let words = "Correct it before you take it: it accesses a buffer or an image out of bounds, and what it computes there is undefined.";
             text += &Tone::Bad.paragraph(words, page);
         }
         text += &best.tried.iter().map(|words| paragraph(words, page)).collect::<String>();

@@ -1,6 +1,7 @@
 //! From flags to what is tuned, and to the axes that it is tuned along.
 
 use std::cmp::Ordering;
+use std::path::Path;
 
 use crate::cli::args::tune::Tune;
 use crate::cli::described::{kernel, macros, parsed};
@@ -9,7 +10,7 @@ use crate::experiments::powers_of_two;
 use crate::model::{Axis, AxisKind, AxisValue, DeviceInfo, FilePath, Point, Status};
 use crate::plan::parse_values;
 use crate::regular;
-use crate::shader::size_macros;
+use crate::shader::{SourceLine, size_macros};
 use crate::subject::{
     Accepted, CONSTANT_AXIS, Comparison, KernelSpec, LOCAL_SIZE_AXES, MACRO_AXIS, Reference, SUBGROUP_AXIS, Tolerance,
     UserKernel,
@@ -18,21 +19,45 @@ use crate::tuning::space::{Dimension, Space};
 use crate::units::parse_number;
 
 pub fn subject(arguments: &Tune) -> Result<KernelSpec, Error> {
+    let kernel = kernel(&arguments.described, arguments.measuring.seed)?;
+    let (mut accepted, mut accepted_lines) = (Vec::new(), Vec::new());
+    for what in parsed("accept", &arguments.accept, |text| accepts(text, &kernel.shader))? {
+        match what {
+            Accepts::Place(how, place) => accepted.push((how, place)),
+            Accepts::Line(line) => accepted_lines.push(line),
+        }
+    }
     Ok(KernelSpec {
         bytes: arguments.bytes.clone(),
         flops: arguments.flops.clone(),
         tolerance: Tolerance { absolute: arguments.absolute_tolerance, relative: arguments.relative_tolerance },
         checks: checks(arguments)?,
-        accepted: parsed("accept", &arguments.accept, accepted)?,
+        accepted,
+        accepted_lines,
         is_idempotent: arguments.idempotent,
-        ..kernel(&arguments.described, arguments.measuring.seed)?
+        ..kernel
     })
 }
 
-fn accepted(text: &str) -> Result<(Accepted, String), String> {
-    let of = |(what, place): (&str, &str)| Some((Accepted::named(what)?, place.trim().to_owned()));
-    let found = text.split_once(':').and_then(of).filter(|(_, place)| !place.is_empty());
-    found.ok_or_else(|| "constant:PLACE or idle:PLACE is needed, as in constant:data".to_owned())
+/// What a value of `--accept` says.
+enum Accepts {
+    Place(Accepted, String),
+    Line(SourceLine),
+}
+
+/// A line without a file is one of the shader's own.
+fn accepts(text: &str, shader: &Path) -> Result<Accepts, String> {
+    if let Some((how, place)) = text.split_once(':').and_then(|(how, place)| Some((Accepted::named(how)?, place.trim()))) {
+        return match place {
+            "" => Err(format!("{how}:PLACE is needed, as in {how}:data")),
+            place => Ok(Accepts::Place(how, place.to_owned())),
+        };
+    }
+    let shader = shader.to_string_lossy();
+    let (file, line) = text.rsplit_once(':').unwrap_or((&shader, text));
+    let line = line.trim().parse().ok().filter(|line| *line > 0 && !file.trim().is_empty());
+    let line = line.map(|line| Accepts::Line(SourceLine { file: file.trim().to_owned(), line }));
+    line.ok_or_else(|| "a line (12, or common.glsl:12), constant:PLACE or idle:PLACE is needed, as in constant:data".to_owned())
 }
 
 /// What of outputs is compared: `--ignore PLACE` is `--check PLACE=none`.
@@ -273,6 +298,26 @@ pub fn reference(text: &str, kernel: &mut UserKernel) -> Result<Reference, Error
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_accepted_is_a_place_or_a_line() {
+        let of = |text: &str| match accepts(text, Path::new("a/halo.comp"))? {
+            Accepts::Place(how, place) => Ok(format!("{how} {place}")),
+            Accepts::Line(SourceLine { file, line }) => Ok::<_, String>(format!("{file} line {line}")),
+        };
+        for (text, found) in [
+            ("12", "a/halo.comp line 12"),
+            ("common.glsl:12", "common.glsl line 12"),
+            ("constant:12", "constant 12"),
+            ("idle:0:1", "idle 0:1"),
+        ] {
+            assert_eq!(of(text).as_deref(), Ok(found), "{text}");
+        }
+        for wrong in ["0", "twelve", ":12", "common.glsl:", "common.glsl:x", "constant:", "-3"] {
+            let error = of(wrong).unwrap_err();
+            assert!(error.contains("is needed, as in"), "{wrong}: {error}");
+        }
+    }
 
     #[test]
     fn a_constant_may_have_64_bits() {

@@ -1,41 +1,67 @@
 //! The new module: what it declares, what it notes before each access, and what it writes at its end.
 
 mod follow;
+mod texels;
 
 use std::collections::{BTreeMap, HashMap};
 
 use rspirv::dr::{Block, Function, Instruction, Module, Operand};
-use rspirv::spirv::{Decoration, MemoryModel, Op, Scope, SelectionControl, StorageClass, Word};
+use rspirv::spirv::{Decoration, Op, Scope, SelectionControl, StorageClass, Word};
 
-use super::{Home, NotedArray, Notes, NotingError};
+use super::{Detail, Dimension, Home, NotedArray, NotedSite, Notes, NotingError};
 use crate::shader::edit::{Editor, Missing, Step, WordBuffer, ids, is_unguarded, labelled};
+use crate::shader::lines::{Lines, SourceLine};
 use crate::shader::loader::id;
 use crate::shader::reflect::reach::Mentions;
 use follow::{Index, Pointee, pointers, reaches_further};
 
-pub(super) struct Array {
-    pub(super) told: NotedArray,
-    variable: Word,
-    path: Vec<Step>,
+struct Array {
+    told: NotedArray,
+    key: Key,
     ty: Word,
     /// The variable that holds the largest index so far.
     largest: Word,
+    /// The variable that holds the size of the image that was left.
+    length: Option<Word>,
 }
 
-pub(super) struct Writer {
+/// What has a note of its own.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    variable: Word,
+    path: Vec<Step>,
+    dimension: Option<Dimension>,
+    site: Option<NotedSite>,
+}
+
+/// A pointer that is accessed, and where.
+#[derive(Clone)]
+struct Access {
+    pointer: Word,
+    site: Option<NotedSite>,
+}
+
+/// A module, and what it notes, where.
+type Noted = (Module, Vec<(NotedArray, Option<NotedSite>)>);
+
+pub(super) struct Writer<'a> {
     edit: Editor,
     places: HashMap<Word, Pointee>,
     pub(super) place: (u32, u32),
-    pub(super) arrays: Vec<Array>,
+    arrays: Vec<Array>,
     /// Where an array is among them.
-    known: BTreeMap<(Word, Vec<Step>), usize>,
+    known: BTreeMap<Key, usize>,
+    lines: Lines,
+    accepts: &'a dyn Fn(&SourceLine) -> bool,
+    detail: Detail,
     pub(super) unfollowed: usize,
     /// The variable that counts iterations, and how many are noted.
     iterations: Option<(Word, Word)>,
 }
 
-impl Writer {
-    pub(super) fn new(module: Module) -> Result<Self, NotingError> {
+impl<'a> Writer<'a> {
+    pub(super) fn new(module: Module, accepts: &'a dyn Fn(&SourceLine) -> bool, detail: Detail) -> Result<Self, NotingError> {
+        let lines = Lines::of(&module);
         let edit = Editor::new(module)?;
         let mut new = Self {
             place: (0, edit.free_binding()),
@@ -43,6 +69,9 @@ impl Writer {
             places: HashMap::new(),
             arrays: Vec::new(),
             known: BTreeMap::new(),
+            lines,
+            accepts,
+            detail,
             unfollowed: 0,
             iterations: None,
         };
@@ -93,24 +122,28 @@ impl Writer {
 
     fn instrument_block(&mut self, block: &mut Block, uses: &HashMap<Word, usize>) {
         let mut choosable = self.choosable(block, uses);
+        self.lines.begin_block();
         for mut instruction in std::mem::take(&mut block.instructions) {
             if instruction.class.opcode == Op::Variable {
                 self.root(&instruction);
             }
+            self.lines.note(&instruction);
             self.follow(&instruction);
             self.edit.keep_within(&mut instruction, &mut block.instructions);
             self.unfollowed += usize::from(reaches_further(&instruction));
+            let accesses =
+                pointers(&instruction).into_iter().map(|(pointer, is_read)| Access { pointer, site: self.site(is_read) });
+            let mut accesses: Vec<Access> = accesses.collect();
             match instruction.result_id.and_then(|result| choosable.get_mut(&result)) {
-                Some(pointer) => *pointer = instruction.operands.first().and_then(id),
-                None => {
-                    pointers(&instruction).into_iter().for_each(|pointer| self.note(pointer, None, &mut block.instructions))
-                }
+                Some(access) => *access = accesses.pop(),
+                None => accesses.iter().for_each(|access| self.note(access, None, &mut block.instructions)),
             }
+            self.note_texels(&instruction, &mut block.instructions);
             if let (Op::Select, [condition, values @ ..]) = (instruction.class.opcode, &instruction.operands[..]) {
                 for (i, value) in values.iter().enumerate() {
-                    let pointer = id(value).and_then(|value| choosable.get(&value).copied().flatten());
-                    if let (Some(pointer), Some(condition)) = (pointer, id(condition)) {
-                        self.note(pointer, Some((condition, i == 0)), &mut block.instructions);
+                    let access = id(value).and_then(|value| choosable.get(&value)?.as_ref());
+                    if let (Some(access), Some(condition)) = (access, id(condition)) {
+                        self.note(access, Some((condition, i == 0)), &mut block.instructions);
                     }
                 }
             }
@@ -120,7 +153,7 @@ impl Writer {
 
     /// The loads of a block whose values are for `OpSelect` alone, as compilers write `i > 0 ? a[i - 1] : 0`: they read from where nothing
     /// is, and nobody takes what they read. What isn't chosen counts as index 0.
-    fn choosable(&self, block: &Block, uses: &HashMap<Word, usize>) -> HashMap<Word, Option<Word>> {
+    fn choosable(&self, block: &Block, uses: &HashMap<Word, usize>) -> HashMap<Word, Option<Access>> {
         let is_plain = |condition: &Operand| id(condition).and_then(|id| self.edit.type_of.get(&id)) == Some(&self.edit.bool);
         let mut chosen: HashMap<Word, usize> = HashMap::new();
         for instruction in block.instructions.iter().filter(|instruction| instruction.class.opcode == Op::Select) {
@@ -139,17 +172,25 @@ impl Writer {
         results.map(|load| (load, None)).collect()
     }
 
+    /// Where the instruction is that was read last.
+    fn site(&self, is_read: bool) -> Option<NotedSite> {
+        let line = self.lines.now()?;
+        let is_accepted = is_read && (self.accepts)(&line);
+        (is_accepted || self.detail == Detail::Lines).then_some(NotedSite { line, is_read, is_accepted })
+    }
+
     /// Notes how far a pointer's indexes go, if what it leads to is chosen: where the condition is as it says.
-    fn note(&mut self, pointer: Word, chosen: Option<(Word, bool)>, code: &mut Vec<Instruction>) {
-        let Some(place) = self.places.get(&pointer).cloned() else {
-            self.unfollowed += usize::from(self.may_be_array(pointer));
+    fn note(&mut self, access: &Access, chosen: Option<(Word, bool)>, code: &mut Vec<Instruction>) {
+        let Some(place) = self.places.get(&access.pointer).cloned() else {
+            self.unfollowed += usize::from(self.may_be_array(access.pointer));
             return;
         };
         for Index { steps, ty, index } in place.indexes {
             if self.edit.is_surely_within(ty, index) {
                 continue;
             }
-            let Some(array) = self.array(place.variable, &place.path[..steps]) else { continue };
+            let (path, site) = (place.path[..steps].to_vec(), access.site.clone());
+            let Some(array) = self.array(Key { variable: place.variable, path, dimension: None, site }) else { continue };
             self.arrays[array].told.is_signed &= self.is_signed(index);
             let Some(index) = self.edit.as_uint(index, code) else { continue };
             let index = match chosen {
@@ -161,39 +202,48 @@ impl Writer {
                 }
                 None => index,
             };
-            let largest = self.arrays[array].largest;
-            let so_far = self.edit.emit(code, Op::Load, self.edit.uint, &[largest]);
-            let is_larger = self.edit.emit(code, Op::UGreaterThan, self.edit.bool, &[index, so_far]);
-            let larger = self.edit.emit(code, Op::Select, self.edit.uint, &[is_larger, index, so_far]);
-            code.push(Instruction::new(Op::Store, None, None, ids(&[largest, larger])));
+            self.keep_largest(self.arrays[array].largest, index, code);
         }
     }
 
-    /// The array so many steps from a variable.
-    fn array(&mut self, variable: Word, path: &[Step]) -> Option<usize> {
-        if let Some(known) = self.known.get(&(variable, path.to_vec())) {
+    fn keep_largest(&mut self, variable: Word, value: Word, code: &mut Vec<Instruction>) {
+        let so_far = self.edit.emit(code, Op::Load, self.edit.uint, &[variable]);
+        let is_larger = self.edit.emit(code, Op::UGreaterThan, self.edit.bool, &[value, so_far]);
+        let larger = self.edit.emit(code, Op::Select, self.edit.uint, &[is_larger, value, so_far]);
+        code.push(Instruction::new(Op::Store, None, None, ids(&[variable, larger])));
+    }
+
+    /// Where an array is among those that are noted; nothing where no instruction tells how long it is.
+    fn array(&mut self, key: Key) -> Option<usize> {
+        if let Some(known) = self.known.get(&key) {
             return Some(*known);
         }
-        let ty = self.type_at(variable, path)?;
-        let is_runtime = self.edit.types.get(&ty).is_some_and(|ty| ty.class.opcode == Op::TypeRuntimeArray);
+        let ty = self.type_at(key.variable, &key.path)?;
+        let opcode = self.edit.types.get(&ty).map(|ty| ty.class.opcode);
+        let is_runtime = opcode == Some(Op::TypeRuntimeArray);
         // How many descriptors an array without an end has, no instruction tells.
-        if is_runtime && !matches!(path.last(), Some(Step::Member(_))) {
+        if is_runtime && !matches!(key.path.last(), Some(Step::Member(_))) {
             return None;
         }
-        let largest = self.edit.own_variable();
-        let home = match self.places.get(&variable)?.class {
+        let is_image = matches!(opcode, Some(Op::TypeImage | Op::TypeSampledImage));
+        // No index of 0 lies beyond an image of one texel.
+        let (largest, length) = (self.edit.own_variable(), is_image.then(|| self.edit.own_variable_from(1)));
+        let root = self.places.get(&key.variable)?;
+        let argument = |which| self.edit.names.argument(key.variable, which).unwrap_or(0);
+        let (set, binding) = (argument(Decoration::DescriptorSet), argument(Decoration::Binding));
+        let home = match root.class {
             StorageClass::Workgroup => Home::Shared,
             StorageClass::PushConstant => Home::PushConstants,
+            StorageClass::UniformConstant => Home::Image { set, binding },
             class if is_unguarded(class) => Home::Invocation,
-            _ => Home::Buffer {
-                set: self.edit.names.argument(variable, Decoration::DescriptorSet).unwrap_or(0),
-                binding: self.edit.names.argument(variable, Decoration::Binding).unwrap_or(0),
-            },
+            _ => Home::Buffer { set, binding },
         };
-        let of = self.places.get(&variable)?.ty.unwrap_or_default();
-        let told = NotedArray { home, path: self.edit.path_name(variable, of, path), is_runtime, is_signed: true };
-        self.arrays.push(Array { told, variable, path: path.to_vec(), ty, largest });
-        self.known.insert((variable, path.to_vec()), self.arrays.len() - 1);
+        let path = self.edit.path_name(key.variable, root.ty.unwrap_or_default(), &key.path);
+        // A texel buffer is as long as the application makes it.
+        let is_runtime = is_runtime || is_image && key.dimension.is_none();
+        let told = NotedArray { home, path, dimension: key.dimension, is_runtime, is_signed: true };
+        self.arrays.push(Array { told, key: key.clone(), ty, largest, length });
+        self.known.insert(key, self.arrays.len() - 1);
         Some(self.arrays.len() - 1)
     }
 
@@ -201,9 +251,13 @@ impl Writer {
         self.edit.integer(index).is_none_or(|(_, is_signed)| is_signed)
     }
 
+    pub(super) fn count(&self) -> usize {
+        self.arrays.len()
+    }
+
     // ---- the end ----------------------------------------------------------------------------------------------------------
 
-    pub(super) fn finish(mut self, function: Word, notes: Notes) -> Result<(Module, Vec<NotedArray>), NotingError> {
+    pub(super) fn finish(mut self, function: Word, notes: Notes) -> Result<Noted, NotingError> {
         let buffer = self.declare_buffer();
         let entry =
             self.edit.module.functions.iter().position(|f| f.def.as_ref().and_then(|def| def.result_id) == Some(function));
@@ -242,7 +296,8 @@ impl Writer {
             }
         }
         self.edit.module.functions[entry].blocks = blocks;
-        Ok((self.edit.finish(), self.arrays.into_iter().map(|array| array.told).collect()))
+        let noted = self.arrays.into_iter().map(|array| (array.told, array.key.site)).collect();
+        Ok((self.edit.finish(), noted))
     }
 
     /// Whether any array was left; nothing where none has a length.
@@ -264,9 +319,7 @@ impl Writer {
     fn declare_buffer(&mut self) -> Buffer {
         let words = self.edit.word_buffer(self.place);
         // Under the Vulkan memory model, the device's scope takes a capability of its own.
-        let memory_model = self.edit.module.memory_model.as_ref().and_then(|model| model.operands.get(1));
-        let is_vulkan = memory_model == Some(&Operand::MemoryModel(MemoryModel::Vulkan));
-        let scope = self.edit.constant(if is_vulkan { Scope::QueueFamily } else { Scope::Device } as u32);
+        let scope = self.edit.constant(if self.edit.is_vulkan_model() { Scope::QueueFamily } else { Scope::Device } as u32);
         Buffer { words, scope }
     }
 
@@ -300,8 +353,11 @@ impl Writer {
 
     /// The length of an array, as the shader itself sees it.
     fn length(&mut self, array: usize, code: &mut Vec<Instruction>) -> Option<Word> {
-        let Array { variable, path, ty, .. } = &self.arrays[array];
-        let (variable, path, ty) = (*variable, path.clone(), *ty);
+        let Array { key, ty, length, .. } = &self.arrays[array];
+        let (Key { variable, path, .. }, ty) = (key.clone(), *ty);
+        if let Some(length) = *length {
+            return Some(self.edit.emit(code, Op::Load, self.edit.uint, &[length]));
+        }
         if let Some(length) = self.edit.length_of(ty, code) {
             return Some(length);
         }

@@ -8,11 +8,11 @@ use rspirv::grammar::reflect::is_block_terminator;
 use rspirv::spirv::{MemorySemantics, Op, Scope, Word};
 use serde::{Deserialize, Serialize};
 
-use super::lines::{Lines, SourceLine};
 use super::loops::Loops;
 use super::writer::Writer;
 use super::{TraceError, TraceOptions};
 use crate::shader::edit::{Editor, keep_entry};
+use crate::shader::lines::{Lines, SourceLine};
 use crate::shader::loader::{id, load};
 use crate::shader::reflect::SpecValues;
 use crate::shader::reflect::constants::{Constants, Values};

@@ -9,8 +9,8 @@ use rspirv::dr::{Function, Instruction};
 use rspirv::spirv::{Op, Word};
 use serde::{Deserialize, Serialize};
 
-use super::lines::SourceLine;
 use super::{TraceError, loops::Loops};
+use crate::shader::lines::SourceLine;
 use crate::shader::loader::id;
 
 /// The calls that lead to accesses.

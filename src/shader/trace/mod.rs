@@ -15,7 +15,6 @@ mod added;
 mod calls;
 mod dispatch;
 mod layout;
-mod lines;
 mod loops;
 mod pointers;
 mod polls;
@@ -31,6 +30,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::edit::{Missing, keep_entry};
+use super::lines::SourceLine;
 use super::loader::{LoadError, load};
 use super::reflect::SpecValues;
 use super::validator::{Invalid, validate};
@@ -39,7 +39,6 @@ use writer::Writer;
 pub use added::{AddedBarrier, Side, Unordered};
 pub use calls::{CallSite, CallTree};
 pub use dispatch::{Change, Dispatch, DispatchError, Padding};
-pub use lines::SourceLine;
 pub use records::{Record, Recorded, Recording};
 pub use sync::{AtomicOp, Sync, SyncScope};
 

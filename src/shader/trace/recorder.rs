@@ -469,13 +469,6 @@ impl Recorder {
 }
 
 impl Editor {
-    fn require(&mut self, capability: Capability) {
-        let operand = Operand::Capability(capability);
-        if self.module.capabilities.iter().all(|known| known.operands.first() != Some(&operand)) {
-            self.module.capabilities.push(Instruction::new(Op::Capability, None, None, vec![operand]));
-        }
-    }
-
     /// An array of words of the invocation's own.
     fn own_array(&mut self, length: usize) -> Word {
         let length = self.constant(u32::try_from(length).unwrap_or(u32::MAX));
@@ -531,13 +524,8 @@ impl Editor {
         let vector = self.load_input(variable, code);
         let ty = self.type_of.get(&vector).and_then(|ty| self.types.get(ty)).and_then(|ty| id(ty.operands.first()?));
         std::array::from_fn(|i| {
-            let result = self.take_id();
-            let component = u32::try_from(i).unwrap_or(0);
-            let ty = ty.unwrap_or(self.uint);
-            let operands = vec![Operand::IdRef(vector), Operand::LiteralBit32(component)];
-            code.push(Instruction::new(Op::CompositeExtract, Some(ty), Some(result), operands));
-            self.type_of.insert(result, ty);
-            self.as_uint(result, code).unwrap_or(result)
+            let component = self.component(vector, ty.unwrap_or(self.uint), u32::try_from(i).unwrap_or(0), code);
+            self.as_uint(component, code).unwrap_or(component)
         })
     }
 }

@@ -53,7 +53,7 @@ impl Writer {
                 64 => {
                     let pair = self.edit.find_type(Op::TypeVector, &[Operand::IdRef(uint), Operand::LiteralBit32(2)]);
                     let halves = self.edit.emit(code, Op::Bitcast, pair, &[value]);
-                    vec![self.component(halves, uint, 0, code), self.component(halves, uint, 1, code)]
+                    vec![self.edit.component(halves, uint, 0, code), self.edit.component(halves, uint, 1, code)]
                 }
                 _ if of.class.opcode == Op::TypeInt => vec![self.edit.emit(code, Op::UConvert, uint, &[value])],
                 _ => return None,
@@ -74,7 +74,7 @@ impl Writer {
                 }
                 let mut words = Vec::new();
                 for at in 0..count {
-                    let part = self.component(whole, component, at, code);
+                    let part = self.edit.component(whole, component, at, code);
                     words.extend(self.words_of_value(part, code)?);
                 }
                 if words.len() > MOST {
@@ -84,13 +84,5 @@ impl Writer {
             }
             _ => return None,
         })
-    }
-
-    fn component(&mut self, of: Word, ty: Word, at: u32, code: &mut Vec<Instruction>) -> Word {
-        let result = self.edit.take_id();
-        let operands = vec![Operand::IdRef(of), Operand::LiteralBit32(at)];
-        code.push(Instruction::new(Op::CompositeExtract, Some(ty), Some(result), operands));
-        self.edit.type_of.insert(result, ty);
-        result
     }
 }

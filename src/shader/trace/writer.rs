@@ -7,7 +7,6 @@ use rspirv::spirv::{Decoration, LoopControl, MemoryAccess, Op, Word};
 
 use super::calls::Calls;
 use super::layout::Layouts;
-use super::lines::Lines;
 use super::loops::Loops;
 use super::pointers::{Beside, Name, RootIs, Shadow, is_recorded};
 use super::polls::Waiting;
@@ -15,6 +14,7 @@ use super::recorder::{Poll, Recorder};
 use super::uses::mattering;
 use super::{AccessKind, AtomicOp, Root, Site, Space, Sync, Target, TraceError, TraceOptions, Traced, Unfollowed, assembled};
 use crate::shader::edit::{Editor, Missing, ids};
+use crate::shader::lines::Lines;
 use crate::shader::loader::id;
 use crate::shader::reflect::SpecValues;
 use crate::shader::reflect::reach::Mentions;
@@ -525,12 +525,7 @@ impl Writer {
                 let name = called(name, None);
                 let pair = self.edit.find_type(Op::TypeVector, &[Operand::IdRef(self.edit.uint), Operand::LiteralBit32(2)]);
                 let address = self.edit.emit(code, Op::Bitcast, pair, &[pointer]);
-                let words = [1, 0].map(|half| {
-                    let result = self.edit.take_id();
-                    let operands = vec![Operand::IdRef(address), Operand::LiteralBit32(half)];
-                    code.push(Instruction::new(Op::CompositeExtract, Some(self.edit.uint), Some(result), operands));
-                    result
-                });
+                let words = [1, 0].map(|half| self.edit.component(address, self.edit.uint, half, code));
                 (name, Target::Address { runs }, words.to_vec())
             }
             Shadow::Followed(followed) => {

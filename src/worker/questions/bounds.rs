@@ -9,7 +9,7 @@ use super::{Question, QuestionState};
 use crate::gpu::{CaseHandle, DeviceOptions, MessageLog};
 use crate::measure::{Dispatcher, Vulkan};
 use crate::model::{Failure, Point};
-use crate::shader::{Home, Noting, Overrun, Prepared};
+use crate::shader::{Home, Noting, Overrun, Prepared, SourceLine};
 use crate::subject::{KernelSpec, UserKernel};
 use crate::worker::host::{Host, Identity, opened};
 
@@ -47,6 +47,8 @@ pub enum Pass {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
     pub overruns: Vec<Overrun>,
+    /// Lines at which a read left its array that the user accepts.
+    pub accepted: Vec<SourceLine>,
     /// Whether an invocation came to as many iterations of its loops as the driver is known to run.
     pub loops_too_often: bool,
     /// How many of the shader's loads, stores and atomic operations nobody could watch, since it can't be told how far they reach.
@@ -92,9 +94,11 @@ impl Question for CheckBounds {
     fn example() -> (Self, Bounds) {
         let point = Point::new([("n".into(), 4_u64.into()), ("op".into(), "copy".into())]);
         let array = r#"{"home":{"buffer":{"set":0,"binding":1}},"path":"to","is_runtime":true,"is_signed":false}"#;
-        let overrun = Overrun { array: serde_json::from_str(array).unwrap(), index: i64::MIN, length: u32::MAX };
-        let bounds =
-            Bounds { overruns: vec![overrun], loops_too_often: true, unfollowed: 1, messages: vec!["two\nlines".to_owned()] };
+        let lines = vec![SourceLine { file: "a.comp".to_owned(), line: 5 }];
+        let array = serde_json::from_str(array).unwrap();
+        let overrun = Overrun { array, index: i64::MIN, length: u32::MAX, lines: lines.clone(), is_read: true };
+        let messages = vec!["two\nlines".to_owned()];
+        let bounds = Bounds { overruns: vec![overrun], accepted: lines, loops_too_often: true, unfollowed: 1, messages };
         (Self { pass: Pass::Configuration(point), next: vec![Pass::Reference] }, bounds)
     }
 }
@@ -173,6 +177,6 @@ impl Checker {
             _ => false,
         };
         overruns.retain(|overrun| !differ(overrun));
-        Ok(Bounds { overruns, loops_too_often, unfollowed, messages: messages.drain() })
+        Ok(Bounds { overruns, accepted: noting.accepted(&noted), loops_too_often, unfollowed, messages: messages.drain() })
     }
 }

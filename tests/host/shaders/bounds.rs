@@ -1,9 +1,9 @@
 //! What a module can be made to note of how far it indexes. That it notes the right numbers, tests/devices/tune_bounds.rs shows on devices.
 
 use lanescope::model::SpirvTarget;
-use lanescope::shader::{Home, Noting, validate};
+use lanescope::shader::{Dimension, Home, Noting, SourceLine, validate};
 
-use super::support::{compiled_for, compiled_with_news};
+use super::support::{PATH, compiled_for, compiled_with_news, compiler};
 use crate::support::{spirv_tool, to_words};
 
 fn noting(text: &str) -> Noting {
@@ -95,6 +95,96 @@ fn push_constants_and_inputs_are_noted_as_other_memory_is_and_never_left() {
     };
     // One to note each of nine indexes, and one to keep it within. Of `x` there are two to note.
     assert_eq!((selects(&module.words), selects(&noting.words)), (0, 2 * 9 + 2));
+}
+
+/// Names of what is noted, and which of its dimensions.
+fn dimensions(noting: &Noting) -> Vec<(&str, Option<Dimension>)> {
+    let mut all: Vec<_> = noting.arrays.iter().map(|array| (array.path.as_str(), array.dimension)).collect();
+    all.sort_unstable();
+    all
+}
+
+#[test]
+fn coordinates_of_images_are_noted_by_their_dimensions() {
+    use Dimension::{Layer, X, Y, Z};
+    let texels = noting(
+        "layout(binding = 0) uniform sampler2D a;
+        layout(binding = 1, r32f) uniform readonly image3D b;
+        layout(binding = 2, r32f) uniform readonly image1DArray c;
+        layout(binding = 3, r32f) uniform readonly imageCube d;
+        layout(binding = 4, r32f) uniform readonly imageCubeArray e;
+        layout(binding = 5, r32f) uniform writeonly imageBuffer f;
+        layout(binding = 6) uniform texture2D g[2];
+        layout(binding = 7) uniform sampler s;
+        layout(binding = 8, r32ui) uniform uimage2D h;
+        layout(binding = 9) uniform sampler2DMS k;
+        float of(sampler2D given, int i) { return texelFetch(given, ivec2(i), 0).r; }
+        void main() {
+            int i = int(gl_GlobalInvocationID.x);
+            float sum = texelFetchOffset(a, ivec2(i), 1, ivec2(1, -1)).r + imageLoad(b, ivec3(i)).r + imageLoad(c, ivec2(i)).r;
+            sum += imageLoad(d, ivec3(i)).r + imageLoad(e, ivec3(i)).r + texelFetch(sampler2D(g[i], s), ivec2(i), 0).r;
+            imageStore(f, i, vec4(sum + of(a, i) + texelFetch(k, ivec2(i), 0).r));
+            imageAtomicAdd(h, ivec2(i), 1u);
+        }",
+    );
+    let of =
+        |name: &'static str, dimensions: &[Dimension]| dimensions.iter().map(move |of| (name, Some(*of))).collect::<Vec<_>>();
+    let two = ["a", "g[]", "h", "k"].map(|name| of(name, &[X, Y])).concat();
+    let cubes = ["d", "e"].map(|name| of(name, &[X, Y, Layer])).concat();
+    let mut expected = [two, cubes, of("b", &[X, Y, Z]), of("c", &[X, Layer]), vec![("f", None), ("g", None)]].concat();
+    expected.sort_unstable();
+    assert_eq!((dimensions(&texels), texels.unfollowed), (expected, 1));
+    assert!(texels.arrays.iter().all(|array| matches!(array.home, Home::Image { set: 0, .. }) && array.home.is_given()));
+    let sampled = noting(
+        "layout(binding = 0) uniform sampler2D a;
+        layout(binding = 1) buffer X { float x; };
+        void main() { x = textureLod(a, vec2(gl_GlobalInvocationID.xy), 0).r; }",
+    );
+    assert_eq!((dimensions(&sampled), sampled.unfollowed), (Vec::new(), 0), "a sampler keeps within");
+}
+
+/// Rewritten, where reads at some lines are accepted.
+fn accepting(text: &str, accepted: &[u32]) -> Noting {
+    let module = compiler(text).with_lines().compile(PATH, &[], SpirvTarget::default()).unwrap();
+    let accepts = |line: &SourceLine| accepted.contains(&line.line);
+    Noting::accepting(&module.words, "main", None, &accepts).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn reads_are_told_from_writes_at_each_line_and_accepted() {
+    let text = "#version 460
+        layout(binding = 0) buffer X { uint x[]; };
+        void main() {
+            uint i = gl_GlobalInvocationID.x;
+            x[i] = 1;
+            uint read = x[i + 1];
+            atomicAdd(x[i + 2], read);
+        }";
+    let of = |accepted: &[u32]| {
+        let noting = accepting(text, accepted);
+        let left = bytes(&[9, 8].repeat(noting.arrays.len()));
+        let lines = |lines: Vec<SourceLine>| lines.into_iter().map(|line| line.line).collect::<Vec<_>>();
+        let overruns = noting.overruns(&left).into_iter().map(|overrun| (overrun.is_read, lines(overrun.lines)));
+        (overruns.collect::<Vec<_>>(), lines(noting.accepted(&left)))
+    };
+    assert_eq!(of(&[]), (vec![(false, vec![5, 6, 7])], vec![]));
+    assert_eq!(of(&[5, 6, 7]), (vec![(false, vec![5, 7])], vec![6]));
+    // Of two arrays, one is only read.
+    let noting = accepting(&text.replace("x[i + 1]", "y[i]").replace("void main", "shared uint y[4]; void main"), &[]);
+    let overruns = noting.overruns(&bytes(&[9, 8].repeat(noting.arrays.len())));
+    let mut found: Vec<_> = overruns.iter().map(|overrun| (overrun.array.path.as_str(), overrun.is_read)).collect();
+    found.sort_unstable();
+    assert_eq!(found, [("x", false), ("y", true)]);
+}
+
+#[test]
+fn a_module_of_many_accesses_has_a_note_for_each_array() {
+    let reads: String = (0..600).map(|at| format!("s += x[i + {at}];\n")).collect();
+    let text = format!(
+        "#version 460\nlayout(binding = 0) buffer X {{ uint x[]; }};\nvoid main() {{\nuint i = gl_GlobalInvocationID.x, s = 0;\n{reads}x[i] = s;\n}}"
+    );
+    assert_eq!(accepting(&text, &[]).arrays.len(), 1);
+    assert_eq!(accepting(&text, &[9]).arrays.len(), 2, "what is accepted is still told apart");
 }
 
 /// A module that stores to an array at an index of this type.

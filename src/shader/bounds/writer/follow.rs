@@ -27,7 +27,7 @@ pub(super) struct Index {
     pub(super) index: Word,
 }
 
-impl Writer {
+impl Writer<'_> {
     pub(super) fn note_variables(&mut self) {
         for instruction in self.edit.module.types_global_values.clone() {
             if instruction.class.opcode == Op::Variable {
@@ -36,15 +36,16 @@ impl Writer {
         }
     }
 
-    /// A variable or a parameter, from which pointers are followed: but for images and samplers, and buffers that come as parameters.
+    /// A variable or a parameter, from which pointers are followed: but for samplers, and buffers and images that come as parameters.
     pub(super) fn root(&mut self, instruction: &Instruction) {
         let (Some(variable), Some(pointer)) = (instruction.result_id, instruction.result_type) else { return };
-        let is_followed = |class: StorageClass| {
-            is_unguarded(class)
-                || (instruction.class.opcode == Op::Variable
-                    && matches!(class, StorageClass::StorageBuffer | StorageClass::Uniform))
+        let is_variable = instruction.class.opcode == Op::Variable;
+        let is_followed = |(class, ty): &(StorageClass, Word)| match class {
+            StorageClass::StorageBuffer | StorageClass::Uniform => is_variable,
+            StorageClass::UniformConstant => is_variable && self.is_image(*ty),
+            _ => is_unguarded(*class),
         };
-        let Some((class, ty)) = self.edit.pointee(pointer).filter(|(class, _)| is_followed(*class)) else { return };
+        let Some((class, ty)) = self.edit.pointee(pointer).filter(is_followed) else { return };
         self.places.insert(variable, Pointee { variable, class, path: Vec::new(), ty: Some(ty), indexes: Vec::new() });
     }
 
@@ -53,7 +54,9 @@ impl Writer {
         let base = instruction.operands.first().and_then(id).and_then(|base| self.places.get(&base));
         let Some(mut place) = base.cloned() else { return };
         match instruction.class.opcode {
-            Op::CopyObject => {}
+            Op::CopyObject | Op::Image | Op::SampledImage => {}
+            // An image is known by where it was loaded from.
+            Op::Load if instruction.result_type.is_some_and(|ty| self.is_image(ty)) => {}
             Op::AccessChain | Op::InBoundsAccessChain => {
                 for index in instruction.operands[1..].iter().filter_map(id) {
                     self.step(&mut place, index);
@@ -90,6 +93,16 @@ impl Writer {
         class.is_some_and(|class| is_buffer(class) || is_unguarded(class))
     }
 
+    /// Whether a type is that of an image, or of an array of them.
+    fn is_image(&self, ty: Word) -> bool {
+        let Some(ty) = self.edit.types.get(&ty) else { return false };
+        match ty.class.opcode {
+            Op::TypeImage | Op::TypeSampledImage => true,
+            Op::TypeArray | Op::TypeRuntimeArray => ty.operands.first().and_then(id).is_some_and(|of| self.is_image(of)),
+            _ => false,
+        }
+    }
+
     pub(super) fn type_at(&self, variable: Word, path: &[Step]) -> Option<Word> {
         let mut ty = self.places.get(&variable)?.ty?;
         for step in path {
@@ -103,14 +116,16 @@ impl Writer {
     }
 }
 
-pub(super) fn pointers(instruction: &Instruction) -> Vec<Word> {
-    let count = match instruction.class.opcode {
-        Op::Load | Op::Store | Op::CooperativeMatrixLoadKHR | Op::CooperativeMatrixStoreKHR => 1,
-        Op::CopyMemory | Op::CopyMemorySized => 2,
-        _ if instruction.class.opname.starts_with("Atomic") => 1,
-        _ => 0,
+/// The pointers that an instruction accesses, and whether it only reads there.
+pub(super) fn pointers(instruction: &Instruction) -> Vec<(Word, bool)> {
+    let accesses: &[bool] = match instruction.class.opcode {
+        Op::Load | Op::CooperativeMatrixLoadKHR => &[true],
+        Op::Store | Op::CooperativeMatrixStoreKHR => &[false],
+        Op::CopyMemory | Op::CopyMemorySized => &[false, true],
+        _ if instruction.class.opname.starts_with("Atomic") => &[false],
+        _ => &[],
     };
-    instruction.operands.iter().take(count).filter_map(id).collect()
+    instruction.operands.iter().zip(accesses).filter_map(|(operand, is_read)| Some((id(operand)?, *is_read))).collect()
 }
 
 pub(super) fn reaches_further(instruction: &Instruction) -> bool {
