@@ -416,6 +416,12 @@ impl Device {
         }
     }
 
+    /// What a buffer that the host sees holds at this moment, though the device hangs; nothing of others.
+    pub fn peek(&self, slot: CaseHandle, resource: usize) -> Option<Vec<u8>> {
+        let case = case(&self.cases, self.generation, slot).ok()?;
+        case.resources.get(resource)?.buffer()?.peek()
+    }
+
     /// Takes `samples` samples of `batch` passes each in one submission.
     pub fn sample(&mut self, slot: CaseHandle, batch: u32, samples: u32) -> Result<Submission, Error> {
         self.sample_between(Samples::of(slot, batch, samples))

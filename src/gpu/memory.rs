@@ -222,6 +222,18 @@ impl Buffer {
         Some(work(unsafe { slice::from_raw_parts_mut(start.0.as_ptr(), length) }))
     }
 
+    /// What the host sees of it at this moment, where it is mapped for that, though a device at work, or one that hangs, may still write:
+    /// whole words.
+    pub(super) fn peek(&self) -> Option<Vec<u8>> {
+        let Memory::Mapped { start, .. } = &self.memory else { return None };
+        let first: *const u32 = start.0.as_ptr().cast();
+        // SAFETY: mappings begin at multiples of 64 bytes or more, and so many bytes are mapped as long as `self` lives. What a device
+        // writes meanwhile is no access of this program: a volatile read gives the word before or after it.
+        let word = |at| unsafe { first.add(at).read_volatile() };
+        let words = 0..usize::try_from(self.bytes / 4).ok()?;
+        Some(words.flat_map(|at| word(at).to_ne_bytes()).collect())
+    }
+
     pub(super) fn raw(&self) -> vk::Buffer {
         self.raw.raw()
     }

@@ -46,6 +46,11 @@ impl Vulkan {
     pub fn restart(&mut self, slot: CaseHandle, resource: usize, bytes: &[u8]) -> Result<(), Failure> {
         self.done(|device| device.restart(slot, resource, bytes))
     }
+
+    /// What a buffer that the host sees holds at this moment, though the device hangs; nothing of others.
+    pub fn peek(&self, slot: CaseHandle, resource: usize) -> Option<Vec<u8>> {
+        self.device.peek(slot, resource)
+    }
 }
 
 impl Dispatcher for Vulkan {

@@ -49,8 +49,8 @@ pub use reflect::{
 pub use specialize::{SpecializeError, prepare, specialize, specialize_entry, specialize_kernel};
 pub use trace::{
     AccessKind, AddedBarrier, AtomicOp, CallSite, CallTree, Change, Dispatch, DispatchError, NaturalArray, Padding, Record,
-    Recorded, Recording, Root, Run, Side, Site, Space, Sync, SyncScope, Target, TraceError, TraceOptions, Traced,
-    Unfollowed, Unordered,
+    Recorded, Recording, Root, Run, Side, Site, Space, Sync, SyncScope, Target, TraceError, TraceOptions, Traced, Unfollowed,
+    Unordered,
 };
 pub use undecorate::{Undecorated, undecorated};
 pub use validator::{BlockLayouts, Invalid, block_layouts, validate, validate_within};

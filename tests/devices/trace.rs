@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use lanescope::experiments::{CATALOGUE, Config};
 use lanescope::gpu::{Device, DeviceOptions};
-use lanescope::model::{Preset, ResourceKind, Status};
+use lanescope::model::{MemoryKind, Preset, ResourceKind, Status};
 use lanescope::plan::{Plan, Request, check_limits};
 use lanescope::shader::{self, Compiler, Library, Prepared, Recording, Space, Target, TraceOptions};
 
@@ -74,6 +74,7 @@ fn kernels_of_the_catalogue_compute_the_same_and_record_each_access_once() {
                     .filter(|group| *group < count)
                     .collect();
                 let recording = Recording {
+                    memory: MemoryKind::DeviceLocal,
                     groups: &all,
                     grid: dispatch.groups,
                     invocations_per_group: kernel.local_size.iter().product(),

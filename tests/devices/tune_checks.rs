@@ -1,6 +1,6 @@
 //! What `lanescope tune` tries beside measuring, before it believes a best: configurations that are wrong only there can't win.
 
-use crate::support::tunings::tuned;
+use crate::support::tunings::{checked, tuned};
 use crate::support::{Folder, Found, devices_in_turn, rows};
 
 /// A shader whose workgroups of more than 64 invocations do something else than the others, with these buffers and this body.
@@ -25,7 +25,7 @@ fn ended(device: &Found, buffers: &str, body: &str, flags: &[&str]) -> ([String;
     let folder = Folder::new();
     let file = folder.write("kernel.comp", shader(buffers, body));
     let size: &[&str] = if flags.contains(&"-n") { &[] } else { &["-n", "4096"] };
-    let ran = tuned(&[&[file.as_str(), "-d", &device.index, "-a", "local_size_x=64,128"], size, flags].concat());
+    let ran = checked(&[&[file.as_str(), "-d", &device.index, "-a", "local_size_x=64,128"], size, flags].concat());
     let all = rows(&ran.out);
     let status =
         |size: u64| all.iter().find(|row| row.local_size_x == Some(size)).map(|row| row.status.clone()).unwrap_or_default();

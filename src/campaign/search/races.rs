@@ -82,7 +82,7 @@ impl<'r> RaceCheck<'r> {
             lanes: Lanes::OfDevice,
             hardware: Hardware::of_vendor(device.vendor_id, device.subgroup.size),
             check: true,
-            remedies: false,
+            explains: false,
         };
         let traces = trace(campaign, &order, &Progress::new(Mode::Quiet), None)?;
         let checked = traces.dispatches.iter().map(DispatchTrace::known).sum();

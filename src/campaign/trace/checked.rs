@@ -45,7 +45,7 @@ impl Tracing<'_> {
             bar.keep_left(open.len() as u64);
         }
         checked.findings.settle();
-        if self.order.remedies {
+        if self.order.explains {
             self.order_accesses(at, &trace, &mut checked);
         }
         trace.checked = Some(checked);
@@ -63,7 +63,7 @@ impl Tracing<'_> {
     ) -> Result<Option<Passes>, Failure> {
         let mut passes = Vec::new();
         for window in windows {
-            let (pass, words) = self.pass(&Pass { dispatch: at, sites: &window.with_barriers, part, change })?;
+            let (pass, words) = self.pass(&Pass { dispatch: at, traced, sites: &window.with_barriers, part, change })?;
             if traced.recorded(&words).is_cut() {
                 return Ok(None);
             }

@@ -33,7 +33,7 @@ impl Tracing<'_> {
         while let Some(part) = open.pop() {
             let window = &windows[part.window];
             bar.start(&part.words(window));
-            let of_pass = Pass { dispatch: at, sites: &window.with_barriers, part: &part, change: None };
+            let of_pass = Pass { dispatch: at, traced: &what.traced, sites: &window.with_barriers, part: &part, change: None };
             let (pass, words) = self.pass(&of_pass)?;
             let recorded = what.traced.recorded(&words);
             if recorded.is_cut() {
@@ -117,7 +117,8 @@ impl Tracing<'_> {
         let change = Change::Padding(padding.clone());
         for sites in sites.chunks(self.most_sites()) {
             let part = Part { window: 0, groups: groups.to_vec(), invocations: None };
-            let (_, words) = self.pass(&Pass { dispatch: at, sites, part: &part, change: Some(&change) }).ok()?;
+            let (_, words) =
+                self.pass(&Pass { dispatch: at, traced: &what.traced, sites, part: &part, change: Some(&change) }).ok()?;
             let recorded = what.traced.recorded(&words);
             if recorded.is_cut() {
                 return None;

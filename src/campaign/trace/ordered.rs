@@ -101,7 +101,8 @@ impl Tracing<'_> {
         let mut sites = added.clone();
         sites.sort_unstable();
         let (change, part) = (Change::Barriers(barriers), task.part());
-        let (_, words) = self.pass(&Pass { dispatch: task.dispatch, sites: &sites, part: &part, change: Some(&change) })?;
+        let (_, words) =
+            self.pass(&Pass { dispatch: task.dispatch, traced: &traced, sites: &sites, part: &part, change: Some(&change) })?;
         let recorded = traced.recorded(&words);
         let invocations: u32 = task.what.local_size.iter().product();
         let is_met = |site: usize| (0..).zip(&task.groups).all(|(place, _)| is_uniform(&recorded, place, invocations, site));

@@ -17,26 +17,35 @@ use crate::worker::questions::trace::OpenTrace;
 /// Records a case's dispatches. Each access is written as well where there is a place for it.
 ///
 /// # Errors
-/// Why the case can't run, or not be rewritten.
+/// Why the case can't run, or not be rewritten. Of one that doesn't end, where its invocations were.
 pub fn trace(
     campaign: &Campaign,
     order: &Order,
     progress: &Progress,
     accesses: Option<&mut AccessRows>,
 ) -> Result<Traces, Failure> {
+    let traces = recorded(campaign, order, progress, accesses, None);
+    let hung = traces.as_ref().err().filter(|failure| matches!(failure.status, Status::Timeout | Status::DeviceLost));
+    let Some(failure) = hung.filter(|_| order.explains) else { return traces };
+    let mut seen = String::new();
+    if let Err(again) = recorded(campaign, order, progress, None, Some(&mut seen)) {
+        progress.detail(&format!("recorded once more: {}", again.reason));
+    }
+    let words = if seen.is_empty() { seen } else { format!(". Stopped while it was recorded: {seen}") };
+    Err(Failure { reason: failure.reason.clone() + &words, ..failure.clone() })
+}
+
+/// The same. Of one that is known to hang, where its invocations were is put into `seen`.
+fn recorded<'a>(
+    campaign: &'a Campaign,
+    order: &'a Order,
+    progress: &Progress,
+    accesses: Option<&'a mut AccessRows>,
+    seen: Option<&'a mut String>,
+) -> Result<Traces, Failure> {
     let place = campaign.targets.device(0);
     let mut respondent = campaign.targets.respondent(place)?;
-    let settings = &campaign.settings;
-    let untraced = respondent.ask(OpenTrace {
-        device: Identity::at_place(&place.info, place.index),
-        queue: settings.queue,
-        deadline: settings.submission_deadline(),
-        preset: settings.preset,
-        seed: settings.seed,
-        key: order.key.clone(),
-        subject: order.subject.clone().map(Box::new),
-        values: order.check,
-    });
+    let untraced = respondent.ask(opening(campaign, order, seen.is_some()));
     let untraced = untraced.map_err(before_recording)?;
     order.groups.check(untraced.dispatches.iter().map(|what| count(what.groups)).max().unwrap_or(0))?;
     let folder = TempDir::new().map_err(|error| kept(&error))?;
@@ -49,6 +58,7 @@ pub fn trace(
         files: 0,
         size: 0,
         accesses,
+        seen,
     };
     let mut dispatches = Vec::new();
     for (at, what) in untraced.dispatches.iter().enumerate() {
@@ -57,6 +67,23 @@ pub fn trace(
         dispatches.push(trace);
     }
     Ok(Traces { dispatches, untraced: untraced.clone() })
+}
+
+fn opening(campaign: &Campaign, order: &Order, hangs: bool) -> OpenTrace {
+    let (settings, place) = (&campaign.settings, campaign.targets.device(0));
+    // What is known to hang is stopped in a quarter of the time after which its process would be.
+    let deadline = settings.submission_deadline().map(|longest| if hangs { longest / 8 } else { longest });
+    OpenTrace {
+        device: Identity::at_place(&place.info, place.index),
+        queue: settings.queue,
+        deadline,
+        preset: settings.preset,
+        seed: settings.seed,
+        key: order.key.clone(),
+        subject: order.subject.clone().map(Box::new),
+        values: order.check || hangs,
+        hangs,
+    }
 }
 
 /// What recording took.

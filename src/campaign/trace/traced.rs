@@ -23,8 +23,8 @@ pub struct Order {
     pub hardware: Hardware,
     /// Whether to look for what invocations do to one another, and not for what accesses cost.
     pub check: bool,
-    /// Whether to look for barriers that would order what isn't ordered, too.
-    pub remedies: bool,
+    /// Whether to look for barriers that would order what isn't ordered, and where a case hangs that doesn't end.
+    pub explains: bool,
 }
 
 /// Which workgroups of each dispatch are recorded.

@@ -11,7 +11,7 @@ use crate::model::{DeviceInfo, DeviceKind, Failure, Status};
 use crate::output::Progress;
 use crate::output::trace::Rows;
 use crate::regular::{self, Kind};
-use crate::shader::{Change, Recorded, Space, Traced};
+use crate::shader::{AccessKind, Change, Recorded, Space, Traced};
 use crate::trace::requests::Lanes;
 use crate::worker::questions::Respondent;
 use crate::worker::questions::trace::{Dispatched, RecordPass, RecordedPass};
@@ -21,6 +21,7 @@ const RECORDS: Kind = Kind { what: "the records of a pass", largest: 1 << 32, ma
 
 /// Words of records that there is room for: at first, where that isn't enough for several workgroups, and where it isn't for one.
 const ROOM: [u64; 3] = [1 << 24, 1 << 26, 1 << 28];
+const ROOM_OF_ONE_THAT_HANGS: u64 = 1 << 20;
 
 /// The most instructions that record in one pass, for which drivers compile long; those of processors far longer for twice as many.
 const MOST_SITES: usize = 64;
@@ -28,6 +29,9 @@ const MOST_SITES_ON_A_PROCESSOR: usize = 24;
 
 /// The most invocations of a pass: they share the room for records.
 pub(super) const MOST_INVOCATIONS: usize = 1 << 18;
+
+/// Places that are named of invocations of one that doesn't end.
+const MOST_PLACES: usize = 4;
 
 /// Where each access is written, one row after the other.
 pub type AccessRows = Rows<Box<dyn Write>>;
@@ -50,6 +54,8 @@ pub(super) struct Tracing<'a> {
     /// Which of the sizes of a pass is taken.
     pub(super) size: usize,
     pub(super) accesses: Option<&'a mut AccessRows>,
+    /// Where invocations were when a pass was stopped that didn't end; there is a place for that where it is known not to.
+    pub(super) seen: Option<&'a mut String>,
 }
 
 impl Tracing<'_> {
@@ -67,7 +73,9 @@ impl Tracing<'_> {
 
     /// Half of what a buffer may have is for what is before the records.
     fn room(&self, size: usize) -> u64 {
-        ROOM[size].min(self.device.limits.storage_buffer_range / 4 / 2)
+        // Of what hangs, the last records are wanted, and that they are read before its process is stopped.
+        let wanted = if self.seen.is_some() { ROOM_OF_ONE_THAT_HANGS } else { ROOM[size] };
+        wanted.min(self.device.limits.storage_buffer_range / 4 / 2)
     }
 
     /// Makes the next passes larger, up to this size, if they aren't and can be.
@@ -78,7 +86,10 @@ impl Tracing<'_> {
     }
 
     /// Runs a pass; with the words of its buffer.
-    pub(super) fn pass(&mut self, Pass { dispatch, sites, part, change }: &Pass) -> Result<(RecordedPass, Vec<u32>), Failure> {
+    pub(super) fn pass(
+        &mut self,
+        Pass { dispatch, traced, sites, part, change }: &Pass,
+    ) -> Result<(RecordedPass, Vec<u32>), Failure> {
         if interrupt::is_asked() {
             return Err(Failure::new(Status::Error, "interrupted"));
         }
@@ -96,7 +107,14 @@ impl Tracing<'_> {
         let pass = self.respondent.ask(question).map_err(|failure| while_recording(failure, part, sites))?;
         let bytes = regular::read(&file, RECORDS).map_err(|error| kept(&error))?;
         std::fs::remove_file(&file).map_err(|error| kept(&error))?;
-        let words = bytes.chunks_exact(4).map(|word| u32::from_ne_bytes([word[0], word[1], word[2], word[3]])).collect();
+        let words: Vec<u32> =
+            bytes.chunks_exact(4).map(|word| u32::from_ne_bytes([word[0], word[1], word[2], word[3]])).collect();
+        if let Some(failure) = pass.stopped {
+            if let Some(seen) = &mut self.seen {
+                **seen = where_they_were(&traced.recorded(&words), part);
+            }
+            return Err(failure);
+        }
         Ok((pass, words))
     }
 }
@@ -181,9 +199,43 @@ pub(super) fn parts(groups: &[u32], what: &Dispatched, windows: usize) -> Vec<Pa
 /// A pass: which part of which dispatch, and what of its kernel is to be otherwise.
 pub(super) struct Pass<'p> {
     pub(super) dispatch: usize,
+    /// What its records mean.
+    pub(super) traced: &'p Traced,
     pub(super) sites: &'p [usize],
     pub(super) part: &'p Part,
     pub(super) change: Option<&'p Change>,
+}
+
+/// Where the invocations of a workgroup were that hadn't come to their end, those of the first one with such.
+fn where_they_were(recorded: &Recorded, part: &Part) -> String {
+    let traced = recorded.traced();
+    for (place, number) in (0..).zip(&part.groups) {
+        let invocations = 0..recorded.invocations_per_group();
+        let has_begun = |invocation: &u32| recorded.lane(place, *invocation).is_some();
+        let running: Vec<u32> =
+            invocations.filter(has_begun).filter(|invocation| !recorded.has_ended(place, *invocation)).collect();
+        if running.is_empty() {
+            continue;
+        }
+        let mut last: BTreeMap<Option<usize>, u64> = BTreeMap::new();
+        for invocation in &running {
+            let of = recorded.of_invocation(place, *invocation).last().map(|record| record.site);
+            *last.entry(of).or_default() += 1;
+        }
+        let mut last: Vec<(Option<usize>, u64)> = last.into_iter().collect();
+        last.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let words = last.iter().take(MOST_PLACES).map(|(site, count)| {
+            let were = counted(*count, "invocation") + if *count == 1 { " was" } else { " were" };
+            let Some(site) = site.and_then(|site| traced.sites.get(site)) else {
+                return format!("{were} before the first access");
+            };
+            let barrier = if site.kind == AccessKind::Barrier { " at the barrier" } else { "" };
+            let line = site.line.as_ref().map(|line| format!(" in line {}", line.line)).unwrap_or_default();
+            format!("{were} last{barrier}{line}")
+        });
+        return format!("of workgroup {number}, {}", words.collect::<Vec<_>>().join(", "));
+    }
+    String::new()
 }
 
 /// A failure of a pass, with what it was to record.

@@ -250,7 +250,7 @@ fn orders(typed: &Trace, device: &DeviceInfo) -> Result<Vec<Order>, Error> {
     };
     let order = |(key, subject)| {
         let (groups, hardware) = (typed.workgroups.clone(), hardware.clone());
-        Order { key, subject, groups, lanes, hardware, check: typed.check, remedies: typed.check }
+        Order { key, subject, groups, lanes, hardware, check: typed.check, explains: true }
     };
     Ok(cases.into_iter().map(order).collect())
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::added::{AddedBarrier, Unordered, places, with_barriers};
 use super::{Recording, TraceError, TraceOptions, Traced};
-use crate::model::{Binding, Contents, MemoryKind, Resource, ResourceKind, Step};
+use crate::model::{Binding, Contents, Resource, ResourceKind, Step};
 use crate::shader::lengths::{LengthsError, with_numbers};
 use crate::shader::reflect::{ReflectError, SpecValues};
 use crate::shader::{Module, Prepared, Specialized};
@@ -129,7 +129,7 @@ impl Prepared {
         let resource = case.resources.len();
         case.resources.push(Resource {
             name: Cow::Borrowed("records of accesses"),
-            kind: ResourceKind::Buffer { bytes: recording.bytes(), memory: MemoryKind::DeviceLocal },
+            kind: ResourceKind::Buffer { bytes: recording.bytes(), memory: recording.memory },
             contents: Contents::Undefined,
         });
         let original = &self.kernels[dispatch.kernel];

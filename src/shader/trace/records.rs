@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::model::MemoryKind;
+
 use super::recorder::{ENDED, UNBEGUN, header};
 use super::{CallTree, Site, Target, Traced, UNKNOWN_ROOT};
 
@@ -17,6 +19,8 @@ pub struct Recording<'g> {
     pub capacity: u32,
     /// The invocations of each workgroup that are recorded, by their linear numbers in ascending order; nothing where all are.
     pub invocations: Option<&'g [u32]>,
+    /// Where the buffer lies.
+    pub memory: MemoryKind,
 }
 
 /// Words that nobody reads: as many as a record has. What is beyond them is beyond the buffer.
@@ -183,6 +187,10 @@ impl<'w> Recorded<'w> {
         let at = group * self.invocations_per_group + invocation;
         let word = self.lanes.get(at as usize).copied().filter(|word| *word < UNBEGUN)?;
         Some(((word & !ENDED) >> 16, word & 0xffff))
+    }
+
+    pub fn invocations_per_group(&self) -> u32 {
+        self.invocations_per_group
     }
 
     /// Whether an invocation came to its end, of a module that records that.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{Host, Question, QuestionState};
 use crate::gpu::{CaseHandle, DeviceOptions};
 use crate::measure::{CaseKey, CaseSource, Dispatcher, SourcedCase, Vulkan};
-use crate::model::{Binding, Failure, FilePath, Preset, ResourceKind, Status, SubgroupClass};
+use crate::model::{Binding, Failure, FilePath, MemoryKind, Preset, ResourceKind, Status, SubgroupClass};
 use crate::shader::{AddedBarrier, Change, Dispatch, Prepared, Recording, TraceOptions, Traced, Unordered};
 use crate::subject::{KernelSpec, UserKernel};
 use crate::validate::{Mismatch, Outputs};
@@ -30,6 +30,8 @@ pub struct OpenTrace {
     pub subject: Option<Box<KernelSpec>>,
     /// Whether records are to say what is stored, and how accesses are ordered.
     pub values: bool,
+    /// Whether it is known to hang: it isn't run as it stands, and records lie where the host sees them.
+    pub hangs: bool,
 }
 
 /// What the case is as it stands.
@@ -123,6 +125,8 @@ pub struct RecordedPass {
     /// Why its results aren't right, where that is known.
     pub wrong: Option<String>,
     pub took: Duration,
+    /// Why it didn't end, where what it recorded until then is known.
+    pub stopped: Option<Failure>,
 }
 
 impl Question for OpenTrace {
@@ -146,8 +150,16 @@ impl Question for OpenTrace {
             }
         };
         let has_ballots = info.subgroup.in_compute && info.subgroup.classes.contains(&SubgroupClass::Ballot);
-        let mut tracer =
-            Tracer { device, case, has_ballots, has_values: self.values, first: Vec::new(), first_wrong: None, loaded: None };
+        let mut tracer = Tracer {
+            device,
+            case,
+            has_ballots,
+            has_values: self.values,
+            hangs: self.hangs,
+            first: Vec::new(),
+            first_wrong: None,
+            loaded: None,
+        };
         let untraced = tracer.look()?;
         kept.tracer = Some(Box::new(tracer));
         Ok(untraced)
@@ -166,6 +178,7 @@ impl Question for OpenTrace {
             key,
             subject: Some(Box::default()),
             values: true,
+            hangs: true,
         };
         let buffer = BoundBuffer { set: 0, binding: 1, element: 0, bytes: 4096 };
         let dispatch = Dispatched {
@@ -204,7 +217,8 @@ impl Question for RecordPass {
             file: "/x/y".into(),
         };
         let difference = Some(Difference { bytes: "`out`: 4 of 64 bytes".into(), beyond_tolerance: None });
-        (question, RecordedPass { difference, wrong: Some("out[0] is 1".to_owned()), took: Duration::from_millis(3) })
+        let stopped = Some(Failure::new(Status::Timeout, "no end"));
+        (question, RecordedPass { difference, wrong: Some("out[0] is 1".to_owned()), took: Duration::from_millis(3), stopped })
     }
 }
 
@@ -305,6 +319,7 @@ pub(super) struct Tracer {
     case: TracedCase,
     has_ballots: bool,
     has_values: bool,
+    hangs: bool,
     /// What the first pass left, and why that isn't right.
     first: Vec<Vec<u8>>,
     first_wrong: Option<String>,
@@ -323,14 +338,22 @@ struct LoadedPass {
 }
 
 impl RecordPass {
-    fn recording(&self, dispatch: &Dispatch, prepared: &Prepared) -> Recording<'_> {
+    fn recording(&self, dispatch: &Dispatch, prepared: &Prepared, memory: MemoryKind) -> Recording<'_> {
         Recording {
+            memory,
             groups: &self.groups,
             grid: dispatch.groups,
             invocations_per_group: prepared.kernels[dispatch.kernel].local_size.iter().product(),
             capacity: self.capacity,
             invocations: self.invocations.as_deref(),
         }
+    }
+
+    /// Writes what was recorded, where it was asked for.
+    fn keep(&self, words: &[u32]) -> Result<(), Failure> {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let written = File::create_new(&self.file).and_then(|mut file| file.write_all(&bytes));
+        written.map_err(|error| refused(format!("can't keep what was recorded: {error}")))
     }
 }
 
@@ -366,6 +389,9 @@ impl Tracer {
         });
         let dispatches: Result<Vec<Dispatched>, Failure> = dispatches.collect();
         let dispatches = dispatches?;
+        if self.hangs {
+            return Ok(Untraced { dispatches, ..Untraced::default() });
+        }
         let slot = self.device.load(&prepared)?.slot;
         let (first, _) = self.outputs(slot, &prepared)?;
         let (second, took) = self.outputs(slot, &prepared)?;
@@ -438,21 +464,26 @@ impl Tracer {
     fn record(&mut self, pass: &RecordPass) -> Result<RecordedPass, Failure> {
         let dispatch = self.dispatch(pass.dispatch)?;
         let prepared = self.changed(dispatch, pass.change.as_ref())?;
-        let recording = pass.recording(&dispatch, &prepared);
+        let memory = if self.hangs { MemoryKind::HostVisible } else { MemoryKind::DeviceLocal };
+        let recording = pass.recording(&dispatch, &prepared, memory);
         let traced = prepared.traced(dispatch, &self.options(&pass.sites)).map_err(refused)?;
         let (slot, resource) = self.load(pass, dispatch, &recording)?;
         self.device.restart(slot, resource, &recording.beginning())?;
-        let (outputs, took) = self.outputs(slot, &prepared)?;
+        let ran = self.outputs(slot, &prepared);
+        let hung = ran.as_ref().err().filter(|failure| matches!(failure.status, Status::Timeout | Status::DeviceLost));
+        let seen = hung.and_then(|_| self.device.peek(slot, resource));
+        if let (Some(records), Err(failure)) = (seen, &ran) {
+            pass.keep(&recording.compacted(&records, &traced))?;
+            return Ok(RecordedPass { difference: None, wrong: None, took: Duration::ZERO, stopped: Some(failure.clone()) });
+        }
+        let (outputs, took) = ran?;
         let records = self.device.read(slot, resource)?;
-        let words = recording.compacted(&records, &traced);
+        pass.keep(&recording.compacted(&records, &traced))?;
         drop(records);
-        let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_ne_bytes).collect();
-        let written = File::create_new(&pass.file).and_then(|mut file| file.write_all(&bytes));
-        written.map_err(|error| refused(format!("can't keep what was recorded: {error}")))?;
         let difference = self.difference(&outputs);
         // Judging may take longer than the pass.
         let wrong = if difference.is_none() { self.first_wrong.clone() } else { self.wrong(outputs)? };
-        Ok(RecordedPass { difference, wrong, took })
+        Ok(RecordedPass { difference, wrong, took, stopped: None })
     }
 }
 

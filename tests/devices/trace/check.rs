@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use lanescope::experiments::CATALOGUE;
 use lanescope::gpu::{Device, DeviceOptions};
-use lanescope::model::{Case, DeviceInfo, DeviceKind, Point, Preset, ResourceKind, Status};
+use lanescope::model::{Case, DeviceInfo, DeviceKind, MemoryKind, Point, Preset, ResourceKind, Status};
 use lanescope::plan::{Plan, Request, check_limits};
 use lanescope::shader::{
     self, Compiler, Dispatch, Library, Module, Prepared, Recorded, Recording, Space, TraceOptions, Traced,
@@ -43,6 +43,7 @@ fn found(device: &mut Device, prepared: &Prepared, dispatch: Dispatch) -> Option
         let sites: Vec<usize> = sites.into_iter().collect();
         let traced = prepared.traced(dispatch, &TraceOptions { sites: Some(&sites), ..options }).unwrap();
         let recording = Recording {
+            memory: MemoryKind::DeviceLocal,
             groups: &groups,
             grid: dispatch.groups,
             invocations_per_group: invocations,
@@ -129,7 +130,7 @@ fn of_pairs_the_faulty_one_is_found_and_the_other_one_clean() {
         let mut cannot = BTreeSet::new();
         let mut wrong = Vec::new();
         let all = pairs();
-        for Pair { path, expected, is_sure } in sample(&all, 5, 10) {
+        for Pair { path, expected, is_sure } in sample(&all, 9, 10) {
             // A GPU may wait for ever at a barrier that not all come to.
             let may_hang = info.kind != DeviceKind::Cpu && ["barrier", "exited"].iter().any(|class| expected.contains(*class));
             for fault in if may_hang { 0..1 } else { 0..2 } {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::support::form::sample;
-use crate::support::{Folder, Ran, devices_in_turn, ran};
+use crate::support::{Folder, Ran, devices_in_turn, ran, skip};
 
 const TILED: &str = "#version 450
 layout(local_size_x = 32, local_size_y = 8) in;
@@ -239,6 +239,34 @@ fn where_a_device_leaves_invocations_waiting_nothing_is_called_clean() {
         let is_waiting =
             said.out.contains("1 workgroup couldn't be checked to the end: the device left invocations waiting line 8");
         assert!(said.code == Some(1) && (is_waiting || said.out.contains("Race on `last`")), "{said:?}");
+    }
+}
+
+/// One invocation never comes to the barrier at which the others wait.
+const WAITING: &str = "#version 450
+layout(local_size_x = 16) in;
+layout(binding = 0) buffer A { uint a[]; };
+void main() {
+    uint i = gl_LocalInvocationIndex;
+    if (i == 5) {
+        while (atomicAdd(a[16], 1) < 0xfffffff0u) { a[17] += 1; }
+    }
+    barrier();
+    a[i] = i;
+}
+";
+
+#[test]
+fn of_what_hangs_is_said_where_invocations_were() {
+    let (_folder, shader) = Folder::with("waiting.comp", WAITING);
+    // Drivers that end loops, or run one invocation after the other, may have others wait.
+    let Some(device) = devices_in_turn().into_iter().find(|device| device.driver == "GOOGLE_SWIFTSHADER") else {
+        skip!("no SwiftShader here");
+    };
+    let flags = ["-n", "16", "-b", "A=uint[18]:zero", "--timeout", "2s", "-d", &device.index, "--no-lock"];
+    for more in [&["--check"][..], &[]] {
+        let said = ran(&[&["trace", &shader], &flags[..], more].concat());
+        assert!(said.code == Some(1) && said.err.contains("were last at the barrier in line 9"), "{said:?}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use lanescope::gpu::{Device, DeviceOptions};
-use lanescope::model::{Binding, Case, Contents, Feature, Kernel, Point, Resource, Sequence, SpirvTarget, Step};
+use lanescope::model::{Binding, Case, Contents, Feature, Kernel, MemoryKind, Point, Resource, Sequence, SpirvTarget, Step};
 use lanescope::shader::{
     AccessKind, BindingInfo, Module, Prepared, Recording, Space, Specialized, Target, TraceOptions, validate,
 };
@@ -573,6 +573,7 @@ fn recorded(device: &mut Device, name: &str, prepared: &Prepared) -> Option<Vec<
     let dispatch = prepared.dispatches()[0];
     let groups: Vec<u32> = (0..GROUPS).collect();
     let recording = Recording {
+        memory: MemoryKind::DeviceLocal,
         groups: &groups,
         grid: dispatch.groups,
         invocations_per_group: LOCAL,

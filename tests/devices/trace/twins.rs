@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 use lanescope::gpu::{Device, DeviceOptions};
-use lanescope::model::{Case, Kernel, Scalar, Step};
+use lanescope::model::{Case, Kernel, MemoryKind, Scalar, Step};
 use lanescope::shader::{
     self, AccessKind, Compiler, Dispatch, Library, Prepared, Recording, Space, Target, TraceOptions, Traced, Unfollowed,
 };
@@ -252,7 +252,14 @@ fn recorded<'t>(
     let groups: Vec<u32> = (0..dispatch.groups.iter().product()).collect();
     let invocations_per_group = prepared.case.kernels[dispatch.kernel].local_size.iter().product();
     let capacity = u32::try_from(room).unwrap();
-    let recording = Recording { groups: &groups, grid: dispatch.groups, invocations_per_group, capacity, invocations };
+    let recording = Recording {
+        memory: MemoryKind::DeviceLocal,
+        groups: &groups,
+        grid: dispatch.groups,
+        invocations_per_group,
+        capacity,
+        invocations,
+    };
     let (with, resource) = prepared.recording(dispatch, traced, &recording).unwrap();
     let left = ran(device, &with, Some((resource, recording.beginning()))).unwrap().pop().unwrap();
     let buffer = recording.compacted(&left, traced);
