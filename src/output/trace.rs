@@ -138,23 +138,23 @@ table! {
             dispatch: u64, "The dispatch's place among those of the pass, from 0.";
             workgroups: u64 ["workgroups"], "All of the dispatch.";
             checked: u64 ["workgroups"], "Those that were looked at.";
-            class: String, "race, same-value, undecided, memory, not-coherent, uninitialised, barrier, exited or bounds, as `lanescope guide check` explains them.";
+            class: String, "race, same-value, undecided, memory, not-coherent, uninitialised, barrier, left-out, exited or bounds, as `lanescope guide check` explains them.";
             count: u64, "How often it was seen; what follows is of the first time.";
             what: String, "The element, or the byte, that is accessed; empty for barriers.";
-            space: String, "storage, uniform, push_constants or shared; empty for barriers and addresses.";
-            set: Option<u64>, "The descriptor set of a buffer.";
-            binding: Option<u64>, "The binding of a buffer.";
+            space: String, "storage, uniform, push_constants, shared or image; empty for barriers and addresses.";
+            set: Option<u64>, "The descriptor set of a buffer or an image.";
+            binding: Option<u64>, "Its binding.";
             offset: Option<u64> ["bytes"], "From the beginning of the buffer or variable.";
-            workgroup: u64, "The workgroup's linear number.";
+            workgroup: Option<u64>, "The workgroup's linear number; empty where all were looked at together, as are the invocations then.";
         }
         first {
             first_kind: String, "load, store, atomic or barrier.";
             first_name: String, "What it accesses, by its name in the source.";
             first_file: String, "The source file, where the module says it.";
             first_line: Option<u64>, "The line in it.";
-            first_invocation: u64, "The invocation's linear number in its workgroup.";
-            first_subgroup: u64, "The device's subgroup.";
-            first_lane: u64, "The lane in it.";
+            first_invocation: Option<u64>, "The invocation's linear number in its workgroup.";
+            first_subgroup: Option<u64>, "The device's subgroup.";
+            first_lane: Option<u64>, "The lane in it.";
         }
         second {
             second_kind: String, "The same of the other access; empty where there is none.";

@@ -241,7 +241,7 @@ mod tests {
         let some = [(64, 1, None), (32, 1, Some("a")), (128, 1, None), (256, 1, Some("b"))];
         assert!(words(&some).starts_with("all results with local_size_x 32, 256 are wrong"), "{}", words(&some));
         let itself = diagnosed(&[(64, 1, Some("a")), (32, 1, None), (16, 1, None)], &Reference::Untouched).unwrap();
-        assert!(itself.doubts_reference && itself.words.contains("from one run to the next"));
+        assert!(itself.doubts_reference && itself.words.contains("can't be believed: a. Where invocations race"));
     }
 
     /// What the reference doesn't name is as it is written: another tile isn't the reference's own configuration.

@@ -1,4 +1,4 @@
-// expects: barrier
+// expects: left-out
 #version 450
 layout(local_size_x = 64) in;
 layout(binding = 0) readonly buffer A { uint a[]; };

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use super::traced::{Checked, DispatchTrace};
 use super::tracing::{MOST_INVOCATIONS, Part, Pass, Tracing, Window, ends, windows};
 use crate::model::Failure;
-use crate::shader::{AccessKind, Change, Recorded, Traced};
+use crate::shader::{AccessKind, Change, Overrun, Recorded, Traced};
 use crate::trace::check::{Workgroup, orders};
-use crate::worker::questions::trace::{Dispatched, RecordedPass};
+use crate::worker::questions::trace::{Dispatched, LookAtBounds, RecordedPass};
 
 /// Passes of the same workgroups, one for each window, and the words that they recorded.
 type Passes = Vec<(RecordedPass, Vec<u32>)>;
@@ -70,6 +70,17 @@ impl Tracing<'_> {
             passes.push((pass, words));
         }
         Ok(Some(passes))
+    }
+
+    /// What is beyond an end in any workgroup; nothing where that can't be looked at.
+    pub(super) fn overruns(&mut self) -> Option<Vec<Overrun>> {
+        let looked = self.respondent.ask(LookAtBounds { point: self.order.key.point.clone() });
+        if let Err(failure) = &looked {
+            let words =
+                format!("note: whether other workgroups stay within their arrays couldn't be looked at: {}", failure.reason);
+            self.progress.note(&words);
+        }
+        looked.ok()
     }
 
     fn fewer(&mut self, groups: Vec<u32>, too_large: &mut BTreeSet<u32>, open: &mut Vec<Vec<u32>>) {

@@ -56,6 +56,7 @@ fn fault(class: Class, what: &str) -> String {
         Class::Memory | Class::NotCoherent => format!("what is written to {what} needn't be seen"),
         Class::Uninitialised => format!("{what} is read, and nobody wrote it"),
         Class::Divergence => "invocations wait at different barriers".to_owned(),
+        Class::LeftOut => "some invocations leave a barrier out".to_owned(),
         Class::Exited => "invocations end before a barrier at which others wait".to_owned(),
         Class::Bounds => format!("an access beyond the end, at {what}"),
     }

@@ -41,7 +41,8 @@ impl Tracing<'_> {
             // Where a pass fails, nothing is known of barriers; what was found stands.
             let found = if waits { self.barriers(&task, left(&checked.findings, root, waits)) } else { self.fence(&task) };
             match found {
-                Ok(barriers) => drop(checked.orderings.insert((root, waits), barriers)),
+                Ok(Some(barriers)) => drop(checked.orderings.insert((root, waits), barriers)),
+                Ok(None) => {}
                 Err(failure) => {
                     self.progress.detail(&format!("barriers weren't tried: {}", failure.reason));
                     return;
@@ -84,7 +85,9 @@ impl Tracing<'_> {
         for site in (0..task.what.traced.sites.len()).filter(is_met).take(MOST_PLACES) {
             let what = Unordered { sites: [site, site], buffers: task.is_of_buffers() };
             let places = self.respondent.ask(FindBarriers { dispatch: task.dispatch, what })?;
-            let Some(place) = places.into_iter().next() else { continue };
+            // Calls that lead to the barrier come first.
+            let line = &task.what.traced.sites[site].line;
+            let Some(place) = places.iter().find(|place| place.line == *line).or(places.first()) else { continue };
             let all = vec![place.without_waiting()];
             if self.left_with(task, &all)?.is_some_and(|left| left.is_empty()) {
                 return Ok(Some(all));
@@ -98,7 +101,7 @@ impl Tracing<'_> {
         let barriers: Vec<AddedBarrier> = places.iter().map(AddedBarrier::without_waiting).collect();
         let WithBarriers { traced, added } =
             self.respondent.ask(AddBarriers { dispatch: task.dispatch, barriers: barriers.clone() })?;
-        let mut sites = added.clone();
+        let mut sites: Vec<usize> = added.iter().flatten().copied().collect();
         sites.sort_unstable();
         let (change, part) = (Change::Barriers(barriers), task.part());
         let (_, words) =
@@ -106,7 +109,7 @@ impl Tracing<'_> {
         let recorded = traced.recorded(&words);
         let invocations: u32 = task.what.local_size.iter().product();
         let is_met = |site: usize| (0..).zip(&task.groups).all(|(place, _)| is_uniform(&recorded, place, invocations, site));
-        let all = places.into_iter().zip(added).filter(|(_, site)| !recorded.is_cut() && is_met(*site));
+        let all = places.into_iter().zip(added).filter(|(_, site)| !recorded.is_cut() && site.is_some_and(is_met));
         Ok(all.map(|(place, _)| place).collect())
     }
 
@@ -126,11 +129,15 @@ impl Tracing<'_> {
             findings.add(&Workgroup { passes: &recorded, place, number: *number, invocations }, &ends(what));
         }
         findings.settle();
-        let is_bad = |cause: &Cause| added.contains(&cause.first) && matches!(cause.class, Class::Divergence | Class::Exited);
-        if findings.unsteady > 0 || findings.all.keys().any(is_bad) {
+        let is_added = |site: usize| added.contains(&Some(site));
+        let is_bad = |cause: &Cause| {
+            let is_of_barriers = matches!(cause.class, Class::Divergence | Class::LeftOut | Class::Exited);
+            is_of_barriers && (is_added(cause.first) || cause.second.is_some_and(is_added))
+        };
+        if findings.unsteady > 0 || findings.unfinished > 0 || findings.all.keys().any(is_bad) {
             return Ok(None);
         }
-        let before = |site: usize| site - added.iter().filter(|other| **other < site).count();
+        let before = |site: usize| site - added.iter().flatten().filter(|other| **other < site).count();
         Ok(Some(left(&findings, root, waits).into_iter().map(|sites| sites.map(before)).collect()))
     }
 }
@@ -162,6 +169,7 @@ impl Task<'_> {
 
 /// The pairs of instructions whose accesses of a variable aren't ordered, or aren't seen.
 fn left(findings: &Findings, root: Root, waits: bool) -> Vec<[usize; 2]> {
-    let is_it = |cause: &&Cause| unordered(cause) == Some((root, waits));
+    let is_same_value = |cause: &Cause| waits && cause.class == Class::SameValue && cause.root == root;
+    let is_it = |cause: &&Cause| unordered(cause) == Some((root, waits)) || is_same_value(cause);
     findings.all.keys().filter(is_it).map(|cause| [cause.first, cause.second.unwrap_or(cause.first)]).collect()
 }

@@ -66,7 +66,8 @@ fn recorded<'a>(
         progress.detail(&cost(&trace, untraced.took));
         dispatches.push(trace);
     }
-    Ok(Traces { dispatches, untraced: untraced.clone() })
+    let overruns = if order.check && order.explains { tracing.overruns() } else { None };
+    Ok(Traces { dispatches, untraced: untraced.clone(), overruns })
 }
 
 fn opening(campaign: &Campaign, order: &Order, hangs: bool) -> OpenTrace {

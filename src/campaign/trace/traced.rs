@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::measure::CaseKey;
 use crate::model::{Failure, Status};
-use crate::shader::{AddedBarrier, Padding};
+use crate::shader::{AddedBarrier, Home, Overrun, Padding, SourceLine, Space};
 use crate::subject::KernelSpec;
 use crate::trace::check::{Cause, Class, Findings};
 use crate::trace::hardware::Hardware;
@@ -84,6 +84,27 @@ impl Groups {
 pub struct Traces {
     pub untraced: Untraced,
     pub dispatches: Vec<DispatchTrace>,
+    /// Of a check, what is beyond an end in any of the workgroups; nothing where that couldn't be looked at.
+    pub overruns: Option<Vec<Overrun>>,
+}
+
+impl Traces {
+    /// What is beyond an end at lines of which no workgroup that was recorded tells that.
+    pub fn other_overruns(&self) -> Vec<&Overrun> {
+        let is_bounds = |cause: &&Cause| cause.class == Class::Bounds;
+        let of = |dispatch: &DispatchTrace| -> Vec<(Home, SourceLine)> {
+            let causes = dispatch.checked.iter().flat_map(|checked| checked.findings.all.keys()).filter(is_bounds);
+            let root = |cause: &Cause| cause.root.and_then(|root| dispatch.what.traced.roots.get(root)).map(|root| root.space);
+            let line = |cause: &Cause| dispatch.what.traced.sites[cause.first].line.clone();
+            causes.filter_map(|cause| Some((root(cause).map(home)?, line(cause)?))).collect()
+        };
+        let known: Vec<(Home, SourceLine)> = self.dispatches.iter().flat_map(of).collect();
+        let is_known =
+            |overrun: &Overrun, line: &SourceLine| known.iter().any(|(home, at)| *home == overrun.array.home && at == line);
+        let is_other =
+            |overrun: &&Overrun| overrun.lines.is_empty() || overrun.lines.iter().any(|line| !is_known(overrun, line));
+        self.overruns.iter().flatten().filter(is_other).collect()
+    }
 }
 
 /// What was recorded of one of its dispatches.
@@ -114,20 +135,24 @@ pub struct Checked {
     /// Accesses that were recorded, and those of them whose place is known.
     pub accesses: u64,
     pub followed: u64,
-    /// Of variables, by their indexes, and by whether all have to wait: barriers with which nothing was left of what was found. Nothing
-    /// where those that were tried left something.
-    pub orderings: BTreeMap<(Option<usize>, bool), Option<Vec<AddedBarrier>>>,
+    /// Of variables, by their indexes, and by whether all have to wait: barriers with which nothing was left of what was found.
+    pub orderings: BTreeMap<(Option<usize>, bool), Vec<AddedBarrier>>,
 }
 
 impl Checked {
-    /// What orders what a finding is about, as a shader would have it. Nothing where that wasn't looked for; and nothing within where
-    /// barriers that were tried left something.
-    pub fn ordering(&self, cause: &Cause, shader: &str) -> Option<Option<String>> {
+    /// What orders what a finding is about, as a shader would have it; nothing where that isn't known.
+    pub fn ordering(&self, cause: &Cause, shader: &str) -> Option<String> {
         let barriers = self.orderings.get(&unordered(cause)?)?;
-        let words = |barriers: &Vec<AddedBarrier>| {
-            barriers.iter().map(|barrier| barrier.words(shader)).collect::<Vec<_>>().join(" and ")
-        };
-        Some(barriers.as_ref().map(words))
+        Some(barriers.iter().map(|barrier| barrier.words(shader)).collect::<Vec<_>>().join(" and "))
+    }
+}
+
+/// How the look at all workgroups calls what holds a variable.
+fn home(space: Space) -> Home {
+    match space {
+        Space::Storage { set, binding } | Space::Uniform { set, binding } => Home::Buffer { set, binding },
+        Space::PushConstants => Home::PushConstants,
+        Space::Shared => Home::Shared,
     }
 }
 

@@ -11,7 +11,8 @@ use crate::model::{DeviceInfo, DeviceKind, Failure, Status};
 use crate::output::Progress;
 use crate::output::trace::Rows;
 use crate::regular::{self, Kind};
-use crate::shader::{AccessKind, Change, Recorded, Space, Traced};
+use crate::shader::{AccessKind, Change, Recorded, SourceLine, Space, Traced};
+use crate::subject::KernelSpec;
 use crate::trace::requests::Lanes;
 use crate::worker::questions::Respondent;
 use crate::worker::questions::trace::{Dispatched, RecordPass, RecordedPass};
@@ -111,7 +112,7 @@ impl Tracing<'_> {
             bytes.chunks_exact(4).map(|word| u32::from_ne_bytes([word[0], word[1], word[2], word[3]])).collect();
         if let Some(failure) = pass.stopped {
             if let Some(seen) = &mut self.seen {
-                **seen = where_they_were(&traced.recorded(&words), part);
+                **seen = where_they_were(&traced.recorded(&words), part, self.order.subject.as_ref());
             }
             return Err(failure);
         }
@@ -207,7 +208,7 @@ pub(super) struct Pass<'p> {
 }
 
 /// Where the invocations of a workgroup were that hadn't come to their end, those of the first one with such.
-fn where_they_were(recorded: &Recorded, part: &Part) -> String {
+fn where_they_were(recorded: &Recorded, part: &Part, subject: Option<&KernelSpec>) -> String {
     let traced = recorded.traced();
     for (place, number) in (0..).zip(&part.groups) {
         let invocations = 0..recorded.invocations_per_group();
@@ -230,7 +231,8 @@ fn where_they_were(recorded: &Recorded, part: &Part) -> String {
                 return format!("{were} before the first access");
             };
             let barrier = if site.kind == AccessKind::Barrier { " at the barrier" } else { "" };
-            let line = site.line.as_ref().map(|line| format!(" in line {}", line.line)).unwrap_or_default();
+            let place = |line: &SourceLine| subject.map_or_else(|| line.place(&line.file), |subject| subject.place_of(line));
+            let line = site.line.as_ref().map(|line| format!(" in line {}", place(line))).unwrap_or_default();
             format!("{were} last{barrier}{line}")
         });
         return format!("of workgroup {number}, {}", words.collect::<Vec<_>>().join(", "));

@@ -4,21 +4,23 @@ use std::collections::BTreeSet;
 
 use super::text::{changed, counted_passes, headline, not_followed};
 use crate::analysis::counted;
+use crate::campaign::search::bounds::told;
 use crate::campaign::trace::findings::element;
 use crate::campaign::trace::rows::{file, kind, space};
 use crate::campaign::trace::{Checked, DispatchTrace, Order, Traces, unordered};
 use crate::model::DeviceInfo;
 use crate::output::trace::{FindingRow, TRACE_SCHEMA};
 use crate::output::{Page, paragraph};
-use crate::shader::Space;
+use crate::shader::{Home, Overrun, Space};
 use crate::trace::check::{Actor, Cause, Class, Finding};
 
 /// Findings that are shown in full.
 const MOST: usize = 8;
 
-pub fn text(traces: &Traces, device: &DeviceInfo, page: Page) -> String {
+pub fn text(traces: &Traces, order: &Order, device: &DeviceInfo, page: Page) -> String {
+    let beyond: String = beyond(traces, order).iter().map(|words| paragraph(words, page)).collect();
     let of = |dispatch: &DispatchTrace| {
-        let found = dispatch.checked.as_ref().map(|checked| findings(dispatch, checked, page)).unwrap_or_default();
+        let found = dispatch.checked.as_ref().map(|checked| findings(dispatch, checked, &beyond, page)).unwrap_or_default();
         let untraced = &traces.untraced;
         let changed = changed(dispatch.wrong.as_ref(), dispatch.difference.as_ref(), untraced.difference.as_ref());
         let head = [headline(dispatch, device), coverage(dispatch)].into_iter().chain(changed);
@@ -50,29 +52,35 @@ fn coverage(dispatch: &DispatchTrace) -> String {
         let groups = counted(findings.unfinished, "workgroup");
         let line = |site: &usize| what.traced.sites[*site].line.as_ref().map(|line| line.place(&what.source));
         let lines: BTreeSet<String> = findings.stopped_at.iter().filter_map(line).collect();
-        let lines = lines.into_iter().collect::<Vec<_>>().join(", ");
-        let place = if lines.is_empty() { lines } else { format!(" line {lines}") };
+        let lines: Vec<String> = lines.into_iter().collect();
+        let place = match lines.len() {
+            0 => String::new(),
+            1 => format!(" at line {}", lines.join(", ")),
+            _ => format!(" at lines {}", lines.join(", ")),
+        };
         words += &format!(" {groups} couldn't be checked to the end: the device left invocations waiting{place}.");
     }
     words
 }
 
 /// What was found, and what wasn't.
-fn findings(dispatch: &DispatchTrace, Checked { findings, .. }: &Checked, page: Page) -> Vec<String> {
+fn findings(dispatch: &DispatchTrace, Checked { findings, .. }: &Checked, beyond: &str, page: Page) -> Vec<String> {
     let mut all: Vec<String> =
         findings.all.iter().take(MOST).map(|(cause, found)| finding(dispatch, cause, found, page)).collect();
     if findings.all.len() > MOST {
         all.push(format!("and {} more (-o FILE has all)\n", findings.all.len() - MOST));
     }
+    all.extend((!beyond.is_empty()).then(|| beyond.to_owned()));
     let checked = dispatch.known();
     let missing = |classes: &[Class]| !findings.all.keys().any(|cause| classes.contains(&cause.class));
     let kinds: [(&[Class], &str); 4] = [
         (&[Class::Race, Class::SameValue, Class::Undecided], "race"),
         (&[Class::Uninitialised], "read of shared memory that nobody wrote"),
-        (&[Class::Divergence, Class::Exited], "barrier that only some come to"),
+        (&[Class::Divergence, Class::LeftOut, Class::Exited], "barrier that only some come to"),
         (&[Class::Bounds], "access out of bounds"),
     ];
-    let none: Vec<&str> = kinds.iter().filter(|(classes, _)| missing(classes)).map(|(_, words)| *words).collect();
+    let is_none = |classes: &[Class]| missing(classes) && (beyond.is_empty() || classes != [Class::Bounds]);
+    let none: Vec<&str> = kinds.iter().filter(|(classes, _)| is_none(classes)).map(|(_, words)| *words).collect();
     if !none.is_empty() && checked > 0 {
         let words = format!("In {checked} of {}, no {} was found.", counted(dispatch.workgroups(), "workgroup"), or(&none));
         all.push(paragraph(&words, page));
@@ -101,9 +109,7 @@ fn finding(dispatch: &DispatchTrace, cause: &Cause, found: &Finding, page: Page)
             format!("What is written to {what} needn't be seen: barriers order only the execution of")
         }
         Class::Uninitialised => format!("Nobody wrote {what} before it is read:"),
-        Class::Divergence if cause.second.is_none() => {
-            "A barrier that not all invocations of the workgroup come to:".to_owned()
-        }
+        Class::LeftOut => "A barrier that not all invocations of the workgroup come to:".to_owned(),
         Class::Divergence => "Invocations of one workgroup wait at different barriers:".to_owned(),
         Class::Exited => "Invocations end, and others of their workgroup wait at a barrier:".to_owned(),
         Class::Bounds => format!("An access beyond the end, at {what}:"),
@@ -112,7 +118,7 @@ fn finding(dispatch: &DispatchTrace, cause: &Cause, found: &Finding, page: Page)
     out += &side(dispatch, cause.first, &found.first);
     match (&found.second, cause.second) {
         (Some(actor), Some(site)) => out += &side(dispatch, site, actor),
-        (Some(actor), None) if cause.class == Class::Divergence => {
+        (Some(actor), None) if cause.class == Class::LeftOut => {
             out += &format!("  {} left it out\n", capitalized(&who(actor)));
         }
         (Some(actor), None) => out += &format!("  {} ended\n", capitalized(&who(actor))),
@@ -135,15 +141,14 @@ fn advice(dispatch: &DispatchTrace, cause: &Cause) -> String {
     let what = root.filter(|root| !root.name.is_empty()).map_or("it".to_owned(), |root| format!("`{}`", root.name));
     let space = root.map(|root| root.space);
     let words = match (ordering, cause.class, space) {
-        (Some(Some(barriers)), Class::Memory, _) => {
+        (Some(barriers), Class::Memory, _) => {
             format!("Add {barriers}: run with that, all that is written to {what} is in order.")
         }
-        (Some(Some(barriers)), ..) => format!("Add {barriers}: run with that, no race on {what} was left."),
+        (Some(barriers), ..) => format!("Add {barriers}: run with that, no race on {what} was left."),
         (_, Class::Memory, Some(Space::Shared)) => "memoryBarrierShared() before the barrier orders shared memory.".to_owned(),
         (_, Class::Memory, _) => {
             "memoryBarrierBuffer() before the barrier orders buffers, barrier() alone only shared memory.".to_owned()
         }
-        (Some(None), ..) => return format!("No barrier that was tried takes the race on {what} away."),
         _ => return String::new(),
     };
     let is_coherent = |site: usize| dispatch.what.traced.sites[site].is_coherent;
@@ -171,13 +176,53 @@ fn who(Actor { group, invocation, subgroup, lane, iterations }: &Actor) -> Strin
     format!("invocation {invocation} of workgroup {group} (subgroup {subgroup}, lane {lane}{at})")
 }
 
+/// What is beyond an end in workgroups that weren't recorded, or isn't followed: in words.
+pub fn beyond(traces: &Traces, order: &Order) -> Vec<String> {
+    let Some(subject) = &order.subject else { return Vec::new() };
+    let words = |overrun: &Overrun| format!("In the whole dispatch, {}.", told(overrun, subject));
+    traces.other_overruns().into_iter().map(words).collect()
+}
+
+/// A row for what is beyond an end in any workgroup.
+fn beyond_row(traces: &Traces, overrun: &Overrun, order: &Order, device: &DeviceInfo) -> Option<FindingRow> {
+    let dispatch = traces.dispatches.first()?;
+    let (space, set, binding) = match overrun.array.home {
+        Home::Buffer { set, binding } => ("storage", Some(set), Some(binding)),
+        Home::Image { set, binding } => ("image", Some(set), Some(binding)),
+        Home::PushConstants => ("push_constants", None, None),
+        Home::Shared => ("shared", None, None),
+        Home::Invocation => ("", None, None),
+    };
+    let line = overrun.lines.first();
+    Some(FindingRow {
+        schema: TRACE_SCHEMA.to_owned(),
+        device_name: device.name.clone(),
+        shader: dispatch.what.source.clone(),
+        entry: dispatch.what.entry.clone(),
+        workgroups: dispatch.workgroups(),
+        checked: dispatch.workgroups(),
+        class: Class::Bounds.name().to_owned(),
+        count: 1,
+        what: format!("{}, index {}", overrun.array.path, overrun.index),
+        space: space.to_owned(),
+        set: set.map(Into::into),
+        binding: binding.map(Into::into),
+        first_kind: if overrun.is_read { "load" } else { "store" }.to_owned(),
+        first_name: overrun.array.path.clone(),
+        first_file: line.map(|line| file(&line.file, order)).unwrap_or_default(),
+        first_line: line.map(|line| line.line.into()),
+        ..FindingRow::default()
+    })
+}
+
 /// A row for each finding.
 pub fn rows(traces: &Traces, order: &Order, device: &DeviceInfo) -> Vec<FindingRow> {
     let of = |(number, dispatch): (u64, &DispatchTrace)| -> Vec<FindingRow> {
         let all = dispatch.checked.iter().flat_map(|checked| &checked.findings.all);
         all.map(|(cause, found)| row(dispatch, number, (cause, found), order, device)).collect()
     };
-    (0..).zip(&traces.dispatches).flat_map(of).collect()
+    let beyond = traces.other_overruns().into_iter().filter_map(|overrun| beyond_row(traces, overrun, order, device));
+    (0..).zip(&traces.dispatches).flat_map(of).chain(beyond).collect()
 }
 
 fn row(
@@ -205,7 +250,7 @@ fn row(
         set,
         binding,
         offset: found.offset,
-        workgroup: found.first.group.into(),
+        workgroup: Some(found.first.group.into()),
         ..FindingRow::default()
     };
     sides(row, dispatch, cause, found, order)
@@ -221,9 +266,9 @@ fn sides(row: FindingRow, dispatch: &DispatchTrace, cause: &Cause, found: &Findi
         first_name: site(cause.first).name.clone(),
         first_file: of_file(cause.first),
         first_line: line(cause.first),
-        first_invocation: found.first.invocation.into(),
-        first_subgroup: found.first.subgroup.into(),
-        first_lane: found.first.lane.into(),
+        first_invocation: Some(found.first.invocation.into()),
+        first_subgroup: Some(found.first.subgroup.into()),
+        first_lane: Some(found.first.lane.into()),
         second_kind: cause.second.map(|at| kind(site(at).kind).to_owned()).unwrap_or_default(),
         second_name: cause.second.map(|at| site(at).name.clone()).unwrap_or_default(),
         second_file: cause.second.map(of_file).unwrap_or_default(),
@@ -235,7 +280,6 @@ fn sides(row: FindingRow, dispatch: &DispatchTrace, cause: &Cause, found: &Findi
             .checked
             .as_ref()
             .and_then(|checked| checked.ordering(cause, &dispatch.what.source))
-            .flatten()
             .unwrap_or_default(),
         ..row
     }

@@ -113,8 +113,9 @@ fn check(typed: &Trace, campaign: &Campaign, orders: &[Order]) -> anyhow::Result
             traces => traces?,
         };
         rows.extend(checked::rows(&traces, order, device));
-        texts.push(checked::text(&traces, device, Page::stdout()));
+        texts.push(checked::text(&traces, order, device, Page::stdout()));
         failed.extend(faults(&traces.dispatches, &classes));
+        failed.extend(checked::beyond(&traces, order).into_iter().filter(|_| classes.contains(&Class::Bounds)));
         is_well &= traces.dispatches.iter().all(is_known);
     }
     is_well &= failed.is_empty();

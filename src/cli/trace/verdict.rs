@@ -36,8 +36,8 @@ const FAILING: [Class; 6] = [Class::Race, Class::Memory, Class::Divergence, Clas
 impl FailOn {
     pub fn parse(text: &str) -> Result<Self, String> {
         const ADVICE: &str = "efficiency:50% or conflict:4 is needed, and :LINE or :NAME behind it for one access; or with --check a kind \
-                              of finding: race, same-value, undecided, memory, not-coherent, barrier, exited, uninitialised, \
-                              bounds or any";
+                              of finding: race, same-value, undecided, memory, not-coherent, barrier, left-out, exited, \
+                              uninitialised, bounds or any";
         let class = Class::ALL.into_iter().find(|class| class.name() == text).map(Found::One);
         if let Some(found) = class.or((text == "any").then_some(Found::Any)) {
             return Ok(Self { bound: Bound::Found(found), only: None, text: text.to_owned() });
@@ -65,7 +65,8 @@ impl FailOn {
         };
         let same_value = (classes.contains(&Class::Race) && !allows_same_value).then_some(Class::SameValue);
         let not_coherent = classes.contains(&Class::Memory).then_some(Class::NotCoherent);
-        Some(classes.into_iter().chain(same_value).chain(not_coherent).collect())
+        let left_out = classes.contains(&Class::Divergence).then_some(Class::LeftOut);
+        Some(classes.into_iter().chain(same_value).chain(not_coherent).chain(left_out).collect())
     }
 
     pub fn text(&self) -> &str {

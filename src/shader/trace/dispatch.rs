@@ -90,13 +90,13 @@ impl Prepared {
         places(&kernel.module.words, &kernel.entry, &kernel.values(), options, what)
     }
 
-    /// The same case with more barriers in a dispatch, and their indexes among its sites.
+    /// The same case with more barriers in a dispatch, and their indexes among its sites; nothing of one that control flow never comes to.
     pub fn with_barriers(
         &self,
         dispatch: Dispatch,
         options: &TraceOptions,
         barriers: &[AddedBarrier],
-    ) -> Result<(Self, Vec<usize>), DispatchError> {
+    ) -> Result<(Self, Vec<Option<usize>>), DispatchError> {
         let kernel = &self.kernels[dispatch.kernel];
         let (words, sites) = with_barriers(&kernel.module.words, &kernel.entry, &kernel.values(), options, barriers)?;
         Ok((self.with_words(dispatch, words)?, sites))

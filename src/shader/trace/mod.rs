@@ -56,7 +56,7 @@ pub struct Traced {
     pub calls: CallTree,
     /// Whether records say by which lane the device led the lanes that made the access together.
     pub has_leaders: bool,
-    /// Whether the entry point returns in more than one place.
+    /// Whether a function returns in more than one place.
     pub has_early_return: bool,
 }
 

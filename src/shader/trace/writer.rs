@@ -131,6 +131,8 @@ impl Writer {
         let end = self.has_values.then(|| recorder.write_end(&mut self.edit));
         let place = recorder.place;
         let functions = &mut self.edit.module.functions;
+        // That of a function may be one that is all of a shader.
+        let has_early_return = functions.iter().any(|of| of.blocks.iter().filter(|block| returns(block)).count() > 1);
         let entry = functions.iter().position(|function| function.def_id() == Some(entry));
         let entry = entry.ok_or(Missing("function of that entry point"))?;
         let void = self.edit.find_type(Op::TypeVoid, &[]);
@@ -142,7 +144,6 @@ impl Writer {
             let at = block.instructions.iter().rposition(is_variable).map_or(0, |last| last + 1);
             block.instructions.splice(at..at, call);
         }
-        let has_early_return = functions[entry].blocks.iter().filter(|block| returns(block)).count() > 1;
         functions.extend(recorder.into_functions());
         if let Some(end) = end {
             self.call_at_returns(entry, end, void);
@@ -622,7 +623,7 @@ fn forbid_unrolling(header: &mut Block) {
 }
 
 fn returns(block: &Block) -> bool {
-    block.instructions.last().is_some_and(|last| last.class.opcode == Op::Return)
+    block.instructions.last().is_some_and(|last| matches!(last.class.opcode, Op::Return | Op::ReturnValue))
 }
 
 fn has_access(instruction: &Instruction, any: MemoryAccess) -> bool {

@@ -36,14 +36,16 @@ pub enum Class {
     Uninitialised,
     /// Invocations of a workgroup wait at different barriers.
     Divergence,
-    /// Invocations ended before a barrier at which others wait.
+    /// A barrier that some of a workgroup leave out.
+    LeftOut,
+    /// Invocations returned before a barrier at which others wait.
     Exited,
     /// An access leaves its buffer or variable.
     Bounds,
 }
 
 impl Class {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Race,
         Self::SameValue,
         Self::Undecided,
@@ -51,6 +53,7 @@ impl Class {
         Self::NotCoherent,
         Self::Uninitialised,
         Self::Divergence,
+        Self::LeftOut,
         Self::Exited,
         Self::Bounds,
     ];
@@ -64,6 +67,7 @@ impl Class {
             Self::NotCoherent => "not-coherent",
             Self::Uninitialised => "uninitialised",
             Self::Divergence => "barrier",
+            Self::LeftOut => "left-out",
             Self::Exited => "exited",
             Self::Bounds => "bounds",
         }
@@ -196,7 +200,7 @@ impl Findings {
         let lane = |invocation| workgroup.passes[0].lane(workgroup.place, invocation);
         let mut report = |class, first: Access, second: Option<Access>| {
             // Which of two came first says nothing where nothing orders them.
-            let is_ordered = matches!(class, Class::Memory | Class::NotCoherent | Class::Exited);
+            let is_ordered = matches!(class, Class::Memory | Class::NotCoherent | Class::LeftOut | Class::Exited);
             let (first, second) = match second {
                 Some(second) if !is_ordered && second.record.site < first.record.site => (second, Some(first)),
                 second => (first, second),
@@ -207,7 +211,7 @@ impl Findings {
                 Actor { group: workgroup.number, invocation, subgroup, lane, iterations: access.record.iterations.to_vec() }
             };
             let at = second.as_ref().unwrap_or(&first);
-            let is_place = !matches!(class, Class::Divergence | Class::Exited);
+            let is_place = !matches!(class, Class::Divergence | Class::LeftOut | Class::Exited);
             let cause = Cause {
                 class,
                 root: at.record.root.filter(|_| is_place),

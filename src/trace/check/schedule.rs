@@ -363,7 +363,7 @@ impl<'w> Schedule<'_, 'w> {
             let invocation = u32::try_from(ended).unwrap_or(u32::MAX);
             let last = self.invocations[ended].stream.last().copied().unwrap_or(Record { invocation, ..*first });
             // Without a return in its midst, an invocation can end early only by leaving the barrier out.
-            let class = if self.traced.has_early_return { Class::Exited } else { Class::Divergence };
+            let class = if self.traced.has_early_return { Class::Exited } else { Class::LeftOut };
             take(Step::Finds { class, first: *first, second: last, has_ended: true });
         }
         let all: Vec<usize> = waiting.iter().map(|(number, ..)| *number).collect();

@@ -253,7 +253,11 @@ impl<'w> Cell<'w> {
                 }
             }
             AccessKind::Atomic => {
-                if !self.atomics.last().is_some_and(|last| last.record.invocation == own && last.time == entry.time) {
+                let is_again = |last: &Entry<'w>| {
+                    let is_own = last.record.invocation == own && last.time == entry.time && last.mask == entry.mask;
+                    is_own && (last.writes || !entry.writes)
+                };
+                if !self.atomics.last().is_some_and(is_again) {
                     self.atomics.push(entry);
                 }
                 if entry.writes {

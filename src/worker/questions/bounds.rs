@@ -156,27 +156,38 @@ impl Checker {
         self.look_ahead(next);
         let Some((dispatcher, messages)) = &mut self.device else { return Ok(Bounds::default()) };
         let Some((prepared, noting)) = noted? else { return Ok(Bounds::default()) };
-        let unfollowed = noting.unfollowed;
-        let Some(&notes) = prepared.case.check.outputs().first() else { return Ok(Bounds { unfollowed, ..Bounds::default() }) };
         // What both take of memory may be more than there is.
         if let Some(last) = self.last.take() {
             dispatcher.release(last);
         }
         let loaded = dispatcher.load(&prepared)?;
         self.last = Some(loaded.slot);
-        dispatcher.run_checked(loaded.slot)?;
-        let noted = dispatcher.read(loaded.slot, notes)?;
-        let (mut overruns, loops_too_often) = (noting.overruns(&noted), noting.loops_too_often(&noted));
-        // Of an array of buffers, the length is that of the first.
-        let differ = |overrun: &Overrun| match overrun.array.home {
-            Home::Buffer { set, binding } if overrun.array.is_runtime => {
-                let here = prepared.case.kernels[0].bindings.iter().filter(|at| (at.set, at.binding) == (set, binding));
-                let sizes: BTreeSet<u64> = here.map(|at| prepared.case.resources[at.resource].bytes()).collect();
-                sizes.len() > 1
-            }
-            _ => false,
-        };
-        overruns.retain(|overrun| !differ(overrun));
-        Ok(Bounds { overruns, accepted: noting.accepted(&noted), loops_too_often, unfollowed, messages: messages.drain() })
+        let bounds = looked(dispatcher, loaded.slot, &prepared, &noting)?;
+        Ok(Bounds { messages: messages.drain(), ..bounds })
     }
+}
+
+/// Runs a pass that notes how far it indexes.
+pub(super) fn looked(
+    dispatcher: &mut Vulkan,
+    slot: CaseHandle,
+    prepared: &Prepared,
+    noting: &Noting,
+) -> Result<Bounds, Failure> {
+    let unfollowed = noting.unfollowed;
+    let Some(&notes) = prepared.case.check.outputs().first() else { return Ok(Bounds { unfollowed, ..Bounds::default() }) };
+    dispatcher.run_checked(slot)?;
+    let noted = dispatcher.read(slot, notes)?;
+    let (mut overruns, loops_too_often) = (noting.overruns(&noted), noting.loops_too_often(&noted));
+    // Of an array of buffers, the length is that of the first.
+    let differ = |overrun: &Overrun| match overrun.array.home {
+        Home::Buffer { set, binding } if overrun.array.is_runtime => {
+            let here = prepared.case.kernels[0].bindings.iter().filter(|at| (at.set, at.binding) == (set, binding));
+            let sizes: BTreeSet<u64> = here.map(|at| prepared.case.resources[at.resource].bytes()).collect();
+            sizes.len() > 1
+        }
+        _ => false,
+    };
+    overruns.retain(|overrun| !differ(overrun));
+    Ok(Bounds { overruns, accepted: noting.accepted(&noted), loops_too_often, unfollowed, messages: Vec::new() })
 }

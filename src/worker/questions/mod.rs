@@ -73,6 +73,7 @@ questions! {
     RecordPass(trace::RecordPass),
     FindBarriers(trace::FindBarriers),
     AddBarriers(trace::AddBarriers),
+    LookAtBounds(trace::LookAtBounds),
 }
 
 /// What questions leave behind in a process, for those that come next.

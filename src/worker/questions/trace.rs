@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::bounds::looked;
 use super::{Host, Question, QuestionState};
 use crate::gpu::{CaseHandle, DeviceOptions};
 use crate::measure::{CaseKey, CaseSource, Dispatcher, SourcedCase, Vulkan};
-use crate::model::{Binding, Failure, FilePath, MemoryKind, Preset, ResourceKind, Status, SubgroupClass};
-use crate::shader::{AddedBarrier, Change, Dispatch, Prepared, Recording, TraceOptions, Traced, Unordered};
+use crate::model::{Binding, Failure, FilePath, MemoryKind, Point, Preset, ResourceKind, Status, SubgroupClass};
+use crate::shader::{AddedBarrier, Change, Dispatch, Overrun, Prepared, Recording, TraceOptions, Traced, Unordered};
 use crate::subject::{KernelSpec, UserKernel};
 use crate::validate::{Mismatch, Outputs};
 use crate::worker::host::{Identity, opened};
@@ -111,11 +112,18 @@ pub struct AddBarriers {
     pub barriers: Vec<AddedBarrier>,
 }
 
-/// A dispatch with more barriers: its accesses, and the indexes of those barriers among them.
+/// A dispatch with more barriers: its accesses, and the indexes of those barriers among them; nothing of one that control flow never comes
+/// to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WithBarriers {
     pub traced: Traced,
-    pub added: Vec<usize>,
+    pub added: Vec<Option<usize>>,
+}
+
+/// How far a kernel of the user's indexes, in all its workgroups, and images as well; of a case of the catalogue nothing is looked at.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LookAtBounds {
+    pub point: Point,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -168,7 +176,7 @@ impl Question for OpenTrace {
     #[cfg(test)]
     fn example() -> (Self, Untraced) {
         let device = Identity::at_place(&crate::model::DeviceInfo::mock(), 1);
-        let key = CaseKey { experiment: "memory/stride".into(), variant: "read".into(), point: crate::model::Point::default() };
+        let key = CaseKey { experiment: "memory/stride".into(), variant: "read".into(), point: Point::default() };
         let question = Self {
             device,
             queue: Some(2),
@@ -249,7 +257,38 @@ impl Question for AddBarriers {
 
     #[cfg(test)]
     fn example() -> (Self, WithBarriers) {
-        (Self { dispatch: 1, barriers: vec![barrier()] }, WithBarriers { traced: traced(), added: vec![0] })
+        (Self { dispatch: 1, barriers: vec![barrier()] }, WithBarriers { traced: traced(), added: vec![Some(0), None] })
+    }
+}
+
+impl Question for LookAtBounds {
+    type Answer = Vec<Overrun>;
+
+    fn answer(self, _: &Host, kept: &mut QuestionState) -> Result<Vec<Overrun>, Failure> {
+        let tracer = kept.tracer()?;
+        let TracedCase::Users(_, kernel) = &tracer.case else { return Ok(Vec::new()) };
+        let Some((prepared, noting)) = kernel.borrow_mut().noting(&self.point)? else { return Ok(Vec::new()) };
+        // What both take of memory may be more than there is.
+        if let Some(loaded) = tracer.loaded.take() {
+            tracer.device.release(loaded.slot);
+        }
+        let slot = tracer.device.load(&prepared)?.slot;
+        let bounds = looked(&mut tracer.device, slot, &prepared, &noting);
+        tracer.device.release(slot);
+        bounds.map(|bounds| bounds.overruns)
+    }
+
+    #[cfg(test)]
+    fn example() -> (Self, Vec<Overrun>) {
+        let array = r#"{"home":"shared","path":"to","is_runtime":false,"is_signed":false}"#;
+        let overrun = Overrun {
+            array: serde_json::from_str(array).unwrap(),
+            index: -1,
+            length: 4,
+            lines: vec![crate::shader::SourceLine { file: "a.comp".to_owned(), line: 5 }],
+            is_read: true,
+        };
+        (Self { point: Point::new([("n".into(), 4_u64.into())]) }, vec![overrun])
     }
 }
 
