@@ -45,9 +45,6 @@ impl Tracing<'_> {
             bar.keep_left(open.len() as u64);
         }
         checked.findings.settle();
-        if self.order.explains {
-            self.order_accesses(at, &trace, &mut checked);
-        }
         trace.checked = Some(checked);
         Ok(trace)
     }

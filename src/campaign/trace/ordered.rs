@@ -29,7 +29,15 @@ struct Task<'t> {
 
 impl Tracing<'_> {
     /// Looks for barriers that order what isn't ordered, and keeps those with which nothing is left of it.
-    pub(super) fn order_accesses(&mut self, at: usize, trace: &DispatchTrace, checked: &mut Checked) {
+    /// Whether others can be looked at after that.
+    pub(super) fn order_accesses(&mut self, at: usize, trace: &mut DispatchTrace) -> bool {
+        let Some(mut checked) = trace.checked.take() else { return true };
+        let can_go_on = self.order_checked(at, trace, &mut checked);
+        trace.checked = Some(checked);
+        can_go_on
+    }
+
+    fn order_checked(&mut self, at: usize, trace: &DispatchTrace, checked: &mut Checked) -> bool {
         let kinds: BTreeSet<(Root, bool)> = checked.findings.all.keys().filter_map(unordered).collect();
         let invocations: u32 = trace.what.local_size.iter().product();
         let most = (MOST_INVOCATIONS / (invocations as usize).max(1)).max(1);
@@ -45,11 +53,12 @@ impl Tracing<'_> {
                 Ok(None) => {}
                 Err(failure) => {
                     self.progress.detail(&format!("barriers weren't tried: {}", failure.reason));
-                    return;
+                    return false;
                 }
             }
             bar.advance(1);
         }
+        true
     }
 
     /// Barriers at which all wait; nothing where those that were tried leave a race.

@@ -66,7 +66,13 @@ fn recorded<'a>(
         progress.detail(&cost(&trace, untraced.took));
         dispatches.push(trace);
     }
-    let overruns = if order.check && order.explains { tracing.overruns() } else { None };
+    let explains = order.check && order.explains;
+    let overruns = if explains { tracing.overruns() } else { None };
+    // They come last: one that hangs takes its process with it.
+    let mut can_go_on = explains;
+    for (at, trace) in dispatches.iter_mut().enumerate() {
+        can_go_on = can_go_on && tracing.order_accesses(at, trace);
+    }
     Ok(Traces { dispatches, untraced: untraced.clone(), overruns })
 }
 

@@ -235,7 +235,8 @@ fn where_they_were(recorded: &Recorded, part: &Part, subject: Option<&KernelSpec
             let line = site.line.as_ref().map(|line| format!(" in line {}", place(line))).unwrap_or_default();
             format!("{were} last{barrier}{line}")
         });
-        return format!("of workgroup {number}, {}", words.collect::<Vec<_>>().join(", "));
+        let later = if recorded.is_cut() { " (or later: there was no room for more records)" } else { "" };
+        return format!("of workgroup {number}, {}{later}", words.collect::<Vec<_>>().join(", "));
     }
     String::new()
 }

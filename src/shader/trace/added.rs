@@ -198,14 +198,35 @@ impl Sites<'_> {
         let is_end = |of: &Instruction| is_merge(of) || is_block_terminator(of.class.opcode);
         let end = block.instructions.iter().position(is_end).unwrap_or(block.instructions.len());
         let is_of = |place: &usize| line.is_some() && lines[*place] == line;
-        let start = (first..at).rev().take_while(is_of).last().unwrap_or(at).max(first);
-        let after = (at + 1..end).take_while(is_of).last().map_or(at + 1, |last| last + 1).min(end);
+        let (mut start, mut after) = (at.max(first).min(end), (at + 1).max(first).min(end));
+        let results: HashMap<Word, usize> =
+            (0..).zip(&block.instructions).filter_map(|(place, of)| Some((of.result_id?, place))).collect();
+        let uses = |place: usize| block.instructions[place].operands.iter().filter_map(id);
+        loop {
+            // What a statement computes goes into what it stores, though its lines may be several.
+            let own =
+                (start..after).flat_map(uses).filter_map(|used| results.get(&used).copied()).filter(|of| *of >= first).min();
+            let goes_into =
+                |place: &usize| uses(*place).any(|used| results.get(&used).is_some_and(|of| (start..after).contains(of)));
+            let last = (after..end).rev().find(goes_into);
+            let from = (first..start).rev().take_while(is_of).last().into_iter().chain(own).fold(start, usize::min);
+            let to = (after..end).take_while(is_of).last().into_iter().chain(last).fold(after, |to, last| to.max(last + 1));
+            if (from, to) == (start, after) {
+                break;
+            }
+            (start, after) = (from, to);
+        }
         (start.min(end), after, line)
     }
 
     fn place(&mut self, block: Word, at: usize, side: Side) -> Option<AddedBarrier> {
         let of = self.function_of(block)?.blocks.iter().find(|of| label(of) == Some(block))?.clone();
         let (start, after, line) = self.statement(&of, at);
+        // Of a statement of several lines the first one, or the last one.
+        let lines = self.lines_of(&of);
+        let is_near = |of: &&SourceLine| line.as_ref().is_some_and(|line| line.file == of.file);
+        let lines = lines[start..after].iter().flatten().filter(is_near);
+        let line = if side == Side::Before { lines.min() } else { lines.max() }.cloned().or(line);
         let at = if side == Side::Before { start } else { after };
         Some(AddedBarrier { block, at, waits: true, buffers: false, side, line })
     }
@@ -405,5 +426,29 @@ void main() {
         let traced = Traced::of(&with, "main", &none(), &OPTIONS).unwrap();
         let kinds: Vec<AccessKind> = sites.iter().map(|site| traced.sites[site.unwrap()].kind).collect();
         assert_eq!(kinds, [[AccessKind::Fence; 8], [AccessKind::Barrier; 8]].concat());
+    }
+
+    #[test]
+    fn no_barrier_goes_into_a_statement() {
+        let words = compiled(
+            "#version 450
+layout(local_size_x = 64) in;
+layout(binding = 0) buffer A { float a[]; };
+shared float tile[64];
+void main() {
+    uint i = gl_LocalInvocationIndex;
+    tile[i] =
+        tile[i] +
+        tile[(i + 1) % 64];
+    a[i] = tile[i];
+}
+",
+        );
+        let traced = Traced::of(&words, "main", &none(), &OPTIONS).unwrap();
+        let of = |kind| traced.sites.iter().position(|site| site.kind == kind && site.name == "tile[]").unwrap();
+        let sites = [of(AccessKind::Load), of(AccessKind::Store)];
+        let found = places(&words, "main", &none(), &OPTIONS, Unordered { sites, buffers: false }).unwrap();
+        let all: Vec<String> = found.iter().map(|place| place.words("a.comp")).collect();
+        assert_eq!(all, ["barrier() before line 7", "barrier() after line 9"]);
     }
 }

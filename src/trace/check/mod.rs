@@ -167,7 +167,9 @@ impl Findings {
         let has_ended = |invocation| workgroup.passes.iter().all(|pass| pass.has_ended(workgroup.place, invocation));
         let unfinished: Vec<&Stream> = (0..).zip(streams).filter(|(number, _)| !has_ended(*number)).map(|(_, of)| of).collect();
         self.unfinished += u64::from(!unfinished.is_empty());
-        self.stopped_at.extend(unfinished.iter().filter_map(|stream| stream.last()).map(|last| last.site));
+        let sites = workgroup.passes.first().map(|pass| &pass.traced().sites[..]).unwrap_or_default();
+        let last = unfinished.iter().filter_map(|stream| stream.last()).map(|last| last.site);
+        self.stopped_at.extend(last.filter(|site| sites[*site].kind == AccessKind::Barrier));
     }
 
     /// Leaves out what a race of the same instruction on the same variable explains: reads before anybody writes, and writes of the same.
