@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::spec::Search;
+use crate::analysis::counted;
 use crate::campaign::interrupt;
 use crate::campaign::trace::findings::faults;
 use crate::campaign::trace::passes::trace;
@@ -26,11 +27,21 @@ const LEAST: Duration = Duration::from_millis(500);
 /// What loses.
 const LOSING: [Class; 3] = [Class::Race, Class::Divergence, Class::Uninitialised];
 
+/// What was looked at of a configuration.
+struct Looked {
+    /// Workgroups, and all that there are.
+    groups: u64,
+    all_groups: u64,
+    /// Instructions that none of these came to, and all.
+    unreached: usize,
+    instructions: usize,
+}
+
 /// Looks for races in configurations, each once.
 pub struct RaceCheck<'r> {
     search: &'r Search<'r>,
-    /// Those that are through: workgroups that were looked at, and all.
-    seen: BTreeMap<Point, (u64, u64)>,
+    /// Those that are through.
+    seen: BTreeMap<Point, Looked>,
     spent: Duration,
     is_lost: bool,
 }
@@ -85,11 +96,16 @@ impl<'r> RaceCheck<'r> {
             explains: false,
         };
         let traces = trace(campaign, &order, &Progress::new(Mode::Quiet), None)?;
-        let checked = traces.dispatches.iter().map(DispatchTrace::known).sum();
-        let all = traces.dispatches.iter().map(|of| of.workgroups()).sum();
+        let all = &traces.dispatches;
+        let looked = Looked {
+            groups: all.iter().map(DispatchTrace::known).sum(),
+            all_groups: all.iter().map(DispatchTrace::workgroups).sum(),
+            unreached: all.iter().map(|of| of.unreached().len()).sum(),
+            instructions: all.iter().map(|of| of.what.traced.sites.len()).sum(),
+        };
         let faults = faults(&traces.dispatches, &LOSING);
         if faults.is_empty() {
-            self.seen.insert(point.clone(), (checked, all));
+            self.seen.insert(point.clone(), looked);
             return Ok(None);
         }
         let more = if faults.len() > 1 { format!(" and {} more", faults.len() - 1) } else { String::new() };
@@ -101,8 +117,12 @@ impl<'r> RaceCheck<'r> {
 
     /// What was looked for in a configuration.
     pub fn said(&self, point: &Point) -> Option<String> {
-        let (checked, all) = self.seen.get(point).filter(|(checked, _)| *checked > 0)?;
-        let groups = if *all == 1 { "1 workgroup".to_owned() } else { format!("{checked} of {all} workgroups") };
-        Some(format!("No race was found in {groups} ({:.1} s for all that were looked at).", self.spent.as_secs_f64()))
+        let Looked { groups, all_groups, unreached, instructions } = self.seen.get(point).filter(|looked| looked.groups > 0)?;
+        let groups = if *all_groups == 1 { "1 workgroup".to_owned() } else { format!("{groups} of {all_groups} workgroups") };
+        let rest = match unreached {
+            0 => String::new(),
+            _ => format!("; {unreached} of {} weren't reached", counted(*instructions as u64, "instruction")),
+        };
+        Some(format!("No race was found in {groups}{rest} ({:.1} s for all that were looked at).", self.spent.as_secs_f64()))
     }
 }

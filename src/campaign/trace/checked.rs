@@ -2,36 +2,58 @@
 
 use std::collections::BTreeSet;
 
-use super::traced::{Checked, DispatchTrace};
-use super::tracing::{MOST_INVOCATIONS, Part, Pass, Tracing, Window, ends, windows};
+use super::traced::{Checked, DispatchTrace, Groups};
+use super::tracing::{MOST_INVOCATIONS, Part, Pass, Tracing, Window, count, ends, windows};
 use crate::model::Failure;
 use crate::shader::{AccessKind, Change, Overrun, Recorded, Traced};
 use crate::trace::check::{Workgroup, orders};
 use crate::worker::questions::trace::{Dispatched, LookAtBounds, RecordedPass};
 
+/// Passes that look for workgroups that come to certain instructions.
+const MOST_LOOKS: usize = 8;
+
 /// Passes of the same workgroups, one for each window, and the words that they recorded.
-type Passes = Vec<(RecordedPass, Vec<u32>)>;
+pub(super) type Passes = Vec<(RecordedPass, Vec<u32>)>;
 
 impl Tracing<'_> {
     /// Looks at workgroups one by one: each is recorded whole, or not at all.
     pub(super) fn check(&mut self, at: usize, what: &Dispatched) -> Result<DispatchTrace, Failure> {
         let groups = self.groups(what)?;
         let windows = windows(&what.traced, self.most_sites(), |site| orders(&what.traced, site));
-        let (mut trace, mut checked) = (DispatchTrace::new(what), Checked::default());
+        let mut trace = DispatchTrace { checked: Some(Checked::default()), ..DispatchTrace::new(what) };
+        self.check_groups(at, what, &groups, &windows, &mut trace)?;
+        if matches!(self.order.groups, Groups::Spread(_)) {
+            let groups = self.reaching(at, &trace);
+            self.check_groups(at, what, &groups, &windows, &mut trace)?;
+        }
+        if let Some(checked) = &mut trace.checked {
+            checked.findings.settle();
+        }
+        Ok(trace)
+    }
+
+    fn check_groups(
+        &mut self,
+        at: usize,
+        what: &Dispatched,
+        groups: &[u32],
+        windows: &[Window],
+        trace: &mut DispatchTrace,
+    ) -> Result<(), Failure> {
         let invocations: u32 = what.local_size.iter().product();
-        let together = (MOST_INVOCATIONS / (invocations as usize).max(1)).max(1);
-        let mut open: Vec<Vec<u32>> = groups.chunks(together).map(<[u32]>::to_vec).collect();
+        let mut open: Vec<Vec<u32>> = groups.chunks(together(what)).map(<[u32]>::to_vec).collect();
         open.reverse();
         let bar = self.progress.bar("", open.len() as u64).untimed().of("passes");
         while let Some(groups) = open.pop() {
             let part = Part { window: 0, groups, invocations: None };
             bar.start(&part.words(&windows[0]));
-            let Some(passes) = self.windows(at, &what.traced, None, &windows, &part)? else {
+            let Some(passes) = self.windows(at, &what.traced, None, windows, &part)? else {
                 self.fewer(part.groups, &mut trace.too_large, &mut open);
                 continue;
             };
             let recorded: Vec<Recorded> = passes.iter().map(|(_, words)| what.traced.recorded(words)).collect();
-            checked.count(&windows, &recorded);
+            let checked = trace.checked.get_or_insert_default();
+            checked.count(windows, &recorded);
             for (place, number) in (0..).zip(&part.groups) {
                 let workgroup = Workgroup { passes: &recorded, place, number: *number, invocations };
                 checked.findings.add(&workgroup, &ends(what));
@@ -44,9 +66,46 @@ impl Tracing<'_> {
             trace.records += records;
             bar.keep_left(open.len() as u64);
         }
-        checked.findings.settle();
-        trace.checked = Some(checked);
-        Ok(trace)
+        Ok(())
+    }
+
+    /// The lowest workgroups that come to instructions which none came to that was checked.
+    fn reaching(&mut self, at: usize, trace: &DispatchTrace) -> Vec<u32> {
+        let what = &trace.what;
+        let mut missing = trace.unreached();
+        missing.truncate(self.most_sites());
+        let together = together(what);
+        let most = u32::try_from(together * MOST_LOOKS).unwrap_or(u32::MAX);
+        let mut others = Groups::Spread(most).of(count(what.groups));
+        others.retain(|group| !trace.recorded.contains(group) && !trace.too_large.contains(group));
+        let mut found = BTreeSet::new();
+        let bar = self.progress.bar("", others.len().div_ceil(together) as u64).untimed().of("passes");
+        for groups in others.chunks(together) {
+            if missing.is_empty() {
+                break;
+            }
+            bar.start("looking for workgroups that come to other code");
+            let part = Part { window: 0, groups: groups.to_vec(), invocations: None };
+            let pass = Pass { dispatch: at, traced: &what.traced, sites: &missing, part: &part, change: None };
+            let words = match self.pass(&pass) {
+                Ok((_, words)) => words,
+                Err(failure) => {
+                    let words = format!("note: which workgroups come to all code couldn't be looked at: {}", failure.reason);
+                    self.progress.note(&words);
+                    break;
+                }
+            };
+            // Of a pass that is cut, what was recorded says enough.
+            let mut reached = BTreeSet::new();
+            for record in what.traced.recorded(&words).records() {
+                if reached.insert(record.site) {
+                    found.insert(groups[record.group as usize]);
+                }
+            }
+            missing.retain(|site| !reached.contains(site));
+            bar.advance(1);
+        }
+        found.into_iter().collect()
     }
 
     /// Records all windows of some workgroups; nothing where one had too little room.
@@ -92,6 +151,12 @@ impl Tracing<'_> {
     }
 }
 
+/// Workgroups that one pass may record.
+pub(super) fn together(what: &Dispatched) -> usize {
+    let invocations: u32 = what.local_size.iter().product();
+    (MOST_INVOCATIONS / (invocations as usize).max(1)).max(1)
+}
+
 impl Checked {
     fn count(&mut self, windows: &[Window], recorded: &[Recorded]) {
         for (window, recorded) in windows.iter().zip(recorded) {
@@ -100,9 +165,10 @@ impl Checked {
                 !matches!(sites[site].kind, AccessKind::Barrier | AccessKind::Fence)
                     && window.sites.binary_search(&site).is_ok()
             };
-            for record in recorded.records().filter(|record| is_access(record.site)) {
-                self.accesses += 1;
-                self.followed += u64::from(record.offset.is_some());
+            for record in recorded.records() {
+                self.reached.insert(record.site);
+                self.accesses += u64::from(is_access(record.site));
+                self.followed += u64::from(is_access(record.site) && record.offset.is_some());
             }
         }
     }

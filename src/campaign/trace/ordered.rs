@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use super::checked::{Passes, together};
 use super::traced::{Checked, DispatchTrace, unordered};
-use super::tracing::{MOST_INVOCATIONS, Part, Pass, Tracing, Window, ends, windows};
-use crate::model::Failure;
+use super::tracing::{Part, Tracing, Window, ends, windows};
+use crate::model::{Failure, Status};
 use crate::shader::{AccessKind, AddedBarrier, Change, Recorded, Space, SyncScope, Target, Traced, Unordered};
 use crate::trace::check::{Cause, Class, Findings, Workgroup, is_uniform, orders};
 use crate::worker::questions::trace::{AddBarriers, Dispatched, FindBarriers, WithBarriers};
@@ -24,6 +25,7 @@ struct Task<'t> {
     root: Root,
     /// Whether all are to wait, or what is written is only to be seen.
     waits: bool,
+    /// The workgroups to try it in, those first in which it was found.
     groups: Vec<u32>,
 }
 
@@ -39,21 +41,22 @@ impl Tracing<'_> {
 
     fn order_checked(&mut self, at: usize, trace: &DispatchTrace, checked: &mut Checked) -> bool {
         let kinds: BTreeSet<(Root, bool)> = checked.findings.all.keys().filter_map(unordered).collect();
-        let invocations: u32 = trace.what.local_size.iter().product();
-        let most = (MOST_INVOCATIONS / (invocations as usize).max(1)).max(1);
-        let groups: Vec<u32> = trace.recorded.iter().copied().take(most).collect();
         let bar = self.progress.bar("", kinds.len() as u64).untimed().of("variables");
         for (root, waits) in kinds.into_iter().take(MOST_VARIABLES) {
             bar.start("barriers that would order them");
-            let task = Task { dispatch: at, what: &trace.what, root, waits, groups: groups.clone() };
+            let groups = groups_with((root, waits), &checked.findings, trace);
+            let mut task = Task { dispatch: at, what: &trace.what, root, waits, groups };
             // Where a pass fails, nothing is known of barriers; what was found stands.
-            let found = if waits { self.barriers(&task, left(&checked.findings, root, waits)) } else { self.fence(&task) };
+            let left = left(&checked.findings, root, waits);
+            let found = if waits { self.barriers(&mut task, left) } else { self.fence(&mut task) };
             match found {
                 Ok(Some(barriers)) => drop(checked.orderings.insert((root, waits), barriers)),
                 Ok(None) => {}
                 Err(failure) => {
-                    self.progress.detail(&format!("barriers weren't tried: {}", failure.reason));
-                    return false;
+                    self.progress.note(&format!("note: barriers to add weren't tried: {}", failure.reason));
+                    if failure.status != Status::Skipped {
+                        return false;
+                    }
                 }
             }
             bar.advance(1);
@@ -62,7 +65,7 @@ impl Tracing<'_> {
     }
 
     /// Barriers at which all wait; nothing where those that were tried leave a race.
-    fn barriers(&mut self, task: &Task, mut causes: Vec<[usize; 2]>) -> Result<Option<Vec<AddedBarrier>>, Failure> {
+    fn barriers(&mut self, task: &mut Task, mut causes: Vec<[usize; 2]>) -> Result<Option<Vec<AddedBarrier>>, Failure> {
         let mut chosen: Vec<AddedBarrier> = Vec::new();
         while let Some(sites) = causes.first().filter(|_| chosen.len() < MOST_BARRIERS) {
             let what = Unordered { sites: *sites, buffers: task.is_of_buffers() };
@@ -86,16 +89,17 @@ impl Tracing<'_> {
     }
 
     /// What orders memory in front of a barrier that there is.
-    fn fence(&mut self, task: &Task) -> Result<Option<Vec<AddedBarrier>>, Failure> {
+    fn fence(&mut self, task: &mut Task) -> Result<Option<Vec<AddedBarrier>>, Failure> {
+        let sites = &task.what.traced.sites;
         let is_met = |site: &usize| {
-            let site = &task.what.traced.sites[*site];
+            let site = &sites[*site];
             site.kind == AccessKind::Barrier && site.sync.is_some_and(|sync| sync.execution == Some(SyncScope::Workgroup))
         };
-        for site in (0..task.what.traced.sites.len()).filter(is_met).take(MOST_PLACES) {
+        for site in (0..sites.len()).filter(is_met).take(MOST_PLACES) {
             let what = Unordered { sites: [site, site], buffers: task.is_of_buffers() };
             let places = self.respondent.ask(FindBarriers { dispatch: task.dispatch, what })?;
             // Calls that lead to the barrier come first.
-            let line = &task.what.traced.sites[site].line;
+            let line = &sites[site].line;
             let Some(place) = places.iter().find(|place| place.line == *line).or(places.first()) else { continue };
             let all = vec![place.without_waiting()];
             if self.left_with(task, &all)?.is_some_and(|left| left.is_empty()) {
@@ -106,35 +110,56 @@ impl Tracing<'_> {
     }
 
     /// Of some places those to which all invocations of a workgroup come, and equally often. Nobody waits while that is looked at.
-    fn uniform(&mut self, task: &Task, places: Vec<AddedBarrier>) -> Result<Vec<AddedBarrier>, Failure> {
+    fn uniform(&mut self, task: &mut Task, places: Vec<AddedBarrier>) -> Result<Vec<AddedBarrier>, Failure> {
         let barriers: Vec<AddedBarrier> = places.iter().map(AddedBarrier::without_waiting).collect();
         let WithBarriers { traced, added } =
             self.respondent.ask(AddBarriers { dispatch: task.dispatch, barriers: barriers.clone() })?;
         let mut sites: Vec<usize> = added.iter().flatten().copied().collect();
         sites.sort_unstable();
-        let (change, part) = (Change::Barriers(barriers), task.part());
-        let (_, words) =
-            self.pass(&Pass { dispatch: task.dispatch, traced: &traced, sites: &sites, part: &part, change: Some(&change) })?;
-        let recorded = traced.recorded(&words);
+        let window = Window { sites: sites.clone(), with_barriers: sites };
+        let passes = self.tried(task, &traced, &Change::Barriers(barriers), &[window])?;
+        let recorded: Vec<Recorded> = passes.iter().map(|(_, words)| traced.recorded(words)).collect();
         let invocations: u32 = task.what.local_size.iter().product();
-        let is_met = |site: usize| (0..).zip(&task.groups).all(|(place, _)| is_uniform(&recorded, place, invocations, site));
-        let all = places.into_iter().zip(added).filter(|(_, site)| !recorded.is_cut() && site.is_some_and(is_met));
+        let is_met = |site: usize| {
+            let is_uniform = |place: usize| {
+                let place = u32::try_from(place).unwrap_or(u32::MAX);
+                recorded.iter().all(|recorded| is_uniform(recorded, place, invocations, site))
+            };
+            (0..task.groups.len()).all(is_uniform)
+        };
+        let all = places.into_iter().zip(added).filter(|(_, site)| site.is_some_and(is_met));
         Ok(all.map(|(place, _)| place).collect())
+    }
+
+    /// Records a trial. Where a pass has too little room it gets more, or fewer workgroups.
+    fn tried(&mut self, task: &mut Task, traced: &Traced, change: &Change, windows: &[Window]) -> Result<Passes, Failure> {
+        loop {
+            if let Some(passes) = self.windows(task.dispatch, traced, Some(change), windows, &task.part())? {
+                return Ok(passes);
+            }
+            let groups = task.groups.len();
+            if !self.has_more_room(if groups > 1 { 1 } else { 2 }) {
+                if groups <= 1 {
+                    return Err(Failure::new(Status::Skipped, "a workgroup makes more accesses than a pass has room for"));
+                }
+                task.groups.truncate(groups.div_ceil(2));
+            }
+        }
     }
 
     /// What is left unordered with some barriers, by the indexes that instructions have without them; nothing where that can't be told, or
     /// these are barriers to which not all come.
-    fn left_with(&mut self, task: &Task, barriers: &[AddedBarrier]) -> Result<Option<Vec<[usize; 2]>>, Failure> {
-        let Task { dispatch, what, root, waits, .. } = *task;
-        let question = AddBarriers { dispatch, barriers: barriers.to_vec() };
+    fn left_with(&mut self, task: &mut Task, barriers: &[AddedBarrier]) -> Result<Option<Vec<[usize; 2]>>, Failure> {
+        let Task { what, root, waits, .. } = *task;
+        let question = AddBarriers { dispatch: task.dispatch, barriers: barriers.to_vec() };
         let WithBarriers { traced, added } = self.respondent.ask(question)?;
         let change = Change::Barriers(barriers.to_vec());
         let windows = task.windows(&traced, self.most_sites());
-        let Some(passes) = self.windows(dispatch, &traced, Some(&change), &windows, &task.part())? else { return Ok(None) };
+        let passes = self.tried(task, &traced, &change, &windows)?;
         let recorded: Vec<Recorded> = passes.iter().map(|(_, words)| traced.recorded(words)).collect();
         let mut findings = Findings::default();
         let invocations: u32 = what.local_size.iter().product();
-        for (place, number) in (0..).zip(&task.groups) {
+        for (place, number) in (0..).zip(&task.part().groups) {
             findings.add(&Workgroup { passes: &recorded, place, number: *number, invocations }, &ends(what));
         }
         findings.settle();
@@ -153,7 +178,9 @@ impl Tracing<'_> {
 
 impl Task<'_> {
     fn part(&self) -> Part {
-        Part { window: 0, groups: self.groups.clone(), invocations: None }
+        let mut groups = self.groups.clone();
+        groups.sort_unstable();
+        Part { window: 0, groups, invocations: None }
     }
 
     fn is_of_buffers(&self) -> bool {
@@ -174,6 +201,13 @@ impl Task<'_> {
         }
         all
     }
+}
+
+/// Workgroups of those that were recorded, those first in which something was found.
+fn groups_with(kind: (Root, bool), findings: &Findings, trace: &DispatchTrace) -> Vec<u32> {
+    let with = findings.all.iter().filter(|(cause, _)| unordered(cause) == Some(kind));
+    let with: BTreeSet<u32> = with.map(|(_, found)| found.first.group).collect();
+    with.iter().chain(trace.recorded.difference(&with)).copied().take(together(&trace.what)).collect()
 }
 
 /// The pairs of instructions whose accesses of a variable aren't ordered, or aren't seen.

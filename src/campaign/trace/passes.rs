@@ -12,7 +12,10 @@ use crate::model::{Failure, Status};
 use crate::output::Progress;
 use crate::units::{Nanos, rounded};
 use crate::worker::Identity;
-use crate::worker::questions::trace::OpenTrace;
+use crate::worker::questions::trace::{OpenTrace, Untraced};
+
+/// Dispatches that are looked at of a case that doesn't end.
+const MOST_DISPATCHES: usize = 4;
 
 /// Records a case's dispatches. Each access is written as well where there is a place for it.
 ///
@@ -24,42 +27,60 @@ pub fn trace(
     progress: &Progress,
     accesses: Option<&mut AccessRows>,
 ) -> Result<Traces, Failure> {
-    let traces = recorded(campaign, order, progress, accesses, None);
+    let folder = TempDir::new().map_err(|error| kept(&error))?;
+    let traces = recorded(campaign, order, progress, &folder, accesses);
     let hung = traces.as_ref().err().filter(|failure| matches!(failure.status, Status::Timeout | Status::DeviceLost));
     let Some(failure) = hung.filter(|_| order.explains) else { return traces };
-    let mut seen = String::new();
-    if let Err(again) = recorded(campaign, order, progress, None, Some(&mut seen)) {
-        progress.detail(&format!("recorded once more: {}", again.reason));
-    }
-    let words = if seen.is_empty() { seen } else { format!(". Stopped while it was recorded: {seen}") };
+    let seen = where_it_hangs(campaign, order, progress, &folder);
+    let words = seen.map_or_else(String::new, |seen| format!(". Stopped while it was recorded: {seen}"));
     Err(Failure { reason: failure.reason.clone() + &words, ..failure.clone() })
 }
 
-/// The same. Of one that is known to hang, where its invocations were is put into `seen`.
+/// Where invocations were of the first dispatch of which some don't come to their end. Each is looked at in a process of its own: what
+/// hangs takes that with it.
+fn where_it_hangs(campaign: &Campaign, order: &Order, progress: &Progress, folder: &TempDir) -> Option<String> {
+    let seen = |at| {
+        let mut seen = String::new();
+        let recorded = opened(campaign, order, progress, folder, true).and_then(|(mut tracing, untraced)| {
+            tracing.seen = Some(&mut seen);
+            untraced.dispatches.get(at).map(|what| tracing.check(at, what)).transpose()
+        });
+        match recorded {
+            // There is no such dispatch.
+            Ok(None) => return Some(None),
+            Ok(Some(_)) => {}
+            Err(again) => progress.detail(&format!("recorded once more: {}", again.reason)),
+        }
+        (!seen.is_empty()).then_some(Some(seen))
+    };
+    (0..MOST_DISPATCHES).find_map(seen).flatten()
+}
+
+/// What records a case, and what it is.
+fn opened<'a>(
+    campaign: &'a Campaign,
+    order: &'a Order,
+    progress: &Progress,
+    folder: &'a TempDir,
+    hangs: bool,
+) -> Result<(Tracing<'a>, Untraced), Failure> {
+    let place = campaign.targets.device(0);
+    let mut respondent = campaign.targets.respondent(place)?;
+    let untraced = respondent.ask(opening(campaign, order, hangs)).map_err(before_recording)?;
+    order.groups.check(untraced.dispatches.iter().map(|what| count(what.groups)).max().unwrap_or(0))?;
+    let (progress, device, folder) = (progress.clone(), &place.info, folder.path());
+    Ok((Tracing { progress, respondent, order, device, folder, files: 0, size: 0, accesses: None, seen: None }, untraced))
+}
+
 fn recorded<'a>(
     campaign: &'a Campaign,
     order: &'a Order,
     progress: &Progress,
+    folder: &'a TempDir,
     accesses: Option<&'a mut AccessRows>,
-    seen: Option<&'a mut String>,
 ) -> Result<Traces, Failure> {
-    let place = campaign.targets.device(0);
-    let mut respondent = campaign.targets.respondent(place)?;
-    let untraced = respondent.ask(opening(campaign, order, seen.is_some()));
-    let untraced = untraced.map_err(before_recording)?;
-    order.groups.check(untraced.dispatches.iter().map(|what| count(what.groups)).max().unwrap_or(0))?;
-    let folder = TempDir::new().map_err(|error| kept(&error))?;
-    let mut tracing = Tracing {
-        progress: progress.clone(),
-        respondent,
-        order,
-        device: &place.info,
-        folder: folder.path(),
-        files: 0,
-        size: 0,
-        accesses,
-        seen,
-    };
+    let (mut tracing, untraced) = opened(campaign, order, progress, folder, false)?;
+    tracing.accesses = accesses;
     let mut dispatches = Vec::new();
     for (at, what) in untraced.dispatches.iter().enumerate() {
         let trace = if order.check { tracing.check(at, what) } else { tracing.dispatch(at, what) }?;
@@ -73,7 +94,7 @@ fn recorded<'a>(
     for (at, trace) in dispatches.iter_mut().enumerate() {
         can_go_on = can_go_on && tracing.order_accesses(at, trace);
     }
-    Ok(Traces { dispatches, untraced: untraced.clone(), overruns })
+    Ok(Traces { dispatches, untraced, overruns })
 }
 
 fn opening(campaign: &Campaign, order: &Order, hangs: bool) -> OpenTrace {

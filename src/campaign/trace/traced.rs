@@ -135,6 +135,8 @@ pub struct Checked {
     /// Accesses that were recorded, and those of them whose place is known.
     pub accesses: u64,
     pub followed: u64,
+    /// The instructions that made one, by their indexes.
+    pub reached: BTreeSet<usize>,
     /// Of variables, by their indexes, and by whether all have to wait: barriers with which nothing was left of what was found.
     pub orderings: BTreeMap<(Option<usize>, bool), Vec<AddedBarrier>>,
 }
@@ -197,6 +199,12 @@ impl DispatchTrace {
     pub fn known(&self) -> u64 {
         let unknown = |checked: &Checked| checked.findings.unsteady + checked.findings.unfinished;
         (self.recorded.len() as u64).saturating_sub(self.checked.as_ref().map_or(0, unknown))
+    }
+
+    /// Instructions that no workgroup came to that was checked, by their indexes.
+    pub fn unreached(&self) -> Vec<usize> {
+        let reached = self.checked.as_ref().map(|checked| &checked.reached);
+        (0..self.what.traced.sites.len()).filter(|site| reached.is_some_and(|reached| !reached.contains(site))).collect()
     }
 
     /// All workgroups of the dispatch.

@@ -11,7 +11,7 @@ use crate::campaign::trace::{Checked, DispatchTrace, Order, Traces, unordered};
 use crate::model::DeviceInfo;
 use crate::output::trace::{FindingRow, TRACE_SCHEMA};
 use crate::output::{Page, paragraph};
-use crate::shader::{Home, Overrun, Space};
+use crate::shader::{Home, Overrun, SourceLine, Space};
 use crate::trace::check::{Actor, Cause, Class, Finding};
 
 /// Findings that are shown in full.
@@ -40,6 +40,7 @@ fn coverage(dispatch: &DispatchTrace) -> String {
         counted_passes(*passes)
     );
     words += &not_followed(&what.traced);
+    words += &unreached(dispatch);
     if !too_large.is_empty() {
         let groups = counted(too_large.len() as u64, "workgroup");
         words += &format!(" {groups} couldn't be checked: there is no room for so many accesses.");
@@ -61,6 +62,24 @@ fn coverage(dispatch: &DispatchTrace) -> String {
         words += &format!(" {groups} couldn't be checked to the end: the device left invocations waiting{place}.");
     }
     words
+}
+
+fn unreached(dispatch: &DispatchTrace) -> String {
+    let unreached = dispatch.unreached();
+    let traced = &dispatch.what.traced;
+    let all = counted(traced.sites.len() as u64, "instruction");
+    let lines: BTreeSet<&SourceLine> = unreached.iter().filter_map(|site| traced.sites[*site].line.as_ref()).collect();
+    let mut places: Vec<String> = lines.iter().take(MOST).map(|line| line.place(&dispatch.what.source)).collect();
+    places.extend((lines.len() > MOST).then(|| "more".to_owned()));
+    let places = match &places[..] {
+        [] => String::new(),
+        [one] => format!(" (line {one})"),
+        _ => format!(" (lines {})", places.join(", ")),
+    };
+    match unreached.len() {
+        0 => String::new(),
+        count => format!(" None of them came to {count} of {all}{places}."),
+    }
 }
 
 /// What was found, and what wasn't.

@@ -17,6 +17,7 @@ use crate::shader::loader::{id, load};
 use crate::shader::reflect::SpecValues;
 use crate::shader::reflect::constants::{Constants, Values};
 use crate::shader::reflect::flow::End;
+use crate::shader::reflect::reach::Mentions;
 use crate::shader::reflect::types::Types;
 use crate::shader::validator::validate;
 
@@ -245,7 +246,10 @@ impl Sites<'_> {
             let branch = |of: &&Block| of.instructions.iter().position(is_merge).or(of.instructions.len().checked_sub(1));
             let end = before.and_then(|label| flow.by_label.get(&label)).and_then(branch);
             let before = before.zip(end).and_then(|(label, at)| self.place(label, at, Side::Before));
-            let behind = flow.by_label.get(&construct.merge).map(|merge| self.statement(merge, 0).0);
+            // Behind one that a loop follows at once there is no place outside of that loop.
+            let is_header = loops.all.iter().any(|of| of.header == construct.merge);
+            let behind = flow.by_label.get(&construct.merge).filter(|_| !is_header);
+            let behind = behind.map(|merge| self.statement(merge, 0).0);
             let begins = flow.by_label.get(&construct.header).map(|header| self.lines_of(header));
             let line = before.as_ref().and_then(|before| before.line.clone());
             let line = line.or_else(|| begins.into_iter().flatten().flatten().next());
@@ -272,7 +276,11 @@ pub(super) fn places(
     options: &TraceOptions,
     Unordered { sites: [first, second], buffers }: Unordered,
 ) -> Result<Vec<AddedBarrier>, TraceError> {
-    let module = load(words)?;
+    let mut module = load(words)?;
+    // Other entry points may call the same functions.
+    let function = keep_entry(&mut module, entry)?;
+    let own = Mentions::of(&module).from([function]);
+    module.functions.retain(|function| function.def_id().is_some_and(|id| own.contains(&id)));
     let all = site_places(&module, entry, constants, options)?;
     let (Some(first), Some(second)) = (all.get(first).copied(), all.get(second).copied()) else { return Ok(Vec::new()) };
     let mut sites = Sites { module: &module, lines: Lines::of(&module), all };

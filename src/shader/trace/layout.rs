@@ -5,9 +5,10 @@
 
 use std::collections::HashMap;
 
-use rspirv::dr::Module;
+use rspirv::dr::{Function, Module};
 use rspirv::spirv::Word;
 
+use super::loops::Loops;
 use super::{NaturalArray, Run};
 use crate::shader::reflect::SpecValues;
 use crate::shader::reflect::constants::{Constants, Values};
@@ -19,6 +20,7 @@ const MOST_RUNS: usize = 1 << 12;
 
 pub(super) struct Layouts {
     types: Types,
+    constants: Constants,
     values: Values,
     explicit: HashMap<Word, u64>,
     natural: HashMap<Word, Layout>,
@@ -66,11 +68,16 @@ impl Layouts {
         }
         let values = constants.evaluate(&types, values);
         let (explicit, natural) = (types.explicit(&values), types.std430(&values));
-        Self { types, values, explicit, natural }
+        Self { types, constants, values, explicit, natural }
     }
 
     pub(super) fn node(&self, ty: Word) -> Option<&TypeNode> {
         self.types.get(ty)
+    }
+
+    /// What control flow of a function comes to.
+    pub(super) fn loops(&self, function: &Function) -> Loops {
+        Loops::taken(function, &self.types, &self.constants, &self.values)
     }
 
     pub(super) fn values(&self) -> &Values {

@@ -25,8 +25,13 @@ pub(super) struct Loop {
 }
 
 impl Loops {
+    /// Whatever constants are.
     pub(super) fn of(function: &Function) -> Self {
-        let (types, constants) = (Types::default(), Constants::default());
+        Self::taken(function, &Types::default(), &Constants::default(), &Values::default())
+    }
+
+    /// With these constants: what they rule out, control flow doesn't come to.
+    pub(super) fn taken(function: &Function, types: &Types, constants: &Constants, values: &Values) -> Self {
         let nodes: Vec<Node> = function
             .blocks
             .iter()
@@ -34,10 +39,10 @@ impl Loops {
                 let label = block.label.as_ref()?.result_id?;
                 let merge = block.instructions.iter().find(|instruction| instruction.class.opcode == Op::LoopMerge);
                 let loop_merge = merge.and_then(|merge| id(merge.operands.first()?));
-                Some(Node { label, loop_merge, end: End::of(block, &types, &constants) })
+                Some(Node { label, loop_merge, end: End::of(block, types, constants) })
             })
             .collect();
-        let flow = reached(nodes.iter(), &Values::default());
+        let flow = reached(nodes.iter(), values);
         let chain = |innermost: Option<usize>| {
             let mut chain: Vec<usize> = std::iter::successors(innermost, |at| flow.loops[*at].outside).collect();
             chain.reverse();

@@ -56,8 +56,6 @@ pub struct Traced {
     pub calls: CallTree,
     /// Whether records say by which lane the device led the lanes that made the access together.
     pub has_leaders: bool,
-    /// Whether a function returns in more than one place.
-    pub has_early_return: bool,
 }
 
 /// A variable that accesses lead to, or several that are the same memory.

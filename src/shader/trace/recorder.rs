@@ -32,8 +32,9 @@ pub mod header {
 /// What an invocation finds in the place of its word: this, and the number of its room, from 1; 0 for none.
 pub const UNBEGUN: u32 = 1 << 31;
 
-/// What is added to that word where an invocation ends.
+/// What is added to that word where an invocation ends, and where that isn't the last return of its function.
 pub const ENDED: u32 = 1 << 30;
+pub const RETURNED_EARLY: u32 = 1 << 29;
 
 const SPIRV_1_3: u32 = 0x0001_0300;
 
@@ -281,9 +282,10 @@ impl Recorder {
         function
     }
 
-    /// The function that an entry point ends with: an invocation that never comes to it waits for ever, or was given up.
+    /// The function that an entry point ends with, given what to add to the invocation's word: an invocation that never comes to it waits
+    /// for ever, or was given up.
     pub(super) fn write_end(&mut self, edit: &mut Editor) -> Word {
-        let (function, _, mut body) = self.function(edit, 0);
+        let (function, parameters, mut body) = self.function(edit, 1);
         let [start, write, end] = std::array::from_fn(|_| edit.take_id());
         let mut code = Vec::new();
         let room_end = edit.emit(&mut code, Op::Load, edit.uint, &[self.end]);
@@ -293,8 +295,8 @@ impl Recorder {
         body.blocks.push(labelled(start, code));
         let mut code = Vec::new();
         let at = edit.emit(&mut code, Op::Load, edit.uint, &[self.own]);
-        let (lane, ended) = (self.load_word(edit, at, &mut code), edit.constant(ENDED));
-        let word = edit.emit(&mut code, Op::BitwiseOr, edit.uint, &[lane, ended]);
+        let lane = self.load_word(edit, at, &mut code);
+        let word = edit.emit(&mut code, Op::BitwiseOr, edit.uint, &[lane, parameters[0]]);
         self.store_word(edit, at, word, &mut code);
         branch(end, &mut code);
         body.blocks.push(labelled(write, code));

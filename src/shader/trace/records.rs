@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::model::MemoryKind;
 
-use super::recorder::{ENDED, UNBEGUN, header};
+use super::recorder::{ENDED, RETURNED_EARLY, UNBEGUN, header};
 use super::{CallTree, Site, Target, Traced, UNKNOWN_ROOT};
 
 /// Which workgroups of a dispatch are recorded, and how much room there is.
@@ -186,7 +186,7 @@ impl<'w> Recorded<'w> {
     pub fn lane(&self, group: u32, invocation: u32) -> Option<(u32, u32)> {
         let at = group * self.invocations_per_group + invocation;
         let word = self.lanes.get(at as usize).copied().filter(|word| *word < UNBEGUN)?;
-        Some(((word & !ENDED) >> 16, word & 0xffff))
+        Some(((word & !(ENDED | RETURNED_EARLY)) >> 16, word & 0xffff))
     }
 
     pub fn invocations_per_group(&self) -> u32 {
@@ -195,8 +195,17 @@ impl<'w> Recorded<'w> {
 
     /// Whether an invocation came to its end, of a module that records that.
     pub fn has_ended(&self, group: u32, invocation: u32) -> bool {
+        self.has_bit(group, invocation, ENDED)
+    }
+
+    /// Whether it ended at another return than the last one.
+    pub fn has_returned_early(&self, group: u32, invocation: u32) -> bool {
+        self.has_bit(group, invocation, RETURNED_EARLY)
+    }
+
+    fn has_bit(&self, group: u32, invocation: u32, bit: u32) -> bool {
         let word = self.lanes.get((group * self.invocations_per_group + invocation) as usize).copied().unwrap_or(0);
-        word < UNBEGUN && word & ENDED != 0
+        word < UNBEGUN && word & bit != 0
     }
 
     /// The records, invocation by invocation, those of each as it went.

@@ -10,14 +10,13 @@ use super::layout::Layouts;
 use super::loops::Loops;
 use super::pointers::{Beside, Name, RootIs, Shadow, is_recorded};
 use super::polls::Waiting;
-use super::recorder::{Poll, Recorder};
+use super::recorder::{ENDED, Poll, RETURNED_EARLY, Recorder};
 use super::uses::mattering;
 use super::{AccessKind, AtomicOp, Root, Site, Space, Sync, Target, TraceError, TraceOptions, Traced, Unfollowed, assembled};
 use crate::shader::edit::{Editor, Missing, ids};
 use crate::shader::lines::Lines;
 use crate::shader::loader::id;
 use crate::shader::reflect::SpecValues;
-use crate::shader::reflect::reach::Mentions;
 use crate::shader::reflect::types::TypeNode;
 
 /// A site's number takes the upper half of a word.
@@ -104,12 +103,14 @@ impl Writer {
     }
 
     pub(super) fn instrument(&mut self, entry: Word) -> Result<(), TraceError> {
-        let called = Mentions::of(&self.edit.module).from([entry]);
-        let all = std::mem::take(&mut self.edit.module.functions);
-        let (functions, mut others): (Vec<Function>, Vec<Function>) =
-            all.into_iter().partition(|function| function.def_id().is_some_and(|id| called.contains(&id)));
-        let mut functions: Vec<(Function, Loops)> =
-            functions.into_iter().map(|function| (Loops::of(&function), function)).map(|(loops, of)| (of, loops)).collect();
+        let mut reached = self.reached(entry);
+        let (mut functions, mut others): (Vec<(Function, Loops)>, Vec<Function>) = (Vec::new(), Vec::new());
+        for function in std::mem::take(&mut self.edit.module.functions) {
+            match function.def_id().and_then(|id| reached.remove(&id)) {
+                Some(loops) => functions.push((function, loops)),
+                None => others.push(function),
+            }
+        }
         self.calls = Calls::of(entry, &functions, |instruction| self.is_site(instruction))?;
         let deepest = self.calls.tree.deepest;
         let mut recorder = Recorder::new(&mut self.edit, self.has_leaders, deepest);
@@ -117,7 +118,7 @@ impl Writer {
         for (function, loops) in &mut functions {
             self.instrument_function(function, loops, &mut recorder)?;
         }
-        // Those of other entry points may call the same functions.
+        // Those that aren't reached, or are another entry point's, may call the same functions.
         let calls = others.iter_mut().flat_map(Function::all_inst_iter_mut);
         calls.filter(|instruction| instruction.class.opcode == Op::FunctionCall).for_each(|call| self.extend_arguments(call));
         self.recorder = Some(recorder);
@@ -131,10 +132,9 @@ impl Writer {
         let end = self.has_values.then(|| recorder.write_end(&mut self.edit));
         let place = recorder.place;
         let functions = &mut self.edit.module.functions;
-        // That of a function may be one that is all of a shader.
-        let has_early_return = functions.iter().any(|of| of.blocks.iter().filter(|block| returns(block)).count() > 1);
         let entry = functions.iter().position(|function| function.def_id() == Some(entry));
         let entry = entry.ok_or(Missing("function of that entry point"))?;
+        let ends = ends_of(functions, entry);
         let void = self.edit.find_type(Op::TypeVoid, &[]);
         let mut call = Vec::new();
         self.edit.emit(&mut call, Op::FunctionCall, void, &[begin]);
@@ -146,31 +146,52 @@ impl Writer {
         }
         functions.extend(recorder.into_functions());
         if let Some(end) = end {
-            self.call_at_returns(entry, end, void);
+            self.call_at_returns(ends, end, void);
         }
         let words = assembled(&self.edit.finish());
         let Self { sites, roots, calls, has_leaders, .. } = self;
-        Ok(Traced { words, place, sites, roots, calls: calls.tree, has_leaders, has_early_return })
+        Ok(Traced { words, place, sites, roots, calls: calls.tree, has_leaders })
     }
 
-    /// Has a function call another one wherever it returns.
-    fn call_at_returns(&mut self, function: usize, callee: Word, void: Word) {
+    /// Has a function call that of [`Recorder::write_end`] wherever it returns.
+    fn call_at_returns(&mut self, function: usize, end: Word, void: Word) {
+        let (ended, early) = (self.edit.constant(ENDED), self.edit.constant(ENDED | RETURNED_EARLY));
         let mut blocks = std::mem::take(&mut self.edit.module.functions[function].blocks);
-        for block in blocks.iter_mut().filter(|block| returns(block)) {
+        let mut how = ended;
+        for block in blocks.iter_mut().rev().filter(|block| returns(block)) {
             let last = block.instructions.pop();
-            self.edit.emit(&mut block.instructions, Op::FunctionCall, void, &[callee]);
+            self.edit.emit(&mut block.instructions, Op::FunctionCall, void, &[end, how]);
             block.instructions.extend(last);
+            how = early;
         }
         self.edit.module.functions[function].blocks = blocks;
     }
 
+    /// The functions that control flow comes to from an entry point, with what it comes to in each.
+    fn reached(&self, entry: Word) -> HashMap<Word, Loops> {
+        let (mut all, mut open) = (HashMap::new(), vec![entry]);
+        while let Some(own) = open.pop() {
+            let function = self.edit.module.functions.iter().find(|function| function.def_id() == Some(own));
+            let Some(function) = function.filter(|_| !all.contains_key(&own)) else { continue };
+            let loops = self.layouts.loops(function);
+            let is_reached = |block: &&Block| {
+                let label = block.label.as_ref().and_then(|label| label.result_id);
+                label.is_some_and(|label| loops.around(label).is_some())
+            };
+            let instructions = function.blocks.iter().filter(is_reached).flat_map(|block| &block.instructions);
+            let calls = instructions.filter(|instruction| instruction.class.opcode == Op::FunctionCall);
+            open.extend(calls.filter_map(|call| call.operands.first().and_then(id)));
+            all.insert(own, loops);
+        }
+        all
+    }
+
     /// Where each site stands: the label of its block, and the place among that block's instructions.
     pub(super) fn site_places(&self, entry: Word) -> Vec<(Word, usize)> {
-        let called = Mentions::of(&self.edit.module).from([entry]);
-        let is_called = |function: &&Function| function.def_id().is_some_and(|id| called.contains(&id));
+        let reached = self.reached(entry);
         let mut all = Vec::new();
-        for function in self.edit.module.functions.iter().filter(is_called) {
-            let loops = Loops::of(function);
+        for function in &self.edit.module.functions {
+            let Some(loops) = function.def_id().and_then(|id| reached.get(&id)) else { continue };
             for block in &function.blocks {
                 let label = block.label.as_ref().and_then(|label| label.result_id).unwrap_or_default();
                 if loops.around(label).is_some() {
@@ -620,6 +641,23 @@ fn forbid_unrolling(header: &mut Block) {
             *operand = Operand::LoopControl(LoopControl::DONT_UNROLL);
         }
     }
+}
+
+/// The function at whose returns a shader ends: its entry point's, or one that is all that this calls, as compilers of other languages
+/// write it.
+fn ends_of(functions: &[Function], entry: usize) -> usize {
+    let is_call = |of: &&Instruction| of.class.opcode == Op::FunctionCall;
+    let callee = |of: &Function| -> Option<usize> {
+        let [block] = &of.blocks[..] else { return None };
+        let [call] = block.instructions.iter().filter(is_call).collect::<Vec<_>>()[..] else { return None };
+        let callee = call.operands.first().and_then(id);
+        functions.iter().position(|function| function.def_id() == callee)
+    };
+    let mut ends = entry;
+    while let Some(callee) = callee(&functions[ends]) {
+        ends = callee;
+    }
+    ends
 }
 
 fn returns(block: &Block) -> bool {

@@ -17,7 +17,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::shader::{AccessKind, Record, Recorded, Traced};
-use schedule::Stream;
+use schedule::{Known, Stream};
 use shadow::Shadow;
 
 /// What is wrong.
@@ -230,7 +230,11 @@ impl Findings {
             });
             found.count += 1;
         };
-        schedule::run(traced, streams, &lane, is_lenient, &mut |step| shadow.take(step, &mut report))
+        let known = |invocation| Known {
+            subgroup: lane(invocation).map_or(u32::MAX, |(subgroup, _)| subgroup),
+            has_returned_early: workgroup.passes.iter().any(|pass| pass.has_returned_early(workgroup.place, invocation)),
+        };
+        schedule::run(traced, streams, &known, is_lenient, &mut |step| shadow.take(step, &mut report))
     }
 }
 

@@ -66,6 +66,7 @@ struct Invocation<'s, 'w> {
     fenced: Option<Released>,
     pending: Vec<Released>,
     subgroup: u32,
+    has_returned_early: bool,
     /// Up to which of its times its fences release what it did, in each way; and the ways in which they acquire since the last barrier.
     fence_times: [u32; WAYS],
     fence_acquires: Ways,
@@ -86,25 +87,34 @@ struct Schedule<'s, 'w> {
     has_diverged: bool,
 }
 
+/// What is known of an invocation besides its records.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    pub subgroup: u32,
+    /// Whether it ended at another return than the last one.
+    pub has_returned_early: bool,
+}
+
 /// Runs a workgroup's records. `lenient` takes an atomic operation that may have read from several for one that read from all of them,
 /// and otherwise for one that read from none.
 pub fn run<'s, 'w>(
     traced: &'s Traced,
     streams: &'s [Stream<'w>],
-    lane: &dyn Fn(u32) -> Option<(u32, u32)>,
+    known: &dyn Fn(u32) -> Known,
     is_lenient: bool,
     take: &mut dyn FnMut(Step<'_, 'w>),
 ) -> Outcome {
     let numbers = 0..u32::try_from(streams.len()).unwrap_or(u32::MAX);
     let none = Clocks::new(streams.len());
-    let invocations = numbers.zip(streams).map(|(number, stream)| Invocation {
+    let invocations = numbers.zip(streams).map(|(number, stream)| (known(number), stream)).map(|(known, stream)| Invocation {
         stream,
         at: 0,
         clocks: none.clone(),
         time: 1,
         fenced: None,
         pending: Vec::new(),
-        subgroup: lane(number).map_or(u32::MAX, |(subgroup, _)| subgroup),
+        subgroup: known.subgroup,
+        has_returned_early: known.has_returned_early,
         fence_times: [0; WAYS],
         fence_acquires: [false; WAYS],
         is_forced: false,
@@ -357,13 +367,13 @@ impl<'w> Schedule<'_, 'w> {
             take(Step::Finds { class: Class::Divergence, first: *first, second: *other, has_ended: false });
             self.has_diverged = true;
         }
-        let ended = self.invocations.iter().position(|of| of.at >= of.stream.len());
-        if let Some(ended) = ended.filter(|_| !self.has_diverged) {
+        for (class, is_early) in [(Class::Exited, true), (Class::LeftOut, false)] {
+            let has_ended = |of: &Invocation| of.at >= of.stream.len() && of.has_returned_early == is_early;
+            let ended = self.invocations.iter().position(has_ended);
+            let Some(ended) = ended.filter(|_| !self.has_diverged) else { continue };
             // Nothing else is known of one that did nothing.
             let invocation = u32::try_from(ended).unwrap_or(u32::MAX);
             let last = self.invocations[ended].stream.last().copied().unwrap_or(Record { invocation, ..*first });
-            // Without a return in its midst, an invocation can end early only by leaving the barrier out.
-            let class = if self.traced.has_early_return { Class::Exited } else { Class::LeftOut };
             take(Step::Finds { class, first: *first, second: last, has_ended: true });
         }
         let all: Vec<usize> = waiting.iter().map(|(number, ..)| *number).collect();

@@ -307,7 +307,7 @@ fn traced() -> Traced {
         "target":{"root":{"root":0,"is_array":false,"runs":[{"offset":0,"bytes":4}]}},"loops":1,"polls":false,
         "sync":null,"atomic":null,"matters":15,"is_coherent":true,"values":0}],
         "roots":[{"space":{"storage":{"set":0,"binding":1}},"name":"a","is_natural":false,"bytes":null,"has_initial":false,"array":null}],
-        "calls":{"entry":4,"calls":{},"has_paths":false,"deepest":0},"has_leaders":true,"has_early_return":false}"#,
+        "calls":{"entry":4,"calls":{},"has_paths":false,"deepest":0},"has_leaders":true}"#,
     )
     .unwrap()
 }

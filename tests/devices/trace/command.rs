@@ -160,13 +160,13 @@ fn a_manifest_of_tune_describes_the_shader() {
     let (folder, _) = Folder::with("naive.comp", NAIVE);
     let manifest = folder.at("naive.toml");
     let text = "shader = \"naive.comp\"\nn = 65536\nthreads = [256, 256]\nbudget = 200\noutput = \"rows.csv\"\n\
-                axis = { local_size_y = [8, 16], local_size_x = 64 }\n";
+                axis = { local_size_y = [8, 16], local_size_x = 32 }\n";
     std::fs::write(&manifest, text).unwrap();
     let common = ["trace", "--manifest", &manifest, "-d", &device.index, "--no-lock", "-q"];
     let traced = |more: &[&str]| ran(&[&common[..], more].concat());
     let all = traced(&[]);
-    assert!(all.code == Some(0) && all.out.contains("4 x 32 workgroups of 64 x 8"), "{} {}", all.out, all.err);
-    assert!(traced(&["--threads", "128,128"]).out.contains("2 x 16 workgroups of 64 x 8"));
+    assert!(all.code == Some(0) && all.out.contains("8 x 32 workgroups of 32 x 8"), "{} {}", all.out, all.err);
+    assert!(traced(&["--threads", "128,128"]).out.contains("4 x 16 workgroups of 32 x 8"));
     assert!(!folder.path("rows.csv").exists());
     std::fs::write(&manifest, format!("{text}tile = 3\n")).unwrap();
     let refused = traced(&[]);
@@ -235,9 +235,10 @@ fn where_a_device_leaves_invocations_waiting_nothing_is_called_clean() {
     let (_folder, shader) = Folder::with("returning.comp", RETURNING);
     for device in devices_in_turn() {
         let said = ran(&["trace", &shader, "-n", "16", "--check", "--fail-on", "race", "-d", &device.index, "--no-lock"]);
+        let out = said.out.replace('\n', " ");
         let is_waiting =
-            said.out.contains("1 workgroup couldn't be checked to the end: the device left invocations waiting at line 8");
-        assert!(said.code == Some(1) && (is_waiting || said.out.contains("Race on `last`")), "{said:?}");
+            out.contains("1 workgroup couldn't be checked to the end: the device left invocations waiting at line 8");
+        assert!(said.code == Some(1) && (is_waiting || out.contains("Race on `last`")), "{said:?}");
     }
 }
 
@@ -274,6 +275,43 @@ fn bounds_are_looked_at_in_all_workgroups_and_in_images() {
         assert_eq!([&row["first_line"], &row["workgroup"]], ["9", ""]);
         let said = checked("64");
         assert!(said.out.contains("is 64 texels wide, and is accessed at x = 159 (line 10)"), "{said:?}");
+    }
+}
+
+/// Only workgroup 77 comes to the race, none to another line, and the constant rules out a third.
+const SELDOM: &str = "#version 450
+layout(local_size_x = 64) in;
+layout(constant_id = 0) const bool HAS_MORE = false;
+layout(binding = 0) buffer A { uint a[]; };
+shared uint tile[64];
+void main() {
+    uint i = gl_LocalInvocationIndex, g = gl_GlobalInvocationID.x;
+    if (gl_WorkGroupID.x == 77) {
+        tile[i] = g;
+        a[g] = tile[63 - i];
+    }
+    if (a[g] == 0xfffffff0u) {
+        a[g] = 0;
+    }
+    if (HAS_MORE) {
+        a[g] += 1;
+    }
+}
+";
+
+#[test]
+fn workgroups_that_come_to_other_code_are_looked_for() {
+    let (_folder, shader) = Folder::with("seldom.comp", SELDOM);
+    for device in devices_in_turn() {
+        let checked = |more: &[&str]| {
+            let flags = ["trace", &shader, "-n", "12800", "-b", "A=uint[n]:zero", "--check", "-d", &device.index, "--no-lock"];
+            ran(&[&flags[..], more].concat()).out.replace('\n', " ")
+        };
+        let said = checked(&[]);
+        assert!(said.contains("Checked 5 of 200 workgroups") && said.contains("Race on `tile["), "{said}");
+        assert!(said.contains("None of them came to 1 of 5 instructions (line 13)."), "{said}");
+        let said = checked(&["--workgroups", "0,1"]);
+        assert!(said.contains("came to 4 of 5 instructions (lines 9, 10, 13)."), "{said}");
     }
 }
 
