@@ -451,7 +451,7 @@ fn what_cannot_be_traced_is_refused_in_words() {
 /// A loop of 20000 turns in each of 1024 invocations: more than a pass has room for, so that there are several.
 #[cfg(unix)]
 const LONG: &str = "#version 450
-layout(local_size_x = 1024) in;
+layout(local_size_x = 256) in;
 layout(binding = 0) buffer A { uint a[]; };
 layout(binding = 1) buffer B { uint b[]; };
 void main() {
@@ -473,7 +473,10 @@ fn an_interrupt_ends_it_after_the_pass_and_leaves_no_file() {
     let arguments = ["trace", &shader, "-n", "4096", "-d", &device.index, "--no-lock", "--workgroups", "all"];
     let mut command = crate::support::lanescope(&[&arguments[..], &["--records", &records]].concat());
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let has_begun = || std::fs::read_dir(folder.path("")).unwrap().count() > 1;
+    while !has_begun() && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(!std::path::Path::new(&records).exists() && !std::path::Path::new(&format!("{records}.part")).exists());
