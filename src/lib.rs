@@ -14,6 +14,7 @@
 //!   -> gpu     (resources, pipelines, commands, timestamps)
 //!   -> measure (calibrate, rounds of samples, stop, validate)
 //!   -> record  (one row)
+//!   -> capture (what an application dispatched, as the layer wrote it)
 //!   -> analysis (which rows belong together, and what follows from them)
 //!   -> output  (CSV, JSON lines, table, markdown)
 //!   -> report  (pictures, and a page that shows them)
@@ -85,6 +86,8 @@ pub mod tuning;
 
 #[doc(hidden)]
 pub mod campaign;
+#[doc(hidden)]
+pub mod capture;
 #[doc(hidden)]
 pub mod cli;
 #[doc(hidden)]

@@ -1,5 +1,6 @@
 //! The command line, literally: what each flag means is resolved elsewhere, against devices and files.
 
+pub mod capture;
 pub mod colours;
 pub mod compare;
 pub mod described;
@@ -23,6 +24,7 @@ use crate::model::{PipelineDetail, SpirvTarget};
 use crate::output::Format;
 use crate::shader::apart::COMMAND;
 use crate::worker::Platform;
+use capture::Capture;
 use colours::Colours;
 use compare::Compare;
 use doctor::Doctor;
@@ -62,6 +64,9 @@ pub enum Command {
     /// what it costs the memory system
     #[command(args_override_self = true)]
     Trace(Box<Trace>),
+    /// Run a program, and find out which compute kernels it dispatches through Vulkan, how often, and what each takes
+    #[command(hide = true)]
+    Capture(Capture),
     /// Put the files of a run's shards together, and check that no case is missing or contradicted
     Merge(Merge),
     /// Say in a few lines what devices are, from files of rows
@@ -100,6 +105,7 @@ impl Command {
             Self::Run(run) => Some(run.measuring.colours),
             Self::Tune(tune) => Some(tune.measuring.colours),
             Self::Trace(trace) => Some(trace.colours),
+            Self::Capture(capture) => Some(capture.colours),
             Self::Merge(merge) => Some(merge.colours),
             Self::Card(card) => Some(card.colours),
             Self::Compare(compare) => Some(compare.colours),

@@ -1,6 +1,7 @@
 //! The commands: what the stages are composed into.
 
 mod args;
+mod capture;
 mod card;
 mod catalogue;
 mod chosen;
@@ -89,6 +90,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Run(run) => run::run(*run),
         Command::Tune(tune) => tune::tune(*tune, std::env::args_os().skip(2)),
         Command::Trace(typed) => trace::trace(*typed, std::env::args_os().skip(2)),
+        Command::Capture(typed) => capture::capture(&typed),
         Command::Merge(merge) => merge::merge(&merge),
         Command::Card(card) => card::card(&card),
         Command::Compare(compare) => compare::compare(&compare),

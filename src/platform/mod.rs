@@ -31,6 +31,8 @@ pub use system::{
     crash_quietly, end_at_once, end_children_with_this, keep_interrupts_from, kin_of, limit_memory, mapped_libraries,
     outlive_full_files, sees_all_processes, this_program,
 };
+// A program that runs in this one's place.
+pub use system::{ask_to_end, exit_code, has_mapped, pass_signals_to};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadTime {

@@ -10,6 +10,7 @@
 
 mod ahead;
 mod bounds;
+mod capture;
 mod cli;
 mod doctor;
 mod faults;

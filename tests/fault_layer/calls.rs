@@ -1,24 +1,14 @@
 //! The calls that the layer stands in for.
 
-use std::ffi::{CStr, c_void};
-use std::{fs, mem, slice};
+use std::ffi::c_void;
+use std::{fs, slice};
 
 use ash::vk;
+use lanescope_chain::{Named, call};
 
 use super::chain::{self, Device, device, instance_of};
 use super::clock;
 use super::faults::{self, Call, Kind, Place, give_up};
-
-/// A function by its name.
-type Named = (&'static CStr, vk::PFN_vkVoidFunction);
-
-/// A function of this file under its Vulkan name, whose type it must have.
-macro_rules! call {
-    ($name:literal, $kind:ident, $function:ident) => {
-        // SAFETY: a function's type doesn't matter until it is called, and callers know it by the name.
-        ($name, unsafe { mem::transmute::<vk::$kind, vk::PFN_vkVoidFunction>($function) })
-    };
-}
 
 /// What needs no instance.
 pub(crate) const GLOBAL: &[Named] = &[
@@ -70,11 +60,6 @@ pub(crate) const DEVICE: &[Named] = &[
     call!(c"vkCmdWriteTimestamp2KHR", PFN_vkCmdWriteTimestamp2, cmd_write_timestamp2),
 ];
 
-/// The layer's own function of this name.
-pub(crate) fn find(calls: &[Named], name: &CStr) -> Option<vk::PFN_vkVoidFunction> {
-    calls.iter().find(|(own, _)| *own == name).map(|(_, function)| *function)
-}
-
 type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
 
 // ---- instances and physical devices ---------------------------------------------------------------------------------------
@@ -99,11 +84,7 @@ unsafe extern "system" fn create_instance(
 
 unsafe extern "system" fn destroy_instance(instance: vk::Instance, allocator: Allocator<'_>) {
     // SAFETY: as this function is called.
-    unsafe {
-        if let Some(instance) = chain::instance(instance) {
-            instance.destroy(allocator);
-        }
-    }
+    unsafe { chain::destroy_instance(instance, allocator) }
 }
 
 unsafe extern "system" fn enumerate_physical_devices(

@@ -55,7 +55,7 @@ use std::ffi::{CStr, c_char, c_void};
 
 use ash::vk;
 
-use chain::NegotiateInterface;
+use lanescope_chain::find;
 
 /// What the loader asks for first: which version of its interface the layer speaks, and where its calls are.
 ///
@@ -63,27 +63,19 @@ use chain::NegotiateInterface;
 /// As the loader calls it.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn vkNegotiateLoaderLayerInterfaceVersion(interface: *mut c_void) -> vk::Result {
-    // SAFETY: the loader gives a structure of its interface, which is one that we may write to.
-    let interface = unsafe { &mut *interface.cast::<NegotiateInterface>() };
-    if interface.version < chain::INTERFACE_VERSION {
-        return vk::Result::ERROR_INITIALIZATION_FAILED;
-    }
-    interface.version = chain::INTERFACE_VERSION;
-    interface.get_instance_proc_addr = Some(get_instance_proc_addr);
-    interface.get_device_proc_addr = Some(get_device_proc_addr);
-    interface.get_physical_device_proc_addr = None;
-    vk::Result::SUCCESS
+    // SAFETY: as this function is called.
+    unsafe { lanescope_chain::negotiate(interface, get_instance_proc_addr, get_device_proc_addr) }
 }
 
 unsafe extern "system" fn get_instance_proc_addr(instance: vk::Instance, name: *const c_char) -> vk::PFN_vkVoidFunction {
     // SAFETY: the loader gives a C string.
     let name = unsafe { CStr::from_ptr(name) };
-    if let Some(own) = calls::find(calls::GLOBAL, name) {
-        return own;
+    if let Some(own) = find(calls::GLOBAL, name) {
+        return Some(own);
     }
     // SAFETY: the loader gives an instance, or none.
     let next = unsafe { chain::instance(instance) }?.next(name)?;
-    calls::find(calls::INSTANCE, name).or_else(|| calls::find(calls::DEVICE, name)).unwrap_or(Some(next))
+    find(calls::INSTANCE, name).or_else(|| find(calls::DEVICE, name)).or(Some(next))
 }
 
 unsafe extern "system" fn get_device_proc_addr(device: vk::Device, name: *const c_char) -> vk::PFN_vkVoidFunction {
@@ -91,5 +83,5 @@ unsafe extern "system" fn get_device_proc_addr(device: vk::Device, name: *const 
     let (name, device) = unsafe { (CStr::from_ptr(name), chain::device(device)) };
     // What isn't there below isn't there: an extension may not be enabled.
     let next = device.next(name)?;
-    calls::find(calls::DEVICE, name).unwrap_or(Some(next))
+    find(calls::DEVICE, name).or(Some(next))
 }

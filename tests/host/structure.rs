@@ -20,7 +20,7 @@ use crate::support::{each_setting, setting, skip};
 /// Modules that every stage may import, and that import only each other.
 const LEAVES: &str = "model units error digest globs guide platform process properties regular staged stats validate";
 /// The stages, in the order in which data flows: each may import those to its left.
-const STAGES: [&str; 16] = [
+const STAGES: [&str; 17] = [
     "experiments",
     "plan",
     "shader",
@@ -30,6 +30,7 @@ const STAGES: [&str; 16] = [
     "gpu",
     "measure",
     "record",
+    "capture",
     "analysis",
     "output",
     "report",
@@ -40,8 +41,9 @@ const STAGES: [&str; 16] = [
 ];
 /// What may import them all.
 const ROOTS: [&str; 2] = ["main", "lib"];
-/// A crate of its own below all of them.
+/// Crates of their own below all of them: the one that reads tables, and what makes Vulkan layers.
 const TABLE: &str = "src/table";
+const CRATES: [&str; 3] = ["chain", "layer", "table"];
 
 // ---- reading Rust ---------------------------------------------------------------------------------------------------------
 
@@ -202,7 +204,7 @@ fn flatten(stream: TokenStream, into: &mut Vec<Token>) {
 
 static TREE: LazyLock<Vec<Source>> = LazyLock::new(|| {
     let mut sources = read_below("src", Source::new);
-    sources.retain(|source| !source.path.starts_with("table"));
+    sources.retain(|source| !CRATES.iter().any(|own| source.path.starts_with(own)));
     sources.extend(read_below(TABLE, Source::new));
     assert!(sources.len() > 50, "only {} files below src", sources.len());
     sources
@@ -514,8 +516,9 @@ fn a_circle_is_found() {
 
 // ---- unsafe, Vulkan's types, printing -------------------------------------------------------------------------------------
 
-/// Where Vulkan is called: the crate's one stage for it, and the layer that tests put below it.
-const VULKAN: [(&str, &str); 2] = [("src", "gpu"), ("tests", "fault_layer")];
+/// Where Vulkan is called: the crate's one stage for it, the layer that tests put below it, and a program that they capture. The crates of
+/// layers do nothing else.
+const VULKAN: [(&str, &str); 3] = [("src", "gpu"), ("tests", "fault_layer"), ("tests", "dispatches")];
 /// What else is called that isn't Rust.
 const UNSAFE: [(&str, &str); 4] = [
     // The validator of SPIR-V, a C library.

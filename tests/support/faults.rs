@@ -1,13 +1,13 @@
 //! Drivers with faults, for the commands that tests start: the layer of `tests/fault_layer`, which says what there is.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::LazyLock;
 
 use tempfile::TempDir;
 
-use super::Ran;
+use super::built::built;
 
 const LAYER: &str = "VK_LAYER_LANESCOPE_fault";
 
@@ -92,23 +92,4 @@ impl Faults {
     }
 }
 
-/// The layer, as cargo builds it for the running test: `cargo test --test NAME` alone builds no examples.
-static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
-    cargo.args(["build", "--quiet", "--example", "fault_layer", "--locked", "--offline", "--message-format=json"]);
-    // As the running test was built: anything else would build the whole crate once more.
-    cargo.args(["--profile", if cfg!(debug_assertions) { "test" } else { "release" }]);
-    // Cargo set it from its configuration for this test; given from outside it would count as another, and all be built anew.
-    let configured = Path::new(env!("CARGO_MANIFEST_DIR")).join(".shaderc");
-    if std::env::var_os("SHADERC_LIB_DIR").is_some_and(|folder| Path::new(&folder) == configured) {
-        cargo.env_remove("SHADERC_LIB_DIR");
-    }
-    let built: Ran = cargo.output().unwrap().into();
-    assert_eq!(built.code, Some(0), "{}", built.err);
-    let messages = built.out.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let mut layers = messages.filter(|message| message["target"]["name"] == "fault_layer");
-    let path = PathBuf::from(layers.next().unwrap()["filenames"][0].as_str().unwrap());
-    assert!(path.is_file(), "{}", path.display());
-    path
-});
+static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| built(&["--example", "fault_layer"], "fault_layer"));

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
 pub mod blocks;
+pub mod built;
 pub mod confirmed;
 pub mod console;
 pub mod faults;

@@ -6,14 +6,14 @@ mod started;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, OpenOptions};
-use std::io;
+use std::io::{self, IsTerminal};
 use std::ops::{Range, RangeInclusive};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, ExitStatus};
 
 use rustix::fs::{Access, FileType, OFlags, StatVfs, access, fcntl_getfl, fcntl_setfl, fstat, fstatvfs, stat, statvfs};
 use rustix::io::Errno;
@@ -254,6 +254,58 @@ fn libraries_of(maps: &[u8]) -> Vec<MappedLibrary> {
     libraries.retain(|library| executable.contains(library.path.as_path()));
     libraries
 }
+
+/// Starts a program, which gets the signals from now on that this process is sent. Those of the terminal's keys it has already.
+pub fn pass_signals_to(start: impl FnOnce() -> io::Result<Child>) -> io::Result<Child> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2])?;
+    let child = start()?;
+    let pid = rustix::process::Pid::from_child(&child);
+    let has_keys = io::stdin().is_terminal();
+    std::thread::Builder::new().spawn(move || {
+        for signal in signals.forever() {
+            let is_of_keys = has_keys && [SIGINT, SIGQUIT].contains(&signal);
+            let signal = rustix::process::Signal::from_named_raw(signal).filter(|_| !is_of_keys);
+            // One that has ended needs none.
+            let _ = signal.map(|signal| rustix::process::kill_process(pid, signal));
+        }
+    })?;
+    Ok(child)
+}
+
+/// Asks a program to end.
+pub fn ask_to_end(child: &mut Child) -> io::Result<()> {
+    Ok(rustix::process::kill_process(rustix::process::Pid::from_child(child), rustix::process::Signal::TERM)?)
+}
+
+/// A program's end as a shell tells it.
+pub fn exit_code(status: ExitStatus) -> u8 {
+    use std::os::unix::process::ExitStatusExt;
+    let code = status.code().or_else(|| Some(128 + status.signal()?));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}
+
+/// Whether a process, or one that it started, has mapped a file with this in its name; never where the system doesn't tell.
+pub fn has_mapped(pid: u32, name: &str) -> bool {
+    let (mut open, mut seen) = (vec![pid], HashSet::new());
+    while let Some(pid) = open.pop().filter(|_| seen.len() < MOST_PROCESSES) {
+        if !seen.insert(pid) {
+            continue;
+        }
+        let maps = std::fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
+        let is_it =
+            |library: &MappedLibrary| library.path.file_name().is_some_and(|file| file.to_string_lossy().contains(name));
+        if libraries_of(&maps).iter().any(is_it) {
+            return true;
+        }
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+        open.extend(children.split(' ').filter_map(|pid| pid.parse::<u32>().ok()));
+    }
+    false
+}
+
+/// Processes that are looked at of one program.
+const MOST_PROCESSES: usize = 64;
 
 /// Ctrl-C is for the process that the user started: it ends the others when it is done.
 pub fn keep_interrupts_from(command: &mut Command) {

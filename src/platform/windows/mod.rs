@@ -11,7 +11,7 @@ use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::{AsHandle, AsRawHandle};
 use std::os::windows::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, ExitStatus};
 use std::sync::{Mutex, PoisonError};
 
 use self::calls::Job;
@@ -202,6 +202,26 @@ pub fn sees_all_processes() -> bool {
 pub fn keep_interrupts_from(command: &mut Command) {
     const CREATE_NO_WINDOW: u32 = 0x0800_0000;
     command.creation_flags(CREATE_NO_WINDOW);
+}
+
+/// Starts a program. The console tells it of its keys as it tells this one.
+pub fn pass_signals_to(start: impl FnOnce() -> io::Result<Child>) -> io::Result<Child> {
+    start()
+}
+
+/// Ends a program: here nobody can ask one.
+pub fn ask_to_end(child: &mut Child) -> io::Result<()> {
+    child.kill()
+}
+
+/// A program's end as a shell tells it.
+pub fn exit_code(status: ExitStatus) -> u8 {
+    status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}
+
+/// Whether a process has mapped a file: here nobody tells that of another one.
+pub fn has_mapped(_pid: u32, _name: &str) -> bool {
+    false
 }
 
 /// What this process starts from now on ends with it, and so does what that starts. They are of one job from their first moment on: this

@@ -1,0 +1,58 @@
+//! `lanescope capture`, as typed.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::colours::Colours;
+use super::values::duration;
+
+#[derive(Debug, Args)]
+pub struct Capture {
+    /// The program, and its arguments, behind `--`
+    #[arg(value_name = "PROGRAM", last = true, required = true)]
+    pub command: Vec<OsString>,
+
+    /// Write here: kernels.csv with a row for each kernel and count of workgroups, and the modules. The folder is made, or must be empty
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: PathBuf,
+
+    /// How to time dispatches
+    #[arg(long, value_enum, default_value_t = TimingChoice::Isolated)]
+    pub timing: TimingChoice,
+
+    /// Pass over so many submissions first
+    #[arg(long, value_name = "SUBMISSIONS", default_value_t = 0)]
+    pub after: u64,
+
+    /// Capture no more than so many submissions
+    #[arg(long, value_name = "COUNT")]
+    pub submissions: Option<u64>,
+
+    /// Capture no longer than this from the first submission on, such as 10s
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub seconds: Option<Duration>,
+
+    /// End the program once that was captured
+    #[arg(long)]
+    pub then_stop: bool,
+
+    /// No remarks, and no card
+    #[arg(short, long)]
+    pub quiet: bool,
+
+    #[command(flatten)]
+    pub colours: Colours,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TimingChoice {
+    /// Full barriers stand around each dispatch: nothing else runs beside it
+    Isolated,
+    /// No barriers are added: dispatches may run beside each other, and each one's time holds what it shares
+    Overlapped,
+    /// Only counted
+    None,
+}

@@ -1,0 +1,158 @@
+//! `lanescope capture`: which kernels an application runs, how often, and what each takes.
+
+mod card;
+mod layer;
+mod program;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::args::capture::{Capture, TimingChoice};
+use super::devices::DEADLINES;
+use crate::campaign::TOOL_VERSION;
+use crate::campaign::host::describe_host;
+use crate::campaign::voice::Voice;
+use crate::capture::{Log, LoggedDevice, Profile, rows};
+use crate::error::Error;
+use crate::model::{DeviceInfo, Shown};
+use crate::output::{self, Format, Mode, Page, Progress, Target};
+use crate::platform;
+use crate::record::{Header, Record};
+use crate::regular::{self, Kind};
+use crate::worker::{Platform, find};
+use program::Ended;
+
+/// The layer's files, which this run's own programs wrote.
+const LOG: Kind = Kind { what: "what the layer wrote", largest: 1 << 34, may_stream: false };
+const MODULE: Kind = Kind { what: "a captured module", largest: 1 << 30, may_stream: false };
+
+/// The folder of the layer's own files, within the output.
+const LOGS: &str = "log";
+
+pub fn capture(typed: &Capture) -> anyhow::Result<u8> {
+    typed.colours.choose();
+    let progress = Progress::new(if typed.quiet { Mode::Quiet } else { Mode::Normal });
+    let library = layer::library()?;
+    let logs = made_folder(&typed.output)?;
+    let manifest = TempDir::new()?;
+    let ended = program::run(typed, layer::environment(&library, manifest.path())?, &logs)?;
+    let program: PathBuf = typed.command.iter().take(1).collect();
+    progress.notes(program::end_in_words(ended.status, &program));
+    let read = read(&logs)?;
+    if read.is_empty() {
+        return Err(nothing_seen(&ended, &program).into());
+    }
+    let words = |module: &str| module_words(&logs, module);
+    let profile = Profile::of(&read, words);
+    let all = with_rows(&profile);
+    write(&typed.output, &all)?;
+    keep_modules(&typed.output, &logs, &profile)?;
+    if profile.dispatches == 0 {
+        progress.note("note: the program used Vulkan, and dispatched nothing that was followed");
+    }
+    if !typed.quiet {
+        let is_isolated = typed.timing == TimingChoice::Isolated;
+        progress.toned_answer(&card::card(&profile, &typed.output, is_isolated, ended.took, Page::stderr()));
+    }
+    Ok(platform::exit_code(ended.status))
+}
+
+/// The folder, and in it that of the layer's files, as an absolute path.
+fn made_folder(folder: &Path) -> anyhow::Result<PathBuf> {
+    let refused = |why: String| Error::Usage(format!("can't write to the folder {}: {why}", folder.shown()));
+    fs::create_dir_all(folder).map_err(|error| refused(error.to_string()))?;
+    let is_empty = fs::read_dir(folder).map_err(|error| refused(error.to_string()))?.next().is_none();
+    if !is_empty {
+        return Err(refused("it isn't empty; name another one".to_owned()).into());
+    }
+    let logs = fs::canonicalize(folder)?.join(LOGS);
+    fs::create_dir(&logs).map_err(|error| refused(error.to_string()))?;
+    Ok(logs)
+}
+
+fn read(logs: &Path) -> anyhow::Result<Vec<Log>> {
+    let files = fs::read_dir(logs)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<PathBuf>>>()?;
+    let mut files: Vec<PathBuf> = files.into_iter().filter(|path| path.extension().is_some_and(|end| end == "log")).collect();
+    files.sort();
+    let of = |path: &PathBuf| {
+        let text = regular::read_text(path, LOG)?;
+        Log::parse(&text).map_err(|why| Error::Usage(format!("{}: {why}", path.shown())).into())
+    };
+    files.iter().map(of).collect()
+}
+
+fn module_words(logs: &Path, module: &str) -> Option<Vec<u32>> {
+    let bytes = regular::read(&logs.join(format!("{module}.spv")), MODULE).ok()?;
+    Some(bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect())
+}
+
+/// Why nothing was captured: Vulkan came without the layer, or didn't come.
+fn nothing_seen(ended: &Ended, program: &Path) -> Error {
+    let program = program.shown();
+    let words = if ended.had_vulkan {
+        format!(
+            "{program} used Vulkan, but not through a loader that takes layers, so that nothing was captured. Some programs load a driver \
+             themselves where VK_DRIVER_FILES or VK_ICD_FILENAMES is set (unset it), programs that may more than their user take no \
+             layers from the environment, and so do static loaders"
+        )
+    } else {
+        format!("{program} used no Vulkan, as far as was seen: nothing was captured")
+    };
+    Error::Usage(words)
+}
+
+/// The rows of each device's kernels.
+fn with_rows(profile: &Profile) -> Vec<Record> {
+    let voice = Voice::new(Mode::Quiet);
+    let found = find(&Platform::Vulkan { validation: false, driver: None }, DEADLINES, &voice.listener());
+    let devices: Vec<DeviceInfo> =
+        found.map(|found| found.devices.into_iter().map(|place| place.info).collect()).unwrap_or_default();
+    let mut run = Record { tool_version: TOOL_VERSION.to_owned(), validation: Some(false), ..Record::new() };
+    describe_host(&mut run);
+    run.written_at = humantime::format_rfc3339_millis(platform::now()).to_string();
+    let of = |(logged, kernels): &(LoggedDevice, Vec<_>)| rows(kernels, &on_device(run.clone(), logged, &devices));
+    profile.devices.iter().flat_map(of).collect()
+}
+
+/// A row with what is known of the device: as Lanescope sees it, or else only what the layer does.
+fn on_device(row: Record, logged: &LoggedDevice, devices: &[DeviceInfo]) -> Record {
+    let hex = |uuid: String| uuid.replace('-', "");
+    let is_it = |device: &&DeviceInfo| {
+        hex(device.device_uuid.to_string()) == logged.device_uuid && hex(device.driver.uuid.to_string()) == logged.driver_uuid
+    };
+    match devices.iter().find(is_it) {
+        Some(device) => row.on_device(device),
+        None => Record {
+            device_name: logged.name.clone(),
+            device_uuid: logged.device_uuid.clone(),
+            driver_uuid: logged.driver_uuid.clone(),
+            ..row
+        },
+    }
+}
+
+fn write(folder: &Path, rows: &[Record]) -> anyhow::Result<()> {
+    let axes = rows.iter().flat_map(|row| row.by_axis.keys().cloned());
+    let targets = [(Target::from_argument(&folder.join("kernels.csv")), Format::Csv)];
+    let mut outputs = output::open(&targets, &Header::new(axes))?;
+    // A file's reader doesn't stop reading.
+    for row in rows {
+        let _ = outputs.write(row)?;
+    }
+    let _ = outputs.finish()?;
+    Ok(())
+}
+
+/// Gives the modules their kernels' names.
+fn keep_modules(folder: &Path, logs: &Path, profile: &Profile) -> anyhow::Result<()> {
+    for kernel in profile.devices.iter().flat_map(|(_, kernels)| kernels) {
+        let (from, to) =
+            (logs.join(format!("{}.spv", kernel.module)), folder.join(format!("{}-{}.spv", kernel.name, kernel.hash)));
+        if !kernel.module.is_empty() && !to.exists() {
+            fs::copy(from, to)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! The program: it runs as it would without us, and its output, exit code and signals are its own.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+use std::{fs, io, thread};
+
+use crate::cli::args::capture::{Capture, TimingChoice};
+use crate::error::Error;
+use crate::model::{Shown, name_text};
+use crate::platform;
+
+/// How often the program is looked at.
+const STEP: Duration = Duration::from_millis(50);
+/// How long it may take to end once it was asked to.
+const LAST: Duration = Duration::from_secs(5);
+
+/// How a program ended, and what was seen of it.
+pub struct Ended {
+    pub status: ExitStatus,
+    /// Whether it, or one that it started, had a Vulkan loader or driver in its memory.
+    pub had_vulkan: bool,
+    pub took: Duration,
+}
+
+/// Starts it with the layer, and waits for its end.
+///
+/// # Errors
+/// Why it can't be started.
+pub fn run(typed: &Capture, layer: Vec<(&'static str, Option<OsString>)>, logs: &Path) -> anyhow::Result<Ended> {
+    let [program, arguments @ ..] = &typed.command[..] else {
+        return Err(Error::Usage("no program is named".to_owned()).into());
+    };
+    let mut command = Command::new(program);
+    command.args(arguments);
+    for (name, value) in layer {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let timing = match typed.timing {
+        TimingChoice::Isolated => "isolated",
+        TimingChoice::Overlapped => "overlapped",
+        TimingChoice::None => "none",
+    };
+    let number = |number: Option<String>| number.unwrap_or_default();
+    let seconds = typed.seconds.map(|time| time.as_secs_f64().to_string());
+    let part = format!("{},{},{}", typed.after, number(typed.submissions.map(|count| count.to_string())), number(seconds));
+    command.env("LANESCOPE_CAPTURE_FOLDER", logs);
+    command.env("LANESCOPE_CAPTURE_TIMING", timing);
+    command.env("LANESCOPE_CAPTURE_PART", part);
+    let began = Instant::now();
+    let started = platform::pass_signals_to(|| command.spawn());
+    let mut child = started.map_err(|error| Error::Usage(format!("can't start {}: {error}", name_text(program))))?;
+    let mut watched = Watched { typed, logs, first: None, asked: None, had_vulkan: false };
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Ended { status, had_vulkan: watched.had_vulkan, took: began.elapsed() });
+        }
+        watched.look(&mut child)?;
+        thread::sleep(STEP);
+    }
+}
+
+struct Watched<'t> {
+    typed: &'t Capture,
+    logs: &'t Path,
+    /// When the first submission was seen, and when the program was asked to end.
+    first: Option<Instant>,
+    asked: Option<Instant>,
+    had_vulkan: bool,
+}
+
+impl Watched<'_> {
+    fn look(&mut self, child: &mut Child) -> io::Result<()> {
+        self.had_vulkan |= !self.had_vulkan && platform::has_mapped(child.id(), "vulkan");
+        if let Some(asked) = self.asked {
+            if asked.elapsed() > LAST {
+                child.kill()?;
+            }
+        } else if self.typed.then_stop && self.is_enough() {
+            platform::ask_to_end(child)?;
+            self.asked = Some(Instant::now());
+        }
+        Ok(())
+    }
+
+    /// Whether all was captured that was asked for.
+    fn is_enough(&mut self) -> bool {
+        let submissions = submissions(self.logs);
+        if submissions > 0 {
+            self.first.get_or_insert_with(Instant::now);
+        }
+        let is_late = || self.typed.seconds.zip(self.first).is_some_and(|(most, first)| first.elapsed() >= most);
+        self.typed.submissions.is_some_and(|most| submissions >= most) || is_late()
+    }
+}
+
+/// Submissions of which something was written.
+fn submissions(logs: &Path) -> u64 {
+    let files = fs::read_dir(logs).into_iter().flatten().filter_map(|entry| fs::read_to_string(entry.ok()?.path()).ok());
+    let mut count = 0;
+    for text in files {
+        let mut last = None;
+        for line in text.lines().filter_map(|line| line.strip_prefix("times\t")) {
+            let submission = line.split('\t').next().map(str::to_owned);
+            count += u64::from(submission != last);
+            last = submission;
+        }
+    }
+    count
+}
+
+/// How it ended, in words; nothing where that was as it should be.
+pub fn end_in_words(status: ExitStatus, program: &Path) -> Option<String> {
+    (!status.success()).then(|| format!("note: {} ended with {status}", program.shown()))
+}

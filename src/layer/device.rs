@@ -1,0 +1,325 @@
+//! What is known of a device.
+
+use std::collections::HashMap;
+use std::mem;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::time::Instant;
+
+use ash::vk;
+use lanescope_chain::{Function, Instance, Known};
+
+use super::execution::Queue;
+use super::kernel::{Kernel, Module};
+use super::log::{Log, ORDER, Timing, clean, hex};
+use super::recording::{Recorded, Recording};
+use super::sets::Sets;
+use super::slots::{Slot, Slots};
+
+pub(crate) static INSTANCES: Known<Instance> = Known::new();
+pub(crate) static DEVICES: Known<Device> = Known::new();
+
+/// A compute pipeline.
+pub(crate) struct Pipeline {
+    pub(crate) kernel: Kernel,
+    /// Its kernel's number in the log, once it was dispatched.
+    number: OnceLock<u32>,
+    pub(crate) name: Mutex<Option<String>>,
+}
+
+/// What tells dispatches apart: the kernel, the groups where they are known, and the bytes bound.
+type DispatchKey = (u32, Option<[u32; 3]>, u64);
+
+pub(crate) struct Device {
+    chain: lanescope_chain::Device,
+    pub(crate) log: Log,
+    families: Vec<vk::QueueFamilyProperties>,
+    memory: vk::PhysicalDeviceMemoryProperties,
+    modules: Mutex<HashMap<vk::ShaderModule, Arc<Module>>>,
+    names: Mutex<HashMap<vk::ShaderModule, String>>,
+    pipelines: RwLock<HashMap<vk::Pipeline, Arc<Pipeline>>>,
+    kernels: Mutex<HashMap<String, u32>>,
+    dispatches: Mutex<HashMap<DispatchKey, u32>>,
+    sets: Mutex<Sets>,
+    slots: Mutex<Slots>,
+    pools: Mutex<Vec<(vk::QueryPool, u32)>>,
+    command_pools: Mutex<HashMap<vk::CommandPool, CommandPool>>,
+    buffers: RwLock<HashMap<vk::CommandBuffer, Arc<Mutex<Recording>>>>,
+    queues: Mutex<HashMap<vk::Queue, Arc<Mutex<Queue>>>>,
+    submissions: AtomicU64,
+    first: OnceLock<Instant>,
+}
+
+pub(crate) struct CommandPool {
+    pub(crate) family: u32,
+    pub(crate) buffers: Vec<vk::CommandBuffer>,
+}
+
+/// A lock that is there whatever happened to another thread.
+pub(crate) fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Deref for Device {
+    type Target = lanescope_chain::Device;
+
+    fn deref(&self) -> &Self::Target {
+        &self.chain
+    }
+}
+
+/// Those of a device and its driver, in hex; empty where the instance doesn't tell.
+///
+/// # Safety
+/// The physical device is one of this instance, which lives.
+unsafe fn uuids(instance: &Instance, physical: vk::PhysicalDevice) -> [String; 2] {
+    let names = [c"vkGetPhysicalDeviceProperties2", c"vkGetPhysicalDeviceProperties2KHR"];
+    let Some(get) = names.into_iter().find_map(|name| instance.next(name)) else { return Default::default() };
+    let mut ids = vk::PhysicalDeviceIDProperties::default();
+    let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut ids);
+    // SAFETY: the caller's promise; the layer below has one of this name and type.
+    unsafe {
+        mem::transmute::<Function, vk::PFN_vkGetPhysicalDeviceProperties2>(get)(physical, &mut properties);
+    }
+    [hex(&ids.device_uuid), hex(&ids.driver_uuid)]
+}
+
+impl Device {
+    /// # Safety
+    /// The device was just made, of this physical device of this instance.
+    pub(crate) unsafe fn new(
+        instance: &Instance,
+        physical: vk::PhysicalDevice,
+        chain: lanescope_chain::Device,
+    ) -> Option<Self> {
+        let order = ORDER.as_ref()?;
+        // SAFETY: the caller's promise.
+        let (properties, families, memory) = unsafe {
+            (
+                instance.below.get_physical_device_properties(physical),
+                instance.below.get_physical_device_queue_family_properties(physical),
+                instance.below.get_physical_device_memory_properties(physical),
+            )
+        };
+        let log = Log::new(&order.folder);
+        let name = properties.device_name_as_c_str().unwrap_or_default().to_string_lossy();
+        // SAFETY: the caller's promise.
+        let [device_uuid, driver_uuid] = unsafe { uuids(instance, physical) };
+        let period = properties.limits.timestamp_period;
+        log.line(&format!("device\t{device_uuid}\t{driver_uuid}\t{period}\t{}", clean(&name)));
+        Some(Self {
+            chain,
+            log,
+            families,
+            memory,
+            modules: Mutex::default(),
+            names: Mutex::default(),
+            pipelines: RwLock::default(),
+            kernels: Mutex::default(),
+            dispatches: Mutex::default(),
+            sets: Mutex::default(),
+            slots: Mutex::default(),
+            pools: Mutex::default(),
+            command_pools: Mutex::default(),
+            buffers: RwLock::default(),
+            queues: Mutex::default(),
+            submissions: AtomicU64::new(0),
+            first: OnceLock::new(),
+        })
+    }
+
+    pub(crate) fn modules(&self) -> MutexGuard<'_, HashMap<vk::ShaderModule, Arc<Module>>> {
+        locked(&self.modules)
+    }
+
+    pub(crate) fn names(&self) -> MutexGuard<'_, HashMap<vk::ShaderModule, String>> {
+        locked(&self.names)
+    }
+
+    pub(crate) fn sets(&self) -> MutexGuard<'_, Sets> {
+        locked(&self.sets)
+    }
+
+    pub(crate) fn slots(&self) -> MutexGuard<'_, Slots> {
+        locked(&self.slots)
+    }
+
+    pub(crate) fn pools(&self) -> MutexGuard<'_, Vec<(vk::QueryPool, u32)>> {
+        locked(&self.pools)
+    }
+
+    pub(crate) fn command_pools(&self) -> MutexGuard<'_, HashMap<vk::CommandPool, CommandPool>> {
+        locked(&self.command_pools)
+    }
+
+    // ---- pipelines --------------------------------------------------------------------------------------------------------
+
+    pub(crate) fn add_pipeline(&self, raw: vk::Pipeline, kernel: Kernel, module: vk::ShaderModule) {
+        let name = self.names().get(&module).cloned();
+        let pipeline = Pipeline { kernel, number: OnceLock::new(), name: Mutex::new(name) };
+        self.pipelines.write().unwrap_or_else(PoisonError::into_inner).insert(raw, Arc::new(pipeline));
+    }
+
+    pub(crate) fn pipeline(&self, raw: vk::Pipeline) -> Option<Arc<Pipeline>> {
+        self.pipelines.read().unwrap_or_else(PoisonError::into_inner).get(&raw).map(Arc::clone)
+    }
+
+    pub(crate) fn remove_pipeline(&self, raw: vk::Pipeline) {
+        self.pipelines.write().unwrap_or_else(PoisonError::into_inner).remove(&raw);
+    }
+
+    /// The number of a pipeline's kernel, which is written once.
+    fn kernel_number(&self, pipeline: &Pipeline) -> u32 {
+        *pipeline.number.get_or_init(|| {
+            let fields = pipeline.kernel.fields();
+            let mut kernels = locked(&self.kernels);
+            if let Some(number) = kernels.get(&fields) {
+                return *number;
+            }
+            let number = u32::try_from(kernels.len()).unwrap_or(u32::MAX);
+            match &pipeline.kernel.module {
+                Some(module) => self.log.module(&module.name, &module.words),
+                None => self.log.not_followed("a pipeline whose module isn't known"),
+            }
+            let name = locked(&pipeline.name).clone().unwrap_or_default();
+            self.log.line(&format!("kernel\t{number}\t{fields}\t{name}"));
+            kernels.insert(fields, number);
+            number
+        })
+    }
+
+    /// The number of such a dispatch, which is written once.
+    pub(crate) fn dispatch_number(
+        &self,
+        pipeline: &Pipeline,
+        groups: Option<[u32; 3]>,
+        bytes: u64,
+        label: Option<&str>,
+    ) -> u32 {
+        let kernel = self.kernel_number(pipeline);
+        let mut dispatches = locked(&self.dispatches);
+        let next = u32::try_from(dispatches.len()).unwrap_or(u32::MAX);
+        *dispatches.entry((kernel, groups, bytes)).or_insert_with(|| {
+            let groups = groups.map_or_else(|| "?\t?\t?".to_owned(), |[x, y, z]| format!("{x}\t{y}\t{z}"));
+            self.log.line(&format!("dispatch\t{next}\t{kernel}\t{groups}\t{bytes}\t{}", label.unwrap_or_default()));
+            next
+        })
+    }
+
+    // ---- timestamps -------------------------------------------------------------------------------------------------------
+
+    fn valid_bits(&self, family: u32) -> u32 {
+        self.families.get(family as usize).map_or(0, |family| family.timestamp_valid_bits)
+    }
+
+    pub(crate) fn is_timed(&self, family: u32) -> bool {
+        self.valid_bits(family) > 0 && ORDER.as_ref().is_some_and(|order| order.timing != Timing::None)
+    }
+
+    pub(crate) fn timestamp_mask(&self, family: u32) -> u64 {
+        match self.valid_bits(family) {
+            0 | 64.. => u64::MAX,
+            bits => (1 << bits) - 1,
+        }
+    }
+
+    /// A pool of so many timestamps, whatever they hold.
+    ///
+    /// # Safety
+    /// The device lives.
+    pub(crate) unsafe fn query_pool(&self, count: u32) -> Option<vk::QueryPool> {
+        let mut free = self.pools();
+        if let Some(at) = free.iter().position(|(_, own)| *own == count) {
+            return Some(free.swap_remove(at).0);
+        }
+        let info = vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::TIMESTAMP).query_count(count);
+        // SAFETY: the caller's promise.
+        unsafe { self.below.create_query_pool(&info, None) }.ok()
+    }
+
+    /// # Safety
+    /// The device lives.
+    pub(crate) unsafe fn slot(&self, words: usize) -> Option<Slot> {
+        // SAFETY: the caller's promise.
+        unsafe { self.slots().take(&self.below, &self.memory, words) }
+    }
+
+    // ---- command buffers ----------------------------------------------------------------------------------------------------
+
+    pub(crate) fn add_buffers(&self, pool: vk::CommandPool, buffers: &[vk::CommandBuffer], is_primary: bool) {
+        let mut pools = self.command_pools();
+        let Some(own) = pools.get_mut(&pool) else { return };
+        own.buffers.extend(buffers);
+        let mut all = self.buffers.write().unwrap_or_else(PoisonError::into_inner);
+        for buffer in buffers {
+            all.insert(*buffer, Arc::new(Mutex::new(Recording::new(own.family, is_primary))));
+        }
+    }
+
+    pub(crate) fn remove_buffers(&self, buffers: &[vk::CommandBuffer]) {
+        let mut all = self.buffers.write().unwrap_or_else(PoisonError::into_inner);
+        for recording in buffers.iter().filter_map(|buffer| all.remove(buffer)) {
+            locked(&recording).reset(self);
+        }
+    }
+
+    pub(crate) fn recording(&self, buffer: vk::CommandBuffer) -> Option<Arc<Mutex<Recording>>> {
+        self.buffers.read().unwrap_or_else(PoisonError::into_inner).get(&buffer).map(Arc::clone)
+    }
+
+    pub(crate) fn recorded(&self, buffer: vk::CommandBuffer) -> Option<Arc<Recorded>> {
+        self.recording(buffer).map(|recording| Arc::clone(&locked(&recording).recorded))
+    }
+
+    // ---- queues -----------------------------------------------------------------------------------------------------------
+
+    pub(crate) fn add_queue(&self, raw: vk::Queue, family: u32) {
+        locked(&self.queues).entry(raw).or_insert_with(|| Arc::new(Mutex::new(Queue::new(raw, family))));
+    }
+
+    pub(crate) fn queue(&self, raw: vk::Queue) -> Option<Arc<Mutex<Queue>>> {
+        locked(&self.queues).get(&raw).map(Arc::clone)
+    }
+
+    /// The number of the next submission, where it counts.
+    pub(crate) fn next_submission(&self) -> Option<u64> {
+        let number = self.submissions.fetch_add(1, Ordering::Relaxed);
+        let is_counted = ORDER.as_ref().is_some_and(|order| order.has(number, self.first.get().copied()));
+        is_counted.then(|| {
+            self.first.get_or_init(Instant::now);
+            number
+        })
+    }
+
+    /// Reads what has come of all queues that no other thread is at.
+    pub(crate) fn collect(&self) {
+        let queues: Vec<_> = locked(&self.queues).values().map(Arc::clone).collect();
+        for queue in queues {
+            if let Ok(mut queue) = queue.try_lock() {
+                queue.collect(self);
+            }
+        }
+    }
+
+    /// Destroys all that the layer made.
+    ///
+    /// # Safety
+    /// The device is idle, or lost, and is destroyed next.
+    pub(crate) unsafe fn finish(&self) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            for (_, queue) in locked(&self.queues).drain() {
+                locked(&queue).destroy(self);
+            }
+            let buffers: Vec<vk::CommandBuffer> =
+                self.buffers.read().unwrap_or_else(PoisonError::into_inner).keys().copied().collect();
+            self.remove_buffers(&buffers);
+            for (pool, _) in self.pools().drain(..) {
+                self.below.destroy_query_pool(pool, None);
+            }
+            self.slots().destroy(&self.below);
+        }
+        self.log.finish();
+    }
+}

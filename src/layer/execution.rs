@@ -1,0 +1,262 @@
+//! What was submitted, and its timestamps once the device wrote them.
+//!
+//! Behind each command buffer of the application a buffer of the layer's own runs in the same batch, which copies the timestamps to a slot
+//! of that execution, and then writes the slot's last word. The host looks at that word, and never waits. A fence behind the batches tells
+//! when the layer's own buffers may be used again.
+
+use std::collections::VecDeque;
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use ash::vk;
+use ash::vk::Handle;
+
+use super::device::Device;
+use super::recording::{Recorded, barrier, copy_sources};
+use super::slots::Slot;
+
+/// A command buffer that was submitted.
+struct Execution {
+    submission: u64,
+    recorded: Arc<Recorded>,
+    slot: Option<Slot>,
+}
+
+/// The layer's own command buffers of one call.
+struct Batch {
+    pool: vk::CommandPool,
+    buffers: Vec<vk::CommandBuffer>,
+    used: usize,
+    fence: vk::Fence,
+}
+
+/// A queue.
+pub(crate) struct Queue {
+    raw: vk::Queue,
+    family: u32,
+    executions: VecDeque<Execution>,
+    /// Slots that were read, or whose work was never seen to end, in order of the batches that wrote them.
+    pending: VecDeque<(Batch, Vec<Slot>)>,
+    free: Vec<Batch>,
+}
+
+impl Queue {
+    pub(crate) fn new(raw: vk::Queue, family: u32) -> Self {
+        Self { raw, family, executions: VecDeque::new(), pending: VecDeque::new(), free: Vec::new() }
+    }
+
+    /// Reads what has come, and takes back what the device is through with.
+    pub(crate) fn collect(&mut self, device: &Device) {
+        // SAFETY: the fences are this queue's, and live.
+        let is_through = |batch: &Batch| unsafe { device.below.get_fence_status(batch.fence) } == Ok(true);
+        // Asked for before slots are read: of these, all has come.
+        let through = self.pending.iter().take_while(|(batch, _)| is_through(batch)).count();
+        while let Some(execution) = self.executions.pop_front() {
+            let slot = execution.slot.as_ref();
+            let is_done = slot.is_none_or(|slot| slot.word(execution.recorded.words).is_some_and(|word| word != 0));
+            if !is_done {
+                self.executions.push_front(execution);
+                break;
+            }
+            self.write(device, &execution, true);
+        }
+        for (batch, slots) in self.pending.drain(..through) {
+            let mut all = device.slots();
+            slots.into_iter().for_each(|slot| all.give_back(slot));
+            self.free.push(batch);
+        }
+    }
+
+    fn write(&self, device: &Device, Execution { submission, recorded, slot }: &Execution, is_whole: bool) {
+        recorded.pending.fetch_sub(1, Ordering::Relaxed);
+        let slot = slot.as_ref().filter(|_| is_whole && !recorded.is_shared.load(Ordering::Relaxed));
+        let (mut times, mut groups) = (format!("times\t{submission}\t{}\t", self.family), String::new());
+        let mask = device.timestamp_mask(self.family);
+        for dispatch in &recorded.dispatches {
+            let number = dispatch.number;
+            let at = |word: Option<usize>, more: usize| slot.zip(word).and_then(|(slot, word)| slot.word(word + more));
+            let both = at(dispatch.times, 0).zip(at(dispatch.times, 1));
+            // Writing to a string can't fail.
+            let _ = match both {
+                Some((start, end)) => {
+                    write!(times, "{number}:{}:{} ", start & mask, end.wrapping_sub(start) & mask)
+                }
+                None => write!(times, "{number} "),
+            };
+            if let Some((first, second)) = at(dispatch.groups, 0).zip(at(dispatch.groups, 1)) {
+                let [x, y] = [first & 0xffff_ffff, first >> 32];
+                let _ = write!(groups, "{number}:{x},{y},{} ", second & 0xffff_ffff);
+            }
+        }
+        if !groups.is_empty() {
+            device.log.line(&format!("groups\t{submission}\t{}", groups.trim_end()));
+        }
+        device.log.line(times.trim_end());
+    }
+
+    /// What to submit in the place of some command buffers: the same, and behind each what copies its timestamps.
+    ///
+    /// # Safety
+    /// The buffers are ones that are about to be submitted to this queue.
+    pub(crate) unsafe fn extended(
+        &mut self,
+        device: &Device,
+        buffers: &[vk::CommandBuffer],
+        is_timed: bool,
+        submitted: &mut Submitted,
+    ) -> Vec<vk::CommandBuffer> {
+        let mut all = Vec::with_capacity(2 * buffers.len());
+        for buffer in buffers {
+            all.push(*buffer);
+            let Some(recorded) = device.recorded(*buffer).filter(|recorded| !recorded.dispatches.is_empty()) else { continue };
+            let pending = recorded.pending.fetch_add(1, Ordering::Relaxed);
+            let before = recorded.queue.swap(self.raw.as_raw(), Ordering::Relaxed);
+            if pending > 0 && before != self.raw.as_raw() {
+                recorded.is_shared.store(true, Ordering::Relaxed);
+            }
+            // SAFETY: the caller's promise.
+            let copy = if is_timed && recorded.words > 0 { unsafe { self.copy(device, &recorded, submitted) } } else { None };
+            all.extend(copy.map(|(copy, _)| copy));
+            let submission = submitted.submission;
+            submitted.executions.push(Execution { submission, recorded, slot: copy.map(|(_, slot)| slot) });
+        }
+        all
+    }
+
+    /// A command buffer that copies the timestamps of one execution, and its slot.
+    ///
+    /// # Safety
+    /// The device lives; what was recorded is submitted before.
+    unsafe fn copy(
+        &mut self,
+        device: &Device,
+        recorded: &Recorded,
+        submitted: &mut Submitted,
+    ) -> Option<(vk::CommandBuffer, Slot)> {
+        // SAFETY: the caller's promise; the batch isn't pending, its pool is this queue's.
+        unsafe {
+            if submitted.batch.is_none() {
+                submitted.batch = Some(match self.free.pop() {
+                    Some(batch) => batch.restarted(device)?,
+                    None => Batch::new(device, self.family)?,
+                });
+            }
+            let batch = submitted.batch.as_mut()?;
+            let buffer = batch.next(device)?;
+            let slot = device.slot(recorded.words + 1)?;
+            submitted.slots.push(slot);
+            let begin = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+            device.below.begin_command_buffer(buffer, &begin).ok()?;
+            let (transfer, host) = (vk::PipelineStageFlags::TRANSFER, vk::PipelineStageFlags::HOST);
+            copy_sources(device, buffer, recorded, &slot);
+            let last = slot.offset + 8 * recorded.words as u64;
+            device.below.cmd_fill_buffer(buffer, slot.buffer, last, 8, 1);
+            barrier(device, buffer, transfer, host);
+            device.below.end_command_buffer(buffer).ok()?;
+            Some((buffer, slot))
+        }
+    }
+
+    /// Notes what a call submitted, or that it failed.
+    ///
+    /// # Safety
+    /// The call on this queue has ended.
+    pub(crate) unsafe fn submitted(&mut self, device: &Device, submitted: Submitted, is_done: bool) {
+        let Submitted { executions, batch, slots, .. } = submitted;
+        if !is_done {
+            for execution in &executions {
+                execution.recorded.pending.fetch_sub(1, Ordering::Relaxed);
+            }
+            let mut all = device.slots();
+            slots.into_iter().for_each(|slot| all.give_back(slot));
+            self.free.extend(batch);
+            return;
+        }
+        self.executions.extend(executions);
+        if let Some(batch) = batch {
+            // SAFETY: the caller's promise; the fence is unsignalled. Where this fails, the batch stays out for good.
+            let _ = unsafe { device.below.queue_submit(self.raw, &[], batch.fence) };
+            self.pending.push_back((batch, slots));
+        }
+        self.collect(device);
+    }
+
+    /// Writes what never ended as far as anybody knows, and destroys what the layer made.
+    ///
+    /// # Safety
+    /// The device is idle, or lost.
+    pub(crate) unsafe fn destroy(&mut self, device: &Device) {
+        self.collect(device);
+        for execution in std::mem::take(&mut self.executions) {
+            self.write(device, &execution, false);
+        }
+        let pending = self.pending.drain(..).map(|(batch, _)| batch);
+        for batch in pending.chain(self.free.drain(..)) {
+            // SAFETY: the caller's promise; nobody else has these objects.
+            unsafe {
+                device.below.destroy_fence(batch.fence, None);
+                device.below.destroy_command_pool(batch.pool, None);
+            }
+        }
+    }
+}
+
+/// What one call submits.
+pub(crate) struct Submitted {
+    submission: u64,
+    executions: Vec<Execution>,
+    batch: Option<Batch>,
+    slots: Vec<Slot>,
+}
+
+impl Submitted {
+    pub(crate) fn new(submission: u64) -> Self {
+        Self { submission, executions: Vec::new(), batch: None, slots: Vec::new() }
+    }
+}
+
+impl Batch {
+    /// # Safety
+    /// The device lives.
+    unsafe fn new(device: &Device, family: u32) -> Option<Self> {
+        let info = vk::CommandPoolCreateInfo::default().queue_family_index(family);
+        // SAFETY: the caller's promise.
+        unsafe {
+            let pool = device.below.create_command_pool(&info, None).ok()?;
+            let Ok(fence) = device.below.create_fence(&vk::FenceCreateInfo::default(), None) else {
+                device.below.destroy_command_pool(pool, None);
+                return None;
+            };
+            Some(Self { pool, buffers: Vec::new(), used: 0, fence })
+        }
+    }
+
+    /// # Safety
+    /// The device is through with it.
+    unsafe fn restarted(mut self, device: &Device) -> Option<Self> {
+        self.used = 0;
+        // SAFETY: the caller's promise.
+        unsafe {
+            device.below.reset_fences(&[self.fence]).ok()?;
+            device.below.reset_command_pool(self.pool, vk::CommandPoolResetFlags::empty()).ok()?;
+        }
+        Some(self)
+    }
+
+    /// # Safety
+    /// The device lives.
+    unsafe fn next(&mut self, device: &Device) -> Option<vk::CommandBuffer> {
+        if self.used == self.buffers.len() {
+            let info = vk::CommandBufferAllocateInfo::default().command_pool(self.pool).command_buffer_count(1);
+            // SAFETY: the caller's promise; the buffer is new.
+            unsafe {
+                let buffer = device.below.allocate_command_buffers(&info).ok()?.pop()?;
+                device.adopt(buffer).result().ok()?;
+                self.buffers.push(buffer);
+            }
+        }
+        self.used += 1;
+        self.buffers.get(self.used - 1).copied()
+    }
+}

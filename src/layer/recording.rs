@@ -1,0 +1,330 @@
+//! What is recorded into a command buffer: its dispatches, with a timestamp before and behind each, and where those come to.
+//!
+//! A query pool holds a buffer's timestamps; the command buffer itself resets it. What a secondary buffer's pools hold is copied away
+//! within the primary one behind each execution, since the next execution overwrites it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use ash::vk;
+
+use super::device::{Device, Pipeline};
+use super::log::{ORDER, Timing};
+use super::sets::Bound;
+use super::slots::Slot;
+
+/// Queries of a command buffer's first pool, and of each further one.
+const QUERIES: [u32; 2] = [32, 512];
+
+/// Descriptor sets that may be bound.
+const MOST_SETS: usize = 32;
+
+/// What a command buffer does, once it is recorded.
+#[derive(Debug, Default)]
+pub(crate) struct Recorded {
+    pub(crate) dispatches: Vec<Dispatch>,
+    pub(crate) sources: Vec<Source>,
+    /// 64-bit words of all sources, which follow each other.
+    pub(crate) words: usize,
+    /// How many of its executions are pending, on which queue the last one was, and whether two queues ever had one at a time.
+    pub(crate) pending: AtomicU64,
+    pub(crate) queue: AtomicU64,
+    pub(crate) is_shared: AtomicBool,
+}
+
+/// Where words come from that the device wrote.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Source {
+    Queries { pool: vk::QueryPool, count: u32 },
+    Copied(Slot),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dispatch {
+    /// By its number in the log.
+    pub(crate) number: u32,
+    /// At which words its two timestamps are, where it is timed.
+    pub(crate) times: Option<usize>,
+    /// At which word its groups begin, where the device alone knows them.
+    pub(crate) groups: Option<usize>,
+}
+
+/// Where words will be, before all sources are known.
+#[derive(Clone, Copy, Debug)]
+struct At {
+    source: usize,
+    word: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Noted {
+    number: u32,
+    times: Option<At>,
+    groups: Option<At>,
+}
+
+/// A command buffer.
+pub(crate) struct Recording {
+    family: u32,
+    is_primary: bool,
+    pipeline: Option<Arc<Pipeline>>,
+    bound: [u64; MOST_SETS],
+    pushed: HashMap<u32, Bound>,
+    labels: Vec<String>,
+    noted: Vec<Noted>,
+    sources: Vec<Source>,
+    /// The pool that queries are taken from, by its source, and how many it has.
+    open: Option<(usize, u32)>,
+    /// Its pools, and how many queries each has; pieces of memory.
+    pools: Vec<(vk::QueryPool, u32)>,
+    pieces: Vec<Slot>,
+    pub(crate) recorded: Arc<Recorded>,
+}
+
+impl Recording {
+    pub(crate) fn new(family: u32, is_primary: bool) -> Self {
+        Self {
+            family,
+            is_primary,
+            pipeline: None,
+            bound: [0; MOST_SETS],
+            pushed: HashMap::new(),
+            labels: Vec::new(),
+            noted: Vec::new(),
+            sources: Vec::new(),
+            open: None,
+            pools: Vec::new(),
+            pieces: Vec::new(),
+            recorded: Arc::default(),
+        }
+    }
+
+    /// Forgets what was recorded, as the command buffer does: it isn't pending.
+    pub(crate) fn reset(&mut self, device: &Device) {
+        device.pools().append(&mut self.pools);
+        let mut slots = device.slots();
+        self.pieces.drain(..).for_each(|piece| slots.give_back(piece));
+        drop(slots);
+        *self = Self::new(self.family, self.is_primary);
+    }
+
+    pub(crate) fn bind_pipeline(&mut self, pipeline: Option<Arc<Pipeline>>) {
+        self.pipeline = pipeline;
+    }
+
+    pub(crate) fn bind_set(&mut self, at: u32, bytes: u64) {
+        self.pushed.remove(&at);
+        if let Some(bound) = self.bound.get_mut(at as usize) {
+            *bound = bytes;
+        }
+    }
+
+    /// Notes what `write` pushes.
+    pub(crate) fn push_set(&mut self, at: u32, write: impl FnOnce(&mut Bound)) {
+        let pushed = self.pushed.entry(at).or_default();
+        write(pushed);
+        let bytes = pushed.values().sum();
+        if let Some(bound) = self.bound.get_mut(at as usize) {
+            *bound = bytes;
+        }
+    }
+
+    pub(crate) fn begin_label(&mut self, label: String) {
+        self.labels.push(label);
+    }
+
+    pub(crate) fn end_label(&mut self) {
+        self.labels.pop();
+    }
+
+    /// Records a dispatch by `record`, with its timestamps.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded, outside of a render pass.
+    pub(crate) unsafe fn dispatch(
+        &mut self,
+        device: &Device,
+        buffer: vk::CommandBuffer,
+        groups: Option<[u32; 3]>,
+        indirect: Option<(vk::Buffer, u64)>,
+        record: impl FnOnce(),
+    ) {
+        let Some(pipeline) = self.pipeline.clone() else {
+            device.log.not_followed("dispatches without a pipeline");
+            return record();
+        };
+        let bytes = self.bound.iter().take(pipeline.kernel.sets).sum();
+        let number = device.dispatch_number(&pipeline, groups, bytes, self.labels.last().map(String::as_str));
+        // SAFETY: the caller's promise.
+        unsafe {
+            let groups = indirect.and_then(|(from, offset)| self.copy_groups(device, buffer, from, offset));
+            let query = if device.is_timed(self.family) { self.queries(device, buffer) } else { None };
+            let Some((pool, first, times)) = query else {
+                record();
+                self.noted.push(Noted { number, times: None, groups });
+                return;
+            };
+            let is_isolated = ORDER.as_ref().is_some_and(|order| order.timing == Timing::Isolated);
+            let all = vk::PipelineStageFlags::ALL_COMMANDS;
+            if is_isolated {
+                barrier(device, buffer, all, all);
+            }
+            device.below.cmd_write_timestamp(buffer, all, pool, first);
+            record();
+            device.below.cmd_write_timestamp(buffer, all, pool, first + 1);
+            if is_isolated {
+                barrier(device, buffer, all, all);
+            }
+            self.noted.push(Noted { number, times: Some(times), groups });
+        }
+    }
+
+    /// Two queries that were reset: their pool, the first one's number, and where they come to.
+    ///
+    /// # Safety
+    /// As [`Self::dispatch`].
+    unsafe fn queries(&mut self, device: &Device, buffer: vk::CommandBuffer) -> Option<(vk::QueryPool, u32, At)> {
+        let has_room = |of: &Source, most: u32| matches!(of, Source::Queries { count, .. } if count + 2 <= most);
+        let open = self.open.filter(|(source, most)| self.sources.get(*source).is_some_and(|of| has_room(of, *most)));
+        let source = match open {
+            Some((source, _)) => source,
+            None => {
+                let most = QUERIES[usize::from(!self.pools.is_empty())];
+                // SAFETY: the caller's promise.
+                let pool = unsafe { device.query_pool(most) }?;
+                self.pools.push((pool, most));
+                self.sources.push(Source::Queries { pool, count: 0 });
+                // SAFETY: the same; the pool is this command buffer's alone.
+                unsafe { device.below.cmd_reset_query_pool(buffer, pool, 0, most) };
+                self.open = Some((self.sources.len() - 1, most));
+                self.sources.len() - 1
+            }
+        };
+        let Some(Source::Queries { pool, count }) = self.sources.get_mut(source) else { return None };
+        let first = *count;
+        *count += 2;
+        Some((*pool, first, At { source, word: first as usize }))
+    }
+
+    /// Has the device keep the groups of an indirect dispatch, where the buffer allows that.
+    ///
+    /// # Safety
+    /// As [`Self::dispatch`].
+    unsafe fn copy_groups(&mut self, device: &Device, buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64) -> Option<At> {
+        let usage = device.sets().buffers.get(&from)?.usage;
+        if !usage.contains(vk::BufferUsageFlags::TRANSFER_SRC) {
+            return None;
+        }
+        // SAFETY: the caller's promise; three words of 32 bits lie there, which the dispatch reads as well.
+        unsafe {
+            let piece = device.slot(2)?;
+            let all = vk::PipelineStageFlags::ALL_COMMANDS;
+            barrier(device, buffer, all, vk::PipelineStageFlags::TRANSFER);
+            let region = vk::BufferCopy { src_offset: offset, dst_offset: piece.offset, size: 12 };
+            device.below.cmd_copy_buffer(buffer, from, piece.buffer, &[region]);
+            barrier(device, buffer, vk::PipelineStageFlags::TRANSFER, all);
+            Some(self.add_piece(piece))
+        }
+    }
+
+    fn add_piece(&mut self, piece: Slot) -> At {
+        self.pieces.push(piece);
+        self.sources.push(Source::Copied(piece));
+        At { source: self.sources.len() - 1, word: 0 }
+    }
+
+    /// Notes that a secondary buffer was executed here, and has what its pools hold copied.
+    ///
+    /// # Safety
+    /// As [`Self::dispatch`].
+    pub(crate) unsafe fn executed(&mut self, device: &Device, buffer: vk::CommandBuffer, secondary: &Recorded) {
+        if secondary.dispatches.is_empty() {
+            return;
+        }
+        // SAFETY: the caller's promise.
+        let piece = if secondary.words > 0 { unsafe { device.slot(secondary.words) } } else { None };
+        let base = piece.map(|piece| {
+            // SAFETY: the same; the sources are the secondary buffer's, which was recorded.
+            unsafe { copy_sources(device, buffer, secondary, &piece) };
+            self.add_piece(piece)
+        });
+        let at = |word: Option<usize>| base.zip(word).map(|(base, word)| At { word, ..base });
+        let all = secondary.dispatches.iter();
+        self.noted.extend(all.map(|of| Noted { number: of.number, times: at(of.times), groups: at(of.groups) }));
+    }
+
+    /// Recording has ended.
+    pub(crate) fn end(&mut self) {
+        let mut first = Vec::with_capacity(self.sources.len());
+        let mut words = 0;
+        for source in &self.sources {
+            first.push(words);
+            words += source.words();
+        }
+        let place = |at: At| first.get(at.source).map(|first| first + at.word);
+        let all = self.noted.iter();
+        let dispatches =
+            all.map(|of| Dispatch { number: of.number, times: of.times.and_then(place), groups: of.groups.and_then(place) });
+        let dispatches = dispatches.collect();
+        self.recorded = Arc::new(Recorded { dispatches, sources: self.sources.clone(), words, ..Recorded::default() });
+    }
+}
+
+impl Source {
+    fn words(&self) -> usize {
+        match self {
+            Self::Queries { count, .. } => *count as usize,
+            Self::Copied(piece) => piece.words,
+        }
+    }
+}
+
+/// Orders all that comes before against all that comes after.
+///
+/// # Safety
+/// The command buffer is being recorded, outside of a render pass.
+pub(crate) unsafe fn barrier(
+    device: &Device,
+    buffer: vk::CommandBuffer,
+    before: vk::PipelineStageFlags,
+    after: vk::PipelineStageFlags,
+) {
+    let to = if after == vk::PipelineStageFlags::HOST { vk::AccessFlags::HOST_READ } else { ACCESSES };
+    let memory = vk::MemoryBarrier::default().src_access_mask(ACCESSES).dst_access_mask(to);
+    // SAFETY: the caller's promise.
+    unsafe {
+        device.below.cmd_pipeline_barrier(buffer, before, after, vk::DependencyFlags::empty(), &[memory], &[], &[]);
+    }
+}
+
+const ACCESSES: vk::AccessFlags =
+    vk::AccessFlags::from_raw(vk::AccessFlags::MEMORY_READ.as_raw() | vk::AccessFlags::MEMORY_WRITE.as_raw());
+
+/// Has the words of all sources copied into a slot, one after the other.
+///
+/// # Safety
+/// The command buffer is being recorded, outside of a render pass; the slot has room for them.
+pub(crate) unsafe fn copy_sources(device: &Device, buffer: vk::CommandBuffer, recorded: &Recorded, to: &Slot) {
+    let (all, transfer) = (vk::PipelineStageFlags::ALL_COMMANDS, vk::PipelineStageFlags::TRANSFER);
+    let mut offset = to.offset;
+    // SAFETY: the caller's promise; each timestamp was written before.
+    unsafe {
+        barrier(device, buffer, all, transfer);
+        for source in &recorded.sources {
+            match source {
+                Source::Queries { pool, count } => {
+                    let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
+                    device.below.cmd_copy_query_pool_results(buffer, *pool, 0, *count, to.buffer, offset, 8, flags);
+                }
+                Source::Copied(piece) => {
+                    let size = 8 * piece.words as u64;
+                    let region = vk::BufferCopy { src_offset: piece.offset, dst_offset: offset, size };
+                    device.below.cmd_copy_buffer(buffer, piece.buffer, to.buffer, &[region]);
+                }
+            }
+            offset += 8 * source.words() as u64;
+        }
+        barrier(device, buffer, transfer, all);
+    }
+}

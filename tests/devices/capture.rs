@@ -1,0 +1,86 @@
+//! What `capture` sees of programs.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use crate::support::built::built;
+use crate::support::{Folder, Ran, devices_in_turn, ended, lanescope};
+
+static LAYER: LazyLock<PathBuf> = LazyLock::new(|| built(&["--package", "lanescope-layer"], "lanescope_layer"));
+static DISPATCHES: LazyLock<PathBuf> = LazyLock::new(|| built(&["--example", "dispatches"], "dispatches"));
+
+fn captured(flags: &[&str], folder: &str, program: &[&str]) -> Ran {
+    let arguments = [&["capture", "-o", folder], flags, &["--"], program].concat();
+    ended(lanescope(&arguments).env("LANESCOPE_LAYER", LAYER.as_os_str()))
+}
+
+type Row = BTreeMap<String, String>;
+
+fn rows(folder: &Folder, name: &str) -> Vec<Row> {
+    let mut reader = csv::Reader::from_path(folder.path(name).join("kernels.csv")).unwrap();
+    reader.deserialize().map(Result::unwrap).collect()
+}
+
+/// A part of a device's name, by which the program finds it.
+fn name(driver: &str) -> &str {
+    match driver {
+        "MESA_LLVMPIPE" => "llvmpipe",
+        "GOOGLE_SWIFTSHADER" => "SwiftShader",
+        _ => "",
+    }
+}
+
+/// What a program said that it dispatched: calls by groups.
+fn told(said: &str) -> BTreeMap<String, u64> {
+    let mut all = BTreeMap::new();
+    for (groups, calls) in said.lines().filter_map(|line| line.split_once(' ')) {
+        *all.entry(format!("{groups}x1x1")).or_default() += calls.parse::<u64>().unwrap();
+    }
+    all.retain(|_, calls| *calls > 0);
+    all
+}
+
+#[test]
+fn every_dispatch_is_counted_and_timed_whatever_way_it_comes() {
+    let folder = Folder::new();
+    let program = DISPATCHES.to_str().unwrap();
+    for device in devices_in_turn() {
+        let ways = "many secondary simultaneous indirect base push threads queues unwaited devices child";
+        let ways: Vec<&str> = ways.split(' ').collect();
+        let said = captured(&[], &folder.at(&device.index), &[&[program, name(&device.driver)], &ways[..]].concat());
+        assert_eq!(said.code, Some(0), "{said:?}");
+        let rows = rows(&folder, &device.index);
+        let mut found = BTreeMap::new();
+        for row in &rows {
+            assert_eq!(row["status"], "ok", "{row:?}");
+            *found.entry(row["groups"].clone()).or_default() += row["samples"].parse::<u64>().unwrap();
+        }
+        assert_eq!(found, told(&said.out), "{said:?}");
+        assert!(found["2x1x1"] == 40_000 && said.err.contains("10x1x1"), "{said:?}");
+    }
+}
+
+#[test]
+fn a_program_keeps_its_output_and_its_exit_code() {
+    let folder = Folder::new();
+    let said = captured(&[], &folder.at("none"), &["sh", "-c", "echo out; exit 7"]);
+    assert!(said.code == Some(2) && said.out == "out\n" && said.err.contains("used no Vulkan"), "{said:?}");
+    let program = format!("{} {} many; exit 7", DISPATCHES.display(), "''");
+    let said = captured(&["-q"], &folder.at("seven"), &["sh", "-c", &program]);
+    assert!(said.code == Some(7) && said.out == "2 10000\n" && said.err.is_empty(), "{said:?}");
+    let again = captured(&[], &folder.at("seven"), &["true"]);
+    assert!(again.code == Some(2) && again.err.contains("it isn't empty"), "{again:?}");
+}
+
+#[test]
+fn one_driver_is_compared_with_another_kernel_by_kernel() {
+    let folder = Folder::new();
+    let program = [DISPATCHES.to_str().unwrap(), "", "many", "unwaited"];
+    for name in ["base", "new"] {
+        assert_eq!(captured(&["-q"], &folder.at(name), &program).code, Some(0));
+    }
+    let [base, new] = ["base", "new"].map(|name| folder.path(name).join("kernels.csv").to_str().unwrap().to_owned());
+    let said = crate::support::ran(&["compare", &base, &new]);
+    assert!(said.code == Some(0) && said.out.contains("2 cases"), "{said:?}");
+}
