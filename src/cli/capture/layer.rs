@@ -2,7 +2,8 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
@@ -57,7 +58,7 @@ pub fn environment(library: &Path, folder: &Path) -> anyhow::Result<Vec<(&'stati
             "description": "Times an application's dispatches for lanescope capture",
         },
     });
-    fs::write(folder.join("lanescope_layer.json"), manifest.to_string())?;
+    File::create_new(folder.join("lanescope_layer.json"))?.write_all(manifest.to_string().as_bytes())?;
     let before = |name: &str, own: &Path| -> OsString {
         let others = env::var_os(name).unwrap_or_default();
         let all = [own.to_owned()].into_iter().chain(env::split_paths(&others).filter(|path| !path.as_os_str().is_empty()));

@@ -4,7 +4,8 @@ mod card;
 mod layer;
 mod program;
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -22,10 +23,9 @@ use crate::platform;
 use crate::record::{Header, Record};
 use crate::regular::{self, Kind};
 use crate::worker::{Platform, find};
-use program::Ended;
+use program::{Ended, LOG};
 
-/// The layer's files, which this run's own programs wrote.
-const LOG: Kind = Kind { what: "what the layer wrote", largest: 1 << 34, may_stream: false };
+/// One that the layer wrote.
 const MODULE: Kind = Kind { what: "a captured module", largest: 1 << 30, may_stream: false };
 
 /// The folder of the layer's own files, within the output.
@@ -151,7 +151,7 @@ fn keep_modules(folder: &Path, logs: &Path, profile: &Profile) -> anyhow::Result
         let (from, to) =
             (logs.join(format!("{}.spv", kernel.module)), folder.join(format!("{}-{}.spv", kernel.name, kernel.hash)));
         if !kernel.module.is_empty() && !to.exists() {
-            fs::copy(from, to)?;
+            File::create_new(to)?.write_all(&regular::read(&from, MODULE)?)?;
         }
     }
     Ok(())

@@ -10,6 +10,10 @@ use crate::cli::args::capture::{Capture, TimingChoice};
 use crate::error::Error;
 use crate::model::{Shown, name_text};
 use crate::platform;
+use crate::regular::{self, Kind};
+
+/// The layer's files, which this run's own programs wrote.
+pub const LOG: Kind = Kind { what: "what the layer wrote", largest: 1 << 34, may_stream: false };
 
 /// How often the program is looked at.
 const STEP: Duration = Duration::from_millis(50);
@@ -100,7 +104,7 @@ impl Watched<'_> {
 
 /// Submissions of which something was written.
 fn submissions(logs: &Path) -> u64 {
-    let files = fs::read_dir(logs).into_iter().flatten().filter_map(|entry| fs::read_to_string(entry.ok()?.path()).ok());
+    let files = fs::read_dir(logs).into_iter().flatten().filter_map(|entry| regular::read_text(&entry.ok()?.path(), LOG).ok());
     let mut count = 0;
     for text in files {
         let mut last = None;
