@@ -184,6 +184,41 @@ impl Instance {
         }
     }
 
+    /// vkCreateInstance: the same, which is known from then on.
+    ///
+    /// # Safety
+    /// As [`Self::create`].
+    pub unsafe fn create_known(
+        known: &Known<Self>,
+        info: *const vk::InstanceCreateInfo<'_>,
+        allocator: *const vk::AllocationCallbacks<'_>,
+        instance: *mut vk::Instance,
+    ) -> vk::Result {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match Self::create(info, allocator, instance) {
+                Ok(made) => {
+                    known.add(made.raw, made);
+                    vk::Result::SUCCESS
+                }
+                Err(result) => result,
+            }
+        }
+    }
+
+    /// vkDestroyInstance: it is known no longer.
+    ///
+    /// # Safety
+    /// As vkDestroyInstance.
+    pub unsafe fn destroy_known(known: &Known<Self>, instance: vk::Instance, allocator: *const vk::AllocationCallbacks<'_>) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if let Some(own) = known.remove(instance) {
+                (own.below.fp_v1_0().destroy_instance)(instance, allocator);
+            }
+        }
+    }
+
     /// The function of the layer below.
     pub fn next(&self, name: &CStr) -> Option<Function> {
         // SAFETY: the instance lives, and the name is a C string.

@@ -247,13 +247,13 @@ impl Device {
 
     // ---- command buffers ----------------------------------------------------------------------------------------------------
 
-    pub(crate) fn add_buffers(&self, pool: vk::CommandPool, buffers: &[vk::CommandBuffer], is_primary: bool) {
+    pub(crate) fn add_buffers(&self, pool: vk::CommandPool, buffers: &[vk::CommandBuffer]) {
         let mut pools = self.command_pools();
         let Some(own) = pools.get_mut(&pool) else { return };
         own.buffers.extend(buffers);
         let mut all = self.buffers.write().unwrap_or_else(PoisonError::into_inner);
         for buffer in buffers {
-            all.insert(*buffer, Arc::new(Mutex::new(Recording::new(own.family, is_primary))));
+            all.insert(*buffer, Arc::new(Mutex::new(Recording::new(own.family))));
         }
     }
 
@@ -272,6 +272,10 @@ impl Device {
         self.recording(buffer).map(|recording| Arc::clone(&locked(&recording).recorded))
     }
 
+    pub(crate) fn has_dispatches(&self, buffer: vk::CommandBuffer) -> bool {
+        self.recorded(buffer).is_some_and(|recorded| !recorded.dispatches.is_empty())
+    }
+
     // ---- queues -----------------------------------------------------------------------------------------------------------
 
     pub(crate) fn add_queue(&self, raw: vk::Queue, family: u32) {
@@ -282,7 +286,7 @@ impl Device {
         locked(&self.queues).get(&raw).map(Arc::clone)
     }
 
-    /// The number of the next submission, where it counts.
+    /// The number of the next submission with dispatches, where it is of the part that is captured.
     pub(crate) fn next_submission(&self) -> Option<u64> {
         let number = self.submissions.fetch_add(1, Ordering::Relaxed);
         let is_counted = ORDER.as_ref().is_some_and(|order| order.has(number, self.first.get().copied()));

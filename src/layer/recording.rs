@@ -67,7 +67,6 @@ struct Noted {
 /// A command buffer.
 pub(crate) struct Recording {
     family: u32,
-    is_primary: bool,
     pipeline: Option<Arc<Pipeline>>,
     bound: [u64; MOST_SETS],
     pushed: HashMap<u32, Bound>,
@@ -83,10 +82,9 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    pub(crate) fn new(family: u32, is_primary: bool) -> Self {
+    pub(crate) fn new(family: u32) -> Self {
         Self {
             family,
-            is_primary,
             pipeline: None,
             bound: [0; MOST_SETS],
             pushed: HashMap::new(),
@@ -106,7 +104,7 @@ impl Recording {
         let mut slots = device.slots();
         self.pieces.drain(..).for_each(|piece| slots.give_back(piece));
         drop(slots);
-        *self = Self::new(self.family, self.is_primary);
+        *self = Self::new(self.family);
     }
 
     pub(crate) fn bind_pipeline(&mut self, pipeline: Option<Arc<Pipeline>>) {

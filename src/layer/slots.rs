@@ -76,7 +76,7 @@ impl Slots {
     /// Takes a slot back that the device is through with.
     pub(crate) fn give_back(&mut self, slot: Slot) {
         let Some(chunk) = self.chunks.get_mut(slot.chunk) else { return };
-        chunk.out -= 1;
+        chunk.out = chunk.out.saturating_sub(1);
         if chunk.out == 0 {
             chunk.next = 0;
         }

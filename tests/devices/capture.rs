@@ -66,11 +66,45 @@ fn a_program_keeps_its_output_and_its_exit_code() {
     let folder = Folder::new();
     let said = captured(&[], &folder.at("none"), &["sh", "-c", "echo out; exit 7"]);
     assert!(said.code == Some(2) && said.out == "out\n" && said.err.contains("used no Vulkan"), "{said:?}");
+    assert!(!folder.path("none").exists());
+    let said = captured(&[], &folder.at("none"), &["/no/such/program"]);
+    assert!(said.code == Some(2) && said.err.contains("can't start") && !folder.path("none").exists(), "{said:?}");
     let program = format!("{} {} many; exit 7", DISPATCHES.display(), "''");
     let said = captured(&["-q"], &folder.at("seven"), &["sh", "-c", &program]);
     assert!(said.code == Some(7) && said.out == "2 10000\n" && said.err.is_empty(), "{said:?}");
     let again = captured(&[], &folder.at("seven"), &["true"]);
     assert!(again.code == Some(2) && again.err.contains("it isn't empty"), "{again:?}");
+}
+
+#[test]
+fn a_part_of_a_program_is_captured_and_then_it_ends() {
+    let folder = Folder::new();
+    let program = format!("{} '' many; exec sleep 100", DISPATCHES.display());
+    let flags = ["--after", "1", "--submissions", "2", "--then-stop"];
+    let said = captured(&flags, &folder.at("part"), &["sh", "-c", &program]);
+    // SIGTERM ended it.
+    assert_eq!(said.code, Some(143), "{said:?}");
+    assert_eq!(rows(&folder, "part")[0]["samples"], "2000");
+    let said = captured(&["--then-stop"], &folder.at("all"), &["true"]);
+    assert!(said.code == Some(2) && said.err.contains("--submissions"), "{said:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_is_passed_on_and_what_was_captured_is_kept() {
+    use std::io::{BufRead, BufReader};
+
+    use rustix::process::{Pid, Signal, kill_process};
+    let folder = Folder::new();
+    let program = format!("{} '' unwaited; exec sleep 100", DISPATCHES.display());
+    let mut command = lanescope(&["capture", "-q", "-o", &folder.at("kept"), "--", "sh", "-c", &program]);
+    let mut child = command.env("LANESCOPE_LAYER", LAYER.as_os_str()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "10 20\n");
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    assert_eq!(rows(&folder, "kept")[0]["samples"], "20");
 }
 
 #[test]

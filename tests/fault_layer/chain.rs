@@ -70,15 +70,7 @@ pub(crate) unsafe fn create_instance(
     instance: *mut vk::Instance,
 ) -> vk::Result {
     // SAFETY: the caller's promise.
-    unsafe {
-        match Instance::create(info, allocator, instance) {
-            Ok(made) => {
-                INSTANCES.add(made.raw, made);
-                vk::Result::SUCCESS
-            }
-            Err(result) => result,
-        }
-    }
+    unsafe { Instance::create_known(&INSTANCES, info, allocator, instance) }
 }
 
 /// Makes a device, and remembers it.
@@ -119,11 +111,7 @@ pub(crate) unsafe fn create_device(
 /// As vkDestroyInstance.
 pub(crate) unsafe fn destroy_instance(instance: vk::Instance, allocator: *const vk::AllocationCallbacks<'_>) {
     // SAFETY: the caller's promise.
-    unsafe {
-        if let Some(known) = INSTANCES.remove(instance) {
-            (known.below.fp_v1_0().destroy_instance)(instance, allocator);
-        }
-    }
+    unsafe { Instance::destroy_known(&INSTANCES, instance, allocator) }
 }
 
 impl Deref for Device {

@@ -121,7 +121,7 @@ impl<'r> RaceCheck<'r> {
         let groups = if *all_groups == 1 { "1 workgroup".to_owned() } else { format!("{groups} of {all_groups} workgroups") };
         let rest = match unreached {
             0 => String::new(),
-            _ => format!("; {unreached} of {} weren't reached", counted(*instructions as u64, "instruction")),
+            _ => format!(", which didn't come to {unreached} of {}", counted(*instructions as u64, "instruction")),
         };
         Some(format!("No race was found in {groups}{rest} ({:.1} s for all that were looked at).", self.spent.as_secs_f64()))
     }

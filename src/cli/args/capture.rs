@@ -4,18 +4,19 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 
 use super::colours::Colours;
 use super::values::duration;
 
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("part").multiple(true))]
 pub struct Capture {
     /// The program, and its arguments, behind `--`
     #[arg(value_name = "PROGRAM", last = true, required = true)]
     pub command: Vec<OsString>,
 
-    /// Write here: kernels.csv with a row for each kernel and count of workgroups, and the modules. The folder is made, or must be empty
+    /// Write to this new or empty folder: kernels.csv, with a row for each kernel and count of workgroups, and the kernels' modules
     #[arg(short, long, value_name = "FOLDER")]
     pub output: PathBuf,
 
@@ -23,20 +24,20 @@ pub struct Capture {
     #[arg(long, value_enum, default_value_t = TimingChoice::Isolated)]
     pub timing: TimingChoice,
 
-    /// Pass over so many submissions first
+    /// Skip this many submissions with dispatches first
     #[arg(long, value_name = "SUBMISSIONS", default_value_t = 0)]
     pub after: u64,
 
-    /// Capture no more than so many submissions
-    #[arg(long, value_name = "COUNT")]
+    /// Capture at most this many submissions with dispatches
+    #[arg(long, value_name = "COUNT", group = "part")]
     pub submissions: Option<u64>,
 
-    /// Capture no longer than this from the first submission on, such as 10s
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    /// Capture for at most this time from the first captured submission on, such as 10s
+    #[arg(long, value_name = "TIME", value_parser = duration, group = "part")]
     pub seconds: Option<Duration>,
 
-    /// End the program once that was captured
-    #[arg(long)]
+    /// End the program once --submissions or --seconds is reached
+    #[arg(long, requires = "part")]
     pub then_stop: bool,
 
     /// No remarks, and no card
@@ -53,6 +54,6 @@ pub enum TimingChoice {
     Isolated,
     /// No barriers are added: dispatches may run beside each other, and each one's time holds what it shares
     Overlapped,
-    /// Only counted
+    /// Dispatches are counted, and not timed
     None,
 }

@@ -18,15 +18,19 @@ pub fn card(profile: &Profile, folder: &Path, is_isolated: bool, took: Duration,
     let mut out = String::new();
     for (device, kernels) in &profile.devices {
         let all: f64 = kernels.iter().map(Kernel::all_time).sum();
-        let how = if is_isolated { ", each alone, between full barriers" } else { "" };
+        let is_timed = kernels.iter().any(|kernel| !kernel.times.is_empty());
+        let how = match (is_timed, is_isolated) {
+            (false, _) => "none of them timed".to_owned(),
+            (true, true) => format!("{} in all, each alone, between full barriers", Nanos(all)),
+            (true, false) => format!("{} in all", Nanos(all)),
+        };
         let dispatches: u64 = kernels.iter().map(|kernel| kernel.calls).sum();
         let different: BTreeSet<(&str, &str)> = kernels.iter().map(|kernel| (&kernel.name[..], &kernel.hash[..])).collect();
         let head = format!(
-            "{dispatches} {} of {} on {}: {} in all{how}. The program took {}.",
+            "{dispatches} {} of {} on {}: {how}. The program took {}.",
             if dispatches == 1 { "dispatch" } else { "dispatches" },
             counted(different.len() as u64, "kernel"),
             device.name,
-            Nanos(all),
             Nanos::from_duration(took),
         );
         out += &paragraph(&head, page);
@@ -55,10 +59,12 @@ fn table(kernels: &[Kernel], all: f64, page: Page) -> String {
     ]);
     for kernel in kernels.iter().take(MOST) {
         let (own, time) = (kernel.all_time(), |time: f64| Nanos(time).to_string());
-        let share = if all > 0.0 { percent(own / all) } else { String::new() };
-        let middle = if kernel.times.is_empty() { "not timed".to_owned() } else { time(median(&kernel.times)) };
+        let [median, own, share] = match kernel.times.is_empty() {
+            true => ["not timed".to_owned(), String::new(), String::new()],
+            false => [time(median(&kernel.times)), time(own), if all > 0.0 { percent(own / all) } else { String::new() }],
+        };
         let (groups, calls) = (groups_text(kernel.groups), kernel.calls.to_string());
-        table.row([kernel.name.clone(), groups, calls, middle, time(own), share]);
+        table.row([kernel.name.clone(), groups, calls, median, own, share]);
     }
     table.fitted(page)
 }

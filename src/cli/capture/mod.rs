@@ -36,12 +36,11 @@ pub fn capture(typed: &Capture) -> anyhow::Result<u8> {
     let progress = Progress::new(if typed.quiet { Mode::Quiet } else { Mode::Normal });
     let library = layer::library()?;
     let logs = made_folder(&typed.output)?;
-    let manifest = TempDir::new()?;
-    let ended = program::run(typed, layer::environment(&library, manifest.path())?, &logs)?;
     let program: PathBuf = typed.command.iter().take(1).collect();
+    let (ended, read) = run(typed, &library, &logs).inspect_err(|_| forget(&typed.output, &logs))?;
     progress.notes(program::end_in_words(ended.status, &program));
-    let read = read(&logs)?;
     if read.is_empty() {
+        forget(&typed.output, &logs);
         return Err(nothing_seen(&ended, &program).into());
     }
     let words = |module: &str| module_words(&logs, module);
@@ -57,6 +56,18 @@ pub fn capture(typed: &Capture) -> anyhow::Result<u8> {
         progress.toned_answer(&card::card(&profile, &typed.output, is_isolated, ended.took, Page::stderr()));
     }
     Ok(platform::exit_code(ended.status))
+}
+
+fn run(typed: &Capture, library: &Path, logs: &Path) -> anyhow::Result<(Ended, Vec<Log>)> {
+    let manifest = TempDir::new()?;
+    let ended = program::run(typed, layer::environment(library, manifest.path())?, logs)?;
+    Ok((ended, read(logs)?))
+}
+
+/// Takes the folders away that nothing was written to, so that they can be named again.
+fn forget(folder: &Path, logs: &Path) {
+    // One with something in it stays.
+    let _ = fs::remove_dir(logs).and_then(|()| fs::remove_dir(folder));
 }
 
 /// The folder, and in it that of the layer's files, as an absolute path.
@@ -93,9 +104,9 @@ fn nothing_seen(ended: &Ended, program: &Path) -> Error {
     let program = program.shown();
     let words = if ended.had_vulkan {
         format!(
-            "{program} used Vulkan, but not through a loader that takes layers, so that nothing was captured. Some programs load a driver \
-             themselves where VK_DRIVER_FILES or VK_ICD_FILENAMES is set (unset it), programs that may more than their user take no \
-             layers from the environment, and so do static loaders"
+            "{program} used Vulkan, but its loader didn't take the layer: nothing was captured. Unset VK_DRIVER_FILES and \
+             VK_ICD_FILENAMES, if they are set: with them some programs load a driver without a loader. A program that runs with more \
+             rights than its user takes no layers"
         )
     } else {
         format!("{program} used no Vulkan, as far as was seen: nothing was captured")

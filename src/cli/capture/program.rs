@@ -1,7 +1,9 @@
 //! The program: it runs as it would without us, and its output, exit code and signals are its own.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::path::Path;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
@@ -58,7 +60,7 @@ pub fn run(typed: &Capture, layer: Vec<(&'static str, Option<OsString>)>, logs: 
     let began = Instant::now();
     let started = platform::pass_signals_to(|| command.spawn());
     let mut child = started.map_err(|error| Error::Usage(format!("can't start {}: {error}", name_text(program))))?;
-    let mut watched = Watched { typed, logs, first: None, asked: None, had_vulkan: false };
+    let mut watched = Watched { typed, logs, read: BTreeMap::new(), first: None, asked: None, had_vulkan: false };
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Ended { status, had_vulkan: watched.had_vulkan, took: began.elapsed() });
@@ -71,6 +73,8 @@ pub fn run(typed: &Capture, layer: Vec<(&'static str, Option<OsString>)>, logs: 
 struct Watched<'t> {
     typed: &'t Capture,
     logs: &'t Path,
+    /// Of each of the layer's files, up to where it was read, and the submissions until there.
+    read: BTreeMap<PathBuf, (u64, BTreeSet<String>)>,
     /// When the first submission was seen, and when the program was asked to end.
     first: Option<Instant>,
     asked: Option<Instant>,
@@ -93,28 +97,32 @@ impl Watched<'_> {
 
     /// Whether all was captured that was asked for.
     fn is_enough(&mut self) -> bool {
-        let submissions = submissions(self.logs);
+        let submissions = self.submissions();
         if submissions > 0 {
             self.first.get_or_insert_with(Instant::now);
         }
         let is_late = || self.typed.seconds.zip(self.first).is_some_and(|(most, first)| first.elapsed() >= most);
         self.typed.submissions.is_some_and(|most| submissions >= most) || is_late()
     }
-}
 
-/// Submissions of which something was written.
-fn submissions(logs: &Path) -> u64 {
-    let files = fs::read_dir(logs).into_iter().flatten().filter_map(|entry| regular::read_text(&entry.ok()?.path(), LOG).ok());
-    let mut count = 0;
-    for text in files {
-        let mut last = None;
-        for line in text.lines().filter_map(|line| line.strip_prefix("times\t")) {
-            let submission = line.split('\t').next().map(str::to_owned);
-            count += u64::from(submission != last);
-            last = submission;
+    /// Submissions of which something was written. Only what is new is read: the program is being timed.
+    fn submissions(&mut self) -> u64 {
+        for path in fs::read_dir(self.logs).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())) {
+            let (at, seen) = self.read.entry(path.clone()).or_default();
+            let Ok(mut file) = regular::open(&path, LOG) else { continue };
+            let mut new = Vec::new();
+            if file.seek(SeekFrom::Start(*at)).and_then(|_| file.read_to_end(&mut new)).is_err() {
+                continue;
+            }
+            // The rest of a line that is being written comes next time.
+            new.truncate(new.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1));
+            *at += new.len() as u64;
+            let text = String::from_utf8_lossy(&new);
+            let times = text.lines().filter_map(|line| line.strip_prefix("times\t"));
+            seen.extend(times.filter_map(|line| line.split('\t').next().map(str::to_owned)));
         }
+        self.read.values().map(|(_, seen)| seen.len() as u64).sum()
     }
-    count
 }
 
 /// How it ended, in words; nothing where that was as it should be.

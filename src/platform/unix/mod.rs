@@ -261,7 +261,7 @@ pub fn pass_signals_to(start: impl FnOnce() -> io::Result<Child>) -> io::Result<
     let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2])?;
     let child = start()?;
     let pid = rustix::process::Pid::from_child(&child);
-    let has_keys = io::stdin().is_terminal();
+    let has_keys = io::stdin().is_terminal() || io::stderr().is_terminal();
     std::thread::Builder::new().spawn(move || {
         for signal in signals.forever() {
             let is_of_keys = has_keys && [SIGINT, SIGQUIT].contains(&signal);

@@ -1,0 +1,304 @@
+//! The calls that the layer stands in for. Each does what the application asked for; what it notes besides must never fail it.
+//!
+//! ```text
+//! objects   modules, pipelines, buffers and descriptors
+//! commands  command buffers, and what is recorded into them
+//! queues    what is submitted, and what waits for it
+//! ```
+
+mod commands;
+mod objects;
+mod queues;
+
+use std::ffi::{CStr, c_void};
+use std::sync::Arc;
+use std::{mem, slice};
+
+use ash::vk;
+use ash::vk::Handle;
+use lanescope_chain::{Function, Instance, Named, call};
+
+use super::device::{DEVICES, Device, INSTANCES};
+use commands::*;
+use objects::*;
+use queues::*;
+
+/// What needs no instance.
+pub(crate) const GLOBAL: &[Named] = &[
+    call!(c"vkGetInstanceProcAddr", PFN_vkGetInstanceProcAddr, super::get_instance_proc_addr),
+    call!(c"vkCreateInstance", PFN_vkCreateInstance, create_instance),
+];
+
+/// What is called on instances and physical devices.
+pub(crate) const INSTANCE: &[Named] = &[
+    call!(c"vkDestroyInstance", PFN_vkDestroyInstance, destroy_instance),
+    call!(c"vkCreateDevice", PFN_vkCreateDevice, create_device),
+];
+
+/// What is called on devices, queues and command buffers, under each of its names.
+pub(crate) const DEVICE: &[Named] = &[
+    call!(c"vkGetDeviceProcAddr", PFN_vkGetDeviceProcAddr, super::get_device_proc_addr),
+    call!(c"vkDestroyDevice", PFN_vkDestroyDevice, destroy_device),
+    call!(c"vkGetDeviceQueue", PFN_vkGetDeviceQueue, get_device_queue),
+    call!(c"vkGetDeviceQueue2", PFN_vkGetDeviceQueue2, get_device_queue2),
+    // Modules and pipelines.
+    call!(c"vkCreateShaderModule", PFN_vkCreateShaderModule, create_shader_module),
+    call!(c"vkDestroyShaderModule", PFN_vkDestroyShaderModule, destroy_shader_module),
+    call!(c"vkCreatePipelineLayout", PFN_vkCreatePipelineLayout, create_pipeline_layout),
+    call!(c"vkDestroyPipelineLayout", PFN_vkDestroyPipelineLayout, destroy_pipeline_layout),
+    call!(c"vkCreateComputePipelines", PFN_vkCreateComputePipelines, create_compute_pipelines),
+    call!(c"vkDestroyPipeline", PFN_vkDestroyPipeline, destroy_pipeline),
+    call!(c"vkSetDebugUtilsObjectNameEXT", PFN_vkSetDebugUtilsObjectNameEXT, set_name),
+    call!(c"vkDebugMarkerSetObjectNameEXT", PFN_vkDebugMarkerSetObjectNameEXT, set_marker_name),
+    // Buffers and descriptors.
+    call!(c"vkCreateBuffer", PFN_vkCreateBuffer, create_buffer),
+    call!(c"vkDestroyBuffer", PFN_vkDestroyBuffer, destroy_buffer),
+    call!(c"vkCreateBufferView", PFN_vkCreateBufferView, create_buffer_view),
+    call!(c"vkDestroyBufferView", PFN_vkDestroyBufferView, destroy_buffer_view),
+    call!(c"vkAllocateDescriptorSets", PFN_vkAllocateDescriptorSets, allocate_sets),
+    call!(c"vkFreeDescriptorSets", PFN_vkFreeDescriptorSets, free_sets),
+    call!(c"vkResetDescriptorPool", PFN_vkResetDescriptorPool, reset_descriptor_pool),
+    call!(c"vkDestroyDescriptorPool", PFN_vkDestroyDescriptorPool, destroy_descriptor_pool),
+    call!(c"vkUpdateDescriptorSets", PFN_vkUpdateDescriptorSets, update_sets),
+    call!(c"vkCreateDescriptorUpdateTemplate", PFN_vkCreateDescriptorUpdateTemplate, create_template),
+    call!(c"vkCreateDescriptorUpdateTemplateKHR", PFN_vkCreateDescriptorUpdateTemplate, create_template),
+    call!(c"vkDestroyDescriptorUpdateTemplate", PFN_vkDestroyDescriptorUpdateTemplate, destroy_template),
+    call!(c"vkDestroyDescriptorUpdateTemplateKHR", PFN_vkDestroyDescriptorUpdateTemplate, destroy_template),
+    call!(c"vkUpdateDescriptorSetWithTemplate", PFN_vkUpdateDescriptorSetWithTemplate, update_with_template),
+    call!(c"vkUpdateDescriptorSetWithTemplateKHR", PFN_vkUpdateDescriptorSetWithTemplate, update_with_template),
+    // Command buffers.
+    call!(c"vkCreateCommandPool", PFN_vkCreateCommandPool, create_command_pool),
+    call!(c"vkDestroyCommandPool", PFN_vkDestroyCommandPool, destroy_command_pool),
+    call!(c"vkResetCommandPool", PFN_vkResetCommandPool, reset_command_pool),
+    call!(c"vkAllocateCommandBuffers", PFN_vkAllocateCommandBuffers, allocate_command_buffers),
+    call!(c"vkFreeCommandBuffers", PFN_vkFreeCommandBuffers, free_command_buffers),
+    call!(c"vkBeginCommandBuffer", PFN_vkBeginCommandBuffer, begin_command_buffer),
+    call!(c"vkResetCommandBuffer", PFN_vkResetCommandBuffer, reset_command_buffer),
+    call!(c"vkEndCommandBuffer", PFN_vkEndCommandBuffer, end_command_buffer),
+    call!(c"vkCmdBindPipeline", PFN_vkCmdBindPipeline, bind_pipeline),
+    call!(c"vkCmdBindShadersEXT", PFN_vkCmdBindShadersEXT, bind_shaders),
+    call!(c"vkCmdBindDescriptorSets", PFN_vkCmdBindDescriptorSets, bind_sets),
+    call!(c"vkCmdPushDescriptorSetKHR", PFN_vkCmdPushDescriptorSetKHR, push_set),
+    call!(c"vkCmdPushDescriptorSet", PFN_vkCmdPushDescriptorSetKHR, push_set_of_core),
+    call!(c"vkCmdPushDescriptorSetWithTemplateKHR", PFN_vkCmdPushDescriptorSetWithTemplateKHR, push_with_template),
+    call!(c"vkCmdPushDescriptorSetWithTemplate", PFN_vkCmdPushDescriptorSetWithTemplateKHR, push_with_template_of_core),
+    call!(c"vkCmdDispatch", PFN_vkCmdDispatch, dispatch),
+    call!(c"vkCmdDispatchBase", PFN_vkCmdDispatchBase, dispatch_base),
+    call!(c"vkCmdDispatchBaseKHR", PFN_vkCmdDispatchBase, dispatch_base),
+    call!(c"vkCmdDispatchIndirect", PFN_vkCmdDispatchIndirect, dispatch_indirect),
+    call!(c"vkCmdExecuteCommands", PFN_vkCmdExecuteCommands, execute_commands),
+    call!(c"vkCmdBeginDebugUtilsLabelEXT", PFN_vkCmdBeginDebugUtilsLabelEXT, begin_label),
+    call!(c"vkCmdEndDebugUtilsLabelEXT", PFN_vkCmdEndDebugUtilsLabelEXT, end_label),
+    // Queues, and what waits for them.
+    call!(c"vkQueueSubmit", PFN_vkQueueSubmit, queue_submit),
+    call!(c"vkQueueSubmit2", PFN_vkQueueSubmit2, queue_submit2),
+    call!(c"vkQueueSubmit2KHR", PFN_vkQueueSubmit2, queue_submit2),
+    call!(c"vkQueueWaitIdle", PFN_vkQueueWaitIdle, queue_wait_idle),
+    call!(c"vkDeviceWaitIdle", PFN_vkDeviceWaitIdle, device_wait_idle),
+    call!(c"vkWaitForFences", PFN_vkWaitForFences, wait_for_fences),
+    call!(c"vkGetFenceStatus", PFN_vkGetFenceStatus, get_fence_status),
+    call!(c"vkWaitSemaphores", PFN_vkWaitSemaphores, wait_semaphores),
+    call!(c"vkWaitSemaphoresKHR", PFN_vkWaitSemaphores, wait_semaphores),
+    call!(c"vkGetSemaphoreCounterValue", PFN_vkGetSemaphoreCounterValue, get_counter_value),
+    call!(c"vkGetSemaphoreCounterValueKHR", PFN_vkGetSemaphoreCounterValue, get_counter_value),
+    // What isn't followed.
+    call!(c"vkCmdBeginRenderPass", PFN_vkCmdBeginRenderPass, begin_render_pass),
+    call!(c"vkCmdBeginRenderPass2", PFN_vkCmdBeginRenderPass2, begin_render_pass2),
+    call!(c"vkCmdBeginRenderPass2KHR", PFN_vkCmdBeginRenderPass2, begin_render_pass2_khr),
+    call!(c"vkCmdBeginRendering", PFN_vkCmdBeginRendering, begin_rendering),
+    call!(c"vkCmdBeginRenderingKHR", PFN_vkCmdBeginRendering, begin_rendering_khr),
+    call!(c"vkCmdTraceRaysKHR", PFN_vkCmdTraceRaysKHR, trace_rays),
+    call!(c"vkCmdTraceRaysIndirectKHR", PFN_vkCmdTraceRaysIndirectKHR, trace_rays_indirect),
+    call!(c"vkCmdTraceRaysIndirect2KHR", PFN_vkCmdTraceRaysIndirect2KHR, trace_rays_indirect2),
+    call!(c"vkCreateShadersEXT", PFN_vkCreateShadersEXT, create_shaders),
+    call!(c"vkCmdBindDescriptorBuffersEXT", PFN_vkCmdBindDescriptorBuffersEXT, bind_descriptor_buffers),
+    call!(c"vkCmdBeginConditionalRenderingEXT", PFN_vkCmdBeginConditionalRenderingEXT, begin_conditional),
+    call!(c"vkCmdExecuteGeneratedCommandsNV", PFN_vkCmdExecuteGeneratedCommandsNV, execute_generated_nv),
+    call!(c"vkCmdCudaLaunchKernelNV", PFN_vkCmdCudaLaunchKernelNV, launch_cuda),
+    call!(c"vkCmdCuLaunchKernelNVX", PFN_vkCmdCuLaunchKernelNVX, launch_cu),
+    // ash knows neither of these yet; who calls them knows their types.
+    of_unknown_type(c"vkCmdExecuteGeneratedCommandsEXT", execute_generated_ext as *const ()),
+    of_unknown_type(c"vkCreatePipelineBinariesKHR", create_pipeline_binaries as *const ()),
+];
+
+const fn of_unknown_type(name: &'static CStr, function: *const ()) -> Named {
+    // SAFETY: a function's type doesn't matter until it is called, and callers know it by the name.
+    (name, unsafe { mem::transmute::<*const (), Function>(function) })
+}
+
+type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
+
+/// The device that a device, a queue or a command buffer belongs to. There is none only if the application broke Vulkan's rules.
+///
+/// # Safety
+/// The object lives.
+unsafe fn device(object: impl Handle + Copy) -> Option<Arc<Device>> {
+    // SAFETY: the caller's promise.
+    unsafe { DEVICES.of(object) }
+}
+
+/// What a call gives for an object that isn't known.
+const UNKNOWN: vk::Result = vk::Result::ERROR_UNKNOWN;
+
+/// `count` elements, which may be none at any address.
+///
+/// # Safety
+/// There are so many.
+unsafe fn list<'l, T>(first: *const T, count: u32) -> &'l [T] {
+    // SAFETY: the caller's promise.
+    if first.is_null() { &[] } else { unsafe { slice::from_raw_parts(first, count as usize) } }
+}
+
+/// Functions that make an object, and note it once it is there.
+macro_rules! made {
+    ($($function:ident, $version:ident.$below:ident, $info:ty => $object:ty, |$device:ident, $given:ident, $made:ident| $note:expr;)*) => { $(
+        pub(super) unsafe extern "system" fn $function(
+            of: vk::Device,
+            info: *const $info,
+            allocator: Allocator<'_>,
+            made: *mut $object,
+        ) -> vk::Result {
+            // SAFETY: as this function is called.
+            unsafe {
+                let Some($device) = device(of) else { return UNKNOWN };
+                let result = ($device.below.$version().$below)(of, info, allocator, made);
+                if result == vk::Result::SUCCESS {
+                    let ($given, $made) = (&*info, *made);
+                    $note;
+                }
+                result
+            }
+        }
+    )* };
+}
+
+/// Functions that destroy an object, and forget it first: its handle may be used again at once.
+macro_rules! destroyed {
+    ($($function:ident, $version:ident.$below:ident, $object:ty, |$device:ident, $destroyed:ident| $forget:expr;)*) => { $(
+        pub(super) unsafe extern "system" fn $function(of: vk::Device, $destroyed: $object, allocator: Allocator<'_>) {
+            // SAFETY: as this function is called.
+            unsafe {
+                let Some($device) = device(of) else { return };
+                $forget;
+                ($device.below.$version().$below)(of, $destroyed, allocator);
+            }
+        }
+    )* };
+}
+
+pub(super) use {destroyed, made};
+
+/// A function that passes a call on, and counts what isn't followed.
+macro_rules! counted {
+    ($($name:literal, $function:ident, $kind:literal, $object:ident: $of:ty $(, $argument:ident: $ty:ty)* $(=> $result:ty)?;)*) => { $(
+        unsafe extern "system" fn $function($object: $of $(, $argument: $ty)*) $(-> $result)? {
+            type Next = unsafe extern "system" fn($of $(, $ty)*) $(-> $result)?;
+            // SAFETY: as this function is called; the layer below has one of this name and type.
+            unsafe {
+                let Some(device) = device($object) else { return Default::default() };
+                device.log.not_followed($kind);
+                let Some(next) = device.next($name) else { return Default::default() };
+                mem::transmute::<Function, Next>(next)($object $(, $argument)*)
+            }
+        }
+    )* };
+}
+
+counted! {
+    c"vkCmdBeginRenderPass", begin_render_pass, "render passes", buffer: vk::CommandBuffer,
+        info: *const vk::RenderPassBeginInfo<'_>, contents: vk::SubpassContents;
+    c"vkCmdBeginRenderPass2", begin_render_pass2, "render passes", buffer: vk::CommandBuffer,
+        info: *const vk::RenderPassBeginInfo<'_>, begin: *const vk::SubpassBeginInfo<'_>;
+    c"vkCmdBeginRenderPass2KHR", begin_render_pass2_khr, "render passes", buffer: vk::CommandBuffer,
+        info: *const vk::RenderPassBeginInfo<'_>, begin: *const vk::SubpassBeginInfo<'_>;
+    c"vkCmdBeginRendering", begin_rendering, "render passes", buffer: vk::CommandBuffer, info: *const vk::RenderingInfo<'_>;
+    c"vkCmdBeginRenderingKHR", begin_rendering_khr, "render passes", buffer: vk::CommandBuffer, info: *const vk::RenderingInfo<'_>;
+    c"vkCmdTraceRaysKHR", trace_rays, "ray tracing", buffer: vk::CommandBuffer,
+        raygen: *const vk::StridedDeviceAddressRegionKHR, miss: *const vk::StridedDeviceAddressRegionKHR,
+        hit: *const vk::StridedDeviceAddressRegionKHR, callable: *const vk::StridedDeviceAddressRegionKHR,
+        width: u32, height: u32, depth: u32;
+    c"vkCmdTraceRaysIndirectKHR", trace_rays_indirect, "ray tracing", buffer: vk::CommandBuffer,
+        raygen: *const vk::StridedDeviceAddressRegionKHR, miss: *const vk::StridedDeviceAddressRegionKHR,
+        hit: *const vk::StridedDeviceAddressRegionKHR, callable: *const vk::StridedDeviceAddressRegionKHR,
+        address: vk::DeviceAddress;
+    c"vkCmdTraceRaysIndirect2KHR", trace_rays_indirect2, "ray tracing", buffer: vk::CommandBuffer, address: vk::DeviceAddress;
+    c"vkCreateShadersEXT", create_shaders, "shader objects", of: vk::Device, count: u32,
+        infos: *const vk::ShaderCreateInfoEXT<'_>, allocator: Allocator<'_>, shaders: *mut vk::ShaderEXT => vk::Result;
+    c"vkCmdBindDescriptorBuffersEXT", bind_descriptor_buffers, "descriptor buffers", buffer: vk::CommandBuffer, count: u32,
+        infos: *const vk::DescriptorBufferBindingInfoEXT<'_>;
+    c"vkCmdBeginConditionalRenderingEXT", begin_conditional, "conditional work", buffer: vk::CommandBuffer,
+        info: *const vk::ConditionalRenderingBeginInfoEXT<'_>;
+    c"vkCmdExecuteGeneratedCommandsNV", execute_generated_nv, "device-generated commands", buffer: vk::CommandBuffer,
+        is_preprocessed: vk::Bool32, info: *const vk::GeneratedCommandsInfoNV<'_>;
+    c"vkCmdExecuteGeneratedCommandsEXT", execute_generated_ext, "device-generated commands", buffer: vk::CommandBuffer,
+        is_preprocessed: vk::Bool32, info: *const c_void;
+    c"vkCreatePipelineBinariesKHR", create_pipeline_binaries, "pipeline binaries", of: vk::Device, info: *const c_void,
+        allocator: Allocator<'_>, binaries: *mut c_void => vk::Result;
+    c"vkCmdCudaLaunchKernelNV", launch_cuda, "CUDA launches", buffer: vk::CommandBuffer, info: *const vk::CudaLaunchInfoNV<'_>;
+    c"vkCmdCuLaunchKernelNVX", launch_cu, "CUDA launches", buffer: vk::CommandBuffer, info: *const vk::CuLaunchInfoNVX<'_>;
+}
+
+// ---- instances and devices ------------------------------------------------------------------------------------------------
+
+unsafe extern "system" fn create_instance(
+    info: *const vk::InstanceCreateInfo<'_>,
+    allocator: Allocator<'_>,
+    instance: *mut vk::Instance,
+) -> vk::Result {
+    // SAFETY: as this function is called.
+    unsafe { Instance::create_known(&INSTANCES, info, allocator, instance) }
+}
+
+unsafe extern "system" fn destroy_instance(instance: vk::Instance, allocator: Allocator<'_>) {
+    // SAFETY: as this function is called.
+    unsafe { Instance::destroy_known(&INSTANCES, instance, allocator) }
+}
+
+unsafe extern "system" fn create_device(
+    physical: vk::PhysicalDevice,
+    info: *const vk::DeviceCreateInfo<'_>,
+    allocator: Allocator<'_>,
+    device: *mut vk::Device,
+) -> vk::Result {
+    // SAFETY: as this function is called.
+    unsafe {
+        let Some(instance) = INSTANCES.of(physical) else { return UNKNOWN };
+        let chain = match lanescope_chain::Device::create(&instance, physical, info, allocator, device) {
+            Ok(made) => made,
+            Err(result) => return result,
+        };
+        let raw = chain.raw;
+        if let Some(known) = Device::new(&instance, physical, chain) {
+            DEVICES.add(raw, known);
+        }
+    }
+    vk::Result::SUCCESS
+}
+
+unsafe extern "system" fn destroy_device(of: vk::Device, allocator: Allocator<'_>) {
+    // SAFETY: as this function is called: nothing of the device is in use.
+    unsafe {
+        if let Some(device) = DEVICES.remove(of) {
+            device.finish();
+            (device.below.fp_v1_0().destroy_device)(of, allocator);
+        }
+    }
+}
+
+unsafe extern "system" fn get_device_queue(of: vk::Device, family: u32, index: u32, queue: *mut vk::Queue) {
+    // SAFETY: as this function is called.
+    unsafe {
+        let Some(device) = device(of) else { return };
+        (device.below.fp_v1_0().get_device_queue)(of, family, index, queue);
+        device.add_queue(*queue, family);
+    }
+}
+
+unsafe extern "system" fn get_device_queue2(of: vk::Device, info: *const vk::DeviceQueueInfo2<'_>, queue: *mut vk::Queue) {
+    // SAFETY: as this function is called.
+    unsafe {
+        let Some(device) = device(of) else { return };
+        (device.below.fp_v1_1().get_device_queue2)(of, info, queue);
+        device.add_queue(*queue, (*info).queue_family_index);
+    }
+}

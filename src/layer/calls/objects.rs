@@ -1,0 +1,200 @@
+//! Modules, pipelines, buffers and descriptors.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::mem;
+use std::sync::Arc;
+
+use ash::vk;
+use ash::vk::Handle;
+use lanescope_chain::Function;
+
+use super::{Allocator, UNKNOWN, destroyed, device, list, made};
+use crate::device::{Device, locked};
+use crate::kernel::{Kernel, Module, chained};
+use crate::log::clean;
+use crate::sets::Buffer;
+
+made! {
+    create_shader_module, fp_v1_0.create_shader_module, vk::ShaderModuleCreateInfo<'_> => vk::ShaderModule, |device, info, module| {
+        device.names().remove(&module);
+        device.modules().insert(module, Arc::new(Module::of(info)))
+    };
+    create_pipeline_layout, fp_v1_0.create_pipeline_layout, vk::PipelineLayoutCreateInfo<'_> => vk::PipelineLayout,
+        |device, info, layout| device.sets().layouts.insert(layout, info.set_layout_count as usize);
+    create_buffer, fp_v1_0.create_buffer, vk::BufferCreateInfo<'_> => vk::Buffer,
+        |device, info, buffer| device.sets().buffers.insert(buffer, Buffer { bytes: info.size, usage: info.usage });
+    create_buffer_view, fp_v1_0.create_buffer_view, vk::BufferViewCreateInfo<'_> => vk::BufferView, |device, info, view| {
+        let mut sets = device.sets();
+        let bytes = sets.range(info.buffer, info.offset, info.range);
+        sets.views.insert(view, bytes)
+    };
+    create_template, fp_v1_1.create_descriptor_update_template,
+        vk::DescriptorUpdateTemplateCreateInfo<'_> => vk::DescriptorUpdateTemplate, |device, info, template| {
+        let entries = list(info.p_descriptor_update_entries, info.descriptor_update_entry_count);
+        device.sets().templates.insert(template, entries.to_vec())
+    };
+}
+
+destroyed! {
+    destroy_shader_module, fp_v1_0.destroy_shader_module, vk::ShaderModule, |device, module| device.modules().remove(&module);
+    destroy_pipeline_layout, fp_v1_0.destroy_pipeline_layout, vk::PipelineLayout,
+        |device, layout| device.sets().layouts.remove(&layout);
+    destroy_pipeline, fp_v1_0.destroy_pipeline, vk::Pipeline, |device, pipeline| device.remove_pipeline(pipeline);
+    destroy_buffer, fp_v1_0.destroy_buffer, vk::Buffer, |device, buffer| device.sets().buffers.remove(&buffer);
+    destroy_buffer_view, fp_v1_0.destroy_buffer_view, vk::BufferView, |device, view| device.sets().views.remove(&view);
+    destroy_descriptor_pool, fp_v1_0.destroy_descriptor_pool, vk::DescriptorPool, |device, pool| device.sets().emptied(pool);
+    destroy_template, fp_v1_1.destroy_descriptor_update_template, vk::DescriptorUpdateTemplate,
+        |device, template| device.sets().templates.remove(&template);
+}
+
+pub(super) unsafe extern "system" fn create_compute_pipelines(
+    of: vk::Device,
+    cache: vk::PipelineCache,
+    count: u32,
+    infos: *const vk::ComputePipelineCreateInfo<'_>,
+    allocator: Allocator<'_>,
+    pipelines: *mut vk::Pipeline,
+) -> vk::Result {
+    // SAFETY: as this function is called.
+    unsafe {
+        let Some(device) = device(of) else { return UNKNOWN };
+        let result = (device.below.fp_v1_0().create_compute_pipelines)(of, cache, count, infos, allocator, pipelines);
+        // Of several some may have been made.
+        for (info, pipeline) in list(infos, count).iter().zip(list(pipelines, count)).filter(|(_, raw)| !raw.is_null()) {
+            let stage = &info.stage;
+            let module = device.modules().get(&stage.module).map(Arc::clone);
+            let sets = device.sets().layouts.get(&info.layout).copied().unwrap_or(usize::MAX);
+            let identifier: Option<&vk::PipelineShaderStageModuleIdentifierCreateInfoEXT<'_>> =
+                chained(stage.p_next, vk::StructureType::PIPELINE_SHADER_STAGE_MODULE_IDENTIFIER_CREATE_INFO_EXT);
+            if identifier.is_some_and(|identifier| identifier.identifier_size > 0) {
+                device.log.not_followed("module identifiers");
+            }
+            device.add_pipeline(*pipeline, Kernel::of(stage, module, sets), stage.module);
+        }
+        result
+    }
+}
+
+/// Notes the name of a pipeline or a module.
+///
+/// # Safety
+/// The name is null, or a C string.
+unsafe fn note_name(device: &Device, is_pipeline: bool, object: u64, name: *const c_char) {
+    if name.is_null() {
+        return;
+    }
+    // SAFETY: the caller's promise.
+    let name = clean(&unsafe { CStr::from_ptr(name) }.to_string_lossy());
+    if !is_pipeline {
+        device.names().insert(vk::ShaderModule::from_raw(object), name);
+    } else if let Some(pipeline) = device.pipeline(vk::Pipeline::from_raw(object)) {
+        *locked(&pipeline.name) = Some(name);
+    }
+}
+
+pub(super) unsafe extern "system" fn set_name(of: vk::Device, info: *const vk::DebugUtilsObjectNameInfoEXT<'_>) -> vk::Result {
+    const NAME: &CStr = c"vkSetDebugUtilsObjectNameEXT";
+    // SAFETY: as this function is called; the layer below has one of this name and type.
+    unsafe {
+        let Some(device) = device(of) else { return UNKNOWN };
+        let info = &*info;
+        if [vk::ObjectType::PIPELINE, vk::ObjectType::SHADER_MODULE].contains(&info.object_type) {
+            note_name(&device, info.object_type == vk::ObjectType::PIPELINE, info.object_handle, info.p_object_name);
+        }
+        let Some(next) = device.next(NAME) else { return vk::Result::SUCCESS };
+        mem::transmute::<Function, vk::PFN_vkSetDebugUtilsObjectNameEXT>(next)(of, info)
+    }
+}
+
+pub(super) unsafe extern "system" fn set_marker_name(
+    of: vk::Device,
+    info: *const vk::DebugMarkerObjectNameInfoEXT<'_>,
+) -> vk::Result {
+    const NAME: &CStr = c"vkDebugMarkerSetObjectNameEXT";
+    // SAFETY: as for `set_name`.
+    unsafe {
+        let Some(device) = device(of) else { return UNKNOWN };
+        let info = &*info;
+        let ty = info.object_type;
+        if [vk::DebugReportObjectTypeEXT::PIPELINE, vk::DebugReportObjectTypeEXT::SHADER_MODULE].contains(&ty) {
+            note_name(&device, ty == vk::DebugReportObjectTypeEXT::PIPELINE, info.object, info.p_object_name);
+        }
+        let Some(next) = device.next(NAME) else { return vk::Result::SUCCESS };
+        mem::transmute::<Function, vk::PFN_vkDebugMarkerSetObjectNameEXT>(next)(of, info)
+    }
+}
+
+pub(super) unsafe extern "system" fn allocate_sets(
+    of: vk::Device,
+    info: *const vk::DescriptorSetAllocateInfo<'_>,
+    sets: *mut vk::DescriptorSet,
+) -> vk::Result {
+    // SAFETY: as this function is called.
+    unsafe {
+        let Some(device) = device(of) else { return UNKNOWN };
+        let result = (device.below.fp_v1_0().allocate_descriptor_sets)(of, info, sets);
+        if result == vk::Result::SUCCESS {
+            device.sets().allocated((*info).descriptor_pool, list(sets, (*info).descriptor_set_count));
+        }
+        result
+    }
+}
+
+pub(super) unsafe extern "system" fn free_sets(
+    of: vk::Device,
+    pool: vk::DescriptorPool,
+    count: u32,
+    sets: *const vk::DescriptorSet,
+) -> vk::Result {
+    // SAFETY: as this function is called.
+    unsafe {
+        let Some(device) = device(of) else { return UNKNOWN };
+        device.sets().freed(pool, list(sets, count));
+        (device.below.fp_v1_0().free_descriptor_sets)(of, pool, count, sets)
+    }
+}
+
+pub(super) unsafe extern "system" fn reset_descriptor_pool(
+    of: vk::Device,
+    pool: vk::DescriptorPool,
+    flags: vk::DescriptorPoolResetFlags,
+) -> vk::Result {
+    // SAFETY: as this function is called.
+    unsafe {
+        let Some(device) = device(of) else { return UNKNOWN };
+        device.sets().emptied(pool);
+        (device.below.fp_v1_0().reset_descriptor_pool)(of, pool, flags)
+    }
+}
+
+pub(super) unsafe extern "system" fn update_sets(
+    of: vk::Device,
+    write_count: u32,
+    writes: *const vk::WriteDescriptorSet<'_>,
+    copy_count: u32,
+    copies: *const vk::CopyDescriptorSet<'_>,
+) {
+    // SAFETY: as this function is called.
+    unsafe {
+        let Some(device) = device(of) else { return };
+        let mut sets = device.sets();
+        sets.write(list(writes, write_count), None);
+        list(copies, copy_count).iter().for_each(|copy| sets.copy(copy));
+        drop(sets);
+        (device.below.fp_v1_0().update_descriptor_sets)(of, write_count, writes, copy_count, copies);
+    }
+}
+
+pub(super) unsafe extern "system" fn update_with_template(
+    of: vk::Device,
+    set: vk::DescriptorSet,
+    template: vk::DescriptorUpdateTemplate,
+    data: *const c_void,
+) {
+    // SAFETY: as this function is called.
+    unsafe {
+        let Some(device) = device(of) else { return };
+        device.sets().write_by_template(set, template, data, None);
+        (device.below.fp_v1_1().update_descriptor_set_with_template)(of, set, template, data);
+    }
+}
