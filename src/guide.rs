@@ -22,6 +22,7 @@ pub const GUIDES: &[Guide] = guides![
     "inspect",
     "trace",
     "check",
+    "capture",
     "compare",
     "page",
     "trust",

@@ -1,20 +1,23 @@
 //! One file of the layer's, which its own documentation describes (src/layer/log.rs).
 
 use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, BufRead};
+
+use crate::model::{Executable, StatValue};
 
 /// The version of the format that this reads.
 const VERSION: &str = "1";
 
-/// A device of a process, and all that was dispatched on it.
+/// A device of a process, and what was dispatched on it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Log {
     pub program: String,
     pub device: LoggedDevice,
     pub kernels: Vec<LoggedKernel>,
     pub dispatches: Vec<LoggedDispatch>,
-    /// In the order in which they were submitted.
-    pub executions: Vec<Execution>,
     pub not_followed: BTreeMap<String, u64>,
+    /// Ticks between two timestamps with nothing between them, as often as that was looked at.
+    pub floors: Vec<u64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,7 +30,7 @@ pub struct LoggedDevice {
     pub period: f64,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoggedKernel {
     /// The module's file, without its ending; empty where the layer never saw it.
     pub module: String,
@@ -38,6 +41,8 @@ pub struct LoggedKernel {
     pub required_subgroup_size: u32,
     /// What the application calls it.
     pub name: String,
+    /// What the driver's compiler tells of its pipeline.
+    pub executables: Vec<Executable>,
 }
 
 /// What dispatches have in common that are told apart by nothing.
@@ -57,6 +62,7 @@ pub struct LoggedDispatch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Execution {
     pub submission: u64,
+    pub family: u32,
     /// By its place among the dispatches.
     pub dispatch: usize,
     /// When it began, and how long it took, in ticks; nothing where it wasn't timed.
@@ -66,23 +72,33 @@ pub struct Execution {
 }
 
 impl Log {
-    /// Reads a file. A last line without an end was being written when the process ended: it is left out.
+    /// Reads a file, and gives each execution to `take` as it comes, with what is known until then: there may be millions. A last line
+    /// without an end was being written when the process ended: it is left out.
     ///
     /// # Errors
-    /// The line that isn't one of this format.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// The line that isn't one of this format, or why reading failed.
+    pub fn read(mut from: impl BufRead, mut take: impl FnMut(&Self, Execution)) -> io::Result<Self> {
         let mut new = Self::default();
         // Of each submission, the groups of its indirect dispatches, in order.
         let mut groups: VecDeque<[u32; 3]> = VecDeque::new();
-        for (number, line) in (1..).zip(text.split_inclusive('\n')) {
+        let mut line = String::new();
+        for number in 1.. {
+            line.clear();
+            from.read_line(&mut line)?;
             let Some(line) = line.strip_suffix('\n') else { break };
             let fields: Vec<&str> = line.split('\t').collect();
-            new.take(&fields, &mut groups).ok_or_else(|| format!("line {number} isn't one of this format: {line}"))?;
+            let known = new.take(&fields, &mut groups, &mut take);
+            known.ok_or_else(|| io::Error::other(format!("line {number} isn't one of this format: {line}")))?;
         }
         Ok(new)
     }
 
-    fn take(&mut self, fields: &[&str], groups: &mut VecDeque<[u32; 3]>) -> Option<()> {
+    fn take(
+        &mut self,
+        fields: &[&str],
+        groups: &mut VecDeque<[u32; 3]>,
+        take: &mut impl FnMut(&Self, Execution),
+    ) -> Option<()> {
         match *fields {
             ["capture", version, _, program] => {
                 program.clone_into(&mut self.program);
@@ -96,8 +112,20 @@ impl Log {
             ["kernel", number, module, entry, constants, size, name] => {
                 let [module, entry, constants, name] = [module, entry, constants, name].map(str::to_owned);
                 let required_subgroup_size = size.parse().ok()?;
-                self.kernels.push(LoggedKernel { module, entry, constants, required_subgroup_size, name });
+                let executables = Vec::new();
+                self.kernels.push(LoggedKernel { module, entry, constants, required_subgroup_size, name, executables });
                 (number.parse() == Ok(self.kernels.len() - 1)).then_some(())
+            }
+            ["executable", kernel, size, name, ref statistics @ ..] => {
+                let kernel = self.kernels.get_mut(kernel.parse::<usize>().ok()?)?;
+                let statistics = statistics.iter().map(|told| statistic(told)).collect::<Option<_>>()?;
+                let (name, subgroup_size) = (name.to_owned(), size.parse().ok()?);
+                kernel.executables.push(Executable { name, subgroup_size, statistics, ..Executable::default() });
+                Some(())
+            }
+            ["floor", ticks] => {
+                self.floors.push(ticks.parse().ok()?);
+                Some(())
             }
             ["dispatch", number, kernel, x, y, z, bytes, label] => {
                 let kernel = kernel.parse().ok().filter(|kernel| *kernel < self.kernels.len())?;
@@ -114,9 +142,15 @@ impl Log {
                 }
                 Some(())
             }
-            ["times", submission, _, all] => {
-                let submission = submission.parse().ok()?;
-                all.split(' ').filter(|one| !one.is_empty()).try_for_each(|one| self.execution(submission, one, groups))
+            ["times", submission, family, all] => {
+                let (submission, family) = (submission.parse().ok()?, family.parse().ok()?);
+                for one in all.split(' ').filter(|one| !one.is_empty()) {
+                    let (dispatch, time) = execution(one)?;
+                    let is_indirect = self.dispatches.get(dispatch)?.groups.is_none();
+                    let groups = if is_indirect { groups.pop_front() } else { None };
+                    take(self, Execution { submission, family, dispatch, time, groups });
+                }
+                Some(())
             }
             ["not-followed", kind, count] => {
                 self.not_followed.insert(kind.to_owned(), count.parse().ok()?);
@@ -125,19 +159,30 @@ impl Log {
             _ => None,
         }
     }
+}
 
-    fn execution(&mut self, submission: u64, text: &str, groups: &mut VecDeque<[u32; 3]>) -> Option<()> {
-        let mut parts = text.split(':');
-        let dispatch: usize = parts.next()?.parse().ok()?;
-        let time = match parts.next() {
-            Some(start) => Some((start.parse().ok()?, parts.next()?.parse().ok()?)),
-            None => None,
-        };
-        let is_indirect = self.dispatches.get(dispatch)?.groups.is_none();
-        let groups = if is_indirect { groups.pop_front() } else { None };
-        self.executions.push(Execution { submission, dispatch, time, groups });
-        Some(())
-    }
+/// A dispatch by its place, and when it began and how long it took where it was timed.
+fn execution(text: &str) -> Option<(usize, Option<(u64, u64)>)> {
+    let mut parts = text.split(':');
+    let dispatch = parts.next()?.parse().ok()?;
+    let time = match parts.next() {
+        Some(start) => Some((start.parse().ok()?, parts.next()?.parse().ok()?)),
+        None => None,
+    };
+    Some((dispatch, time))
+}
+
+fn statistic(text: &str) -> Option<(String, StatValue)> {
+    let (name, value) = text.rsplit_once('=')?;
+    let (kind, number) = value.split_at_checked(1)?;
+    let value = match kind {
+        "b" => StatValue::Boolean(number == "1"),
+        "i" => StatValue::Signed(number.parse().ok()?),
+        "u" => StatValue::Unsigned(number.parse().ok()?),
+        "f" => StatValue::Real(number.parse().ok()?),
+        _ => return None,
+    };
+    Some((name.to_owned(), value))
 }
 
 #[cfg(test)]
@@ -147,29 +192,34 @@ mod tests {
     const TEXT: &str = "capture\t1\t77\tapp\n\
         device\t00aa\t00bb\t2.5\tA GPU\n\
         kernel\t0\tabc\tmain\t0=01000000\t32\tsaxpy\n\
+        executable\t0\t32\tmain\tRegisters=u24\tA=B=f0.5\n\
         dispatch\t0\t0\t4\t1\t1\t4096\tloss\n\
         dispatch\t1\t0\t?\t?\t?\t0\t\n\
         not-followed\trender passes\t1\n\
+        floor\t12\n\
         groups\t3\t1:5,6,7\n\
         times\t3\t0\t0:100:20 1:130:8 0\n\
         not-followed\trender passes\t2\n";
 
     #[test]
     fn a_file_is_read_up_to_a_line_that_was_being_written() {
-        let log = Log::parse(&format!("{TEXT}times\t4\t0\t0:1")).unwrap();
+        let mut times = Vec::new();
+        let text = format!("{TEXT}times\t4\t0\t0:1");
+        let log = Log::read(text.as_bytes(), |_, of| times.push((of.dispatch, of.time, of.groups))).unwrap();
         assert_eq!((log.program.as_str(), log.device.name.as_str(), log.device.period), ("app", "A GPU", 2.5));
         assert_eq!(log.dispatches[0].label, "loss");
-        let times: Vec<_> = log.executions.iter().map(|of| (of.dispatch, of.time, of.groups)).collect();
         assert_eq!(times, [(0, Some((100, 20)), None), (1, Some((130, 8)), Some([5, 6, 7])), (0, None, None)]);
-        assert_eq!(log.not_followed["render passes"], 2);
+        assert_eq!((log.not_followed["render passes"], &log.floors[..]), (2, &[12][..]));
+        let told = &log.kernels[0].executables[0];
+        assert_eq!((told.get("Registers"), told.get("A=B")), (Some(StatValue::Unsigned(24)), Some(StatValue::Real(0.5))));
     }
 
     #[test]
     fn what_isnt_of_this_format_is_refused_with_its_line() {
-        for (line, text) in [(10, "what\n"), (10, "times\t1\t0\t9:1:1\n"), (10, "kernel\t5\ta\tb\tc\t0\td\n")] {
-            let why = Log::parse(&format!("{TEXT}{text}")).unwrap_err();
-            assert!(why.starts_with(&format!("line {line} ")), "{why}");
+        for text in ["what\n", "times\t1\t0\t9:1:1\n", "kernel\t5\ta\tb\tc\t0\td\n", "executable\t0\t32\tmain\tA=x\n"] {
+            let why = Log::read(format!("{TEXT}{text}").as_bytes(), |_, _| ()).unwrap_err().to_string();
+            assert!(why.starts_with("line 12 "), "{why}");
         }
-        assert!(Log::parse("capture\t2\t1\tapp\n").is_err());
+        assert!(Log::read(&b"capture\t2\t1\tapp\n"[..], |_, _| ()).is_err());
     }
 }

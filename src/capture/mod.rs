@@ -2,13 +2,18 @@
 //!
 //! ```text
 //! log      one file of the layer's: a device of a process
-//! names    what kernels are called
-//! profile  the kernels of all files, and their rows
+//! modules  what kernels are called, and what else their modules tell
+//! profile  the kernels of all files
+//! rows     those as rows
 //! ```
 
 mod log;
-mod names;
+mod modules;
 mod profile;
+mod rows;
+#[cfg(test)]
+mod testing;
 
-pub use log::{Log, LoggedDevice};
-pub use profile::{Kernel, Profile, groups_text, rows};
+pub use log::LoggedDevice;
+pub use profile::{Kernel, OnDevice, Profile};
+pub use rows::{EXPERIMENT, groups_text, is_near_floor, rows};

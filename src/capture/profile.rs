@@ -1,32 +1,36 @@
-//! The kernels of all files of a capture, and their rows.
+//! The kernels of all files of a capture.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, BufRead};
 
-use sha2::{Digest, Sha256};
-
-use super::log::{Log, LoggedDevice, LoggedKernel};
-use super::names::name;
-use crate::digest::label;
-use crate::model::{AxisValue, Cache, Point, Status};
-use crate::plan::case_id;
-use crate::record::{MEASURED, Record};
-use crate::stats::{Summary, median, median_interval, noise, summary};
-
-/// Rounds that the calls of a kernel are put into, in the order in which they came.
-const MOST_ROUNDS: usize = 12;
-
-/// Why a time stands in a row.
-const NOTE: &str = "dispatches of an application: results aren't checked";
+use super::log::{Execution, Log, LoggedDevice};
+use super::modules::{Told, name};
+use crate::model::Executable;
+use crate::stats::median;
 
 /// What the kernels of a capture took.
 #[derive(Debug, Default)]
 pub struct Profile {
-    /// The kernels of each device, those that took longest first.
-    pub devices: Vec<(LoggedDevice, Vec<Kernel>)>,
+    pub devices: Vec<OnDevice>,
     /// Submissions with dispatches, and dispatches in all of them.
     pub submissions: u64,
     pub dispatches: u64,
     pub not_followed: BTreeMap<String, u64>,
+}
+
+/// What ran on one device, by one driver.
+#[derive(Debug, Default)]
+pub struct OnDevice {
+    pub device: LoggedDevice,
+    /// Those that took longest first, once all is read.
+    pub kernels: Vec<Kernel>,
+    /// What two timestamps are apart with nothing between them: ns.
+    pub floors: Vec<f64>,
+    /// The kernels' places, by what tells them apart.
+    places: HashMap<Key, usize>,
+    /// Dispatches of the submission that is shown, and of the latest ones: there may be as many as queues at a time.
+    shown: Vec<Ran>,
+    latest: BTreeMap<(u64, u64), Vec<Ran>>,
 }
 
 /// A kernel, with one count of workgroups.
@@ -35,17 +39,44 @@ pub struct Kernel {
     pub name: String,
     /// What tells it apart from others of this name.
     pub hash: String,
+    /// The name of its module's file.
     pub module: String,
+    pub told: Told,
+    pub executables: Vec<Executable>,
     /// Nothing where the device alone knew.
     pub groups: Option<[u32; 3]>,
+    pub required_subgroup_size: u32,
     /// The most bytes that buffers had which were bound.
     pub bound_bytes: u64,
     pub calls: u64,
     /// Of each call that was timed, in order: ns.
     pub times: Vec<f64>,
+    /// When its dispatches of the submission that is shown began, and how long they took: ns.
+    pub timeline: Vec<(f64, f64)>,
 }
 
+type Key = (String, String, Option<[u32; 3]>);
+
+/// A dispatch that was timed: its kernel by its place, when it began, and how long it took, in ticks.
+#[derive(Clone, Copy, Debug)]
+struct Ran {
+    kernel: usize,
+    start: u64,
+    ticks: u64,
+}
+
+/// Submissions that are kept until it is known how many dispatches they have.
+const LATEST: usize = 16;
+
+/// The most dispatches of a submission that is shown.
+const MOST_SHOWN: usize = 2000;
+
 impl Kernel {
+    /// A name that no other kernel has.
+    pub fn label(&self) -> String {
+        format!("{}-{}", self.name, self.hash)
+    }
+
     /// All its calls, if those took as long as the others that weren't timed: ns.
     #[expect(clippy::cast_precision_loss, reason = "there are never 2^53 calls")]
     pub fn all_time(&self) -> f64 {
@@ -54,61 +85,143 @@ impl Kernel {
     }
 }
 
-/// The workgroups, as people write them.
-pub fn groups_text(groups: Option<[u32; 3]>) -> String {
-    groups.map_or_else(|| "unknown".to_owned(), |[x, y, z]| format!("{x}x{y}x{z}"))
-}
-
-type Key = (String, String, Option<[u32; 3]>);
-
-impl Profile {
-    /// `words` gives a module by the name of its file.
-    pub fn of(logs: &[Log], words: impl Fn(&str) -> Option<Vec<u32>>) -> Self {
-        let mut new = Self::default();
-        let mut found: Vec<(LoggedDevice, BTreeMap<Key, Kernel>)> = Vec::new();
-        for log in logs {
-            let at = found.iter().position(|(device, _)| *device == log.device).unwrap_or_else(|| {
-                found.push((log.device.clone(), BTreeMap::new()));
-                found.len() - 1
-            });
-            new.add(log, &mut found[at].1, &words);
-        }
-        let by_time = |kernels: BTreeMap<Key, Kernel>| {
-            let mut kernels: Vec<Kernel> = kernels.into_values().collect();
-            kernels.sort_by(|one, other| other.all_time().total_cmp(&one.all_time()));
-            kernels
-        };
-        new.devices = found.into_iter().map(|(device, kernels)| (device, by_time(kernels))).collect();
-        new
+impl OnDevice {
+    pub fn all_time(&self) -> f64 {
+        self.kernels.iter().map(Kernel::all_time).sum()
     }
 
-    fn add(&mut self, log: &Log, kernels: &mut BTreeMap<Key, Kernel>, words: &impl Fn(&str) -> Option<Vec<u32>>) {
+    /// Nothing where it was never looked at.
+    pub fn floor(&self) -> Option<f64> {
+        (!self.floors.is_empty()).then(|| median(&self.floors))
+    }
+
+    /// Notes a dispatch of a submission, by its process and number.
+    fn show(&mut self, submission: (u64, u64), ran: Ran) {
+        let own = self.latest.entry(submission).or_default();
+        if own.len() < MOST_SHOWN {
+            own.push(ran);
+        }
+        while self.latest.len() > LATEST {
+            self.choose();
+        }
+    }
+
+    /// Shows the submission with the most dispatches, and of several the last one: what comes first compiles, and fills caches.
+    fn choose(&mut self) {
+        let first = self.latest.pop_first().map(|(_, ran)| ran).unwrap_or_default();
+        if first.len() >= self.shown.len() {
+            self.shown = first;
+        }
+    }
+
+    fn finish(&mut self) {
+        while !self.latest.is_empty() {
+            self.choose();
+        }
+        let begin = self.shown.iter().map(|ran| ran.start).min().unwrap_or(0);
+        for Ran { kernel, start, ticks } in std::mem::take(&mut self.shown) {
+            let time = (ns(start - begin, self.device.period), ns(ticks, self.device.period));
+            self.kernels[kernel].timeline.push(time);
+        }
+        self.kernels.sort_by(|one, other| other.all_time().total_cmp(&one.all_time()));
+        self.places.clear();
+    }
+}
+
+impl Profile {
+    /// Of the files of a capture, one by one; `words` gives a module by the name of its file.
+    ///
+    /// # Errors
+    /// What is wrong with a file, by its place.
+    pub fn of<R: BufRead>(
+        logs: impl IntoIterator<Item = R>,
+        words: impl Fn(&str) -> Option<Vec<u32>>,
+    ) -> Result<Self, (usize, io::Error)> {
+        let mut new = Self::default();
+        for (process, from) in logs.into_iter().enumerate() {
+            new.add(process, from, &words).map_err(|error| (process, error))?;
+        }
+        new.devices.iter_mut().for_each(OnDevice::finish);
+        Ok(new)
+    }
+
+    fn add(&mut self, process: usize, from: impl BufRead, words: &impl Fn(&str) -> Option<Vec<u32>>) -> io::Result<()> {
+        let mut reading = Reading { process: process as u64, ..Reading::default() };
+        let log = Log::read(from, |log, execution| self.take(&mut reading, log, execution, words))?;
         for (kind, count) in &log.not_followed {
             *self.not_followed.entry(kind.clone()).or_default() += count;
         }
-        let named: Vec<(String, String)> =
-            (0..).zip(&log.kernels).map(|(at, of)| (named(log, at, of, words), hash(of))).collect();
-        let mut last = None;
-        for execution in &log.executions {
-            self.submissions += u64::from(last != Some(execution.submission));
-            last = Some(execution.submission);
-            self.dispatches += 1;
-            let Some(dispatch) = log.dispatches.get(execution.dispatch) else { continue };
-            let Some(((name, hash), kernel)) = named.get(dispatch.kernel).zip(log.kernels.get(dispatch.kernel)) else {
-                continue;
-            };
-            let groups = dispatch.groups.or(execution.groups);
-            let of = kernels.entry((name.clone(), hash.clone(), groups)).or_insert_with(|| Kernel {
-                name: name.clone(),
-                hash: hash.clone(),
-                module: kernel.module.clone(),
+        let of = self.on(&log.device);
+        self.devices[of].floors.extend(log.floors.iter().map(|ticks| ns(*ticks, log.device.period)));
+        Ok(())
+    }
+
+    /// The place of a device.
+    fn on(&mut self, device: &LoggedDevice) -> usize {
+        self.devices.iter().position(|own| own.device == *device).unwrap_or_else(|| {
+            self.devices.push(OnDevice { device: device.clone(), ..OnDevice::default() });
+            self.devices.len() - 1
+        })
+    }
+
+    fn take(&mut self, reading: &mut Reading, log: &Log, execution: Execution, words: &impl Fn(&str) -> Option<Vec<u32>>) {
+        self.submissions += u64::from(reading.last != Some(execution.submission));
+        reading.last = Some(execution.submission);
+        self.dispatches += 1;
+        let Some(dispatch) = log.dispatches.get(execution.dispatch) else { return };
+        let device = *reading.device.get_or_insert_with(|| self.on(&log.device));
+        let own = &mut self.devices[device];
+        let groups = dispatch.groups.or(execution.groups);
+        let known = reading.kernels.entry((dispatch.kernel, groups));
+        let kernel = *known.or_insert_with(|| own.place(log, dispatch.kernel, &dispatch.label, groups, words));
+        let of = &mut own.kernels[kernel];
+        of.calls += 1;
+        of.bound_bytes = of.bound_bytes.max(dispatch.bound_bytes);
+        if let Some((start, ticks)) = execution.time {
+            of.times.push(ns(ticks, log.device.period));
+            own.show((reading.process, execution.submission), Ran { kernel, start, ticks });
+        }
+    }
+}
+
+/// What is known while a file is read.
+#[derive(Default)]
+struct Reading {
+    process: u64,
+    device: Option<usize>,
+    last: Option<u64>,
+    /// The places of kernels, by those in the file, and by workgroups.
+    kernels: HashMap<(usize, Option<[u32; 3]>), usize>,
+}
+
+impl OnDevice {
+    /// The place of a kernel, by that in a file.
+    fn place(
+        &mut self,
+        log: &Log,
+        kernel: usize,
+        label: &str,
+        groups: Option<[u32; 3]>,
+        words: &impl Fn(&str) -> Option<Vec<u32>>,
+    ) -> usize {
+        let logged = &log.kernels[kernel];
+        let told = Told::of(words(&logged.module), logged);
+        // Whatever its count of workgroups, it has the label of its first dispatch.
+        let label = log.dispatches.iter().find(|of| of.kernel == kernel).map_or(label, |of| &of.label);
+        let (name, hash) = (name(logged, label, &told), logged.hash());
+        *self.places.entry((name.clone(), hash.clone(), groups)).or_insert_with(|| {
+            self.kernels.push(Kernel {
+                name,
+                hash,
+                module: logged.module.clone(),
+                told,
+                executables: logged.executables.clone(),
                 groups,
+                required_subgroup_size: logged.required_subgroup_size,
                 ..Kernel::default()
             });
-            of.calls += 1;
-            of.bound_bytes = of.bound_bytes.max(dispatch.bound_bytes);
-            of.times.extend(execution.time.map(|(_, ticks)| ns(ticks, log.device.period)));
-        }
+            self.kernels.len() - 1
+        })
     }
 }
 
@@ -117,116 +230,35 @@ fn ns(ticks: u64, period: f64) -> f64 {
     ticks as f64 * period
 }
 
-fn named(log: &Log, at: usize, kernel: &LoggedKernel, words: &impl Fn(&str) -> Option<Vec<u32>>) -> String {
-    let first = log.dispatches.iter().find(|dispatch| dispatch.kernel == at);
-    let label = first.map(|dispatch| dispatch.label.as_str()).unwrap_or_default();
-    name(&kernel.name, label, &kernel.entry, words(&kernel.module).as_deref(), &kernel.module)
-}
-
-/// What is the same on another driver: the module, entry point, constants and required subgroup size.
-fn hash(LoggedKernel { module, entry, constants, required_subgroup_size, .. }: &LoggedKernel) -> String {
-    let text = format!("{module}\n{entry}\n{constants}\n{required_subgroup_size}");
-    label('k', Sha256::new_with_prefix(text)).chars().take(9).collect()
-}
-
-/// Rows of a device's kernels, in the order given.
-pub fn rows(kernels: &[Kernel], template: &Record) -> Vec<Record> {
-    (0..).zip(kernels).map(|(place, kernel)| row(kernel, place, template)).collect()
-}
-
-fn row(kernel: &Kernel, place: u64, template: &Record) -> Record {
-    let point = Point::new([("groups".into(), AxisValue::Choice(groups_text(kernel.groups).into()))]);
-    let experiment = format!("capture/{}", kernel.name);
-    let [x, y, z] = [0, 1, 2].map(|at| kernel.groups.map(|groups| u64::from(groups[at])));
-    let row = Record {
-        case_id: case_id(&experiment, &kernel.hash, &[], &point, Cache::Warm),
-        experiment,
-        variant: kernel.hash.clone(),
-        row_kind: MEASURED.to_owned(),
-        cache: Cache::Warm.as_str().to_owned(),
-        metric: "time".to_owned(),
-        unit: "ns".to_owned(),
-        better: "lower".to_owned(),
-        checked: "false".to_owned(),
-        check_note: NOTE.to_owned(),
-        plan_index: Some(place),
-        groups_x: x,
-        groups_y: y,
-        groups_z: z,
-        spirv_hash: kernel.module.clone(),
-        ..template.clone()
-    };
-    timed(row.at(&point), kernel)
-}
-
-fn timed(row: Record, kernel: &Kernel) -> Record {
-    if kernel.times.is_empty() {
-        let reason = format!("{} calls were counted, and none could be timed", kernel.calls);
-        return Record { status: Status::Skipped.to_string(), reason, ..row };
-    }
-    let rounds: Vec<f64> = kernel.times.chunks(kernel.times.len().div_ceil(MOST_ROUNDS)).map(median).collect();
-    let (time, interval) = (median(&rounds), median_interval(&rounds));
-    let Summary { min, mean, p05, p95, max, mad, .. } = summary(&kernel.times);
-    let ends = interval.map(|interval| (interval.low, interval.high));
-    Record {
-        status: Status::Ok.to_string(),
-        value: Some(time),
-        value_ci_low: ends.map(|(low, _)| low),
-        value_ci_high: ends.map(|(_, high)| high),
-        noise: interval.map(|interval| noise(interval, time)),
-        timer: "device".to_owned(),
-        time_ns: Some(time),
-        ci_low_ns: ends.map(|(low, _)| low),
-        ci_high_ns: ends.map(|(_, high)| high),
-        round_medians_ns: rounds.iter().map(|round| format!("1:{round}")).collect::<Vec<_>>().join(";"),
-        time_min_ns: Some(min),
-        time_mean_ns: Some(mean),
-        time_p05_ns: Some(p05),
-        time_p95_ns: Some(p95),
-        time_max_ns: Some(max),
-        time_mad_ns: Some(mad),
-        processes: Some(1),
-        rounds: Some(rounds.len() as u64),
-        samples: Some(kernel.times.len() as u64),
-        batch: Some(1),
-        ..row
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn log(program: &str, times: &str) -> Log {
-        let text = format!(
-            "capture\t1\t7\t{program}\ndevice\taa\tbb\t2\tA GPU\nkernel\t0\tabc\tmain\t\t0\tsaxpy\nkernel\t1\tdef\tmain\t\t0\t\n\
-             dispatch\t0\t0\t4\t1\t1\t64\t\ndispatch\t1\t1\t1\t1\t1\t32\tsum\ndispatch\t2\t0\t4\t1\t1\t96\t\n{times}"
-        );
-        Log::parse(&text).unwrap()
-    }
+    use crate::capture::testing::log;
 
     #[test]
     fn kernels_of_all_processes_are_put_together_and_the_longest_comes_first() {
         let logs =
             [log("a", "times\t0\t0\t0:0:10 1:20:500 2:600:30\n"), log("b", "times\t0\t0\t0:0:20 0\ntimes\t1\t0\t1:1:1\n")];
-        let profile = Profile::of(&logs, |_| None);
+        let profile = Profile::of(logs.iter().map(String::as_bytes), |_| None).unwrap();
         assert_eq!((profile.submissions, profile.dispatches, profile.devices.len()), (3, 6, 1));
-        let kernels = &profile.devices[0].1;
+        let kernels = &profile.devices[0].kernels;
         let of: Vec<_> = kernels.iter().map(|kernel| (kernel.name.as_str(), kernel.calls, kernel.bound_bytes)).collect();
         assert_eq!(of, [("sum", 2, 32), ("saxpy", 4, 96)]);
         assert_eq!((kernels[1].times.as_slice(), kernels[1].all_time()), (&[20.0, 60.0, 40.0][..], 160.0));
+        assert_eq!(profile.devices[0].floor(), Some(6.0));
     }
 
     #[test]
-    fn a_row_is_the_same_case_on_another_driver() {
-        let profile = Profile::of(&[log("a", "times\t0\t0\t0:0:10 1:20:500\n")], |_| None);
-        let of = |driver: &str| {
-            let template = Record { driver_info: driver.to_owned(), ..Record::new() };
-            rows(&profile.devices[0].1, &template)
-        };
-        let (one, other) = (of("a"), of("b"));
-        assert_eq!(one[0].case_id, other[0].case_id);
-        assert_ne!(one[0].case_id, one[1].case_id);
-        assert_eq!((one[0].experiment.as_str(), one[0].time_ns, one[0].samples), ("capture/sum", Some(1000.0), Some(1)));
+    fn the_last_submission_with_the_most_dispatches_is_shown() {
+        let text: String = (0..40).map(|at| format!("times\t{at}\t0\t0:{at}00:3 1:{at}10:5\n")).collect();
+        let profile = Profile::of([log("a", &format!("{text}times\t40\t0\t0:9000:1\n")).as_bytes()], |_| None).unwrap();
+        let timelines: Vec<_> = profile.devices[0].kernels.iter().map(|kernel| kernel.timeline.clone()).collect();
+        assert_eq!(timelines, [vec![(20.0, 10.0)], vec![(0.0, 6.0)]]);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_file_is_said() {
+        let (at, why) = Profile::of([log("a", "").as_bytes(), b"what\n"], |_| None).unwrap_err();
+        assert!(at == 1 && why.to_string().contains("line 1"), "{why}");
     }
 }

@@ -253,7 +253,12 @@ impl Device {
             (*link).content = (*own).next.cast();
             let get_proc_addr = (*own).get_device_proc_addr;
             let create = ((*own).get_instance_proc_addr)(instance.raw, c"vkCreateDevice".as_ptr()).ok_or(FAILED)?;
-            mem::transmute::<Function, vk::PFN_vkCreateDevice>(create)(physical, info, allocator, device).result()?;
+            let result = mem::transmute::<Function, vk::PFN_vkCreateDevice>(create)(physical, info, allocator, device);
+            if result != vk::Result::SUCCESS {
+                // It may be tried once more.
+                (*link).content = own.cast();
+                return Err(result);
+            }
             let raw = *device;
             let below = ash::Device::load_with(|name| address(|name| get_proc_addr(raw, name), name), raw);
             Ok(Self { raw, below, get_proc_addr, set_loader_data })

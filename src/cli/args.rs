@@ -64,8 +64,7 @@ pub enum Command {
     /// what it costs the memory system
     #[command(args_override_self = true)]
     Trace(Box<Trace>),
-    /// Run a program, and find out which compute kernels it dispatches through Vulkan, how often, and what each takes
-    #[command(hide = true)]
+    /// Run an application, and say which kernels it runs through Vulkan, how often, and how long each takes
     Capture(Capture),
     /// Put the files of a run's shards together, and check that no case is missing or contradicted
     Merge(Merge),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::mem;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Instant;
 
@@ -16,12 +16,14 @@ use super::log::{Log, ORDER, Timing, clean, hex};
 use super::recording::{Recorded, Recording};
 use super::sets::Sets;
 use super::slots::{Slot, Slots};
+use super::statistics;
 
 pub(crate) static INSTANCES: Known<Instance> = Known::new();
 pub(crate) static DEVICES: Known<Device> = Known::new();
 
 /// A compute pipeline.
 pub(crate) struct Pipeline {
+    raw: vk::Pipeline,
     pub(crate) kernel: Kernel,
     /// Its kernel's number in the log, once it was dispatched.
     number: OnceLock<u32>,
@@ -34,6 +36,8 @@ type DispatchKey = (u32, Option<[u32; 3]>, u64);
 pub(crate) struct Device {
     chain: lanescope_chain::Device,
     pub(crate) log: Log,
+    /// Where pipelines can be asked what the compiler made of them.
+    pub(crate) statistics: Option<ash::khr::pipeline_executable_properties::Device>,
     families: Vec<vk::QueueFamilyProperties>,
     memory: vk::PhysicalDeviceMemoryProperties,
     modules: Mutex<HashMap<vk::ShaderModule, Arc<Module>>>,
@@ -49,7 +53,11 @@ pub(crate) struct Device {
     queues: Mutex<HashMap<vk::Queue, Arc<Mutex<Queue>>>>,
     submissions: AtomicU64,
     first: OnceLock<Instant>,
+    floors: AtomicU32,
 }
+
+/// Command buffers in which two timestamps stand with nothing between them: what such a time holds besides the dispatch.
+const FLOORS: u32 = 16;
 
 pub(crate) struct CommandPool {
     pub(crate) family: u32,
@@ -92,6 +100,7 @@ impl Device {
         instance: &Instance,
         physical: vk::PhysicalDevice,
         chain: lanescope_chain::Device,
+        has_statistics: bool,
     ) -> Option<Self> {
         let order = ORDER.as_ref()?;
         // SAFETY: the caller's promise.
@@ -108,9 +117,12 @@ impl Device {
         let [device_uuid, driver_uuid] = unsafe { uuids(instance, physical) };
         let period = properties.limits.timestamp_period;
         log.line(&format!("device\t{device_uuid}\t{driver_uuid}\t{period}\t{}", clean(&name)));
+        let statistics =
+            has_statistics.then(|| ash::khr::pipeline_executable_properties::Device::new(&instance.below, &chain.below));
         Some(Self {
             chain,
             log,
+            statistics,
             families,
             memory,
             modules: Mutex::default(),
@@ -126,6 +138,7 @@ impl Device {
             queues: Mutex::default(),
             submissions: AtomicU64::new(0),
             first: OnceLock::new(),
+            floors: AtomicU32::new(0),
         })
     }
 
@@ -157,7 +170,7 @@ impl Device {
 
     pub(crate) fn add_pipeline(&self, raw: vk::Pipeline, kernel: Kernel, module: vk::ShaderModule) {
         let name = self.names().get(&module).cloned();
-        let pipeline = Pipeline { kernel, number: OnceLock::new(), name: Mutex::new(name) };
+        let pipeline = Pipeline { raw, kernel, number: OnceLock::new(), name: Mutex::new(name) };
         self.pipelines.write().unwrap_or_else(PoisonError::into_inner).insert(raw, Arc::new(pipeline));
     }
 
@@ -170,7 +183,10 @@ impl Device {
     }
 
     /// The number of a pipeline's kernel, which is written once.
-    fn kernel_number(&self, pipeline: &Pipeline) -> u32 {
+    ///
+    /// # Safety
+    /// The pipeline lives.
+    unsafe fn kernel_number(&self, pipeline: &Pipeline) -> u32 {
         *pipeline.number.get_or_init(|| {
             let fields = pipeline.kernel.fields();
             let mut kernels = locked(&self.kernels);
@@ -184,20 +200,26 @@ impl Device {
             }
             let name = locked(&pipeline.name).clone().unwrap_or_default();
             self.log.line(&format!("kernel\t{number}\t{fields}\t{name}"));
+            // SAFETY: the caller's promise; pipelines of a device that tells of them are made for that.
+            unsafe { statistics::write(self, pipeline.raw, number) };
             kernels.insert(fields, number);
             number
         })
     }
 
     /// The number of such a dispatch, which is written once.
-    pub(crate) fn dispatch_number(
+    ///
+    /// # Safety
+    /// The pipeline lives.
+    pub(crate) unsafe fn dispatch_number(
         &self,
         pipeline: &Pipeline,
         groups: Option<[u32; 3]>,
         bytes: u64,
         label: Option<&str>,
     ) -> u32 {
-        let kernel = self.kernel_number(pipeline);
+        // SAFETY: the caller's promise.
+        let kernel = unsafe { self.kernel_number(pipeline) };
         let mut dispatches = locked(&self.dispatches);
         let next = u32::try_from(dispatches.len()).unwrap_or(u32::MAX);
         *dispatches.entry((kernel, groups, bytes)).or_insert_with(|| {
@@ -215,6 +237,11 @@ impl Device {
 
     pub(crate) fn is_timed(&self, family: u32) -> bool {
         self.valid_bits(family) > 0 && ORDER.as_ref().is_some_and(|order| order.timing != Timing::None)
+    }
+
+    /// Whether one more command buffer is to show how far two timestamps are apart.
+    pub(crate) fn wants_floor(&self) -> bool {
+        self.floors.load(Ordering::Relaxed) < FLOORS && self.floors.fetch_add(1, Ordering::Relaxed) < FLOORS
     }
 
     pub(crate) fn timestamp_mask(&self, family: u32) -> u64 {

@@ -74,9 +74,14 @@ impl Queue {
         let (mut times, mut groups) = (format!("times\t{submission}\t{}\t", self.family), String::new());
         let mask = device.timestamp_mask(self.family);
         for dispatch in &recorded.dispatches {
-            let number = dispatch.number;
             let at = |word: Option<usize>, more: usize| slot.zip(word).and_then(|(slot, word)| slot.word(word + more));
             let both = at(dispatch.times, 0).zip(at(dispatch.times, 1));
+            let Some(number) = dispatch.number else {
+                if let Some((start, end)) = both {
+                    device.log.line(&format!("floor\t{}", end.wrapping_sub(start) & mask));
+                }
+                continue;
+            };
             // Writing to a string can't fail.
             let _ = match both {
                 Some((start, end)) => {
@@ -95,21 +100,19 @@ impl Queue {
         device.log.line(times.trim_end());
     }
 
-    /// What to submit in the place of some command buffers: the same, and behind each what copies its timestamps.
+    /// What to submit in the place of a command buffer: itself, and behind it what copies its timestamps.
     ///
     /// # Safety
-    /// The buffers are ones that are about to be submitted to this queue.
+    /// The buffer is about to be submitted to this queue.
     pub(crate) unsafe fn extended(
         &mut self,
         device: &Device,
-        buffers: &[vk::CommandBuffer],
+        buffer: vk::CommandBuffer,
         is_timed: bool,
         submitted: &mut Submitted,
-    ) -> Vec<vk::CommandBuffer> {
-        let mut all = Vec::with_capacity(2 * buffers.len());
-        for buffer in buffers {
-            all.push(*buffer);
-            let Some(recorded) = device.recorded(*buffer).filter(|recorded| !recorded.dispatches.is_empty()) else { continue };
+    ) -> impl Iterator<Item = vk::CommandBuffer> + use<> {
+        let recorded = device.recorded(buffer).filter(|recorded| !recorded.dispatches.is_empty());
+        let copy = recorded.and_then(|recorded| {
             let pending = recorded.pending.fetch_add(1, Ordering::Relaxed);
             let before = recorded.queue.swap(self.raw.as_raw(), Ordering::Relaxed);
             if pending > 0 && before != self.raw.as_raw() {
@@ -117,11 +120,11 @@ impl Queue {
             }
             // SAFETY: the caller's promise.
             let copy = if is_timed && recorded.words > 0 { unsafe { self.copy(device, &recorded, submitted) } } else { None };
-            all.extend(copy.map(|(copy, _)| copy));
             let submission = submitted.submission;
             submitted.executions.push(Execution { submission, recorded, slot: copy.map(|(_, slot)| slot) });
-        }
-        all
+            copy.map(|(copy, _)| copy)
+        });
+        [buffer].into_iter().chain(copy)
     }
 
     /// A command buffer that copies the timestamps of one execution, and its slot.

@@ -9,6 +9,7 @@
 //! recording  what is recorded into a command buffer, with timestamps around each dispatch
 //! execution  what was submitted, and its timestamps once the device wrote them
 //! slots      memory that timestamps come to
+//! statistics what the driver's compiler tells of pipelines
 //! log        the file that all of this is written to
 //! ```
 //!
@@ -27,6 +28,7 @@ mod log;
 mod recording;
 mod sets;
 mod slots;
+mod statistics;
 
 use std::ffi::{CStr, c_char, c_void};
 

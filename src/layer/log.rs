@@ -7,8 +7,10 @@
 //! | `capture` | version of this format, process, its program |
 //! | `device` | UUIDs of the device and of the driver, nanoseconds per tick, name |
 //! | `kernel` | number, module, entry point, constants (bytes in hex by id), required subgroup size or 0, debug name |
+//! | `executable` | kernel, subgroup size, name, then `NAME=VALUE` for each statistic: a letter for its type (`b`, `i`, `u`, `f`), its value |
 //! | `dispatch` | number, kernel, groups in x, y and z (`?` where the device alone knows), bytes bound, label around it |
 //! | `times` | submission, queue family, then for each dispatch `NUMBER:START:TICKS`; `NUMBER` alone of one that wasn't timed |
+//! | `floor` | ticks between two timestamps with nothing between them |
 //! | `groups` | submission, then for each indirect dispatch `NUMBER:X,Y,Z` in the order of its `times` |
 //! | `not-followed` | kind, how often so far |
 

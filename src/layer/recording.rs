@@ -42,8 +42,8 @@ pub(crate) enum Source {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dispatch {
-    /// By its number in the log.
-    pub(crate) number: u32,
+    /// By its number in the log; nothing between two timestamps has none.
+    pub(crate) number: Option<u32>,
     /// At which words its two timestamps are, where it is timed.
     pub(crate) times: Option<usize>,
     /// At which word its groups begin, where the device alone knows them.
@@ -59,7 +59,7 @@ struct At {
 
 #[derive(Clone, Copy, Debug)]
 struct Noted {
-    number: u32,
+    number: Option<u32>,
     times: Option<At>,
     groups: Option<At>,
 }
@@ -153,10 +153,31 @@ impl Recording {
             return record();
         };
         let bytes = self.bound.iter().take(pipeline.kernel.sets).sum();
-        let number = device.dispatch_number(&pipeline, groups, bytes, self.labels.last().map(String::as_str));
+        // SAFETY: the caller's promise; a pipeline that is bound lives.
+        unsafe {
+            let number = Some(device.dispatch_number(&pipeline, groups, bytes, self.labels.last().map(String::as_str)));
+            if device.is_timed(self.family) && self.noted.is_empty() && device.wants_floor() {
+                self.timed(device, buffer, None, None, || {});
+            }
+            let groups = indirect.and_then(|(from, offset)| self.copy_groups(device, buffer, from, offset));
+            self.timed(device, buffer, number, groups, record);
+        }
+    }
+
+    /// Records something between two timestamps.
+    ///
+    /// # Safety
+    /// As [`Self::dispatch`].
+    unsafe fn timed(
+        &mut self,
+        device: &Device,
+        buffer: vk::CommandBuffer,
+        number: Option<u32>,
+        groups: Option<At>,
+        record: impl FnOnce(),
+    ) {
         // SAFETY: the caller's promise.
         unsafe {
-            let groups = indirect.and_then(|(from, offset)| self.copy_groups(device, buffer, from, offset));
             let query = if device.is_timed(self.family) { self.queries(device, buffer) } else { None };
             let Some((pool, first, times)) = query else {
                 record();

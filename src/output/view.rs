@@ -25,6 +25,7 @@ pub fn row_table(records: &[Record], shared: &[&Doubt]) -> (Vec<String>, TextTab
         columns.push((Column::words("cache", Need::Central), Box::new(|record| record.cache.clone())));
     }
     columns.extend(figures(records));
+    columns.extend(calls());
     // Why there is no figure is needed as much as one.
     let need = if records.iter().all(|record| record.status == Status::Ok.as_str()) { Need::Central } else { Need::Key };
     columns.push((Column::words("notes", need), Box::new(|record| note(record, shared))));
@@ -101,6 +102,19 @@ fn figures(records: &[Record]) -> Vec<Shown<'_>> {
     }
     columns.push((Column::numbers("time / base's", Need::Key), Box::new(pair)));
     columns
+}
+
+/// What is told of an application's kernels alone.
+fn calls() -> [Shown<'static>; 3] {
+    let number = |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
+    [
+        (Column::numbers("calls", Need::Central), Box::new(move |record| number(record.calls))),
+        (
+            Column::numbers("all calls", Need::Useful),
+            Box::new(|record| record.calls_time_ns.map_or_else(String::new, |ns| figure(ns, None, "ns"))),
+        ),
+        (Column::numbers("share", Need::Key), Box::new(|record| record.share.map_or_else(String::new, percent))),
+    ]
 }
 
 /// Whether the headline says more than the column `time` does.

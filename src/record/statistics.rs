@@ -66,11 +66,22 @@ pub fn statistics_object(executable: &Executable) -> Map<String, Value> {
 }
 
 impl Record {
+    /// With the columns that the statistics of its only pipeline tell.
+    pub(crate) fn of_kernel(self, kernel: &PipelineStatistics) -> Self {
+        let json = json(&[""], std::slice::from_ref(kernel));
+        self.told(&[kernel], json)
+    }
+
     /// With the columns that pipeline statistics tell, those of each of the case's kernels in order: of the kernels that a pass
     /// dispatches, the most registers and spills that one of them has, and the code of them all.
     pub(crate) fn inspected(self, case: &Case, kernels: Option<&[PipelineStatistics]>) -> Self {
         let Some(kernels) = kernels else { return self };
         let timed: Vec<&PipelineStatistics> = case.timed_kernels().into_iter().filter_map(|at| kernels.get(at)).collect();
+        let names: Vec<&str> = case.kernels.iter().map(|kernel| &kernel.source[..]).collect();
+        self.told(&timed, json(&names, kernels))
+    }
+
+    fn told(self, timed: &[&PipelineStatistics], statistics: String) -> Self {
         let figures: Vec<Figures> =
             timed.iter().map(|kernel| Figures::from_executables(&self.driver_id, &kernel.executables)).collect();
         // Where the driver doesn't tell of one of them, it tells of no most and of no sum.
@@ -79,7 +90,7 @@ impl Record {
         let executables = timed.iter().flat_map(|kernel| &kernel.executables);
         let size = common(executables.map(|executable| Some(executable.subgroup_size)));
         Self {
-            statistics: json(case, kernels),
+            statistics,
             registers: all(|figures| figures.registers).into_iter().max(),
             spill_bytes: all(|figures| figures.spill_bytes).into_iter().max(),
             code_bytes: all(|figures| figures.code_bytes).into_iter().reduce(u64::saturating_add),
@@ -102,12 +113,12 @@ fn common<T: PartialEq>(mut values: impl Iterator<Item = Option<T>>) -> Option<T
 
 /// One object: of the statistics where there is one executable, else with an object for each executable, named after it and,
 /// where the case has several kernels, after its kernel. Empty where the driver tells nothing.
-fn json(case: &Case, kernels: &[PipelineStatistics]) -> String {
+fn json(names: &[&str], kernels: &[PipelineStatistics]) -> String {
     let mut all = Map::new();
     for (place, kernel) in kernels.iter().enumerate() {
         for executable in &kernel.executables {
-            let name = match case.kernels.get(place) {
-                Some(source) if kernels.len() > 1 => format!("{}: {}", source.source, executable.name),
+            let name = match names.get(place) {
+                Some(source) if kernels.len() > 1 => format!("{source}: {}", executable.name),
                 _ => executable.name.clone(),
             };
             insert(&mut all, &name, Value::Object(statistics_object(executable)));

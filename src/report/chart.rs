@@ -21,6 +21,8 @@ pub enum Body {
     Ratios(Ratios),
     /// What kernels reach beside what the device allows.
     Roofline(Roofline),
+    /// What ran when.
+    Timeline(Timeline),
 }
 
 /// How the numbers of an axis are told.
@@ -176,6 +178,27 @@ pub enum Verdict {
     Slower,
     Same,
     Unclear,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timeline {
+    pub x: Scale,
+    pub lanes: Vec<Lane>,
+}
+
+/// What runs of one kind, in a row of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lane {
+    pub name: String,
+    pub spans: Vec<Span>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Span {
+    pub start: f64,
+    pub end: f64,
+    pub is_doubted: bool,
+    pub tip: String,
 }
 
 /// Both axes are logarithmic.

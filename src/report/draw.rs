@@ -24,6 +24,7 @@ mod roofline;
 #[cfg(test)]
 mod testing;
 mod text;
+mod timeline;
 
 use super::chart::{Body, Chart};
 use canvas::{Canvas, Side, WIDTH, Writing};
@@ -52,6 +53,7 @@ pub fn svg(chart: &Chart, place: Medium) -> String {
         Body::Grid(grid) => grid::draw(&mut canvas, grid, top),
         Body::Ratios(ratios) => ratios::draw(&mut canvas, ratios, top),
         Body::Roofline(roofline) => roofline::draw(&mut canvas, roofline, top),
+        Body::Timeline(timeline) => timeline::draw(&mut canvas, timeline, top),
     };
     let (title, height, drawn) = (escaped(&chart.title), bottom.ceil(), canvas.finish());
     format!(

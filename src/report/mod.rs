@@ -9,12 +9,14 @@
 //! roofline   what kernels reach beside what the device allows
 //! survey     what is known of all rows from one look at each
 //! tuned      what a search says of a shader
+//! application  where an application's time goes, and what ran when
 //! ratios     what changed between sides
 //! sections   all of that, experiment by experiment
 //! draw       pictures as SVG
 //! page       all of it as one HTML file
 //! ```
 
+mod application;
 pub mod chart;
 mod charts;
 pub mod draw;

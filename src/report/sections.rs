@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::application::{self, is_captured};
 use super::charts::{Picture, Pictures, pictures};
 use super::survey::Survey;
 use super::sweep::Row;
@@ -33,11 +34,11 @@ pub struct Outline<'s> {
 type Unpacked = Vec<(usize, Record)>;
 
 impl<'s> Outline<'s> {
-    /// Shaders that were tuned come first, then the catalogue's in its order, then what this version doesn't know.
+    /// Shaders that were tuned, and applications, come first, then the catalogue's in its order, then what this version doesn't know.
     pub fn new(survey: &'s Survey<'s>) -> Self {
         let mut names: Vec<&str> = survey.names.iter().map(String::as_str).collect();
         let place = |name: &str| CATALOGUE.iter().position(|experiment| experiment.name() == name);
-        names.sort_by_key(|name| (!is_tuned(name), place(name).unwrap_or(CATALOGUE.len())));
+        names.sort_by_key(|name| (!is_tuned(name) && !is_captured(name), place(name).unwrap_or(CATALOGUE.len())));
         let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
         for name in &names {
             for derived in derived_by(name) {
@@ -94,7 +95,13 @@ fn section<'r>(
     let is_drawn = tuned.iter().any(|(_, tuned)| tuned.picture.is_some());
     let following: Vec<Row> = derived.iter().flat_map(|(_, rows)| rows).copied().collect();
     derived.retain(|(derived, _)| owners.get(derived) == Some(&name));
-    let pictures = if is_drawn { Pictures::default() } else { all_pictures(&rows, find(name), &following, &derived, most) };
+    let pictures = if is_drawn {
+        Pictures::default()
+    } else if is_captured(name) {
+        application::pictures(&rows)
+    } else {
+        all_pictures(&rows, find(name), &following, &derived, most)
+    };
     Section { name, text: text(name), rows, derived, pictures, tuned }
 }
 

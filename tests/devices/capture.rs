@@ -46,15 +46,16 @@ fn every_dispatch_is_counted_and_timed_whatever_way_it_comes() {
     let folder = Folder::new();
     let program = DISPATCHES.to_str().unwrap();
     for device in devices_in_turn() {
-        let ways = "many secondary simultaneous indirect base push threads queues unwaited devices child";
+        let ways = "many secondary simultaneous indirect base push threads queues unwaited masked submit2 devices child";
         let ways: Vec<&str> = ways.split(' ').collect();
         let said = captured(&[], &folder.at(&device.index), &[&[program, name(&device.driver)], &ways[..]].concat());
         assert_eq!(said.code, Some(0), "{said:?}");
         let rows = rows(&folder, &device.index);
         let mut found = BTreeMap::new();
         for row in &rows {
-            assert_eq!(row["status"], "ok", "{row:?}");
-            *found.entry(row["groups"].clone()).or_default() += row["samples"].parse::<u64>().unwrap();
+            assert_eq!((&row["status"], &row["calls"]), (&"ok".to_owned(), &row["samples"]), "{row:?}");
+            assert!(row["variant"].starts_with("B-k") && row["local_size_x"] == "1" && row["bound_bytes"] == "4096", "{row:?}");
+            *found.entry(row["groups"].clone()).or_default() += row["calls"].parse::<u64>().unwrap();
         }
         assert_eq!(found, told(&said.out), "{said:?}");
         assert!(found["2x1x1"] == 40_000 && said.err.contains("10x1x1"), "{said:?}");
@@ -84,7 +85,7 @@ fn a_part_of_a_program_is_captured_and_then_it_ends() {
     let said = captured(&flags, &folder.at("part"), &["sh", "-c", &program]);
     // SIGTERM ended it.
     assert_eq!(said.code, Some(143), "{said:?}");
-    assert_eq!(rows(&folder, "part")[0]["samples"], "2000");
+    assert_eq!(rows(&folder, "part")[0]["calls"], "2000");
     let said = captured(&["--then-stop"], &folder.at("all"), &["true"]);
     assert!(said.code == Some(2) && said.err.contains("--submissions"), "{said:?}");
 }
@@ -104,7 +105,7 @@ fn a_signal_is_passed_on_and_what_was_captured_is_kept() {
     assert_eq!(line, "10 20\n");
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(143));
-    assert_eq!(rows(&folder, "kept")[0]["samples"], "20");
+    assert_eq!(rows(&folder, "kept")[0]["calls"], "20");
 }
 
 #[test]
@@ -117,4 +118,37 @@ fn one_driver_is_compared_with_another_kernel_by_kernel() {
     let [base, new] = ["base", "new"].map(|name| folder.path(name).join("kernels.csv").to_str().unwrap().to_owned());
     let said = crate::support::ran(&["compare", &base, &new]);
     assert!(said.code == Some(0) && said.out.contains("2 cases"), "{said:?}");
+    assert!(said.out.contains("both sides have the same kernels"), "{said:?}");
+    let page = folder.path("page.html");
+    let said = crate::support::ran(&["report", &new, "-o", page.to_str().unwrap()]);
+    let page = std::fs::read_to_string(page).unwrap();
+    let has = |words: &str| page.contains(words);
+    assert!(said.code == Some(0) && has("Where the time of its dispatches goes") && has("What ran when"), "{said:?}");
+}
+
+/// Whatever the layer adds is as Vulkan has it; and the validation layer, which is below it, sees all of it.
+#[test]
+fn a_validation_layer_has_no_more_to_say_than_without_capturing() {
+    const VARIABLE: (&str, &str) = ("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation");
+    let folder = Folder::new();
+    for device in devices_in_turn() {
+        let program = [DISPATCHES.to_str().unwrap(), name(&device.driver)];
+        let said = |folder: &str, ways: &[&str]| {
+            let arguments = [&["capture", "-o", folder, "--"], &program[..], ways].concat();
+            ended(lanescope(&arguments).env("LANESCOPE_LAYER", LAYER.as_os_str()).env(VARIABLE.0, VARIABLE.1))
+        };
+        let wrong = said(&folder.at(&format!("{}-wrong", device.index)), &["wrong"]);
+        assert!(wrong.code == Some(0) && wrong.out.contains("VUID-vkCmdFillBuffer"), "{wrong:?}");
+        let ways: Vec<&str> =
+            "many simultaneous indirect base push threads queues unwaited masked submit2".split(' ').collect();
+        let right = said(&folder.at(&device.index), &ways);
+        assert!(right.code == Some(0) && !right.out.contains("VUID") && !right.err.contains("VUID"), "{right:?}");
+    }
+}
+
+#[test]
+fn what_capturing_costs_is_measured() {
+    let folder = Folder::new();
+    let said = captured(&["--measure-cost"], &folder.at("cost"), &[DISPATCHES.to_str().unwrap(), "", "base"]);
+    assert!(said.code == Some(0) && said.out == "6 1\n6 1\n" && said.err.contains("without capturing"), "{said:?}");
 }

@@ -4,11 +4,12 @@
 //! own, and prints `GROUPS CALLS`. The program fails where the device ran other workgroups than it was told.
 
 #![allow(unsafe_code, reason = "Vulkan is called directly")]
-#![expect(clippy::print_stdout, reason = "it is a program")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a program")]
 #![expect(clippy::unwrap_used, reason = "a test's program ends where anything is wrong")]
 
 use std::sync::Mutex;
-use std::{env, process, thread};
+use std::time::{Duration, Instant};
+use std::{env, fs, process, thread};
 
 use ash::vk;
 use lanescope::model::SpirvTarget;
@@ -26,7 +27,7 @@ void main() {
 /// A way, with the workgroups in x of its dispatches; it gives how many there were.
 type Way = (&'static str, u32, fn(&App, u32) -> u32);
 
-const WAYS: [Way; 9] = [
+const WAYS: [Way; 14] = [
     ("many", 2, many),
     ("secondary", 3, secondary),
     ("simultaneous", 4, simultaneous),
@@ -36,12 +37,18 @@ const WAYS: [Way; 9] = [
     ("threads", 8, threads),
     ("queues", 9, queues),
     ("unwaited", 10, unwaited),
+    ("masked", 11, masked),
+    ("submit2", 12, submit2),
+    ("wrong", 13, wrong),
+    ("record", 14, record),
+    ("minute", 15, minute),
 ];
 
 /// A device, with what a kernel of one way needs.
 struct App {
     device: ash::Device,
     push: Option<ash::khr::push_descriptor::Device>,
+    submit2: Option<ash::khr::synchronization2::Device>,
     queues: Vec<vk::Queue>,
     lock: Mutex<()>,
     counts: vk::Buffer,
@@ -107,6 +114,7 @@ impl App {
             self.device.queue_submit(self.queues[queue], &[info], fence).unwrap();
             if waits {
                 self.device.wait_for_fences(&[fence], true, u64::MAX).unwrap();
+                self.device.destroy_fence(fence, None);
             }
         }
     }
@@ -233,6 +241,93 @@ fn unwaited(app: &App, groups: u32) -> u32 {
     20
 }
 
+/// To devices of a group, of which there is one.
+fn masked(app: &App, groups: u32) -> u32 {
+    let pool = Pool::new(app);
+    let buffers = [0, 1].map(|_| pool.recorded(NONE, |buffer| app.dispatch(buffer, groups)));
+    let masks = [1, 1];
+    let mut group = vk::DeviceGroupSubmitInfo::default().command_buffer_device_masks(&masks);
+    let info = vk::SubmitInfo::default().command_buffers(&buffers).push_next(&mut group);
+    // SAFETY: the buffers were recorded; nobody else submits at this time.
+    unsafe {
+        app.device.queue_submit(app.queues[0], &[info], vk::Fence::null()).unwrap();
+        app.device.device_wait_idle().unwrap();
+    }
+    2
+}
+
+/// Nothing where the device has no such call.
+fn submit2(app: &App, groups: u32) -> u32 {
+    let Some(submit2) = &app.submit2 else { return 0 };
+    let pool = Pool::new(app);
+    let buffers = [0, 1].map(|_| {
+        let buffer = pool.recorded(NONE, |buffer| app.dispatch(buffer, groups));
+        vk::CommandBufferSubmitInfo::default().command_buffer(buffer)
+    });
+    let info = vk::SubmitInfo2::default().command_buffer_infos(&buffers);
+    // SAFETY: the buffers were recorded; nobody else submits at this time.
+    unsafe {
+        submit2.queue_submit2(app.queues[0], &[info], vk::Fence::null()).unwrap();
+        app.device.device_wait_idle().unwrap();
+    }
+    2
+}
+
+/// What a validation layer has to say something about: the buffer that is filled wasn't made for that.
+fn wrong(app: &App, groups: u32) -> u32 {
+    let pool = Pool::new(app);
+    let buffer = pool.recorded(NONE, |buffer| {
+        // SAFETY: the buffer is being recorded; every driver here fills it nevertheless, beyond what is counted.
+        unsafe { app.device.cmd_fill_buffer(buffer, app.groups, 1024, 4, 0) };
+        app.dispatch(buffer, groups);
+    });
+    app.submit(0, &[buffer], true);
+    1
+}
+
+/// Says what recording a dispatch takes: nothing is submitted.
+fn record(app: &App, groups: u32) -> u32 {
+    const DISPATCHES: u32 = 1000;
+    let pool = Pool::new(app);
+    let mut times: Vec<f64> = (0..200)
+        .map(|_| {
+            let buffer = pool.recorded(NONE, |buffer| app.bind(buffer));
+            // SAFETY: the buffer isn't pending.
+            unsafe {
+                app.device.begin_command_buffer(buffer, &vk::CommandBufferBeginInfo::default()).unwrap();
+                app.bind(buffer);
+                let began = Instant::now();
+                (0..DISPATCHES).for_each(|_| app.device.cmd_dispatch(buffer, groups, 1, 1));
+                let time = began.elapsed();
+                app.device.end_command_buffer(buffer).unwrap();
+                time.as_secs_f64() * 1e9 / f64::from(DISPATCHES)
+            }
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    eprintln!("recording a dispatch: {:.0} ns (median of {})", times[times.len() / 2], times.len());
+    0
+}
+
+/// Ten thousand dispatches a second, for a minute; says how much memory the program has after ten seconds and at the end.
+fn minute(app: &App, groups: u32) -> u32 {
+    let pool = Pool::new(app);
+    let began = Instant::now();
+    for turn in 0..6000_u32 {
+        let buffer = pool.recorded(NONE, |buffer| (0..100).for_each(|_| app.dispatch(buffer, groups)));
+        app.submit(0, &[buffer], true);
+        // SAFETY: the buffer was waited for.
+        unsafe { app.device.free_command_buffers(pool.1, &[buffer]) };
+        if turn == 999 || turn == 5999 {
+            let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+            let resident = status.lines().find(|line| line.starts_with("VmRSS")).unwrap_or("no /proc");
+            eprintln!("after {:.0} s: {resident}", began.elapsed().as_secs_f64());
+        }
+        thread::sleep(Duration::from_millis(10 * u64::from(turn + 1)).saturating_sub(began.elapsed()));
+    }
+    600_000
+}
+
 // ---- the device -----------------------------------------------------------------------------------------------------------------
 
 fn physical(instance: &ash::Instance, name: &str) -> vk::PhysicalDevice {
@@ -334,8 +429,13 @@ fn run(instance: &ash::Instance, name: &str, ways: &[String]) {
         let queue = [vk::DeviceQueueCreateInfo::default().queue_priorities(&priorities)];
         let known = instance.enumerate_device_extension_properties(physical).unwrap();
         let has_push = known.iter().any(|of| of.extension_name_as_c_str() == Ok(ash::khr::push_descriptor::NAME));
-        let extensions: Vec<_> = has_push.then_some(ash::khr::push_descriptor::NAME.as_ptr()).into_iter().collect();
+        let has_submit2 = known.iter().any(|of| of.extension_name_as_c_str() == Ok(ash::khr::synchronization2::NAME));
+        let push = has_push.then_some(ash::khr::push_descriptor::NAME.as_ptr());
+        let extensions: Vec<_> =
+            push.into_iter().chain(has_submit2.then_some(ash::khr::synchronization2::NAME.as_ptr())).collect();
+        let mut features = vk::PhysicalDeviceSynchronization2Features::default().synchronization2(has_submit2);
         let info = vk::DeviceCreateInfo::default().queue_create_infos(&queue).enabled_extension_names(&extensions);
+        let info = if has_submit2 { info.push_next(&mut features) } else { info };
         let device = instance.create_device(physical, &info, None).unwrap();
         let (counts, mapped) = buffer(instance, physical, &device, &[]);
         let (groups, _) = buffer(instance, physical, &device, &[0, 0, 0, 0, 5, 1, 1]);
@@ -354,6 +454,7 @@ fn run(instance: &ash::Instance, name: &str, ways: &[String]) {
         });
         let mut app = App {
             push: has_push.then(|| ash::khr::push_descriptor::Device::new(instance, &device)),
+            submit2: has_submit2.then(|| ash::khr::synchronization2::Device::new(instance, &device)),
             queues: (0..count).map(|at| device.get_device_queue(0, at)).collect(),
             lock: Mutex::new(()),
             counts,

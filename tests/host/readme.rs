@@ -44,7 +44,9 @@ fn on_mock(command: &[String]) -> Option<Vec<String>> {
     let has = |flag: &str| command.iter().any(|word| word == flag);
     let mut more: Vec<&str> = Vec::new();
     match command[0].as_str() {
-        "devices" => return None,
+        // A mock has no applications, nor what was captured of one.
+        "devices" | "capture" => return None,
+        _ if command.iter().any(|word| word.ends_with("/kernels.csv")) => return None,
         // Its rows would be the mock's, which runs no shader.
         "trace" if has("--rows") => return None,
         "tune" => more.extend(["--max-time=5ms", "--budget=4", "-n=2^10"]),

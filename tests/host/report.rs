@@ -270,7 +270,7 @@ fn what_cant_be_shown_is_refused() {
     let before = fs::read_to_string(&file).unwrap();
     let none = folder.path("none.html").display().to_string();
     let no_rows = folder.write("empty.csv", before.lines().next().unwrap().to_owned() + "\n");
-    let few = folder.write("few.csv", "schema,case_id,axis_values,status\nv2.2,c1,,ok\n");
+    let few = folder.write("few.csv", "schema,case_id,axis_values,status\nv2.3,c1,,ok\n");
     for (arguments, says) in [
         (&[file.as_str()][..], "--output"),
         (&[&file, "-o", &file], "holds the rows: name another file"),
@@ -300,7 +300,7 @@ fn a_page_of_too_many_rows_is_refused() {
     let place = |name: &str| header.split(',').position(|own| own == name).unwrap();
     let row = |number: usize| {
         let (mut cells, case) = (empty.clone(), format!("c{number}"));
-        [("schema", "v2.2"), ("status", "ok"), ("case_id", &case)]
+        [("schema", "v2.3"), ("status", "ok"), ("case_id", &case)]
             .into_iter()
             .for_each(|(name, cell)| cells[place(name)] = cell);
         cells.join(",") + "\n"

@@ -15,9 +15,11 @@
 //! derived      what follows from cases: levels, banks, peaks, fits
 //! code         what the driver's compiler made
 //! total        geometric means
+//! application  what an application's kernels take on both sides
 //! gate         which verdicts fail a comparison
 //! ```
 
+mod application;
 mod code;
 mod core_clock;
 mod derived;
@@ -45,6 +47,7 @@ use effect::Pools;
 use observation::Observation;
 use pairing::Pairing;
 
+pub use application::Application;
 pub use code::CodeChange;
 pub use core_clock::{ClockSource, SideClocks};
 pub use effect::{BetweenRuns, Effect, TIMERS};
@@ -81,6 +84,8 @@ pub struct Comparison {
     /// The core's clock on both sides, where it was taken out, or is too far apart for that.
     pub clock: Option<SideClocks>,
     pub code: Vec<CodeChange>,
+    /// Where rows are of an application.
+    pub application: Option<Application>,
     pub differences: Vec<Difference>,
     pub warnings: Vec<String>,
     /// In how many cases of a GPU a step of the core's clock counts as a change: it wasn't measured beside all of their rows, and their

@@ -54,6 +54,7 @@ struct Rare {
     pair: Option<Box<Pair>>,
     /// Its rounds with the core's clock beside each.
     clocked: Option<Box<[ClockedRound]>>,
+    calls_time: Option<f64>,
 }
 
 /// What is to be said of a row.
@@ -137,6 +138,7 @@ impl Observation {
             code: code(record).map(Box::new),
             pair: record.ratio.filter(|ratio| *ratio > 0.0).map(|ratio| pair(record, ratio).into()),
             clocked: clocked_rounds(record),
+            calls_time: record.calls_time_ns,
         };
         Self {
             run,
@@ -198,6 +200,11 @@ impl Observation {
     /// Its time over that of the case that it was measured alternately with.
     pub fn pair(&self) -> Option<&Pair> {
         self.rare.as_ref()?.pair.as_deref()
+    }
+
+    /// What all calls of an application's kernel took, ns.
+    pub fn calls_time(&self) -> Option<f64> {
+        self.rare.as_ref()?.calls_time
     }
 
     /// Time per pass, ns.

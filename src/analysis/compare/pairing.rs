@@ -6,6 +6,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use super::super::words::counted;
+use super::application::Application;
 use super::code::note_code;
 use super::core_clock::{ClockSource, SideClocks};
 use super::derived::judge_derived;
@@ -129,6 +130,7 @@ impl<'s> Pairing<'s> {
         let neighbours = Neighbours::new(self.sides);
         let (mut matched, mut derived_pairs) = (Vec::new(), Vec::new());
         let (mut cases, mut derived, mut neither) = (Vec::new(), Vec::new(), 0);
+        let application = Application::of(&self.all);
         // With a million cases a side, what is needed no longer is given up at once.
         for pair in &std::mem::take(&mut self.all) {
             let is_derived = pair.iter().flatten().any(|case| case.kind.is_derived);
@@ -238,6 +240,7 @@ impl<'s> Pairing<'s> {
             without_clock,
             softening,
             code,
+            application,
             differences: self.differences,
             warnings: self.warnings,
             between_runs,

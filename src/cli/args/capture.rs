@@ -40,6 +40,10 @@ pub struct Capture {
     #[arg(long, requires = "part")]
     pub then_stop: bool,
 
+    /// Run the program once more, without capturing, and report what capturing costs
+    #[arg(long)]
+    pub measure_cost: bool,
+
     /// No remarks, and no card
     #[arg(short, long)]
     pub quiet: bool,

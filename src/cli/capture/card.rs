@@ -5,66 +5,108 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::analysis::counted;
-use crate::capture::{Kernel, Profile, groups_text};
+use crate::capture::{Kernel, OnDevice, Profile, groups_text, is_near_floor};
 use crate::model::Shown;
 use crate::output::{Column, Need, Page, TextTable, paragraph};
 use crate::stats::median;
 use crate::units::{Nanos, percent};
 
-/// Kernels that are shown of each device.
+/// Kernels that are shown, of all devices.
 const MOST: usize = 12;
 
-pub fn card(profile: &Profile, folder: &Path, is_isolated: bool, took: Duration, page: Page) -> String {
+/// How it was captured.
+pub struct About<'a> {
+    pub folder: &'a Path,
+    pub is_isolated: bool,
+    pub took: Duration,
+    /// What the program took without capturing, where that was measured.
+    pub alone: Option<Duration>,
+}
+
+pub fn card(profile: &Profile, about: &About, page: Page) -> String {
     let mut out = String::new();
-    for (device, kernels) in &profile.devices {
-        let all: f64 = kernels.iter().map(Kernel::all_time).sum();
-        let is_timed = kernels.iter().any(|kernel| !kernel.times.is_empty());
-        let how = match (is_timed, is_isolated) {
-            (false, _) => "none of them timed".to_owned(),
-            (true, true) => format!("{} in all, each alone, between full barriers", Nanos(all)),
-            (true, false) => format!("{} in all", Nanos(all)),
-        };
-        let dispatches: u64 = kernels.iter().map(|kernel| kernel.calls).sum();
-        let different: BTreeSet<(&str, &str)> = kernels.iter().map(|kernel| (&kernel.name[..], &kernel.hash[..])).collect();
-        let head = format!(
-            "{dispatches} {} of {} on {}: {how}. The program took {}.",
-            if dispatches == 1 { "dispatch" } else { "dispatches" },
-            counted(different.len() as u64, "kernel"),
-            device.name,
-            Nanos::from_duration(took),
-        );
-        out += &paragraph(&head, page);
+    let most = (MOST / profile.devices.len().max(1)).max(2);
+    for device in &profile.devices {
+        out += &paragraph(&head(device, about.is_isolated), page);
         out.push('\n');
-        out += &table(kernels, all, page);
-        if kernels.len() > MOST {
-            out += &format!("and {} more\n", kernels.len() - MOST);
+        out += &table(device, most, page);
+        if device.kernels.len() > most {
+            out += &format!("and {} more\n", device.kernels.len() - most);
         }
         out.push('\n');
+        out += &remarks(device).iter().map(|remark| paragraph(remark, page)).collect::<String>();
     }
+    let took = |time: Duration| Nanos::from_duration(time);
+    let cost = about.alone.map_or_else(String::new, |alone| format!(", and {} without capturing", took(alone)));
+    out += &paragraph(&format!("The program took {}{cost}.", took(about.took)), page);
     for (kind, count) in &profile.not_followed {
         out += &paragraph(&format!("Not followed: {kind} ({count})."), page);
     }
-    let rows = folder.join("kernels.csv");
-    out + &paragraph(&format!("The rows are in {}.", rows.shown()), page)
+    out + &paragraph(&next(profile, about.folder), page)
 }
 
-fn table(kernels: &[Kernel], all: f64, page: Page) -> String {
+fn head(device: &OnDevice, is_isolated: bool) -> String {
+    let kernels = &device.kernels;
+    let all = Nanos(device.all_time());
+    let is_timed = kernels.iter().any(|kernel| !kernel.times.is_empty());
+    let how = match (is_timed, is_isolated) {
+        (false, _) => "none of them timed".to_owned(),
+        (true, true) => format!("{all} in all, each alone between full barriers"),
+        (true, false) => format!("{all} in all, and some may have run beside others"),
+    };
+    let dispatches: u64 = kernels.iter().map(|kernel| kernel.calls).sum();
+    let word = if dispatches == 1 { "dispatch" } else { "dispatches" };
+    let different: BTreeSet<String> = kernels.iter().map(Kernel::label).collect();
+    format!("{dispatches} {word} of {} on {}: {how}.", counted(different.len() as u64, "kernel"), device.device.name)
+}
+
+fn table(device: &OnDevice, most: usize, page: Page) -> String {
     let mut table = TextTable::new([
         Column::words("kernel", Need::Key),
         Column::words("workgroups", Need::Central),
         Column::numbers("calls", Need::Central),
         Column::numbers("median", Need::Central),
-        Column::numbers("all", Need::Useful),
+        Column::numbers("all calls", Need::Useful),
         Column::numbers("share", Need::Key),
     ]);
-    for kernel in kernels.iter().take(MOST) {
+    let all = device.all_time();
+    // Where one name is of several kernels, the hash tells them apart.
+    let is_of_several = |kernel: &Kernel| device.kernels.iter().any(|own| own.name == kernel.name && own.hash != kernel.hash);
+    for kernel in device.kernels.iter().take(most) {
         let (own, time) = (kernel.all_time(), |time: f64| Nanos(time).to_string());
         let [median, own, share] = match kernel.times.is_empty() {
             true => ["not timed".to_owned(), String::new(), String::new()],
             false => [time(median(&kernel.times)), time(own), if all > 0.0 { percent(own / all) } else { String::new() }],
         };
         let (groups, calls) = (groups_text(kernel.groups), kernel.calls.to_string());
-        table.row([kernel.name.clone(), groups, calls, median, own, share]);
+        let name = if is_of_several(kernel) { kernel.label() } else { kernel.name.clone() };
+        table.row([name, groups, calls, median, own, share]);
     }
     table.fitted(page)
+}
+
+/// What is to be said against the times.
+fn remarks(device: &OnDevice) -> Option<String> {
+    let near = device.kernels.iter().filter(|kernel| is_near_floor(kernel, device)).count();
+    let floor = Nanos(device.floor()?);
+    (near > 0).then(|| {
+        format!(
+            "{near} of {} rows take less than 20 times what two timestamps are apart ({floor}), and are flagged near_floor: their times \
+             hold a good part of that.",
+            device.kernels.len()
+        )
+    })
+}
+
+/// What to look at first, and where all is.
+fn next(profile: &Profile, folder: &Path) -> String {
+    let rows = folder.join("kernels.csv");
+    let longest = profile.devices.iter().flat_map(|device| &device.kernels).find(|kernel| !kernel.times.is_empty());
+    match longest.filter(|kernel| !kernel.module.is_empty()) {
+        Some(kernel) => {
+            let module = folder.join(format!("{}.spv", kernel.label()));
+            format!("The rows are in {}. Look first at: lanescope inspect {}", rows.shown(), module.shown())
+        }
+        None => format!("The rows are in {}.", rows.shown()),
+    }
 }

@@ -45,8 +45,11 @@ pub fn library() -> anyhow::Result<PathBuf> {
     Err(Error::Usage(words).into())
 }
 
+/// Variables of a program's environment: what each is set to, or that it is unset.
+pub type Variables = Vec<(&'static str, Option<OsString>)>;
+
 /// The variables by which a program's loader takes the layer, whose file is put into `folder`. Nothing is installed.
-pub fn environment(library: &Path, folder: &Path) -> anyhow::Result<Vec<(&'static str, Option<OsString>)>> {
+pub fn environment(library: &Path, folder: &Path, loader: &str) -> anyhow::Result<Variables> {
     let manifest = serde_json::json!({
         "file_format_version": "1.2.0",
         "layer": {
@@ -59,23 +62,57 @@ pub fn environment(library: &Path, folder: &Path) -> anyhow::Result<Vec<(&'stati
         },
     });
     File::create_new(folder.join("lanescope_layer.json"))?.write_all(manifest.to_string().as_bytes())?;
-    let before = |name: &str, own: &Path| -> OsString {
-        let others = env::var_os(name).unwrap_or_default();
-        let all = [own.to_owned()].into_iter().chain(env::split_paths(&others).filter(|path| !path.as_os_str().is_empty()));
-        env::join_paths(all).unwrap_or_else(|_| own.into())
-    };
-    // Where the one is set, the loader doesn't look at the other.
-    let path = if env::var_os("VK_LAYER_PATH").is_some() { "VK_LAYER_PATH" } else { "VK_ADD_LAYER_PATH" };
     // Layers are listed as folders are.
-    let mut all =
-        vec![(path, Some(before(path, folder))), ("VK_INSTANCE_LAYERS", Some(before("VK_INSTANCE_LAYERS", Path::new(NAME))))];
-    all.extend(drivers());
+    let mut all = vec![("VK_INSTANCE_LAYERS", Some(before("VK_INSTANCE_LAYERS", Path::new(NAME), Vec::new())))];
+    let is_new = is_new(loader);
+    // Where the one is set, the loader doesn't look at the other; older loaders look at the first one alone.
+    if env::var_os("VK_LAYER_PATH").is_some() {
+        all.push(("VK_LAYER_PATH", Some(before("VK_LAYER_PATH", folder, Vec::new()))));
+    } else if is_new {
+        all.push(("VK_ADD_LAYER_PATH", Some(before("VK_ADD_LAYER_PATH", folder, Vec::new()))));
+    } else {
+        all.push(("VK_LAYER_PATH", Some(before("VK_LAYER_PATH", folder, layer_folders()))));
+    }
+    if is_new {
+        all.extend(drivers());
+    }
     Ok(all)
+}
+
+/// A list of folders with our own before those that the variable has, and others behind them.
+fn before(name: &str, own: &Path, others: Vec<PathBuf>) -> OsString {
+    let known = env::var_os(name).unwrap_or_default();
+    let known = env::split_paths(&known).filter(|path| !path.as_os_str().is_empty());
+    env::join_paths([own.to_owned()].into_iter().chain(known).chain(others)).unwrap_or_else(|_| own.into())
+}
+
+/// Whether a loader of this version knows VK_ADD_LAYER_PATH and VK_LOADER_DRIVERS_SELECT; 1.3.234 was the first to know both.
+fn is_new(loader: &str) -> bool {
+    let version: Vec<u32> = loader.split('.').filter_map(|part| part.parse().ok()).collect();
+    // Of a loader that can't be asked, nothing is known.
+    version.len() < 3 || version >= vec![1, 3, 234]
+}
+
+/// Where the loader looks for layers that are named, unless VK_LAYER_PATH says otherwise.
+fn layer_folders() -> Vec<PathBuf> {
+    let home = |folder: &str| env::home_dir().map(|home| home.join(folder)).into_iter().collect();
+    let listed = |name: &str, otherwise: Vec<PathBuf>| match env::var_os(name).filter(|value| !value.is_empty()) {
+        Some(value) => env::split_paths(&value).collect(),
+        None => otherwise,
+    };
+    let all = [
+        listed("XDG_CONFIG_HOME", home(".config")),
+        listed("XDG_CONFIG_DIRS", vec!["/etc/xdg".into()]),
+        vec!["/etc".into()],
+        listed("XDG_DATA_HOME", home(".local/share")),
+        listed("XDG_DATA_DIRS", vec!["/usr/local/share".into(), "/usr/share".into()]),
+    ];
+    all.into_iter().flatten().map(|folder| folder.join("vulkan/explicit_layer.d")).collect()
 }
 
 /// Some engines load the driver of `VK_DRIVER_FILES` themselves, without a loader and its layers: where the loader finds that file by
 /// itself, it is told its name instead.
-fn drivers() -> Vec<(&'static str, Option<OsString>)> {
+fn drivers() -> Variables {
     let set = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"]
         .into_iter()
         .find_map(|name| env::var_os(name).filter(|value| !value.is_empty()));
@@ -90,4 +127,20 @@ fn drivers() -> Vec<(&'static str, Option<OsString>)> {
         files.iter().filter_map(|file| file.file_name()).map(|name| name.to_string_lossy().into_owned()).collect();
     let names = names.join(",").into();
     vec![("VK_DRIVER_FILES", None), ("VK_ICD_FILENAMES", None), ("VK_LOADER_DRIVERS_SELECT", Some(names))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_loaders_are_told_where_all_layers_are() {
+        assert_eq!(["1.3.239", "1.4.300", "1.3.234", ""].map(is_new), [true; 4]);
+        assert_eq!(["1.3.204", "1.2.162", "1.3.233"].map(is_new), [false; 3]);
+        let folder = tempfile::tempdir().unwrap();
+        let told = environment(Path::new("/of/layer.so"), folder.path(), "1.2.162").unwrap();
+        let path = told.iter().find(|(name, _)| *name == "VK_LAYER_PATH").and_then(|(_, value)| value.clone()).unwrap();
+        let all: Vec<PathBuf> = env::split_paths(&path).collect();
+        assert!(all[0] == folder.path() && (cfg!(windows) || all.contains(&"/etc/vulkan/explicit_layer.d".into())), "{all:?}");
+    }
 }

@@ -5,7 +5,7 @@ mod layer;
 mod program;
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -15,7 +15,7 @@ use super::devices::DEADLINES;
 use crate::campaign::TOOL_VERSION;
 use crate::campaign::host::describe_host;
 use crate::campaign::voice::Voice;
-use crate::capture::{Log, LoggedDevice, Profile, rows};
+use crate::capture::{LoggedDevice, OnDevice, Profile, rows};
 use crate::error::Error;
 use crate::model::{DeviceInfo, Shown};
 use crate::output::{self, Format, Mode, Page, Progress, Target};
@@ -37,31 +37,51 @@ pub fn capture(typed: &Capture) -> anyhow::Result<u8> {
     let library = layer::library()?;
     let logs = made_folder(&typed.output)?;
     let program: PathBuf = typed.command.iter().take(1).collect();
-    let (ended, read) = run(typed, &library, &logs).inspect_err(|_| forget(&typed.output, &logs))?;
+    let known = known();
+    let ended = run(typed, &library, &known, &logs).inspect_err(|_| forget(&typed.output, &logs))?;
     progress.notes(program::end_in_words(ended.status, &program));
-    if read.is_empty() {
+    let files = files(&logs)?;
+    if files.is_empty() {
         forget(&typed.output, &logs);
         return Err(nothing_seen(&ended, &program).into());
     }
-    let words = |module: &str| module_words(&logs, module);
-    let profile = Profile::of(&read, words);
-    let all = with_rows(&profile);
+    let profile = read(&files, |module| module_words(&logs, module))?;
+    let all = with_rows(&profile, &known);
     write(&typed.output, &all)?;
+    let alone = typed.measure_cost.then(|| program::alone(typed)).transpose()?;
     keep_modules(&typed.output, &logs, &profile)?;
     if profile.dispatches == 0 {
         progress.note("note: the program used Vulkan, and dispatched nothing that was followed");
     }
     if !typed.quiet {
         let is_isolated = typed.timing == TimingChoice::Isolated;
-        progress.toned_answer(&card::card(&profile, &typed.output, is_isolated, ended.took, Page::stderr()));
+        let about = card::About { folder: &typed.output, is_isolated, took: ended.took, alone };
+        progress.toned_answer(&card::card(&profile, &about, Page::stderr()));
     }
     Ok(platform::exit_code(ended.status))
 }
 
-fn run(typed: &Capture, library: &Path, logs: &Path) -> anyhow::Result<(Ended, Vec<Log>)> {
+fn run(typed: &Capture, library: &Path, known: &Known, logs: &Path) -> anyhow::Result<Ended> {
     let manifest = TempDir::new()?;
-    let ended = program::run(typed, layer::environment(library, manifest.path())?, logs)?;
-    Ok((ended, read(logs)?))
+    program::run(typed, layer::environment(library, manifest.path(), &known.loader_version)?, logs)
+}
+
+/// The loader and the devices, as Lanescope sees them itself; nothing where it can't.
+#[derive(Default)]
+struct Known {
+    loader_version: String,
+    devices: Vec<DeviceInfo>,
+}
+
+/// Asks before the program runs, and keeps nothing open beside it.
+fn known() -> Known {
+    let voice = Voice::new(Mode::Quiet);
+    match find(&Platform::Vulkan { validation: false, driver: None }, DEADLINES, &voice.listener()) {
+        Ok(found) => {
+            Known { loader_version: found.loader_version, devices: found.devices.into_iter().map(|place| place.info).collect() }
+        }
+        Err(_) => Known::default(),
+    }
 }
 
 /// Takes the folders away that nothing was written to, so that they can be named again.
@@ -83,15 +103,19 @@ fn made_folder(folder: &Path) -> anyhow::Result<PathBuf> {
     Ok(logs)
 }
 
-fn read(logs: &Path) -> anyhow::Result<Vec<Log>> {
-    let files = fs::read_dir(logs)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<PathBuf>>>()?;
-    let mut files: Vec<PathBuf> = files.into_iter().filter(|path| path.extension().is_some_and(|end| end == "log")).collect();
+/// The layer's files, one for each device of each process.
+fn files(logs: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let all = fs::read_dir(logs)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<PathBuf>>>()?;
+    let mut files: Vec<PathBuf> = all.into_iter().filter(|path| path.extension().is_some_and(|end| end == "log")).collect();
     files.sort();
-    let of = |path: &PathBuf| {
-        let text = regular::read_text(path, LOG)?;
-        Log::parse(&text).map_err(|why| Error::Usage(format!("{}: {why}", path.shown())).into())
-    };
-    files.iter().map(of).collect()
+    Ok(files)
+}
+
+fn read(files: &[PathBuf], words: impl Fn(&str) -> Option<Vec<u32>>) -> anyhow::Result<Profile> {
+    let open = |path: &PathBuf| Ok(BufReader::new(regular::open(path, LOG)?));
+    let open: Vec<_> = files.iter().map(open).collect::<std::io::Result<_>>()?;
+    let wrong = |(at, why): (usize, std::io::Error)| Error::Usage(format!("{}: {why}", files[at].shown()));
+    Ok(Profile::of(open, words).map_err(wrong)?)
 }
 
 fn module_words(logs: &Path, module: &str) -> Option<Vec<u32>> {
@@ -115,15 +139,11 @@ fn nothing_seen(ended: &Ended, program: &Path) -> Error {
 }
 
 /// The rows of each device's kernels.
-fn with_rows(profile: &Profile) -> Vec<Record> {
-    let voice = Voice::new(Mode::Quiet);
-    let found = find(&Platform::Vulkan { validation: false, driver: None }, DEADLINES, &voice.listener());
-    let devices: Vec<DeviceInfo> =
-        found.map(|found| found.devices.into_iter().map(|place| place.info).collect()).unwrap_or_default();
+fn with_rows(profile: &Profile, known: &Known) -> Vec<Record> {
     let mut run = Record { tool_version: TOOL_VERSION.to_owned(), validation: Some(false), ..Record::new() };
     describe_host(&mut run);
     run.written_at = humantime::format_rfc3339_millis(platform::now()).to_string();
-    let of = |(logged, kernels): &(LoggedDevice, Vec<_>)| rows(kernels, &on_device(run.clone(), logged, &devices));
+    let of = |own: &OnDevice| rows(own, &on_device(run.clone(), &own.device, &known.devices));
     profile.devices.iter().flat_map(of).collect()
 }
 
@@ -158,9 +178,8 @@ fn write(folder: &Path, rows: &[Record]) -> anyhow::Result<()> {
 
 /// Gives the modules their kernels' names.
 fn keep_modules(folder: &Path, logs: &Path, profile: &Profile) -> anyhow::Result<()> {
-    for kernel in profile.devices.iter().flat_map(|(_, kernels)| kernels) {
-        let (from, to) =
-            (logs.join(format!("{}.spv", kernel.module)), folder.join(format!("{}-{}.spv", kernel.name, kernel.hash)));
+    for kernel in profile.devices.iter().flat_map(|own| &own.kernels) {
+        let (from, to) = (logs.join(format!("{}.spv", kernel.module)), folder.join(format!("{}.spv", kernel.label())));
         if !kernel.module.is_empty() && !to.exists() {
             File::create_new(to)?.write_all(&regular::read(&from, MODULE)?)?;
         }

@@ -1,13 +1,13 @@
 //! The program: it runs as it would without us, and its output, exit code and signals are its own.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
+use super::layer::Variables;
 use crate::cli::args::capture::{Capture, TimingChoice};
 use crate::error::Error;
 use crate::model::{Shown, name_text};
@@ -34,12 +34,8 @@ pub struct Ended {
 ///
 /// # Errors
 /// Why it can't be started.
-pub fn run(typed: &Capture, layer: Vec<(&'static str, Option<OsString>)>, logs: &Path) -> anyhow::Result<Ended> {
-    let [program, arguments @ ..] = &typed.command[..] else {
-        return Err(Error::Usage("no program is named".to_owned()).into());
-    };
-    let mut command = Command::new(program);
-    command.args(arguments);
+pub fn run(typed: &Capture, layer: Variables, logs: &Path) -> anyhow::Result<Ended> {
+    let mut command = command(typed)?;
     for (name, value) in layer {
         match value {
             Some(value) => command.env(name, value),
@@ -58,8 +54,7 @@ pub fn run(typed: &Capture, layer: Vec<(&'static str, Option<OsString>)>, logs: 
     command.env("LANESCOPE_CAPTURE_TIMING", timing);
     command.env("LANESCOPE_CAPTURE_PART", part);
     let began = Instant::now();
-    let started = platform::pass_signals_to(|| command.spawn());
-    let mut child = started.map_err(|error| Error::Usage(format!("can't start {}: {error}", name_text(program))))?;
+    let mut child = started(&mut command)?;
     let mut watched = Watched { typed, logs, read: BTreeMap::new(), first: None, asked: None, had_vulkan: false };
     loop {
         if let Some(status) = child.try_wait()? {
@@ -68,6 +63,25 @@ pub fn run(typed: &Capture, layer: Vec<(&'static str, Option<OsString>)>, logs: 
         watched.look(&mut child)?;
         thread::sleep(STEP);
     }
+}
+
+/// How long it takes without the layer.
+pub fn alone(typed: &Capture) -> anyhow::Result<Duration> {
+    let began = Instant::now();
+    started(&mut command(typed)?)?.wait()?;
+    Ok(began.elapsed())
+}
+
+fn command(typed: &Capture) -> Result<Command, Error> {
+    let [program, arguments @ ..] = &typed.command[..] else { return Err(Error::Usage("no program is named".to_owned())) };
+    let mut command = Command::new(program);
+    command.args(arguments);
+    Ok(command)
+}
+
+fn started(command: &mut Command) -> Result<Child, Error> {
+    let started = platform::pass_signals_to(|| command.spawn());
+    started.map_err(|error| Error::Usage(format!("can't start {}: {error}", name_text(command.get_program()))))
 }
 
 struct Watched<'t> {
@@ -127,5 +141,5 @@ impl Watched<'_> {
 
 /// How it ended, in words; nothing where that was as it should be.
 pub fn end_in_words(status: ExitStatus, program: &Path) -> Option<String> {
-    (!status.success()).then(|| format!("note: {} ended with {status}", program.shown()))
+    (!status.success()).then(|| format!("{} ended with {status}", program.shown()))
 }

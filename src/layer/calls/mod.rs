@@ -19,6 +19,7 @@ use ash::vk::Handle;
 use lanescope_chain::{Function, Instance, Named, call};
 
 use super::device::{DEVICES, Device, INSTANCES};
+use super::statistics;
 use commands::*;
 use objects::*;
 use queues::*;
@@ -263,12 +264,14 @@ unsafe extern "system" fn create_device(
     // SAFETY: as this function is called.
     unsafe {
         let Some(instance) = INSTANCES.of(physical) else { return UNKNOWN };
-        let chain = match lanescope_chain::Device::create(&instance, physical, info, allocator, device) {
+        let make =
+            |info: &vk::DeviceCreateInfo<'_>| lanescope_chain::Device::create(&instance, physical, info, allocator, device);
+        let (chain, has_statistics) = match statistics::enabled(&instance, physical, &*info, make) {
             Ok(made) => made,
             Err(result) => return result,
         };
         let raw = chain.raw;
-        if let Some(known) = Device::new(&instance, physical, chain) {
+        if let Some(known) = Device::new(&instance, physical, chain, has_statistics) {
             DEVICES.add(raw, known);
         }
     }

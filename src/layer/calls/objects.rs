@@ -13,6 +13,7 @@ use crate::device::{Device, locked};
 use crate::kernel::{Kernel, Module, chained};
 use crate::log::clean;
 use crate::sets::Buffer;
+use crate::statistics;
 
 made! {
     create_shader_module, fp_v1_0.create_shader_module, vk::ShaderModuleCreateInfo<'_> => vk::ShaderModule, |device, info, module| {
@@ -58,9 +59,12 @@ pub(super) unsafe extern "system" fn create_compute_pipelines(
     // SAFETY: as this function is called.
     unsafe {
         let Some(device) = device(of) else { return UNKNOWN };
-        let result = (device.below.fp_v1_0().create_compute_pipelines)(of, cache, count, infos, allocator, pipelines);
+        let infos = list(infos, count);
+        let asked = device.statistics.as_ref().map(|_| statistics::asked(infos));
+        let below = asked.as_deref().unwrap_or(infos).as_ptr();
+        let result = (device.below.fp_v1_0().create_compute_pipelines)(of, cache, count, below, allocator, pipelines);
         // Of several some may have been made.
-        for (info, pipeline) in list(infos, count).iter().zip(list(pipelines, count)).filter(|(_, raw)| !raw.is_null()) {
+        for (info, pipeline) in infos.iter().zip(list(pipelines, count)).filter(|(_, raw)| !raw.is_null()) {
             let stage = &info.stage;
             let module = device.modules().get(&stage.module).map(Arc::clone);
             let sets = device.sets().layouts.get(&info.layout).copied().unwrap_or(usize::MAX);

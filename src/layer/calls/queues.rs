@@ -1,6 +1,7 @@
 //! What is submitted, and what waits for it.
 
 use std::ffi::c_void;
+use std::ptr;
 use std::sync::{Arc, Mutex};
 
 use ash::vk;
@@ -54,16 +55,23 @@ pub(super) unsafe extern "system" fn queue_submit(
         let mut own = locked(&own);
         let (mut submitted, mut all) = (Submitted::new(number), Vec::new());
         for info in &infos {
-            let is_timed = !is_protected(info.p_next) && !has_masks(info.p_next);
-            if !is_timed {
-                device.log.not_followed("submissions of protected work or of device groups");
+            let masks = Masks::of(info.p_next);
+            let is_timed = !is_protected(info.p_next) && masks.as_ref().is_none_or(Masks::is_followed);
+            note_untimed(&device, is_timed);
+            let (mut buffers, mut of_devices) = (Vec::new(), Vec::new());
+            for (at, buffer) in list(info.p_command_buffers, info.command_buffer_count).iter().enumerate() {
+                buffers.extend(own.extended(&device, *buffer, is_timed, &mut submitted));
+                // The layer's own runs where the application's does.
+                of_devices.resize(buffers.len(), masks.as_ref().map_or(0, |masks| masks.mask(at)));
             }
-            let buffers = list(info.p_command_buffers, info.command_buffer_count);
-            all.push(own.extended(&device, buffers, is_timed, &mut submitted));
+            all.push((buffers, of_devices, masks));
         }
-        for (info, buffers) in infos.iter_mut().zip(&all) {
+        for (info, (buffers, of_devices, masks)) in infos.iter_mut().zip(&mut all) {
             info.command_buffer_count = u32::try_from(buffers.len()).unwrap_or(u32::MAX);
             info.p_command_buffers = buffers.as_ptr();
+            if let Some(masks) = masks.as_mut().filter(|masks| masks.is_followed()) {
+                info.p_next = masks.chain(of_devices);
+            }
         }
         let result = below(queue, count, infos.as_ptr(), fence);
         own.submitted(&device, submitted, result == vk::Result::SUCCESS);
@@ -85,14 +93,61 @@ unsafe fn is_protected(next: *const c_void) -> bool {
     info.is_some_and(|info| info.protected_submit == vk::TRUE)
 }
 
-/// Whether each command buffer has a mask of devices: one more would have none.
-///
-/// # Safety
-/// The chain is a valid one.
-unsafe fn has_masks(next: *const c_void) -> bool {
-    // SAFETY: the caller's promise.
-    let info: Option<&vk::DeviceGroupSubmitInfo<'_>> = unsafe { chained(next, vk::StructureType::DEVICE_GROUP_SUBMIT_INFO) };
-    info.is_some_and(|info| info.command_buffer_count > 0)
+fn note_untimed(device: &Device, is_timed: bool) {
+    if !is_timed {
+        device.log.not_followed("submissions of protected work, or to several devices of a group");
+    }
+}
+
+/// On which devices of a group each command buffer runs.
+struct Masks<'m> {
+    own: vk::DeviceGroupSubmitInfo<'m>,
+    /// What stands before it in the chain; others than that aren't known well enough to be copied.
+    timeline: Option<vk::TimelineSemaphoreSubmitInfo<'m>>,
+    is_reached: bool,
+}
+
+impl<'m> Masks<'m> {
+    /// # Safety
+    /// The chain is a valid one.
+    unsafe fn of(next: *const c_void) -> Option<Self> {
+        const GROUP: vk::StructureType = vk::StructureType::DEVICE_GROUP_SUBMIT_INFO;
+        const TIMELINE: vk::StructureType = vk::StructureType::TIMELINE_SEMAPHORE_SUBMIT_INFO;
+        // SAFETY: the caller's promise: each begins with its type and its successor.
+        unsafe {
+            let own: &vk::DeviceGroupSubmitInfo<'m> = chained(next, GROUP)?;
+            let first = &*next.cast::<vk::BaseInStructure<'_>>();
+            let is_second = first.s_type == TIMELINE && ptr::eq(first.p_next.cast(), own);
+            let timeline = is_second.then(|| *next.cast::<vk::TimelineSemaphoreSubmitInfo<'m>>());
+            let is_reached = is_second || ptr::eq(next.cast(), own);
+            (own.command_buffer_count > 0).then_some(Self { own: *own, timeline, is_reached })
+        }
+    }
+
+    /// What one mask says of several devices would come to one slot.
+    fn is_followed(&self) -> bool {
+        let all = 0..self.own.command_buffer_count as usize;
+        self.is_reached && all.into_iter().all(|at| self.mask(at).count_ones() == 1)
+    }
+
+    fn mask(&self, at: usize) -> u32 {
+        // SAFETY: the application gave so many.
+        unsafe { list(self.own.p_command_buffer_device_masks, self.own.command_buffer_count) }.get(at).copied().unwrap_or(0)
+    }
+
+    /// The chain with these masks, which must outlive it, as this must.
+    fn chain(&mut self, masks: &[u32]) -> *const c_void {
+        self.own.command_buffer_count = u32::try_from(masks.len()).unwrap_or(u32::MAX);
+        self.own.p_command_buffer_device_masks = masks.as_ptr();
+        let own = ptr::from_ref(&self.own).cast();
+        match &mut self.timeline {
+            Some(timeline) => {
+                timeline.p_next = own;
+                ptr::from_ref(timeline).cast()
+            }
+            None => own,
+        }
+    }
 }
 
 pub(super) unsafe extern "system" fn queue_submit2(
@@ -114,16 +169,14 @@ pub(super) unsafe extern "system" fn queue_submit2(
         let mut own = locked(&own);
         let (mut submitted, mut all) = (Submitted::new(number), Vec::new());
         for info in &infos {
-            let is_timed = !info.flags.contains(vk::SubmitFlags::PROTECTED);
-            if !is_timed {
-                device.log.not_followed("submissions of protected work or of device groups");
-            }
+            let given = list(info.p_command_buffer_infos, info.command_buffer_info_count);
+            let is_on_one = given.iter().all(|buffer| buffer.device_mask.count_ones() <= 1);
+            let is_timed = is_on_one && !info.flags.contains(vk::SubmitFlags::PROTECTED);
+            note_untimed(&device, is_timed);
             let mut buffers = Vec::new();
-            for buffer in list(info.p_command_buffer_infos, info.command_buffer_info_count) {
-                let extended = own.extended(&device, &[buffer.command_buffer], is_timed, &mut submitted);
-                buffers.extend(
-                    extended.into_iter().map(|command_buffer| vk::CommandBufferSubmitInfo { command_buffer, ..*buffer }),
-                );
+            for buffer in given {
+                let extended = own.extended(&device, buffer.command_buffer, is_timed, &mut submitted);
+                buffers.extend(extended.map(|command_buffer| vk::CommandBufferSubmitInfo { command_buffer, ..*buffer }));
             }
             all.push(buffers);
         }

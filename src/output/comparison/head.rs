@@ -6,10 +6,10 @@ use super::super::text_table::{Column, Need, TextTable};
 use super::super::tone::Tone;
 use super::cases::{Names, size};
 use super::sheet::Sheet;
-use crate::analysis::compare::{About, ClockSource, Compared, Comparison, Difference, SideClocks, Total, Verdict};
+use crate::analysis::compare::{About, Application, ClockSource, Compared, Comparison, Difference, SideClocks, Total, Verdict};
 use crate::analysis::counted;
 use crate::model::Flag;
-use crate::units::ratio_between;
+use crate::units::{Nanos, percent, ratio_between};
 
 /// The differences that have a line each.
 const DIFFERENCES: usize = 8;
@@ -48,9 +48,24 @@ pub fn answer(sheet: &mut Sheet, comparison: &Comparison, names: &Names) {
         let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
         sheet.words(&format!("Broken: {}{more}: {}.", names.of(first), first.reason.trim_end_matches('.')), Tone::Bad);
     }
+    if let Some(application) = &comparison.application {
+        sheet.words(&of_application(application, &comparison.names), Tone::Plain);
+    }
     if let Some(clock) = &comparison.clock {
         sheet.words(&clocks(clock), Tone::Plain);
     }
+}
+
+/// What all calls take together, and how much of that the compared kernels have.
+fn of_application(Application { all, matched }: &Application, names: &[String; 2]) -> String {
+    let share = |side: usize| if all[side] > 0.0 { percent(matched[side] / all[side]) } else { "0 %".to_owned() };
+    let [base, new] = all.map(|time| Nanos(time).to_string());
+    let together = format!("All calls together: {base}, then {new}");
+    if matched == all {
+        return format!("{together}; both sides have the same kernels.");
+    }
+    let [first, second] = names;
+    format!("{together}. Kernels that both sides have take {} of the time of {first}, and {} of {second}.", share(0), share(1))
 }
 
 /// What became of all cases together.

@@ -104,6 +104,7 @@ fn comparison() -> Comparison {
             CodeChange { column: "registers", helped: 3, hurt: 12, unchanged: 26, totals: [1680, 1744] },
             CodeChange { column: "spill_bytes", helped: 0, hurt: 0, unchanged: 41, totals: [0, 0] },
         ],
+        application: None,
         differences: vec![
             differs(About::Driver, "driver_info", "580.159.04", "590.44.01"),
             differs(About::Driver, "driver_version", "2434646272", "2476720192"),

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::super::chart::{
-    Bar, BarGroup, Bars, Better, Body, Chart, Curves, Datum, Expected, Grid, GridCell, Line, Mark, RatioItem, Ratios, Roof,
-    Roofline, Scale, Ticks, Verdict,
+    Bar, BarGroup, Bars, Better, Body, Chart, Curves, Datum, Expected, Grid, GridCell, Lane, Line, Mark, RatioItem, Ratios,
+    Roof, Roofline, Scale, Span, Ticks, Timeline, Verdict,
 };
 use super::{Medium, svg};
 use crate::stats::Ratio;
@@ -76,6 +76,9 @@ fn datum_count(chart: &Chart) -> usize {
         Body::Grid(grid) => grid.cells.iter().flatten().filter(|cell| **cell != GridCell::Empty).count(),
         Body::Ratios(ratios) => ratios.items.len(),
         Body::Roofline(roofline) => of_lines(&roofline.kernels, (true, true)),
+        Body::Timeline(timeline) => {
+            timeline.lanes.iter().flat_map(|lane| &lane.spans).filter(|span| super::timeline::is_drawn(span)).count()
+        }
     }
 }
 
@@ -296,6 +299,13 @@ fn any_lines() -> impl Strategy<Value = Vec<Line>> {
     some((words(), some(datum, 6)).prop_map(|(name, points)| Line { name, points }), 10)
 }
 
+fn any_timeline() -> impl Strategy<Value = Body> {
+    let span = (number(), number(), any::<bool>(), words());
+    let span = span.prop_map(|(start, end, is_doubted, tip)| Span { start, end, is_doubted, tip });
+    let lanes = some((words(), some(span, 6)).prop_map(|(name, spans)| Lane { name, spans }), 10);
+    (any_scale(), lanes).prop_map(|(x, lanes)| Body::Timeline(Timeline { x, lanes }))
+}
+
 fn any_curves() -> impl Strategy<Value = Body> {
     let mark = (number(), words(), prop::option::of(0..12_usize)).prop_map(|(at, text, line)| Mark { at, text, line });
     let expected = (words(), some((number(), number()), 4)).prop_map(|(name, points)| Expected { name, points });
@@ -350,7 +360,7 @@ proptest! {
     #[test]
     fn pictures_hold_whatever_comes(
         title in words(),
-        body in prop_oneof![any_curves(), any_bars(), any_grid(), any_ratios(), any_roofline()],
+        body in prop_oneof![any_curves(), any_bars(), any_grid(), any_ratios(), any_roofline(), any_timeline()],
     ) {
         check(&Chart { title, body });
     }
