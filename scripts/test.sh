@@ -54,6 +54,11 @@ build_tests() {
   "${build[@]}" --profile dev --lib >"$messages" && "${build[@]}" "$@" >>"$messages"
 }
 
+# Programs of others, captured; with what the tests were built with, so that nothing is built a second time.
+clients() {
+  cargo build --locked --profile test --package lanescope-layer && LANESCOPE=${CARGO_TARGET_DIR:-target}/debug/lanescope scripts/clients.sh
+}
+
 # What ends the output is the count of the tests.
 run_tests() {
   say "tests"
@@ -89,4 +94,5 @@ if [ $# -gt 0 ]; then
   exit
 fi
 step "building tests" build_tests --examples --test '*'
+step "clients" clients
 run_tests --doc

@@ -16,7 +16,7 @@ use super::log::{Log, ORDER, Timing, clean, hex};
 use super::recording::{Recorded, Recording};
 use super::sets::Sets;
 use super::slots::{Slot, Slots};
-use super::statistics;
+use super::statistics::{self, Inquirer};
 
 pub(crate) static INSTANCES: Known<Instance> = Known::new();
 pub(crate) static DEVICES: Known<Device> = Known::new();
@@ -37,7 +37,7 @@ pub(crate) struct Device {
     chain: lanescope_chain::Device,
     pub(crate) log: Log,
     /// Where pipelines can be asked what the compiler made of them.
-    pub(crate) statistics: Option<ash::khr::pipeline_executable_properties::Device>,
+    pub(crate) statistics: Option<Inquirer>,
     families: Vec<vk::QueueFamilyProperties>,
     memory: vk::PhysicalDeviceMemoryProperties,
     modules: Mutex<HashMap<vk::ShaderModule, Arc<Module>>>,
@@ -117,8 +117,7 @@ impl Device {
         let [device_uuid, driver_uuid] = unsafe { uuids(instance, physical) };
         let period = properties.limits.timestamp_period;
         log.line(&format!("device\t{device_uuid}\t{driver_uuid}\t{period}\t{}", clean(&name)));
-        let statistics =
-            has_statistics.then(|| ash::khr::pipeline_executable_properties::Device::new(&instance.below, &chain.below));
+        let statistics = has_statistics.then(|| Inquirer::new(&chain));
         Some(Self {
             chain,
             log,

@@ -18,10 +18,9 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -72,8 +71,28 @@ impl Order {
     }
 }
 
-/// Devices of this process so far.
-static DEVICES: AtomicU32 = AtomicU32::new(0);
+/// A file of this process that isn't there yet: the loader unloads the layer with the last instance, so that nothing here is remembered.
+fn new_file(folder: &Path) -> io::Result<File> {
+    for number in 0.. {
+        let path = folder.join(format!("{}-{number}.log", process::id()));
+        match OpenOptions::new().append(true).create_new(true).open(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            opened => return opened,
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Leaves word that the layer was there, for a program that makes an instance and no device.
+pub(crate) fn note_instance() {
+    if let Some(order) = ORDER.as_ref() {
+        // Whoever comes second says the same.
+        drop(File::create(order.folder.join(INSTANCE)));
+    }
+}
+
+/// An empty file in the folder: an instance was made.
+const INSTANCE: &str = "instance";
 
 /// What is written of a device.
 pub(crate) struct Log {
@@ -85,9 +104,7 @@ pub(crate) struct Log {
 impl Log {
     /// A new file in the folder. Where that can't be made, nothing is written.
     pub(crate) fn new(folder: &Path) -> Self {
-        let number = DEVICES.fetch_add(1, Ordering::Relaxed);
-        let path = folder.join(format!("{}-{number}.log", process::id()));
-        let file = OpenOptions::new().append(true).create_new(true).open(path).ok();
+        let file = new_file(folder).ok();
         let new = Self { file: Mutex::new(file), modules: folder.to_owned(), not_followed: Mutex::default() };
         let program = env::current_exe().unwrap_or_default();
         let program = program.file_name().unwrap_or_default().to_string_lossy().into_owned();

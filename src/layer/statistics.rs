@@ -1,7 +1,7 @@
 //! What the driver's compiler tells of pipelines, such as registers and spilled bytes: VK_KHR_pipeline_executable_properties, which the
 //! layer enables where the device has it.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, FromBytesUntilNulError, c_void};
 use std::fmt::Write;
 use std::{mem, ptr, slice};
 
@@ -97,6 +97,31 @@ pub(crate) unsafe fn asked<'p>(infos: &[vk::ComputePipelineCreateInfo<'p>]) -> V
 /// VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO
 const PIPELINE_CREATE_FLAGS_2: vk::StructureType = vk::StructureType::from_raw(1_000_470_005);
 
+/// The extension's functions of the layer below. The loader's own vkGetDeviceProcAddr doesn't know the device until it is made.
+pub(crate) struct Inquirer(ash::khr::pipeline_executable_properties::DeviceFn);
+
+impl Inquirer {
+    pub(crate) fn new(device: &lanescope_chain::Device) -> Self {
+        let address = |name: &CStr| device.next(name).map_or(ptr::null(), |function| function as *const c_void);
+        Self(ash::khr::pipeline_executable_properties::DeviceFn::load(address))
+    }
+}
+
+/// What a function gives of a list: it is called for how many there are, and then for those.
+fn listed<T: Copy>(empty: T, list: impl Fn(*mut u32, *mut T) -> vk::Result) -> VkResult<Vec<T>> {
+    let mut count = 0;
+    list(&mut count, ptr::null_mut()).result()?;
+    let mut all = vec![empty; count as usize];
+    // A list that has grown meanwhile is cut.
+    match list(&mut count, all.as_mut_ptr()) {
+        vk::Result::SUCCESS | vk::Result::INCOMPLETE => {
+            all.truncate(count as usize);
+            Ok(all)
+        }
+        failed => Err(failed),
+    }
+}
+
 /// Writes what is told of a kernel's pipeline.
 ///
 /// # Safety
@@ -110,24 +135,31 @@ pub(crate) unsafe fn write(device: &Device, pipeline: vk::Pipeline, kernel: u32)
 /// # Safety
 /// As [`write`].
 unsafe fn told(device: &Device, pipeline: vk::Pipeline, kernel: u32) -> VkResult<Vec<String>> {
-    let Some(own) = &device.statistics else { return Ok(Vec::new()) };
+    let Some(Inquirer(own)) = &device.statistics else { return Ok(Vec::new()) };
     let mut lines = Vec::new();
-    // SAFETY: the caller's promise.
-    unsafe {
-        let all = own.get_pipeline_executable_properties(&vk::PipelineInfoKHR::default().pipeline(pipeline))?;
-        for (index, executable) in (0..).zip(&all) {
-            let info = vk::PipelineExecutableInfoKHR::default().pipeline(pipeline).executable_index(index);
-            let name = clean(&executable.name_as_c_str().unwrap_or_default().to_string_lossy());
-            let mut line = format!("executable\t{kernel}\t{}\t{name}", executable.subgroup_size);
-            for statistic in own.get_pipeline_executable_statistics(&info)? {
-                let name = clean(&statistic.name_as_c_str().unwrap_or_default().to_string_lossy());
-                // Writing to a string can't fail.
-                let _ = write!(line, "\t{name}={}", value(&statistic));
-            }
-            lines.push(line);
+    let info = vk::PipelineInfoKHR::default().pipeline(pipeline);
+    // SAFETY: the caller's promise; the list has room for as many as are counted.
+    let all = listed(Default::default(), |count, first| unsafe {
+        (own.get_pipeline_executable_properties_khr)(device.raw, &info, count, first)
+    })?;
+    for (index, executable) in (0..).zip(&all) {
+        let info = vk::PipelineExecutableInfoKHR::default().pipeline(pipeline).executable_index(index);
+        // SAFETY: the same, and the pipeline has this executable.
+        let statistics = listed(Default::default(), |count, first| unsafe {
+            (own.get_pipeline_executable_statistics_khr)(device.raw, &info, count, first)
+        })?;
+        let mut line = format!("executable\t{kernel}\t{}\t{}", executable.subgroup_size, text(executable.name_as_c_str()));
+        for statistic in &statistics {
+            // Writing to a string can't fail.
+            let _ = write!(line, "\t{}={}", text(statistic.name_as_c_str()), value(statistic));
         }
+        lines.push(line);
     }
     Ok(lines)
+}
+
+fn text(name: Result<&CStr, FromBytesUntilNulError>) -> String {
+    clean(&name.unwrap_or_default().to_string_lossy())
 }
 
 /// With a letter for its type.

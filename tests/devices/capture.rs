@@ -68,6 +68,8 @@ fn a_program_keeps_its_output_and_its_exit_code() {
     let said = captured(&[], &folder.at("none"), &["sh", "-c", "echo out; exit 7"]);
     assert!(said.code == Some(2) && said.out == "out\n" && said.err.contains("used no Vulkan"), "{said:?}");
     assert!(!folder.path("none").exists());
+    let said = captured(&[], &folder.at("none"), &[DISPATCHES.to_str().unwrap(), "no such device"]);
+    assert!(said.code == Some(2) && said.err.contains("made a Vulkan instance, but no device"), "{said:?}");
     let said = captured(&[], &folder.at("none"), &["/no/such/program"]);
     assert!(said.code == Some(2) && said.err.contains("can't start") && !folder.path("none").exists(), "{said:?}");
     let program = format!("{} {} many; exit 7", DISPATCHES.display(), "''");

@@ -54,7 +54,15 @@ struct Rare {
     pair: Option<Box<Pair>>,
     /// Its rounds with the core's clock beside each.
     clocked: Option<Box<[ClockedRound]>>,
-    calls_time: Option<f64>,
+    application: Option<Application>,
+}
+
+/// What a row of an application's kernel tells besides.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Application {
+    calls_time: f64,
+    /// A hash of the run: few calls may take the same to the tick in another one.
+    run: u64,
 }
 
 /// What is to be said of a row.
@@ -138,7 +146,7 @@ impl Observation {
             code: code(record).map(Box::new),
             pair: record.ratio.filter(|ratio| *ratio > 0.0).map(|ratio| pair(record, ratio).into()),
             clocked: clocked_rounds(record),
-            calls_time: record.calls_time_ns,
+            application: record.calls_time_ns.map(|calls_time| Application { calls_time, run: hash64(&record.run_id) }),
         };
         Self {
             run,
@@ -204,7 +212,7 @@ impl Observation {
 
     /// What all calls of an application's kernel took, ns.
     pub fn calls_time(&self) -> Option<f64> {
-        self.rare.as_ref()?.calls_time
+        self.rare.as_ref()?.application.map(|own| own.calls_time)
     }
 
     /// Time per pass, ns.

@@ -15,10 +15,6 @@ const NAME: &str = "VK_LAYER_LANESCOPE_capture";
 /// Names the library where it is elsewhere.
 const VARIABLE: &str = "LANESCOPE_LAYER";
 
-/// Where systems keep the files of their drivers.
-const DRIVER_FOLDERS: [&str; 4] =
-    ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/usr/local/etc/vulkan/icd.d"];
-
 /// The layer's library, as an absolute path.
 ///
 /// # Errors
@@ -71,7 +67,7 @@ pub fn environment(library: &Path, folder: &Path, loader: &str) -> anyhow::Resul
     } else if is_new {
         all.push(("VK_ADD_LAYER_PATH", Some(before("VK_ADD_LAYER_PATH", folder, Vec::new()))));
     } else {
-        all.push(("VK_LAYER_PATH", Some(before("VK_LAYER_PATH", folder, layer_folders()))));
+        all.push(("VK_LAYER_PATH", Some(before("VK_LAYER_PATH", folder, loader_folders("explicit_layer.d")))));
     }
     if is_new {
         all.extend(drivers());
@@ -93,8 +89,8 @@ fn is_new(loader: &str) -> bool {
     version.len() < 3 || version >= vec![1, 3, 234]
 }
 
-/// Where the loader looks for layers that are named, unless VK_LAYER_PATH says otherwise.
-fn layer_folders() -> Vec<PathBuf> {
+/// Where the loader looks for files of a kind, by their folder's name, unless a variable says otherwise.
+fn loader_folders(kind: &str) -> Vec<PathBuf> {
     let home = |folder: &str| env::home_dir().map(|home| home.join(folder)).into_iter().collect();
     let listed = |name: &str, otherwise: Vec<PathBuf>| match env::var_os(name).filter(|value| !value.is_empty()) {
         Some(value) => env::split_paths(&value).collect(),
@@ -103,11 +99,11 @@ fn layer_folders() -> Vec<PathBuf> {
     let all = [
         listed("XDG_CONFIG_HOME", home(".config")),
         listed("XDG_CONFIG_DIRS", vec!["/etc/xdg".into()]),
-        vec!["/etc".into()],
+        vec!["/etc".into(), "/usr/local/etc".into()],
         listed("XDG_DATA_HOME", home(".local/share")),
         listed("XDG_DATA_DIRS", vec!["/usr/local/share".into(), "/usr/share".into()]),
     ];
-    all.into_iter().flatten().map(|folder| folder.join("vulkan/explicit_layer.d")).collect()
+    all.into_iter().flatten().map(|folder| folder.join("vulkan").join(kind)).collect()
 }
 
 /// Some engines load the driver of `VK_DRIVER_FILES` themselves, without a loader and its layers: where the loader finds that file by
@@ -117,8 +113,13 @@ fn drivers() -> Variables {
         .into_iter()
         .find_map(|name| env::var_os(name).filter(|value| !value.is_empty()));
     let Some(files) = set.filter(|_| env::var_os("VK_LOADER_DRIVERS_SELECT").is_none()) else { return Vec::new() };
-    let is_the_systems =
-        |file: &PathBuf| file.parent().is_some_and(|folder| DRIVER_FOLDERS.iter().any(|own| folder == Path::new(own)));
+    let folders = loader_folders("icd.d");
+    // By its name the loader takes every file that is called so.
+    let called_so = |file: &PathBuf| {
+        let name = file.file_name().unwrap_or_default();
+        folders.iter().map(|own| own.join(name)).filter(|own| own.exists()).collect::<Vec<_>>()
+    };
+    let is_the_systems = |file: &PathBuf| called_so(file) == [file.clone()];
     let files: Vec<PathBuf> = env::split_paths(&files).collect();
     if !files.iter().all(is_the_systems) {
         return Vec::new();

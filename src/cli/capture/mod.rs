@@ -28,6 +28,9 @@ use program::{Ended, LOG};
 /// One that the layer wrote.
 const MODULE: Kind = Kind { what: "a captured module", largest: 1 << 30, may_stream: false };
 
+/// The layer's own word that a program made an instance, a file in their folder.
+const INSTANCE: &str = "instance";
+
 /// The folder of the layer's own files, within the output.
 const LOGS: &str = "log";
 
@@ -42,8 +45,9 @@ pub fn capture(typed: &Capture) -> anyhow::Result<u8> {
     progress.notes(program::end_in_words(ended.status, &program));
     let files = files(&logs)?;
     if files.is_empty() {
+        let has_instance = fs::remove_file(logs.join(INSTANCE)).is_ok();
         forget(&typed.output, &logs);
-        return Err(nothing_seen(&ended, &program).into());
+        return Err(nothing_seen(&ended, &program, has_instance).into());
     }
     let profile = read(&files, |module| module_words(&logs, module))?;
     let all = with_rows(&profile, &known);
@@ -124,9 +128,11 @@ fn module_words(logs: &Path, module: &str) -> Option<Vec<u32>> {
 }
 
 /// Why nothing was captured: Vulkan came without the layer, or didn't come.
-fn nothing_seen(ended: &Ended, program: &Path) -> Error {
+fn nothing_seen(ended: &Ended, program: &Path, has_instance: bool) -> Error {
     let program = program.shown();
-    let words = if ended.had_vulkan {
+    let words = if has_instance {
+        format!("{program} made a Vulkan instance, but no device: nothing was captured")
+    } else if ended.had_vulkan {
         format!(
             "{program} used Vulkan, but its loader didn't take the layer: nothing was captured. Unset VK_DRIVER_FILES and \
              VK_ICD_FILENAMES, if they are set: with them some programs load a driver without a loader. A program that runs with more \

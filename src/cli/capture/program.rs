@@ -17,6 +17,10 @@ use crate::regular::{self, Kind};
 /// The layer's files, which this run's own programs wrote.
 pub const LOG: Kind = Kind { what: "what the layer wrote", largest: 1 << 34, may_stream: false };
 
+/// Parts of the names of libraries that programs have in memory which use Vulkan: loaders, most drivers, and a part of NVIDIA's, whose
+/// driver is one for OpenGL as well.
+const OF_VULKAN: [&str; 2] = ["vulkan", "glvkspirv"];
+
 /// How often the program is looked at.
 const STEP: Duration = Duration::from_millis(50);
 /// How long it may take to end once it was asked to.
@@ -97,7 +101,7 @@ struct Watched<'t> {
 
 impl Watched<'_> {
     fn look(&mut self, child: &mut Child) -> io::Result<()> {
-        self.had_vulkan |= !self.had_vulkan && platform::has_mapped(child.id(), "vulkan");
+        self.had_vulkan |= !self.had_vulkan && OF_VULKAN.iter().any(|name| platform::has_mapped(child.id(), name));
         if let Some(asked) = self.asked {
             if asked.elapsed() > LAST {
                 child.kill()?;

@@ -19,6 +19,7 @@ use ash::vk::Handle;
 use lanescope_chain::{Function, Instance, Named, call};
 
 use super::device::{DEVICES, Device, INSTANCES};
+use super::log::note_instance;
 use super::statistics;
 use commands::*;
 use objects::*;
@@ -246,6 +247,7 @@ unsafe extern "system" fn create_instance(
     allocator: Allocator<'_>,
     instance: *mut vk::Instance,
 ) -> vk::Result {
+    note_instance();
     // SAFETY: as this function is called.
     unsafe { Instance::create_known(&INSTANCES, info, allocator, instance) }
 }
