@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_void};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::mem;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
@@ -285,9 +286,50 @@ impl Device {
 
 // ---- which one an object belongs to -----------------------------------------------------------------------------------------
 
+/// A map by handles or addresses.
+pub type ByHandle<K, V> = HashMap<K, V, BuildHasherDefault<Quick>>;
+
+/// Hashes what is unlike already, as handles and addresses are. The usual hasher withstands attacks, which takes a good part of what a
+/// layer may take of a call.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Quick(u64);
+
+impl Quick {
+    fn add(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
+
+impl Hasher for Quick {
+    /// A product's upper bits depend on all of a factor, and maps look at the lower ones first.
+    fn finish(&self) -> u64 {
+        self.0.rotate_left(32)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for part in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..part.len()].copy_from_slice(part);
+            self.add(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u32(&mut self, word: u32) {
+        self.add(word.into());
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.add(word);
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.add(word as u64);
+    }
+}
+
 /// What a layer knows of instances, or of devices. Whatever is got from one of these is found by the address of the loader's table of
 /// functions, with which all of them begin.
-pub struct Known<T>(LazyLock<RwLock<HashMap<usize, Arc<T>>>>);
+pub struct Known<T>(LazyLock<RwLock<ByHandle<usize, Arc<T>>>>);
 
 /// The address of an object's table.
 ///

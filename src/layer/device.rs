@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Instant;
 
 use ash::vk;
-use lanescope_chain::{Function, Instance, Known};
+use lanescope_chain::{ByHandle, Function, Instance, Known};
 
 use super::execution::Queue;
 use super::kernel::{Kernel, Module};
@@ -42,14 +42,14 @@ pub(crate) struct Device {
     memory: vk::PhysicalDeviceMemoryProperties,
     modules: Mutex<HashMap<vk::ShaderModule, Arc<Module>>>,
     names: Mutex<HashMap<vk::ShaderModule, String>>,
-    pipelines: RwLock<HashMap<vk::Pipeline, Arc<Pipeline>>>,
+    pipelines: RwLock<ByHandle<vk::Pipeline, Arc<Pipeline>>>,
     kernels: Mutex<HashMap<String, u32>>,
-    dispatches: Mutex<HashMap<DispatchKey, u32>>,
+    dispatches: Mutex<ByHandle<DispatchKey, u32>>,
     sets: Mutex<Sets>,
     slots: Mutex<Slots>,
     pools: Mutex<Vec<(vk::QueryPool, u32)>>,
     command_pools: Mutex<HashMap<vk::CommandPool, CommandPool>>,
-    buffers: RwLock<HashMap<vk::CommandBuffer, Arc<Mutex<Recording>>>>,
+    buffers: RwLock<ByHandle<vk::CommandBuffer, Arc<Mutex<Recording>>>>,
     queues: Mutex<HashMap<vk::Queue, Arc<Mutex<Queue>>>>,
     submissions: AtomicU64,
     first: OnceLock<Instant>,

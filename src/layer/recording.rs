@@ -72,6 +72,8 @@ pub(crate) struct Recording {
     pushed: HashMap<u32, Bound>,
     labels: Vec<String>,
     noted: Vec<Noted>,
+    /// Whether a full barrier stands behind the last work.
+    is_alone: bool,
     sources: Vec<Source>,
     /// The pool that queries are taken from, by its source, and how many it has.
     open: Option<(usize, u32)>,
@@ -90,6 +92,7 @@ impl Recording {
             pushed: HashMap::new(),
             labels: Vec::new(),
             noted: Vec::new(),
+            is_alone: false,
             sources: Vec::new(),
             open: None,
             pools: Vec::new(),
@@ -126,6 +129,11 @@ impl Recording {
         if let Some(bound) = self.bound.get_mut(at as usize) {
             *bound = bytes;
         }
+    }
+
+    /// Other work than a dispatch was recorded.
+    pub(crate) fn disturbed(&mut self) {
+        self.is_alone = false;
     }
 
     pub(crate) fn begin_label(&mut self, label: String) {
@@ -181,12 +189,14 @@ impl Recording {
             let query = if device.is_timed(self.family) { self.queries(device, buffer) } else { None };
             let Some((pool, first, times)) = query else {
                 record();
+                self.is_alone = false;
                 self.noted.push(Noted { number, times: None, groups });
                 return;
             };
             let is_isolated = ORDER.as_ref().is_some_and(|order| order.timing == Timing::Isolated);
             let all = vk::PipelineStageFlags::ALL_COMMANDS;
-            if is_isolated {
+            // The one behind the last dispatch is before this one as well.
+            if is_isolated && !self.is_alone {
                 barrier(device, buffer, all, all);
             }
             device.below.cmd_write_timestamp(buffer, all, pool, first);
@@ -195,6 +205,7 @@ impl Recording {
             if is_isolated {
                 barrier(device, buffer, all, all);
             }
+            self.is_alone = is_isolated;
             self.noted.push(Noted { number, times: Some(times), groups });
         }
     }
@@ -258,6 +269,7 @@ impl Recording {
     /// # Safety
     /// As [`Self::dispatch`].
     pub(crate) unsafe fn executed(&mut self, device: &Device, buffer: vk::CommandBuffer, secondary: &Recorded) {
+        self.is_alone = false;
         if secondary.dispatches.is_empty() {
             return;
         }

@@ -76,6 +76,11 @@ pub(super) unsafe extern "system" fn free_command_buffers(
     }
 }
 
+/// Notes that other work than a dispatch is recorded.
+pub(super) fn disturbed(device: &Device, buffer: vk::CommandBuffer) {
+    with(device, buffer, Recording::disturbed);
+}
+
 /// Does something with what is known of a command buffer.
 fn with<T>(device: &Device, buffer: vk::CommandBuffer, act: impl FnOnce(&mut Recording) -> T) -> Option<T> {
     let recording = device.recording(buffer)?;

@@ -3,12 +3,14 @@
 //! ```text
 //! objects   modules, pipelines, buffers and descriptors
 //! commands  command buffers, and what is recorded into them
+//! transfers work beside dispatches
 //! queues    what is submitted, and what waits for it
 //! ```
 
 mod commands;
 mod objects;
 mod queues;
+mod transfers;
 
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
@@ -24,6 +26,7 @@ use super::statistics;
 use commands::*;
 use objects::*;
 use queues::*;
+use transfers::*;
 
 /// What needs no instance.
 pub(crate) const GLOBAL: &[Named] = &[
@@ -103,6 +106,30 @@ pub(crate) const DEVICE: &[Named] = &[
     call!(c"vkWaitSemaphoresKHR", PFN_vkWaitSemaphores, wait_semaphores),
     call!(c"vkGetSemaphoreCounterValue", PFN_vkGetSemaphoreCounterValue, get_counter_value),
     call!(c"vkGetSemaphoreCounterValueKHR", PFN_vkGetSemaphoreCounterValue, get_counter_value),
+    // Other work.
+    call!(c"vkCmdCopyBuffer", PFN_vkCmdCopyBuffer, copy_buffer),
+    call!(c"vkCmdCopyBuffer2", PFN_vkCmdCopyBuffer2, copy_buffer2),
+    call!(c"vkCmdCopyBuffer2KHR", PFN_vkCmdCopyBuffer2, copy_buffer2_khr),
+    call!(c"vkCmdCopyImage", PFN_vkCmdCopyImage, copy_image),
+    call!(c"vkCmdCopyImage2", PFN_vkCmdCopyImage2, copy_image2),
+    call!(c"vkCmdCopyImage2KHR", PFN_vkCmdCopyImage2, copy_image2_khr),
+    call!(c"vkCmdCopyBufferToImage", PFN_vkCmdCopyBufferToImage, copy_to_image),
+    call!(c"vkCmdCopyBufferToImage2", PFN_vkCmdCopyBufferToImage2, copy_to_image2),
+    call!(c"vkCmdCopyBufferToImage2KHR", PFN_vkCmdCopyBufferToImage2, copy_to_image2_khr),
+    call!(c"vkCmdCopyImageToBuffer", PFN_vkCmdCopyImageToBuffer, copy_from_image),
+    call!(c"vkCmdCopyImageToBuffer2", PFN_vkCmdCopyImageToBuffer2, copy_from_image2),
+    call!(c"vkCmdCopyImageToBuffer2KHR", PFN_vkCmdCopyImageToBuffer2, copy_from_image2_khr),
+    call!(c"vkCmdBlitImage", PFN_vkCmdBlitImage, blit_image),
+    call!(c"vkCmdBlitImage2", PFN_vkCmdBlitImage2, blit_image2),
+    call!(c"vkCmdBlitImage2KHR", PFN_vkCmdBlitImage2, blit_image2_khr),
+    call!(c"vkCmdResolveImage", PFN_vkCmdResolveImage, resolve_image),
+    call!(c"vkCmdResolveImage2", PFN_vkCmdResolveImage2, resolve_image2),
+    call!(c"vkCmdResolveImage2KHR", PFN_vkCmdResolveImage2, resolve_image2_khr),
+    call!(c"vkCmdClearColorImage", PFN_vkCmdClearColorImage, clear_colour),
+    call!(c"vkCmdClearDepthStencilImage", PFN_vkCmdClearDepthStencilImage, clear_depth),
+    call!(c"vkCmdFillBuffer", PFN_vkCmdFillBuffer, fill_buffer),
+    call!(c"vkCmdUpdateBuffer", PFN_vkCmdUpdateBuffer, update_buffer),
+    call!(c"vkCmdCopyQueryPoolResults", PFN_vkCmdCopyQueryPoolResults, copy_results),
     // What isn't followed.
     call!(c"vkCmdBeginRenderPass", PFN_vkCmdBeginRenderPass, begin_render_pass),
     call!(c"vkCmdBeginRenderPass2", PFN_vkCmdBeginRenderPass2, begin_render_pass2),
@@ -190,6 +217,24 @@ macro_rules! destroyed {
 
 pub(super) use {destroyed, made};
 
+/// Something that calls are for.
+trait Subject: Copy {
+    /// Itself, where it is a command buffer.
+    fn as_commands(self) -> Option<vk::CommandBuffer>;
+}
+
+impl Subject for vk::CommandBuffer {
+    fn as_commands(self) -> Option<vk::CommandBuffer> {
+        Some(self)
+    }
+}
+
+impl Subject for vk::Device {
+    fn as_commands(self) -> Option<vk::CommandBuffer> {
+        None
+    }
+}
+
 /// A function that passes a call on, and counts what isn't followed.
 macro_rules! counted {
     ($($name:literal, $function:ident, $kind:literal, $object:ident: $of:ty $(, $argument:ident: $ty:ty)* $(=> $result:ty)?;)*) => { $(
@@ -199,6 +244,9 @@ macro_rules! counted {
             unsafe {
                 let Some(device) = device($object) else { return Default::default() };
                 device.log.not_followed($kind);
+                if let Some(commands) = $object.as_commands() {
+                    disturbed(&device, commands);
+                }
                 let Some(next) = device.next($name) else { return Default::default() };
                 mem::transmute::<Function, Next>(next)($object $(, $argument)*)
             }
