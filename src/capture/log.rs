@@ -1,6 +1,6 @@
 //! One file of the layer's, which its own documentation describes (src/layer/log.rs).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::io::{self, BufRead};
 
 use crate::model::{Executable, StatValue};
@@ -79,26 +79,19 @@ impl Log {
     /// The line that isn't one of this format, or why reading failed.
     pub fn read(mut from: impl BufRead, mut take: impl FnMut(&Self, Execution)) -> io::Result<Self> {
         let mut new = Self::default();
-        // Of each submission, the groups of its indirect dispatches, in order.
-        let mut groups: VecDeque<[u32; 3]> = VecDeque::new();
         let mut line = String::new();
         for number in 1.. {
             line.clear();
             from.read_line(&mut line)?;
             let Some(line) = line.strip_suffix('\n') else { break };
             let fields: Vec<&str> = line.split('\t').collect();
-            let known = new.take(&fields, &mut groups, &mut take);
+            let known = new.take(&fields, &mut take);
             known.ok_or_else(|| io::Error::other(format!("line {number} isn't one of this format: {line}")))?;
         }
         Ok(new)
     }
 
-    fn take(
-        &mut self,
-        fields: &[&str],
-        groups: &mut VecDeque<[u32; 3]>,
-        take: &mut impl FnMut(&Self, Execution),
-    ) -> Option<()> {
+    fn take(&mut self, fields: &[&str], take: &mut impl FnMut(&Self, Execution)) -> Option<()> {
         match *fields {
             ["capture", version, _, program] => {
                 program.clone_into(&mut self.program);
@@ -134,20 +127,15 @@ impl Log {
                 self.dispatches.push(LoggedDispatch { kernel, groups, bound_bytes, label });
                 (number.parse() == Ok(self.dispatches.len() - 1)).then_some(())
             }
-            ["groups", _, all] => {
-                for one in all.split(' ') {
-                    let mut numbers = one.split_once(':')?.1.split(',').map(str::parse);
-                    let mut next = || numbers.next()?.ok();
-                    groups.push_back([next()?, next()?, next()?]);
-                }
-                Some(())
-            }
             ["times", submission, family, all] => {
                 let (submission, family) = (submission.parse().ok()?, family.parse().ok()?);
                 for one in all.split(' ').filter(|one| !one.is_empty()) {
+                    let (one, groups) = match one.split_once('@') {
+                        Some((one, groups)) => (one, Some(read_groups(groups)?)),
+                        None => (one, None),
+                    };
                     let (dispatch, time) = execution(one)?;
-                    let is_indirect = self.dispatches.get(dispatch)?.groups.is_none();
-                    let groups = if is_indirect { groups.pop_front() } else { None };
+                    self.dispatches.get(dispatch)?;
                     take(self, Execution { submission, family, dispatch, time, groups });
                 }
                 Some(())
@@ -159,6 +147,11 @@ impl Log {
             _ => None,
         }
     }
+}
+
+fn read_groups(text: &str) -> Option<[u32; 3]> {
+    let numbers: Vec<u32> = text.split(',').map(|number| number.parse().ok()).collect::<Option<_>>()?;
+    numbers.try_into().ok()
 }
 
 /// A dispatch by its place, and when it began and how long it took where it was timed.
@@ -197,8 +190,7 @@ mod tests {
         dispatch\t1\t0\t?\t?\t?\t0\t\n\
         not-followed\trender passes\t1\n\
         floor\t12\n\
-        groups\t3\t1:5,6,7\n\
-        times\t3\t0\t0:100:20 1:130:8 0\n\
+        times\t3\t0\t0:100:20 1:130:8@5,6,7 1\n\
         not-followed\trender passes\t2\n";
 
     #[test]
@@ -208,7 +200,7 @@ mod tests {
         let log = Log::read(text.as_bytes(), |_, of| times.push((of.dispatch, of.time, of.groups))).unwrap();
         assert_eq!((log.program.as_str(), log.device.name.as_str(), log.device.period), ("app", "A GPU", 2.5));
         assert_eq!(log.dispatches[0].label, "loss");
-        assert_eq!(times, [(0, Some((100, 20)), None), (1, Some((130, 8)), Some([5, 6, 7])), (0, None, None)]);
+        assert_eq!(times, [(0, Some((100, 20)), None), (1, Some((130, 8)), Some([5, 6, 7])), (1, None, None)]);
         assert_eq!((log.not_followed["render passes"], &log.floors[..]), (2, &[12][..]));
         let told = &log.kernels[0].executables[0];
         assert_eq!((told.get("Registers"), told.get("A=B")), (Some(StatValue::Unsigned(24)), Some(StatValue::Real(0.5))));
@@ -218,7 +210,7 @@ mod tests {
     fn what_isnt_of_this_format_is_refused_with_its_line() {
         for text in ["what\n", "times\t1\t0\t9:1:1\n", "kernel\t5\ta\tb\tc\t0\td\n", "executable\t0\t32\tmain\tA=x\n"] {
             let why = Log::read(format!("{TEXT}{text}").as_bytes(), |_, _| ()).unwrap_err().to_string();
-            assert!(why.starts_with("line 12 "), "{why}");
+            assert!(why.starts_with("line 11 "), "{why}");
         }
         assert!(Log::read(&b"capture\t2\t1\tapp\n"[..], |_, _| ()).is_err());
     }

@@ -1,6 +1,6 @@
 //! The kernels of all files of a capture.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, BufRead};
 
 use super::log::{Execution, Log, LoggedDevice};
@@ -165,8 +165,13 @@ impl Profile {
     }
 
     fn take(&mut self, reading: &mut Reading, log: &Log, execution: Execution, words: &impl Fn(&str) -> Option<Vec<u32>>) {
-        self.submissions += u64::from(reading.last != Some(execution.submission));
-        reading.last = Some(execution.submission);
+        if reading.latest.insert(execution.submission) {
+            self.submissions += 1;
+            // Those of several queues come mixed.
+            if reading.latest.len() > LATEST {
+                reading.latest.pop_first();
+            }
+        }
         self.dispatches += 1;
         let Some(dispatch) = log.dispatches.get(execution.dispatch) else { return };
         let device = *reading.device.get_or_insert_with(|| self.on(&log.device));
@@ -189,7 +194,7 @@ impl Profile {
 struct Reading {
     process: u64,
     device: Option<usize>,
-    last: Option<u64>,
+    latest: BTreeSet<u64>,
     /// The places of kernels, by those in the file, and by workgroups.
     kernels: HashMap<(usize, Option<[u32; 3]>), usize>,
 }

@@ -24,6 +24,8 @@ pub(crate) static DEVICES: Known<Device> = Known::new();
 /// A compute pipeline.
 pub(crate) struct Pipeline {
     raw: vk::Pipeline,
+    /// Whether it can be asked what the compiler made of it.
+    is_asked: bool,
     pub(crate) kernel: Kernel,
     /// Its kernel's number in the log, once it was dispatched.
     number: OnceLock<u32>,
@@ -46,7 +48,9 @@ pub(crate) struct Device {
     kernels: Mutex<HashMap<String, u32>>,
     dispatches: Mutex<ByHandle<DispatchKey, u32>>,
     sets: Mutex<Sets>,
+    /// Of executions, which are over soon, and pieces that command buffers keep.
     slots: Mutex<Slots>,
+    pieces: Mutex<Slots>,
     pools: Mutex<Vec<(vk::QueryPool, u32)>>,
     command_pools: Mutex<HashMap<vk::CommandPool, CommandPool>>,
     buffers: RwLock<ByHandle<vk::CommandBuffer, Arc<Mutex<Recording>>>>,
@@ -131,6 +135,7 @@ impl Device {
             dispatches: Mutex::default(),
             sets: Mutex::default(),
             slots: Mutex::default(),
+            pieces: Mutex::default(),
             pools: Mutex::default(),
             command_pools: Mutex::default(),
             buffers: RwLock::default(),
@@ -157,6 +162,10 @@ impl Device {
         locked(&self.slots)
     }
 
+    pub(crate) fn pieces(&self) -> MutexGuard<'_, Slots> {
+        locked(&self.pieces)
+    }
+
     pub(crate) fn pools(&self) -> MutexGuard<'_, Vec<(vk::QueryPool, u32)>> {
         locked(&self.pools)
     }
@@ -167,9 +176,9 @@ impl Device {
 
     // ---- pipelines --------------------------------------------------------------------------------------------------------
 
-    pub(crate) fn add_pipeline(&self, raw: vk::Pipeline, kernel: Kernel, module: vk::ShaderModule) {
+    pub(crate) fn add_pipeline(&self, raw: vk::Pipeline, is_asked: bool, kernel: Kernel, module: vk::ShaderModule) {
         let name = self.names().get(&module).cloned();
-        let pipeline = Pipeline { raw, kernel, number: OnceLock::new(), name: Mutex::new(name) };
+        let pipeline = Pipeline { raw, is_asked, kernel, number: OnceLock::new(), name: Mutex::new(name) };
         self.pipelines.write().unwrap_or_else(PoisonError::into_inner).insert(raw, Arc::new(pipeline));
     }
 
@@ -199,8 +208,10 @@ impl Device {
             }
             let name = locked(&pipeline.name).clone().unwrap_or_default();
             self.log.line(&format!("kernel\t{number}\t{fields}\t{name}"));
-            // SAFETY: the caller's promise; pipelines of a device that tells of them are made for that.
-            unsafe { statistics::write(self, pipeline.raw, number) };
+            if pipeline.is_asked {
+                // SAFETY: the caller's promise; it was made for that.
+                unsafe { statistics::write(self, pipeline.raw, number) };
+            }
             kernels.insert(fields, number);
             number
         })
@@ -269,6 +280,13 @@ impl Device {
     pub(crate) unsafe fn slot(&self, words: usize) -> Option<Slot> {
         // SAFETY: the caller's promise.
         unsafe { self.slots().take(&self.below, &self.memory, words) }
+    }
+
+    /// # Safety
+    /// The device lives.
+    pub(crate) unsafe fn piece(&self, words: usize) -> Option<Slot> {
+        // SAFETY: the caller's promise.
+        unsafe { self.pieces().take(&self.below, &self.memory, words) }
     }
 
     // ---- command buffers ----------------------------------------------------------------------------------------------------
@@ -349,6 +367,7 @@ impl Device {
                 self.below.destroy_query_pool(pool, None);
             }
             self.slots().destroy(&self.below);
+            self.pieces().destroy(&self.below);
         }
         self.log.finish();
     }

@@ -7,7 +7,6 @@
 use std::collections::VecDeque;
 use std::fmt::Write;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use ash::vk;
 use ash::vk::Handle;
@@ -69,13 +68,13 @@ impl Queue {
     }
 
     fn write(&self, device: &Device, Execution { submission, recorded, slot }: &Execution, is_whole: bool) {
-        recorded.pending.fetch_sub(1, Ordering::Relaxed);
-        let slot = slot.as_ref().filter(|_| is_whole && !recorded.is_shared.load(Ordering::Relaxed));
-        let (mut times, mut groups) = (format!("times\t{submission}\t{}\t", self.family), String::new());
+        let slot = slot.as_ref().filter(|_| is_whole && !recorded.is_shared());
+        recorded.ended();
+        let mut times = format!("times\t{submission}\t{}\t", self.family);
         let mask = device.timestamp_mask(self.family);
         for dispatch in &recorded.dispatches {
             let at = |word: Option<usize>, more: usize| slot.zip(word).and_then(|(slot, word)| slot.word(word + more));
-            let both = at(dispatch.times, 0).zip(at(dispatch.times, 1));
+            let both = at(dispatch.times, 0).zip(at(dispatch.times, 1)).filter(|(start, end)| *start != 0 && *end != 0);
             let Some(number) = dispatch.number else {
                 if let Some((start, end)) = both {
                     device.log.line(&format!("floor\t{}", end.wrapping_sub(start) & mask));
@@ -84,18 +83,14 @@ impl Queue {
             };
             // Writing to a string can't fail.
             let _ = match both {
-                Some((start, end)) => {
-                    write!(times, "{number}:{}:{} ", start & mask, end.wrapping_sub(start) & mask)
-                }
-                None => write!(times, "{number} "),
+                Some((start, end)) => write!(times, "{number}:{}:{}", start & mask, end.wrapping_sub(start) & mask),
+                None => write!(times, "{number}"),
             };
             if let Some((first, second)) = at(dispatch.groups, 0).zip(at(dispatch.groups, 1)) {
                 let [x, y] = [first & 0xffff_ffff, first >> 32];
-                let _ = write!(groups, "{number}:{x},{y},{} ", second & 0xffff_ffff);
+                let _ = write!(times, "@{x},{y},{}", second & 0xffff_ffff);
             }
-        }
-        if !groups.is_empty() {
-            device.log.line(&format!("groups\t{submission}\t{}", groups.trim_end()));
+            times.push(' ');
         }
         device.log.line(times.trim_end());
     }
@@ -113,11 +108,7 @@ impl Queue {
     ) -> impl Iterator<Item = vk::CommandBuffer> + use<> {
         let recorded = device.recorded(buffer).filter(|recorded| !recorded.dispatches.is_empty());
         let copy = recorded.and_then(|recorded| {
-            let pending = recorded.pending.fetch_add(1, Ordering::Relaxed);
-            let before = recorded.queue.swap(self.raw.as_raw(), Ordering::Relaxed);
-            if pending > 0 && before != self.raw.as_raw() {
-                recorded.is_shared.store(true, Ordering::Relaxed);
-            }
+            recorded.began(self.raw.as_raw());
             // SAFETY: the caller's promise.
             let copy = if is_timed && recorded.words > 0 { unsafe { self.copy(device, &recorded, submitted) } } else { None };
             let submission = submitted.submission;
@@ -168,9 +159,7 @@ impl Queue {
     pub(crate) unsafe fn submitted(&mut self, device: &Device, submitted: Submitted, is_done: bool) {
         let Submitted { executions, batch, slots, .. } = submitted;
         if !is_done {
-            for execution in &executions {
-                execution.recorded.pending.fetch_sub(1, Ordering::Relaxed);
-            }
+            executions.iter().for_each(|execution| execution.recorded.ended());
             let mut all = device.slots();
             slots.into_iter().for_each(|slot| all.give_back(slot));
             self.free.extend(batch);
@@ -190,6 +179,11 @@ impl Queue {
     /// # Safety
     /// The device is idle, or lost.
     pub(crate) unsafe fn destroy(&mut self, device: &Device) {
+        if !self.pending.is_empty() {
+            // The application waited for its own work: at most the submission of a fence is left.
+            // SAFETY: the caller's promise. A lost device has nothing to wait for.
+            let _ = unsafe { device.below.queue_wait_idle(self.raw) };
+        }
         self.collect(device);
         for execution in std::mem::take(&mut self.executions) {
             self.write(device, &execution, false);

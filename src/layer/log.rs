@@ -9,9 +9,8 @@
 //! | `kernel` | number, module, entry point, constants (bytes in hex by id), required subgroup size or 0, debug name |
 //! | `executable` | kernel, subgroup size, name, then `NAME=VALUE` for each statistic: a letter for its type (`b`, `i`, `u`, `f`), its value |
 //! | `dispatch` | number, kernel, groups in x, y and z (`?` where the device alone knows), bytes bound, label around it |
-//! | `times` | submission, queue family, then for each dispatch `NUMBER:START:TICKS`; `NUMBER` alone of one that wasn't timed |
+//! | `times` | submission, queue family, then for each dispatch `NUMBER:START:TICKS`, or `NUMBER` alone of one that wasn't timed; behind it `@X,Y,Z` of an indirect one whose groups the device read |
 //! | `floor` | ticks between two timestamps with nothing between them |
-//! | `groups` | submission, then for each indirect dispatch `NUMBER:X,Y,Z` in the order of its `times` |
 //! | `not-followed` | kind, how often so far |
 
 use std::collections::BTreeMap;

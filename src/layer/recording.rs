@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use ash::vk;
 
@@ -28,9 +28,40 @@ pub(crate) struct Recorded {
     /// 64-bit words of all sources, which follow each other.
     pub(crate) words: usize,
     /// How many of its executions are pending, on which queue the last one was, and whether two queues ever had one at a time.
-    pub(crate) pending: AtomicU64,
-    pub(crate) queue: AtomicU64,
-    pub(crate) is_shared: AtomicBool,
+    pending: AtomicU64,
+    queue: AtomicU64,
+    is_shared: AtomicBool,
+    /// The secondary buffers that it executes, whose pools are their own.
+    executed: Vec<Arc<Self>>,
+}
+
+impl Recorded {
+    /// Itself, and what it executes.
+    fn with_executed(&self) -> impl Iterator<Item = &Self> {
+        [self].into_iter().chain(self.executed.iter().map(|executed| &**executed))
+    }
+
+    /// An execution is pending on this queue.
+    pub(crate) fn began(&self, queue: u64) {
+        for of in self.with_executed() {
+            let pending = of.pending.fetch_add(1, Ordering::Relaxed);
+            if of.queue.swap(queue, Ordering::Relaxed) != queue && pending > 0 {
+                of.is_shared.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// One isn't any longer.
+    pub(crate) fn ended(&self) {
+        self.with_executed().for_each(|of| {
+            of.pending.fetch_sub(1, Ordering::Relaxed);
+        });
+    }
+
+    /// Whether two queues wrote the same timestamps at a time.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.with_executed().any(|of| of.is_shared.load(Ordering::Relaxed))
+    }
 }
 
 /// Where words come from that the device wrote.
@@ -80,6 +111,7 @@ pub(crate) struct Recording {
     /// Its pools, and how many queries each has; pieces of memory.
     pools: Vec<(vk::QueryPool, u32)>,
     pieces: Vec<Slot>,
+    executed: Vec<Arc<Recorded>>,
     pub(crate) recorded: Arc<Recorded>,
 }
 
@@ -97,6 +129,7 @@ impl Recording {
             open: None,
             pools: Vec::new(),
             pieces: Vec::new(),
+            executed: Vec::new(),
             recorded: Arc::default(),
         }
     }
@@ -104,7 +137,7 @@ impl Recording {
     /// Forgets what was recorded, as the command buffer does: it isn't pending.
     pub(crate) fn reset(&mut self, device: &Device) {
         device.pools().append(&mut self.pools);
-        let mut slots = device.slots();
+        let mut slots = device.pieces();
         self.pieces.drain(..).for_each(|piece| slots.give_back(piece));
         drop(slots);
         *self = Self::new(self.family);
@@ -158,6 +191,7 @@ impl Recording {
     ) {
         let Some(pipeline) = self.pipeline.clone() else {
             device.log.not_followed("dispatches without a pipeline");
+            self.is_alone = false;
             return record();
         };
         let bytes = self.bound.iter().take(pipeline.kernel.sets).sum();
@@ -167,6 +201,9 @@ impl Recording {
             if device.is_timed(self.family) && self.noted.is_empty() && device.wants_floor() {
                 self.timed(device, buffer, None, None, || {});
             }
+            // The copy has barriers of its own.
+            let is_isolated = ORDER.as_ref().is_some_and(|order| order.timing == Timing::Isolated);
+            let indirect = indirect.filter(|_| is_isolated);
             let groups = indirect.and_then(|(from, offset)| self.copy_groups(device, buffer, from, offset));
             self.timed(device, buffer, number, groups, record);
         }
@@ -248,7 +285,7 @@ impl Recording {
         }
         // SAFETY: the caller's promise; three words of 32 bits lie there, which the dispatch reads as well.
         unsafe {
-            let piece = device.slot(2)?;
+            let piece = device.piece(2)?;
             let all = vk::PipelineStageFlags::ALL_COMMANDS;
             barrier(device, buffer, all, vk::PipelineStageFlags::TRANSFER);
             let region = vk::BufferCopy { src_offset: offset, dst_offset: piece.offset, size: 12 };
@@ -268,13 +305,14 @@ impl Recording {
     ///
     /// # Safety
     /// As [`Self::dispatch`].
-    pub(crate) unsafe fn executed(&mut self, device: &Device, buffer: vk::CommandBuffer, secondary: &Recorded) {
+    pub(crate) unsafe fn executed(&mut self, device: &Device, buffer: vk::CommandBuffer, secondary: &Arc<Recorded>) {
         self.is_alone = false;
         if secondary.dispatches.is_empty() {
             return;
         }
+        self.executed.push(Arc::clone(secondary));
         // SAFETY: the caller's promise.
-        let piece = if secondary.words > 0 { unsafe { device.slot(secondary.words) } } else { None };
+        let piece = if secondary.words > 0 { unsafe { device.piece(secondary.words) } } else { None };
         let base = piece.map(|piece| {
             // SAFETY: the same; the sources are the secondary buffer's, which was recorded.
             unsafe { copy_sources(device, buffer, secondary, &piece) };
@@ -298,7 +336,8 @@ impl Recording {
         let dispatches =
             all.map(|of| Dispatch { number: of.number, times: of.times.and_then(place), groups: of.groups.and_then(place) });
         let dispatches = dispatches.collect();
-        self.recorded = Arc::new(Recorded { dispatches, sources: self.sources.clone(), words, ..Recorded::default() });
+        let (sources, executed) = (self.sources.clone(), self.executed.clone());
+        self.recorded = Arc::new(Recorded { dispatches, sources, words, executed, ..Recorded::default() });
     }
 }
 
@@ -321,7 +360,7 @@ pub(crate) unsafe fn barrier(
     before: vk::PipelineStageFlags,
     after: vk::PipelineStageFlags,
 ) {
-    let to = if after == vk::PipelineStageFlags::HOST { vk::AccessFlags::HOST_READ } else { ACCESSES };
+    let to = if after.contains(vk::PipelineStageFlags::HOST) { ACCESSES | vk::AccessFlags::HOST_READ } else { ACCESSES };
     let memory = vk::MemoryBarrier::default().src_access_mask(ACCESSES).dst_access_mask(to);
     // SAFETY: the caller's promise.
     unsafe {
@@ -356,6 +395,7 @@ pub(crate) unsafe fn copy_sources(device: &Device, buffer: vk::CommandBuffer, re
             }
             offset += 8 * source.words() as u64;
         }
-        barrier(device, buffer, transfer, all);
+        // The host may look as soon as a word tells it to, which comes later.
+        barrier(device, buffer, transfer, all | vk::PipelineStageFlags::HOST);
     }
 }

@@ -79,15 +79,17 @@ unsafe fn has_feature(instance: &Instance, physical: vk::PhysicalDevice) -> bool
 }
 
 /// The same pipelines, made so that they can be asked. One that must come out of a cache stays as it is, since one that can be asked
-/// isn't in there; so does one whose flags are elsewhere.
+/// isn't in there; so do one that comes out of a binary, and one whose flags are elsewhere.
 ///
 /// # Safety
 /// The structures are ones that vkCreateComputePipelines takes.
 pub(crate) unsafe fn asked<'p>(infos: &[vk::ComputePipelineCreateInfo<'p>]) -> Vec<vk::ComputePipelineCreateInfo<'p>> {
     let of = |info: &vk::ComputePipelineCreateInfo<'p>| {
         // SAFETY: the caller's promise.
-        let others: Option<&vk::BaseInStructure<'_>> = unsafe { chained(info.p_next, PIPELINE_CREATE_FLAGS_2) };
-        let is_plain = others.is_none() && !info.flags.contains(vk::PipelineCreateFlags::FAIL_ON_PIPELINE_COMPILE_REQUIRED);
+        let has = |ty| unsafe { chained::<vk::BaseInStructure<'_>>(info.p_next, ty) }.is_some();
+        let is_plain = !has(PIPELINE_CREATE_FLAGS_2)
+            && !has(PIPELINE_BINARY_INFO)
+            && !info.flags.contains(vk::PipelineCreateFlags::FAIL_ON_PIPELINE_COMPILE_REQUIRED);
         let more = if is_plain { vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR } else { vk::PipelineCreateFlags::empty() };
         vk::ComputePipelineCreateInfo { flags: info.flags | more, ..*info }
     };
@@ -122,6 +124,9 @@ fn listed<T: Copy>(empty: T, list: impl Fn(*mut u32, *mut T) -> vk::Result) -> V
     }
 }
 
+/// VK_STRUCTURE_TYPE_PIPELINE_BINARY_INFO_KHR
+const PIPELINE_BINARY_INFO: vk::StructureType = vk::StructureType::from_raw(1_000_483_002);
+
 /// Writes what is told of a kernel's pipeline.
 ///
 /// # Safety
@@ -149,7 +154,7 @@ unsafe fn told(device: &Device, pipeline: vk::Pipeline, kernel: u32) -> VkResult
             (own.get_pipeline_executable_statistics_khr)(device.raw, &info, count, first)
         })?;
         let mut line = format!("executable\t{kernel}\t{}\t{}", executable.subgroup_size, text(executable.name_as_c_str()));
-        for statistic in &statistics {
+        for statistic in statistics.iter().filter(|statistic| !value(statistic).is_empty()) {
             // Writing to a string can't fail.
             let _ = write!(line, "\t{}={}", text(statistic.name_as_c_str()), value(statistic));
         }

@@ -62,7 +62,7 @@ pub fn environment(library: &Path, folder: &Path, loader: &str) -> anyhow::Resul
     let mut all = vec![("VK_INSTANCE_LAYERS", Some(before("VK_INSTANCE_LAYERS", Path::new(NAME), Vec::new())))];
     let is_new = is_new(loader);
     // Where the one is set, the loader doesn't look at the other; older loaders look at the first one alone.
-    if env::var_os("VK_LAYER_PATH").is_some() {
+    if env::var_os("VK_LAYER_PATH").is_some_and(|path| !path.is_empty()) {
         all.push(("VK_LAYER_PATH", Some(before("VK_LAYER_PATH", folder, Vec::new()))));
     } else if is_new {
         all.push(("VK_ADD_LAYER_PATH", Some(before("VK_ADD_LAYER_PATH", folder, Vec::new()))));

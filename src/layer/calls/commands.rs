@@ -171,17 +171,92 @@ pub(super) unsafe extern "system" fn bind_sets(
     unsafe {
         let Some(device) = device(buffer) else { return };
         if point == vk::PipelineBindPoint::COMPUTE {
-            let bytes: Vec<u64> = {
-                let known = device.sets();
-                list(sets, count).iter().map(|set| known.bytes(*set)).collect()
-            };
-            with(&device, buffer, |recording| {
-                (first..).zip(bytes).for_each(|(at, bytes)| recording.bind_set(at, bytes));
-            });
+            note_bound(&device, buffer, first, list(sets, count));
         }
         let bind = device.below.fp_v1_0().cmd_bind_descriptor_sets;
         bind(buffer, point, layout, first, count, sets, dynamic_count, dynamic);
     }
+}
+
+fn note_bound(device: &Device, buffer: vk::CommandBuffer, first: u32, sets: &[vk::DescriptorSet]) {
+    let bytes: Vec<u64> = {
+        let known = device.sets();
+        sets.iter().map(|set| known.bytes(*set)).collect()
+    };
+    with(device, buffer, |recording| (first..).zip(bytes).for_each(|(at, bytes)| recording.bind_set(at, bytes)));
+}
+
+/// Calls whose arguments are in a structure, each under two names.
+macro_rules! of_structures {
+    ($($name:literal, $function:ident, $info:ty, |$device:ident, $buffer:ident, $given:ident| $note:expr;)*) => { $(
+        pub(super) unsafe extern "system" fn $function($buffer: vk::CommandBuffer, info: *const $info) {
+            type Next = unsafe extern "system" fn(vk::CommandBuffer, *const $info);
+            // SAFETY: as this function is called; the layer below has one of this name and type.
+            unsafe {
+                let Some($device) = device($buffer) else { return };
+                let $given = &*info;
+                $note;
+                if let Some(next) = $device.next($name) {
+                    mem::transmute::<Function, Next>(next)($buffer, info);
+                }
+            }
+        }
+    )* };
+}
+
+of_structures! {
+    c"vkCmdBindDescriptorSets2KHR", bind_sets2, vk::BindDescriptorSetsInfoKHR<'_>,
+        |device, buffer, info| note_bound2(&device, buffer, info);
+    c"vkCmdBindDescriptorSets2", bind_sets2_of_core, vk::BindDescriptorSetsInfoKHR<'_>,
+        |device, buffer, info| note_bound2(&device, buffer, info);
+    c"vkCmdPushDescriptorSet2KHR", push_set2, vk::PushDescriptorSetInfoKHR<'_>,
+        |device, buffer, info| note_pushed2(&device, buffer, info);
+    c"vkCmdPushDescriptorSet2", push_set2_of_core, vk::PushDescriptorSetInfoKHR<'_>,
+        |device, buffer, info| note_pushed2(&device, buffer, info);
+    c"vkCmdPushDescriptorSetWithTemplate2KHR", push_with_template2, vk::PushDescriptorSetWithTemplateInfoKHR<'_>,
+        |device, buffer, info| note_template(&device, buffer, info.descriptor_update_template, info.set, info.p_data);
+    c"vkCmdPushDescriptorSetWithTemplate2", push_with_template2_of_core, vk::PushDescriptorSetWithTemplateInfoKHR<'_>,
+        |device, buffer, info| note_template(&device, buffer, info.descriptor_update_template, info.set, info.p_data);
+}
+
+/// # Safety
+/// The structure is one that vkCmdBindDescriptorSets2 takes.
+unsafe fn note_bound2(device: &Device, buffer: vk::CommandBuffer, info: &vk::BindDescriptorSetsInfoKHR<'_>) {
+    if info.stage_flags.contains(vk::ShaderStageFlags::COMPUTE) {
+        // SAFETY: the caller's promise.
+        note_bound(device, buffer, info.first_set, unsafe { list(info.p_descriptor_sets, info.descriptor_set_count) });
+    }
+}
+
+/// # Safety
+/// The structure is one that vkCmdPushDescriptorSet2 takes.
+unsafe fn note_pushed2(device: &Device, buffer: vk::CommandBuffer, info: &vk::PushDescriptorSetInfoKHR<'_>) {
+    if info.stage_flags.contains(vk::ShaderStageFlags::COMPUTE) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let writes = list(info.p_descriptor_writes, info.descriptor_write_count);
+            note_pushed(device, buffer, vk::PipelineBindPoint::COMPUTE, info.set, writes);
+        }
+    }
+}
+
+/// Notes what a template pushes.
+///
+/// # Safety
+/// The data are ones that the template takes.
+unsafe fn note_template(
+    device: &Device,
+    buffer: vk::CommandBuffer,
+    template: vk::DescriptorUpdateTemplate,
+    set: u32,
+    data: *const c_void,
+) {
+    with(device, buffer, |recording| {
+        recording.push_set(set, |bound| {
+            // SAFETY: the caller's promise.
+            unsafe { device.sets().write_by_template(vk::DescriptorSet::null(), template, data, Some(bound)) };
+        });
+    });
 }
 
 /// Notes what is pushed.
@@ -242,11 +317,7 @@ macro_rules! push_with_templates {
             // SAFETY: as this function is called; the layer below has one of this name and type.
             unsafe {
                 let Some(device) = device(buffer) else { return };
-                with(&device, buffer, |recording| {
-                    recording.push_set(set, |bound| {
-                        device.sets().write_by_template(vk::DescriptorSet::null(), template, data, Some(bound));
-                    });
-                });
+                note_template(&device, buffer, template, set, data);
                 if let Some(next) = device.next($name) {
                     type Next = vk::PFN_vkCmdPushDescriptorSetWithTemplateKHR;
                     mem::transmute::<Function, Next>(next)(buffer, template, layout, set, data);

@@ -83,6 +83,12 @@ pub(crate) const DEVICE: &[Named] = &[
     call!(c"vkCmdBindPipeline", PFN_vkCmdBindPipeline, bind_pipeline),
     call!(c"vkCmdBindShadersEXT", PFN_vkCmdBindShadersEXT, bind_shaders),
     call!(c"vkCmdBindDescriptorSets", PFN_vkCmdBindDescriptorSets, bind_sets),
+    call!(c"vkCmdBindDescriptorSets2KHR", PFN_vkCmdBindDescriptorSets2KHR, bind_sets2),
+    call!(c"vkCmdBindDescriptorSets2", PFN_vkCmdBindDescriptorSets2KHR, bind_sets2_of_core),
+    call!(c"vkCmdPushDescriptorSet2KHR", PFN_vkCmdPushDescriptorSet2KHR, push_set2),
+    call!(c"vkCmdPushDescriptorSet2", PFN_vkCmdPushDescriptorSet2KHR, push_set2_of_core),
+    call!(c"vkCmdPushDescriptorSetWithTemplate2KHR", PFN_vkCmdPushDescriptorSetWithTemplate2KHR, push_with_template2),
+    call!(c"vkCmdPushDescriptorSetWithTemplate2", PFN_vkCmdPushDescriptorSetWithTemplate2KHR, push_with_template2_of_core),
     call!(c"vkCmdPushDescriptorSetKHR", PFN_vkCmdPushDescriptorSetKHR, push_set),
     call!(c"vkCmdPushDescriptorSet", PFN_vkCmdPushDescriptorSetKHR, push_set_of_core),
     call!(c"vkCmdPushDescriptorSetWithTemplateKHR", PFN_vkCmdPushDescriptorSetWithTemplateKHR, push_with_template),
@@ -130,6 +136,15 @@ pub(crate) const DEVICE: &[Named] = &[
     call!(c"vkCmdFillBuffer", PFN_vkCmdFillBuffer, fill_buffer),
     call!(c"vkCmdUpdateBuffer", PFN_vkCmdUpdateBuffer, update_buffer),
     call!(c"vkCmdCopyQueryPoolResults", PFN_vkCmdCopyQueryPoolResults, copy_results),
+    call!(c"vkCmdBuildAccelerationStructuresKHR", PFN_vkCmdBuildAccelerationStructuresKHR, build_structures),
+    call!(
+        c"vkCmdBuildAccelerationStructuresIndirectKHR",
+        PFN_vkCmdBuildAccelerationStructuresIndirectKHR,
+        build_structures_indirect
+    ),
+    call!(c"vkCmdCopyAccelerationStructureKHR", PFN_vkCmdCopyAccelerationStructureKHR, copy_structure),
+    call!(c"vkCmdCopyMemoryIndirectNV", PFN_vkCmdCopyMemoryIndirectNV, copy_memory_indirect),
+    call!(c"vkCmdDecompressMemoryNV", PFN_vkCmdDecompressMemoryNV, decompress_memory),
     // What isn't followed.
     call!(c"vkCmdBeginRenderPass", PFN_vkCmdBeginRenderPass, begin_render_pass),
     call!(c"vkCmdBeginRenderPass2", PFN_vkCmdBeginRenderPass2, begin_render_pass2),

@@ -64,7 +64,13 @@ pub(super) unsafe extern "system" fn create_compute_pipelines(
         let below = asked.as_deref().unwrap_or(infos).as_ptr();
         let result = (device.below.fp_v1_0().create_compute_pipelines)(of, cache, count, below, allocator, pipelines);
         // Of several some may have been made.
-        for (info, pipeline) in infos.iter().zip(list(pipelines, count)).filter(|(_, raw)| !raw.is_null()) {
+        let is_asked = |at: usize| {
+            let flags = asked.as_ref().and_then(|asked| asked.get(at)).map(|info| info.flags);
+            flags.is_some_and(|flags| flags.contains(vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR))
+        };
+        for (at, (info, pipeline)) in
+            infos.iter().zip(list(pipelines, count)).enumerate().filter(|(_, (_, raw))| !raw.is_null())
+        {
             let stage = &info.stage;
             let module = device.modules().get(&stage.module).map(Arc::clone);
             let sets = device.sets().layouts.get(&info.layout).copied().unwrap_or(usize::MAX);
@@ -73,7 +79,7 @@ pub(super) unsafe extern "system" fn create_compute_pipelines(
             if identifier.is_some_and(|identifier| identifier.identifier_size > 0) {
                 device.log.not_followed("module identifiers");
             }
-            device.add_pipeline(*pipeline, Kernel::of(stage, module, sets), stage.module);
+            device.add_pipeline(*pipeline, is_asked(at), Kernel::of(stage, module, sets), stage.module);
         }
         result
     }

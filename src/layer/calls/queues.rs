@@ -176,7 +176,12 @@ pub(super) unsafe extern "system" fn queue_submit2(
             let mut buffers = Vec::new();
             for buffer in given {
                 let extended = own.extended(&device, buffer.command_buffer, is_timed, &mut submitted);
-                buffers.extend(extended.map(|command_buffer| vk::CommandBufferSubmitInfo { command_buffer, ..*buffer }));
+                // What else is said of the application's isn't said of the layer's.
+                let of = |command_buffer| match command_buffer == buffer.command_buffer {
+                    true => *buffer,
+                    false => vk::CommandBufferSubmitInfo { command_buffer, p_next: ptr::null(), ..*buffer },
+                };
+                buffers.extend(extended.map(of));
             }
             all.push(buffers);
         }

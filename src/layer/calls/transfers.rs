@@ -50,4 +50,9 @@ passed_on! {
     c"vkCmdFillBuffer", fill_buffer, buffer: vk::Buffer, offset: vk::DeviceSize, size: vk::DeviceSize, data: u32;
     c"vkCmdUpdateBuffer", update_buffer, buffer: vk::Buffer, offset: vk::DeviceSize, size: vk::DeviceSize, data: *const c_void;
     c"vkCmdCopyQueryPoolResults", copy_results, pool: vk::QueryPool, first: u32, count: u32, to: vk::Buffer, offset: vk::DeviceSize, stride: vk::DeviceSize, flags: vk::QueryResultFlags;
+    c"vkCmdBuildAccelerationStructuresKHR", build_structures, count: u32, infos: *const vk::AccelerationStructureBuildGeometryInfoKHR<'_>, ranges: *const *const vk::AccelerationStructureBuildRangeInfoKHR;
+    c"vkCmdBuildAccelerationStructuresIndirectKHR", build_structures_indirect, count: u32, infos: *const vk::AccelerationStructureBuildGeometryInfoKHR<'_>, from: *const vk::DeviceAddress, strides: *const u32, counts: *const *const u32;
+    c"vkCmdCopyAccelerationStructureKHR", copy_structure, info: *const vk::CopyAccelerationStructureInfoKHR<'_>;
+    c"vkCmdCopyMemoryIndirectNV", copy_memory_indirect, from: vk::DeviceAddress, count: u32, stride: u32;
+    c"vkCmdDecompressMemoryNV", decompress_memory, count: u32, regions: *const vk::DecompressMemoryRegionNV;
 }
