@@ -109,8 +109,9 @@ impl Queue {
         let recorded = device.recorded(buffer).filter(|recorded| !recorded.dispatches.is_empty());
         let copy = recorded.and_then(|recorded| {
             recorded.began(self.raw.as_raw());
+            let is_copied = is_timed && recorded.words > 0 && !recorded.suspends;
             // SAFETY: the caller's promise.
-            let copy = if is_timed && recorded.words > 0 { unsafe { self.copy(device, &recorded, submitted) } } else { None };
+            let copy = if is_copied { unsafe { self.copy(device, &recorded, submitted) } } else { None };
             let submission = submitted.submission;
             submitted.executions.push(Execution { submission, recorded, slot: copy.map(|(_, slot)| slot) });
             copy.map(|(copy, _)| copy)

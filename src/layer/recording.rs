@@ -31,6 +31,8 @@ pub(crate) struct Recorded {
     pending: AtomicU64,
     queue: AtomicU64,
     is_shared: AtomicBool,
+    /// Whether the next buffer resumes a rendering: nothing may stand between the two.
+    pub(crate) suspends: bool,
     /// The secondary buffers that it executes, whose pools are their own.
     executed: Vec<Arc<Self>>,
 }
@@ -105,6 +107,7 @@ pub(crate) struct Recording {
     noted: Vec<Noted>,
     /// Whether a full barrier stands behind the last work.
     is_alone: bool,
+    suspends: bool,
     sources: Vec<Source>,
     /// The pool that queries are taken from, by its source, and how many it has.
     open: Option<(usize, u32)>,
@@ -125,6 +128,7 @@ impl Recording {
             labels: Vec::new(),
             noted: Vec::new(),
             is_alone: false,
+            suspends: false,
             sources: Vec::new(),
             open: None,
             pools: Vec::new(),
@@ -167,6 +171,11 @@ impl Recording {
     /// Other work than a dispatch was recorded.
     pub(crate) fn disturbed(&mut self) {
         self.is_alone = false;
+    }
+
+    pub(crate) fn begin_rendering(&mut self, suspends: bool) {
+        self.is_alone = false;
+        self.suspends = suspends;
     }
 
     pub(crate) fn begin_label(&mut self, label: String) {
@@ -307,12 +316,13 @@ impl Recording {
     /// As [`Self::dispatch`].
     pub(crate) unsafe fn executed(&mut self, device: &Device, buffer: vk::CommandBuffer, secondary: &Arc<Recorded>) {
         self.is_alone = false;
+        self.suspends = secondary.suspends;
         if secondary.dispatches.is_empty() {
             return;
         }
         self.executed.push(Arc::clone(secondary));
         // SAFETY: the caller's promise.
-        let piece = if secondary.words > 0 { unsafe { device.piece(secondary.words) } } else { None };
+        let piece = if secondary.words > 0 && !secondary.suspends { unsafe { device.piece(secondary.words) } } else { None };
         let base = piece.map(|piece| {
             // SAFETY: the same; the sources are the secondary buffer's, which was recorded.
             unsafe { copy_sources(device, buffer, secondary, &piece) };
@@ -337,7 +347,8 @@ impl Recording {
             all.map(|of| Dispatch { number: of.number, times: of.times.and_then(place), groups: of.groups.and_then(place) });
         let dispatches = dispatches.collect();
         let (sources, executed) = (self.sources.clone(), self.executed.clone());
-        self.recorded = Arc::new(Recorded { dispatches, sources, words, executed, ..Recorded::default() });
+        self.recorded =
+            Arc::new(Recorded { dispatches, sources, words, suspends: self.suspends, executed, ..Recorded::default() });
     }
 }
 

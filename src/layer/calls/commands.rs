@@ -217,6 +217,14 @@ of_structures! {
         |device, buffer, info| note_template(&device, buffer, info.descriptor_update_template, info.set, info.p_data);
     c"vkCmdPushDescriptorSetWithTemplate2", push_with_template2_of_core, vk::PushDescriptorSetWithTemplateInfoKHR<'_>,
         |device, buffer, info| note_template(&device, buffer, info.descriptor_update_template, info.set, info.p_data);
+    c"vkCmdBeginRendering", begin_rendering, vk::RenderingInfo<'_>, |device, buffer, info| note_rendering(&device, buffer, info);
+    c"vkCmdBeginRenderingKHR", begin_rendering_khr, vk::RenderingInfo<'_>, |device, buffer, info| note_rendering(&device, buffer, info);
+}
+
+fn note_rendering(device: &Device, buffer: vk::CommandBuffer, info: &vk::RenderingInfo<'_>) {
+    device.log.not_followed("render passes");
+    let suspends = info.flags.contains(vk::RenderingFlags::SUSPENDING);
+    with(device, buffer, |recording| recording.begin_rendering(suspends));
 }
 
 /// # Safety

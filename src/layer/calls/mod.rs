@@ -276,8 +276,6 @@ counted! {
         info: *const vk::RenderPassBeginInfo<'_>, begin: *const vk::SubpassBeginInfo<'_>;
     c"vkCmdBeginRenderPass2KHR", begin_render_pass2_khr, "render passes", buffer: vk::CommandBuffer,
         info: *const vk::RenderPassBeginInfo<'_>, begin: *const vk::SubpassBeginInfo<'_>;
-    c"vkCmdBeginRendering", begin_rendering, "render passes", buffer: vk::CommandBuffer, info: *const vk::RenderingInfo<'_>;
-    c"vkCmdBeginRenderingKHR", begin_rendering_khr, "render passes", buffer: vk::CommandBuffer, info: *const vk::RenderingInfo<'_>;
     c"vkCmdTraceRaysKHR", trace_rays, "ray tracing", buffer: vk::CommandBuffer,
         raygen: *const vk::StridedDeviceAddressRegionKHR, miss: *const vk::StridedDeviceAddressRegionKHR,
         hit: *const vk::StridedDeviceAddressRegionKHR, callable: *const vk::StridedDeviceAddressRegionKHR,
