@@ -16,4 +16,4 @@ mod testing;
 
 pub use log::LoggedDevice;
 pub use profile::{Kernel, OnDevice, Profile};
-pub use rows::{EXPERIMENT, groups_text, is_near_floor, rows};
+pub use rows::{EXPERIMENT, groups_text, is_near_floor, rows, time};

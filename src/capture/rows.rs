@@ -27,9 +27,19 @@ pub fn groups_text(groups: Option<[u32; 3]>) -> String {
     groups.map_or_else(|| "unknown".to_owned(), |[x, y, z]| format!("{x}x{y}x{z}"))
 }
 
+/// The medians of its calls, in up to 12 rounds; none where none was timed.
+fn rounds(kernel: &Kernel) -> Vec<f64> {
+    kernel.times.chunks(kernel.times.len().div_ceil(MOST_ROUNDS).max(1)).map(median).collect()
+}
+
+/// What a call takes, as rows have it: ns.
+pub fn time(kernel: &Kernel) -> Option<f64> {
+    (!kernel.times.is_empty()).then(|| median(&rounds(kernel)))
+}
+
 /// Whether two timestamps take a good part of its time.
 pub fn is_near_floor(kernel: &Kernel, device: &OnDevice) -> bool {
-    !kernel.times.is_empty() && device.floor().is_some_and(|floor| median(&kernel.times) < NEAR_FLOORS * floor)
+    time(kernel).zip(device.floor()).is_some_and(|(time, floor)| time < NEAR_FLOORS * floor)
 }
 
 /// Rows of a device's kernels, in their order; `template` says on which device.
@@ -88,7 +98,7 @@ fn timed(row: Record, kernel: &Kernel) -> Record {
         let reason = format!("{} calls were counted, and none could be timed", kernel.calls);
         return Record { status: Status::Skipped.to_string(), reason, ..row };
     }
-    let rounds: Vec<f64> = kernel.times.chunks(kernel.times.len().div_ceil(MOST_ROUNDS)).map(median).collect();
+    let rounds = rounds(kernel);
     let (time, interval) = (median(&rounds), median_interval(&rounds));
     let Summary { min, mean, p05, p95, max, mad, .. } = summary(&kernel.times);
     let ends = interval.map(|interval| (interval.low, interval.high));

@@ -47,6 +47,11 @@ pub(crate) struct Order {
     seconds: Option<f64>,
 }
 
+/// Whether each dispatch runs alone.
+pub(crate) fn is_isolated() -> bool {
+    ORDER.as_ref().is_some_and(|order| order.timing == Timing::Isolated)
+}
+
 /// Nothing where nothing is to be captured.
 pub(crate) static ORDER: LazyLock<Option<Order>> = LazyLock::new(|| {
     let folder = env::var_os(FOLDER).filter(|folder| !folder.is_empty())?;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use ash::vk;
 
 use super::device::{Device, Pipeline};
-use super::log::{ORDER, Timing};
+use super::log::is_isolated;
 use super::sets::Bound;
 use super::slots::Slot;
 
@@ -211,8 +211,7 @@ impl Recording {
                 self.timed(device, buffer, None, None, || {});
             }
             // The copy has barriers of its own.
-            let is_isolated = ORDER.as_ref().is_some_and(|order| order.timing == Timing::Isolated);
-            let indirect = indirect.filter(|_| is_isolated);
+            let indirect = indirect.filter(|_| is_isolated());
             let groups = indirect.and_then(|(from, offset)| self.copy_groups(device, buffer, from, offset));
             self.timed(device, buffer, number, groups, record);
         }
@@ -239,7 +238,7 @@ impl Recording {
                 self.noted.push(Noted { number, times: None, groups });
                 return;
             };
-            let is_isolated = ORDER.as_ref().is_some_and(|order| order.timing == Timing::Isolated);
+            let is_isolated = is_isolated();
             let all = vk::PipelineStageFlags::ALL_COMMANDS;
             // The one behind the last dispatch is before this one as well.
             if is_isolated && !self.is_alone {

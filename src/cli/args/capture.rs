@@ -56,7 +56,7 @@ pub struct Capture {
 pub enum TimingChoice {
     /// Full barriers stand around each dispatch: nothing else runs beside it
     Isolated,
-    /// No barriers are added: dispatches may run beside each other, and each one's time holds what it shares
+    /// No barriers are added between dispatches: they may run beside each other, and each one's time holds what it shares
     Overlapped,
     /// Dispatches are counted, and not timed
     None,

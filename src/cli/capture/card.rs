@@ -5,10 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::analysis::counted;
-use crate::capture::{Kernel, OnDevice, Profile, groups_text, is_near_floor};
+use crate::capture::{self, Kernel, OnDevice, Profile, groups_text, is_near_floor};
 use crate::model::Shown;
 use crate::output::{Column, Need, Page, TextTable, paragraph};
-use crate::stats::median;
 use crate::units::{Nanos, percent};
 
 /// Kernels that are shown, of all devices.
@@ -73,10 +72,13 @@ fn table(device: &OnDevice, most: usize, page: Page) -> String {
     // Where one name is of several kernels, the hash tells them apart.
     let is_of_several = |kernel: &Kernel| device.kernels.iter().any(|own| own.name == kernel.name && own.hash != kernel.hash);
     for kernel in device.kernels.iter().take(most) {
-        let (own, time) = (kernel.all_time(), |time: f64| Nanos(time).to_string());
-        let [median, own, share] = match kernel.times.is_empty() {
-            true => ["not timed".to_owned(), String::new(), String::new()],
-            false => [time(median(&kernel.times)), time(own), if all > 0.0 { percent(own / all) } else { String::new() }],
+        let own = kernel.all_time();
+        let [median, own, share] = match capture::time(kernel) {
+            None => ["not timed".to_owned(), String::new(), String::new()],
+            Some(time) => {
+                let share = if all > 0.0 { percent(own / all) } else { String::new() };
+                [Nanos(time).to_string(), Nanos(own).to_string(), share]
+            }
         };
         let (groups, calls) = (groups_text(kernel.groups), kernel.calls.to_string());
         let name = if is_of_several(kernel) { kernel.label() } else { kernel.name.clone() };
@@ -91,8 +93,8 @@ fn remarks(device: &OnDevice) -> Option<String> {
     let floor = Nanos(device.floor()?);
     (near > 0).then(|| {
         format!(
-            "{near} of {} rows take less than 20 times what two timestamps are apart ({floor}), and are flagged near_floor: their times \
-             hold a good part of that.",
+            "{near} of {} rows take less than 20 times what two timestamps are apart ({floor}), and are flagged near_floor: a good \
+             part of their times may be the timestamps'.",
             device.kernels.len()
         )
     })

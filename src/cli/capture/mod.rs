@@ -52,8 +52,8 @@ pub fn capture(typed: &Capture) -> anyhow::Result<u8> {
     let profile = read(&files, |module| module_words(&logs, module))?;
     let all = with_rows(&profile, &known);
     write(&typed.output, &all)?;
-    let alone = typed.measure_cost.then(|| program::alone(typed)).transpose()?;
     keep_modules(&typed.output, &logs, &profile)?;
+    let alone = typed.measure_cost.then(|| program::alone(typed)).transpose()?;
     if profile.dispatches == 0 {
         progress.note("note: the program used Vulkan, and dispatched nothing that was followed");
     }
