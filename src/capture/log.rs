@@ -12,6 +12,8 @@ const VERSION: &str = "1";
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Log {
     pub program: String,
+    /// Whether full barriers stand around each dispatch.
+    pub is_isolated: bool,
     pub device: LoggedDevice,
     pub kernels: Vec<LoggedKernel>,
     pub dispatches: Vec<LoggedDispatch>,
@@ -93,8 +95,9 @@ impl Log {
 
     fn take(&mut self, fields: &[&str], take: &mut impl FnMut(&Self, Execution)) -> Option<()> {
         match *fields {
-            ["capture", version, _, program] => {
+            ["capture", version, _, timing, program] => {
                 program.clone_into(&mut self.program);
+                self.is_isolated = timing == "isolated";
                 (version == VERSION).then_some(())
             }
             ["device", device_uuid, driver_uuid, period, name] => {
@@ -182,7 +185,7 @@ fn statistic(text: &str) -> Option<(String, StatValue)> {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "capture\t1\t77\tapp\n\
+    const TEXT: &str = "capture\t1\t77\tisolated\tapp\n\
         device\t00aa\t00bb\t2.5\tA GPU\n\
         kernel\t0\tabc\tmain\t0=01000000\t32\tsaxpy\n\
         executable\t0\t32\tmain\tRegisters=u24\tA=B=f0.5\n\
@@ -212,6 +215,6 @@ mod tests {
             let why = Log::read(format!("{TEXT}{text}").as_bytes(), |_, _| ()).unwrap_err().to_string();
             assert!(why.starts_with("line 11 "), "{why}");
         }
-        assert!(Log::read(&b"capture\t2\t1\tapp\n"[..], |_, _| ()).is_err());
+        assert!(Log::read(&b"capture\t2\t1\tisolated\tapp\n"[..], |_, _| ()).is_err());
     }
 }

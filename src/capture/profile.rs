@@ -12,6 +12,8 @@ use crate::stats::median;
 #[derive(Debug, Default)]
 pub struct Profile {
     pub devices: Vec<OnDevice>,
+    /// Whether each dispatch ran alone.
+    pub is_isolated: bool,
     /// Submissions with dispatches, and dispatches in all of them.
     pub submissions: u64,
     pub dispatches: u64,
@@ -148,6 +150,7 @@ impl Profile {
     fn add(&mut self, process: usize, from: impl BufRead, words: &impl Fn(&str) -> Option<Vec<u32>>) -> io::Result<()> {
         let mut reading = Reading { process: process as u64, ..Reading::default() };
         let log = Log::read(from, |log, execution| self.take(&mut reading, log, execution, words))?;
+        self.is_isolated = log.is_isolated;
         for (kind, count) in &log.not_followed {
             *self.not_followed.entry(kind.clone()).or_default() += count;
         }

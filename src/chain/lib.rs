@@ -132,6 +132,8 @@ pub struct Instance {
     pub raw: vk::Instance,
     /// The calls of the layer below.
     pub below: ash::Instance,
+    /// Whether the application has Vulkan 1.1 or VK_KHR_get_physical_device_properties2, which much else needs.
+    pub has_properties2: bool,
     get_proc_addr: GetInstanceProcAddr,
 }
 
@@ -152,6 +154,18 @@ fn address(get: impl Fn(*const c_char) -> vk::PFN_vkVoidFunction, name: &CStr) -
         CStr::from_bytes_with_nul(&name).ok().and_then(|name| get(name.as_ptr()))
     };
     get(name.as_ptr()).or_else(of_extension).map_or(std::ptr::null(), |function| function as *const c_void)
+}
+
+/// # Safety
+/// The structure is one that vkCreateInstance takes.
+unsafe fn has_properties2(info: &vk::InstanceCreateInfo<'_>) -> bool {
+    // SAFETY: the caller's promise: names are C strings, and as many as are counted.
+    unsafe {
+        let version = info.p_application_info.as_ref().map_or(0, |application| application.api_version);
+        let mut names = (0..info.enabled_extension_count as usize).map(|at| *info.pp_enabled_extension_names.add(at));
+        version >= vk::API_VERSION_1_1
+            || names.any(|name| CStr::from_ptr(name) == ash::khr::get_physical_device_properties2::NAME)
+    }
 }
 
 impl Instance {
@@ -181,7 +195,7 @@ impl Instance {
             let raw = *instance;
             // Later the loader's vkGetInstanceProcAddr would lead back to the first layer.
             let below = ash::Instance::load_with(|name| address(|name| get_proc_addr(raw, name), name), raw);
-            Ok(Self { raw, below, get_proc_addr })
+            Ok(Self { raw, below, has_properties2: has_properties2(&*info), get_proc_addr })
         }
     }
 

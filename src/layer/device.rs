@@ -1,6 +1,7 @@
 //! What is known of a device.
 
 use std::collections::HashMap;
+use std::ffi::CStr;
 use std::mem;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -37,6 +38,8 @@ type DispatchKey = (u32, Option<[u32; 3]>, u64);
 
 pub(crate) struct Device {
     chain: lanescope_chain::Device,
+    /// Functions of the layer below that ash doesn't look up, by the addresses of their names.
+    functions: RwLock<ByHandle<usize, Option<Function>>>,
     pub(crate) log: Log,
     /// Where pipelines can be asked what the compiler made of them.
     pub(crate) statistics: Option<Inquirer>,
@@ -64,7 +67,8 @@ pub(crate) struct Device {
 const FLOORS: u32 = 16;
 
 pub(crate) struct CommandPool {
-    pub(crate) family: u32,
+    /// Whether dispatches in its buffers are timed.
+    pub(crate) is_timed: bool,
     pub(crate) buffers: Vec<vk::CommandBuffer>,
 }
 
@@ -87,7 +91,8 @@ impl Deref for Device {
 /// The physical device is one of this instance, which lives.
 unsafe fn uuids(instance: &Instance, physical: vk::PhysicalDevice) -> [String; 2] {
     let names = [c"vkGetPhysicalDeviceProperties2", c"vkGetPhysicalDeviceProperties2KHR"];
-    let Some(get) = names.into_iter().find_map(|name| instance.next(name)) else { return Default::default() };
+    let get = names.into_iter().filter(|_| instance.has_properties2).find_map(|name| instance.next(name));
+    let Some(get) = get else { return Default::default() };
     let mut ids = vk::PhysicalDeviceIDProperties::default();
     let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut ids);
     // SAFETY: the caller's promise; the layer below has one of this name and type.
@@ -124,6 +129,7 @@ impl Device {
         let statistics = has_statistics.then(|| Inquirer::new(&chain));
         Some(Self {
             chain,
+            functions: RwLock::default(),
             log,
             statistics,
             families,
@@ -144,6 +150,17 @@ impl Device {
             first: OnceLock::new(),
             floors: AtomicU32::new(0),
         })
+    }
+
+    /// A function of the layer below, which is looked up once.
+    pub(crate) fn function(&self, name: &'static CStr) -> Option<Function> {
+        let key = name.as_ptr().addr();
+        if let Some(known) = self.functions.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return *known;
+        }
+        let found = self.next(name);
+        self.functions.write().unwrap_or_else(PoisonError::into_inner).insert(key, found);
+        found
     }
 
     pub(crate) fn modules(&self) -> MutexGuard<'_, HashMap<vk::ShaderModule, Arc<Module>>> {
@@ -297,7 +314,7 @@ impl Device {
         own.buffers.extend(buffers);
         let mut all = self.buffers.write().unwrap_or_else(PoisonError::into_inner);
         for buffer in buffers {
-            all.insert(*buffer, Arc::new(Mutex::new(Recording::new(own.family))));
+            all.insert(*buffer, Arc::new(Mutex::new(Recording::new(own.is_timed))));
         }
     }
 
@@ -344,9 +361,8 @@ impl Device {
     pub(crate) fn collect(&self) {
         let queues: Vec<_> = locked(&self.queues).values().map(Arc::clone).collect();
         for queue in queues {
-            if let Ok(mut queue) = queue.try_lock() {
-                queue.collect(self);
-            }
+            let lines = queue.try_lock().map(|mut queue| queue.collect(self));
+            self.log.lines(&lines.unwrap_or_default());
         }
     }
 
@@ -358,7 +374,7 @@ impl Device {
         // SAFETY: the caller's promise.
         unsafe {
             for (_, queue) in locked(&self.queues).drain() {
-                locked(&queue).destroy(self);
+                self.log.lines(&locked(&queue).destroy(self));
             }
             let buffers: Vec<vk::CommandBuffer> =
                 self.buffers.read().unwrap_or_else(PoisonError::into_inner).keys().copied().collect();

@@ -45,8 +45,11 @@ impl Queue {
         Self { raw, family, executions: VecDeque::new(), pending: VecDeque::new(), free: Vec::new() }
     }
 
-    /// Reads what has come, and takes back what the device is through with.
-    pub(crate) fn collect(&mut self, device: &Device) {
+    /// Reads what has come, and takes back what the device is through with. Gives lines for the log, which are written once the queue is
+    /// free again: a slow disk keeps nobody from submitting.
+    #[must_use]
+    pub(crate) fn collect(&mut self, device: &Device) -> String {
+        let mut lines = String::new();
         // SAFETY: the fences are this queue's, and live.
         let is_through = |batch: &Batch| unsafe { device.below.get_fence_status(batch.fence) } == Ok(true);
         // Asked for before slots are read: of these, all has come.
@@ -58,30 +61,31 @@ impl Queue {
                 self.executions.push_front(execution);
                 break;
             }
-            self.write(device, &execution, true);
+            self.write(&mut lines, device, &execution, true);
         }
         for (batch, slots) in self.pending.drain(..through) {
             let mut all = device.slots();
             slots.into_iter().for_each(|slot| all.give_back(slot));
             self.free.push(batch);
         }
+        lines
     }
 
-    fn write(&self, device: &Device, Execution { submission, recorded, slot }: &Execution, is_whole: bool) {
+    fn write(&self, lines: &mut String, device: &Device, Execution { submission, recorded, slot }: &Execution, is_whole: bool) {
         let slot = slot.as_ref().filter(|_| is_whole && !recorded.is_shared());
         recorded.ended();
         let mut times = format!("times\t{submission}\t{}\t", self.family);
+        // Writing to a string can't fail, here and below.
         let mask = device.timestamp_mask(self.family);
         for dispatch in &recorded.dispatches {
             let at = |word: Option<usize>, more: usize| slot.zip(word).and_then(|(slot, word)| slot.word(word + more));
             let both = at(dispatch.times, 0).zip(at(dispatch.times, 1)).filter(|(start, end)| *start != 0 && *end != 0);
             let Some(number) = dispatch.number else {
                 if let Some((start, end)) = both {
-                    device.log.line(&format!("floor\t{}", end.wrapping_sub(start) & mask));
+                    let _ = writeln!(lines, "floor\t{}", end.wrapping_sub(start) & mask);
                 }
                 continue;
             };
-            // Writing to a string can't fail.
             let _ = match both {
                 Some((start, end)) => write!(times, "{number}:{}:{}", start & mask, end.wrapping_sub(start) & mask),
                 None => write!(times, "{number}"),
@@ -92,7 +96,7 @@ impl Queue {
             }
             times.push(' ');
         }
-        device.log.line(times.trim_end());
+        let _ = writeln!(lines, "{}", times.trim_end());
     }
 
     /// What to submit in the place of a command buffer: itself, and behind it what copies its timestamps.
@@ -153,18 +157,19 @@ impl Queue {
         }
     }
 
-    /// Notes what a call submitted, or that it failed.
+    /// Notes what a call submitted, or that it failed. Gives what [`Self::collect`] does.
     ///
     /// # Safety
     /// The call on this queue has ended.
-    pub(crate) unsafe fn submitted(&mut self, device: &Device, submitted: Submitted, is_done: bool) {
+    #[must_use]
+    pub(crate) unsafe fn submitted(&mut self, device: &Device, submitted: Submitted, is_done: bool) -> String {
         let Submitted { executions, batch, slots, .. } = submitted;
         if !is_done {
             executions.iter().for_each(|execution| execution.recorded.ended());
             let mut all = device.slots();
             slots.into_iter().for_each(|slot| all.give_back(slot));
             self.free.extend(batch);
-            return;
+            return String::new();
         }
         self.executions.extend(executions);
         if let Some(batch) = batch {
@@ -172,22 +177,23 @@ impl Queue {
             let _ = unsafe { device.below.queue_submit(self.raw, &[], batch.fence) };
             self.pending.push_back((batch, slots));
         }
-        self.collect(device);
+        self.collect(device)
     }
 
-    /// Writes what never ended as far as anybody knows, and destroys what the layer made.
+    /// Destroys what the layer made, and gives what is left to be written: what never ended as far as anybody knows as well.
     ///
     /// # Safety
     /// The device is idle, or lost.
-    pub(crate) unsafe fn destroy(&mut self, device: &Device) {
+    #[must_use]
+    pub(crate) unsafe fn destroy(&mut self, device: &Device) -> String {
         if !self.pending.is_empty() {
             // The application waited for its own work: at most the submission of a fence is left.
             // SAFETY: the caller's promise. A lost device has nothing to wait for.
             let _ = unsafe { device.below.queue_wait_idle(self.raw) };
         }
-        self.collect(device);
+        let mut lines = self.collect(device);
         for execution in std::mem::take(&mut self.executions) {
-            self.write(device, &execution, false);
+            self.write(&mut lines, device, &execution, false);
         }
         let pending = self.pending.drain(..).map(|(batch, _)| batch);
         for batch in pending.chain(self.free.drain(..)) {
@@ -197,6 +203,7 @@ impl Queue {
                 device.below.destroy_command_pool(batch.pool, None);
             }
         }
+        lines
     }
 }
 

@@ -4,7 +4,7 @@
 //!
 //! | line | fields |
 //! |---|---|
-//! | `capture` | version of this format, process, its program |
+//! | `capture` | version of this format, process, how dispatches are timed (`isolated` or not), its program |
 //! | `device` | UUIDs of the device and of the driver, nanoseconds per tick, name |
 //! | `kernel` | number, module, entry point, constants (bytes in hex by id), required subgroup size or 0, debug name |
 //! | `executable` | kernel, subgroup size, name, then `NAME=VALUE` for each statistic: a letter for its type (`b`, `i`, `u`, `f`), its value |
@@ -112,16 +112,25 @@ impl Log {
         let new = Self { file: Mutex::new(file), modules: folder.to_owned(), not_followed: Mutex::default() };
         let program = env::current_exe().unwrap_or_default();
         let program = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        new.line(&format!("capture\t1\t{}\t{}", process::id(), clean(&program)));
+        let timing = if is_isolated() { "isolated" } else { "" };
+        new.line(&format!("capture\t1\t{}\t{timing}\t{}", process::id(), clean(&program)));
         new
     }
 
     /// Writes a line at once, whole.
     pub(crate) fn line(&self, text: &str) {
+        self.lines(&format!("{text}\n"));
+    }
+
+    /// The same of several lines, each with its end.
+    pub(crate) fn lines(&self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(open) = file.as_mut() {
             // A full disk ends the log, not the application.
-            if open.write_all(format!("{text}\n").as_bytes()).is_err() {
+            if open.write_all(text.as_bytes()).is_err() {
                 *file = None;
             }
         }

@@ -99,7 +99,7 @@ struct Noted {
 
 /// A command buffer.
 pub(crate) struct Recording {
-    family: u32,
+    is_timed: bool,
     pipeline: Option<Arc<Pipeline>>,
     bound: [u64; MOST_SETS],
     pushed: HashMap<u32, Bound>,
@@ -119,9 +119,9 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    pub(crate) fn new(family: u32) -> Self {
+    pub(crate) fn new(is_timed: bool) -> Self {
         Self {
-            family,
+            is_timed,
             pipeline: None,
             bound: [0; MOST_SETS],
             pushed: HashMap::new(),
@@ -144,7 +144,7 @@ impl Recording {
         let mut slots = device.pieces();
         self.pieces.drain(..).for_each(|piece| slots.give_back(piece));
         drop(slots);
-        *self = Self::new(self.family);
+        *self = Self::new(self.is_timed);
     }
 
     pub(crate) fn bind_pipeline(&mut self, pipeline: Option<Arc<Pipeline>>) {
@@ -207,11 +207,11 @@ impl Recording {
         // SAFETY: the caller's promise; a pipeline that is bound lives.
         unsafe {
             let number = Some(device.dispatch_number(&pipeline, groups, bytes, self.labels.last().map(String::as_str)));
-            if device.is_timed(self.family) && self.noted.is_empty() && device.wants_floor() {
+            if self.is_timed && self.noted.is_empty() && device.wants_floor() {
                 self.timed(device, buffer, None, None, || {});
             }
             // The copy has barriers of its own.
-            let indirect = indirect.filter(|_| is_isolated());
+            let indirect = indirect.filter(|_| self.is_timed && is_isolated());
             let groups = indirect.and_then(|(from, offset)| self.copy_groups(device, buffer, from, offset));
             self.timed(device, buffer, number, groups, record);
         }
@@ -231,7 +231,7 @@ impl Recording {
     ) {
         // SAFETY: the caller's promise.
         unsafe {
-            let query = if device.is_timed(self.family) { self.queries(device, buffer) } else { None };
+            let query = if self.is_timed { self.queries(device, buffer) } else { None };
             let Some((pool, first, times)) = query else {
                 record();
                 self.is_alone = false;

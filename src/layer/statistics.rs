@@ -64,7 +64,8 @@ pub(crate) unsafe fn enabled<T>(
 /// The physical device is one of this instance, which lives.
 unsafe fn has_feature(instance: &Instance, physical: vk::PhysicalDevice) -> bool {
     let names = [c"vkGetPhysicalDeviceFeatures2", c"vkGetPhysicalDeviceFeatures2KHR"];
-    let Some(get) = names.into_iter().find_map(|name| instance.next(name)) else { return false };
+    let get = names.into_iter().filter(|_| instance.has_properties2).find_map(|name| instance.next(name));
+    let Some(get) = get else { return false };
     // SAFETY: the caller's promise; the layer below has a function of this name and type.
     unsafe {
         let known = instance.below.enumerate_device_extension_properties(physical).unwrap_or_default();

@@ -1,12 +1,13 @@
 //! A program for tests of `capture`: it dispatches in every way that Vulkan has, counts what it dispatched, and says so.
 //!
 //! `dispatches DEVICE WAY...` runs these ways on the device whose name has DEVICE in it. Each way dispatches workgroups in a number of its
-//! own, and prints `GROUPS CALLS`. The program fails where the device ran other workgroups than it was told.
+//! own, and prints `GROUPS CALLS`. `old` is no way, but an instance of Vulkan 1.0. The program fails where the device ran other workgroups than it was told.
 
 #![allow(unsafe_code, reason = "Vulkan is called directly")]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a program")]
 #![expect(clippy::unwrap_used, reason = "a test's program ends where anything is wrong")]
 
+use std::ffi::CStr;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use std::{env, fs, process, thread};
@@ -27,7 +28,7 @@ void main() {
 /// A way, with the workgroups in x of its dispatches; it gives how many there were.
 type Way = (&'static str, u32, fn(&App, u32) -> u32);
 
-const WAYS: [Way; 14] = [
+const WAYS: [Way; 15] = [
     ("many", 2, many),
     ("secondary", 3, secondary),
     ("simultaneous", 4, simultaneous),
@@ -42,6 +43,7 @@ const WAYS: [Way; 14] = [
     ("wrong", 13, wrong),
     ("record", 14, record),
     ("minute", 15, minute),
+    ("suspended", 16, suspended),
 ];
 
 /// A device, with what a kernel of one way needs.
@@ -49,6 +51,7 @@ struct App {
     device: ash::Device,
     push: Option<ash::khr::push_descriptor::Device>,
     submit2: Option<ash::khr::synchronization2::Device>,
+    rendering: Option<ash::khr::dynamic_rendering::Device>,
     queues: Vec<vk::Queue>,
     lock: Mutex<()>,
     counts: vk::Buffer,
@@ -273,6 +276,32 @@ fn submit2(app: &App, groups: u32) -> u32 {
     2
 }
 
+/// A dispatch before a rendering that one buffer suspends and the next one resumes, and one behind it; nothing where the device has no
+/// such call.
+fn suspended(app: &App, groups: u32) -> u32 {
+    let Some(rendering) = &app.rendering else { return 0 };
+    let pool = Pool::new(app);
+    let area = vk::Rect2D { extent: vk::Extent2D { width: 1, height: 1 }, ..vk::Rect2D::default() };
+    let render = |buffer, flags| {
+        let info = vk::RenderingInfo::default().flags(flags).render_area(area).layer_count(1);
+        // SAFETY: the buffer is being recorded.
+        unsafe {
+            rendering.cmd_begin_rendering(buffer, &info);
+            rendering.cmd_end_rendering(buffer);
+        }
+    };
+    let first = pool.recorded(NONE, |buffer| {
+        app.dispatch(buffer, groups);
+        render(buffer, vk::RenderingFlags::SUSPENDING);
+    });
+    let second = pool.recorded(NONE, |buffer| {
+        render(buffer, vk::RenderingFlags::RESUMING);
+        app.dispatch(buffer, groups);
+    });
+    app.submit(0, &[first, second], true);
+    2
+}
+
 /// What a validation layer has to say something about: the buffer that is filled wasn't made for that.
 fn wrong(app: &App, groups: u32) -> u32 {
     let pool = Pool::new(app);
@@ -370,7 +399,13 @@ fn buffer(
     }
 }
 
-fn pipeline(device: &ash::Device, module: vk::ShaderModule, layout: vk::PipelineLayout, way: u32) -> vk::Pipeline {
+fn pipeline(
+    device: &ash::Device,
+    module: vk::ShaderModule,
+    layout: vk::PipelineLayout,
+    way: u32,
+    flags: vk::PipelineCreateFlags,
+) -> vk::Pipeline {
     let entry = [vk::SpecializationMapEntry { constant_id: 0, offset: 0, size: 4 }];
     let data = way.to_ne_bytes();
     let constants = vk::SpecializationInfo::default().map_entries(&entry).data(&data);
@@ -379,8 +414,7 @@ fn pipeline(device: &ash::Device, module: vk::ShaderModule, layout: vk::Pipeline
         .module(module)
         .name(c"main")
         .specialization_info(&constants);
-    let info =
-        vk::ComputePipelineCreateInfo::default().flags(vk::PipelineCreateFlags::DISPATCH_BASE).stage(stage).layout(layout);
+    let info = vk::ComputePipelineCreateInfo::default().flags(flags).stage(stage).layout(layout);
     // SAFETY: the device lives.
     unsafe { device.create_compute_pipelines(vk::PipelineCache::null(), &[info], None) }.unwrap()[0]
 }
@@ -419,7 +453,7 @@ fn set(device: &ash::Device, layout: vk::DescriptorSetLayout, counts: vk::Buffer
 }
 
 /// Runs the ways on a device of their own, and gives what each dispatched.
-fn run(instance: &ash::Instance, name: &str, ways: &[String]) {
+fn run(instance: &ash::Instance, version: u32, name: &str, ways: &[String]) {
     let physical = physical(instance, name);
     // SAFETY: the instance lives; what is made lives until the process ends, the device included.
     unsafe {
@@ -427,15 +461,24 @@ fn run(instance: &ash::Instance, name: &str, ways: &[String]) {
         let count = families[0].queue_count.min(2);
         let priorities = vec![1.0; count as usize];
         let queue = [vk::DeviceQueueCreateInfo::default().queue_priorities(&priorities)];
+        let is_old = version < vk::API_VERSION_1_1;
         let known = instance.enumerate_device_extension_properties(physical).unwrap();
-        let has_push = known.iter().any(|of| of.extension_name_as_c_str() == Ok(ash::khr::push_descriptor::NAME));
-        let has_submit2 = known.iter().any(|of| of.extension_name_as_c_str() == Ok(ash::khr::synchronization2::NAME));
-        let push = has_push.then_some(ash::khr::push_descriptor::NAME.as_ptr());
-        let extensions: Vec<_> =
-            push.into_iter().chain(has_submit2.then_some(ash::khr::synchronization2::NAME.as_ptr())).collect();
+        let has = |name: &CStr| !is_old && known.iter().any(|of| of.extension_name_as_c_str() == Ok(name));
+        let has_push = has(ash::khr::push_descriptor::NAME);
+        let has_submit2 = has(ash::khr::synchronization2::NAME);
+        let for_rendering =
+            [ash::khr::dynamic_rendering::NAME, ash::khr::depth_stencil_resolve::NAME, ash::khr::create_renderpass2::NAME];
+        let has_rendering = for_rendering.iter().all(|name| has(name));
+        let mut extensions: Vec<&CStr> = Vec::new();
+        extensions.extend(has_push.then_some(ash::khr::push_descriptor::NAME));
+        extensions.extend(has_submit2.then_some(ash::khr::synchronization2::NAME));
+        extensions.extend(for_rendering.into_iter().filter(|_| has_rendering));
+        let extensions: Vec<_> = extensions.into_iter().map(CStr::as_ptr).collect();
         let mut features = vk::PhysicalDeviceSynchronization2Features::default().synchronization2(has_submit2);
+        let mut for_rendering = vk::PhysicalDeviceDynamicRenderingFeatures::default().dynamic_rendering(true);
         let info = vk::DeviceCreateInfo::default().queue_create_infos(&queue).enabled_extension_names(&extensions);
         let info = if has_submit2 { info.push_next(&mut features) } else { info };
+        let info = if has_rendering { info.push_next(&mut for_rendering) } else { info };
         let device = instance.create_device(physical, &info, None).unwrap();
         let (counts, mapped) = buffer(instance, physical, &device, &[]);
         let (groups, _) = buffer(instance, physical, &device, &[0, 0, 0, 0, 5, 1, 1]);
@@ -455,6 +498,7 @@ fn run(instance: &ash::Instance, name: &str, ways: &[String]) {
         let mut app = App {
             push: has_push.then(|| ash::khr::push_descriptor::Device::new(instance, &device)),
             submit2: has_submit2.then(|| ash::khr::synchronization2::Device::new(instance, &device)),
+            rendering: has_rendering.then(|| ash::khr::dynamic_rendering::Device::new(instance, &device)),
             queues: (0..count).map(|at| device.get_device_queue(0, at)).collect(),
             lock: Mutex::new(()),
             counts,
@@ -465,7 +509,9 @@ fn run(instance: &ash::Instance, name: &str, ways: &[String]) {
             device,
         };
         for (_, groups, way) in WAYS.iter().filter(|(name, ..)| ways.iter().any(|way| way == name)) {
-            app.pipelines = layouts.map(|layout| pipeline(&app.device, module, layout, *groups));
+            // Of Vulkan 1.1.
+            let flags = if is_old { vk::PipelineCreateFlags::empty() } else { vk::PipelineCreateFlags::DISPATCH_BASE };
+            app.pipelines = layouts.map(|layout| pipeline(&app.device, module, layout, *groups, flags));
             let calls = way(&app, *groups);
             assert_eq!(mapped.add(*groups as usize).read_volatile(), calls * groups, "{groups}");
             println!("{groups} {calls}");
@@ -478,7 +524,7 @@ fn main() {
     let name = arguments.next().unwrap();
     let mut ways: Vec<String> = arguments.collect();
     let is_asked = |what: &str| ways.iter().any(|way| way == what);
-    let (has_child, has_two) = (is_asked("child"), is_asked("devices"));
+    let (has_child, has_two, is_old) = (is_asked("child"), is_asked("devices"), is_asked("old"));
     if has_child {
         // The child does the same, but has no child itself.
         ways.retain(|way| way != "child");
@@ -488,11 +534,12 @@ fn main() {
     // SAFETY: the loader is a Vulkan loader, and stays.
     unsafe {
         let entry = ash::Entry::load().unwrap();
-        let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_1);
+        let version = if is_old { vk::API_VERSION_1_0 } else { vk::API_VERSION_1_1 };
+        let application = vk::ApplicationInfo::default().api_version(version);
         let instance = entry.create_instance(&vk::InstanceCreateInfo::default().application_info(&application), None).unwrap();
-        run(&instance, &name, &ways);
+        run(&instance, version, &name, &ways);
         if has_two {
-            run(&instance, &name, &ways);
+            run(&instance, version, &name, &ways);
         }
     }
     // Neither devices nor the instance are destroyed, as in many programs.

@@ -9,6 +9,7 @@ use lanescope_chain::{Named, call};
 use super::chain::{self, Device, device, instance_of};
 use super::clock;
 use super::faults::{self, Call, Kind, Place, give_up};
+use super::registers;
 
 /// What needs no instance.
 pub(crate) const GLOBAL: &[Named] = &[
@@ -26,6 +27,9 @@ pub(crate) const INSTANCE: &[Named] = &[
     call!(c"vkGetPhysicalDeviceQueueFamilyProperties", PFN_vkGetPhysicalDeviceQueueFamilyProperties, get_families),
     call!(c"vkGetPhysicalDeviceQueueFamilyProperties2", PFN_vkGetPhysicalDeviceQueueFamilyProperties2, get_families2),
     call!(c"vkGetPhysicalDeviceQueueFamilyProperties2KHR", PFN_vkGetPhysicalDeviceQueueFamilyProperties2, get_families2),
+    call!(c"vkEnumerateDeviceExtensionProperties", PFN_vkEnumerateDeviceExtensionProperties, registers::enumerate_extensions),
+    call!(c"vkGetPhysicalDeviceFeatures2", PFN_vkGetPhysicalDeviceFeatures2, registers::get_features2),
+    call!(c"vkGetPhysicalDeviceFeatures2KHR", PFN_vkGetPhysicalDeviceFeatures2, registers::get_features2),
     call!(c"vkCreateDevice", PFN_vkCreateDevice, create_device),
 ];
 
@@ -176,7 +180,16 @@ unsafe extern "system" fn create_device(
         return vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
     }
     // SAFETY: as this function is called.
-    unsafe { chain::create_device(physical, info, allocator, device) }
+    unsafe {
+        if registers::told().is_none() {
+            return chain::create_device(physical, info, allocator, device);
+        }
+        let mut info = *info;
+        let names = registers::without(&mut info);
+        info.enabled_extension_count = u32::try_from(names.len()).unwrap_or_default();
+        info.pp_enabled_extension_names = names.as_ptr();
+        chain::create_device(physical, &info, allocator, device)
+    }
 }
 
 unsafe extern "system" fn destroy_device(raw: vk::Device, allocator: Allocator<'_>) {
@@ -315,6 +328,9 @@ unsafe extern "system" fn create_compute_pipelines(
         let mut infos = slice::from_raw_parts(infos, count as usize).to_vec();
         let mut endless = None;
         for info in &mut infos {
+            if registers::told().is_some() {
+                info.flags &= !vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR;
+            }
             let coming = faults::at(Place::Pipeline, Call { constants: constants(&info.stage), ..Call::default() });
             let refusal = coming.iter().find_map(|kind| match kind {
                 Kind::PipelineError => Some(vk::Result::ERROR_UNKNOWN),

@@ -20,6 +20,8 @@ pub(crate) enum Kind {
     /// An instruction of SPIR-V, by its opcode, and what takes its place.
     Opcode(u32, u32),
     Discrete,
+    /// What compilers tell of every pipeline.
+    Registers(u32),
     Unfinished,
     Hang,
     Abort,
@@ -250,6 +252,7 @@ fn parse_kind(text: &str) -> Result<(Kind, &'static [Place]), String> {
         ("wrong", None) => (Kind::Wrong, &[Place::Dispatch]),
         ("spin", None) => (Kind::Spin, &[Place::Pipeline]),
         ("discrete", None) => (Kind::Discrete, &[Place::Properties]),
+        ("registers", Some(count)) => (Kind::Registers(number(count)?), &[Place::Properties]),
         ("opcode", Some(opcodes)) => match opcodes.split_once('/') {
             Some((from, to)) => (Kind::Opcode(number(from)?, number(to)?), &[Place::Module]),
             None => return Err("two opcodes are needed, FROM/TO".to_owned()),
@@ -268,8 +271,8 @@ fn parse_kind(text: &str) -> Result<(Kind, &'static [Place]), String> {
             _ => return Err("a factor from 0 to 1000 is needed".to_owned()),
         },
         ("timestamp_bits", Some(bits)) => match number(bits)? {
-            bits @ 1..=64 => clock(ClockFault::Bits(bits)),
-            _ => return Err("from 1 to 64 bits are possible".to_owned()),
+            bits @ 0..=64 => clock(ClockFault::Bits(bits)),
+            _ => return Err("from 0 to 64 bits are possible".to_owned()),
         },
         ("timestamp_period", Some(period)) => match period.parse() {
             Ok(period) if period >= 0.0 => clock(ClockFault::Period(period)),

@@ -14,6 +14,7 @@
 //! | `spin` | the pipeline gets the SPIR-V of the file that `LANESCOPE_FAULT_SPIRV` names (its entry point `main`) | `pipeline` |
 //! | `opcode=FROM/TO` | instructions of the one opcode become those of the other, as in `349/361`: subgroups exclude bits where they are to add | `module` |
 //! | `discrete` | devices say that they are GPUs with memory of their own | |
+//! | `registers=N` | devices have VK_KHR_pipeline_executable_properties, which tells of N registers for every pipeline | |
 //! | `unfinished` | the work is accepted and never ends: fences stay unsignalled, and vkQueueWaitIdle, vkDeviceWaitIdle and vkDestroyDevice never return | `submit` |
 //! | `hang` | the call never returns | `submit`, `pipeline`, `memory`, `buffer`, `instance`, `devices`, `open`, `close` |
 //! | `abort` | SIGABRT | as `hang` |
@@ -24,7 +25,7 @@
 //! | `timestamps=backwards` | every fifth timestamp is 100 ms too early | |
 //! | `timestamps=late` | a timestamp is written at the next vkCmdPipelineBarrier, or at the buffer's end: what follows it begins first, which the specification allows | |
 //! | `timestamp_spans=F` | every second timestamp of those that are read together comes F times as long after the one before it | |
-//! | `timestamp_bits=N` | timestampValidBits is N, from 1 to 64, and timestamps have no more bits | |
+//! | `timestamp_bits=N` | timestampValidBits is N, from 0 to 64, and timestamps have no more bits | |
 //! | `timestamp_period=NS` | timestampPeriod is NS nanoseconds, and timestamps are scaled so that times stay right; `0` and `inf` are only said | |
 //!
 //! Timestamps are what vkGetQueryPoolResults gives; copies that the device makes of them stay as they are.
@@ -50,6 +51,7 @@ mod calls;
 mod chain;
 mod clock;
 mod faults;
+mod registers;
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -81,6 +83,9 @@ unsafe extern "system" fn get_instance_proc_addr(instance: vk::Instance, name: *
 unsafe extern "system" fn get_device_proc_addr(device: vk::Device, name: *const c_char) -> vk::PFN_vkVoidFunction {
     // SAFETY: the loader gives a C string and a device.
     let (name, device) = unsafe { (CStr::from_ptr(name), chain::device(device)) };
+    if let Some(offered) = find(registers::CALLS, name).filter(|_| registers::told().is_some()) {
+        return Some(offered);
+    }
     // What isn't there below isn't there: an extension may not be enabled.
     let next = device.next(name)?;
     find(calls::DEVICE, name).or(Some(next))

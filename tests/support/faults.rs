@@ -1,7 +1,7 @@
 //! Drivers with faults, for the commands that tests start: the layer of `tests/fault_layer`, which says what there is.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
@@ -61,6 +61,11 @@ impl Faults {
     /// Whether the first of those that come once has come.
     pub fn has_come(&self) -> bool {
         self.once_path().exists()
+    }
+
+    /// Where the layer's manifest is.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Lets a command meet them.

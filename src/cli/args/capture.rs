@@ -13,7 +13,7 @@ use super::values::duration;
 #[command(group = ArgGroup::new("part").multiple(true))]
 pub struct Capture {
     /// The program, and its arguments, behind `--`
-    #[arg(value_name = "PROGRAM", last = true, required = true)]
+    #[arg(value_name = "PROGRAM", last = true, required_unless_present = "finish")]
     pub command: Vec<OsString>,
 
     /// Write to this new or empty folder: kernels.csv, with a row for each kernel and count of workgroups, and the kernels' modules
@@ -43,6 +43,10 @@ pub struct Capture {
     /// Run the program once more, without capturing, and report what capturing costs
     #[arg(long)]
     pub measure_cost: bool,
+
+    /// Write the rows of a capture that ended before they were written: `lanescope` itself was killed
+    #[arg(long, conflicts_with_all = ["command", "timing", "after", "part", "then_stop", "measure_cost"])]
+    pub finish: bool,
 
     /// No remarks, and no card
     #[arg(short, long)]

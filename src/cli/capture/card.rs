@@ -10,23 +10,18 @@ use crate::model::Shown;
 use crate::output::{Column, Need, Page, TextTable, paragraph};
 use crate::units::{Nanos, percent};
 
+/// The rows, within a capture's folder.
+pub const ROWS: &str = "kernels.csv";
+
 /// Kernels that are shown, of all devices.
 const MOST: usize = 12;
 
-/// How it was captured.
-pub struct About<'a> {
-    pub folder: &'a Path,
-    pub is_isolated: bool,
-    pub took: Duration,
-    /// What the program took without capturing, where that was measured.
-    pub alone: Option<Duration>,
-}
-
-pub fn card(profile: &Profile, about: &About, page: Page) -> String {
+/// `took` is the program's time, and that without capturing where it was measured; nothing where nobody waited for the program.
+pub fn card(profile: &Profile, folder: &Path, took: Option<(Duration, Option<Duration>)>, page: Page) -> String {
     let mut out = String::new();
     let most = (MOST / profile.devices.len().max(1)).max(2);
     for device in &profile.devices {
-        out += &paragraph(&head(device, about.is_isolated), page);
+        out += &paragraph(&head(device, profile.is_isolated), page);
         out.push('\n');
         out += &table(device, most, page);
         if device.kernels.len() > most {
@@ -35,13 +30,14 @@ pub fn card(profile: &Profile, about: &About, page: Page) -> String {
         out.push('\n');
         out += &remarks(device).iter().map(|remark| paragraph(remark, page)).collect::<String>();
     }
-    let took = |time: Duration| Nanos::from_duration(time);
-    let cost = about.alone.map_or_else(String::new, |alone| format!(", and {} without capturing", took(alone)));
-    out += &paragraph(&format!("The program took {}{cost}.", took(about.took)), page);
+    if let Some((took, alone)) = took {
+        let cost = alone.map_or_else(String::new, |alone| format!(", and {} without capturing", Nanos::from_duration(alone)));
+        out += &paragraph(&format!("The program took {}{cost}.", Nanos::from_duration(took)), page);
+    }
     for (kind, count) in &profile.not_followed {
         out += &paragraph(&format!("Not followed: {kind} ({count})."), page);
     }
-    out + &paragraph(&next(profile, about.folder), page)
+    out + &paragraph(&next(profile, folder), page)
 }
 
 fn head(device: &OnDevice, is_isolated: bool) -> String {
@@ -102,7 +98,7 @@ fn remarks(device: &OnDevice) -> Option<String> {
 
 /// What to look at first, and where all is.
 fn next(profile: &Profile, folder: &Path) -> String {
-    let rows = folder.join("kernels.csv");
+    let rows = folder.join(ROWS);
     let longest = profile.devices.iter().flat_map(|device| &device.kernels).find(|kernel| !kernel.times.is_empty());
     match longest.filter(|kernel| !kernel.module.is_empty()) {
         Some(kernel) => {

@@ -7,10 +7,11 @@ mod program;
 use std::fs::{self, File};
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
-use super::args::capture::{Capture, TimingChoice};
+use super::args::capture::Capture;
 use super::devices::DEADLINES;
 use crate::campaign::TOOL_VERSION;
 use crate::campaign::host::describe_host;
@@ -23,6 +24,7 @@ use crate::platform;
 use crate::record::{Header, Record};
 use crate::regular::{self, Kind};
 use crate::worker::{Platform, find};
+use card::ROWS;
 use program::{Ended, LOG};
 
 /// One that the layer wrote.
@@ -37,6 +39,9 @@ const LOGS: &str = "log";
 pub fn capture(typed: &Capture) -> anyhow::Result<u8> {
     typed.colours.choose();
     let progress = Progress::new(if typed.quiet { Mode::Quiet } else { Mode::Normal });
+    if typed.finish {
+        return finish(typed, &progress);
+    }
     let library = layer::library()?;
     let logs = made_folder(&typed.output)?;
     let program: PathBuf = typed.command.iter().take(1).collect();
@@ -49,20 +54,44 @@ pub fn capture(typed: &Capture) -> anyhow::Result<u8> {
         forget(&typed.output, &logs);
         return Err(nothing_seen(&ended, &program, has_instance).into());
     }
-    let profile = read(&files, |module| module_words(&logs, module))?;
-    let all = with_rows(&profile, &known);
-    write(&typed.output, &all)?;
-    keep_modules(&typed.output, &logs, &profile)?;
+    let profile = written(typed, &logs, &files, &known)?;
     let alone = typed.measure_cost.then(|| program::alone(typed)).transpose()?;
+    show(typed, &progress, &profile, Some((ended.took, alone)));
+    Ok(platform::exit_code(ended.status))
+}
+
+/// Does what is left to do where nobody was there when the program ended.
+fn finish(typed: &Capture, progress: &Progress) -> anyhow::Result<u8> {
+    let folder = &typed.output;
+    let refused = |why: &str| Error::Usage(format!("can't finish {}: {why}", folder.shown()));
+    if folder.join(ROWS).exists() {
+        return Err(refused("its rows were written already").into());
+    }
+    let logs = folder.join(LOGS);
+    let files = files(&logs).unwrap_or_default();
+    if files.is_empty() {
+        return Err(refused("nothing was captured there").into());
+    }
+    let profile = written(typed, &logs, &files, &known())?;
+    show(typed, progress, &profile, None);
+    Ok(0)
+}
+
+/// What the layer wrote, once it is written as rows and modules.
+fn written(typed: &Capture, logs: &Path, files: &[PathBuf], known: &Known) -> anyhow::Result<Profile> {
+    let profile = read(files, |module| module_words(logs, module))?;
+    keep_modules(&typed.output, logs, &profile)?;
+    write(&typed.output, &with_rows(&profile, known))?;
+    Ok(profile)
+}
+
+fn show(typed: &Capture, progress: &Progress, profile: &Profile, took: Option<(Duration, Option<Duration>)>) {
     if profile.dispatches == 0 {
         progress.note("note: the program used Vulkan, and dispatched nothing that was followed");
     }
     if !typed.quiet {
-        let is_isolated = typed.timing == TimingChoice::Isolated;
-        let about = card::About { folder: &typed.output, is_isolated, took: ended.took, alone };
-        progress.toned_answer(&card::card(&profile, &about, Page::stderr()));
+        progress.toned_answer(&card::card(profile, &typed.output, took, Page::stderr()));
     }
-    Ok(platform::exit_code(ended.status))
 }
 
 fn run(typed: &Capture, library: &Path, known: &Known, logs: &Path) -> anyhow::Result<Ended> {
@@ -159,7 +188,10 @@ fn on_device(row: Record, logged: &LoggedDevice, devices: &[DeviceInfo]) -> Reco
     let is_it = |device: &&DeviceInfo| {
         hex(device.device_uuid.to_string()) == logged.device_uuid && hex(device.driver.uuid.to_string()) == logged.driver_uuid
     };
-    match devices.iter().find(is_it) {
+    // An instance of Vulkan 1.0 tells no more than the name.
+    let mut called_so = devices.iter().filter(|device| logged.device_uuid.is_empty() && device.name == logged.name);
+    let only = called_so.next().filter(|_| called_so.next().is_none());
+    match devices.iter().find(is_it).or(only) {
         Some(device) => row.on_device(device),
         None => Record {
             device_name: logged.name.clone(),
@@ -172,7 +204,7 @@ fn on_device(row: Record, logged: &LoggedDevice, devices: &[DeviceInfo]) -> Reco
 
 fn write(folder: &Path, rows: &[Record]) -> anyhow::Result<()> {
     let axes = rows.iter().flat_map(|row| row.by_axis.keys().cloned());
-    let targets = [(Target::from_argument(&folder.join("kernels.csv")), Format::Csv)];
+    let targets = [(Target::from_argument(&folder.join(ROWS)), Format::Csv)];
     let mut outputs = output::open(&targets, &Header::new(axes))?;
     // A file's reader doesn't stop reading.
     for row in rows {

@@ -13,8 +13,9 @@ use crate::recording::Recording;
 
 made! {
     create_command_pool, fp_v1_0.create_command_pool, vk::CommandPoolCreateInfo<'_> => vk::CommandPool, |device, info, pool| {
-        let family = info.queue_family_index;
-        device.command_pools().insert(pool, CommandPool { family, buffers: Vec::new() })
+        // Protected work can't write to memory that the host sees.
+        let is_timed = device.is_timed(info.queue_family_index) && !info.flags.contains(vk::CommandPoolCreateFlags::PROTECTED);
+        device.command_pools().insert(pool, CommandPool { is_timed, buffers: Vec::new() })
     };
 }
 
@@ -151,7 +152,7 @@ pub(super) unsafe extern "system" fn bind_shaders(
         if list(stages, count).contains(&vk::ShaderStageFlags::COMPUTE) {
             with(&device, buffer, |recording| recording.bind_pipeline(None));
         }
-        if let Some(next) = device.next(NAME) {
+        if let Some(next) = device.function(NAME) {
             mem::transmute::<Function, vk::PFN_vkCmdBindShadersEXT>(next)(buffer, count, stages, shaders);
         }
     }
@@ -196,7 +197,7 @@ macro_rules! of_structures {
                 let Some($device) = device($buffer) else { return };
                 let $given = &*info;
                 $note;
-                if let Some(next) = $device.next($name) {
+                if let Some(next) = $device.function($name) {
                     mem::transmute::<Function, Next>(next)($buffer, info);
                 }
             }
@@ -300,7 +301,7 @@ macro_rules! push_sets {
             unsafe {
                 let Some(device) = device(buffer) else { return };
                 note_pushed(&device, buffer, point, set, list(writes, count));
-                if let Some(next) = device.next($name) {
+                if let Some(next) = device.function($name) {
                     mem::transmute::<Function, vk::PFN_vkCmdPushDescriptorSetKHR>(next)(buffer, point, layout, set, count, writes);
                 }
             }
@@ -326,7 +327,7 @@ macro_rules! push_with_templates {
             unsafe {
                 let Some(device) = device(buffer) else { return };
                 note_template(&device, buffer, template, set, data);
-                if let Some(next) = device.next($name) {
+                if let Some(next) = device.function($name) {
                     type Next = vk::PFN_vkCmdPushDescriptorSetWithTemplateKHR;
                     mem::transmute::<Function, Next>(next)(buffer, template, layout, set, data);
                 }
@@ -347,7 +348,7 @@ pub(super) unsafe extern "system" fn begin_label(buffer: vk::CommandBuffer, info
         let Some(device) = device(buffer) else { return };
         let label = clean(&CStr::from_ptr((*info).p_label_name).to_string_lossy());
         with(&device, buffer, |recording| recording.begin_label(label));
-        if let Some(next) = device.next(NAME) {
+        if let Some(next) = device.function(NAME) {
             mem::transmute::<Function, vk::PFN_vkCmdBeginDebugUtilsLabelEXT>(next)(buffer, info);
         }
     }
@@ -359,7 +360,7 @@ pub(super) unsafe extern "system" fn end_label(buffer: vk::CommandBuffer) {
     unsafe {
         let Some(device) = device(buffer) else { return };
         with(&device, buffer, Recording::end_label);
-        if let Some(next) = device.next(NAME) {
+        if let Some(next) = device.function(NAME) {
             mem::transmute::<Function, vk::PFN_vkCmdEndDebugUtilsLabelEXT>(next)(buffer);
         }
     }

@@ -262,7 +262,7 @@ macro_rules! counted {
                 if let Some(commands) = $object.as_commands() {
                     disturbed(&device, commands);
                 }
-                let Some(next) = device.next($name) else { return Default::default() };
+                let Some(next) = device.function($name) else { return Default::default() };
                 mem::transmute::<Function, Next>(next)($object $(, $argument)*)
             }
         }

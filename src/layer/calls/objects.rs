@@ -111,7 +111,7 @@ pub(super) unsafe extern "system" fn set_name(of: vk::Device, info: *const vk::D
         if [vk::ObjectType::PIPELINE, vk::ObjectType::SHADER_MODULE].contains(&info.object_type) {
             note_name(&device, info.object_type == vk::ObjectType::PIPELINE, info.object_handle, info.p_object_name);
         }
-        let Some(next) = device.next(NAME) else { return vk::Result::SUCCESS };
+        let Some(next) = device.function(NAME) else { return vk::Result::SUCCESS };
         mem::transmute::<Function, vk::PFN_vkSetDebugUtilsObjectNameEXT>(next)(of, info)
     }
 }
@@ -129,7 +129,7 @@ pub(super) unsafe extern "system" fn set_marker_name(
         if [vk::DebugReportObjectTypeEXT::PIPELINE, vk::DebugReportObjectTypeEXT::SHADER_MODULE].contains(&ty) {
             note_name(&device, ty == vk::DebugReportObjectTypeEXT::PIPELINE, info.object, info.p_object_name);
         }
-        let Some(next) = device.next(NAME) else { return vk::Result::SUCCESS };
+        let Some(next) = device.function(NAME) else { return vk::Result::SUCCESS };
         mem::transmute::<Function, vk::PFN_vkDebugMarkerSetObjectNameEXT>(next)(of, info)
     }
 }

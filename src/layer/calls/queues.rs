@@ -74,7 +74,9 @@ pub(super) unsafe extern "system" fn queue_submit(
             }
         }
         let result = below(queue, count, infos.as_ptr(), fence);
-        own.submitted(&device, submitted, result == vk::Result::SUCCESS);
+        let lines = own.submitted(&device, submitted, result == vk::Result::SUCCESS);
+        drop(own);
+        device.log.lines(&lines);
         result
     }
 }
@@ -190,7 +192,9 @@ pub(super) unsafe extern "system" fn queue_submit2(
             info.p_command_buffer_infos = buffers.as_ptr();
         }
         let result = below(queue, count, infos.as_ptr(), fence);
-        own.submitted(&device, submitted, result == vk::Result::SUCCESS);
+        let lines = own.submitted(&device, submitted, result == vk::Result::SUCCESS);
+        drop(own);
+        device.log.lines(&lines);
         result
     }
 }

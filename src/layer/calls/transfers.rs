@@ -18,7 +18,7 @@ macro_rules! passed_on {
             unsafe {
                 let Some(device) = device(commands) else { return };
                 disturbed(&device, commands);
-                if let Some(next) = device.next(NAME) {
+                if let Some(next) = device.function(NAME) {
                     mem::transmute::<Function, Next>(next)(commands $(, $argument)*);
                 }
             }
