@@ -23,7 +23,7 @@ use lanescope::measure::{
     CaseKey, CaseSource, Compared, Dispatcher, LocalBench, LocalOptions, Measured, Options, PairBase, Pool, Rule, Session,
     SourcedCase, Task, ToolCases, Vulkan,
 };
-use lanescope::model::{Axis, AxisKind, AxisValue, Cache, Case, DeviceInfo, Failure, Measurand, Point, Preset, Repeat, Work};
+use lanescope::model::{Axis, AxisKind, AxisValue, Case, DeviceInfo, Failure, Measurand, Point, Preset, Repeat, Work};
 use lanescope::plan::{Plan, Request, check_limits};
 use lanescope::shader::{self, Compiler, Library, Prepared};
 use lanescope::stats::{self, Interval};
@@ -119,7 +119,7 @@ impl Bench {
     /// The first case of a request.
     fn case(&mut self, filter: &str, axes: &[&str]) -> anyhow::Result<Prepared> {
         let axes = axes.iter().map(ToString::to_string).collect();
-        let request = Request { filters: vec![filter.to_owned()], axes, cache: Cache::Warm };
+        let request = Request { filters: vec![filter.to_owned()], axes, ..Request::default() };
         let planned = Plan::new(&request, self.setting())?.get(0).context("the plan is empty")?;
         let case = planned.case.map_err(|skip| anyhow!(skip.reason))?;
         shader::prepare(case, &mut self.compiler).map_err(failed)
@@ -385,7 +385,7 @@ fn pairs(bench: &mut Bench, open: impl Fn() -> anyhow::Result<Vulkan>) -> anyhow
         let warm_up = Duration::from_millis(bench.setting().by_class(50, 450));
         let max_time = Duration::from_millis(500);
         let source = Always(case.clone());
-        let options = LocalOptions { warm_up, max_time, timer: None, sentinel: None };
+        let options = LocalOptions { warm_up, max_time, timer: None, sentinel: None, is_cold: false };
         let local = LocalBench::new(Box::new(open()?), tools.clone(), Box::new(source), options).map_err(failed)?;
         let mut session = Session::new(Pool::single(local), Options { rule: Rule::Each, max_noise: 0.01, max_time, seed: 1 });
         let key = CaseKey::from_case(&case.case);

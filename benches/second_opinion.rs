@@ -26,7 +26,7 @@ use anyhow::{Context, anyhow, bail, ensure};
 use clap::{Parser, ValueEnum};
 use judge::{Answer, answer, process_times};
 use lanescope::experiments::Setting;
-use lanescope::model::{Cache, DeviceInfo, DeviceKind, Preset};
+use lanescope::model::{DeviceInfo, DeviceKind, Preset};
 use lanescope::plan::{Plan, Planned, Request};
 use lanescope::stats;
 use lanescope::units::parse_share;
@@ -237,7 +237,7 @@ fn lines(arguments: &Arguments, device: Option<&DeviceInfo>) -> anyhow::Result<V
 /// The case of a work in a form.
 fn planned(work: &Work, form: &str, device: &DeviceInfo, queue: Option<u32>) -> Result<Planned, String> {
     let axes = work.axes.iter().copied().chain([form]).flat_map(str::split_whitespace).map(str::to_owned).collect();
-    let request = Request { filters: vec![work.filter.to_owned()], axes, cache: Cache::Warm };
+    let request = Request { filters: vec![work.filter.to_owned()], axes, ..Request::default() };
     let setting = Setting { queue, device, preset: Preset::Default, seed: 1 };
     let plan = Plan::new(&request, setting).map_err(|error| error.to_string())?;
     plan.get(0).ok_or_else(|| "the plan is empty".to_owned())

@@ -13,6 +13,7 @@
 //! assembled     a case and its outcome become a row
 //! sink          where rows go
 //! device        one device at work: its session, and its visits kept
+//! kernels       kernels of users as experiments of plans
 //! plan_run      the cases of plans: `run`
 //! plan_judge    which of those have rows already
 //! search        configurations of a kernel: `tune`
@@ -27,6 +28,7 @@ pub mod earlier;
 pub mod host;
 pub mod interrupt;
 pub mod journal;
+pub mod kernels;
 pub mod lanes;
 pub mod lock;
 pub mod merged;

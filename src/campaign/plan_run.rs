@@ -220,7 +220,8 @@ impl<'r> DeviceRun<'r> {
         let sentinel = self.ledger.sentinels.of(&place.info);
         let mut opening = Opening { sentinel, ..campaign.settings.opening(place, self.options().max_time) };
         if let Some(bytes) = opening.evict_bytes {
-            self.progress().note(&format!("cold: {} are swept before every sample", Bytes(bytes)));
+            let what = if self.settings().evict.is_some() { "cold" } else { "cold cases" };
+            self.progress().note(&format!("{what}: {} are swept before every sample", Bytes(bytes)));
         }
         if !std::ptr::eq(place, self.place) {
             opening.detail = PipelineDetail::None;
@@ -380,12 +381,16 @@ impl<'r> DeviceRun<'r> {
             Pairing::None => None,
             Pairing::Bases => {
                 let base = planned.base.as_ref().filter(|base| base.case_id != planned.case_id)?;
-                let key =
-                    CaseKey { experiment: experiment.to_owned(), variant: base.variant.to_owned(), point: base.point.clone() };
+                let key = CaseKey {
+                    experiment: experiment.to_owned(),
+                    variant: base.variant.to_owned(),
+                    point: base.point.clone(),
+                    cache: planned.cache,
+                };
                 Some((PairBase::Here(key), base.case_id.clone()))
             }
             Pairing::Device(place, plan) => {
-                let base = plan.case_at(experiment, planned.variant, &planned.point)?;
+                let base = plan.case_at(experiment, planned.variant, &planned.point, planned.cache)?;
                 let DeviceInfo { device_uuid, driver, .. } = &place.info;
                 Some((PairBase::There(key(&base)), format!("{}@{device_uuid}/{}", base.case_id, driver.uuid)))
             }
@@ -427,6 +432,7 @@ fn key(planned: &Planned) -> CaseKey {
         experiment: planned.experiment.name().to_owned(),
         variant: planned.variant.to_owned(),
         point: planned.point.clone(),
+        cache: planned.cache,
     }
 }
 

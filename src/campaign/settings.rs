@@ -7,6 +7,7 @@ use super::host::last_level_cache;
 use crate::experiments::calibration::evict;
 use crate::model::{Cache, DeviceInfo, DeviceKind, FilePath, PipelineDetail, Preset};
 use crate::output::{Format, Mode};
+use crate::subject::FixedKernel;
 use crate::worker::{Deadlines, FoundDevice, Identity, Opening};
 
 #[derive(Clone, Debug)]
@@ -30,6 +31,8 @@ pub struct Settings {
     /// What is evicted from caches before every sample; `None` where they stay warm.
     pub evict: Option<Evict>,
     pub dump: Option<PathBuf>,
+    /// Kernels of the user's that are measured beside the catalogue.
+    pub kernels: Vec<FixedKernel>,
     /// How long worker processes may be silent; `None` where all is done in this one.
     pub isolation: Option<Deadlines>,
     /// Whether nothing is measured: rows are written as planned.
@@ -93,9 +96,10 @@ impl Settings {
         if self.evict.is_some() { Cache::Cold } else { Cache::Warm }
     }
 
-    /// With how many bytes a device's caches are evicted, where they are.
+    /// With how many bytes a device's caches are evicted, where they are: kernels of the user's are measured warm and cold.
     pub fn evict_bytes(&self, device: &DeviceInfo) -> Option<u64> {
-        self.evict.map(|evict| match evict {
+        let of_kernels = (!self.kernels.is_empty()).then_some(Evict::Usual);
+        self.evict.or(of_kernels).map(|evict| match evict {
             Evict::Bytes(bytes) => bytes,
             Evict::Usual => {
                 // A processor's caches are the host's; those of a GPU nothing tells.
@@ -130,6 +134,7 @@ impl Settings {
             placement: self.placement,
             dump: self.dump.clone().map(FilePath::from),
             subject: None,
+            kernels: self.kernels.clone(),
         }
     }
 }

@@ -41,6 +41,7 @@ pub struct LoggedKernel {
     pub constants: String,
     /// 0 where none was required.
     pub required_subgroup_size: u32,
+    pub has_full_subgroups: bool,
     /// What the application calls it.
     pub name: String,
     /// What the driver's compiler tells of its pipeline.
@@ -58,6 +59,8 @@ pub struct LoggedDispatch {
     pub bound_bytes: u64,
     /// The label around the first one.
     pub label: String,
+    /// How often it was recorded at least: more than half of the true number.
+    pub recorded: u64,
 }
 
 /// One dispatch that ran.
@@ -107,9 +110,18 @@ impl Log {
             }
             ["kernel", number, module, entry, constants, size, name] => {
                 let [module, entry, constants, name] = [module, entry, constants, name].map(str::to_owned);
+                let (size, has_full_subgroups) = size.strip_suffix("full").map_or((size, false), |size| (size, true));
                 let required_subgroup_size = size.parse().ok()?;
-                let executables = Vec::new();
-                self.kernels.push(LoggedKernel { module, entry, constants, required_subgroup_size, name, executables });
+                let of = LoggedKernel {
+                    module,
+                    entry,
+                    constants,
+                    required_subgroup_size,
+                    has_full_subgroups,
+                    name,
+                    ..LoggedKernel::default()
+                };
+                self.kernels.push(of);
                 (number.parse() == Ok(self.kernels.len() - 1)).then_some(())
             }
             ["executable", kernel, size, name, ref statistics @ ..] => {
@@ -127,8 +139,12 @@ impl Log {
                 let kernel = kernel.parse().ok().filter(|kernel| *kernel < self.kernels.len())?;
                 let groups = if x == "?" { None } else { Some([x.parse().ok()?, y.parse().ok()?, z.parse().ok()?]) };
                 let (bound_bytes, label) = (bytes.parse().ok()?, label.to_owned());
-                self.dispatches.push(LoggedDispatch { kernel, groups, bound_bytes, label });
+                self.dispatches.push(LoggedDispatch { kernel, groups, bound_bytes, label, recorded: 0 });
                 (number.parse() == Ok(self.dispatches.len() - 1)).then_some(())
+            }
+            ["recorded", dispatch, count] => {
+                self.dispatches.get_mut(dispatch.parse::<usize>().ok()?)?.recorded = count.parse().ok()?;
+                Some(())
             }
             ["times", submission, family, all] => {
                 let (submission, family) = (submission.parse().ok()?, family.parse().ok()?);
@@ -187,10 +203,11 @@ mod tests {
 
     const TEXT: &str = "capture\t1\t77\tisolated\tapp\n\
         device\t00aa\t00bb\t2.5\tA GPU\n\
-        kernel\t0\tabc\tmain\t0=01000000\t32\tsaxpy\n\
+        kernel\t0\tabc\tmain\t0=01000000\t32full\tsaxpy\n\
         executable\t0\t32\tmain\tRegisters=u24\tA=B=f0.5\n\
         dispatch\t0\t0\t4\t1\t1\t4096\tloss\n\
         dispatch\t1\t0\t?\t?\t?\t0\t\n\
+        recorded\t0\t8\n\
         not-followed\trender passes\t1\n\
         floor\t12\n\
         times\t3\t0\t0:100:20 1:130:8@5,6,7 1\n\
@@ -202,7 +219,8 @@ mod tests {
         let text = format!("{TEXT}times\t4\t0\t0:1");
         let log = Log::read(text.as_bytes(), |_, of| times.push((of.dispatch, of.time, of.groups))).unwrap();
         assert_eq!((log.program.as_str(), log.device.name.as_str(), log.device.period), ("app", "A GPU", 2.5));
-        assert_eq!(log.dispatches[0].label, "loss");
+        assert_eq!((log.dispatches[0].label.as_str(), log.dispatches[0].recorded), ("loss", 8));
+        assert!(log.kernels[0].has_full_subgroups && log.kernels[0].required_subgroup_size == 32);
         assert_eq!(times, [(0, Some((100, 20)), None), (1, Some((130, 8)), Some([5, 6, 7])), (1, None, None)]);
         assert_eq!((log.not_followed["render passes"], &log.floors[..]), (2, &[12][..]));
         let told = &log.kernels[0].executables[0];
@@ -213,7 +231,7 @@ mod tests {
     fn what_isnt_of_this_format_is_refused_with_its_line() {
         for text in ["what\n", "times\t1\t0\t9:1:1\n", "kernel\t5\ta\tb\tc\t0\td\n", "executable\t0\t32\tmain\tA=x\n"] {
             let why = Log::read(format!("{TEXT}{text}").as_bytes(), |_, _| ()).unwrap_err().to_string();
-            assert!(why.starts_with("line 11 "), "{why}");
+            assert!(why.starts_with("line 12 "), "{why}");
         }
         assert!(Log::read(&b"capture\t2\t1\tisolated\tapp\n"[..], |_, _| ()).is_err());
     }

@@ -41,7 +41,7 @@ impl Told {
 }
 
 /// The values of constants, as they are logged: `ID=BYTES`, joined by commas.
-fn values(constants: &str) -> SpecValues {
+pub(super) fn values(constants: &str) -> SpecValues {
     let bits = |bytes: &str| u64::from_str_radix(bytes, 16).ok().map(|bits| bits.swap_bytes() >> (64 - 4 * bytes.len()));
     let of = |text: &str| {
         let (id, bytes) = text.split_once('=')?;
@@ -76,8 +76,9 @@ pub fn name(LoggedKernel { name, entry, module, .. }: &LoggedKernel, label: &str
 impl LoggedKernel {
     /// What is the same on another driver: the module, entry point, constants and required subgroup size.
     pub fn hash(&self) -> String {
-        let Self { module, entry, constants, required_subgroup_size, .. } = self;
-        let text = format!("{module}\n{entry}\n{constants}\n{required_subgroup_size}");
+        let Self { module, entry, constants, required_subgroup_size, has_full_subgroups, .. } = self;
+        let full = if *has_full_subgroups { "full" } else { "" };
+        let text = format!("{module}\n{entry}\n{constants}\n{required_subgroup_size}{full}");
         label('k', Sha256::new_with_prefix(text)).chars().take(9).collect()
     }
 }

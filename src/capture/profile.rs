@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, BufRead};
 
-use super::log::{Execution, Log, LoggedDevice};
+use super::log::{Execution, Log, LoggedDevice, LoggedKernel};
 use super::modules::{Told, name};
-use crate::model::Executable;
 use crate::stats::median;
 
 /// What the kernels of a capture took.
@@ -41,13 +40,14 @@ pub struct Kernel {
     pub name: String,
     /// What tells it apart from others of this name.
     pub hash: String,
-    /// The name of its module's file.
-    pub module: String,
+    pub logged: LoggedKernel,
     pub told: Told,
-    pub executables: Vec<Executable>,
     /// Nothing where the device alone knew.
     pub groups: Option<[u32; 3]>,
-    pub required_subgroup_size: u32,
+    /// Whether the device read the groups.
+    pub is_indirect: bool,
+    /// How often it was recorded at least.
+    pub recorded: u64,
     /// The most bytes that buffers had which were bound.
     pub bound_bytes: u64,
     pub calls: u64,
@@ -155,6 +155,14 @@ impl Profile {
             *self.not_followed.entry(kind.clone()).or_default() += count;
         }
         let of = self.on(&log.device);
+        for dispatch in &log.dispatches {
+            let is_of = |(kernel, groups): &(usize, Option<[u32; 3]>)| {
+                *kernel == dispatch.kernel && (dispatch.groups.is_none() || *groups == dispatch.groups)
+            };
+            for (_, place) in reading.kernels.iter().filter(|(key, _)| is_of(key)) {
+                self.devices[of].kernels[*place].recorded += dispatch.recorded;
+            }
+        }
         self.devices[of].floors.extend(log.floors.iter().map(|ticks| ns(*ticks, log.device.period)));
         Ok(())
     }
@@ -185,6 +193,7 @@ impl Profile {
         let of = &mut own.kernels[kernel];
         of.calls += 1;
         of.bound_bytes = of.bound_bytes.max(dispatch.bound_bytes);
+        of.is_indirect |= dispatch.groups.is_none();
         if let Some((start, ticks)) = execution.time {
             of.times.push(ns(ticks, log.device.period));
             own.show((reading.process, execution.submission), Ran { kernel, start, ticks });
@@ -218,16 +227,7 @@ impl OnDevice {
         let label = log.dispatches.iter().find(|of| of.kernel == kernel).map_or(label, |of| &of.label);
         let (name, hash) = (name(logged, label, &told), logged.hash());
         *self.places.entry((name.clone(), hash.clone(), groups)).or_insert_with(|| {
-            self.kernels.push(Kernel {
-                name,
-                hash,
-                module: logged.module.clone(),
-                told,
-                executables: logged.executables.clone(),
-                groups,
-                required_subgroup_size: logged.required_subgroup_size,
-                ..Kernel::default()
-            });
+            self.kernels.push(Kernel { name, hash, logged: logged.clone(), told, groups, ..Kernel::default() });
             self.kernels.len() - 1
         })
     }

@@ -58,7 +58,7 @@ fn row(kernel: &Kernel, place: u64, device: &OnDevice, all: f64, template: &Reco
     let variant = kernel.label();
     let [groups_x, groups_y, groups_z] = [0, 1, 2].map(|at| kernel.groups.map(|groups| u64::from(groups[at])));
     let [local_size_x, local_size_y, local_size_z] = [0, 1, 2].map(|at| kernel.told.local_size.map(|size| u64::from(size[at])));
-    let required = kernel.required_subgroup_size;
+    let required = kernel.logged.required_subgroup_size;
     let time = kernel.all_time();
     let row = Record {
         case_id: case_id(EXPERIMENT, &variant, &[], &point, Cache::Warm),
@@ -89,7 +89,7 @@ fn row(kernel: &Kernel, place: u64, device: &OnDevice, all: f64, template: &Reco
         ..template.clone()
     };
     let flag = if is_near_floor(kernel, device) { Flag::NearFloor.name() } else { "" };
-    let row = row.at(&point).of_kernel(&PipelineStatistics { executables: kernel.executables.clone() });
+    let row = row.at(&point).of_kernel(&PipelineStatistics { executables: kernel.logged.executables.clone() });
     Record { quality_flags: flag.to_owned(), ..timed(row, kernel) }
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::args::described::Described;
+use super::args::values::Hex;
 use super::defines;
 use crate::error::Error;
 use crate::model::FilePath;
@@ -28,6 +29,9 @@ pub fn kernel(arguments: &Described, seed: u64) -> Result<KernelSpec, Error> {
         may_be_invalid: arguments.no_validate,
         n: arguments.n,
         buffers: parsed("buffer", &arguments.buffer, BufferSpec::parse)?,
+        memories: parsed("memory", &arguments.memory, memory)?,
+        constant_bytes: parsed("constant-bytes", &arguments.constant_bytes, constant_bytes)?,
+        push_bytes: arguments.push_bytes.as_ref().map(|bytes| bytes.0.clone()),
         images: parsed("image", &arguments.image, ImageSpec::parse)?,
         samplers: parsed("sampler", &arguments.sampler, SamplerSpec::parse)?,
         members: parsed("push", &arguments.push, member)?,
@@ -37,6 +41,16 @@ pub fn kernel(arguments: &Described, seed: u64) -> Result<KernelSpec, Error> {
         seed,
         ..KernelSpec::default()
     })
+}
+
+fn memory(text: &str) -> Result<BufferSpec, String> {
+    let spec = BufferSpec::parse(text)?;
+    if spec.within.is_some() { Err("memory doesn't lie in other memory".to_owned()) } else { Ok(spec) }
+}
+
+fn constant_bytes(text: &str) -> Result<(u32, Vec<u8>), String> {
+    let said = text.split_once('=').and_then(|(id, hex)| Some((id.trim().parse().ok()?, hex.trim().parse::<Hex>().ok()?.0)));
+    said.ok_or_else(|| "ID=BYTES is needed, with bytes in hex, such as 0=40000000".to_owned())
 }
 
 fn member(text: &str) -> Result<(String, String), String> {

@@ -5,7 +5,9 @@ use std::path::Path;
 use super::args::run::Run;
 use super::limits;
 use super::overwriting::Files;
-use super::settings::RunSettings;
+use super::settings::{RunSettings, is_manifest};
+use super::tune;
+use crate::campaign::kernels::experiment;
 use crate::campaign::plan_judge::{DeviceKept, PlanJudge};
 use crate::campaign::plan_run::PlanRun;
 use crate::campaign::settings::{RowFiles, Settings};
@@ -13,11 +15,12 @@ use crate::campaign::sink::Beside;
 use crate::campaign::{Campaign, Claim, Continued, interrupt};
 use crate::error::{EXIT_INTERRUPTED, Error};
 use crate::experiments::Setting;
-use crate::model::Shown;
+use crate::model::{DeviceInfo, Shown, Status};
 use crate::output::{self, CodeFolder, Format, Samples};
 use crate::plan::{Cases, Plan, Request, tell_what_others_do};
 use crate::record::{Header, Record};
 use crate::regular;
+use crate::subject::FixedKernel;
 use crate::units::Bytes;
 use crate::worker::check_evictor;
 
@@ -25,6 +28,7 @@ pub fn run(typed: Run) -> anyhow::Result<u8> {
     let cases = typed.cases.as_deref().map(Cases::read).transpose()?;
     let mut settings = RunSettings::new(&typed, cases.as_ref().is_some_and(Cases::are_rows))?;
     check_files(&typed, &settings.common.files)?;
+    settings.common.kernels = kernels(&typed, settings.common.seed)?;
     let limits = limits::read(&typed.limits)?;
     let campaign = Campaign::new(settings.common.clone(), limits.as_ref())?;
     let plans = plans(&typed, &settings, &campaign, cases.as_ref())?;
@@ -89,7 +93,12 @@ fn plans<'c>(
     cases: Option<&Cases>,
 ) -> anyhow::Result<Vec<Plan<'c>>> {
     let Settings { queue, preset, seed, .. } = settings.common;
-    let request = Request { filters: typed.filters.clone(), axes: typed.axis.clone(), cache: settings.common.cache() };
+    let request = Request {
+        filters: settings.selection.filters.clone(),
+        kernels: settings.common.kernels.iter().cloned().map(experiment).collect(),
+        axes: typed.axis.clone(),
+        cache: settings.common.cache(),
+    };
     let setting = |device| Setting { device, queue, preset, seed };
     let plan = |device| match cases {
         Some(cases) if settings.is_of_rows => cases.plan(request.cache, setting(device)),
@@ -110,6 +119,27 @@ fn plans<'c>(
     }
     campaign.voice.progress.notes(plans.first().map(Plan::left_out).unwrap_or_default());
     Ok(plans)
+}
+
+/// The kernels whose manifests are named.
+fn kernels(typed: &Run, seed: u64) -> Result<Vec<FixedKernel>, Error> {
+    let mut all: Vec<FixedKernel> = Vec::new();
+    for path in typed.filters.iter().filter(|filter| is_manifest(filter)) {
+        let kernel = tune::kernel_of(Path::new(path), seed)?;
+        // What can't run here is a skipped row; what its user has to mend isn't.
+        let described = kernel.describe(&mut kernel.on(&DeviceInfo::mock()));
+        if let Err(failure) = described.as_ref().map(drop).map_err(|failure| failure.status) {
+            if failure != Status::Skipped {
+                let why = described.err().map(|failure| failure.reason).unwrap_or_default();
+                return Err(Error::Usage(format!("{path}: {why}")));
+            }
+        }
+        if all.iter().any(|other| other.name() == kernel.name()) {
+            return Err(Error::Usage(format!("{path}: another kernel is called {} as well", kernel.name())));
+        }
+        all.push(kernel);
+    }
+    Ok(all)
 }
 
 /// What a row of a plan takes as CSV, in bytes: about as much as those of the catalogue.

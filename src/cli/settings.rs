@@ -1,5 +1,6 @@
 //! What a measuring command was told, resolved: plain data.
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::args::doctor::Doctor;
@@ -53,6 +54,7 @@ fn settings(flags: Measuring, devices: Vec<String>, preset: Preset, processes: u
         detail: if flags.stats { PipelineDetail::Statistics } else { PipelineDetail::None },
         evict: None,
         dump: None,
+        kernels: Vec::new(),
         isolation: isolation(&flags),
         is_dry: false,
         most_told: u64::MAX,
@@ -100,7 +102,7 @@ impl RunSettings {
         let is_alone = typed.measuring.no_isolate || typed.paired || typed.dry_run;
         let common = run_settings(typed, preset);
         let selection = Selection {
-            filters: typed.filters.clone(),
+            filters: typed.filters.iter().filter(|filter| !is_manifest(filter)).cloned().collect(),
             is_paired: typed.paired,
             shard: typed.shard,
             listed: None,
@@ -110,6 +112,11 @@ impl RunSettings {
         };
         Ok(Self { common, selection, is_of_rows })
     }
+}
+
+/// Whether a filter is a kernel's manifest.
+pub fn is_manifest(filter: &str) -> bool {
+    Path::new(filter).extension().is_some_and(|end| end.eq_ignore_ascii_case("toml"))
 }
 
 fn run_preset(typed: &Run, is_of_rows: bool) -> Result<RunPreset, Error> {
@@ -213,6 +220,7 @@ impl Settings {
             detail: PipelineDetail::None,
             evict: None,
             dump: None,
+            kernels: Vec::new(),
             isolation: Some(DEADLINES),
             is_dry: false,
             most_told: u64::MAX,

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::experiments::Setting;
-use crate::model::{Cache, Case, Preset};
+use crate::model::{Case, Preset};
 use crate::plan::{Plan, Planned, Request};
 
 /// A case of the catalogue: the first of those that are asked for that the device can run.
@@ -107,7 +107,7 @@ impl Pick {
     pub fn planned(&self, setting: Setting) -> Result<Option<Planned>, Error> {
         let Self { filter, axes } = self;
         let owned = |word: &&str| (*word).to_owned();
-        let request = Request { filters: vec![owned(filter)], axes: axes.iter().map(owned).collect(), cache: Cache::Warm };
+        let request = Request { filters: vec![owned(filter)], axes: axes.iter().map(owned).collect(), ..Request::default() };
         Ok(Plan::new(&request, setting)?.iter().filter(|planned| planned.case.is_ok()).last())
     }
 

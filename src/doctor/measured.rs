@@ -14,7 +14,7 @@ use crate::measure::{
     self, Answer, Bench, Call, CaseKey, Event, Instrument, Job, Loss, Options, Order, Outcome, Pool, Rounds, Rule, Session,
     Task, Watch, answers_of,
 };
-use crate::model::{Case, Failure, PciAddress, Point};
+use crate::model::{Cache, Case, Failure, PciAddress, Point};
 use crate::output::Bar;
 use crate::plan::Planned;
 use crate::regular::{self, Kind};
@@ -141,8 +141,12 @@ fn try_all(campaign: &Campaign, place: &FoundDevice, bar: &Bar, seen: &mut Seen)
     let planned = |pick: &Pick| pick.planned(setting).ok().flatten();
     if let Some(load) = planned(&LOAD) {
         bar.start("watching the clock under load");
-        let key =
-            CaseKey { experiment: load.experiment.name().to_owned(), variant: load.variant.to_owned(), point: load.point };
+        let key = CaseKey {
+            experiment: load.experiment.name().to_owned(),
+            variant: load.variant.to_owned(),
+            point: load.point,
+            cache: Cache::Warm,
+        };
         let opening = settings.opening(place, CASE_TIME);
         let mut bench = campaign.targets.open(place, opening).map_err(|Loss(failure)| failure)?;
         seen.watch = Some(watch(bench.as_mut(), key)?);
@@ -215,7 +219,12 @@ impl Tried {
     }
 
     fn key(&self) -> CaseKey {
-        CaseKey { experiment: self.experiment.clone(), variant: self.variant.clone(), point: self.point.clone() }
+        CaseKey {
+            experiment: self.experiment.clone(),
+            variant: self.variant.clone(),
+            point: self.point.clone(),
+            cache: Cache::Warm,
+        }
     }
 
     /// As people name it.

@@ -62,7 +62,15 @@ impl Setting<'_> {
 }
 
 pub type Axes = fn(&Setting) -> Vec<Axis>;
-pub type Build = fn(&Config) -> Result<Built, Skip>;
+pub type BuildFn = fn(&Config) -> Result<Built, Skip>;
+
+/// How an experiment makes its cases.
+#[derive(Clone, Copy)]
+pub enum Build {
+    Of(BuildFn),
+    /// That knows more than the configuration: a kernel that the user brings.
+    Made(&'static (dyn Fn(&Config) -> Result<Built, Skip> + Send + Sync)),
+}
 
 /// One question to a device. Its file names what differs from [`Experiment::new`].
 pub struct Experiment {
@@ -92,7 +100,12 @@ pub struct Experiment {
 
 impl Experiment {
     /// The one of this name, `family/name`, with the axes and the cases that these give.
-    pub const fn new(name: &'static str, axes: Axes, build: Build) -> Self {
+    pub const fn new(name: &'static str, axes: Axes, build: BuildFn) -> Self {
+        Self { axes, ..Self::made(name, Build::Of(build)) }
+    }
+
+    /// One without axes.
+    pub const fn made(name: &'static str, build: Build) -> Self {
         Self {
             name,
             variants: &[""],
@@ -105,7 +118,7 @@ impl Experiment {
             is_of_peak: |_, _| true,
             repeatability: |_| Repeatability::Core,
             plot: None,
-            axes,
+            axes: |_| Vec::new(),
             axes_of: None,
             build,
             traffic: |case| Ok(case.work.bytes.map(|_| Traffic::usual(case)).into_iter().collect()),
@@ -113,12 +126,12 @@ impl Experiment {
     }
 
     /// An experiment whose time is that of the device's memory.
-    pub const fn of_memory(name: &'static str, axes: Axes, build: Build) -> Self {
+    pub const fn of_memory(name: &'static str, axes: Axes, build: BuildFn) -> Self {
         Self { peak_kind: Some("global"), repeatability: |_| Repeatability::Memory, ..Self::new(name, axes, build) }
     }
 
     /// An experiment whose variants are the rungs of an algorithm: what the best of them gains over the first is reported.
-    pub const fn of_ladder(ladder: Ladder, axes: Axes, build: Build) -> Self {
+    pub const fn of_ladder(ladder: Ladder, axes: Axes, build: BuildFn) -> Self {
         Self {
             ladder: Some(ladder),
             base_variant: Some(ladder.first),
@@ -179,7 +192,10 @@ impl Experiment {
     /// group counts, buffer ranges) are checked by the plan.
     /// Skipped: a limit or a feature that this experiment in particular needs and the device hasn't got.
     pub fn build(&self, config: &Config) -> Result<Built, Skip> {
-        (self.build)(config)
+        match self.build {
+            Build::Of(build) => build(config),
+            Build::Made(build) => build(config),
+        }
     }
 
     pub fn case(&self, config: &Config) -> Result<Case, Skip> {

@@ -106,6 +106,8 @@ fn limits(limits: &vk::PhysicalDeviceLimits) -> Limits {
         shared_bytes: limits.max_compute_shared_memory_size,
         storage_buffer_range: limits.max_storage_buffer_range.into(),
         uniform_buffer_range: limits.max_uniform_buffer_range.into(),
+        storage_buffer_alignment: limits.min_storage_buffer_offset_alignment,
+        uniform_buffer_alignment: limits.min_uniform_buffer_offset_alignment,
         texel_buffer_elements: limits.max_texel_buffer_elements,
         image_dimension: limits.max_image_dimension2_d,
         image_dimension_1d: limits.max_image_dimension1_d,

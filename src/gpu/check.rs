@@ -111,13 +111,20 @@ fn at_most<T: PartialOrd + Display>(what: &str, value: T, limit: T) -> Checked {
 
 fn resources(resources: &[Resource], device: &DeviceInfo) -> Checked {
     let mut seen = HashSet::new();
-    for resource in resources {
+    for (at, resource) in resources.iter().enumerate() {
         let (name, bytes) = (&resource.name, resource.bytes());
         require(seen.insert(resource), || format!("`{name}` is there twice: they would share one allocation"))?;
         match resource.kind {
             ResourceKind::Sampler(sampling) => {
                 let fits = !sampling.is_unnormalized || sampling.edge == Edge::Clamp;
                 require(fits, || format!("`{name}` takes places in texels, and doesn't clamp them"))?;
+                continue;
+            }
+            ResourceKind::Range { of, offset, bytes } => {
+                let whole = resources[..at].get(of).filter(|whole| matches!(whole.kind, ResourceKind::Buffer { .. }));
+                let end = offset.checked_add(bytes);
+                let fits = bytes > 0 && whole.is_some_and(|whole| end.is_some_and(|end| end <= whole.bytes()));
+                require(fits, || format!("`{name}` isn't within a buffer that stands before it"))?;
                 continue;
             }
             ResourceKind::Texels { .. } | ResourceKind::Image { .. } => {
@@ -149,7 +156,10 @@ fn check_kind(name: &str, kind: ResourceKind, device: &DeviceInfo) -> Checked {
             storage_format(name, format, role, device)?;
             role.of_image().iter().try_for_each(|usage| supports(name, format, *usage, device))
         }
-        ResourceKind::Buffer { .. } | ResourceKind::Sampler(_) | ResourceKind::HostMemory { .. } => Ok(()),
+        ResourceKind::Buffer { .. }
+        | ResourceKind::Range { .. }
+        | ResourceKind::Sampler(_)
+        | ResourceKind::HostMemory { .. } => Ok(()),
     }
 }
 
@@ -202,13 +212,20 @@ fn bindings(kernel: &Kernel, specialized: &Specialized, resources: &[Resource], 
         };
         let is_sampler = |sampler: usize| matches!(resources.get(sampler).map(|of| of.kind), Some(ResourceKind::Sampler(_)));
         require(binding.sampler.is_none_or(is_sampler), || format!("{}: there is no such sampler", place()))?;
-        if let ResourceKind::Buffer { bytes, .. } = resource.kind {
-            let infos = &specialized.bindings;
-            let info = infos.iter().find(|info| (info.set, info.binding) == (set, at));
-            let is_uniform = info.is_some_and(|info| info.kind == BindingKind::UniformBuffer);
-            let limit = if is_uniform { limits.uniform_buffer_range } else { limits.storage_buffer_range };
-            at_most(&format!("the range of {}", place()), bytes, limit)?;
-        }
+        let (offset, bytes) = match resource.kind {
+            ResourceKind::Buffer { bytes, .. } => (0, bytes),
+            ResourceKind::Range { offset, bytes, .. } => (offset, bytes),
+            _ => continue,
+        };
+        let info = specialized.bindings.iter().find(|info| (info.set, info.binding) == (set, at));
+        let (limit, alignment) = match info.map(|info| info.kind) {
+            Some(BindingKind::UniformBuffer) => (limits.uniform_buffer_range, limits.uniform_buffer_alignment),
+            _ => (limits.storage_buffer_range, limits.storage_buffer_alignment),
+        };
+        at_most(&format!("the range of {}", place()), bytes, limit)?;
+        require(offset % alignment.max(1) == 0, || {
+            format!("the range of {} begins at byte {offset}; the device needs a multiple of {alignment}", place())
+        })?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use gpu_allocator::MemoryLocation;
 
 use crate::model::{
     self, Contents, DeviceInfo, Footprint, GpuState, Measurand, OTHER_POISON, OtherProcess, POISON, PipelineDetail,
-    PipelineStatistics, QueueFamily, Repeat, Status, Step,
+    PipelineStatistics, QueueFamily, Repeat, ResourceKind, Status, Step,
 };
 use crate::shader::{Access, Prepared};
 use crate::units::Ticks;
@@ -321,8 +321,11 @@ impl Device {
 
     fn resources(&mut self, case: &model::Case, sharable: &[bool]) -> Result<Vec<Arc<Resource>>, Error> {
         let addressed: HashSet<usize> = case.addressed().collect();
-        let resources = case.resources.iter().zip(sharable).enumerate();
-        resources.map(|(at, (resource, sharable))| self.resource(resource, *sharable, addressed.contains(&at))).collect()
+        let mut all = Vec::with_capacity(case.resources.len());
+        for (at, (resource, sharable)) in case.resources.iter().zip(sharable).enumerate() {
+            all.push(self.resource(resource, *sharable, addressed.contains(&at), &all)?);
+        }
+        Ok(all)
     }
 
     /// Frees shared resources of which all cases were released, and tells whether there were any.
@@ -333,11 +336,17 @@ impl Device {
     }
 
     /// A resource: one that is loaded already, or a new one with its contents.
-    fn resource(&mut self, resource: &model::Resource, sharable: bool, addressed: bool) -> Result<Arc<Resource>, Error> {
+    fn resource(
+        &mut self,
+        resource: &model::Resource,
+        sharable: bool,
+        addressed: bool,
+        before: &[Arc<Resource>],
+    ) -> Result<Arc<Resource>, Error> {
         if let Some(loaded) = self.shared.get(resource).filter(|_| sharable) {
             return Ok(Arc::clone(loaded));
         }
-        Resource::new(&mut self.queue, &mut self.staging, &self.info, resource, addressed).map(Arc::new)
+        Resource::new(&mut self.queue, &mut self.staging, &self.info, resource, addressed, before).map(Arc::new)
     }
 
     /// What resources loading the case would add now; shared ones count nothing.
@@ -403,9 +412,13 @@ impl Device {
         let case = case(&self.cases, self.generation, slot)?;
         let title = &case.title;
         match case.resources.get(resource).map(Arc::as_ref) {
-            Some(Resource::Buffer(buffer)) => self.staging.download(&mut self.queue, buffer),
+            Some(Resource::Buffer(buffer)) => self.staging.download(&mut self.queue, buffer, 0..buffer.bytes()),
+            Some(Resource::Range { whole, offset, bytes }) => match whole.buffer() {
+                Some(buffer) => self.staging.download(&mut self.queue, buffer, *offset..offset + bytes),
+                None => Ok(Vec::new()),
+            },
             Some(Resource::Texels { buffer, bytes, .. }) => {
-                let mut read = self.staging.download(&mut self.queue, buffer)?;
+                let mut read = self.staging.download(&mut self.queue, buffer, 0..buffer.bytes())?;
                 read.truncate(usize::try_from(*bytes).unwrap_or(usize::MAX));
                 Ok(read)
             }
@@ -494,7 +507,7 @@ fn sharable(prepared: &Prepared) -> Vec<bool> {
     let kernels = || prepared.case.kernels.iter().zip(&prepared.kernels);
     let accesses = |resource: usize| {
         kernels().flat_map(move |(kernel, specialized)| {
-            let bound = kernel.bindings.iter().filter(move |binding| binding.resource == resource);
+            let bound = kernel.bindings.iter().filter(move |binding| prepared.case.whole(binding.resource) == resource);
             let infos = &specialized.module.reflection.bindings;
             bound.flat_map(|b| infos.iter().filter(move |info| (info.set, info.binding) == (b.set, b.binding)))
         })
@@ -504,7 +517,7 @@ fn sharable(prepared: &Prepared) -> Vec<bool> {
     let resources = prepared.case.resources.iter().enumerate();
     resources
         .map(|(index, resource)| match resource.contents {
-            _ if addressed.contains(&index) => false,
+            _ if addressed.contains(&index) || matches!(resource.kind, ResourceKind::Range { .. }) => false,
             // What is reset before every pass is nobody's own.
             Contents::Undefined if prepared.case.repeat == Repeat::AfterReset => true,
             Contents::Undefined => !carried_over.contains(&index),

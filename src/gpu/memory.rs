@@ -1,5 +1,6 @@
 //! Memory: buffers, the staging buffers that fill them and read them back, and how much there is.
 
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::slice;
 use std::sync::Arc;
@@ -329,11 +330,12 @@ impl Staging {
         or_new(&mut self.up, NewBuffer { logical, name, bytes: CHUNK, usage }, MemoryLocation::CpuToGpu)
     }
 
-    pub(super) fn download(&mut self, queue: &mut Queue, source: &Buffer) -> Result<Vec<u8>, Error> {
+    pub(super) fn download(&mut self, queue: &mut Queue, source: &Buffer, range: Range<u64>) -> Result<Vec<u8>, Error> {
         let staging = self.down(&queue.logical)?;
-        let mut bytes = room(source.bytes(), &format!("to read buffer `{}` back into", source.name))?;
-        for chunk in chunks(source.bytes(), CHUNK) {
-            let copy = vk::BufferCopy { src_offset: chunk.offset, dst_offset: 0, size: chunk.length };
+        let length = range.end - range.start;
+        let mut bytes = room(length, &format!("to read buffer `{}` back into", source.name))?;
+        for chunk in chunks(length, CHUNK) {
+            let copy = vk::BufferCopy { src_offset: range.start + chunk.offset, dst_offset: 0, size: chunk.length };
             queue.run("a readback", |recorder| {
                 recorder.copy(source, staging, copy);
                 recorder.host_read_barrier();

@@ -131,7 +131,9 @@ fn placed(bound: &BoundSource<'_>) -> Result<Vec<Placed>, Error> {
 
 fn takes(kind: BindingKind, resource: &model::Resource) -> bool {
     match (kind, resource.kind) {
-        (BindingKind::StorageBuffer | BindingKind::UniformBuffer, ResourceKind::Buffer { .. }) => true,
+        (BindingKind::StorageBuffer | BindingKind::UniformBuffer, ResourceKind::Buffer { .. } | ResourceKind::Range { .. }) => {
+            true
+        }
         (BindingKind::UniformTexelBuffer, ResourceKind::Texels { role, .. }) => role.is_sampled(),
         (BindingKind::StorageTexelBuffer, ResourceKind::Texels { role, .. }) => role.is_storage(),
         (BindingKind::SampledImage | BindingKind::CombinedImageSampler, ResourceKind::Image { role, .. }) => role.is_sampled(),
@@ -308,6 +310,11 @@ fn write_descriptor(logical: &Logical, set: vk::DescriptorSet, placed: &Placed, 
     match resources[placed.resource].as_ref() {
         Resource::Buffer(bound) => {
             buffer = whole.buffer(bound.raw());
+            write = write.buffer_info(std::slice::from_ref(&buffer));
+        }
+        Resource::Range { whole, offset, bytes } => {
+            let Some(whole) = whole.buffer() else { return };
+            buffer = vk::DescriptorBufferInfo { buffer: whole.raw(), offset: *offset, range: *bytes };
             write = write.buffer_info(std::slice::from_ref(&buffer));
         }
         Resource::Texels { view, .. } => {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ash::vk;
 use gpu_allocator::MemoryLocation;
 
-use crate::model::{Contents, DeviceInfo, ResourceKind};
+use crate::model::{Contents, DeviceInfo, ResourceKind, Status};
 
 use super::error::{Context, Error};
 use super::format;
@@ -26,17 +26,24 @@ pub(super) enum Resource {
     },
     Image(Image),
     Sampler(Owned<vk::Sampler>),
+    /// A part of a buffer.
+    Range {
+        whole: Arc<Self>,
+        offset: u64,
+        bytes: u64,
+    },
     HostMemory(Mutex<Vec<u8>>),
 }
 
 impl Resource {
-    /// Makes a resource and fills it. Kernels may reach it by its address.
+    /// Makes a resource and fills it. Kernels may reach it by its address. `before` are the case's that stand before it.
     pub(super) fn new(
         queue: &mut Queue,
         staging: &mut Staging,
         info: &DeviceInfo,
         model: &crate::model::Resource,
         is_addressed: bool,
+        before: &[Arc<Self>],
     ) -> Result<Self, Error> {
         let logical = &Arc::clone(&queue.logical);
         let name = model.name.as_ref();
@@ -77,6 +84,10 @@ impl Resource {
                 Ok(Self::Image(image))
             }
             ResourceKind::Sampler(sampling) => sampler(logical, name, sampling).map(Self::Sampler),
+            ResourceKind::Range { of, offset, bytes } => match before.get(of) {
+                Some(whole) => Ok(Self::Range { whole: Arc::clone(whole), offset, bytes }),
+                None => Err(Error::new(Status::Error, format!("`{name}` is no part of anything"))),
+            },
             ResourceKind::HostMemory { bytes } => {
                 host_memory(name, bytes, &model.contents).map(|all| Self::HostMemory(Mutex::new(all)))
             }
@@ -87,7 +98,7 @@ impl Resource {
     pub(super) fn buffer(&self) -> Option<&Buffer> {
         match self {
             Self::Buffer(buffer) | Self::Texels { buffer, .. } => Some(buffer),
-            Self::Image(_) | Self::Sampler(_) | Self::HostMemory(_) => None,
+            Self::Range { .. } | Self::Image(_) | Self::Sampler(_) | Self::HostMemory(_) => None,
         }
     }
 
@@ -103,7 +114,7 @@ impl Resource {
         match self {
             Self::Buffer(buffer) => buffer.with_mapped(work),
             Self::HostMemory(bytes) => Some(work(&mut bytes.lock().unwrap_or_else(PoisonError::into_inner))),
-            Self::Texels { .. } | Self::Image(_) | Self::Sampler(_) => None,
+            Self::Range { .. } | Self::Texels { .. } | Self::Image(_) | Self::Sampler(_) => None,
         }
     }
 }

@@ -11,12 +11,13 @@ use std::time::Instant;
 use ash::vk;
 use lanescope_chain::{ByHandle, Function, Instance, Known};
 
+use super::contents::{Budget, WANTED};
 use super::execution::Queue;
 use super::kernel::{Kernel, Module};
 use super::log::{Log, ORDER, Timing, clean, hex};
 use super::recording::{Recorded, Recording};
 use super::sets::Sets;
-use super::slots::{Slot, Slots};
+use super::slots::{Chunk, Slot, Slots};
 use super::statistics::{self, Inquirer};
 
 pub(crate) static INSTANCES: Known<Instance> = Known::new();
@@ -28,6 +29,8 @@ pub(crate) struct Pipeline {
     /// Whether it can be asked what the compiler made of it.
     is_asked: bool,
     pub(crate) kernel: Kernel,
+    /// Which of the kernels it is whose contents are asked for.
+    wanted: OnceLock<Vec<usize>>,
     /// Its kernel's number in the log, once it was dispatched.
     number: OnceLock<u32>,
     pub(crate) name: Mutex<Option<String>>,
@@ -49,7 +52,8 @@ pub(crate) struct Device {
     names: Mutex<HashMap<vk::ShaderModule, String>>,
     pipelines: RwLock<ByHandle<vk::Pipeline, Arc<Pipeline>>>,
     kernels: Mutex<HashMap<String, u32>>,
-    dispatches: Mutex<ByHandle<DispatchKey, u32>>,
+    /// Of each dispatch, its number in the log, and how often it was recorded.
+    dispatches: Mutex<ByHandle<DispatchKey, (u32, u64)>>,
     sets: Mutex<Sets>,
     /// Of executions, which are over soon, and pieces that command buffers keep.
     slots: Mutex<Slots>,
@@ -61,6 +65,9 @@ pub(crate) struct Device {
     submissions: AtomicU64,
     first: OnceLock<Instant>,
     floors: AtomicU32,
+    contents: Budget,
+    /// Of each kernel whose contents are asked for, how many dispatches were recorded.
+    calls: Vec<AtomicU64>,
 }
 
 /// Command buffers in which two timestamps stand with nothing between them: what such a time holds besides the dispatch.
@@ -69,6 +76,8 @@ const FLOORS: u32 = 16;
 pub(crate) struct CommandPool {
     /// Whether dispatches in its buffers are timed.
     pub(crate) is_timed: bool,
+    /// Whether commands in them may copy to memory that the host sees: protected ones can't.
+    pub(crate) may_copy: bool,
     pub(crate) buffers: Vec<vk::CommandBuffer>,
 }
 
@@ -149,6 +158,8 @@ impl Device {
             submissions: AtomicU64::new(0),
             first: OnceLock::new(),
             floors: AtomicU32::new(0),
+            contents: Budget::default(),
+            calls: WANTED.iter().flat_map(|wanted| &wanted.kernels).map(|_| AtomicU64::new(0)).collect(),
         })
     }
 
@@ -195,7 +206,8 @@ impl Device {
 
     pub(crate) fn add_pipeline(&self, raw: vk::Pipeline, is_asked: bool, kernel: Kernel, module: vk::ShaderModule) {
         let name = self.names().get(&module).cloned();
-        let pipeline = Pipeline { raw, is_asked, kernel, number: OnceLock::new(), name: Mutex::new(name) };
+        let pipeline =
+            Pipeline { raw, is_asked, kernel, wanted: OnceLock::new(), number: OnceLock::new(), name: Mutex::new(name) };
         self.pipelines.write().unwrap_or_else(PoisonError::into_inner).insert(raw, Arc::new(pipeline));
     }
 
@@ -249,11 +261,47 @@ impl Device {
         let kernel = unsafe { self.kernel_number(pipeline) };
         let mut dispatches = locked(&self.dispatches);
         let next = u32::try_from(dispatches.len()).unwrap_or(u32::MAX);
-        *dispatches.entry((kernel, groups, bytes)).or_insert_with(|| {
+        let (number, count) = dispatches.entry((kernel, groups, bytes)).or_insert_with(|| {
             let groups = groups.map_or_else(|| "?\t?\t?".to_owned(), |[x, y, z]| format!("{x}\t{y}\t{z}"));
             self.log.line(&format!("dispatch\t{next}\t{kernel}\t{groups}\t{bytes}\t{}", label.unwrap_or_default()));
-            next
-        })
+            (next, 0)
+        });
+        *count += 1;
+        if count.is_power_of_two() {
+            self.log.line(&format!("recorded\t{number}\t{count}"));
+        }
+        *number
+    }
+
+    // ---- contents ---------------------------------------------------------------------------------------------------------
+
+    /// The kernel, by its number, whose contents are to be copied around this dispatch: it is counted.
+    pub(crate) fn wanted(&self, pipeline: &Pipeline, groups: Option<[u32; 3]>) -> Option<usize> {
+        let all = &WANTED.as_ref()?.kernels;
+        let own = pipeline.wanted.get_or_init(|| {
+            let fields = pipeline.kernel.fields();
+            (0..all.len()).filter(|at| all[*at].fields == fields).collect()
+        });
+        let of_groups = own.iter().filter(|at| all[**at].groups == groups);
+        // All are counted, whichever comes first.
+        let is_its_turn = |at: &&usize| self.calls[**at].fetch_add(1, Ordering::Relaxed) == all[**at].call;
+        of_groups.filter(is_its_turn).last().copied()
+    }
+
+    /// Bytes that further copies may have.
+    pub(crate) fn contents_left(&self, most: u64) -> u64 {
+        self.contents.left(most)
+    }
+
+    pub(crate) fn take_contents(&self, bytes: u64) {
+        self.contents.take(bytes);
+    }
+
+    /// # Safety
+    /// The device lives.
+    pub(crate) unsafe fn chunk(&self, bytes: u64) -> Option<Chunk> {
+        // SAFETY: the caller's promise.
+        unsafe { Chunk::new(&self.below, &self.memory, bytes) }
     }
 
     // ---- timestamps -------------------------------------------------------------------------------------------------------
@@ -314,7 +362,7 @@ impl Device {
         own.buffers.extend(buffers);
         let mut all = self.buffers.write().unwrap_or_else(PoisonError::into_inner);
         for buffer in buffers {
-            all.insert(*buffer, Arc::new(Mutex::new(Recording::new(own.is_timed))));
+            all.insert(*buffer, Arc::new(Mutex::new(Recording::new(own.is_timed, own.may_copy))));
         }
     }
 

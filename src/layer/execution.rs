@@ -72,8 +72,12 @@ impl Queue {
     }
 
     fn write(&self, lines: &mut String, device: &Device, Execution { submission, recorded, slot }: &Execution, is_whole: bool) {
+        let is_known = is_whole && slot.is_some();
         let slot = slot.as_ref().filter(|_| is_whole && !recorded.is_shared());
         recorded.ended();
+        if is_known {
+            recorded.write_snapshots();
+        }
         let mut times = format!("times\t{submission}\t{}\t", self.family);
         // Writing to a string can't fail, here and below.
         let mask = device.timestamp_mask(self.family);
@@ -113,7 +117,8 @@ impl Queue {
         let recorded = device.recorded(buffer).filter(|recorded| !recorded.dispatches.is_empty());
         let copy = recorded.and_then(|recorded| {
             recorded.began(self.raw.as_raw());
-            let is_copied = is_timed && recorded.words > 0 && !recorded.suspends;
+            let has_any = recorded.words > 0 || recorded.has_snapshots();
+            let is_copied = is_timed && has_any && !recorded.suspends;
             // SAFETY: the caller's promise.
             let copy = if is_copied { unsafe { self.copy(device, &recorded, submitted) } } else { None };
             let submission = submitted.submission;

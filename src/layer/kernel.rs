@@ -25,6 +25,8 @@ pub(crate) struct Kernel {
     /// Of each specialization constant, its bytes.
     constants: Vec<(u32, Vec<u8>)>,
     required_subgroup_size: u32,
+    /// Whether subgroups are required to be full.
+    has_full_subgroups: bool,
     /// How many descriptor sets it takes.
     pub(crate) sets: usize,
 }
@@ -81,7 +83,9 @@ impl Kernel {
                 chained(stage.p_next, vk::StructureType::PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
             let required_subgroup_size = size.map_or(0, |size| size.required_subgroup_size);
             let entry = clean(&CStr::from_ptr(stage.p_name).to_string_lossy());
-            Self { module, entry, constants: constants(stage.p_specialization_info), required_subgroup_size, sets }
+            let has_full_subgroups = stage.flags.contains(vk::PipelineShaderStageCreateFlags::REQUIRE_FULL_SUBGROUPS);
+            let constants = constants(stage.p_specialization_info);
+            Self { module, entry, constants, required_subgroup_size, has_full_subgroups, sets }
         }
     }
 
@@ -89,7 +93,8 @@ impl Kernel {
     pub(crate) fn fields(&self) -> String {
         let module = self.module.as_ref().map_or("", |module| &module.name);
         let constants: Vec<String> = self.constants.iter().map(|(id, bytes)| format!("{id}={}", hex(bytes))).collect();
-        format!("{module}\t{}\t{}\t{}", self.entry, constants.join(","), self.required_subgroup_size)
+        let subgroups = if self.has_full_subgroups { "full" } else { "" };
+        format!("{module}\t{}\t{}\t{}{subgroups}", self.entry, constants.join(","), self.required_subgroup_size)
     }
 }
 

@@ -10,6 +10,7 @@
 //! execution  what was submitted, and its timestamps once the device wrote them
 //! slots      memory that timestamps come to
 //! statistics what the driver's compiler tells of pipelines
+//! contents   what the buffers of chosen kernels hold before and after a dispatch
 //! log        the file that all of this is written to
 //! ```
 //!
@@ -21,6 +22,7 @@
 #![allow(unsafe_code, reason = "a layer is called by the Vulkan loader, through C's types")]
 
 mod calls;
+mod contents;
 mod device;
 mod execution;
 mod kernel;

@@ -6,9 +6,10 @@
 //! |---|---|
 //! | `capture` | version of this format, process, how dispatches are timed (`isolated` or not), its program |
 //! | `device` | UUIDs of the device and of the driver, nanoseconds per tick, name |
-//! | `kernel` | number, module, entry point, constants (bytes in hex by id), required subgroup size or 0, debug name |
+//! | `kernel` | number, module, entry point, constants (bytes in hex by id), required subgroup size or 0, with `full` behind it where subgroups are required to be full, debug name |
 //! | `executable` | kernel, subgroup size, name, then `NAME=VALUE` for each statistic: a letter for its type (`b`, `i`, `u`, `f`), its value |
 //! | `dispatch` | number, kernel, groups in x, y and z (`?` where the device alone knows), bytes bound, label around it |
+//! | `recorded` | dispatch, how often it was recorded so far: each time that this has doubled |
 //! | `times` | submission, queue family, then for each dispatch `NUMBER:START:TICKS`, or `NUMBER` alone of one that wasn't timed; behind it `@X,Y,Z` of an indirect one whose groups the device read |
 //! | `floor` | ticks between two timestamps with nothing between them |
 //! | `not-followed` | kind, how often so far |

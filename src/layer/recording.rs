@@ -9,9 +9,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use ash::vk;
 
+use super::contents::{Call, Snapshot, State, WANTED};
 use super::device::{Device, Pipeline};
 use super::log::is_isolated;
-use super::sets::Bound;
+use super::sets::{self, Bound};
 use super::slots::Slot;
 
 /// Queries of a command buffer's first pool, and of each further one.
@@ -21,7 +22,7 @@ const QUERIES: [u32; 2] = [32, 512];
 const MOST_SETS: usize = 32;
 
 /// What a command buffer does, once it is recorded.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Recorded {
     pub(crate) dispatches: Vec<Dispatch>,
     pub(crate) sources: Vec<Source>,
@@ -29,15 +30,29 @@ pub(crate) struct Recorded {
     pub(crate) words: usize,
     /// How many of its executions are pending, on which queue the last one was, and whether two queues ever had one at a time.
     pending: AtomicU64,
+    executions: AtomicU64,
     queue: AtomicU64,
     is_shared: AtomicBool,
     /// Whether the next buffer resumes a rendering: nothing may stand between the two.
     pub(crate) suspends: bool,
+    /// Copies of what dispatches found and left.
+    snapshots: Vec<Arc<Snapshot>>,
     /// The secondary buffers that it executes, whose pools are their own.
     executed: Vec<Arc<Self>>,
 }
 
 impl Recorded {
+    /// Whether anybody waits for the end of an execution but for its timestamps.
+    pub(crate) fn has_snapshots(&self) -> bool {
+        self.with_executed().any(|of| !of.snapshots.is_empty())
+    }
+
+    /// Writes what was copied, where no execution is pending that copies it once more.
+    pub(crate) fn write_snapshots(&self) {
+        let is_still = |of: &&Self| of.pending.load(Ordering::Relaxed) == 0;
+        self.with_executed().filter(is_still).flat_map(|of| &of.snapshots).for_each(|snapshot| snapshot.write());
+    }
+
     /// Itself, and what it executes.
     fn with_executed(&self) -> impl Iterator<Item = &Self> {
         [self].into_iter().chain(self.executed.iter().map(|executed| &**executed))
@@ -47,6 +62,7 @@ impl Recorded {
     pub(crate) fn began(&self, queue: u64) {
         for of in self.with_executed() {
             let pending = of.pending.fetch_add(1, Ordering::Relaxed);
+            of.executions.fetch_add(1, Ordering::Relaxed);
             if of.queue.swap(queue, Ordering::Relaxed) != queue && pending > 0 {
                 of.is_shared.store(true, Ordering::Relaxed);
             }
@@ -58,6 +74,10 @@ impl Recorded {
         self.with_executed().for_each(|of| {
             of.pending.fetch_sub(1, Ordering::Relaxed);
         });
+    }
+
+    fn was_executed(&self) -> bool {
+        self.executions.load(Ordering::Relaxed) > 0
     }
 
     /// Whether two queues wrote the same timestamps at a time.
@@ -100,6 +120,8 @@ struct Noted {
 /// A command buffer.
 pub(crate) struct Recording {
     is_timed: bool,
+    /// Whether its commands may copy to memory that the host sees.
+    may_copy: bool,
     pipeline: Option<Arc<Pipeline>>,
     bound: [u64; MOST_SETS],
     pushed: HashMap<u32, Bound>,
@@ -115,13 +137,17 @@ pub(crate) struct Recording {
     pools: Vec<(vk::QueryPool, u32)>,
     pieces: Vec<Slot>,
     executed: Vec<Arc<Recorded>>,
+    /// What is bound, where contents are asked for.
+    state: State,
+    snapshots: Vec<Arc<Snapshot>>,
     pub(crate) recorded: Arc<Recorded>,
 }
 
 impl Recording {
-    pub(crate) fn new(is_timed: bool) -> Self {
+    pub(crate) fn new(is_timed: bool, may_copy: bool) -> Self {
         Self {
             is_timed,
+            may_copy,
             pipeline: None,
             bound: [0; MOST_SETS],
             pushed: HashMap::new(),
@@ -134,6 +160,8 @@ impl Recording {
             pools: Vec::new(),
             pieces: Vec::new(),
             executed: Vec::new(),
+            state: State::default(),
+            snapshots: Vec::new(),
             recorded: Arc::default(),
         }
     }
@@ -141,10 +169,17 @@ impl Recording {
     /// Forgets what was recorded, as the command buffer does: it isn't pending.
     pub(crate) fn reset(&mut self, device: &Device) {
         device.pools().append(&mut self.pools);
+        for snapshot in self.snapshots.drain(..) {
+            if self.recorded.was_executed() {
+                snapshot.write();
+            }
+            // SAFETY: the command buffer isn't pending, and is recorded anew before it is submitted again.
+            unsafe { snapshot.destroy(device) };
+        }
         let mut slots = device.pieces();
         self.pieces.drain(..).for_each(|piece| slots.give_back(piece));
         drop(slots);
-        *self = Self::new(self.is_timed);
+        *self = Self::new(self.is_timed, self.may_copy);
     }
 
     pub(crate) fn bind_pipeline(&mut self, pipeline: Option<Arc<Pipeline>>) {
@@ -158,11 +193,24 @@ impl Recording {
         }
     }
 
+    /// Notes what is bound there in particular, where contents are asked for.
+    pub(crate) fn bind_contents(&mut self, at: u32, bound: Bound, is_updated_after_bind: bool) {
+        self.state.sets.insert(at, (bound, is_updated_after_bind));
+    }
+
+    /// Notes push constants, where contents are asked for.
+    pub(crate) fn push_constants(&mut self, offset: u32, bytes: &[u8]) {
+        self.state.push(offset, bytes);
+    }
+
     /// Notes what `write` pushes.
     pub(crate) fn push_set(&mut self, at: u32, write: impl FnOnce(&mut Bound)) {
         let pushed = self.pushed.entry(at).or_default();
         write(pushed);
-        let bytes = pushed.values().sum();
+        let bytes = sets::bytes(pushed);
+        if WANTED.is_some() {
+            self.state.sets.insert(at, (pushed.clone(), false));
+        }
         if let Some(bound) = self.bound.get_mut(at as usize) {
             *bound = bytes;
         }
@@ -195,8 +243,9 @@ impl Recording {
         device: &Device,
         buffer: vk::CommandBuffer,
         groups: Option<[u32; 3]>,
+        base: [u32; 3],
         indirect: Option<(vk::Buffer, u64)>,
-        record: impl FnOnce(),
+        record: &impl Fn(),
     ) {
         let Some(pipeline) = self.pipeline.clone() else {
             device.log.not_followed("dispatches without a pipeline");
@@ -209,6 +258,14 @@ impl Recording {
             let number = Some(device.dispatch_number(&pipeline, groups, bytes, self.labels.last().map(String::as_str)));
             if self.is_timed && self.noted.is_empty() && device.wants_floor() {
                 self.timed(device, buffer, None, None, || {});
+            }
+            if let Some(wanted) = device.wanted(&pipeline, groups).filter(|_| self.may_copy) {
+                let call = Call { wanted, groups, base, indirect, state: &self.state };
+                if let Some(snapshot) = Snapshot::record(device, buffer, &call, record) {
+                    self.snapshots.push(Arc::new(snapshot));
+                    self.noted.push(Noted { number, times: None, groups: None });
+                    return;
+                }
             }
             // The copy has barriers of its own.
             let indirect = indirect.filter(|_| self.is_timed && is_isolated());
@@ -345,9 +402,15 @@ impl Recording {
         let dispatches =
             all.map(|of| Dispatch { number: of.number, times: of.times.and_then(place), groups: of.groups.and_then(place) });
         let dispatches = dispatches.collect();
-        let (sources, executed) = (self.sources.clone(), self.executed.clone());
-        self.recorded =
-            Arc::new(Recorded { dispatches, sources, words, suspends: self.suspends, executed, ..Recorded::default() });
+        self.recorded = Arc::new(Recorded {
+            dispatches,
+            sources: self.sources.clone(),
+            words,
+            suspends: self.suspends,
+            snapshots: self.snapshots.clone(),
+            executed: self.executed.clone(),
+            ..Recorded::default()
+        });
     }
 }
 

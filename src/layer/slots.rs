@@ -1,5 +1,6 @@
 //! Memory that the host sees, for what the device writes: cut into slots, which come back once the device is through with them.
 
+use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ash::vk;
@@ -8,8 +9,8 @@ use ash::vk;
 const CHUNK: u64 = 1 << 20;
 
 /// Memory of a device, mapped for as long as that lives.
-struct Chunk {
-    buffer: vk::Buffer,
+pub(crate) struct Chunk {
+    pub(crate) buffer: vk::Buffer,
     memory: vk::DeviceMemory,
     bytes: u64,
     mapped: *mut u64,
@@ -20,6 +21,8 @@ struct Chunk {
 
 // SAFETY: mapped memory is one process's, and may be reached from any of its threads.
 unsafe impl Send for Chunk {}
+// SAFETY: the same; who reads its bytes knows that the device is through with them.
+unsafe impl Sync for Chunk {}
 
 /// A piece of a chunk.
 #[derive(Clone, Copy, Debug)]
@@ -86,11 +89,8 @@ impl Slots {
     /// The device is idle, or lost.
     pub(crate) unsafe fn destroy(&mut self, device: &ash::Device) {
         for chunk in self.chunks.drain(..) {
-            // SAFETY: the caller's promise; nobody has these objects but this.
-            unsafe {
-                device.destroy_buffer(chunk.buffer, None);
-                device.free_memory(chunk.memory, None);
-            }
+            // SAFETY: the caller's promise.
+            unsafe { chunk.destroy(device) };
         }
     }
 }
@@ -98,7 +98,7 @@ impl Slots {
 impl Chunk {
     /// # Safety
     /// As [`Slots::take`].
-    unsafe fn new(device: &ash::Device, memory: &vk::PhysicalDeviceMemoryProperties, bytes: u64) -> Option<Self> {
+    pub(crate) unsafe fn new(device: &ash::Device, memory: &vk::PhysicalDeviceMemoryProperties, bytes: u64) -> Option<Self> {
         let info = vk::BufferCreateInfo::default()
             .size(bytes)
             .usage(vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST);
@@ -122,6 +122,24 @@ impl Chunk {
                 return None;
             };
             Some(Self { buffer, memory, bytes, mapped: mapped.cast(), next: 0, out: 0 })
+        }
+    }
+
+    /// So many bytes from one on, which the device is through with.
+    pub(crate) fn bytes_at(&self, at: u64, bytes: u64) -> Option<&[u8]> {
+        let end = at.checked_add(bytes).filter(|end| *end <= self.bytes)?;
+        let (at, bytes) = (usize::try_from(at).ok()?, usize::try_from(end - at).ok()?);
+        // SAFETY: they lie within the chunk, which is mapped whole.
+        Some(unsafe { slice::from_raw_parts(self.mapped.cast::<u8>().add(at), bytes) })
+    }
+
+    /// # Safety
+    /// The device is through with it, and nobody else has its slots.
+    pub(crate) unsafe fn destroy(&self, device: &ash::Device) {
+        // SAFETY: the caller's promise; nobody has these objects but this.
+        unsafe {
+            device.destroy_buffer(self.buffer, None);
+            device.free_memory(self.memory, None);
         }
     }
 }

@@ -14,7 +14,7 @@ use super::core_clock::CoreClock;
 use super::rig::Conditions;
 use super::visit::{Sizes, Visit};
 use crate::digest;
-use crate::model::{Case, CoreClocks, DeviceInfo, Failure, GpuState, PipelineStatistics, Point};
+use crate::model::{Cache, Case, CoreClocks, DeviceInfo, Failure, GpuState, PipelineStatistics, Point};
 use crate::shader::{Module, Prepared};
 use crate::validate::{Learned, Mismatch, Outputs};
 
@@ -24,11 +24,14 @@ pub struct CaseKey {
     pub experiment: String,
     pub variant: String,
     pub point: Point,
+    #[serde(default)]
+    pub cache: Cache,
 }
 
 impl CaseKey {
     pub fn from_case(case: &Case) -> Self {
-        Self { experiment: case.experiment.clone(), variant: case.variant.clone(), point: case.point.clone() }
+        let Case { experiment, variant, point, cache, .. } = case;
+        Self { experiment: experiment.clone(), variant: variant.clone(), point: point.clone(), cache: *cache }
     }
 }
 

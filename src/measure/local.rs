@@ -17,7 +17,7 @@ use super::visit::{SampledCase, Sizes, Sizing, Visit};
 use super::{Dispatcher, Instrument, Timer, ToolCases, instrument};
 use crate::digest::{Fingerprint, fingerprint};
 use crate::gpu::CaseHandle;
-use crate::model::{Case, DeviceInfo, Failure, Footprint, Measurand, POISON, Repeat, Skip, Stage, Status, Step};
+use crate::model::{Cache, Case, DeviceInfo, Failure, Footprint, Measurand, POISON, Repeat, Skip, Stage, Status, Step};
 use crate::shader::Prepared;
 use crate::stats;
 use crate::units::Nanos;
@@ -46,6 +46,8 @@ pub struct LocalOptions {
     pub timer: Option<Timer>,
     /// The sentinel's time that clocks relate to, if the plan has one already.
     pub sentinel: Option<Nanos>,
+    /// Whether caches are evicted before the samples of all cases, which needs the device's timestamps.
+    pub is_cold: bool,
 }
 
 pub struct LocalBench<'a> {
@@ -264,9 +266,16 @@ impl<'a> LocalBench<'a> {
     fn load_alone(&mut self, sourced: SourcedCase, is_checked: bool) -> Result<(LoadedCase, Loaded), Refusal> {
         let SourcedCase { prepared, judge } = sourced;
         let is_by_host = prepared.case.measurand.is_by_host();
-        if is_by_host && self.rig.is_cold() {
-            let reason = "cold mode evicts the device's caches, not those that the host works in";
-            return Err(Failure::new(Status::Skipped, reason).into());
+        let refused = |reason: &str| Err(Failure::new(Status::Skipped, reason).into());
+        if prepared.case.cache == Cache::Cold {
+            if is_by_host {
+                return refused("cold mode evicts the device's caches, not those that the host works in");
+            }
+            if self.rig.instrument.timer == Timer::Host {
+                return refused(
+                    "cold mode needs the device's timestamps: the host's clock can't leave out what evicts the caches",
+                );
+            }
         }
         let before_samples = match &*prepared.case.prepare {
             [] => (prepared.case.repeat == Repeat::AfterReset).then_some("the reset"),
@@ -407,12 +416,13 @@ impl<'a> LocalBench<'a> {
     /// Runs one more sample, exactly in the timed form, and compares what it leaves behind. Other cases may share the case's outputs,
     /// so what its last timed sample left is gone; the poison of the reset shows that this one wrote it. Gives what there is to say.
     fn check(&mut self, place: usize) -> Result<Compared, Failure> {
-        let SampledCase { prepared, slot, sizes } = self.case(place)?.subject.clone();
+        let subject = self.case(place)?.subject.clone();
+        let SampledCase { prepared, slot, sizes } = subject.clone();
         if prepared.case.check.outputs().is_empty() {
             return Ok(Compared::default());
         }
         self.rig.device.run_reset(slot)?;
-        self.rig.take(slot, sizes.batch, 1)?;
+        self.rig.take(&subject, sizes.batch, 1)?;
         let bytes = self.outputs(&prepared.case, slot)?;
         self.case(place)?.compare(Outputs { bytes, poisoned: None }, "after a timed batch")
     }
@@ -439,7 +449,7 @@ impl<'a> LocalBench<'a> {
 
     /// Looks follow each other the faster the sooner after the rest: clocks rise within half a second.
     fn watch(&mut self, place: usize, rest: Duration, time: Duration) -> Result<Watch, Failure> {
-        let SampledCase { slot, sizes, .. } = self.case(place)?.subject.clone();
+        let subject = self.case(place)?.subject.clone();
         self.rig.device.rest(rest);
         let (mut looks, began) = (Vec::new(), self.rig.device.now());
         let mut at = Duration::ZERO;
@@ -447,7 +457,7 @@ impl<'a> LocalBench<'a> {
             let before = self.rig.begin(false)?;
             let until = began + at + (at / 4).clamp(SHORTEST_LOOK, LONGEST_LOOK);
             while self.rig.device.now() < until {
-                self.rig.take(slot, sizes.batch, 1)?;
+                self.rig.take(&subject, subject.sizes.batch, 1)?;
             }
             let conditions = self.rig.conditions_since(&before)?;
             looks.push(Look { at, conditions });

@@ -96,7 +96,7 @@ impl<'a> Rig<'a> {
         let (memory, core_readings) = (memory?, core?);
         let core_period = core_readings.first().map(|reading| reading.period);
         let instrument = Instrument { core_readings, ..instrument? };
-        if tools.evictor.is_some() && instrument.timer == Timer::Host {
+        if options.is_cold && instrument.timer == Timer::Host {
             let why = instrument.note.as_deref().unwrap_or_default();
             return Err(Failure::new(Status::Error, format!("cold mode needs the device's timestamps ({why})")));
         }
@@ -122,10 +122,6 @@ impl<'a> Rig<'a> {
         self.shortfalls.clear();
         self.tools = load(self.device.as_mut(), &self.cases)?;
         Ok(())
-    }
-
-    pub(super) fn is_cold(&self) -> bool {
-        self.tools.evictor.is_some()
     }
 
     /// Keeps the device busy with the sentinel if it had nothing to do for a while: clocks take 200 to 450 ms to rise. For a glance only
@@ -180,8 +176,9 @@ impl<'a> Rig<'a> {
     }
 
     /// Samples in the form in which they are timed.
-    pub(super) fn take(&mut self, slot: CaseHandle, batch: u32, samples: u32) -> Result<Submission, Failure> {
-        self.device.sample_between(Samples { evictor: self.tools.evictor, ..Samples::of(slot, batch, samples) })
+    pub(super) fn take(&mut self, subject: &SampledCase, batch: u32, samples: u32) -> Result<Submission, Failure> {
+        let evictor = self.tools.evictor.filter(|_| subject.is_cold());
+        self.device.sample_between(Samples { evictor, ..Samples::of(subject.slot, batch, samples) })
     }
 
     /// Samples in the form in which they are timed, in one submission. Long ones of a GPU are followed by the sentinel at once: a
@@ -192,10 +189,10 @@ impl<'a> Rig<'a> {
             && sizes.sample_time >= LONG_SAMPLE
             && subject.measurand() == Measurand::Pass
             && self.device.info().kind != DeviceKind::Cpu
-            && !self.is_cold();
-        let Timer::Device(scale) = self.instrument.timer else { return self.take(slot, batch, samples) };
+            && !subject.is_cold();
+        let Timer::Device(scale) = self.instrument.timer else { return self.take(subject, batch, samples) };
         if !is_watched {
-            return self.take(slot, batch, samples);
+            return self.take(subject, batch, samples);
         }
         let mut submission =
             self.device.sample_between(Samples { then: Some(self.tools.sentinel), ..Samples::of(slot, batch, samples) })?;

@@ -101,11 +101,12 @@ impl Rig<'_> {
     fn find_shortfall(&mut self, subject: &SampledCase, scale: TickScale) -> Result<Option<String>, Failure> {
         let (started, before) = (self.device.now(), self.device.processor_time());
         let case = &subject.prepared.case;
-        let (mut goes_on, mut is_short) = (true, case.reset.is_empty() && case.prepare.is_empty() && !self.is_cold());
+        let (mut goes_on, mut is_short) = (true, case.reset.is_empty() && case.prepare.is_empty() && !subject.is_cold());
         let mut tries = 0;
         let last = loop {
             let wanted = Samples::of(subject.slot, subject.sizes.batch, 1);
-            let wanted = Samples { evictor: self.tools.evictor, then: Some(self.tools.empty), ..wanted };
+            let wanted =
+                Samples { evictor: self.tools.evictor.filter(|_| subject.is_cold()), then: Some(self.tools.empty), ..wanted };
             let submission = self.device.sample_between(wanted)?;
             outlasts_timestamps(&submission, scale)?;
             let Some(followed) = Followed::of(&submission, scale) else { return Ok(None) };

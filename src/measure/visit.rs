@@ -13,7 +13,7 @@ use super::shortfall::Both;
 use super::stop::LAST_ROUND;
 use super::{Instrument, Timer};
 use crate::gpu::{CaseHandle, Submission};
-use crate::model::{Case, Failure, Measurand, Repeat, Status, Step, real};
+use crate::model::{Cache, Case, Failure, Measurand, Repeat, Status, Step, real};
 use crate::shader::Prepared;
 use crate::stats;
 use crate::units::{Nanos, TickScale};
@@ -97,6 +97,13 @@ pub(super) struct SampledCase {
     pub(super) prepared: Rc<Prepared>,
     pub(super) slot: CaseHandle,
     pub(super) sizes: Sizes,
+}
+
+impl SampledCase {
+    /// Whether caches are evicted before each sample.
+    pub(super) fn is_cold(&self) -> bool {
+        self.prepared.case.cache == Cache::Cold
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -187,7 +194,7 @@ impl Rig<'_> {
             }
         };
         let Case { repeat, prepare, .. } = &subject.prepared.case;
-        let may_batch = *repeat != Repeat::AfterReset && prepare.is_empty() && !self.is_cold();
+        let may_batch = *repeat != Repeat::AfterReset && prepare.is_empty() && !subject.is_cold();
         let mut batch = 1;
         let (mut timed, mut time) = self.least_sample(subject, batch, rival)?;
         loop {
@@ -214,11 +221,11 @@ impl Rig<'_> {
     /// What one sample takes, by the timer, but by the host's clock where caches are evicted before it, outside the timestamps; and
     /// what it takes of the case's time. The least of three, so that a disturbed one doesn't choose the batch.
     fn least_sample(&mut self, subject: &SampledCase, batch: u32, rival: Option<Duration>) -> Result<(f64, f64), Failure> {
-        let timer = if self.is_cold() { Timer::Host } else { subject.timing(&self.instrument).1 };
+        let timer = if subject.is_cold() { Timer::Host } else { subject.timing(&self.instrument).1 };
         let (mut timed, mut spent) = (f64::INFINITY, f64::INFINITY);
         for _ in 0..3 {
             let started = self.device.now();
-            let submission = self.take(subject.slot, batch, 1)?;
+            let submission = self.take(subject, batch, 1)?;
             spent = spent.min(Nanos::from_duration(self.device.now().saturating_sub(started)).0);
             timed = timer.durations(&submission).iter().fold(timed, |least, time| least.min(time.0));
             if rival.is_some_and(|rival| is_far_slower(spent / f64::from(batch), rival)) {

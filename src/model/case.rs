@@ -41,6 +41,8 @@ pub struct Case {
     pub pictures: Vec<Picture>,
     /// The part of the device whose physical limit no pass can beat; `None` where none is known.
     pub bound: Option<Bound>,
+    /// What caches hold when a sample begins.
+    pub cache: Cache,
     /// Loop iterations of one invocation, all its loops summed up, where an axis can make them many: some drivers end loops
     /// silently (see [`Quirk::most_iterations`](super::Quirk::most_iterations)).
     pub iterations: u64,
@@ -143,6 +145,7 @@ impl Case {
             check: Check::Nothing("nothing is computed"),
             pictures: Vec::new(),
             bound: None,
+            cache: Cache::Warm,
             iterations: 0,
             is_alone: false,
         }
@@ -155,6 +158,14 @@ impl Case {
 
     pub fn steps(&self) -> impl Iterator<Item = &Step> {
         self.reset.iter().chain(&self.prepare).chain(&self.pass)
+    }
+
+    /// The resource itself, or the buffer that it is a range of.
+    pub fn whole(&self, resource: usize) -> usize {
+        match self.resources.get(resource).map(|resource| resource.kind) {
+            Some(ResourceKind::Range { of, .. }) => of,
+            _ => resource,
+        }
     }
 
     /// The resources, by their indexes, that kernels reach by their addresses.
@@ -369,6 +380,8 @@ pub enum ResourceKind {
     Image { format: Format, dimension: Dimension, extent: [u32; 3], role: ImageRole },
     /// How kernels sample images.
     Sampler(Sampling),
+    /// So many bytes of a buffer that stands before it in the case, from this one on: several may overlap. Steps name the buffer.
+    Range { of: usize, offset: u64, bytes: u64 },
     /// Plain memory of the process, which only steps of the host touch: a multiple of four bytes.
     HostMemory { bytes: u64 },
 }
@@ -401,7 +414,9 @@ impl Resource {
 
     pub fn bytes(&self) -> u64 {
         match self.kind {
-            ResourceKind::Buffer { bytes, .. } | ResourceKind::HostMemory { bytes } => bytes,
+            ResourceKind::Buffer { bytes, .. } | ResourceKind::Range { bytes, .. } | ResourceKind::HostMemory { bytes } => {
+                bytes
+            }
             ResourceKind::Texels { format, count, .. } => u64::from(format.bytes()) * u64::from(count),
             ResourceKind::Image { format, extent, .. } => {
                 extent.iter().fold(u64::from(format.bytes()), |bytes, side| bytes.saturating_mul((*side).into()))
@@ -415,6 +430,7 @@ impl Resource {
         let is_hosts = match self.kind {
             ResourceKind::HostMemory { .. } => true,
             ResourceKind::Buffer { memory: MemoryKind::HostVisible | MemoryKind::HostCached, .. } => true,
+            ResourceKind::Range { .. } => return Footprint::default(),
             ResourceKind::Buffer { .. }
             | ResourceKind::Texels { .. }
             | ResourceKind::Image { .. }

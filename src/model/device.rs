@@ -121,6 +121,10 @@ pub struct Limits {
     pub storage_buffer_range: u64,
     /// `maxUniformBufferRange`, bytes
     pub uniform_buffer_range: u64,
+    /// `minStorageBufferOffsetAlignment`, bytes
+    pub storage_buffer_alignment: u64,
+    /// `minUniformBufferOffsetAlignment`, bytes
+    pub uniform_buffer_alignment: u64,
     /// `maxTexelBufferElements`
     pub texel_buffer_elements: u32,
     /// `maxImageDimension2D`
@@ -342,6 +346,8 @@ impl DeviceInfo {
                 shared_bytes: 48 << 10,
                 storage_buffer_range: u32::MAX.into(),
                 uniform_buffer_range: 64 << 10,
+                storage_buffer_alignment: 16,
+                uniform_buffer_alignment: 64,
                 texel_buffer_elements: 1 << 27,
                 image_dimension: 16_384,
                 image_dimension_1d: 16_384,

@@ -39,8 +39,23 @@ fn kernel_limits(kernel: &Kernel, resources: &[Resource], device: &DeviceInfo) -
     let mut bound = kernel.bindings.iter().filter_map(|binding| resources.get(binding.resource));
     bound.try_for_each(|resource| match resource.kind {
         ResourceKind::Buffer { .. } => at_most("maxStorageBufferRange", resource.bytes(), limits.storage_buffer_range),
+        ResourceKind::Range { offset, .. } => {
+            at_most("maxStorageBufferRange", resource.bytes(), limits.storage_buffer_range)?;
+            aligned(&resource.name, offset, limits.storage_buffer_alignment)
+        }
         _ => Ok(()),
     })
+}
+
+/// Where a range may begin, device by device.
+fn aligned(name: &str, offset: u64, alignment: u64) -> Result<(), Skip> {
+    let fits = offset % alignment.max(1) == 0;
+    if fits {
+        return Ok(());
+    }
+    Err(Skip::new(format!(
+        "minStorageBufferOffsetAlignment is {alignment}, and `{name}` begins at byte {offset} of its memory"
+    )))
 }
 
 fn resource_limits(resource: &Resource, device: &DeviceInfo) -> Result<(), Skip> {
@@ -62,7 +77,7 @@ fn resource_limits(resource: &Resource, device: &DeviceInfo) -> Result<(), Skip>
             storage_format(format, role, device)?;
             role.of_image().iter().try_for_each(|usage| supports(device, format, *usage))?;
         }
-        ResourceKind::Sampler(_) | ResourceKind::HostMemory { .. } => {}
+        ResourceKind::Sampler(_) | ResourceKind::Range { .. } | ResourceKind::HostMemory { .. } => {}
     }
     at_most("maxMemoryAllocationSize", resource.bytes(), limits.allocation_bytes)
 }

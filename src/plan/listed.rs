@@ -70,7 +70,7 @@ impl Listed {
         let point = Point::new(axes.iter().map(|axis| (axis.name.clone(), axis.defaults[0].clone())));
         let id = |cache| case_id(name, variant, &axes, &point, cache);
         match &self.case_id {
-            own if *own == id(cache) => Ok(Selection { experiment, variants: vec![variant], axes }),
+            own if *own == id(cache) => Ok(Selection { experiment, variants: vec![variant], axes, cache }),
             own if *own == id(Cache::Cold) => Err("was measured cold: give --cold, or list warm rows alone".to_owned()),
             own if *own == id(Cache::Warm) => Err("was measured warm: leave out --cold, or list cold rows alone".to_owned()),
             _ => Err(self.of_another_catalogue(&format!(" (its case_id would be {})", id(cache)))),
@@ -127,7 +127,7 @@ type Rank = (bool, usize, u64);
 
 /// Where a case stands in a plan: by the catalogue, the variant and the values on its axes.
 fn order(selection: &Selection) -> (usize, Reverse<bool>, usize, Vec<Rank>) {
-    let Selection { experiment, variants, axes } = selection;
+    let Selection { experiment, variants, axes, .. } = selection;
     let home = CATALOGUE.iter().position(|other| other.name() == experiment.name()).unwrap_or(CATALOGUE.len());
     let variant = variants.first().copied().unwrap_or_default();
     let place = experiment.variants().iter().position(|other| *other == variant).unwrap_or_default();

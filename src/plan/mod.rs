@@ -26,10 +26,12 @@ use listed::{Listed, Unlisted};
 pub use shard::Shard;
 pub use values::parse_values;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Request {
     /// Globs over experiment names, or over `name:variant`; empty means all.
     pub filters: Vec<String>,
+    /// Experiments beside the catalogue's: where there are some, no filters mean none of that.
+    pub kernels: Vec<&'static Experiment>,
     pub axes: Vec<String>,
     pub cache: Cache,
 }
@@ -49,6 +51,7 @@ pub struct Selection {
     pub variants: Vec<&'static str>,
     /// Its axes, their defaults replaced by what the user asked for.
     pub axes: Vec<Axis>,
+    pub cache: Cache,
 }
 
 pub struct Planned {
@@ -142,7 +145,19 @@ fn to_index(n: u64) -> usize {
 impl<'a> Plan<'a> {
     /// Errors: unknown experiments, axes and values, with the nearest valid names.
     pub fn new(request: &Request, setting: Setting<'a>) -> Result<Self, Error> {
-        let mut selections = select(&request.filters, &setting)?;
+        let mut selections = match &request.filters[..] {
+            [] if !request.kernels.is_empty() => Vec::new(),
+            filters => select(filters, &setting)?,
+        };
+        // An application may find caches warm or cold.
+        let caches: &[Cache] = if request.cache == Cache::Warm { &[Cache::Warm, Cache::Cold] } else { &[Cache::Cold] };
+        for kernel in &request.kernels {
+            let of = |cache: &Cache| {
+                let own = with_equal_axes(kernel, kernel.variants(), &setting);
+                own.into_iter().map(|selection| Selection { cache: *cache, ..selection }).collect::<Vec<_>>()
+            };
+            selections.extend(caches.iter().flat_map(of));
+        }
         let (mut set, mut left_out) = (HashSet::new(), Vec::new());
         for text in &request.axes {
             let name = axes::set(&mut selections, text, &mut left_out)?;
@@ -160,6 +175,9 @@ impl<'a> Plan<'a> {
 
     fn of_selections(mut selections: Vec<Selection>, cache: Cache, setting: Setting<'a>) -> Self {
         selections.iter_mut().for_each(Selection::bases_first);
+        if cache == Cache::Cold {
+            selections.iter_mut().for_each(|selection| selection.cache = cache);
+        }
         let id = plan_id(&selections, cache, setting.seed);
         Self { setting, selections, cache, id, left_out: Vec::new() }
     }
@@ -222,9 +240,10 @@ impl<'a> Plan<'a> {
     }
 
     /// The case of an experiment of the plan at any variant and point, whether it is one of the plan's or not.
-    pub fn case_at(&self, experiment: &str, variant: &'static str, point: &Point) -> Option<Planned> {
+    pub fn case_at(&self, experiment: &str, variant: &'static str, point: &Point, cache: Cache) -> Option<Planned> {
         // The variants of an experiment differ in the values of their axes at most.
-        let selection = self.selections.iter().find(|selection| selection.experiment.name() == experiment)?;
+        let is_it = |selection: &&Selection| selection.experiment.name() == experiment && selection.cache == cache;
+        let selection = self.selections.iter().find(is_it)?;
         Some(self.planned(selection, variant, point.clone()))
     }
 
@@ -243,7 +262,7 @@ impl<'a> Plan<'a> {
             check_room(&case, self.setting.device)?;
             Ok(case)
         });
-        let cache = self.cache;
+        let cache = selection.cache;
         let id = |variant: &str, point: &Point| case_id(experiment.name(), variant, &selection.axes, point, cache);
         let base = selection.base(variant, &point);
         let base = base.map(|(variant, point)| Base { case_id: id(variant, &point), variant, point });
@@ -283,7 +302,10 @@ pub fn amounts(experiment: &Experiment, axes: &[Axis], variant: &str, point: &Po
 /// A hash over all that decides which cases a plan has, in which order, and on which data.
 fn plan_id(selections: &[Selection], cache: Cache, seed: u64) -> String {
     let mut hash = Sha256::new_with_prefix(format!("cache={}\nseed={seed}\n", cache.as_str()));
-    for Selection { experiment, variants, axes } in selections {
+    for Selection { experiment, variants, axes, cache: own } in selections {
+        if *own != cache {
+            hash.update(format!("cache={}\n", own.as_str()));
+        }
         hash.update(format!("{}\n{}\n", experiment.name(), variants.join(",")));
         for axis in axes {
             let values = axis.defaults.iter().map(ToString::to_string).collect::<Vec<_>>();
@@ -314,7 +336,7 @@ fn with_equal_axes(experiment: &'static Experiment, variants: &[&'static str], s
         let axes = experiment.axes_of(variant, setting);
         match selections.iter_mut().find(|selection| selection.axes == axes) {
             Some(selection) => selection.variants.push(variant),
-            None => selections.push(Selection { experiment, variants: vec![variant], axes }),
+            None => selections.push(Selection { experiment, variants: vec![variant], axes, cache: Cache::Warm }),
         }
     }
     selections
@@ -401,7 +423,7 @@ mod tests {
 
     fn plan<'a>(device: &'a DeviceInfo, filters: &[&str], axes: &[&str]) -> Result<Plan<'a>, Error> {
         let owned = |texts: &[&str]| texts.iter().map(ToString::to_string).collect();
-        let request = Request { filters: owned(filters), axes: owned(axes), cache: Cache::Warm };
+        let request = Request { filters: owned(filters), axes: owned(axes), ..Request::default() };
         Plan::new(&request, Setting { queue: None, device, preset: Preset::Default, seed: 1 })
     }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use rspirv::spirv::MAGIC_NUMBER as MAGIC;
 use thiserror::Error;
 
+use super::defaults::{WrongSize, with_defaults};
 use super::explain::explained;
 use super::language::Language;
 use super::{CompileError, Invalid, Library, Module, ModuleKey, ReflectError, Reflection, Undecorated, apart, undecorated};
@@ -34,6 +35,8 @@ pub struct Reading {
     pub entry: Option<String>,
     /// The `constant_id`s with which GLSL is to declare its literal workgroup size: see [`super::with_local_size_ids`].
     pub local_size_ids: [Option<u32>; 3],
+    /// Specialization constants with the bytes that they have by default, by their `constant_id`s: see `with_defaults`.
+    pub defaults: Vec<(u32, Vec<u8>)>,
     /// Whether SPIR-V that isn't valid is read, too.
     pub may_be_invalid: bool,
     /// Whether its instructions are to say which line they are from; of GLSL.
@@ -69,6 +72,8 @@ pub enum FileError {
     #[error("{}: {error}", .path.shown())]
     Invalid { path: PathBuf, error: Invalid },
     /// It keeps the compiler or the validator too busy: `what` is such as `takes longer than 20 s`.
+    #[error("{}: {error}", .path.shown())]
+    Default { path: PathBuf, error: WrongSize },
     #[error("{}: {task} {what}", .path.shown())]
     Exceeded { path: PathBuf, task: &'static str, what: String },
     #[error("{0}")]
@@ -77,6 +82,20 @@ pub enum FileError {
 
 /// The module of a file: SPIR-V of either byte order as it is, all else as GLSL.
 pub fn from_file(path: &Path, reading: &Reading) -> Result<Arc<Module>, FileError> {
+    let module = as_written(path, reading)?;
+    if reading.defaults.is_empty() {
+        return Ok(module);
+    }
+    let wrong = |error| FileError::Default { path: path.to_owned(), error };
+    let words = with_defaults(&module.words, &reading.defaults).map_err(wrong)?;
+    let reflected = |error| FileError::Reflect { path: path.to_owned(), error };
+    let new = Module::of_spirv(words, reading.entry.as_deref()).map_err(reflected)?;
+    let Module { source_hash, compile_time, notes, is_invalid, .. } = &*module;
+    let (source_hash, notes) = (source_hash.clone(), notes.clone());
+    Ok(Arc::new(Module { source_hash, compile_time: *compile_time, notes, is_invalid: *is_invalid, ..new }))
+}
+
+fn as_written(path: &Path, reading: &Reading) -> Result<Arc<Module>, FileError> {
     let bytes = read(path, reading.may_stream)?;
     let reflected = |error| FileError::Reflect { path: path.to_owned(), error };
     let exceeded = |task: &'static str| move |what: String| FileError::Exceeded { path: path.to_owned(), task, what };

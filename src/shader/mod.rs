@@ -4,6 +4,7 @@ pub mod apart;
 mod bounds;
 mod capabilities;
 mod compile;
+mod defaults;
 mod edit;
 mod explain;
 mod files;
@@ -19,6 +20,7 @@ mod needs;
 mod passes;
 mod reflect;
 mod specialize;
+mod strip;
 mod trace;
 mod undecorate;
 mod undefined;
@@ -47,6 +49,7 @@ pub use reflect::{
     SpecValues, StructLayout, TypeLayout,
 };
 pub use specialize::{SpecializeError, prepare, specialize, specialize_entry, specialize_kernel};
+pub use strip::without_source;
 pub use trace::{
     AccessKind, AddedBarrier, AtomicOp, CallSite, CallTree, Change, Dispatch, DispatchError, NaturalArray, Padding, Record,
     Recorded, Recording, Root, Run, Side, Site, Space, Sync, SyncScope, Target, TraceError, TraceOptions, Traced, Unfollowed,

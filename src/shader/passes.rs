@@ -13,6 +13,7 @@ impl Prepared {
     pub fn carried_over(&self) -> BTreeSet<usize> {
         let (mut is_read_first, mut written) = (BTreeMap::new(), BTreeSet::new());
         let mut touch = |resource: usize, access: Access| {
+            let resource = self.case.whole(resource);
             is_read_first.entry(resource).or_insert(access != Access::WriteOnly);
             if access != Access::ReadOnly {
                 written.insert(resource);

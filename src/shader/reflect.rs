@@ -73,6 +73,8 @@ pub struct Reflection {
     pub used_bindings: Vec<BindingInfo>,
     /// Whether functions plainly use x, y and z of `gl_GlobalInvocationID` or `gl_WorkGroupID`.
     pub directions: [bool; 3],
+    /// Whether it has an invocation's place among all: its work is cut into invocations then, and else into workgroups.
+    pub counts_invocations: bool,
     types: Types,
     constants: Constants,
     interface: Interface,
@@ -240,6 +242,7 @@ impl Reflection {
             used_bindings: used_bindings.map_err(explained)?,
             push_bytes,
             directions: directions::directions(module, &index),
+            counts_invocations: directions::counts_invocations(module, &index),
             code: Code::of(module, &types, &constants, &defaults, &index),
             spec_constants,
             types,

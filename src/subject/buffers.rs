@@ -1,10 +1,14 @@
 //! The user's buffers: how large they are, and what they hold.
 
+use std::ops::Range;
+
+use super::fill::{Fill, is_compressed};
 use super::names::without_element;
-use super::sized::Sized;
+use super::sized::{Layout, Sized};
 use super::spec::BufferSpec;
 use super::{scalars, variables::Variables};
-use crate::model::Failure;
+use crate::model::{Failure, FilePath, ResourceKind, Shown};
+use crate::regular::{self, DATA};
 use crate::shader::{BindingInfo, BindingKind, BlockInfo, Capability, Reflection, ScalarType, TypeLayout};
 
 use super::kernel::{said, skipped};
@@ -87,7 +91,8 @@ pub(super) fn sized(
     let block = block(info, blocks).ok_or_else(|| said(format!("binding `{name}` is no buffer")))?;
     let count = spec.and_then(|spec| spec.count.as_deref());
     let asked = count.map(|count| variables.integer(count, &format!("the count of buffer `{name}`"))).transpose()?;
-    let elements = asked.unwrap_or(variables.n);
+    let held = spec.filter(|_| asked.is_none()).and_then(|spec| spec.fill.as_ref()?.file()).map(file_bytes).transpose()?;
+    let elements = asked.or_else(|| held.map(|held| counted(held, block, spec))).unwrap_or(variables.n);
     if elements == 0 {
         return Err(skipped(format!("buffer `{name}` would have no elements")));
     }
@@ -95,11 +100,7 @@ pub(super) fn sized(
         || skipped(format!("buffer `{name}` would have {elements} elements: more bytes than there are numbers for"));
     match spec.and_then(|spec| spec.ty.as_deref()) {
         Some(ty) => {
-            let (scalar, components) = element(ty).ok_or_else(|| {
-                said(format!(
-                    "`{ty}` is no type of buffer `{name}`: a GLSL scalar or vector is needed, such as float, uint or vec4"
-                ))
-            })?;
+            let (scalar, components) = element(ty).ok_or_else(|| no_type(ty, &name))?;
             let element = scalar.bytes() * components;
             let bytes = elements.checked_mul(element).ok_or_else(too_large)?.max(least);
             // A uniform block keeps its members: they are given by name.
@@ -119,6 +120,66 @@ pub(super) fn sized(
             Ok(Sized::buffer(block.layout.clone(), bytes, elements))
         }
     }
+}
+
+/// A range of memory, by the buffer of the case that this is.
+pub(super) fn sized_within(
+    info: &BindingInfo,
+    blocks: &[BlockInfo],
+    spec: Option<&BufferSpec>,
+    of: usize,
+    range: Range<u64>,
+) -> Result<Sized, Failure> {
+    let name = called(info);
+    let block = block(info, blocks)
+        .ok_or_else(|| said(format!("binding `{name}` is no buffer, which alone can be a range of memory")))?;
+    let layout = match spec.and_then(|spec| spec.ty.as_deref()) {
+        Some(ty) => scalars::plain(element(ty).ok_or_else(|| no_type(ty, &name))?.0),
+        None => block.layout.clone(),
+    };
+    let bytes = range.end - range.start;
+    let stride = block.runtime_stride().unwrap_or(4).max(1);
+    let kind = ResourceKind::Range { of, offset: range.start, bytes };
+    Ok(Sized { kind, layout: Layout::MemberBlock(layout), elements: bytes / u64::from(stride) })
+}
+
+/// Memory that several buffers lie in: its numbers are of one type, which is `uint` where nothing is said.
+pub(super) fn sized_memory(spec: &BufferSpec, variables: &Variables) -> Result<Sized, Failure> {
+    let (name, ty) = (&spec.place, spec.ty.as_deref().unwrap_or("uint"));
+    let (scalar, components) = element(ty).ok_or_else(|| no_type(ty, name))?;
+    let width = scalar.bytes() * components;
+    let elements = match (&spec.count, spec.fill.as_ref().and_then(Fill::file)) {
+        (Some(count), _) => variables.integer(count, &format!("the count of memory `{name}`"))?,
+        (None, Some(path)) => file_bytes(path)?.div_ceil(width),
+        (None, None) => return Err(said(format!("memory `{name}` has no count: --memory {name}={ty}[COUNT] says it"))),
+    };
+    let bytes = elements.checked_mul(width).filter(|bytes| *bytes > 0).and_then(whole_words);
+    let bytes = bytes.ok_or_else(|| skipped(format!("memory `{name}` can't have {elements} elements")))?;
+    Ok(Sized::buffer(scalars::plain(scalar), bytes, elements))
+}
+
+fn no_type(ty: &str, name: &str) -> Failure {
+    said(format!("`{ty}` is no type of buffer `{name}`: a GLSL scalar or vector is needed, such as float, uint or vec4"))
+}
+
+/// How many elements a file of so many bytes has for a buffer.
+fn counted(bytes: u64, block: &BlockInfo, spec: Option<&BufferSpec>) -> u64 {
+    match spec.and_then(|spec| element(spec.ty.as_deref()?)) {
+        Some((scalar, components)) => bytes / (scalar.bytes() * components),
+        None => {
+            let stride = u64::from(block.runtime_stride().unwrap_or(4).max(1));
+            bytes.saturating_sub(block.bytes_with(0).unwrap_or(0)) / stride
+        }
+    }
+}
+
+/// How large a file is that a buffer is filled with.
+fn file_bytes(path: &FilePath) -> Result<u64, Failure> {
+    if is_compressed(path) {
+        return Err(said(format!("{} is compressed: say how many elements it has, as in uint[1024]", path.shown())));
+    }
+    let length = regular::open(path, DATA).and_then(|file| Ok(file.metadata()?.len()));
+    length.map_err(|error| said(format!("can't read {}: {error}", path.shown())))
 }
 
 fn whole_words(bytes: u64) -> Option<u64> {

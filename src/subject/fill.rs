@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
 
+use flate2::read::GzDecoder;
 use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
 
@@ -241,13 +242,25 @@ pub(super) fn room(bytes: u64) -> Result<Vec<u8>, Skip> {
 pub(super) fn file(path: &Path, bytes: u64, what: &str) -> Result<Vec<u8>, Skip> {
     let failed = |error| Skip::new(format!("can't read {}: {error}", path.shown()));
     let mut file = regular::open(path, DATA).map_err(failed)?;
+    let wrong = |has: u64| Skip::new(format!("{} has {has} bytes, {what} {bytes}", path.shown()));
+    if is_compressed(path) {
+        let mut read = Vec::new();
+        GzDecoder::new(file).take(bytes.saturating_add(1)).read_to_end(&mut read).map_err(failed)?;
+        let has = read.len() as u64;
+        return if has == bytes { Ok(read) } else { Err(wrong(has)) };
+    }
     let has = file.metadata().map_err(failed)?.len();
     if has != bytes {
-        return Err(Skip::new(format!("{} has {has} bytes, {what} {bytes}", path.shown())));
+        return Err(wrong(has));
     }
     let mut read = room(bytes)?;
     file.read_exact(&mut read).map_err(failed)?;
     Ok(read)
+}
+
+/// By its name: `a.bin.gz`.
+pub(super) fn is_compressed(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "gz")
 }
 
 #[cfg(test)]

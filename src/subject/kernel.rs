@@ -15,7 +15,7 @@ use super::expression::Value;
 use super::fill::{Fill, Unusual};
 use super::members::AssumedMember;
 use super::module::{self, UserModule};
-use super::resources::{Bound, Output, Unfilled, World};
+use super::resources::{Bound, Filled, Output, Unfilled, World};
 use super::sized::{Layout, Sized};
 use super::spec::{KernelSpec, Reference};
 use super::variables::Variables;
@@ -59,8 +59,8 @@ pub struct UserKernel {
     subject: KernelSpec,
     device: DeviceInfo,
     sources: HashMap<Vec<(String, String)>, Arc<UserModule>>,
-    /// What each binding was filled with last: sizes may follow axes, and all of them would be more than a host holds.
-    fills: HashMap<(u32, u32, u32), (Sized, Data)>,
+    /// What each resource was filled with last: sizes may follow axes, and all of them would be more than a host holds.
+    fills: HashMap<String, (Sized, Data)>,
     /// What the outputs must be, in the order of the case's check.
     expected: Option<Vec<Right>>,
     /// What the first pass of cases never wrote, for what later ones leave: without bytes.
@@ -298,6 +298,7 @@ impl UserKernel {
         if let Some(block) = by_members.iter().find(|block| block.place == BlockPlace::PushConstants) {
             pass.push(Step::Push { bytes: members::fill(block, &self.subject.members, &variables)? });
         }
+        pass.extend(self.pushed_bytes(reflection.push_bytes)?);
         let unsaid = members::unsaid(&by_members, &self.subject.members, &variables);
         // Nobody looks up values for what can't run.
         if let Some(lack) = Needs::check(&source.module, source.entry(), &self.device).lacking.first() {
@@ -345,6 +346,18 @@ impl UserKernel {
         Ok(Made { case, source, values, variables, blocks, outputs, unfilled, unsaid })
     }
 
+    /// The push constants that are given as bytes: as many as the shader has.
+    fn pushed_bytes(&self, needed: u32) -> Result<Option<Step>, Failure> {
+        let Some(bytes) = self.subject.push_bytes.as_ref().filter(|_| needed > 0) else { return Ok(None) };
+        match bytes.get(..needed as usize) {
+            Some(own) => Ok(Some(Step::Push { bytes: own.to_vec() })),
+            None => Err(said(format!(
+                "--push-bytes: the shader has {needed} bytes of push constants, and {} are given",
+                bytes.len()
+            ))),
+        }
+    }
+
     fn subgroup_refusal(&self, point: &Point, local_size: [u32; 3]) -> Option<String> {
         subgroups::refusal(subgroups::required(point), self.subject.full_subgroups, local_size, &self.device.subgroup)
     }
@@ -359,6 +372,7 @@ impl UserKernel {
         // A place that is declared several times is read through each of its blocks.
         let reads = |place| blocks.iter().filter(|block| block.place == place).flat_map(|block| block.reads.clone()).collect();
         let pushed = blocks.iter().find(|block| block.place == BlockPlace::PushConstants);
+        let pushed = pushed.filter(|_| subject.push_bytes.is_none());
         let pushed = pushed.map(|block| members::MemberBlock {
             layout: &block.layout,
             name: &block.name,
@@ -366,7 +380,7 @@ impl UserKernel {
             bytes: push_bytes,
             reads: reads(block.place),
         });
-        let is_filled = |unfilled: &&Unfilled| unfilled.fill(subject, blocks).is_some();
+        let is_filled = |unfilled: &&Unfilled| unfilled.of.fill(subject, blocks).is_some();
         let (filled, open): (Vec<&Unfilled>, Vec<&Unfilled>) = unfilled.iter().partition(is_filled);
         let read = |block: members::MemberBlock<'a>| members::MemberBlock { reads: reads(block.place), ..block };
         let by_members = pushed.into_iter().chain(open.into_iter().filter_map(Self::uniforms).map(read)).collect();
@@ -374,7 +388,7 @@ impl UserKernel {
     }
 
     fn uniforms(unfilled: &Unfilled) -> Option<members::MemberBlock<'_>> {
-        let Unfilled { info, sized, .. } = unfilled;
+        let Unfilled { of: Filled::Descriptor(info, _), sized, .. } = unfilled else { return None };
         match (&sized.layout, info.kind) {
             (Layout::MemberBlock(layout), BindingKind::UniformBuffer) => Some(members::MemberBlock {
                 layout,
@@ -389,22 +403,22 @@ impl UserKernel {
 
     /// What a resource holds at first: the members of a uniform block, or what the user fills it with.
     fn data(&mut self, unfilled: &Unfilled, made: &Made) -> Result<Data, Failure> {
-        let Unfilled { info, element, sized, .. } = unfilled;
-        let fill = unfilled.fill(&self.subject, &made.blocks);
+        let Unfilled { of, sized, .. } = unfilled;
+        let fill = of.fill(&self.subject, &made.blocks);
         if let (None, Some(block)) = (fill, Self::uniforms(unfilled)) {
             return Ok(Data::new(members::fill(&block, &self.subject.members, &made.variables)?));
         }
-        let place = (info.set, info.binding, *element);
-        if let Some((_, data)) = self.fills.get(&place).filter(|(known, _)| known == sized) {
+        if let Some((_, data)) = self.fills.get(&of.key()).filter(|(known, _)| known == sized) {
             return Ok(data.clone());
         }
-        let variation = self.subject.variation.filter(|of| fill.is_none() && of.only.is_none_or(|only| only == place));
+        let place = of.place();
+        let variation = self.subject.variation.filter(|of| fill.is_none() && of.only.is_none_or(|only| Some(only) == place));
         let unusual = variation.map(|of| Fill::Unusual(of.how));
         let is_other = variation.is_some_and(|of| of.how == Unusual::OtherSeed);
         let seed = if is_other { self.subject.seed ^ OTHER_SEED } else { self.subject.seed };
         let fill = unusual.as_ref().or(fill).unwrap_or(&Fill::Random);
         let data = Data::new(unfilled.bytes(fill, seed)?);
-        self.fills.insert(place, (sized.clone(), data.clone()));
+        self.fills.insert(of.key(), (sized.clone(), data.clone()));
         Ok(data)
     }
 

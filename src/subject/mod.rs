@@ -2,7 +2,7 @@
 //! beside those of a reference. Knows neither Vulkan nor which configurations are wanted, or why.
 //!
 //! ```text
-//! spec         what is run, as data              kernel   a configuration of it as a case (module, variables, names, members)
+//! spec         what is run, as data              kernel   a configuration of it as a case (module, variables, names, members), or the only one (fixed)
 //! resources    what the case binds (buffers, scalars, images, texels, samplers, sized, fill)
 //! compare      its results (written), beside those of a reference     doubts   what makes both doubtful
 //! expression   what users say of counts, sizes and restrictions
@@ -13,9 +13,11 @@ mod compare;
 mod doubts;
 mod expression;
 mod fill;
+mod fixed;
 mod images;
 mod kernel;
 mod members;
+mod memories;
 mod module;
 mod names;
 mod planted;
@@ -35,6 +37,7 @@ pub use compare::{Comparison, Tolerance};
 pub use doubts::Doubt;
 pub use expression::listed;
 pub use fill::{Fill, Unusual, Variation};
+pub use fixed::{FAMILY, FixedKernel};
 pub use images::ImageSpec;
 pub use kernel::{CONSTANT_AXIS, Constant, LOCAL_SIZE_AXES, MACRO_AXIS, Refusal, SUBGROUP_AXIS, UserKernel};
 pub use samplers::SamplerSpec;

@@ -7,9 +7,10 @@ use super::compare::Comparison;
 use super::fill::Fill;
 use super::images;
 use super::kernel::{said, skipped};
+use super::memories::Memory;
 use super::samplers;
 use super::sized::{Layout, Sized};
-use super::spec::KernelSpec;
+use super::spec::{BufferSpec, KernelSpec, Within};
 use super::variables::Variables;
 use crate::model::{Binding, Contents, Failure, POISON, Resource, ResourceKind, Step};
 use crate::shader::{Access, BindingInfo, BindingKind, BlockInfo};
@@ -32,6 +33,7 @@ pub(super) struct Bound {
     pub(super) unfilled: Vec<Unfilled>,
     pub(super) has_outputs: bool,
     pub(super) reads_own: bool,
+    memories: Vec<Memory>,
     fills: Vec<Step>,
     copies: Vec<Step>,
 }
@@ -43,14 +45,32 @@ pub(super) struct Output {
     pub(super) place: (u32, u32, u32),
     pub(super) comparison: Comparison,
     pub(super) sized: Sized,
+    /// The memory that it lies in, from which byte of that on, and how many that has.
+    pub(super) within: Option<(String, u64, u64)>,
 }
 
 /// A resource that is yet to be filled: as large cases as anybody can write down are looked at before they take memory.
 pub(super) struct Unfilled {
     pub(super) resource: usize,
-    pub(super) info: BindingInfo,
-    pub(super) element: u32,
+    pub(super) of: Filled,
     pub(super) sized: Sized,
+}
+
+/// What is filled.
+#[derive(Clone)]
+pub(super) enum Filled {
+    /// The resource of one descriptor.
+    Descriptor(BindingInfo, u32),
+    /// Memory of this name.
+    Memory(String),
+}
+
+impl Output {
+    /// The bytes of the memory that it lies in.
+    pub(super) fn part(&self) -> Option<std::ops::Range<usize>> {
+        let (_, start, _) = self.within.as_ref()?;
+        Some(usize::try_from(*start).ok()?..usize::try_from(start + self.sized.bytes()).ok()?)
+    }
 }
 
 impl Bound {
@@ -70,7 +90,95 @@ impl Bound {
                 bound.add((info, element), used.access, infos, world)?;
             }
         }
+        for memory in std::mem::take(&mut bound.memories) {
+            bound.add_memory(memory, world);
+        }
         Ok(bound)
+    }
+
+    /// A range of memory. What that holds is said once all of them are known.
+    fn add_within(
+        &mut self,
+        (info, element): (&BindingInfo, u32),
+        access: Access,
+        within: &Within,
+        world: &World<'_>,
+    ) -> Result<(), Failure> {
+        let name = element_name(info, element);
+        let place = match self.memories.iter().position(|memory| memory.name == within.memory) {
+            Some(place) => place,
+            None => {
+                let memory = Memory::of(&within.memory, self.resources.len(), world)?;
+                self.push(format!("memory {}", memory.name), memory.sized.kind);
+                self.memories.push(memory);
+                self.memories.len() - 1
+            }
+        };
+        let (of, range) = (self.memories[place].resource, self.memories[place].range(within, &name, world.variables)?);
+        let spec = buffer_spec(info, element, world);
+        let sized = buffers::sized_within(info, world.blocks, spec, of, range.clone())?;
+        let resource = self.resource(info, element, "", sized.kind);
+        self.bind(info, element, resource, None);
+        let memory = &mut self.memories[place];
+        if access != Access::WriteOnly {
+            memory.reads.push(range.clone());
+        }
+        if access != Access::ReadOnly {
+            memory.writes.push(range.clone());
+            let within = Some((within.memory.clone(), range.start, memory.sized.bytes()));
+            self.add_output((info, element), resource, sized, within, world);
+        }
+        Ok(())
+    }
+
+    fn add_memory(&mut self, memory: Memory, world: &World<'_>) {
+        self.reads_own |= memory.reads_own();
+        let Memory { name, resource, sized, reads, writes } = memory;
+        let of = Filled::Memory(name);
+        if writes.is_empty() {
+            self.unfilled.push(Unfilled { resource, of, sized });
+            return;
+        }
+        let fill = of.fill(world.subject, world.blocks);
+        self.restore(resource, of, sized, fill, reads.is_empty());
+    }
+
+    fn add_output(
+        &mut self,
+        (info, element): (&BindingInfo, u32),
+        resource: usize,
+        sized: Sized,
+        within: Option<(String, u64, u64)>,
+        world: &World<'_>,
+    ) {
+        let check = world.subject.checks.iter().rfind(|(place, _)| is_meant_at(place, info, element, world.blocks));
+        let comparison = check.map_or(Comparison::Elements, |(_, how)| *how);
+        self.has_outputs = true;
+        if comparison != Comparison::None {
+            let (name, place) = (element_name(info, element), (info.set, info.binding, element));
+            self.outputs.push(Output { resource, name, place, comparison, sized, within });
+        }
+    }
+
+    /// Brings what a pass writes to what it holds before.
+    fn restore(&mut self, resource: usize, of: Filled, sized: Sized, fill: Option<&Fill>, is_written_alone: bool) {
+        let word = match fill {
+            // What nobody reads, and the user doesn't ask for, is to be no result.
+            None if is_written_alone => Some(POISON),
+            Some(Fill::Zero) => Some(0),
+            _ => None,
+        };
+        match word {
+            Some(word) if sized.is_buffer() => self.fills.push(Step::Fill { resource, word }),
+            word => {
+                let before = self.push(format!("{}, before", self.resources[resource].name), sized.beside());
+                match word {
+                    Some(word) => self.fills.push(Step::Fill { resource: before, word }),
+                    None => self.unfilled.push(Unfilled { resource: before, of, sized }),
+                }
+                self.copies.push(Step::Copy { from: before, to: resource });
+            }
+        }
     }
 
     fn add(
@@ -94,43 +202,28 @@ impl Bound {
             self.bind(info, element, sampler.unwrap_or_default(), None);
             return Ok(());
         }
+        if let Some(within) = buffer_spec(info, element, world).and_then(|spec| spec.within.as_ref()) {
+            return self.add_within((info, element), access, within, world);
+        }
         let (sized, fill) = sized(info, element, world)?;
         let resource = self.resource(info, element, "", sized.kind);
         self.bind(info, element, resource, sampler);
+        let of = Filled::Descriptor(info.clone(), element);
         if access == Access::ReadOnly {
-            self.unfilled.push(Unfilled { resource, info: info.clone(), element, sized });
+            self.unfilled.push(Unfilled { resource, of, sized });
             return Ok(());
         }
         self.reads_own |= access == Access::ReadWrite;
-        let check = world.subject.checks.iter().rfind(|(place, _)| is_meant_at(place, info, element, world.blocks));
-        let comparison = check.map_or(Comparison::Elements, |(_, how)| *how);
-        self.has_outputs = true;
-        if comparison != Comparison::None {
-            let (name, place) = (element_name(info, element), (info.set, info.binding, element));
-            self.outputs.push(Output { resource, name, place, comparison, sized: sized.clone() });
-        }
-        let word = match (fill, access) {
-            // What nobody reads, and the user doesn't ask for, is to be no result.
-            (None, Access::WriteOnly) => Some(POISON),
-            (Some(Fill::Zero), _) => Some(0),
-            _ => None,
-        };
-        match word {
-            Some(word) if sized.is_buffer() => self.fills.push(Step::Fill { resource, word }),
-            word => {
-                let before = self.resource(info, element, ", before", sized.beside());
-                match word {
-                    Some(word) => self.fills.push(Step::Fill { resource: before, word }),
-                    None => self.unfilled.push(Unfilled { resource: before, info: info.clone(), element, sized }),
-                }
-                self.copies.push(Step::Copy { from: before, to: resource });
-            }
-        }
+        self.add_output((info, element), resource, sized.clone(), None, world);
+        self.restore(resource, of, sized, fill, access == Access::WriteOnly);
         Ok(())
     }
 
     fn resource(&mut self, info: &BindingInfo, element: u32, what: &str, kind: ResourceKind) -> usize {
-        let name = format!("{} ({}:{}){what}", element_name(info, element), info.set, info.binding);
+        self.push(format!("{} ({}:{}){what}", element_name(info, element), info.set, info.binding), kind)
+    }
+
+    fn push(&mut self, name: String, kind: ResourceKind) -> usize {
         self.resources.push(Resource { name: Cow::Owned(name), kind, contents: Contents::Undefined });
         self.resources.len() - 1
     }
@@ -156,10 +249,14 @@ pub(super) fn element_name(info: &BindingInfo, element: u32) -> String {
     if info.count == 1 { called(info) } else { format!("{}[{element}]", called(info)) }
 }
 
+/// What the user says of a buffer. The last one wins: the command line's stand behind the manifest's.
+fn buffer_spec<'w>(info: &BindingInfo, element: u32, world: &World<'w>) -> Option<&'w BufferSpec> {
+    world.subject.buffers.iter().rfind(|spec| is_meant_at(&spec.place, info, element, world.blocks))
+}
+
 fn sized<'w>(info: &BindingInfo, element: u32, world: &World<'w>) -> Result<(Sized, Option<&'w Fill>), Failure> {
-    let KernelSpec { buffers, images, .. } = world.subject;
-    // The last one wins: the command line's stand behind the manifest's.
-    let buffer = buffers.iter().rfind(|spec| is_meant_at(&spec.place, info, element, world.blocks));
+    let images = &world.subject.images;
+    let buffer = buffer_spec(info, element, world);
     let image = images.iter().rfind(|spec| is_meant_at(&spec.place, info, element, world.blocks));
     match info.kind {
         BindingKind::StorageBuffer | BindingKind::UniformBuffer => {
@@ -179,24 +276,70 @@ fn sized<'w>(info: &BindingInfo, element: u32, world: &World<'w>) -> Result<(Siz
     }
 }
 
-impl Unfilled {
+impl Filled {
+    /// What the user says of it.
     pub(super) fn fill<'s>(&self, subject: &'s KernelSpec, blocks: &[BlockInfo]) -> Option<&'s Fill> {
-        let is_meant = |place: &str| is_meant_at(place, &self.info, self.element, blocks);
-        match self.sized.kind {
-            ResourceKind::Image { .. } => subject.images.iter().rfind(|spec| is_meant(&spec.place))?.fill.as_ref(),
-            _ => subject.buffers.iter().rfind(|spec| is_meant(&spec.place))?.fill.as_ref(),
+        let KernelSpec { buffers, images, memories, .. } = subject;
+        match self {
+            Self::Memory(name) => memories.iter().rfind(|spec| spec.place == *name)?.fill.as_ref(),
+            Self::Descriptor(info, element) => {
+                let is_meant = |place: &str| is_meant_at(place, info, *element, blocks);
+                match info.kind {
+                    BindingKind::SampledImage | BindingKind::StorageImage | BindingKind::CombinedImageSampler => {
+                        images.iter().rfind(|spec| is_meant(&spec.place))?.fill.as_ref()
+                    }
+                    _ => buffers.iter().rfind(|spec| is_meant(&spec.place))?.fill.as_ref(),
+                }
+            }
         }
     }
 
+    /// Its set and binding, and which one it is there.
+    pub(super) fn place(&self) -> Option<(u32, u32, u32)> {
+        match self {
+            Self::Descriptor(info, element) => Some((info.set, info.binding, *element)),
+            Self::Memory(_) => None,
+        }
+    }
+
+    /// What no two of a kernel have in common.
+    pub(super) fn key(&self) -> String {
+        match self {
+            Self::Descriptor(info, element) => format!("{}:{}[{element}]", info.set, info.binding),
+            Self::Memory(name) => format!("@{name}"),
+        }
+    }
+
+    fn called(&self) -> String {
+        match self {
+            Self::Descriptor(info, element) => element_name(info, *element),
+            Self::Memory(name) => name.clone(),
+        }
+    }
+
+    /// The seed of its random contents.
+    fn seed(&self, seed: u64) -> u64 {
+        match self {
+            Self::Descriptor(info, element) => {
+                let place =
+                    u64::from(info.binding).wrapping_mul(0x9E37_79B9) ^ u64::from(*element).wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
+                seed ^ (u64::from(info.set) << 32) ^ place
+            }
+            Self::Memory(name) => name.bytes().fold(seed, |seed, byte| seed.rotate_left(8) ^ u64::from(byte)),
+        }
+    }
+}
+
+impl Unfilled {
     pub(super) fn bytes(&self, fill: &Fill, seed: u64) -> Result<Vec<u8>, Failure> {
-        let Self { info, element, sized, .. } = self;
-        let place = u64::from(info.binding).wrapping_mul(0x9E37_79B9) ^ u64::from(*element).wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
-        let seed = seed ^ (u64::from(info.set) << 32) ^ place;
+        let Self { of, sized, .. } = self;
+        let seed = of.seed(seed);
         let (what, filled) = match &sized.layout {
             Layout::MemberBlock(layout) => ("buffer", fill.bytes(layout, sized.bytes(), sized.elements, seed)),
             Layout::Texels(texels) if sized.is_buffer() => ("texel buffer", texels.filled(fill, seed)),
             Layout::Texels(texels) => ("image", texels.filled(fill, seed)),
         };
-        filled.map_err(|skip| said(format!("{what} `{}`: {}", element_name(info, *element), skip.reason)))
+        let what = if matches!(of, Filled::Memory(_)) { "memory" } else { what };
+        filled.map_err(|skip| said(format!("{what} `{}`: {}", of.called(), skip.reason)))
     }
 }

@@ -32,7 +32,7 @@ impl Sized {
         match self.layout {
             Layout::Texels(texels) => texels.count().saturating_mul(texels.format.bytes().into()),
             Layout::MemberBlock(_) => match self.kind {
-                ResourceKind::Buffer { bytes, .. } => bytes,
+                ResourceKind::Buffer { bytes, .. } | ResourceKind::Range { bytes, .. } => bytes,
                 _ => 0,
             },
         }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::compare::{Comparison, Tolerance};
-use super::expression::split_outside;
+use super::expression::{listed, split_outside};
 use super::fill::{Fill, Variation};
 use super::images::ImageSpec;
 use super::samplers::SamplerSpec;
@@ -28,6 +28,8 @@ pub struct KernelSpec {
     pub preamble: Option<FilePath>,
     /// Specialization constants by name or id with the values that all configurations share, the shader as it is written included.
     pub constants: Vec<(String, String)>,
+    /// Specialization constants with the bytes that they have in the shader as it is written, by their `constant_id`s.
+    pub constant_bytes: Vec<(u32, Vec<u8>)>,
     /// Arrays in shared memory, with expressions for their lengths, the outermost first: they count instead of literal lengths.
     pub lengths: Vec<(String, Vec<String>)>,
     pub target: SpirvTarget,
@@ -38,10 +40,14 @@ pub struct KernelSpec {
     /// The problem's size, `n` in expressions.
     pub n: u64,
     pub buffers: Vec<BufferSpec>,
+    /// Memory in which several buffers may lie: [`BufferSpec::place`] is its name.
+    pub memories: Vec<BufferSpec>,
     pub images: Vec<ImageSpec>,
     pub samplers: Vec<SamplerSpec>,
     /// Members of push constants and of uniform blocks: the name and an expression.
     pub members: Vec<(String, String)>,
+    /// The push constants as bytes, in the place of their members.
+    pub push_bytes: Option<Vec<u8>>,
     /// How many invocations there are to be, in x, y and z: rounded up to whole workgroups.
     pub threads: Option<[String; 3]>,
     /// How many workgroups, where that is said instead.
@@ -77,6 +83,7 @@ impl KernelSpec {
             preamble: self.preamble.as_ref().map(|path| path.to_path_buf()),
             target: self.target,
             entry: self.entry.clone(),
+            defaults: self.constant_bytes.clone(),
             may_be_invalid: self.may_be_invalid,
             has_lines: self.is_traced,
             ..Reading::default()
@@ -107,7 +114,8 @@ impl KernelSpec {
         files.extend(self.preamble.iter().map(held("the preamble")));
         let included = included_files(&self.shader, &self.reading(self.macros.clone()))?;
         files.extend(included.into_iter().map(|path| ("what the shader includes", path)));
-        let fills = self.buffers.iter().map(|buffer| &buffer.fill).chain(self.images.iter().map(|image| &image.fill));
+        let fills = self.buffers.iter().chain(&self.memories).map(|buffer| &buffer.fill);
+        let fills = fills.chain(self.images.iter().map(|image| &image.fill));
         files.extend(fills.flatten().filter_map(Fill::file).map(held("data")));
         match &self.reference {
             Reference::Shader(path) => {
@@ -155,14 +163,37 @@ pub struct BufferSpec {
     /// How many elements it has: an expression.
     pub count: Option<String>,
     pub fill: Option<Fill>,
+    /// The part of memory that it lies in, where it has none of its own.
+    pub within: Option<Within>,
+}
+
+/// A range of memory, in bytes: expressions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Within {
+    pub memory: String,
+    pub offset: Option<String>,
+    /// Up to the memory's end where nothing is said.
+    pub bytes: Option<String>,
 }
 
 impl BufferSpec {
-    /// Reads `PLACE=TYPE[COUNT]:FILL`, of which everything behind `=` may be left out in part.
+    /// Reads `PLACE=TYPE[COUNT]:FILL`, of which everything behind `=` may be left out in part, or `PLACE=TYPE@MEMORY[OFFSET,BYTES]`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let Parts { place, word, bracket, fill } =
-            Parts::of(text, "PLACE=TYPE[COUNT]:FILL is needed, such as data=float[n]:random")?;
-        Ok(Self { place, ty: word, count: bracket, fill })
+            Parts::of(text, "PLACE=TYPE[COUNT]:FILL is needed, such as data=float[n]:random, or PLACE=@MEMORY[OFFSET,BYTES]")?;
+        let Some((ty, memory)) = word.as_deref().and_then(|word| word.split_once('@')) else {
+            return Ok(Self { place, ty: word, count: bracket, fill, within: None });
+        };
+        if fill.is_some() {
+            return Err(format!("what it holds is said of the memory: --memory {memory}=TYPE[COUNT]:FILL"));
+        }
+        let mut range = bracket.as_deref().map(listed).unwrap_or_default().into_iter().map(str::to_owned);
+        let within = Within { memory: memory.trim().to_owned(), offset: range.next(), bytes: range.next() };
+        if range.next().is_some() || within.memory.is_empty() {
+            return Err("PLACE=@MEMORY[OFFSET,BYTES] is needed, such as data=@heap[256, 4096]".to_owned());
+        }
+        let ty = Some(ty.trim().to_owned()).filter(|ty| !ty.is_empty());
+        Ok(Self { place, ty, count: None, fill: None, within: Some(within) })
     }
 }
 
@@ -199,6 +230,10 @@ impl Parts {
 impl fmt::Display for BufferSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={}", self.place, self.ty.as_deref().unwrap_or_default())?;
+        if let Some(Within { memory, offset, bytes }) = &self.within {
+            let range: Vec<&str> = [offset, bytes].into_iter().flatten().map(String::as_str).collect();
+            return write!(f, "@{memory}[{}]", range.join(","));
+        }
         if let Some(count) = &self.count {
             write!(f, "[{count}]")?;
         }
@@ -212,15 +247,22 @@ mod tests {
 
     #[test]
     fn a_buffer_may_be_said_in_part() {
-        for text in
-            ["data=float[n * 4]:random", "0=:zero", "1:2=[n]", "a=uvec2", "b=:file=/tmp/a[1]:b.bin", "c=int[a ? b : c]:iota"]
-        {
+        for text in [
+            "data=float[n * 4]:random",
+            "0=:zero",
+            "1:2=[n]",
+            "a=uvec2",
+            "b=:file=/tmp/a[1]:b.bin",
+            "c=int[a ? b : c]:iota",
+            "d=@heap[max(n, 4),16]",
+            "0:1=vec4@heap[256]",
+        ] {
             let spec = BufferSpec::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!(spec.to_string(), text);
         }
         let spec = BufferSpec::parse("data=float[n ? 1 : 2]:constant=3").unwrap();
         assert_eq!((spec.count.as_deref(), spec.fill), (Some("n ? 1 : 2"), Some(Fill::Constant(3.0))));
-        for wrong in ["data", "=float", "data=float[n:zero", "data=float[n]:ones"] {
+        for wrong in ["a=@heap[0,1,2]", "a=@", "a=@heap[0]:zero", "data", "=float", "data=float[n:zero", "data=float[n]:ones"] {
             assert!(BufferSpec::parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -5,14 +5,14 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::pictures::PictureFolder;
-use super::source::{Catalogue, Tuned};
+use super::source::{Catalogue, FixedSource, Tuned};
 use super::{Platform, placement};
 use crate::error::Error;
 use crate::experiments::{self, Config, Setting};
 use crate::gpu::{DeviceOptions, Instance, InstanceOptions};
 use crate::measure::{CaseSource, Dispatcher, LocalBench, LocalOptions, Mock, MockOptions, Timer, Vulkan};
-use crate::model::{Cache, Case, DeviceInfo, Failure, FilePath, PipelineDetail, Preset, Stage, Status, Uuid};
-use crate::subject::{KernelSpec, UserKernel};
+use crate::model::{Case, DeviceInfo, Failure, FilePath, PipelineDetail, Preset, Stage, Status, Uuid};
+use crate::subject::{FixedKernel, KernelSpec, UserKernel};
 use crate::units::Nanos;
 use crate::validate::Expected;
 
@@ -73,6 +73,9 @@ pub struct Opening {
     pub dump: Option<FilePath>,
     /// The kernel of the user's that is measured; `None` for the catalogue.
     pub subject: Option<Box<KernelSpec>>,
+    /// Kernels that are measured beside the catalogue.
+    #[serde(default)]
+    pub kernels: Vec<FixedKernel>,
 }
 
 pub enum Host {
@@ -119,8 +122,9 @@ impl Host {
     pub fn open(&self, opening: &Opening, mut calibrated: impl FnMut()) -> Result<LocalBench<'static>, Failure> {
         let device = self.device(&opening.device)?;
         let mut catalogue = Catalogue::new(&device, opening.queue, opening.preset, opening.seed)?;
-        let cache = if opening.evict_bytes.is_some() { Cache::Cold } else { Cache::Warm };
-        catalogue.pictures = opening.dump.as_ref().map(|folder| (PictureFolder::of(folder, &device), cache));
+        catalogue.pictures = opening.dump.as_ref().map(|folder| PictureFolder::of(folder, &device));
+        let kernels = opening.kernels.iter().map(|kernel| (kernel.name(), FixedSource::new(kernel.clone(), &device)));
+        catalogue.kernels = kernels.collect();
         let tools = catalogue.tools(opening.evict_bytes)?;
         let dispatcher = self.dispatcher(&device, opening)?;
         let source: Box<dyn CaseSource> = match &opening.subject {
@@ -128,7 +132,10 @@ impl Host {
             None => Box::new(catalogue),
         };
         let Opening { warm_up, max_time, timer, sentinel, .. } = *opening;
-        let mut bench = LocalBench::new(dispatcher, tools, source, LocalOptions { warm_up, max_time, timer, sentinel })?;
+        // Kernels of the user's are measured warm as well.
+        let is_cold = opening.evict_bytes.is_some() && opening.kernels.is_empty();
+        let options = LocalOptions { warm_up, max_time, timer, sentinel, is_cold };
+        let mut bench = LocalBench::new(dispatcher, tools, source, options)?;
         calibrated();
         bench.learn().map_err(|failure| failure.at(Stage::Reference))?;
         Ok(bench)

@@ -53,6 +53,7 @@ mod tests {
             process,
             placement,
             subject: None,
+            kernels: Vec::new(),
         }
     }
 

@@ -98,7 +98,8 @@ mod tests {
     #[test]
     fn orders_arrive_as_they_were_sent() {
         let point = Point::new([("n".into(), 4_u64.into()), ("op".into(), "copy".into())]);
-        let key = CaseKey { experiment: "memory/stream".into(), variant: String::new(), point };
+        let key =
+            CaseKey { experiment: "memory/stream".into(), variant: String::new(), point, cache: crate::model::Cache::Warm };
         let job = Job { key: key.clone(), base: Some(key), sizes: None, is_checked: true };
         let request = Request::Order(Order::Load { jobs: vec![job], share: Some(3), is_ahead: true });
         let mut pipe = Vec::new();

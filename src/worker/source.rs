@@ -1,16 +1,17 @@
 //! The catalogue's cases, made and compiled where they are measured.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::pictures::PictureFolder;
 use crate::error::Error;
 use crate::experiments::{self, Built, Config, Setting, calibration::evict};
-use crate::measure::{CaseKey, CaseSource, Compared, SourcedCase, ToolCases};
+use crate::measure::{CaseKey, CaseSource, Checked, Compared, SourcedCase, ToolCases};
 use crate::model::{Axis, AxisValue, Cache, Case, DeviceInfo, DeviceKind, Failure, Point, Preset, Skip, Status};
 use crate::plan::{case_id, check_limits};
 use crate::shader::{self, Compiler, Library, Prepared};
-use crate::subject::UserKernel;
+use crate::subject::{FixedKernel, UserKernel};
 use crate::validate::{Learned, Outputs};
 
 /// What evicts caches, and what sweeps memory.
@@ -24,14 +25,16 @@ pub(super) struct Catalogue {
     pub(super) preset: Preset,
     pub(super) seed: u64,
     pub(super) compiler: Compiler,
-    /// Where pictures go, and what caches hold, which tells cases apart.
-    pub(super) pictures: Option<(PictureFolder, Cache)>,
+    /// Where pictures go.
+    pub(super) pictures: Option<PictureFolder>,
+    /// Kernels beside the catalogue, by what rows call them.
+    pub(super) kernels: HashMap<String, FixedSource>,
 }
 
 impl Catalogue {
     pub(super) fn new(device: &DeviceInfo, queue: Option<u32>, preset: Preset, seed: u64) -> Result<Self, Failure> {
         let compiler = Compiler::new(Library::embedded()).map_err(|error| Failure::new(Status::Error, error.to_string()))?;
-        Ok(Self { device: device.clone(), queue, preset, seed, compiler, pictures: None })
+        Ok(Self { device: device.clone(), queue, preset, seed, compiler, pictures: None, kernels: HashMap::new() })
     }
 
     /// The same, whose modules say which line an instruction is from.
@@ -68,17 +71,21 @@ impl Catalogue {
 
 impl CaseSource for Catalogue {
     fn prepare(&mut self, key: &CaseKey) -> Result<SourcedCase, Failure> {
+        if let Some(kernel) = self.kernels.get(&key.experiment) {
+            return kernel.sourced(key.cache);
+        }
         let skipped = |Skip { reason }: Skip| Failure::new(Status::Skipped, reason);
         let experiment = experiments::find(&key.experiment)
             .ok_or_else(|| Failure::new(Status::Error, format!("the catalogue has no `{}`", key.experiment)))?;
         let built = experiment.build(&Config::new(&key.variant, &key.point, &self.setting()));
         let Built { case, twin } = built.map_err(skipped)?;
+        let case = Case { cache: key.cache, ..case };
         check_limits(&case, &self.device).map_err(skipped)?;
         let prepared = shader::prepare(case, &mut self.compiler)?;
         shared_memory_limit(&prepared, &self.device).map_err(skipped)?;
-        let pictures = self.pictures.as_ref().map(|(folder, cache)| {
+        let pictures = self.pictures.as_ref().map(|folder| {
             let axes = experiment.axes_of(&key.variant, &self.setting());
-            (folder.clone(), case_id(&key.experiment, &key.variant, &axes, &key.point, *cache))
+            (folder.clone(), case_id(&key.experiment, &key.variant, &axes, &key.point, key.cache))
         });
         let judge = move |case: &Case, Outputs { bytes, .. }: Outputs| {
             // Right or wrong.
@@ -88,6 +95,34 @@ impl CaseSource for Catalogue {
             Ok(twin.judge(case, &bytes).map(|remark| Compared { remark, error: None }))
         };
         Ok(SourcedCase::new(prepared, judge))
+    }
+}
+
+/// A kernel of the user's, as it is.
+pub(super) struct FixedSource {
+    kernel: FixedKernel,
+    own: Rc<RefCell<UserKernel>>,
+}
+
+impl FixedSource {
+    pub(super) fn new(kernel: FixedKernel, device: &DeviceInfo) -> Self {
+        let own = Rc::new(RefCell::new(kernel.on(device)));
+        Self { kernel, own }
+    }
+
+    fn sourced(&self, cache: Cache) -> Result<SourcedCase, Failure> {
+        let Prepared { case, kernels } = self.kernel.prepare(&mut self.own.borrow_mut())?;
+        let prepared = Prepared { case: Case { cache, ..case }, kernels };
+        Ok(SourcedCase::new(prepared, judged_by(&self.own)))
+    }
+}
+
+/// Holds outputs against what a kernel must compute.
+fn judged_by(kernel: &Rc<RefCell<UserKernel>>) -> impl Fn(&Case, Outputs) -> Result<Checked, Failure> + use<> {
+    let kernel = Rc::clone(kernel);
+    move |case: &Case, outputs: Outputs| {
+        let judged = kernel.borrow_mut().check(case, outputs);
+        Ok(judged.map(|error| Compared { remark: None, error: Some(error) }))
     }
 }
 
@@ -103,12 +138,7 @@ impl Tuned {
 impl CaseSource for Tuned {
     fn prepare(&mut self, key: &CaseKey) -> Result<SourcedCase, Failure> {
         let prepared = self.0.borrow_mut().prepare(&key.point)?;
-        let kernel = Rc::clone(&self.0);
-        let judge = move |case: &Case, outputs: Outputs| {
-            let judged = kernel.borrow_mut().check(case, outputs);
-            Ok(judged.map(|error| Compared { remark: None, error: Some(error) }))
-        };
-        Ok(SourcedCase::new(prepared, judge))
+        Ok(SourcedCase::new(prepared, judged_by(&self.0)))
     }
 
     fn tells_unwritten(&self) -> bool {

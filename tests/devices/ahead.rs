@@ -15,6 +15,7 @@ fn race(host: &Host, device: &DeviceInfo, compile_threads: usize, blocks: &[&[Ca
     let max_time = Duration::from_millis(30);
     let opening = Opening {
         subject: None,
+        kernels: Vec::new(),
         device: Identity::at_place(device, device.index),
         queue: None,
         detail: PipelineDetail::None,

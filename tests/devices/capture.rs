@@ -26,6 +26,9 @@ fn rows(folder: &Folder, name: &str) -> Vec<Row> {
 /// The groups of dispatches beside a suspended rendering.
 const SUSPENDED: &str = "16x1x1";
 
+/// The groups of the kernel that computes from one range into another.
+const RANGES: &str = "17x1x1";
+
 /// A part of a device's name, by which the program finds it.
 fn name(driver: &str) -> &str {
     match driver {
@@ -50,8 +53,7 @@ fn every_dispatch_is_counted_and_timed_whatever_way_it_comes() {
     let folder = Folder::new();
     let program = DISPATCHES.to_str().unwrap();
     for device in devices_in_turn() {
-        let ways =
-            "many secondary simultaneous indirect base push threads queues unwaited masked submit2 suspended devices child";
+        let ways = "many secondary simultaneous indirect base push threads queues unwaited masked submit2 suspended ranges devices child";
         let ways: Vec<&str> = ways.split(' ').collect();
         let said = captured(&[], &folder.at(&device.index), &[&[program, name(&device.driver)], &ways[..]].concat());
         assert_eq!(said.code, Some(0), "{said:?}");
@@ -61,7 +63,8 @@ fn every_dispatch_is_counted_and_timed_whatever_way_it_comes() {
             // One of two: nothing may come between a suspended rendering and its other half.
             let timed = if row["groups"] == SUSPENDED { "4" } else { &row["calls"] };
             assert_eq!((&row["status"][..], &row["samples"][..]), ("ok", timed), "{row:?}");
-            assert!(row["variant"].starts_with("B-k") && row["local_size_x"] == "1" && row["bound_bytes"] == "4096", "{row:?}");
+            assert!(row["variant"].starts_with("dispatches.comp-k") && row["local_size_x"] == "1", "{row:?}");
+            assert_eq!(row["bound_bytes"], if row["groups"] == RANGES { "2048" } else { "4096" }, "{row:?}");
             *found.entry(row["groups"].clone()).or_default() += row["calls"].parse::<u64>().unwrap();
         }
         assert_eq!(found, told(&said.out), "{said:?}");
@@ -115,6 +118,75 @@ fn a_signal_is_passed_on_and_what_was_captured_is_kept() {
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(143));
     assert_eq!(rows(&folder, "kept")[0]["calls"], "20");
+}
+
+/// The manifests in a folder, and what `tune` says of each without measuring.
+fn tried(folder: &Folder, name: &str, device: &str) -> Vec<(String, Ran)> {
+    let all = std::fs::read_dir(folder.path(name)).unwrap().map(|entry| entry.unwrap().path());
+    let mut manifests: Vec<String> = all
+        .filter(|path| path.extension().is_some_and(|end| end == "toml"))
+        .map(|path| path.to_str().unwrap().to_owned())
+        .collect();
+    manifests.sort();
+    let tried = |manifest: String| {
+        let said = crate::support::ran(&["tune", "--manifest", &manifest, "-d", device, "--dry-run", "--no-lock"]);
+        (manifest, said)
+    };
+    manifests.into_iter().map(tried).collect()
+}
+
+#[test]
+fn kernels_are_taken_out_with_what_their_buffers_held() {
+    let folder = Folder::new();
+    for device in devices_in_turn() {
+        let ways = "many secondary simultaneous indirect push threads queues unwaited masked submit2 ranges";
+        let ways: Vec<&str> = ways.split(' ').collect();
+        // A name with what shells and TOML would stumble over.
+        let name = format!("kernels' of {}", device.index);
+        let program = [&[DISPATCHES.to_str().unwrap(), crate::capture::name(&device.driver)], &ways[..]].concat();
+        let said = captured(&["--kernels", "all"], &folder.at(&name), &program);
+        assert!(said.code == Some(0) && said.err.contains("of what the application's buffers held"), "{said:?}");
+        let kernels = rows(&folder, &name);
+        let tried = tried(&folder, &name, &device.index);
+        assert_eq!(tried.len(), kernels.len(), "{said:?}");
+        for (manifest, said) in &tried {
+            assert!(said.code == Some(0) && said.err.contains("computes what the files hold"), "{manifest}: {said:?}");
+        }
+        // Whoever gets the folder learns nothing of this machine.
+        assert!(kernels.iter().all(|row| row["host"].is_empty()), "{kernels:?}");
+        let module = std::fs::read_dir(folder.path(&name)).unwrap().map(|entry| entry.unwrap().path());
+        for module in module.filter(|path| path.extension().is_some_and(|end| end == "spv")) {
+            assert!(!String::from_utf8_lossy(&std::fs::read(&module).unwrap()).contains("dispatches.comp"), "{module:?}");
+        }
+        // The second dispatch reads what the first one wrote, of which neither is where the program ended.
+        let (ranges, _) = tried.iter().find(|(manifest, _)| manifest.contains(RANGES)).unwrap();
+        let text = std::fs::read_to_string(ranges).unwrap();
+        assert!(text.contains(r#""0:0" = "@m0[0, 1024]""#) && text.contains(r#""0:1" = "@m0[256, 1024]""#), "{text}");
+        assert!(text.contains(r#"push-bytes = "00000000"#) && text.contains(r#""m0" = "uint[320]:file="#), "{text}");
+    }
+}
+
+#[test]
+fn what_a_kernel_left_is_what_it_is_compared_with() {
+    let folder = Folder::new();
+    let device = &devices_in_turn()[0].index;
+    let program = [DISPATCHES.to_str().unwrap(), "", "ranges"];
+    let said = captured(&["--kernels", "top:1", "--call", "2", "--keep-source"], &folder.at("kept"), &program);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let [(manifest, said)] = &tried(&folder, "kept", device)[..] else { panic!() };
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let text = std::fs::read_to_string(manifest).unwrap();
+    std::fs::write(manifest, text.replace(r#"push-bytes = "0000000003"#, r#"push-bytes = "0000000005"#)).unwrap();
+    let [(_, said)] = &tried(&folder, "kept", device)[..] else { panic!() };
+    assert!(said.code == Some(1) && !said.err.contains("computes what the files hold"), "{said:?}");
+    let nothing = captured(&["--kernels", "no such kernel"], &folder.at("none"), &program);
+    assert!(nothing.code == Some(2) && nothing.err.contains("none of the kernels"), "{nothing:?}");
+    let never = captured(&["--kernels", "all", "--call", "99"], &folder.at("never"), &program);
+    assert!(never.code == Some(0) && never.err.contains("Not taken: dispatches.comp-k"), "{never:?}");
+    let little = captured(&["--kernels", "all", "--max-bytes", "64"], &folder.at("little"), &program);
+    let [(manifest, said)] = &tried(&folder, "little", device)[..] else { panic!("{little:?}") };
+    let text = std::fs::read_to_string(manifest).unwrap();
+    assert!(text.contains("uint[320]:random") && text.contains(r#""0:1" = "none""#) && said.code == Some(0), "{text} {said:?}");
 }
 
 /// What the layer wrote is there when nobody is left to make rows of it.
@@ -204,15 +276,16 @@ fn a_validation_layer_has_no_more_to_say_than_without_capturing() {
     let folder = Folder::new();
     for device in devices_in_turn() {
         let program = [DISPATCHES.to_str().unwrap(), name(&device.driver)];
-        let said = |folder: &str, ways: &[&str]| {
-            let arguments = [&["capture", "-o", folder, "--"], &program[..], ways].concat();
+        let said = |folder: &str, flags: &[&str], ways: &[&str]| {
+            let arguments = [&["capture", "-o", folder], flags, &["--"], &program[..], ways].concat();
             ended(lanescope(&arguments).env("LANESCOPE_LAYER", LAYER.as_os_str()).env(VARIABLE.0, VARIABLE.1))
         };
-        let wrong = said(&folder.at(&format!("{}-wrong", device.index)), &["wrong"]);
+        let wrong = said(&folder.at(&format!("{}-wrong", device.index)), &[], &["wrong"]);
         assert!(wrong.code == Some(0) && wrong.out.contains("VUID-vkCmdFillBuffer"), "{wrong:?}");
         let ways: Vec<&str> =
-            "many simultaneous indirect base push threads queues unwaited masked submit2 suspended".split(' ').collect();
-        let right = said(&folder.at(&device.index), &ways);
+            "many simultaneous indirect base push threads queues unwaited masked submit2 suspended ranges".split(' ').collect();
+        // In the second run, buffers are copied.
+        let right = said(&folder.at(&device.index), &["--kernels", "all"], &ways);
         assert!(right.code == Some(0) && !right.out.contains("VUID") && !right.err.contains("VUID"), "{right:?}");
     }
 }

@@ -4,7 +4,7 @@
 use lanescope::gpu::Device;
 use lanescope::model::{Point, SpirvTarget};
 use lanescope::shader::Prepared;
-use lanescope::subject::{BufferSpec, ImageSpec, KernelSpec, LOCAL_SIZE_AXES, Reference, SamplerSpec, Tolerance, UserKernel};
+use lanescope::subject::{BufferSpec, ImageSpec, KernelSpec, LOCAL_SIZE_AXES, SamplerSpec, UserKernel};
 use lanescope::validate::{Outputs, Verdict};
 
 /// A shader under `tune`'s flags, of which this knows those that describe a problem.
@@ -12,33 +12,10 @@ pub fn subject(shader: &str, flags: &[&str]) -> KernelSpec {
     let mut subject = KernelSpec {
         name: "judged".to_owned(),
         shader: shader.into(),
-        include_folders: Vec::new(),
-        macros: Vec::new(),
-        preamble: None,
-        constants: Vec::new(),
-        lengths: Vec::new(),
         target: SpirvTarget::Vulkan1_1,
-        entry: None,
-        may_be_invalid: false,
         n: 1 << 20,
-        buffers: Vec::new(),
-        images: Vec::new(),
-        samplers: Vec::new(),
-        members: Vec::new(),
-        threads: None,
-        groups: None,
-        bytes: None,
-        flops: None,
-        reference: Reference::Untouched,
-        tolerance: Tolerance::default(),
-        checks: Vec::new(),
-        accepted: Vec::new(),
-        accepted_lines: Vec::new(),
-        is_idempotent: false,
-        full_subgroups: false,
-        is_traced: false,
-        variation: None,
         seed: 1,
+        ..KernelSpec::default()
     };
     for flag in flags.chunks(2) {
         let [name, value] = flag else { panic!("{flag:?} has no value") };

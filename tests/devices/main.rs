@@ -20,6 +20,7 @@ mod inspect;
 mod isolation;
 mod judge;
 mod leaks;
+mod manifests;
 mod mock_driver;
 mod mutants;
 mod profile;

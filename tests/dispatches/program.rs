@@ -25,10 +25,21 @@ void main() {
 }
 ";
 
+/// Computes from one range of a buffer into another.
+const RANGES: &str = "#version 450
+layout(local_size_x = 1) in;
+layout(binding = 0) readonly buffer X { uint x[]; };
+layout(binding = 1) buffer Y { uint y[]; };
+layout(push_constant) uniform P { uint unused; uint more; } p;
+void main() {
+    y[gl_GlobalInvocationID.x] = 2 * x[gl_GlobalInvocationID.x] + p.more;
+}
+";
+
 /// A way, with the workgroups in x of its dispatches; it gives how many there were.
 type Way = (&'static str, u32, fn(&App, u32) -> u32);
 
-const WAYS: [Way; 15] = [
+const WAYS: [Way; 16] = [
     ("many", 2, many),
     ("secondary", 3, secondary),
     ("simultaneous", 4, simultaneous),
@@ -44,11 +55,16 @@ const WAYS: [Way; 15] = [
     ("record", 14, record),
     ("minute", 15, minute),
     ("suspended", 16, suspended),
+    ("ranges", 17, ranges),
 ];
 
 /// A device, with what a kernel of one way needs.
 struct App {
+    instance: ash::Instance,
+    physical: vk::PhysicalDevice,
     device: ash::Device,
+    /// What counts, by the groups of a way.
+    counted: *mut u32,
     push: Option<ash::khr::push_descriptor::Device>,
     submit2: Option<ash::khr::synchronization2::Device>,
     rendering: Option<ash::khr::dynamic_rendering::Device>,
@@ -61,6 +77,9 @@ struct App {
     pipelines: [vk::Pipeline; 2],
     set: vk::DescriptorSet,
 }
+
+// SAFETY: the mapped memory stays, and is written from one thread.
+unsafe impl Sync for App {}
 
 /// A command pool with buffers.
 struct Pool<'a>(&'a App, vk::CommandPool);
@@ -302,6 +321,57 @@ fn suspended(app: &App, groups: u32) -> u32 {
     2
 }
 
+/// Two dispatches, of which the second reads what the first wrote. Their ranges overlap, are chosen by dynamic offsets, and hold what the
+/// host writes once all is recorded; the buffer is submitted twice.
+fn ranges(app: &App, groups: u32) -> u32 {
+    let device = &app.device;
+    let (memory, mapped) = buffer(&app.instance, app.physical, device, &[]);
+    let dynamic = vk::DescriptorType::STORAGE_BUFFER_DYNAMIC;
+    let bindings = [0, 1].map(|binding| {
+        let own = vk::DescriptorSetLayoutBinding::default().binding(binding).descriptor_type(dynamic);
+        own.descriptor_count(1).stage_flags(vk::ShaderStageFlags::COMPUTE)
+    });
+    let range = [vk::PushConstantRange::default().stage_flags(vk::ShaderStageFlags::COMPUTE).size(8)];
+    // SAFETY: the device lives, and so does all that is used; the ranges lie within the buffer.
+    unsafe {
+        let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+        let layouts = [device.create_descriptor_set_layout(&info, None).unwrap()];
+        let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&layouts).push_constant_ranges(&range);
+        let layout = device.create_pipeline_layout(&info, None).unwrap();
+        let pipeline = pipeline(device, compiled(device, RANGES), layout, 0, vk::PipelineCreateFlags::empty());
+        let size = [vk::DescriptorPoolSize { ty: dynamic, descriptor_count: 2 }];
+        let info = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&size);
+        let pool = device.create_descriptor_pool(&info, None).unwrap();
+        let info = vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(&layouts);
+        let set = device.allocate_descriptor_sets(&info).unwrap()[0];
+        // One write for both, which goes on from the first to the second.
+        let info = [vk::DescriptorBufferInfo { buffer: memory, offset: 256, range: 1024 }; 2];
+        let write = vk::WriteDescriptorSet::default().dst_set(set).descriptor_type(dynamic).buffer_info(&info);
+        device.update_descriptor_sets(&[write], &[]);
+        let pool = Pool::new(app);
+        let point = vk::PipelineBindPoint::COMPUTE;
+        let recorded = pool.recorded(NONE, |buffer| {
+            device.cmd_bind_pipeline(buffer, point, pipeline);
+            for (offsets, more) in [([0, 256], 1_u32), ([256, 512], 3)] {
+                device.cmd_bind_descriptor_sets(buffer, point, layout, 0, &[set], &offsets);
+                device.cmd_push_constants(buffer, layout, vk::ShaderStageFlags::COMPUTE, 4, &more.to_le_bytes());
+                device.cmd_dispatch(buffer, groups, 1, 1);
+                let all = vk::PipelineStageFlags::ALL_COMMANDS;
+                let accesses = vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE;
+                let barrier = [vk::MemoryBarrier::default().src_access_mask(accesses).dst_access_mask(accesses)];
+                device.cmd_pipeline_barrier(buffer, all, all, vk::DependencyFlags::empty(), &barrier, &[], &[]);
+            }
+        });
+        for turn in 0..2 {
+            (0..groups).for_each(|i| mapped.add(64 + i as usize).write_volatile(i + turn));
+            app.submit(0, &[recorded], true);
+            (0..groups).for_each(|i| assert_eq!(mapped.add(192 + i as usize).read_volatile(), 2 * (2 * (i + turn) + 1) + 3));
+        }
+        app.counted.add(groups as usize).write_volatile(4 * groups);
+    }
+    4
+}
+
 /// What a validation layer has to say something about: the buffer that is filled wasn't made for that.
 fn wrong(app: &App, groups: u32) -> u32 {
     let pool = Pool::new(app);
@@ -419,6 +489,14 @@ fn pipeline(
     unsafe { device.create_compute_pipelines(vk::PipelineCache::null(), &[info], None) }.unwrap()[0]
 }
 
+fn compiled(device: &ash::Device, text: &str) -> vk::ShaderModule {
+    let mut compiler = Compiler::new(Library::embedded().with("dispatches.comp", text.to_owned())).unwrap().with_lines();
+    let module = compiler.compile("dispatches.comp", &[], SpirvTarget::default()).unwrap();
+    let info = vk::ShaderModuleCreateInfo::default().code(&module.words);
+    // SAFETY: the device lives; the compiler wrote the words.
+    unsafe { device.create_shader_module(&info, None) }.unwrap()
+}
+
 fn set_layout(
     device: &ash::Device,
     ty: vk::DescriptorType,
@@ -482,10 +560,7 @@ fn run(instance: &ash::Instance, version: u32, name: &str, ways: &[String]) {
         let device = instance.create_device(physical, &info, None).unwrap();
         let (counts, mapped) = buffer(instance, physical, &device, &[]);
         let (groups, _) = buffer(instance, physical, &device, &[0, 0, 0, 0, 5, 1, 1]);
-        let mut compiler = Compiler::new(Library::embedded().with("dispatches.comp", SHADER.to_owned())).unwrap();
-        let module = compiler.compile("dispatches.comp", &[], SpirvTarget::default()).unwrap();
-        let info = vk::ShaderModuleCreateInfo::default().code(&module.words);
-        let module = device.create_shader_module(&info, None).unwrap();
+        let module = compiled(&device, SHADER);
         let dynamic =
             set_layout(&device, vk::DescriptorType::STORAGE_BUFFER_DYNAMIC, vk::DescriptorSetLayoutCreateFlags::empty());
         let push = vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR_KHR;
@@ -496,6 +571,9 @@ fn run(instance: &ash::Instance, version: u32, name: &str, ways: &[String]) {
             device.create_pipeline_layout(&vk::PipelineLayoutCreateInfo::default().set_layouts(&layouts), None).unwrap()
         });
         let mut app = App {
+            instance: instance.clone(),
+            physical,
+            counted: mapped,
             push: has_push.then(|| ash::khr::push_descriptor::Device::new(instance, &device)),
             submit2: has_submit2.then(|| ash::khr::synchronization2::Device::new(instance, &device)),
             rendering: has_rendering.then(|| ash::khr::dynamic_rendering::Device::new(instance, &device)),

@@ -48,7 +48,7 @@ fn measure(
     let tools = tools();
     let opener = Box::new(|known: Option<&Instrument>| {
         let timer = known.map(|known| known.timer);
-        let local = LocalOptions { warm_up: Duration::from_millis(1), max_time, timer, sentinel: None };
+        let local = LocalOptions { warm_up: Duration::from_millis(1), max_time, timer, sentinel: None, is_cold: false };
         let device = Box::new(mock(options.clone(), seed));
         Ok(Box::new(LocalBench::new(device, tools.clone(), Box::new(source()), local).map_err(Loss)?) as Box<_>)
     });

@@ -120,7 +120,7 @@ fn check_bindings(case: &Case, kernel: &Kernel, reflection: &Reflection, name: &
 /// As what a resource can be declared.
 fn kinds(kind: ResourceKind) -> &'static [BindingKind] {
     match kind {
-        ResourceKind::Buffer { .. } => &[BindingKind::StorageBuffer, BindingKind::UniformBuffer],
+        ResourceKind::Buffer { .. } | ResourceKind::Range { .. } => &[BindingKind::StorageBuffer, BindingKind::UniformBuffer],
         ResourceKind::Texels { role: ImageRole::Sampled, .. } => &[BindingKind::UniformTexelBuffer],
         ResourceKind::Texels { role: ImageRole::Storage, .. } => &[BindingKind::StorageTexelBuffer],
         ResourceKind::Image { role: ImageRole::Sampled, .. } => &[BindingKind::SampledImage],

@@ -66,7 +66,7 @@ fn measure(case: &Prepared, max_noise: f64, paired: bool, processes: usize, opti
             let device = mock(options.clone(), seed).in_process(process);
             // That this device's clock is right needn't be found out a thousand times.
             let timer = known.map(|known| known.timer).or_else(|| device.tick_scale().map(Timer::Device));
-            let local = LocalOptions { warm_up: Duration::from_millis(1), max_time, timer, sentinel: None };
+            let local = LocalOptions { warm_up: Duration::from_millis(1), max_time, timer, sentinel: None, is_cold: false };
             let bench = LocalBench::new(Box::new(device), tools.clone(), Box::new(Always(case)), local).map_err(Loss)?;
             Ok(Box::new(bench))
         });

@@ -286,7 +286,7 @@ fn broken_off(
     let mock = Mock::new(MockOptions { noise: 0.004, spread: 0.01, ..MockOptions::default() }, 1, Box::new(oracle));
     let (timer, max_time) = (mock.tick_scale().map(Timer::Device), Duration::from_secs(2));
     let source = Compared { cases: prepared, wrong_from, compared: Rc::default() };
-    let local = LocalOptions { warm_up: Duration::from_millis(1), max_time, timer, sentinel: None };
+    let local = LocalOptions { warm_up: Duration::from_millis(1), max_time, timer, sentinel: None, is_cold: false };
     let bench = LocalBench::new(Box::new(mock), tools, Box::new(source), local).unwrap();
     let mut session = Session::new(Pool::single(bench), Options { rule, max_noise: 0.01, max_time, seed: 1 });
     if keeps_few {

@@ -46,7 +46,7 @@ fn on_mock(command: &[String]) -> Option<Vec<String>> {
     match command[0].as_str() {
         // A mock has no applications, nor what was captured of one.
         "devices" | "capture" => return None,
-        _ if command.iter().any(|word| word.ends_with("/kernels.csv")) => return None,
+        _ if command.iter().any(|word| word.ends_with("/kernels.csv") || word.starts_with("kernels/")) => return None,
         // Its rows would be the mock's, which runs no shader.
         "trace" if has("--rows") => return None,
         "tune" => more.extend(["--max-time=5ms", "--budget=4", "-n=2^10"]),

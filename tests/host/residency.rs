@@ -189,7 +189,7 @@ fn shared(gibs: &str, begin: u64) -> (Vec<Result<(), Failure>>, u64) {
     let opener = move |_: Option<&_>| {
         let mock = Mock::new(options.clone(), 1, Box::new(|_| Vec::new()));
         let sharing = Sharing { mock, own: 0, all: Rc::clone(&all), beside: Rc::clone(&seen) };
-        let options = LocalOptions { warm_up: Duration::ZERO, max_time, timer: None, sentinel: None };
+        let options = LocalOptions { warm_up: Duration::ZERO, max_time, timer: None, sentinel: None, is_cold: false };
         let bench = LocalBench::new(Box::new(sharing), tools.clone(), Box::new(Right(Rc::clone(&source))), options).unwrap();
         Ok(Box::new(bench) as Box<_>)
     };

@@ -224,7 +224,7 @@ fn measure(rules: &[Rule], device: &mut Flaky, tools: &ToolCases, prepared: &[Pr
 }
 
 fn session<'d>(rule: Rule, device: &'d mut Flaky, tools: &ToolCases, prepared: &'d [Prepared]) -> Session<'d> {
-    let options = LocalOptions { warm_up: WARM_UP, max_time: MAX_TIME, timer: None, sentinel: None };
+    let options = LocalOptions { warm_up: WARM_UP, max_time: MAX_TIME, timer: None, sentinel: None, is_cold: false };
     let bench = LocalBench::new(Box::new(device), tools.clone(), Box::new(Right(prepared)), options);
     let pool = Pool::single(bench.expect("the mock can be calibrated"));
     Session::new(pool, Options { rule, max_noise: 0.05, max_time: MAX_TIME, seed: 1 })

@@ -81,7 +81,7 @@ fn what_can_not_be_is_said_before_anything_runs() {
          void main() { y[0] = R(far).v[0]; }\n",
     );
     let nowhere = folder.at("none/table.json");
-    let filled = format!("x=:file={small}");
+    let filled = format!("x=[n]:file={small}");
     for (arguments, part) in [
         (&[broken.as_str()][..], "broken.comp:4"),
         (&[&spirv], "cut off"),

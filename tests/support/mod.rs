@@ -281,6 +281,8 @@ pub fn device_classes() -> Vec<DeviceInfo> {
         shared_bytes: 16 << 10,
         storage_buffer_range: 1 << 30,
         uniform_buffer_range: 16 << 10,
+        storage_buffer_alignment: 256,
+        uniform_buffer_alignment: 256,
         texel_buffer_elements: 1 << 16,
         image_dimension: 4096,
         image_dimension_1d: 4096,

@@ -10,7 +10,7 @@ use crate::campaign::trace::findings::faults;
 use crate::campaign::trace::passes::trace;
 use crate::campaign::trace::{DispatchTrace, Groups, Order};
 use crate::measure::CaseKey;
-use crate::model::{Failure, Point, Status};
+use crate::model::{Cache, Failure, Point, Status};
 use crate::output::{Mode, Progress};
 use crate::subject::KernelSpec;
 use crate::trace::check::Class;
@@ -87,7 +87,12 @@ impl<'r> RaceCheck<'r> {
         let Search { campaign, subject, .. } = self.search;
         let device = self.search.device();
         let order = Order {
-            key: CaseKey { experiment: format!("tune/{}", subject.name), variant: String::new(), point: point.clone() },
+            key: CaseKey {
+                experiment: format!("tune/{}", subject.name),
+                variant: String::new(),
+                cache: Cache::Warm,
+                point: point.clone(),
+            },
             subject: Some(KernelSpec { is_traced: true, ..subject.clone() }),
             groups: Groups::Spread(GROUPS),
             lanes: Lanes::OfDevice,

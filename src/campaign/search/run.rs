@@ -16,7 +16,7 @@ use crate::campaign::claim::Ledger;
 use crate::campaign::device::{DeviceSession, Numbered};
 use crate::campaign::interrupt;
 use crate::measure::{CaseKey, Event, Outcome, Rule, Session, Task};
-use crate::model::{BLOCK_CASES, Case, Failure, Point, Status, Stop};
+use crate::model::{BLOCK_CASES, Cache, Case, Failure, Point, Status, Stop};
 use crate::output::Progress;
 use crate::platform::now;
 use crate::stats::{Timed, reach};
@@ -269,6 +269,7 @@ impl<'r> SearchRun<'r> {
             experiment: self.rows.experiment().to_owned(),
             variant: String::new(),
             point: self.search.space.point(configuration),
+            cache: Cache::Warm,
         }
     }
 

@@ -2,12 +2,13 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{ArgGroup, Args, ValueEnum};
 
 use super::colours::Colours;
-use super::values::duration;
+use super::values::{bytes, duration};
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("part").multiple(true))]
@@ -44,8 +45,29 @@ pub struct Capture {
     #[arg(long)]
     pub measure_cost: bool,
 
+    /// Take kernels out, in a second run of the program: a manifest for each one, with what its buffers hold before and after one
+    /// dispatch. TOP:5 are those that take longest; NAME may have * and ?
+    #[arg(long, value_name = "TOP:N|NAME|all")]
+    pub kernels: Option<KernelChoice>,
+
+    /// Which dispatch of each kernel to take, in the order in which they are recorded (default: one in the middle)
+    #[arg(long, value_name = "NUMBER", requires = "kernels", value_parser = clap::value_parser!(u64).range(1..))]
+    pub call: Option<u64>,
+
+    /// Take only kernels with these workgroups
+    #[arg(long, value_name = "X,Y,Z", requires = "kernels", value_parser = groups)]
+    pub groups: Option<[u32; 3]>,
+
+    /// How many bytes of the application's data to take at most, such as 512Mi: buffers beyond it are filled with random numbers
+    #[arg(long, value_name = "BYTES", requires = "kernels", value_parser = bytes, default_value = "4Gi")]
+    pub max_bytes: u64,
+
+    /// Keep sources, paths and lines in the modules
+    #[arg(long)]
+    pub keep_source: bool,
+
     /// Write the rows of a capture that ended before they were written: `lanescope` itself was killed
-    #[arg(long, conflicts_with_all = ["command", "timing", "after", "part", "then_stop", "measure_cost"])]
+    #[arg(long, conflicts_with_all = ["command", "timing", "after", "part", "then_stop", "measure_cost", "kernels"])]
     pub finish: bool,
 
     /// No remarks, and no card
@@ -54,6 +76,37 @@ pub struct Capture {
 
     #[command(flatten)]
     pub colours: Colours,
+}
+
+/// Which kernels are taken out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KernelChoice {
+    /// As many as take longest.
+    Top(usize),
+    All,
+    /// A glob over names.
+    Named(String),
+}
+
+impl FromStr for KernelChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.strip_prefix("TOP:").or_else(|| text.strip_prefix("top:")) {
+            Some(count) => match count.parse() {
+                Ok(count) if count > 0 => Ok(Self::Top(count)),
+                _ => Err("TOP:N is needed, such as TOP:5".to_owned()),
+            },
+            None if text == "all" => Ok(Self::All),
+            None => Ok(Self::Named(text.to_owned())),
+        }
+    }
+}
+
+fn groups(text: &str) -> Result<[u32; 3], String> {
+    let counts: Option<Vec<u32>> = text.split([',', 'x']).map(|count| count.trim().parse().ok()).collect();
+    let counts = counts.and_then(|counts| counts.try_into().ok());
+    counts.ok_or_else(|| "X,Y,Z is needed, such as 64,1,1".to_owned())
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::values::{count, with_path};
+use super::values::{Hex, count, with_path};
 use crate::model::SpirvTarget;
 
 /// A shader, and what it needs to run.
@@ -30,6 +30,11 @@ pub struct Described {
     #[arg(short, long, value_name = "NAME=VALUE")]
     pub constant: Vec<String>,
 
+    /// Give a specialization constant these bytes, in hex, by its constant_id, also if it sets the workgroup's size: 0=40000000 is 64.
+    /// The shader as it is written then has them. Ids that the shader hasn't are passed over
+    #[arg(long, value_name = "ID=BYTES")]
+    pub constant_bytes: Vec<String>,
+
     /// Give an array in shared memory other lengths than the numbers that the shader says, as in tile=local_size_x or
     /// tile=local_size_y,local_size_x + 1
     #[arg(long, value_name = "NAME=LENGTH[,LENGTH...]")]
@@ -43,6 +48,11 @@ pub struct Described {
     /// data=float[n * 4]:random or 2=:zero; the type of a texel buffer is a format, as in texels=r32f (default: rgba32f)
     #[arg(short, long, value_name = "PLACE=TYPE[COUNT]:FILL", value_parser = with_path())]
     pub buffer: Vec<String>,
+
+    /// Memory that several buffers lie in, overlapping or not: --memory heap=uint[n] --buffer a=@heap[0,4096] --buffer b=@heap[256],
+    /// with ranges in bytes, from where on and how many (default: a file's count, if file=PATH fills it)
+    #[arg(long, value_name = "NAME=TYPE[COUNT]:FILL", value_parser = with_path())]
+    pub memory: Vec<String>,
 
     /// An image by its name or binding: its format, extent (layers come last) and fill, as in picture=rgba16f[width, height]:random
     /// or 1=[64,64] (default: the format that the shader declares, else rgba8, rgba32i or rgba32ui, and n texels, as many in each
@@ -60,6 +70,10 @@ pub struct Described {
     /// block at set 0, binding 1 (default: counts are n, those called size, width, rows or alike the --threads, floats 1)
     #[arg(long, value_name = "NAME=EXPRESSION")]
     pub push: Vec<String>,
+
+    /// All push constants as bytes, in hex, in the place of --push; more than the shader has are cut off
+    #[arg(long, value_name = "BYTES")]
+    pub push_bytes: Option<Hex>,
 
     /// Invocations in x, y and z, as in `n` or `width, height`: rounded up to whole workgroups (default: n in all, as many in
     /// each direction that the shader has)

@@ -11,7 +11,8 @@ use crate::plan::Shard;
 
 #[derive(Debug, Args)]
 pub struct Run {
-    /// Globs over names such as memory/stream or calibration/timer:floor (none: all, with the preset quick)
+    /// Globs over names such as memory/stream or calibration/timer:floor (none: all, with the preset quick), or manifests (*.toml) of
+    /// kernels of your own, which are measured as they are
     pub filters: Vec<String>,
 
     /// Device by index, part of its name, or UUID, as `devices` shows them; `mock` simulates one; `all` is all usable ones

@@ -1,5 +1,6 @@
 //! Values of flags.
 
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -126,6 +127,21 @@ pub fn bytes(text: &str) -> Result<u64, String> {
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 /// A time: `500ms`.
+/// Bytes, as typed in hex.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hex(pub Vec<u8>);
+
+impl FromStr for Hex {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+        let byte = |pair: &[u8]| Some(digit(pair[0])? << 4 | digit(*pair.get(1)?)?);
+        let bytes: Option<Vec<u8>> = text.as_bytes().chunks(2).map(byte).collect();
+        bytes.filter(|bytes| !bytes.is_empty()).map(Self).ok_or_else(|| "bytes in hex are needed, such as 40000000".to_owned())
+    }
+}
+
 pub fn duration(text: &str) -> Result<Duration, String> {
     let duration = humantime::parse_duration(text).map_err(|error| format!("{error}; try 500ms or 2s"))?;
     match duration {

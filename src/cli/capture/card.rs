@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
+use super::kernels::Taken;
 use crate::analysis::counted;
 use crate::capture::{self, Kernel, OnDevice, Profile, groups_text, is_near_floor};
 use crate::model::Shown;
@@ -17,8 +18,21 @@ pub const ROWS: &str = "kernels.csv";
 const MOST: usize = 12;
 
 /// `took` is the program's time, and that without capturing where it was measured; nothing where nobody waited for the program.
-pub fn card(profile: &Profile, folder: &Path, took: Option<(Duration, Option<Duration>)>, page: Page) -> String {
+pub fn card(
+    profile: &Profile,
+    folder: &Path,
+    taken: Option<&Taken>,
+    took: Option<(Duration, Option<Duration>)>,
+    page: Page,
+) -> String {
     let mut out = String::new();
+    if let Some(taken) = taken {
+        out += &paragraph(&taken.in_words(folder), page);
+        for (name, why) in &taken.refused {
+            out += &paragraph(&format!("Not taken: {name}, since {why}."), page);
+        }
+        out.push('\n');
+    }
     let most = (MOST / profile.devices.len().max(1)).max(2);
     for device in &profile.devices {
         out += &paragraph(&head(device, profile.is_isolated), page);
@@ -37,7 +51,7 @@ pub fn card(profile: &Profile, folder: &Path, took: Option<(Duration, Option<Dur
     for (kind, count) in &profile.not_followed {
         out += &paragraph(&format!("Not followed: {kind} ({count})."), page);
     }
-    out + &paragraph(&next(profile, folder), page)
+    out + &paragraph(&next(profile, folder, taken), page)
 }
 
 fn head(device: &OnDevice, is_isolated: bool) -> String {
@@ -97,10 +111,18 @@ fn remarks(device: &OnDevice) -> Option<String> {
 }
 
 /// What to look at first, and where all is.
-fn next(profile: &Profile, folder: &Path) -> String {
+fn next(profile: &Profile, folder: &Path, taken: Option<&Taken>) -> String {
     let rows = folder.join(ROWS);
+    if taken.is_some_and(|taken| taken.kernels > 0) {
+        let kernels = folder.join("*.toml");
+        return format!(
+            "The rows are in {}. Measure the kernels by themselves: lanescope run {}",
+            rows.shown(),
+            kernels.shown()
+        );
+    }
     let longest = profile.devices.iter().flat_map(|device| &device.kernels).find(|kernel| !kernel.times.is_empty());
-    match longest.filter(|kernel| !kernel.module.is_empty()) {
+    match longest.filter(|kernel| !kernel.logged.module.is_empty()) {
         Some(kernel) => {
             let module = folder.join(format!("{}.spv", kernel.label()));
             format!("The rows are in {}. Look first at: lanescope inspect {}", rows.shown(), module.shown())

@@ -1,11 +1,14 @@
 //! `lanescope capture`: which kernels an application runs, how often, and what each takes.
 
 mod card;
+mod kernels;
 mod layer;
+mod layer_files;
 mod program;
+mod store;
 
 use std::fs::{self, File};
-use std::io::{BufReader, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,13 +25,13 @@ use crate::model::{DeviceInfo, Shown};
 use crate::output::{self, Format, Mode, Page, Progress, Target};
 use crate::platform;
 use crate::record::{Header, Record};
-use crate::regular::{self, Kind};
+use crate::regular;
+use crate::shader::without_source;
 use crate::worker::{Platform, find};
 use card::ROWS;
-use program::{Ended, LOG};
-
-/// One that the layer wrote.
-const MODULE: Kind = Kind { what: "a captured module", largest: 1 << 30, may_stream: false };
+use kernels::Taken;
+use layer_files::{MODULE, files, forget_modules, module_words, read};
+use program::{Ended, Setting};
 
 /// The layer's own word that a program made an instance, a file in their folder.
 const INSTANCE: &str = "instance";
@@ -46,7 +49,10 @@ pub fn capture(typed: &Capture) -> anyhow::Result<u8> {
     let logs = made_folder(&typed.output)?;
     let program: PathBuf = typed.command.iter().take(1).collect();
     let known = known();
-    let ended = run(typed, &library, &known, &logs).inspect_err(|_| forget(&typed.output, &logs))?;
+    let manifest = TempDir::new()?;
+    let layer = layer::environment(&library, manifest.path(), &known.loader_version)?;
+    let setting = Setting { layer, contents: None };
+    let ended = program::run(typed, &setting, &logs).inspect_err(|_| forget(&typed.output, &logs))?;
     progress.notes(program::end_in_words(ended.status, &program));
     let files = files(&logs)?;
     if files.is_empty() {
@@ -56,7 +62,11 @@ pub fn capture(typed: &Capture) -> anyhow::Result<u8> {
     }
     let profile = written(typed, &logs, &files, &known)?;
     let alone = typed.measure_cost.then(|| program::alone(typed)).transpose()?;
-    show(typed, &progress, &profile, Some((ended.took, alone)));
+    let taken = typed.kernels.as_ref().map(|choice| kernels::take(typed, choice, &profile, &setting, &progress)).transpose()?;
+    if let Some(taken) = &taken {
+        progress.notes(taken.notes.iter());
+    }
+    show(typed, &progress, &profile, taken.as_ref(), Some((ended.took, alone)));
     Ok(platform::exit_code(ended.status))
 }
 
@@ -73,30 +83,37 @@ fn finish(typed: &Capture, progress: &Progress) -> anyhow::Result<u8> {
         return Err(refused("nothing was captured there").into());
     }
     let profile = written(typed, &logs, &files, &known())?;
-    show(typed, progress, &profile, None);
+    show(typed, progress, &profile, None, None);
     Ok(0)
 }
 
 /// What the layer wrote, once it is written as rows and modules.
 fn written(typed: &Capture, logs: &Path, files: &[PathBuf], known: &Known) -> anyhow::Result<Profile> {
-    let profile = read(files, |module| module_words(logs, module))?;
-    keep_modules(&typed.output, logs, &profile)?;
-    write(&typed.output, &with_rows(&profile, known))?;
+    let profile = read(files, |module| module_words(&logs.join(format!("{module}.spv"))))?;
+    keep_modules(typed, logs, &profile)?;
+    let mut rows = with_rows(&profile, known);
+    if typed.kernels.is_some() {
+        // Such a folder is made to be given away.
+        rows.iter_mut().for_each(|row| row.host.clear());
+    }
+    write(&typed.output, &rows)?;
+    forget_modules(logs)?;
     Ok(profile)
 }
 
-fn show(typed: &Capture, progress: &Progress, profile: &Profile, took: Option<(Duration, Option<Duration>)>) {
+fn show(
+    typed: &Capture,
+    progress: &Progress,
+    profile: &Profile,
+    taken: Option<&Taken>,
+    took: Option<(Duration, Option<Duration>)>,
+) {
     if profile.dispatches == 0 {
         progress.note("note: the program used Vulkan, and dispatched nothing that was followed");
     }
     if !typed.quiet {
-        progress.toned_answer(&card::card(profile, &typed.output, took, Page::stderr()));
+        progress.toned_answer(&card::card(profile, &typed.output, taken, took, Page::stderr()));
     }
-}
-
-fn run(typed: &Capture, library: &Path, known: &Known, logs: &Path) -> anyhow::Result<Ended> {
-    let manifest = TempDir::new()?;
-    program::run(typed, layer::environment(library, manifest.path(), &known.loader_version)?, logs)
 }
 
 /// The loader and the devices, as Lanescope sees them itself; nothing where it can't.
@@ -134,26 +151,6 @@ fn made_folder(folder: &Path) -> anyhow::Result<PathBuf> {
     let logs = fs::canonicalize(folder)?.join(LOGS);
     fs::create_dir(&logs).map_err(|error| refused(error.to_string()))?;
     Ok(logs)
-}
-
-/// The layer's files, one for each device of each process.
-fn files(logs: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let all = fs::read_dir(logs)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<PathBuf>>>()?;
-    let mut files: Vec<PathBuf> = all.into_iter().filter(|path| path.extension().is_some_and(|end| end == "log")).collect();
-    files.sort();
-    Ok(files)
-}
-
-fn read(files: &[PathBuf], words: impl Fn(&str) -> Option<Vec<u32>>) -> anyhow::Result<Profile> {
-    let open = |path: &PathBuf| Ok(BufReader::new(regular::open(path, LOG)?));
-    let open: Vec<_> = files.iter().map(open).collect::<std::io::Result<_>>()?;
-    let wrong = |(at, why): (usize, std::io::Error)| Error::Usage(format!("{}: {why}", files[at].shown()));
-    Ok(Profile::of(open, words).map_err(wrong)?)
-}
-
-fn module_words(logs: &Path, module: &str) -> Option<Vec<u32>> {
-    let bytes = regular::read(&logs.join(format!("{module}.spv")), MODULE).ok()?;
-    Some(bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect())
 }
 
 /// Why nothing was captured: Vulkan came without the layer, or didn't come.
@@ -214,12 +211,16 @@ fn write(folder: &Path, rows: &[Record]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Gives the modules their kernels' names.
-fn keep_modules(folder: &Path, logs: &Path, profile: &Profile) -> anyhow::Result<()> {
+/// Gives the modules their kernels' names, and takes out of them where they come from.
+fn keep_modules(typed: &Capture, logs: &Path, profile: &Profile) -> anyhow::Result<()> {
+    let folder = &typed.output;
     for kernel in profile.devices.iter().flat_map(|own| &own.kernels) {
-        let (from, to) = (logs.join(format!("{}.spv", kernel.module)), folder.join(format!("{}.spv", kernel.label())));
-        if !kernel.module.is_empty() && !to.exists() {
-            File::create_new(to)?.write_all(&regular::read(&from, MODULE)?)?;
+        let (from, to) = (logs.join(format!("{}.spv", kernel.logged.module)), folder.join(format!("{}.spv", kernel.label())));
+        if !kernel.logged.module.is_empty() && !to.exists() {
+            let bytes = regular::read(&from, MODULE)?;
+            let stripped = module_words(&from).filter(|_| !typed.keep_source).and_then(|words| without_source(&words).ok());
+            let stripped = stripped.map(|words| words.iter().flat_map(|word| word.to_le_bytes()).collect());
+            File::create_new(to)?.write_all(&stripped.unwrap_or(bytes))?;
         }
     }
     Ok(())

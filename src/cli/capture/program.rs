@@ -34,19 +34,28 @@ pub struct Ended {
     pub took: Duration,
 }
 
+/// How the layer is loaded, and what it does.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    pub layer: Variables,
+    /// Names the kernels whose contents are copied; nothing is timed then.
+    pub contents: Option<PathBuf>,
+}
+
 /// Starts it with the layer, and waits for its end.
 ///
 /// # Errors
 /// Why it can't be started.
-pub fn run(typed: &Capture, layer: Variables, logs: &Path) -> anyhow::Result<Ended> {
+pub fn run(typed: &Capture, setting: &Setting, logs: &Path) -> anyhow::Result<Ended> {
     let mut command = command(typed)?;
-    for (name, value) in layer {
+    for (name, value) in &setting.layer {
         match value {
             Some(value) => command.env(name, value),
             None => command.env_remove(name),
         };
     }
     let timing = match typed.timing {
+        _ if setting.contents.is_some() => "none",
         TimingChoice::Isolated => "isolated",
         TimingChoice::Overlapped => "overlapped",
         TimingChoice::None => "none",
@@ -57,6 +66,9 @@ pub fn run(typed: &Capture, layer: Variables, logs: &Path) -> anyhow::Result<End
     command.env("LANESCOPE_CAPTURE_FOLDER", logs);
     command.env("LANESCOPE_CAPTURE_TIMING", timing);
     command.env("LANESCOPE_CAPTURE_PART", part);
+    if let Some(order) = &setting.contents {
+        command.env("LANESCOPE_CAPTURE_KERNELS", order);
+    }
     let began = Instant::now();
     let mut child = started(&mut command)?;
     let mut watched = Watched { typed, logs, read: BTreeMap::new(), first: None, asked: None, had_vulkan: false };

@@ -245,7 +245,7 @@ fn orders(typed: &Trace, device: &DeviceInfo) -> Result<Vec<Order>, Error> {
             let mut own = UserKernel::new(subject, device.clone());
             let point = tune::point(&typed.axis, &typed.described.constant, &mut own)?;
             check_size(&point, &mut own)?;
-            let key = CaseKey { experiment: own.name(), variant: String::new(), point };
+            let key = CaseKey { experiment: own.name(), variant: String::new(), point, cache: Cache::Warm };
             vec![(key, Some(own.subject().clone()))]
         }
     };
@@ -302,11 +302,11 @@ fn catalogued(typed: &Trace, device: &DeviceInfo) -> Result<Option<Vec<CaseKey>>
         return Err(Error::Usage(format!("{flag} describes a shader of yours, and {name} is a case of the catalogue")));
     }
     let setting = Setting { device, queue: typed.queue, preset: Preset::Quick, seed: typed.seed };
-    let request = Request { filters: vec![name.to_owned()], axes: typed.axis.clone(), cache: Cache::Warm };
+    let request = Request { filters: vec![name.to_owned()], axes: typed.axis.clone(), ..Request::default() };
     let plan = Plan::new(&request, setting)?;
     let key = |planned: crate::plan::Planned| {
         let (experiment, variant) = (planned.experiment.name().to_owned(), planned.variant.to_owned());
-        CaseKey { experiment, variant, point: planned.point }
+        CaseKey { experiment, variant, point: planned.point, cache: Cache::Warm }
     };
     let (mut refusal, mut found) = (None, BTreeMap::new());
     for planned in plan.iter() {

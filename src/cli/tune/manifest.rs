@@ -6,11 +6,13 @@ use std::path::Path;
 use clap::{Args, Parser};
 use toml::{Table, Value};
 
+use super::subject::{point, reference, subject};
 use crate::cli::args::described::Described;
 use crate::cli::args::tune::Tune;
 use crate::error::Error;
-use crate::model::{Shown, path_text, system_name};
+use crate::model::{DeviceInfo, Shown, path_text, system_name};
 use crate::regular::{self, MANIFEST};
+use crate::subject::{FixedKernel, KernelSpec, UserKernel};
 
 /// The command line once more, for flags of which a manifest has a part.
 #[derive(Parser)]
@@ -44,6 +46,22 @@ pub fn with_kernel<T: Parser>(path: &Path, has_shader: bool, typed: impl Iterato
     };
     let own: Vec<String> = all.iter().filter(is_of_kernel).cloned().collect();
     parsed::<T>(path, "", &own, typed)
+}
+
+/// The kernel of a manifest as it is: what that says of a search is left out. `seed` is that of what no file fills.
+pub fn kernel_of(path: &Path, seed: u64) -> Result<FixedKernel, Error> {
+    let said = said(path, true)?;
+    let tune = parsed::<Whole>(path, "tune", &said, ["--manifest".into(), path.into()].into_iter())?.tune;
+    let usage = |error: Error| Error::Usage(format!("{}: {error}", path.shown()));
+    let spec = KernelSpec { seed, ..subject(&tune).map_err(usage)? };
+    // What names mean doesn't follow the device.
+    let mut kernel = UserKernel::new(spec.clone(), DeviceInfo::mock());
+    let files = tune.reference.as_ref().map(|text| reference(text, &mut kernel)).transpose().map_err(usage)?;
+    let is_one =
+        |axis: &&String| axis.split_once('=').is_some_and(|(_, values)| !values.contains([',', '[']) && !values.contains(".."));
+    let axes: Vec<String> = tune.axis.iter().filter(is_one).cloned().collect();
+    let point = point(&axes, &tune.described.constant, &mut kernel).map_err(usage)?;
+    Ok(FixedKernel { spec: KernelSpec { reference: files.unwrap_or_default(), ..spec }, point })
 }
 
 /// What a manifest says, as flags.
@@ -82,7 +100,8 @@ fn said_by(error: &clap::Error) -> String {
 /// Keys whose values are paths that count from the manifest's folder.
 const PATHS: [&str; 7] = ["shader", "include", "preamble", "output", "resume", "save-table", "t4"];
 /// Keys of flags that come as `NAME=VALUES`, which a table may hold.
-const NAMED: [&str; 9] = ["axis", "constant", "shared", "define", "buffer", "image", "sampler", "push", "check"];
+const NAMED: [&str; 11] =
+    ["axis", "constant", "constant-bytes", "shared", "define", "buffer", "memory", "image", "sampler", "push", "check"];
 
 /// A manifest as flags, paths as [`path_text`]. `wants_shader`: whether its shader counts.
 fn flags(table: &Table, folder: &Path, wants_shader: bool) -> Result<Vec<String>, String> {
@@ -118,7 +137,7 @@ fn flags(table: &Table, folder: &Path, wants_shader: bool) -> Result<Vec<String>
 fn in_folder(key: &str, text: &str, folder: &Path) -> String {
     let joined = |path: &str| path_text(&folder.join(path));
     match key {
-        "buffer" | "image" => match text.split_once(":file=") {
+        "buffer" | "memory" | "image" => match text.split_once(":file=") {
             Some((head, path)) => format!("{head}:file={}", joined(path)),
             None => text.to_owned(),
         },
@@ -136,14 +155,17 @@ fn in_folder(key: &str, text: &str, folder: &Path) -> String {
 
 /// The values of a key: one for each time that its flag is to come, none of which is a value where the flag has none.
 fn texts(key: &str, value: &Value) -> Result<Vec<Option<String>>, String> {
+    let key = key.replace('_', "-");
     match value {
         Value::Boolean(true) => Ok(vec![None]),
         Value::Boolean(false) => Ok(Vec::new()),
-        Value::Table(table) if NAMED.contains(&key) => {
+        Value::Table(table) if NAMED.contains(&key.as_str()) => {
             table.iter().map(|(name, value)| Ok(Some(format!("{name}={}", joined(value)?)))).collect()
         }
         Value::Table(_) => Err(format!("`{key}` takes no table")),
-        Value::Array(values) if NAMED.contains(&key) || matches!(key, "restrict" | "include" | "output" | "ignore") => {
+        Value::Array(values)
+            if NAMED.contains(&key.as_str()) || ["restrict", "include", "output", "ignore"].contains(&key.as_str()) =>
+        {
             values.iter().map(|value| text(value).map(Some)).collect()
         }
         value => Ok(vec![Some(joined(value)?)]),

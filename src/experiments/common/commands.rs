@@ -1,7 +1,7 @@
 //! Passes of many commands of one kind, each with a dispatch whose result tells of it: what `dispatch/` measures.
 
 use super::choices::choices;
-use crate::experiments::{Axes, Build, Built, CaseBuilder, Config, Experiment, Setting};
+use crate::experiments::{Axes, BuildFn, Built, CaseBuilder, Config, Experiment, Setting};
 use crate::model::{Axis, AxisKind, Headline, HostCost, Kernel, Measurand, POISON, Repeat, Repeatability, Scalar, Work};
 use crate::validate::Expected;
 
@@ -24,7 +24,7 @@ impl Binds {
 }
 
 /// An experiment whose times are those of launching.
-pub const fn experiment(name: &'static str, axes: Axes, build: Build) -> Experiment {
+pub const fn experiment(name: &'static str, axes: Axes, build: BuildFn) -> Experiment {
     Experiment { repeatability: |_| Repeatability::Launch, ..Experiment::new(name, axes, build) }
 }
 

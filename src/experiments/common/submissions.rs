@@ -1,14 +1,14 @@
 //! Passes that the host submits and waits for: what `dispatch/submit`, `dispatch/fence` and `dispatch/timeline` measure.
 
 use super::commands;
-use crate::experiments::{Build, Built, CaseBuilder, Config, Experiment, Setting};
+use crate::experiments::{BuildFn, Built, CaseBuilder, Config, Experiment, Setting};
 use crate::model::{Axis, AxisKind, Headline, HostCost, Kernel, Measurand, Scalar, Skip, Work};
 
 /// More dispatches would only make submissions longer.
 const MOST_DISPATCHES: u64 = 1 << 14;
 
 /// An experiment on the way to the device and back, whose variants are ways of waiting; the first one polls.
-pub const fn round_trip(name: &'static str, ways: &'static [&'static str], build: Build) -> Experiment {
+pub const fn round_trip(name: &'static str, ways: &'static [&'static str], build: BuildFn) -> Experiment {
     Experiment {
         variants: ways,
         quick_variants: &["poll"],

@@ -7,15 +7,17 @@ use ash::vk;
 use lanescope_chain::Function;
 
 use super::{Allocator, UNKNOWN, destroyed, device, list, made};
+use crate::contents::WANTED;
 use crate::device::{CommandPool, Device, locked};
 use crate::log::clean;
 use crate::recording::Recording;
+use crate::sets::Pushed;
 
 made! {
     create_command_pool, fp_v1_0.create_command_pool, vk::CommandPoolCreateInfo<'_> => vk::CommandPool, |device, info, pool| {
-        // Protected work can't write to memory that the host sees.
-        let is_timed = device.is_timed(info.queue_family_index) && !info.flags.contains(vk::CommandPoolCreateFlags::PROTECTED);
-        device.command_pools().insert(pool, CommandPool { is_timed, buffers: Vec::new() })
+        let may_copy = !info.flags.contains(vk::CommandPoolCreateFlags::PROTECTED);
+        let is_timed = may_copy && device.is_timed(info.queue_family_index);
+        device.command_pools().insert(pool, CommandPool { is_timed, may_copy, buffers: Vec::new() })
     };
 }
 
@@ -172,19 +174,55 @@ pub(super) unsafe extern "system" fn bind_sets(
     unsafe {
         let Some(device) = device(buffer) else { return };
         if point == vk::PipelineBindPoint::COMPUTE {
-            note_bound(&device, buffer, first, list(sets, count));
+            note_bound(&device, buffer, first, list(sets, count), list(dynamic, dynamic_count));
         }
         let bind = device.below.fp_v1_0().cmd_bind_descriptor_sets;
         bind(buffer, point, layout, first, count, sets, dynamic_count, dynamic);
     }
 }
 
-fn note_bound(device: &Device, buffer: vk::CommandBuffer, first: u32, sets: &[vk::DescriptorSet]) {
+fn note_bound(device: &Device, buffer: vk::CommandBuffer, first: u32, sets: &[vk::DescriptorSet], dynamic: &[u32]) {
     let bytes: Vec<u64> = {
         let known = device.sets();
         sets.iter().map(|set| known.bytes(*set)).collect()
     };
     with(device, buffer, |recording| (first..).zip(bytes).for_each(|(at, bytes)| recording.bind_set(at, bytes)));
+    if WANTED.is_none() {
+        return;
+    }
+    let mut offsets = dynamic.iter().copied();
+    let known = device.sets();
+    let bound: Vec<_> = (first..)
+        .zip(sets)
+        .filter_map(|(at, set)| {
+            let set = known.set(*set)?;
+            Some((at, set.with_offsets(&mut offsets), set.layout.is_updated_after_bind))
+        })
+        .collect();
+    drop(known);
+    with(device, buffer, |recording| bound.into_iter().for_each(|(at, bound, is)| recording.bind_contents(at, bound, is)));
+}
+
+pub(super) unsafe extern "system" fn push_constants(
+    buffer: vk::CommandBuffer,
+    layout: vk::PipelineLayout,
+    stages: vk::ShaderStageFlags,
+    offset: u32,
+    size: u32,
+    values: *const c_void,
+) {
+    // SAFETY: as this function is called.
+    unsafe {
+        let Some(device) = device(buffer) else { return };
+        note_constants(&device, buffer, stages, offset, list(values.cast(), size));
+        (device.below.fp_v1_0().cmd_push_constants)(buffer, layout, stages, offset, size, values);
+    }
+}
+
+fn note_constants(device: &Device, buffer: vk::CommandBuffer, stages: vk::ShaderStageFlags, offset: u32, values: &[u8]) {
+    if WANTED.is_some() && stages.contains(vk::ShaderStageFlags::COMPUTE) {
+        with(device, buffer, |recording| recording.push_constants(offset, values));
+    }
 }
 
 /// Calls whose arguments are in a structure, each under two names.
@@ -215,9 +253,13 @@ of_structures! {
     c"vkCmdPushDescriptorSet2", push_set2_of_core, vk::PushDescriptorSetInfoKHR<'_>,
         |device, buffer, info| note_pushed2(&device, buffer, info);
     c"vkCmdPushDescriptorSetWithTemplate2KHR", push_with_template2, vk::PushDescriptorSetWithTemplateInfoKHR<'_>,
-        |device, buffer, info| note_template(&device, buffer, info.descriptor_update_template, info.set, info.p_data);
+        |device, buffer, info| note_template(&device, buffer, info.descriptor_update_template, (info.layout, info.set), info.p_data);
     c"vkCmdPushDescriptorSetWithTemplate2", push_with_template2_of_core, vk::PushDescriptorSetWithTemplateInfoKHR<'_>,
-        |device, buffer, info| note_template(&device, buffer, info.descriptor_update_template, info.set, info.p_data);
+        |device, buffer, info| note_template(&device, buffer, info.descriptor_update_template, (info.layout, info.set), info.p_data);
+    c"vkCmdPushConstants2KHR", push_constants2, vk::PushConstantsInfoKHR<'_>,
+        |device, buffer, info| note_constants2(&device, buffer, info);
+    c"vkCmdPushConstants2", push_constants2_of_core, vk::PushConstantsInfoKHR<'_>,
+        |device, buffer, info| note_constants2(&device, buffer, info);
     c"vkCmdBeginRendering", begin_rendering, vk::RenderingInfo<'_>, |device, buffer, info| note_rendering(&device, buffer, info);
     c"vkCmdBeginRenderingKHR", begin_rendering_khr, vk::RenderingInfo<'_>, |device, buffer, info| note_rendering(&device, buffer, info);
 }
@@ -229,11 +271,22 @@ fn note_rendering(device: &Device, buffer: vk::CommandBuffer, info: &vk::Renderi
 }
 
 /// # Safety
+/// The structure is one that vkCmdPushConstants2 takes.
+unsafe fn note_constants2(device: &Device, buffer: vk::CommandBuffer, info: &vk::PushConstantsInfoKHR<'_>) {
+    // SAFETY: the caller's promise.
+    let values = unsafe { list(info.p_values.cast(), info.size) };
+    note_constants(device, buffer, info.stage_flags, info.offset, values);
+}
+
+/// # Safety
 /// The structure is one that vkCmdBindDescriptorSets2 takes.
 unsafe fn note_bound2(device: &Device, buffer: vk::CommandBuffer, info: &vk::BindDescriptorSetsInfoKHR<'_>) {
     if info.stage_flags.contains(vk::ShaderStageFlags::COMPUTE) {
         // SAFETY: the caller's promise.
-        note_bound(device, buffer, info.first_set, unsafe { list(info.p_descriptor_sets, info.descriptor_set_count) });
+        let (sets, dynamic) = unsafe {
+            (list(info.p_descriptor_sets, info.descriptor_set_count), list(info.p_dynamic_offsets, info.dynamic_offset_count))
+        };
+        note_bound(device, buffer, info.first_set, sets, dynamic);
     }
 }
 
@@ -244,7 +297,7 @@ unsafe fn note_pushed2(device: &Device, buffer: vk::CommandBuffer, info: &vk::Pu
         // SAFETY: the caller's promise.
         unsafe {
             let writes = list(info.p_descriptor_writes, info.descriptor_write_count);
-            note_pushed(device, buffer, vk::PipelineBindPoint::COMPUTE, info.set, writes);
+            note_pushed(device, buffer, vk::PipelineBindPoint::COMPUTE, (info.layout, info.set), writes);
         }
     }
 }
@@ -257,13 +310,14 @@ unsafe fn note_template(
     device: &Device,
     buffer: vk::CommandBuffer,
     template: vk::DescriptorUpdateTemplate,
-    set: u32,
+    (layout, set): (vk::PipelineLayout, u32),
     data: *const c_void,
 ) {
     with(device, buffer, |recording| {
         recording.push_set(set, |bound| {
+            let pushed = Pushed { layout, set, bound };
             // SAFETY: the caller's promise.
-            unsafe { device.sets().write_by_template(vk::DescriptorSet::null(), template, data, Some(bound)) };
+            unsafe { device.sets().write_by_template(vk::DescriptorSet::null(), template, data, Some(pushed)) };
         });
     });
 }
@@ -276,13 +330,13 @@ unsafe fn note_pushed(
     device: &Device,
     buffer: vk::CommandBuffer,
     point: vk::PipelineBindPoint,
-    set: u32,
+    (layout, set): (vk::PipelineLayout, u32),
     writes: &[vk::WriteDescriptorSet<'_>],
 ) {
     if point == vk::PipelineBindPoint::COMPUTE {
         with(device, buffer, |recording| {
             // SAFETY: the caller's promise.
-            recording.push_set(set, |bound| unsafe { device.sets().write(writes, Some(bound)) });
+            recording.push_set(set, |bound| unsafe { device.sets().write(writes, Some(Pushed { layout, set, bound })) });
         });
     }
 }
@@ -300,7 +354,7 @@ macro_rules! push_sets {
             // SAFETY: as this function is called; the layer below has one of this name and type.
             unsafe {
                 let Some(device) = device(buffer) else { return };
-                note_pushed(&device, buffer, point, set, list(writes, count));
+                note_pushed(&device, buffer, point, (layout, set), list(writes, count));
                 if let Some(next) = device.function($name) {
                     mem::transmute::<Function, vk::PFN_vkCmdPushDescriptorSetKHR>(next)(buffer, point, layout, set, count, writes);
                 }
@@ -326,7 +380,7 @@ macro_rules! push_with_templates {
             // SAFETY: as this function is called; the layer below has one of this name and type.
             unsafe {
                 let Some(device) = device(buffer) else { return };
-                note_template(&device, buffer, template, set, data);
+                note_template(&device, buffer, template, (layout, set), data);
                 if let Some(next) = device.function($name) {
                     type Next = vk::PFN_vkCmdPushDescriptorSetWithTemplateKHR;
                     mem::transmute::<Function, Next>(next)(buffer, template, layout, set, data);
@@ -376,11 +430,13 @@ unsafe fn dispatched(
     device: &Device,
     buffer: vk::CommandBuffer,
     groups: Option<[u32; 3]>,
+    base: [u32; 3],
     indirect: Option<(vk::Buffer, u64)>,
     record: impl Fn(),
 ) {
     // SAFETY: the caller's promise.
-    let noted = with(device, buffer, |recording| unsafe { recording.dispatch(device, buffer, groups, indirect, &record) });
+    let noted =
+        with(device, buffer, |recording| unsafe { recording.dispatch(device, buffer, groups, base, indirect, &record) });
     if noted.is_none() {
         record();
     }
@@ -390,7 +446,7 @@ pub(super) unsafe extern "system" fn dispatch(buffer: vk::CommandBuffer, x: u32,
     // SAFETY: as this function is called.
     unsafe {
         let Some(device) = device(buffer) else { return };
-        dispatched(&device, buffer, Some([x, y, z]), None, || (device.below.fp_v1_0().cmd_dispatch)(buffer, x, y, z));
+        dispatched(&device, buffer, Some([x, y, z]), [0; 3], None, || (device.below.fp_v1_0().cmd_dispatch)(buffer, x, y, z));
     }
 }
 
@@ -407,7 +463,7 @@ pub(super) unsafe extern "system" fn dispatch_base(
     unsafe {
         let Some(device) = device(buffer) else { return };
         let record = || (device.below.fp_v1_1().cmd_dispatch_base)(buffer, base_x, base_y, base_z, x, y, z);
-        dispatched(&device, buffer, Some([x, y, z]), None, record);
+        dispatched(&device, buffer, Some([x, y, z]), [base_x, base_y, base_z], None, record);
     }
 }
 
@@ -416,7 +472,7 @@ pub(super) unsafe extern "system" fn dispatch_indirect(buffer: vk::CommandBuffer
     unsafe {
         let Some(device) = device(buffer) else { return };
         let record = || (device.below.fp_v1_0().cmd_dispatch_indirect)(buffer, from, offset);
-        dispatched(&device, buffer, None, Some((from, offset)), record);
+        dispatched(&device, buffer, None, [0; 3], Some((from, offset)), record);
     }
 }
 

@@ -58,6 +58,13 @@ pub(crate) const DEVICE: &[Named] = &[
     // Buffers and descriptors.
     call!(c"vkCreateBuffer", PFN_vkCreateBuffer, create_buffer),
     call!(c"vkDestroyBuffer", PFN_vkDestroyBuffer, destroy_buffer),
+    call!(c"vkBindBufferMemory", PFN_vkBindBufferMemory, bind_buffer_memory),
+    call!(c"vkBindBufferMemory2", PFN_vkBindBufferMemory2, bind_buffer_memory2),
+    call!(c"vkBindBufferMemory2KHR", PFN_vkBindBufferMemory2, bind_buffer_memory2),
+    call!(c"vkGetDeviceBufferMemoryRequirements", PFN_vkGetDeviceBufferMemoryRequirements, get_buffer_requirements),
+    call!(c"vkGetDeviceBufferMemoryRequirementsKHR", PFN_vkGetDeviceBufferMemoryRequirements, get_buffer_requirements),
+    call!(c"vkCreateDescriptorSetLayout", PFN_vkCreateDescriptorSetLayout, create_set_layout),
+    call!(c"vkDestroyDescriptorSetLayout", PFN_vkDestroyDescriptorSetLayout, destroy_set_layout),
     call!(c"vkCreateBufferView", PFN_vkCreateBufferView, create_buffer_view),
     call!(c"vkDestroyBufferView", PFN_vkDestroyBufferView, destroy_buffer_view),
     call!(c"vkAllocateDescriptorSets", PFN_vkAllocateDescriptorSets, allocate_sets),
@@ -98,6 +105,9 @@ pub(crate) const DEVICE: &[Named] = &[
     call!(c"vkCmdDispatchBaseKHR", PFN_vkCmdDispatchBase, dispatch_base),
     call!(c"vkCmdDispatchIndirect", PFN_vkCmdDispatchIndirect, dispatch_indirect),
     call!(c"vkCmdExecuteCommands", PFN_vkCmdExecuteCommands, execute_commands),
+    call!(c"vkCmdPushConstants", PFN_vkCmdPushConstants, push_constants),
+    call!(c"vkCmdPushConstants2KHR", PFN_vkCmdPushConstants2KHR, push_constants2),
+    call!(c"vkCmdPushConstants2", PFN_vkCmdPushConstants2KHR, push_constants2_of_core),
     call!(c"vkCmdBeginDebugUtilsLabelEXT", PFN_vkCmdBeginDebugUtilsLabelEXT, begin_label),
     call!(c"vkCmdEndDebugUtilsLabelEXT", PFN_vkCmdEndDebugUtilsLabelEXT, end_label),
     // Queues, and what waits for them.

@@ -9,10 +9,11 @@ use ash::vk::Handle;
 use lanescope_chain::Function;
 
 use super::{Allocator, UNKNOWN, destroyed, device, list, made};
+use crate::contents::copied;
 use crate::device::{Device, locked};
 use crate::kernel::{Kernel, Module, chained};
 use crate::log::clean;
-use crate::sets::Buffer;
+use crate::sets::{Buffer, SetLayout};
 use crate::statistics;
 
 made! {
@@ -21,9 +22,15 @@ made! {
         device.modules().insert(module, Arc::new(Module::of(info)))
     };
     create_pipeline_layout, fp_v1_0.create_pipeline_layout, vk::PipelineLayoutCreateInfo<'_> => vk::PipelineLayout,
-        |device, info, layout| device.sets().layouts.insert(layout, info.set_layout_count as usize);
-    create_buffer, fp_v1_0.create_buffer, vk::BufferCreateInfo<'_> => vk::Buffer,
-        |device, info, buffer| device.sets().buffers.insert(buffer, Buffer { bytes: info.size, usage: info.usage });
+        |device, info, layout| {
+        let mut sets = device.sets();
+        let own = list(info.p_set_layouts, info.set_layout_count).iter();
+        let own = own.map(|set| sets.set_layouts.get(set).map(Arc::clone).unwrap_or_default()).collect();
+        sets.layouts.insert(layout, own)
+    };
+    create_set_layout, fp_v1_0.create_descriptor_set_layout,
+        vk::DescriptorSetLayoutCreateInfo<'_> => vk::DescriptorSetLayout,
+        |device, info, layout| device.sets().set_layouts.insert(layout, Arc::new(SetLayout::of(info)));
     create_buffer_view, fp_v1_0.create_buffer_view, vk::BufferViewCreateInfo<'_> => vk::BufferView, |device, info, view| {
         let mut sets = device.sets();
         let bytes = sets.range(info.buffer, info.offset, info.range);
@@ -41,11 +48,78 @@ destroyed! {
     destroy_pipeline_layout, fp_v1_0.destroy_pipeline_layout, vk::PipelineLayout,
         |device, layout| device.sets().layouts.remove(&layout);
     destroy_pipeline, fp_v1_0.destroy_pipeline, vk::Pipeline, |device, pipeline| device.remove_pipeline(pipeline);
+    destroy_set_layout, fp_v1_0.destroy_descriptor_set_layout, vk::DescriptorSetLayout,
+        |device, layout| device.sets().set_layouts.remove(&layout);
     destroy_buffer, fp_v1_0.destroy_buffer, vk::Buffer, |device, buffer| device.sets().buffers.remove(&buffer);
     destroy_buffer_view, fp_v1_0.destroy_buffer_view, vk::BufferView, |device, view| device.sets().views.remove(&view);
     destroy_descriptor_pool, fp_v1_0.destroy_descriptor_pool, vk::DescriptorPool, |device, pool| device.sets().emptied(pool);
     destroy_template, fp_v1_1.destroy_descriptor_update_template, vk::DescriptorUpdateTemplate,
         |device, template| device.sets().templates.remove(&template);
+}
+
+pub(super) unsafe extern "system" fn create_buffer(
+    of: vk::Device,
+    info: *const vk::BufferCreateInfo<'_>,
+    allocator: Allocator<'_>,
+    buffer: *mut vk::Buffer,
+) -> vk::Result {
+    // SAFETY: as this function is called.
+    unsafe {
+        let Some(device) = device(of) else { return UNKNOWN };
+        let info = copied(&*info);
+        let result = (device.below.fp_v1_0().create_buffer)(of, &info, allocator, buffer);
+        if result == vk::Result::SUCCESS {
+            device.sets().buffers.insert(*buffer, Buffer { bytes: info.size, usage: info.usage, memory: None });
+        }
+        result
+    }
+}
+
+pub(super) unsafe extern "system" fn get_buffer_requirements(
+    of: vk::Device,
+    info: *const vk::DeviceBufferMemoryRequirements<'_>,
+    requirements: *mut vk::MemoryRequirements2<'_>,
+) {
+    // SAFETY: as this function is called: those of the buffer that is made in the place of the application's.
+    unsafe {
+        let Some(device) = device(of) else { return };
+        let create = copied(&*(*info).p_create_info);
+        let info = vk::DeviceBufferMemoryRequirements { p_create_info: &create, ..*info };
+        (device.below.fp_v1_3().get_device_buffer_memory_requirements)(of, &info, requirements);
+    }
+}
+
+pub(super) unsafe extern "system" fn bind_buffer_memory(
+    of: vk::Device,
+    buffer: vk::Buffer,
+    memory: vk::DeviceMemory,
+    offset: vk::DeviceSize,
+) -> vk::Result {
+    // SAFETY: as this function is called.
+    unsafe {
+        let Some(device) = device(of) else { return UNKNOWN };
+        note_memory(&device, buffer, memory, offset);
+        (device.below.fp_v1_0().bind_buffer_memory)(of, buffer, memory, offset)
+    }
+}
+
+pub(super) unsafe extern "system" fn bind_buffer_memory2(
+    of: vk::Device,
+    count: u32,
+    infos: *const vk::BindBufferMemoryInfo<'_>,
+) -> vk::Result {
+    // SAFETY: as this function is called.
+    unsafe {
+        let Some(device) = device(of) else { return UNKNOWN };
+        list(infos, count).iter().for_each(|info| note_memory(&device, info.buffer, info.memory, info.memory_offset));
+        (device.below.fp_v1_1().bind_buffer_memory2)(of, count, infos)
+    }
+}
+
+fn note_memory(device: &Device, buffer: vk::Buffer, memory: vk::DeviceMemory, offset: u64) {
+    if let Some(own) = device.sets().buffers.get_mut(&buffer) {
+        own.memory = Some((memory, offset));
+    }
 }
 
 pub(super) unsafe extern "system" fn create_compute_pipelines(
@@ -73,7 +147,7 @@ pub(super) unsafe extern "system" fn create_compute_pipelines(
         {
             let stage = &info.stage;
             let module = device.modules().get(&stage.module).map(Arc::clone);
-            let sets = device.sets().layouts.get(&info.layout).copied().unwrap_or(usize::MAX);
+            let sets = device.sets().layouts.get(&info.layout).map_or(usize::MAX, Vec::len);
             let identifier: Option<&vk::PipelineShaderStageModuleIdentifierCreateInfoEXT<'_>> =
                 chained(stage.p_next, vk::StructureType::PIPELINE_SHADER_STAGE_MODULE_IDENTIFIER_CREATE_INFO_EXT);
             if identifier.is_some_and(|identifier| identifier.identifier_size > 0) {
@@ -144,7 +218,8 @@ pub(super) unsafe extern "system" fn allocate_sets(
         let Some(device) = device(of) else { return UNKNOWN };
         let result = (device.below.fp_v1_0().allocate_descriptor_sets)(of, info, sets);
         if result == vk::Result::SUCCESS {
-            device.sets().allocated((*info).descriptor_pool, list(sets, (*info).descriptor_set_count));
+            let (info, count) = (&*info, (*info).descriptor_set_count);
+            device.sets().allocated(info.descriptor_pool, list(sets, count), list(info.p_set_layouts, count));
         }
         result
     }

@@ -33,6 +33,11 @@ pub(super) fn directions(module: &Module, index: &Index) -> [bool; 3] {
     used
 }
 
+pub(super) fn counts_invocations(module: &Module, index: &Index) -> bool {
+    let is_it = |variable| index.argument(variable, Decoration::BuiltIn) == Some(BuiltIn::GlobalInvocationId as u32);
+    module.types_global_values.iter().filter_map(|instruction| instruction.result_id).any(is_it)
+}
+
 /// Those that an instruction takes of the vector that is its first operand, or that this leads to.
 fn components(instruction: &Instruction, base: Word, numbers: &HashMap<Word, u32>) -> Vec<u32> {
     match (instruction.class.opcode, &instruction.operands[..]) {

@@ -7,7 +7,7 @@ use crate::shader::{Access, BindingInfo, BindingKind, Noting, Prepared};
 use crate::subject::compare::{Compared, Comparison, Right, compare, unwritten};
 use crate::subject::fill::{Unusual, Variation};
 use crate::subject::planted::undetected;
-use crate::subject::resources::{Output, Unfilled, element_name};
+use crate::subject::resources::{Filled, Output, Unfilled, element_name};
 use crate::subject::scalars::Number;
 use crate::subject::silent::{saturated, silence};
 use crate::subject::spec::{Accepted, KernelSpec, Reference};
@@ -147,9 +147,16 @@ impl UserKernel {
 
     /// What an output held before the pass, where the shader reads it.
     fn before(&mut self, output: &Output, made: &Made) -> Option<Data> {
-        let is_it = |unfilled: &&Unfilled| (unfilled.info.set, unfilled.info.binding, unfilled.element) == output.place;
-        let unfilled = made.unfilled.iter().find(is_it)?;
-        self.data(unfilled, made).ok()
+        let is_it = |unfilled: &&Unfilled| match (&unfilled.of, &output.within) {
+            (Filled::Memory(name), Some((memory, ..))) => name == memory,
+            (Filled::Memory(_), None) | (Filled::Descriptor(..), Some(_)) => false,
+            (of, None) => of.place() == Some(output.place),
+        };
+        let data = self.data(made.unfilled.iter().find(is_it)?, made).ok()?;
+        match output.part() {
+            None => Some(data),
+            Some(part) => data.bytes().get(part).map(|bytes| Data::new(bytes.to_vec())),
+        }
     }
 
     /// Whether the user says that what is at this place is meant to say little in this way.
@@ -282,20 +289,21 @@ impl UserKernel {
             used.is_some_and(|used| used.access == Access::ReadOnly && !used.is_untouched)
                 && info.kind != BindingKind::UniformBuffer
         };
-        let place = |unfilled: &Unfilled| (unfilled.info.set, unfilled.info.binding, unfilled.element);
-        let varying = |unfilled: &&Unfilled| {
-            let is_filled = unfilled.fill(&self.subject, &made.blocks).is_some();
-            is_read(&unfilled.info) && !is_filled && !self.is_accepted(Accepted::Idle, place(unfilled), &made)
-        };
+        // What lies in memory that several share isn't varied by itself.
         let varied = |unfilled: &Unfilled| {
+            let Filled::Descriptor(info, element) = &unfilled.of else { return None };
+            let place = (info.set, info.binding, *element);
+            let is_filled = unfilled.of.fill(&self.subject, &made.blocks).is_some();
+            if !is_read(info) || is_filled || self.is_accepted(Accepted::Idle, place, &made) {
+                return None;
+            }
             let with = |how| {
-                let variation = Some(Variation { how, only: Some(place(unfilled)) });
+                let variation = Some(Variation { how, only: Some(place) });
                 KernelSpec { variation, ..self.subject.clone() }
             };
-            let each = [Unusual::OtherSeed, Unusual::Zeros].map(with).to_vec();
-            (element_name(&unfilled.info, unfilled.element), each)
+            Some((element_name(info, *element), [Unusual::OtherSeed, Unusual::Zeros].map(with).to_vec()))
         };
-        Ok(made.unfilled.iter().filter(varying).map(varied).collect())
+        Ok(made.unfilled.iter().filter_map(varied).collect())
     }
 }
 
@@ -318,17 +326,24 @@ fn outputs_of(made: &Made) -> String {
 fn expected_in(files: &[(String, FilePath)], made: &Made) -> Result<Vec<Vec<u8>>, Failure> {
     let names = || made.outputs.iter().map(|output| output.name.as_str()).collect::<Vec<_>>().join(", ");
     let infos = &made.source.reflection().bindings;
+    let is_memory = |place: &str, output: &Output| output.within.as_ref().is_some_and(|(memory, ..)| memory == place);
     let is_it = |place: &str, output: &Output| {
         let (set, binding, element) = output.place;
         let info = infos.iter().find(|info| (info.set, info.binding) == (set, binding));
         let is_meant = info.is_some_and(|info| buffers::is_meant_at(place, info, element, &made.blocks));
-        is_meant || (place.is_empty() && made.outputs.len() == 1)
+        is_meant || is_memory(place, output) || (place.is_empty() && made.outputs.len() == 1)
     };
     let of_output = |output: &Output| {
         let name = &output.name;
         let file = files.iter().find(|(place, _)| is_it(place, output)).ok_or_else(|| {
             said(format!("no reference file for `{name}`: name one for each of {}, as in NAME=FILE", names()))
         })?;
+        if let Some(part) = output.part().filter(|_| is_memory(&file.0, output)) {
+            let (name, whole) = output.within.as_ref().map_or(("", 0), |within| (within.0.as_str(), within.2));
+            let held = fill::file(&file.1, whole, &format!("memory `{name}` has")).map_err(|skip| said(skip.reason))?;
+            let part = held.get(part).map(<[u8]>::to_vec);
+            return part.ok_or_else(|| said(format!("{} ends before `{name}` does", file.1.shown())));
+        }
         if matches!(output.comparison, Comparison::Sum | Comparison::Set) {
             return regular::read(&file.1, DATA).map_err(|error| said(format!("can't read {}: {error}", file.1.shown())));
         }

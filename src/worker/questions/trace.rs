@@ -176,7 +176,12 @@ impl Question for OpenTrace {
     #[cfg(test)]
     fn example() -> (Self, Untraced) {
         let device = Identity::at_place(&crate::model::DeviceInfo::mock(), 1);
-        let key = CaseKey { experiment: "memory/stride".into(), variant: "read".into(), point: Point::default() };
+        let key = CaseKey {
+            experiment: "memory/stride".into(),
+            variant: "read".into(),
+            point: Point::default(),
+            cache: crate::model::Cache::Warm,
+        };
         let question = Self {
             device,
             queue: Some(2),
@@ -315,7 +320,7 @@ fn traced() -> Traced {
 fn dispatched(prepared: &Prepared, dispatch: Dispatch, traced: Traced) -> Dispatched {
     let (case, kernel) = (&prepared.case, &prepared.kernels[dispatch.kernel]);
     let buffer = |of: &Binding| match case.resources[of.resource].kind {
-        ResourceKind::Buffer { bytes, .. } => {
+        ResourceKind::Buffer { bytes, .. } | ResourceKind::Range { bytes, .. } => {
             Some(BoundBuffer { set: of.set, binding: of.binding, element: of.element, bytes })
         }
         _ => None,

@@ -334,9 +334,14 @@ fn watched(prepared: &Prepared, first: &[Vec<u8>]) -> Result<Option<Prepared>, F
     let counter = case.resources.len() + outputs.len();
     let mut comparisons = Vec::new();
     for (output, known) in outputs.iter().zip(first) {
-        let ResourceKind::Buffer { bytes, memory: MemoryKind::DeviceLocal } = case.resources[*output].kind else {
+        let (ResourceKind::Buffer { bytes, memory: MemoryKind::DeviceLocal } | ResourceKind::Range { bytes, .. }) =
+            case.resources[*output].kind
+        else {
             return Ok(None);
         };
+        if bytes % 4 != 0 {
+            return Ok(None);
+        }
         let Ok(words) = u32::try_from(bytes / 4) else { return Ok(None) };
         let name = format!("{}, known", case.resources[*output].name);
         case.resources.push(buffer(name, bytes, Contents::Data(Data::new(known.clone()))));

@@ -1,0 +1,441 @@
+//! What the buffers of chosen kernels hold before a dispatch and after it. The device copies it within the same command buffer, so that it
+//! is what the kernel found, whoever wrote it when. The host reads the copies once no execution of the command buffer is pending, and
+//! writes them to files.
+//!
+//! `LANESCOPE_CAPTURE_KERNELS` names the file that says which kernels: lines of fields that tabs separate.
+//!
+//! | line | fields |
+//! |---|---|
+//! | `most` | bytes that all copies may have |
+//! | `kernel` | as in the log: module, entry point, constants, required subgroup size; groups in x, y and z (`?` where the device reads them); which of such dispatches, by the order in which they are recorded, from 0 |
+//! | `binding` | of that kernel: set, binding, `r`, `w` or `rw`, the most bytes that it can reach (empty where nobody knows) |
+//!
+//! What is copied is described in a file of its own, `contents-PROCESS-NUMBER.txt`, beside the files with the bytes.
+//!
+//! | line | fields |
+//! |---|---|
+//! | `kernel` | its number in the order, groups in x, y and z, base groups in x, y and z, push constants in hex |
+//! | `bound` | set, binding, element, type of descriptor by its number, then region, first byte in it and bytes; or why nothing was copied |
+//! | `region` | its number, bytes, whether it was copied before (0 or 1), and after |
+//! | `end` | |
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::{env, io, process};
+
+use ash::vk;
+use ash::vk::Handle;
+
+use super::device::Device;
+use super::log::{ORDER, hex};
+use super::recording::barrier;
+use super::sets::{Bound, Buffer, Descriptor, is_buffer};
+use super::slots::Chunk;
+
+/// Names the file that says whose contents are copied.
+pub const KERNELS: &str = "LANESCOPE_CAPTURE_KERNELS";
+
+/// What is asked for.
+pub(crate) struct Wanted {
+    most: u64,
+    pub(crate) kernels: Vec<WantedKernel>,
+}
+
+pub(crate) struct WantedKernel {
+    /// What tells the kernel apart, as in the log.
+    pub(crate) fields: String,
+    pub(crate) groups: Option<[u32; 3]>,
+    pub(crate) call: u64,
+    bindings: Vec<WantedBinding>,
+}
+
+struct WantedBinding {
+    place: (u32, u32),
+    is_written: bool,
+    reach: Option<u64>,
+}
+
+/// Nothing where no contents are asked for.
+pub(crate) static WANTED: LazyLock<Option<Wanted>> = LazyLock::new(|| {
+    let path = env::var_os(KERNELS).filter(|path| !path.is_empty())?;
+    let text = fs::read_to_string(path).ok()?;
+    Wanted::read(&text)
+});
+
+impl Wanted {
+    fn read(text: &str) -> Option<Self> {
+        let mut new = Self { most: 0, kernels: Vec::new() };
+        for line in text.lines() {
+            match line.split('\t').collect::<Vec<_>>()[..] {
+                ["most", bytes] => new.most = bytes.parse().ok()?,
+                ["kernel", module, entry, constants, size, x, y, z, call] => {
+                    let groups = [x.parse().ok(), y.parse().ok(), z.parse().ok()];
+                    let groups = groups.iter().all(Option::is_some).then(|| groups.map(Option::unwrap_or_default));
+                    let fields = [module, entry, constants, size].join("\t");
+                    new.kernels.push(WantedKernel { fields, groups, call: call.parse().ok()?, bindings: Vec::new() });
+                }
+                ["binding", set, binding, access, reach] => {
+                    let place = (set.parse().ok()?, binding.parse().ok()?);
+                    let own = WantedBinding { place, is_written: access.contains('w'), reach: reach.parse().ok() };
+                    new.kernels.last_mut()?.bindings.push(own);
+                }
+                _ => return None,
+            }
+        }
+        Some(new)
+    }
+}
+
+/// What a command buffer has bound when a dispatch is recorded.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    /// By set: what is bound, and whether that may change once the buffer was recorded.
+    pub(crate) sets: BTreeMap<u32, (Bound, bool)>,
+    pub(crate) push: Vec<u8>,
+}
+
+impl State {
+    pub(crate) fn push(&mut self, offset: u32, bytes: &[u8]) {
+        let (start, end) = (offset as usize, offset as usize + bytes.len());
+        if self.push.len() < end {
+            self.push.resize(end, 0);
+        }
+        self.push[start..end].copy_from_slice(bytes);
+    }
+}
+
+/// A dispatch whose buffers are copied.
+pub(crate) struct Call<'c> {
+    pub(crate) wanted: usize,
+    pub(crate) groups: Option<[u32; 3]>,
+    pub(crate) base: [u32; 3],
+    /// Where the device reads the groups.
+    pub(crate) indirect: Option<(vk::Buffer, u64)>,
+    pub(crate) state: &'c State,
+}
+
+/// Bytes of one buffer, and where they are in what overlaps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Piece {
+    buffer: vk::Buffer,
+    from: u64,
+    at: u64,
+    bytes: u64,
+}
+
+/// What overlaps.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Region {
+    bytes: u64,
+    pieces: Vec<Piece>,
+    is_written: bool,
+    /// Where its copies are, from before and from after.
+    copies: [Option<u64>; 2],
+}
+
+/// A range of a buffer that is bound: what it lies in, from where on, and what it is of.
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    /// Memory, or the buffer itself where its memory isn't known.
+    home: (bool, u64),
+    start: u64,
+    piece: Piece,
+    is_written: bool,
+}
+
+impl Placed {
+    fn of(descriptor: &Descriptor, buffer: Option<&Buffer>, bytes: u64, is_written: bool) -> Self {
+        let piece = Piece { buffer: descriptor.buffer, from: descriptor.offset, at: 0, bytes };
+        match buffer.and_then(|buffer| buffer.memory) {
+            Some((memory, offset)) => {
+                Self { home: (true, memory.as_raw()), start: offset + descriptor.offset, piece, is_written }
+            }
+            None => Self { home: (false, descriptor.buffer.as_raw()), start: descriptor.offset, piece, is_written },
+        }
+    }
+}
+
+/// The regions of ranges, and for each range its region and where it begins there.
+fn regions(ranges: &[Placed]) -> (Vec<Region>, Vec<(usize, u64)>) {
+    let mut order: Vec<usize> = (0..ranges.len()).collect();
+    order.sort_by_key(|at| (ranges[*at].home, ranges[*at].start));
+    let mut all: Vec<Region> = Vec::new();
+    let mut places = vec![(0, 0); ranges.len()];
+    // What the last region lies in, and where that begins.
+    let mut last: Option<((bool, u64), u64)> = None;
+    for at in order {
+        let Placed { home, start, piece, is_written } = ranges[at];
+        let meets = all.last().zip(last).is_some_and(|(region, (of, begin))| of == home && start < begin + region.bytes);
+        if !meets {
+            all.push(Region::default());
+            last = Some((home, start));
+        }
+        let (Some(region), Some((_, begin))) = (all.last_mut(), last) else { continue };
+        let offset = start - begin;
+        region.bytes = region.bytes.max(offset + piece.bytes);
+        region.is_written |= is_written;
+        region.pieces.push(Piece { at: offset, ..piece });
+        places[at] = (all.len() - 1, offset);
+    }
+    (all, places)
+}
+
+/// Copies of what a dispatch found and left.
+pub(crate) struct Snapshot {
+    wanted: usize,
+    groups: Option<[u32; 3]>,
+    base: [u32; 3],
+    push: Vec<u8>,
+    /// Lines about descriptors.
+    bound: String,
+    regions: Vec<Region>,
+    /// Where the groups are that the device read.
+    counts: Option<u64>,
+    staging: Chunk,
+    is_written: AtomicBool,
+}
+
+impl Snapshot {
+    /// Records a dispatch by `record`, with copies before and behind it. Nothing where there is no memory for copies.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded, outside of a render pass.
+    pub(crate) unsafe fn record(
+        device: &Device,
+        buffer: vk::CommandBuffer,
+        call: &Call<'_>,
+        record: &impl Fn(),
+    ) -> Option<Self> {
+        let wanted = WANTED.as_ref()?;
+        let (bound, mut regions) = described(device, wanted.kernels.get(call.wanted)?, call.state);
+        let mut bytes = placed(&mut regions, device.contents_left(wanted.most));
+        let counts = call.indirect.map(|_| {
+            bytes += 16;
+            bytes - 16
+        });
+        device.take_contents(bytes);
+        // SAFETY: the caller's promise.
+        let staging = unsafe { device.chunk(bytes.max(16)) }?;
+        let (all, transfer) = (vk::PipelineStageFlags::ALL_COMMANDS, vk::PipelineStageFlags::TRANSFER);
+        // SAFETY: the same; each region lies within its buffers, which may be copied from, and the staging has room for all copies.
+        unsafe {
+            barrier(device, buffer, all, transfer);
+            regions.iter().for_each(|region| region.copy(device, buffer, &staging, 0));
+            if let Some(((from, src_offset), dst_offset)) = call.indirect.zip(counts) {
+                let region = vk::BufferCopy { src_offset, dst_offset, size: 12 };
+                device.below.cmd_copy_buffer(buffer, from, staging.buffer, &[region]);
+            }
+            barrier(device, buffer, transfer, all);
+            record();
+            barrier(device, buffer, all, transfer);
+            regions.iter().for_each(|region| region.copy(device, buffer, &staging, 1));
+            barrier(device, buffer, transfer, all | vk::PipelineStageFlags::HOST);
+        }
+        let Call { wanted, groups, base, state, .. } = *call;
+        let push = state.push.clone();
+        Some(Self { wanted, groups, base, push, bound, regions, counts, staging, is_written: AtomicBool::new(false) })
+    }
+
+    /// Writes all to files, once.
+    pub(crate) fn write(&self) {
+        if let Some(order) = ORDER.as_ref().filter(|_| !self.is_written.swap(true, Ordering::Relaxed)) {
+            // Where the disk is full there is no end in the description.
+            let _ = self.write_to(&order.folder);
+        }
+    }
+
+    fn write_to(&self, folder: &Path) -> io::Result<()> {
+        let (mut description, head) = described_in(folder)?;
+        let groups = self.groups.or_else(|| {
+            let counts = self.staging.bytes_at(self.counts?, 12)?;
+            let word = |at: usize| Some(u32::from_le_bytes(counts.get(at..at + 4)?.try_into().ok()?));
+            Some([word(0)?, word(4)?, word(8)?])
+        });
+        let three = |of: [u32; 3]| of.map(|count| count.to_string()).join("\t");
+        let groups = groups.map_or_else(|| "?\t?\t?".to_owned(), three);
+        let mut text = format!("kernel\t{}\t{groups}\t{}\t{}\n", self.wanted, three(self.base), hex(&self.push));
+        text += &self.bound;
+        for (number, region) in self.regions.iter().enumerate() {
+            for (copy, when) in region.copies.iter().zip(["before", "after"]) {
+                if let Some(bytes) = copy.and_then(|at| self.staging.bytes_at(at, region.bytes)) {
+                    fs::write(format!("{}-{number}.{when}", head.display()), bytes)?;
+                }
+            }
+            let [before, after] = region.copies.map(|copy| u8::from(copy.is_some()));
+            // Writing to a string can't fail.
+            let _ = writeln!(text, "region\t{number}\t{}\t{before}\t{after}", region.bytes);
+        }
+        io::Write::write_all(&mut description, format!("{text}end\n").as_bytes())
+    }
+
+    /// Frees the copies.
+    ///
+    /// # Safety
+    /// The device is through with them, and the command buffer isn't submitted again.
+    pub(crate) unsafe fn destroy(&self, device: &Device) {
+        // SAFETY: the caller's promise.
+        unsafe { self.staging.destroy(&device.below) };
+    }
+}
+
+/// A new description, and how the files beside it begin.
+fn described_in(folder: &Path) -> io::Result<(fs::File, PathBuf)> {
+    for number in 0.. {
+        let head = folder.join(format!("contents-{}-{number}", process::id()));
+        match OpenOptions::new().append(true).create_new(true).open(head.with_extension("txt")) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            opened => return Ok((opened?, head)),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Lines about what is bound where a kernel looks, and the regions of that.
+fn described(device: &Device, wanted: &WantedKernel, state: &State) -> (String, Vec<Region>) {
+    let known = device.sets();
+    let (mut ranges, mut places) = (Vec::new(), Vec::new());
+    let mut lines = String::new();
+    for WantedBinding { place: (set, binding), is_written, reach } in &wanted.bindings {
+        let Some((bound, is_updated_after_bind)) = state.sets.get(set) else { continue };
+        for ((_, element), descriptor) in bound.range((*binding, 0)..=(*binding, u32::MAX)) {
+            let head = format!("bound\t{set}\t{binding}\t{element}\t{}", descriptor.ty.as_raw());
+            let buffer = known.buffers.get(&descriptor.buffer);
+            let why = if *is_updated_after_bind {
+                Some("it may change after it is bound")
+            } else if !is_buffer(descriptor.ty) {
+                Some("it is no buffer")
+            } else if descriptor.buffer.is_null() {
+                Some("nothing is bound")
+            } else if buffer.is_none_or(|buffer| !buffer.usage.contains(vk::BufferUsageFlags::TRANSFER_SRC)) {
+                Some("its buffer may not be copied from")
+            } else {
+                None
+            };
+            if let Some(why) = why {
+                let _ = writeln!(lines, "{head}\t{why}");
+                continue;
+            }
+            let bytes = descriptor.bytes.min(reach.unwrap_or(u64::MAX));
+            ranges.push(Placed::of(descriptor, buffer, bytes, *is_written));
+            places.push((head, bytes));
+        }
+    }
+    let (regions, found) = regions(&ranges);
+    for ((head, bytes), (region, offset)) in places.iter().zip(found) {
+        let _ = writeln!(lines, "{head}\t{region}\t{offset}\t{bytes}");
+    }
+    (lines, regions)
+}
+
+/// Places the copies one after the other, and gives their bytes in all. What doesn't fit isn't copied, the largest first.
+fn placed(regions: &mut [Region], most: u64) -> u64 {
+    let needed = |region: &Region| region.bytes.next_multiple_of(16) * (1 + u64::from(region.is_written));
+    let mut order: Vec<usize> = (0..regions.len()).collect();
+    order.sort_by_key(|at| needed(&regions[*at]));
+    let mut next = 0;
+    for at in order {
+        let region = &mut regions[at];
+        if next + needed(region) > most {
+            continue;
+        }
+        let bytes = region.bytes.next_multiple_of(16);
+        region.copies = [Some(next), region.is_written.then_some(next + bytes)];
+        next += needed(region);
+    }
+    next
+}
+
+impl Region {
+    /// # Safety
+    /// As [`Snapshot::record`].
+    unsafe fn copy(&self, device: &Device, buffer: vk::CommandBuffer, staging: &Chunk, which: usize) {
+        let Some(to) = self.copies[which] else { return };
+        for Piece { buffer: from, from: src_offset, at, bytes } in &self.pieces {
+            let region = vk::BufferCopy { src_offset: *src_offset, dst_offset: to + at, size: *bytes };
+            // SAFETY: the caller's promise.
+            unsafe { device.below.cmd_copy_buffer(buffer, *from, staging.buffer, &[region]) };
+        }
+    }
+}
+
+// ---- buffers that may be copied from ---------------------------------------------------------------------------------------
+
+/// The same buffer, which may be copied from; one that other parties know as it is stays so.
+///
+/// # Safety
+/// The structure is one that vkCreateBuffer takes.
+pub(crate) unsafe fn copied<'b>(info: &vk::BufferCreateInfo<'b>) -> vk::BufferCreateInfo<'b> {
+    use vk::BufferCreateFlags as Flags;
+    let kept = Flags::SPARSE_BINDING | Flags::DEVICE_ADDRESS_CAPTURE_REPLAY | Flags::PROTECTED;
+    // Usage flags in the chain count in the place of these, and others may know external memory by its usage.
+    let is_plain = WANTED.is_some() && info.p_next.is_null() && !info.flags.intersects(kept);
+    let more = if is_plain { vk::BufferUsageFlags::TRANSFER_SRC } else { vk::BufferUsageFlags::empty() };
+    vk::BufferCreateInfo { usage: info.usage | more, ..*info }
+}
+
+/// What was copied so far, of what may be.
+#[derive(Debug, Default)]
+pub(crate) struct Budget(AtomicU64);
+
+impl Budget {
+    pub(crate) fn left(&self, most: u64) -> u64 {
+        most.saturating_sub(self.0.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn take(&self, bytes: u64) {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn placed_at(home: u64, start: u64, bytes: u64, is_written: bool) -> Placed {
+        let piece = Piece { buffer: vk::Buffer::from_raw(home), from: start, at: 0, bytes };
+        Placed { home: (true, home), start, piece, is_written }
+    }
+
+    #[test]
+    fn what_overlaps_is_one_region() {
+        let ranges = [
+            placed_at(1, 1024, 512, false),
+            placed_at(2, 0, 64, true),
+            placed_at(1, 0, 1024, false),
+            placed_at(1, 1280, 512, true),
+        ];
+        let (all, places) = regions(&ranges);
+        assert_eq!(
+            all.iter().map(|region| (region.bytes, region.is_written)).collect::<Vec<_>>(),
+            [(1024, false), (768, true), (64, true)]
+        );
+        assert_eq!(places, [(1, 0), (2, 0), (0, 0), (1, 256)]);
+        assert_eq!(all[1].pieces[1], Piece { buffer: vk::Buffer::from_raw(1), from: 1280, at: 256, bytes: 512 });
+    }
+
+    #[test]
+    fn what_does_not_fit_is_left_out() {
+        let (mut all, _) = regions(&[placed_at(1, 0, 100, true), placed_at(2, 0, 1000, false), placed_at(3, 0, 64, false)]);
+        assert_eq!(placed(&mut all, 300), 288);
+        assert_eq!(
+            all.iter().map(|region| region.copies).collect::<Vec<_>>(),
+            [[Some(64), Some(176)], [None, None], [Some(0), None]]
+        );
+    }
+
+    #[test]
+    fn an_order_is_read_line_by_line() {
+        let text = "most\t4096\nkernel\tabc\tmain\t0=01\t32\t4\t1\t1\t7\nbinding\t0\t1\trw\t\nbinding\t0\t2\tr\t16\n\
+                    kernel\tdef\tmain\t\t0\t?\t?\t?\t0\n";
+        let wanted = Wanted::read(text).unwrap();
+        let [one, other] = &wanted.kernels[..] else { panic!() };
+        assert_eq!((one.fields.as_str(), one.groups, one.call), ("abc\tmain\t0=01\t32", Some([4, 1, 1]), 7));
+        assert_eq!((other.groups, other.bindings.len(), wanted.most), (None, 0, 4096));
+        assert!(one.bindings[0].is_written && one.bindings[1].reach == Some(16));
+        assert!(Wanted::read("what\n").is_none());
+    }
+}

@@ -1,0 +1,55 @@
+//! A kernel in one configuration, which is measured as a case beside those of the catalogue.
+
+use serde::{Deserialize, Serialize};
+
+use super::kernel::UserKernel;
+use super::spec::{KernelSpec, Reference};
+use crate::model::{Case, Check, DeviceInfo, Failure, Point};
+use crate::shader::Prepared;
+
+/// The family that rows of such kernels are of.
+pub const FAMILY: &str = "kernel";
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FixedKernel {
+    pub spec: KernelSpec,
+    pub point: Point,
+}
+
+impl FixedKernel {
+    /// What rows call it.
+    pub fn name(&self) -> String {
+        format!("{FAMILY}/{}", self.spec.name)
+    }
+
+    pub fn on(&self, device: &DeviceInfo) -> UserKernel {
+        UserKernel::new(self.spec.clone(), device.clone())
+    }
+
+    /// The case, whose buffers are left empty.
+    pub fn describe(&self, kernel: &mut UserKernel) -> Result<Case, Failure> {
+        kernel.describe(&self.point).map(|case| self.named(case))
+    }
+
+    /// The case, and what it must compute, which the kernel knows from then on.
+    pub fn prepare(&self, kernel: &mut UserKernel) -> Result<Prepared, Failure> {
+        let Prepared { case, kernels } = kernel.prepare(&self.point)?;
+        if self.has_reference() {
+            kernel.reference()?;
+        }
+        Ok(Prepared { case: self.named(case), kernels })
+    }
+
+    /// Only what was computed elsewhere is a reference for a kernel that is taken as it is.
+    fn has_reference(&self) -> bool {
+        matches!(self.spec.reference, Reference::Files(_))
+    }
+
+    fn named(&self, case: Case) -> Case {
+        let check = match case.check {
+            Check::Twin(_) if !self.has_reference() => Check::Nothing("the manifest has no reference files"),
+            check => check,
+        };
+        Case { experiment: self.name(), check, ..case }
+    }
+}

@@ -1,0 +1,156 @@
+//! Kernels as applications run them: ranges of memory, push constants and specialization constants as bytes.
+
+use std::fs;
+
+use lanescope::record::Record;
+
+use crate::support::{Folder, Ran, devices_in_turn, ran, rows_of};
+
+/// Exit code of `tune` where a busy machine can't tell what is best.
+const UNTOLD: i32 = 3;
+
+const SCALE: &str = "#version 450
+layout(local_size_x_id = 7) in;
+layout(constant_id = 3) const float FACTOR = 1;
+layout(push_constant) uniform P { uint count; float more; } p;
+layout(binding = 0) readonly buffer X { float x[]; };
+layout(set = 1, binding = 4) buffer Y { float y[]; };
+void main() {
+    uint i = gl_GlobalInvocationID.x;
+    if (i < p.count) y[i] = FACTOR * x[i] + p.more;
+}
+";
+
+fn bytes(floats: impl Iterator<Item = f32>) -> Vec<u8> {
+    floats.flat_map(f32::to_le_bytes).collect()
+}
+
+/// Memory of 768 floats: what is read lies in the first 512, and what is written begins at the 256th, so that the ranges overlap.
+fn folder(expected: impl Fn(f32) -> f32) -> (Folder, String) {
+    let folder = Folder::new();
+    folder.write("scale.comp", SCALE);
+    let before = |i: u16| if i < 256 { f32::from(i) } else { -1.0 };
+    folder.write("before.bin", bytes((0..768).map(before)));
+    let after = |i: u16| if (256..456).contains(&i) { expected(f32::from(i - 256)) } else { before(i) };
+    folder.write("after.bin", bytes((0..768).map(after)));
+    let manifest = "
+        shader = 'scale.comp'
+        groups = 'ceil_div(200, local_size_x)'
+        memory = { heap = ':file=before.bin' }
+        buffer = { '0:0' = '@heap[0, 2048]', '1:4' = '@heap[1024, 2048]' }
+        push-bytes = 'c80000000000003fffffffff'
+        constant-bytes = { 3 = '00004040', 7 = '40000000', 99 = '00' }
+        reference = 'heap=after.bin'
+        preset = 'quick'
+        max-time = '10ms'
+        no-lock = true
+    ";
+    let manifest = folder.write("kernel.toml", manifest);
+    (folder, manifest)
+}
+
+fn tuned(folder: &Folder, manifest: &str, more: &[&str]) -> Ran {
+    let rows = folder.at("rows.csv");
+    ran(&[&["tune", "--manifest", manifest, "-o", &rows, "-a", "local_size_x=32,64"], more].concat())
+}
+
+#[test]
+fn bindings_are_ranges_of_memory_and_constants_are_bytes() {
+    let (folder, manifest) = folder(|x| 3.0 * x + 0.5);
+    for device in devices_in_turn() {
+        let said = tuned(&folder, &manifest, &["-d", &device.index]);
+        assert!([Some(0), Some(UNTOLD)].contains(&said.code), "{said:?}");
+        let rows = rows_of(&folder.path("rows.csv"));
+        assert!(rows.len() == 2 && rows.iter().all(|row| row.status == "ok"), "{said:?}");
+        fs::remove_file(folder.path("rows.csv")).unwrap();
+    }
+}
+
+#[test]
+fn what_memory_holds_afterwards_is_compared() {
+    let (folder, manifest) = folder(|x| 3.0 * x + 0.25);
+    let said = tuned(&folder, &manifest, &["-d", &devices_in_turn()[0].index]);
+    assert!(said.code == Some(1) && said.err.contains("wrong_result"), "{said:?}");
+}
+
+#[test]
+fn what_is_amiss_with_memory_is_said() {
+    let (folder, manifest) = folder(|x| x);
+    for (more, part) in [
+        (&["--buffer", "0:0=@stack[0]"][..], "there is no memory `stack`"),
+        (&["--buffer", "0:0=@heap[0,4096]"], "memory `heap` has 3072"),
+        (&["--buffer", "0:0=@heap[3072]"], "has 0 bytes from byte 3072 on"),
+        (&["--memory", "heap=uint"], "has no count"),
+        (&["--memory", "heap=uint@other"], "doesn't lie in other memory"),
+        (&["--push-bytes", "c8"], "has 8 bytes of push constants, and 1 are given"),
+        (&["--push-bytes", "c"], "bytes in hex are needed"),
+        (&["--constant-bytes", "3=00"], "constant 3 has 4 bytes, and was given 1"),
+        (&["--constant-bytes", "x=00"], "ID=BYTES is needed"),
+    ] {
+        let said = tuned(&folder, &manifest, more);
+        assert!(said.code == Some(2) && said.err.contains(part), "{more:?}: {said:?}");
+    }
+}
+
+fn measured(folder: &Folder, manifests: &[&str], more: &[&str]) -> (Ran, Vec<Record>) {
+    let rows = folder.at("measured.csv");
+    let _ = fs::remove_file(&rows);
+    let arguments = [&["run"], manifests, &["--preset", "quick", "--max-time", "20ms", "-o", &rows], more].concat();
+    let said = ran(&arguments);
+    let rows = folder.path("measured.csv");
+    (said, if rows.exists() { rows_of(&rows) } else { Vec::new() })
+}
+
+#[test]
+fn a_kernel_is_measured_as_it_is_warm_and_cold() {
+    let (folder, manifest) = folder(|x| 3.0 * x + 0.5);
+    for device in devices_in_turn() {
+        let (said, rows) = measured(&folder, &[&manifest], &["-d", &device.index]);
+        assert_eq!((said.code, rows.len()), (Some(0), 2), "{said:?}");
+        for (row, cache) in rows.iter().zip(["warm", "cold"]) {
+            assert_eq!((row.experiment.as_str(), row.cache.as_str(), row.status.as_str()), ("kernel/scale", cache, "ok"));
+            assert_eq!((row.checked.as_str(), row.local_size_x, row.groups_x), ("true", Some(64), Some(4)), "{row:?}");
+        }
+        assert_ne!(rows[0].case_id, rows[1].case_id);
+        let (said, cold) = measured(&folder, &[&manifest], &["-d", &device.index, "--cold"]);
+        assert_eq!((said.code, cold.len()), (Some(0), 1), "{said:?}");
+        assert_eq!(cold[0].case_id, rows[1].case_id);
+    }
+    let (said, beside) =
+        measured(&folder, &[&manifest, "dispatch/empty"], &["--axis", "groups=1", "--axis", "local_size_x=32"]);
+    let experiments: Vec<&str> = beside.iter().map(|row| row.experiment.as_str()).collect();
+    assert!(
+        said.code == Some(0) && experiments.contains(&"dispatch/empty") && experiments.contains(&"kernel/scale"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn a_kernel_that_computes_something_else_has_no_time() {
+    let (folder, manifest) = folder(|x| 3.0 * x + 0.25);
+    let (said, rows) = measured(&folder, &[&manifest], &[]);
+    assert_eq!((said.code, rows.len()), (Some(1), 2), "{said:?}");
+    assert!(rows.iter().all(|row| row.status == "wrong_result" && row.time_ns.is_none()), "{rows:?}");
+    let unchecked = fs::read_to_string(&manifest).unwrap().replace("reference = 'heap=after.bin'", "");
+    let unchecked = folder.write("unchecked.toml", unchecked);
+    let (said, rows) = measured(&folder, &[&unchecked], &[]);
+    assert!(said.code == Some(0) && rows.iter().all(|row| row.checked == "false" && row.status == "ok"), "{said:?}");
+}
+
+#[test]
+fn what_is_amiss_with_a_kernel_is_said_before_anything_is_measured() {
+    let (folder, manifest) = folder(|x| x);
+    for (text, part) in [
+        ("shader = 'no.comp'", "no.comp"),
+        ("shader = 'scale.comp'\nbuffer = { '0:7' = '[4]' }", "no buffer `0:7`"),
+        ("shader = 'scale.comp'\nwhat = 3", "--what"),
+        ("shader = 'scale.comp'\npush-bytes = '00'", "has 8 bytes of push constants"),
+    ] {
+        let (said, rows) = measured(&folder, &[&folder.write("wrong.toml", text)], &[]);
+        assert!(said.code == Some(2) && said.err.contains(part) && rows.is_empty(), "{text}: {said:?}");
+    }
+    let (said, _) = measured(&folder, &[&manifest, &manifest], &[]);
+    assert!(said.code == Some(2) && said.err.contains("is called kernel/scale as well"), "{said:?}");
+    let (said, _) = measured(&folder, &[&folder.at("gone.toml")], &[]);
+    assert!(said.code == Some(2) && said.err.contains("gone.toml"), "{said:?}");
+}
