@@ -10,6 +10,7 @@ use crate::subject::{FixedKernel, UserKernel};
 /// An experiment with this kernel as its only case. It stays for as long as the process.
 pub fn experiment(kernel: FixedKernel) -> &'static Experiment {
     let name: &'static str = Box::leak(kernel.name().into_boxed_str());
+    let fingerprint: &'static str = Box::leak(kernel.fingerprint().into_boxed_str());
     // What was compiled for a device is kept.
     let known: Mutex<HashMap<String, UserKernel>> = Mutex::default();
     let build = move |config: &Config| {
@@ -18,7 +19,8 @@ pub fn experiment(kernel: FixedKernel) -> &'static Experiment {
         let case = kernel.describe(own).map_err(|failure| Skip::new(failure.reason))?;
         Ok(Built { case, twin: Twin::default() })
     };
-    let experiment = Experiment::made(name, Build::Made(Box::leak(Box::new(build))));
+    let made = Experiment::made(name, Build::Made(Box::leak(Box::new(build))));
+    let experiment = Experiment { fingerprint, ..made };
     Box::leak(Box::new(experiment))
 }
 

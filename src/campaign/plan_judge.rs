@@ -81,8 +81,10 @@ impl<'r> PlanJudge<'r> {
         Ok(planned)
     }
 
-    fn is_current(&mut self, row: &Record, planned: &Planned) -> bool {
+    fn is_current(&mut self, row: &Record, planned: &Planned, plan_id: &str) -> bool {
         match &planned.case {
+            // A kernel of the user's and what it works on are in the plan's id.
+            Ok(_) if !planned.experiment.fingerprint.is_empty() => row.plan_id == plan_id,
             Ok(case) if row.status != Status::Skipped.as_str() => self.source_hash(case) == Some(row.source_hash.clone()),
             Ok(_) => true,
             Err(skip) => row.reason == skip.reason,
@@ -114,7 +116,7 @@ impl earlier::Judge for PlanJudge<'_> {
         if self.kept[device].holds(&planned) {
             return Ok(Verdict::Dropped(row));
         }
-        if Completeness::from_row(&row) != Completeness::Finished || !self.is_current(&row, &planned) {
+        if Completeness::from_row(&row) != Completeness::Finished || !self.is_current(&row, &planned, self.plans[device].id()) {
             return Ok(Verdict::Again(row));
         }
         let kept = &mut self.kept[device];

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::host::last_level_cache;
 use crate::experiments::calibration::evict;
-use crate::model::{Cache, DeviceInfo, DeviceKind, FilePath, PipelineDetail, Preset};
+use crate::model::{Cache, DeviceInfo, DeviceKind, FilePath, PipelineDetail, Preset, QueueChoice};
 use crate::output::{Format, Mode};
 use crate::subject::FixedKernel;
 use crate::worker::{Deadlines, FoundDevice, Identity, Opening};
@@ -15,7 +15,7 @@ pub struct Settings {
     /// The devices that are asked for; none for the one that is best.
     pub devices: Vec<String>,
     pub may_repeat: bool,
-    pub queue: Option<u32>,
+    pub queue: QueueChoice,
     pub is_validated: bool,
     pub is_robust: bool,
     pub processes: usize,
@@ -118,7 +118,7 @@ impl Settings {
     pub fn opening(&self, place: &FoundDevice, max_time: Duration) -> Opening {
         Opening {
             device: Identity::at_place(&place.info, place.index),
-            queue: self.queue,
+            queue: self.queue.of(&place.info),
             detail: self.detail,
             is_robust: self.is_robust,
             compile_threads: 0,

@@ -7,7 +7,7 @@ use super::voice::Voice;
 use crate::error::{Error, nearest};
 use crate::gpu::NO_DEVICE_ADVICE;
 use crate::measure::{Bench, Loss, MockOptions};
-use crate::model::{DeviceInfo, DeviceKind, Failure, Feature, Published};
+use crate::model::{DeviceInfo, DeviceKind, Failure, Feature, Published, QueueChoice};
 use crate::worker::questions::{QuestionState, Respondent};
 use crate::worker::{self, Deadlines, FoundDevice, Host, Isolated, Listener, Opening, Platform};
 
@@ -54,7 +54,7 @@ impl Targets {
             voice.progress.note(&format!("device {index} ({name}) is the first of {others} {kind}: -d names another"));
         }
         for FoundDevice { info, .. } in &devices {
-            check_queue(info, *queue)?;
+            check_queue(info, queue.of(info))?;
             if *is_robust && !info.has(Feature::RobustBufferAccess) {
                 return Err(Error::Usage(format!("{} has no robust buffer access: leave out --robust", info.name)).into());
             }
@@ -118,14 +118,14 @@ impl Targets {
 
 /// Devices that pipelines are only made for: those that can't run anything count. None is opened.
 pub fn for_compiling(asked: &[String], deadlines: Deadlines, listener: &Arc<dyn Listener>) -> Result<Vec<FoundDevice>, Error> {
-    let platform = platform(asked, None, false)?;
+    let platform = platform(asked, QueueChoice::Usual, false)?;
     choose(worker::find(&platform, deadlines, listener)?.devices, asked, false, Purpose::Compile)
 }
 
 /// What is known of one device. It isn't opened.
 pub fn info(asked: &str, deadlines: Deadlines, listener: &Arc<dyn Listener>) -> Result<DeviceInfo, Error> {
     let asked = [asked.to_owned()];
-    let platform = platform(&asked, None, false)?;
+    let platform = platform(&asked, QueueChoice::Usual, false)?;
     let chosen = choose(worker::find(&platform, deadlines, listener)?.devices, &asked, false, Purpose::Run)?;
     let only = |[place]: [FoundDevice; 1]| place.info;
     chosen.try_into().map(only).map_err(|_| Error::Usage("one device is meant: name it by its index".to_owned()))
@@ -144,12 +144,12 @@ impl Purpose {
     }
 }
 
-fn platform(asked: &[String], queue: Option<u32>, validation: bool) -> Result<Platform, Error> {
+fn platform(asked: &[String], queue: QueueChoice, validation: bool) -> Result<Platform, Error> {
     let mocks: Vec<String> = asked.iter().filter_map(|name| mock_options(name)).collect();
     if mocks.is_empty() {
         return Ok(Platform::Vulkan { validation, driver: None });
     }
-    if asked.len() > mocks.len() || validation || queue.is_some_and(|queue| queue != 0) {
+    if asked.len() > mocks.len() || validation || matches!(queue, QueueChoice::Family(1..)) {
         let message = "mock devices are used without others, without --validation, and have queue family 0 only";
         return Err(Error::Usage(message.to_owned()));
     }

@@ -28,7 +28,8 @@ impl Campaign {
         if settings.files.is_anonymous {
             run.host.clear();
         }
-        let queue = |device: &DeviceInfo| settings.queue.or_else(|| device.default_queue().map(|family| family.index));
+        let queue =
+            |device: &DeviceInfo| settings.queue.of(device).or_else(|| device.default_queue().map(|family| family.index));
         let of_device =
             |device: &DeviceInfo| Record { queue_family: queue(device).map(u64::from), ..run.clone().on_device(device) };
         targets.devices().map(of_device).collect()

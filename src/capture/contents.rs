@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::log::LoggedKernel;
 use super::modules::values;
 use super::profile::Kernel;
-use crate::shader::{Access, BlockInfo, BlockPlace, Module};
+use crate::model::MemoryKind;
+use crate::shader::{Access, BindingInfo, BlockInfo, BlockPlace, Module};
 
 /// A kernel whose buffers are copied around one of its dispatches.
 pub struct Wanted<'k> {
@@ -25,6 +26,8 @@ pub struct Snapshot {
     pub groups: Option<[u32; 3]>,
     pub base: [u32; 3],
     pub push: Vec<u8>,
+    /// Whether its queue does no graphics: some devices run a kernel otherwise there.
+    pub is_compute: bool,
     pub bound: Vec<BoundRange>,
     pub regions: Vec<Region>,
 }
@@ -45,6 +48,7 @@ pub struct Region {
     pub bytes: u64,
     pub has_before: bool,
     pub has_after: bool,
+    pub place: MemoryKind,
 }
 
 impl Wanted<'_> {
@@ -58,6 +62,17 @@ impl Wanted<'_> {
         sizes.collect::<Option<Vec<u64>>>()?.into_iter().max().map(|bytes| bytes.next_multiple_of(16))
     }
 
+    /// What it does something with, with as many descriptors as its constants make.
+    pub(super) fn bindings(&self) -> Vec<BindingInfo> {
+        let reflection = &self.module.reflection;
+        let counts = reflection.bindings_under(&values(&self.kernel.logged.constants)).unwrap_or_default();
+        let with_count = |info: &BindingInfo| {
+            let own = counts.iter().find(|own| (own.set, own.binding) == (info.set, info.binding));
+            BindingInfo { count: own.map_or(info.count, |own| own.count), ..info.clone() }
+        };
+        reflection.used_bindings.iter().filter(|info| !info.is_untouched).map(with_count).collect()
+    }
+
     fn lines(&self) -> String {
         let Kernel { logged, groups, is_indirect, .. } = self.kernel;
         let LoggedKernel { module, entry, constants, required_subgroup_size: size, has_full_subgroups, .. } = logged;
@@ -66,8 +81,9 @@ impl Wanted<'_> {
         let full = if *has_full_subgroups { "full" } else { "" };
         let mut lines = format!("kernel\t{module}\t{entry}\t{constants}\t{size}{full}\t{groups}\t{}\n", self.call);
         let reflection = &self.module.reflection;
-        let blocks = reflection.blocks(&values(constants)).unwrap_or_default();
-        for info in &reflection.used_bindings {
+        let values = values(constants);
+        let blocks = reflection.blocks(&values).unwrap_or_default();
+        for info in self.bindings() {
             let access = match info.access {
                 Access::ReadOnly => "r",
                 Access::WriteOnly => "w",
@@ -75,7 +91,7 @@ impl Wanted<'_> {
             };
             let reach = self.reach(&blocks, info.set, info.binding).map_or_else(String::new, |bytes| bytes.to_string());
             // Writing to a string can't fail.
-            let _ = writeln!(lines, "binding\t{}\t{}\t{access}\t{reach}", info.set, info.binding);
+            let _ = writeln!(lines, "binding\t{}\t{}\t{}\t{access}\t{reach}", info.set, info.binding, info.count.max(1));
         }
         lines
     }
@@ -94,7 +110,8 @@ impl Snapshot {
         let three = |x: &str, y: &str, z: &str| Some([x.parse().ok()?, y.parse().ok()?, z.parse().ok()?]);
         for line in text.lines() {
             match line.split('\t').collect::<Vec<_>>()[..] {
-                ["kernel", wanted, x, y, z, base_x, base_y, base_z, push] => {
+                ["kernel", wanted, x, y, z, base_x, base_y, base_z, push, queue] => {
+                    new.is_compute = queue == "compute";
                     new.wanted = wanted.parse().ok()?;
                     new.groups = three(x, y, z);
                     new.base = three(base_x, base_y, base_z)?;
@@ -109,9 +126,16 @@ impl Snapshot {
                     let (set, binding, element) = (set.parse().ok()?, binding.parse().ok()?, element.parse().ok()?);
                     new.bound.push(BoundRange { set, binding, element, range });
                 }
-                ["region", number, bytes, before, after] => {
+                ["region", number, bytes, before, after, place] => {
                     (number.parse() == Ok(new.regions.len())).then_some(())?;
-                    new.regions.push(Region { bytes: bytes.parse().ok()?, has_before: before == "1", has_after: after == "1" });
+                    let place = match place {
+                        "device" => MemoryKind::DeviceLocal,
+                        "host" => MemoryKind::HostVisible,
+                        "cached" => MemoryKind::HostCached,
+                        _ => return None,
+                    };
+                    let (has_before, has_after) = (before == "1", after == "1");
+                    new.regions.push(Region { bytes: bytes.parse().ok()?, has_before, has_after, place });
                 }
                 ["end"] => {
                     let is_there = |range: &BoundRange| range.range.as_ref().map_or(true, |(at, ..)| *at < new.regions.len());
@@ -132,8 +156,8 @@ fn bytes(hex: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "kernel\t2\t4\t1\t1\t0\t0\t0\t0a0b\nbound\t0\t1\t0\t7\t0\t16\t64\n\
-        bound\t0\t2\t0\t3\tit is no buffer\nregion\t0\t128\t1\t0\n";
+    const TEXT: &str = "kernel\t2\t4\t1\t1\t0\t0\t0\t0a0b\tcompute\nbound\t0\t1\t0\t7\t0\t16\t64\n\
+        bound\t0\t2\t0\t3\tit is no buffer\nregion\t0\t128\t1\t0\thost\n";
 
     #[test]
     fn a_description_is_read_if_it_is_whole() {
@@ -142,7 +166,9 @@ mod tests {
         assert_eq!((snapshot.wanted, snapshot.groups, &snapshot.push[..]), (2, Some([4, 1, 1]), &[10, 11][..]));
         let ranges: Vec<_> = snapshot.bound.iter().map(|bound| bound.range.clone()).collect();
         assert_eq!(ranges, [Ok((0, 16, 64)), Err("it is no buffer".to_owned())]);
-        assert_eq!(snapshot.regions, [Region { bytes: 128, has_before: true, has_after: false }]);
+        let place = MemoryKind::HostVisible;
+        assert_eq!(snapshot.regions, [Region { bytes: 128, has_before: true, has_after: false, place }]);
+        assert!(snapshot.is_compute);
         assert_eq!(Snapshot::read("bound\t0\t1\t0\t7\t0\t16\t64\nend\n"), None, "there is no region");
     }
 }

@@ -83,8 +83,11 @@ impl LoggedKernel {
     }
 }
 
-/// Without what a file's name, or a filter, can't have.
+/// Without what a file's name, or a filter, can't have. Of a path its end.
 fn plain(text: &str) -> String {
+    let text = text.trim();
+    let is_path = text.starts_with(['/', '~']) || text.get(1..3).is_some_and(|drive| [":/", ":\\"].contains(&drive));
+    let text = if is_path { text.rsplit(['/', '\\']).next().unwrap_or_default() } else { text };
     let letters =
         text.trim().chars().map(|letter| if letter.is_ascii_alphanumeric() || "_-.".contains(letter) { letter } else { '-' });
     let name: String = letters.take(LONGEST).collect();
@@ -110,6 +113,8 @@ mod tests {
     fn an_application_names_its_kernels_first() {
         let nothing = Told::default();
         assert_eq!(named("mul mat/vec", "a", "b", "c", &nothing), "mul-mat-vec");
+        assert_eq!(named("/home/alice/x.comp", "a", "b", "c", &nothing), "x.comp");
+        assert_eq!(named("C:\\Users\\alice\\x.comp", "a", "b", "c", &nothing), "x.comp");
         assert_eq!(named("", " blk.0 ", "b", "c", &nothing), "blk.0");
         assert_eq!(named("", "", "csMain", "c", &nothing), "csMain");
         assert_eq!(named("", "", "main", "0123456789", &nothing), "module-01234567");

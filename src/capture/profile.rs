@@ -44,7 +44,7 @@ pub struct Kernel {
     pub told: Told,
     /// Nothing where the device alone knew.
     pub groups: Option<[u32; 3]>,
-    /// Whether the device read the groups.
+    /// Whether the device always read the groups.
     pub is_indirect: bool,
     /// How often it was recorded at least.
     pub recorded: u64,
@@ -155,13 +155,12 @@ impl Profile {
             *self.not_followed.entry(kind.clone()).or_default() += count;
         }
         let of = self.on(&log.device);
-        for dispatch in &log.dispatches {
-            let is_of = |(kernel, groups): &(usize, Option<[u32; 3]>)| {
-                *kernel == dispatch.kernel && (dispatch.groups.is_none() || *groups == dispatch.groups)
-            };
-            for (_, place) in reading.kernels.iter().filter(|(key, _)| is_of(key)) {
-                self.devices[of].kernels[*place].recorded += dispatch.recorded;
-            }
+        for ((kernel, groups), place) in &reading.kernels {
+            let own = &mut self.devices[of].kernels[*place];
+            let groups = groups.filter(|_| !own.is_indirect);
+            let same = log.dispatches.iter().filter(|dispatch| (dispatch.kernel, dispatch.groups) == (*kernel, groups));
+            // Each process counts its own.
+            own.recorded = own.recorded.max(same.map(|dispatch| dispatch.recorded).sum());
         }
         self.devices[of].floors.extend(log.floors.iter().map(|ticks| ns(*ticks, log.device.period)));
         Ok(())
@@ -193,7 +192,7 @@ impl Profile {
         let of = &mut own.kernels[kernel];
         of.calls += 1;
         of.bound_bytes = of.bound_bytes.max(dispatch.bound_bytes);
-        of.is_indirect |= dispatch.groups.is_none();
+        of.is_indirect &= dispatch.groups.is_none();
         if let Some((start, ticks)) = execution.time {
             of.times.push(ns(ticks, log.device.period));
             own.show((reading.process, execution.submission), Ran { kernel, start, ticks });
@@ -227,7 +226,15 @@ impl OnDevice {
         let label = log.dispatches.iter().find(|of| of.kernel == kernel).map_or(label, |of| &of.label);
         let (name, hash) = (name(logged, label, &told), logged.hash());
         *self.places.entry((name.clone(), hash.clone(), groups)).or_insert_with(|| {
-            self.kernels.push(Kernel { name, hash, logged: logged.clone(), told, groups, ..Kernel::default() });
+            self.kernels.push(Kernel {
+                name,
+                hash,
+                logged: logged.clone(),
+                told,
+                groups,
+                is_indirect: true,
+                ..Kernel::default()
+            });
             self.kernels.len() - 1
         })
     }

@@ -15,7 +15,7 @@ use crate::campaign::sink::Beside;
 use crate::campaign::{Campaign, Claim, Continued, interrupt};
 use crate::error::{EXIT_INTERRUPTED, Error};
 use crate::experiments::Setting;
-use crate::model::{DeviceInfo, Shown, Status};
+use crate::model::{DeviceInfo, QueueChoice, Shown, Status};
 use crate::output::{self, CodeFolder, Format, Samples};
 use crate::plan::{Cases, Plan, Request, tell_what_others_do};
 use crate::record::{Header, Record};
@@ -28,7 +28,11 @@ pub fn run(typed: Run) -> anyhow::Result<u8> {
     let cases = typed.cases.as_deref().map(Cases::read).transpose()?;
     let mut settings = RunSettings::new(&typed, cases.as_ref().is_some_and(Cases::are_rows))?;
     check_files(&typed, &settings.common.files)?;
-    settings.common.kernels = kernels(&typed, settings.common.seed)?;
+    let of_kernels = kernels(&typed, settings.common.seed)?;
+    if settings.common.queue == QueueChoice::Usual {
+        settings.common.queue = of_kernels.queue;
+    }
+    settings.common.kernels = of_kernels.kernels;
     let limits = limits::read(&typed.limits)?;
     let campaign = Campaign::new(settings.common.clone(), limits.as_ref())?;
     let plans = plans(&typed, &settings, &campaign, cases.as_ref())?;
@@ -93,13 +97,14 @@ fn plans<'c>(
     cases: Option<&Cases>,
 ) -> anyhow::Result<Vec<Plan<'c>>> {
     let Settings { queue, preset, seed, .. } = settings.common;
+    let queue = |device: &DeviceInfo| queue.of(device);
     let request = Request {
         filters: settings.selection.filters.clone(),
         kernels: settings.common.kernels.iter().cloned().map(experiment).collect(),
         axes: typed.axis.clone(),
         cache: settings.common.cache(),
     };
-    let setting = |device| Setting { device, queue, preset, seed };
+    let setting = |device| Setting { device, queue: queue(device), preset, seed };
     let plan = |device| match cases {
         Some(cases) if settings.is_of_rows => cases.plan(request.cache, setting(device)),
         _ => Plan::new(&request, setting(device)),
@@ -121,11 +126,18 @@ fn plans<'c>(
     Ok(plans)
 }
 
+/// Kernels, and the queue that they are for.
+#[derive(Default)]
+struct Kernels {
+    kernels: Vec<FixedKernel>,
+    queue: QueueChoice,
+}
+
 /// The kernels whose manifests are named.
-fn kernels(typed: &Run, seed: u64) -> Result<Vec<FixedKernel>, Error> {
-    let mut all: Vec<FixedKernel> = Vec::new();
+fn kernels(typed: &Run, seed: u64) -> Result<Kernels, Error> {
+    let Kernels { kernels: mut all, mut queue } = Kernels::default();
     for path in typed.filters.iter().filter(|filter| is_manifest(filter)) {
-        let kernel = tune::kernel_of(Path::new(path), seed)?;
+        let (kernel, own) = tune::kernel_of(Path::new(path), seed)?;
         // What can't run here is a skipped row; what its user has to mend isn't.
         let described = kernel.describe(&mut kernel.on(&DeviceInfo::mock()));
         if let Err(failure) = described.as_ref().map(drop).map_err(|failure| failure.status) {
@@ -137,9 +149,15 @@ fn kernels(typed: &Run, seed: u64) -> Result<Vec<FixedKernel>, Error> {
         if all.iter().any(|other| other.name() == kernel.name()) {
             return Err(Error::Usage(format!("{path}: another kernel is called {} as well", kernel.name())));
         }
+        if !all.is_empty() && own != queue && typed.measuring.queue == QueueChoice::Usual {
+            let words =
+                "is for another queue than the kernels before it: measure those apart that say `queue`, or give --queue";
+            return Err(Error::Usage(format!("{path} {words}")));
+        }
+        queue = own;
         all.push(kernel);
     }
-    Ok(all)
+    Ok(Kernels { kernels: all, queue })
 }
 
 /// What a row of a plan takes as CSV, in bytes: about as much as those of the catalogue.

@@ -15,7 +15,7 @@ use crate::campaign::lanes::Waiting;
 use crate::campaign::plan_run::Selection;
 use crate::campaign::settings::{Evict, Locking, RowFiles, Settings};
 use crate::error::Error;
-use crate::model::{PipelineDetail, Preset};
+use crate::model::{PipelineDetail, Preset, QueueChoice};
 use crate::output::{Format, Mode};
 use crate::plan::{DEFAULT_PROCESSES, DEFAULT_TIME, STUDY_PROCESSES};
 use crate::worker::{Deadline, Deadlines};
@@ -208,7 +208,7 @@ impl Settings {
         Self {
             devices: Vec::new(),
             may_repeat: false,
-            queue: None,
+            queue: QueueChoice::Usual,
             is_validated: false,
             is_robust: false,
             processes: DEFAULT_PROCESSES.into(),

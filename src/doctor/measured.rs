@@ -137,7 +137,8 @@ pub fn look(campaign: &Campaign, place: &FoundDevice, bar: &Bar) -> Seen {
 
 fn try_all(campaign: &Campaign, place: &FoundDevice, bar: &Bar, seen: &mut Seen) -> Result<(), Failure> {
     let settings = &campaign.settings;
-    let setting = Setting { device: &place.info, queue: settings.queue, preset: settings.preset, seed: settings.seed };
+    let setting =
+        Setting { device: &place.info, queue: settings.queue.of(&place.info), preset: settings.preset, seed: settings.seed };
     let planned = |pick: &Pick| pick.planned(setting).ok().flatten();
     if let Some(load) = planned(&LOAD) {
         bar.start("watching the clock under load");

@@ -91,6 +91,8 @@ pub struct Experiment {
     pub is_of_peak: fn(&str, &Point) -> bool,
     pub repeatability: fn(&Point) -> Repeatability,
     pub plot: Option<Plot>,
+    /// What tells cases of two plans apart that have the same names: empty in the catalogue.
+    pub fingerprint: &'static str,
     pub axes: Axes,
     /// Where variants differ in their default values.
     pub axes_of: Option<fn(&str, &Setting) -> Vec<Axis>>,
@@ -118,6 +120,7 @@ impl Experiment {
             is_of_peak: |_, _| true,
             repeatability: |_| Repeatability::Core,
             plot: None,
+            fingerprint: "",
             axes: |_| Vec::new(),
             axes_of: None,
             build,

@@ -8,29 +8,29 @@
 //! |---|---|
 //! | `most` | bytes that all copies may have |
 //! | `kernel` | as in the log: module, entry point, constants, required subgroup size; groups in x, y and z (`?` where the device reads them); which of such dispatches, by the order in which they are recorded, from 0 |
-//! | `binding` | of that kernel: set, binding, `r`, `w` or `rw`, the most bytes that it can reach (empty where nobody knows) |
+//! | `binding` | of that kernel: set, binding, how many descriptors, `r`, `w` or `rw`, the most bytes that it can reach (empty where nobody knows) |
 //!
 //! What is copied is described in a file of its own, `contents-PROCESS-NUMBER.txt`, beside the files with the bytes.
 //!
 //! | line | fields |
 //! |---|---|
-//! | `kernel` | its number in the order, groups in x, y and z, base groups in x, y and z, push constants in hex |
+//! | `kernel` | its number in the order, groups in x, y and z, base groups in x, y and z, push constants in hex, `compute` where the queue does no graphics |
 //! | `bound` | set, binding, element, type of descriptor by its number, then region, first byte in it and bytes; or why nothing was copied |
-//! | `region` | its number, bytes, whether it was copied before (0 or 1), and after |
+//! | `region` | its number, bytes, whether it was copied before (0 or 1), and after, where it lies: `device`, `host` (not in the device's own memory) or `cached` (the same, through the host's caches) |
 //! | `end` | |
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{LazyLock, Mutex};
 use std::{env, io, process};
 
 use ash::vk;
 use ash::vk::Handle;
 
-use super::device::Device;
+use super::device::{Device, locked};
 use super::log::{ORDER, hex};
 use super::recording::barrier;
 use super::sets::{Bound, Buffer, Descriptor, is_buffer};
@@ -55,6 +55,7 @@ pub(crate) struct WantedKernel {
 
 struct WantedBinding {
     place: (u32, u32),
+    count: u32,
     is_written: bool,
     reach: Option<u64>,
 }
@@ -78,9 +79,9 @@ impl Wanted {
                     let fields = [module, entry, constants, size].join("\t");
                     new.kernels.push(WantedKernel { fields, groups, call: call.parse().ok()?, bindings: Vec::new() });
                 }
-                ["binding", set, binding, access, reach] => {
-                    let place = (set.parse().ok()?, binding.parse().ok()?);
-                    let own = WantedBinding { place, is_written: access.contains('w'), reach: reach.parse().ok() };
+                ["binding", set, binding, count, access, reach] => {
+                    let (place, count) = ((set.parse().ok()?, binding.parse().ok()?), count.parse().ok()?);
+                    let own = WantedBinding { place, count, is_written: access.contains('w'), reach: reach.parse().ok() };
                     new.kernels.last_mut()?.bindings.push(own);
                 }
                 _ => return None,
@@ -115,6 +116,7 @@ pub(crate) struct Call<'c> {
     pub(crate) base: [u32; 3],
     /// Where the device reads the groups.
     pub(crate) indirect: Option<(vk::Buffer, u64)>,
+    pub(crate) is_compute: bool,
     pub(crate) state: &'c State,
 }
 
@@ -133,8 +135,39 @@ struct Region {
     bytes: u64,
     pieces: Vec<Piece>,
     is_written: bool,
+    place: MemoryPlace,
     /// Where its copies are, from before and from after.
     copies: [Option<u64>; 2],
+}
+
+/// Where memory is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum MemoryPlace {
+    #[default]
+    Device,
+    Host,
+    Cached,
+}
+
+impl MemoryPlace {
+    pub(crate) fn of(flags: vk::MemoryPropertyFlags) -> Self {
+        use vk::MemoryPropertyFlags as Flags;
+        if flags.is_empty() || flags.contains(Flags::DEVICE_LOCAL) {
+            Self::Device
+        } else if flags.contains(Flags::HOST_CACHED) {
+            Self::Cached
+        } else {
+            Self::Host
+        }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Device => "device",
+            Self::Host => "host",
+            Self::Cached => "cached",
+        }
+    }
 }
 
 /// A range of a buffer that is bound: what it lies in, from where on, and what it is of.
@@ -145,16 +178,18 @@ struct Placed {
     start: u64,
     piece: Piece,
     is_written: bool,
+    place: MemoryPlace,
 }
 
 impl Placed {
-    fn of(descriptor: &Descriptor, buffer: Option<&Buffer>, bytes: u64, is_written: bool) -> Self {
+    fn of(descriptor: &Descriptor, buffer: &Buffer, bytes: u64, is_written: bool) -> Self {
         let piece = Piece { buffer: descriptor.buffer, from: descriptor.offset, at: 0, bytes };
-        match buffer.and_then(|buffer| buffer.memory) {
+        let place = buffer.place;
+        match buffer.memory {
             Some((memory, offset)) => {
-                Self { home: (true, memory.as_raw()), start: offset + descriptor.offset, piece, is_written }
+                Self { home: (true, memory.as_raw()), start: offset + descriptor.offset, piece, is_written, place }
             }
-            None => Self { home: (false, descriptor.buffer.as_raw()), start: descriptor.offset, piece, is_written },
+            None => Self { home: (false, descriptor.buffer.as_raw()), start: descriptor.offset, piece, is_written, place },
         }
     }
 }
@@ -168,10 +203,10 @@ fn regions(ranges: &[Placed]) -> (Vec<Region>, Vec<(usize, u64)>) {
     // What the last region lies in, and where that begins.
     let mut last: Option<((bool, u64), u64)> = None;
     for at in order {
-        let Placed { home, start, piece, is_written } = ranges[at];
+        let Placed { home, start, piece, is_written, place } = ranges[at];
         let meets = all.last().zip(last).is_some_and(|(region, (of, begin))| of == home && start < begin + region.bytes);
         if !meets {
-            all.push(Region::default());
+            all.push(Region { place, ..Region::default() });
             last = Some((home, start));
         }
         let (Some(region), Some((_, begin))) = (all.last_mut(), last) else { continue };
@@ -195,8 +230,16 @@ pub(crate) struct Snapshot {
     regions: Vec<Region>,
     /// Where the groups are that the device read.
     counts: Option<u64>,
-    staging: Chunk,
-    is_written: AtomicBool,
+    is_compute: bool,
+    bytes: u64,
+    /// Whoever writes it to files holds the lock, and so does whoever is about to have the device write it once more. Nothing is here
+    /// once it was freed.
+    staging: Mutex<Option<Staging>>,
+}
+
+struct Staging {
+    chunk: Chunk,
+    is_written: bool,
 }
 
 impl Snapshot {
@@ -213,13 +256,19 @@ impl Snapshot {
         let wanted = WANTED.as_ref()?;
         let (bound, mut regions) = described(device, wanted.kernels.get(call.wanted)?, call.state);
         let mut bytes = placed(&mut regions, device.contents_left(wanted.most));
-        let counts = call.indirect.map(|_| {
+        let may_copy = |(from, _): &(vk::Buffer, u64)| {
+            device.sets().buffers.get(from).is_some_and(|of| of.usage.contains(vk::BufferUsageFlags::TRANSFER_SRC))
+        };
+        let counts = call.indirect.filter(may_copy).map(|_| {
             bytes += 16;
             bytes - 16
         });
-        device.take_contents(bytes);
         // SAFETY: the caller's promise.
-        let staging = unsafe { device.chunk(bytes.max(16)) }?;
+        let Some(staging) = (unsafe { device.chunk(bytes.max(16)) }) else {
+            device.log.not_followed("kernels whose copies found no memory");
+            return None;
+        };
+        device.take_contents(bytes);
         let (all, transfer) = (vk::PipelineStageFlags::ALL_COMMANDS, vk::PipelineStageFlags::TRANSFER);
         // SAFETY: the same; each region lies within its buffers, which may be copied from, and the staging has room for all copies.
         unsafe {
@@ -235,39 +284,50 @@ impl Snapshot {
             regions.iter().for_each(|region| region.copy(device, buffer, &staging, 1));
             barrier(device, buffer, transfer, all | vk::PipelineStageFlags::HOST);
         }
-        let Call { wanted, groups, base, state, .. } = *call;
+        let Call { wanted, groups, base, state, is_compute, .. } = *call;
         let push = state.push.clone();
-        Some(Self { wanted, groups, base, push, bound, regions, counts, staging, is_written: AtomicBool::new(false) })
+        let staging = Mutex::new(Some(Staging { chunk: staging, is_written: false }));
+        Some(Self { wanted, groups, base, push, bound, regions, counts, is_compute, bytes, staging })
     }
 
-    /// Writes all to files, once.
-    pub(crate) fn write(&self) {
-        if let Some(order) = ORDER.as_ref().filter(|_| !self.is_written.swap(true, Ordering::Relaxed)) {
+    /// Writes all to files, once, if the device is through with it.
+    pub(crate) fn write(&self, is_through: impl Fn() -> bool) {
+        let mut staging = locked(&self.staging);
+        let (Some(staging), Some(order)) = (staging.as_mut(), ORDER.as_ref()) else { return };
+        if !staging.is_written && is_through() {
+            staging.is_written = true;
             // Where the disk is full there is no end in the description.
-            let _ = self.write_to(&order.folder);
+            let _ = self.write_to(&order.folder, &staging.chunk);
         }
     }
 
-    fn write_to(&self, folder: &Path) -> io::Result<()> {
+    /// Waits for whoever writes it to files.
+    pub(crate) fn settle(&self) {
+        drop(locked(&self.staging));
+    }
+
+    fn write_to(&self, folder: &Path, staging: &Chunk) -> io::Result<()> {
         let (mut description, head) = described_in(folder)?;
         let groups = self.groups.or_else(|| {
-            let counts = self.staging.bytes_at(self.counts?, 12)?;
+            let counts = staging.bytes_at(self.counts?, 12)?;
             let word = |at: usize| Some(u32::from_le_bytes(counts.get(at..at + 4)?.try_into().ok()?));
             Some([word(0)?, word(4)?, word(8)?])
         });
         let three = |of: [u32; 3]| of.map(|count| count.to_string()).join("\t");
         let groups = groups.map_or_else(|| "?\t?\t?".to_owned(), three);
-        let mut text = format!("kernel\t{}\t{groups}\t{}\t{}\n", self.wanted, three(self.base), hex(&self.push));
+        let queue = if self.is_compute { "compute" } else { "" };
+        let mut text = format!("kernel\t{}\t{groups}\t{}\t{}\t{queue}\n", self.wanted, three(self.base), hex(&self.push));
         text += &self.bound;
         for (number, region) in self.regions.iter().enumerate() {
             for (copy, when) in region.copies.iter().zip(["before", "after"]) {
-                if let Some(bytes) = copy.and_then(|at| self.staging.bytes_at(at, region.bytes)) {
+                if let Some(bytes) = copy.and_then(|at| staging.bytes_at(at, region.bytes)) {
                     fs::write(format!("{}-{number}.{when}", head.display()), bytes)?;
                 }
             }
             let [before, after] = region.copies.map(|copy| u8::from(copy.is_some()));
             // Writing to a string can't fail.
-            let _ = writeln!(text, "region\t{number}\t{}\t{before}\t{after}", region.bytes);
+            let place = region.place.as_str();
+            let _ = writeln!(text, "region\t{number}\t{}\t{before}\t{after}\t{place}", region.bytes);
         }
         io::Write::write_all(&mut description, format!("{text}end\n").as_bytes())
     }
@@ -277,8 +337,11 @@ impl Snapshot {
     /// # Safety
     /// The device is through with them, and the command buffer isn't submitted again.
     pub(crate) unsafe fn destroy(&self, device: &Device) {
-        // SAFETY: the caller's promise.
-        unsafe { self.staging.destroy(&device.below) };
+        if let Some(staging) = locked(&self.staging).take() {
+            device.return_contents(self.bytes);
+            // SAFETY: the caller's promise.
+            unsafe { staging.chunk.destroy(&device.below) };
+        }
     }
 }
 
@@ -299,27 +362,23 @@ fn described(device: &Device, wanted: &WantedKernel, state: &State) -> (String, 
     let known = device.sets();
     let (mut ranges, mut places) = (Vec::new(), Vec::new());
     let mut lines = String::new();
-    for WantedBinding { place: (set, binding), is_written, reach } in &wanted.bindings {
+    for WantedBinding { place: (set, binding), count, is_written, reach } in &wanted.bindings {
         let Some((bound, is_updated_after_bind)) = state.sets.get(set) else { continue };
-        for ((_, element), descriptor) in bound.range((*binding, 0)..=(*binding, u32::MAX)) {
+        for ((_, element), descriptor) in bound.range((*binding, 0)..(*binding, *count)) {
             let head = format!("bound\t{set}\t{binding}\t{element}\t{}", descriptor.ty.as_raw());
             let buffer = known.buffers.get(&descriptor.buffer);
-            let why = if *is_updated_after_bind {
-                Some("it may change after it is bound")
-            } else if !is_buffer(descriptor.ty) {
-                Some("it is no buffer")
-            } else if descriptor.buffer.is_null() {
-                Some("nothing is bound")
-            } else if buffer.is_none_or(|buffer| !buffer.usage.contains(vk::BufferUsageFlags::TRANSFER_SRC)) {
-                Some("its buffer may not be copied from")
-            } else {
-                None
-            };
-            if let Some(why) = why {
-                let _ = writeln!(lines, "{head}\t{why}");
-                continue;
-            }
             let bytes = descriptor.bytes.min(reach.unwrap_or(u64::MAX));
+            let buffer = match source(descriptor, buffer, bytes) {
+                _ if *is_updated_after_bind => Err("it may change after it is bound"),
+                found => found,
+            };
+            let buffer = match buffer {
+                Ok(buffer) => buffer,
+                Err(why) => {
+                    let _ = writeln!(lines, "{head}\t{why}");
+                    continue;
+                }
+            };
             ranges.push(Placed::of(descriptor, buffer, bytes, *is_written));
             places.push((head, bytes));
         }
@@ -329,6 +388,27 @@ fn described(device: &Device, wanted: &WantedKernel, state: &State) -> (String, 
         let _ = writeln!(lines, "{head}\t{region}\t{offset}\t{bytes}");
     }
     (lines, regions)
+}
+
+/// The buffer that so many bytes of a descriptor are copied from, or why they aren't.
+fn source<'b>(descriptor: &Descriptor, buffer: Option<&'b Buffer>, bytes: u64) -> Result<&'b Buffer, &'static str> {
+    if !is_buffer(descriptor.ty) {
+        return Err("it is no buffer");
+    }
+    if descriptor.buffer.is_null() || bytes == 0 {
+        return Err("nothing is bound");
+    }
+    // A handle may be used again once its buffer is gone.
+    let buffer = buffer.filter(|buffer| buffer.serial == descriptor.serial).ok_or("its buffer is gone")?;
+    let end = descriptor.offset.checked_add(bytes);
+    if end.is_none_or(|end| end > buffer.bytes) {
+        return Err("it ends behind its buffer");
+    }
+    if buffer.memory.is_none() && !buffer.is_sparse {
+        return Err("its buffer has no memory");
+    }
+    let may_copy = buffer.usage.contains(vk::BufferUsageFlags::TRANSFER_SRC);
+    may_copy.then_some(buffer).ok_or("its buffer may not be copied from")
 }
 
 /// Places the copies one after the other, and gives their bytes in all. What doesn't fit isn't copied, the largest first.
@@ -389,6 +469,10 @@ impl Budget {
     pub(crate) fn take(&self, bytes: u64) {
         self.0.fetch_add(bytes, Ordering::Relaxed);
     }
+
+    pub(crate) fn give_back(&self, bytes: u64) {
+        self.0.fetch_sub(bytes, Ordering::Relaxed);
+    }
 }
 
 #[cfg(test)]
@@ -397,7 +481,7 @@ mod tests {
 
     fn placed_at(home: u64, start: u64, bytes: u64, is_written: bool) -> Placed {
         let piece = Piece { buffer: vk::Buffer::from_raw(home), from: start, at: 0, bytes };
-        Placed { home: (true, home), start, piece, is_written }
+        Placed { home: (true, home), start, piece, is_written, place: MemoryPlace::Device }
     }
 
     #[test]
@@ -429,7 +513,7 @@ mod tests {
 
     #[test]
     fn an_order_is_read_line_by_line() {
-        let text = "most\t4096\nkernel\tabc\tmain\t0=01\t32\t4\t1\t1\t7\nbinding\t0\t1\trw\t\nbinding\t0\t2\tr\t16\n\
+        let text = "most\t4096\nkernel\tabc\tmain\t0=01\t32\t4\t1\t1\t7\nbinding\t0\t1\t1\trw\t\nbinding\t0\t2\t1\tr\t16\n\
                     kernel\tdef\tmain\t\t0\t?\t?\t?\t0\n";
         let wanted = Wanted::read(text).unwrap();
         let [one, other] = &wanted.kernels[..] else { panic!() };

@@ -4,17 +4,17 @@ use std::collections::HashMap;
 use std::ffi::CStr;
 use std::mem;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Instant;
 
 use ash::vk;
 use lanescope_chain::{ByHandle, Function, Instance, Known};
 
-use super::contents::{Budget, WANTED};
+use super::contents::{Budget, MemoryPlace, WANTED};
 use super::execution::Queue;
 use super::kernel::{Kernel, Module};
-use super::log::{Log, ORDER, Timing, clean, hex};
+use super::log::{Log, ORDER, Order, Timing, clean, hex};
 use super::recording::{Recorded, Recording};
 use super::sets::Sets;
 use super::slots::{Chunk, Slot, Slots};
@@ -66,6 +66,7 @@ pub(crate) struct Device {
     first: OnceLock<Instant>,
     floors: AtomicU32,
     contents: Budget,
+    is_lost: AtomicBool,
     /// Of each kernel whose contents are asked for, how many dispatches were recorded.
     calls: Vec<AtomicU64>,
 }
@@ -78,6 +79,8 @@ pub(crate) struct CommandPool {
     pub(crate) is_timed: bool,
     /// Whether commands in them may copy to memory that the host sees: protected ones can't.
     pub(crate) may_copy: bool,
+    /// Whether its queue family does no graphics.
+    pub(crate) is_compute: bool,
     pub(crate) buffers: Vec<vk::CommandBuffer>,
 }
 
@@ -159,6 +162,7 @@ impl Device {
             first: OnceLock::new(),
             floors: AtomicU32::new(0),
             contents: Budget::default(),
+            is_lost: AtomicBool::new(false),
             calls: WANTED.iter().flat_map(|wanted| &wanted.kernels).map(|_| AtomicU64::new(0)).collect(),
         })
     }
@@ -297,6 +301,29 @@ impl Device {
         self.contents.take(bytes);
     }
 
+    pub(crate) fn return_contents(&self, bytes: u64) {
+        self.contents.give_back(bytes);
+    }
+
+    pub(crate) fn memory_place(&self, memory_type: u32) -> MemoryPlace {
+        let found = self.memory.memory_types_as_slice().get(memory_type as usize);
+        MemoryPlace::of(found.map(|found| found.property_flags).unwrap_or_default())
+    }
+
+    /// Whether a queue family computes, and does no graphics.
+    pub(crate) fn is_compute(&self, family: u32) -> bool {
+        self.families.get(family as usize).is_some_and(|family| !family.queue_flags.contains(vk::QueueFlags::GRAPHICS))
+    }
+
+    pub(crate) fn is_lost(&self) -> bool {
+        self.is_lost.load(Ordering::Relaxed)
+    }
+
+    /// It can't be waited for any more: what memory holds is anybody's guess.
+    pub(crate) fn lose(&self) {
+        self.is_lost.store(true, Ordering::Relaxed);
+    }
+
     /// # Safety
     /// The device lives.
     pub(crate) unsafe fn chunk(&self, bytes: u64) -> Option<Chunk> {
@@ -362,7 +389,7 @@ impl Device {
         own.buffers.extend(buffers);
         let mut all = self.buffers.write().unwrap_or_else(PoisonError::into_inner);
         for buffer in buffers {
-            all.insert(*buffer, Arc::new(Mutex::new(Recording::new(own.is_timed, own.may_copy))));
+            all.insert(*buffer, Arc::new(Mutex::new(Recording::new(own.is_timed, own.may_copy, own.is_compute))));
         }
     }
 
@@ -398,7 +425,9 @@ impl Device {
     /// The number of the next submission with dispatches, where it is of the part that is captured.
     pub(crate) fn next_submission(&self) -> Option<u64> {
         let number = self.submissions.fetch_add(1, Ordering::Relaxed);
-        let is_counted = ORDER.as_ref().is_some_and(|order| order.has(number, self.first.get().copied()));
+        // Which dispatch is wanted is told by its place in the whole program.
+        let is_of_part = |order: &Order| WANTED.is_some() || order.has(number, self.first.get().copied());
+        let is_counted = ORDER.as_ref().is_some_and(is_of_part);
         is_counted.then(|| {
             self.first.get_or_init(Instant::now);
             number

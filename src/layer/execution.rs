@@ -194,7 +194,9 @@ impl Queue {
         if !self.pending.is_empty() {
             // The application waited for its own work: at most the submission of a fence is left.
             // SAFETY: the caller's promise. A lost device has nothing to wait for.
-            let _ = unsafe { device.below.queue_wait_idle(self.raw) };
+            if unsafe { device.below.queue_wait_idle(self.raw) }.is_err() {
+                device.lose();
+            }
         }
         let mut lines = self.collect(device);
         for execution in std::mem::take(&mut self.executions) {

@@ -49,8 +49,10 @@ impl Recorded {
 
     /// Writes what was copied, where no execution is pending that copies it once more.
     pub(crate) fn write_snapshots(&self) {
-        let is_still = |of: &&Self| of.pending.load(Ordering::Relaxed) == 0;
-        self.with_executed().filter(is_still).flat_map(|of| &of.snapshots).for_each(|snapshot| snapshot.write());
+        for of in self.with_executed().filter(|of| !of.is_shared.load(Ordering::Relaxed)) {
+            let is_through = || of.pending.load(Ordering::Relaxed) == 0;
+            of.snapshots.iter().for_each(|snapshot| snapshot.write(is_through));
+        }
     }
 
     /// Itself, and what it executes.
@@ -63,6 +65,7 @@ impl Recorded {
         for of in self.with_executed() {
             let pending = of.pending.fetch_add(1, Ordering::Relaxed);
             of.executions.fetch_add(1, Ordering::Relaxed);
+            of.snapshots.iter().for_each(|snapshot| snapshot.settle());
             if of.queue.swap(queue, Ordering::Relaxed) != queue && pending > 0 {
                 of.is_shared.store(true, Ordering::Relaxed);
             }
@@ -122,6 +125,7 @@ pub(crate) struct Recording {
     is_timed: bool,
     /// Whether its commands may copy to memory that the host sees.
     may_copy: bool,
+    is_compute: bool,
     pipeline: Option<Arc<Pipeline>>,
     bound: [u64; MOST_SETS],
     pushed: HashMap<u32, Bound>,
@@ -144,10 +148,11 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    pub(crate) fn new(is_timed: bool, may_copy: bool) -> Self {
+    pub(crate) fn new(is_timed: bool, may_copy: bool, is_compute: bool) -> Self {
         Self {
             is_timed,
             may_copy,
+            is_compute,
             pipeline: None,
             bound: [0; MOST_SETS],
             pushed: HashMap::new(),
@@ -170,8 +175,8 @@ impl Recording {
     pub(crate) fn reset(&mut self, device: &Device) {
         device.pools().append(&mut self.pools);
         for snapshot in self.snapshots.drain(..) {
-            if self.recorded.was_executed() {
-                snapshot.write();
+            if self.recorded.was_executed() && !self.recorded.is_shared() {
+                snapshot.write(|| !device.is_lost());
             }
             // SAFETY: the command buffer isn't pending, and is recorded anew before it is submitted again.
             unsafe { snapshot.destroy(device) };
@@ -179,7 +184,7 @@ impl Recording {
         let mut slots = device.pieces();
         self.pieces.drain(..).for_each(|piece| slots.give_back(piece));
         drop(slots);
-        *self = Self::new(self.is_timed, self.may_copy);
+        *self = Self::new(self.is_timed, self.may_copy, self.is_compute);
     }
 
     pub(crate) fn bind_pipeline(&mut self, pipeline: Option<Arc<Pipeline>>) {
@@ -260,7 +265,7 @@ impl Recording {
                 self.timed(device, buffer, None, None, || {});
             }
             if let Some(wanted) = device.wanted(&pipeline, groups).filter(|_| self.may_copy) {
-                let call = Call { wanted, groups, base, indirect, state: &self.state };
+                let call = Call { wanted, groups, base, indirect, is_compute: self.is_compute, state: &self.state };
                 if let Some(snapshot) = Snapshot::record(device, buffer, &call, record) {
                     self.snapshots.push(Arc::new(snapshot));
                     self.noted.push(Noted { number, times: None, groups: None });

@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use ash::vk;
 
+use super::contents::MemoryPlace;
+
 /// What stands at descriptors, by binding and element.
 pub(crate) type Bound = BTreeMap<(u32, u32), Descriptor>;
 
@@ -16,6 +18,8 @@ pub(crate) struct Descriptor {
     pub(crate) ty: vk::DescriptorType,
     /// Null where it leads to no buffer, or to one through a view.
     pub(crate) buffer: vk::Buffer,
+    /// Of that buffer, when it was written here.
+    pub(crate) serial: u64,
     pub(crate) offset: u64,
     /// Bytes of a buffer, from there on.
     pub(crate) bytes: u64,
@@ -25,8 +29,12 @@ pub(crate) struct Descriptor {
 pub(crate) struct Buffer {
     pub(crate) bytes: u64,
     pub(crate) usage: vk::BufferUsageFlags,
+    /// No other buffer of the device has it.
+    pub(crate) serial: u64,
+    pub(crate) is_sparse: bool,
     /// The memory that it lies in, and from which byte of that on, once it is bound.
     pub(crate) memory: Option<(vk::DeviceMemory, u64)>,
+    pub(crate) place: MemoryPlace,
 }
 
 /// What a set's layout says.
@@ -49,6 +57,9 @@ pub(crate) struct Set {
 #[derive(Debug, Default)]
 pub(crate) struct Sets {
     pub(crate) buffers: HashMap<vk::Buffer, Buffer>,
+    serials: u64,
+    /// Of each memory that isn't freed, where it is.
+    pub(crate) memories: HashMap<vk::DeviceMemory, MemoryPlace>,
     pub(crate) views: HashMap<vk::BufferView, u64>,
     pub(crate) templates: HashMap<vk::DescriptorUpdateTemplate, Vec<vk::DescriptorUpdateTemplateEntry>>,
     /// The sets of a layout.
@@ -147,6 +158,20 @@ impl Sets {
         }
     }
 
+    pub(crate) fn add_buffer(&mut self, buffer: vk::Buffer, info: &vk::BufferCreateInfo<'_>) {
+        self.serials += 1;
+        let is_sparse = info.flags.contains(vk::BufferCreateFlags::SPARSE_BINDING);
+        let (bytes, usage, serial) = (info.size, info.usage, self.serials);
+        self.buffers.insert(buffer, Buffer { bytes, usage, serial, is_sparse, memory: None, place: MemoryPlace::Device });
+    }
+
+    pub(crate) fn bind_memory(&mut self, buffer: vk::Buffer, memory: vk::DeviceMemory, offset: u64) {
+        let place = self.memories.get(&memory).copied().unwrap_or_default();
+        if let Some(own) = self.buffers.get_mut(&buffer) {
+            (own.memory, own.place) = (Some((memory, offset)), place);
+        }
+    }
+
     pub(crate) fn set(&self, set: vk::DescriptorSet) -> Option<&Set> {
         self.sets.get(&set)
     }
@@ -164,12 +189,13 @@ impl Sets {
     /// # Safety
     /// What is given is there, of which the type says what it is.
     unsafe fn descriptor(&self, ty: vk::DescriptorType, at: *const c_void) -> Descriptor {
-        let other = Descriptor { ty, buffer: vk::Buffer::null(), offset: 0, bytes: 0 };
+        let other = Descriptor { ty, buffer: vk::Buffer::null(), serial: 0, offset: 0, bytes: 0 };
         // SAFETY: the caller's promise; data of templates may lie at any address.
         unsafe {
             if is_buffer(ty) {
                 let vk::DescriptorBufferInfo { buffer, offset, range } = at.cast::<vk::DescriptorBufferInfo>().read_unaligned();
-                Descriptor { ty, buffer, offset, bytes: self.range(buffer, offset, range) }
+                let serial = self.buffers.get(&buffer).map_or(0, |buffer| buffer.serial);
+                Descriptor { ty, buffer, serial, offset, bytes: self.range(buffer, offset, range) }
             } else if is_texels(ty) {
                 let view = at.cast::<vk::BufferView>().read_unaligned();
                 Descriptor { bytes: self.views.get(&view).copied().unwrap_or(0), ..other }
@@ -212,11 +238,16 @@ impl Sets {
 
     pub(crate) fn copy(&mut self, copy: &vk::CopyDescriptorSet<'_>) {
         let Some(from) = self.sets.get(&copy.src_set) else { return };
-        let at = |element: u32| from.bound.get(&(copy.src_binding, copy.src_array_element + element)).copied();
-        let copied: Vec<((u32, u32), Descriptor)> = (0..copy.descriptor_count)
-            .filter_map(|element| Some(((copy.dst_binding, copy.dst_array_element + element), at(element)?)))
-            .collect();
-        self.sets.entry(copy.dst_set).or_default().bound.extend(copied);
+        let sources = from.layout.places((copy.src_binding, copy.src_array_element), copy.descriptor_count);
+        let copied: Vec<Option<Descriptor>> = sources.iter().map(|place| from.bound.get(place).copied()).collect();
+        let targets = self.layout_of(copy.dst_set).places((copy.dst_binding, copy.dst_array_element), copy.descriptor_count);
+        let bound = &mut self.sets.entry(copy.dst_set).or_default().bound;
+        for (place, descriptor) in targets.into_iter().zip(copied) {
+            match descriptor {
+                Some(descriptor) => drop(bound.insert(place, descriptor)),
+                None => drop(bound.remove(&place)),
+            }
+        }
     }
 
     /// Notes what a template writes, into a set, or into one that is pushed.

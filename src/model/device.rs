@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
 
 use lanescope_table::Uuid;
 use serde::{Deserialize, Serialize};
@@ -303,6 +304,40 @@ impl Budget {
     /// A heap of so many bytes that nobody has taken anything of.
     pub fn whole(bytes: u64) -> Self {
         Self { bytes, free: bytes }
+    }
+}
+
+/// Which queue family work is to run on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QueueChoice {
+    /// See [`DeviceInfo::default_queue`].
+    #[default]
+    Usual,
+    Family(u32),
+    /// One that does no graphics: some devices give workgroups more shared memory there.
+    Compute,
+}
+
+impl QueueChoice {
+    /// The family's index; nothing for the usual one.
+    pub fn of(self, device: &DeviceInfo) -> Option<u32> {
+        match self {
+            Self::Usual => None,
+            Self::Family(index) => Some(index),
+            Self::Compute => device.queues.iter().find(|family| family.compute && !family.graphics).map(|family| family.index),
+        }
+    }
+}
+
+impl FromStr for QueueChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "" => Ok(Self::Usual),
+            "compute" => Ok(Self::Compute),
+            index => index.parse().map(Self::Family).map_err(|_| "a queue family's index is needed, or `compute`".to_owned()),
+        }
     }
 }
 

@@ -38,8 +38,8 @@ pub use core_clocks::CoreClocks;
 pub use data::Data;
 pub use derived::{Derived, Figure, Finished, NoFigure};
 pub use device::{
-    Budget, Descriptors, DeviceInfo, DeviceKind, DriverIdentity, Feature, Heap, Limits, QueueFamily, Quirk, Subgroup,
-    SubgroupClass,
+    Budget, Descriptors, DeviceInfo, DeviceKind, DriverIdentity, Feature, Heap, Limits, QueueChoice, QueueFamily, Quirk,
+    Subgroup, SubgroupClass,
 };
 pub use distribution::Distribution;
 pub use format::{Format, FormatUse, Numbers, Precision};

@@ -306,7 +306,7 @@ fn plan_id(selections: &[Selection], cache: Cache, seed: u64) -> String {
         if *own != cache {
             hash.update(format!("cache={}\n", own.as_str()));
         }
-        hash.update(format!("{}\n{}\n", experiment.name(), variants.join(",")));
+        hash.update(format!("{}\n{}\n{}", experiment.name(), variants.join(","), experiment.fingerprint));
         for axis in axes {
             let values = axis.defaults.iter().map(ToString::to_string).collect::<Vec<_>>();
             hash.update(format!("{}={}\n", axis.name, values.join(",")));

@@ -22,14 +22,15 @@ pub struct WrongSize {
 /// Bytes that are no value of the constant's type.
 pub fn with_defaults(words: &[u32], defaults: &[(u32, Vec<u8>)]) -> Result<Vec<u32>, WrongSize> {
     let mut ids: HashMap<Word, u32> = HashMap::new();
-    let mut integers: HashMap<Word, (u32, bool)> = HashMap::new();
+    let mut numbers: HashMap<Word, (u32, bool)> = HashMap::new();
     let mut new = words.get(..HEADER_WORDS).unwrap_or_default().to_vec();
     for instruction in instructions(words) {
         match (opcode(instruction), instruction) {
             (Some(Op::Decorate), [_, target, decoration, id]) if *decoration == Decoration::SpecId as u32 => {
                 ids.insert(*target, *id);
             }
-            (Some(Op::TypeInt), [_, ty, width, is_signed]) => drop(integers.insert(*ty, (*width, *is_signed == 1))),
+            (Some(Op::TypeInt), [_, ty, width, is_signed]) => drop(numbers.insert(*ty, (*width, *is_signed == 1))),
+            (Some(Op::TypeFloat), [_, ty, width, ..]) => drop(numbers.insert(*ty, (*width, false))),
             _ => {}
         }
         let given = instruction.get(2).and_then(|result| ids.get(result)).and_then(|id| {
@@ -44,7 +45,7 @@ pub fn with_defaults(words: &[u32], defaults: &[(u32, Vec<u8>)]) -> Result<Vec<u
                 new.extend(&instruction[1..]);
             }
             (Some(Op::SpecConstant), Some((id, bytes))) => {
-                let (width, is_signed) = integers.get(&instruction[1]).copied().unwrap_or_default();
+                let (width, is_signed) = numbers.get(&instruction[1]).copied().unwrap_or_default();
                 let literals = &instruction[3..];
                 let narrow = usize::try_from(width / 8).unwrap_or_default();
                 sized(id, bytes, if (1..4).contains(&narrow) { narrow } else { 4 * literals.len() })?;
@@ -109,5 +110,8 @@ mod tests {
         let words = crate::shader::words::module(&[&decorate, &ty, &constant]);
         assert_eq!(with_defaults(&words, &[(5, vec![0xfe])]).unwrap().last(), Some(&0xffff_fffe));
         assert_eq!(with_defaults(&words, &[(5, vec![0x7e])]).unwrap().last(), Some(&0x7e));
+        let half = [Op::TypeFloat as u32, 2, 16];
+        let words = crate::shader::words::module(&[&decorate, &half, &constant]);
+        assert_eq!(with_defaults(&words, &[(5, vec![0x00, 0xbc])]).unwrap().last(), Some(&0xbc00));
     }
 }

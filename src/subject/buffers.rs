@@ -7,7 +7,7 @@ use super::names::without_element;
 use super::sized::{Layout, Sized};
 use super::spec::BufferSpec;
 use super::{scalars, variables::Variables};
-use crate::model::{Failure, FilePath, ResourceKind, Shown};
+use crate::model::{Failure, FilePath, MemoryKind, ResourceKind, Shown};
 use crate::regular::{self, DATA};
 use crate::shader::{BindingInfo, BindingKind, BlockInfo, Capability, Reflection, ScalarType, TypeLayout};
 
@@ -143,9 +143,15 @@ pub(super) fn sized_within(
     Ok(Sized { kind, layout: Layout::MemberBlock(layout), elements: bytes / u64::from(stride) })
 }
 
-/// Memory that several buffers lie in: its numbers are of one type, which is `uint` where nothing is said.
+/// Memory that several buffers lie in: its numbers are of one type, which is `uint` where nothing is said. It is the device's own, or the
+/// host's where the type says so.
 pub(super) fn sized_memory(spec: &BufferSpec, variables: &Variables) -> Result<Sized, Failure> {
-    let (name, ty) = (&spec.place, spec.ty.as_deref().unwrap_or("uint"));
+    let (name, words) = (&spec.place, spec.ty.as_deref().unwrap_or("uint"));
+    let (memory, ty) = match words.split_once(' ') {
+        Some(("host", ty)) => (MemoryKind::HostVisible, ty.trim()),
+        Some(("cached", ty)) => (MemoryKind::HostCached, ty.trim()),
+        _ => (MemoryKind::DeviceLocal, words),
+    };
     let (scalar, components) = element(ty).ok_or_else(|| no_type(ty, name))?;
     let width = scalar.bytes() * components;
     let elements = match (&spec.count, spec.fill.as_ref().and_then(Fill::file)) {
@@ -155,7 +161,7 @@ pub(super) fn sized_memory(spec: &BufferSpec, variables: &Variables) -> Result<S
     };
     let bytes = elements.checked_mul(width).filter(|bytes| *bytes > 0).and_then(whole_words);
     let bytes = bytes.ok_or_else(|| skipped(format!("memory `{name}` can't have {elements} elements")))?;
-    Ok(Sized::buffer(scalars::plain(scalar), bytes, elements))
+    Ok(Sized { kind: ResourceKind::Buffer { bytes, memory }, ..Sized::buffer(scalars::plain(scalar), bytes, elements) })
 }
 
 fn no_type(ty: &str, name: &str) -> Failure {

@@ -1,11 +1,19 @@
 //! A kernel in one configuration, which is measured as a case beside those of the catalogue.
 
+use std::fs;
+
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::kernel::UserKernel;
 use super::spec::{KernelSpec, Reference};
+use crate::digest::label;
 use crate::model::{Case, Check, DeviceInfo, Failure, Point};
+use crate::regular::{self, DATA};
 use crate::shader::Prepared;
+
+/// Files up to this size are hashed.
+const MOST_HASHED: u64 = 64 << 20;
 
 /// The family that rows of such kernels are of.
 pub const FAMILY: &str = "kernel";
@@ -20,6 +28,20 @@ impl FixedKernel {
     /// What rows call it.
     pub fn name(&self) -> String {
         format!("{FAMILY}/{}", self.spec.name)
+    }
+
+    /// What tells it apart from others of its name: what is said of it, and its files.
+    pub fn fingerprint(&self) -> String {
+        let mut hash = Sha256::new_with_prefix(format!("{:?}", (&self.spec, &self.point)));
+        for (_, path) in self.spec.files().unwrap_or_default() {
+            // Large ones are named by what they hold, where `capture` wrote them.
+            let bytes = fs::metadata(&path).map_or(0, |file| file.len());
+            hash.update(format!("{} {bytes}", path.file_name().unwrap_or_default().to_string_lossy()));
+            if bytes <= MOST_HASHED {
+                hash.update(regular::read(&path, DATA).unwrap_or_default());
+            }
+        }
+        label('f', hash)
     }
 
     pub fn on(&self, device: &DeviceInfo) -> UserKernel {

@@ -112,6 +112,20 @@ fn a_kernel_is_measured_as_it_is_warm_and_cold() {
             assert_eq!((row.checked.as_str(), row.local_size_x, row.groups_x), ("true", Some(64), Some(4)), "{row:?}");
         }
         assert_ne!(rows[0].case_id, rows[1].case_id);
+        // What is there already isn't measured again, unless the kernel is another one.
+        let file = folder.at("measured.csv");
+        let resumed = |manifest: &str| {
+            let said =
+                ran(&["run", manifest, "--preset", "quick", "--max-time", "20ms", "-d", &device.index, "--resume", &file]);
+            assert_eq!(said.code, Some(0), "{said:?}");
+            rows_of(&folder.path("measured.csv")).iter().map(|row| row.written_at.clone()).collect::<Vec<_>>()
+        };
+        let before: Vec<String> = rows.iter().map(|row| row.written_at.clone()).collect();
+        assert_eq!(resumed(&manifest), before);
+        let text = fs::read_to_string(&manifest).unwrap().replace("heap = ':file", "heap = 'host uint:file");
+        let other =
+            folder.write("other.toml", text.replace("shader =", "name = 'scale'\n        queue = 'compute'\n        shader ="));
+        assert!(resumed(&other).iter().all(|time| !before.contains(time)));
         let (said, cold) = measured(&folder, &[&manifest], &["-d", &device.index, "--cold"]);
         assert_eq!((said.code, cold.len()), (Some(0), 1), "{said:?}");
         assert_eq!(cold[0].case_id, rows[1].case_id);

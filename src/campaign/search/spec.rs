@@ -119,7 +119,7 @@ impl<'c> Search<'c> {
         let mut respondent = targets.respondent(place)?;
         respondent.ask(OpenBounds {
             device: Identity::at_place(&place.info, place.index),
-            queue: settings.queue,
+            queue: settings.queue.of(&place.info),
             is_robust,
             deadline: settings.submission_deadline(),
             compile_threads,

@@ -103,7 +103,7 @@ fn opening(campaign: &Campaign, order: &Order, hangs: bool) -> OpenTrace {
     let deadline = settings.submission_deadline().map(|longest| if hangs { longest / 8 } else { longest });
     OpenTrace {
         device: Identity::at_place(&place.info, place.index),
-        queue: settings.queue,
+        queue: settings.queue.of(&place.info),
         deadline,
         preset: settings.preset,
         seed: settings.seed,

@@ -50,8 +50,9 @@ pub struct Described {
     pub buffer: Vec<String>,
 
     /// Memory that several buffers lie in, overlapping or not: --memory heap=uint[n] --buffer a=@heap[0,4096] --buffer b=@heap[256],
-    /// with ranges in bytes, from where on and how many (default: a file's count, if file=PATH fills it)
-    #[arg(long, value_name = "NAME=TYPE[COUNT]:FILL", value_parser = with_path())]
+    /// with ranges in bytes, from where on and how many (default: a file's count, if file=PATH fills it). `host uint` is in the host's
+    /// memory, `cached uint` in what the host's caches hold of it
+    #[arg(long, value_name = "NAME=[host|cached] TYPE[COUNT]:FILL", value_parser = with_path())]
     pub memory: Vec<String>,
 
     /// An image by its name or binding: its format, extent (layers come last) and fill, as in picture=rgba16f[width, height]:random

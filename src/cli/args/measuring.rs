@@ -7,15 +7,17 @@ use clap::Args;
 
 use super::colours::Colours;
 use super::values::duration;
+use crate::model::QueueChoice;
 use crate::output::Format;
 use crate::units::parse_share;
 
 /// Flags of every command that measures: where, how precisely, how safely, and where rows go.
 #[derive(Clone, Debug, Args)]
 pub struct Measuring {
-    /// Queue family to run on (default: the first that does compute and graphics, else the first that does compute)
-    #[arg(long, value_name = "FAMILY")]
-    pub queue: Option<u32>,
+    /// Queue family to run on, or `compute` for one that does no graphics, where there is one (default: the first that does compute and
+    /// graphics, else the first that does compute)
+    #[arg(long, value_name = "FAMILY|compute", default_value = "", hide_default_value = true)]
+    pub queue: QueueChoice,
 
     /// File to write rows to, its format by its ending (.csv, .jsonl, .md, .txt); `-` is standard output
     #[arg(short, long, value_name = "FILE")]

@@ -10,6 +10,7 @@ use super::described::Described;
 use super::values::duration;
 use crate::campaign::trace::Groups;
 use crate::cli::trace::verdict::FailOn;
+use crate::model::QueueChoice;
 
 #[derive(Clone, Debug, Args)]
 pub struct Trace {
@@ -71,9 +72,9 @@ pub struct Trace {
     #[arg(short, long, value_name = "INDEX|NAME|UUID")]
     pub device: Option<String>,
 
-    /// Queue family to run on
-    #[arg(long, value_name = "FAMILY")]
-    pub queue: Option<u32>,
+    /// Queue family to run on, or `compute` for one that does no graphics
+    #[arg(long, value_name = "FAMILY|compute", default_value = "", hide_default_value = true)]
+    pub queue: QueueChoice,
 
     /// Select test data
     #[arg(long, default_value_t = 1)]

@@ -31,6 +31,13 @@ pub fn card(
         for (name, why) in &taken.refused {
             out += &paragraph(&format!("Not taken: {name}, since {why}."), page);
         }
+        if taken.untold > 0 {
+            let what = counted(taken.untold, "kernel");
+            out += &paragraph(
+                &format!("{what} left all buffers as they were: results can't be compared. --call names another dispatch."),
+                page,
+            );
+        }
         out.push('\n');
     }
     let most = (MOST / profile.devices.len().max(1)).max(2);

@@ -1,5 +1,6 @@
 //! The second run: what the buffers of chosen kernels hold, as manifests.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 
 use super::layer_files::{files, module_words, read};
 use super::program::{self, Setting};
-use super::store::{Store, snapshots};
+use super::store::{Store, Written, snapshots};
 use crate::analysis::counted;
 use crate::capture::{Kernel, Profile, Snapshot, Wanted, order};
 use crate::cli::args::capture::{Capture, KernelChoice};
@@ -28,6 +29,8 @@ const ORDER: &str = "order";
 pub struct Taken {
     /// Manifests that were written.
     pub kernels: usize,
+    /// Of those, how many left their buffers as they found them.
+    pub untold: u64,
     /// Bytes of the application's data that lie in the folder.
     pub bytes: u64,
     /// Kernels that can't be run elsewhere, and why.
@@ -52,8 +55,10 @@ fn chosen<'p>(typed: &Capture, choice: &KernelChoice, profile: &'p Profile) -> R
     let most = if let KernelChoice::Top(most) = choice { *most } else { usize::MAX };
     // Of several devices each has its own.
     let of_devices = profile.devices.iter().flat_map(|device| device.kernels.iter().filter(is_meant).take(most));
-    let mut chosen: Vec<&Kernel> = of_devices.collect();
-    chosen.dedup_by_key(|kernel| (kernel.label(), kernel.groups));
+    let mut seen = HashSet::new();
+    // The layer can't tell dispatches apart whose groups the device reads.
+    let own = |kernel: &Kernel| (kernel.label(), kernel.groups.filter(|_| !kernel.is_indirect));
+    let chosen: Vec<&Kernel> = of_devices.filter(|kernel| seen.insert(own(kernel))).collect();
     if chosen.is_empty() {
         return Err(Error::Usage(
             "--kernels: none of the kernels that were captured is meant; kernels.csv lists them".to_owned(),
@@ -102,14 +107,15 @@ pub fn take(
     let folder = fs::canonicalize(&typed.output)?;
     let mut taken = Taken::default();
     let wanted = wanted(typed, chosen(typed, choice, profile)?, &folder, &mut taken);
-    let logs = folder.join(TAKEN);
-    fs::create_dir(&logs)?;
+    // It is gone whatever happens: what the layer copies is in there, and modules with their sources.
+    let logs = tempfile::Builder::new().prefix(TAKEN).tempdir_in(&folder)?;
+    let logs = logs.path();
     progress.note("the program runs once more, for what its buffers hold");
     let text = order(wanted.iter().flatten(), typed.max_bytes);
-    taken.notes.extend(run_again(typed, &text, setting, &logs)?);
-    let again = read(&files(&logs)?, |_| None)?;
+    taken.notes.extend(run_again(typed, &text, setting, logs)?);
+    let again = read(&files(logs)?, |_| None)?;
     taken.notes.extend(differing(profile, &again, &wanted));
-    let snapshots = snapshots(&logs)?;
+    let snapshots = snapshots(logs)?;
     let mut store = Store::new(&folder)?;
     let mut first = 0;
     for calls in &wanted {
@@ -120,12 +126,14 @@ pub fn take(
         let found: Vec<(&Wanted<'_>, &Path, &Snapshot)> = (first..).zip(calls).filter_map(found).collect();
         first += calls.len();
         match store.write_best(&found)? {
-            Ok(()) => taken.kernels += 1,
-            Err(why) => taken.refused.push((calls[0].name(), why)),
+            Ok(Written { tells, .. }) => {
+                taken.kernels += 1;
+                taken.untold += u64::from(!tells);
+            }
+            Err(why) => taken.refused.push((calls[0].name(None), why)),
         }
     }
     taken.bytes = store.bytes();
-    fs::remove_dir_all(&logs)?;
     Ok(taken)
 }
 

@@ -65,6 +65,8 @@ pub fn capture(typed: &Capture) -> anyhow::Result<u8> {
     let taken = typed.kernels.as_ref().map(|choice| kernels::take(typed, choice, &profile, &setting, &progress)).transpose()?;
     if let Some(taken) = &taken {
         progress.notes(taken.notes.iter());
+        // It has the application's words in it.
+        fs::remove_dir_all(&logs)?;
     }
     show(typed, &progress, &profile, taken.as_ref(), Some((ended.took, alone)));
     Ok(platform::exit_code(ended.status))
@@ -218,9 +220,14 @@ fn keep_modules(typed: &Capture, logs: &Path, profile: &Profile) -> anyhow::Resu
         let (from, to) = (logs.join(format!("{}.spv", kernel.logged.module)), folder.join(format!("{}.spv", kernel.label())));
         if !kernel.logged.module.is_empty() && !to.exists() {
             let bytes = regular::read(&from, MODULE)?;
-            let stripped = module_words(&from).filter(|_| !typed.keep_source).and_then(|words| without_source(&words).ok());
-            let stripped = stripped.map(|words| words.iter().flat_map(|word| word.to_le_bytes()).collect());
-            File::create_new(to)?.write_all(&stripped.unwrap_or(bytes))?;
+            let stripped = || {
+                let words = without_source(&module_words(&from)?).ok()?;
+                Some(words.iter().flat_map(|word| word.to_le_bytes()).collect())
+            };
+            // What can't be read may have anything in it.
+            if let Some(kept) = if typed.keep_source { Some(bytes) } else { stripped() } {
+                File::create_new(to)?.write_all(&kept)?;
+            }
         }
     }
     Ok(())

@@ -71,7 +71,15 @@ pub fn run(typed: &Capture, setting: &Setting, logs: &Path) -> anyhow::Result<En
     }
     let began = Instant::now();
     let mut child = started(&mut command)?;
-    let mut watched = Watched { typed, logs, read: BTreeMap::new(), first: None, asked: None, had_vulkan: false };
+    let mut watched = Watched {
+        typed,
+        logs,
+        takes_contents: setting.contents.is_some(),
+        read: BTreeMap::new(),
+        first: None,
+        asked: None,
+        had_vulkan: false,
+    };
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Ended { status, had_vulkan: watched.had_vulkan, took: began.elapsed() });
@@ -103,6 +111,7 @@ fn started(command: &mut Command) -> Result<Child, Error> {
 struct Watched<'t> {
     typed: &'t Capture,
     logs: &'t Path,
+    takes_contents: bool,
     /// Of each of the layer's files, up to where it was read, and the submissions until there.
     read: BTreeMap<PathBuf, (u64, BTreeSet<String>)>,
     /// When the first submission was seen, and when the program was asked to end.
@@ -131,13 +140,16 @@ impl Watched<'_> {
         if submissions > 0 {
             self.first.get_or_insert_with(Instant::now);
         }
+        // Which dispatches are taken is told by their places in the whole program.
+        let before = if self.takes_contents { self.typed.after } else { 0 };
         let is_late = || self.typed.seconds.zip(self.first).is_some_and(|(most, first)| first.elapsed() >= most);
-        self.typed.submissions.is_some_and(|most| submissions >= most) || is_late()
+        self.typed.submissions.is_some_and(|most| submissions >= most.saturating_add(before)) || is_late()
     }
 
     /// Submissions of which something was written. Only what is new is read: the program is being timed.
     fn submissions(&mut self) -> u64 {
-        for path in fs::read_dir(self.logs).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())) {
+        let paths = fs::read_dir(self.logs).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+        for path in paths.filter(|path| path.extension().is_some_and(|end| end == "log")) {
             let (at, seen) = self.read.entry(path.clone()).or_default();
             let Ok(mut file) = regular::open(&path, LOG) else { continue };
             let mut new = Vec::new();

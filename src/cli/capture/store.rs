@@ -10,8 +10,11 @@ use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 
 use crate::capture::{RegionFiles, Snapshot, Wanted};
+use crate::cli::tune;
 use crate::digest::label;
+use crate::model::{DeviceInfo, Status};
 use crate::regular::{self, Kind};
+use crate::subject::FixedKernel;
 
 /// The folder of the contents, within the output.
 const DATA: &str = "data";
@@ -45,33 +48,46 @@ impl<'f> Store<'f> {
     }
 
     /// Writes the first of these calls that tells something, or else the first one.
-    pub fn write_best(&mut self, found: &[(&Wanted<'_>, &Path, &Snapshot)]) -> anyhow::Result<Result<(), String>> {
-        let mut best = found.first();
-        for candidate @ (_, head, snapshot) in found {
-            if tells(head, snapshot)? {
-                best = Some(candidate);
-                break;
+    pub fn write_best(&mut self, found: &[(&Wanted<'_>, &Path, &Snapshot)]) -> anyhow::Result<Result<Written, String>> {
+        for (of, head, snapshot) in found {
+            if is_whole(snapshot) && tells(head, snapshot)? {
+                return self.write(of, head, snapshot, true);
             }
         }
-        match best {
-            Some((of, head, snapshot)) => self.write(of, head, snapshot),
+        match found.iter().find(|(.., snapshot)| is_whole(snapshot)).or(found.first()) {
+            Some((of, head, snapshot)) => self.write(of, head, snapshot, false),
             None => Ok(Err("that dispatch was never recorded, or never ended; --call names another one".to_owned())),
         }
     }
 
     /// Writes a kernel's manifest and contents; or says why it can't be run elsewhere.
-    fn write(&mut self, of: &Wanted<'_>, head: &Path, snapshot: &Snapshot) -> anyhow::Result<Result<(), String>> {
+    fn write(
+        &mut self,
+        of: &Wanted<'_>,
+        head: &Path,
+        snapshot: &Snapshot,
+        tells: bool,
+    ) -> anyhow::Result<Result<Written, String>> {
+        if let Some(why) = of.obstacle(snapshot) {
+            return Ok(Err(why));
+        }
         let mut files: Vec<RegionFiles> = Vec::new();
         for (number, region) in snapshot.regions.iter().enumerate() {
             let [before, after] = ["before", "after"].map(|when| contents(head, number, when));
-            files.push([self.kept(region.has_before, &before)?, self.kept(region.has_after, &after)?]);
+            // What shows nothing is no reference.
+            files.push([self.kept(region.has_before, &before)?, self.kept(region.has_after && tells, &after)?]);
         }
         let manifest = match of.manifest(snapshot, &format!("{}.spv", of.kernel.label()), &files) {
             Ok(manifest) => manifest,
             Err(why) => return Ok(Err(why)),
         };
-        File::create_new(self.folder.join(format!("{}.toml", of.name())))?.write_all(manifest.as_bytes())?;
-        Ok(Ok(()))
+        let path = self.folder.join(format!("{}.toml", of.name(Some(snapshot))));
+        File::create_new(&path)?.write_all(manifest.as_bytes())?;
+        if let Err(why) = tune::kernel_of(&path, 0).map_err(|error| error.to_string()).and_then(|(kernel, _)| can_be(&kernel)) {
+            fs::remove_file(path)?;
+            return Ok(Err(why));
+        }
+        Ok(Ok(Written { tells }))
     }
 
     /// The name of a file with these contents, from the folder on; nothing where there are none.
@@ -113,14 +129,31 @@ pub fn snapshots(logs: &Path) -> anyhow::Result<Vec<(PathBuf, Snapshot)>> {
     Ok(all)
 }
 
-/// Whether all was copied, and the kernel left something else than it found.
+/// A manifest that was written.
+#[derive(Clone, Copy, Debug)]
+pub struct Written {
+    /// Whether the kernel left something else than it found, so that its results can be compared.
+    pub tells: bool,
+}
+
+/// Whether a kernel can be run where a device has all that it needs.
+fn can_be(kernel: &FixedKernel) -> Result<(), String> {
+    match kernel.describe(&mut kernel.on(&DeviceInfo::mock())) {
+        Err(failure) if failure.status != Status::Skipped => Err(failure.reason),
+        _ => Ok(()),
+    }
+}
+
+/// Whether all was copied that the kernel found.
+fn is_whole(snapshot: &Snapshot) -> bool {
+    snapshot.regions.iter().all(|region| region.has_before)
+}
+
+/// Whether the kernel left something else than it found.
 fn tells(head: &Path, snapshot: &Snapshot) -> anyhow::Result<bool> {
     let read = |number: usize, when: &str| regular::read(&contents(head, number, when), CONTENTS);
     let mut differs = false;
     for (number, region) in snapshot.regions.iter().enumerate() {
-        if !region.has_before {
-            return Ok(false);
-        }
         differs = differs || (region.has_after && read(number, "before")? != read(number, "after")?);
     }
     Ok(differs)

@@ -301,7 +301,7 @@ fn catalogued(typed: &Trace, device: &DeviceInfo) -> Result<Option<Vec<CaseKey>>
     if let Some(flag) = of_shader(&typed.described) {
         return Err(Error::Usage(format!("{flag} describes a shader of yours, and {name} is a case of the catalogue")));
     }
-    let setting = Setting { device, queue: typed.queue, preset: Preset::Quick, seed: typed.seed };
+    let setting = Setting { device, queue: typed.queue.of(device), preset: Preset::Quick, seed: typed.seed };
     let request = Request { filters: vec![name.to_owned()], axes: typed.axis.clone(), ..Request::default() };
     let plan = Plan::new(&request, setting)?;
     let key = |planned: crate::plan::Planned| {

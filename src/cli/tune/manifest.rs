@@ -10,7 +10,7 @@ use super::subject::{point, reference, subject};
 use crate::cli::args::described::Described;
 use crate::cli::args::tune::Tune;
 use crate::error::Error;
-use crate::model::{DeviceInfo, Shown, path_text, system_name};
+use crate::model::{DeviceInfo, QueueChoice, Shown, path_text, system_name};
 use crate::regular::{self, MANIFEST};
 use crate::subject::{FixedKernel, KernelSpec, UserKernel};
 
@@ -48,8 +48,8 @@ pub fn with_kernel<T: Parser>(path: &Path, has_shader: bool, typed: impl Iterato
     parsed::<T>(path, "", &own, typed)
 }
 
-/// The kernel of a manifest as it is: what that says of a search is left out. `seed` is that of what no file fills.
-pub fn kernel_of(path: &Path, seed: u64) -> Result<FixedKernel, Error> {
+/// The kernel of a manifest as it is, and the queue that it is for: what that says of a search is left out. `seed` is that of what no file fills.
+pub fn kernel_of(path: &Path, seed: u64) -> Result<(FixedKernel, QueueChoice), Error> {
     let said = said(path, true)?;
     let tune = parsed::<Whole>(path, "tune", &said, ["--manifest".into(), path.into()].into_iter())?.tune;
     let usage = |error: Error| Error::Usage(format!("{}: {error}", path.shown()));
@@ -61,7 +61,8 @@ pub fn kernel_of(path: &Path, seed: u64) -> Result<FixedKernel, Error> {
         |axis: &&String| axis.split_once('=').is_some_and(|(_, values)| !values.contains([',', '[']) && !values.contains(".."));
     let axes: Vec<String> = tune.axis.iter().filter(is_one).cloned().collect();
     let point = point(&axes, &tune.described.constant, &mut kernel).map_err(usage)?;
-    Ok(FixedKernel { spec: KernelSpec { reference: files.unwrap_or_default(), ..spec }, point })
+    let kernel = FixedKernel { spec: KernelSpec { reference: files.unwrap_or_default(), ..spec }, point };
+    Ok((kernel, tune.measuring.queue))
 }
 
 /// What a manifest says, as flags.

@@ -17,7 +17,8 @@ made! {
     create_command_pool, fp_v1_0.create_command_pool, vk::CommandPoolCreateInfo<'_> => vk::CommandPool, |device, info, pool| {
         let may_copy = !info.flags.contains(vk::CommandPoolCreateFlags::PROTECTED);
         let is_timed = may_copy && device.is_timed(info.queue_family_index);
-        device.command_pools().insert(pool, CommandPool { is_timed, may_copy, buffers: Vec::new() })
+        let is_compute = device.is_compute(info.queue_family_index);
+        device.command_pools().insert(pool, CommandPool { is_timed, may_copy, is_compute, buffers: Vec::new() })
     };
 }
 

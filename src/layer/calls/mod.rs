@@ -58,6 +58,8 @@ pub(crate) const DEVICE: &[Named] = &[
     // Buffers and descriptors.
     call!(c"vkCreateBuffer", PFN_vkCreateBuffer, create_buffer),
     call!(c"vkDestroyBuffer", PFN_vkDestroyBuffer, destroy_buffer),
+    call!(c"vkAllocateMemory", PFN_vkAllocateMemory, allocate_memory),
+    call!(c"vkFreeMemory", PFN_vkFreeMemory, free_memory),
     call!(c"vkBindBufferMemory", PFN_vkBindBufferMemory, bind_buffer_memory),
     call!(c"vkBindBufferMemory2", PFN_vkBindBufferMemory2, bind_buffer_memory2),
     call!(c"vkBindBufferMemory2KHR", PFN_vkBindBufferMemory2, bind_buffer_memory2),

@@ -13,7 +13,7 @@ use crate::contents::copied;
 use crate::device::{Device, locked};
 use crate::kernel::{Kernel, Module, chained};
 use crate::log::clean;
-use crate::sets::{Buffer, SetLayout};
+use crate::sets::SetLayout;
 use crate::statistics;
 
 made! {
@@ -27,6 +27,10 @@ made! {
         let own = list(info.p_set_layouts, info.set_layout_count).iter();
         let own = own.map(|set| sets.set_layouts.get(set).map(Arc::clone).unwrap_or_default()).collect();
         sets.layouts.insert(layout, own)
+    };
+    allocate_memory, fp_v1_0.allocate_memory, vk::MemoryAllocateInfo<'_> => vk::DeviceMemory, |device, info, memory| {
+        let place = device.memory_place(info.memory_type_index);
+        device.sets().memories.insert(memory, place)
     };
     create_set_layout, fp_v1_0.create_descriptor_set_layout,
         vk::DescriptorSetLayoutCreateInfo<'_> => vk::DescriptorSetLayout,
@@ -48,6 +52,7 @@ destroyed! {
     destroy_pipeline_layout, fp_v1_0.destroy_pipeline_layout, vk::PipelineLayout,
         |device, layout| device.sets().layouts.remove(&layout);
     destroy_pipeline, fp_v1_0.destroy_pipeline, vk::Pipeline, |device, pipeline| device.remove_pipeline(pipeline);
+    free_memory, fp_v1_0.free_memory, vk::DeviceMemory, |device, memory| device.sets().memories.remove(&memory);
     destroy_set_layout, fp_v1_0.destroy_descriptor_set_layout, vk::DescriptorSetLayout,
         |device, layout| device.sets().set_layouts.remove(&layout);
     destroy_buffer, fp_v1_0.destroy_buffer, vk::Buffer, |device, buffer| device.sets().buffers.remove(&buffer);
@@ -69,7 +74,7 @@ pub(super) unsafe extern "system" fn create_buffer(
         let info = copied(&*info);
         let result = (device.below.fp_v1_0().create_buffer)(of, &info, allocator, buffer);
         if result == vk::Result::SUCCESS {
-            device.sets().buffers.insert(*buffer, Buffer { bytes: info.size, usage: info.usage, memory: None });
+            device.sets().add_buffer(*buffer, &info);
         }
         result
     }
@@ -98,7 +103,7 @@ pub(super) unsafe extern "system" fn bind_buffer_memory(
     // SAFETY: as this function is called.
     unsafe {
         let Some(device) = device(of) else { return UNKNOWN };
-        note_memory(&device, buffer, memory, offset);
+        device.sets().bind_memory(buffer, memory, offset);
         (device.below.fp_v1_0().bind_buffer_memory)(of, buffer, memory, offset)
     }
 }
@@ -111,14 +116,8 @@ pub(super) unsafe extern "system" fn bind_buffer_memory2(
     // SAFETY: as this function is called.
     unsafe {
         let Some(device) = device(of) else { return UNKNOWN };
-        list(infos, count).iter().for_each(|info| note_memory(&device, info.buffer, info.memory, info.memory_offset));
+        list(infos, count).iter().for_each(|info| device.sets().bind_memory(info.buffer, info.memory, info.memory_offset));
         (device.below.fp_v1_1().bind_buffer_memory2)(of, count, infos)
-    }
-}
-
-fn note_memory(device: &Device, buffer: vk::Buffer, memory: vk::DeviceMemory, offset: u64) {
-    if let Some(own) = device.sets().buffers.get_mut(&buffer) {
-        own.memory = Some((memory, offset));
     }
 }
 

@@ -335,7 +335,9 @@ fn expected_in(files: &[(String, FilePath)], made: &Made) -> Result<Vec<Vec<u8>>
     };
     let of_output = |output: &Output| {
         let name = &output.name;
-        let file = files.iter().find(|(place, _)| is_it(place, output)).ok_or_else(|| {
+        // What memory is called comes first: a shader may have the name as well.
+        let of_memory = files.iter().find(|(place, _)| is_memory(place, output));
+        let file = of_memory.or_else(|| files.iter().find(|(place, _)| is_it(place, output))).ok_or_else(|| {
             said(format!("no reference file for `{name}`: name one for each of {}, as in NAME=FILE", names()))
         })?;
         if let Some(part) = output.part().filter(|_| is_memory(&file.0, output)) {
