@@ -115,17 +115,19 @@ fn a_kernel_is_measured_as_it_is_warm_and_cold() {
         // What is there already isn't measured again, unless the kernel is another one.
         let file = folder.at("measured.csv");
         let resumed = |manifest: &str| {
-            let said =
-                ran(&["run", manifest, "--preset", "quick", "--max-time", "20ms", "-d", &device.index, "--resume", &file]);
-            assert_eq!(said.code, Some(0), "{said:?}");
-            rows_of(&folder.path("measured.csv")).iter().map(|row| row.written_at.clone()).collect::<Vec<_>>()
+            ran(&["run", manifest, "--preset", "quick", "--max-time", "20ms", "-d", &device.index, "--resume", &file])
         };
         let before: Vec<String> = rows.iter().map(|row| row.written_at.clone()).collect();
-        assert_eq!(resumed(&manifest), before);
+        let said = resumed(&manifest);
+        let after: Vec<String> = rows_of(&folder.path("measured.csv")).iter().map(|row| row.written_at.clone()).collect();
+        assert_eq!((said.code, &after), (Some(0), &before), "{said:?}");
         let text = fs::read_to_string(&manifest).unwrap().replace("heap = ':file", "heap = 'host uint:file");
         let other =
             folder.write("other.toml", text.replace("shader =", "name = 'scale'\n        queue = 'compute'\n        shader ="));
-        assert!(resumed(&other).iter().all(|time| !before.contains(time)));
+        let said = resumed(&other);
+        assert!(said.code == Some(2) && said.err.contains("another plan"), "{said:?}");
+        let (said, rows) = measured(&folder, &[&other], &["-d", &device.index]);
+        assert!(said.code == Some(0) && rows.iter().all(|row| row.status == "ok"), "{said:?}");
         let (said, cold) = measured(&folder, &[&manifest], &["-d", &device.index, "--cold"]);
         assert_eq!((said.code, cold.len()), (Some(0), 1), "{said:?}");
         assert_eq!(cold[0].case_id, rows[1].case_id);
