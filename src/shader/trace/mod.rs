@@ -68,7 +68,7 @@ pub struct Root {
     pub is_natural: bool,
     /// How large it is, of what isn't a buffer.
     pub bytes: Option<u64>,
-    /// Whether it is of shared memory that holds something from the beginning.
+    /// Whether it is of shared memory that holds something from the beginning, or that may be written where nobody sees it.
     pub has_initial: bool,
     /// What it is where it is an array whose layout is the driver's.
     pub array: Option<NaturalArray>,
@@ -251,4 +251,36 @@ impl Traced {
 
 fn assembled(module: &rspirv::dr::Module) -> Vec<u32> {
     module.assemble()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::SpirvTarget;
+    use crate::shader::{Compiler, Library};
+
+    #[test]
+    fn what_a_cooperative_matrix_may_have_written_is_not_called_unwritten() {
+        let text = |stores: &str| {
+            format!(
+                "#version 450\n#extension GL_KHR_cooperative_matrix : require\n#extension GL_KHR_memory_scope_semantics : require\n\
+                 #extension GL_EXT_shader_explicit_arithmetic_types : require\nlayout(local_size_x = 32) in;\n\
+                 layout(binding = 0) buffer O {{ float o[]; }};\nshared float tile[256];\nshared float other[32];\n\
+                 void main() {{\n  coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> m =\n\
+                 coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator>(1.0);\n  {stores}\n  barrier();\n\
+                 o[gl_LocalInvocationIndex] = tile[gl_LocalInvocationIndex] + other[gl_LocalInvocationIndex];\n}}\n"
+            )
+        };
+        let seen = |stores: &str| {
+            let library = Library::embedded().with("a.comp", text(stores));
+            let module = Compiler::new(library).unwrap().compile("a.comp", &[], SpirvTarget::Vulkan1_3).unwrap();
+            let options = TraceOptions { leaders: false, values: true, sites: None };
+            let traced = Traced::of(&module.words, "main", &SpecValues::new(), &options).unwrap();
+            let shared = traced.roots.into_iter().filter(|root| root.space == Space::Shared);
+            shared.map(|root| (root.name, root.has_initial)).collect::<Vec<_>>()
+        };
+        let of = |tile: bool| vec![("tile".to_owned(), tile), ("other".to_owned(), false)];
+        assert_eq!(seen("coopMatStore(m, tile, 0, 16, gl_CooperativeMatrixLayoutRowMajor);"), of(true));
+        assert_eq!(seen(""), of(false));
+    }
 }

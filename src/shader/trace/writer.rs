@@ -3,12 +3,12 @@
 use std::collections::{HashMap, HashSet};
 
 use rspirv::dr::{Block, Function, Instruction, Module, Operand};
-use rspirv::spirv::{Decoration, LoopControl, MemoryAccess, Op, Word};
+use rspirv::spirv::{Decoration, LoopControl, MemoryAccess, Op, StorageClass, Word};
 
 use super::calls::Calls;
 use super::layout::Layouts;
 use super::loops::Loops;
-use super::pointers::{Beside, Name, RootIs, Shadow, is_recorded};
+use super::pointers::{Beside, Followed, Name, RootIs, Shadow, is_recorded};
 use super::polls::Waiting;
 use super::recorder::{ENDED, Poll, RETURNED_EARLY, Recorder};
 use super::uses::mattering;
@@ -498,6 +498,9 @@ impl Writer {
                 Some(Shadow::Unfollowed(why)) => (String::new(), Target::Unfollowed(why), Vec::new()),
                 Some(shadow) => self.target(pointer.unwrap_or_default(), &shadow, code),
             };
+            if kind != AccessKind::Load && matches!(target, Target::Unfollowed(_)) {
+                self.note_unseen(instruction, pointer);
+            }
             let mut access = Access::new(kind, name, target, words);
             access.sync = Sync::of(instruction, |of| self.layouts.values().integer(of));
             access.matters = match instruction.result_id {
@@ -515,6 +518,21 @@ impl Writer {
             self.record_access(access, poll, (around, recorder, code))?;
         }
         Ok(())
+    }
+
+    /// Notes that shared memory may be written where nobody sees it: what is read there isn't known to be unwritten.
+    fn note_unseen(&mut self, instruction: &Instruction, pointer: Option<Word>) {
+        let Some(pointer) = pointer.or_else(|| instruction.operands.first().and_then(id)) else { return };
+        if self.class_of(pointer) != Some(StorageClass::Workgroup) {
+            return;
+        }
+        let known = match self.shadow(pointer) {
+            Some(Shadow::Followed(Followed { root: RootIs::Known(root), .. })) => Some(root),
+            _ => None,
+        };
+        let roots = self.roots.iter_mut().enumerate();
+        let meant = roots.filter(|(at, root)| root.space == Space::Shared && known.is_none_or(|known| known == *at));
+        meant.for_each(|(_, root)| root.has_initial = true);
     }
 
     /// Which bytes of what is loaded matter, a bit each.
