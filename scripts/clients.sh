@@ -15,9 +15,10 @@ table=tests/clients/clients.csv
 # packages_of CLIENT: what pip calls them.
 packages_of() { awk -F, -v client="$1" '$1 == client { print $2 }' "$table"; }
 
+flags=()
 case ${1:-} in
   '') clients=(computeml computeml_again wgpu ncnn) ;;
-  --all) mapfile -t clients < <(tail -n +2 "$table" | cut -d, -f1) ;;
+  --all) flags=(--all); mapfile -t clients < <(tail -n +2 "$table" | cut -d, -f1) ;;
   *) clients=("$@") ;;
 esac
 
@@ -51,4 +52,4 @@ mapfile -t packages < <(printf '%s\n' "${packages[@]}" | sort -u)
 say "installing into $environment: ${packages[*]}"
 quietly "$python" -m pip install --disable-pip-version-check "${packages[@]}" || die "could not install: ${packages[*]}"
 
-exec python3 tests/clients/check.py "$LANESCOPE" "$python" "$driver" "${clients[@]}"
+exec python3 tests/clients/check.py "$LANESCOPE" "$python" "$driver" "${flags[@]}" "${clients[@]}"

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Run real programs alone and under `lanescope capture`, and check that the layer sees all and changes nothing.
 
-    tests/clients/check.py LANESCOPE PYTHON DRIVER_FILE CLIENT...
+    tests/clients/check.py LANESCOPE PYTHON DRIVER_FILE [--all] CLIENT...
 
 A client is a script beside this one, which prints checksums of what its dispatches computed. clients.csv says how many
 dispatches and kernels it has on lavapipe, with packages of these versions, and which validation messages some of its
 runs raise without the layer, too.
+
+The kernels of each client are taken out as well, and must compute by themselves what they computed in it: with --all of
+each, else of those for which clients.csv says so.
 
 First comes planted.py, which makes mistakes on purpose: a check that doesn't find them is worth nothing. Exit code 1:
 something is off, and the lines below the table say what. scripts/clients.sh installs what this needs, and runs it.
@@ -20,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 CLIENTS = Path(__file__).resolve().parent
@@ -58,7 +61,9 @@ class Checked:
     kernels: int = 0
     seconds: tuple[float, float] = (0, 0)
     messages: int = 0
-    # By what it is about: end, output, counts, followed, validation.
+    # Of the kernels that were taken out, how many compute the same by themselves; none where that isn't tried.
+    replayed: tuple[int, int] | None = None
+    # By what it is about: end, output, counts, followed, validation, replay.
     problems: list[tuple[str, str]] = field(default_factory=list)
 
     def has(self, about: str) -> bool:
@@ -97,6 +102,21 @@ class Expected:
     counts: tuple[int, int]
     # Messages that hang on timing: a run alone may raise them or not.
     raised: set[str]
+    replays: bool
+
+
+def replay(alone: list[str], lanescope: str, folder: Path, environment: dict[str, str]) -> tuple[int, int]:
+    """Take the kernels out, and run them by themselves: how many there are, and how many compute the same."""
+    taken, rows = folder / "taken", folder / "replayed.csv"
+    run([lanescope, "capture", "-q", "-o", str(taken), "--kernels", "all", "--", *alone], environment)
+    manifests = sorted(map(str, taken.glob("*.toml")))
+    flags = ["--preset", "quick", "--max-time", "1ms", "--no-lock", "-q", "-o", str(rows)]
+    run([lanescope, "run", *manifests, *flags], environment)
+    if not rows.exists():
+        return 0, len(manifests)
+    with rows.open(newline="") as file:
+        right = {row["experiment"] for row in csv.DictReader(file) if (row["status"], row["checked"]) == ("ok", "true")}
+    return len(right), len(manifests)
 
 
 def check(client: str, expected: Expected, lanescope: str, python: str, driver: Path, folder: Path) -> Checked:
@@ -142,12 +162,19 @@ def check(client: str, expected: Expected, lanescope: str, python: str, driver: 
         if counts != expected.counts:
             words = "{}: {} dispatches of {} kernels, not {} of {}".format(name, *counts, *expected.counts)
             found.problems.append(("counts", words))
+    if expected.replays:
+        found.replayed = replay(alone, lanescope, folder, by_file)
+        with (folder / "captured/kernels.csv").open(newline="") as file:
+            kernels = len(list(csv.DictReader(file)))
+        if found.replayed != (kernels, kernels):
+            words = "of {} kernels, {} were taken out, and {} compute the same by themselves"
+            found.problems.append(("replay", words.format(kernels, found.replayed[1], found.replayed[0])))
     found.problems += [("validation", message) for kind, message in after.items() if kind not in own]
     return found
 
 
 def table(all_checked: list[Checked]) -> str:
-    head = ("client", "dispatches", "kernels", "outputs", "validation", "alone", "captured")
+    head = ("client", "dispatches", "kernels", "replayed", "outputs", "validation", "alone", "captured")
     rows = [head]
     for found in all_checked:
         outputs = "differ" if found.has("output") else "same"
@@ -155,9 +182,11 @@ def table(all_checked: list[Checked]) -> str:
         if not found.messages:
             validation = "silent"
         seconds = [f"{time:.2f} s" for time in found.seconds]
-        rows.append((found.client, str(found.dispatches), str(found.kernels), outputs, validation, *seconds))
+        replayed = "{} of {}".format(*found.replayed) if found.replayed else ""
+        counts = (str(found.dispatches), str(found.kernels), replayed)
+        rows.append((found.client, *counts, outputs, validation, *seconds))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    is_words = (True, False, False, True, True, False, False)
+    is_words = (True, False, False, False, True, True, False, False)
 
     def line(row: tuple[str, ...]) -> str:
         cells = zip(row, widths, is_words, strict=True)
@@ -168,12 +197,18 @@ def table(all_checked: list[Checked]) -> str:
 
 def main() -> int:
     lanescope, python, driver, *clients = sys.argv[1:]
+    replays_all = "--all" in clients
+    clients = [client for client in clients if client != "--all"]
     with (CLIENTS / "clients.csv").open(newline="") as file:
         expected = {
-            row["client"]: Expected((int(row["dispatches"]), int(row["kernels"])), set(row["raised"].split()))
+            row["client"]: Expected(
+                (int(row["dispatches"]), int(row["kernels"])),
+                set(row["raised"].split()),
+                replays_all or bool(row["replays"]),
+            )
             for row in csv.DictReader(file)
         }
-    expected["planted"] = expected["computeml"]
+    expected["planted"] = replace(expected["computeml"], replays=False)
     all_checked = []
     for client in ["planted", *clients]:
         print(f"==> {client}", file=sys.stderr)
