@@ -9,6 +9,7 @@ use crate::analysis::counted;
 use crate::capture::{self, Kernel, OnDevice, Profile, groups_text, is_near_floor};
 use crate::model::Shown;
 use crate::output::{Column, Need, Page, TextTable, paragraph};
+use crate::platform::shell_word;
 use crate::units::{Nanos, percent};
 
 /// The rows, within a capture's folder.
@@ -27,17 +28,7 @@ pub fn card(
 ) -> String {
     let mut out = String::new();
     if let Some(taken) = taken {
-        out += &paragraph(&taken.in_words(folder), page);
-        for (name, why) in &taken.refused {
-            out += &paragraph(&format!("Not taken: {name}, since {why}."), page);
-        }
-        if taken.untold > 0 {
-            let what = counted(taken.untold, "kernel");
-            out += &paragraph(
-                &format!("{what} left all buffers as they were: results can't be compared. --call names another dispatch."),
-                page,
-            );
-        }
+        out += &of_taken(taken, folder, page);
         out.push('\n');
     }
     let most = (MOST / profile.devices.len().max(1)).max(2);
@@ -58,7 +49,27 @@ pub fn card(
     for (kind, count) in &profile.not_followed {
         out += &paragraph(&format!("Not followed: {kind} ({count})."), page);
     }
-    out + &paragraph(&next(profile, folder, taken), page)
+    let (words, command) = next(profile, folder, taken);
+    out += &paragraph(&words, page);
+    match command {
+        Some(command) => format!("{out}    {command}\n"),
+        None => out,
+    }
+}
+
+fn of_taken(taken: &Taken, folder: &Path, page: Page) -> String {
+    let mut out = paragraph(&taken.in_words(folder), page);
+    for (name, why) in &taken.refused {
+        out += &paragraph(&format!("Not taken: {name}, since {why}."), page);
+    }
+    if taken.untold > 0 {
+        let what = counted(taken.untold, "kernel");
+        out += &paragraph(
+            &format!("{what} left all buffers as they were: results can't be compared. --call names another dispatch."),
+            page,
+        );
+    }
+    out
 }
 
 fn head(device: &OnDevice, is_isolated: bool) -> String {
@@ -117,23 +128,22 @@ fn remarks(device: &OnDevice) -> Option<String> {
     })
 }
 
-/// What to look at first, and where all is.
-fn next(profile: &Profile, folder: &Path, taken: Option<&Taken>) -> String {
+/// Where all is, and the command that goes on from there: on a line of its own, to be copied.
+fn next(profile: &Profile, folder: &Path, taken: Option<&Taken>) -> (String, Option<String>) {
     let rows = folder.join(ROWS);
+    let rows = format!("The rows are in {}.", rows.shown());
     if taken.is_some_and(|taken| taken.kernels > 0) {
-        let kernels = folder.join("*.toml");
-        return format!(
-            "The rows are in {}. Measure the kernels by themselves: lanescope run {}",
-            rows.shown(),
-            kernels.shown()
-        );
+        // The shell fills in the star only outside of quotes.
+        let kernels = format!("{}/*.toml", shell_word(&folder.to_string_lossy()));
+        return (format!("{rows} Measure the kernels by themselves:"), Some(format!("lanescope run {kernels}")));
     }
     let longest = profile.devices.iter().flat_map(|device| &device.kernels).find(|kernel| !kernel.times.is_empty());
     match longest.filter(|kernel| !kernel.logged.module.is_empty()) {
         Some(kernel) => {
             let module = folder.join(format!("{}.spv", kernel.label()));
-            format!("The rows are in {}. Look first at: lanescope inspect {}", rows.shown(), module.shown())
+            let command = format!("lanescope inspect {}", shell_word(&module.to_string_lossy()));
+            (format!("{rows} Look first at:"), Some(command))
         }
-        None => format!("The rows are in {}.", rows.shown()),
+        None => (rows, None),
     }
 }

@@ -47,6 +47,28 @@ pub struct Setting {
 /// # Errors
 /// Why it can't be started.
 pub fn run(typed: &Capture, setting: &Setting, logs: &Path) -> anyhow::Result<Ended> {
+    let mut command = with_layer(typed, setting, logs)?;
+    let began = Instant::now();
+    let mut child = started(&mut command)?;
+    let mut watched = Watched {
+        typed,
+        logs,
+        takes_contents: setting.contents.is_some(),
+        read: BTreeMap::new(),
+        first: None,
+        asked: None,
+        had_vulkan: false,
+    };
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Ended { status, had_vulkan: watched.had_vulkan, took: began.elapsed() });
+        }
+        watched.look(&mut child)?;
+        thread::sleep(STEP);
+    }
+}
+
+fn with_layer(typed: &Capture, setting: &Setting, logs: &Path) -> Result<Command, Error> {
     let mut command = command(typed)?;
     for (name, value) in &setting.layer {
         match value {
@@ -69,24 +91,7 @@ pub fn run(typed: &Capture, setting: &Setting, logs: &Path) -> anyhow::Result<En
     if let Some(order) = &setting.contents {
         command.env("LANESCOPE_CAPTURE_KERNELS", order);
     }
-    let began = Instant::now();
-    let mut child = started(&mut command)?;
-    let mut watched = Watched {
-        typed,
-        logs,
-        takes_contents: setting.contents.is_some(),
-        read: BTreeMap::new(),
-        first: None,
-        asked: None,
-        had_vulkan: false,
-    };
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Ended { status, had_vulkan: watched.had_vulkan, took: began.elapsed() });
-        }
-        watched.look(&mut child)?;
-        thread::sleep(STEP);
-    }
+    Ok(command)
 }
 
 /// How long it takes without the layer.
