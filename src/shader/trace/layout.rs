@@ -18,6 +18,12 @@ use crate::shader::reflect::types::{Layout, TypeNode, Types};
 /// The most pieces that a value may have which is read or written at once.
 const MOST_RUNS: usize = 1 << 12;
 
+/// Most parts of a value that are looked at. Those that touch each other are one piece, so the pieces alone don't bound the work.
+const MOST_PARTS: u32 = 1 << 16;
+
+/// Types nest no deeper in a valid module; one that isn't may hold itself.
+const DEEPEST: u32 = 255;
+
 pub(super) struct Layouts {
     types: Types,
     constants: Constants,
@@ -167,11 +173,12 @@ impl Layouts {
     /// a kind that has no size, or has too many.
     pub(super) fn runs(&self, of: Place) -> Option<Vec<Run>> {
         let mut runs = Vec::new();
-        self.add_runs(of, 0, &mut runs)?;
+        self.add_runs(of, 0, &mut Left { parts: MOST_PARTS, depth: DEEPEST }, &mut runs)?;
         Some(runs)
     }
 
-    fn add_runs(&self, of: Place, at: u64, runs: &mut Vec<Run>) -> Option<()> {
+    fn add_runs(&self, of: Place, at: u64, left: &mut Left, runs: &mut Vec<Run>) -> Option<()> {
+        left.parts = left.parts.checked_sub(1)?;
         let count = match self.node(of.ty)? {
             TypeNode::Scalar(scalar) => return add(Run { offset: at, bytes: scalar.bytes() }, runs),
             TypeNode::Pointer { .. } => return add(Run { offset: at, bytes: *self.explicit.get(&of.ty)? }, runs),
@@ -180,16 +187,24 @@ impl Layouts {
             TypeNode::Matrix { count, .. } | TypeNode::Vector { count, .. } => (*count).into(),
             _ => return None,
         };
+        left.depth = left.depth.checked_sub(1)?;
         for i in 0..count {
             let (stride, part) = self.step(of, Some(i))?;
             let offset = match stride {
                 Stride::Member(offset) => offset,
                 Stride::Element(stride) => i.checked_mul(stride)?,
             };
-            self.add_runs(part, at.checked_add(offset)?, runs)?;
+            self.add_runs(part, at.checked_add(offset)?, left, runs)?;
         }
+        left.depth += 1;
         Some(())
     }
+}
+
+/// What may still be looked at of a value.
+struct Left {
+    parts: u32,
+    depth: u32,
 }
 
 fn end_aligned(end: u64, layout: Layout) -> Option<u64> {

@@ -2,7 +2,10 @@
 
 use std::sync::LazyLock;
 
-use lanescope::shader::{BindingKind, InstructionKind, InstructionMix, ReflectError, Reflection, SpecValues};
+use lanescope::shader::{
+    BindingKind, InstructionKind, InstructionMix, ReflectError, Reflection, SpecValues, Target, TraceOptions, Traced,
+    Unfollowed,
+};
 use proptest::prelude::*;
 
 use super::support::compiled;
@@ -238,6 +241,28 @@ fn arrays_end_however_they_are_nested() {
     assert_eq!(kind(255), BindingKind::Sampler);
     assert_eq!(kind(256), BindingKind::Other);
     assert_eq!(kind(50_000), BindingKind::Other);
+}
+
+/// Whether each piece of an array of so many numbers that is read whole is followed.
+fn is_followed_whole(length: u32) -> bool {
+    let text = format!(
+        "{HEAD}OpDecorate %all DescriptorSet 0\nOpDecorate %all Binding 0\nOpDecorate %block Block
+        OpMemberDecorate %block 0 Offset 0\nOpDecorate %array ArrayStride 4
+        %void = OpTypeVoid\n%fn = OpTypeFunction %void\n%uint = OpTypeInt 32 0\n%zero = OpConstant %uint 0
+        %length = OpConstant %uint {length}\n%array = OpTypeArray %uint %length\n%block = OpTypeStruct %array
+        %ptr = OpTypePointer StorageBuffer %block\n%part = OpTypePointer StorageBuffer %array
+        %all = OpVariable %ptr StorageBuffer\n%f0 = OpFunction %void None %fn\n%l = OpLabel
+        %at = OpAccessChain %part %all %zero\n%value = OpLoad %array %at\nOpReturn\nOpFunctionEnd\n"
+    );
+    let words = to_words(&spirv_tool("spirv-as", &["--target-env", "vulkan1.1", "-o", "-", "-"], text.as_bytes()).unwrap());
+    let traced = Traced::of(&words, "main", &SpecValues::new(), &TraceOptions::default()).unwrap();
+    !matches!(traced.sites[0].target, Target::Unfollowed(Unfollowed::Pieces))
+}
+
+#[test]
+fn values_that_are_read_whole_may_be_of_any_length() {
+    assert!(is_followed_whole(4096));
+    assert!(!is_followed_whole(u32::MAX));
 }
 
 #[test]
