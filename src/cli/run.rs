@@ -15,7 +15,7 @@ use crate::campaign::sink::Beside;
 use crate::campaign::{Campaign, Claim, Continued, interrupt};
 use crate::error::{EXIT_INTERRUPTED, Error};
 use crate::experiments::Setting;
-use crate::model::{DeviceInfo, QueueChoice, Shown, Status};
+use crate::model::{DeviceInfo, QueueChoice, Shown};
 use crate::output::{self, CodeFolder, Format, Samples};
 use crate::plan::{Cases, Plan, Request, tell_what_others_do};
 use crate::record::{Header, Record};
@@ -135,23 +135,16 @@ struct Kernels {
 
 /// The kernels whose manifests are named.
 fn kernels(typed: &Run, seed: u64) -> Result<Kernels, Error> {
-    let Kernels { kernels: mut all, mut queue } = Kernels::default();
+    let (mut all, mut queue) = (Vec::<FixedKernel>::new(), QueueChoice::default());
     for path in typed.filters.iter().filter(|filter| is_manifest(filter)) {
         let (kernel, own) = tune::kernel_of(Path::new(path), seed)?;
         // What can't run here is a skipped row; what its user has to mend isn't.
-        let described = kernel.describe(&mut kernel.on(&DeviceInfo::mock()));
-        if let Err(failure) = described.as_ref().map(drop).map_err(|failure| failure.status) {
-            if failure != Status::Skipped {
-                let why = described.err().map(|failure| failure.reason).unwrap_or_default();
-                return Err(Error::Usage(format!("{path}: {why}")));
-            }
-        }
+        kernel.possible().map_err(|failure| Error::Usage(format!("{path}: {}", failure.reason)))?;
         if all.iter().any(|other| other.name() == kernel.name()) {
             return Err(Error::Usage(format!("{path}: another kernel is called {} as well", kernel.name())));
         }
         if !all.is_empty() && own != queue && typed.measuring.queue == QueueChoice::Usual {
-            let words =
-                "is for another queue than the kernels before it: measure those apart that say `queue`, or give --queue";
+            let words = "is for another queue than the kernels before it: measure those that say `queue` in a run of their own, or give --queue";
             return Err(Error::Usage(format!("{path} {words}")));
         }
         queue = own;

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::kernel::UserKernel;
 use super::spec::{KernelSpec, Reference};
 use crate::digest::label;
-use crate::model::{Case, Check, DeviceInfo, Failure, Point};
+use crate::model::{Case, Check, DeviceInfo, Failure, Point, Status};
 use crate::regular::{self, DATA};
 use crate::shader::Prepared;
 
@@ -51,6 +51,15 @@ impl FixedKernel {
     /// The case, whose buffers are left empty.
     pub fn describe(&self, kernel: &mut UserKernel) -> Result<Case, Failure> {
         kernel.describe(&self.point).map(|case| self.named(case))
+    }
+
+    /// # Errors
+    /// Why no device can run it, however much it has.
+    pub fn possible(&self) -> Result<(), Failure> {
+        match self.describe(&mut self.on(&DeviceInfo::mock())) {
+            Err(failure) if failure.status != Status::Skipped => Err(failure),
+            _ => Ok(()),
+        }
     }
 
     /// The case, and what it must compute, which the kernel knows from then on.

@@ -180,7 +180,7 @@ fn what_a_kernel_left_is_what_it_is_compared_with() {
     let [(_, said)] = &tried(&folder, "kept", device)[..] else { panic!() };
     assert!(said.code == Some(1) && !said.err.contains("computes what the files hold"), "{said:?}");
     let nothing = captured(&["--kernels", "no such kernel"], &folder.at("none"), &program);
-    assert!(nothing.code == Some(2) && nothing.err.contains("none of the kernels"), "{nothing:?}");
+    assert!(nothing.code == Some(2) && nothing.err.contains("no captured kernel matches"), "{nothing:?}");
     let never = captured(&["--kernels", "all", "--call", "99"], &folder.at("never"), &program);
     assert!(never.code == Some(0) && never.err.contains("Not taken: dispatches.comp-k"), "{never:?}");
     let little = captured(&["--kernels", "all", "--max-bytes", "64"], &folder.at("little"), &program);

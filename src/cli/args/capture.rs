@@ -50,7 +50,7 @@ pub struct Capture {
     #[arg(long, value_name = "TOP:N|NAME|all")]
     pub kernels: Option<KernelChoice>,
 
-    /// Which dispatch of each kernel to take, in the order in which they are recorded (default: one in the middle)
+    /// Take this dispatch of each kernel, counted from 1 in the order of recording (default: one in the middle)
     #[arg(long, value_name = "NUMBER", requires = "kernels", value_parser = clap::value_parser!(u64).range(1..))]
     pub call: Option<u64>,
 
@@ -58,7 +58,7 @@ pub struct Capture {
     #[arg(long, value_name = "X,Y,Z", requires = "kernels", value_parser = groups)]
     pub groups: Option<[u32; 3]>,
 
-    /// How many bytes of the application's data to take at most, such as 512Mi: buffers beyond it are filled with random numbers
+    /// Take at most this many bytes of the application's data, such as 512Mi; buffers beyond it are filled with random numbers
     #[arg(long, value_name = "BYTES", requires = "kernels", value_parser = bytes, default_value = "4Gi")]
     pub max_bytes: u64,
 

@@ -62,8 +62,8 @@ fn of_taken(taken: &Taken, folder: &Path, page: Page) -> String {
     for (name, why) in &taken.refused {
         out += &paragraph(&format!("Not taken: {name}, since {why}."), page);
     }
-    if taken.untold > 0 {
-        let what = counted(taken.untold, "kernel");
+    if taken.unchanged > 0 {
+        let what = counted(taken.unchanged, "kernel");
         out += &paragraph(
             &format!("{what} left all buffers as they were: results can't be compared. --call names another dispatch."),
             page,

@@ -30,7 +30,7 @@ pub struct Taken {
     /// Manifests that were written.
     pub kernels: usize,
     /// Of those, how many left their buffers as they found them.
-    pub untold: u64,
+    pub unchanged: u64,
     /// Bytes of the application's data that lie in the folder.
     pub bytes: u64,
     /// Kernels that can't be run elsewhere, and why.
@@ -60,9 +60,7 @@ fn chosen<'p>(typed: &Capture, choice: &KernelChoice, profile: &'p Profile) -> R
     let own = |kernel: &Kernel| (kernel.label(), kernel.groups.filter(|_| !kernel.is_indirect));
     let chosen: Vec<&Kernel> = of_devices.filter(|kernel| seen.insert(own(kernel))).collect();
     if chosen.is_empty() {
-        return Err(Error::Usage(
-            "--kernels: none of the kernels that were captured is meant; kernels.csv lists them".to_owned(),
-        ));
+        return Err(Error::Usage("--kernels: no captured kernel matches; kernels.csv lists them".to_owned()));
     }
     Ok(chosen)
 }
@@ -126,9 +124,9 @@ pub fn take(
         let found: Vec<(&Wanted<'_>, &Path, &Snapshot)> = (first..).zip(calls).filter_map(found).collect();
         first += calls.len();
         match store.write_best(&found)? {
-            Ok(Written { tells, .. }) => {
+            Ok(Written { changes }) => {
                 taken.kernels += 1;
-                taken.untold += u64::from(!tells);
+                taken.unchanged += u64::from(!changes);
             }
             Err(why) => taken.refused.push((calls[0].name(None), why)),
         }
@@ -148,7 +146,7 @@ fn differing(profile: &Profile, again: &Profile, wanted: &[Vec<Wanted<'_>>]) -> 
     let differ = wanted.iter().filter(differs).count();
     (differ > 0).then(|| {
         format!(
-            "note: the second run dispatched {} of {} another number of times than the first: what was taken may be of other work",
+            "note: {} of {} ran more or less often in the second run than in the first: what was taken may be of other work",
             counted(differ as u64, "kernel"),
             wanted.len()
         )

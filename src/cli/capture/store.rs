@@ -12,9 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::capture::{RegionFiles, Snapshot, Wanted};
 use crate::cli::tune;
 use crate::digest::label;
-use crate::model::{DeviceInfo, Status};
 use crate::regular::{self, Kind};
-use crate::subject::FixedKernel;
 
 /// The folder of the contents, within the output.
 const DATA: &str = "data";
@@ -47,10 +45,10 @@ impl<'f> Store<'f> {
         self.kept.values().map(|(_, bytes)| bytes).sum()
     }
 
-    /// Writes the first of these calls that tells something, or else the first one.
+    /// Writes the first of these calls that changes something, or else the first one.
     pub fn write_best(&mut self, found: &[(&Wanted<'_>, &Path, &Snapshot)]) -> anyhow::Result<Result<Written, String>> {
         for (of, head, snapshot) in found {
-            if is_whole(snapshot) && tells(head, snapshot)? {
+            if is_whole(snapshot) && changes(head, snapshot)? {
                 return self.write(of, head, snapshot, true);
             }
         }
@@ -66,7 +64,7 @@ impl<'f> Store<'f> {
         of: &Wanted<'_>,
         head: &Path,
         snapshot: &Snapshot,
-        tells: bool,
+        changes: bool,
     ) -> anyhow::Result<Result<Written, String>> {
         if let Some(why) = of.obstacle(snapshot) {
             return Ok(Err(why));
@@ -75,7 +73,7 @@ impl<'f> Store<'f> {
         for (number, region) in snapshot.regions.iter().enumerate() {
             let [before, after] = ["before", "after"].map(|when| contents(head, number, when));
             // What shows nothing is no reference.
-            files.push([self.kept(region.has_before, &before)?, self.kept(region.has_after && tells, &after)?]);
+            files.push([self.kept(region.has_before, &before)?, self.kept(region.has_after && changes, &after)?]);
         }
         let manifest = match of.manifest(snapshot, &format!("{}.spv", of.kernel.label()), &files) {
             Ok(manifest) => manifest,
@@ -83,11 +81,13 @@ impl<'f> Store<'f> {
         };
         let path = self.folder.join(format!("{}.toml", of.name(Some(snapshot))));
         File::create_new(&path)?.write_all(manifest.as_bytes())?;
-        if let Err(why) = tune::kernel_of(&path, 0).map_err(|error| error.to_string()).and_then(|(kernel, _)| can_be(&kernel)) {
+        let possible =
+            || tune::kernel_of(&path, 0).map_err(|error| error.to_string())?.0.possible().map_err(|failure| failure.reason);
+        if let Err(why) = possible() {
             fs::remove_file(path)?;
             return Ok(Err(why));
         }
-        Ok(Ok(Written { tells }))
+        Ok(Ok(Written { changes }))
     }
 
     /// The name of a file with these contents, from the folder on; nothing where there are none.
@@ -133,15 +133,7 @@ pub fn snapshots(logs: &Path) -> anyhow::Result<Vec<(PathBuf, Snapshot)>> {
 #[derive(Clone, Copy, Debug)]
 pub struct Written {
     /// Whether the kernel left something else than it found, so that its results can be compared.
-    pub tells: bool,
-}
-
-/// Whether a kernel can be run where a device has all that it needs.
-fn can_be(kernel: &FixedKernel) -> Result<(), String> {
-    match kernel.describe(&mut kernel.on(&DeviceInfo::mock())) {
-        Err(failure) if failure.status != Status::Skipped => Err(failure.reason),
-        _ => Ok(()),
-    }
+    pub changes: bool,
 }
 
 /// Whether all was copied that the kernel found.
@@ -150,7 +142,7 @@ fn is_whole(snapshot: &Snapshot) -> bool {
 }
 
 /// Whether the kernel left something else than it found.
-fn tells(head: &Path, snapshot: &Snapshot) -> anyhow::Result<bool> {
+fn changes(head: &Path, snapshot: &Snapshot) -> anyhow::Result<bool> {
     let read = |number: usize, when: &str| regular::read(&contents(head, number, when), CONTENTS);
     let mut differs = false;
     for (number, region) in snapshot.regions.iter().enumerate() {
