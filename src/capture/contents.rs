@@ -29,7 +29,20 @@ pub struct Snapshot {
     /// Whether its queue does no graphics: some devices run a kernel otherwise there.
     pub is_compute: bool,
     pub bound: Vec<BoundRange>,
+    /// Buffers that may be reached by their addresses.
+    pub addressed: Vec<Addressed>,
     pub regions: Vec<Region>,
+}
+
+/// The region, the first byte in it, and how many; or why nothing was copied.
+pub type Copied = Result<(usize, u64, u64), String>;
+
+/// A buffer by its address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Addressed {
+    pub start: u64,
+    pub bytes: u64,
+    pub range: Copied,
 }
 
 /// What stands at a descriptor.
@@ -38,8 +51,7 @@ pub struct BoundRange {
     pub set: u32,
     pub binding: u32,
     pub element: u32,
-    /// The region, the first byte in it, and how many; or why nothing was copied.
-    pub range: Result<(usize, u64, u64), String>,
+    pub range: Copied,
 }
 
 /// Ranges that overlap.
@@ -93,6 +105,7 @@ impl Wanted<'_> {
             // Writing to a string can't fail.
             let _ = writeln!(lines, "binding\t{}\t{}\t{}\t{access}\t{reach}", info.set, info.binding, info.count.max(1));
         }
+        lines += &self.addresses_line(&blocks);
         lines
     }
 }
@@ -118,13 +131,13 @@ impl Snapshot {
                     new.push = bytes(push)?;
                 }
                 ["bound", set, binding, element, _, ref rest @ ..] => {
-                    let range = match *rest {
-                        [why] => Err(why.to_owned()),
-                        [region, offset, bytes] => Ok((region.parse().ok()?, offset.parse().ok()?, bytes.parse().ok()?)),
-                        _ => return None,
-                    };
+                    let range = range(rest)?;
                     let (set, binding, element) = (set.parse().ok()?, binding.parse().ok()?, element.parse().ok()?);
                     new.bound.push(BoundRange { set, binding, element, range });
+                }
+                ["address", start, bytes, ref rest @ ..] => {
+                    let start = u64::from_str_radix(start, 16).ok()?;
+                    new.addressed.push(Addressed { start, bytes: bytes.parse().ok()?, range: range(rest)? });
                 }
                 ["region", number, bytes, before, after, place] => {
                     (number.parse() == Ok(new.regions.len())).then_some(())?;
@@ -138,13 +151,23 @@ impl Snapshot {
                     new.regions.push(Region { bytes: bytes.parse().ok()?, has_before, has_after, place });
                 }
                 ["end"] => {
-                    let is_there = |range: &BoundRange| range.range.as_ref().map_or(true, |(at, ..)| *at < new.regions.len());
-                    return new.bound.iter().all(is_there).then_some(new);
+                    let ranges = new.bound.iter().map(|bound| &bound.range);
+                    let mut ranges = ranges.chain(new.addressed.iter().map(|addressed| &addressed.range));
+                    let is_there = |range: &Copied| range.as_ref().map_or(true, |(at, ..)| *at < new.regions.len());
+                    return ranges.all(is_there).then_some(new);
                 }
                 _ => return None,
             }
         }
         None
+    }
+}
+
+fn range(fields: &[&str]) -> Option<Copied> {
+    match *fields {
+        [why] => Some(Err(why.to_owned())),
+        [region, offset, bytes] => Some(Ok((region.parse().ok()?, offset.parse().ok()?, bytes.parse().ok()?))),
+        _ => None,
     }
 }
 

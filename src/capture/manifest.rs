@@ -1,11 +1,13 @@
 //! A kernel of an application as a manifest, which `run`, `tune`, `trace` and `inspect` take.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use super::addresses::{Addresses, Holder};
 use super::contents::{BoundRange, Snapshot, Wanted};
 use super::rows::groups_text;
 use crate::model::MemoryKind;
-use crate::shader::{Access, BindingInfo, Capability};
+use crate::shader::{Access, BindingInfo, ScalarType};
 
 /// The files that a region's bytes are in, before the dispatch and after it.
 pub type RegionFiles = [Option<String>; 2];
@@ -28,9 +30,6 @@ impl Wanted<'_> {
             let why = bound.range.as_ref().err()?;
             Some(format!("binding {}:{} can't be taken: {why}", bound.set, bound.binding))
         });
-        if self.module.reflection.capabilities.contains(&Capability::PhysicalStorageBufferAddresses) {
-            return Some("it reaches buffers by their addresses".to_owned());
-        }
         if snapshot.base != [0; 3] {
             return Some("its workgroups don't begin at 0".to_owned());
         }
@@ -39,7 +38,13 @@ impl Wanted<'_> {
 
     /// # Errors
     /// Why it can't be run elsewhere, in words.
-    pub fn manifest(&self, snapshot: &Snapshot, module: &str, files: &[RegionFiles]) -> Result<String, String> {
+    pub fn manifest(
+        &self,
+        snapshot: &Snapshot,
+        module: &str,
+        files: &[RegionFiles],
+        addresses: &Addresses,
+    ) -> Result<String, String> {
         let groups = snapshot.groups.ok_or("nobody knows how many workgroups it had")?;
         let logged = &self.kernel.logged;
         let mut text = format!(
@@ -59,22 +64,52 @@ impl Wanted<'_> {
         }
         let pushed = self.module.reflection.push_bytes as usize;
         if pushed > 0 {
-            let known = snapshot.push.iter().copied().chain(std::iter::repeat(0)).take(pushed);
-            let _ = writeln!(text, "push-bytes = \"{}\"", known.map(|byte| format!("{byte:02x}")).collect::<String>());
+            let mut bytes = snapshot.push.clone();
+            bytes.resize(pushed, 0);
+            addresses.clear_in(None, &mut bytes);
+            let _ = writeln!(text, "push-bytes = \"{}\"", bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
         }
         if snapshot.is_compute {
             text += "queue = \"compute\"\n";
         }
-        let reference: Vec<String> = compared(files)
+        let written = self.written(snapshot, addresses);
+        let reference: Vec<String> = self
+            .compared(snapshot, files, addresses)
             .iter()
             .enumerate()
+            .filter(|(at, _)| written.contains(at))
             .filter_map(|(at, [_, after])| Some(format!("m{at}={}", after.as_ref()?)))
             .collect();
         if !reference.is_empty() {
             let _ = writeln!(text, "reference = {}", quoted(&reference.join(",")));
         }
-        text += &self.tables(snapshot, files);
+        text += &self.tables(snapshot, files, addresses);
         Ok(text)
+    }
+
+    fn access(&self, bound: &BoundRange) -> Access {
+        let infos = &self.module.reflection.used_bindings;
+        let info = infos.iter().find(|info| (info.set, info.binding) == (bound.set, bound.binding));
+        info.map_or(Access::ReadOnly, |info| info.access)
+    }
+
+    /// The regions that it may do something with: of buffers that have an address only those to which one leads.
+    pub fn used(&self, snapshot: &Snapshot, addresses: &Addresses) -> BTreeSet<usize> {
+        let bound = snapshot.bound.iter().filter_map(|bound| Some(bound.range.as_ref().ok()?.0));
+        bound.chain(addresses.reached.iter().copied()).collect()
+    }
+
+    /// Files with what can be compared: where not all is known that the kernel found, nothing that it left.
+    fn compared<'f>(&self, snapshot: &Snapshot, files: &'f [RegionFiles], addresses: &Addresses) -> &'f [RegionFiles] {
+        let is_known = |at: &usize| files.get(*at).is_some_and(|[before, _]| before.is_some());
+        if self.used(snapshot, addresses).iter().all(is_known) { files } else { &[] }
+    }
+
+    /// The regions that it writes.
+    fn written(&self, snapshot: &Snapshot, addresses: &Addresses) -> BTreeSet<usize> {
+        let is_written = |bound: &&BoundRange| self.access(bound) != Access::ReadOnly;
+        let bound = snapshot.bound.iter().filter(is_written).filter_map(|bound| Some(bound.range.as_ref().ok()?.0));
+        bound.chain(addresses.written.iter().copied()).collect()
     }
 
     /// How many workgroups there are: where the kernel's work is cut into invocations, as many as cover those, so that `tune` may choose
@@ -88,7 +123,7 @@ impl Wanted<'_> {
         }
     }
 
-    fn tables(&self, snapshot: &Snapshot, files: &[RegionFiles]) -> String {
+    fn tables(&self, snapshot: &Snapshot, files: &[RegionFiles], addresses: &Addresses) -> String {
         let mut text = String::new();
         let constants: Vec<(&str, &str)> = self
             .kernel
@@ -99,8 +134,10 @@ impl Wanted<'_> {
             .filter(|(_, bytes)| !bytes.is_empty())
             .collect();
         table(&mut text, "constant-bytes", constants.into_iter().map(|(id, bytes)| (id.to_owned(), bytes.to_owned())));
+        let used = self.used(snapshot, addresses);
         let memory = |(at, region): (usize, &super::contents::Region)| {
-            let words = region.bytes.div_ceil(4);
+            let ty = addresses.types.get(&at).copied().unwrap_or(ScalarType::U32);
+            let count = region.bytes.next_multiple_of(4) / ty.bytes();
             let fill = files.get(at).and_then(|[before, _]| before.as_ref());
             let fill = fill.map_or_else(|| "random".to_owned(), |file| format!("file={file}"));
             let place = match region.place {
@@ -108,14 +145,14 @@ impl Wanted<'_> {
                 MemoryKind::HostVisible => "host ",
                 MemoryKind::HostCached => "cached ",
             };
-            (format!("m{at}"), format!("{place}uint[{words}]:{fill}"))
+            (format!("m{at}"), format!("{place}{ty}[{count}]:{fill}"))
         };
-        table(&mut text, "memory", snapshot.regions.iter().enumerate().map(memory));
+        table(&mut text, "memory", snapshot.regions.iter().enumerate().filter(|(at, _)| used.contains(at)).map(memory));
         let place = |bound: &BoundRange| {
             let infos = &self.module.reflection.used_bindings;
             let info = infos.iter().find(|info| (info.set, info.binding) == (bound.set, bound.binding));
             let element = info.filter(|info| info.count != 1).map_or_else(String::new, |_| format!("[{}]", bound.element));
-            (format!("{}:{}{element}", bound.set, bound.binding), info.is_some_and(|info| info.access != Access::ReadOnly))
+            (format!("{}:{}{element}", bound.set, bound.binding), self.access(bound) != Access::ReadOnly)
         };
         let ranges = || snapshot.bound.iter().filter_map(|bound| Some((place(bound), bound.range.as_ref().ok()?)));
         table(
@@ -124,16 +161,16 @@ impl Wanted<'_> {
             ranges().map(|((place, _), (at, offset, bytes))| (place, format!("@m{at}[{offset}, {bytes}]"))),
         );
         // What wasn't copied afterwards can't be compared.
-        let is_unknown = |at: usize| compared(files).get(at).is_none_or(|[_, after]| after.is_none());
+        let is_unknown = |at: usize| self.compared(snapshot, files, addresses).get(at).is_none_or(|[_, after]| after.is_none());
         let unknown = ranges().filter(|((_, is_written), (at, ..))| *is_written && is_unknown(*at));
-        table(&mut text, "check", unknown.map(|((place, _), _)| (place, "none".to_owned())));
+        let unknown = unknown.map(|((place, _), _)| place);
+        let by_address = addresses.written.iter().filter(|at| is_unknown(**at)).map(|at| format!("m{at}"));
+        table(&mut text, "check", unknown.chain(by_address).map(|place| (place, "none".to_owned())));
+        let place = |(holder, at): (Holder, u64)| holder.map_or(format!("@{at}"), |region| format!("m{region}@{at}"));
+        let led = addresses.led.iter().map(|(from, (to, byte))| (place(*from), format!("@m{to}[{byte}]")));
+        table(&mut text, "address", led);
         text
     }
-}
-
-/// Files with what can be compared: where not all is known that the kernel found, nothing that it left.
-fn compared(files: &[RegionFiles]) -> &[RegionFiles] {
-    if files.iter().all(|[before, _]| before.is_some()) { files } else { &[] }
 }
 
 fn table(text: &mut String, name: &str, entries: impl Iterator<Item = (String, String)>) {

@@ -5,10 +5,12 @@
 //! modules   what kernels are called, and what else their modules tell
 //! profile   the kernels of all files
 //! rows      those as rows
+//! addresses where addresses of buffers stand in that, and where they lead
 //! contents  whose buffers are copied, and what was copied
 //! manifest  a kernel with that, as other commands take it
 //! ```
 
+mod addresses;
 mod contents;
 mod log;
 mod manifest;
@@ -18,7 +20,8 @@ mod rows;
 #[cfg(test)]
 mod testing;
 
-pub use contents::{Snapshot, Wanted, order};
+pub use addresses::Addresses;
+pub use contents::{Region, Snapshot, Wanted, order};
 pub use log::LoggedDevice;
 pub use manifest::RegionFiles;
 pub use profile::{Kernel, OnDevice, Profile};

@@ -7,7 +7,7 @@ use super::args::values::Hex;
 use super::defines;
 use crate::error::Error;
 use crate::model::FilePath;
-use crate::subject::{BufferSpec, ImageSpec, KernelSpec, SamplerSpec, listed};
+use crate::subject::{AddressSpec, BufferSpec, ImageSpec, KernelSpec, SamplerSpec, listed};
 
 /// The shader with what it needs to run. What it is compared with isn't said here.
 pub fn kernel(arguments: &Described, seed: u64) -> Result<KernelSpec, Error> {
@@ -33,6 +33,7 @@ pub fn kernel(arguments: &Described, seed: u64) -> Result<KernelSpec, Error> {
         constant_bytes: parsed("constant-bytes", &arguments.constant_bytes, constant_bytes)?,
         push_bytes: arguments.push_bytes.as_ref().map(|bytes| bytes.0.clone()),
         images: parsed("image", &arguments.image, ImageSpec::parse)?,
+        addresses: parsed("address", &arguments.address, AddressSpec::parse)?,
         samplers: parsed("sampler", &arguments.sampler, SamplerSpec::parse)?,
         members: parsed("push", &arguments.push, member)?,
         threads: three("threads", &arguments.threads)?,

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::fmt::Display;
 
 use crate::model::{
-    Case, Dependency, DeviceInfo, Dimension, Edge, FACES, Feature, Format, FormatUse, ImageRole, Kernel, Limits, Measurand,
-    MemoryKind, Repeat, Resource, ResourceKind, Status, Step, Subgroup,
+    Address, Case, Dependency, DeviceInfo, Dimension, Edge, FACES, Feature, Format, FormatUse, HeldAddress, ImageRole, Kernel,
+    Limits, Measurand, Repeat, Resource, ResourceKind, Status, Step, Subgroup,
 };
 use crate::shader::{BindingKind, Prepared, Specialized};
 
@@ -14,8 +14,6 @@ use super::error::Error;
 use super::host;
 
 type Checked = Result<(), Error>;
-
-const ADDRESS_BYTES: usize = 8;
 
 /// Refuses a case that breaks a rule or a limit of the device.
 pub(super) fn case(prepared: &Prepared, device: &DeviceInfo) -> Checked {
@@ -73,15 +71,21 @@ fn once_only(case: &Case) -> Checked {
     })
 }
 
-/// What kernels reach by its address: buffers of the device's own, where it has such addresses.
+/// What kernels reach by its address: buffers, where the device has such addresses. What holds some has room for them.
 fn addressed(case: &Case, device: &DeviceInfo) -> Checked {
-    case.addressed().try_for_each(|index| {
-        let kind = case.resources.get(index).map(|resource| resource.kind);
-        let is_buffer = matches!(kind, Some(ResourceKind::Buffer { memory: MemoryKind::DeviceLocal, .. }));
-        require(is_buffer, || {
-            format!("a step pushes the address of resource {index}, which is no buffer of the device's own")
+    let bytes = |index: usize| match case.resources.get(index).map(|resource| resource.kind) {
+        Some(ResourceKind::Buffer { bytes, .. }) => bytes,
+        _ => 0,
+    };
+    case.all_addresses().try_for_each(|Address { resource, byte }| {
+        require(byte < bytes(resource), || {
+            format!("an address is that of byte {byte} of resource {resource}, which is no buffer that has it")
         })?;
-        require(device.has(Feature::BufferDeviceAddress), || "a step pushes an address, which needs bufferDeviceAddress".into())
+        require(device.has(Feature::BufferDeviceAddress), || "the case has an address, which needs bufferDeviceAddress".into())
+    })?;
+    case.addresses.iter().try_for_each(|HeldAddress { holder, at, .. }| {
+        let has_room = at.checked_add(Address::BYTES as u64).is_some_and(|end| end <= bytes(*holder));
+        require(has_room && at % 4 == 0, || format!("resource {holder} is to hold an address at byte {at}"))
     })
 }
 
@@ -299,7 +303,7 @@ fn steps(steps: &[Step], prepared: &Prepared, limits: &Limits) -> Checked {
                 pushed = pushed.max(bytes.len());
             }
             Step::PushAddress { offset, .. } => {
-                let end = (*offset as usize).saturating_add(ADDRESS_BYTES);
+                let end = (*offset as usize).saturating_add(Address::BYTES);
                 require(bound.is_some() && offset % 4 == 0 && end <= pushed, || {
                     format!("an address for the push constants from byte {offset} on, of which {pushed} are set")
                 })?;

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use crate::model::{Dependency, Step, TimestampStage};
+use crate::model::{Address, Dependency, Step, TimestampStage};
 
 use super::device::LoadedCase;
 use super::logical::Logical;
@@ -125,9 +125,9 @@ impl<'a> Recorder<'a> {
                         kernel.push(device, self.buffer, 0, bytes);
                     }
                 }
-                Step::PushAddress { offset, resource } => {
-                    if let (Some(kernel), Some(address)) = (bound, case.buffer(*resource).and_then(Buffer::address)) {
-                        kernel.push(device, self.buffer, *offset, &address.to_le_bytes());
+                Step::PushAddress { offset, address: Address { resource, byte } } => {
+                    if let (Some(kernel), Some(start)) = (bound, case.buffer(*resource).and_then(Buffer::address)) {
+                        kernel.push(device, self.buffer, *offset, &(start + byte).to_le_bytes());
                     }
                 }
                 Step::BindPipeline { kernel } => {
@@ -292,6 +292,13 @@ impl<'a> Recorder<'a> {
     pub(super) fn fill(&self, target: &Buffer, word: u32) {
         // SAFETY: recording; the buffer lives and its size is a multiple of four.
         unsafe { self.logical.raw.cmd_fill_buffer(self.buffer, target.raw(), 0, vk::WHOLE_SIZE, word) };
+    }
+
+    /// Writes a few bytes into a buffer: a multiple of four, at a multiple of four.
+    pub(super) fn write(&self, target: &Buffer, at: u64, bytes: &[u8]) {
+        debug_assert!(at + bytes.len() as u64 <= target.bytes() && at % 4 == 0 && bytes.len() % 4 == 0);
+        // SAFETY: recording; the buffer lives and may be copied to, and `check` saw where that is.
+        unsafe { self.logical.raw.cmd_update_buffer(self.buffer, target.raw(), at, bytes) };
     }
 
     /// Copies between two buffers, which are not the same.

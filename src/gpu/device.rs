@@ -8,8 +8,8 @@ use ash::vk;
 use gpu_allocator::MemoryLocation;
 
 use crate::model::{
-    self, Contents, DeviceInfo, Footprint, GpuState, Measurand, OTHER_POISON, OtherProcess, POISON, PipelineDetail,
-    PipelineStatistics, QueueFamily, Repeat, ResourceKind, Status, Step,
+    self, Address, Contents, DeviceInfo, Footprint, GpuState, HeldAddress, Measurand, OTHER_POISON, OtherProcess, POISON,
+    PipelineDetail, PipelineStatistics, QueueFamily, Repeat, ResourceKind, Status, Step,
 };
 use crate::shader::{Access, Prepared};
 use crate::units::Ticks;
@@ -325,7 +325,23 @@ impl Device {
         for (at, (resource, sharable)) in case.resources.iter().zip(sharable).enumerate() {
             all.push(self.resource(resource, *sharable, addressed.contains(&at), &all)?);
         }
+        self.write_addresses(case, &all)?;
         Ok(all)
+    }
+
+    fn write_addresses(&mut self, case: &model::Case, all: &[Arc<Resource>]) -> Result<(), Error> {
+        if case.addresses.is_empty() {
+            return Ok(());
+        }
+        self.queue.run("writing addresses", |recorder| {
+            for HeldAddress { holder, at, address: Address { resource, byte } } in &case.addresses {
+                let start = all[*resource].buffer().and_then(Buffer::address);
+                if let (Some(holder), Some(start)) = (all[*holder].buffer(), start) {
+                    recorder.write(holder, *at, &(start + byte).to_le_bytes());
+                }
+            }
+        })?;
+        Ok(())
     }
 
     /// Frees shared resources of which all cases were released, and tells whether there were any.
@@ -502,7 +518,7 @@ impl Device {
 }
 
 /// Of each resource, whether other cases may use the same: not one in which a pass finds what the last one left, which is its own; nor
-/// an input that a kernel can write to, nor what kernels reach by its address, unseen. What a pass writes before it reads is nobody's.
+/// an input that a kernel can write to, nor what kernels reach by its address, unseen, or what holds addresses. What a pass writes before it reads is nobody's.
 fn sharable(prepared: &Prepared) -> Vec<bool> {
     let kernels = || prepared.case.kernels.iter().zip(&prepared.kernels);
     let accesses = |resource: usize| {
@@ -513,7 +529,8 @@ fn sharable(prepared: &Prepared) -> Vec<bool> {
         })
     };
     let carried_over = prepared.carried_over();
-    let addressed: HashSet<usize> = prepared.case.addressed().collect();
+    let holders = prepared.case.addresses.iter().map(|held| held.holder);
+    let addressed: HashSet<usize> = prepared.case.addressed().chain(holders).collect();
     let resources = prepared.case.resources.iter().enumerate();
     resources
         .map(|(index, resource)| match resource.contents {

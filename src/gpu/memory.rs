@@ -96,13 +96,17 @@ impl Memory {
         kind: MemoryKind,
         info: &DeviceInfo,
     ) -> Result<Self, Error> {
-        let NewBuffer { logical, name, .. } = new;
+        let NewBuffer { logical, name, usage, .. } = new;
         let what = || format!("{} bytes of {} memory for buffer `{name}`", requirements.size, kind.as_str());
         let none = || Error::new(Status::Error, format!("no memory type of the device serves as {}", what()));
         let mut failure = None;
         for ty in info.memory_types_for(kind, requirements.memory_type_bits) {
-            let allocate = vk::MemoryAllocateInfo::default().allocation_size(requirements.size).memory_type_index(ty.index);
-            // SAFETY: the device lives, and the type is one of its own.
+            let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
+            let mut allocate = vk::MemoryAllocateInfo::default().allocation_size(requirements.size).memory_type_index(ty.index);
+            if usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS) {
+                allocate = allocate.push_next(&mut flags);
+            }
+            // SAFETY: the device lives, and the type is one of its own; what has the usage is on a device with such addresses.
             match unsafe { logical.raw.allocate_memory(&allocate, None) } {
                 Ok(memory) => return Self::mapped(logical, name, Owned::new(logical, memory, name), ty),
                 Err(result) => failure = Some(Error::call("vkAllocateMemory", &what(), result)),
@@ -167,14 +171,15 @@ impl Buffer {
     }
 
     /// The same for kernels that reach it by its address.
-    pub(super) fn with_address(new: NewBuffer<'_>, location: MemoryLocation) -> Result<Self, Error> {
+    pub(super) fn with_address(new: NewBuffer<'_>, kind: MemoryKind, info: &DeviceInfo) -> Result<Self, Error> {
         let NewBuffer { logical, name, usage, .. } = new;
         let Some(address_of) = &logical.address_of else {
             return Err(Error::new(Status::Error, format!("the device tells no addresses, as of buffer `{name}`")));
         };
         let usage = usage | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
-        let buffer = Self::new(NewBuffer { usage, ..new }, location)?;
-        // SAFETY: the buffer lives and has the usage; on a device that tells addresses, the allocator has all memory for that.
+        let buffer = Self::of_kind(NewBuffer { usage, ..new }, kind, info)?;
+        // SAFETY: the buffer lives and has the usage; on a device that tells addresses, the allocator has all memory for that, and what
+        // is mapped is allocated for it where the buffer has the usage.
         let address = unsafe { address_of.buffer(&logical.raw, buffer.raw()) };
         Ok(Self { address: Some(address), ..buffer })
     }

@@ -55,11 +55,8 @@ impl Resource {
                     | vk::BufferUsageFlags::TRANSFER_SRC
                     | vk::BufferUsageFlags::TRANSFER_DST;
                 let new = NewBuffer { logical, name, bytes, usage };
-                let buffer = if is_addressed {
-                    Buffer::with_address(new, MemoryLocation::GpuOnly)?
-                } else {
-                    Buffer::of_kind(new, memory, info)?
-                };
+                let buffer =
+                    if is_addressed { Buffer::with_address(new, memory, info)? } else { Buffer::of_kind(new, memory, info)? };
                 staging.upload(queue, &buffer, &model.contents)?;
                 Ok(Self::Buffer(buffer))
             }

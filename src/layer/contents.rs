@@ -9,6 +9,7 @@
 //! | `most` | bytes that all copies may have |
 //! | `kernel` | as in the log: module, entry point, constants, required subgroup size; groups in x, y and z (`?` where the device reads them); which of such dispatches, by the order in which they are recorded, from 0 |
 //! | `binding` | of that kernel: set, binding, how many descriptors, `r`, `w` or `rw`, the most bytes that it can reach (empty where nobody knows) |
+//! | `addresses` | of that kernel: bytes of the push constants at which addresses may stand, separated by commas; `all` where others may stand in memory; `w` where it may write there |
 //!
 //! What is copied is described in a file of its own, `contents-PROCESS-NUMBER.txt`, beside the files with the bytes.
 //!
@@ -16,6 +17,7 @@
 //! |---|---|
 //! | `kernel` | its number in the order, groups in x, y and z, base groups in x, y and z, push constants in hex, `compute` where the queue does no graphics |
 //! | `bound` | set, binding, element, type of descriptor by its number, then region, first byte in it and bytes; or why nothing was copied |
+//! | `address` | of a buffer: where it begins for the device, in hex, its bytes, then as for `bound` |
 //! | `region` | its number, bytes, whether it was copied before (0 or 1), and after, where it lies: `device`, `host` (not in the device's own memory) or `cached` (the same, through the host's caches) |
 //! | `end` | |
 
@@ -51,6 +53,30 @@ pub(crate) struct WantedKernel {
     pub(crate) groups: Option<[u32; 3]>,
     pub(crate) call: u64,
     bindings: Vec<WantedBinding>,
+    addresses: Option<WantedAddresses>,
+}
+
+/// Buffers that a kernel may reach by their addresses.
+struct WantedAddresses {
+    /// Bytes of the push constants.
+    pushed: Vec<usize>,
+    /// Whether memory may have others.
+    are_in_memory: bool,
+    is_written: bool,
+}
+
+impl WantedAddresses {
+    fn read([pushed, others, access]: [&str; 3]) -> Option<Self> {
+        let pushed = pushed.split(',').filter(|at| !at.is_empty()).map(|at| at.parse().ok()).collect::<Option<_>>()?;
+        Some(Self { pushed, are_in_memory: others == "all", is_written: access == "w" })
+    }
+
+    /// Whether one of the addresses may lead into a buffer that begins here.
+    fn may_reach(&self, push: &[u8], start: u64, bytes: u64) -> bool {
+        let address = |at: &usize| Some(u64::from_le_bytes(push.get(*at..*at + 8)?.try_into().ok()?));
+        let is_within = |address: u64| (start..start.saturating_add(bytes)).contains(&address);
+        self.are_in_memory || self.pushed.iter().filter_map(address).any(is_within)
+    }
 }
 
 struct WantedBinding {
@@ -77,7 +103,11 @@ impl Wanted {
                     let groups = [x.parse().ok(), y.parse().ok(), z.parse().ok()];
                     let groups = groups.iter().all(Option::is_some).then(|| groups.map(Option::unwrap_or_default));
                     let fields = [module, entry, constants, size].join("\t");
-                    new.kernels.push(WantedKernel { fields, groups, call: call.parse().ok()?, bindings: Vec::new() });
+                    let (call, bindings, addresses) = (call.parse().ok()?, Vec::new(), None);
+                    new.kernels.push(WantedKernel { fields, groups, call, bindings, addresses });
+                }
+                ["addresses", pushed, others, access] => {
+                    new.kernels.last_mut()?.addresses = Some(WantedAddresses::read([pushed, others, access])?);
                 }
                 ["binding", set, binding, count, access, reach] => {
                     let (place, count) = ((set.parse().ok()?, binding.parse().ok()?), count.parse().ok()?);
@@ -381,6 +411,25 @@ fn described(device: &Device, wanted: &WantedKernel, state: &State) -> (String, 
             };
             ranges.push(Placed::of(descriptor, buffer, bytes, *is_written));
             places.push((head, bytes));
+        }
+    }
+    let start = |(_, buffer): &(vk::Buffer, &Buffer)| buffer.address;
+    let mut addressed: Vec<(vk::Buffer, &Buffer)> = known.buffers.iter().map(|(raw, buffer)| (*raw, buffer)).collect();
+    addressed.sort_by_key(start);
+    for (raw, buffer) in addressed {
+        let (Some(start), Some(wanted)) = (buffer.address, &wanted.addresses) else { continue };
+        if !wanted.may_reach(&state.push, start, buffer.bytes) {
+            continue;
+        }
+        let head = format!("address\t{start:x}\t{}", buffer.bytes);
+        let ty = vk::DescriptorType::STORAGE_BUFFER;
+        let whole = Descriptor { ty, buffer: raw, serial: buffer.serial, offset: 0, bytes: buffer.bytes };
+        match source(&whole, Some(buffer), buffer.bytes) {
+            Ok(buffer) => {
+                ranges.push(Placed::of(&whole, buffer, buffer.bytes, wanted.is_written));
+                places.push((head, buffer.bytes));
+            }
+            Err(why) => drop(writeln!(lines, "{head}\t{why}")),
         }
     }
     let (regions, found) = regions(&ranges);

@@ -35,6 +35,8 @@ pub(crate) struct Buffer {
     /// The memory that it lies in, and from which byte of that on, once it is bound.
     pub(crate) memory: Option<(vk::DeviceMemory, u64)>,
     pub(crate) place: MemoryPlace,
+    /// Where it begins for the device, once the application asked.
+    pub(crate) address: Option<u64>,
 }
 
 /// What a set's layout says.
@@ -162,7 +164,8 @@ impl Sets {
         self.serials += 1;
         let is_sparse = info.flags.contains(vk::BufferCreateFlags::SPARSE_BINDING);
         let (bytes, usage, serial) = (info.size, info.usage, self.serials);
-        self.buffers.insert(buffer, Buffer { bytes, usage, serial, is_sparse, memory: None, place: MemoryPlace::Device });
+        let (memory, place, address) = (None, MemoryPlace::Device, None);
+        self.buffers.insert(buffer, Buffer { bytes, usage, serial, is_sparse, memory, place, address });
     }
 
     pub(crate) fn bind_memory(&mut self, buffer: vk::Buffer, memory: vk::DeviceMemory, offset: u64) {

@@ -26,6 +26,8 @@ pub struct Case {
     pub kernels: Vec<Kernel>,
     /// The resources that kernels bind and steps touch, by index.
     pub resources: Vec<Resource>,
+    /// What resources hold of each other's addresses, whatever their contents say there.
+    pub addresses: Vec<HeldAddress>,
     /// Run before each checked pass: brings everything that the pass writes to a known state that is not the result.
     pub reset: Vec<Step>,
     /// Run before each sample, outside its timestamps, and before a checked pass: brings caches into the state that is to be
@@ -136,6 +138,7 @@ impl Case {
             measurand: Measurand::Pass,
             kernels: Vec::new(),
             resources: Vec::new(),
+            addresses: Vec::new(),
             reset: Vec::new(),
             prepare: Vec::new(),
             pass: Vec::new(),
@@ -162,18 +165,21 @@ impl Case {
 
     /// The resource itself, or the buffer that it is a range of.
     pub fn whole(&self, resource: usize) -> usize {
-        match self.resources.get(resource).map(|resource| resource.kind) {
-            Some(ResourceKind::Range { of, .. }) => of,
-            _ => resource,
-        }
+        self.resources.get(resource).map_or(resource, |own| own.kind.whole(resource).0)
     }
 
     /// The resources, by their indexes, that kernels reach by their addresses.
     pub fn addressed(&self) -> impl Iterator<Item = usize> {
-        self.steps().filter_map(|step| match step {
-            Step::PushAddress { resource, .. } => Some(*resource),
+        self.all_addresses().map(|address| address.resource)
+    }
+
+    /// All addresses that steps push, and that resources hold.
+    pub fn all_addresses(&self) -> impl Iterator<Item = Address> {
+        let pushed = self.steps().filter_map(|step| match step {
+            Step::PushAddress { address, .. } => Some(*address),
             _ => None,
-        })
+        });
+        pushed.chain(self.addresses.iter().map(|held| held.address))
     }
 
     /// The images, by their indexes, that kernels may sample as `how` says: those at one descriptor with such a sampler, and where one
@@ -341,6 +347,25 @@ pub struct Binding {
     pub sampler: Option<usize>,
 }
 
+/// Where a byte of a buffer lies for the device: 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address {
+    pub resource: usize,
+    pub byte: u64,
+}
+
+impl Address {
+    pub const BYTES: usize = 8;
+}
+
+/// An address that a buffer holds, from its byte `at` on, a multiple of four.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeldAddress {
+    pub holder: usize,
+    pub at: u64,
+    pub address: Address,
+}
+
 impl Binding {
     /// A resource that stands at its descriptor alone.
     pub fn new(set: u32, binding: u32, resource: usize) -> Self {
@@ -384,6 +409,16 @@ pub enum ResourceKind {
     Range { of: usize, offset: u64, bytes: u64 },
     /// Plain memory of the process, which only steps of the host touch: a multiple of four bytes.
     HostMemory { bytes: u64 },
+}
+
+impl ResourceKind {
+    /// What a resource lies in, by its index, and from which byte of that on: itself, unless it is a range.
+    pub fn whole(self, own: usize) -> (usize, u64) {
+        match self {
+            Self::Range { of, offset, .. } => (of, offset),
+            _ => (own, 0),
+        }
+    }
 }
 
 impl Resource {
@@ -470,10 +505,10 @@ pub enum Step {
     Bind { kernel: usize },
     /// Set the push constants of the bound kernel, from offset 0: a multiple of four bytes.
     Push { bytes: Vec<u8> },
-    /// Set two words of the push constants of the bound kernel, from this byte on, to where a buffer begins for the device: an
-    /// address of 64 bits, its lower half first. The offset is a multiple of four, and all words are set before. Other cases
-    /// don't share such a buffer, since what kernels do through addresses shows at no descriptor.
-    PushAddress { offset: u32, resource: usize },
+    /// Set two words of the push constants of the bound kernel, from this byte on, to an address, its lower half first. The offset is
+    /// a multiple of four, and all words are set before. Other cases don't share such a buffer, since what kernels do through addresses
+    /// shows at no descriptor.
+    PushAddress { offset: u32, address: Address },
     /// Dispatch the bound kernel with so many workgroups in x, y and z.
     Dispatch { groups: [u32; 3] },
     /// Bind a kernel's pipeline alone; the descriptor sets that are bound stay so. They must be of the same layout.

@@ -31,8 +31,9 @@ mod traffic;
 
 pub use axis::{Axis, AxisKind, MOST_NUMBER, Point};
 pub use case::{
-    BLOCK_CASES, Binding, Bound, Cache, Case, Check, Dependency, Headline, HostCost, Kernel, Measurand, Metric, OTHER_POISON,
-    POISON, Picture, Repeat, Resource, ResourceKind, Scalar, Skip, SpirvTarget, Step, Texels, TimestampStage, Wait, Work,
+    Address, BLOCK_CASES, Binding, Bound, Cache, Case, Check, Dependency, Headline, HeldAddress, HostCost, Kernel, Measurand,
+    Metric, OTHER_POISON, POISON, Picture, Repeat, Resource, ResourceKind, Scalar, Skip, SpirvTarget, Step, Texels,
+    TimestampStage, Wait, Work,
 };
 pub use core_clocks::CoreClocks;
 pub use data::Data;

@@ -45,8 +45,8 @@ pub use localize::{LocalSizeIds, LocalizeError, specializable};
 pub use needs::{Lack, Needs};
 pub use reflect::{
     Access, BindingInfo, BindingKind, BlockInfo, BlockPlace, Capability, EntryPoint, Extent, ImageInfo, InstructionCounts,
-    InstructionKind, InstructionMix, MatrixOrder, MemberLayout, Overlap, ReflectError, Reflection, ScalarType, SpecConstant,
-    SpecValues, StructLayout, TypeLayout,
+    InstructionKind, InstructionMix, Led, MatrixOrder, MemberLayout, Overlap, Pointee, ReflectError, Reflection, ScalarType,
+    Seen, SpecConstant, SpecValues, StructLayout, TypeLayout,
 };
 pub use specialize::{SpecializeError, prepare, specialize, specialize_entry, specialize_kernel};
 pub use strip::without_source;

@@ -4,6 +4,7 @@
 //! Sizes that depend on specialization constants are kept as the module states them, and evaluated under the values that a
 //! pipeline gets.
 
+mod addresses;
 mod blocks;
 mod calls;
 mod code;
@@ -33,6 +34,7 @@ use rspirv::spirv::{BuiltIn, Decoration, ExecutionMode, ExecutionModel, Op, Word
 use serde::Serialize;
 use thiserror::Error;
 
+use self::addresses::ByAddress;
 use self::calls::Reached;
 use self::code::Code;
 use self::constants::{Constants, Values};
@@ -44,6 +46,7 @@ use super::capabilities::{Treatment, treatment};
 use super::loader::{self, LoadError, id};
 use crate::model::{Shown, SubgroupClass};
 
+pub use addresses::{Led, Pointee, Seen};
 pub use blocks::{BlockInfo, BlockPlace, MatrixOrder, MemberLayout, StructLayout, TypeLayout};
 pub use image::ImageInfo;
 pub use kinds::InstructionKind;
@@ -78,6 +81,7 @@ pub struct Reflection {
     types: Types,
     constants: Constants,
     interface: Interface,
+    by_address: ByAddress,
     code: Code,
 }
 
@@ -244,6 +248,7 @@ impl Reflection {
             directions: directions::directions(module, &index),
             counts_invocations: directions::counts_invocations(module, &index),
             code: Code::of(module, &types, &constants, &defaults, &index),
+            by_address: ByAddress::of(module, &types),
             spec_constants,
             types,
             constants,

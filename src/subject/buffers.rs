@@ -9,7 +9,7 @@ use super::spec::BufferSpec;
 use super::{scalars, variables::Variables};
 use crate::model::{Failure, FilePath, MemoryKind, ResourceKind, Shown};
 use crate::regular::{self, DATA};
-use crate::shader::{BindingInfo, BindingKind, BlockInfo, Capability, Reflection, ScalarType, TypeLayout};
+use crate::shader::{BindingInfo, BindingKind, BlockInfo, ScalarType};
 
 use super::kernel::{said, skipped};
 
@@ -49,34 +49,6 @@ fn at<'b>(info: &BindingInfo, blocks: &'b [BlockInfo]) -> impl Iterator<Item = &
 /// The block of a binding; of several the one that sees most of it.
 fn block<'b>(info: &BindingInfo, blocks: &'b [BlockInfo]) -> Option<&'b BlockInfo> {
     at(info, blocks).max_by_key(|block| (block.runtime_stride(), block.layout.bytes))
-}
-
-const BOUND_ALONE: &str = "only buffers that are bound can be filled so far";
-
-/// Whether a type has an address in it, which nobody could fill in.
-fn has_address(ty: &TypeLayout) -> bool {
-    match ty {
-        TypeLayout::Pointer { .. } => true,
-        TypeLayout::Array { element, .. } | TypeLayout::RuntimeArray { element, .. } => has_address(element),
-        TypeLayout::Struct(layout) => layout.members.iter().any(|member| has_address(&member.ty)),
-        TypeLayout::Scalar { .. } | TypeLayout::Vector { .. } | TypeLayout::Matrix { .. } => false,
-    }
-}
-
-/// Blocks must hold nothing but numbers, and the module must not make addresses of these.
-pub(super) fn check_numbers(reflection: &Reflection, blocks: &[BlockInfo]) -> Result<(), Failure> {
-    let mut addresses = blocks.iter().flat_map(|block| block.layout.members.iter().filter(|member| has_address(&member.ty)));
-    if let Some(member) = addresses.next() {
-        let what = match member.name.as_str() {
-            "" => format!("what begins at byte {} of a block", member.offset),
-            name => format!("`{name}`"),
-        };
-        return Err(said(format!("{what} holds a buffer's address: {BOUND_ALONE}")));
-    }
-    if reflection.capabilities.contains(&Capability::PhysicalStorageBufferAddresses) {
-        return Err(said(format!("the shader makes buffers' addresses of numbers: {BOUND_ALONE}")));
-    }
-    Ok(())
 }
 
 pub(super) fn sized(

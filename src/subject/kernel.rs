@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use super::addresses::{self, Addresses};
 use super::compare::Right;
 use super::expression::Value;
 use super::fill::{Fill, Unusual};
@@ -20,7 +21,7 @@ use super::sized::{Layout, Sized};
 use super::spec::{KernelSpec, Reference};
 use super::variables::Variables;
 use super::written::Written;
-use super::{buffers, members, names};
+use super::{members, names};
 use crate::model::{
     AxisValue, Binding, Case, Check, Contents, Data, DeviceInfo, Failure, Headline, Kernel, MemoryKind, Point, Quirk, Repeat,
     Resource, ResourceKind, Status, Step, Work,
@@ -275,7 +276,6 @@ impl UserKernel {
         let reflection = source.reflection();
         let infos = reflection.bindings_under(&values).map_err(|error| undescribed(&error))?;
         let blocks = reflection.blocks(&values).map_err(|error| undescribed(&error))?;
-        buffers::check_numbers(reflection, &blocks)?;
         if let Some(overlap) = blocks.iter().find_map(|block| block.layout.overlap(&block.name)) {
             let reason = format!(
                 "{overlap}: offsets don't follow a specialization constant; leave out values that make the array longer, or make \
@@ -284,22 +284,27 @@ impl UserKernel {
             return Err(Failure::new(Status::CompileError, reason));
         }
         names::check(&self.subject, &infos, &blocks)?;
-        let world = World { subject: &self.subject, blocks: &blocks, variables: &variables, directions: source.directions };
+        let (subject, directions) = (&self.subject, source.directions);
+        let world = World { subject, blocks: &blocks, variables: &variables, directions, reflection, values: &values };
         // What functions do with a buffer, which those of the specialization don't tell.
         let bound = Bound::of(&infos, &reflection.bindings, &world)?;
+        addresses::check(subject, reflection, &bound.addresses, &blocks)?;
         if !bound.has_outputs && !self.subject.is_traced {
             return Err(said("the shader writes no buffer and no image: there is nothing to compare".to_owned()));
         }
         let reset = bound.reset();
         let (by_members, filled) = Self::by_members(&self.subject, &blocks, &bound.unfilled, reflection.push_bytes.into());
         by_members.iter().try_for_each(members::MemberBlock::check_size)?;
-        members::check(&by_members, &filled, &self.subject.members)?;
+        let said = self.said_members(&by_members, &bound.addresses);
+        members::check(&by_members, &filled, &said)?;
         let mut pass = vec![Step::Bind { kernel: 0 }];
         if let Some(block) = by_members.iter().find(|block| block.place == BlockPlace::PushConstants) {
-            pass.push(Step::Push { bytes: members::fill(block, &self.subject.members, &variables)? });
+            pass.push(Step::Push { bytes: members::fill(block, &said, &variables)? });
         }
         pass.extend(self.pushed_bytes(reflection.push_bytes)?);
-        let unsaid = members::unsaid(&by_members, &self.subject.members, &variables);
+        let pushed = bound.addresses.pushed.iter();
+        pass.extend(pushed.map(|(offset, address)| Step::PushAddress { offset: *offset, address: *address }));
+        let unsaid = members::unsaid(&by_members, &said, &variables);
         // Nobody looks up values for what can't run.
         if let Some(lack) = Needs::check(&source.module, source.entry(), &self.device).lacking.first() {
             return Err(skipped(lack.to_string()));
@@ -331,6 +336,7 @@ impl UserKernel {
         let case = Case {
             kernels: vec![kernel],
             resources: bound.resources,
+            addresses: bound.addresses.held,
             reset,
             pass,
             repeat,
@@ -344,6 +350,14 @@ impl UserKernel {
         };
         let Bound { outputs, unfilled, .. } = bound;
         Ok(Made { case, source, values, variables, blocks, outputs, unfilled, unsaid })
+    }
+
+    /// What is said of members. Numbers that are addresses need no value: they get that later.
+    fn said_members(&self, blocks: &[members::MemberBlock<'_>], addresses: &Addresses) -> Vec<(String, String)> {
+        let pushed = blocks.iter().find(|block| block.place == BlockPlace::PushConstants);
+        let is_number = |at: &&u32| pushed.is_some_and(|block| members::is_number(block, **at));
+        let numbers = addresses.pushed.keys().filter(is_number).map(|at| (format!("@{at}"), "0".to_owned()));
+        self.subject.members.iter().cloned().chain(numbers).collect()
     }
 
     /// The push constants that are given as bytes: as many as the shader has.

@@ -5,6 +5,7 @@ mod places;
 use std::ops::Range;
 
 use self::places::{Lost, MemberRef, find};
+use super::addresses;
 use super::expression::listed;
 use super::fill::{self, Number};
 use super::kernel::{even_threads, said, skipped};
@@ -62,7 +63,7 @@ impl MemberBlock<'_> {
         Err(said(format!("{block}: {has}, of which at most {most} can be filled member by member{whole}")))
     }
 
-    fn is_called(&self, text: &str) -> bool {
+    pub(super) fn is_called(&self, text: &str) -> bool {
         let is_place = match self.place {
             BlockPlace::PushConstants => text.is_empty(),
             BlockPlace::UniformBuffer { set, binding } | BlockPlace::StorageBuffer { set, binding } => {
@@ -110,6 +111,16 @@ fn has_struct(ty: &TypeLayout) -> bool {
         TypeLayout::Array { element, .. } => has_struct(element),
         _ => false,
     }
+}
+
+/// The byte of a block at which a name means something that may be an address.
+pub(super) fn address_in(block: &MemberBlock, name: &str) -> Option<u64> {
+    find(block, name).ok().filter(|place| addresses::may_be(&place.ty)).map(|place| place.at)
+}
+
+/// Whether numbers begin at this byte.
+pub(super) fn is_number(block: &MemberBlock, at: u32) -> bool {
+    find(block, &format!("@{at}")).is_ok_and(|place| !matches!(*place.ty, TypeLayout::Pointer { .. }))
 }
 
 /// Whether each name that a value is given for means something in one of the blocks, and in no other. What is of a block that is filled

@@ -3,11 +3,12 @@
 //!
 //! ```text
 //! spec         what is run, as data              kernel   a configuration of it as a case (module, variables, names, members), or the only one (fixed)
-//! resources    what the case binds (buffers, scalars, images, texels, samplers, sized, fill)
+//! resources    what the case binds (buffers, addresses, scalars, images, texels, samplers, sized, fill)
 //! compare      its results (written), beside those of a reference     doubts   what makes both doubtful
 //! expression   what users say of counts, sizes and restrictions
 //! ```
 
+mod addresses;
 mod buffers;
 mod compare;
 mod doubts;
@@ -41,4 +42,4 @@ pub use fixed::{FAMILY, FixedKernel};
 pub use images::ImageSpec;
 pub use kernel::{CONSTANT_AXIS, Constant, LOCAL_SIZE_AXES, MACRO_AXIS, Refusal, SUBGROUP_AXIS, UserKernel};
 pub use samplers::SamplerSpec;
-pub use spec::{Accepted, BufferSpec, KernelSpec, Reference};
+pub use spec::{Accepted, AddressSpec, BufferSpec, KernelSpec, Reference};

@@ -56,7 +56,10 @@ pub(super) fn check(subject: &KernelSpec, infos: &[BindingInfo], blocks: &[Block
     let images = subject.images.iter().map(|spec| (Flag::Image, spec.place.as_str()));
     let samplers = subject.samplers.iter().map(|spec| (Flag::Sampler, spec.place.as_str()));
     buffers.chain(images).chain(samplers).try_for_each(|(flag, place)| check_place(flag, place, infos, blocks))?;
-    let is_there = |place: &&String| infos.iter().any(|info| is_of(place, info, blocks));
+    let is_there = |place: &&String| {
+        let is_memory = subject.memories.iter().any(|memory| memory.place == **place);
+        is_memory || infos.iter().any(|info| is_of(place, info, blocks))
+    };
     if let Some(place) = subject
         .checks
         .iter()

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::addresses::Addresses;
 use super::buffers::{self, called, is_meant_at};
 use super::compare::Comparison;
 use super::fill::Fill;
@@ -13,7 +14,7 @@ use super::sized::{Layout, Sized};
 use super::spec::{BufferSpec, KernelSpec, Within};
 use super::variables::Variables;
 use crate::model::{Binding, Contents, Failure, POISON, Resource, ResourceKind, Step};
-use crate::shader::{Access, BindingInfo, BindingKind, BlockInfo};
+use crate::shader::{Access, BindingInfo, BindingKind, BlockInfo, Reflection, SpecValues};
 
 /// Descriptors of a case: more would only be what somebody wrote down to see what happens.
 const MOST: u64 = 4096;
@@ -23,6 +24,8 @@ pub(super) struct World<'w> {
     pub(super) blocks: &'w [BlockInfo],
     pub(super) variables: &'w Variables,
     pub(super) directions: [bool; 3],
+    pub(super) reflection: &'w Reflection,
+    pub(super) values: &'w SpecValues,
 }
 
 #[derive(Default)]
@@ -33,6 +36,7 @@ pub(super) struct Bound {
     pub(super) unfilled: Vec<Unfilled>,
     pub(super) has_outputs: bool,
     pub(super) reads_own: bool,
+    pub(super) addresses: Addresses,
     memories: Vec<Memory>,
     fills: Vec<Step>,
     copies: Vec<Step>,
@@ -41,12 +45,14 @@ pub(super) struct Bound {
 pub(super) struct Output {
     pub(super) resource: usize,
     pub(super) name: String,
-    /// Its set and binding, and which one it is there.
-    pub(super) place: (u32, u32, u32),
+    /// Its set and binding, and which one it is there; nothing of memory that is reached by its address.
+    pub(super) place: Option<(u32, u32, u32)>,
     pub(super) comparison: Comparison,
     pub(super) sized: Sized,
     /// The memory that it lies in, from which byte of that on, and how many that has.
     pub(super) within: Option<(String, u64, u64)>,
+    /// The bytes at which addresses stand, which are others each time.
+    pub(super) addresses: Vec<usize>,
 }
 
 /// A resource that is yet to be filled: as large cases as anybody can write down are looked at before they take memory.
@@ -90,10 +96,74 @@ impl Bound {
                 bound.add((info, element), used.access, infos, world)?;
             }
         }
-        for memory in std::mem::take(&mut bound.memories) {
-            bound.add_memory(memory, world);
-        }
+        bound.add_addresses(world)?;
         Ok(bound)
+    }
+
+    /// The resource of memory, and how many bytes that has.
+    pub(super) fn memory(&mut self, name: &str, world: &World<'_>) -> Result<(usize, u64), Failure> {
+        let place = self.memory_place(name, world)?;
+        let Memory { resource, sized, .. } = &self.memories[place];
+        Ok((*resource, sized.bytes()))
+    }
+
+    fn memory_place(&mut self, name: &str, world: &World<'_>) -> Result<usize, Failure> {
+        if let Some(place) = self.memories.iter().position(|memory| memory.name == name) {
+            return Ok(place);
+        }
+        let memory = Memory::of(name, self.resources.len(), world)?;
+        self.push(format!("memory {}", memory.name), memory.sized.kind);
+        self.memories.push(memory);
+        Ok(self.memories.len() - 1)
+    }
+
+    /// What is reached by addresses, and all memory, whose uses are known then.
+    fn add_addresses(&mut self, world: &World<'_>) -> Result<(), Failure> {
+        let mut addresses = Addresses::of(world, self)?;
+        for (resource, access) in &addresses.accesses {
+            self.add_by_address(*resource, *access, world);
+        }
+        for memory in std::mem::take(&mut self.memories) {
+            let holds_addresses = addresses.held.iter().any(|held| held.holder == memory.resource);
+            self.add_memory(memory, holds_addresses, world);
+        }
+        for output in &mut self.outputs {
+            let (whole, start) = self.resources[output.resource].kind.whole(output.resource);
+            let held = addresses.held.iter().filter(|held| held.holder == whole && held.at >= start);
+            output.addresses = held.filter_map(|held| usize::try_from(held.at - start).ok()).collect();
+        }
+        for held in &mut addresses.held {
+            let is_filled = |step: &Step| matches!(step, Step::Fill { resource, .. } if *resource == held.holder);
+            if self.fills.iter().any(is_filled) {
+                let name = &self.resources[held.holder].name;
+                return Err(said(format!("{name} can't hold addresses and be filled with one word: --memory is needed")));
+            }
+            let before = self.copies.iter().find_map(|step| match step {
+                Step::Copy { from, to } if *to == held.holder => Some(*from),
+                _ => None,
+            });
+            held.holder = before.unwrap_or(held.holder);
+        }
+        self.addresses = addresses;
+        Ok(())
+    }
+
+    fn add_by_address(&mut self, resource: usize, access: Access, world: &World<'_>) {
+        let Some(memory) = self.memories.iter_mut().find(|memory| memory.resource == resource) else { return };
+        let (sized, name, whole) = (memory.sized.clone(), memory.name.clone(), 0..memory.sized.bytes());
+        if access != Access::WriteOnly {
+            memory.reads.push(whole.clone());
+        }
+        if access != Access::ReadOnly {
+            memory.writes.push(whole.clone());
+            let within = Some((name.clone(), 0, whole.end));
+            self.has_outputs = true;
+            let check = world.subject.checks.iter().rfind(|(place, _)| *place == name);
+            let comparison = check.map_or(Comparison::Elements, |(_, how)| *how);
+            if comparison != Comparison::None {
+                self.outputs.push(Output { resource, name, place: None, comparison, sized, within, addresses: Vec::new() });
+            }
+        }
     }
 
     /// A range of memory. What that holds is said once all of them are known.
@@ -105,15 +175,7 @@ impl Bound {
         world: &World<'_>,
     ) -> Result<(), Failure> {
         let name = element_name(info, element);
-        let place = match self.memories.iter().position(|memory| memory.name == within.memory) {
-            Some(place) => place,
-            None => {
-                let memory = Memory::of(&within.memory, self.resources.len(), world)?;
-                self.push(format!("memory {}", memory.name), memory.sized.kind);
-                self.memories.push(memory);
-                self.memories.len() - 1
-            }
-        };
+        let place = self.memory_place(&within.memory, world)?;
         let (of, range) = (self.memories[place].resource, self.memories[place].range(within, &name, world.variables)?);
         let spec = buffer_spec(info, element, world);
         let sized = buffers::sized_within(info, world.blocks, spec, of, range.clone())?;
@@ -131,7 +193,7 @@ impl Bound {
         Ok(())
     }
 
-    fn add_memory(&mut self, memory: Memory, world: &World<'_>) {
+    fn add_memory(&mut self, memory: Memory, holds_addresses: bool, world: &World<'_>) {
         self.reads_own |= memory.reads_own();
         let Memory { name, resource, sized, reads, writes } = memory;
         let of = Filled::Memory(name);
@@ -140,7 +202,11 @@ impl Bound {
             return;
         }
         let fill = of.fill(world.subject, world.blocks);
-        self.restore(resource, of, sized, fill, reads.is_empty());
+        if holds_addresses {
+            self.restore_by_copy(resource, None, of, sized);
+        } else {
+            self.restore(resource, of, sized, fill, reads.is_empty());
+        }
     }
 
     fn add_output(
@@ -155,8 +221,8 @@ impl Bound {
         let comparison = check.map_or(Comparison::Elements, |(_, how)| *how);
         self.has_outputs = true;
         if comparison != Comparison::None {
-            let (name, place) = (element_name(info, element), (info.set, info.binding, element));
-            self.outputs.push(Output { resource, name, place, comparison, sized, within });
+            let (name, place) = (element_name(info, element), Some((info.set, info.binding, element)));
+            self.outputs.push(Output { resource, name, place, comparison, sized, within, addresses: Vec::new() });
         }
     }
 
@@ -170,15 +236,17 @@ impl Bound {
         };
         match word {
             Some(word) if sized.is_buffer() => self.fills.push(Step::Fill { resource, word }),
-            word => {
-                let before = self.push(format!("{}, before", self.resources[resource].name), sized.beside());
-                match word {
-                    Some(word) => self.fills.push(Step::Fill { resource: before, word }),
-                    None => self.unfilled.push(Unfilled { resource: before, of, sized }),
-                }
-                self.copies.push(Step::Copy { from: before, to: resource });
-            }
+            word => self.restore_by_copy(resource, word, of, sized),
         }
+    }
+
+    fn restore_by_copy(&mut self, resource: usize, word: Option<u32>, of: Filled, sized: Sized) {
+        let before = self.push(format!("{}, before", self.resources[resource].name), sized.beside());
+        match word {
+            Some(word) => self.fills.push(Step::Fill { resource: before, word }),
+            None => self.unfilled.push(Unfilled { resource: before, of, sized }),
+        }
+        self.copies.push(Step::Copy { from: before, to: resource });
     }
 
     fn add(

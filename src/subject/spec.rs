@@ -44,6 +44,7 @@ pub struct KernelSpec {
     pub memories: Vec<BufferSpec>,
     pub images: Vec<ImageSpec>,
     pub samplers: Vec<SamplerSpec>,
+    pub addresses: Vec<AddressSpec>,
     /// Members of push constants and of uniform blocks: the name and an expression.
     pub members: Vec<(String, String)>,
     /// The push constants as bytes, in the place of their members.
@@ -176,6 +177,30 @@ pub struct Within {
     pub bytes: Option<String>,
 }
 
+/// A buffer's address, which the kernel finds in push constants or in memory.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AddressSpec {
+    /// Where it stands: a member of push constants or of a bound buffer; `@8`, a byte of the push constants; `0:1@8` or `heap@8`, one of a
+    /// bound buffer or of memory.
+    pub place: String,
+    /// The memory that it leads to.
+    pub memory: String,
+    /// Which byte of that: an expression.
+    pub offset: Option<String>,
+}
+
+impl AddressSpec {
+    /// Reads `PLACE=@MEMORY[OFFSET]`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let form = "PLACE=@MEMORY[OFFSET] is needed, such as data=@heap[256]";
+        let BufferSpec { place, ty, within, .. } = BufferSpec::parse(text).map_err(|_| form)?;
+        match within {
+            Some(Within { memory, offset, bytes: None }) if ty.is_none() => Ok(Self { place, memory, offset }),
+            _ => Err(form.to_owned()),
+        }
+    }
+}
+
 impl BufferSpec {
     /// Reads `PLACE=TYPE[COUNT]:FILL`, of which everything behind `=` may be left out in part, or `PLACE=TYPE@MEMORY[OFFSET,BYTES]`.
     pub fn parse(text: &str) -> Result<Self, String> {
@@ -264,6 +289,16 @@ mod tests {
         assert_eq!((spec.count.as_deref(), spec.fill), (Some("n ? 1 : 2"), Some(Fill::Constant(3.0))));
         for wrong in ["a=@heap[0,1,2]", "a=@", "a=@heap[0]:zero", "data", "=float", "data=float[n:zero", "data=float[n]:ones"] {
             assert!(BufferSpec::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_address_leads_into_memory() {
+        let spec = AddressSpec::parse("@8=@heap[n * 4]").unwrap();
+        assert_eq!((&spec.place[..], &spec.memory[..], spec.offset.as_deref()), ("@8", "heap", Some("n * 4")));
+        assert_eq!(AddressSpec::parse("push.data=@heap").unwrap().offset, None);
+        for wrong in ["data", "data=heap", "data=@heap[0,4]", "data=float@heap", "data=@heap:zero", "=@heap"] {
+            assert!(AddressSpec::parse(wrong).is_err(), "{wrong}");
         }
     }
 }

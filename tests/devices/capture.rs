@@ -28,6 +28,7 @@ const SUSPENDED: &str = "16x1x1";
 
 /// The groups of the kernel that computes from one range into another.
 const RANGES: &str = "17x1x1";
+const ADDRESSES: &str = "18x1x1";
 
 /// A part of a device's name, by which the program finds it.
 fn name(driver: &str) -> &str {
@@ -139,7 +140,7 @@ fn tried(folder: &Folder, name: &str, device: &str) -> Vec<(String, Ran)> {
 fn kernels_are_taken_out_with_what_their_buffers_held() {
     let folder = Folder::new();
     for device in devices_in_turn() {
-        let ways = "many secondary simultaneous indirect push threads queues unwaited masked submit2 ranges";
+        let ways = "many secondary simultaneous indirect push threads queues unwaited masked submit2 ranges addresses";
         let ways: Vec<&str> = ways.split(' ').collect();
         // A name with what shells and TOML would stumble over.
         let name = format!("kernels' of {}", device.index);
@@ -163,6 +164,16 @@ fn kernels_are_taken_out_with_what_their_buffers_held() {
         let text = std::fs::read_to_string(ranges).unwrap();
         assert!(text.contains(r#""0:0" = "@m0[0, 1024]""#) && text.contains(r#""0:1" = "@m0[256, 1024]""#), "{text}");
         assert!(text.contains(r#"push-bytes = "00000000"#) && text.contains(r#""m0" = "uint[320]:file="#), "{text}");
+        // Of four buffers with an address three have to do with this one, and none of their addresses is in the folder.
+        let Some((addresses, _)) = tried.iter().find(|(manifest, _)| manifest.contains(ADDRESSES)) else { continue };
+        let text = std::fs::read_to_string(addresses).unwrap();
+        assert!(text.contains(&format!(r#"push-bytes = "07{}""#, "0".repeat(46))), "{text}");
+        assert!(text.contains(r#""@8" = "@m"#) && text.matches(":file=").count() == 3, "{text}");
+        let moved = text.replace("[64]\"", "[68]\"");
+        assert_ne!(text, moved);
+        std::fs::write(addresses, moved).unwrap();
+        let wrong = crate::support::ran(&["tune", "--manifest", addresses, "-d", &device.index, "--dry-run", "--no-lock"]);
+        assert!(wrong.code == Some(1) && !wrong.err.contains("computes what the files hold"), "{wrong:?}");
     }
 }
 
@@ -283,7 +294,9 @@ fn a_validation_layer_has_no_more_to_say_than_without_capturing() {
         let wrong = said(&folder.at(&format!("{}-wrong", device.index)), &[], &["wrong"]);
         assert!(wrong.code == Some(0) && wrong.out.contains("VUID-vkCmdFillBuffer"), "{wrong:?}");
         let ways: Vec<&str> =
-            "many simultaneous indirect base push threads queues unwaited masked submit2 suspended ranges".split(' ').collect();
+            "many simultaneous indirect base push threads queues unwaited masked submit2 suspended ranges addresses"
+                .split(' ')
+                .collect();
         // In the second run, buffers are copied.
         let right = said(&folder.at(&device.index), &["--kernels", "all"], &ways);
         assert!(right.code == Some(0) && !right.out.contains("VUID") && !right.err.contains("VUID"), "{right:?}");

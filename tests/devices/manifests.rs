@@ -92,6 +92,80 @@ fn what_is_amiss_with_memory_is_said() {
     }
 }
 
+/// Takes its buffers from a table, whose own address is pushed.
+const BY_ADDRESS: &str = "#version 450
+#extension GL_EXT_buffer_reference : require
+layout(local_size_x = 64) in;
+layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer In { float a[]; };
+layout(buffer_reference, std430, buffer_reference_align = 4) writeonly buffer Out { float b[]; };
+layout(buffer_reference, std430) readonly buffer Table { In source; Out target; };
+layout(push_constant) uniform P { uint count; Table table; } p;
+void main() {
+    uint i = gl_GlobalInvocationID.x;
+    if (i < p.count) p.table.target.b[i] = 2.0 * p.table.source.a[i];
+}
+";
+
+fn by_address() -> (Folder, String) {
+    let folder = Folder::new();
+    folder.write("by_address.comp", BY_ADDRESS);
+    folder.write("before.bin", bytes((0..256_u16).map(f32::from)));
+    // The first 16 floats aren't written.
+    let after = |i: u16| if (16..216).contains(&i) { 2.0 * f32::from(i) } else { 0.0 };
+    folder.write("after.bin", bytes((0..256).map(after)));
+    let manifest = "
+        shader = 'by_address.comp'
+        threads = 256
+        push = { count = '200' }
+        memory = { x = 'float:file=before.bin', y = 'float[256]:zero', t = 'uint[8]:zero' }
+        address = { table = '@t[8]', 't@8' = '@x[64]', 't@16' = '@y[64]' }
+        reference = 'y=after.bin'
+        no-lock = true
+    ";
+    let manifest = folder.write("by_address.toml", manifest);
+    (folder, manifest)
+}
+
+#[test]
+fn buffers_are_reached_by_their_addresses() {
+    let (folder, manifest) = by_address();
+    let moved = fs::read_to_string(&manifest).unwrap().replace("'@x[64]'", "'@x[68]'");
+    let moved = folder.write("moved.toml", moved);
+    for device in devices_in_turn() {
+        let (said, rows) = measured(&folder, &[&manifest], &["-d", &device.index]);
+        if rows.iter().all(|row| row.status == "skipped" && row.reason.contains("buffer_device_address")) {
+            continue;
+        }
+        assert!(said.code == Some(0) && rows.len() == 2, "{said:?}");
+        assert!(rows.iter().all(|row| row.status == "ok" && row.checked == "true"), "{rows:?}");
+        let (said, rows) = measured(&folder, &[&moved], &["-d", &device.index]);
+        assert!(said.code == Some(1) && rows.iter().all(|row| row.status == "wrong_result"), "{said:?}");
+        let traced = ran(&["trace", "--manifest", &manifest, "-d", &device.index, "--check"]);
+        assert!(traced.code == Some(0) && traced.out.contains("4 instructions access memory by address"), "{traced:?}");
+    }
+}
+
+#[test]
+fn what_is_amiss_with_addresses_is_said() {
+    let (folder, manifest) = by_address();
+    for (more, part) in [
+        (&["--address", "table=@gone"][..], "there is no memory `gone`"),
+        (&["--address", "table=@t[32]"], "leads to byte 32 of memory `t`, which has 32"),
+        (&["--address", "count=@t"], "`count` holds no address; these members do: table"),
+        (&["--address", "t@28=@x"], "no address fits at `t@28`"),
+        (&["--address", "t@6=@x"], "no address fits at `t@6`"),
+        (&["--address", "table=float@t"], "PLACE=@MEMORY[OFFSET] is needed"),
+    ] {
+        let said = tuned(&folder, &manifest, more);
+        assert!(said.code == Some(2) && said.err.contains(part), "{more:?}: {said:?}");
+    }
+    let said = ran(&["tune", &folder.at("by_address.comp"), "--push", "count=8"]);
+    assert!(said.code == Some(2) && said.err.contains("--address table=@MEMORY says to which memory"), "{said:?}");
+    let pushed = ["--push-bytes", "c8000000000000001000000000000000"];
+    let said = ran(&[&["tune", &folder.at("by_address.comp")], &pushed[..]].concat());
+    assert!(said.code == Some(2) && said.err.contains("`table` is the address of a buffer"), "{said:?}");
+}
+
 fn measured(folder: &Folder, manifests: &[&str], more: &[&str]) -> (Ran, Vec<Record>) {
     let rows = folder.at("measured.csv");
     let _ = fs::remove_file(&rows);

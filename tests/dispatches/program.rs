@@ -36,10 +36,24 @@ void main() {
 }
 ";
 
+/// Computes from one buffer into another, whose addresses it finds in a third one: one of them as a number.
+const ADDRESSES: &str = "#version 450
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_buffer_reference_uvec2 : require
+layout(local_size_x = 1) in;
+layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer X { uint x[]; };
+layout(buffer_reference, std430, buffer_reference_align = 4) writeonly buffer Y { uint y[]; };
+layout(buffer_reference, std430) readonly buffer Given { uint more; X x; uvec2 y; };
+layout(push_constant) uniform P { uint unused; Given given; X absent; } p;
+void main() {
+    Y(p.given.y).y[gl_GlobalInvocationID.x] = 2 * p.given.x.x[gl_GlobalInvocationID.x] + p.given.more;
+}
+";
+
 /// A way, with the workgroups in x of its dispatches; it gives how many there were.
 type Way = (&'static str, u32, fn(&App, u32) -> u32);
 
-const WAYS: [Way; 16] = [
+const WAYS: [Way; 17] = [
     ("many", 2, many),
     ("secondary", 3, secondary),
     ("simultaneous", 4, simultaneous),
@@ -56,6 +70,7 @@ const WAYS: [Way; 16] = [
     ("minute", 15, minute),
     ("suspended", 16, suspended),
     ("ranges", 17, ranges),
+    ("addresses", 18, addresses),
 ];
 
 /// A device, with what a kernel of one way needs.
@@ -68,6 +83,7 @@ struct App {
     push: Option<ash::khr::push_descriptor::Device>,
     submit2: Option<ash::khr::synchronization2::Device>,
     rendering: Option<ash::khr::dynamic_rendering::Device>,
+    address: Option<ash::khr::buffer_device_address::Device>,
     queues: Vec<vk::Queue>,
     lock: Mutex<()>,
     counts: vk::Buffer,
@@ -372,6 +388,43 @@ fn ranges(app: &App, groups: u32) -> u32 {
     4
 }
 
+/// Through addresses that the host writes once all is recorded, among them ones into the middle of a buffer; nothing where the device
+/// tells no addresses.
+fn addresses(app: &App, groups: u32) -> u32 {
+    let Some(address) = &app.address else { return 0 };
+    let device = &app.device;
+    let range = [vk::PushConstantRange::default().stage_flags(vk::ShaderStageFlags::COMPUTE).size(24)];
+    // SAFETY: the device lives, and so does all that is used; the addresses are of buffers that have them.
+    unsafe {
+        let made = [0; 4].map(|_| {
+            let usage = vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
+            let (raw, mapped) = buffer_for(&app.instance, app.physical, device, (&[], usage));
+            (address.get_buffer_device_address(&vk::BufferDeviceAddressInfo::default().buffer(raw)), mapped)
+        });
+        // The last one has nothing to do with it.
+        let [(given, words), (x, of_x), (y, of_y), _] = made;
+        let info = vk::PipelineLayoutCreateInfo::default().push_constant_ranges(&range);
+        let layout = device.create_pipeline_layout(&info, None).unwrap();
+        let pipeline = pipeline(device, compiled(device, ADDRESSES), layout, 0, vk::PipelineCreateFlags::empty());
+        let pool = Pool::new(app);
+        let recorded = pool.recorded(NONE, |buffer| {
+            device.cmd_bind_pipeline(buffer, vk::PipelineBindPoint::COMPUTE, pipeline);
+            let push = [&7_u64.to_le_bytes()[..], &(given + 32).to_le_bytes(), &[0; 8]].concat();
+            device.cmd_push_constants(buffer, layout, vk::ShaderStageFlags::COMPUTE, 0, &push);
+            device.cmd_dispatch(buffer, groups, 1, 1);
+        });
+        let halves = |address: u64| [0, 32].map(|shift| u32::try_from(address >> shift & 0xFFFF_FFFF).unwrap());
+        let ([x_low, x_high], [y_low, y_high]) = (halves(x + 64), halves(y + 128));
+        let held = [5, 0, x_low, x_high, y_low, y_high];
+        words.add(8).copy_from(held.as_ptr(), held.len());
+        (0..groups).for_each(|i| of_x.add(16 + i as usize).write_volatile(3 * i));
+        app.submit(0, &[recorded], true);
+        (0..groups).for_each(|i| assert_eq!(of_y.add(32 + i as usize).read_volatile(), 6 * i + 5));
+        app.counted.add(groups as usize).write_volatile(groups);
+    }
+    1
+}
+
 /// What a validation layer has to say something about: the buffer that is filled wasn't made for that.
 fn wrong(app: &App, groups: u32) -> u32 {
     let pool = Pool::new(app);
@@ -447,8 +500,19 @@ fn buffer(
     device: &ash::Device,
     words: &[u32],
 ) -> (vk::Buffer, *mut u32) {
+    buffer_for(instance, physical, device, (words, vk::BufferUsageFlags::empty()))
+}
+
+/// The same that has more uses.
+fn buffer_for(
+    instance: &ash::Instance,
+    physical: vk::PhysicalDevice,
+    device: &ash::Device,
+    (words, more): (&[u32], vk::BufferUsageFlags),
+) -> (vk::Buffer, *mut u32) {
     let usage =
         vk::BufferUsageFlags::STORAGE_BUFFER | vk::BufferUsageFlags::INDIRECT_BUFFER | vk::BufferUsageFlags::TRANSFER_SRC;
+    let usage = usage | more;
     // SAFETY: the device lives; the memory is mapped, and has room for the words.
     unsafe {
         let buffer = device.create_buffer(&vk::BufferCreateInfo::default().size(4096).usage(usage), None).unwrap();
@@ -459,7 +523,10 @@ fn buffer(
             needed.memory_type_bits >> at & 1 == 1 && types.memory_types[*at as usize].property_flags.contains(wanted)
         };
         let memory_type = (0..types.memory_type_count).find(is_it).unwrap();
+        let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
         let info = vk::MemoryAllocateInfo::default().allocation_size(needed.size).memory_type_index(memory_type);
+        let has_address = usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
+        let info = if has_address { info.push_next(&mut flags) } else { info };
         let memory = device.allocate_memory(&info, None).unwrap();
         device.bind_buffer_memory(buffer, memory, 0).unwrap();
         let mapped = device.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()).unwrap().cast::<u32>();
@@ -547,15 +614,19 @@ fn run(instance: &ash::Instance, version: u32, name: &str, ways: &[String]) {
         let for_rendering =
             [ash::khr::dynamic_rendering::NAME, ash::khr::depth_stencil_resolve::NAME, ash::khr::create_renderpass2::NAME];
         let has_rendering = for_rendering.iter().all(|name| has(name));
+        let has_address = has(ash::khr::buffer_device_address::NAME);
         let mut extensions: Vec<&CStr> = Vec::new();
+        extensions.extend(has_address.then_some(ash::khr::buffer_device_address::NAME));
         extensions.extend(has_push.then_some(ash::khr::push_descriptor::NAME));
         extensions.extend(has_submit2.then_some(ash::khr::synchronization2::NAME));
         extensions.extend(for_rendering.into_iter().filter(|_| has_rendering));
         let extensions: Vec<_> = extensions.into_iter().map(CStr::as_ptr).collect();
         let mut features = vk::PhysicalDeviceSynchronization2Features::default().synchronization2(has_submit2);
         let mut for_rendering = vk::PhysicalDeviceDynamicRenderingFeatures::default().dynamic_rendering(true);
+        let mut for_addresses = vk::PhysicalDeviceBufferDeviceAddressFeatures::default().buffer_device_address(true);
         let info = vk::DeviceCreateInfo::default().queue_create_infos(&queue).enabled_extension_names(&extensions);
         let info = if has_submit2 { info.push_next(&mut features) } else { info };
+        let info = if has_address { info.push_next(&mut for_addresses) } else { info };
         let info = if has_rendering { info.push_next(&mut for_rendering) } else { info };
         let device = instance.create_device(physical, &info, None).unwrap();
         let (counts, mapped) = buffer(instance, physical, &device, &[]);
@@ -577,6 +648,7 @@ fn run(instance: &ash::Instance, version: u32, name: &str, ways: &[String]) {
             push: has_push.then(|| ash::khr::push_descriptor::Device::new(instance, &device)),
             submit2: has_submit2.then(|| ash::khr::synchronization2::Device::new(instance, &device)),
             rendering: has_rendering.then(|| ash::khr::dynamic_rendering::Device::new(instance, &device)),
+            address: has_address.then(|| ash::khr::buffer_device_address::Device::new(instance, &device)),
             queues: (0..count).map(|at| device.get_device_queue(0, at)).collect(),
             lock: Mutex::new(()),
             counts,

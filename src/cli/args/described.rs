@@ -76,6 +76,11 @@ pub struct Described {
     #[arg(long, value_name = "BYTES")]
     pub push_bytes: Option<Hex>,
 
+    /// The address of a byte of memory, by the member of push constants or of a buffer that holds it, as in data=@heap[256]; without
+    /// names by where it begins, in bytes: @8=@heap, in memory heap@8=@nodes, at set 0, binding 1 0:1@8=@heap
+    #[arg(long, value_name = "PLACE=@MEMORY[OFFSET]")]
+    pub address: Vec<String>,
+
     /// Invocations in x, y and z, as in `n` or `width, height`: rounded up to whole workgroups (default: n in all, as many in
     /// each direction that the shader has)
     #[arg(long, value_name = "X[,Y[,Z]]")]

@@ -1,6 +1,6 @@
 //! What the layer copied, as manifests with files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 
-use crate::capture::{RegionFiles, Snapshot, Wanted};
+use crate::capture::{Addresses, Region, RegionFiles, Snapshot, Wanted};
 use crate::cli::tune;
 use crate::digest::label;
 use crate::regular::{self, Kind};
@@ -30,9 +30,11 @@ const PAYS: f64 = 0.9;
 /// Contents by what they are: two that are equal are one file.
 pub struct Store<'f> {
     folder: &'f Path,
-    /// Of each, by its digest, the file's name and its bytes.
-    kept: BTreeMap<String, (String, u64)>,
+    kept: Kept,
 }
+
+/// Of each contents, by its digest, the file's name and its bytes.
+type Kept = BTreeMap<String, (String, u64)>;
 
 impl<'f> Store<'f> {
     pub fn new(folder: &'f Path) -> anyhow::Result<Self> {
@@ -47,60 +49,70 @@ impl<'f> Store<'f> {
 
     /// Writes the first of these calls that changes something, or else the first one.
     pub fn write_best(&mut self, found: &[(&Wanted<'_>, &Path, &Snapshot)]) -> anyhow::Result<Result<Written, String>> {
+        let mut best: Option<Found<'_>> = None;
+        let mut refusal = None;
         for (of, head, snapshot) in found {
-            if is_whole(snapshot) && changes(head, snapshot)? {
-                return self.write(of, head, snapshot, true);
+            match Found::of(of, head, snapshot) {
+                Ok(own) if own.is_whole() && own.changes()? => return self.write(&own, true),
+                Ok(own) if best.as_ref().is_none_or(|best| own.is_whole() && !best.is_whole()) => best = Some(own),
+                Ok(_) => {}
+                Err(why) => drop(refusal.get_or_insert(why)),
             }
         }
-        match found.iter().find(|(.., snapshot)| is_whole(snapshot)).or(found.first()) {
-            Some((of, head, snapshot)) => self.write(of, head, snapshot, false),
-            None => Ok(Err("that dispatch was never recorded, or never ended; --call names another one".to_owned())),
+        match (best, refusal) {
+            (Some(best), _) => self.write(&best, false),
+            (None, Some(why)) => Ok(Err(why)),
+            (None, None) => Ok(Err("that dispatch was never recorded, or never ended; --call names another one".to_owned())),
         }
     }
 
     /// Writes a kernel's manifest and contents; or says why it can't be run elsewhere.
-    fn write(
-        &mut self,
-        of: &Wanted<'_>,
-        head: &Path,
-        snapshot: &Snapshot,
-        changes: bool,
-    ) -> anyhow::Result<Result<Written, String>> {
-        if let Some(why) = of.obstacle(snapshot) {
-            return Ok(Err(why));
-        }
+    fn write(&mut self, found: &Found<'_>, changes: bool) -> anyhow::Result<Result<Written, String>> {
+        let Found { of, snapshot, addresses, used, .. } = found;
+        let before = self.kept.clone();
         let mut files: Vec<RegionFiles> = Vec::new();
         for (number, region) in snapshot.regions.iter().enumerate() {
-            let [before, after] = ["before", "after"].map(|when| contents(head, number, when));
+            let is_used = used.contains(&number);
+            let read = |is_there: bool, when: &str| (is_there && is_used).then(|| found.read(number, when)).transpose();
             // What shows nothing is no reference.
-            files.push([self.kept(region.has_before, &before)?, self.kept(region.has_after && changes, &after)?]);
+            let mut both = [read(region.has_before, "before")?, read(region.has_after && changes, "after")?];
+            if !addresses.clear(number, &mut both) {
+                return self.refused(before, "it writes addresses, which are others elsewhere".to_owned());
+            }
+            let [before, after] = both.map(|bytes| bytes.map(|bytes| self.kept(bytes)).transpose());
+            files.push([before?, after?]);
         }
-        let manifest = match of.manifest(snapshot, &format!("{}.spv", of.kernel.label()), &files) {
+        let manifest = match of.manifest(snapshot, &format!("{}.spv", of.kernel.label()), &files, addresses) {
             Ok(manifest) => manifest,
-            Err(why) => return Ok(Err(why)),
+            Err(why) => return self.refused(before, why),
         };
         let path = self.folder.join(format!("{}.toml", of.name(Some(snapshot))));
         File::create_new(&path)?.write_all(manifest.as_bytes())?;
         let possible =
             || tune::kernel_of(&path, 0).map_err(|error| error.to_string())?.0.possible().map_err(|failure| failure.reason);
         if let Err(why) = possible() {
-            fs::remove_file(path)?;
-            return Ok(Err(why));
+            fs::remove_file(&path)?;
+            return self.refused(before, why);
         }
         Ok(Ok(Written { changes }))
     }
 
-    /// The name of a file with these contents, from the folder on; nothing where there are none.
-    fn kept(&mut self, is_there: bool, path: &Path) -> anyhow::Result<Option<String>> {
-        if !is_there {
-            return Ok(None);
+    /// Takes back what a kernel's contents were, which can't be run elsewhere: nobody would read them.
+    fn refused(&mut self, before: Kept, why: String) -> anyhow::Result<Result<Written, String>> {
+        for (name, _) in self.kept.iter().filter_map(|(digest, file)| (!before.contains_key(digest)).then_some(file)) {
+            fs::remove_file(self.folder.join(name))?;
         }
-        let mut bytes = regular::read(path, CONTENTS)?;
+        self.kept = before;
+        Ok(Err(why))
+    }
+
+    /// The name of a file with these contents, from the folder on.
+    fn kept(&mut self, mut bytes: Vec<u8>) -> anyhow::Result<String> {
         // Buffers are whole words.
         bytes.resize(bytes.len().next_multiple_of(4), 0);
         let digest = label('d', Sha256::new_with_prefix(&bytes));
         if let Some((name, _)) = self.kept.get(&digest) {
-            return Ok(Some(name.clone()));
+            return Ok(name.clone());
         }
         let start = &bytes[..bytes.len().min(TRIED)];
         #[expect(clippy::cast_precision_loss, reason = "a ratio")]
@@ -109,7 +121,7 @@ impl<'f> Store<'f> {
         let contents = if pays { compressed(&bytes)? } else { bytes };
         File::create_new(self.folder.join(&name))?.write_all(&contents)?;
         self.kept.insert(digest, (name.clone(), contents.len() as u64));
-        Ok(Some(name))
+        Ok(name)
     }
 }
 
@@ -136,26 +148,52 @@ pub struct Written {
     pub changes: bool,
 }
 
-/// Whether all was copied that the kernel found.
-fn is_whole(snapshot: &Snapshot) -> bool {
-    snapshot.regions.iter().all(|region| region.has_before)
+/// A dispatch that was copied.
+struct Found<'f> {
+    of: &'f Wanted<'f>,
+    /// How its files begin.
+    head: &'f Path,
+    snapshot: &'f Snapshot,
+    addresses: Addresses,
+    /// The regions that count.
+    used: BTreeSet<usize>,
 }
 
-/// Whether the kernel left something else than it found.
-fn changes(head: &Path, snapshot: &Snapshot) -> anyhow::Result<bool> {
-    let read = |number: usize, when: &str| regular::read(&contents(head, number, when), CONTENTS);
-    let mut differs = false;
-    for (number, region) in snapshot.regions.iter().enumerate() {
-        differs = differs || (region.has_after && read(number, "before")? != read(number, "after")?);
+impl<'f> Found<'f> {
+    /// It fails where the kernel can't be run elsewhere.
+    fn of(of: &'f Wanted<'f>, head: &'f Path, snapshot: &'f Snapshot) -> Result<Self, String> {
+        if let Some(why) = of.obstacle(snapshot) {
+            return Err(why);
+        }
+        let new = Self { of, head, snapshot, addresses: Addresses::default(), used: BTreeSet::new() };
+        let mut before = |region: usize| snapshot.regions[region].has_before.then(|| new.read(region, "before").ok()).flatten();
+        let addresses = of.addresses(snapshot, &mut before)?;
+        Ok(Self { used: of.used(snapshot, &addresses), addresses, ..new })
     }
-    Ok(differs)
-}
 
-/// Where the layer wrote what a region held.
-fn contents(head: &Path, region: usize, when: &str) -> PathBuf {
-    let mut name = head.as_os_str().to_owned();
-    name.push(format!("-{region}.{when}"));
-    name.into()
+    fn regions(&self) -> impl Iterator<Item = (usize, &Region)> {
+        self.used.iter().map(|at| (*at, &self.snapshot.regions[*at]))
+    }
+
+    /// Whether all was copied that the kernel found.
+    fn is_whole(&self) -> bool {
+        self.regions().all(|(_, region)| region.has_before)
+    }
+
+    /// Whether the kernel left something else than it found.
+    fn changes(&self) -> anyhow::Result<bool> {
+        let mut differs = false;
+        for (number, region) in self.regions() {
+            differs = differs || (region.has_after && self.read(number, "before")? != self.read(number, "after")?);
+        }
+        Ok(differs)
+    }
+
+    fn read(&self, region: usize, when: &str) -> anyhow::Result<Vec<u8>> {
+        let mut name = self.head.as_os_str().to_owned();
+        name.push(format!("-{region}.{when}"));
+        Ok(regular::read(Path::new(&name), CONTENTS)?)
+    }
 }
 
 fn compressed(bytes: &[u8]) -> std::io::Result<Vec<u8>> {

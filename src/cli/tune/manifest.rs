@@ -101,8 +101,20 @@ fn said_by(error: &clap::Error) -> String {
 /// Keys whose values are paths that count from the manifest's folder.
 const PATHS: [&str; 7] = ["shader", "include", "preamble", "output", "resume", "save-table", "t4"];
 /// Keys of flags that come as `NAME=VALUES`, which a table may hold.
-const NAMED: [&str; 11] =
-    ["axis", "constant", "constant-bytes", "shared", "define", "buffer", "memory", "image", "sampler", "push", "check"];
+const NAMED: [&str; 12] = [
+    "axis",
+    "constant",
+    "constant-bytes",
+    "shared",
+    "define",
+    "buffer",
+    "memory",
+    "address",
+    "image",
+    "sampler",
+    "push",
+    "check",
+];
 
 /// A manifest as flags, paths as [`path_text`]. `wants_shader`: whether its shader counts.
 fn flags(table: &Table, folder: &Path, wants_shader: bool) -> Result<Vec<String>, String> {

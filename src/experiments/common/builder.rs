@@ -2,7 +2,7 @@
 
 use super::config::Config;
 use crate::model::{
-    Binding, Bound, Case, Check, Contents, Dependency, Headline, Kernel, Measurand, POISON, Picture, Repeat, Resource,
+    Address, Binding, Bound, Case, Check, Contents, Dependency, Headline, Kernel, Measurand, POISON, Picture, Repeat, Resource,
     Sequence, Step, Texels, Work,
 };
 use crate::validate::{Expected, Output, Remarked, Verdict};
@@ -239,7 +239,7 @@ impl CaseBuilder {
     /// Sets two words of the push constants, from this byte on, to where a buffer begins (see [`Step::PushAddress`]): after they are
     /// set to anything.
     pub fn push_address(&mut self, offset: u32, resource: Handle) {
-        self.step(Step::PushAddress { offset, resource: resource.0 });
+        self.step(Step::PushAddress { offset, address: Address { resource: resource.0, byte: 0 } });
     }
 
     /// Fills a buffer with a word. A barrier has to follow before a kernel uses it.

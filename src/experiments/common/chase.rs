@@ -205,6 +205,7 @@ impl Walk {
 mod tests {
     use super::*;
     use crate::experiments::common::testing::{mock_with, quick};
+    use crate::model::Address;
     use crate::model::{DeviceInfo, Point};
 
     fn walk() -> Walk {
@@ -255,7 +256,10 @@ mod tests {
         for (steps, source) in [(&case.reset, "cache/point.comp"), (&case.pass, "cache/chase_pointers.comp")] {
             let kernel = case.kernels.iter().position(|kernel| kernel.source == source).unwrap();
             let bind = steps.iter().position(|step| *step == Step::Bind { kernel }).unwrap();
-            assert_eq!(steps[bind + 2..][..2], [Step::PushAddress { offset: 0, resource }, Step::Dispatch { groups: [1; 3] }]);
+            assert_eq!(
+                steps[bind + 2..][..2],
+                [Step::PushAddress { offset: 0, address: Address { resource, byte: 0 } }, Step::Dispatch { groups: [1; 3] }]
+            );
         }
         assert_eq!(indexed.case.addressed().count(), 0);
     }

@@ -121,6 +121,33 @@ pub(super) unsafe extern "system" fn bind_buffer_memory2(
     }
 }
 
+/// A call that says where a buffer begins for the device, under one of its names.
+macro_rules! addresses {
+    ($($name:literal, $function:ident;)*) => { $(
+        pub(super) unsafe extern "system" fn $function(
+            of: vk::Device,
+            info: *const vk::BufferDeviceAddressInfo<'_>,
+        ) -> vk::DeviceAddress {
+            // SAFETY: as this function is called; the layer below has one of this name and type.
+            unsafe {
+                let Some(device) = device(of) else { return 0 };
+                let Some(next) = device.function($name) else { return 0 };
+                let address = mem::transmute::<Function, vk::PFN_vkGetBufferDeviceAddress>(next)(of, info);
+                if let Some(buffer) = device.sets().buffers.get_mut(&(*info).buffer) {
+                    buffer.address = Some(address).filter(|address| *address != 0);
+                }
+                address
+            }
+        }
+    )* };
+}
+
+addresses! {
+    c"vkGetBufferDeviceAddress", get_address;
+    c"vkGetBufferDeviceAddressKHR", get_address_khr;
+    c"vkGetBufferDeviceAddressEXT", get_address_ext;
+}
+
 pub(super) unsafe extern "system" fn create_compute_pipelines(
     of: vk::Device,
     cache: vk::PipelineCache,

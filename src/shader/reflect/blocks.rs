@@ -9,6 +9,7 @@ use std::ops::Range;
 use rspirv::spirv::Word;
 use serde::Serialize;
 
+use super::addresses::Pointee;
 use super::constants::Values;
 use super::interface::Interface;
 use super::types::{Member, POINTER_BYTES, TypeNode, Types};
@@ -63,17 +64,39 @@ pub struct MemberLayout {
 ///
 /// Strides are bytes from one element to the next, or from one of a matrix's vectors to the next in its order. An array's length is that
 /// under the specialization that was asked for, a runtime array's only the buffer's size says. A pointer is the address of a block (a
-/// GLSL buffer reference), 8 bytes: the name of the type that it leads to may be empty, and that isn't followed.
+/// GLSL buffer reference), 8 bytes; the name of the type that it leads to may be empty.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum TypeLayout {
-    Scalar { scalar: ScalarType },
-    Vector { scalar: ScalarType, components: u32 },
-    Matrix { scalar: ScalarType, columns: u32, rows: u32, stride: u32, order: MatrixOrder },
-    Array { length: u64, stride: u32, element: Box<TypeLayout> },
-    RuntimeArray { stride: u32, element: Box<TypeLayout> },
+    Scalar {
+        scalar: ScalarType,
+    },
+    Vector {
+        scalar: ScalarType,
+        components: u32,
+    },
+    Matrix {
+        scalar: ScalarType,
+        columns: u32,
+        rows: u32,
+        stride: u32,
+        order: MatrixOrder,
+    },
+    Array {
+        length: u64,
+        stride: u32,
+        element: Box<TypeLayout>,
+    },
+    RuntimeArray {
+        stride: u32,
+        element: Box<TypeLayout>,
+    },
     Struct(StructLayout),
-    Pointer { to: String },
+    Pointer {
+        to: String,
+        #[serde(skip)]
+        pointee: Pointee,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -141,7 +164,7 @@ impl fmt::Display for TypeLayout {
             Self::Matrix { scalar, columns, rows, .. } if columns == rows => write!(f, "{}mat{columns}", scalar.prefix())?,
             Self::Matrix { scalar, columns, rows, .. } => write!(f, "{}mat{columns}x{rows}", scalar.prefix())?,
             Self::Struct(StructLayout { type_name: name, .. }) => f.write_str(if name.is_empty() { "struct" } else { name })?,
-            Self::Pointer { to } => f.write_str(if to.is_empty() { "pointer" } else { to })?,
+            Self::Pointer { to, .. } => f.write_str(if to.is_empty() { "pointer" } else { to })?,
             // The loop above has taken these off.
             Self::Array { .. } | Self::RuntimeArray { .. } => {}
         }
@@ -160,6 +183,11 @@ pub(super) fn describe(interface: &Interface, types: &Types, values: &Values) ->
         blocks.push(BlockInfo { place, name: name.to_owned(), layout, reads });
     }
     Ok(blocks)
+}
+
+/// A type's layout; nothing where it has none.
+pub(super) fn layout_of(ty: Word, types: &Types, values: &Values) -> Option<TypeLayout> {
+    Describer { types, values, sizes: types.explicit(values), types_left: MOST_TYPES }.layout(ty, None, DEEPEST)
 }
 
 struct Describer<'a> {
@@ -202,6 +230,7 @@ impl Describer<'_> {
                 TypeLayout::Struct(StructLayout { type_name: name.clone(), bytes, members })
             }
             TypeNode::Pointer { pointee, .. } => TypeLayout::Pointer {
+                pointee: Pointee(*pointee),
                 to: match self.types.get(*pointee) {
                     Some(TypeNode::Struct { name, .. }) => name.clone(),
                     _ => String::new(),

@@ -1,7 +1,7 @@
 //! What the configurations' results are compared with.
 
 use super::{Made, UserKernel, said};
-use crate::model::{Case, Data, Failure, FilePath, Point, Shown};
+use crate::model::{Address, Case, Data, Failure, FilePath, Point, Shown};
 use crate::regular::{self, DATA};
 use crate::shader::{Access, BindingInfo, BindingKind, Noting, Prepared};
 use crate::subject::compare::{Compared, Comparison, Right, compare, unwritten};
@@ -32,7 +32,8 @@ impl UserKernel {
             Reference::Shader(shader) => self.other(shader)?.prepare(&Point::default()).map_err(of_reference).map(Some),
             Reference::Files(files) => {
                 let made = self.make(&Point::default())?;
-                let held = expected_in(&files, &made)?;
+                let mut held = expected_in(&files, &made)?;
+                clear_addresses(&made, &mut held);
                 self.expected = Some(held.into_iter().map(|bytes| Right::new(Written::of(bytes, None))).collect());
                 Ok(None)
             }
@@ -104,6 +105,7 @@ impl UserKernel {
     /// it is.
     pub fn learn(&mut self, outputs: Outputs) -> Learned {
         let mut learned = Learned::default();
+        let outputs = self.comparable(&self.reference_point(), outputs);
         let again = outputs.poisoned.clone();
         let expected: Vec<Right> = written_in(outputs).into_iter().map(Right::new).collect();
         let made = self.reference_made().ok().filter(|made| made.outputs.len() == expected.len());
@@ -128,7 +130,7 @@ impl UserKernel {
         let saturated = pairs().filter_map(|(output, right)| saturated(self.compared(output), &right.written));
         learned.notes.extend(saturated);
         for (output, right) in pairs() {
-            if self.is_accepted(Accepted::Constant, output.place, &made) {
+            if self.is_accepted(Accepted::Constant, output.place, &output.name, &made) {
                 continue;
             }
             let before = self.before(output, &made);
@@ -150,7 +152,7 @@ impl UserKernel {
         let is_it = |unfilled: &&Unfilled| match (&unfilled.of, &output.within) {
             (Filled::Memory(name), Some((memory, ..))) => name == memory,
             (Filled::Memory(_), None) | (Filled::Descriptor(..), Some(_)) => false,
-            (of, None) => of.place() == Some(output.place),
+            (of, None) => of.place() == output.place,
         };
         let data = self.data(made.unfilled.iter().find(is_it)?, made).ok()?;
         match output.part() {
@@ -160,9 +162,8 @@ impl UserKernel {
     }
 
     /// Whether the user says that what is at this place is meant to say little in this way.
-    fn is_accepted(&self, how: Accepted, (set, binding, element): (u32, u32, u32), made: &Made) -> bool {
-        let info = made.source.reflection().bindings.iter().find(|info| (info.set, info.binding) == (set, binding));
-        let is_it = |place: &String| info.is_some_and(|info| buffers::is_meant_at(place, info, element, &made.blocks));
+    fn is_accepted(&self, how: Accepted, place: Option<(u32, u32, u32)>, name: &str, made: &Made) -> bool {
+        let is_it = |text: &String| is_at(place, text, made) || (place.is_none() && text == name);
         self.subject.accepted.iter().any(|(accepted, place)| *accepted == how && is_it(place))
     }
 
@@ -186,10 +187,26 @@ impl UserKernel {
 
     /// What the reference is made of, where it is run; of another shader what the configurations are, which has the same outputs.
     fn reference_made(&mut self) -> Result<Made, Failure> {
-        match self.subject.reference.clone() {
-            Reference::Configuration(point) => self.make(&point),
-            _ => self.make(&Point::default()),
+        self.make(&self.reference_point())
+    }
+
+    fn reference_point(&self) -> Point {
+        match &self.subject.reference {
+            Reference::Configuration(point) => point.clone(),
+            _ => Point::default(),
         }
+    }
+
+    /// What outputs hold, but for addresses, which are others each time.
+    fn comparable(&mut self, point: &Point, mut outputs: Outputs) -> Outputs {
+        if self.subject.addresses.is_empty() {
+            return outputs;
+        }
+        if let Ok(made) = self.make(point) {
+            clear_addresses(&made, &mut outputs.bytes);
+            outputs.poisoned.iter_mut().for_each(|bytes| clear_addresses(&made, bytes));
+        }
+        outputs
     }
 
     fn compared<'o>(&self, output: &'o Output) -> Compared<'o> {
@@ -222,6 +239,7 @@ impl UserKernel {
                 &format!("{} as the reference has", expected.len()),
             );
         }
+        let outputs = self.comparable(&case.point, outputs);
         let got = self.written_by(&case.point, outputs);
         let is_same = |(got, right): (&Written, &Right)| got.bytes == right.written.bytes && !got.has_unwritten();
         if got.iter().zip(self.expected.iter().flatten()).all(is_same) {
@@ -244,9 +262,11 @@ impl UserKernel {
         let (Ok(made), Some(expected)) = (self.make(&case.point), self.expected.take()) else { return Vec::new() };
         let workgroup = made.case.kernels.iter().flat_map(|kernel| kernel.local_size).map(|size| size as usize).product();
         let mut found = Vec::new();
+        let mut bytes = bytes.to_vec();
+        clear_addresses(&made, &mut bytes);
         for ((output, right), bytes) in made.outputs.iter().zip(&expected).zip(bytes) {
             let compared = self.compared(output);
-            let error = compare(compared, &right.written.with(bytes.clone()), right).unwrap_or(1.0);
+            let error = compare(compared, &right.written.with(bytes), right).unwrap_or(1.0);
             let before = self.before(output, &made);
             found.extend(undetected(self.compared(output), right, error, before.as_ref().map(Data::bytes), workgroup));
         }
@@ -257,9 +277,13 @@ impl UserKernel {
     /// How far what one pass of a configuration left is from what another left, as [`UserKernel::check_again`] sees it.
     pub fn apart(&mut self, case: &Case, first: &[Vec<u8>], other: Vec<Vec<u8>>) -> Result<f64, Mismatch> {
         let Ok(made) = self.make(&case.point) else { return Ok(0.0) };
-        let pairs = made.outputs.iter().zip(first.iter().zip(other));
+        let [first, other] = [first.to_vec(), other].map(|mut outputs| {
+            clear_addresses(&made, &mut outputs);
+            outputs
+        });
+        let pairs = made.outputs.iter().zip(first.into_iter().zip(other));
         let mut errors = pairs.map(|(output, (first, other))| {
-            let right = Right::new(Written::of(first.clone(), None));
+            let right = Right::new(Written::of(first, None));
             let compared = Compared { slack: SLACK, ..self.compared(output) };
             compare(compared, &Written::of(other, None), &right)
         });
@@ -294,7 +318,7 @@ impl UserKernel {
             let Filled::Descriptor(info, element) = &unfilled.of else { return None };
             let place = (info.set, info.binding, *element);
             let is_filled = unfilled.of.fill(&self.subject, &made.blocks).is_some();
-            if !is_read(info) || is_filled || self.is_accepted(Accepted::Idle, place, &made) {
+            if !is_read(info) || is_filled || self.is_accepted(Accepted::Idle, Some(place), &info.name, &made) {
                 return None;
             }
             let with = |how| {
@@ -307,6 +331,22 @@ impl UserKernel {
     }
 }
 
+/// Makes addresses zero that were given to a case.
+fn clear_addresses(made: &Made, outputs: &mut [Vec<u8>]) {
+    for (output, bytes) in made.outputs.iter().zip(outputs) {
+        for at in &output.addresses {
+            bytes.iter_mut().skip(*at).take(Address::BYTES).for_each(|byte| *byte = 0);
+        }
+    }
+}
+
+/// Whether a text means what is at this set and binding.
+fn is_at(place: Option<(u32, u32, u32)>, text: &str, made: &Made) -> bool {
+    let Some((set, binding, element)) = place else { return false };
+    let info = made.source.reflection().bindings.iter().find(|info| (info.set, info.binding) == (set, binding));
+    info.is_some_and(|info| buffers::is_meant_at(text, info, element, &made.blocks))
+}
+
 fn written_in(outputs: Outputs) -> Vec<Written> {
     let mut others = outputs.poisoned.unwrap_or_default().into_iter();
     outputs.bytes.into_iter().map(|bytes| Written::of(bytes, others.next().as_deref())).collect()
@@ -317,21 +357,18 @@ fn of_reference(failure: Failure) -> Failure {
 }
 
 fn outputs_of(made: &Made) -> String {
-    let one = |Output { name, place: (set, binding, _), sized, .. }: &Output| {
-        format!("{name} ({set}:{binding}, {})", sized.described())
+    let one = |Output { name, place, sized, .. }: &Output| {
+        let place = place.map_or_else(String::new, |(set, binding, _)| format!("{set}:{binding}, "));
+        format!("{name} ({place}{})", sized.described())
     };
     made.outputs.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 fn expected_in(files: &[(String, FilePath)], made: &Made) -> Result<Vec<Vec<u8>>, Failure> {
     let names = || made.outputs.iter().map(|output| output.name.as_str()).collect::<Vec<_>>().join(", ");
-    let infos = &made.source.reflection().bindings;
     let is_memory = |place: &str, output: &Output| output.within.as_ref().is_some_and(|(memory, ..)| memory == place);
     let is_it = |place: &str, output: &Output| {
-        let (set, binding, element) = output.place;
-        let info = infos.iter().find(|info| (info.set, info.binding) == (set, binding));
-        let is_meant = info.is_some_and(|info| buffers::is_meant_at(place, info, element, &made.blocks));
-        is_meant || is_memory(place, output) || (place.is_empty() && made.outputs.len() == 1)
+        is_at(output.place, place, made) || is_memory(place, output) || (place.is_empty() && made.outputs.len() == 1)
     };
     let of_output = |output: &Output| {
         let name = &output.name;

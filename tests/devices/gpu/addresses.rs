@@ -1,6 +1,6 @@
 //! Kernels reach buffers by addresses, where the device has them.
 
-use lanescope::model::MemoryKind;
+use lanescope::model::{Address, HeldAddress, MemoryKind};
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn by_address(target: Resource, steps: &[Step]) -> Prepared {
 }
 
 fn pushed(offset: u32, resource: usize) -> [Step; 2] {
-    [Step::push_words(&[0, 0]), Step::PushAddress { offset, resource }]
+    [Step::push_words(&[0, 0]), Step::PushAddress { offset, address: Address { resource, byte: 0 } }]
 }
 
 fn on_each_able_device(test: impl Fn(&mut Device)) {
@@ -49,6 +49,62 @@ fn an_address_is_where_its_buffer_begins() {
     });
 }
 
+/// Of host memory, and of any byte in it.
+#[test]
+fn an_address_may_be_of_a_byte_of_the_hosts_memory() {
+    on_each_able_device(|device| {
+        let mapped = Resource::words_in(MemoryKind::HostVisible, "mapped", 4, Contents::Sequence(INPUT));
+        let step = Step::PushAddress { offset: 0, address: Address { resource: 1, byte: 8 } };
+        let slot = load(device, &by_address(mapped, &[Step::push_words(&[0, 0]), step]));
+        device.run_checked(slot).unwrap();
+        assert_eq!(words(&device.read(slot, 0).unwrap()), [INPUT.word(2)]);
+        assert_eq!(words(&device.read(slot, 1).unwrap())[2], INPUT.word(2).wrapping_add(1));
+    });
+}
+
+/// Two buffers that hold each other's address: one goes round as often as it likes.
+#[test]
+fn buffers_hold_addresses() {
+    const ROUND: &str = "
+        layout(buffer_reference, std430) buffer Node;
+        layout(buffer_reference, std430) buffer Node { uint value; Node next; };
+        layout(push_constant) uniform Push { Node first; };
+        layout(set = 0, binding = 0) writeonly buffer Out { uint found[4]; };
+        void main() {
+            Node node = first;
+            for (uint i = 0u; i < 4u; i++) { found[i] = node.value; node = node.next; }
+        }";
+    on_each_able_device(|device| {
+        let node = |value: u32| {
+            let words = [7, 7, value, 0, 9, 9];
+            let bytes = words.into_iter().flat_map(u32::to_ne_bytes).collect();
+            Resource::words("node", 6, Contents::Data(lanescope::model::Data::new(bytes)))
+        };
+        let address = |resource| Address { resource, byte: 8 };
+        let pass = vec![
+            Step::Bind { kernel: 0 },
+            Step::push_words(&[0, 0]),
+            Step::PushAddress { offset: 0, address: address(1) },
+            Step::Dispatch { groups: LOCAL },
+        ];
+        let mut prepared = Builder::new(vec![output(4), node(1), node(2)]).kernel(ROUND, LOCAL, &[], &[0]).pass(pass).done();
+        prepared.case.addresses =
+            [(1, 2), (2, 1)].map(|(holder, to)| HeldAddress { holder, at: 16, address: address(to) }).to_vec();
+        let slot = load(device, &prepared);
+        device.run_checked(slot).unwrap();
+        assert_eq!(words(&device.read(slot, 0).unwrap()), [1, 2, 1, 2]);
+        assert_eq!(words(&device.read(slot, 1).unwrap())[..4], [7, 7, 1, 0], "only the address is written");
+        for (held, part) in [
+            (HeldAddress { holder: 1, at: 20, address: address(2) }, "resource 1 is to hold an address at byte 20"),
+            (HeldAddress { holder: 1, at: 16, address: Address { resource: 2, byte: 24 } }, "byte 24 of resource 2"),
+        ] {
+            prepared.case.addresses = vec![held];
+            let error = device.load(&prepared).unwrap_err();
+            assert!(error.to_string().contains(part), "{error}");
+        }
+    });
+}
+
 /// Nobody sees what kernels do at an address: even a buffer that no descriptor lets them write is a case's own.
 #[test]
 fn what_has_an_address_is_not_shared() {
@@ -66,11 +122,9 @@ fn what_has_an_address_is_not_shared() {
 #[test]
 fn addresses_that_nothing_has_are_refused() {
     on_each_able_device(|device| {
-        let mapped = Resource::words_in(MemoryKind::HostVisible, "mapped", 4, Contents::Undefined);
-        let alone = Step::PushAddress { offset: 0, resource: 1 };
+        let alone = Step::PushAddress { offset: 0, address: Address { resource: 1, byte: 0 } };
         for (target, steps, part) in [
-            (input(4), &pushed(0, 2)[..], "resource 2, which is no buffer of the device's own"),
-            (mapped, &pushed(0, 1), "resource 1, which is no buffer of the device's own"),
+            (input(4), &pushed(0, 2)[..], "byte 0 of resource 2, which is no buffer that has it"),
             (input(4), &pushed(4, 1), "from byte 4 on, of which 8 are set"),
             (input(4), &pushed(2, 1), "from byte 2 on"),
             (input(4), &[alone], "from byte 0 on, of which 0 are set"),

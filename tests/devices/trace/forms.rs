@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use lanescope::gpu::{Device, DeviceOptions};
-use lanescope::model::{Binding, Case, Contents, Feature, Kernel, MemoryKind, Point, Resource, Sequence, SpirvTarget, Step};
+use lanescope::model::{
+    Address, Binding, Case, Contents, Feature, Kernel, MemoryKind, Point, Resource, Sequence, SpirvTarget, Step,
+};
 use lanescope::shader::{
     AccessKind, BindingInfo, Module, Prepared, Recording, Space, Specialized, Target, TraceOptions, validate,
 };
@@ -543,7 +545,7 @@ fn prepared(form: &Form, spirv: Vec<u32>) -> Prepared {
         pass.push(Step::push_words(form.push));
     }
     if let WithAddress(_) = form.source {
-        pass.push(Step::PushAddress { offset: 0, resource: 0 });
+        pass.push(Step::PushAddress { offset: 0, address: Address { resource: 0, byte: 0 } });
     }
     pass.push(Step::Dispatch { groups: [GROUPS, 1, 1] });
     let specialized = Specialized {

@@ -2,7 +2,7 @@
 
 use lanescope::model::SpirvTarget;
 use lanescope::shader::{
-    BlockInfo, BlockPlace, MatrixOrder, MemberLayout, Reflection, SpecValues, StructLayout, TypeLayout, load,
+    Access, BlockInfo, BlockPlace, MatrixOrder, MemberLayout, Reflection, SpecValues, StructLayout, TypeLayout, load,
 };
 use rspirv::binary::Assemble;
 use rspirv::dr::Operand;
@@ -219,8 +219,55 @@ fn addresses_are_not_followed() {
     let [out, push] = &found[..] else { panic!("two blocks") };
     assert_eq!(lines(&out.layout), ["0 uint result", "8 Node[] nodes /8"]);
     assert_eq!(lines(&push.layout), ["0 Node head", "8 Node[2] others /8", "24 uint n"]);
-    assert_eq!(push.layout.members[0].ty, TypeLayout::Pointer { to: "Node".to_owned() });
+    assert!(matches!(&push.layout.members[0].ty, TypeLayout::Pointer { to, .. } if to == "Node"));
     assert_eq!(push.layout.members[0].ty.bytes(), Some(8));
+}
+
+/// What lies where an address leads is told by its type; and of numbers, only where the shader makes addresses of some.
+#[test]
+fn addresses_are_found_and_what_is_done_there() {
+    let text = "#version 450
+        #extension GL_EXT_buffer_reference : require
+        #extension GL_EXT_buffer_reference_uvec2 : require
+        layout(local_size_x = 1) in;
+        layout(buffer_reference, std430) readonly buffer Read { uint r[]; };
+        layout(buffer_reference, std430) buffer Written { uint w[]; };
+        layout(buffer_reference, std430) buffer Counted { uint c; };
+        layout(buffer_reference, std430) buffer Unused { uint u; };
+        layout(buffer_reference, std430) readonly buffer Table { uvec2 number; Read r; Unused none; uvec4 plain; Written w[2]; };
+        layout(push_constant) uniform Push { uvec2 number; uint n; Table table; };
+        void add(Counted at) { atomicAdd(at.c, 1u); }
+        void main() {
+            uint i = gl_GlobalInvocationID.x;
+            table.w[n].w[i] = table.r.r[i];
+            add(Counted(number));
+        }";
+    let module = compiled_for(text, SpirvTarget::Vulkan1_3);
+    let reflection = &module.reflection;
+    let blocks = reflection.blocks(&[].into()).unwrap();
+    let places = |ty: &TypeLayout, end: u64| {
+        let mut found = Vec::new();
+        reflection.addresses_in(ty, end, &mut |at, pointee| found.push((at, pointee)));
+        found
+    };
+    let pushed = places(&TypeLayout::Struct(blocks[0].layout.clone()), 24);
+    let [(0, None), (16, Some(table))] = pushed[..] else { panic!("{pushed:?}") };
+    assert_eq!(reflection.access_by_address(None), Some(Access::ReadWrite));
+    assert_eq!(reflection.access_by_address(Some(table)), Some(Access::ReadOnly));
+    let [of_table] = &reflection.pointees(Some(table), &[].into())[..] else { panic!() };
+    let held = places(of_table, 64);
+    let told: Vec<_> = held.iter().map(|(at, pointee)| (*at, reflection.access_by_address(*pointee))).collect();
+    let counted = Some(Access::ReadWrite);
+    assert_eq!(
+        told,
+        [(0, counted), (8, Some(Access::ReadOnly)), (16, None), (48, Some(Access::WriteOnly)), (56, Some(Access::WriteOnly)),]
+    );
+    assert_eq!(places(of_table, 60).len(), 4, "the last one doesn't fit");
+    let plain = compiled(
+        "#version 450\nlayout(push_constant) uniform P { uvec2 a; };\nlayout(binding = 0) buffer B { uvec2 b; };\nvoid main() { b = a; }",
+    );
+    let block = plain.reflection.blocks(&[].into()).unwrap().remove(0);
+    assert!(!plain.reflection.may_hold_addresses(&TypeLayout::Struct(block.layout)));
 }
 
 /// GLSL has no empty struct, other languages have; and before SPIR-V 1.3 a storage buffer was a uniform.
