@@ -36,6 +36,17 @@ pub fn label(letter: char, hash: Sha256) -> String {
     format!("{letter}{:016x}", u64::from_be_bytes([a, b, c, d, e, f, g, h]))
 }
 
+/// What files are called, but for their ending, that hold these bytes, compressed or not.
+pub fn of_contents(bytes: &[u8]) -> String {
+    label('d', Sha256::new_with_prefix(bytes))
+}
+
+/// Whether a file's name may be one that [`of_contents`] made.
+pub fn names_contents(name: &str) -> bool {
+    let digits = name.split('.').next().and_then(|stem| stem.strip_prefix('d'));
+    digits.is_some_and(|digits| digits.len() == 16 && digits.bytes().all(|digit| b"0123456789abcdef".contains(&digit)))
+}
+
 /// What stands for several labels of one letter: the label itself where they are all the same, else one of them all, in their order.
 pub fn joint<'l>(labels: impl Iterator<Item = &'l str> + Clone) -> String {
     let first = labels.clone().next().unwrap_or_default();
@@ -72,6 +83,13 @@ mod tests {
         let both = joint(&["c1", "c2"]);
         assert!(both.len() == 17 && both.starts_with('c'), "{both}");
         assert!(![joint(&["c2", "c1"]), joint(&["c1", "c2", "c2"]), joint(&["c1c2"])].contains(&both));
+    }
+
+    #[test]
+    fn a_name_tells_whether_it_is_of_contents() {
+        let name = of_contents(b"abc");
+        assert!([&name, &format!("{name}.bin"), &format!("{name}.bin.gz")].into_iter().all(|name| names_contents(name)));
+        assert!(!["data.bin", "d12.bin", "before.bin", "d0123456789abcdeF.bin"].into_iter().any(names_contents));
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub struct Wanted<'k> {
     /// Which of its dispatches, by the order in which they are recorded, from 0.
     pub call: u64,
     pub module: Arc<Module>,
+    /// The share of the time of all kernels that it has in the application.
+    pub share: Option<f64>,
 }
 
 /// One that the layer was told of.
@@ -28,6 +30,8 @@ pub struct Snapshot {
     pub push: Vec<u8>,
     /// Whether its queue does no graphics: some devices run a kernel otherwise there.
     pub is_compute: bool,
+    /// Whether the device keeps accesses within buffers.
+    pub is_robust: bool,
     pub bound: Vec<BoundRange>,
     /// Buffers that may be reached by their addresses.
     pub addressed: Vec<Addressed>,
@@ -123,8 +127,9 @@ impl Snapshot {
         let three = |x: &str, y: &str, z: &str| Some([x.parse().ok()?, y.parse().ok()?, z.parse().ok()?]);
         for line in text.lines() {
             match line.split('\t').collect::<Vec<_>>()[..] {
-                ["kernel", wanted, x, y, z, base_x, base_y, base_z, push, queue] => {
-                    new.is_compute = queue == "compute";
+                ["kernel", wanted, x, y, z, base_x, base_y, base_z, push, kinds] => {
+                    let is_one = |kind: &str| kinds.split(',').any(|own| own == kind);
+                    (new.is_compute, new.is_robust) = (is_one("compute"), is_one("robust"));
                     new.wanted = wanted.parse().ok()?;
                     new.groups = three(x, y, z);
                     new.base = three(base_x, base_y, base_z)?;
@@ -179,7 +184,7 @@ fn bytes(hex: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "kernel\t2\t4\t1\t1\t0\t0\t0\t0a0b\tcompute\nbound\t0\t1\t0\t7\t0\t16\t64\n\
+    const TEXT: &str = "kernel\t2\t4\t1\t1\t0\t0\t0\t0a0b\tcompute,robust\nbound\t0\t1\t0\t7\t0\t16\t64\n\
         bound\t0\t2\t0\t3\tit is no buffer\nregion\t0\t128\t1\t0\thost\n";
 
     #[test]
@@ -191,7 +196,7 @@ mod tests {
         assert_eq!(ranges, [Ok((0, 16, 64)), Err("it is no buffer".to_owned())]);
         let place = MemoryKind::HostVisible;
         assert_eq!(snapshot.regions, [Region { bytes: 128, has_before: true, has_after: false, place }]);
-        assert!(snapshot.is_compute);
+        assert!(snapshot.is_compute && snapshot.is_robust);
         assert_eq!(Snapshot::read("bound\t0\t1\t0\t7\t0\t16\t64\nend\n"), None, "there is no region");
     }
 }

@@ -72,12 +72,16 @@ impl Wanted<'_> {
         if snapshot.is_compute {
             text += "queue = \"compute\"\n";
         }
-        let written = self.written(snapshot, addresses);
+        if snapshot.is_robust {
+            text += "robust = true\n";
+        }
+        if let Some(share) = self.share {
+            let _ = writeln!(text, "share = {share:.4}");
+        }
         let reference: Vec<String> = self
             .compared(snapshot, files, addresses)
             .iter()
             .enumerate()
-            .filter(|(at, _)| written.contains(at))
             .filter_map(|(at, [_, after])| Some(format!("m{at}={}", after.as_ref()?)))
             .collect();
         if !reference.is_empty() {
@@ -106,7 +110,7 @@ impl Wanted<'_> {
     }
 
     /// The regions that it writes.
-    fn written(&self, snapshot: &Snapshot, addresses: &Addresses) -> BTreeSet<usize> {
+    pub fn written(&self, snapshot: &Snapshot, addresses: &Addresses) -> BTreeSet<usize> {
         let is_written = |bound: &&BoundRange| self.access(bound) != Access::ReadOnly;
         let bound = snapshot.bound.iter().filter(is_written).filter_map(|bound| Some(bound.range.as_ref().ok()?.0));
         bound.chain(addresses.written.iter().copied()).collect()

@@ -131,6 +131,13 @@ impl OnDevice {
 }
 
 impl Profile {
+    /// The share of its device's time that a kernel of this profile has.
+    pub fn share(&self, kernel: &Kernel) -> Option<f64> {
+        let has_it = |device: &&OnDevice| device.kernels.iter().any(|own| std::ptr::eq(own, kernel));
+        let all = self.devices.iter().find(has_it)?.all_time();
+        (all > 0.0).then(|| kernel.all_time() / all)
+    }
+
     /// Of the files of a capture, one by one; `words` gives a module by the name of its file.
     ///
     /// # Errors

@@ -42,7 +42,7 @@ use args::{Arguments, Command};
 
 pub fn main() -> u8 {
     platform::outlive_full_files();
-    let arguments = match parsed(std::env::args_os().collect()) {
+    let arguments = match parsed(typed()) {
         Ok(arguments) => arguments,
         Err(answer) => return answered(&answer),
     };
@@ -61,6 +61,11 @@ pub fn main() -> u8 {
             error.downcast_ref::<Error>().map_or(EXIT_FAILED, Error::exit_code)
         }
     }
+}
+
+/// The command line, with stars filled in where no shell does that.
+fn typed() -> Vec<OsString> {
+    wild::args_os().collect()
 }
 
 /// Reads the command line. What clap answers instead, such as its help or an error, repeats arguments as they are: those that hold what
@@ -88,8 +93,8 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Describe(describe) => catalogue::describe(&describe),
         Command::Inspect(inspect) => inspect::inspect(&inspect),
         Command::Run(run) => run::run(*run),
-        Command::Tune(tune) => tune::tune(*tune, std::env::args_os().skip(2)),
-        Command::Trace(typed) => trace::trace(*typed, std::env::args_os().skip(2)),
+        Command::Tune(given) => tune::tune(*given, typed().into_iter().skip(2)),
+        Command::Trace(given) => trace::trace(*given, typed().into_iter().skip(2)),
         Command::Capture(typed) => capture::capture(&typed),
         Command::Merge(merge) => merge::merge(&merge),
         Command::Card(card) => card::card(&card),

@@ -6,7 +6,7 @@ use super::args::run::Run;
 use super::limits;
 use super::overwriting::Files;
 use super::settings::{RunSettings, is_manifest};
-use super::tune;
+use super::tune::{self, Circumstances};
 use crate::campaign::kernels::experiment;
 use crate::campaign::plan_judge::{DeviceKept, PlanJudge};
 use crate::campaign::plan_run::PlanRun;
@@ -29,9 +29,11 @@ pub fn run(typed: Run) -> anyhow::Result<u8> {
     let mut settings = RunSettings::new(&typed, cases.as_ref().is_some_and(Cases::are_rows))?;
     check_files(&typed, &settings.common.files)?;
     let of_kernels = kernels(&typed, settings.common.seed)?;
+    let Circumstances { queue, is_robust } = of_kernels.circumstances;
     if settings.common.queue == QueueChoice::Usual {
-        settings.common.queue = of_kernels.queue;
+        settings.common.queue = queue;
     }
+    settings.common.is_robust |= is_robust;
     settings.common.kernels = of_kernels.kernels;
     let limits = limits::read(&typed.limits)?;
     let campaign = Campaign::new(settings.common.clone(), limits.as_ref())?;
@@ -126,16 +128,15 @@ fn plans<'c>(
     Ok(plans)
 }
 
-/// Kernels, and the queue that they are for.
 #[derive(Default)]
 struct Kernels {
     kernels: Vec<FixedKernel>,
-    queue: QueueChoice,
+    circumstances: Circumstances,
 }
 
 /// The kernels whose manifests are named.
 fn kernels(typed: &Run, seed: u64) -> Result<Kernels, Error> {
-    let (mut all, mut queue) = (Vec::<FixedKernel>::new(), QueueChoice::default());
+    let (mut all, mut circumstances) = (Vec::<FixedKernel>::new(), Circumstances::default());
     for path in typed.filters.iter().filter(|filter| is_manifest(filter)) {
         let (kernel, own) = tune::kernel_of(Path::new(path), seed)?;
         // What can't run here is a skipped row; what its user has to mend isn't.
@@ -143,14 +144,18 @@ fn kernels(typed: &Run, seed: u64) -> Result<Kernels, Error> {
         if all.iter().any(|other| other.name() == kernel.name()) {
             return Err(Error::Usage(format!("{path}: another kernel is called {} as well", kernel.name())));
         }
-        if !all.is_empty() && own != queue && typed.measuring.queue == QueueChoice::Usual {
+        if !all.is_empty() && own.queue != circumstances.queue && typed.measuring.queue == QueueChoice::Usual {
             let words = "is for another queue than the kernels before it: measure those that say `queue` in a run of their own, or give --queue";
             return Err(Error::Usage(format!("{path} {words}")));
         }
-        queue = own;
+        if !all.is_empty() && own.is_robust != circumstances.is_robust && !typed.measuring.robust {
+            let words = "and the kernels before it don't both say `robust`: measure those that do in a run of their own, or give --robust";
+            return Err(Error::Usage(format!("{path} {words}")));
+        }
+        circumstances = own;
         all.push(kernel);
     }
-    Ok(Kernels { kernels: all, queue })
+    Ok(Kernels { kernels: all, circumstances })
 }
 
 /// What a row of a plan takes as CSV, in bytes: about as much as those of the catalogue.

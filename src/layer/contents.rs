@@ -15,10 +15,10 @@
 //!
 //! | line | fields |
 //! |---|---|
-//! | `kernel` | its number in the order, groups in x, y and z, base groups in x, y and z, push constants in hex, `compute` where the queue does no graphics |
+//! | `kernel` | its number in the order, groups in x, y and z, base groups in x, y and z, push constants in hex, then with commas between them `compute` where the queue does no graphics, `robust` where the device keeps accesses within buffers |
 //! | `bound` | set, binding, element, type of descriptor by its number, then region, first byte in it and bytes; or why nothing was copied |
 //! | `address` | of a buffer: where it begins for the device, in hex, its bytes, then as for `bound` |
-//! | `region` | its number, bytes, whether it was copied before (0 or 1), and after, where it lies: `device`, `host` (not in the device's own memory) or `cached` (the same, through the host's caches) |
+//! | `region` | its number, bytes, whether it was copied before (0 or 1), and after (also what the kernel doesn't write, where the host might have), where it lies: `device`, `host` (not in the device's own memory) or `cached` (the same, through the host's caches) |
 //! | `end` | |
 
 use std::collections::BTreeMap;
@@ -175,6 +175,8 @@ struct Region {
 pub(crate) enum MemoryPlace {
     #[default]
     Device,
+    /// The device's own, which the host sees as well.
+    Mapped,
     Host,
     Cached,
 }
@@ -182,7 +184,9 @@ pub(crate) enum MemoryPlace {
 impl MemoryPlace {
     pub(crate) fn of(flags: vk::MemoryPropertyFlags) -> Self {
         use vk::MemoryPropertyFlags as Flags;
-        if flags.is_empty() || flags.contains(Flags::DEVICE_LOCAL) {
+        if flags.contains(Flags::DEVICE_LOCAL | Flags::HOST_VISIBLE) {
+            Self::Mapped
+        } else if flags.is_empty() || flags.contains(Flags::DEVICE_LOCAL) {
             Self::Device
         } else if flags.contains(Flags::HOST_CACHED) {
             Self::Cached
@@ -193,7 +197,7 @@ impl MemoryPlace {
 
     fn as_str(self) -> &'static str {
         match self {
-            Self::Device => "device",
+            Self::Device | Self::Mapped => "device",
             Self::Host => "host",
             Self::Cached => "cached",
         }
@@ -261,6 +265,7 @@ pub(crate) struct Snapshot {
     /// Where the groups are that the device read.
     counts: Option<u64>,
     is_compute: bool,
+    is_robust: bool,
     bytes: u64,
     /// Whoever writes it to files holds the lock, and so does whoever is about to have the device write it once more. Nothing is here
     /// once it was freed.
@@ -317,7 +322,8 @@ impl Snapshot {
         let Call { wanted, groups, base, state, is_compute, .. } = *call;
         let push = state.push.clone();
         let staging = Mutex::new(Some(Staging { chunk: staging, is_written: false }));
-        Some(Self { wanted, groups, base, push, bound, regions, counts, is_compute, bytes, staging })
+        let is_robust = device.is_robust;
+        Some(Self { wanted, groups, base, push, bound, regions, counts, is_compute, is_robust, bytes, staging })
     }
 
     /// Writes all to files, once, if the device is through with it.
@@ -345,8 +351,10 @@ impl Snapshot {
         });
         let three = |of: [u32; 3]| of.map(|count| count.to_string()).join("\t");
         let groups = groups.map_or_else(|| "?\t?\t?".to_owned(), three);
-        let queue = if self.is_compute { "compute" } else { "" };
-        let mut text = format!("kernel\t{}\t{groups}\t{}\t{}\t{queue}\n", self.wanted, three(self.base), hex(&self.push));
+        let kinds = [(self.is_compute, "compute"), (self.is_robust, "robust")];
+        let kinds: Vec<&str> = kinds.into_iter().filter_map(|(is_it, name)| is_it.then_some(name)).collect();
+        let (base, push, kinds) = (three(self.base), hex(&self.push), kinds.join(","));
+        let mut text = format!("kernel\t{}\t{groups}\t{base}\t{push}\t{kinds}\n", self.wanted);
         text += &self.bound;
         for (number, region) in self.regions.iter().enumerate() {
             for (copy, when) in region.copies.iter().zip(["before", "after"]) {
@@ -474,6 +482,14 @@ fn placed(regions: &mut [Region], most: u64) -> u64 {
         let bytes = region.bytes.next_multiple_of(16);
         region.copies = [Some(next), region.is_written.then_some(next + bytes)];
         next += needed(region);
+    }
+    // What the host may change while the kernel runs, where there is room for that.
+    for region in regions.iter_mut().filter(|region| !region.is_written && region.place != MemoryPlace::Device) {
+        let bytes = region.bytes.next_multiple_of(16);
+        if region.copies[0].is_some() && next + bytes <= most {
+            region.copies[1] = Some(next);
+            next += bytes;
+        }
     }
     next
 }

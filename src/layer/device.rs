@@ -67,6 +67,8 @@ pub(crate) struct Device {
     floors: AtomicU32,
     contents: Budget,
     is_lost: AtomicBool,
+    /// Whether it keeps accesses within buffers.
+    pub(crate) is_robust: bool,
     /// Of each kernel whose contents are asked for, how many dispatches were recorded.
     calls: Vec<AtomicU64>,
 }
@@ -122,6 +124,7 @@ impl Device {
         physical: vk::PhysicalDevice,
         chain: lanescope_chain::Device,
         has_statistics: bool,
+        is_robust: bool,
     ) -> Option<Self> {
         let order = ORDER.as_ref()?;
         // SAFETY: the caller's promise.
@@ -163,6 +166,7 @@ impl Device {
             floors: AtomicU32::new(0),
             contents: Budget::default(),
             is_lost: AtomicBool::new(false),
+            is_robust,
             calls: WANTED.iter().flat_map(|wanted| &wanted.kernels).map(|_| AtomicU64::new(0)).collect(),
         })
     }

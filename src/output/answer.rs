@@ -164,6 +164,18 @@ fn gain(default: &Beside, best: &Placed) -> String {
     }
 }
 
+/// What the best would bring an application that spends this share of its kernels' time here; nothing where it brings nothing that is sure.
+pub fn bearing(answer: &Answer, share: f64) -> Option<String> {
+    let default = answer.default.as_ref().filter(|_| answer.is_told())?;
+    let gain = default.gain.filter(|gain| gain.low > 1.0 && !default.is_at(&answer.best.point))?;
+    let [saved, least, most] = [gain.value, gain.low, gain.high].map(|gain| percent(share * (1.0 - 1.0 / gain)));
+    Some(format!(
+        "The application spends {} of its kernels' time here. It would save {saved} of that time [{least}, {most}], if the kernel \
+         runs there as it does here.",
+        percent(share)
+    ))
+}
+
 /// Those that weren't shown to be slower, the fastest first.
 fn tied_table(answer: &Answer) -> TextTable {
     let mut all: Vec<&Placed> = [&answer.best].into_iter().chain(&answer.tied).collect();
@@ -331,6 +343,19 @@ mod tests {
         7 of 8 configurations have a time: 3 (42.9 %) within 5 % of the best, 3 (42.9 %) within 10 %.
         Without a time: 1 wrong result.
         ");
+    }
+
+    #[test]
+    fn what_it_would_bring_an_application_follows_from_its_share() {
+        // 1 - 1/1.222 of a half.
+        let words = bearing(&an_answer(), 0.5).unwrap();
+        assert!(
+            words.contains("50.0 % of its kernels' time") && words.contains("9.1 % of that time [8.9 %, 9.3 %]"),
+            "{words}"
+        );
+        let slower = answered(&[(32, "row", Ok(timing(100.0, 0.004))), (64, "row", Ok(timing(120.0, 0.004)))]);
+        let rough = answered(&[(32, "row", Ok(timing(120.0, 3.0))), (64, "row", Ok(timing(90.0, 3.3)))]);
+        assert_eq!([slower, rough].map(|answer| bearing(&answer, 0.5)), [None, None]);
     }
 
     #[test]

@@ -39,7 +39,7 @@ mod view;
 
 pub use crate::staged::Staged;
 
-pub use answer::answer_text;
+pub use answer::{answer_text, bearing};
 pub use card::{CardWriter, card_labels};
 pub use code::{CodeFolder, case_file};
 pub use comparison::{Names, Report, comparison_csv, comparison_jsonl, comparison_text};

@@ -10,6 +10,7 @@ use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
 
 use super::scalars;
+use crate::digest;
 use crate::model::{FilePath, Sequence, Shown, Skip, path_text, words};
 use crate::regular::{self, DATA};
 use crate::shader::{ScalarType, StructLayout};
@@ -243,19 +244,36 @@ pub(super) fn file(path: &Path, bytes: u64, what: &str) -> Result<Vec<u8>, Skip>
     let failed = |error| Skip::new(format!("can't read {}: {error}", path.shown()));
     let mut file = regular::open(path, DATA).map_err(failed)?;
     let wrong = |has: u64| Skip::new(format!("{} has {has} bytes, {what} {bytes}", path.shown()));
+    let mut read = Vec::new();
     if is_compressed(path) {
-        let mut read = Vec::new();
         GzDecoder::new(file).take(bytes.saturating_add(1)).read_to_end(&mut read).map_err(failed)?;
-        let has = read.len() as u64;
-        return if has == bytes { Ok(read) } else { Err(wrong(has)) };
+        match read.len() as u64 {
+            has if has > bytes => {
+                let shown = path.shown();
+                return Err(Skip::new(format!("{shown} has more than {bytes} bytes: it is damaged, or of something else")));
+            }
+            has if has < bytes => return Err(wrong(has)),
+            _ => {}
+        }
+    } else {
+        let has = file.metadata().map_err(failed)?.len();
+        if has != bytes {
+            return Err(wrong(has));
+        }
+        read = room(bytes)?;
+        file.read_exact(&mut read).map_err(failed)?;
     }
-    let has = file.metadata().map_err(failed)?.len();
-    if has != bytes {
-        return Err(wrong(has));
-    }
-    let mut read = room(bytes)?;
-    file.read_exact(&mut read).map_err(failed)?;
+    check_contents(path, &read)?;
     Ok(read)
+}
+
+/// Files of captured kernels are called after what they hold.
+fn check_contents(path: &Path, bytes: &[u8]) -> Result<(), Skip> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_right = !digest::names_contents(&name) || name.split('.').next() == Some(&digest::of_contents(bytes));
+    let damaged =
+        || format!("{} isn't what was captured: its name is of other bytes. Copy it again, or rename it", path.shown());
+    if is_right { Ok(()) } else { Err(Skip::new(damaged())) }
 }
 
 /// By its name: `a.bin.gz`.

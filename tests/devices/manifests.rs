@@ -92,6 +92,23 @@ fn what_is_amiss_with_memory_is_said() {
     }
 }
 
+/// Files that `capture` wrote are called after what they hold.
+#[test]
+fn contents_that_were_changed_are_refused() {
+    let (folder, manifest) = folder(|x| 3.0 * x + 0.5);
+    let before = fs::read(folder.path("before.bin")).unwrap();
+    let name = format!("{}.bin", lanescope::digest::of_contents(&before));
+    let text = fs::read_to_string(&manifest).unwrap().replace("before.bin", &name);
+    let manifest = folder.write("kernel.toml", text);
+    folder.write(&name, &before);
+    let (said, rows) = measured(&folder, &[&manifest], &[]);
+    assert!(said.code == Some(0) && rows.iter().all(|row| row.status == "ok"), "{said:?}");
+    folder.write(&name, [&before[..12], &[before[12] ^ 1], &before[13..]].concat());
+    let (said, rows) = measured(&folder, &[&manifest], &[]);
+    assert!(rows.iter().all(|row| row.status == "error" && row.reason.contains("isn't what was captured")), "{rows:?}");
+    assert_eq!(said.code, Some(1), "{said:?}");
+}
+
 /// Takes its buffers from a table, whose own address is pushed.
 const BY_ADDRESS: &str = "#version 450
 #extension GL_EXT_buffer_reference : require
@@ -233,12 +250,16 @@ fn what_is_amiss_with_a_kernel_is_said_before_anything_is_measured() {
     for (text, part) in [
         ("shader = 'no.comp'", "no.comp"),
         ("shader = 'scale.comp'\nbuffer = { '0:7' = '[4]' }", "no buffer `0:7`"),
-        ("shader = 'scale.comp'\nwhat = 3", "--what"),
+        ("shader = 'scale.comp'\nbufer = {}", "there is no key `bufer`; did you mean buffer?"),
         ("shader = 'scale.comp'\npush-bytes = '00'", "has 8 bytes of push constants"),
     ] {
         let (said, rows) = measured(&folder, &[&folder.write("wrong.toml", text)], &[]);
         assert!(said.code == Some(2) && said.err.contains(part) && rows.is_empty(), "{text}: {said:?}");
     }
+    let robust = fs::read_to_string(&manifest).unwrap();
+    let robust = folder.write("robust.toml", format!("robust = true\nname = 'robust'\n{robust}"));
+    let (said, _) = measured(&folder, &[&manifest, &robust], &[]);
+    assert!(said.code == Some(2) && said.err.contains("don't both say `robust`"), "{said:?}");
     let (said, _) = measured(&folder, &[&manifest, &manifest], &[]);
     assert!(said.code == Some(2) && said.err.contains("is called kernel/scale as well"), "{said:?}");
     let (said, _) = measured(&folder, &[&folder.at("gone.toml")], &[]);

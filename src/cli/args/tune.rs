@@ -33,6 +33,11 @@ pub struct Tune {
     #[arg(long, value_name = "EXPRESSION")]
     pub flops: Option<String>,
 
+    /// The share of its kernels' time that an application spends in this one, as `capture` writes it: the answer then says what the best
+    /// configuration would bring the application
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub share: Option<f64>,
+
     /// What outputs are compared with: a configuration (local_size_x=64,TILE=8), another shader, or files with what buffers and
     /// images must hold (FILE, or NAME=FILE,NAME=FILE) (default: the shader as it is written)
     #[arg(long, value_name = "CONFIGURATION|SHADER|FILE", value_parser = with_path())]
@@ -126,6 +131,11 @@ fn budget(text: &str) -> Result<Budget, String> {
             .map(Budget::Time)
             .map_err(|_| "a time such as 60s or a number of configurations is needed".to_owned()),
     }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let value = text.parse::<f64>().ok().filter(|value| (0.0..=1.0).contains(value));
+    value.ok_or_else(|| "a number from 0 to 1 is needed, such as 0.25".to_owned())
 }
 
 fn tolerance(text: &str) -> Result<f64, String> {

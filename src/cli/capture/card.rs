@@ -8,7 +8,7 @@ use super::kernels::Taken;
 use crate::analysis::counted;
 use crate::capture::{self, Kernel, OnDevice, Profile, groups_text, is_near_floor};
 use crate::model::Shown;
-use crate::output::{Column, Need, Page, TextTable, paragraph};
+use crate::output::{Column, Need, Page, TextTable, Tone, paragraph};
 use crate::platform::shell_word;
 use crate::units::{Nanos, percent};
 
@@ -61,6 +61,13 @@ fn of_taken(taken: &Taken, folder: &Path, page: Page) -> String {
     let mut out = paragraph(&taken.in_words(folder), page);
     for (name, why) in &taken.refused {
         out += &paragraph(&format!("Not taken: {name}, since {why}."), page);
+    }
+    if !taken.disturbed.is_empty() {
+        let (names, they) = (taken.disturbed.join(", "), if taken.disturbed.len() == 1 { "it doesn't" } else { "they don't" });
+        let words = format!(
+            "Doubt: while {names} ran, something changed a buffer that {they} write. What was taken may not be what was read."
+        );
+        out += &Tone::Bad.paragraph(&words, page);
     }
     if taken.unchanged > 0 {
         let what = counted(taken.unchanged, "kernel");

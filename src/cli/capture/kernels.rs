@@ -31,6 +31,8 @@ pub struct Taken {
     pub kernels: usize,
     /// Of those, how many left their buffers as they found them.
     pub unchanged: u64,
+    /// Those of which something changed that they don't write.
+    pub disturbed: Vec<String>,
     /// Bytes of the application's data that lie in the folder.
     pub bytes: u64,
     /// Kernels that can't be run elsewhere, and why.
@@ -66,7 +68,13 @@ fn chosen<'p>(typed: &Capture, choice: &KernelChoice, profile: &'p Profile) -> R
 }
 
 /// The kernels with their modules, each for one dispatch or two; those without a module are refused.
-fn wanted<'p>(typed: &Capture, chosen: Vec<&'p Kernel>, folder: &Path, taken: &mut Taken) -> Vec<Vec<Wanted<'p>>> {
+fn wanted<'p>(
+    typed: &Capture,
+    profile: &Profile,
+    chosen: Vec<&'p Kernel>,
+    folder: &Path,
+    taken: &mut Taken,
+) -> Vec<Vec<Wanted<'p>>> {
     let mut all = Vec::new();
     for kernel in chosen {
         let words = module_words(&folder.join(format!("{}.spv", kernel.label())));
@@ -78,7 +86,8 @@ fn wanted<'p>(typed: &Capture, chosen: Vec<&'p Kernel>, folder: &Path, taken: &m
                 // and again finds its results there, and what leaves them isn't seen to be right.
                 let mut calls = typed.call.map_or(vec![kernel.recorded / 2, 0], |call| vec![call - 1]);
                 calls.dedup();
-                all.push(calls.into_iter().map(|call| Wanted { kernel, call, module: Arc::clone(&module) }).collect());
+                let share = profile.share(kernel);
+                all.push(calls.into_iter().map(|call| Wanted { kernel, call, module: Arc::clone(&module), share }).collect());
             }
             None => taken.refused.push((kernel.label(), "its module isn't known, or can't be read".to_owned())),
         }
@@ -104,7 +113,7 @@ pub fn take(
 ) -> anyhow::Result<Taken> {
     let folder = fs::canonicalize(&typed.output)?;
     let mut taken = Taken::default();
-    let wanted = wanted(typed, chosen(typed, choice, profile)?, &folder, &mut taken);
+    let wanted = wanted(typed, profile, chosen(typed, choice, profile)?, &folder, &mut taken);
     // It is gone whatever happens: what the layer copies is in there, and modules with their sources.
     let logs = tempfile::Builder::new().prefix(TAKEN).tempdir_in(&folder)?;
     let logs = logs.path();
@@ -124,9 +133,10 @@ pub fn take(
         let found: Vec<(&Wanted<'_>, &Path, &Snapshot)> = (first..).zip(calls).filter_map(found).collect();
         first += calls.len();
         match store.write_best(&found)? {
-            Ok(Written { changes }) => {
+            Ok(Written { changes, disturbed }) => {
                 taken.kernels += 1;
                 taken.unchanged += u64::from(!changes);
+                taken.disturbed.extend(disturbed);
             }
             Err(why) => taken.refused.push((calls[0].name(None), why)),
         }

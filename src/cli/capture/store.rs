@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use sha2::{Digest, Sha256};
 
 use crate::capture::{Addresses, Region, RegionFiles, Snapshot, Wanted};
 use crate::cli::tune;
-use crate::digest::label;
+use crate::digest::of_contents;
 use crate::regular::{self, Kind};
 
 /// The folder of the contents, within the output.
@@ -68,14 +67,15 @@ impl<'f> Store<'f> {
 
     /// Writes a kernel's manifest and contents; or says why it can't be run elsewhere.
     fn write(&mut self, found: &Found<'_>, changes: bool) -> anyhow::Result<Result<Written, String>> {
-        let Found { of, snapshot, addresses, used, .. } = found;
+        let Found { of, snapshot, addresses, used, written, .. } = found;
         let before = self.kept.clone();
         let mut files: Vec<RegionFiles> = Vec::new();
         for (number, region) in snapshot.regions.iter().enumerate() {
             let is_used = used.contains(&number);
             let read = |is_there: bool, when: &str| (is_there && is_used).then(|| found.read(number, when)).transpose();
             // What shows nothing is no reference.
-            let mut both = [read(region.has_before, "before")?, read(region.has_after && changes, "after")?];
+            let mut both =
+                [read(region.has_before, "before")?, read(region.has_after && changes && written.contains(&number), "after")?];
             if !addresses.clear(number, &mut both) {
                 return self.refused(before, "it writes addresses, which are others elsewhere".to_owned());
             }
@@ -94,7 +94,8 @@ impl<'f> Store<'f> {
             fs::remove_file(&path)?;
             return self.refused(before, why);
         }
-        Ok(Ok(Written { changes }))
+        let disturbed = found.is_disturbed()?.then(|| of.name(Some(snapshot)));
+        Ok(Ok(Written { changes, disturbed }))
     }
 
     /// Takes back what a kernel's contents were, which can't be run elsewhere: nobody would read them.
@@ -110,7 +111,7 @@ impl<'f> Store<'f> {
     fn kept(&mut self, mut bytes: Vec<u8>) -> anyhow::Result<String> {
         // Buffers are whole words.
         bytes.resize(bytes.len().next_multiple_of(4), 0);
-        let digest = label('d', Sha256::new_with_prefix(&bytes));
+        let digest = of_contents(&bytes);
         if let Some((name, _)) = self.kept.get(&digest) {
             return Ok(name.clone());
         }
@@ -142,8 +143,10 @@ pub fn snapshots(logs: &Path) -> anyhow::Result<Vec<(PathBuf, Snapshot)>> {
 }
 
 /// A manifest that was written.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Written {
+    /// What it is called, if something changed while it ran that it doesn't write.
+    pub disturbed: Option<String>,
     /// Whether the kernel left something else than it found, so that its results can be compared.
     pub changes: bool,
 }
@@ -155,8 +158,9 @@ struct Found<'f> {
     head: &'f Path,
     snapshot: &'f Snapshot,
     addresses: Addresses,
-    /// The regions that count.
+    /// The regions that count, and those of them that the kernel writes.
     used: BTreeSet<usize>,
+    written: BTreeSet<usize>,
 }
 
 impl<'f> Found<'f> {
@@ -165,10 +169,11 @@ impl<'f> Found<'f> {
         if let Some(why) = of.obstacle(snapshot) {
             return Err(why);
         }
-        let new = Self { of, head, snapshot, addresses: Addresses::default(), used: BTreeSet::new() };
+        let new = Self { of, head, snapshot, addresses: Addresses::default(), used: BTreeSet::new(), written: BTreeSet::new() };
         let mut before = |region: usize| snapshot.regions[region].has_before.then(|| new.read(region, "before").ok()).flatten();
         let addresses = of.addresses(snapshot, &mut before)?;
-        Ok(Self { used: of.used(snapshot, &addresses), addresses, ..new })
+        let (used, written) = (of.used(snapshot, &addresses), of.written(snapshot, &addresses));
+        Ok(Self { used, written, addresses, ..new })
     }
 
     fn regions(&self) -> impl Iterator<Item = (usize, &Region)> {
@@ -182,11 +187,23 @@ impl<'f> Found<'f> {
 
     /// Whether the kernel left something else than it found.
     fn changes(&self) -> anyhow::Result<bool> {
-        let mut differs = false;
-        for (number, region) in self.regions() {
-            differs = differs || (region.has_after && self.read(number, "before")? != self.read(number, "after")?);
+        self.differs(true)
+    }
+
+    /// Whether something else changed while it ran: what it found there isn't known.
+    fn is_disturbed(&self) -> anyhow::Result<bool> {
+        self.differs(false)
+    }
+
+    /// Whether what it writes, or what it doesn't, is something else afterwards.
+    fn differs(&self, of_written: bool) -> anyhow::Result<bool> {
+        let is_meant = |number: &usize| self.written.contains(number) == of_written;
+        for (number, _) in self.regions().filter(|(number, region)| region.has_after && is_meant(number)) {
+            if self.read(number, "before")? != self.read(number, "after")? {
+                return Ok(true);
+            }
         }
-        Ok(differs)
+        Ok(false)
     }
 
     fn read(&self, region: usize, when: &str) -> anyhow::Result<Vec<u8>> {

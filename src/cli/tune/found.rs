@@ -16,7 +16,7 @@ use crate::cli::chosen::save;
 use crate::cli::overwriting::Files;
 use crate::error::{EXIT_CANT_TELL, EXIT_FAILED, EXIT_OK, Error};
 use crate::model::{AxisValue, Failure, Metric, Point, Shown, Status};
-use crate::output::{Page, Staged, Tone, answer_text, json, paragraph};
+use crate::output::{Page, Staged, Tone, answer_text, bearing, json, paragraph};
 use crate::platform::now;
 use crate::subject::{KernelSpec, Reference};
 use crate::tuning::answer::{self, Answer, Finale};
@@ -75,6 +75,8 @@ impl Found {
         let Some(best) = self.best else { return Ok(EXIT_FAILED) };
         let page = Page::stderr();
         let mut text = answer_text(&best.answer, page);
+        let bearing = arguments.share.and_then(|share| bearing(&best.answer, share));
+        text += &bearing.map_or_else(String::new, |words| paragraph(&words, page));
         if best.leaves {
             let words = "Correct it before you take it: it accesses a buffer or an image out of bounds, and what it computes there is undefined.";
             text += &Tone::Bad.paragraph(words, page);

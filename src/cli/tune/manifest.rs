@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use super::subject::{point, reference, subject};
 use crate::cli::args::described::Described;
 use crate::cli::args::tune::Tune;
-use crate::error::Error;
+use crate::error::{Error, nearest, suggestion};
 use crate::model::{DeviceInfo, QueueChoice, Shown, path_text, system_name};
 use crate::regular::{self, MANIFEST};
 use crate::subject::{FixedKernel, KernelSpec, UserKernel};
@@ -48,8 +48,15 @@ pub fn with_kernel<T: Parser>(path: &Path, has_shader: bool, typed: impl Iterato
     parsed::<T>(path, "", &own, typed)
 }
 
-/// The kernel of a manifest as it is, and the queue that it is for: what that says of a search is left out. `seed` is that of what no file fills.
-pub fn kernel_of(path: &Path, seed: u64) -> Result<(FixedKernel, QueueChoice), Error> {
+/// How kernels are run, where the command line doesn't say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Circumstances {
+    pub queue: QueueChoice,
+    pub is_robust: bool,
+}
+
+/// The kernel of a manifest as it is, and how it is run: what that says of a search is left out. `seed` is that of what no file fills.
+pub fn kernel_of(path: &Path, seed: u64) -> Result<(FixedKernel, Circumstances), Error> {
     let said = said(path, true)?;
     let tune = parsed::<Whole>(path, "tune", &said, ["--manifest".into(), path.into()].into_iter())?.tune;
     let usage = |error: Error| Error::Usage(format!("{}: {error}", path.shown()));
@@ -62,7 +69,7 @@ pub fn kernel_of(path: &Path, seed: u64) -> Result<(FixedKernel, QueueChoice), E
     let axes: Vec<String> = tune.axis.iter().filter(is_one).cloned().collect();
     let point = point(&axes, &tune.described.constant, &mut kernel).map_err(usage)?;
     let kernel = FixedKernel { spec: KernelSpec { reference: files.unwrap_or_default(), ..spec }, point };
-    Ok((kernel, tune.measuring.queue))
+    Ok((kernel, Circumstances { queue: tune.measuring.queue, is_robust: tune.measuring.robust }))
 }
 
 /// What a manifest says, as flags.
@@ -70,7 +77,18 @@ fn said(path: &Path, wants_shader: bool) -> Result<Vec<String>, Error> {
     let usage = |words: String| Error::Usage(format!("{}: {words}", path.shown()));
     let text = regular::read_text(path, MANIFEST).map_err(|error| usage(error.to_string()))?;
     let table: Table = toml::from_str(&text).map_err(|error| usage(error.to_string()))?;
+    check_keys(&table).map_err(usage)?;
     flags(&table, path.parent().unwrap_or(Path::new("")), wants_shader).map_err(usage)
+}
+
+fn check_keys(table: &Table) -> Result<(), String> {
+    let known = Tune::augment_args(clap::Command::new("tune"));
+    let known: Vec<&str> = known.get_arguments().filter_map(clap::Arg::get_long).chain(["shader"]).collect();
+    let plain = |key: &String| key.replace('_', "-");
+    match table.keys().map(plain).find(|key| !known.contains(&key.as_str())) {
+        Some(key) => Err(format!("there is no key `{key}`{}", suggestion(&nearest(&key, known)))),
+        None => Ok(()),
+    }
 }
 
 fn parsed<T: Parser>(path: &Path, command: &str, said: &[String], typed: impl Iterator<Item = OsString>) -> Result<T, Error> {

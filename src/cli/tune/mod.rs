@@ -22,7 +22,7 @@ use crate::error::{EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK};
 use crate::measure::Session;
 use crate::units::Nanos;
 use found::Found;
-pub use manifest::{kernel_of, with_kernel};
+pub use manifest::{Circumstances, kernel_of, with_kernel};
 pub use subject::point;
 
 pub fn tune(typed: Tune, words: impl Iterator<Item = OsString>) -> anyhow::Result<u8> {

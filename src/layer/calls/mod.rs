@@ -21,6 +21,7 @@ use ash::vk::Handle;
 use lanescope_chain::{Function, Instance, Named, call};
 
 use super::device::{DEVICES, Device, INSTANCES};
+use super::kernel::chained;
 use super::log::note_instance;
 use super::statistics;
 use commands::*;
@@ -349,11 +350,26 @@ unsafe extern "system" fn create_device(
             Err(result) => return result,
         };
         let raw = chain.raw;
-        if let Some(known) = Device::new(&instance, physical, chain, has_statistics) {
+        let is_robust = is_robust(&*info);
+        if let Some(known) = Device::new(&instance, physical, chain, has_statistics, is_robust) {
             DEVICES.add(raw, known);
         }
     }
     vk::Result::SUCCESS
+}
+
+/// Whether the application has the device keep accesses within buffers.
+///
+/// # Safety
+/// The structure is one that vkCreateDevice takes.
+unsafe fn is_robust(info: &vk::DeviceCreateInfo<'_>) -> bool {
+    // SAFETY: the caller's promise: features are in the chain, or else there.
+    let features = unsafe {
+        let chained: Option<&vk::PhysicalDeviceFeatures2<'_>> =
+            chained(info.p_next, vk::StructureType::PHYSICAL_DEVICE_FEATURES_2);
+        chained.map(|features| &features.features).or(info.p_enabled_features.as_ref())
+    };
+    features.is_some_and(|features| features.robust_buffer_access == vk::TRUE)
 }
 
 unsafe extern "system" fn destroy_device(of: vk::Device, allocator: Allocator<'_>) {
