@@ -30,9 +30,6 @@ impl Wanted<'_> {
             let why = bound.range.as_ref().err()?;
             Some(format!("binding {}:{} can't be taken: {why}", bound.set, bound.binding))
         });
-        if snapshot.base != [0; 3] {
-            return Some("its workgroups don't begin at 0".to_owned());
-        }
         refused.or_else(|| missing.map(|info| format!("nothing is known of binding {}:{}", info.set, info.binding)))
     }
 
@@ -55,6 +52,9 @@ impl Wanted<'_> {
             quoted(&logged.entry)
         );
         text += &self.dispatched(groups);
+        if snapshot.base != [0; 3] {
+            let _ = writeln!(text, "base-groups = {:?}", snapshot.base);
+        }
         // Writing to a string can't fail, here and below.
         if logged.required_subgroup_size > 0 {
             let _ = writeln!(text, "axis = {{ subgroup_size = {} }}", logged.required_subgroup_size);

@@ -38,6 +38,7 @@ pub fn kernel(arguments: &Described, seed: u64) -> Result<KernelSpec, Error> {
         members: parsed("push", &arguments.push, member)?,
         threads: three("threads", &arguments.threads)?,
         groups: three("groups", &arguments.groups)?,
+        base_groups: arguments.base_groups.unwrap_or_default(),
         full_subgroups: arguments.full_subgroups,
         seed,
         ..KernelSpec::default()

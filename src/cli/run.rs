@@ -34,6 +34,10 @@ pub fn run(typed: Run) -> anyhow::Result<u8> {
         settings.common.queue = queue;
     }
     settings.common.is_robust |= is_robust;
+    if is_robust && typed.filters.iter().any(|filter| !is_manifest(filter)) && !typed.measuring.robust {
+        let words = "kernels whose manifests say `robust` are measured in a run of their own, or give --robust";
+        return Err(Error::Usage(words.to_owned()).into());
+    }
     settings.common.kernels = of_kernels.kernels;
     let limits = limits::read(&typed.limits)?;
     let campaign = Campaign::new(settings.common.clone(), limits.as_ref())?;

@@ -55,17 +55,20 @@ struct Made {
 struct Recipe {
     name: String,
     specialized: Specialized,
+    has_base: bool,
 }
 
 impl Recipe {
     fn of(source: &PipelineSource<'_>) -> Self {
-        Self { name: source.name.clone(), specialized: source.specialized.clone() }
+        let PipelineSource { name, specialized, has_base } = source;
+        Self { name: name.clone(), specialized: (*specialized).clone(), has_base: *has_base }
     }
 
     /// Whether the same pipeline would come of it. A module that is held here can't be mistaken for another one.
     fn is(&self, source: &PipelineSource<'_>) -> bool {
         let (own, other) = (&self.specialized, source.specialized);
         self.name == source.name
+            && self.has_base == source.has_base
             && Arc::ptr_eq(&own.module, &other.module)
             && own.entry == other.entry
             && own.entries == other.entries
@@ -179,7 +182,7 @@ impl Shared {
 
 impl Recipe {
     fn make(&self, logical: &Arc<Logical>) -> Made {
-        let source = PipelineSource { name: self.name.clone(), specialized: &self.specialized };
+        let source = PipelineSource { name: self.name.clone(), specialized: &self.specialized, has_base: self.has_base };
         let compile = || catch_unwind(AssertUnwindSafe(|| Compiled::new(logical, &source)));
         let (compiled, messages) = MessageLog::aside(compile);
         let panicked = |_| Err(Error::new(Status::Error, format!("{}: making its pipeline panicked", self.name)));

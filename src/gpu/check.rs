@@ -281,7 +281,7 @@ fn steps(steps: &[Step], prepared: &Prepared, limits: &Limits) -> Checked {
     let mut bound: Option<&Specialized> = None;
     let mut set_events = HashSet::new();
     // Bytes of push constants that were set since the kernel was bound: what isn't set is undefined, bounds included.
-    let mut pushed = 0;
+    let (mut pushed, mut base) = (0, [0_u32; 3]);
     for step in steps {
         match step {
             Step::Bind { kernel } => {
@@ -316,10 +316,12 @@ fn steps(steps: &[Step], prepared: &Prepared, limits: &Limits) -> Checked {
             }
             Step::Dispatch { groups } => {
                 dispatch(bound, pushed)?;
-                for (axis, (count, limit)) in ["x", "y", "z"].iter().zip(groups.iter().zip(&limits.workgroup_count)) {
-                    at_most(&format!("the number of groups in {axis}"), count, limit)?;
+                let ends = groups.iter().zip(std::mem::take(&mut base)).map(|(count, base)| base.saturating_add(*count));
+                for (axis, (end, limit)) in ["x", "y", "z"].iter().zip(ends.zip(&limits.workgroup_count)) {
+                    at_most(&format!("the number of groups in {axis}"), &end, limit)?;
                 }
             }
+            Step::Base { groups } => base = *groups,
             Step::Fill { resource, .. } => {
                 require(words(*resource, prepared).is_some_and(|(_, is_buffer)| is_buffer), || {
                     format!("a step fills resource {resource}, which isn't there or is no buffer")

@@ -112,7 +112,7 @@ impl<'a> Recorder<'a> {
     /// The steps of a program. `check` saw them at loading: all indices are right, and kernels are bound where needed.
     fn steps(&self, case: &LoadedCase, steps: &[Step]) {
         let device = &self.logical.raw;
-        let mut bound = None;
+        let (mut bound, mut base) = (None, [0; 3]);
         for step in steps {
             match step {
                 Step::Bind { kernel } => {
@@ -136,8 +136,8 @@ impl<'a> Recorder<'a> {
                     bound = Some(kernel);
                 }
                 Step::BindDescriptors { kernel } => case.kernel(*kernel).bind_descriptors(device, self.buffer),
-                // SAFETY: recording; a pipeline is bound with its descriptor sets, and the counts are within the limits.
-                Step::Dispatch { groups: [x, y, z] } => unsafe { device.cmd_dispatch(self.buffer, *x, *y, *z) },
+                Step::Base { groups } => base = *groups,
+                Step::Dispatch { groups } => self.dispatch(*groups, std::mem::take(&mut base)),
                 Step::DispatchIndirect { resource } => {
                     if let Some(counts) = case.buffer(*resource) {
                         // SAFETY: as above; the buffer lives and begins with three words, which the experiment keeps within the
@@ -285,6 +285,18 @@ impl<'a> Recorder<'a> {
             }
             (None, Some(image)) => self.copy_whole_in(source, image),
             (None, None) => {}
+        }
+    }
+
+    fn dispatch(&self, [x, y, z]: [u32; 3], base: [u32; 3]) {
+        let device = &self.logical.raw;
+        // SAFETY: recording; a pipeline is bound with its descriptor sets, and the counts are within the limits. Of a case with a base,
+        // pipelines are made for one.
+        unsafe {
+            match base {
+                [0, 0, 0] => device.cmd_dispatch(self.buffer, x, y, z),
+                [base_x, base_y, base_z] => device.cmd_dispatch_base(self.buffer, base_x, base_y, base_z, x, y, z),
+            }
         }
     }
 

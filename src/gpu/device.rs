@@ -133,6 +133,8 @@ pub(super) struct LoadedCase {
     /// Those that its own steps write.
     pub(super) queries: Option<QueryPool>,
     resources: Vec<Arc<Resource>>,
+    /// Of each resource, where addresses stand in it, which are others each time that the case is loaded.
+    addresses: HashMap<usize, Vec<u64>>,
 }
 
 impl LoadedCase {
@@ -266,7 +268,10 @@ impl Device {
         let model::Case { reset, prepare, pass, repeat, measurand, .. } = prepared.case.clone();
         let slot = CaseHandle { index: self.cases.len(), generation: self.generation };
         let resources = loaded;
-        let case = LoadedCase { title, reset, prepare, pass, repeat, measurand, kernels, events, queries, resources };
+        let addresses = (0..prepared.case.resources.len()).map(|at| (at, prepared.case.addresses_in(at)));
+        let addresses = addresses.filter(|(_, all)| !all.is_empty()).collect();
+        let case =
+            LoadedCase { title, reset, prepare, pass, repeat, measurand, kernels, events, queries, resources, addresses };
         self.cases.push(Some(case));
         Ok(Loaded { slot, pipeline_time, statistics, memory_types })
     }
@@ -424,7 +429,18 @@ impl Device {
         }
     }
 
+    /// What a resource holds, with zeros where it was given addresses.
     pub fn read(&mut self, slot: CaseHandle, resource: usize) -> Result<Vec<u8>, Error> {
+        let mut bytes = self.read_all(slot, resource)?;
+        let case = case(&self.cases, self.generation, slot)?;
+        for at in case.addresses.get(&resource).into_iter().flatten() {
+            let at = usize::try_from(*at).unwrap_or(usize::MAX);
+            bytes.iter_mut().skip(at).take(Address::BYTES).for_each(|byte| *byte = 0);
+        }
+        Ok(bytes)
+    }
+
+    fn read_all(&mut self, slot: CaseHandle, resource: usize) -> Result<Vec<u8>, Error> {
         let case = case(&self.cases, self.generation, slot)?;
         let title = &case.title;
         match case.resources.get(resource).map(Arc::as_ref) {

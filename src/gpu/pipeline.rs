@@ -38,6 +38,8 @@ pub(super) struct Compiled {
 pub(super) struct PipelineSource<'a> {
     pub(super) name: String,
     pub(super) specialized: &'a Specialized,
+    /// Whether dispatches may begin at other workgroups than 0.
+    pub(super) has_base: bool,
 }
 
 /// What a kernel of a case is made from.
@@ -50,10 +52,11 @@ pub(super) struct BoundSource<'a> {
 impl<'a> BoundSource<'a> {
     pub(super) fn all(prepared: &'a Prepared) -> impl Iterator<Item = Self> {
         let title = check::title(&prepared.case);
+        let has_base = prepared.case.has_base();
         prepared.case.kernels.iter().zip(&prepared.kernels).map(move |(kernel, specialized)| {
             let [x, y, z] = specialized.local_size;
             let name = format!("{title} {} ({x}x{y}x{z})", kernel.source);
-            Self { source: PipelineSource { name, specialized }, kernel, resources: &prepared.case.resources }
+            Self { source: PipelineSource { name, specialized, has_base }, kernel, resources: &prepared.case.resources }
         })
     }
 }
@@ -267,7 +270,10 @@ fn pipeline(
     if specialized.required_subgroup_size.is_some() {
         stage = stage.push_next(&mut required);
     }
-    let flags = logical.inquirer.as_ref().map(Inquirer::flags).unwrap_or_default();
+    let mut flags = logical.inquirer.as_ref().map(Inquirer::flags).unwrap_or_default();
+    if source.has_base {
+        flags |= vk::PipelineCreateFlags::DISPATCH_BASE;
+    }
     let info = vk::ComputePipelineCreateInfo::default().flags(flags).stage(stage).layout(layout.raw());
     // SAFETY: all that `info` refers to lives until the call returns; `check` held sizes and constants to the limits.
     let pipelines = unsafe { logical.raw.create_compute_pipelines(vk::PipelineCache::null(), &[info], None) };

@@ -109,7 +109,7 @@ pub(super) fn of_kernel(
     check::kernel(specialized, physical.info)?;
     let family = choose_family(physical.info, None)?.index;
     let logical = Arc::new(Logical::new(physical, family, detail, false)?);
-    let source = PipelineSource { name: specialized.entry.clone(), specialized };
+    let source = PipelineSource { name: specialized.entry.clone(), specialized, has_base: false };
     Compiled::new(&logical, &source)?.statistics(&source.name)
 }
 

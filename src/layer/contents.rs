@@ -34,6 +34,7 @@ use ash::vk::Handle;
 
 use super::device::{Device, locked};
 use super::log::{ORDER, hex};
+use super::pins::Pinned;
 use super::recording::barrier;
 use super::sets::{Bound, Buffer, Descriptor, is_buffer};
 use super::slots::Chunk;
@@ -71,11 +72,11 @@ impl WantedAddresses {
         Some(Self { pushed, are_in_memory: others == "all", is_written: access == "w" })
     }
 
-    /// Whether one of the addresses may lead into a buffer that begins here.
-    fn may_reach(&self, push: &[u8], start: u64, bytes: u64) -> bool {
+    /// Whether one of the pushed addresses leads into a buffer that begins here.
+    fn reaches(&self, push: &[u8], start: u64, bytes: u64) -> bool {
         let address = |at: &usize| Some(u64::from_le_bytes(push.get(*at..*at + 8)?.try_into().ok()?));
         let is_within = |address: u64| (start..start.saturating_add(bytes)).contains(&address);
-        self.are_in_memory || self.pushed.iter().filter_map(address).any(is_within)
+        self.pushed.iter().filter_map(address).any(is_within)
     }
 }
 
@@ -165,6 +166,8 @@ struct Region {
     bytes: u64,
     pieces: Vec<Piece>,
     is_written: bool,
+    /// Whether the kernel is known to be given it.
+    is_given: bool,
     place: MemoryPlace,
     /// Where its copies are, from before and from after.
     copies: [Option<u64>; 2],
@@ -212,18 +215,21 @@ struct Placed {
     start: u64,
     piece: Piece,
     is_written: bool,
+    is_given: bool,
     place: MemoryPlace,
 }
 
 impl Placed {
-    fn of(descriptor: &Descriptor, buffer: &Buffer, bytes: u64, is_written: bool) -> Self {
+    fn of(descriptor: &Descriptor, buffer: &Buffer, bytes: u64, is_written: bool, is_given: bool) -> Self {
         let piece = Piece { buffer: descriptor.buffer, from: descriptor.offset, at: 0, bytes };
         let place = buffer.place;
         match buffer.memory {
             Some((memory, offset)) => {
-                Self { home: (true, memory.as_raw()), start: offset + descriptor.offset, piece, is_written, place }
+                Self { home: (true, memory.as_raw()), start: offset + descriptor.offset, piece, is_written, is_given, place }
             }
-            None => Self { home: (false, descriptor.buffer.as_raw()), start: descriptor.offset, piece, is_written, place },
+            None => {
+                Self { home: (false, descriptor.buffer.as_raw()), start: descriptor.offset, piece, is_written, is_given, place }
+            }
         }
     }
 }
@@ -237,7 +243,7 @@ fn regions(ranges: &[Placed]) -> (Vec<Region>, Vec<(usize, u64)>) {
     // What the last region lies in, and where that begins.
     let mut last: Option<((bool, u64), u64)> = None;
     for at in order {
-        let Placed { home, start, piece, is_written, place } = ranges[at];
+        let Placed { home, start, piece, is_written, is_given, place } = ranges[at];
         let meets = all.last().zip(last).is_some_and(|(region, (of, begin))| of == home && start < begin + region.bytes);
         if !meets {
             all.push(Region { place, ..Region::default() });
@@ -247,6 +253,7 @@ fn regions(ranges: &[Placed]) -> (Vec<Region>, Vec<(usize, u64)>) {
         let offset = start - begin;
         region.bytes = region.bytes.max(offset + piece.bytes);
         region.is_written |= is_written;
+        region.is_given |= is_given;
         region.pieces.push(Piece { at: offset, ..piece });
         places[at] = (all.len() - 1, offset);
     }
@@ -266,6 +273,7 @@ pub(crate) struct Snapshot {
     counts: Option<u64>,
     is_compute: bool,
     is_robust: bool,
+    pinned: Vec<Pinned>,
     bytes: u64,
     /// Whoever writes it to files holds the lock, and so does whoever is about to have the device write it once more. Nothing is here
     /// once it was freed.
@@ -289,7 +297,7 @@ impl Snapshot {
         record: &impl Fn(),
     ) -> Option<Self> {
         let wanted = WANTED.as_ref()?;
-        let (bound, mut regions) = described(device, wanted.kernels.get(call.wanted)?, call.state);
+        let (bound, mut regions, pinned) = described(device, wanted.kernels.get(call.wanted)?, call.state);
         let mut bytes = placed(&mut regions, device.contents_left(wanted.most));
         let may_copy = |(from, _): &(vk::Buffer, u64)| {
             device.sets().buffers.get(from).is_some_and(|of| of.usage.contains(vk::BufferUsageFlags::TRANSFER_SRC))
@@ -301,6 +309,8 @@ impl Snapshot {
         // SAFETY: the caller's promise.
         let Some(staging) = (unsafe { device.chunk(bytes.max(16)) }) else {
             device.log.not_followed("kernels whose copies found no memory");
+            // SAFETY: nothing was recorded that reads them.
+            unsafe { device.unpin(&pinned) };
             return None;
         };
         device.take_contents(bytes);
@@ -323,7 +333,7 @@ impl Snapshot {
         let push = state.push.clone();
         let staging = Mutex::new(Some(Staging { chunk: staging, is_written: false }));
         let is_robust = device.is_robust;
-        Some(Self { wanted, groups, base, push, bound, regions, counts, is_compute, is_robust, bytes, staging })
+        Some(Self { wanted, groups, base, push, bound, regions, counts, is_compute, is_robust, pinned, bytes, staging })
     }
 
     /// Writes all to files, once, if the device is through with it.
@@ -378,7 +388,10 @@ impl Snapshot {
         if let Some(staging) = locked(&self.staging).take() {
             device.return_contents(self.bytes);
             // SAFETY: the caller's promise.
-            unsafe { staging.chunk.destroy(&device.below) };
+            unsafe {
+                staging.chunk.destroy(&device.below);
+                device.unpin(&self.pinned);
+            }
         }
     }
 }
@@ -395,10 +408,10 @@ fn described_in(folder: &Path) -> io::Result<(fs::File, PathBuf)> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Lines about what is bound where a kernel looks, and the regions of that.
-fn described(device: &Device, wanted: &WantedKernel, state: &State) -> (String, Vec<Region>) {
+/// Lines about what is bound where a kernel looks, the regions of that, and buffers that must stay.
+fn described(device: &Device, wanted: &WantedKernel, state: &State) -> (String, Vec<Region>, Vec<Pinned>) {
     let known = device.sets();
-    let (mut ranges, mut places) = (Vec::new(), Vec::new());
+    let (mut ranges, mut places, mut pinned) = (Vec::new(), Vec::new(), Vec::new());
     let mut lines = String::new();
     for WantedBinding { place: (set, binding), count, is_written, reach } in &wanted.bindings {
         let Some((bound, is_updated_after_bind)) = state.sets.get(set) else { continue };
@@ -417,7 +430,7 @@ fn described(device: &Device, wanted: &WantedKernel, state: &State) -> (String, 
                     continue;
                 }
             };
-            ranges.push(Placed::of(descriptor, buffer, bytes, *is_written));
+            ranges.push(Placed::of(descriptor, buffer, bytes, *is_written, true));
             places.push((head, bytes));
         }
     }
@@ -426,15 +439,22 @@ fn described(device: &Device, wanted: &WantedKernel, state: &State) -> (String, 
     addressed.sort_by_key(start);
     for (raw, buffer) in addressed {
         let (Some(start), Some(wanted)) = (buffer.address, &wanted.addresses) else { continue };
-        if !wanted.may_reach(&state.push, start, buffer.bytes) {
-            continue;
-        }
         let head = format!("address\t{start:x}\t{}", buffer.bytes);
+        let is_given = wanted.reaches(&state.push, start, buffer.bytes);
         let ty = vk::DescriptorType::STORAGE_BUFFER;
         let whole = Descriptor { ty, buffer: raw, serial: buffer.serial, offset: 0, bytes: buffer.bytes };
-        match source(&whole, Some(buffer), buffer.bytes) {
-            Ok(buffer) => {
-                ranges.push(Placed::of(&whole, buffer, buffer.bytes, wanted.is_written));
+        let memory = buffer.memory.filter(|(memory, _)| known.memories.contains_key(memory));
+        let found = match (source(&whole, Some(buffer), buffer.bytes), memory) {
+            _ if !is_given && !wanted.are_in_memory => Err("no address that it is given leads there"),
+            (Err(why), _) => Err(why),
+            (Ok(_), None) => Err("not all of its memory is there"),
+            (Ok(buffer), Some((memory, _))) => Ok((buffer, memory)),
+        };
+        match found {
+            Ok((buffer, memory)) => {
+                device.pins().add((raw, memory));
+                pinned.push((raw, memory));
+                ranges.push(Placed::of(&whole, buffer, buffer.bytes, wanted.is_written, is_given));
                 places.push((head, buffer.bytes));
             }
             Err(why) => drop(writeln!(lines, "{head}\t{why}")),
@@ -444,7 +464,7 @@ fn described(device: &Device, wanted: &WantedKernel, state: &State) -> (String, 
     for ((head, bytes), (region, offset)) in places.iter().zip(found) {
         let _ = writeln!(lines, "{head}\t{region}\t{offset}\t{bytes}");
     }
-    (lines, regions)
+    (lines, regions, pinned)
 }
 
 /// The buffer that so many bytes of a descriptor are copied from, or why they aren't.
@@ -468,11 +488,15 @@ fn source<'b>(descriptor: &Descriptor, buffer: Option<&'b Buffer>, bytes: u64) -
     may_copy.then_some(buffer).ok_or("its buffer may not be copied from")
 }
 
-/// Places the copies one after the other, and gives their bytes in all. What doesn't fit isn't copied, the largest first.
+/// What isn't written is copied after a dispatch as well up to so many bytes.
+const MOST_WATCHED: u64 = 64 << 20;
+
+/// Places the copies one after the other, and gives their bytes in all. What doesn't fit isn't copied: first what the kernel may have
+/// nothing to do with, and the largest.
 fn placed(regions: &mut [Region], most: u64) -> u64 {
     let needed = |region: &Region| region.bytes.next_multiple_of(16) * (1 + u64::from(region.is_written));
     let mut order: Vec<usize> = (0..regions.len()).collect();
-    order.sort_by_key(|at| needed(&regions[*at]));
+    order.sort_by_key(|at| (!regions[*at].is_given, needed(&regions[*at])));
     let mut next = 0;
     for at in order {
         let region = &mut regions[at];
@@ -483,12 +507,13 @@ fn placed(regions: &mut [Region], most: u64) -> u64 {
         region.copies = [Some(next), region.is_written.then_some(next + bytes)];
         next += needed(region);
     }
-    // What the host may change while the kernel runs, where there is room for that.
+    // What the host may change while the kernel runs, where that isn't much.
+    let mut watched = MOST_WATCHED.min(most - next);
     for region in regions.iter_mut().filter(|region| !region.is_written && region.place != MemoryPlace::Device) {
         let bytes = region.bytes.next_multiple_of(16);
-        if region.copies[0].is_some() && next + bytes <= most {
+        if region.copies[0].is_some() && bytes <= watched {
             region.copies[1] = Some(next);
-            next += bytes;
+            (next, watched) = (next + bytes, watched - bytes);
         }
     }
     next
@@ -546,7 +571,7 @@ mod tests {
 
     fn placed_at(home: u64, start: u64, bytes: u64, is_written: bool) -> Placed {
         let piece = Piece { buffer: vk::Buffer::from_raw(home), from: start, at: 0, bytes };
-        Placed { home: (true, home), start, piece, is_written, place: MemoryPlace::Device }
+        Placed { home: (true, home), start, piece, is_written, is_given: true, place: MemoryPlace::Device }
     }
 
     #[test]

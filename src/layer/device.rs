@@ -15,6 +15,7 @@ use super::contents::{Budget, MemoryPlace, WANTED};
 use super::execution::Queue;
 use super::kernel::{Kernel, Module};
 use super::log::{Log, ORDER, Order, Timing, clean, hex};
+use super::pins::{Pinned, Pins};
 use super::recording::{Recorded, Recording};
 use super::sets::Sets;
 use super::slots::{Chunk, Slot, Slots};
@@ -55,6 +56,7 @@ pub(crate) struct Device {
     /// Of each dispatch, its number in the log, and how often it was recorded.
     dispatches: Mutex<ByHandle<DispatchKey, (u32, u64)>>,
     sets: Mutex<Sets>,
+    pins: Mutex<Pins>,
     /// Of executions, which are over soon, and pieces that command buffers keep.
     slots: Mutex<Slots>,
     pieces: Mutex<Slots>,
@@ -155,6 +157,7 @@ impl Device {
             kernels: Mutex::default(),
             dispatches: Mutex::default(),
             sets: Mutex::default(),
+            pins: Mutex::default(),
             slots: Mutex::default(),
             pieces: Mutex::default(),
             pools: Mutex::default(),
@@ -294,6 +297,23 @@ impl Device {
         // All are counted, whichever comes first.
         let is_its_turn = |at: &&usize| self.calls[**at].fetch_add(1, Ordering::Relaxed) == all[**at].call;
         of_groups.filter(is_its_turn).last().copied()
+    }
+
+    pub(crate) fn pins(&self) -> MutexGuard<'_, Pins> {
+        locked(&self.pins)
+    }
+
+    /// Destroys what the application destroyed, and nothing keeps any longer.
+    ///
+    /// # Safety
+    /// No command buffer that reads these buffers runs, or is submitted again.
+    pub(crate) unsafe fn unpin(&self, pinned: &[Pinned]) {
+        let (buffers, memories) = self.pins().release(pinned);
+        // SAFETY: the caller's promise; the application is through with them, and allocated them as everything is.
+        unsafe {
+            buffers.into_iter().for_each(|buffer| self.below.destroy_buffer(buffer, None));
+            memories.into_iter().for_each(|memory| self.below.free_memory(memory, None));
+        }
     }
 
     /// Bytes that further copies may have.

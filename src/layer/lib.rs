@@ -27,6 +27,7 @@ mod device;
 mod execution;
 mod kernel;
 mod log;
+mod pins;
 mod recording;
 mod sets;
 mod slots;

@@ -168,6 +168,22 @@ impl Case {
         self.resources.get(resource).map_or(resource, |own| own.kind.whole(resource).0)
     }
 
+    /// The bytes of a resource at which addresses stand that it was given, or that its reset copies there.
+    pub fn addresses_in(&self, resource: usize) -> Vec<u64> {
+        let Some(own) = self.resources.get(resource).filter(|_| !self.addresses.is_empty()) else { return Vec::new() };
+        let (whole, start) = own.kind.whole(resource);
+        let is_copied = |from: usize| {
+            self.reset.iter().any(|step| matches!(step, Step::Copy { from: own, to } if (*own, *to) == (from, whole)))
+        };
+        let held = self.addresses.iter().filter(|held| held.holder == whole || is_copied(held.holder));
+        held.filter_map(|held| held.at.checked_sub(start)).filter(|at| *at < own.bytes()).collect()
+    }
+
+    /// Whether a dispatch begins at another workgroup than 0.
+    pub fn has_base(&self) -> bool {
+        self.steps().any(|step| matches!(step, Step::Base { .. }))
+    }
+
     /// The resources, by their indexes, that kernels reach by their addresses.
     pub fn addressed(&self) -> impl Iterator<Item = usize> {
         self.all_addresses().map(|address| address.resource)
@@ -509,6 +525,8 @@ pub enum Step {
     /// a multiple of four, and all words are set before. Other cases don't share such a buffer, since what kernels do through addresses
     /// shows at no descriptor.
     PushAddress { offset: u32, address: Address },
+    /// Let the next dispatch begin at this workgroup, in x, y and z, in the place of 0: it isn't an indirect one.
+    Base { groups: [u32; 3] },
     /// Dispatch the bound kernel with so many workgroups in x, y and z.
     Dispatch { groups: [u32; 3] },
     /// Bind a kernel's pipeline alone; the descriptor sets that are bound stay so. They must be of the same layout.

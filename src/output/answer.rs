@@ -170,8 +170,8 @@ pub fn bearing(answer: &Answer, share: f64) -> Option<String> {
     let gain = default.gain.filter(|gain| gain.low > 1.0 && !default.is_at(&answer.best.point))?;
     let [saved, least, most] = [gain.value, gain.low, gain.high].map(|gain| percent(share * (1.0 - 1.0 / gain)));
     Some(format!(
-        "The application spends {} of its kernels' time here. It would save {saved} of that time [{least}, {most}], if the kernel \
-         runs there as it does here.",
+        "The application spends {} of its kernels' time here. Of all its kernels' time it would save {saved} [{least}, {most}], if \
+         the kernel runs there as it does here.",
         percent(share)
     ))
 }
@@ -350,7 +350,7 @@ mod tests {
         // 1 - 1/1.222 of a half.
         let words = bearing(&an_answer(), 0.5).unwrap();
         assert!(
-            words.contains("50.0 % of its kernels' time") && words.contains("9.1 % of that time [8.9 %, 9.3 %]"),
+            words.contains("50.0 % of its kernels' time") && words.contains("it would save 9.1 % [8.9 %, 9.3 %]"),
             "{words}"
         );
         let slower = answered(&[(32, "row", Ok(timing(100.0, 0.004))), (64, "row", Ok(timing(120.0, 0.004)))]);

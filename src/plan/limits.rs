@@ -3,8 +3,9 @@
 use std::fmt::Display;
 
 use crate::model::{
-    Case, DeviceInfo, Feature, Format, FormatUse, ImageRole, Kernel, MemoryKind, Resource, ResourceKind, Skip, Step,
+    Binding, Case, DeviceInfo, Feature, Format, FormatUse, ImageRole, Kernel, MemoryKind, Resource, ResourceKind, Skip, Step,
 };
+use crate::shader::{BindingInfo, BindingKind};
 
 /// Whether the device can run the case at all.
 /// Errors: the first limit that the case breaks, with its value.
@@ -41,21 +42,36 @@ fn kernel_limits(kernel: &Kernel, resources: &[Resource], device: &DeviceInfo) -
         ResourceKind::Buffer { .. } => at_most("maxStorageBufferRange", resource.bytes(), limits.storage_buffer_range),
         ResourceKind::Range { offset, .. } => {
             at_most("maxStorageBufferRange", resource.bytes(), limits.storage_buffer_range)?;
-            aligned(&resource.name, offset, limits.storage_buffer_alignment)
+            aligned("minStorageBufferOffsetAlignment", &resource.name, offset, limits.storage_buffer_alignment)
         }
         _ => Ok(()),
     })
 }
 
+/// What a device allows uniform buffers, which only shaders tell apart.
+pub fn uniform_limits(kernel: &Kernel, infos: &[BindingInfo], resources: &[Resource], device: &DeviceInfo) -> Result<(), Skip> {
+    let uniform = infos.iter().filter(|info| info.kind == BindingKind::UniformBuffer);
+    let is_at = |info: &BindingInfo, binding: &Binding| (binding.set, binding.binding) == (info.set, info.binding);
+    let bound = uniform.flat_map(|info| kernel.bindings.iter().filter(move |binding| is_at(info, binding)));
+    bound.filter_map(|binding| resources.get(binding.resource)).try_for_each(|resource| {
+        at_most("maxUniformBufferRange", resource.bytes(), device.limits.uniform_buffer_range)?;
+        match resource.kind {
+            ResourceKind::Range { offset, .. } => {
+                let alignment = device.limits.uniform_buffer_alignment;
+                aligned("minUniformBufferOffsetAlignment", &resource.name, offset, alignment)
+            }
+            _ => Ok(()),
+        }
+    })
+}
+
 /// Where a range may begin, device by device.
-fn aligned(name: &str, offset: u64, alignment: u64) -> Result<(), Skip> {
+fn aligned(limit: &str, name: &str, offset: u64, alignment: u64) -> Result<(), Skip> {
     let fits = offset % alignment.max(1) == 0;
     if fits {
         return Ok(());
     }
-    Err(Skip::new(format!(
-        "minStorageBufferOffsetAlignment is {alignment}, and `{name}` begins at byte {offset} of its memory"
-    )))
+    Err(Skip::new(format!("{limit} is {alignment}, and `{name}` begins at byte {offset} of its memory")))
 }
 
 fn resource_limits(resource: &Resource, device: &DeviceInfo) -> Result<(), Skip> {
@@ -116,6 +132,7 @@ fn filter_limits(case: &Case, device: &DeviceInfo) -> Result<(), Skip> {
 fn step_limits(step: &Step, device: &DeviceInfo) -> Result<(), Skip> {
     match step {
         Step::Dispatch { groups } => each_dimension("maxComputeWorkGroupCount", *groups, device.limits.workgroup_count),
+        Step::Base { groups } => each_dimension("maxComputeWorkGroupCount", *groups, device.limits.workgroup_count),
         Step::Push { bytes } => at_most("maxPushConstantsSize", bytes.len() as u64, device.limits.push_constant_bytes.into()),
         _ => Ok(()),
     }
@@ -127,4 +144,38 @@ fn each_dimension(limit: &str, asked: [u32; 3], allowed: [u32; 3]) -> Result<(),
 
 fn at_most(limit: impl Display, asked: u64, allowed: u64) -> Result<(), Skip> {
     if asked <= allowed { Ok(()) } else { Err(Skip::new(format!("{limit} is {allowed}, the case needs {asked}"))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Contents, SpirvTarget};
+    use crate::shader::Access;
+
+    #[test]
+    fn a_uniform_range_has_limits_of_its_own() {
+        let mut device = DeviceInfo::mock();
+        (device.limits.uniform_buffer_alignment, device.limits.uniform_buffer_range) = (256, 1024);
+        let told = |offset: u64, bytes: u64, kind: BindingKind| {
+            let resources = [Resource::new("range", ResourceKind::Range { of: 0, offset, bytes }, Contents::Undefined)];
+            let kernel = Kernel {
+                source: "uniform.comp".into(),
+                macros: Vec::new(),
+                target: SpirvTarget::default(),
+                local_size: [1; 3],
+                constants: Vec::new(),
+                required_subgroup_size: None,
+                full_subgroups: false,
+                bindings: vec![Binding::new(1, 2, 0)],
+            };
+            let (name, access) = (String::new(), Access::ReadOnly);
+            let info = BindingInfo { set: 1, binding: 2, name, kind, count: 1, access, is_untouched: false, image: None };
+            uniform_limits(&kernel, &[info], &resources, &device).map_err(|skip| skip.reason)
+        };
+        assert_eq!(told(256, 1024, BindingKind::UniformBuffer), Ok(()));
+        assert_eq!(told(64, 2048, BindingKind::StorageBuffer), Ok(()));
+        let reason = told(64, 16, BindingKind::UniformBuffer).unwrap_err();
+        assert_eq!(reason, "minUniformBufferOffsetAlignment is 256, and `range` begins at byte 64 of its memory");
+        assert!(told(0, 2048, BindingKind::UniformBuffer).unwrap_err().starts_with("maxUniformBufferRange is 1024"));
+    }
 }

@@ -21,7 +21,7 @@ use crate::model::{Axis, AxisValue, Cache, Case, Point, Preset, Skip};
 pub use axes::tell_what_others_do;
 pub use cases::Cases;
 pub use estimate::{DEFAULT_PROCESSES, DEFAULT_TIME, Estimate, STUDY_PROCESSES};
-pub use limits::{check_limits, check_room};
+pub use limits::{check_limits, check_room, uniform_limits};
 use listed::{Listed, Unlisted};
 pub use shard::Shard;
 pub use values::parse_values;

@@ -1,6 +1,7 @@
 //! Addresses of buffers that a kernel finds in push constants and in memory: which resources they lead to, and what it does there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
 use super::kernel::said;
 use super::members::{self, MemberBlock};
@@ -39,14 +40,19 @@ impl Addresses {
             // The last one wins: the command line's stand behind the manifest's.
             leads.insert(place(&spec.place, world, bound)?, Address { resource, byte });
         }
-        let followed = followed(world, bound, &leads)?;
+        if leads.is_empty() {
+            return Ok(Self::default());
+        }
+        let mut pointees: BTreeMap<(Holder, u64), BTreeSet<Option<Pointee>>> = BTreeMap::new();
+        for led in followed(world, bound, &leads)? {
+            pointees.entry(led.place).or_default().insert(led.pointee);
+        }
         let mut new = Self::default();
         for (place, address) in leads {
-            let own: Vec<&Led<Holder>> = followed.iter().filter(|led| led.place == place).collect();
-            // What no type says is an address may be taken for any.
-            let access = match own.is_empty() {
-                true => Some(Access::ReadWrite),
-                false => own.iter().filter_map(|led| world.reflection.access_by_address(led.pointee)).reduce(both),
+            let access = match pointees.get(&place) {
+                // What no type says is an address may be taken for any.
+                None => Some(Access::ReadWrite),
+                Some(all) => all.iter().filter_map(|pointee| world.reflection.access_by_address(*pointee)).reduce(both),
             };
             if let Some(access) = access {
                 let known = new.accesses.get(&address.resource).copied();
@@ -65,19 +71,25 @@ fn both(one: Access, other: Access) -> Access {
     if one == other { one } else { Access::ReadWrite }
 }
 
-/// All addresses that the kernel may come to, as far as types tell.
+/// All addresses that the kernel may come to, as far as types tell. An address of which nothing is said, in memory that holds anything,
+/// would lead anywhere.
 fn followed(world: &World<'_>, bound: &Bound, leads: &BTreeMap<(Holder, u64), Address>) -> Result<Vec<Led<Holder>>, Failure> {
+    let last = |memory: Holder| leads.range((memory, 0)..=(memory, u64::MAX)).next_back().map(|((_, at), _)| at + 8);
     let seen = |block: &BlockInfo| {
         let places = match block.place {
-            BlockPlace::PushConstants => vec![(None, 0)],
+            BlockPlace::PushConstants => vec![(None, 0, block.layout.bytes)],
             BlockPlace::StorageBuffer { set, binding } | BlockPlace::UniformBuffer { set, binding } => {
-                bound.places(set, binding).map(|(resource, start)| (Some(resource), start)).collect()
+                bound.places(set, binding).map(|(resource, start, end)| (Some(resource), start, end)).collect()
             }
         };
-        let of = |(memory, start)| Seen { memory, start, ty: TypeLayout::Struct(block.layout.clone()) };
-        places.into_iter().map(of).collect::<Vec<_>>()
+        // Behind the last one that is said there is none.
+        let of = |(memory, start, end): (Holder, u64, u64)| {
+            let end = end.min(last(memory)?);
+            Some(Seen { memory, start, end, ty: TypeLayout::Struct(block.layout.clone()) })
+        };
+        places.into_iter().filter_map(of).collect::<Vec<_>>()
     };
-    let ends = |memory: Holder| memory.map_or(u64::from(world.reflection.push_bytes), |resource| bound.bytes(resource));
+    let ends = |memory: Holder| last(memory).unwrap_or(0);
     let mut leads_to = |place: (Holder, u64), _: Option<Pointee>| {
         Ok(leads.get(&place).map(|Address { resource, byte }| (Some(*resource), *byte)))
     };
@@ -101,6 +113,7 @@ fn place(text: &str, world: &World<'_>, bound: &mut Bound) -> Result<(Holder, u6
 }
 
 fn in_blocks(text: &str, at_byte: Option<(&str, u64)>, world: &World<'_>, bound: &Bound) -> Result<(Holder, u64), Failure> {
+    let mut found: Vec<((Holder, u64), String)> = Vec::new();
     for block in world.blocks {
         let members = MemberBlock {
             layout: &block.layout,
@@ -111,17 +124,28 @@ fn in_blocks(text: &str, at_byte: Option<(&str, u64)>, world: &World<'_>, bound:
         };
         let by_byte = || at_byte.filter(|(of, _)| members.is_called(of)).map(|(_, at)| at);
         let Some(at) = members::address_in(&members, text).or_else(by_byte) else { continue };
-        return match block.place {
-            BlockPlace::PushConstants => Ok((None, at)),
+        let place = match block.place {
+            BlockPlace::PushConstants => Some((None, at)),
             BlockPlace::StorageBuffer { set, binding } | BlockPlace::UniformBuffer { set, binding } => {
-                let (resource, start) = bound.places(set, binding).next().unwrap_or_default();
-                Ok((Some(resource), start + at))
+                bound.places(set, binding).next().map(|(resource, start, _)| (Some(resource), start + at))
             }
         };
+        found.extend(place.map(|place| (place, members.by_offset(at))));
     }
-    let all: Vec<String> = world.blocks.iter().flat_map(pointers).collect();
-    let known = if all.is_empty() { String::new() } else { format!("; these members do: {}", all.join(", ")) };
-    Err(said(format!("`{text}` holds no address{known}")))
+    // One buffer may be declared several times, and its members mean the same.
+    found.dedup_by_key(|(place, _)| *place);
+    match &found[..] {
+        [(place, _)] => Ok(*place),
+        [] => {
+            let all: Vec<String> = world.blocks.iter().flat_map(pointers).collect();
+            let known = if all.is_empty() { String::new() } else { format!("; these members do: {}", all.join(", ")) };
+            Err(said(format!("`{text}` holds no address{known}")))
+        }
+        several => {
+            let places: Vec<&str> = several.iter().map(|(_, place)| place.as_str()).collect();
+            Err(said(format!("`{text}` is the name of several members; say which one is meant: {}", places.join(", "))))
+        }
+    }
 }
 
 /// Whether what has this type may be an address: a number of 64 bits, or a pair of words, is for the shader to make one of.
@@ -147,7 +171,7 @@ fn pointers(block: &BlockInfo) -> Vec<String> {
     members.map(|member| if member.name.is_empty() { place(member.offset) } else { member.name.clone() }).collect()
 }
 
-/// Whether all addresses are said that a kernel finds in push constants, and some of what it makes of numbers: others may be null.
+/// Whether all addresses are said that a kernel finds in push constants. Those in memory may be null, and so may numbers.
 pub(super) fn check(
     subject: &KernelSpec,
     reflection: &Reflection,
@@ -157,24 +181,29 @@ pub(super) fn check(
     let how = |place: &str| {
         format!("--address {place}=@MEMORY says to which memory, and --memory MEMORY=TYPE[COUNT]:FILL what that holds")
     };
-    let pushed = blocks.iter().filter(|block| block.place == BlockPlace::PushConstants);
-    let mut missing = pushed.flat_map(|block| {
-        let members = block.layout.members.iter().zip(std::iter::repeat(block));
-        members.filter(|(member, _)| matches!(member.ty, TypeLayout::Pointer { .. }))
-    });
-    let is_missing = |at: u32| match &subject.push_bytes {
-        // A null pointer is one that the kernel doesn't follow.
-        Some(bytes) => bytes.iter().skip(at as usize).take(8).any(|byte| *byte != 0),
-        None => true,
+    // A null pointer is one that the kernel doesn't follow.
+    let is_null = |at: u64| {
+        let bytes = subject.push_bytes.as_ref();
+        bytes.is_some_and(|bytes| bytes.iter().skip(usize::try_from(at).unwrap_or(usize::MAX)).take(8).all(|byte| *byte == 0))
     };
-    if let Some((member, _)) =
-        missing.find(|(member, _)| !addresses.pushed.contains_key(&member.offset) && is_missing(member.offset))
-    {
-        let place = if member.name.is_empty() { format!("@{}", member.offset) } else { member.name.clone() };
+    let mut missing = None;
+    for block in blocks.iter().filter(|block| block.place == BlockPlace::PushConstants) {
+        let ty = TypeLayout::Struct(block.layout.clone());
+        let _ = reflection.addresses_in(&ty, block.layout.bytes, &mut |at, pointee| {
+            let is_said = u32::try_from(at).is_ok_and(|at| addresses.pushed.contains_key(&at));
+            if pointee.is_none() || is_said || is_null(at) {
+                return ControlFlow::Continue(());
+            }
+            let named = block.layout.members.iter().find(|member| u64::from(member.offset) == at && !member.name.is_empty());
+            missing = Some(named.map_or_else(|| format!("@{at}"), |member| member.name.clone()));
+            ControlFlow::Break(())
+        });
+    }
+    if let Some(place) = missing {
         return Err(said(format!("`{place}` is the address of a buffer: {}", how(&place))));
     }
-    let is_said = !addresses.pushed.is_empty() || !addresses.held.is_empty();
-    if !is_said && reflection.capabilities.contains(&Capability::PhysicalStorageBufferAddresses) {
+    let says_nothing = addresses.pushed.is_empty() && addresses.held.is_empty() && subject.memories.is_empty();
+    if says_nothing && reflection.capabilities.contains(&Capability::PhysicalStorageBufferAddresses) {
         let all: Vec<String> = blocks.iter().flat_map(pointers).collect();
         let place = all.first().map_or("PLACE", String::as_str);
         return Err(said(format!("the shader reaches buffers by their addresses: {}", how(place))));
@@ -183,10 +212,17 @@ pub(super) fn check(
 }
 
 impl Bound {
-    /// The resources at a binding, or the buffers that they are ranges of, and from which byte on.
-    fn places(&self, set: u32, binding: u32) -> impl Iterator<Item = (usize, u64)> {
+    /// The resources at a binding, or the buffers that they are ranges of, from which byte on and up to which.
+    fn places(&self, set: u32, binding: u32) -> impl Iterator<Item = (usize, u64, u64)> {
         let own = self.bindings.iter().filter(move |own| (own.set, own.binding) == (set, binding));
-        own.map(|own| self.resources[own.resource].kind.whole(own.resource))
+        own.map(|own| {
+            let kind = self.resources[own.resource].kind;
+            let (whole, start) = kind.whole(own.resource);
+            match kind {
+                ResourceKind::Range { bytes, .. } => (whole, start, start.saturating_add(bytes)),
+                _ => (whole, start, self.bytes(whole)),
+            }
+        })
     }
 
     fn bytes(&self, resource: usize) -> u64 {

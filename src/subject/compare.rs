@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
@@ -13,6 +14,7 @@ use super::scale::Scale;
 use super::sized::Layout;
 use super::slots::{Kind, Stretch};
 use super::written::Written;
+use crate::model::Data;
 use crate::validate::{Mismatch, Position};
 
 /// Outputs of more numbers aren't tried another way where they differ.
@@ -116,17 +118,37 @@ impl Compared<'_> {
 #[derive(Default)]
 pub(super) struct Right {
     pub(super) written: Written,
+    /// What the pass found there, where that is known.
+    before: Option<Before>,
     scale: OnceLock<Scale>,
 }
 
+/// What an output held before a pass: a part of memory, or all of its own.
+#[derive(Clone)]
+pub(super) struct Before {
+    pub(super) data: Data,
+    pub(super) part: Option<Range<usize>>,
+}
+
+impl Before {
+    pub(super) fn bytes(&self) -> &[u8] {
+        let all = self.data.bytes();
+        self.part.as_ref().map_or(all, |part| all.get(part.clone()).unwrap_or_default())
+    }
+}
+
 impl Right {
-    pub(super) fn new(written: Written) -> Self {
-        Self { written, scale: OnceLock::new() }
+    pub(super) fn new(written: Written, before: Option<Before>) -> Self {
+        Self { written, before, scale: OnceLock::new() }
     }
 
-    /// It is found when something differs for the first time. The output's layout is always the same.
+    /// Of what the pass changed: memory may hold much that is none of its results. It is found when something differs for the first
+    /// time. The output's layout is always the same.
     pub(super) fn scale(&self, layout: &Layout) -> &Scale {
-        self.scale.get_or_init(|| Scale::new(layout, &self.written))
+        self.scale.get_or_init(|| {
+            let changed = self.before.as_ref().and_then(|before| self.written.changed(before.bytes()));
+            Scale::new(layout, changed.as_ref().unwrap_or(&self.written))
+        })
     }
 }
 
@@ -424,7 +446,7 @@ mod tests {
     fn compared(how: Comparison, scalar: ScalarType, got: &[u8], expected: &[u8], tolerance: Tolerance) -> Option<Mismatch> {
         let layout = Layout::MemberBlock(scalars::plain(scalar));
         let [got, expected] = [got, expected].map(|bytes| Written::of(bytes.to_vec(), None));
-        compare(Compared { name: "out", layout: &layout, how, tolerance, slack: 1.0 }, &got, &Right::new(expected)).err()
+        compare(Compared { name: "out", layout: &layout, how, tolerance, slack: 1.0 }, &got, &Right::new(expected, None)).err()
     }
 
     fn found(scalar: ScalarType, got: &[u8], expected: &[u8], tolerance: Tolerance) -> Option<Mismatch> {
@@ -544,7 +566,7 @@ mod tests {
         let layout = Layout::MemberBlock(scalars::plain(scalar));
         let output =
             Compared { name: "out", layout: &layout, how: Comparison::Elements, tolerance: Tolerance::default(), slack: 1.0 };
-        compare(output, &bytes(got), &Right::new(bytes(expected))).unwrap_or(f64::INFINITY)
+        compare(output, &bytes(got), &Right::new(bytes(expected), None)).unwrap_or(f64::INFINITY)
     }
 
     #[test]
@@ -581,6 +603,24 @@ mod tests {
         assert!(error(ScalarType::F32, &got, &right) <= 1.0);
     }
 
+    /// Memory may hold weights beside small results.
+    #[test]
+    fn what_the_pass_left_as_it_was_has_no_size() {
+        let layout = Layout::MemberBlock(scalars::plain(ScalarType::F32));
+        let output =
+            Compared { name: "heap", layout: &layout, how: Comparison::Elements, tolerance: Tolerance::default(), slack: 1.0 };
+        let bytes =
+            |results: f32| [[1.0_f32; 64], [results; 64]].concat().into_iter().flat_map(f32::to_ne_bytes).collect::<Vec<u8>>();
+        let written = |results: f32| Written::of(bytes(results), None);
+        let error = |before: Option<Before>| compare(output, &written(2e-6), &Right::new(written(1e-6), before)).is_err();
+        let before = |bytes: Vec<u8>| Some(Before { data: Data::new(bytes), part: None });
+        assert!(!error(None), "beside the weights it is nothing");
+        assert!(error(before(bytes(0.0))));
+        assert!(!error(before(bytes(1e-6))), "nothing was changed");
+        let part = Some(Before { data: Data::new([vec![9; 8], bytes(0.0)].concat()), part: Some(8..8 + 512) });
+        assert!(error(part));
+    }
+
     #[test]
     fn members_of_a_struct_have_sizes_of_their_own() {
         use crate::shader::{MemberLayout, StructLayout, TypeLayout};
@@ -592,7 +632,7 @@ mod tests {
         let written = |small: f32| Written::of(floats(&[1e4, small, 2e4, small, 3e4, small]), None);
         let output =
             Compared { name: "out", layout: &layout, how: Comparison::Elements, tolerance: Tolerance::default(), slack: 1.0 };
-        let found = compare(output, &written(0.0), &Right::new(written(1e-2))).unwrap_err();
+        let found = compare(output, &written(0.0), &Right::new(written(1e-2), None)).unwrap_err();
         assert_eq!((found.wrong, found.total), (3, 6));
     }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use super::addresses::{self, Addresses};
+use super::addresses;
 use super::compare::Right;
 use super::expression::Value;
 use super::fill::{Fill, Unusual};
@@ -26,7 +26,7 @@ use crate::model::{
     AxisValue, Binding, Case, Check, Contents, Data, DeviceInfo, Failure, Headline, Kernel, MemoryKind, Point, Quirk, Repeat,
     Resource, ResourceKind, Status, Step, Work,
 };
-use crate::plan::check_limits;
+use crate::plan::{check_limits, uniform_limits};
 use crate::shader::{
     BindingKind, BlockInfo, BlockPlace, Needs, Noting, Prepared, ReflectError, ScalarType, SpecValues, SpecializeError,
     Specialized, specialize_kernel,
@@ -254,6 +254,8 @@ impl UserKernel {
             let used = source.reflection().bindings.iter().find(|used| (used.set, used.binding) == (info.set, info.binding));
             info.access = used.map_or(info.access, |used| used.access);
         }
+        let uniform = uniform_limits(&case.kernels[0], &specialized.bindings, &case.resources, &self.device);
+        uniform.map_err(|skip| skipped(too_large(&skip.reason, case)))?;
         let limit = u64::from(self.device.limits.shared_bytes);
         if specialized.shared_bytes > limit {
             let needed = specialized.shared_bytes;
@@ -295,7 +297,7 @@ impl UserKernel {
         let reset = bound.reset();
         let (by_members, filled) = Self::by_members(&self.subject, &blocks, &bound.unfilled, reflection.push_bytes.into());
         by_members.iter().try_for_each(members::MemberBlock::check_size)?;
-        let said = self.said_members(&by_members, &bound.addresses);
+        let said = self.said_members(&by_members);
         members::check(&by_members, &filled, &said)?;
         let mut pass = vec![Step::Bind { kernel: 0 }];
         if let Some(block) = by_members.iter().find(|block| block.place == BlockPlace::PushConstants) {
@@ -310,6 +312,8 @@ impl UserKernel {
             return Err(skipped(lack.to_string()));
         }
         members::check_said(&unsaid)?;
+        let base = self.subject.base_groups;
+        pass.extend((base != [0; 3]).then_some(Step::Base { groups: base }));
         pass.push(Step::Dispatch { groups: self.groups(local_size, &variables)? });
         let work = |text: &Option<String>, what: &str| text.as_deref().map(|text| variables.integer(text, what)).transpose();
         let work = Work {
@@ -353,10 +357,10 @@ impl UserKernel {
     }
 
     /// What is said of members. Numbers that are addresses need no value: they get that later.
-    fn said_members(&self, blocks: &[members::MemberBlock<'_>], addresses: &Addresses) -> Vec<(String, String)> {
-        let pushed = blocks.iter().find(|block| block.place == BlockPlace::PushConstants);
-        let is_number = |at: &&u32| pushed.is_some_and(|block| members::is_number(block, **at));
-        let numbers = addresses.pushed.keys().filter(is_number).map(|at| (format!("@{at}"), "0".to_owned()));
+    fn said_members(&self, blocks: &[members::MemberBlock<'_>]) -> Vec<(String, String)> {
+        let places = self.subject.addresses.iter().map(|spec| &spec.place);
+        let numbers = places.filter(|place| blocks.iter().any(|block| members::is_number(block, place)));
+        let numbers = numbers.map(|place| (place.clone(), "0".to_owned()));
         self.subject.members.iter().cloned().chain(numbers).collect()
     }
 

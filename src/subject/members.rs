@@ -40,7 +40,7 @@ pub(super) struct MemberBlock<'l> {
 
 impl MemberBlock<'_> {
     /// How a user says what begins at a byte of it, named or not: names aren't meaning, and builds strip them.
-    fn by_offset(&self, at: u64) -> String {
+    pub(super) fn by_offset(&self, at: u64) -> String {
         match self.place {
             BlockPlace::PushConstants => format!("@{at}"),
             BlockPlace::UniformBuffer { set, binding } | BlockPlace::StorageBuffer { set, binding } => {
@@ -118,9 +118,9 @@ pub(super) fn address_in(block: &MemberBlock, name: &str) -> Option<u64> {
     find(block, name).ok().filter(|place| addresses::may_be(&place.ty)).map(|place| place.at)
 }
 
-/// Whether numbers begin at this byte.
-pub(super) fn is_number(block: &MemberBlock, at: u32) -> bool {
-    find(block, &format!("@{at}")).is_ok_and(|place| !matches!(*place.ty, TypeLayout::Pointer { .. }))
+/// Whether a name means numbers of a block.
+pub(super) fn is_number(block: &MemberBlock, name: &str) -> bool {
+    find(block, name).is_ok_and(|place| !matches!(*place.ty, TypeLayout::Pointer { .. }))
 }
 
 /// Whether each name that a value is given for means something in one of the blocks, and in no other. What is of a block that is filled

@@ -119,7 +119,7 @@ mod tests {
         // A tenth, so that errors are small numbers.
         let tolerance = Tolerance { absolute: None, relative: Some(0.1) };
         let output = Compared { name: "y", layout: &layout, how, tolerance, slack: 1.0 };
-        undetected(output, &Right::new(Written::of(bytes(right), None)), error, before.map(bytes).as_deref(), 8)
+        undetected(output, &Right::new(Written::of(bytes(right), None), None), error, before.map(bytes).as_deref(), 8)
     }
 
     #[test]

@@ -51,8 +51,6 @@ pub(super) struct Output {
     pub(super) sized: Sized,
     /// The memory that it lies in, from which byte of that on, and how many that has.
     pub(super) within: Option<(String, u64, u64)>,
-    /// The bytes at which addresses stand, which are others each time.
-    pub(super) addresses: Vec<usize>,
 }
 
 /// A resource that is yet to be filled: as large cases as anybody can write down are looked at before they take memory.
@@ -127,11 +125,6 @@ impl Bound {
             let holds_addresses = addresses.held.iter().any(|held| held.holder == memory.resource);
             self.add_memory(memory, holds_addresses, world);
         }
-        for output in &mut self.outputs {
-            let (whole, start) = self.resources[output.resource].kind.whole(output.resource);
-            let held = addresses.held.iter().filter(|held| held.holder == whole && held.at >= start);
-            output.addresses = held.filter_map(|held| usize::try_from(held.at - start).ok()).collect();
-        }
         for held in &mut addresses.held {
             let is_filled = |step: &Step| matches!(step, Step::Fill { resource, .. } if *resource == held.holder);
             if self.fills.iter().any(is_filled) {
@@ -161,7 +154,7 @@ impl Bound {
             let check = world.subject.checks.iter().rfind(|(place, _)| *place == name);
             let comparison = check.map_or(Comparison::Elements, |(_, how)| *how);
             if comparison != Comparison::None {
-                self.outputs.push(Output { resource, name, place: None, comparison, sized, within, addresses: Vec::new() });
+                self.outputs.push(Output { resource, name, place: None, comparison, sized, within });
             }
         }
     }
@@ -222,7 +215,7 @@ impl Bound {
         self.has_outputs = true;
         if comparison != Comparison::None {
             let (name, place) = (element_name(info, element), Some((info.set, info.binding, element)));
-            self.outputs.push(Output { resource, name, place, comparison, sized, within, addresses: Vec::new() });
+            self.outputs.push(Output { resource, name, place, comparison, sized, within });
         }
     }
 

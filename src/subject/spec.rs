@@ -53,6 +53,8 @@ pub struct KernelSpec {
     pub threads: Option<[String; 3]>,
     /// How many workgroups, where that is said instead.
     pub groups: Option<[String; 3]>,
+    /// The first workgroup, in x, y and z.
+    pub base_groups: [u32; 3],
     /// Useful bytes that a pass moves.
     pub bytes: Option<String>,
     /// Floating-point operations of a pass.

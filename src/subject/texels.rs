@@ -206,7 +206,7 @@ mod tests {
     fn compared(texels: Texels, got: &[u8], right: &[u8], tolerance: Tolerance) -> Option<Mismatch> {
         let (layout, how) = (Layout::Texels(texels), Comparison::Elements);
         let [got, right] = [got, right].map(|bytes| Written::of(bytes.to_vec(), None));
-        compare(Compared { name: "picture", layout: &layout, how, tolerance, slack: 1.0 }, &got, &Right::new(right)).err()
+        compare(Compared { name: "picture", layout: &layout, how, tolerance, slack: 1.0 }, &got, &Right::new(right, None)).err()
     }
 
     fn numbers(format: Format, bytes: &[u8]) -> Vec<Number> {

@@ -45,6 +45,16 @@ impl Written {
         later
     }
 
+    /// The same, in which what is still as it was counts as never written; nothing where all is.
+    pub(super) fn changed(&self, before: &[u8]) -> Option<Self> {
+        let mut unwritten = vec![0_u64; self.bytes.len().div_ceil(64)];
+        let same = self.bytes.iter().zip(before).enumerate().filter(|(_, (own, before))| own == before);
+        same.for_each(|(at, _)| unwritten[at / 64] |= 1 << (at % 64));
+        unwritten.iter_mut().zip(&self.unwritten).for_each(|(own, known)| *own |= known);
+        let kept: u64 = unwritten.iter().map(|word| u64::from(word.count_ones())).sum();
+        (kept < self.bytes.len() as u64).then(|| Self { bytes: self.bytes.clone(), unwritten })
+    }
+
     /// Other bytes, of which the same were never written.
     pub(super) fn with(&self, bytes: Vec<u8>) -> Self {
         Self { bytes, unwritten: self.unwritten.clone() }
@@ -93,6 +103,14 @@ mod tests {
         assert!(later.is_unwritten(2, 2) && !later.is_unwritten(0, 2), "a word of which one half was written");
         let whole = first.later(vec![1, 2, 3, 4]);
         assert!(!whole.is_unwritten(2, 2));
+    }
+
+    #[test]
+    fn what_is_as_it_was_counts_as_never_written() {
+        let written = Written::of(vec![1, 2, 3, 4, 5, 6, 7, 8], None);
+        let changed = written.changed(&[1, 2, 3, 4, 5, 0, 7, 8]).unwrap();
+        assert!(changed.is_unwritten(0, 5) && !changed.is_unwritten(4, 4) && changed.is_unwritten(6, 2));
+        assert!(written.changed(&written.bytes).is_none());
     }
 
     #[test]

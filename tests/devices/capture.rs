@@ -29,6 +29,7 @@ const SUSPENDED: &str = "16x1x1";
 /// The groups of the kernel that computes from one range into another.
 const RANGES: &str = "17x1x1";
 const ADDRESSES: &str = "18x1x1";
+const BASE: &str = "6x1x1";
 
 /// A part of a device's name, by which the program finds it.
 fn name(driver: &str) -> &str {
@@ -140,7 +141,7 @@ fn tried(folder: &Folder, name: &str, device: &str) -> Vec<(String, Ran)> {
 fn kernels_are_taken_out_with_what_their_buffers_held() {
     let folder = Folder::new();
     for device in devices_in_turn() {
-        let ways = "many secondary simultaneous indirect push threads queues unwaited masked submit2 ranges addresses";
+        let ways = "many secondary simultaneous indirect base push threads queues unwaited masked submit2 ranges addresses";
         let ways: Vec<&str> = ways.split(' ').collect();
         // A name with what shells and TOML would stumble over.
         let name = format!("kernels' of {}", device.index);
@@ -159,6 +160,8 @@ fn kernels_are_taken_out_with_what_their_buffers_held() {
         for module in module.filter(|path| path.extension().is_some_and(|end| end == "spv")) {
             assert!(!String::from_utf8_lossy(&std::fs::read(&module).unwrap()).contains("dispatches.comp"), "{module:?}");
         }
+        let (base, _) = tried.iter().find(|(manifest, _)| manifest.contains(&format!("-{BASE}"))).unwrap();
+        assert!(std::fs::read_to_string(base).unwrap().contains("base-groups = [1, 0, 0]\n"), "{base}");
         // The second dispatch reads what the first one wrote, of which neither is where the program ended.
         let (ranges, _) = tried.iter().find(|(manifest, _)| manifest.contains(RANGES)).unwrap();
         let text = std::fs::read_to_string(ranges).unwrap();

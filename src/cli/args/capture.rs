@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{ArgGroup, Args, ValueEnum};
 
 use super::colours::Colours;
-use super::values::{bytes, duration};
+use super::values::{bytes, duration, groups};
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("part").multiple(true))]
@@ -101,12 +101,6 @@ impl FromStr for KernelChoice {
             None => Ok(Self::Named(text.to_owned())),
         }
     }
-}
-
-fn groups(text: &str) -> Result<[u32; 3], String> {
-    let counts: Option<Vec<u32>> = text.split([',', 'x']).map(|count| count.trim().parse().ok()).collect();
-    let counts = counts.and_then(|counts| counts.try_into().ok());
-    counts.ok_or_else(|| "X,Y,Z is needed, such as 64,1,1".to_owned())
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::values::{Hex, count, with_path};
+use super::values::{Hex, count, groups, with_path};
 use crate::model::SpirvTarget;
 
 /// A shader, and what it needs to run.
@@ -89,6 +89,10 @@ pub struct Described {
     /// Workgroups in x, y and z instead, as in `ceil_div(n, local_size_x * 4)`
     #[arg(long, value_name = "X[,Y[,Z]]", conflicts_with = "threads")]
     pub groups: Option<String>,
+
+    /// The first workgroup in x, y and z, as vkCmdDispatchBase has it
+    #[arg(long, value_name = "X,Y,Z", value_parser = groups)]
+    pub base_groups: Option<[u32; 3]>,
 
     /// Require full subgroups: local_size_x is a multiple of their size, and no lane is left over
     #[arg(long)]

@@ -11,6 +11,13 @@ use crate::output::Format;
 use crate::tuning::search::Strategy;
 use crate::units::parse_number;
 
+/// Workgroups in x, y and z.
+pub fn groups(text: &str) -> Result<[u32; 3], String> {
+    let counts: Option<Vec<u32>> = text.split([',', 'x']).map(|count| count.trim().parse().ok()).collect();
+    let counts = counts.and_then(|counts| counts.try_into().ok());
+    counts.ok_or_else(|| "X,Y,Z is needed, such as 64,1,1".to_owned())
+}
+
 pub fn count(text: &str) -> Result<u64, String> {
     parse_number(text).filter(|n| *n > 0).ok_or_else(|| "a whole number from 1 is needed, such as 2^20 or 64Ki".to_owned())
 }

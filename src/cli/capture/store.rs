@@ -74,11 +74,9 @@ impl<'f> Store<'f> {
             let is_used = used.contains(&number);
             let read = |is_there: bool, when: &str| (is_there && is_used).then(|| found.read(number, when)).transpose();
             // What shows nothing is no reference.
-            let mut both =
-                [read(region.has_before, "before")?, read(region.has_after && changes && written.contains(&number), "after")?];
-            if !addresses.clear(number, &mut both) {
-                return self.refused(before, "it writes addresses, which are others elsewhere".to_owned());
-            }
+            let has_after = region.has_after && changes && written.contains(&number);
+            let mut both = [read(region.has_before, "before")?, read(has_after, "after")?];
+            both.iter_mut().flatten().for_each(|bytes| addresses.clear(number, bytes));
             let [before, after] = both.map(|bytes| bytes.map(|bytes| self.kept(bytes)).transpose());
             files.push([before?, after?]);
         }
@@ -170,8 +168,9 @@ impl<'f> Found<'f> {
             return Err(why);
         }
         let new = Self { of, head, snapshot, addresses: Addresses::default(), used: BTreeSet::new(), written: BTreeSet::new() };
-        let mut before = |region: usize| snapshot.regions[region].has_before.then(|| new.read(region, "before").ok()).flatten();
-        let addresses = of.addresses(snapshot, &mut before)?;
+        let mut contents =
+            |region: usize, when: &str| snapshot.regions[region].has_before.then(|| new.read(region, when).ok()).flatten();
+        let addresses = of.addresses(snapshot, &mut contents)?;
         let (used, written) = (of.used(snapshot, &addresses), of.written(snapshot, &addresses));
         Ok(Self { used, written, addresses, ..new })
     }

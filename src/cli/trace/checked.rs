@@ -105,10 +105,8 @@ fn findings(dispatch: &DispatchTrace, Checked { findings, .. }: &Checked, beyond
         let by_address = |site: &&Site| matches!(site.target, Target::Address { .. });
         let by_address = dispatch.what.traced.sites.iter().filter(by_address).count() as u64;
         if by_address > 0 {
-            let access = if by_address == 1 { "accesses" } else { "access" };
             let instructions = counted(by_address, "instruction");
-            words +=
-                &format!(" {instructions} {access} memory by address: whether they stay within a buffer wasn't looked at.");
+            words += &format!(" Whether accesses by address stay within a buffer wasn't looked at ({instructions}).");
         }
         all.push(paragraph(&words, page));
     }

@@ -52,14 +52,34 @@ destroyed! {
     destroy_pipeline_layout, fp_v1_0.destroy_pipeline_layout, vk::PipelineLayout,
         |device, layout| device.sets().layouts.remove(&layout);
     destroy_pipeline, fp_v1_0.destroy_pipeline, vk::Pipeline, |device, pipeline| device.remove_pipeline(pipeline);
-    free_memory, fp_v1_0.free_memory, vk::DeviceMemory, |device, memory| device.sets().memories.remove(&memory);
     destroy_set_layout, fp_v1_0.destroy_descriptor_set_layout, vk::DescriptorSetLayout,
         |device, layout| device.sets().set_layouts.remove(&layout);
-    destroy_buffer, fp_v1_0.destroy_buffer, vk::Buffer, |device, buffer| device.sets().buffers.remove(&buffer);
     destroy_buffer_view, fp_v1_0.destroy_buffer_view, vk::BufferView, |device, view| device.sets().views.remove(&view);
     destroy_descriptor_pool, fp_v1_0.destroy_descriptor_pool, vk::DescriptorPool, |device, pool| device.sets().emptied(pool);
     destroy_template, fp_v1_1.destroy_descriptor_update_template, vk::DescriptorUpdateTemplate,
         |device, template| device.sets().templates.remove(&template);
+}
+
+pub(super) unsafe extern "system" fn destroy_buffer(of: vk::Device, buffer: vk::Buffer, allocator: Allocator<'_>) {
+    // SAFETY: as this function is called; who allocates otherwise keeps to that.
+    unsafe {
+        let Some(device) = device(of) else { return };
+        device.sets().buffers.remove(&buffer);
+        if !(allocator.is_null() && device.pins().keeps_buffer(buffer)) {
+            (device.below.fp_v1_0().destroy_buffer)(of, buffer, allocator);
+        }
+    }
+}
+
+pub(super) unsafe extern "system" fn free_memory(of: vk::Device, memory: vk::DeviceMemory, allocator: Allocator<'_>) {
+    // SAFETY: as this function is called; who allocates otherwise keeps to that.
+    unsafe {
+        let Some(device) = device(of) else { return };
+        device.sets().memories.remove(&memory);
+        if !(allocator.is_null() && device.pins().keeps_memory(memory)) {
+            (device.below.fp_v1_0().free_memory)(of, memory, allocator);
+        }
+    }
 }
 
 pub(super) unsafe extern "system" fn create_buffer(

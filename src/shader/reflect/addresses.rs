@@ -1,14 +1,18 @@
 //! Where the addresses of buffers may stand in memory, and what functions do with what they lead to.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use rspirv::dr::{Function, Module};
+use rspirv::dr::{Function, Instruction, Module};
 use rspirv::spirv::{Op, StorageClass, Word};
 
 use super::blocks::{self, TypeLayout};
 use super::types::{TypeNode, Types};
 use super::{Access, Reflection, ScalarType, SpecValues};
 use crate::shader::loader::id;
+
+const BYTES: u64 = 8;
 
 /// What lies at an address, as the shader sees it: the type of the module's that its pointers lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,6 +35,7 @@ struct Use {
 }
 
 impl Use {
+    const NONE: Self = Self { reads: false, writes: false };
     const BOTH: Self = Self { reads: true, writes: true };
     const READS: Self = Self { reads: true, writes: false };
     const WRITES: Self = Self { reads: false, writes: true };
@@ -40,40 +45,35 @@ impl Use {
     }
 }
 
+/// Of a pointer: what it leads to, and what the one leads to that it was made from by indexes.
+type Traced = HashMap<Word, (Word, Word)>;
+
 impl ByAddress {
     pub(super) fn of(module: &Module, types: &Types) -> Self {
+        let all = || module.functions.iter().flat_map(Function::all_inst_iter);
+        let mut pointers = Traced::new();
+        all().for_each(|instruction| note(instruction, types, &mut pointers));
         let mut new = Self::default();
-        // What each pointer leads to, and what the one leads to that it was made from by indexes.
-        let mut pointers: HashMap<Word, (Word, Word)> = HashMap::new();
         // A pointer into something that goes on as one to a part of it: what is done there is done to the whole.
         let mut parts: BTreeSet<(Word, Word)> = BTreeSet::new();
-        for instruction in module.functions.iter().flat_map(Function::all_inst_iter) {
-            let led = |place: usize| pointers.get(&instruction.operands.get(place).and_then(id)?).copied();
+        for instruction in all() {
             let opcode = instruction.class.opcode;
-            let is_index = matches!(
-                opcode,
-                Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain | Op::CopyObject
-            );
-            for (place, used) in uses(opcode) {
-                if let Some((_, whole)) = led(*place) {
-                    new.uses.entry(whole).or_default().add(*used);
+            let led = |place: usize| pointers.get(&instruction.operands.get(place).and_then(id)?).copied();
+            for (place, (own, whole)) in (0..instruction.operands.len()).filter_map(|place| Some((place, led(place)?))) {
+                match used(opcode, place) {
+                    Some(used) => new.uses.entry(whole).or_default().add(used),
+                    None if is_index(opcode) || own == whole => {}
+                    None => drop(parts.insert((own, whole))),
                 }
             }
-            let is_accessed = |place: usize| uses(opcode).iter().any(|(at, _)| *at == place);
-            if !is_index {
-                let passed = (0..instruction.operands.len()).filter(|place| !is_accessed(*place)).filter_map(led);
-                parts.extend(passed.filter(|(own, whole)| own != whole));
-            }
-            let own = instruction.result_type.and_then(|ty| leads_to(ty, types));
-            if matches!(opcode, Op::ConvertPtrToU) || (opcode == Op::Bitcast && led(0).is_some()) {
-                new.are_cast = true;
-            }
-            if let (Some(own), Some(result)) = (own, instruction.result_id) {
-                if matches!(opcode, Op::ConvertUToPtr | Op::Bitcast) {
-                    new.of_numbers.insert(own);
+            let is_made = instruction.result_type.and_then(|ty| leads_to(ty, types));
+            match (opcode, is_made, led(0)) {
+                (Op::ConvertUToPtr | Op::Bitcast, Some(made), from) => {
+                    new.of_numbers.insert(made);
+                    new.are_cast |= from.is_some();
                 }
-                let whole = led(0).filter(|_| is_index).map_or(own, |(_, whole)| whole);
-                pointers.insert(result, (own, whole));
+                (Op::ConvertPtrToU | Op::Bitcast, None, Some(_)) => new.are_cast = true,
+                _ => {}
             }
         }
         new.spread(&parts);
@@ -105,6 +105,15 @@ impl ByAddress {
     }
 }
 
+/// Notes an instruction's result, if it is an address.
+fn note(instruction: &Instruction, types: &Types, pointers: &mut Traced) {
+    let own = instruction.result_type.and_then(|ty| leads_to(ty, types));
+    let (Some(own), Some(result)) = (own, instruction.result_id) else { return };
+    let base = instruction.operands.first().and_then(id).and_then(|base| pointers.get(&base));
+    let whole = base.filter(|_| is_index(instruction.class.opcode)).map_or(own, |(_, whole)| *whole);
+    pointers.insert(result, (own, whole));
+}
+
 /// What a pointer type leads to, if its pointers are addresses.
 fn leads_to(ty: Word, types: &Types) -> Option<Word> {
     match types.get(ty)? {
@@ -113,83 +122,128 @@ fn leads_to(ty: Word, types: &Types) -> Option<Word> {
     }
 }
 
-/// The operands through which an instruction reads or writes memory.
-fn uses(opcode: Op) -> &'static [(usize, Use)] {
-    match opcode {
-        Op::Load | Op::AtomicLoad | Op::CooperativeMatrixLoadKHR | Op::CooperativeMatrixLoadNV => &[(0, Use::READS)],
-        Op::Store | Op::AtomicStore | Op::CooperativeMatrixStoreKHR | Op::CooperativeMatrixStoreNV => &[(0, Use::WRITES)],
-        Op::CopyMemory | Op::CopyMemorySized => &[(0, Use::WRITES), (1, Use::READS)],
-        Op::AtomicExchange
-        | Op::AtomicCompareExchange
-        | Op::AtomicCompareExchangeWeak
-        | Op::AtomicIIncrement
-        | Op::AtomicIDecrement
-        | Op::AtomicIAdd
-        | Op::AtomicISub
-        | Op::AtomicSMin
-        | Op::AtomicUMin
-        | Op::AtomicSMax
-        | Op::AtomicUMax
-        | Op::AtomicAnd
-        | Op::AtomicOr
-        | Op::AtomicXor
-        | Op::AtomicFAddEXT
-        | Op::AtomicFMinEXT
-        | Op::AtomicFMaxEXT => &[(0, Use::BOTH)],
-        _ => &[],
+/// Whether an instruction's result leads to a part of what its first operand leads to.
+fn is_index(opcode: Op) -> bool {
+    use Op::{AccessChain, CopyObject, InBoundsAccessChain, InBoundsPtrAccessChain, PtrAccessChain};
+    matches!(opcode, AccessChain | InBoundsAccessChain | PtrAccessChain | InBoundsPtrAccessChain | CopyObject)
+}
+
+/// What an instruction does through an operand that is an address; nothing where that goes on as a value. What isn't known may do
+/// anything.
+fn used(opcode: Op, place: usize) -> Option<Use> {
+    Some(match (opcode, place) {
+        (Op::Load | Op::AtomicLoad | Op::CooperativeMatrixLoadKHR | Op::CooperativeMatrixLoadNV, 0) => Use::READS,
+        (Op::Store | Op::AtomicStore | Op::CooperativeMatrixStoreKHR | Op::CooperativeMatrixStoreNV, 0) => Use::WRITES,
+        (Op::CopyMemory | Op::CopyMemorySized, 0) => Use::WRITES,
+        (Op::CopyMemory | Op::CopyMemorySized, 1) => Use::READS,
+        (Op::PtrEqual | Op::PtrNotEqual | Op::PtrDiff | Op::ArrayLength, _) => Use::NONE,
+        (Op::Store, 1)
+        | (
+            Op::FunctionCall
+            | Op::Phi
+            | Op::Select
+            | Op::ReturnValue
+            | Op::CompositeConstruct
+            | Op::CompositeInsert
+            | Op::ConvertPtrToU
+            | Op::Bitcast,
+            _,
+        ) => return None,
+        (opcode, _) if is_index(opcode) => return None,
+        _ => Use::BOTH,
+    })
+}
+
+/// Places in memory of a type at which addresses may stand, from a byte on: one, or so many times the same.
+#[derive(Debug)]
+enum Place {
+    One(u64, Option<Pointee>),
+    Many { at: u64, stride: u64, length: u64, of: Vec<Place> },
+}
+
+impl Place {
+    fn visit(
+        &self,
+        from: u64,
+        end: u64,
+        steps: &mut u64,
+        visit: &mut dyn FnMut(u64, Option<Pointee>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let Some(left) = steps.checked_sub(1) else { return ControlFlow::Break(()) };
+        *steps = left;
+        match self {
+            Self::One(at, pointee) => {
+                let at = from.saturating_add(*at);
+                let fits = at.checked_add(BYTES).is_some_and(|behind| behind <= end);
+                if fits { visit(at, *pointee) } else { ControlFlow::Continue(()) }
+            }
+            Self::Many { at, stride, length, of } => {
+                let begin = from.saturating_add(*at);
+                let mut places = (0..*length).map(|index| begin.saturating_add(index.saturating_mul(*stride)));
+                while let Some(place) = places.next().filter(|place| *place < end) {
+                    of.iter().try_for_each(|own| own.visit(place, end, steps, visit))?;
+                }
+                ControlFlow::Continue(())
+            }
+        }
     }
 }
 
 impl Reflection {
-    /// Calls for each place in memory of this type where an address may stand, up to the byte `end`: with what lies there, or with
-    /// nothing of a number, which only may be one.
-    pub fn addresses_in(&self, ty: &TypeLayout, end: u64, visit: &mut dyn FnMut(u64, Option<Pointee>)) {
+    /// The places in memory of this type at which addresses may stand.
+    fn places(&self, ty: &TypeLayout, at: u64) -> Vec<Place> {
         let has_numbers = !self.by_address.of_numbers.is_empty();
-        if self.may_hold(ty, has_numbers) {
-            self.visit(ty, 0, end, has_numbers, visit);
+        let pairs = |count: u32, size: u64| (0..u64::from(count)).map(move |i| Place::One(at + i * size, None)).collect();
+        let repeated = |stride: u32, length: u64, element: &TypeLayout| match self.places(element, 0) {
+            none if none.is_empty() => none,
+            of => vec![Place::Many { at, stride: stride.into(), length, of }],
+        };
+        match ty {
+            TypeLayout::Pointer { pointee, .. } => vec![Place::One(at, Some(*pointee))],
+            TypeLayout::Scalar { scalar: ScalarType::U64 | ScalarType::I64 } if has_numbers => pairs(1, BYTES),
+            TypeLayout::Vector { scalar: ScalarType::U64 | ScalarType::I64, components } if has_numbers => {
+                pairs(*components, BYTES)
+            }
+            // GLSL makes addresses of pairs of words, too: each two that lie beside each other.
+            TypeLayout::Vector { scalar: ScalarType::U32 | ScalarType::I32, components } if has_numbers => {
+                pairs(components.saturating_sub(1), 4)
+            }
+            TypeLayout::Array { stride, length, element } => repeated(*stride, *length, element),
+            TypeLayout::RuntimeArray { stride, element } => repeated(*stride, u64::MAX, element),
+            TypeLayout::Struct(layout) => {
+                let members = layout.members.iter();
+                members.flat_map(|member| self.places(&member.ty, at.saturating_add(member.offset.into()))).collect()
+            }
+            _ => Vec::new(),
         }
+    }
+
+    /// Calls for each place in memory of this type where an address may stand, up to the byte `end`, until that breaks: with what lies
+    /// there, or with nothing of a number, which only may be one. It fails where there are more places than anybody could look at.
+    pub fn addresses_in(
+        &self,
+        ty: &TypeLayout,
+        end: u64,
+        visit: &mut dyn FnMut(u64, Option<Pointee>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        visit_all(&self.places(ty, 0), 0, end, &mut { MOST_STEPS }, visit)
     }
 
     /// Whether addresses may stand in memory of this type.
     pub fn may_hold_addresses(&self, ty: &TypeLayout) -> bool {
-        self.may_hold(ty, !self.by_address.of_numbers.is_empty())
+        !self.places(ty, 0).is_empty()
     }
 
-    fn may_hold(&self, ty: &TypeLayout, has_numbers: bool) -> bool {
-        match ty {
-            TypeLayout::Pointer { .. } => true,
-            TypeLayout::Scalar { scalar } => has_numbers && matches!(scalar, ScalarType::U64 | ScalarType::I64),
-            // GLSL makes addresses of pairs of words, too.
-            TypeLayout::Vector { scalar, components } => has_numbers && (*scalar, *components) == (ScalarType::U32, 2),
-            TypeLayout::Array { element, .. } | TypeLayout::RuntimeArray { element, .. } => self.may_hold(element, has_numbers),
-            TypeLayout::Struct(layout) => layout.members.iter().any(|member| self.may_hold(&member.ty, has_numbers)),
-            TypeLayout::Matrix { .. } => false,
-        }
-    }
-
-    fn visit(&self, ty: &TypeLayout, at: u64, end: u64, has_numbers: bool, visit: &mut dyn FnMut(u64, Option<Pointee>)) {
-        let (stride, length, element) = match ty {
-            TypeLayout::Struct(layout) => {
-                for member in layout.members.iter().filter(|member| self.may_hold(&member.ty, has_numbers)) {
-                    self.visit(&member.ty, at.saturating_add(member.offset.into()), end, has_numbers, visit);
-                }
-                return;
-            }
-            TypeLayout::Array { stride, length, element } => (*stride, *length, element),
-            TypeLayout::RuntimeArray { stride, element } => (*stride, u64::MAX, element),
-            TypeLayout::Pointer { pointee, .. } => return visit_one(at, end, Some(*pointee), visit),
-            _ => return visit_one(at, end, None, visit),
-        };
-        let places = (0..length).map(|index| at.saturating_add(index.saturating_mul(stride.max(1).into())));
-        for place in places.take_while(|place| *place < end) {
-            self.visit(element, place, end, has_numbers, visit);
-        }
+    /// Whether the shader makes addresses of numbers.
+    pub fn makes_addresses(&self) -> bool {
+        !self.by_address.of_numbers.is_empty()
     }
 
     /// How what may lie at an address is laid out.
     pub fn pointees(&self, pointee: Option<Pointee>, values: &SpecValues) -> Vec<TypeLayout> {
         let evaluated = self.constants.evaluate(&self.types, values);
-        self.by_address.possible(pointee).into_iter().filter_map(|ty| blocks::layout_of(ty, &self.types, &evaluated)).collect()
+        let possible = self.by_address.possible(pointee).into_iter();
+        possible.filter_map(|ty| blocks::layout_of(ty, &self.types, &evaluated)).collect()
     }
 
     pub fn writes_by_address(&self) -> bool {
@@ -198,23 +252,34 @@ impl Reflection {
 
     /// What functions do with what lies at an address; nothing where they don't go there.
     pub fn access_by_address(&self, pointee: Option<Pointee>) -> Option<Access> {
-        let mut used = Use::default();
+        let mut used = Use::NONE;
         let all = self.by_address.possible(pointee);
         all.iter().filter_map(|ty| self.by_address.uses.get(ty)).for_each(|own| used.add(*own));
         match used {
-            Use { reads: true, writes: true } => Some(Access::ReadWrite),
-            Use { reads: true, writes: false } => Some(Access::ReadOnly),
-            Use { reads: false, writes: true } => Some(Access::WriteOnly),
-            Use { reads: false, writes: false } => None,
+            Use::BOTH => Some(Access::ReadWrite),
+            Use::READS => Some(Access::ReadOnly),
+            Use::WRITES => Some(Access::WriteOnly),
+            Use::NONE => None,
         }
     }
 }
 
-/// Memory that a kernel takes for this type, from the byte `start` on.
+fn visit_all(
+    places: &[Place],
+    start: u64,
+    end: u64,
+    steps: &mut u64,
+    visit: &mut dyn FnMut(u64, Option<Pointee>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    places.iter().try_for_each(|place| place.visit(start, end, steps, visit))
+}
+
+/// Memory that a kernel takes for this type, from the byte `start` on and up to `end`.
 #[derive(Clone, Debug)]
 pub struct Seen<M> {
     pub memory: M,
     pub start: u64,
+    pub end: u64,
     pub ty: TypeLayout,
 }
 
@@ -229,8 +294,10 @@ pub struct Led<M> {
 /// Where the address at a place leads, if anywhere.
 pub type Leads<'l, M> = dyn FnMut((M, u64), Option<Pointee>) -> Result<Option<(M, u64)>, String> + 'l;
 
-/// Places that are looked at: a list of nodes that lead to each other may go on for long.
+/// Addresses that are followed: a list of nodes that lead to each other may go on for long.
 const MOST_FOLLOWED: usize = 1 << 20;
+/// Places that are looked at for them: as many numbers as memory of 2 GiB has.
+const MOST_STEPS: u64 = 1 << 28;
 
 impl Reflection {
     /// The addresses that can be reached from what a kernel is given. `ends` says how many bytes memory has.
@@ -244,32 +311,36 @@ impl Reflection {
         ends: &dyn Fn(M) -> u64,
         leads: &mut Leads<'_, M>,
     ) -> Result<Vec<Led<M>>, String> {
-        let (mut open, mut found, mut looked_at) = (given, Vec::new(), 0);
+        let given = given.into_iter().map(|seen| (seen.memory, seen.start, seen.end, Arc::new(self.places(&seen.ty, 0))));
+        let (mut open, mut found): (Vec<_>, Vec<Led<M>>) = (given.collect(), Vec::new());
         let mut known: BTreeSet<(M, u64, Option<Pointee>)> = BTreeSet::new();
-        let mut layouts: BTreeMap<Option<Pointee>, Vec<TypeLayout>> = BTreeMap::new();
-        while let Some(Seen { memory, start, ty }) = open.pop() {
-            let mut places = Vec::new();
-            let bytes = ends(memory).saturating_sub(start);
-            self.addresses_in(&ty, bytes, &mut |at, pointee| places.push((start + at, pointee)));
-            looked_at += places.len();
-            if looked_at > MOST_FOLLOWED {
-                return Err(format!("it may follow more than {MOST_FOLLOWED} addresses"));
+        let mut layouts: BTreeMap<Option<Pointee>, Vec<Arc<Vec<Place>>>> = BTreeMap::new();
+        let (mut steps, mut failure) = (MOST_STEPS, None);
+        while let Some((memory, start, end, places)) = open.pop() {
+            let first = found.len();
+            let mut visit = |at: u64, pointee: Option<Pointee>| {
+                match leads((memory, at), pointee) {
+                    Ok(to) => found.extend(to.map(|to| Led { place: (memory, at), pointee, to })),
+                    Err(why) => failure = Some(why),
+                }
+                if failure.is_some() || found.len() > MOST_FOLLOWED {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            };
+            if visit_all(&places, start, end, &mut steps, &mut visit).is_break() {
+                return Err(failure.unwrap_or_else(|| "it may find addresses at too many places to follow them all".to_owned()));
             }
-            for (at, pointee) in places {
-                let Some(to) = leads((memory, at), pointee)? else { continue };
-                found.push(Led { place: (memory, at), pointee, to });
-                if known.insert((to.0, to.1, pointee)) {
-                    let layouts = layouts.entry(pointee).or_insert_with(|| self.pointees(pointee, values));
-                    open.extend(layouts.iter().map(|ty| Seen { memory: to.0, start: to.1, ty: ty.clone() }));
+            for Led { pointee, to, .. } in &found[first..] {
+                if known.insert((to.0, to.1, *pointee)) {
+                    let of = |ty: &TypeLayout| Arc::new(self.places(ty, 0));
+                    let layouts =
+                        layouts.entry(*pointee).or_insert_with(|| self.pointees(*pointee, values).iter().map(of).collect());
+                    open.extend(layouts.iter().map(|places| (to.0, to.1, ends(to.0), Arc::clone(places))));
                 }
             }
         }
         Ok(found)
-    }
-}
-
-fn visit_one(at: u64, end: u64, pointee: Option<Pointee>, visit: &mut dyn FnMut(u64, Option<Pointee>)) {
-    if at.checked_add(8).is_some_and(|behind| behind <= end) {
-        visit(at, pointee);
     }
 }

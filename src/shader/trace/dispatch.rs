@@ -75,6 +75,9 @@ impl Prepared {
 
     /// The kernel of a dispatch, made to record.
     pub fn traced(&self, dispatch: Dispatch, options: &TraceOptions) -> Result<Traced, TraceError> {
+        if self.case.has_base() {
+            return Err(TraceError::Base);
+        }
         let kernel = &self.kernels[dispatch.kernel];
         Traced::of(&kernel.module.words, &kernel.entry, &kernel.values(), options)
     }

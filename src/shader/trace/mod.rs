@@ -228,6 +228,8 @@ pub enum TraceError {
     Paths,
     #[error("the shader has more than 65535 accesses")]
     Sites,
+    #[error("the dispatch begins at another workgroup than 0: that can't be recorded so far")]
+    Base,
     #[error(transparent)]
     Invalid(#[from] Invalid),
 }

@@ -1,10 +1,10 @@
 //! What the configurations' results are compared with.
 
 use super::{Made, UserKernel, said};
-use crate::model::{Address, Case, Data, Failure, FilePath, Point, Shown};
+use crate::model::{Address, Case, Failure, FilePath, Point, Shown};
 use crate::regular::{self, DATA};
 use crate::shader::{Access, BindingInfo, BindingKind, Noting, Prepared};
-use crate::subject::compare::{Compared, Comparison, Right, compare, unwritten};
+use crate::subject::compare::{Before, Compared, Comparison, Right, compare, unwritten};
 use crate::subject::fill::{Unusual, Variation};
 use crate::subject::planted::undetected;
 use crate::subject::resources::{Filled, Output, Unfilled, element_name};
@@ -34,7 +34,9 @@ impl UserKernel {
                 let made = self.make(&Point::default())?;
                 let mut held = expected_in(&files, &made)?;
                 clear_addresses(&made, &mut held);
-                self.expected = Some(held.into_iter().map(|bytes| Right::new(Written::of(bytes, None))).collect());
+                let befores: Vec<Option<Before>> = made.outputs.iter().map(|output| self.before(output, &made)).collect();
+                let right = |(bytes, before)| Right::new(Written::of(bytes, None), before);
+                self.expected = Some(held.into_iter().zip(befores).map(right).collect());
                 Ok(None)
             }
         }
@@ -105,14 +107,16 @@ impl UserKernel {
     /// it is.
     pub fn learn(&mut self, outputs: Outputs) -> Learned {
         let mut learned = Learned::default();
-        let outputs = self.comparable(&self.reference_point(), outputs);
         let again = outputs.poisoned.clone();
-        let expected: Vec<Right> = written_in(outputs).into_iter().map(Right::new).collect();
-        let made = self.reference_made().ok().filter(|made| made.outputs.len() == expected.len());
+        let written = written_in(outputs);
+        let made = self.reference_made().ok().filter(|made| made.outputs.len() == written.len());
         let Some(made) = made else {
-            self.expected = Some(expected);
+            self.expected = Some(written.into_iter().map(|written| Right::new(written, None)).collect());
             return learned;
         };
+        let befores: Vec<Option<Before>> = made.outputs.iter().map(|output| self.before(output, &made)).collect();
+        let expected: Vec<Right> =
+            written.into_iter().zip(befores).map(|(written, before)| Right::new(written, before)).collect();
         let pairs = || made.outputs.iter().zip(&expected);
         let told: Vec<(String, bool)> =
             pairs().filter_map(|(output, right)| unwritten(&output.name, &output.sized.layout, &right.written)).collect();
@@ -134,7 +138,7 @@ impl UserKernel {
                 continue;
             }
             let before = self.before(output, &made);
-            let silence = silence(self.compared(output), &right.written, before.as_ref().map(Data::bytes));
+            let silence = silence(self.compared(output), &right.written, before.as_ref().map(Before::bytes));
             learned.doubts.extend(silence.map(|words| {
                 let name = &output.name;
                 format!(
@@ -148,17 +152,14 @@ impl UserKernel {
     }
 
     /// What an output held before the pass, where the shader reads it.
-    fn before(&mut self, output: &Output, made: &Made) -> Option<Data> {
+    fn before(&mut self, output: &Output, made: &Made) -> Option<Before> {
         let is_it = |unfilled: &&Unfilled| match (&unfilled.of, &output.within) {
             (Filled::Memory(name), Some((memory, ..))) => name == memory,
             (Filled::Memory(_), None) | (Filled::Descriptor(..), Some(_)) => false,
             (of, None) => of.place() == output.place,
         };
         let data = self.data(made.unfilled.iter().find(is_it)?, made).ok()?;
-        match output.part() {
-            None => Some(data),
-            Some(part) => data.bytes().get(part).map(|bytes| Data::new(bytes.to_vec())),
-        }
+        Some(Before { data, part: output.part() })
     }
 
     /// Whether the user says that what is at this place is meant to say little in this way.
@@ -197,18 +198,6 @@ impl UserKernel {
         }
     }
 
-    /// What outputs hold, but for addresses, which are others each time.
-    fn comparable(&mut self, point: &Point, mut outputs: Outputs) -> Outputs {
-        if self.subject.addresses.is_empty() {
-            return outputs;
-        }
-        if let Ok(made) = self.make(point) {
-            clear_addresses(&made, &mut outputs.bytes);
-            outputs.poisoned.iter_mut().for_each(|bytes| clear_addresses(&made, bytes));
-        }
-        outputs
-    }
-
     fn compared<'o>(&self, output: &'o Output) -> Compared<'o> {
         let Output { name, comparison, sized, .. } = output;
         // Other inputs may cancel more than those that the tolerance is for, and are tried for gross errors.
@@ -239,7 +228,6 @@ impl UserKernel {
                 &format!("{} as the reference has", expected.len()),
             );
         }
-        let outputs = self.comparable(&case.point, outputs);
         let got = self.written_by(&case.point, outputs);
         let is_same = |(got, right): (&Written, &Right)| got.bytes == right.written.bytes && !got.has_unwritten();
         if got.iter().zip(self.expected.iter().flatten()).all(is_same) {
@@ -262,13 +250,11 @@ impl UserKernel {
         let (Ok(made), Some(expected)) = (self.make(&case.point), self.expected.take()) else { return Vec::new() };
         let workgroup = made.case.kernels.iter().flat_map(|kernel| kernel.local_size).map(|size| size as usize).product();
         let mut found = Vec::new();
-        let mut bytes = bytes.to_vec();
-        clear_addresses(&made, &mut bytes);
         for ((output, right), bytes) in made.outputs.iter().zip(&expected).zip(bytes) {
             let compared = self.compared(output);
-            let error = compare(compared, &right.written.with(bytes), right).unwrap_or(1.0);
+            let error = compare(compared, &right.written.with(bytes.clone()), right).unwrap_or(1.0);
             let before = self.before(output, &made);
-            found.extend(undetected(self.compared(output), right, error, before.as_ref().map(Data::bytes), workgroup));
+            found.extend(undetected(self.compared(output), right, error, before.as_ref().map(Before::bytes), workgroup));
         }
         self.expected = Some(expected);
         found
@@ -277,13 +263,9 @@ impl UserKernel {
     /// How far what one pass of a configuration left is from what another left, as [`UserKernel::check_again`] sees it.
     pub fn apart(&mut self, case: &Case, first: &[Vec<u8>], other: Vec<Vec<u8>>) -> Result<f64, Mismatch> {
         let Ok(made) = self.make(&case.point) else { return Ok(0.0) };
-        let [first, other] = [first.to_vec(), other].map(|mut outputs| {
-            clear_addresses(&made, &mut outputs);
-            outputs
-        });
-        let pairs = made.outputs.iter().zip(first.into_iter().zip(other));
+        let pairs = made.outputs.iter().zip(first.iter().zip(other));
         let mut errors = pairs.map(|(output, (first, other))| {
-            let right = Right::new(Written::of(first, None));
+            let right = Right::new(Written::of(first.clone(), None), None);
             let compared = Compared { slack: SLACK, ..self.compared(output) };
             compare(compared, &Written::of(other, None), &right)
         });
@@ -331,11 +313,12 @@ impl UserKernel {
     }
 }
 
-/// Makes addresses zero that were given to a case.
+/// Makes what stands where a case is given addresses zero, as it is read back.
 fn clear_addresses(made: &Made, outputs: &mut [Vec<u8>]) {
     for (output, bytes) in made.outputs.iter().zip(outputs) {
-        for at in &output.addresses {
-            bytes.iter_mut().skip(*at).take(Address::BYTES).for_each(|byte| *byte = 0);
+        for at in made.case.addresses_in(output.resource) {
+            let at = usize::try_from(at).unwrap_or(usize::MAX);
+            bytes.iter_mut().skip(at).take(Address::BYTES).for_each(|byte| *byte = 0);
         }
     }
 }

@@ -55,6 +55,30 @@ fn pipelines_and_descriptors_are_bound_apart() {
 }
 
 #[test]
+fn a_dispatch_begins_where_it_is_told() {
+    const MARK: &str = "
+        layout(set = 0, binding = 0) buffer Words { uint words[]; };
+        void main() { words[gl_WorkGroupID.x] += 1u + gl_WorkGroupID.y; }";
+    on_each_device(|device| {
+        let pass = vec![
+            Step::Bind { kernel: 0 },
+            Step::Base { groups: [2, 3, 0] },
+            Step::Dispatch { groups: [3, 1, 1] },
+            Step::Barrier,
+            // The base is that of one dispatch.
+            ONE,
+        ];
+        let reset = vec![Step::Fill { resource: 0, word: 0 }];
+        let builder = Builder::new(vec![output(6)]).kernel(MARK, [1, 1, 1], &[], &[0]).reset(reset);
+        let mut prepared = after_reset(builder.pass(pass));
+        assert_eq!(run_and_read(device, &prepared, 0), [1, 0, 4, 4, 4, 0]);
+        prepared.case.pass[1] = Step::Base { groups: [u32::MAX, 0, 0] };
+        let error = device.load(&prepared).unwrap_err();
+        assert!(error.to_string().contains("the number of groups in x"), "{error}");
+    });
+}
+
+#[test]
 fn every_dependency_orders_what_it_says() {
     on_each_device(|device| {
         let links: Vec<Vec<Step>> = vec![

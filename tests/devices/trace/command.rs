@@ -170,7 +170,7 @@ fn a_manifest_of_tune_describes_the_shader() {
     assert!(!folder.path("rows.csv").exists());
     std::fs::write(&manifest, format!("{text}tile = 3\n")).unwrap();
     let refused = traced(&[]);
-    assert!(refused.code == Some(2) && refused.err.contains("--tile"), "{}", refused.err);
+    assert!(refused.code == Some(2) && refused.err.contains("there is no key `tile`"), "{}", refused.err);
 }
 
 #[test]
@@ -443,7 +443,8 @@ fn what_cannot_be_traced_is_refused_in_words() {
     let ran = ran(&["trace", "memory/stride", "--push", "n=3", "-d", &device.index, "--no-lock"]);
     assert!(ran.code == Some(2) && ran.err.contains("--push describes a shader of yours"), "{}", ran.err);
     let (_endless, shader) = Folder::with("endless.comp", ENDLESS);
-    let ran = traced(&shader, &device.index, &["-n", "64", "-o", &file, "--timeout", "2s"]);
+    // Drivers may end loops; a thousand workgroups take longer than any of them has here.
+    let ran = traced(&shader, &device.index, &["-n", "65536", "-o", &file, "--timeout", "2s"]);
     assert!(ran.code == Some(1) && ran.err.contains("timeout"), "{:?} {}", ran.code, ran.err);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
 }

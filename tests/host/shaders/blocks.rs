@@ -1,5 +1,7 @@
 //! Layouts of blocks: offsets and strides worked out by hand from the rules of std140, std430 and scalar layouts.
 
+use std::ops::ControlFlow;
+
 use lanescope::model::SpirvTarget;
 use lanescope::shader::{
     Access, BlockInfo, BlockPlace, MatrixOrder, MemberLayout, Reflection, SpecValues, StructLayout, TypeLayout, load,
@@ -247,7 +249,11 @@ fn addresses_are_found_and_what_is_done_there() {
     let blocks = reflection.blocks(&[].into()).unwrap();
     let places = |ty: &TypeLayout, end: u64| {
         let mut found = Vec::new();
-        reflection.addresses_in(ty, end, &mut |at, pointee| found.push((at, pointee)));
+        let visited = reflection.addresses_in(ty, end, &mut |at, pointee| {
+            found.push((at, pointee));
+            ControlFlow::Continue(())
+        });
+        assert!(visited.is_continue());
         found
     };
     let pushed = places(&TypeLayout::Struct(blocks[0].layout.clone()), 24);
