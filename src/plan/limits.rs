@@ -3,9 +3,8 @@
 use std::fmt::Display;
 
 use crate::model::{
-    Binding, Case, DeviceInfo, Feature, Format, FormatUse, ImageRole, Kernel, MemoryKind, Resource, ResourceKind, Skip, Step,
+    Case, DeviceInfo, Feature, Format, FormatUse, ImageRole, Kernel, MemoryKind, Resource, ResourceKind, Skip, Step,
 };
-use crate::shader::{BindingInfo, BindingKind};
 
 /// Whether the device can run the case at all.
 /// Errors: the first limit that the case breaks, with its value.
@@ -48,21 +47,16 @@ fn kernel_limits(kernel: &Kernel, resources: &[Resource], device: &DeviceInfo) -
     })
 }
 
-/// What a device allows uniform buffers, which only shaders tell apart.
-pub fn uniform_limits(kernel: &Kernel, infos: &[BindingInfo], resources: &[Resource], device: &DeviceInfo) -> Result<(), Skip> {
-    let uniform = infos.iter().filter(|info| info.kind == BindingKind::UniformBuffer);
-    let is_at = |info: &BindingInfo, binding: &Binding| (binding.set, binding.binding) == (info.set, info.binding);
-    let bound = uniform.flat_map(|info| kernel.bindings.iter().filter(move |binding| is_at(info, binding)));
-    bound.filter_map(|binding| resources.get(binding.resource)).try_for_each(|resource| {
-        at_most("maxUniformBufferRange", resource.bytes(), device.limits.uniform_buffer_range)?;
-        match resource.kind {
-            ResourceKind::Range { offset, .. } => {
-                let alignment = device.limits.uniform_buffer_alignment;
-                aligned("minUniformBufferOffsetAlignment", &resource.name, offset, alignment)
-            }
-            _ => Ok(()),
+/// What a device allows a resource that is bound as a uniform buffer, which only its shader tells.
+pub fn uniform_limits(resource: &Resource, device: &DeviceInfo) -> Result<(), Skip> {
+    at_most("maxUniformBufferRange", resource.bytes(), device.limits.uniform_buffer_range)?;
+    match resource.kind {
+        ResourceKind::Range { offset, .. } => {
+            let alignment = device.limits.uniform_buffer_alignment;
+            aligned("minUniformBufferOffsetAlignment", &resource.name, offset, alignment)
         }
-    })
+        _ => Ok(()),
+    }
 }
 
 /// Where a range may begin, device by device.
@@ -149,33 +143,19 @@ fn at_most(limit: impl Display, asked: u64, allowed: u64) -> Result<(), Skip> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Contents, SpirvTarget};
-    use crate::shader::Access;
+    use crate::model::Contents;
 
     #[test]
     fn a_uniform_range_has_limits_of_its_own() {
         let mut device = DeviceInfo::mock();
         (device.limits.uniform_buffer_alignment, device.limits.uniform_buffer_range) = (256, 1024);
-        let told = |offset: u64, bytes: u64, kind: BindingKind| {
-            let resources = [Resource::new("range", ResourceKind::Range { of: 0, offset, bytes }, Contents::Undefined)];
-            let kernel = Kernel {
-                source: "uniform.comp".into(),
-                macros: Vec::new(),
-                target: SpirvTarget::default(),
-                local_size: [1; 3],
-                constants: Vec::new(),
-                required_subgroup_size: None,
-                full_subgroups: false,
-                bindings: vec![Binding::new(1, 2, 0)],
-            };
-            let (name, access) = (String::new(), Access::ReadOnly);
-            let info = BindingInfo { set: 1, binding: 2, name, kind, count: 1, access, is_untouched: false, image: None };
-            uniform_limits(&kernel, &[info], &resources, &device).map_err(|skip| skip.reason)
+        let told = |offset: u64, bytes: u64| {
+            let resource = Resource::new("range", ResourceKind::Range { of: 0, offset, bytes }, Contents::Undefined);
+            uniform_limits(&resource, &device).map_err(|skip| skip.reason)
         };
-        assert_eq!(told(256, 1024, BindingKind::UniformBuffer), Ok(()));
-        assert_eq!(told(64, 2048, BindingKind::StorageBuffer), Ok(()));
-        let reason = told(64, 16, BindingKind::UniformBuffer).unwrap_err();
+        assert_eq!(told(256, 1024), Ok(()));
+        let reason = told(64, 16).unwrap_err();
         assert_eq!(reason, "minUniformBufferOffsetAlignment is 256, and `range` begins at byte 64 of its memory");
-        assert!(told(0, 2048, BindingKind::UniformBuffer).unwrap_err().starts_with("maxUniformBufferRange is 1024"));
+        assert!(told(0, 2048).unwrap_err().starts_with("maxUniformBufferRange is 1024"));
     }
 }

@@ -28,8 +28,8 @@ use crate::model::{
 };
 use crate::plan::{check_limits, uniform_limits};
 use crate::shader::{
-    BindingKind, BlockInfo, BlockPlace, Needs, Noting, Prepared, ReflectError, ScalarType, SpecValues, SpecializeError,
-    Specialized, specialize_kernel,
+    BindingInfo, BindingKind, BlockInfo, BlockPlace, Needs, Noting, Prepared, ReflectError, ScalarType, SpecValues,
+    SpecializeError, Specialized, specialize_kernel,
 };
 use crate::units::parse_number;
 
@@ -254,8 +254,14 @@ impl UserKernel {
             let used = source.reflection().bindings.iter().find(|used| (used.set, used.binding) == (info.set, info.binding));
             info.access = used.map_or(info.access, |used| used.access);
         }
-        let uniform = uniform_limits(&case.kernels[0], &specialized.bindings, &case.resources, &self.device);
-        uniform.map_err(|skip| skipped(too_large(&skip.reason, case)))?;
+        for binding in &case.kernels[0].bindings {
+            let is_it = |info: &&BindingInfo| (info.set, info.binding) == (binding.set, binding.binding);
+            let is_uniform =
+                specialized.bindings.iter().find(is_it).is_some_and(|info| info.kind == BindingKind::UniformBuffer);
+            if let Some(resource) = case.resources.get(binding.resource).filter(|_| is_uniform) {
+                uniform_limits(resource, &self.device).map_err(|skip| skipped(skip.reason))?;
+            }
+        }
         let limit = u64::from(self.device.limits.shared_bytes);
         if specialized.shared_bytes > limit {
             let needed = specialized.shared_bytes;
