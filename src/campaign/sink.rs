@@ -88,6 +88,8 @@ struct State {
     closed: bool,
     written: u64,
     skipped: u64,
+    /// Why the first of them was.
+    why_skipped: Option<String>,
     failed: u64,
     not_run: u64,
     /// Whether another try may have figures for some of them.
@@ -270,6 +272,10 @@ impl Sink {
         let seconds = self.started.elapsed().as_secs_f64();
         voice.progress.notes(state.other_clock());
         voice.progress.notes(state.advice(&self.devices));
+        // What nobody expects.
+        if let Some(why) = state.why_skipped.as_ref().filter(|_| skipped == written) {
+            voice.progress.note(&format!("all was skipped; the first, since {why}"));
+        }
         voice.progress.note(&format!("{done} {verb}, {skipped} skipped, {failed} failed{not_run} in {seconds:.1} s"));
     }
 
@@ -324,7 +330,10 @@ impl State {
         self.other_clocks += u64::from(difference > OTHER_CLOCK);
         self.largest_difference = self.largest_difference.max(difference);
         match Status::named(&row.status) {
-            Some(Status::Skipped) => self.skipped += 1,
+            Some(Status::Skipped) => {
+                self.skipped += 1;
+                self.why_skipped.get_or_insert_with(|| row.reason.clone());
+            }
             Some(status) if status.is_failure() => {
                 self.failed += 1;
                 self.not_run += u64::from(status == Status::NotRun);

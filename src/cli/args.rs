@@ -187,7 +187,7 @@ pub struct Guide {
 
 #[derive(Debug, Args)]
 pub struct Inspect {
-    /// A compute shader: GLSL, or SPIR-V of either byte order
+    /// A compute shader: GLSL, SPIR-V of either byte order, or a manifest (*.toml), as of a captured kernel
     pub shader: PathBuf,
 
     /// Define a macro for GLSL (NAME alone is 1)

@@ -7,6 +7,8 @@ mod part;
 mod sizes;
 mod table;
 
+use std::path::PathBuf;
+
 use serde::Serialize;
 
 use self::constants::{title, values};
@@ -14,34 +16,30 @@ use self::facts::{Facts, item, shown, table};
 use self::part::DevicePart;
 use self::table::devices_text;
 use super::args::{Inspect, InspectFormat};
-use super::defines;
+use super::settings::is_manifest;
 use super::stdout::{print, print_as_is};
+use super::{defines, tune};
 use crate::error::{EXIT_FAILED, EXIT_OK, Error};
-use crate::model::SubgroupClass;
+use crate::model::{Shown, SubgroupClass};
 use crate::output::{Column, Need, Page, in_a_line, json, paragraph};
 use crate::shader::{
     Access, BindingInfo, BlockInfo, BlockPlace, EntryPoint, Extent, ImageInfo, InstructionCounts, InstructionKind,
     InstructionMix, Module, Reading, ReflectError, Reflection, SpecConstant, SpecValues, StructLayout, TypeLayout, from_file,
 };
+use crate::subject::{CONSTANT_AXIS, FixedKernel, SUBGROUP_AXIS};
 use crate::units::Bytes;
+use crate::worker::questions::compile::Subgroups;
 
 /// Constants whose influence is tried out: each takes three looks at the whole module, and a malformed one may have millions.
 const MOST_TRIED: usize = 256;
 
 pub fn inspect(arguments: &Inspect) -> anyhow::Result<u8> {
-    let owned = |(name, text): (&str, &str)| (name.to_owned(), text.to_owned());
-    let macros = arguments.define.iter().map(|define| defines::split(define).map(owned)).collect::<Result<_, _>>()?;
-    let include_folders = arguments.include.clone();
-    let entry = arguments.entry.clone();
-    let (preamble, target) = (arguments.preamble.clone(), arguments.target_env);
-    let may_be_invalid = arguments.no_validate;
-    let reading =
-        Reading { include_folders, macros, preamble, target, entry, may_be_invalid, may_stream: true, ..Reading::default() };
-    let module = from_file(&arguments.shader, &reading).map_err(|error| Error::Usage(error.to_string()))?;
-    let values = values(&module.reflection, &arguments.constant)?;
+    let Inspected { shader, reading, constants, subgroups } = Inspected::of(arguments)?;
+    let module = from_file(&shader, &reading).map_err(|error| Error::Usage(error.to_string()))?;
+    let values = values(&module.reflection, &constants)?;
     let mut inspection = Inspection::of(&module, &values).map_err(|error| Error::Usage(error.to_string()))?;
     if !arguments.device.is_empty() {
-        inspection.devices = Some(devices::ask(arguments, &module, &values)?);
+        inspection.devices = Some(devices::ask(arguments, &module, &values, subgroups)?);
     }
     match arguments.format {
         InspectFormat::Json => print_as_is(&json(&inspection)?),
@@ -49,6 +47,60 @@ pub fn inspect(arguments: &Inspect) -> anyhow::Result<u8> {
     }?;
     let has_failed = inspection.devices.iter().flatten().any(DevicePart::has_failed);
     Ok(if has_failed { EXIT_FAILED } else { EXIT_OK })
+}
+
+/// A shader, and how it is made a pipeline.
+struct Inspected {
+    shader: PathBuf,
+    reading: Reading,
+    constants: Vec<String>,
+    subgroups: Subgroups,
+}
+
+impl Inspected {
+    fn of(arguments: &Inspect) -> Result<Self, Error> {
+        let owned = |(name, text): (&str, &str)| (name.to_owned(), text.to_owned());
+        let macros = arguments.define.iter().map(|define| defines::split(define).map(owned)).collect::<Result<Vec<_>, _>>()?;
+        let shader = arguments.shader.clone();
+        if is_manifest(&shader.to_string_lossy()) {
+            return Self::of_kernel(tune::kernel_of(&shader, 0)?.0, arguments, macros);
+        }
+        let reading = Reading {
+            include_folders: arguments.include.clone(),
+            macros,
+            preamble: arguments.preamble.clone(),
+            target: arguments.target_env,
+            entry: arguments.entry.clone(),
+            may_be_invalid: arguments.no_validate,
+            may_stream: true,
+            ..Reading::default()
+        };
+        Ok(Self { shader, reading, constants: arguments.constant.clone(), subgroups: Subgroups::default() })
+    }
+
+    /// What a manifest says, and the command line besides.
+    fn of_kernel(kernel: FixedKernel, arguments: &Inspect, macros: Vec<(String, String)>) -> Result<Self, Error> {
+        let FixedKernel { spec, point } = kernel;
+        let mut subgroups = Subgroups { size: None, are_full: spec.full_subgroups };
+        let mut constants: Vec<String> = spec.constants.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        for (axis, value) in point.iter() {
+            match axis.strip_prefix(CONSTANT_AXIS) {
+                Some(name) => constants.push(format!("{name}={value}")),
+                None if axis == SUBGROUP_AXIS => subgroups.size = value.to_string().parse().ok(),
+                None => {
+                    let words = format!("{}: inspect doesn't take the axis `{axis}`", arguments.shader.shown());
+                    return Err(Error::Usage(words));
+                }
+            }
+        }
+        constants.extend(arguments.constant.iter().cloned());
+        let mut reading = spec.reading(spec.macros.iter().cloned().chain(macros).collect());
+        reading.include_folders.extend(arguments.include.iter().cloned());
+        reading.entry = arguments.entry.clone().or(reading.entry);
+        reading.preamble = arguments.preamble.clone().or(reading.preamble);
+        reading.may_be_invalid |= arguments.no_validate;
+        Ok(Self { shader: spec.shader.to_path_buf(), reading, constants, subgroups })
+    }
 }
 
 // ---- what is told ---------------------------------------------------------------------------------------------------------

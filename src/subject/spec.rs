@@ -79,7 +79,7 @@ pub struct KernelSpec {
 }
 
 impl KernelSpec {
-    pub(super) fn reading(&self, macros: Vec<(String, String)>) -> Reading {
+    pub fn reading(&self, macros: Vec<(String, String)>) -> Reading {
         Reading {
             include_folders: self.include_folders.iter().map(|path| path.to_path_buf()).collect(),
             macros,

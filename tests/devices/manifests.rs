@@ -92,6 +92,30 @@ fn what_is_amiss_with_memory_is_said() {
     }
 }
 
+#[test]
+fn a_kernel_that_a_device_can_not_run_is_skipped_and_the_run_says_why() {
+    let (folder, manifest) = folder(|x| x);
+    let text = fs::read_to_string(&manifest).unwrap();
+    let other = folder.write("other.toml", format!("{text}\naxis = {{ subgroup_size = 2 }}"));
+    let (said, rows) = measured(&folder, &[&other], &[]);
+    assert!(rows.iter().all(|row| row.status == "skipped"), "{rows:?}");
+    assert!(said.code == Some(0) && said.err.contains("all was skipped; the first, since subgroup_size is 2"), "{said:?}");
+}
+
+#[test]
+fn a_manifest_is_inspected_with_its_constants() {
+    let (folder, manifest) = folder(|x| x);
+    let device = &devices_in_turn()[0].index;
+    let said = ran(&["inspect", &manifest, "-d", device]);
+    assert!(said.code == Some(0) && said.out.contains("workgroups of 64 x 1 x 1"), "{said:?}");
+    let given = ran(&["inspect", &manifest, "--constant", "7=32"]);
+    assert!(given.code == Some(0) && given.out.contains("workgroups of 32 x 1 x 1"), "{given:?}");
+    let text = fs::read_to_string(&manifest).unwrap();
+    let of_size = folder.write("size.toml", format!("{text}\naxis = {{ local_size_x = 32 }}"));
+    let said = ran(&["inspect", &of_size]);
+    assert!(said.code == Some(2) && said.err.contains("doesn't take the axis `local_size_x`"), "{said:?}");
+}
+
 /// Files that `capture` wrote are called after what they hold.
 #[test]
 fn contents_that_were_changed_are_refused() {

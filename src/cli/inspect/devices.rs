@@ -18,18 +18,23 @@ use crate::model::{DeviceInfo, Failure, FilePath, PipelineStatistics, Shown, Sta
 use crate::output::{CodeFolder, Mode};
 use crate::record::Figures;
 use crate::shader::{BindingInfo, BindingKind, EntryPoint, Lack, Module, Needs, SpecValues, WorkgroupFit};
-use crate::worker::questions::compile::Compile;
+use crate::worker::questions::compile::{Compile, Subgroups};
 use crate::worker::{Deadline, Deadlines, FoundDevice, Identity, Isolated, Listener};
 
 /// Asks the devices that are named, each in a process of its own, about the entry point that is meant.
-pub(super) fn ask(arguments: &Inspect, module: &Arc<Module>, values: &SpecValues) -> anyhow::Result<Vec<DevicePart>> {
+pub(super) fn ask(
+    arguments: &Inspect,
+    module: &Arc<Module>,
+    values: &SpecValues,
+    subgroups: Subgroups,
+) -> anyhow::Result<Vec<DevicePart>> {
     let entry = only_entry(module)?;
     let voice = Voice::new(if arguments.verbose { Mode::Verbose } else { Mode::Normal });
     let first = Deadline { time: arguments.timeout, flag: Some("--timeout") };
     let deadlines = Deadlines { first, usual: Deadline::fixed(Duration::ZERO) };
     let places = for_compiling(&arguments.device, deadlines, &voice.listener())?;
     let folder = arguments.isa.as_deref().map(CodeFolder::create).transpose()?;
-    let mut asking = Asking { arguments, module, entry, values, deadlines, listener: voice.listener(), folder };
+    let mut asking = Asking { arguments, module, entry, values, subgroups, deadlines, listener: voice.listener(), folder };
     places.iter().map(|place| Ok(asking.part(place)?)).collect()
 }
 
@@ -48,6 +53,7 @@ struct Asking<'a> {
     module: &'a Module,
     entry: &'a EntryPoint,
     values: &'a SpecValues,
+    subgroups: Subgroups,
     deadlines: Deadlines,
     listener: Arc<dyn Listener>,
     folder: Option<CodeFolder>,
@@ -100,6 +106,7 @@ impl Asking<'_> {
             words: self.module.words.clone(),
             entry: self.entry.name.clone(),
             values: self.values.iter().map(|(id, bits)| (*id, *bits)).collect(),
+            subgroups: self.subgroups,
             detail: self.arguments.detail(),
         };
         Isolated::start(&place.platform, self.deadlines, &self.listener)?.ask(question)

@@ -19,7 +19,15 @@ pub struct Compile {
     pub entry: String,
     /// The bits of specialization constants, by `constant_id`; the others have their defaults.
     pub values: Vec<(u32, u64)>,
+    pub subgroups: Subgroups,
     pub detail: PipelineDetail,
+}
+
+/// What is required of the driver's subgroups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subgroups {
+    pub size: Option<u32>,
+    pub are_full: bool,
 }
 
 impl Question for Compile {
@@ -46,7 +54,8 @@ impl Question for Compile {
         // A number that is neither negative nor that large arrives as one with a sign.
         let numbers = [Boolean(true), Signed(i64::MIN), Unsigned(u64::MAX), Real(1.0 / 3.0)];
         told.executables[0].statistics = numbers.map(|number| ("a driver's \"name\"".to_owned(), number)).into();
-        (Self { device, words, entry: "main".into(), values, detail }, Some(told))
+        let subgroups = Subgroups { size: Some(32), are_full: true };
+        (Self { device, words, entry: "main".into(), values, subgroups, detail }, Some(told))
     }
 }
 
@@ -57,7 +66,9 @@ impl Compile {
         let module = Arc::new(module);
         let entry = module.reflection.entry_points.first().ok_or_else(|| failed("the entry point is gone".to_owned()))?;
         let values = self.values.iter().copied().collect();
-        specialize_entry(&module, entry, &values).map_err(|error| failed(error.to_string()))
+        let specialized = specialize_entry(&module, entry, &values).map_err(|error| failed(error.to_string()))?;
+        let Subgroups { size: required_subgroup_size, are_full: full_subgroups } = self.subgroups;
+        Ok(Specialized { required_subgroup_size, full_subgroups, ..specialized })
     }
 }
 
