@@ -24,7 +24,7 @@ const MOST_TRIED: usize = 1 << 16;
 const MOST_ROUNDED: f64 = 300.0;
 
 /// How far a float may be from the reference's: by `absolute`, or by `relative` of its size, whichever is more. Its size is what the
-/// reference has there, or the root mean square of what it has in that column of the output, if that is more: see
+/// reference has there, or the root mean square of what it changed in that column of the output, if that is more: see
 /// `Scale`. Whole numbers are exact. Texels that stand for 0 to 1 count as such, and may be a step off where
 /// nothing is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -48,7 +48,7 @@ pub struct Tune {
     pub absolute_tolerance: Option<f64>,
 
     /// How far floats may be from the reference's, as a share of their size: that of the reference's number, or the root mean square
-    /// of the output, if that is more (default: 7.6e-6 for float, 1.4e-14 for double, 3.9e-3 for float16_t)
+    /// of what it changed in the output, if that is more (default: 7.6e-6 for float, 1.4e-14 for double, 3.9e-3 for float16_t)
     #[arg(long, value_name = "SHARE", value_parser = tolerance)]
     pub relative_tolerance: Option<f64>,
 
