@@ -6,9 +6,9 @@ use std::ops::ControlFlow;
 use super::kernel::said;
 use super::members::{self, MemberBlock};
 use super::resources::{Bound, World};
-use super::spec::{AddressSpec, KernelSpec};
+use super::spec::AddressSpec;
 use crate::model::{Address, Failure, HeldAddress, ResourceKind};
-use crate::shader::{Access, BlockInfo, BlockPlace, Capability, Led, Pointee, Reflection, ScalarType, Seen, TypeLayout};
+use crate::shader::{Access, BlockInfo, BlockPlace, Capability, Led, Pointee, ScalarType, Seen, TypeLayout};
 
 /// Push constants, or a resource of the case by its index.
 type Holder = Option<usize>;
@@ -40,6 +40,8 @@ impl Addresses {
             // The last one wins: the command line's stand behind the manifest's.
             leads.insert(place(&spec.place, world, bound)?, Address { resource, byte });
         }
+        check_apart(&leads)?;
+        check_blocks(world, bound, &leads)?;
         if leads.is_empty() {
             return Ok(Self::default());
         }
@@ -65,6 +67,45 @@ impl Addresses {
         }
         Ok(new)
     }
+}
+
+/// Two addresses must not overlap: one of them would be torn.
+fn check_apart(leads: &BTreeMap<(Holder, u64), Address>) -> Result<(), Failure> {
+    let pairs = leads.keys().zip(leads.keys().skip(1));
+    match pairs.into_iter().find(|((one, at), (other, next))| one == other && next - at < Address::BYTES as u64) {
+        Some(((_, at), (_, next))) => Err(said(format!("the addresses at byte {at} and at byte {next} of one place overlap"))),
+        None => Ok(()),
+    }
+}
+
+/// What a buffer that the user doesn't fill holds is no address: of those that stand in one, some must be said.
+fn check_blocks(world: &World<'_>, bound: &Bound, leads: &BTreeMap<(Holder, u64), Address>) -> Result<(), Failure> {
+    for block in world.blocks {
+        let (BlockPlace::StorageBuffer { set, binding } | BlockPlace::UniformBuffer { set, binding }) = block.place else {
+            continue;
+        };
+        for (resource, start, end) in bound.places(set, binding) {
+            let is_said = leads.range((Some(resource), 0)..=(Some(resource), u64::MAX)).next().is_some();
+            if is_said || bound.is_filled(resource, world) {
+                continue;
+            }
+            let mut first = None;
+            let ty = TypeLayout::Struct(block.layout.clone());
+            let _ = world.reflection.addresses_in(&ty, end - start, &mut |at, pointee| {
+                first = pointee.map(|_| at);
+                if first.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            if let Some(at) = first {
+                let place = format!("{set}:{binding}@{at}");
+                return Err(said(format!("`{place}` is the address of a buffer: {}", how(&place))));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn how(place: &str) -> String {
+    format!("--address {place}=@MEMORY says to which memory, and --memory MEMORY=TYPE[COUNT]:FILL what that holds")
 }
 
 fn both(one: Access, other: Access) -> Access {
@@ -137,9 +178,9 @@ fn in_blocks(text: &str, at_byte: Option<(&str, u64)>, world: &World<'_>, bound:
     match &found[..] {
         [(place, _)] => Ok(*place),
         [] => {
-            let all: Vec<String> = world.blocks.iter().flat_map(pointers).collect();
-            let known = if all.is_empty() { String::new() } else { format!("; these members do: {}", all.join(", ")) };
-            Err(said(format!("`{text}` holds no address{known}")))
+            let all: Vec<String> = world.blocks.iter().flat_map(|block| pointers(world, block)).collect();
+            let known = if all.is_empty() { String::new() } else { format!("; these do: {}", all.join(", ")) };
+            Err(said(format!("`{text}` holds no address{known} (@8 is what begins at byte 8)")))
         }
         several => {
             let places: Vec<&str> = several.iter().map(|(_, place)| place.as_str()).collect();
@@ -158,29 +199,33 @@ pub(super) fn may_be(ty: &TypeLayout) -> bool {
     }
 }
 
-/// How members of a block are called that are addresses.
-fn pointers(block: &BlockInfo) -> Vec<String> {
-    let is_one = |ty: &TypeLayout| matches!(ty, TypeLayout::Pointer { .. });
-    let members = block.layout.members.iter().filter(|member| is_one(&member.ty));
-    let place = |at: u32| match block.place {
+/// How the first addresses in a block are said.
+fn pointers(world: &World<'_>, block: &BlockInfo) -> Vec<String> {
+    let mut all = Vec::new();
+    let place = |at: u64| match block.place {
         BlockPlace::PushConstants => format!("@{at}"),
         BlockPlace::StorageBuffer { set, binding } | BlockPlace::UniformBuffer { set, binding } => {
             format!("{set}:{binding}@{at}")
         }
     };
-    members.map(|member| if member.name.is_empty() { place(member.offset) } else { member.name.clone() }).collect()
+    // A runtime array has one element at least.
+    let end = block.layout.bytes.saturating_add(block.runtime_stride().unwrap_or(0).into());
+    let ty = TypeLayout::Struct(block.layout.clone());
+    let _ = world.reflection.addresses_in(&ty, end, &mut |at, pointee| {
+        let named = block.layout.members.iter().find(|member| u64::from(member.offset) == at && !member.name.is_empty());
+        let named = named.filter(|member| may_be(&member.ty)).map(|member| member.name.clone());
+        all.extend(pointee.map(|_| named.unwrap_or_else(|| place(at))));
+        if all.len() < MOST_NAMED { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    all
 }
 
+/// Addresses that a message names.
+const MOST_NAMED: usize = 8;
+
 /// Whether all addresses are said that a kernel finds in push constants. Those in memory may be null, and so may numbers.
-pub(super) fn check(
-    subject: &KernelSpec,
-    reflection: &Reflection,
-    addresses: &Addresses,
-    blocks: &[BlockInfo],
-) -> Result<(), Failure> {
-    let how = |place: &str| {
-        format!("--address {place}=@MEMORY says to which memory, and --memory MEMORY=TYPE[COUNT]:FILL what that holds")
-    };
+pub(super) fn check(world: &World<'_>, addresses: &Addresses) -> Result<(), Failure> {
+    let World { subject, blocks, reflection, .. } = world;
     // A null pointer is one that the kernel doesn't follow.
     let is_null = |at: u64| {
         let bytes = subject.push_bytes.as_ref();
@@ -204,7 +249,7 @@ pub(super) fn check(
     }
     let says_nothing = addresses.pushed.is_empty() && addresses.held.is_empty() && subject.memories.is_empty();
     if says_nothing && reflection.capabilities.contains(&Capability::PhysicalStorageBufferAddresses) {
-        let all: Vec<String> = blocks.iter().flat_map(pointers).collect();
+        let all: Vec<String> = blocks.iter().flat_map(|block| pointers(world, block)).collect();
         let place = all.first().map_or("PLACE", String::as_str);
         return Err(said(format!("the shader reaches buffers by their addresses: {}", how(place))));
     }

@@ -296,7 +296,12 @@ impl UserKernel {
         let world = World { subject, blocks: &blocks, variables: &variables, directions, reflection, values: &values };
         // What functions do with a buffer, which those of the specialization don't tell.
         let bound = Bound::of(&infos, &reflection.bindings, &world)?;
-        addresses::check(subject, reflection, &bound.addresses, &blocks)?;
+        addresses::check(&world, &bound.addresses)?;
+        if !bound.has_outputs && reflection.writes_by_address() {
+            return Err(said(
+                "the shader writes by addresses, and none that it writes by is said: --address PLACE=@MEMORY".to_owned(),
+            ));
+        }
         if !bound.has_outputs && !self.subject.is_traced {
             return Err(said("the shader writes no buffer and no image: there is nothing to compare".to_owned()));
         }
@@ -320,7 +325,12 @@ impl UserKernel {
         members::check_said(&unsaid)?;
         let base = self.subject.base_groups;
         pass.extend((base != [0; 3]).then_some(Step::Base { groups: base }));
-        pass.push(Step::Dispatch { groups: self.groups(local_size, &variables)? });
+        let groups = self.groups(local_size, &variables)?;
+        let ends = base.iter().zip(groups).map(|(base, count)| base.saturating_add(count));
+        if let Some((end, limit)) = ends.zip(self.device.limits.workgroup_count).find(|(end, limit)| end > limit) {
+            return Err(skipped(format!("maxComputeWorkGroupCount is {limit}, and the last workgroup would be {}", end - 1)));
+        }
+        pass.push(Step::Dispatch { groups });
         let work = |text: &Option<String>, what: &str| text.as_deref().map(|text| variables.integer(text, what)).transpose();
         let work = Work {
             bytes: work(&self.subject.bytes, "--bytes")?,

@@ -67,7 +67,8 @@ pub(super) fn check(subject: &KernelSpec, infos: &[BindingInfo], blocks: &[Block
         .chain(subject.accepted.iter().map(|(_, place)| place))
         .find(|place| !is_there(place))
     {
-        let names = names(infos.iter());
+        let memories = subject.memories.iter().map(|memory| memory.place.clone());
+        let names = infos.iter().map(called).chain(memories).collect::<Vec<_>>().join(", ");
         return Err(said(format!(
             "--check, --ignore and --accept: the shader has no buffer or image `{place}`; it has {names}"
         )));

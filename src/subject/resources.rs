@@ -105,6 +105,17 @@ impl Bound {
         Ok((*resource, sized.bytes()))
     }
 
+    /// Whether the user says what a resource of buffers or memory holds, so that addresses in it are what they say, or null.
+    pub(super) fn is_filled(&self, resource: usize, world: &World<'_>) -> bool {
+        let is_known = |fill: Option<&Fill>| matches!(fill, Some(Fill::File(_) | Fill::Zero));
+        let memory = self.memories.iter().find(|memory| memory.resource == resource);
+        if let Some(memory) = memory {
+            return is_known(Filled::Memory(memory.name.clone()).fill(world.subject, world.blocks));
+        }
+        let unfilled = self.unfilled.iter().find(|unfilled| unfilled.resource == resource);
+        unfilled.is_none_or(|unfilled| is_known(unfilled.of.fill(world.subject, world.blocks)))
+    }
+
     fn memory_place(&mut self, name: &str, world: &World<'_>) -> Result<usize, Failure> {
         if let Some(place) = self.memories.iter().position(|memory| memory.name == name) {
             return Ok(place);

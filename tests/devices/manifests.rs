@@ -189,22 +189,51 @@ fn buffers_are_reached_by_their_addresses() {
     }
 }
 
+/// Memory that a kernel may write, and doesn't, is no result that says nothing, where another one is.
+#[test]
+fn memory_that_stays_as_it_was_is_no_doubt() {
+    let (folder, _) = by_address();
+    let shader =
+        folder.write("may_write.comp", BY_ADDRESS.replace("readonly buffer In", "buffer In").replace("writeonly ", ""));
+    let memory = ["--memory", "x=float[n]:random", "--memory", "y=float[n]:zero", "--memory", "t=uint[8]:zero"];
+    let table = ["--address", "table=@t", "--address", "t@0=@x", "--address", "t@8=@y"];
+    let tune = ["tune", &shader, "-n", "256", "--push", "count=n", "--dry-run", "--no-lock"];
+    let said = ran(&[&tune[..], &memory, &table].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let silent = ["--address", "table=@t", "--address", "t@0=@y", "--address", "t@8=@y"];
+    let said = ran(&[&tune[..], &memory, &silent].concat());
+    assert!(said.code == Some(1) && said.err.contains("comparing shows nothing"), "{said:?}");
+}
+
 #[test]
 fn what_is_amiss_with_addresses_is_said() {
     let (folder, manifest) = by_address();
     for (more, part) in [
         (&["--address", "table=@gone"][..], "there is no memory `gone`"),
         (&["--address", "table=@t[32]"], "leads to byte 32 of memory `t`, which has 32"),
-        (&["--address", "count=@t"], "`count` holds no address; these members do: table"),
+        (&["--address", "count=@t"], "`count` holds no address; these do: table"),
         (&["--address", "t@28=@x"], "no address fits at `t@28`"),
         (&["--address", "t@6=@x"], "no address fits at `t@6`"),
         (&["--address", "table=float@t"], "PLACE=@MEMORY[OFFSET] is needed"),
+        (&["--address", "@4=@t"], "the addresses at byte 4 and at byte 8 of one place overlap"),
+        (&["--check", "z=none"], "no buffer or image `z`; it has t, x, y"),
+        (&["--base-groups", "4294967295,0,0"], "and the last workgroup would be"),
     ] {
         let said = tuned(&folder, &manifest, more);
         assert!(said.code == Some(2) && said.err.contains(part), "{more:?}: {said:?}");
     }
     let said = ran(&["tune", &folder.at("by_address.comp"), "--push", "count=8"]);
     assert!(said.code == Some(2) && said.err.contains("--address table=@MEMORY says to which memory"), "{said:?}");
+    // What a buffer holds that nobody fills is no address.
+    let bound = BY_ADDRESS.replace("layout(push_constant) uniform P {", "layout(binding = 1) readonly buffer P {");
+    let bound = folder
+        .write("bound.comp", bound.replace("Table table; } p;", "Table tables[]; } p;").replace("p.table.", "p.tables[1]."));
+    let memory = ["--memory", "x=float[n]", "--memory", "y=float[n]", "--memory", "t=uint[8]:zero"];
+    let table = ["--address", "t@0=@x", "--address", "t@8=@y"];
+    let said = ran(&[&["tune", &bound, "-n", "256", "--dry-run"], &memory[..], &table].concat());
+    assert!(said.code == Some(2) && said.err.contains("`0:1@8` is the address of a buffer"), "{said:?}");
+    let said = ran(&[&["tune", &bound, "-n", "256"], &memory[..], &table, &["--address", "tables[1]=@t"]].concat());
+    assert!(said.code == Some(2) && said.err.contains("these do: 0:1@8"), "{said:?}");
     let pushed = ["--push-bytes", "c8000000000000001000000000000000"];
     let said = ran(&[&["tune", &folder.at("by_address.comp")], &pushed[..]].concat());
     assert!(said.code == Some(2) && said.err.contains("`table` is the address of a buffer"), "{said:?}");

@@ -133,12 +133,19 @@ impl UserKernel {
         }
         let saturated = pairs().filter_map(|(output, right)| saturated(self.compared(output), &right.written));
         learned.notes.extend(saturated);
+        let mut silences: Vec<(&Output, Option<String>)> = Vec::new();
         for (output, right) in pairs() {
-            if self.is_accepted(Accepted::Constant, output.place, &output.name, &made) {
-                continue;
-            }
             let before = self.before(output, &made);
             let silence = silence(self.compared(output), &right.written, before.as_ref().map(Before::bytes));
+            silences.push((output, silence));
+        }
+        // Of memory that is reached by addresses nobody knows whether all of it is to be written.
+        let any_speaks = silences.iter().any(|(_, silence)| silence.is_none());
+        for (output, silence) in silences {
+            let is_known = output.place.is_some() || !any_speaks;
+            if !is_known || self.is_accepted(Accepted::Constant, output.place, &output.name, &made) {
+                continue;
+            }
             learned.doubts.extend(silence.map(|words| {
                 let name = &output.name;
                 format!(
