@@ -112,8 +112,7 @@ fn both(one: Access, other: Access) -> Access {
     if one == other { one } else { Access::ReadWrite }
 }
 
-/// All addresses that the kernel may come to, as far as types tell. An address of which nothing is said, in memory that holds anything,
-/// would lead anywhere.
+/// All addresses that the kernel may come to, as far as types tell.
 fn followed(world: &World<'_>, bound: &Bound, leads: &BTreeMap<(Holder, u64), Address>) -> Result<Vec<Led<Holder>>, Failure> {
     let last = |memory: Holder| leads.range((memory, 0)..=(memory, u64::MAX)).next_back().map(|((_, at), _)| at + 8);
     let seen = |block: &BlockInfo| {

@@ -159,7 +159,7 @@ fn by_address() -> (Folder, String) {
         threads = 256
         push = { count = '200' }
         memory = { x = 'float:file=before.bin', y = 'float[256]:zero', t = 'uint[8]:zero' }
-        address = { table = '@t[8]', 't@8' = '@x[64]', 't@16' = '@y[64]' }
+        address = { table = '@t[16]', 't@16' = '@x[64]', 't@24' = '@y[64]' }
         reference = 'y=after.bin'
         no-lock = true
     ";

@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn what_is_no_flag_is_named() {
         for (manifest, part) in [
-            ("shader = \"a.comp\"\ntile = 3", "--tile"),
+            ("shader = \"a.comp\"\ntile = 3", "there is no key `tile`"),
             ("shader = 3", "is a path"),
             ("shader = \"a\"\nn = { a = 1 }", "takes no table"),
             ("shader = \"a\"\nn = \"many\"", "2^20"),
