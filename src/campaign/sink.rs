@@ -274,7 +274,7 @@ impl Sink {
         voice.progress.notes(state.advice(&self.devices));
         // What nobody expects.
         if let Some(why) = state.why_skipped.as_ref().filter(|_| skipped == written) {
-            voice.progress.note(&format!("all was skipped; the first, since {why}"));
+            voice.progress.note(&format!("all cases were skipped, the first because {why}"));
         }
         voice.progress.note(&format!("{done} {verb}, {skipped} skipped, {failed} failed{not_run} in {seconds:.1} s"));
     }

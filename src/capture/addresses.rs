@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 
 use super::contents::{Addressed, Snapshot, Wanted};
 use super::modules::values;
+use crate::model::Address;
 use crate::shader::{Access, BlockInfo, BlockPlace, Capability, Led, Pointee, ScalarType, Seen, TypeLayout};
 
 /// More push constants than any device has, in bytes.
@@ -22,7 +23,6 @@ pub type Holder = Option<usize>;
 pub struct Addresses {
     /// To which region each leads, and to which byte of it.
     pub led: BTreeMap<(Holder, u64), (usize, u64)>,
-    pub reached: BTreeSet<usize>,
     /// What the kernel may have written.
     pub written: BTreeSet<usize>,
     /// Of regions that the kernel sees as numbers of one type, which.
@@ -30,15 +30,10 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// Makes the addresses zero that stand in a region: they mean nothing elsewhere.
-    pub fn clear(&self, region: usize, bytes: &mut [u8]) {
-        self.clear_in(Some(region), bytes);
-    }
-
-    /// Makes the addresses zero that stand in there.
-    pub(super) fn clear_in(&self, holder: Holder, bytes: &mut [u8]) {
+    /// Makes the addresses zero that stand in there: they mean nothing elsewhere.
+    pub fn clear(&self, holder: Holder, bytes: &mut [u8]) {
         for at in self.standing_in(holder) {
-            bytes.iter_mut().skip(at).take(8).for_each(|byte| *byte = 0);
+            bytes.iter_mut().skip(at).take(Address::BYTES).for_each(|byte| *byte = 0);
         }
     }
 
@@ -112,7 +107,6 @@ impl Wanted<'_> {
         for own in found {
             let (Some(region), byte) = own.to else { continue };
             new.led.insert(own.place, (region, byte));
-            new.reached.insert(region);
             if reflection.access_by_address(own.pointee).is_some_and(|access| access != Access::ReadOnly) {
                 new.written.insert(region);
             }
@@ -280,17 +274,17 @@ mod tests {
         let found = found(&[START, START + 32, 0], &list, &list).unwrap();
         let led: Vec<_> = found.led.iter().map(|(place, to)| (*place, *to)).collect();
         assert_eq!(led, [((None, 0), (0, 16)), ((None, 8), (0, 48)), ((Some(0), 24), (0, 32))]);
-        assert_eq!((found.reached.len(), found.written.len()), (1, 1));
+        assert_eq!(found.written, BTreeSet::from([0]));
         assert_eq!(found.types[&0], ScalarType::U32, "it is of several types");
         let mut memory = [vec![0; 16], bytes(&list)].concat();
-        found.clear(0, &mut memory);
+        found.clear(Some(0), &mut memory);
         assert_eq!(memory, [vec![0; 16], bytes(&[7, 0, 7, 0])].concat());
     }
 
     #[test]
     fn null_pointers_and_numbers_lead_nowhere() {
         let found = found(&[0, 5, 0x0000_0003_0000_0001], &[], &[]).unwrap();
-        assert!(found.led.is_empty() && found.reached.is_empty());
+        assert!(found.led.is_empty());
     }
 
     #[test]

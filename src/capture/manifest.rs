@@ -66,7 +66,7 @@ impl Wanted<'_> {
         if pushed > 0 {
             let mut bytes = snapshot.push.clone();
             bytes.resize(pushed, 0);
-            addresses.clear_in(None, &mut bytes);
+            addresses.clear(None, &mut bytes);
             let _ = writeln!(text, "push-bytes = \"{}\"", bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
         }
         if snapshot.is_compute {
@@ -100,7 +100,7 @@ impl Wanted<'_> {
     /// The regions that it may do something with: of buffers that have an address only those to which one leads.
     pub fn used(&self, snapshot: &Snapshot, addresses: &Addresses) -> BTreeSet<usize> {
         let bound = snapshot.bound.iter().filter_map(|bound| Some(bound.range.as_ref().ok()?.0));
-        bound.chain(addresses.reached.iter().copied()).collect()
+        bound.chain(addresses.led.values().map(|(region, _)| *region)).collect()
     }
 
     /// Files with what can be compared: where not all is known that the kernel found, nothing that it left.
@@ -165,7 +165,8 @@ impl Wanted<'_> {
             ranges().map(|((place, _), (at, offset, bytes))| (place, format!("@m{at}[{offset}, {bytes}]"))),
         );
         // What wasn't copied afterwards can't be compared.
-        let is_unknown = |at: usize| self.compared(snapshot, files, addresses).get(at).is_none_or(|[_, after]| after.is_none());
+        let compared = self.compared(snapshot, files, addresses);
+        let is_unknown = |at: usize| compared.get(at).is_none_or(|[_, after]| after.is_none());
         let unknown = ranges().filter(|((_, is_written), (at, ..))| *is_written && is_unknown(*at));
         let unknown = unknown.map(|((place, _), _)| place);
         let by_address = addresses.written.iter().filter(|at| is_unknown(**at)).map(|at| format!("m{at}"));

@@ -35,7 +35,7 @@ pub fn run(typed: Run) -> anyhow::Result<u8> {
     }
     settings.common.is_robust |= is_robust;
     if is_robust && typed.filters.iter().any(|filter| !is_manifest(filter)) && !typed.measuring.robust {
-        let words = "kernels whose manifests say `robust` are measured in a run of their own, or give --robust";
+        let words = "measure kernels whose manifests say `robust` in a run of their own, or give --robust";
         return Err(Error::Usage(words.to_owned()).into());
     }
     settings.common.kernels = of_kernels.kernels;

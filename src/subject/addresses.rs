@@ -8,7 +8,7 @@ use super::members::{self, MemberBlock};
 use super::resources::{Bound, World};
 use super::spec::AddressSpec;
 use crate::model::{Address, Failure, HeldAddress, ResourceKind};
-use crate::shader::{Access, BlockInfo, BlockPlace, Capability, Led, Pointee, ScalarType, Seen, TypeLayout};
+use crate::shader::{Access, BlockInfo, BlockPlace, Capability, Led, Pointee, Seen, TypeLayout};
 
 /// Push constants, or a resource of the case by its index.
 type Holder = Option<usize>;
@@ -114,7 +114,9 @@ fn both(one: Access, other: Access) -> Access {
 
 /// All addresses that the kernel may come to, as far as types tell.
 fn followed(world: &World<'_>, bound: &Bound, leads: &BTreeMap<(Holder, u64), Address>) -> Result<Vec<Led<Holder>>, Failure> {
-    let last = |memory: Holder| leads.range((memory, 0)..=(memory, u64::MAX)).next_back().map(|((_, at), _)| at + 8);
+    let last = |memory: Holder| {
+        leads.range((memory, 0)..=(memory, u64::MAX)).next_back().map(|((_, at), _)| at + Address::BYTES as u64)
+    };
     let seen = |block: &BlockInfo| {
         let places = match block.place {
             BlockPlace::PushConstants => vec![(None, 0, block.layout.bytes)],
@@ -163,7 +165,7 @@ fn in_blocks(text: &str, at_byte: Option<(&str, u64)>, world: &World<'_>, bound:
             reads: Vec::new(),
         };
         let by_byte = || at_byte.filter(|(of, _)| members.is_called(of)).map(|(_, at)| at);
-        let Some(at) = members::address_in(&members, text).or_else(by_byte) else { continue };
+        let Some(at) = members::address_in(&members, text, world.reflection).or_else(by_byte) else { continue };
         let place = match block.place {
             BlockPlace::PushConstants => Some((None, at)),
             BlockPlace::StorageBuffer { set, binding } | BlockPlace::UniformBuffer { set, binding } => {
@@ -188,16 +190,6 @@ fn in_blocks(text: &str, at_byte: Option<(&str, u64)>, world: &World<'_>, bound:
     }
 }
 
-/// Whether what has this type may be an address: a number of 64 bits, or a pair of words, is for the shader to make one of.
-pub(super) fn may_be(ty: &TypeLayout) -> bool {
-    match ty {
-        TypeLayout::Pointer { .. } => true,
-        TypeLayout::Scalar { scalar } => matches!(scalar, ScalarType::U64 | ScalarType::I64),
-        TypeLayout::Vector { scalar, components } => (*scalar, *components) == (ScalarType::U32, 2),
-        _ => false,
-    }
-}
-
 /// How the first addresses in a block are said.
 fn pointers(world: &World<'_>, block: &BlockInfo) -> Vec<String> {
     let mut all = Vec::new();
@@ -212,7 +204,7 @@ fn pointers(world: &World<'_>, block: &BlockInfo) -> Vec<String> {
     let ty = TypeLayout::Struct(block.layout.clone());
     let _ = world.reflection.addresses_in(&ty, end, &mut |at, pointee| {
         let named = block.layout.members.iter().find(|member| u64::from(member.offset) == at && !member.name.is_empty());
-        let named = named.filter(|member| may_be(&member.ty)).map(|member| member.name.clone());
+        let named = named.filter(|member| matches!(member.ty, TypeLayout::Pointer { .. })).map(|member| member.name.clone());
         all.extend(pointee.map(|_| named.unwrap_or_else(|| place(at))));
         if all.len() < MOST_NAMED { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
@@ -228,7 +220,9 @@ pub(super) fn check(world: &World<'_>, addresses: &Addresses) -> Result<(), Fail
     // A null pointer is one that the kernel doesn't follow.
     let is_null = |at: u64| {
         let bytes = subject.push_bytes.as_ref();
-        bytes.is_some_and(|bytes| bytes.iter().skip(usize::try_from(at).unwrap_or(usize::MAX)).take(8).all(|byte| *byte == 0))
+        bytes.is_some_and(|bytes| {
+            bytes.iter().skip(usize::try_from(at).unwrap_or(usize::MAX)).take(Address::BYTES).all(|byte| *byte == 0)
+        })
     };
     let mut missing = None;
     for block in blocks.iter().filter(|block| block.place == BlockPlace::PushConstants) {

@@ -299,7 +299,7 @@ impl UserKernel {
         addresses::check(&world, &bound.addresses)?;
         if !bound.has_outputs && reflection.writes_by_address() {
             return Err(said(
-                "the shader writes by addresses, and none that it writes by is said: --address PLACE=@MEMORY".to_owned(),
+                "the shader writes to buffers by their addresses: say them by --address PLACE=@MEMORY".to_owned(),
             ));
         }
         if !bound.has_outputs && !self.subject.is_traced {

@@ -5,7 +5,6 @@ mod places;
 use std::ops::Range;
 
 use self::places::{Lost, MemberRef, find};
-use super::addresses;
 use super::expression::listed;
 use super::fill::{self, Number};
 use super::kernel::{even_threads, said, skipped};
@@ -13,7 +12,7 @@ use super::scalars;
 use super::variables::Variables;
 use crate::error::{nearest, suggestion};
 use crate::model::Failure;
-use crate::shader::{BlockPlace, MemberLayout, ScalarType, StructLayout, TypeLayout};
+use crate::shader::{BlockPlace, MemberLayout, Reflection, ScalarType, StructLayout, TypeLayout};
 use crate::units::Bytes;
 
 /// How shaders call the number of what they work on.
@@ -114,8 +113,11 @@ fn has_struct(ty: &TypeLayout) -> bool {
 }
 
 /// The byte of a block at which a name means something that may be an address.
-pub(super) fn address_in(block: &MemberBlock, name: &str) -> Option<u64> {
-    find(block, name).ok().filter(|place| addresses::may_be(&place.ty)).map(|place| place.at)
+pub(super) fn address_in(block: &MemberBlock, name: &str, reflection: &Reflection) -> Option<u64> {
+    let is_one =
+        |ty: &TypeLayout| !matches!(ty, TypeLayout::Struct(_) | TypeLayout::Array { .. } | TypeLayout::RuntimeArray { .. });
+    let found = find(block, name).ok()?;
+    (is_one(&found.ty) && reflection.may_hold_addresses(&found.ty)).then_some(found.at)
 }
 
 /// Whether a name means numbers of a block.

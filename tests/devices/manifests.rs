@@ -99,7 +99,10 @@ fn a_kernel_that_a_device_can_not_run_is_skipped_and_the_run_says_why() {
     let other = folder.write("other.toml", format!("{text}\naxis = {{ subgroup_size = 2 }}"));
     let (said, rows) = measured(&folder, &[&other], &[]);
     assert!(rows.iter().all(|row| row.status == "skipped"), "{rows:?}");
-    assert!(said.code == Some(0) && said.err.contains("all was skipped; the first, since subgroup_size is 2"), "{said:?}");
+    assert!(
+        said.code == Some(0) && said.err.contains("all cases were skipped, the first because subgroup_size is 2"),
+        "{said:?}"
+    );
 }
 
 #[test]

@@ -76,8 +76,8 @@ pub struct Described {
     #[arg(long, value_name = "BYTES")]
     pub push_bytes: Option<Hex>,
 
-    /// The address of a byte of memory, by the member of push constants or of a buffer that holds it, as in data=@heap[256]; without
-    /// names by where it begins, in bytes: @8=@heap, in memory heap@8=@nodes, at set 0, binding 1 0:1@8=@heap
+    /// Put the address of a byte of memory where the shader looks for it: in a member of push constants or of a buffer, as in
+    /// data=@heap[256]; or at a byte: @8=@heap in push constants, heap@8=@nodes in memory, 0:1@8=@heap at set 0, binding 1
     #[arg(long, value_name = "PLACE=@MEMORY[OFFSET]")]
     pub address: Vec<String>,
 
@@ -90,7 +90,7 @@ pub struct Described {
     #[arg(long, value_name = "X[,Y[,Z]]", conflicts_with = "threads")]
     pub groups: Option<String>,
 
-    /// The first workgroup in x, y and z, as vkCmdDispatchBase has it
+    /// Begin at this workgroup in x, y and z, as vkCmdDispatchBase does
     #[arg(long, value_name = "X,Y,Z", value_parser = groups)]
     pub base_groups: Option<[u32; 3]>,
 

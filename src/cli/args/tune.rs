@@ -33,8 +33,8 @@ pub struct Tune {
     #[arg(long, value_name = "EXPRESSION")]
     pub flops: Option<String>,
 
-    /// The share of its kernels' time that an application spends in this one, as `capture` writes it: the answer then says what the best
-    /// configuration would bring the application
+    /// Say what the best configuration would save an application that spends this share of its kernels' time in this one, as `capture`
+    /// writes it
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub share: Option<f64>,
 

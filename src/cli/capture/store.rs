@@ -76,7 +76,7 @@ impl<'f> Store<'f> {
             // What shows nothing is no reference.
             let has_after = region.has_after && changes && written.contains(&number);
             let mut both = [read(region.has_before, "before")?, read(has_after, "after")?];
-            both.iter_mut().flatten().for_each(|bytes| addresses.clear(number, bytes));
+            both.iter_mut().flatten().for_each(|bytes| addresses.clear(Some(number), bytes));
             let [before, after] = both.map(|bytes| bytes.map(|bytes| self.kept(bytes)).transpose());
             files.push([before?, after?]);
         }

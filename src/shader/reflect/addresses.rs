@@ -8,11 +8,9 @@ use rspirv::dr::{Function, Instruction, Module};
 use rspirv::spirv::{Op, StorageClass, Word};
 
 use super::blocks::{self, TypeLayout};
-use super::types::{TypeNode, Types};
+use super::types::{POINTER_BYTES as BYTES, TypeNode, Types};
 use super::{Access, Reflection, ScalarType, SpecValues};
 use crate::shader::loader::id;
-
-const BYTES: u64 = 8;
 
 /// What lies at an address, as the shader sees it: the type of the module's that its pointers lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
