@@ -303,7 +303,7 @@ impl<'a> Recorder<'a> {
     /// Fills a buffer with one word.
     pub(super) fn fill(&self, target: &Buffer, word: u32) {
         // SAFETY: recording; the buffer lives and its size is a multiple of four.
-        unsafe { self.logical.raw.cmd_fill_buffer(self.buffer, target.raw(), 0, vk::WHOLE_SIZE, word) };
+        unsafe { self.logical.raw.cmd_fill_buffer(self.buffer, target.raw(), 0, target.bytes(), word) };
     }
 
     /// Writes a few bytes into a buffer: a multiple of four, at a multiple of four.

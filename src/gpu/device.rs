@@ -467,6 +467,12 @@ impl Device {
         case.resources.get(resource)?.buffer()?.peek()
     }
 
+    /// Where a buffer begins that kernels reach by its address; nothing of others.
+    pub fn address(&self, slot: CaseHandle, resource: usize) -> Option<u64> {
+        let case = case(&self.cases, self.generation, slot).ok()?;
+        case.resources.get(resource)?.buffer()?.address()
+    }
+
     /// Takes `samples` samples of `batch` passes each in one submission.
     pub fn sample(&mut self, slot: CaseHandle, batch: u32, samples: u32) -> Result<Submission, Error> {
         self.sample_between(Samples::of(slot, batch, samples))

@@ -26,6 +26,9 @@ const CHUNK: u64 = 16 << 20;
 /// Buffers from this size on have memory of their own, so that they begin where pages do, whatever was loaded before.
 const DEDICATED_FROM: u64 = 1 << 20;
 
+/// Bytes that lie unused behind a buffer that is reached by its address.
+const ADDRESS_GAP: u64 = 64 << 10;
+
 pub(super) struct Buffer {
     raw: Owned<vk::Buffer>,
     memory: Memory,
@@ -172,16 +175,18 @@ impl Buffer {
 
     /// The same for kernels that reach it by its address.
     pub(super) fn with_address(new: NewBuffer<'_>, kind: MemoryKind, info: &DeviceInfo) -> Result<Self, Error> {
-        let NewBuffer { logical, name, usage, .. } = new;
+        let NewBuffer { logical, name, bytes, usage } = new;
         let Some(address_of) = &logical.address_of else {
             return Err(Error::new(Status::Error, format!("the device tells no addresses, as of buffer `{name}`")));
         };
         let usage = usage | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
-        let buffer = Self::of_kind(NewBuffer { usage, ..new }, kind, info)?;
+        // What goes beyond its end would be within the buffer that comes next, and nobody could tell.
+        let with_gap = Some(bytes + ADDRESS_GAP).filter(|all| *all <= info.limits.storage_buffer_range);
+        let buffer = Self::of_kind(NewBuffer { usage, bytes: with_gap.unwrap_or(bytes), ..new }, kind, info)?;
         // SAFETY: the buffer lives and has the usage; on a device that tells addresses, the allocator has all memory for that, and what
         // is mapped is allocated for it where the buffer has the usage.
         let address = unsafe { address_of.buffer(&logical.raw, buffer.raw()) };
-        Ok(Self { address: Some(address), ..buffer })
+        Ok(Self { address: Some(address), bytes, ..buffer })
     }
 
     fn unbound(new: NewBuffer<'_>) -> Result<(Owned<vk::Buffer>, vk::MemoryRequirements), Error> {

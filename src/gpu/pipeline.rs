@@ -308,14 +308,13 @@ fn descriptor_sets(compiled: &Compiled, placed: &[Placed], resources: &[Arc<Reso
 }
 
 fn write_descriptor(logical: &Logical, set: vk::DescriptorSet, placed: &Placed, resources: &[Arc<Resource>]) {
-    let whole = vk::DescriptorBufferInfo::default().range(vk::WHOLE_SIZE);
     let mut write = vk::WriteDescriptorSet::default().dst_set(set).dst_binding(placed.binding).descriptor_type(placed.kind);
     write = write.dst_array_element(placed.element);
     write.descriptor_count = 1;
     let (buffer, texels, mut image);
     match resources[placed.resource].as_ref() {
         Resource::Buffer(bound) => {
-            buffer = whole.buffer(bound.raw());
+            buffer = vk::DescriptorBufferInfo { buffer: bound.raw(), offset: 0, range: bound.bytes() };
             write = write.buffer_info(std::slice::from_ref(&buffer));
         }
         Resource::Range { whole, offset, bytes } => {

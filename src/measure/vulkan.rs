@@ -51,6 +51,11 @@ impl Vulkan {
     pub fn peek(&self, slot: CaseHandle, resource: usize) -> Option<Vec<u8>> {
         self.device.peek(slot, resource)
     }
+
+    /// Where a buffer begins that kernels reach by its address; nothing of others.
+    pub fn address(&self, slot: CaseHandle, resource: usize) -> Option<u64> {
+        self.device.address(slot, resource)
+    }
 }
 
 impl Dispatcher for Vulkan {

@@ -41,5 +41,6 @@ pub use fill::{Fill, Unusual, Variation};
 pub use fixed::{FAMILY, FixedKernel};
 pub use images::ImageSpec;
 pub use kernel::{CONSTANT_AXIS, Constant, LOCAL_SIZE_AXES, MACRO_AXIS, Refusal, SUBGROUP_AXIS, UserKernel};
+pub use resources::MEMORY_PREFIX;
 pub use samplers::SamplerSpec;
 pub use spec::{Accepted, AddressSpec, BufferSpec, KernelSpec, Reference};

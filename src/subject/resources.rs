@@ -16,6 +16,9 @@ use super::variables::Variables;
 use crate::model::{Binding, Contents, Failure, POISON, Resource, ResourceKind, Step};
 use crate::shader::{Access, BindingInfo, BindingKind, BlockInfo, Reflection, SpecValues};
 
+/// What the resource of a memory is called, in front of the memory's own name.
+pub const MEMORY_PREFIX: &str = "memory ";
+
 /// Descriptors of a case: more would only be what somebody wrote down to see what happens.
 const MOST: u64 = 4096;
 
@@ -121,7 +124,7 @@ impl Bound {
             return Ok(place);
         }
         let memory = Memory::of(name, self.resources.len(), world)?;
-        self.push(format!("memory {}", memory.name), memory.sized.kind);
+        self.push(format!("{MEMORY_PREFIX}{}", memory.name), memory.sized.kind);
         self.memories.push(memory);
         Ok(self.memories.len() - 1)
     }

@@ -157,7 +157,9 @@ impl Analysis {
 fn beyond(request: &Request, site: &Site, traced: &Traced, ends: &dyn Fn(usize, u32) -> Option<u64>) -> u64 {
     let farthest = site.target.runs().iter().map(|run| run.offset + run.bytes).max().unwrap_or(0);
     let leaves = |(_, record): &&(u32, Record)| {
-        let (Some(root), Some(offset)) = (record.root, record.offset) else { return false };
+        let (Some(root), Some(offset)) = (record.root, record.offset) else {
+            return matches!(site.target, Target::Address { .. });
+        };
         let end = traced.roots.get(root).and_then(|of| of.bytes).or_else(|| ends(root, record.element));
         end.is_some_and(|end| offset + farthest > end)
     };

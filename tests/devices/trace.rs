@@ -86,7 +86,7 @@ fn kernels_of_the_catalogue_compute_the_same_and_record_each_access_once() {
                     .unwrap_or_else(|error| panic!("{name}: {error}"));
                 let (recorded, resource) = prepared.recording(dispatch, &traced, &recording).unwrap();
                 let Some(mut read) = ran(device, &recorded, Some((resource, recording.beginning()))) else { continue };
-                let buffer = recording.compacted(&read.pop().unwrap(), &traced);
+                let buffer = recording.compacted(&read.pop().unwrap(), &traced, &[]);
                 if !read.is_empty() {
                     assert_eq!(built.check(&read), Ok(()), "{name}");
                 }

@@ -12,8 +12,9 @@ use crate::campaign::trace::{DispatchTrace, Groups, Order};
 use crate::measure::CaseKey;
 use crate::model::{Cache, Failure, Point, Status};
 use crate::output::{Mode, Progress};
+use crate::shader::{Target, Traced};
 use crate::subject::KernelSpec;
-use crate::trace::check::Class;
+use crate::trace::check::{Cause, Class};
 use crate::trace::hardware::Hardware;
 use crate::trace::requests::Lanes;
 
@@ -24,8 +25,15 @@ const GROUPS: u32 = 4;
 const SHARE: f64 = 0.08;
 const LEAST: Duration = Duration::from_millis(500);
 
-/// What loses.
-const LOSING: [Class; 3] = [Class::Race, Class::Divergence, Class::Uninitialised];
+/// Whether it loses. What leaves buffers that are bound is looked for in all workgroups, and not here.
+fn loses(cause: &Cause, traced: &Traced) -> bool {
+    let is_address = || matches!(traced.sites[cause.first].target, Target::Address { .. });
+    match cause.class {
+        Class::Race | Class::Divergence | Class::Uninitialised => true,
+        Class::Bounds => is_address(),
+        _ => false,
+    }
+}
 
 /// What was looked at of a configuration.
 struct Looked {
@@ -108,7 +116,7 @@ impl<'r> RaceCheck<'r> {
             unreached: all.iter().map(|of| of.unreached().len()).sum(),
             instructions: all.iter().map(|of| of.what.traced.sites.len()).sum(),
         };
-        let faults = faults(&traces.dispatches, &LOSING);
+        let faults = faults(&traces.dispatches, loses);
         if faults.is_empty() {
             self.seen.insert(point.clone(), looked);
             return Ok(None);
@@ -128,6 +136,11 @@ impl<'r> RaceCheck<'r> {
             0 => String::new(),
             _ => format!(", which didn't come to {unreached} of {}", counted(*instructions as u64, "instruction")),
         };
-        Some(format!("No race was found in {groups}{rest} ({:.1} s for all that were looked at).", self.spent.as_secs_f64()))
+        let what = if self.search.subject.addresses.is_empty() {
+            "No race"
+        } else {
+            "No race and no address beyond the kernel's memory"
+        };
+        Some(format!("{what} was found in {groups}{rest} ({:.1} s for all that were looked at).", self.spent.as_secs_f64()))
     }
 }

@@ -1,7 +1,7 @@
 //! What was found, in words.
 
 use super::traced::DispatchTrace;
-use crate::shader::NaturalArray;
+use crate::shader::{NaturalArray, Target, Traced};
 use crate::trace::check::{Cause, Class, Finding};
 
 /// The element that is meant: `tile[3][5]` where its layout is known, or a byte.
@@ -10,6 +10,9 @@ pub fn element(dispatch: &DispatchTrace, cause: &Cause, found: &Finding) -> Stri
     let site = &dispatch.what.traced.sites[cause.second.unwrap_or(cause.first)];
     let name = root.map(|root| root.name.as_str()).filter(|name| !name.is_empty()).unwrap_or(&site.name);
     let offset = found.offset.unwrap_or(0);
+    if root.is_none() && matches!(site.target, Target::Address { .. }) {
+        return format!("address {offset:#x}, where no memory of the kernel's lies");
+    }
     match root.and_then(|root| root.array.as_ref()) {
         Some(NaturalArray { lengths, element_bytes }) if *element_bytes > 0 => {
             let (mut rest, mut indexes) = (offset / element_bytes, Vec::new());
@@ -28,11 +31,11 @@ pub fn element(dispatch: &DispatchTrace, cause: &Cause, found: &Finding) -> Stri
     }
 }
 
-/// Those of some classes, a line each.
-pub fn faults(dispatches: &[DispatchTrace], classes: &[Class]) -> Vec<String> {
+/// Those that are meant, a line each.
+pub fn faults(dispatches: &[DispatchTrace], is_meant: impl Fn(&Cause, &Traced) -> bool) -> Vec<String> {
     let of = |dispatch: &DispatchTrace| -> Vec<String> {
         let all = dispatch.checked.iter().flat_map(|checked| &checked.findings.all);
-        let meant = all.filter(|(cause, _)| classes.contains(&cause.class));
+        let meant = all.filter(|(cause, _)| is_meant(cause, &dispatch.what.traced));
         let line = |at: usize| {
             let line = dispatch.what.traced.sites[at].line.as_ref();
             line.map(|line| format!("line {}", line.place(&dispatch.what.source)))

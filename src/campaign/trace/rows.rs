@@ -27,6 +27,7 @@ pub fn space(space: Space) -> (&'static str, Option<u64>, Option<u64>) {
         Space::Uniform { set, binding } => ("uniform", Some(set.into()), Some(binding.into())),
         Space::PushConstants => ("push_constants", None, None),
         Space::Shared => ("shared", None, None),
+        Space::Address => ("address", None, None),
     }
 }
 
@@ -226,7 +227,7 @@ fn access_row<'r>(record: &Record, site: &'r Site, recorded: &Recorded<'r>) -> A
         set,
         binding,
         element: set.map(|_| record.element.into()),
-        offset: record.offset,
+        offset: record.offset.map(|offset| offset + record.root.and_then(|root| recorded.start(root)).unwrap_or(0)),
         bytes: record.offset.map(|_| site.target.runs().iter().map(|run| run.bytes).sum()),
         value: record.value.map(Into::into),
         count: record.count.into(),

@@ -94,9 +94,9 @@ impl Traces {
         let is_bounds = |cause: &&Cause| cause.class == Class::Bounds;
         let of = |dispatch: &DispatchTrace| -> Vec<(Home, SourceLine)> {
             let causes = dispatch.checked.iter().flat_map(|checked| checked.findings.all.keys()).filter(is_bounds);
-            let root = |cause: &Cause| cause.root.and_then(|root| dispatch.what.traced.roots.get(root)).map(|root| root.space);
+            let root = |cause: &Cause| dispatch.what.traced.roots.get(cause.root?).map(|root| root.space);
             let line = |cause: &Cause| dispatch.what.traced.sites[cause.first].line.clone();
-            causes.filter_map(|cause| Some((root(cause).map(home)?, line(cause)?))).collect()
+            causes.filter_map(|cause| Some((root(cause).and_then(home)?, line(cause)?))).collect()
         };
         let known: Vec<(Home, SourceLine)> = self.dispatches.iter().flat_map(of).collect();
         let is_known =
@@ -149,12 +149,13 @@ impl Checked {
     }
 }
 
-/// How the look at all workgroups calls what holds a variable.
-fn home(space: Space) -> Home {
+/// How the look at all workgroups calls what holds a variable; nothing where it doesn't look.
+fn home(space: Space) -> Option<Home> {
     match space {
-        Space::Storage { set, binding } | Space::Uniform { set, binding } => Home::Buffer { set, binding },
-        Space::PushConstants => Home::PushConstants,
-        Space::Shared => Home::Shared,
+        Space::Storage { set, binding } | Space::Uniform { set, binding } => Some(Home::Buffer { set, binding }),
+        Space::PushConstants => Some(Home::PushConstants),
+        Space::Shared => Some(Home::Shared),
+        Space::Address => None,
     }
 }
 

@@ -255,6 +255,6 @@ pub(super) fn ends(what: &Dispatched) -> impl Fn(usize, u32) -> Option<u64> {
             let bound = what.buffers.iter().find(|of| (of.set, of.binding, of.element) == (set, binding, element));
             bound.map(|of| of.bytes)
         }
-        Space::PushConstants | Space::Shared => None,
+        Space::PushConstants | Space::Shared | Space::Address => None,
     }
 }

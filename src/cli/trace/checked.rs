@@ -11,7 +11,7 @@ use crate::campaign::trace::{Checked, DispatchTrace, Order, Traces, unordered};
 use crate::model::DeviceInfo;
 use crate::output::trace::{FindingRow, TRACE_SCHEMA};
 use crate::output::{Page, paragraph};
-use crate::shader::{Home, Overrun, Site, SourceLine, Space, Target};
+use crate::shader::{Home, Overrun, SourceLine, Space};
 use crate::trace::check::{Actor, Cause, Class, Finding};
 
 /// Findings that are shown in full.
@@ -101,13 +101,7 @@ fn findings(dispatch: &DispatchTrace, Checked { findings, .. }: &Checked, beyond
     let is_none = |classes: &[Class]| missing(classes) && (beyond.is_empty() || classes != [Class::Bounds]);
     let none: Vec<&str> = kinds.iter().filter(|(classes, _)| is_none(classes)).map(|(_, words)| *words).collect();
     if !none.is_empty() && checked > 0 {
-        let mut words = format!("In {checked} of {}, no {} was found.", counted(dispatch.workgroups(), "workgroup"), or(&none));
-        let by_address = |site: &&Site| matches!(site.target, Target::Address { .. });
-        let by_address = dispatch.what.traced.sites.iter().filter(by_address).count() as u64;
-        if by_address > 0 {
-            let instructions = counted(by_address, "instruction");
-            words += &format!(" Whether accesses by address stay within a buffer wasn't looked at ({instructions}).");
-        }
+        let words = format!("In {checked} of {}, no {} was found.", counted(dispatch.workgroups(), "workgroup"), or(&none));
         all.push(paragraph(&words, page));
     }
     all

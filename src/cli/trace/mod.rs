@@ -114,7 +114,7 @@ fn check(typed: &Trace, campaign: &Campaign, orders: &[Order]) -> anyhow::Result
         };
         rows.extend(checked::rows(&traces, order, device));
         texts.push(checked::text(&traces, order, device, Page::stdout()));
-        failed.extend(faults(&traces.dispatches, &classes));
+        failed.extend(faults(&traces.dispatches, |cause, _| classes.contains(&cause.class)));
         failed.extend(checked::beyond(&traces, order).into_iter().filter(|_| classes.contains(&Class::Bounds)));
         is_well &= traces.dispatches.iter().all(is_known);
     }

@@ -122,10 +122,11 @@ impl Best {
         };
         let leaves = run.trials.values().any(|trial| trial.point == answer.best.point && trial.leaves);
         let mut tried = run.checks.said(&answer.best.point);
-        tried.extend(run.races.said(&answer.best.point));
-        if !run.kernel.subject().addresses.is_empty() {
+        let of_races = run.races.said(&answer.best.point);
+        if of_races.is_none() && !run.kernel.subject().addresses.is_empty() {
             tried.push("Whether what it accesses by address stays within memory wasn't looked at.".to_owned());
         }
+        tried.extend(of_races);
         Some(Self { answer, effort, entry, leaves, tried })
     }
 }

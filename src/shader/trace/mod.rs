@@ -66,7 +66,7 @@ pub struct Root {
     pub name: String,
     /// Whether its layout is the driver's: then that of `std430` is assumed, from offset 0.
     pub is_natural: bool,
-    /// How large it is, of what isn't a buffer.
+    /// How large it is, where that doesn't depend on what is bound.
     pub bytes: Option<u64>,
     /// Whether it is of shared memory that holds something from the beginning, or that may be written where nobody sees it.
     pub has_initial: bool,
@@ -97,6 +97,8 @@ pub enum Space {
     PushConstants,
     /// Memory that a workgroup shares.
     Shared,
+    /// A buffer that is reached by its address.
+    Address,
 }
 
 /// An instruction that accesses memory, or a barrier; one that copies is two.

@@ -26,6 +26,9 @@ pub struct Recording<'g> {
 /// Words that nobody reads: as many as a record has. What is beyond them is beyond the buffer.
 const UNREAD_WORDS: u64 = 256;
 
+/// An address this many bytes beyond a memory's end has nothing to do with it.
+const FAR: u64 = 1 << 32;
+
 impl Recording<'_> {
     fn group_count(&self) -> u32 {
         u32::try_from(self.groups.len()).unwrap_or(u32::MAX)
@@ -84,13 +87,17 @@ impl Recording<'_> {
         words.into_iter().flat_map(u32::to_ne_bytes).collect()
     }
 
-    /// What [`Traced::recorded`] reads, out of what a pass left of the buffer.
-    pub fn compacted(&self, buffer: &[u8], traced: &Traced) -> Vec<u32> {
+    /// What [`Traced::recorded`] reads, out of what a pass left of the buffer. `starts` are the addresses at which what kernels reach by
+    /// address began in this pass, in the order of its roots, which are the last of the module's.
+    pub fn compacted(&self, buffer: &[u8], traced: &Traced, starts: &[u64]) -> Vec<u32> {
         let word = |bytes: &[u8]| u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
         let after = |words: u32| buffer.get(4 * words as usize..).unwrap_or_default();
         let invocations = self.lanes() as usize;
         let lanes = after(self.invocations_at()).chunks_exact(4).take(invocations).map(word);
-        let mut all: Vec<u32> = [0, self.invocations_per_group, self.lanes()].into_iter().chain(lanes).collect();
+        let head = [0, self.invocations_per_group, self.lanes(), u32::try_from(starts.len()).unwrap_or(u32::MAX)];
+        let starts = starts.iter().flat_map(|start| [start >> 32, start & u64::from(u32::MAX)]);
+        let starts = starts.map(|half| u32::try_from(half).unwrap_or(u32::MAX));
+        let mut all: Vec<u32> = head.into_iter().chain(starts).chain(lanes).collect();
         let ends_at = all.len();
         all.resize(ends_at + invocations, 0);
         let (records_at, room, longest) = (all.len(), self.per_invocation() as usize, traced.longest_record());
@@ -116,6 +123,8 @@ pub struct Recorded<'w> {
     traced: &'w Traced,
     is_cut: bool,
     invocations_per_group: u32,
+    /// Two words for each of the last roots, the high one first: the address at which it begins.
+    starts: &'w [u32],
     /// Of each invocation its subgroup and its lane, and where its records end.
     lanes: &'w [u32],
     ends: &'w [u32],
@@ -139,11 +148,12 @@ pub struct Record<'w> {
     pub iterations: &'w [u32],
     /// What it stored, or what was there and the values that went in, where those are recorded.
     pub values: &'w [u32],
-    /// The variable, by its index; nothing where it is an address, a barrier or isn't followed.
+    /// The variable, by its index, or the memory that an address leads to; nothing where it leads to none, of a barrier, and of what isn't
+    /// followed.
     pub root: Option<usize>,
     /// Of an array of descriptors.
     pub element: u32,
-    /// Bytes from the variable's beginning, or the address; nothing of what isn't followed.
+    /// Bytes from where that begins; an address that leads to nothing; nothing of what isn't followed.
     pub offset: Option<u64>,
     /// What was read, of sites that may poll; and how often in a row.
     pub value: Option<u32>,
@@ -153,11 +163,12 @@ pub struct Record<'w> {
 impl Traced {
     /// What was recorded, out of [`Recording::compacted`].
     pub fn recorded<'w>(&'w self, words: &'w [u32]) -> Recorded<'w> {
-        let (head, rest) = words.split_first_chunk::<3>().unwrap_or((&[0; 3], &[]));
-        let &[is_cut, invocations_per_group, invocations] = head;
+        let (head, rest) = words.split_first_chunk::<4>().unwrap_or((&[0; 4], &[]));
+        let &[is_cut, invocations_per_group, invocations, memories] = head;
+        let (starts, rest) = rest.split_at_checked(2 * memories as usize).unwrap_or_default();
         let (lanes, rest) = rest.split_at_checked(invocations as usize).unwrap_or_default();
         let (ends, records) = rest.split_at_checked(invocations as usize).unwrap_or_default();
-        Recorded { traced: self, is_cut: is_cut != 0, invocations_per_group, lanes, ends, records }
+        Recorded { traced: self, is_cut: is_cut != 0, invocations_per_group, starts, lanes, ends, records }
     }
 
     /// The most words that a record of the module has.
@@ -258,6 +269,32 @@ impl<'w> Recorded<'w> {
     pub fn traced(&self) -> &'w Traced {
         self.traced
     }
+
+    /// The address at which a root begins that is reached by it.
+    pub fn start(&self, root: usize) -> Option<u64> {
+        self.memories().find(|(at, _)| *at == root).map(|(_, start)| start)
+    }
+
+    /// What is reached by address: the roots, and where they begin.
+    fn memories(&self) -> impl Iterator<Item = (usize, u64)> + use<'w> {
+        let first = self.traced.roots.len().saturating_sub(self.starts.len() / 2);
+        (first..).zip(self.starts.chunks_exact(2).map(|words| address(words[0], words[1])))
+    }
+
+    /// The memory that an address leads to, and the byte of it. One that leads to nothing is taken to have left the memory before it,
+    /// unless that is far away.
+    fn memory_at(&self, address: u64) -> (Option<usize>, u64) {
+        let before = self.memories().filter(|(_, start)| *start <= address).max_by_key(|(_, start)| *start);
+        let bytes = |root: usize| self.traced.roots.get(root).and_then(|root| root.bytes).unwrap_or(0);
+        match before.map(|(root, start)| (root, address - start)) {
+            Some((root, offset)) if offset < bytes(root).saturating_add(FAR) => (Some(root), offset),
+            _ => (None, address),
+        }
+    }
+}
+
+fn address(high: u32, low: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
 }
 
 /// How many loops are around the calls of each chain.
@@ -302,7 +339,8 @@ impl<'w> Recorded<'w> {
             },
             Target::Address { .. } => {
                 let words = take(2)?;
-                (None, 0, Some(u64::from(words[0]) << 32 | u64::from(words[1])))
+                let (root, offset) = self.memory_at(address(words[0], words[1]));
+                (root, 0, Some(offset))
             }
             Target::Nothing | Target::Unfollowed(_) => (None, 0, None),
         };
@@ -316,5 +354,39 @@ impl<'w> Recorded<'w> {
         let leader = head & 0xffff;
         let record = Record { site, group, invocation, leader, chain, iterations, values, root, element, offset, value, count };
         Some((record, rest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Root, Space};
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_byte_of_the_memory_before_it() {
+        let root = |name: &str, bytes| Root {
+            space: Space::Address,
+            name: name.to_owned(),
+            is_natural: false,
+            bytes: Some(bytes),
+            has_initial: false,
+            array: None,
+        };
+        let calls = serde_json::from_str(r#"{"entry":4,"calls":{},"has_paths":false,"deepest":0}"#).unwrap();
+        let roots = vec![root("bound", 4), root("high", 16), root("low", 1 << 33)];
+        let traced = Traced { words: Vec::new(), place: (0, 0), sites: Vec::new(), roots, calls, has_leaders: false };
+        let words = [0, 1, 0, 2, 0x7f00, 0x40, 1, 0];
+        let recorded = traced.recorded(&words);
+        assert_eq!([0, 1, 2].map(|root| recorded.start(root)), [None, Some(0x7f00_0000_0040), Some(1 << 32)]);
+        for (address, is) in [
+            (0x7f00_0000_0040, (Some(1), 0)),
+            (0x7f00_0000_0060, (Some(1), 0x20)),
+            ((1 << 33) + 7, (Some(2), (1 << 32) + 7)),
+            (4, (None, 4)),
+            (u64::MAX, (None, u64::MAX)),
+            (0x7f00_0000_003f, (None, 0x7f00_0000_003f)),
+        ] {
+            assert_eq!(recorded.memory_at(address), is, "{address:#x}");
+        }
     }
 }

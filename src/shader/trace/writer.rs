@@ -593,7 +593,7 @@ impl Writer {
             Some(Space::Storage { set, binding } | Space::Uniform { set, binding }) => format!("{set}:{binding}"),
             Some(Space::PushConstants) => "(push constants)".to_owned(),
             Some(Space::Shared) => "(shared memory)".to_owned(),
-            None => "(pointer)".to_owned(),
+            Some(Space::Address) | None => "(pointer)".to_owned(),
         }
     }
 

@@ -78,7 +78,7 @@ impl Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cause {
     pub class: Class,
-    /// The variable, by its index; nothing of barriers and addresses.
+    /// The variable or memory, by its index; nothing of barriers, and of addresses that lead to nothing.
     pub root: Option<usize>,
     /// By their indexes. Of a race the one that came first in the order that was looked at.
     pub first: usize,

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::clocks::{BUFFERS, Clocks, EXECUTION, SHARED};
 use super::schedule::Step;
 use super::{Access, Class};
-use crate::shader::{AccessKind, AtomicOp, Record, Run, Space, Traced};
+use crate::shader::{AccessKind, AtomicOp, Record, Run, Space, Target, Traced};
 
 /// A word: of which variable, which descriptor of an array, and its number from the beginning.
 type Word = (Option<usize>, u32, u64);
@@ -89,6 +89,7 @@ impl<'s, 'w> Shadow<'s, 'w> {
         let site = &self.traced.sites[record.site];
         let Some(offset) = record.offset else { return };
         let space = record.root.and_then(|root| self.traced.roots.get(root)).map(|root| root.space);
+        let is_address = matches!(site.target, Target::Address { .. });
         let farthest = site.target.runs().iter().map(|run| run.offset + run.bytes).max().unwrap_or(0);
         if let Some(root) = record.root {
             let end = self.traced.roots.get(root).and_then(|of| of.bytes).or_else(|| (self.ends)(root, record.element));
@@ -96,6 +97,9 @@ impl<'s, 'w> Shadow<'s, 'w> {
                 report(Class::Bounds, Access { record, offset, is_last: false }, None);
                 return;
             }
+        } else if is_address {
+            report(Class::Bounds, Access { record, offset, is_last: false }, None);
+            return;
         }
         // Nobody writes there.
         if matches!(space, Some(Space::Uniform { .. } | Space::PushConstants)) {

@@ -1,6 +1,7 @@
 //! What a kernel accesses, recorded in a process of its own: what it does there may take a driver down, or never end.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
 use std::time::Duration;
@@ -11,9 +12,9 @@ use super::bounds::looked;
 use super::{Host, Question, QuestionState};
 use crate::gpu::{CaseHandle, DeviceOptions};
 use crate::measure::{CaseKey, CaseSource, Dispatcher, SourcedCase, Vulkan};
-use crate::model::{Binding, Failure, FilePath, MemoryKind, Point, Preset, ResourceKind, Status, SubgroupClass};
-use crate::shader::{AddedBarrier, Change, Dispatch, Overrun, Prepared, Recording, TraceOptions, Traced, Unordered};
-use crate::subject::{KernelSpec, UserKernel};
+use crate::model::{Binding, Case, Failure, FilePath, MemoryKind, Point, Preset, ResourceKind, Status, SubgroupClass};
+use crate::shader::{AddedBarrier, Change, Dispatch, Overrun, Prepared, Recording, Root, Space, TraceOptions, Traced, Unordered};
+use crate::subject::{KernelSpec, MEMORY_PREFIX, UserKernel};
 use crate::validate::{Mismatch, Outputs};
 use crate::worker::host::{Identity, opened};
 use crate::worker::source::Catalogue;
@@ -257,7 +258,7 @@ impl Question for AddBarriers {
         let tracer = kept.tracer()?;
         let (dispatch, options) = (tracer.dispatch(self.dispatch)?, tracer.options(&[]));
         let (prepared, added) = tracer.prepared().with_barriers(dispatch, &options, &self.barriers).map_err(refused)?;
-        Ok(WithBarriers { traced: prepared.traced(dispatch, &options).map_err(refused)?, added })
+        Ok(WithBarriers { traced: tracer.traced(&prepared, dispatch, &[])?, added })
     }
 
     #[cfg(test)]
@@ -428,7 +429,7 @@ impl Tracer {
     fn look(&mut self) -> Result<Untraced, Failure> {
         let prepared = self.prepared().clone();
         let dispatches = prepared.dispatches().into_iter().map(|dispatch| {
-            let traced = prepared.traced(dispatch, &self.options(&[])).map_err(refused)?;
+            let traced = self.traced(&prepared, dispatch, &[])?;
             Ok(dispatched(&prepared, dispatch, traced))
         });
         let dispatches: Result<Vec<Dispatched>, Failure> = dispatches.collect();
@@ -449,6 +450,27 @@ impl Tracer {
 
     fn options<'s>(&self, sites: &'s [usize]) -> TraceOptions<'s> {
         TraceOptions { leaders: self.has_ballots, values: self.has_values, sites: Some(sites) }
+    }
+
+    /// What a dispatch accesses. The memory that it reaches by address is among the variables, as the last of them.
+    fn traced(&self, prepared: &Prepared, dispatch: Dispatch, sites: &[usize]) -> Result<Traced, Failure> {
+        let mut traced = prepared.traced(dispatch, &self.options(sites)).map_err(refused)?;
+        let resources = addressed(&prepared.case).into_iter().map(|at| &prepared.case.resources[at]);
+        traced.roots.extend(resources.map(|resource| Root {
+            space: Space::Address,
+            name: resource.name.strip_prefix(MEMORY_PREFIX).unwrap_or(&resource.name).to_owned(),
+            is_natural: false,
+            bytes: Some(resource.bytes()),
+            has_initial: false,
+            array: None,
+        }));
+        Ok(traced)
+    }
+
+    /// Where what it reaches by address begins now.
+    fn starts(&self, slot: CaseHandle) -> Vec<u64> {
+        let starts = addressed(&self.prepared().case).into_iter().map(|resource| self.device.address(slot, resource));
+        starts.map(|start| start.unwrap_or(u64::MAX)).collect()
     }
 
     fn wrong(&self, bytes: Vec<Vec<u8>>) -> Result<Option<String>, Failure> {
@@ -497,7 +519,7 @@ impl Tracer {
             self.device.release(loaded.slot);
         }
         let prepared = self.changed(dispatch, pass.change.as_ref())?;
-        let traced = prepared.traced(dispatch, &self.options(&pass.sites)).map_err(refused)?;
+        let traced = self.traced(&prepared, dispatch, &pass.sites)?;
         let (prepared, resource) = prepared.recording(dispatch, &traced, recording).map_err(refused)?;
         let slot = self.device.load(&prepared)?.slot;
         let (bytes, sites, change) = (recording.bytes(), pass.sites.clone(), pass.change.clone());
@@ -510,25 +532,31 @@ impl Tracer {
         let prepared = self.changed(dispatch, pass.change.as_ref())?;
         let memory = if self.hangs { MemoryKind::HostVisible } else { MemoryKind::DeviceLocal };
         let recording = pass.recording(&dispatch, &prepared, memory);
-        let traced = prepared.traced(dispatch, &self.options(&pass.sites)).map_err(refused)?;
+        let traced = self.traced(&prepared, dispatch, &pass.sites)?;
         let (slot, resource) = self.load(pass, dispatch, &recording)?;
         self.device.restart(slot, resource, &recording.beginning())?;
+        let starts = self.starts(slot);
         let ran = self.outputs(slot, &prepared);
         let hung = ran.as_ref().err().filter(|failure| matches!(failure.status, Status::Timeout | Status::DeviceLost));
         let seen = hung.and_then(|_| self.device.peek(slot, resource));
         if let (Some(records), Err(failure)) = (seen, &ran) {
-            pass.keep(&recording.compacted(&records, &traced))?;
+            pass.keep(&recording.compacted(&records, &traced, &starts))?;
             return Ok(RecordedPass { difference: None, wrong: None, took: Duration::ZERO, stopped: Some(failure.clone()) });
         }
         let (outputs, took) = ran?;
         let records = self.device.read(slot, resource)?;
-        pass.keep(&recording.compacted(&records, &traced))?;
+        pass.keep(&recording.compacted(&records, &traced, &starts))?;
         drop(records);
         let difference = self.difference(&outputs);
         // Judging may take longer than the pass.
         let wrong = if difference.is_none() { self.first_wrong.clone() } else { self.wrong(outputs)? };
         Ok(RecordedPass { difference, wrong, took, stopped: None })
     }
+}
+
+/// The resources that kernels reach by address, each once.
+fn addressed(case: &Case) -> BTreeSet<usize> {
+    case.addressed().collect()
 }
 
 fn refused(why: impl ToString) -> Failure {

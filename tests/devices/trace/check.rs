@@ -52,7 +52,7 @@ fn found(device: &mut Device, prepared: &Prepared, dispatch: Dispatch) -> Option
         };
         let (with, resource) = prepared.recording(dispatch, &traced, &recording).unwrap();
         let left = ran(device, &with, Some((resource, recording.beginning())))?.pop()?;
-        let words = recording.compacted(&left, &traced);
+        let words = recording.compacted(&left, &traced, &[]);
         // A large device has more work in a workgroup than there is room for.
         if traced.recorded(&words).is_cut() {
             return None;
@@ -69,7 +69,7 @@ fn found(device: &mut Device, prepared: &Prepared, dispatch: Dispatch) -> Option
                 _ => None,
             }
         }
-        Space::PushConstants | Space::Shared => None,
+        Space::PushConstants | Space::Shared | Space::Address => None,
     };
     let mut findings = Findings::default();
     for (place, number) in (0..).zip(&groups) {

@@ -588,7 +588,7 @@ fn recorded(device: &mut Device, name: &str, prepared: &Prepared) -> Option<Vec<
     assert_eq!(validate(&traced.words), Ok(()), "{name}");
     let (with, resource) = prepared.recording(dispatch, &traced, &recording).unwrap();
     let left = ran(device, &with, Some((resource, recording.beginning())))?.pop()?;
-    let buffer = recording.compacted(&left, &traced);
+    let buffer = recording.compacted(&left, &traced, &[]);
     let recorded = traced.recorded(&buffer);
     assert!(!recorded.is_cut(), "{name}");
     let all = recorded.records().filter_map(|record| {

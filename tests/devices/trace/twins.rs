@@ -262,7 +262,7 @@ fn recorded<'t>(
     };
     let (with, resource) = prepared.recording(dispatch, traced, &recording).unwrap();
     let left = ran(device, &with, Some((resource, recording.beginning()))).unwrap().pop().unwrap();
-    let buffer = recording.compacted(&left, traced);
+    let buffer = recording.compacted(&left, traced, &[]);
     let recorded = traced.recorded(&buffer);
     assert!(!recorded.is_cut());
     let mut all = Vec::new();
@@ -286,6 +286,7 @@ fn recorded<'t>(
             Space::Storage { set, binding } | Space::Uniform { set, binding } => Buffer(set, binding),
             Space::Shared => Shared(&root.name),
             Space::PushConstants => continue,
+            Space::Address => panic!("what is reached by address has no place here"),
         };
         runs.iter().for_each(|run| add(place, record.offset.unwrap() + run.offset, run.bytes));
     }
