@@ -13,7 +13,9 @@ use super::{Host, Question, QuestionState};
 use crate::gpu::{CaseHandle, DeviceOptions};
 use crate::measure::{CaseKey, CaseSource, Dispatcher, SourcedCase, Vulkan};
 use crate::model::{Binding, Case, Failure, FilePath, MemoryKind, Point, Preset, ResourceKind, Status, SubgroupClass};
-use crate::shader::{AddedBarrier, Change, Dispatch, Overrun, Prepared, Recording, Root, Space, TraceOptions, Traced, Unordered};
+use crate::shader::{
+    AddedBarrier, Change, Dispatch, Overrun, Prepared, Recording, Root, Space, TraceOptions, Traced, Unordered,
+};
 use crate::subject::{KernelSpec, MEMORY_PREFIX, UserKernel};
 use crate::validate::{Mismatch, Outputs};
 use crate::worker::host::{Identity, opened};
