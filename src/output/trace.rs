@@ -8,7 +8,7 @@ use crate::record::{Column, Kind};
 
 /// The version of both tables, as their column `schema` holds it. Adding a column raises the minor version, renaming or removing one the
 /// major version.
-pub const TRACE_SCHEMA: &str = "t1.0";
+pub const TRACE_SCHEMA: &str = "t1.1";
 
 /// What a field's type says of its column.
 trait Typed {
@@ -73,6 +73,11 @@ table! {
             same_accesses: bool, "Whether the first workgroups accessed the same in another pass, as far as that was looked at.";
             dispatch_fetched_bytes: Option<u64> ["bytes"], "What memory moves for the loads of all workgroups, if they are like those that were recorded: the model's blocks, each once for a workgroup.";
             dispatch_stored_bytes: Option<u64> ["bytes"], "The same for stores and atomic operations: the sectors of each request, as many as the model says for a part of one.";
+            dispatch_fma_f16: Option<u64>, "Multiply-adds of f16 that all workgroups do, counted as they ran: a multiplication and the addition that takes its result are one, and so is either by itself. As the module has them; a driver may do with fewer.";
+            dispatch_fma_f32: Option<u64>, "The same of f32.";
+            dispatch_fma_f64: Option<u64>, "The same of f64.";
+            dispatch_special: Option<u64>, "Reciprocals, roots, exponentials, logarithms, sines and cosines.";
+            dispatch_integer: Option<u64>, "Operations on whole numbers, without the arithmetic of addresses.";
             model: String, "The model of hardware that sectors, lines and wavefronts are counted by.";
             grouping: String, "What makes a request: `device` (its subgroups), or `N in a row` (invocations).";
         }

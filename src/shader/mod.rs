@@ -4,6 +4,7 @@ pub mod apart;
 mod bounds;
 mod capabilities;
 mod compile;
+mod counts;
 mod defaults;
 mod edit;
 mod explain;
@@ -34,6 +35,7 @@ use crate::model::Case;
 
 pub use bounds::{Dimension, Home, NotedArray, Noting, NotingError, Overrun};
 pub use compile::{CompileError, Compiler, GlslError, ModuleKey, glsl_compiler};
+pub use counts::{Counting, CountingError, Operation, Operations};
 pub use files::{FileError, Reading, from_file, included_files, size_macros, written_path};
 pub use fit::{LargestFit, Stop, WorkgroupFit};
 pub use lengths::{LengthsError, with_lengths};

@@ -2,6 +2,7 @@
 
 mod check;
 mod command;
+mod counts;
 mod forms;
 mod twins;
 

@@ -11,7 +11,7 @@ use crate::shader::{AccessKind, Change, Record, Recorded, Traced};
 use crate::trace::remedy::{Candidate, LongerRows};
 use crate::trace::requests::Requests;
 use crate::trace::sites::{self, Analysis};
-use crate::worker::questions::trace::Dispatched;
+use crate::worker::questions::trace::{CountOperations, Dispatched};
 
 /// Workgroups in a row that are too large for a pass by themselves, before any was recorded: the rest isn't tried then.
 const GIVES_UP: usize = 2;
@@ -60,6 +60,18 @@ impl Tracing<'_> {
         let (all, groups) = (longer_rows.candidates(&what.traced), first.remove(&0).unwrap_or_default());
         trace.remedies = all.into_iter().filter_map(|one| self.remedy(at, what, &groups, one)).collect();
         Ok(trace)
+    }
+
+    /// Counts what arithmetic all workgroups do. Whether others can be looked at after that.
+    pub(super) fn count_operations(&mut self, at: usize, trace: &mut DispatchTrace) -> bool {
+        match self.respondent.ask(CountOperations { dispatch: at }) {
+            Ok(counted) => trace.operations = Some(counted),
+            Err(failure) => {
+                self.progress.note(&format!("note: what it computes couldn't be counted: {}", failure.reason));
+                return false;
+            }
+        }
+        true
     }
 
     /// Writes and sums up what a pass recorded.

@@ -90,9 +90,12 @@ fn recorded<'a>(
     let explains = order.check && order.explains;
     let overruns = if explains { tracing.overruns() } else { None };
     // They come last: one that hangs takes its process with it.
-    let mut can_go_on = explains;
+    let mut can_go_on = explains || !order.check;
     for (at, trace) in dispatches.iter_mut().enumerate() {
-        can_go_on = can_go_on && tracing.order_accesses(at, trace);
+        if !can_go_on {
+            break;
+        }
+        can_go_on = if explains { tracing.order_accesses(at, trace) } else { tracing.count_operations(at, trace) };
     }
     Ok(Traces { dispatches, untraced, overruns })
 }

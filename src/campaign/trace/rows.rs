@@ -6,7 +6,7 @@ use std::io;
 use super::traced::{DispatchTrace, Order, Remedy, Traces};
 use crate::model::{DeviceInfo, Shown};
 use crate::output::trace::{AccessRow, Rows, SiteRow, TRACE_SCHEMA};
-use crate::shader::{AccessKind, Record, Recorded, Site, Space, Target, written_path};
+use crate::shader::{AccessKind, Operation, Record, Recorded, Site, Space, Target, written_path};
 use crate::trace::request::Pattern;
 use crate::trace::requests::Lanes;
 use crate::trace::sites::Sums;
@@ -48,7 +48,13 @@ fn rows_of(dispatch: &DispatchTrace, number: u64, order: &Order, device: &Device
 
 fn of_dispatch(dispatch: &DispatchTrace, order: &Order, device: &DeviceInfo) -> SiteRow {
     let moved = dispatch.moved(&order.hardware);
+    let done = |is_meant: fn(Operation) -> bool| dispatch.operations.as_ref().map(|counted| counted.sum(is_meant));
     SiteRow {
+        dispatch_fma_f16: done(|operation| operation == Operation::MultiplyAdd { bits: 16 }),
+        dispatch_fma_f32: done(|operation| operation == Operation::MultiplyAdd { bits: 32 }),
+        dispatch_fma_f64: done(|operation| operation == Operation::MultiplyAdd { bits: 64 }),
+        dispatch_special: done(|operation| matches!(operation, Operation::Special { .. })),
+        dispatch_integer: done(|operation| matches!(operation, Operation::Integer { .. })),
         dispatch_fetched_bytes: moved.map(|moved| moved.fetched),
         dispatch_stored_bytes: moved.map(|moved| moved.stored),
         schema: TRACE_SCHEMA.to_owned(),

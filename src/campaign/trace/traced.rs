@@ -11,7 +11,7 @@ use crate::trace::check::{Cause, Class, Findings};
 use crate::trace::hardware::Hardware;
 use crate::trace::requests::Lanes;
 use crate::trace::sites::Analysis;
-use crate::worker::questions::trace::{Difference, Dispatched, RecordedPass, Untraced};
+use crate::worker::questions::trace::{CountedOperations, Difference, Dispatched, RecordedPass, Untraced};
 
 /// What is to be recorded.
 pub struct Order {
@@ -124,6 +124,8 @@ pub struct DispatchTrace {
     /// How long the recording passes took on the device.
     pub took: Duration,
     pub remedies: Vec<Remedy>,
+    /// What arithmetic all workgroups do, where that was counted.
+    pub operations: Option<CountedOperations>,
     /// What was looked for, where that was asked for.
     pub checked: Option<Checked>,
 }
@@ -241,6 +243,7 @@ impl DispatchTrace {
             wrong: None,
             took: Duration::ZERO,
             remedies: Vec::new(),
+            operations: None,
             checked: None,
         }
     }

@@ -7,7 +7,7 @@ use crate::campaign::trace::rows::kind;
 use crate::campaign::trace::{DispatchTrace, Moved, Order, Remedy, Traces};
 use crate::model::DeviceInfo;
 use crate::output::{Column, Need, Page, TextTable, paragraph};
-use crate::shader::{Site, Space, Target, Traced};
+use crate::shader::{Operation, Site, Space, Target, Traced};
 use crate::trace::hardware::{Hardware, UNVERIFIED};
 use crate::trace::request::Pattern;
 use crate::trace::requests::Lanes;
@@ -34,6 +34,7 @@ fn of_dispatch(dispatch: &DispatchTrace, traces: &Traces, order: &Order, device:
     let words = words
         .into_iter()
         .chain(traffic(dispatch, &order.hardware))
+        .chain(arithmetic(dispatch, &order.hardware))
         .chain(doubts(dispatch, traces))
         .map(|words| paragraph(&words, page));
     let tables = [memory(dispatch, &order.hardware, page), shared(dispatch, page)];
@@ -116,6 +117,49 @@ fn traffic(dispatch: &DispatchTrace, hardware: &Hardware) -> Option<String> {
         "Memory moves {about}{all} for the dispatch{part}: {fetched} are loaded, in blocks of {size} bytes, each once a workgroup, and \
          {stored} stored."
     ))
+}
+
+/// What all of it computes.
+#[expect(clippy::cast_precision_loss, reason = "a ratio")]
+fn arithmetic(dispatch: &DispatchTrace, hardware: &Hardware) -> Option<String> {
+    let counted = dispatch.operations.as_ref()?;
+    let kinds: Vec<String> = counted.done.iter().map(|(operation, count)| operations(*operation, *count)).collect();
+    let partial = if counted.is_partial { " Products of matrices aren't among them, or not all." } else { "" };
+    let [rest @ .., last] = &kinds[..] else { return (!partial.is_empty()).then(|| partial.trim().to_owned()) };
+    let all = if rest.is_empty() { last.clone() } else { format!("{} and {last}", rest.join(", ")) };
+    let sums = counted.sum(|operation| matches!(operation, Operation::MultiplyAdd { .. }));
+    let moved = dispatch.moved(hardware).map_or(0, |moved| moved.fetched + moved.stored);
+    let per_byte = match (sums, moved) {
+        (0, _) | (_, 0) => String::new(),
+        _ => format!(
+            " That is {} multiply-adds for each byte that memory moves.",
+            rounded(sums as f64 / moved as f64, Some(0.0))
+        ),
+    };
+    Some(format!("The dispatch computes {all}, as the shader has them: a driver may do with fewer.{per_byte}{partial}"))
+}
+
+fn operations(operation: Operation, count: u64) -> String {
+    let (one, many, of) = match operation {
+        Operation::MultiplyAdd { bits } => ("multiply-add", "multiply-adds", format!(" of f{bits}")),
+        Operation::Special { bits } => ("special function", "special functions", format!(" of f{bits}")),
+        Operation::OtherFloat { bits } => ("other operation", "other operations", format!(" on f{bits}")),
+        Operation::Integer { bits: 32 } => ("integer operation", "integer operations", String::new()),
+        Operation::Integer { bits } => ("operation", "operations", format!(" on integers of {bits} bits")),
+        Operation::DotProduct => ("dot product", "dot products", " of integers".to_owned()),
+        Operation::MatrixMultiplyAdd { bits } => ("multiply-add", "multiply-adds", format!(" of matrices of {bits} bits")),
+    };
+    format!("{} {}{of}", large(count), if count == 1 { one } else { many })
+}
+
+/// A count: large ones in words.
+#[expect(clippy::cast_precision_loss, reason = "four digits are shown")]
+fn large(count: u64) -> String {
+    const NAMES: [(u64, &str); 3] = [(1_000_000_000_000, "trillion"), (1_000_000_000, "billion"), (1_000_000, "million")];
+    match NAMES.into_iter().find(|(of, _)| count >= *of) {
+        Some((of, name)) => format!("{} {name}", rounded(count as f64 / of as f64, Some(0.0))),
+        None => count.to_string(),
+    }
 }
 
 /// Whether recording changed what the shader computes, where it isn't the same bit by bit.

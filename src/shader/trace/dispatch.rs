@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::added::{AddedBarrier, Unordered, places, with_barriers};
 use super::{Recording, TraceError, TraceOptions, Traced};
-use crate::model::{Binding, Contents, Resource, ResourceKind, Step};
+use crate::model::{Binding, Contents, MemoryKind, Resource, ResourceKind, Step};
 use crate::shader::lengths::{LengthsError, with_numbers};
 use crate::shader::reflect::{ReflectError, SpecValues};
-use crate::shader::{Module, Prepared, Specialized};
+use crate::shader::{Counting, CountingError, Module, Prepared, Specialized};
 
 /// A dispatch of a case's pass, and the kernel that it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,8 @@ pub enum DispatchError {
     Reflect(#[from] ReflectError),
     #[error(transparent)]
     Lengths(#[from] LengthsError),
+    #[error(transparent)]
+    Counting(#[from] CountingError),
 }
 
 impl Dispatch {
@@ -128,19 +130,45 @@ impl Prepared {
         traced: &Traced,
         recording: &Recording,
     ) -> Result<(Self, usize), DispatchError> {
-        let Self { mut case, mut kernels } = self.clone();
-        let resource = case.resources.len();
-        case.resources.push(Resource {
+        let buffer = Resource {
             name: Cow::Borrowed("records of accesses"),
             kind: ResourceKind::Buffer { bytes: recording.bytes(), memory: recording.memory },
             contents: Contents::Undefined,
-        });
+        };
+        self.writing(dispatch, traced.words.clone(), traced.place, buffer)
+    }
+
+    /// The same case, in which that dispatch counts. Also the resource that it counts in: before a pass it must be zero, and afterwards
+    /// its bytes are what [`Counting::done`] reads.
+    pub fn counting(&self, dispatch: Dispatch) -> Result<(Self, usize, Counting), DispatchError> {
+        let kernel = &self.kernels[dispatch.kernel];
+        let counting = Counting::of(&kernel.module.words, &kernel.entry, &kernel.values())?;
+        let buffer = Resource {
+            name: Cow::Borrowed("counts of blocks"),
+            kind: ResourceKind::Buffer { bytes: counting.bytes(), memory: MemoryKind::DeviceLocal },
+            contents: Contents::Undefined,
+        };
+        let (prepared, resource) = self.writing(dispatch, counting.words.clone(), counting.place, buffer)?;
+        Ok((prepared, resource, counting))
+    }
+
+    /// The same case, in whose dispatch a module writes to one more buffer, which stands behind the case's resources.
+    fn writing(
+        &self,
+        dispatch: Dispatch,
+        words: Vec<u32>,
+        (set, binding): (u32, u32),
+        buffer: Resource,
+    ) -> Result<(Self, usize), DispatchError> {
+        let Self { mut case, mut kernels } = self.clone();
+        let resource = case.resources.len();
+        case.resources.push(buffer);
         let original = &self.kernels[dispatch.kernel];
-        let module = Module::of_spirv(traced.words.clone(), Some(&original.entry))?;
-        let info = module.reflection.bindings.iter().find(|info| (info.set, info.binding) == traced.place).cloned();
+        let module = Module::of_spirv(words, Some(&original.entry))?;
+        let info = module.reflection.bindings.iter().find(|info| (info.set, info.binding) == (set, binding)).cloned();
         let mut kernel = case.kernels[dispatch.kernel].clone();
         kernel.bindings.clone_from(&case.kernels[dispatch.sets].bindings);
-        kernel.bindings.push(Binding::new(traced.place.0, traced.place.1, resource));
+        kernel.bindings.push(Binding::new(set, binding, resource));
         let bindings = original.bindings.iter().cloned().chain(info).collect();
         kernels.push(Specialized { module: Arc::new(module), bindings, ..original.clone() });
         let own = case.kernels.len();

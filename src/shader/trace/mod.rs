@@ -41,6 +41,7 @@ pub use calls::{CallSite, CallTree};
 pub use dispatch::{Change, Dispatch, DispatchError, Padding};
 pub use records::{Record, Recorded, Recording};
 pub use sync::{AtomicOp, Sync, SyncScope};
+pub(super) use uses::mattering;
 
 /// A module that records, and what its records mean.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

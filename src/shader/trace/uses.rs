@@ -25,7 +25,7 @@ fn operands(of: &Instruction) -> impl Iterator<Item = Word> + '_ {
 }
 
 /// The results that matter, and which of their first 32 components, a bit each.
-pub(super) fn mattering(module: &Module) -> HashMap<Word, u32> {
+pub(in crate::shader) fn mattering(module: &Module) -> HashMap<Word, u32> {
     let mut slice = Slice::default();
     let parameters: HashMap<Word, Vec<Word>> = module
         .functions

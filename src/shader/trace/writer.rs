@@ -11,8 +11,9 @@ use super::loops::Loops;
 use super::pointers::{Beside, Followed, Name, RootIs, Shadow, is_recorded};
 use super::polls::Waiting;
 use super::recorder::{ENDED, Poll, RETURNED_EARLY, Recorder};
-use super::uses::mattering;
-use super::{AccessKind, AtomicOp, Root, Site, Space, Sync, Target, TraceError, TraceOptions, Traced, Unfollowed, assembled};
+use super::{
+    AccessKind, AtomicOp, Root, Site, Space, Sync, Target, TraceError, TraceOptions, Traced, Unfollowed, assembled, mattering,
+};
 use crate::shader::edit::{Editor, Missing, ids};
 use crate::shader::lines::Lines;
 use crate::shader::loader::id;

@@ -74,6 +74,7 @@ questions! {
     FindBarriers(trace::FindBarriers),
     AddBarriers(trace::AddBarriers),
     LookAtBounds(trace::LookAtBounds),
+    CountOperations(trace::CountOperations),
 }
 
 /// What questions leave behind in a process, for those that come next.

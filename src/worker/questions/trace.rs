@@ -14,7 +14,7 @@ use crate::gpu::{CaseHandle, DeviceOptions};
 use crate::measure::{CaseKey, CaseSource, Dispatcher, SourcedCase, Vulkan};
 use crate::model::{Binding, Case, Failure, FilePath, MemoryKind, Point, Preset, ResourceKind, Status, SubgroupClass};
 use crate::shader::{
-    AddedBarrier, Change, Dispatch, Overrun, Prepared, Recording, Root, Space, TraceOptions, Traced, Unordered,
+    AddedBarrier, Change, Dispatch, Operation, Overrun, Prepared, Recording, Root, Space, TraceOptions, Traced, Unordered,
 };
 use crate::subject::{KernelSpec, MEMORY_PREFIX, UserKernel};
 use crate::validate::{Mismatch, Outputs};
@@ -121,6 +121,26 @@ pub struct AddBarriers {
 pub struct WithBarriers {
     pub traced: Traced,
     pub added: Vec<Option<usize>>,
+}
+
+/// What arithmetic a dispatch does.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CountOperations {
+    pub dispatch: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CountedOperations {
+    pub done: Vec<(Operation, u64)>,
+    /// Whether some arithmetic of cooperative matrices can't be told.
+    pub is_partial: bool,
+}
+
+impl CountedOperations {
+    /// How many there are of some kinds.
+    pub fn sum(&self, is_meant: impl Fn(Operation) -> bool) -> u64 {
+        self.done.iter().filter(|(operation, _)| is_meant(*operation)).fold(0, |sum, (_, count)| sum.saturating_add(*count))
+    }
 }
 
 /// How far a kernel of the user's indexes, in all its workgroups, and images as well; of a case of the catalogue nothing is looked at.
@@ -269,6 +289,20 @@ impl Question for AddBarriers {
     }
 }
 
+impl Question for CountOperations {
+    type Answer = CountedOperations;
+
+    fn answer(self, _: &Host, kept: &mut QuestionState) -> Result<CountedOperations, Failure> {
+        kept.tracer()?.count(self.dispatch)
+    }
+
+    #[cfg(test)]
+    fn example() -> (Self, CountedOperations) {
+        let done = vec![(Operation::MultiplyAdd { bits: 32 }, 64), (Operation::DotProduct, 3)];
+        (Self { dispatch: 1 }, CountedOperations { done, is_partial: true })
+    }
+}
+
 impl Question for LookAtBounds {
     type Answer = Vec<Overrun>;
 
@@ -276,10 +310,7 @@ impl Question for LookAtBounds {
         let tracer = kept.tracer()?;
         let TracedCase::Users(_, kernel) = &tracer.case else { return Ok(Vec::new()) };
         let Some((prepared, noting)) = kernel.borrow_mut().noting(&self.point)? else { return Ok(Vec::new()) };
-        // What both take of memory may be more than there is.
-        if let Some(loaded) = tracer.loaded.take() {
-            tracer.device.release(loaded.slot);
-        }
+        tracer.release();
         let slot = tracer.device.load(&prepared)?.slot;
         let bounds = looked(&mut tracer.device, slot, &prepared, &noting);
         tracer.device.release(slot);
@@ -517,9 +548,7 @@ impl Tracer {
         if let Some(LoadedPass { slot, resource, .. }) = self.loaded.as_ref().filter(is_it) {
             return Ok((*slot, *resource));
         }
-        if let Some(loaded) = self.loaded.take() {
-            self.device.release(loaded.slot);
-        }
+        self.release();
         let prepared = self.changed(dispatch, pass.change.as_ref())?;
         let traced = self.traced(&prepared, dispatch, &pass.sites)?;
         let (prepared, resource) = prepared.recording(dispatch, &traced, recording).map_err(refused)?;
@@ -527,6 +556,29 @@ impl Tracer {
         let (bytes, sites, change) = (recording.bytes(), pass.sites.clone(), pass.change.clone());
         self.loaded = Some(LoadedPass { slot, resource, bytes, dispatch: pass.dispatch, sites, change });
         Ok((slot, resource))
+    }
+
+    /// Makes room: what two cases take of memory may be more than there is.
+    fn release(&mut self) {
+        if let Some(loaded) = self.loaded.take() {
+            self.device.release(loaded.slot);
+        }
+    }
+
+    fn count(&mut self, dispatch: usize) -> Result<CountedOperations, Failure> {
+        let (prepared, resource, counting) = self.prepared().counting(self.dispatch(dispatch)?).map_err(refused)?;
+        self.release();
+        let slot = self.device.load(&prepared)?.slot;
+        let counted = self.counted(slot, resource);
+        self.device.release(slot);
+        let done = counting.done(&counted?, self.device.info().subgroup.size);
+        Ok(CountedOperations { done: done.into_iter().collect(), is_partial: counting.is_partial })
+    }
+
+    fn counted(&mut self, slot: CaseHandle, resource: usize) -> Result<Vec<u8>, Failure> {
+        self.device.restart(slot, resource, &[])?;
+        self.device.run_checked(slot)?;
+        self.device.read(slot, resource)
     }
 
     fn record(&mut self, pass: &RecordPass) -> Result<RecordedPass, Failure> {

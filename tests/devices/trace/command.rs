@@ -83,6 +83,7 @@ fn what_a_shader_wastes_is_said_with_its_remedy() {
         assert_eq!(ran.code, Some(1), "{}", ran.err);
         assert!(ran.out.ends_with("\nFailed: line 14, load tile[][]: degree 32, at least 2\n"), "{}", ran.out);
         assert!(ran.out.contains("as `tile[32][33]` the degree falls from 32 to 1 (recorded once more)"), "{}", ran.out);
+        assert!(ran.out.contains("\nThe dispatch computes "), "{}", ran.out);
         let line = ran.out.lines().find(|line| line.contains("   14 |")).unwrap();
         assert!(line.contains("degree 32") || line.contains("100 % of sectors"), "{line}");
         let rows = rows(&file);
@@ -92,6 +93,8 @@ fn what_a_shader_wastes_is_said_with_its_remedy() {
             told.map(|column| load[column].as_str()),
             ["14", "shared", "128", "4096", "32.0", "tile[32][33]", "1.0", "128", "4"]
         );
+        assert_eq!(["dispatch_fma_f32", "dispatch_special"].map(|column| load[column].as_str()), ["0", "0"]);
+        assert!(load["dispatch_integer"].parse::<u64>().unwrap() >= 65536, "{load:?}");
         let store = row(&rows, "store", "b[]");
         assert_eq!(["efficiency", "pattern", "sectors"].map(|column| store[column].as_str()), ["1.0", "linear", "512"]);
         assert_eq!(store["same_outputs"], "true");
@@ -430,7 +433,7 @@ fn what_cannot_be_traced_is_refused_in_words() {
         "{}",
         rows.out
     );
-    let own = rows.out.lines().nth(1).unwrap().strip_prefix("t1.0,").unwrap();
+    let own = rows.out.lines().nth(1).unwrap().strip_prefix("t1.1,").unwrap();
     let name = &own[..own.find(",/").or(own.find(",naive")).unwrap()];
     let rows_of_this = folder.at("rows.csv");
     let of_another = std::fs::read_to_string(rows_of_another).unwrap();

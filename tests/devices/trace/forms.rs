@@ -16,8 +16,8 @@ use crate::gpu::messages_with;
 
 use AccessKind::{Atomic, Load, Store};
 
-const GROUPS: u32 = 3;
-const LOCAL: u32 = 8;
+pub(super) const GROUPS: u32 = 3;
+pub(super) const LOCAL: u32 = 8;
 
 /// One access of one invocation: what it does, where, in which iterations, from which byte on and how many bytes.
 type Expected = (AccessKind, Space, u32, u32, Vec<u32>, u64, u64);
@@ -36,7 +36,7 @@ impl Twin {
     }
 }
 
-struct Own<'t> {
+pub(super) struct Own<'t> {
     twin: &'t mut Twin,
     group: u32,
     local: u32,
@@ -53,25 +53,26 @@ impl Own<'_> {
     }
 }
 
-struct Form {
-    name: &'static str,
-    source: Source,
+pub(super) struct Form {
+    pub(super) name: &'static str,
+    pub(super) source: Source,
     /// Words of each buffer, by its binding; of an array of descriptors, the elements have the bindings that follow.
-    buffers: &'static [u64],
-    needs: &'static [Feature],
-    push: &'static [u32],
+    pub(super) buffers: &'static [u64],
+    pub(super) needs: &'static [Feature],
+    pub(super) push: &'static [u32],
     /// Barriers aside.
-    twin: fn(&mut Own),
+    pub(super) twin: fn(&mut Own),
 }
 
-enum Source {
+pub(super) enum Source {
     Glsl(&'static str),
+    Written(String),
     /// The same, where the push constants begin with the address of the first buffer.
     WithAddress(&'static str),
     Assembly(&'static str),
 }
 
-use Source::{Assembly, Glsl, WithAddress};
+use Source::{Assembly, Glsl, WithAddress, Written};
 
 /// Stands for what an address leads to.
 const BY_ADDRESS: Space = at(99);
@@ -500,7 +501,7 @@ const COPIES: &str = assembly!(
              OpFunctionEnd"
 );
 
-fn compiled(source: &Source, is_optimized: bool, has_lines: bool) -> Vec<u32> {
+pub(super) fn compiled(source: &Source, is_optimized: bool, has_lines: bool) -> Vec<u32> {
     let compiler = shaderc::Compiler::new().unwrap();
     let mut options = shaderc::CompileOptions::new().unwrap();
     options.set_target_env(shaderc::TargetEnv::Vulkan, shaderc::EnvVersion::Vulkan1_1 as u32);
@@ -511,7 +512,8 @@ fn compiled(source: &Source, is_optimized: bool, has_lines: bool) -> Vec<u32> {
         options.set_generate_debug_info();
     }
     let glsl = match source {
-        Glsl(glsl) | WithAddress(glsl) => glsl,
+        Glsl(glsl) | WithAddress(glsl) => *glsl,
+        Written(glsl) => glsl,
         Assembly(text) => {
             let artifact = compiler.assemble(text, Some(&options)).unwrap_or_else(|error| panic!("{error}\n{text}"));
             return artifact.as_binary().to_vec();
@@ -522,7 +524,7 @@ fn compiled(source: &Source, is_optimized: bool, has_lines: bool) -> Vec<u32> {
     artifact.unwrap_or_else(|error| panic!("{error}\n{source}")).as_binary().to_vec()
 }
 
-fn prepared(form: &Form, spirv: Vec<u32>) -> Prepared {
+pub(super) fn prepared(form: &Form, spirv: Vec<u32>) -> Prepared {
     let module = Arc::new(Module::of_spirv(spirv, Some("main")).unwrap());
     let named = |(at, count): (usize, &u64)| {
         let contents = Contents::Sequence(Sequence::Words { seed: at as u64 });
