@@ -23,12 +23,11 @@ mod writer;
 
 use rspirv::binary::Assemble;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
-use super::edit::{Missing, keep_entry};
+use super::edit::{RewriteError, keep_entry};
 use super::lines::SourceLine;
-use super::loader::{LoadError, load};
-use super::validator::{Invalid, validate};
+use super::loader::load;
+use super::validator::validate;
 use writer::Writer;
 
 /// How many notes an invocation can keep to the end, before they cost more than lines are worth.
@@ -126,19 +125,9 @@ pub struct Overrun {
     pub is_read: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum NotingError {
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    #[error(transparent)]
-    Missing(#[from] Missing),
-    #[error(transparent)]
-    Invalid(#[from] Invalid),
-}
-
 impl Noting {
     /// Rewrites a module whose only purpose is this entry point. Where no invocation goes too far, it notes nothing.
-    pub fn of_overruns(words: &[u32], entry: &str, most_iterations: Option<u32>) -> Result<Self, NotingError> {
+    pub fn of_overruns(words: &[u32], entry: &str, most_iterations: Option<u32>) -> Result<Self, RewriteError> {
         Self::accepting(words, entry, most_iterations, &|_| false)
     }
 
@@ -148,12 +137,12 @@ impl Noting {
         entry: &str,
         most_iterations: Option<u32>,
         accepts: &dyn Fn(&SourceLine) -> bool,
-    ) -> Result<Self, NotingError> {
+    ) -> Result<Self, RewriteError> {
         Self::rewrite(words, entry, Notes::Overruns, most_iterations, accepts)
     }
 
     /// The same, but it notes how far each array is indexed in any case: for seeing that it notes at all.
-    pub fn of_everything(words: &[u32], entry: &str) -> Result<Self, NotingError> {
+    pub fn of_everything(words: &[u32], entry: &str) -> Result<Self, RewriteError> {
         Self::rewrite(words, entry, Notes::Everything, None, &|_| false)
     }
 
@@ -163,7 +152,7 @@ impl Noting {
         notes: Notes,
         most_iterations: Option<u32>,
         accepts: &dyn Fn(&SourceLine) -> bool,
-    ) -> Result<Self, NotingError> {
+    ) -> Result<Self, RewriteError> {
         let mut module = load(original)?;
         let function = keep_entry(&mut module, entry)?;
         let mut writer = Writer::new(module.clone(), accepts, Detail::Lines)?;

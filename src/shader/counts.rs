@@ -6,15 +6,14 @@
 mod operations;
 
 use rspirv::binary::Assemble;
-use rspirv::dr::{Block, Instruction, Operand};
-use rspirv::spirv::{Op, Scope, Word};
-use thiserror::Error;
+use rspirv::dr::{Block, Instruction};
+use rspirv::spirv::{Op, Word};
 
-use super::edit::{Editor, Missing, WordBuffer, ids, keep_entry};
-use super::loader::{LoadError, load};
+use super::edit::{Editor, Missing, RewriteError, WordBuffer, ids, keep_entry};
+use super::loader::load;
 use super::reflect::SpecValues;
 use super::reflect::reach::Mentions;
-use super::validator::{Invalid, validate};
+use super::validator::validate;
 use operations::Work;
 
 pub use operations::{Operation, Operations};
@@ -31,22 +30,12 @@ pub struct Counting {
     pub is_partial: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum CountingError {
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    #[error(transparent)]
-    Missing(#[from] Missing),
-    #[error(transparent)]
-    Invalid(#[from] Invalid),
-}
-
 /// Words of a counter: the low one first.
 const WORDS: usize = 2;
 
 impl Counting {
     /// Rewrites a module for one entry point. Values of its specialization constants tell how large cooperative matrices are.
-    pub fn of(original: &[u32], entry: &str, values: &SpecValues) -> Result<Self, CountingError> {
+    pub fn of(original: &[u32], entry: &str, values: &SpecValues) -> Result<Self, RewriteError> {
         let mut module = load(original)?;
         let function = keep_entry(&mut module, entry)?;
         let work = Work::of(&module, values);
@@ -97,7 +86,6 @@ struct Writer {
     edit: Editor,
     place: (u32, u32),
     buffer: WordBuffer,
-    scope: Word,
     /// The variable of each counter, and what is done where it goes up.
     counters: Vec<(Word, Operations)>,
 }
@@ -106,9 +94,7 @@ impl Writer {
     fn new(mut edit: Editor) -> Self {
         let place = (0, edit.free_binding());
         let buffer = edit.word_buffer(place);
-        // Under the Vulkan memory model, the device's scope takes a capability of its own.
-        let scope = edit.constant(if edit.is_vulkan_model() { Scope::QueueFamily } else { Scope::Device } as u32);
-        Self { edit, place, buffer, scope, counters: Vec::new() }
+        Self { edit, place, buffer, counters: Vec::new() }
     }
 
     fn count(&mut self, block: &mut Block, done: Operations) {
@@ -134,32 +120,16 @@ impl Writer {
         }
         let end = block.instructions.pop();
         let one = self.edit.constant(1);
-        for (at, counter) in self.counters.iter().map(|(counter, _)| *counter).enumerate().collect::<Vec<_>>() {
+        for (at, (counter, _)) in self.counters.iter().enumerate() {
             let code = &mut block.instructions;
-            let count = self.edit.emit(code, Op::Load, self.edit.uint, &[counter]);
-            let before = self.add(WORDS * at, count, code);
+            let count = self.edit.emit(code, Op::Load, self.edit.uint, &[*counter]);
+            let before = self.edit.change_word(Op::AtomicIAdd, &self.buffer, WORDS * at, count, code);
             let after = self.edit.emit(code, Op::IAdd, self.edit.uint, &[before, count]);
             let is_over = self.edit.emit(code, Op::ULessThan, self.edit.bool, &[after, before]);
             let carry = self.edit.emit(code, Op::Select, self.edit.uint, &[is_over, one, self.edit.zero]);
-            self.add(WORDS * at + 1, carry, code);
+            self.edit.change_word(Op::AtomicIAdd, &self.buffer, WORDS * at + 1, carry, code);
         }
         block.instructions.extend(end);
-    }
-
-    /// Adds to a word of the buffer. Gives what was there before.
-    fn add(&mut self, word: usize, value: Word, code: &mut Vec<Instruction>) -> Word {
-        let word = self.edit.constant(u32::try_from(word).unwrap_or(u32::MAX));
-        let place = self.edit.emit(code, Op::AccessChain, self.buffer.to_word, &[self.buffer.variable, self.edit.zero, word]);
-        let before = self.edit.take_id();
-        let operands = vec![
-            Operand::IdRef(place),
-            Operand::IdScope(self.scope),
-            Operand::IdMemorySemantics(self.edit.zero),
-            Operand::IdRef(value),
-        ];
-        code.push(Instruction::new(Op::AtomicIAdd, Some(self.edit.uint), Some(before), operands));
-        self.edit.type_of.insert(before, self.edit.uint);
-        before
     }
 }
 

@@ -3,15 +3,27 @@
 use std::collections::HashMap;
 
 use rspirv::dr::{Block, Instruction, Module, Operand};
-use rspirv::spirv::{Capability, Decoration, MemoryModel, Op, StorageClass, Word};
+use rspirv::spirv::{Capability, Decoration, MemoryModel, Op, Scope, StorageClass, Word};
 use thiserror::Error;
 
-use super::loader::id;
+use super::loader::{LoadError, id};
 use super::reflect::index::Index as Names;
+use super::validator::Invalid;
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("the module has no {0}")]
 pub struct Missing(pub(super) &'static str);
+
+/// Why a module isn't rewritten.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RewriteError {
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+}
 
 #[derive(Default)]
 pub(super) struct Editor {
@@ -258,6 +270,27 @@ impl Editor {
         code.push(Instruction::new(Op::CompositeExtract, Some(ty), Some(result), operands));
         self.type_of.insert(result, ty);
         result
+    }
+
+    /// Changes a word of a buffer by an atomic operation. Gives what was there before.
+    pub(super) fn change_word(
+        &mut self,
+        op: Op,
+        buffer: &WordBuffer,
+        word: usize,
+        value: Word,
+        code: &mut Vec<Instruction>,
+    ) -> Word {
+        // Under the Vulkan memory model, the device's scope takes a capability of its own.
+        let scope = self.constant(if self.is_vulkan_model() { Scope::QueueFamily } else { Scope::Device } as u32);
+        let word = self.constant(u32::try_from(word).unwrap_or(u32::MAX));
+        let place = self.emit(code, Op::AccessChain, buffer.to_word, &[buffer.variable, self.zero, word]);
+        let before = self.take_id();
+        let operands =
+            vec![Operand::IdRef(place), Operand::IdScope(scope), Operand::IdMemorySemantics(self.zero), Operand::IdRef(value)];
+        code.push(Instruction::new(op, Some(self.uint), Some(before), operands));
+        self.type_of.insert(before, self.uint);
+        before
     }
 
     /// Replaces the indexes of an access chain that lie beyond the ends of arrays which no robust access guards.

@@ -33,9 +33,10 @@ use std::time::Duration;
 
 use crate::model::Case;
 
-pub use bounds::{Dimension, Home, NotedArray, Noting, NotingError, Overrun};
+pub use bounds::{Dimension, Home, NotedArray, Noting, Overrun};
 pub use compile::{CompileError, Compiler, GlslError, ModuleKey, glsl_compiler};
-pub use counts::{Counting, CountingError, Operation, Operations};
+pub use counts::{Counting, Operation, Operations};
+pub use edit::RewriteError;
 pub use files::{FileError, Reading, from_file, included_files, size_macros, written_path};
 pub use fit::{LargestFit, Stop, WorkgroupFit};
 pub use lengths::{LengthsError, with_lengths};

@@ -27,10 +27,9 @@ const LEAST: Duration = Duration::from_millis(500);
 
 /// Whether it loses. What leaves buffers that are bound is looked for in all workgroups, and not here.
 fn loses(cause: &Cause, traced: &Traced) -> bool {
-    let is_address = || matches!(traced.sites[cause.first].target, Target::Address { .. });
     match cause.class {
         Class::Race | Class::Divergence | Class::Uninitialised => true,
-        Class::Bounds => is_address(),
+        Class::Bounds => matches!(traced.sites[cause.first].target, Target::Address { .. }),
         _ => false,
     }
 }

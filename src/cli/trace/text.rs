@@ -105,12 +105,17 @@ fn assumptions(Order { lanes, hardware, .. }: &Order, device: &DeviceInfo) -> St
     )
 }
 
+/// Stands before figures of the whole dispatch that a part of it was recorded for.
+fn about(dispatch: &DispatchTrace) -> &'static str {
+    if dispatch.recorded.len() as u64 == dispatch.workgroups() { "" } else { "about " }
+}
+
 /// What all of it has memory move, if the workgroups that were recorded are like the others.
 fn traffic(dispatch: &DispatchTrace, hardware: &Hardware) -> Option<String> {
     let Moved { fetched, stored } = dispatch.moved(hardware).filter(|moved| moved.fetched + moved.stored > 0)?;
     let (all, size) = (Bytes(fetched + stored), hardware.fetch_bytes);
     let (fetched, stored) = (Bytes(fetched), Bytes(stored));
-    let about = if dispatch.recorded.len() as u64 == dispatch.workgroups() { "" } else { "about " };
+    let about = about(dispatch);
     let is_whole = dispatch.analysis.sums.values().all(|sums| sums.unfollowed == 0);
     let part = if is_whole { "" } else { ", by what was followed" };
     Some(format!(
@@ -132,7 +137,8 @@ fn arithmetic(dispatch: &DispatchTrace, hardware: &Hardware) -> Option<String> {
     let per_byte = match (sums, moved) {
         (0, _) | (_, 0) => String::new(),
         _ => format!(
-            " That is {} multiply-adds for each byte that memory moves.",
+            " That is {}{} multiply-adds for each byte that memory moves.",
+            about(dispatch),
             rounded(sums as f64 / moved as f64, Some(0.0))
         ),
     };

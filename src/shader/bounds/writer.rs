@@ -6,10 +6,10 @@ mod texels;
 use std::collections::{BTreeMap, HashMap};
 
 use rspirv::dr::{Block, Function, Instruction, Module, Operand};
-use rspirv::spirv::{Decoration, Op, Scope, SelectionControl, StorageClass, Word};
+use rspirv::spirv::{Decoration, Op, SelectionControl, StorageClass, Word};
 
-use super::{Detail, Dimension, Home, NotedArray, NotedSite, Notes, NotingError};
-use crate::shader::edit::{Editor, Missing, Step, WordBuffer, ids, is_unguarded, labelled};
+use super::{Detail, Dimension, Home, NotedArray, NotedSite, Notes};
+use crate::shader::edit::{Editor, Missing, RewriteError, Step, WordBuffer, ids, is_unguarded, labelled};
 use crate::shader::lines::{Lines, SourceLine};
 use crate::shader::loader::id;
 use crate::shader::reflect::reach::Mentions;
@@ -60,7 +60,7 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(module: Module, accepts: &'a dyn Fn(&SourceLine) -> bool, detail: Detail) -> Result<Self, NotingError> {
+    pub(super) fn new(module: Module, accepts: &'a dyn Fn(&SourceLine) -> bool, detail: Detail) -> Result<Self, RewriteError> {
         let lines = Lines::of(&module);
         let edit = Editor::new(module)?;
         let mut new = Self {
@@ -257,8 +257,8 @@ impl<'a> Writer<'a> {
 
     // ---- the end ----------------------------------------------------------------------------------------------------------
 
-    pub(super) fn finish(mut self, function: Word, notes: Notes) -> Result<Noted, NotingError> {
-        let buffer = self.declare_buffer();
+    pub(super) fn finish(mut self, function: Word, notes: Notes) -> Result<Noted, RewriteError> {
+        let buffer = self.edit.word_buffer(self.place);
         let entry =
             self.edit.module.functions.iter().position(|f| f.def.as_ref().and_then(|def| def.result_id) == Some(function));
         let entry = entry.ok_or(Missing("function of that entry point"))?;
@@ -316,39 +316,19 @@ impl<'a> Writer<'a> {
         any
     }
 
-    fn declare_buffer(&mut self) -> Buffer {
-        let words = self.edit.word_buffer(self.place);
-        // Under the Vulkan memory model, the device's scope takes a capability of its own.
-        let scope = self.edit.constant(if self.edit.is_vulkan_model() { Scope::QueueFamily } else { Scope::Device } as u32);
-        Buffer { words, scope }
-    }
-
-    fn write_out(&mut self, buffer: &Buffer, lengths: &[Option<Word>], code: &mut Vec<Instruction>) {
+    fn write_out(&mut self, buffer: &WordBuffer, lengths: &[Option<Word>], code: &mut Vec<Instruction>) {
         for (i, length) in lengths.iter().enumerate() {
             let largest = self.edit.emit(code, Op::Load, self.edit.uint, &[self.arrays[i].largest]);
-            self.raise(buffer, 2 * i, largest, code);
+            self.edit.change_word(Op::AtomicUMax, buffer, 2 * i, largest, code);
             if let Some(length) = length {
-                self.raise(buffer, 2 * i + 1, *length, code);
+                self.edit.change_word(Op::AtomicUMax, buffer, 2 * i + 1, *length, code);
             }
         }
         if let Some((count, most)) = self.iterations {
             let count = self.edit.emit(code, Op::Load, self.edit.uint, &[count]);
-            self.raise(buffer, 2 * lengths.len(), count, code);
-            self.raise(buffer, 2 * lengths.len() + 1, most, code);
+            self.edit.change_word(Op::AtomicUMax, buffer, 2 * lengths.len(), count, code);
+            self.edit.change_word(Op::AtomicUMax, buffer, 2 * lengths.len() + 1, most, code);
         }
-    }
-
-    fn raise(&mut self, buffer: &Buffer, word: usize, value: Word, code: &mut Vec<Instruction>) {
-        let word = self.edit.constant(u32::try_from(word).unwrap_or(u32::MAX));
-        let place = self.edit.emit(code, Op::AccessChain, buffer.words.to_word, &[buffer.words.variable, self.edit.zero, word]);
-        let result = self.edit.take_id();
-        let operands = vec![
-            Operand::IdRef(place),
-            Operand::IdScope(buffer.scope),
-            Operand::IdMemorySemantics(self.edit.zero),
-            Operand::IdRef(value),
-        ];
-        code.push(Instruction::new(Op::AtomicUMax, Some(self.edit.uint), Some(result), operands));
     }
 
     /// The length of an array, as the shader itself sees it.
@@ -379,11 +359,6 @@ impl<'a> Writer<'a> {
         code.push(Instruction::new(Op::ArrayLength, Some(self.edit.uint), Some(result), operands));
         Some(result)
     }
-}
-
-struct Buffer {
-    words: WordBuffer,
-    scope: Word,
 }
 
 /// How many times instructions of a function name each id.

@@ -10,7 +10,7 @@ use super::{Recording, TraceError, TraceOptions, Traced};
 use crate::model::{Binding, Contents, MemoryKind, Resource, ResourceKind, Step};
 use crate::shader::lengths::{LengthsError, with_numbers};
 use crate::shader::reflect::{ReflectError, SpecValues};
-use crate::shader::{Counting, CountingError, Module, Prepared, Specialized};
+use crate::shader::{Counting, Module, Prepared, RewriteError, Specialized};
 
 /// A dispatch of a case's pass, and the kernel that it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub enum DispatchError {
     #[error(transparent)]
     Lengths(#[from] LengthsError),
     #[error(transparent)]
-    Counting(#[from] CountingError),
+    Rewrite(#[from] RewriteError),
 }
 
 impl Dispatch {

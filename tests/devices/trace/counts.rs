@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use lanescope::gpu::DeviceOptions;
-use lanescope::model::{Feature, Preset, Step};
+use lanescope::model::{Feature, Preset};
 use lanescope::plan::{Plan, Request, check_limits};
 use lanescope::shader::{self, Compiler, Library, Operation, Operations};
 
@@ -14,7 +14,7 @@ use crate::support::setting;
 
 use Operation::{Integer, MultiplyAdd, OtherFloat, Special};
 
-/// A kernel, and what all its invocations do by the source: how many of them there are, and a part of what each does.
+/// A kernel, and what all its invocations together do, by the source.
 struct Counted {
     body: &'static str,
     needs: &'static [Feature],
@@ -124,7 +124,6 @@ fn what_dispatches_compute_is_what_the_source_says() {
                 done.retain(|operation, _| !matches!(operation, Integer { .. }));
                 let expected: Operations = counted.done.iter().copied().collect();
                 assert_eq!(done, expected, "{}, optimized: {is_optimized}", counted.body);
-                assert!(matches!(counting.case.pass.last(), Some(Step::Dispatch { .. })));
             }
         }
         assert!(cannot.len() <= 1, "{cannot:?}");
