@@ -232,8 +232,10 @@ fn a_driver_that_fails_when_it_is_closed_takes_no_row_along() {
             ("segfault:close", "crashed"),
             ("hang:close", "no end within 1.5 s; its process was killed"),
         ] {
-            let mut command =
-                lanescope(&[&["run", "--format=csv", "--max-time=20ms", "-d", &device.index], &SWEEP[..], &SOON].concat());
+            // What crashes takes its time on a busy machine: only what hangs is waited for in vain.
+            let deadlines: &[&str] = if faults.starts_with("hang") { &SOON } else { &[] };
+            let run = ["run", "--format=csv", "--max-time=20ms", "-d", &device.index];
+            let mut command = lanescope(&[&run[..], &SWEEP, deadlines].concat());
             let ran = ended(Faults::new(faults).meet(&mut command)).says(1, &["closing ", said]);
             let rows = rows(&ran.out);
             assert!(rows.len() == 3 && rows.iter().all(|row| row.status == "ok"), "{faults} on {}", device.driver);
