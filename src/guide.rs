@@ -22,6 +22,7 @@ pub const GUIDES: &[Guide] = guides![
     "inspect",
     "trace",
     "check",
+    "explain",
     "capture",
     "compare",
     "page",

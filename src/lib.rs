@@ -21,6 +21,7 @@
 //!   -> worker  (processes that measure for another one)
 //!   -> campaign (devices, workers and files of rows: what measures tasks on devices)
 //!   -> doctor  (whether a machine is fit to be measured on)
+//!   -> explain (what limits a kernel: bounds from its trace and from rows, beside its time)
 //!   -> cli     (flags, and one short pipeline a command)
 //! ```
 //!
@@ -92,6 +93,8 @@ pub mod capture;
 pub mod cli;
 #[doc(hidden)]
 pub mod doctor;
+#[doc(hidden)]
+pub mod explain;
 #[doc(hidden)]
 pub mod worker;
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::doubts::{DOUBTS, Doubt, Tally};
 use super::words::counted;
-use crate::model::{AxisValue, Bound, CoreClocks, Flag, Peak, Published, Status};
+use crate::model::{Bound, CoreClocks, Flag, Peak, Published, Status};
 use crate::record::{Packed, Record, round_clocks};
 use crate::stats;
 use crate::units::{Bytes, figure, is_wide};
@@ -133,7 +133,7 @@ impl<'r> OneDevice<'r> {
             "lower" => -row.value_ci_high.or(row.value).unwrap_or(f64::INFINITY),
             _ => row.value_ci_low.or(row.value).unwrap_or(f64::NEG_INFINITY),
         };
-        let size = |row: &Record| integer(row, "n");
+        let size = |row: &Record| row.integer("n");
         self.of(experiment, axes).max_by(|one, other| size(one).cmp(&size(other)).then(sure(one).total_cmp(&sure(other))))
     }
 
@@ -219,7 +219,7 @@ impl<'r> OneDevice<'r> {
         }
         let by_index = self.of("cache/latency", &[]).filter(|row| !is_by_other_link(row));
         let measured: BTreeMap<u64, String> =
-            by_index.filter_map(|row| Some((integer(&row, "working_set_bytes")?, shown(&row)))).collect();
+            by_index.filter_map(|row| Some((row.integer("working_set_bytes")?, shown(&row)))).collect();
         let step = measured.len().saturating_sub(1).div_ceil(MOST_SIZES - 1).max(1);
         let last = measured.len().saturating_sub(1);
         let few = measured.iter().enumerate().filter(|(i, _)| i % step == 0 || *i == last).map(|(_, entry)| entry);
@@ -312,13 +312,6 @@ fn shown(row: &Record) -> String {
 /// Whether a row is about a walk in another way than by indexes that are declared as such: addresses aren't there on all devices.
 fn is_by_other_link(row: &Record) -> bool {
     row.by_axis.get("link").is_some_and(|link| link.to_string() != "index")
-}
-
-fn integer(row: &Record, axis: &str) -> Option<u64> {
-    match row.by_axis.get(axis) {
-        Some(AxisValue::Integer(number)) => Some(*number),
-        _ => None,
-    }
 }
 
 /// What is counted of measured rows.
@@ -426,6 +419,7 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::AxisValue;
     use crate::model::Point;
 
     fn row(experiment: &str, variant: &str, axes: &[(&'static str, &'static str)], value: f64, unit: &str) -> Record {

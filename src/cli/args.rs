@@ -5,8 +5,10 @@ pub mod colours;
 pub mod compare;
 pub mod described;
 pub mod doctor;
+pub mod explain;
 pub mod limits;
 pub mod measuring;
+pub mod recorded;
 pub mod report;
 pub mod run;
 pub mod trace;
@@ -28,6 +30,7 @@ use capture::Capture;
 use colours::Colours;
 use compare::Compare;
 use doctor::Doctor;
+use explain::Explain;
 use limits::LimitsFile;
 use report::Report;
 use run::Run;
@@ -64,6 +67,10 @@ pub enum Command {
     /// what it costs the memory system
     #[command(args_override_self = true)]
     Trace(Box<Trace>),
+    /// Say what limits a shader of yours, or a case of the catalogue: the least time for what it must move and compute, beside the time
+    /// that it takes
+    #[command(args_override_self = true)]
+    Explain(Box<Explain>),
     /// Run an application, and say which kernels it runs through Vulkan, how often, and how long each takes
     Capture(Capture),
     /// Put the files of a run's shards together, and check that no case is missing or contradicted
@@ -103,7 +110,8 @@ impl Command {
             Self::Inspect(inspect) => Some(inspect.colours),
             Self::Run(run) => Some(run.measuring.colours),
             Self::Tune(tune) => Some(tune.measuring.colours),
-            Self::Trace(trace) => Some(trace.colours),
+            Self::Trace(trace) => Some(trace.case.colours),
+            Self::Explain(explain) => Some(explain.case.colours),
             Self::Capture(capture) => Some(capture.colours),
             Self::Merge(merge) => Some(merge.colours),
             Self::Card(card) => Some(card.colours),

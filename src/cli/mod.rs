@@ -10,6 +10,7 @@ mod defines;
 mod described;
 mod devices;
 mod doctor;
+mod explain;
 mod guide;
 mod inspect;
 mod limits;
@@ -17,6 +18,7 @@ mod merge;
 mod named;
 mod overwriting;
 mod packaging;
+mod recorded;
 mod report;
 mod run;
 mod schema;
@@ -95,6 +97,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Run(run) => run::run(*run),
         Command::Tune(given) => tune::tune(*given, typed().into_iter().skip(2)),
         Command::Trace(given) => trace::trace(*given, typed().into_iter().skip(2)),
+        Command::Explain(given) => explain::explain(*given, typed().into_iter().skip(2)),
         Command::Capture(typed) => capture::capture(&typed),
         Command::Merge(merge) => merge::merge(&merge),
         Command::Card(card) => card::card(&card),

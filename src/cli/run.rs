@@ -113,6 +113,7 @@ fn plans<'c>(
     let setting = |device| Setting { device, queue: queue(device), preset, seed };
     let plan = |device| match cases {
         Some(cases) if settings.is_of_rows => cases.plan(request.cache, setting(device)),
+        _ if settings.is_of_model => Plan::of_model(setting(device)),
         _ => Plan::new(&request, setting(device)),
     };
     let devices = || campaign.targets.devices();

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::args::doctor::Doctor;
+use super::args::explain::Explain;
 use super::args::measuring::Measuring;
+use super::args::recorded::RecordedCase;
 use super::args::run::Run;
-use super::args::trace::Trace;
 use super::args::tune::Tune;
 use super::args::values::RunPreset;
 use super::devices::DEADLINES;
@@ -23,6 +24,10 @@ use crate::worker::{Deadline, Deadlines};
 /// How many failing configurations of a kind a search reports at most.
 const MOST_TOLD: u64 = 3;
 
+/// The time for a case of the preset `model`, and the noise that is precise enough there.
+const MODEL_TIME: Duration = Duration::from_millis(300);
+const MODEL_NOISE: f64 = 0.01;
+
 /// What follows from the flags of `run`.
 #[derive(Clone, Debug)]
 pub struct RunSettings {
@@ -30,6 +35,8 @@ pub struct RunSettings {
     pub selection: Selection,
     /// Whether what --cases lists is the plan, since it is of rows and no filter and no axis is typed.
     pub is_of_rows: bool,
+    /// Whether the plan is that of the preset `model`.
+    pub is_of_model: bool,
 }
 
 /// The flags that all measuring commands share, with what each of them takes in its own way: device, preset and processes.
@@ -110,7 +117,7 @@ impl RunSettings {
             // Pairs are alternated as they are, and a plan isn't measured.
             waiting: if preset == RunPreset::Study && !is_alone { Waiting::ByTurns } else { Waiting::Once },
         };
-        Ok(Self { common, selection, is_of_rows })
+        Ok(Self { common, selection, is_of_rows, is_of_model: preset == RunPreset::Model })
     }
 }
 
@@ -127,18 +134,28 @@ fn run_preset(typed: &Run, is_of_rows: bool) -> Result<RunPreset, Error> {
                        leave out one of them";
         return Err(Error::Usage(message.to_owned()));
     }
+    let is_other = !typed.filters.is_empty() || !typed.axis.is_empty() || typed.cases.is_some() || typed.cold || typed.paired;
+    if preset == RunPreset::Model && is_other {
+        let message = "--preset model measures cases of its own, warm: leave out experiments, --axis, --cases, --cold and --paired, \
+                       or take another preset";
+        return Err(Error::Usage(message.to_owned()));
+    }
     Ok(preset)
 }
 
 fn run_settings(typed: &Run, preset: RunPreset) -> Settings {
     let usual = match preset {
         _ if typed.measuring.no_isolate => 1,
-        RunPreset::Usual(Preset::Quick) => 1,
+        RunPreset::Usual(Preset::Quick) | RunPreset::Model => 1,
         RunPreset::Usual(Preset::Default | Preset::Thorough) => DEFAULT_PROCESSES,
         RunPreset::Study => STUDY_PROCESSES,
     };
     let processes = typed.processes.map_or(usual.into(), |processes| processes as usize);
     let mut common = settings(typed.measuring.clone(), typed.device.clone(), preset.amount(), processes);
+    if preset == RunPreset::Model {
+        common.max_noise = typed.measuring.max_noise.unwrap_or(MODEL_NOISE);
+        common.max_time = typed.measuring.max_time.or(Some(MODEL_TIME));
+    }
     common.placement = (preset == RunPreset::Study).then(number_of_run);
     // A device may be paired with itself.
     common.may_repeat = typed.paired;
@@ -175,8 +192,8 @@ impl From<&Doctor> for Settings {
 }
 
 /// A kernel is to be recorded: no rows are written.
-impl From<&Trace> for Settings {
-    fn from(typed: &Trace) -> Self {
+impl From<&RecordedCase> for Settings {
+    fn from(typed: &RecordedCase) -> Self {
         let deadline = Deadline { time: typed.timeout, flag: Some("--timeout") };
         Self {
             devices: typed.device.iter().cloned().collect(),
@@ -190,6 +207,15 @@ impl From<&Trace> for Settings {
             mode: mode(typed.quiet, typed.verbose),
             ..Self::without_rows()
         }
+    }
+}
+
+/// A kernel is to be recorded, and measured by several processes.
+impl From<&Explain> for Settings {
+    fn from(typed: &Explain) -> Self {
+        let recorded = Self::from(&typed.case);
+        let deadlines = recorded.isolation.map(|deadlines| Deadlines { usual: Deadline::fixed(typed.late_after), ..deadlines });
+        Self { is_robust: typed.robust, isolation: deadlines, ..recorded }
     }
 }
 

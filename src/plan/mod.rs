@@ -5,6 +5,7 @@ mod cases;
 mod estimate;
 mod limits;
 mod listed;
+mod machine;
 mod shard;
 mod values;
 

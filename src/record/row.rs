@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::mem;
 
-use crate::model::{Cache, Derived, DeviceInfo, DeviceKind, Finished, Flag, Point, Quirk, Status};
+use crate::model::{AxisValue, Cache, Derived, DeviceInfo, DeviceKind, Finished, Flag, Point, Quirk, Status};
 use crate::plan::case_id;
 use crate::record::Record;
 use crate::units::Ends;
@@ -63,6 +63,22 @@ impl Record {
     pub fn case_name(&self) -> String {
         let parts = [&self.experiment, &self.variant, &self.axis_values].map(String::as_str).into_iter();
         parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The number on an axis; nothing where it has none there.
+    pub fn integer(&self, axis: &str) -> Option<u64> {
+        match self.by_axis.get(axis) {
+            Some(AxisValue::Integer(number)) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The word on an axis; empty where it has none there.
+    pub fn choice(&self, axis: &str) -> &str {
+        match self.by_axis.get(axis) {
+            Some(AxisValue::Choice(word)) => word,
+            _ => "",
+        }
     }
 
     pub fn has_flag(&self, name: &str) -> bool {

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use super::edit::{RewriteError, keep_entry};
 use super::lines::SourceLine;
 use super::loader::load;
-use super::validator::validate;
+use super::validator::validate_rewritten;
 use writer::Writer;
 
 /// How many notes an invocation can keep to the end, before they cost more than lines are worth.
@@ -168,11 +168,7 @@ impl Noting {
         let (module, noted) = writer.finish(function, notes)?;
         let (arrays, sites) = noted.into_iter().unzip();
         let words = module.assemble();
-        match validate(&words) {
-            // What isn't valid before was taken all the same.
-            Err(invalid) if validate(original).is_ok() => return Err(invalid.into()),
-            _ => {}
-        }
+        validate_rewritten(original, &words)?;
         Ok(Self { words, place, arrays, sites, unfollowed, most_iterations })
     }
 

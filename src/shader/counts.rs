@@ -13,8 +13,8 @@ use super::edit::{Editor, Missing, RewriteError, WordBuffer, ids, keep_entry};
 use super::loader::load;
 use super::reflect::SpecValues;
 use super::reflect::reach::Mentions;
-use super::validator::validate;
-use operations::Work;
+use super::validator::validate_rewritten;
+use operations::{Done, Work};
 
 pub use operations::{Operation, Operations};
 
@@ -25,7 +25,7 @@ pub struct Counting {
     /// The set and binding of the storage buffer that it counts in, which must be filled with zeros before it runs.
     pub place: (u32, u32),
     /// What an invocation does in each block that has a counter.
-    blocks: Vec<Operations>,
+    blocks: Vec<Done>,
     /// Whether some arithmetic of cooperative matrices can't be told.
     pub is_partial: bool,
 }
@@ -50,11 +50,8 @@ impl Counting {
         writer.edit.module.functions = functions;
         let blocks = writer.counters.into_iter().map(|(_, of)| of).collect();
         let words = writer.edit.finish().assemble();
-        match validate(&words) {
-            // What isn't valid before was taken all the same.
-            Err(invalid) if validate(original).is_ok() => Err(invalid.into()),
-            _ => Ok(Self { words, place: writer.place, blocks, is_partial: work.is_partial() }),
-        }
+        validate_rewritten(original, &words)?;
+        Ok(Self { words, place: writer.place, blocks, is_partial: work.is_partial() })
     }
 
     /// How large the buffer must be.
@@ -62,19 +59,17 @@ impl Counting {
         4 * (WORDS * self.blocks.len().max(1)) as u64
     }
 
-    /// What all invocations did, out of what a pass left in the buffer. Those of a subgroup multiply matrices together.
-    pub fn done(&self, counted: &[u8], subgroup_size: u32) -> Operations {
+    /// What all invocations did, out of what a pass left in the buffer. Those of a subgroup, or of a workgroup, multiply matrices together.
+    pub fn done(&self, counted: &[u8], subgroup_size: u32, local_size: u32) -> Operations {
         let counters = counted.chunks_exact(4 * WORDS).map(|bytes| bytes.try_into().map_or(0, u64::from_le_bytes));
         let mut all = Operations::new();
-        for (of_block, times) in self.blocks.iter().zip(counters) {
-            for (operation, count) in of_block {
-                let so_far: &mut u64 = all.entry(*operation).or_default();
-                *so_far = so_far.saturating_add(count.saturating_mul(times));
-            }
-        }
-        for (operation, count) in &mut all {
-            if matches!(operation, Operation::MatrixMultiplyAdd { .. }) {
-                *count /= u64::from(subgroup_size.max(1));
+        for (block, times) in self.blocks.iter().zip(counters) {
+            for (of_block, sharers) in [(&block.own, 1), (&block.of_subgroup, subgroup_size), (&block.of_workgroup, local_size)]
+            {
+                for (operation, count) in of_block {
+                    let so_far: &mut u64 = all.entry(*operation).or_default();
+                    *so_far = so_far.saturating_add(count.saturating_mul(times) / u64::from(sharers.max(1)));
+                }
             }
         }
         all.retain(|_, count| *count > 0);
@@ -87,7 +82,7 @@ struct Writer {
     place: (u32, u32),
     buffer: WordBuffer,
     /// The variable of each counter, and what is done where it goes up.
-    counters: Vec<(Word, Operations)>,
+    counters: Vec<(Word, Done)>,
 }
 
 impl Writer {
@@ -97,7 +92,7 @@ impl Writer {
         Self { edit, place, buffer, counters: Vec::new() }
     }
 
-    fn count(&mut self, block: &mut Block, done: Operations) {
+    fn count(&mut self, block: &mut Block, done: Done) {
         if done.is_empty() {
             return;
         }
@@ -166,10 +161,14 @@ mod tests {
         for (values, k) in [(SpecValues::new(), 8), (SpecValues::from([(7, 16)]), 16)] {
             let counting = Counting::of(&module.words, "main", &values).unwrap();
             assert!(!counting.is_partial);
-            let done = counting.done(&counted, 32);
+            let done = counting.done(&counted, 32, 64);
             assert_eq!(done, Operations::from([(Operation::MatrixMultiplyAdd { bits: 16 }, 3 * 16 * 4 * k)]));
         }
         let of_workgroup = compiled(text.replace("gl_ScopeSubgroup", "gl_ScopeWorkgroup"));
-        assert!(Counting::of(&of_workgroup.words, "main", &SpecValues::new()).unwrap().is_partial);
+        let counting = Counting::of(&of_workgroup.words, "main", &SpecValues::new()).unwrap();
+        let done = counting.done(&counted, 32, 48);
+        assert_eq!(done, Operations::from([(Operation::MatrixMultiplyAdd { bits: 16 }, 2 * 16 * 4 * 8)]));
+        let of_device = compiled(text.replace("gl_ScopeSubgroup", "gl_ScopeDevice"));
+        assert!(Counting::of(&of_device.words, "main", &SpecValues::new()).unwrap().is_partial);
     }
 }

@@ -281,9 +281,21 @@ impl Editor {
         value: Word,
         code: &mut Vec<Instruction>,
     ) -> Word {
+        let word = self.constant(u32::try_from(word).unwrap_or(u32::MAX));
+        self.change_word_at(op, buffer, word, value, code)
+    }
+
+    /// The same of a word whose index is a value of the module.
+    pub(super) fn change_word_at(
+        &mut self,
+        op: Op,
+        buffer: &WordBuffer,
+        word: Word,
+        value: Word,
+        code: &mut Vec<Instruction>,
+    ) -> Word {
         // Under the Vulkan memory model, the device's scope takes a capability of its own.
         let scope = self.constant(if self.is_vulkan_model() { Scope::QueueFamily } else { Scope::Device } as u32);
-        let word = self.constant(u32::try_from(word).unwrap_or(u32::MAX));
         let place = self.emit(code, Op::AccessChain, buffer.to_word, &[buffer.variable, self.zero, word]);
         let before = self.take_id();
         let operands =

@@ -20,6 +20,7 @@ mod localize;
 mod needs;
 mod passes;
 mod reflect;
+mod relief;
 mod specialize;
 mod strip;
 mod trace;
@@ -51,12 +52,13 @@ pub use reflect::{
     InstructionKind, InstructionMix, Led, MatrixOrder, MemberLayout, Overlap, Pointee, ReflectError, Reflection, ScalarType,
     Seen, SpecConstant, SpecValues, StructLayout, TypeLayout,
 };
+pub use relief::{Relief, ReliefError, Relieved};
 pub use specialize::{SpecializeError, prepare, specialize, specialize_entry, specialize_kernel};
 pub use strip::without_source;
 pub use trace::{
-    AccessKind, AddedBarrier, AtomicOp, CallSite, CallTree, Change, Dispatch, DispatchError, NaturalArray, Padding, Record,
-    Recorded, Recording, Root, Run, Side, Site, Space, Sync, SyncScope, Target, TraceError, TraceOptions, Traced, Unfollowed,
-    Unordered,
+    AccessKind, AddedBarrier, AtomicOp, CallSite, CallTree, Change, Dispatch, DispatchError, Marks, NaturalArray, Padding,
+    Record, Recorded, Recording, Root, Run, Side, Site, Space, Sync, SyncScope, Target, Touched, TraceError, TraceOptions,
+    Traced, Unfollowed, Unordered,
 };
 pub use undecorate::{Undecorated, undecorated};
 pub use validator::{BlockLayouts, Invalid, block_layouts, validate, validate_within};

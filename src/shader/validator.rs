@@ -71,6 +71,11 @@ pub fn validate(words: &[u32]) -> Result<(), Invalid> {
     validate_for(words, BlockLayouts::Scalar)
 }
 
+/// Checks a module that was rewritten. What wasn't valid before was taken all the same.
+pub(super) fn validate_rewritten(original: &[u32], words: &[u32]) -> Result<(), Invalid> {
+    validate(words).or_else(|invalid| if validate(original).is_ok() { Err(invalid) } else { Ok(()) })
+}
+
 /// As [`validate`], for words of anybody's: what the validator takes can grow with the third power of a module's length. Nothing where
 /// it isn't done in time; a thread goes on then.
 pub fn validate_within(words: &[u32], limit: Duration) -> Option<Result<(), Invalid>> {

@@ -10,8 +10,9 @@ use super::{Platform, placement};
 use crate::error::Error;
 use crate::experiments::{self, Config, Setting};
 use crate::gpu::{DeviceOptions, Instance, InstanceOptions};
-use crate::measure::{CaseSource, Dispatcher, LocalBench, LocalOptions, Mock, MockOptions, Timer, Vulkan};
+use crate::measure::{CaseKey, CaseSource, Dispatcher, LocalBench, LocalOptions, Mock, MockOptions, Timer, Vulkan};
 use crate::model::{Case, DeviceInfo, Failure, FilePath, PipelineDetail, Preset, Stage, Status, Uuid};
+use crate::shader::Relief;
 use crate::subject::{FixedKernel, KernelSpec, UserKernel};
 use crate::units::Nanos;
 use crate::validate::Expected;
@@ -76,6 +77,19 @@ pub struct Opening {
     /// Kernels that are measured beside the catalogue.
     #[serde(default)]
     pub kernels: Vec<FixedKernel>,
+    /// Cases that are relieved of a cost.
+    #[serde(default)]
+    pub reliefs: Vec<RelievedCase>,
+}
+
+/// A case of the catalogue's or a kernel of the user's that is relieved of a cost, or has the placebo of that.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RelievedCase {
+    /// What stands for it in the place of an experiment.
+    pub name: String,
+    pub base: CaseKey,
+    pub relief: Relief,
+    pub is_placebo: bool,
 }
 
 pub enum Host {
@@ -125,6 +139,7 @@ impl Host {
         catalogue.pictures = opening.dump.as_ref().map(|folder| PictureFolder::of(folder, &device));
         let kernels = opening.kernels.iter().map(|kernel| (kernel.name(), FixedSource::new(kernel.clone(), &device)));
         catalogue.kernels = kernels.collect();
+        catalogue.reliefs.clone_from(&opening.reliefs);
         let tools = catalogue.tools(opening.evict_bytes)?;
         let dispatcher = self.dispatcher(&device, opening)?;
         let source: Box<dyn CaseSource> = match &opening.subject {

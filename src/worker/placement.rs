@@ -54,6 +54,7 @@ mod tests {
             placement,
             subject: None,
             kernels: Vec::new(),
+            reliefs: Vec::new(),
         }
     }
 

@@ -3,7 +3,10 @@
 mod check;
 mod command;
 mod counts;
+mod explain;
 mod forms;
+mod marks;
+mod reliefs;
 mod twins;
 
 use std::collections::{BTreeMap, HashSet};

@@ -48,7 +48,7 @@ fn on_mock(command: &[String]) -> Option<Vec<String>> {
         "devices" | "capture" => return None,
         _ if command.iter().any(|word| word.ends_with("/kernels.csv") || word.starts_with("kernels/")) => return None,
         // Its rows would be the mock's, which runs no shader.
-        "trace" if has("--rows") => return None,
+        "trace" | "explain" if has("--rows") => return None,
         "tune" => more.extend(["--max-time=5ms", "--budget=4", "-n=2^10"]),
         "run" => {
             more.extend(["--max-time=1ms"].into_iter().filter(|_| !has("--max-time")));

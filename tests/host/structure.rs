@@ -20,7 +20,7 @@ use crate::support::{each_setting, setting, skip};
 /// Modules that every stage may import, and that import only each other.
 const LEAVES: &str = "model units error digest globs guide platform process properties regular staged stats validate";
 /// The stages, in the order in which data flows: each may import those to its left.
-const STAGES: [&str; 17] = [
+const STAGES: [&str; 18] = [
     "experiments",
     "plan",
     "shader",
@@ -37,6 +37,7 @@ const STAGES: [&str; 17] = [
     "worker",
     "campaign",
     "doctor",
+    "explain",
     "cli",
 ];
 /// What may import them all.

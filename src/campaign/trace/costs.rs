@@ -7,11 +7,11 @@ use super::rows;
 use super::traced::{DispatchTrace, Remedy};
 use super::tracing::{Part, Pass, Tracing, Window, ends, kept, parts, windows};
 use crate::model::Failure;
-use crate::shader::{AccessKind, Change, Record, Recorded, Traced};
+use crate::shader::{AccessKind, Change, Record, Recorded, Relief, Traced};
 use crate::trace::remedy::{Candidate, LongerRows};
 use crate::trace::requests::Requests;
 use crate::trace::sites::{self, Analysis};
-use crate::worker::questions::trace::{CountOperations, Dispatched};
+use crate::worker::questions::trace::{CountOperations, Dispatched, FindTouched, Relievable, TryRelief};
 
 /// Workgroups in a row that are too large for a pass by themselves, before any was recorded: the rest isn't tried then.
 const GIVES_UP: usize = 2;
@@ -72,6 +72,34 @@ impl Tracing<'_> {
             }
         }
         true
+    }
+
+    /// Marks which bytes of its buffers all workgroups touch. Whether others can be looked at after that.
+    pub(super) fn find_touched(&mut self, at: usize, trace: &mut DispatchTrace) -> bool {
+        let (sector_bytes, most_sites) = (self.order.hardware.sector_bytes, self.most_sites());
+        match self.respondent.ask(FindTouched { dispatch: at, sector_bytes, most_sites }) {
+            Ok(touched) => trace.touched = Some(touched),
+            Err(failure) => {
+                self.progress.note(&format!("note: which bytes it touches couldn't be marked: {}", failure.reason));
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Of which costs the case can be relieved. It ends at one that takes the process with it.
+    pub(super) fn reliefs(&mut self) -> Vec<(Relief, Relievable)> {
+        let mut all = Vec::new();
+        for relief in Relief::ALL {
+            match self.respondent.ask(TryRelief { relief }) {
+                Ok(answer) => all.push((relief, answer)),
+                Err(failure) => {
+                    all.push((relief, Relievable::No(failure.reason)));
+                    break;
+                }
+            }
+        }
+        all
     }
 
     /// Writes and sums up what a pass recorded.

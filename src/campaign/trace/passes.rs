@@ -96,8 +96,12 @@ fn recorded<'a>(
             break;
         }
         can_go_on = if explains { tracing.order_accesses(at, trace) } else { tracing.count_operations(at, trace) };
+        if can_go_on && order.is_explained {
+            can_go_on = tracing.find_touched(at, trace);
+        }
     }
-    Ok(Traces { dispatches, untraced, overruns })
+    let reliefs = if can_go_on && order.is_explained { tracing.reliefs() } else { Vec::new() };
+    Ok(Traces { dispatches, untraced, overruns, reliefs })
 }
 
 fn opening(campaign: &Campaign, order: &Order, hangs: bool) -> OpenTrace {

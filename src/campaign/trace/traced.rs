@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use crate::measure::CaseKey;
 use crate::model::{Failure, Status};
-use crate::shader::{AddedBarrier, Home, Overrun, Padding, SourceLine, Space};
+use crate::shader::{AddedBarrier, Home, Overrun, Padding, Relief, SourceLine, Space, Touched};
 use crate::subject::KernelSpec;
 use crate::trace::check::{Cause, Class, Findings};
 use crate::trace::hardware::Hardware;
 use crate::trace::requests::Lanes;
 use crate::trace::sites::Analysis;
-use crate::worker::questions::trace::{CountedOperations, Difference, Dispatched, RecordedPass, Untraced};
+use crate::worker::questions::trace::{CountedOperations, Difference, Dispatched, RecordedPass, Relievable, Untraced};
 
 /// What is to be recorded.
 pub struct Order {
@@ -25,6 +25,8 @@ pub struct Order {
     pub check: bool,
     /// Whether to look for barriers that would order what isn't ordered, and where a case hangs that doesn't end.
     pub explains: bool,
+    /// Whether to look as well which bytes of its buffers all workgroups touch, and what it can be relieved of.
+    pub is_explained: bool,
 }
 
 /// Which workgroups of each dispatch are recorded.
@@ -86,6 +88,8 @@ pub struct Traces {
     pub dispatches: Vec<DispatchTrace>,
     /// Of a check, what is beyond an end in any of the workgroups; nothing where that couldn't be looked at.
     pub overruns: Option<Vec<Overrun>>,
+    /// Whether it can be relieved of costs, where that was asked for.
+    pub reliefs: Vec<(Relief, Relievable)>,
 }
 
 impl Traces {
@@ -126,6 +130,8 @@ pub struct DispatchTrace {
     pub remedies: Vec<Remedy>,
     /// What arithmetic all workgroups do, where that was counted.
     pub operations: Option<CountedOperations>,
+    /// Which bytes of its buffers all workgroups touch, where that was marked.
+    pub touched: Option<Touched>,
     /// What was looked for, where that was asked for.
     pub checked: Option<Checked>,
 }
@@ -244,6 +250,7 @@ impl DispatchTrace {
             took: Duration::ZERO,
             remedies: Vec::new(),
             operations: None,
+            touched: None,
             checked: None,
         }
     }

@@ -11,7 +11,7 @@ use crate::model::{DeviceInfo, DeviceKind, Failure, Status};
 use crate::output::Progress;
 use crate::output::trace::Rows;
 use crate::regular::{self, Kind};
-use crate::shader::{AccessKind, Change, Recorded, SourceLine, Space, Traced};
+use crate::shader::{AccessKind, Change, Recorded, SourceLine, Traced};
 use crate::subject::KernelSpec;
 use crate::trace::requests::Lanes;
 use crate::worker::questions::Respondent;
@@ -250,11 +250,5 @@ fn while_recording(failure: Failure, part: &Part, sites: &[usize]) -> Failure {
 
 /// How large the buffer of a variable is, by what is bound.
 pub(super) fn ends(what: &Dispatched) -> impl Fn(usize, u32) -> Option<u64> {
-    |root, element| match what.traced.roots.get(root)?.space {
-        Space::Storage { set, binding } | Space::Uniform { set, binding } => {
-            let bound = what.buffers.iter().find(|of| (of.set, of.binding, of.element) == (set, binding, element));
-            bound.map(|of| of.bytes)
-        }
-        Space::PushConstants | Space::Shared | Space::Address => None,
-    }
+    |root, element| what.bound_bytes(what.traced.roots.get(root)?.space, element)
 }

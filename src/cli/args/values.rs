@@ -83,6 +83,8 @@ pub enum RunPreset {
     Usual(Preset),
     /// For comparing runs: the default sweep, each case in many processes.
     Study,
+    /// For `explain`: what the device does at most.
+    Model,
 }
 
 impl RunPreset {
@@ -90,6 +92,7 @@ impl RunPreset {
         match self {
             Self::Usual(preset) => preset,
             Self::Study => Preset::Default,
+            Self::Model => Preset::Quick,
         }
     }
 }
@@ -97,15 +100,18 @@ impl RunPreset {
 impl ValueEnum for RunPreset {
     fn value_variants<'a>() -> &'a [Self] {
         use Preset::{Default, Quick, Thorough};
-        &[Self::Usual(Quick), Self::Usual(Default), Self::Usual(Thorough), Self::Study]
+        &[Self::Usual(Quick), Self::Usual(Default), Self::Usual(Thorough), Self::Study, Self::Model]
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         const HELP: &str = "For comparing: the sweep and the precision of default, each case in six processes, whose buffers lie elsewhere in each; \
                             takes about a tenth longer";
+        const MODEL: &str =
+            "For `explain`: what the device does at most, of each kind of work, in one to two minutes; name no experiment";
         match self {
             Self::Usual(preset) => preset.to_possible_value(),
             Self::Study => Some(PossibleValue::new("study").help(HELP)),
+            Self::Model => Some(PossibleValue::new("model").help(MODEL)),
         }
     }
 }

@@ -2,10 +2,9 @@
 
 mod checked;
 mod source;
-mod text;
+pub mod text;
 pub mod verdict;
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -13,13 +12,11 @@ use std::path::Path;
 use clap::Parser;
 use serde::Serialize;
 
-use super::args::described::Described;
-use super::args::trace::{Allowed, LaneChoice, Trace};
-use super::described::kernel;
+use super::args::trace::{Allowed, Trace};
 use super::overwriting::Files;
+use super::recorded::{hardware, orders};
 use super::stdout::{print, print_as_is};
 use super::tune;
-use crate::analysis::{Purpose, RowSet};
 use crate::campaign::settings::Settings;
 use crate::campaign::trace::findings::faults;
 use crate::campaign::trace::passes::trace as recorded;
@@ -27,24 +24,12 @@ use crate::campaign::trace::rows::site_rows;
 use crate::campaign::trace::{AccessRows, DispatchTrace, Order, Traces};
 use crate::campaign::{Campaign, interrupt, lock};
 use crate::error::{EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Error};
-use crate::experiments::{self, Setting};
-use crate::measure::CaseKey;
-use crate::model::{Cache, DeviceInfo, Point, Preset, Shown, Status};
+use crate::model::Status;
 use crate::output::trace::Rows;
 use crate::output::{Page, open_file};
-use crate::plan::{Plan, Request};
-use crate::regular::{self, Kind};
 use crate::staged::Staged;
-use crate::subject::{KernelSpec, LOCAL_SIZE_AXES, UserKernel};
 use crate::trace::check::Class;
-use crate::trace::hardware::{Hardware, Measured};
-use crate::trace::requests::Lanes;
 use verdict::FailOn;
-
-/// Fewer lanes than any GPU has: software's subgroups.
-const SMALL: u32 = 16;
-/// As many as most GPUs have.
-const USUAL: u32 = 32;
 
 /// The command line once more, for flags of which a manifest has a part.
 #[derive(Parser)]
@@ -55,15 +40,16 @@ struct Whole {
 }
 
 pub fn trace(typed: Trace, words: impl Iterator<Item = OsString>) -> anyhow::Result<u8> {
-    let typed = match &typed.described.manifest {
-        Some(path) => tune::with_kernel::<Whole>(path, typed.described.shader.is_some(), words)?.trace,
+    let typed = match &typed.case.described.manifest {
+        Some(path) => tune::with_kernel::<Whole>(path, typed.case.described.shader.is_some(), words)?.trace,
         None => typed,
     };
-    typed.colours.choose();
+    typed.case.colours.choose();
     check_bounds(&typed)?;
-    let campaign = Campaign::new(Settings::from(&typed), None)?;
+    let campaign = Campaign::new(Settings::from(&typed.case), None)?;
     let device = &campaign.targets.device(0).info;
-    let orders = orders(&typed, device)?;
+    let hardware = hardware(typed.model.as_deref(), &typed.rows, device, true)?;
+    let orders = orders(&typed.case, &hardware, device, typed.check)?;
     let Some(order) = orders.first() else { return Ok(EXIT_OK) };
     check_files(&typed, order)?;
     if !typed.rows.is_empty() && !order.hardware.is_measured() {
@@ -182,7 +168,7 @@ fn check_bounds(typed: &Trace) -> Result<(), Error> {
 
 /// What is written is apart from what is read, and can be.
 fn check_files(typed: &Trace, order: &Order) -> Result<(), Error> {
-    let mut files = Files::default().reading("the manifest", &typed.described.manifest);
+    let mut files = Files::default().reading("the manifest", &typed.case.described.manifest);
     files = files.reading("the rows", &typed.rows).reading("the model", &typed.model);
     for (what, path) in order.subject.iter().flat_map(|subject| subject.files().unwrap_or_default()) {
         files = files.reading(what, [path]);
@@ -196,128 +182,4 @@ fn check_files(typed: &Trace, order: &Order) -> Result<(), Error> {
     }
     files.writing("--output", output).writing("--records", &typed.records).check()?;
     output.into_iter().chain(&typed.records).try_for_each(|path| Staged::new(path).check().map_err(Error::unwritable(path)))
-}
-
-const MODEL: Kind = Kind { what: "a model of hardware", largest: 1 << 20, may_stream: false };
-
-/// The user's model, or the vendor's with what rows say of this device.
-fn hardware(typed: &Trace, device: &DeviceInfo) -> Result<Hardware, Error> {
-    if let Some(path) = &typed.model {
-        let usage = |words: String| Error::Usage(format!("--model {}: {words}", path.shown()));
-        let text = regular::read_text(path, MODEL).map_err(|error| usage(error.to_string()))?;
-        return Hardware::parse(&text).map_err(|error| usage(error.to_string()));
-    }
-    let vendors = Hardware::of_vendor(device.vendor_id, device.subgroup.size);
-    if typed.rows.is_empty() {
-        return Ok(vendors);
-    }
-    let mut rows = RowSet::default();
-    typed.rows.iter().try_for_each(|path| rows.read(path, Purpose::Card))?;
-    let (mut measured, mut count) = (Measured::default(), 0);
-    rows.each_renewed::<Error>(&mut |row| {
-        let is_own = row.device_name == device.name;
-        if is_own && matches!(row.experiment.as_str(), "cache/granules" | "shared/banks") {
-            count += 1;
-            measured.take(&row.experiment, &row.variant, row.value);
-        }
-        Ok(true)
-    })?;
-    if count == 0 {
-        let (name, advice) = (&device.name, "lanescope run cache/line shared/bank_conflict -o FILE measures them");
-        return Err(Error::Usage(format!("--rows: there are no rows of cache/granules or shared/banks for {name}: {advice}")));
-    }
-    Ok(vendors.measured(&measured))
-}
-
-/// What is to be recorded: one case, or with `--check` the first one of each variant that is meant.
-fn orders(typed: &Trace, device: &DeviceInfo) -> Result<Vec<Order>, Error> {
-    let own = if device.subgroup.size < SMALL { Lanes::InRow(USUAL) } else { Lanes::OfDevice };
-    let lanes = match typed.lanes {
-        None => own,
-        Some(LaneChoice::Device) => Lanes::OfDevice,
-        Some(LaneChoice::InRow(count)) => Lanes::InRow(count),
-    };
-    let hardware = hardware(typed, device)?;
-    let cases = match catalogued(typed, device)? {
-        Some(keys) => keys.into_iter().map(|key| (key, None)).collect(),
-        None => {
-            let subject = KernelSpec { is_traced: true, ..kernel(&typed.described, typed.seed)? };
-            let mut own = UserKernel::new(subject, device.clone());
-            let point = tune::point(&typed.axis, &typed.described.constant, &mut own)?;
-            check_size(&point, &mut own)?;
-            let key = CaseKey { experiment: own.name(), variant: String::new(), point, cache: Cache::Warm };
-            vec![(key, Some(own.subject().clone()))]
-        }
-    };
-    let order = |(key, subject)| {
-        let (groups, hardware) = (typed.workgroups.clone(), hardware.clone());
-        Order { key, subject, groups, lanes, hardware, check: typed.check, explains: true }
-    };
-    Ok(cases.into_iter().map(order).collect())
-}
-
-/// A workgroup of one invocation is meant by nobody whose shader leaves its size open.
-fn check_size(point: &Point, kernel: &mut UserKernel) -> Result<(), Error> {
-    let is_given = LOCAL_SIZE_AXES.iter().any(|axis| point.get(axis).is_some());
-    if !is_given && kernel.leaves_its_size_open().unwrap_or(false) {
-        let words = "the shader leaves its workgroup size open, and has one invocation as it is written: give a size, such as \
-                     -a local_size_x=64";
-        return Err(Error::Usage(words.to_owned()));
-    }
-    Ok(())
-}
-
-/// A flag that describes a shader, and would do nothing for a case of the catalogue.
-fn of_shader(typed: &Described) -> Option<&'static str> {
-    let lists = [
-        ("--constant", &typed.constant),
-        ("--shared", &typed.shared),
-        ("--define", &typed.define),
-        ("--buffer", &typed.buffer),
-        ("--image", &typed.image),
-        ("--sampler", &typed.sampler),
-        ("--push", &typed.push),
-    ];
-    let others = [
-        ("--threads", typed.threads.is_some()),
-        ("--groups", typed.groups.is_some()),
-        ("--entry", typed.entry.is_some()),
-        ("--preamble", typed.preamble.is_some()),
-        ("--include", !typed.include.is_empty()),
-    ];
-    let lists = lists.into_iter().map(|(flag, list)| (flag, !list.is_empty()));
-    lists.chain(others).find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
-}
-
-/// The cases of the catalogue that are meant: the first one that can run, or with `--check` that of each variant. Nothing where a file is
-/// named.
-fn catalogued(typed: &Trace, device: &DeviceInfo) -> Result<Option<Vec<CaseKey>>, Error> {
-    let named = typed.described.shader.as_ref().and_then(|shader| shader.to_str());
-    let experiment = |name: &str| {
-        let is_glob = typed.check && name.contains(['*', '?', '[', '{']);
-        is_glob || experiments::find(name.split(':').next().unwrap_or_default()).is_some()
-    };
-    let Some(name) = named.filter(|name| experiment(name) && !Path::new(name).exists()) else { return Ok(None) };
-    if let Some(flag) = of_shader(&typed.described) {
-        return Err(Error::Usage(format!("{flag} describes a shader of yours, and {name} is a case of the catalogue")));
-    }
-    let setting = Setting { device, queue: typed.queue.of(device), preset: Preset::Quick, seed: typed.seed };
-    let request = Request { filters: vec![name.to_owned()], axes: typed.axis.clone(), ..Request::default() };
-    let plan = Plan::new(&request, setting)?;
-    let key = |planned: crate::plan::Planned| {
-        let (experiment, variant) = (planned.experiment.name().to_owned(), planned.variant.to_owned());
-        CaseKey { experiment, variant, point: planned.point, cache: Cache::Warm }
-    };
-    let (mut refusal, mut found) = (None, BTreeMap::new());
-    for planned in plan.iter() {
-        match &planned.case {
-            Ok(_) if !typed.check => return Ok(Some(vec![key(planned)])),
-            Ok(_) => drop(found.entry((planned.experiment.name(), planned.variant)).or_insert_with(|| key(planned))),
-            Err(skip) => refusal = refusal.or_else(|| Some(skip.reason.clone())),
-        }
-    }
-    if found.is_empty() {
-        return Err(Error::Usage(format!("no case of {name} can run here: {}", refusal.unwrap_or_default())));
-    }
-    Ok(Some(found.into_values().collect()))
 }

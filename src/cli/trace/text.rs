@@ -48,7 +48,7 @@ fn times(counts: [u32; 3]) -> String {
     counts[..=last].iter().map(ToString::to_string).collect::<Vec<_>>().join(" x ")
 }
 
-pub(super) fn headline(DispatchTrace { what, .. }: &DispatchTrace, device: &DeviceInfo) -> String {
+pub fn headline(DispatchTrace { what, .. }: &DispatchTrace, device: &DeviceInfo) -> String {
     let (groups, size) = (times(what.groups), times(what.local_size));
     let workgroups = if what.groups == [1; 3] { "workgroup" } else { "workgroups" };
     format!("{} ({}): {groups} {workgroups} of {size}, on {}", what.source, what.entry, device.name)
@@ -160,7 +160,7 @@ fn operations(operation: Operation, count: u64) -> String {
 
 /// A count: large ones in words.
 #[expect(clippy::cast_precision_loss, reason = "four digits are shown")]
-fn large(count: u64) -> String {
+pub fn large(count: u64) -> String {
     const NAMES: [(u64, &str); 3] = [(1_000_000_000_000, "trillion"), (1_000_000_000, "billion"), (1_000_000, "million")];
     match NAMES.into_iter().find(|(of, _)| count >= *of) {
         Some((of, name)) => format!("{} {name}", rounded(count as f64 / of as f64, Some(0.0))),

@@ -32,6 +32,21 @@ pub enum Operation {
 
 pub type Operations = BTreeMap<Operation, u64>;
 
+/// What an invocation does in a block.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Done {
+    pub(super) own: Operations,
+    /// What it does together with its subgroup, and with its workgroup: all of it.
+    pub(super) of_subgroup: Operations,
+    pub(super) of_workgroup: Operations,
+}
+
+impl Done {
+    pub(super) fn is_empty(&self) -> bool {
+        [&self.own, &self.of_subgroup, &self.of_workgroup].iter().all(|operations| operations.is_empty())
+    }
+}
+
 /// What has to be known of a module to tell what its blocks do.
 pub(super) struct Work<'m> {
     types: Types,
@@ -103,9 +118,9 @@ impl<'m> Work<'m> {
         self.definitions.values().any(|of| is_product_of_matrices(of.class.opcode) && self.product_of_matrices(of).is_none())
     }
 
-    pub(super) fn of_block(&self, block: &Block) -> Operations {
+    pub(super) fn of_block(&self, block: &Block) -> Done {
         let mut contracting: BTreeMap<u32, Contracting> = BTreeMap::new();
-        let mut done = Operations::new();
+        let (mut done, mut together) = (Operations::new(), Done::default());
         for of in &block.instructions {
             let Some((bits, count)) = self.size(of) else { continue };
             let open = contracting.entry(bits).or_default();
@@ -131,7 +146,9 @@ impl<'m> Work<'m> {
                 Op::VectorTimesMatrix => add(Operation::MultiplyAdd { bits }, count * self.components(of, 0)),
                 Op::ExtInst => self.extended(of, bits, count).into_iter().for_each(|(operation, times)| add(operation, times)),
                 opcode if is_product_of_matrices(opcode) => {
-                    self.product_of_matrices(of).into_iter().for_each(|(operation, times)| add(operation, times));
+                    let Some((is_of_workgroup, operation, times)) = self.product_of_matrices(of) else { continue };
+                    let all = if is_of_workgroup { &mut together.of_workgroup } else { &mut together.of_subgroup };
+                    *all.entry(operation).or_default() += times;
                 }
                 opcode => self.other(opcode, of, bits).into_iter().for_each(|operation| add(operation, count)),
             }
@@ -141,7 +158,7 @@ impl<'m> Work<'m> {
             *done.entry(Operation::MultiplyAdd { bits }).or_default() += of.products + of.sums - together;
         }
         done.retain(|_, count| *count > 0);
-        done
+        Done { own: done, ..together }
     }
 
     /// The bits of the components of a result, and how many of them are of use; nothing where it is no number.
@@ -260,17 +277,20 @@ impl<'m> Work<'m> {
         }
     }
 
-    /// The multiply-adds of a product of matrices, all of a subgroup's for each of its invocations.
-    fn product_of_matrices(&self, of: &Instruction) -> Option<(Operation, u64)> {
+    /// The multiply-adds of a product of matrices, and whether a workgroup shares it, and not a subgroup.
+    fn product_of_matrices(&self, of: &Instruction) -> Option<(bool, Operation, u64)> {
         let matrix = |ty: Word| self.definitions.get(&ty).filter(|of| of.class.opcode == Op::TypeCooperativeMatrixKHR);
         let extent = |matrix: &Instruction, place: usize| self.literal(operand(matrix, place)?);
         let left = matrix(self.definitions.get(&operand(of, 0)?)?.result_type?)?;
         let result = matrix(of.result_type?)?;
-        // Of a workgroup's matrices nothing tells how many invocations share one.
-        self.literal(operand(result, 1)?).filter(|scope| *scope == Scope::Subgroup as u64)?;
+        let scope = self.literal(operand(result, 1)?)?;
+        let is_of_workgroup = scope == Scope::Workgroup as u64;
+        if !is_of_workgroup && scope != Scope::Subgroup as u64 {
+            return None;
+        }
         let count = extent(result, 2)?.checked_mul(extent(result, 3)?)?.checked_mul(extent(left, 3)?)?;
         let factor = self.types.scalar(operand(left, 0)?)?;
-        Some((Operation::MatrixMultiplyAdd { bits: bits(factor) }, count))
+        Some((is_of_workgroup, Operation::MatrixMultiplyAdd { bits: bits(factor) }, count))
     }
 
     fn literal(&self, constant: Word) -> Option<u64> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::added::{AddedBarrier, Unordered, places, with_barriers};
+use super::marks::{Marking, Marks};
 use super::{Recording, TraceError, TraceOptions, Traced};
 use crate::model::{Binding, Contents, MemoryKind, Resource, ResourceKind, Step};
 use crate::shader::lengths::{LengthsError, with_numbers};
@@ -150,6 +151,19 @@ impl Prepared {
         };
         let (prepared, resource) = self.writing(dispatch, counting.words.clone(), counting.place, buffer)?;
         Ok((prepared, resource, counting))
+    }
+
+    /// The same case, in whose dispatch these sites mark what they touch. Also the resource that they do so in: before a pass it must be
+    /// zero, and afterwards its bytes are what [`Marks::touched`] reads.
+    pub fn marking(&self, dispatch: Dispatch, marks: &Marks, sites: &[usize]) -> Result<(Self, usize), DispatchError> {
+        let kernel = &self.kernels[dispatch.kernel];
+        let marking = Marking::of(&kernel.module.words, &kernel.entry, &kernel.values(), marks, sites)?;
+        let buffer = Resource {
+            name: Cow::Borrowed("marks of sectors"),
+            kind: ResourceKind::Buffer { bytes: marks.bytes(), memory: MemoryKind::DeviceLocal },
+            contents: Contents::Undefined,
+        };
+        self.writing(dispatch, marking.words, marking.place, buffer)
     }
 
     /// The same case, in whose dispatch a module writes to one more buffer, which stands behind the case's resources.

@@ -16,6 +16,7 @@ mod calls;
 mod dispatch;
 mod layout;
 mod loops;
+mod marks;
 mod pointers;
 mod polls;
 mod recorder;
@@ -33,12 +34,13 @@ use super::edit::{Missing, keep_entry};
 use super::lines::SourceLine;
 use super::loader::{LoadError, load};
 use super::reflect::SpecValues;
-use super::validator::{Invalid, validate};
+use super::validator::{Invalid, validate_rewritten};
 use writer::Writer;
 
 pub use added::{AddedBarrier, Side, Unordered};
 pub use calls::{CallSite, CallTree};
 pub use dispatch::{Change, Dispatch, DispatchError, Padding};
+pub use marks::{Marks, Touched};
 pub use records::{Record, Recorded, Recording};
 pub use sync::{AtomicOp, Sync, SyncScope};
 pub(super) use uses::mattering;
@@ -117,6 +119,8 @@ pub struct Site {
     /// What it orders, of barriers and atomic operations.
     pub sync: Option<Sync>,
     pub atomic: Option<AtomicOp>,
+    /// Whether anything takes what it reads.
+    pub is_taken: bool,
     /// On which of the first 32 bytes that it reads, a bit each, a store, a branch, an address or an atomic operation may depend.
     pub matters: u32,
     /// Whether others see what it stores, and it sees what others stored, once it is ordered: not of a buffer that isn't declared coherent.
@@ -238,6 +242,15 @@ pub enum TraceError {
 }
 
 impl Traced {
+    /// Whether an access may be one of a buffer's bytes, which are memory that the whole device sees.
+    pub fn may_reach_buffers(&self, site: &Site) -> bool {
+        match &site.target {
+            Target::Nothing => false,
+            Target::Root { root, .. } => self.roots.get(*root).is_none_or(|root| matches!(root.space, Space::Storage { .. })),
+            Target::Chosen { .. } | Target::Address { .. } | Target::Unfollowed(_) => true,
+        }
+    }
+
     /// Rewrites a module for one entry point, for these values of its specialization constants; they may be given again when a
     /// pipeline is made, but no others.
     pub fn of(words: &[u32], entry: &str, constants: &SpecValues, options: &TraceOptions) -> Result<Self, TraceError> {
@@ -246,11 +259,8 @@ impl Traced {
         let mut writer = Writer::new(module, constants, options)?;
         writer.instrument(function)?;
         let traced = writer.finish(function)?;
-        match validate(&traced.words) {
-            // What isn't valid before was taken all the same.
-            Err(invalid) if validate(words).is_ok() => Err(invalid.into()),
-            _ => Ok(traced),
-        }
+        validate_rewritten(words, &traced.words)?;
+        Ok(traced)
     }
 }
 

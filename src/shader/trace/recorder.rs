@@ -39,7 +39,7 @@ pub const RETURNED_EARLY: u32 = 1 << 29;
 const SPIRV_1_3: u32 = 0x0001_0300;
 
 pub(super) struct Recorder {
-    buffer: WordBuffer,
+    pub(super) buffer: WordBuffer,
     pub(super) place: (u32, u32),
     /// Where the invocation's next record goes, and where its room ends: the same of one that isn't recorded, and 0 in a workgroup that
     /// isn't.
@@ -482,7 +482,7 @@ impl Editor {
     }
 
     /// The variable of a built-in input, which a module may have only once.
-    fn built_in(&mut self, which: BuiltIn, components: u32) -> Word {
+    pub(in crate::shader) fn built_in(&mut self, which: BuiltIn, components: u32) -> Word {
         let is_it = |instruction: &&Instruction| {
             instruction.class.opcode == Op::Variable
                 && instruction.operands.first() == Some(&Operand::StorageClass(StorageClass::Input))
@@ -517,7 +517,7 @@ impl Editor {
         self.emit(code, Op::Load, ty, &[variable])
     }
 
-    fn load_built_in(&mut self, variable: Word, code: &mut Vec<Instruction>) -> Word {
+    pub(in crate::shader) fn load_built_in(&mut self, variable: Word, code: &mut Vec<Instruction>) -> Word {
         let value = self.load_input(variable, code);
         self.as_uint(value, code).unwrap_or(value)
     }

@@ -8,6 +8,7 @@ use rspirv::spirv::{Decoration, LoopControl, MemoryAccess, Op, StorageClass, Wor
 use super::calls::Calls;
 use super::layout::Layouts;
 use super::loops::Loops;
+use super::marks::{Marking, Marks};
 use super::pointers::{Beside, Followed, Name, RootIs, Shadow, is_recorded};
 use super::polls::Waiting;
 use super::recorder::{ENDED, Poll, RETURNED_EARLY, Recorder};
@@ -37,6 +38,8 @@ pub(super) struct Writer {
     calls: Calls,
     has_leaders: bool,
     has_values: bool,
+    /// The results that some instruction takes.
+    taken: HashSet<Word>,
     /// The results that matter, and which components of them, where values are recorded.
     matters: HashMap<Word, u32>,
     /// The function's pointers that lead to buffers, and whether what they lead to is declared coherent or volatile.
@@ -44,6 +47,8 @@ pub(super) struct Writer {
     /// The sites that record, by their indexes; nothing where all do.
     recording: Option<HashSet<usize>>,
     recorder: Option<Recorder>,
+    /// Which bits sites set, where they don't record.
+    marks: Option<Marks>,
     /// What sites that may poll did last, by the results of their instructions.
     polls: HashMap<Word, Poll>,
 }
@@ -59,12 +64,24 @@ struct Access {
     words: Vec<Word>,
     sync: Option<Sync>,
     atomic: Option<AtomicOp>,
+    is_taken: bool,
     values: Vec<Word>,
 }
 
 impl Access {
     fn new(kind: AccessKind, name: String, target: Target, words: Vec<Word>) -> Self {
-        Self { matters: u32::MAX, is_coherent: true, kind, name, target, words, sync: None, atomic: None, values: Vec::new() }
+        Self {
+            matters: u32::MAX,
+            is_coherent: true,
+            kind,
+            name,
+            target,
+            words,
+            sync: None,
+            atomic: None,
+            is_taken: false,
+            values: Vec::new(),
+        }
     }
 }
 
@@ -80,6 +97,8 @@ struct Surroundings<'a> {
 impl Writer {
     pub(super) fn new(module: Module, constants: &SpecValues, options: &TraceOptions) -> Result<Self, TraceError> {
         let (layouts, lines) = (Layouts::of(&module, constants), Lines::of(&module));
+        let code = module.functions.iter().flat_map(|function| &function.blocks).flat_map(|block| &block.instructions);
+        let taken = code.flat_map(|of| of.operands.iter().filter_map(id)).collect();
         let matters = if options.values { mattering(&module) } else { HashMap::new() };
         let mut new = Self {
             edit: Editor::new(module)?,
@@ -93,14 +112,21 @@ impl Writer {
             calls: Calls::default(),
             has_leaders: options.leaders,
             has_values: options.values,
+            taken,
             matters,
             awaited: HashMap::new(),
             recording: options.sites.map(|sites| sites.iter().copied().collect()),
             recorder: None,
+            marks: None,
             polls: HashMap::new(),
         };
         new.note_variables();
         Ok(new)
+    }
+
+    /// The same, whose sites set bits instead of recording.
+    pub(super) fn marking(self, marks: Marks) -> Self {
+        Self { marks: Some(marks), ..self }
     }
 
     pub(super) fn instrument(&mut self, entry: Word) -> Result<(), TraceError> {
@@ -152,6 +178,11 @@ impl Writer {
         let words = assembled(&self.edit.finish());
         let Self { sites, roots, calls, has_leaders, .. } = self;
         Ok(Traced { words, place, sites, roots, calls: calls.tree, has_leaders })
+    }
+
+    pub(super) fn finish_marking(mut self) -> Result<Marking, TraceError> {
+        let recorder = self.recorder.take().ok_or(Missing("function of that entry point"))?;
+        Ok(Marking { words: assembled(&self.edit.finish()), place: recorder.place })
     }
 
     /// Has a function call that of [`Recorder::write_end`] wherever it returns.
@@ -512,6 +543,7 @@ impl Writer {
                 _ => u32::MAX,
             };
             access.is_coherent = is_atomic(instruction) || pointer.is_none_or(|pointer| self.is_coherent(instruction, pointer));
+            access.is_taken = instruction.result_id.is_some_and(|result| self.taken.contains(&result));
             access.atomic = is_atomic(instruction).then(|| AtomicOp::of(instruction));
             if self.has_values && !access.words.is_empty() {
                 access.values = self.values_of(instruction, access.atomic, code);
@@ -600,7 +632,7 @@ impl Writer {
 
     fn record_access(
         &mut self,
-        Access { matters, is_coherent, kind, name, target, words, sync, atomic, values }: Access,
+        Access { matters, is_coherent, kind, name, target, words, sync, atomic, is_taken, values }: Access,
         poll: Option<(Word, Poll)>,
         (around, recorder, code): (&Surroundings, &mut Recorder, &mut Vec<Instruction>),
     ) -> Result<(), TraceError> {
@@ -609,7 +641,8 @@ impl Writer {
         }
         let poll = poll.filter(|_| !words.is_empty());
         let line = self.lines.now();
-        let is_recorded = self.recording.as_ref().is_none_or(|sites| sites.contains(&self.sites.len()));
+        let number = self.sites.len();
+        let is_recorded = self.recording.as_ref().is_none_or(|sites| sites.contains(&number));
         let (loops, polls) = (around.counters.len(), poll.is_some());
         self.sites.push(Site {
             kind,
@@ -620,6 +653,7 @@ impl Writer {
             polls,
             sync,
             atomic,
+            is_taken,
             matters,
             is_coherent,
             values: values.len(),
@@ -627,7 +661,13 @@ impl Writer {
         if !is_recorded {
             return Ok(());
         }
-        let number = u32::try_from(self.sites.len()).unwrap_or(u32::MAX);
+        if let Some(marks) = &self.marks {
+            if let [offset] = words[..] {
+                marks.write(&mut self.edit, &recorder.buffer, (kind, &self.sites[number].target), offset, code);
+            }
+            return Ok(());
+        }
+        let number = u32::try_from(number + 1).unwrap_or(u32::MAX);
         let mut all = Vec::new();
         if self.calls.tree.has_paths {
             all.push(self.edit.emit(code, Op::Load, self.edit.uint, &[recorder.path]));

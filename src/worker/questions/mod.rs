@@ -75,6 +75,8 @@ questions! {
     AddBarriers(trace::AddBarriers),
     LookAtBounds(trace::LookAtBounds),
     CountOperations(trace::CountOperations),
+    FindTouched(trace::FindTouched),
+    TryRelief(trace::TryRelief),
 }
 
 /// What questions leave behind in a process, for those that come next.

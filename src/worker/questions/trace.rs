@@ -14,7 +14,8 @@ use crate::gpu::{CaseHandle, DeviceOptions};
 use crate::measure::{CaseKey, CaseSource, Dispatcher, SourcedCase, Vulkan};
 use crate::model::{Binding, Case, Failure, FilePath, MemoryKind, Point, Preset, ResourceKind, Status, SubgroupClass};
 use crate::shader::{
-    AddedBarrier, Change, Dispatch, Operation, Overrun, Prepared, Recording, Root, Space, TraceOptions, Traced, Unordered,
+    AddedBarrier, Change, Dispatch, Marks, Operation, Operations, Overrun, Prepared, Recording, Relief, ReliefError, Root,
+    Space, Touched, TraceOptions, Traced, Unordered,
 };
 use crate::subject::{KernelSpec, MEMORY_PREFIX, UserKernel};
 use crate::validate::{Mismatch, Outputs};
@@ -72,6 +73,19 @@ pub struct Dispatched {
     pub buffers: Vec<BoundBuffer>,
     /// Its accesses, and what their records mean.
     pub traced: Traced,
+}
+
+impl Dispatched {
+    /// How large what is bound there is, of an array of descriptors at one of its places; nothing of what isn't a buffer's.
+    pub fn bound_bytes(&self, space: Space, element: u32) -> Option<u64> {
+        match space {
+            Space::Storage { set, binding } | Space::Uniform { set, binding } => {
+                let bound = self.buffers.iter().find(|of| (of.set, of.binding, of.element) == (set, binding, element));
+                bound.map(|of| of.bytes)
+            }
+            Space::PushConstants | Space::Shared | Space::Address => None,
+        }
+    }
 }
 
 /// A buffer that is bound for a dispatch.
@@ -141,6 +155,31 @@ impl CountedOperations {
     pub fn sum(&self, is_meant: impl Fn(Operation) -> bool) -> u64 {
         self.done.iter().filter(|(operation, _)| is_meant(*operation)).fold(0, |sum, (_, count)| sum.saturating_add(*count))
     }
+}
+
+/// Which bytes of its buffers a dispatch touches.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FindTouched {
+    pub dispatch: usize,
+    pub sector_bytes: u64,
+    /// The most instructions that a driver compiles at a time.
+    pub most_sites: usize,
+}
+
+/// Whether a case can be relieved of a cost, and then computes as much as before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TryRelief {
+    pub relief: Relief,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Relievable {
+    Yes,
+    /// It has nothing that would be taken away.
+    Nothing,
+    /// Why not.
+    No(String),
 }
 
 /// How far a kernel of the user's indexes, in all its workgroups, and images as well; of a case of the catalogue nothing is looked at.
@@ -303,6 +342,33 @@ impl Question for CountOperations {
     }
 }
 
+impl Question for FindTouched {
+    type Answer = Touched;
+
+    fn answer(self, _: &Host, kept: &mut QuestionState) -> Result<Touched, Failure> {
+        kept.tracer()?.touched(&self)
+    }
+
+    #[cfg(test)]
+    fn example() -> (Self, Touched) {
+        let touched = Touched { loaded_bytes: 64, stored_bytes: 32, is_partial: true };
+        (Self { dispatch: 1, sector_bytes: 32, most_sites: 24 }, touched)
+    }
+}
+
+impl Question for TryRelief {
+    type Answer = Relievable;
+
+    fn answer(self, _: &Host, kept: &mut QuestionState) -> Result<Relievable, Failure> {
+        kept.tracer()?.relievable(self.relief)
+    }
+
+    #[cfg(test)]
+    fn example() -> (Self, Relievable) {
+        (Self { relief: Relief::Stores }, Relievable::No("it branches".to_owned()))
+    }
+}
+
 impl Question for LookAtBounds {
     type Answer = Vec<Overrun>;
 
@@ -344,7 +410,7 @@ fn traced() -> Traced {
     serde_json::from_str(
         r#"{"place":[0,3],"sites":[{"kind":"load","name":"a[]","line":{"file":"a.comp","line":7},
         "target":{"root":{"root":0,"is_array":false,"runs":[{"offset":0,"bytes":4}]}},"loops":1,"polls":false,
-        "sync":null,"atomic":null,"matters":15,"is_coherent":true,"values":0}],
+        "sync":null,"atomic":null,"is_taken":true,"matters":15,"is_coherent":true,"values":0}],
         "roots":[{"space":{"storage":{"set":0,"binding":1}},"name":"a","is_natural":false,"bytes":null,"has_initial":false,"array":null}],
         "calls":{"entry":4,"calls":{},"has_paths":false,"deepest":0},"has_leaders":true}"#,
     )
@@ -566,13 +632,73 @@ impl Tracer {
     }
 
     fn count(&mut self, dispatch: usize) -> Result<CountedOperations, Failure> {
-        let (prepared, resource, counting) = self.prepared().counting(self.dispatch(dispatch)?).map_err(refused)?;
+        let prepared = self.prepared().clone();
+        let (done, is_partial) = self.operations(&prepared, self.dispatch(dispatch)?)?;
+        Ok(CountedOperations { done: done.into_iter().collect(), is_partial })
+    }
+
+    /// What a dispatch of a case computes, and whether that is all of it.
+    fn operations(&mut self, prepared: &Prepared, dispatch: Dispatch) -> Result<(Operations, bool), Failure> {
+        let local_size = prepared.kernels[dispatch.kernel].local_size.iter().product();
+        let (prepared, resource, counting) = prepared.counting(dispatch).map_err(refused)?;
         self.release();
         let slot = self.device.load(&prepared)?.slot;
         let counted = self.counted(slot, resource);
         self.device.release(slot);
-        let done = counting.done(&counted?, self.device.info().subgroup.size);
-        Ok(CountedOperations { done: done.into_iter().collect(), is_partial: counting.is_partial })
+        Ok((counting.done(&counted?, self.device.info().subgroup.size, local_size), counting.is_partial))
+    }
+
+    fn relievable(&mut self, relief: Relief) -> Result<Relievable, Failure> {
+        let original = self.prepared().clone();
+        let relieved = match original.relieved(relief, false) {
+            Ok(relieved) => relieved,
+            Err(ReliefError::Nothing) => return Ok(Relievable::Nothing),
+            Err(error) => return Ok(Relievable::No(error.to_string())),
+        };
+        for (before, after) in original.dispatches().into_iter().zip(relieved.dispatches()) {
+            // What a relief adds is whole numbers.
+            let own = |mut done: Operations| {
+                done.retain(|operation, _| !matches!(operation, Operation::Integer { .. }));
+                done
+            };
+            let (before, _) = self.operations(&original, before)?;
+            let (after, _) = self.operations(&relieved, after)?;
+            if own(before) != own(after) {
+                return Ok(Relievable::No("it computes other things then".to_owned()));
+            }
+        }
+        Ok(Relievable::Yes)
+    }
+
+    /// Marks what the dispatch touches, in as many passes as its instructions take.
+    fn touched(&mut self, FindTouched { dispatch, sector_bytes, most_sites }: &FindTouched) -> Result<Touched, Failure> {
+        let dispatch = self.dispatch(*dispatch)?;
+        let traced = self.traced(self.prepared(), dispatch, &[])?;
+        let what = dispatched(self.prepared(), dispatch, traced);
+        if overlap(&self.prepared().case, dispatch.sets()) {
+            return Err(refused("its buffers have bytes in common"));
+        }
+        let marks = Marks::of(&what.traced, *sector_bytes, |root| what.bound_bytes(root.space, 0));
+        let fits = |marks: &Marks| marks.bytes() <= self.device.info().limits.storage_buffer_range;
+        let marks = marks.filter(fits).ok_or_else(|| refused("no buffer has room for a bit of each of its sectors"))?;
+        let all = what.traced.sites.iter().enumerate();
+        let sites: Vec<usize> = all.clone().filter(|(_, site)| marks.mark(site)).map(|(at, _)| at).collect();
+        let is_partial = all.clone().any(|(_, site)| !marks.mark(site) && what.traced.may_reach_buffers(site));
+        self.release();
+        let mut all: Vec<u8> = Vec::new();
+        for sites in sites.chunks((*most_sites).max(1)) {
+            let (prepared, resource) = self.prepared().marking(dispatch, &marks, sites).map_err(refused)?;
+            let slot = self.device.load(&prepared)?.slot;
+            let bits = self.counted(slot, resource);
+            self.device.release(slot);
+            let bits = bits?;
+            if all.is_empty() {
+                all = bits;
+            } else {
+                all.iter_mut().zip(bits).for_each(|(all, more)| *all |= more);
+            }
+        }
+        Ok(Touched { is_partial, ..marks.touched(&all) })
     }
 
     fn counted(&mut self, slot: CaseHandle, resource: usize) -> Result<Vec<u8>, Failure> {
@@ -606,6 +732,19 @@ impl Tracer {
         let wrong = if difference.is_none() { self.first_wrong.clone() } else { self.wrong(outputs)? };
         Ok(RecordedPass { difference, wrong, took, stopped: None })
     }
+}
+
+/// Whether two of the buffers that are bound for a kernel have bytes in common.
+fn overlap(case: &Case, kernel: usize) -> bool {
+    let place = |binding: &Binding| {
+        let resource = &case.resources[binding.resource];
+        let (of, start) = resource.kind.whole(binding.resource);
+        let is_buffer = matches!(resource.kind, ResourceKind::Buffer { .. } | ResourceKind::Range { .. });
+        is_buffer.then(|| (of, start, start + resource.bytes()))
+    };
+    let mut places: Vec<(usize, u64, u64)> = case.kernels[kernel].bindings.iter().filter_map(place).collect();
+    places.sort_unstable();
+    places.windows(2).any(|pair| pair[0].0 == pair[1].0 && pair[1].1 < pair[0].2)
 }
 
 /// The resources that kernels reach by address, each once.

@@ -120,7 +120,7 @@ fn what_dispatches_compute_is_what_the_source_says() {
                 for (plain, over) in left.chunks_exact(8).zip(over.chunks_exact(8)) {
                     assert_eq!(number(plain) + u64::from(u32::MAX), number(over), "{}", counted.body);
                 }
-                let mut done: Operations = counts.done(&left, device.info().subgroup.size);
+                let mut done: Operations = counts.done(&left, device.info().subgroup.size, LOCAL);
                 done.retain(|operation, _| !matches!(operation, Integer { .. }));
                 let expected: Operations = counted.done.iter().copied().collect();
                 assert_eq!(done, expected, "{}, optimized: {is_optimized}", counted.body);
@@ -149,8 +149,9 @@ fn what_cases_of_the_catalogue_compute_is_what_they_claim() {
             }
             let prepared = shader::prepare(case, &mut compiler).unwrap();
             let (counting, resource, counts) = prepared.counting(prepared.dispatches()[0]).unwrap();
+            let local_size = prepared.kernels[0].local_size.iter().product();
             let left = ran(device, &counting, Some((resource, Vec::new()))).and_then(|mut read| read.pop());
-            let done = left.map(|left| counts.done(&left, info.subgroup.size));
+            let done = left.map(|left| counts.done(&left, info.subgroup.size, local_size));
             assert_eq!(done.unwrap()[&ADD] * 2, claimed, "{}", planned.variant);
         }
         assert!(seen.len() >= 2, "{seen:?}");

@@ -8,7 +8,7 @@ use lanescope::model::{
     Address, Binding, Case, Contents, Feature, Kernel, MemoryKind, Point, Resource, Sequence, SpirvTarget, Step,
 };
 use lanescope::shader::{
-    AccessKind, BindingInfo, Module, Prepared, Recording, Space, Specialized, Target, TraceOptions, validate,
+    AccessKind, BindingInfo, Module, Prepared, Recording, Space, Specialized, Target, TraceOptions, Traced, validate,
 };
 
 use super::{CAPACITY, ran};
@@ -84,7 +84,7 @@ const EXTENSIONS: &str = "
     #extension GL_EXT_shader_16bit_storage : require
 ";
 
-const FORMS: &[Form] = &[
+pub(super) const FORMS: &[Form] = &[
     Form {
         name: "neighbours",
         source: Glsl(
@@ -571,9 +571,8 @@ pub(super) fn prepared(form: &Form, spirv: Vec<u32>) -> Prepared {
     Prepared { case, kernels: vec![specialized] }
 }
 
-/// What was recorded of all workgroups.
-/// Nothing where the device can't run it.
-fn recorded(device: &mut Device, name: &str, prepared: &Prepared) -> Option<Vec<Expected>> {
+/// What all workgroups recorded, and what it means. Nothing where the device can't run it.
+pub(super) fn records(device: &mut Device, name: &str, prepared: &Prepared) -> Option<(Traced, Vec<u32>)> {
     let dispatch = prepared.dispatches()[0];
     let groups: Vec<u32> = (0..GROUPS).collect();
     let recording = Recording {
@@ -591,8 +590,13 @@ fn recorded(device: &mut Device, name: &str, prepared: &Prepared) -> Option<Vec<
     let (with, resource) = prepared.recording(dispatch, &traced, &recording).unwrap();
     let left = ran(device, &with, Some((resource, recording.beginning())))?.pop()?;
     let buffer = recording.compacted(&left, &traced, &[]);
+    assert!(!traced.recorded(&buffer).is_cut(), "{name}");
+    Some((traced, buffer))
+}
+
+fn recorded(device: &mut Device, name: &str, prepared: &Prepared) -> Option<Vec<Expected>> {
+    let (traced, buffer) = records(device, name, prepared)?;
     let recorded = traced.recorded(&buffer);
-    assert!(!recorded.is_cut(), "{name}");
     let all = recorded.records().filter_map(|record| {
         let site = &traced.sites[record.site];
         let runs = match &site.target {

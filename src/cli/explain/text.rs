@@ -1,0 +1,270 @@
+//! What limits a kernel, as people read it.
+
+use super::explained::Explained;
+use crate::cli::trace::text::large;
+use crate::explain::bounds::{Bound, Resource};
+use crate::explain::measured::Taken;
+use crate::explain::reliefs::{Outcome, Tried, Verdict};
+use crate::output::{Column, Need, Page, TextTable, paragraph};
+use crate::shader::Relief;
+use crate::units::{Bytes, figure, figure_and_noise, percent, percent_off, time};
+
+/// How long the bar of all of the time is.
+const BAR: f64 = 20.0;
+
+const HALF: f64 = 0.5;
+
+/// A kernel that attains less may be limited by what is an estimate.
+const NEAR: f64 = 0.8;
+
+/// A bound above the measured time by more than this contradicts it.
+const CONTRADICTS: f64 = 1.02;
+
+pub fn text(explained: &Explained, page: Page) -> String {
+    let mut parts = vec![paragraph(&explained.heading, page), paragraph(&taken(explained), page)];
+    parts.extend(verdict(explained).map(|words| paragraph(&words, page)));
+    let table = table(explained).fitted(page);
+    let reliefs = reliefs(explained);
+    let is_shown = !explained.tried.is_empty() && !explained.device.is_cpu();
+    let reliefs = is_shown.then(|| reliefs.fitted(page)).into_iter();
+    let notes = unmoved(explained).into_iter().chain(notes(explained)).map(|words| paragraph(&words, page));
+    parts.into_iter().chain([table]).chain(reliefs).chain(notes).collect::<Vec<_>>().join("\n")
+}
+
+pub fn markdown(explained: &Explained) -> String {
+    let before = [explained.heading.clone(), taken(explained)].into_iter().chain(verdict(explained));
+    let reliefs = (!explained.tried.is_empty() && !explained.device.is_cpu()).then(|| reliefs(explained).markdown());
+    let all = before.chain([table(explained).markdown()]).chain(reliefs).chain(unmoved(explained)).chain(notes(explained));
+    all.map(|part| part.trim_end().to_owned() + "\n").collect::<Vec<_>>().join("\n")
+}
+
+fn taken(explained: &Explained) -> String {
+    let Taken { ns, ends, rounds, processes, flags } = &explained.taken;
+    let doubts = if flags.is_empty() { String::new() } else { format!(" Doubts: {}.", flags.join(", ")) };
+    let processes = if *processes == 1 { "1 process".to_owned() } else { format!("{processes} processes") };
+    format!("It takes {}, in {rounds} rounds by {processes}.{doubts}", figure_and_noise(*ns, *ends, "ns"))
+}
+
+fn verdict(explained: &Explained) -> Option<String> {
+    if explained.device.is_cpu() {
+        let words = "On a processor, what a kernel accesses and computes is shown, and no bound: its driver makes other code of it, and \
+                     other programs share its caches.";
+        return Some(words.to_owned());
+    }
+    let (binding, attained) = explained.bounds.binding.zip(explained.attained())?;
+    let bound = explained.bounds.all.iter().find(|bound| bound.resource == binding)?;
+    if attained > CONTRADICTS {
+        return Some(format!(
+            "By {}, it can't take less than {}, and yet it does: {} reaches less than the device can, the driver does with less work, or \
+             other workgroups do less than those that were recorded.",
+            name(bound),
+            time(explained.bounds.least_ns, None),
+            bound.limit.as_ref().map_or_else(|| "a row".to_owned(), |limit| format!("the row `{}`", limit.row))
+        ));
+    }
+    let least = time(explained.bounds.least_ns, None);
+    let mut words =
+        format!("It attains {} of the bound of {}: what it must do takes {least} at least.", percent(attained), name(bound));
+    let estimates = explained.bounds.all.iter().filter(|bound| bound.resource.is_estimate());
+    let longest = estimates.filter_map(|bound| Some((bound, bound.least_ns? / explained.taken.ns)));
+    let longest = longest.max_by(|one, other| one.1.total_cmp(&other.1));
+    if let Some((bound, share)) = longest.filter(|(_, share)| attained < NEAR && *share > attained) {
+        words += &format!(" By an estimate, the line `{}` takes {} of the time.", name(bound), percent(share));
+    }
+    Some(words)
+}
+
+fn name(bound: &Bound) -> String {
+    bound.resource.name()
+}
+
+fn table(explained: &Explained) -> TextTable {
+    let columns = [
+        Column::words("what it does", Need::Key),
+        Column::numbers("how much", Need::Central),
+        Column::numbers("at most", Need::Central),
+        Column::numbers("least time", Need::Key),
+        Column::numbers("share", Need::Key),
+        Column::words("", Need::Spare),
+    ];
+    let mut table = TextTable::new(columns).whole_in("--format json has them");
+    let shows_bounds = !explained.device.is_cpu();
+    for bound in &explained.bounds.all {
+        let least = bound.least_ns.filter(|_| shows_bounds);
+        let share = least.map(|least| least / explained.taken.ns);
+        let about = if bound.resource.is_estimate() { " ~" } else { "" };
+        let at_most = bound.limit.as_ref().filter(|_| shows_bounds && bound.resource != Resource::Launch);
+        table.row([
+            name(bound) + about,
+            amount(bound),
+            at_most.map(|limit| figure(limit.value, None, &limit.unit)).unwrap_or_default(),
+            least.map(|least| time(least, None)).unwrap_or_default(),
+            share.map(percent).unwrap_or_default(),
+            share.map(bar).unwrap_or_default(),
+        ]);
+    }
+    table.without_empty_columns()
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an amount")]
+fn amount(bound: &Bound) -> String {
+    let amount = bound.amount as u64;
+    if bound.resource.unit() == "B" { Bytes(amount).to_string() } else { large(amount) }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few characters")]
+fn bar(share: f64) -> String {
+    "█".repeat((share.min(1.0) * BAR).round() as usize)
+}
+
+/// What taking away did.
+fn reliefs(explained: &Explained) -> TextTable {
+    let columns = [
+        Column::words("what was taken away", Need::Key),
+        Column::numbers("time saved", Need::Key),
+        Column::words("so", Need::Key),
+    ];
+    let mut table = TextTable::new(columns).whole_in("--format json has them");
+    for tried in &explained.tried {
+        let (gain, so) = match (&tried.outcome, tried.verdict()) {
+            (Outcome::NotTried(why), _) => (String::new(), format!("not tried: {why}")),
+            (Outcome::Gained { share, ends: None }, _) => {
+                (percent_off(1.0 + share, 1.0), "can't tell: too few rounds".to_owned())
+            }
+            (Outcome::Gained { share, ends: Some((low, high)) }, verdict) => {
+                let so = match verdict {
+                    Some(Verdict::Binds) => "it binds".to_owned(),
+                    Some(Verdict::LetsGo) => "it doesn't bind".to_owned(),
+                    _ => format!("can't tell: from {:.1} to {:.1} %", 100.0 * low, 100.0 * high),
+                };
+                (percent_off(1.0 + share, (high - low) / 2.0), so)
+            }
+        };
+        table.row([what(tried.relief).to_owned(), gain, so]);
+    }
+    table
+}
+
+fn what(relief: Relief) -> &'static str {
+    match relief {
+        Relief::Loads => "loads from memory (they stay in 4 KiB of each buffer)",
+        Relief::Stores => "stores to buffers",
+        Relief::Conflicts => "bank conflicts (lanes access elements side by side)",
+    }
+}
+
+/// What follows where nothing that was taken away makes it faster.
+fn unmoved(explained: &Explained) -> Option<String> {
+    let verdicts: Vec<Verdict> = explained.tried.iter().filter_map(Tried::verdict).collect();
+    let is_unmoved = !verdicts.is_empty() && verdicts.iter().all(|verdict| *verdict == Verdict::LetsGo);
+    let highest = explained.bounds.all.iter().filter_map(|bound| bound.least_ns).fold(0.0, f64::max) / explained.taken.ns;
+    (is_unmoved && highest < HALF && !explained.device.is_cpu()).then(|| {
+        "Unexplained: nothing that was taken away makes it faster, and no bound or estimate is half of its time. Latencies, lanes that \
+         idle while others branch, or instructions that have no line here may keep it."
+            .to_owned()
+    })
+}
+
+fn notes(explained: &Explained) -> Vec<String> {
+    let mut notes = Vec::new();
+    if explained.bounds.all.iter().any(|bound| bound.resource.is_estimate()) {
+        notes.push("~ is an estimate: a cache or a driver may spare some of it.".to_owned());
+    }
+    if !explained.device.is_cpu() {
+        let is_open = |bound: &&Bound| bound.least_ns.is_none();
+        let open: Vec<&Bound> = explained.bounds.all.iter().filter(is_open).collect();
+        if !open.is_empty() {
+            let names: Vec<String> = open.iter().map(|bound| name(bound)).collect();
+            let mut by: Vec<&str> = open.iter().map(|bound| bound.resource.measured_by()).collect();
+            by.sort_unstable();
+            by.dedup();
+            notes.push(format!(
+                "No row tells what the device does at most of: {}. `lanescope run --preset model -o machine.csv` measures that ({}): give \
+                 the file with --rows.",
+                names.join(", "),
+                by.join(", ")
+            ));
+        }
+        let doubted = explained.bounds.all.iter().filter_map(|bound| bound.limit.as_ref());
+        let mut doubted: Vec<String> = doubted
+            .filter(|limit| !limit.quality_flags.is_empty())
+            .map(|limit| format!("`{}` ({})", limit.row, limit.quality_flags.replace(';', ", ")))
+            .collect();
+        doubted.sort();
+        doubted.dedup();
+        if !doubted.is_empty() {
+            notes.push(format!("Rows with doubts tell some of the limits: {}.", doubted.join("; ")));
+        }
+    }
+    notes.extend(explained.sample.clone());
+    if !explained.gaps.is_empty() {
+        notes.push(format!("Not among these: {}.", explained.gaps.join("; ")));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::limits::Limit;
+    use crate::explain::bounds::PassBounds;
+    use crate::model::{DeviceInfo, DeviceKind};
+
+    fn bound(resource: Resource, amount: f64, least_ns: f64, row: &str) -> Bound {
+        let (rate, value) = (amount / least_ns, amount / least_ns);
+        let (row, quality_flags) = (row.to_owned(), String::new());
+        let limit = Limit { rate, row, case_id: "c1".to_owned(), value, unit: "GB/s".to_owned(), quality_flags };
+        Bound { resource, amount, least_ns: Some(least_ns), limit: Some(limit) }
+    }
+
+    fn explained(device: &DeviceInfo, ns: f64) -> Explained<'_> {
+        let open = Bound { resource: Resource::Special { bits: 32 }, amount: 7e6, least_ns: None, limit: None };
+        let all = vec![
+            bound(Resource::Memory, 1_073_741_824.0, 250_000.0, "memory/stream op=read"),
+            bound(Resource::Caches, 4e9, 900_000.0, "cache/bandwidth shared"),
+            open,
+        ];
+        Explained {
+            device,
+            kernel: "a.comp",
+            entry: "main",
+            heading: "a.comp (main): 4 workgroups of 64, on a device".to_owned(),
+            bounds: PassBounds::of(&[all]),
+            taken: Taken { ns, ends: Some((ns * 0.999, ns * 1.001)), rounds: 18, processes: 3, flags: Vec::new() },
+            tried: Vec::new(),
+            sample: None,
+            gaps: vec!["images aren't followed"],
+        }
+    }
+
+    #[test]
+    fn the_share_is_of_what_must_happen() {
+        let device = DeviceInfo { kind: DeviceKind::Discrete, ..DeviceInfo::mock() };
+        let text = text(&explained(&device, 400_000.0), Page { width: 80, ..Page::FILE });
+        assert!(text.contains("It takes 400.0 us ± 0.1 %, in 18 rounds by 3 processes."), "{text}");
+        assert!(text.contains("It attains 62.5 % of the bound of memory: what it must do takes 250 us at least."), "{text}");
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("memory 1 GiB 4295 GB/s 250 us 62.5 %"), "{text}");
+        assert!(words.contains("at most of: special functions of f32.") && words.contains("(peak/arith)"), "{text}");
+        assert!(words.contains("Not among these: images aren't followed."), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
+    fn a_bound_above_the_time_is_a_contradiction() {
+        let device = DeviceInfo { kind: DeviceKind::Discrete, ..DeviceInfo::mock() };
+        let text = text(&explained(&device, 200_000.0), Page { width: 80, ..Page::FILE }).replace('\n', " ");
+        assert!(text.contains("By memory, it can't take less than 250 us, and yet it does"), "{text}");
+        assert!(text.contains("the row `memory/stream op=read` reaches less"), "{text}");
+    }
+
+    #[test]
+    fn a_processor_has_no_bounds() {
+        let device = DeviceInfo { kind: DeviceKind::Cpu, ..DeviceInfo::mock() };
+        let explained = explained(&device, 400_000.0);
+        let text = text(&explained, Page { width: 80, ..Page::FILE });
+        assert!(text.contains("On a processor") && !text.contains("least time") && !text.contains("GB/s"), "{text}");
+        assert_eq!(explained.attained(), None);
+        assert!(explained.judged(Some(0.5)).is_err());
+    }
+}
