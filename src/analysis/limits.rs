@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::model::{Cache, Status};
+use crate::model::{Cache, Flag, Status};
 use crate::record::Record;
 
 /// Work that has one rate, whatever surrounds it.
@@ -100,7 +100,10 @@ const SAME_SHARE: f64 = 0.02;
 impl Limits {
     /// Takes what a row tells. One that isn't sound, or is of cold caches, tells nothing.
     pub fn take(&mut self, row: &Record) {
-        let is_sound = row.status == Status::Ok.as_str() && !row.is_implausible() && row.cache != Cache::Cold.as_str();
+        // What mostly measured its launch says too little of what the device can.
+        let is_of_launch = row.has_flag(Flag::LaunchBound.name()) && row.experiment != "dispatch/empty";
+        let is_warm = row.cache != Cache::Cold.as_str();
+        let is_sound = row.status == Status::Ok.as_str() && is_warm && !row.is_implausible() && !is_of_launch;
         let Some(value) = row.value.filter(|value| is_sound && !row.is_derived() && *value > 0.0) else { return };
         let op = row.choice("op");
         let limit = |rate: f64| Limit {
@@ -315,6 +318,7 @@ mod tests {
             row("peak/arith", "f32", &op("sin"), 4_100.0),
             Record { cache: "cold".to_owned(), ..row("peak/arith", "f32", &op("fma"), 80_000.0) },
             implausible,
+            Record { quality_flags: "launch_bound".to_owned(), ..row("peak/arith", "f64", &op("fma"), 9_000.0) },
             row("peak/coopmat", "bf16_f32", &[], 600_000.0),
             row("shared/bank_conflict", "", &[("pattern", AxisValue::from("broadcast"))], 90_000.0),
         ]);

@@ -68,7 +68,7 @@ pub enum Command {
     #[command(args_override_self = true)]
     Trace(Box<Trace>),
     /// Say what limits a shader of yours, or a case of the catalogue: the least time for what it must move and compute, beside the time
-    /// that it takes
+    /// that it takes, and what it would gain without some of its costs
     #[command(args_override_self = true)]
     Explain(Box<Explain>),
     /// Run an application, and say which kernels it runs through Vulkan, how often, and how long each takes

@@ -13,7 +13,7 @@ use crate::campaign::trace::Order;
 use crate::error::Error;
 use crate::experiments::{self, Setting};
 use crate::measure::CaseKey;
-use crate::model::{Cache, DeviceInfo, Point, Preset, Shown};
+use crate::model::{Cache, DeviceInfo, Failure, Point, Preset, Shown, Status};
 use crate::plan::{Plan, Request};
 use crate::regular::{self, Kind};
 use crate::subject::{KernelSpec, LOCAL_SIZE_AXES, UserKernel};
@@ -166,4 +166,12 @@ fn catalogued(typed: &RecordedCase, device: &DeviceInfo, check: bool) -> Result<
         return Err(Error::Usage(format!("no case of {name} can run here: {}", refusal.unwrap_or_default())));
     }
     Ok(Some(found.into_values().collect()))
+}
+
+/// Why a case can't be recorded or measured.
+pub fn refused(failure: Failure) -> anyhow::Error {
+    match failure.status {
+        Status::Error => anyhow::anyhow!("{}", failure.reason),
+        status => anyhow::anyhow!("{status}: {}", failure.reason),
+    }
 }

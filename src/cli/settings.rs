@@ -214,7 +214,8 @@ impl From<&RecordedCase> for Settings {
 impl From<&Explain> for Settings {
     fn from(typed: &Explain) -> Self {
         let recorded = Self::from(&typed.case);
-        let deadlines = recorded.isolation.map(|deadlines| Deadlines { usual: Deadline::fixed(typed.late_after), ..deadlines });
+        // Here it is measured as well.
+        let deadlines = recorded.isolation.map(|Deadlines { first, .. }| Deadlines { first, usual: first });
         Self { is_robust: typed.robust, isolation: deadlines, ..recorded }
     }
 }

@@ -120,10 +120,10 @@ impl Relieved {
 }
 
 impl Prepared {
-    /// The same case, each of whose kernels is relieved, or has the placebo of that. Its results are spoiled, and nothing checks them.
+    /// The same case, whose kernel is relieved, or has the placebo of that. Its results are spoiled, and nothing checks them.
     ///
     /// # Errors
-    /// Where one of them can't be without doing something else, or none has anything to be relieved of.
+    /// Where it can't be without doing something else, or has nothing to be relieved of.
     pub fn relieved(&self, relief: Relief, is_placebo: bool) -> Result<Self, ReliefError> {
         let [dispatch] = self.dispatches()[..] else { return Err(ReliefError::Several) };
         if dispatch.groups == [0; 3] || dispatch.kernel != dispatch.sets() {

@@ -1,12 +1,10 @@
 //! `lanescope explain`, as typed.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
 use super::recorded::RecordedCase;
-use super::values::duration;
 use crate::units::parse_share;
 
 #[derive(Clone, Debug, Args)]
@@ -14,12 +12,11 @@ pub struct Explain {
     #[command(flatten)]
     pub case: RecordedCase,
 
-    /// Rows that `run` measured on this device, out of which its limits are taken: `lanescope run --preset model -o machine.csv` measures
-    /// them all
+    /// Take the device's limits from rows that `run` measured on it: `lanescope run --preset model -o machine.csv` measures them all
     #[arg(long, value_name = "FILE")]
     pub rows: Vec<PathBuf>,
 
-    /// How to show the answer
+    /// Show the answer in this format
     #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
     pub format: AnswerFormat,
 
@@ -30,10 +27,6 @@ pub struct Explain {
     /// Make the device check every buffer access (robustBufferAccess), which costs time on some
     #[arg(long)]
     pub robust: bool,
-
-    /// Deadline: how much longer than expected the kernel may take; beyond it, its process is killed
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "10s")]
-    pub late_after: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

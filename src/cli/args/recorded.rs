@@ -20,7 +20,7 @@ pub struct RecordedCase {
     pub axis: Vec<String>,
 
     /// Which workgroups to record: a count of them, spread over the dispatch with its first and its last, `all`, or a list of linear
-    /// numbers such as 0,7,100..107 (7..7 is the one numbered 7). With a count, --check looks for more that come to other code
+    /// numbers such as 0,7,100..107 (7..7 is the one numbered 7). With a count, `trace --check` looks for more that come to other code
     #[arg(long, value_name = "COUNT|all|LIST", value_parser = groups, default_value = "4")]
     pub workgroups: Groups,
 

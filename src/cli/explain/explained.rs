@@ -8,7 +8,7 @@ use crate::analysis::counted;
 use crate::analysis::limits::Limits;
 use crate::campaign::trace::{DispatchTrace, Traces};
 use crate::cli::trace::text::headline;
-use crate::error::{EXIT_FAILED, EXIT_OK};
+use crate::error::EXIT_OK;
 use crate::explain::bounds::{self, BoundRow, PassBounds};
 use crate::explain::demand::Demand;
 use crate::explain::measured::Taken;
@@ -16,6 +16,7 @@ use crate::explain::reliefs::{Outcome, Tried, Verdict};
 use crate::model::DeviceInfo;
 use crate::shader::Relief;
 use crate::trace::hardware::Hardware;
+use crate::units::percent;
 
 /// What is known of a kernel.
 pub struct Explained<'e> {
@@ -74,6 +75,10 @@ impl<'e> Explained<'e> {
             quality_flags: &self.taken.flags,
             least_ns: self.attained().map(|_| self.bounds.least_ns),
             attained: self.attained(),
+            attained_ci: self
+                .attained()
+                .and(self.taken.ends)
+                .map(|(low, high)| (self.bounds.least_ns / high, self.bounds.least_ns / low)),
             bound_by: self.bounds.binding.filter(|_| self.attained().is_some()).map(|resource| resource.name()),
             bounds: self.bounds.all.iter().map(|bound| BoundRow::new(bound, self.taken.ns, !self.device.is_cpu())).collect(),
             reliefs: self.tried.iter().map(ReliefRow::new).collect(),
@@ -87,7 +92,13 @@ impl<'e> Explained<'e> {
         let attained = self.attained();
         let attained =
             attained.ok_or_else(|| anyhow::anyhow!("--fail-on attained: nothing tells what it attains: give --rows"))?;
-        Ok(if attained < least { EXIT_FAILED } else { EXIT_OK })
+        anyhow::ensure!(
+            attained >= least,
+            "--fail-on attained: it attains {}, and {} is wanted",
+            percent(attained),
+            percent(least)
+        );
+        Ok(EXIT_OK)
     }
 }
 
@@ -112,6 +123,7 @@ pub struct Answer<'e> {
     quality_flags: &'e [&'static str],
     least_ns: Option<f64>,
     attained: Option<f64>,
+    attained_ci: Option<(f64, f64)>,
     bound_by: Option<String>,
     bounds: Vec<BoundRow<'e>>,
     reliefs: Vec<ReliefRow<'e>>,

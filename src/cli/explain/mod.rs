@@ -9,19 +9,19 @@ use clap::Parser;
 
 use super::args::explain::{AnswerFormat, Explain};
 use super::overwriting::Files;
-use super::recorded::{hardware, limits, orders};
+use super::recorded::{hardware, limits, orders, refused};
 use super::stdout::{print, print_as_is};
-use super::tune;
+use super::tune::{self, Circumstances};
 use crate::campaign::settings::Settings;
 use crate::campaign::trace::passes::trace;
 use crate::campaign::trace::{Order, Traces};
 use crate::campaign::{Campaign, interrupt, lock};
-use crate::error::{EXIT_INTERRUPTED, EXIT_OK};
+use crate::error::{EXIT_INTERRUPTED, EXIT_OK, Error};
 use crate::experiments::{self, Config, Setting};
 use crate::explain::measured::{Taken, measure};
 use crate::explain::reliefs::{self, Outcome, Tried};
 use crate::measure::CaseKey;
-use crate::model::{Case, DeviceInfo, Failure, Preset, Skip, Status};
+use crate::model::{Case, DeviceInfo, Failure, Preset, QueueChoice, Skip, Status};
 use crate::output::{Page, json};
 use crate::shader::Relief;
 use crate::subject::{FixedKernel, KernelSpec};
@@ -37,10 +37,7 @@ struct Whole {
 }
 
 pub fn explain(typed: Explain, words: impl Iterator<Item = OsString>) -> anyhow::Result<u8> {
-    let typed = match &typed.case.described.manifest {
-        Some(path) => tune::with_kernel::<Whole>(path, typed.case.described.shader.is_some(), words)?.explain,
-        None => typed,
-    };
+    let typed = with_manifest(typed, words)?;
     typed.case.colours.choose();
     Files::default().reading("the rows", &typed.rows).check()?;
     let mut campaign = Campaign::new(Settings::from(&typed), None)?;
@@ -62,6 +59,19 @@ pub fn explain(typed: Explain, words: impl Iterator<Item = OsString>) -> anyhow:
     let explained = Explained { tried, ..Explained::new(&device, &traces, taken, &hardware, &limits) };
     show(&typed, &explained)?;
     explained.judged(typed.fail_on)
+}
+
+/// Flags with what their manifest says, the queue and robust access among that; the command line's own win.
+fn with_manifest(typed: Explain, words: impl Iterator<Item = OsString>) -> Result<Explain, Error> {
+    let Some(path) = &typed.case.described.manifest else { return Ok(typed) };
+    let has_shader = typed.case.described.shader.is_some();
+    let mut all = tune::with_kernel::<Whole>(path, has_shader, words)?.explain;
+    let own = if has_shader { Circumstances::default() } else { tune::kernel_of(path, all.case.seed)?.1 };
+    if all.case.queue == QueueChoice::Usual {
+        all.case.queue = own.queue;
+    }
+    all.robust |= own.is_robust;
+    Ok(all)
 }
 
 /// The case as it is measured.
@@ -107,13 +117,6 @@ fn traced_and_measured(
         }
     }
     Ok((traces, taken, tried))
-}
-
-fn refused(failure: Failure) -> anyhow::Error {
-    match failure.status {
-        Status::Error => anyhow::anyhow!("{}", failure.reason),
-        status => anyhow::anyhow!("{status}: {}", failure.reason),
-    }
 }
 
 fn show(typed: &Explain, explained: &Explained) -> anyhow::Result<()> {

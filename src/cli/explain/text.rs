@@ -24,16 +24,14 @@ pub fn text(explained: &Explained, page: Page) -> String {
     let mut parts = vec![paragraph(&explained.heading, page), paragraph(&taken(explained), page)];
     parts.extend(verdict(explained).map(|words| paragraph(&words, page)));
     let table = table(explained).fitted(page);
-    let reliefs = reliefs(explained);
-    let is_shown = !explained.tried.is_empty() && !explained.device.is_cpu();
-    let reliefs = is_shown.then(|| reliefs.fitted(page)).into_iter();
+    let reliefs = reliefs(explained).map(|table| table.fitted(page));
     let notes = unmoved(explained).into_iter().chain(notes(explained)).map(|words| paragraph(&words, page));
     parts.into_iter().chain([table]).chain(reliefs).chain(notes).collect::<Vec<_>>().join("\n")
 }
 
 pub fn markdown(explained: &Explained) -> String {
     let before = [explained.heading.clone(), taken(explained)].into_iter().chain(verdict(explained));
-    let reliefs = (!explained.tried.is_empty() && !explained.device.is_cpu()).then(|| reliefs(explained).markdown());
+    let reliefs = reliefs(explained).map(|table| table.markdown());
     let all = before.chain([table(explained).markdown()]).chain(reliefs).chain(unmoved(explained)).chain(notes(explained));
     all.map(|part| part.trim_end().to_owned() + "\n").collect::<Vec<_>>().join("\n")
 }
@@ -63,15 +61,24 @@ fn verdict(explained: &Explained) -> Option<String> {
         ));
     }
     let least = time(explained.bounds.least_ns, None);
-    let mut words =
-        format!("It attains {} of the bound of {}: what it must do takes {least} at least.", percent(attained), name(bound));
+    let mut words = format!(
+        "It attains {} of the bound of {}: what it must do takes {least} at least.",
+        told(attained, explained),
+        name(bound)
+    );
     let estimates = explained.bounds.all.iter().filter(|bound| bound.resource.is_estimate());
     let longest = estimates.filter_map(|bound| Some((bound, bound.least_ns? / explained.taken.ns)));
     let longest = longest.max_by(|one, other| one.1.total_cmp(&other.1));
     if let Some((bound, share)) = longest.filter(|(_, share)| attained < NEAR && *share > attained) {
-        words += &format!(" By an estimate, the line `{}` takes {} of the time.", name(bound), percent(share));
+        words += &format!(" By an estimate, the line `{}` takes {} of the time.", name(bound), told(share, explained));
     }
     Some(words)
+}
+
+/// A share of the time, with tenths of a percent only where the time is known as well.
+fn told(share: f64, explained: &Explained) -> String {
+    let noise = explained.taken.ends.map_or(f64::INFINITY, |(low, high)| (high - low) / 2.0 / explained.taken.ns);
+    if noise < 0.005 || share < 0.01 { percent(share) } else { format!("{:.0} %", 100.0 * share) }
 }
 
 fn name(bound: &Bound) -> String {
@@ -99,7 +106,7 @@ fn table(explained: &Explained) -> TextTable {
             amount(bound),
             at_most.map(|limit| figure(limit.value, None, &limit.unit)).unwrap_or_default(),
             least.map(|least| time(least, None)).unwrap_or_default(),
-            share.map(percent).unwrap_or_default(),
+            share.map(|share| told(share, explained)).unwrap_or_default(),
             share.map(bar).unwrap_or_default(),
         ]);
     }
@@ -117,12 +124,15 @@ fn bar(share: f64) -> String {
     "█".repeat((share.min(1.0) * BAR).round() as usize)
 }
 
-/// What taking away did.
-fn reliefs(explained: &Explained) -> TextTable {
+/// What taking away did; nothing where there was nothing to take.
+fn reliefs(explained: &Explained) -> Option<TextTable> {
+    if explained.tried.is_empty() || explained.device.is_cpu() {
+        return None;
+    }
     let columns = [
         Column::words("what was taken away", Need::Key),
         Column::numbers("time saved", Need::Key),
-        Column::words("so", Need::Key),
+        Column::words("verdict", Need::Key),
     ];
     let mut table = TextTable::new(columns).whole_in("--format json has them");
     for tried in &explained.tried {
@@ -142,7 +152,7 @@ fn reliefs(explained: &Explained) -> TextTable {
         };
         table.row([what(tried.relief).to_owned(), gain, so]);
     }
-    table
+    Some(table)
 }
 
 fn what(relief: Relief) -> &'static str {

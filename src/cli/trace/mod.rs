@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::args::trace::{Allowed, Trace};
 use super::overwriting::Files;
-use super::recorded::{hardware, orders};
+use super::recorded::{hardware, orders, refused};
 use super::stdout::{print, print_as_is};
 use super::tune;
 use crate::campaign::settings::Settings;
@@ -24,7 +24,6 @@ use crate::campaign::trace::rows::site_rows;
 use crate::campaign::trace::{AccessRows, DispatchTrace, Order, Traces};
 use crate::campaign::{Campaign, interrupt, lock};
 use crate::error::{EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Error};
-use crate::model::Status;
 use crate::output::trace::Rows;
 use crate::output::{Page, open_file};
 use crate::staged::Staged;
@@ -126,12 +125,7 @@ fn show(typed: &Trace, rows: &dyn Fn() -> std::io::Result<Vec<u8>>, text: &str, 
 
 /// Records, with a row for each access in a file where one is named: it is there once all are.
 fn recorded_to(campaign: &Campaign, order: &Order, accesses: Option<&Path>) -> anyhow::Result<Traces> {
-    let run = |rows: Option<&mut AccessRows>| {
-        recorded(campaign, order, &campaign.voice.progress, rows).map_err(|failure| match failure.status {
-            Status::Error => anyhow::anyhow!("{}", failure.reason),
-            status => anyhow::anyhow!("{status}: {}", failure.reason),
-        })
-    };
+    let run = |rows: Option<&mut AccessRows>| recorded(campaign, order, &campaign.voice.progress, rows).map_err(refused);
     let Some(path) = accesses else { return run(None) };
     Staged::new(path).fill(|to| {
         let (file, _) = open_file(to).map_err(Error::unwritable(path))?;
