@@ -135,7 +135,7 @@ impl Settings {
             dump: self.dump.clone().map(FilePath::from),
             subject: None,
             kernels: self.kernels.clone(),
-            reliefs: Vec::new(),
+            altered: Vec::new(),
         }
     }
 }

@@ -97,7 +97,7 @@ pub fn orders(typed: &RecordedCase, hardware: &Hardware, device: &DeviceInfo, ch
     };
     let order = |(key, subject)| {
         let (groups, hardware) = (typed.workgroups.clone(), hardware.clone());
-        Order { key, subject, groups, lanes, hardware, check, explains: true, is_explained: false }
+        Order { key, subject, groups, lanes, hardware, check, explains: true, tries: None }
     };
     Ok(cases.into_iter().map(order).collect())
 }

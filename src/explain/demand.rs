@@ -55,7 +55,9 @@ impl Demand {
                 AccessKind::Barrier => barriers += of_group(sums.lanes),
                 AccessKind::Atomic => {
                     let space = sums.root(site, &what.traced).map(|(_, root)| root.space);
-                    let kind = AtomicKind { is_taken: site.is_taken, ..atomic(sums, space == Some(Space::Shared), recorded) };
+                    let is_shared = space == Some(Space::Shared);
+                    let sharing = sharing(sums, is_shared, recorded);
+                    let kind = AtomicKind { is_shared, sharing, is_taken: site.is_separate };
                     *atomics.entry(kind).or_default() += of_all(sums.lanes);
                 }
                 AccessKind::Load | AccessKind::Store | AccessKind::Fence => {}
@@ -74,14 +76,13 @@ fn scaled(count: u64, groups: u64, recorded: u64) -> u64 {
 }
 
 /// Who shares what they change, as far as the workgroups that were recorded tell.
-fn atomic(sums: &Sums, is_shared: bool, recorded: u64) -> AtomicKind {
+pub(super) fn sharing(sums: &Sums, is_shared: bool, recorded: u64) -> Sharing {
     let of_one_place = if is_shared { sums.of_groups / recorded.max(1) } else { sums.footprint };
-    let sharing = match sums.pattern() {
+    match sums.pattern() {
         Some(Pattern::Uniform) if of_one_place <= ATOMIC_BYTES && (is_shared || recorded > 1) => Sharing::Everybody,
         Some(Pattern::Uniform) => Sharing::Subgroup,
         _ => Sharing::Nobody,
-    };
-    AtomicKind { is_shared, sharing, is_taken: true }
+    }
 }
 
 /// What the trace doesn't tell, in words.
@@ -119,12 +120,11 @@ mod tests {
             footprint,
             ..Sums::default()
         };
-        let sharing = |sums: Sums, is_shared, recorded| atomic(&sums, is_shared, recorded).sharing;
-        assert_eq!(sharing(sums(Pattern::Uniform, 16, 4), false, 4), Sharing::Everybody);
-        assert_eq!(sharing(sums(Pattern::Uniform, 16, 16), false, 4), Sharing::Subgroup);
-        assert_eq!(sharing(sums(Pattern::Uniform, 4, 4), false, 1), Sharing::Subgroup, "one workgroup tells of no other");
-        assert_eq!(sharing(sums(Pattern::Uniform, 16, 4), true, 4), Sharing::Everybody);
-        assert_eq!(sharing(sums(Pattern::Linear, 4096, 4096), false, 4), Sharing::Nobody);
+        assert_eq!(sharing(&sums(Pattern::Uniform, 16, 4), false, 4), Sharing::Everybody);
+        assert_eq!(sharing(&sums(Pattern::Uniform, 16, 16), false, 4), Sharing::Subgroup);
+        assert_eq!(sharing(&sums(Pattern::Uniform, 4, 4), false, 1), Sharing::Subgroup, "one workgroup tells of no other");
+        assert_eq!(sharing(&sums(Pattern::Uniform, 16, 4), true, 4), Sharing::Everybody);
+        assert_eq!(sharing(&sums(Pattern::Linear, 4096, 4096), false, 4), Sharing::Nobody);
     }
 
     #[test]

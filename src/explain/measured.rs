@@ -1,14 +1,15 @@
-//! What a case takes, by itself.
+//! What cases take on a device, one session after the other in the same processes.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
 
 use crate::campaign::{Campaign, interrupt};
 use crate::measure::{CaseKey, Event, Measured, Options, Pool, Rule, Session, Task};
-use crate::model::{Case, Check, Failure, Status};
+use crate::model::{Case, Failure, Status};
 use crate::output::Bar;
+use crate::record::Figures;
 use crate::units::Ends;
-use crate::worker::{Opening, RelievedCase};
+use crate::worker::{AlteredCase, Opening};
 
 /// The time for timing a case.
 const TIME: Duration = Duration::from_secs(1);
@@ -24,11 +25,16 @@ pub struct Taken {
     pub processes: usize,
     /// Reasons to doubt it, as rows have them.
     pub flags: Vec<&'static str>,
+    /// What the driver has no registers for, of each invocation, where it says so.
+    pub spill_bytes: Option<u64>,
 }
 
-impl From<Measured> for Taken {
-    fn from(measured: Measured) -> Self {
+impl Taken {
+    fn of(measured: &Measured, driver_id: &str) -> Self {
+        let executables = measured.statistics.iter().flatten().map(|kernel| &kernel.executables[..]);
+        let spills = executables.filter_map(|all| Figures::from_executables(driver_id, all).spill_bytes);
         Self {
+            spill_bytes: spills.max(),
             ns: measured.value(),
             ends: measured.interval().map(|interval| (interval.low, interval.high)),
             rounds: measured.rounds.samples.len(),
@@ -38,40 +44,43 @@ impl From<Measured> for Taken {
     }
 }
 
-/// Measures a case with warm caches on the campaign's device, and beside it the same case relieved of costs, in their order.
-///
-/// # Errors
-/// Where the device can't be measured on, or was given up. Of each case, why it has no time.
-pub fn measure(
-    campaign: &Campaign,
-    key: &CaseKey,
-    case: &Case,
-    reliefs: Vec<RelievedCase>,
-    bar: &Bar,
-) -> Result<Vec<Result<Taken, Failure>>, Failure> {
-    let (settings, place) = (&campaign.settings, campaign.targets.device(0));
-    let named = |relieved: &RelievedCase| {
-        let case =
-            Case { experiment: relieved.name.clone(), check: Check::Nothing("a relief spoils the results"), ..case.clone() };
-        (CaseKey { experiment: relieved.name.clone(), ..key.clone() }, case)
-    };
-    let others: Vec<(CaseKey, Case)> = reliefs.iter().map(named).collect();
-    let opening = Opening { evict_bytes: None, reliefs, ..settings.opening(place, TIME) };
-    let pool = Pool::new(settings.processes, campaign.opener(place, opening))?;
-    let options = Options { rule: Rule::Each, max_noise: MAX_NOISE, max_time: TIME, seed: settings.seed };
-    let mut session = Session::new(pool, options).keeping_few_rounds();
-    let own = Task { key: key.clone(), case, base: None };
-    let others = others.iter().map(|(key, case)| Task { key: key.clone(), case, base: None });
-    let tasks: Vec<Task> = std::iter::once(own).chain(others).collect();
-    let outcomes = session.measure(&tasks, &mut |event| {
-        match event {
-            Event::Loading(case) => bar.start(&format!("checking {}", case.experiment)),
-            Event::Timing(case, round) => bar.start(&format!("round {round}: {}", case.experiment)),
-            _ => {}
-        }
-        if interrupt::is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
-    let given_up = session.given_up().cloned();
-    let nothing = || given_up.clone().unwrap_or_else(|| Failure::new(Status::Error, "it wasn't measured"));
-    Ok(outcomes.into_iter().map(|outcome| outcome.ok_or_else(nothing)?.result.map(Taken::from)).collect())
+/// What measures cases with warm caches on the campaign's device.
+pub struct Meter<'c> {
+    session: Session<'c>,
+    driver_id: String,
+}
+
+impl<'c> Meter<'c> {
+    /// `altered` are the cases that aren't as the catalogue or the user has them.
+    ///
+    /// # Errors
+    /// Where the device can't be measured on.
+    pub fn new(campaign: &'c Campaign, altered: Vec<AlteredCase>) -> Result<Self, Failure> {
+        let (settings, place) = (&campaign.settings, campaign.targets.device(0));
+        let opening = Opening { evict_bytes: None, altered, ..settings.opening(place, TIME) };
+        let pool = Pool::new(settings.processes, campaign.opener(place, opening))?;
+        let options = Options { rule: Rule::Each, max_noise: MAX_NOISE, max_time: TIME, seed: settings.seed };
+        let driver_id = place.info.driver.id.clone();
+        Ok(Self { session: Session::new(pool, options).keeping_few_rounds(), driver_id })
+    }
+
+    /// Measures cases beside each other: what each takes, or why that isn't known.
+    ///
+    /// # Errors
+    /// Where the device was given up.
+    pub fn times(&mut self, cases: &[(CaseKey, Case)], bar: &Bar) -> Result<Vec<Result<Taken, Failure>>, Failure> {
+        let tasks: Vec<Task> = cases.iter().map(|(key, case)| Task { key: key.clone(), case, base: None }).collect();
+        let outcomes = self.session.measure(&tasks, &mut |event| {
+            match event {
+                Event::Loading(case) => bar.start(&format!("checking {}", case.experiment)),
+                Event::Timing(case, round) => bar.start(&format!("round {round}: {}", case.experiment)),
+                _ => {}
+            }
+            if interrupt::is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let driver = &self.driver_id;
+        let given_up = self.session.given_up().cloned();
+        let nothing = || given_up.clone().unwrap_or_else(|| Failure::new(Status::Error, "it wasn't measured"));
+        Ok(outcomes.into_iter().map(|outcome| outcome.ok_or_else(nothing)?.result.map(|of| Taken::of(&of, driver))).collect())
+    }
 }

@@ -28,7 +28,9 @@ const CASES: &[(&str, Preset, &[&str])] = &[
     ("peak/dot:signed", Preset::Quick, &[]),
     ("peak/coopmat", Preset::Quick, &[]),
     ("peak/coopmat_workgroup", Preset::Quick, &[]),
-    ("sync/atomic", Preset::Default, &["op=add", "type=u32"]),
+    ("sync/atomic", Preset::Default, &["op=add", "type=u32", "memory=global"]),
+    // Shared memory does so many more that fewer of them would measure the launch.
+    ("sync/atomic", Preset::Default, &["op=add", "type=u32", "memory=shared", "atomics=4096"]),
     ("sync/barrier", Preset::Default, &["kind=control", "traffic=registers", "groups=1"]),
     ("dispatch/empty", Preset::Quick, &["groups=1,256,4096,65536", "local_size_x=1,64,256,1024"]),
 ];

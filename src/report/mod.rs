@@ -38,7 +38,7 @@ use draw::{Medium, svg};
 use sections::{Outline, Slugs};
 use survey::Survey;
 
-pub use page::page;
+pub use page::{Part, document, page};
 
 /// Rows of one device by one driver, from files that belong together.
 #[derive(Clone, Debug, Default, PartialEq)]

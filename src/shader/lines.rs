@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use rspirv::dr::{Instruction, Module, Operand};
+use rspirv::dr::{Block, Instruction, Module, Operand};
 use rspirv::spirv::{Op, Word};
 use serde::{Deserialize, Serialize};
 
@@ -87,6 +87,15 @@ impl Lines {
             }
             _ => None,
         }
+    }
+
+    /// The line of a block's first instruction that has one.
+    pub(super) fn first(&mut self, block: &Block) -> Option<SourceLine> {
+        self.begin_block();
+        block.instructions.iter().find_map(|instruction| {
+            self.note(instruction);
+            self.now()
+        })
     }
 
     /// A block begins without a line.

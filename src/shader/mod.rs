@@ -17,6 +17,7 @@ mod lines;
 mod loader;
 mod local_size;
 mod localize;
+mod narrow;
 mod needs;
 mod passes;
 mod reflect;
@@ -36,7 +37,7 @@ use crate::model::Case;
 
 pub use bounds::{Dimension, Home, NotedArray, Noting, Overrun};
 pub use compile::{CompileError, Compiler, GlslError, ModuleKey, glsl_compiler};
-pub use counts::{Counting, Operation, Operations};
+pub use counts::{Counting, Operation, Operations, Visited};
 pub use edit::RewriteError;
 pub use files::{FileError, Reading, from_file, included_files, size_macros, written_path};
 pub use fit::{LargestFit, Stop, WorkgroupFit};
@@ -46,13 +47,14 @@ pub use lines::SourceLine;
 pub use loader::{LoadError, load, spirv_parser};
 pub use local_size::with_local_size_ids;
 pub use localize::{LocalSizeIds, LocalizeError, specializable};
+pub use narrow::{narrowed, stray_doubles};
 pub use needs::{Lack, Needs};
 pub use reflect::{
     Access, BindingInfo, BindingKind, BlockInfo, BlockPlace, Capability, EntryPoint, Extent, ImageInfo, InstructionCounts,
     InstructionKind, InstructionMix, Led, MatrixOrder, MemberLayout, Overlap, Pointee, ReflectError, Reflection, ScalarType,
     Seen, SpecConstant, SpecValues, StructLayout, TypeLayout,
 };
-pub use relief::{Relief, ReliefError, Relieved};
+pub use relief::{Alteration, Relief, ReliefAt, ReliefError, Relieved};
 pub use specialize::{SpecializeError, prepare, specialize, specialize_entry, specialize_kernel};
 pub use strip::without_source;
 pub use trace::{

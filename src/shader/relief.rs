@@ -6,23 +6,28 @@
 //! A kernel isn't relieved of anything that decides where it branches, or what it accesses besides.
 
 mod taint;
+mod writer;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use rspirv::binary::Assemble;
-use rspirv::dr::{Block, Function, Instruction, Operand};
-use rspirv::spirv::{BuiltIn, Decoration, Op, SelectionControl, StorageClass, Word};
+use rspirv::dr::{self, Instruction, Operand};
+use rspirv::spirv::{Op, Scope, Word};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::edit::{Editor, Missing, RewriteError, WordBuffer, ids, keep_entry, labelled};
+use super::edit::{Editor, Missing, RewriteError, keep_entry};
+use super::lines::{Lines, SourceLine};
 use super::loader::{id, load};
+use super::narrow::narrowed;
+use super::trace::{Dispatch, Padding};
 use super::validator::validate_rewritten;
 use super::{Module, Prepared};
-use crate::model::{Binding, Check, Contents, Data, MemoryKind, Resource, ResourceKind};
+use crate::model::{Binding, Check, Contents, Data, MemoryKind, Resource, ResourceKind, Step};
 use taint::{Memory, Tainted};
+use writer::Writer;
 
 /// A cost that can be taken away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -32,12 +37,50 @@ pub enum Relief {
     Loads,
     /// Nothing is stored to buffers.
     Stores,
+    LoadsAndStores,
     /// Accesses to shared memory are led to elements side by side: no two lanes of a subgroup want one bank.
     Conflicts,
+    /// Nothing is changed by atomic operations.
+    Atomics,
+    /// Nobody waits for others of the workgroup.
+    Barriers,
 }
 
 impl Relief {
-    pub const ALL: [Self; 3] = [Self::Loads, Self::Stores, Self::Conflicts];
+    pub const ALL: [Self; 6] =
+        [Self::Loads, Self::Stores, Self::LoadsAndStores, Self::Conflicts, Self::Atomics, Self::Barriers];
+
+    fn takes(self, other: Self) -> bool {
+        self == other || (self == Self::LoadsAndStores && matches!(other, Self::Loads | Self::Stores))
+    }
+}
+
+/// A cost in some places of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ReliefAt {
+    pub relief: Relief,
+    /// The lines of the source; nothing where all of the kernel is meant.
+    pub lines: Option<Vec<SourceLine>>,
+}
+
+impl From<Relief> for ReliefAt {
+    fn from(relief: Relief) -> Self {
+        Self { relief, lines: None }
+    }
+}
+
+/// A case that is otherwise, to see what that does to its time.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Alteration {
+    /// It is relieved of a cost, or has the placebo of that. Its results are spoiled, and nothing checks them.
+    Relieved { of: ReliefAt, is_placebo: bool },
+    /// Its dispatch is there so often, side by side. What it leaves isn't checked.
+    Copies(u32),
+    /// An array in shared memory has other lengths. It computes what it did.
+    Padded(Padding),
+    /// It computes in f32 what it computes in f64, where nothing asks for that. It computes the same, within what that allows.
+    Narrowed,
 }
 
 /// A module that reads from a buffer whether it is relieved.
@@ -79,38 +122,41 @@ impl From<Missing> for ReliefError {
 const WINDOW: u32 = 4096;
 
 /// What is bound for a kernel, as far as reliefs depend on it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct BoundBuffers {
     /// Whether two of them may have bytes in common.
     pub may_overlap: bool,
-    pub smallest: u64,
+    /// How large they are, by set and binding; of several elements the smallest.
+    pub bytes: HashMap<(u32, u32), u64>,
 }
 
 impl Relieved {
     /// Rewrites a module for one entry point.
-    pub fn of(original: &[u32], entry: &str, relief: Relief, buffers: BoundBuffers) -> Result<Self, ReliefError> {
+    pub fn of(original: &[u32], entry: &str, at: &ReliefAt, buffers: &BoundBuffers) -> Result<Self, ReliefError> {
         let mut module = load(original).map_err(RewriteError::from)?;
         let function = keep_entry(&mut module, entry)?;
         if taint::is_beyond(&module) {
             return Err(ReliefError::Partial);
         }
         let memory = Memory::of(&module, buffers.may_overlap);
-        let tainted = Tainted::of(&module, &memory, relief);
-        // An index that depends on what is read may be any that the mask lets pass.
-        let can_hold = relief == Relief::Loads && buffers.smallest >= 2 * u64::from(WINDOW);
         let mut writer = Writer::new(Editor::new(module.clone())?, memory);
-        tainted.judge(&module, &writer.memory, &|chain| writer.held(chain).filter(|_| can_hold))?;
+        let meant = meant(&module, &writer, at);
+        let tainted = Tainted::of(&module, &writer.memory, &meant.seeds);
+        // An index that depends on what is read may be any that the mask lets pass.
+        let held =
+            |chain: &Instruction| writer.held(chain).filter(|_| writer.bytes_from(chain, buffers) >= 2 * u64::from(WINDOW));
+        tainted.judge(&module, &writer.memory, &meant.loads, &held)?;
         let mut functions = std::mem::take(&mut writer.edit.module.functions);
-        for of in &mut functions {
-            writer.relieve(of, relief);
+        for (at, of) in functions.iter_mut().enumerate() {
+            writer.relieve(of, |block, instruction| meant.places.get(&(at, block, instruction)).copied());
         }
-        match (writer.relieved, writer.missed) {
+        match (writer.relieved, writer.missed + meant.missed) {
             (0, 0) => return Err(ReliefError::Nothing),
             (_, 0) => {}
             _ => return Err(ReliefError::Partial),
         }
         let entry = functions.iter_mut().find(|of| of.def_id() == Some(function));
-        writer.begin(entry.ok_or(Missing("function of that entry point"))?);
+        writer.begin(entry.ok_or(Missing("function of that entry point"))?)?;
         writer.edit.module.functions = functions;
         let (relieving, placebo) = writer.switches.iter().map(|switch| (switch.relieving, switch.placebo)).unzip();
         let words = writer.edit.finish().assemble();
@@ -119,19 +165,97 @@ impl Relieved {
     }
 }
 
+/// The instructions that a relief is of.
+#[derive(Default)]
+struct Meant {
+    /// By function, block and instruction, which of the costs it is.
+    places: HashMap<(usize, usize, usize), Relief>,
+    /// The results of loads from buffers among them.
+    loads: HashSet<Word>,
+    seeds: taint::Seeds,
+    /// How many can't be rewritten, whatever is around them.
+    missed: usize,
+}
+
+fn meant(module: &dr::Module, writer: &Writer, at: &ReliefAt) -> Meant {
+    let (memory, mut lines, mut found) = (&writer.memory, Lines::of(module), Meant::default());
+    let is_buffer = |pointer: Word| memory.is_buffer(pointer);
+    let is_shared = |pointer: Word| memory.is_shared(pointer);
+    for (function, of) in module.functions.iter().enumerate() {
+        let chains = writer::chains(of);
+        for (block, of) in of.blocks.iter().enumerate() {
+            lines.begin_block();
+            for (place, of) in of.instructions.iter().enumerate() {
+                lines.note(of);
+                let is_here = |lines_meant: &Vec<SourceLine>| lines.now().is_some_and(|line| lines_meant.contains(&line));
+                if !at.lines.as_ref().is_none_or(is_here) {
+                    continue;
+                }
+                found.missed += match at.relief {
+                    Relief::Loads => usize::from(reads_apart(of, is_buffer)),
+                    Relief::Stores => usize::from(writes_apart(of, is_buffer)),
+                    Relief::LoadsAndStores => usize::from(reads_apart(of, is_buffer) || writes_apart(of, is_buffer)),
+                    Relief::Conflicts => usize::from(copies_from(of, is_shared) || copies_to(of, is_shared)),
+                    Relief::Atomics | Relief::Barriers => 0,
+                };
+                let pointer = of.operands.first().and_then(id);
+                let cost = match (of.class.opcode, pointer) {
+                    // What lies at a place that is written down is near already.
+                    (Op::Load, Some(pointer)) if is_buffer(pointer) && !memory.is_variable(pointer) => {
+                        chains.get(&pointer).is_none_or(|chain| writer.is_varied(chain)).then_some(Relief::Loads)
+                    }
+                    (Op::Store, Some(pointer)) if is_buffer(pointer) => Some(Relief::Stores),
+                    (Op::Load | Op::Store, Some(pointer)) if is_shared(pointer) && !memory.is_variable(pointer) => {
+                        Some(Relief::Conflicts)
+                    }
+                    (Op::ControlBarrier, _) if waits_for_workgroup(of, writer) => Some(Relief::Barriers),
+                    _ if of.class.opname.starts_with("Atomic") => Some(Relief::Atomics),
+                    _ => None,
+                };
+                let Some(cost) = cost.filter(|cost| at.relief.takes(*cost)) else { continue };
+                found.places.insert((function, block, place), cost);
+                found.seeds.add(of, cost, memory);
+                found.loads.extend(of.result_id.filter(|_| cost == Relief::Loads));
+            }
+        }
+    }
+    found
+}
+
+fn waits_for_workgroup(of: &Instruction, writer: &Writer) -> bool {
+    let scope = match of.operands.first() {
+        Some(Operand::IdScope(scope)) => writer.edit.literal(*scope),
+        _ => None,
+    };
+    scope == Some(Scope::Workgroup as u32)
+}
+
 impl Prepared {
-    /// The same case, whose kernel is relieved, or has the placebo of that. Its results are spoiled, and nothing checks them.
-    ///
     /// # Errors
     /// Where it can't be without doing something else, or has nothing to be relieved of.
-    pub fn relieved(&self, relief: Relief, is_placebo: bool) -> Result<Self, ReliefError> {
+    pub fn altered(&self, alteration: &Alteration) -> Result<Self, ReliefError> {
         let [dispatch] = self.dispatches()[..] else { return Err(ReliefError::Several) };
         if dispatch.groups == [0; 3] || dispatch.kernel != dispatch.sets() {
             return Err(ReliefError::Several);
         }
+        match alteration {
+            Alteration::Relieved { of, is_placebo } => self.relieved(dispatch, of, *is_placebo),
+            Alteration::Copies(count) => self.copied(dispatch, *count),
+            Alteration::Padded(padding) => self.padded(dispatch, padding).map_err(|_| ReliefError::Partial),
+            Alteration::Narrowed => {
+                let kernel = &self.kernels[dispatch.kernel];
+                let may_overlap = self.bound_buffers(dispatch.kernel).may_overlap;
+                taint::judge_rounded(&kernel.module.words, &kernel.entry, may_overlap)?;
+                let words = narrowed(&kernel.module.words, &kernel.entry).ok_or(ReliefError::Partial)?;
+                self.with_words(dispatch, words).map_err(|_| ReliefError::Partial)
+            }
+        }
+    }
+
+    fn relieved(&self, dispatch: Dispatch, at: &ReliefAt, is_placebo: bool) -> Result<Self, ReliefError> {
         let mut new = self.clone();
         let (kernel, described) = (&mut new.kernels[dispatch.kernel], &mut new.case.kernels[dispatch.kernel]);
-        let relieved = Relieved::of(&kernel.module.words, &kernel.entry, relief, self.bound_buffers(dispatch.kernel))?;
+        let relieved = Relieved::of(&kernel.module.words, &kernel.entry, at, &self.bound_buffers(dispatch.kernel))?;
         let module = Module::of_spirv(relieved.words, Some(&kernel.entry)).map_err(|_| ReliefError::Partial)?;
         let (set, binding) = relieved.place;
         let info = module.reflection.bindings.iter().find(|info| (info.set, info.binding) == (set, binding)).cloned();
@@ -149,14 +273,34 @@ impl Prepared {
         Ok(new)
     }
 
+    /// What its invocations leave in buffers, others of the same number may find there: nothing may hang on it.
+    fn copied(&self, dispatch: Dispatch, count: u32) -> Result<Self, ReliefError> {
+        if self.case.has_base() {
+            return Err(ReliefError::Several);
+        }
+        let kernel = &self.kernels[dispatch.kernel];
+        taint::judge_written(&kernel.module.words, &kernel.entry, self.bound_buffers(dispatch.kernel).may_overlap)?;
+        let mut new = self.clone();
+        let is_dispatch = |step: &Step| matches!(step, Step::Dispatch { .. });
+        let at = new.case.pass.iter().position(is_dispatch).ok_or(ReliefError::Several)?;
+        let more = vec![new.case.pass[at].clone(); count.saturating_sub(1) as usize];
+        new.case.pass.splice(at..at, more);
+        new.case.check = Check::Nothing("several dispatches write the same places");
+        Ok(new)
+    }
+
     fn bound_buffers(&self, kernel: usize) -> BoundBuffers {
         let bound = self.case.kernels[kernel].bindings.iter().map(|binding| binding.resource);
         let is_range = |at: &usize| matches!(self.case.resources[*at].kind, ResourceKind::Range { .. });
         let all: Vec<usize> = bound.filter(|at| self.case.resources[*at].bytes() > 0).collect();
         let distinct: HashSet<usize> = all.iter().copied().collect();
         let may_overlap = distinct.len() < all.len() || all.iter().any(is_range) || self.case.addressed().next().is_some();
-        let smallest = all.iter().map(|at| self.case.resources[*at].bytes()).min().unwrap_or(0);
-        BoundBuffers { may_overlap, smallest }
+        let mut bytes: HashMap<(u32, u32), u64> = HashMap::new();
+        for binding in &self.case.kernels[kernel].bindings {
+            let own = self.case.resources[binding.resource].bytes();
+            bytes.entry((binding.set, binding.binding)).and_modify(|least| *least = own.min(*least)).or_insert(own);
+        }
+        BoundBuffers { may_overlap, bytes }
     }
 }
 
@@ -183,284 +327,4 @@ fn copies_to(of: &Instruction, is_meant: impl Fn(Word) -> bool) -> bool {
     let name = of.class.opname;
     let copies = name.starts_with("CopyMemory") || name.starts_with("CooperativeMatrixStore");
     copies && of.operands.first().and_then(id).is_some_and(is_meant)
-}
-
-/// A word of the buffer, and the invocation's own variable that holds it.
-struct Switch {
-    variable: Word,
-    relieving: u32,
-    placebo: u32,
-}
-
-struct Writer {
-    edit: Editor,
-    memory: Memory,
-    buffer: WordBuffer,
-    place: (u32, u32),
-    switches: Vec<Switch>,
-    /// The masks of indexes, by the types of the arrays.
-    masks: HashMap<Word, Word>,
-    guard: Option<Word>,
-    /// Where the invocation's number in its workgroup is.
-    lane: Option<Word>,
-    /// Instructions that were rewritten, and those that should have been.
-    relieved: usize,
-    missed: usize,
-}
-
-impl Writer {
-    fn new(mut edit: Editor, memory: Memory) -> Self {
-        let place = (0, edit.free_binding());
-        let buffer = edit.word_buffer(place);
-        let (switches, masks) = (Vec::new(), HashMap::new());
-        Self { edit, memory, buffer, place, switches, masks, guard: None, lane: None, relieved: 0, missed: 0 }
-    }
-
-    fn switch(&mut self, relieving: u32, placebo: u32) -> Word {
-        let variable = self.edit.own_variable();
-        self.switches.push(Switch { variable, relieving, placebo });
-        variable
-    }
-
-    fn guard(&mut self) -> Word {
-        let guard = self.guard.unwrap_or_else(|| self.switch(0, 1));
-        self.guard = Some(guard);
-        guard
-    }
-
-    fn relieve(&mut self, function: &mut Function, relief: Relief) {
-        let is_chain = |of: &&Instruction| matches!(of.class.opcode, Op::AccessChain | Op::InBoundsAccessChain);
-        let chains: HashMap<Word, Instruction> =
-            function.all_inst_iter().filter(is_chain).filter_map(|of| Some((of.result_id?, of.clone()))).collect();
-        match relief {
-            Relief::Loads => function.blocks.iter_mut().for_each(|block| self.relieve_loads(block, &chains)),
-            Relief::Stores => self.relieve_stores(function),
-            Relief::Conflicts => function.blocks.iter_mut().for_each(|block| self.relieve_conflicts(block, &chains)),
-        }
-    }
-
-    fn relieve_loads(&mut self, block: &mut Block, chains: &HashMap<Word, Instruction>) {
-        let mut code = Vec::with_capacity(block.instructions.len());
-        for mut of in std::mem::take(&mut block.instructions) {
-            let pointer = of.operands.first().and_then(id).filter(|pointer| self.memory.is_buffer(*pointer));
-            match (of.class.opcode, pointer) {
-                (Op::Load, Some(pointer)) if !self.memory.is_variable(pointer) => {
-                    let chain = chains.get(&pointer).and_then(|chain| Some((chain, self.arrays(chain)?)));
-                    let is_varied = |(at, _): &(usize, Word), chain: &Instruction| {
-                        id(&chain.operands[*at]).is_none_or(|index| self.edit.literal(index).is_none())
-                    };
-                    match chain {
-                        None => self.missed += 1,
-                        // What lies at a place that is written down is near already.
-                        Some((chain, arrays)) if !arrays.iter().any(|array| is_varied(array, chain)) => {}
-                        Some((chain, _)) => match self.masked(chain, &mut code) {
-                            None => self.missed += 1,
-                            Some(within) => {
-                                of.operands[0] = Operand::IdRef(within);
-                                self.relieved += 1;
-                            }
-                        },
-                    }
-                }
-                _ => self.missed += usize::from(reads_apart(&of, |pointer| self.memory.is_buffer(pointer))),
-            }
-            code.push(of);
-        }
-        block.instructions = code;
-    }
-
-    /// The place of the index by which a chain enters its outermost array, where a mask can hold it.
-    fn entered(&self, chain: &Instruction) -> Option<usize> {
-        let (at, array) = *self.arrays(chain)?.first()?;
-        let index = id(&chain.operands[at]).filter(|index| self.edit.literal(*index).is_none())?;
-        self.edit.integer(index)?;
-        self.edit.names.argument(array, Decoration::ArrayStride).filter(|stride| *stride <= WINDOW).map(|_| at)
-    }
-
-    /// The same where whatever passes the mask lies within the buffer, if that is no smaller than the window.
-    fn held(&self, chain: &Instruction) -> Option<usize> {
-        let (_, array) = *self.arrays(chain)?.first()?;
-        let is_open = self.edit.types.get(&array).is_some_and(|ty| ty.class.opcode == Op::TypeRuntimeArray);
-        self.entered(chain).filter(|_| is_open)
-    }
-
-    /// The same pointer, whose outermost array is entered near its beginning; nothing where it has none, or at a place that is known.
-    fn masked(&mut self, chain: &Instruction, code: &mut Vec<Instruction>) -> Option<Word> {
-        let at = self.entered(chain)?;
-        let (_, array) = *self.arrays(chain)?.first()?;
-        let index = id(&chain.operands[at])?;
-        let stride = self.edit.names.argument(array, Decoration::ArrayStride)?.max(1);
-        let mask = match self.masks.get(&array) {
-            Some(known) => *known,
-            None => {
-                let elements = (WINDOW / stride).max(1);
-                let mask = self.switch((1 << elements.ilog2()) - 1, u32::MAX);
-                self.masks.insert(array, mask);
-                mask
-            }
-        };
-        let mask = self.edit.emit(code, Op::Load, self.edit.uint, &[mask]);
-        let index = self.edit.as_uint(index, code)?;
-        let index = self.edit.emit(code, Op::BitwiseAnd, self.edit.uint, &[index, mask]);
-        Some(self.led(chain, &[(at, index)], code))
-    }
-
-    /// The same pointer with other indexes.
-    fn led(&mut self, chain: &Instruction, indexes: &[(usize, Word)], code: &mut Vec<Instruction>) -> Word {
-        let mut new = chain.clone();
-        for (at, index) in indexes {
-            new.operands[*at] = Operand::IdRef(*index);
-        }
-        let result = self.edit.take_id();
-        new.result_id = Some(result);
-        self.edit.type_of.insert(result, new.result_type.unwrap_or_default());
-        code.push(new);
-        result
-    }
-
-    /// The arrays that a chain enters, the outermost first, each with the place of its index among the operands. Nothing of a chain that
-    /// doesn't begin at a variable, or begins with the choice of a descriptor.
-    fn arrays(&self, chain: &Instruction) -> Option<Vec<(usize, Word)>> {
-        if !matches!(chain.class.opcode, Op::AccessChain | Op::InBoundsAccessChain) {
-            return None;
-        }
-        let base = chain.operands.first().and_then(id)?;
-        let (class, mut ty) = self.edit.pointee(*self.edit.type_of.get(&base)?)?;
-        if !self.memory.is_variable(base) {
-            return None;
-        }
-        let mut found = Vec::new();
-        for at in 1..chain.operands.len() {
-            let of = self.edit.types.get(&ty)?;
-            match of.class.opcode {
-                Op::TypeStruct => {
-                    let member = id(&chain.operands[at]).and_then(|index| self.edit.literal(index))?;
-                    ty = id(of.operands.get(member as usize)?)?;
-                }
-                Op::TypeArray | Op::TypeRuntimeArray => {
-                    if at == 1 && class != StorageClass::Workgroup {
-                        return None;
-                    }
-                    found.push((at, ty));
-                    ty = id(of.operands.first()?)?;
-                }
-                // A component, or a column.
-                _ => break,
-            }
-        }
-        Some(found)
-    }
-
-    /// Puts what stores to buffers behind a condition.
-    fn relieve_stores(&mut self, function: &mut Function) {
-        let mut blocks = Vec::with_capacity(function.blocks.len());
-        // By the label of a block, that of its last part, which is what its successors know it by.
-        let mut ends: HashMap<Word, Word> = HashMap::new();
-        for block in std::mem::take(&mut function.blocks) {
-            let first = block.label.as_ref().and_then(|label| label.result_id).unwrap_or_default();
-            // A loop's header has to stay one block.
-            let is_header = block.instructions.iter().any(|of| of.class.opcode == Op::LoopMerge);
-            let (mut label, mut code) = (first, Vec::new());
-            for of in block.instructions {
-                let pointer = of.operands.first().and_then(id).filter(|_| of.class.opcode == Op::Store);
-                let is_stored = pointer.is_some_and(|pointer| self.memory.is_buffer(pointer));
-                if !is_stored || is_header {
-                    let is_other = writes_apart(&of, |pointer| self.memory.is_buffer(pointer));
-                    self.missed += usize::from(is_stored || is_other);
-                    code.push(of);
-                    continue;
-                }
-                self.relieved += 1;
-                let (stored, after, guard) = (self.edit.take_id(), self.edit.take_id(), self.guard());
-                let guard = self.edit.emit(&mut code, Op::Load, self.edit.uint, &[guard]);
-                let is_on = self.edit.emit(&mut code, Op::INotEqual, self.edit.bool, &[guard, self.edit.zero]);
-                let merge = vec![Operand::IdRef(after), Operand::SelectionControl(SelectionControl::NONE)];
-                code.push(Instruction::new(Op::SelectionMerge, None, None, merge));
-                code.push(Instruction::new(Op::BranchConditional, None, None, ids(&[is_on, stored, after])));
-                blocks.push(labelled(label, std::mem::take(&mut code)));
-                let on = Instruction::new(Op::Branch, None, None, ids(&[after]));
-                blocks.push(labelled(stored, vec![of, on]));
-                label = after;
-            }
-            blocks.push(labelled(label, code));
-            ends.insert(first, label);
-        }
-        let phis = blocks.iter_mut().flat_map(|block| &mut block.instructions).filter(|of| of.class.opcode == Op::Phi);
-        for operand in phis.flat_map(|phi| phi.operands.iter_mut().skip(1).step_by(2)) {
-            if let Some(end) = id(operand).and_then(|label| ends.get(&label)) {
-                *operand = Operand::IdRef(*end);
-            }
-        }
-        function.blocks = blocks;
-    }
-
-    fn relieve_conflicts(&mut self, block: &mut Block, chains: &HashMap<Word, Instruction>) {
-        let mut code = Vec::with_capacity(block.instructions.len());
-        for mut of in std::mem::take(&mut block.instructions) {
-            let pointer = of.operands.first().and_then(id).filter(|pointer| self.memory.is_shared(*pointer));
-            match (of.class.opcode, pointer) {
-                (Op::Load | Op::Store, Some(pointer)) if !self.memory.is_variable(pointer) => {
-                    match chains.get(&pointer).and_then(|chain| self.side_by_side(chain, &mut code)) {
-                        None => self.missed += 1,
-                        Some(within) => {
-                            of.operands[0] = Operand::IdRef(within);
-                            self.relieved += 1;
-                        }
-                    }
-                }
-                _ => {
-                    let is_shared = |pointer| self.memory.is_shared(pointer);
-                    self.missed += usize::from(copies_from(&of, is_shared) || copies_to(&of, is_shared));
-                }
-            }
-            code.push(of);
-        }
-        block.instructions = code;
-    }
-
-    /// The same pointer, or to the element that has the invocation's number where the kernel is relieved.
-    fn side_by_side(&mut self, chain: &Instruction, code: &mut Vec<Instruction>) -> Option<Word> {
-        let arrays = self.arrays(chain).filter(|arrays| !arrays.is_empty())?;
-        // Parts of elements that lie side by side are apart.
-        if arrays.last().is_none_or(|(at, _)| at + 1 < chain.operands.len()) {
-            return None;
-        }
-        let lane = self.lane.unwrap_or_else(|| self.edit.own_variable());
-        self.lane = Some(lane);
-        let (guard, uint) = (self.guard(), self.edit.uint);
-        let guard = self.edit.emit(code, Op::Load, uint, &[guard]);
-        let is_placebo = self.edit.emit(code, Op::INotEqual, self.edit.bool, &[guard, self.edit.zero]);
-        let mut left = self.edit.emit(code, Op::Load, uint, &[lane]);
-        let mut indexes = Vec::new();
-        for (at, array) in arrays.into_iter().rev() {
-            let own = id(&chain.operands[at]).and_then(|index| self.edit.as_uint(index, code))?;
-            let length = self.edit.length_of(array, code)?;
-            let place = self.edit.emit(code, Op::UMod, uint, &[left, length]);
-            left = self.edit.emit(code, Op::UDiv, uint, &[left, length]);
-            indexes.push((at, self.edit.emit(code, Op::Select, uint, &[is_placebo, own, place])));
-        }
-        Some(self.led(chain, &indexes, code))
-    }
-
-    /// Reads the switches where the entry point begins.
-    fn begin(&mut self, entry: &mut Function) {
-        let mut code = Vec::new();
-        for (at, switch) in (0..).zip(&self.switches) {
-            let at = self.edit.constant(at);
-            let chain = [self.buffer.variable, self.edit.zero, at];
-            let place = self.edit.emit(&mut code, Op::AccessChain, self.buffer.to_word, &chain);
-            let word = self.edit.emit(&mut code, Op::Load, self.edit.uint, &[place]);
-            code.push(Instruction::new(Op::Store, None, None, ids(&[switch.variable, word])));
-        }
-        if let Some(lane) = self.lane {
-            let own = self.edit.built_in(BuiltIn::LocalInvocationIndex, 1);
-            let own = self.edit.load_built_in(own, &mut code);
-            code.push(Instruction::new(Op::Store, None, None, ids(&[lane, own])));
-        }
-        if let Some(block) = entry.blocks.first_mut() {
-            let is_variable = |of: &Instruction| of.class.opcode == Op::Variable;
-            let at = block.instructions.iter().rposition(is_variable).map_or(0, |last| last + 1);
-            block.instructions.splice(at..at, code);
-        }
-    }
 }

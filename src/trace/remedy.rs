@@ -10,8 +10,8 @@ use crate::shader::{NaturalArray, Padding, Traced};
 /// The most elements that are added to a row.
 const MOST: usize = 32;
 
-/// Requests of a variable that are looked at; what is found is recorded once more.
-const SAMPLE: usize = 1 << 12;
+/// Requests of an instruction that are looked at; what is found is recorded once more.
+const SAMPLE: usize = 1 << 10;
 
 /// An array with longer rows, and what all requests of it take.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Candidate {
 /// What longer rows would take, over several passes.
 #[derive(Default)]
 pub struct LongerRows {
-    /// By variable, the requests that were looked at.
+    /// By instruction, the requests that were looked at: those of one that has none of the conflicts don't stand for the others.
     seen: BTreeMap<usize, usize>,
     /// By variable and elements added, the wavefronts and the least that they could be.
     sums: BTreeMap<usize, Vec<(u64, u64)>>,
@@ -40,7 +40,7 @@ impl LongerRows {
             let Some((root, array)) = request.lanes.first().and_then(|(_, record)| rows(traced, record.root?)) else {
                 continue;
             };
-            let count = self.seen.entry(root).or_default();
+            let count = self.seen.entry(request.site).or_default();
             *count += 1;
             if *count > SAMPLE {
                 continue;

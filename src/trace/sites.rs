@@ -24,6 +24,8 @@ pub struct Sums {
     /// Bytes that each workgroup touches, each once, over all workgroups; and those of all together.
     pub of_groups: u64,
     pub footprint: u64,
+    /// Aligned sectors that each workgroup touches, each once, over all workgroups.
+    pub group_sectors: u64,
     pub most_sharing: u64,
     pub words: u64,
     /// Of workgroup memory; and the worst request's, over the least that it could be.
@@ -99,6 +101,23 @@ impl Footprint {
     }
 }
 
+impl Footprint {
+    /// In how many aligned sectors these bytes are: of as many bytes as divide a page.
+    fn sectors(&self, sector_bytes: u64) -> u64 {
+        let bytes = usize::try_from(sector_bytes.clamp(1, PAGE)).unwrap_or(PAGE_WORDS * 64);
+        let is_touched = |page: &[u64; PAGE_WORDS], first: usize| {
+            let words = &page[first / 64..(first + bytes).div_ceil(64).min(PAGE_WORDS)];
+            match bytes {
+                0..64 => words.iter().any(|word| word >> (first % 64) & ((1 << bytes) - 1) != 0),
+                _ => words.iter().any(|word| *word != 0),
+            }
+        };
+        let of_page =
+            |page: &[u64; PAGE_WORDS]| (0..PAGE_WORDS * 64).step_by(bytes).filter(|first| is_touched(page, *first)).count();
+        self.pages.values().map(|page| of_page(page) as u64).sum()
+    }
+}
+
 /// The sums of each instruction that was recorded, by its index, over several passes.
 #[derive(Default)]
 pub struct Analysis {
@@ -132,7 +151,7 @@ impl Analysis {
             for request in requests.range(range) {
                 let group = groups.get(request.group as usize).copied();
                 if *last != group {
-                    sums.of_groups += std::mem::take(of_group).count;
+                    sums.end_group(std::mem::take(of_group), hardware);
                     *last = group;
                 }
                 sums.add(&request, site, traced, hardware, [&mut *whole, &mut *of_group]);
@@ -145,9 +164,9 @@ impl Analysis {
     }
 
     /// Ends the last workgroup.
-    pub fn finish(&mut self) {
+    pub fn finish(&mut self, hardware: &Hardware) {
         for (at, (_, of_group)) in std::mem::take(&mut self.of_last) {
-            self.sums.entry(at).or_default().of_groups += of_group.count;
+            self.sums.entry(at).or_default().end_group(of_group, hardware);
         }
         self.traffic.close();
     }
@@ -167,6 +186,11 @@ fn beyond(request: &Request, site: &Site, traced: &Traced, ends: &dyn Fn(usize, 
 }
 
 impl Sums {
+    fn end_group(&mut self, touched: Footprint, hardware: &Hardware) {
+        self.of_groups += touched.count;
+        self.group_sectors += touched.sectors(hardware.sector_bytes);
+    }
+
     fn add(&mut self, request: &Request, site: &Site, traced: &Traced, hardware: &Hardware, seen: [&mut Footprint; 2]) {
         self.requests += 1;
         self.lanes += request.lanes.len() as u64;
@@ -273,5 +297,7 @@ mod tests {
         assert_eq!(footprint.count, 12 + 4 + 70);
         footprint.add(1, 0, 63..64);
         assert_eq!(footprint.count, 86);
+        // Of 4090 to 4102, of 4096 to 4100, and of 0 to 70.
+        assert_eq!([32, 128].map(|bytes| footprint.sectors(bytes)), [2 + 1 + 3, 2 + 1 + 1]);
     }
 }

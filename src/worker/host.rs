@@ -12,7 +12,7 @@ use crate::experiments::{self, Config, Setting};
 use crate::gpu::{DeviceOptions, Instance, InstanceOptions};
 use crate::measure::{CaseKey, CaseSource, Dispatcher, LocalBench, LocalOptions, Mock, MockOptions, Timer, Vulkan};
 use crate::model::{Case, DeviceInfo, Failure, FilePath, PipelineDetail, Preset, Stage, Status, Uuid};
-use crate::shader::Relief;
+use crate::shader::Alteration;
 use crate::subject::{FixedKernel, KernelSpec, UserKernel};
 use crate::units::Nanos;
 use crate::validate::Expected;
@@ -77,19 +77,18 @@ pub struct Opening {
     /// Kernels that are measured beside the catalogue.
     #[serde(default)]
     pub kernels: Vec<FixedKernel>,
-    /// Cases that are relieved of a cost.
+    /// Cases that are otherwise than the catalogue or the user has them. Where there are any, modules say which lines they are from.
     #[serde(default)]
-    pub reliefs: Vec<RelievedCase>,
+    pub altered: Vec<AlteredCase>,
 }
 
-/// A case of the catalogue's or a kernel of the user's that is relieved of a cost, or has the placebo of that.
+/// A case of the catalogue's or a kernel of the user's that is otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RelievedCase {
+pub struct AlteredCase {
     /// What stands for it in the place of an experiment.
     pub name: String,
     pub base: CaseKey,
-    pub relief: Relief,
-    pub is_placebo: bool,
+    pub alteration: Alteration,
 }
 
 pub enum Host {
@@ -135,11 +134,12 @@ impl Host {
     /// Opens and calibrates a device; tells so, and runs the reference of a kernel of the user's.
     pub fn open(&self, opening: &Opening, mut calibrated: impl FnMut()) -> Result<LocalBench<'static>, Failure> {
         let device = self.device(&opening.device)?;
-        let mut catalogue = Catalogue::new(&device, opening.queue, opening.preset, opening.seed)?;
+        let catalogue = Catalogue::new(&device, opening.queue, opening.preset, opening.seed)?;
+        let mut catalogue = if opening.altered.is_empty() { catalogue } else { catalogue.with_lines() };
         catalogue.pictures = opening.dump.as_ref().map(|folder| PictureFolder::of(folder, &device));
         let kernels = opening.kernels.iter().map(|kernel| (kernel.name(), FixedSource::new(kernel.clone(), &device)));
         catalogue.kernels = kernels.collect();
-        catalogue.reliefs.clone_from(&opening.reliefs);
+        catalogue.altered.clone_from(&opening.altered);
         let tools = catalogue.tools(opening.evict_bytes)?;
         let dispatcher = self.dispatcher(&device, opening)?;
         let source: Box<dyn CaseSource> = match &opening.subject {

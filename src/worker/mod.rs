@@ -26,7 +26,7 @@ use std::path::PathBuf;
 
 pub use crate::process::{Deadline, Listener};
 pub use find::{FoundDevice, find};
-pub use host::{Host, Identity, Opening, RelievedCase};
+pub use host::{AlteredCase, Host, Identity, Opening};
 pub use remote::{Isolated, NoDrivers};
 pub use serve::serve;
 pub use source::check_evictor;

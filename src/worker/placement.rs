@@ -54,7 +54,7 @@ mod tests {
             placement,
             subject: None,
             kernels: Vec::new(),
-            reliefs: Vec::new(),
+            altered: Vec::new(),
         }
     }
 

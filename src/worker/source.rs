@@ -4,12 +4,12 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::host::RelievedCase;
+use super::host::AlteredCase;
 use super::pictures::PictureFolder;
 use crate::error::Error;
 use crate::experiments::{self, Built, Config, Setting, calibration::evict};
 use crate::measure::{CaseKey, CaseSource, Checked, Compared, SourcedCase, ToolCases};
-use crate::model::{Axis, AxisValue, Cache, Case, DeviceInfo, DeviceKind, Failure, Point, Preset, Skip, Status};
+use crate::model::{Axis, AxisValue, Cache, Case, Check, DeviceInfo, DeviceKind, Failure, Point, Preset, Skip, Status};
 use crate::plan::{case_id, check_limits};
 use crate::shader::{self, Compiler, Library, Prepared};
 use crate::subject::{FixedKernel, UserKernel};
@@ -30,7 +30,7 @@ pub(super) struct Catalogue {
     pub(super) pictures: Option<PictureFolder>,
     /// Kernels beside the catalogue, by what rows call them.
     pub(super) kernels: HashMap<String, FixedSource>,
-    pub(super) reliefs: Vec<RelievedCase>,
+    pub(super) altered: Vec<AlteredCase>,
 }
 
 impl Catalogue {
@@ -44,7 +44,7 @@ impl Catalogue {
             compiler,
             pictures: None,
             kernels: HashMap::new(),
-            reliefs: Vec::new(),
+            altered: Vec::new(),
         })
     }
 
@@ -82,11 +82,12 @@ impl Catalogue {
 
 impl CaseSource for Catalogue {
     fn prepare(&mut self, key: &CaseKey) -> Result<SourcedCase, Failure> {
-        if let Some(relieved) = self.reliefs.iter().find(|of| of.name == key.experiment).cloned() {
-            let base = self.prepare(&relieved.base)?;
-            let prepared = base.prepared().relieved(relieved.relief, relieved.is_placebo);
+        if let Some(AlteredCase { name, base, alteration }) = self.altered.iter().find(|of| of.name == key.experiment).cloned()
+        {
+            let base = self.prepare(&base)?;
+            let prepared = base.prepared().altered(&alteration);
             let prepared = prepared.map_err(|error| Failure::new(Status::Error, error.to_string()))?;
-            let case = Case { experiment: relieved.name, ..prepared.case };
+            let case = Case { experiment: name, check: Check::Nothing("it was checked before"), ..prepared.case };
             return Ok(SourcedCase::new(Prepared { case, ..prepared }, |_: &Case, _: Outputs| Ok(Ok(Compared::default()))));
         }
         if let Some(kernel) = self.kernels.get(&key.experiment) {

@@ -16,7 +16,7 @@ fn race(host: &Host, device: &DeviceInfo, compile_threads: usize, blocks: &[&[Ca
     let opening = Opening {
         subject: None,
         kernels: Vec::new(),
-        reliefs: Vec::new(),
+        altered: Vec::new(),
         device: Identity::at_place(device, device.index),
         queue: None,
         detail: PipelineDetail::None,

@@ -114,7 +114,7 @@ static CONVERSATION: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
         placement: Some(1),
         subject: None,
         kernels: Vec::new(),
-        reliefs: Vec::new(),
+        altered: Vec::new(),
     };
     let anticipated = vec![key.clone()];
     let job = Job { key: key.clone(), base: Some(key.clone()), sizes: None, is_checked: true };

@@ -106,7 +106,7 @@ impl<'r> RaceCheck<'r> {
             hardware: Hardware::of_vendor(device.vendor_id, device.subgroup.size),
             check: true,
             explains: false,
-            is_explained: false,
+            tries: None,
         };
         let traces = trace(campaign, &order, &Progress::new(Mode::Quiet), None)?;
         let all = &traces.dispatches;

@@ -4,32 +4,58 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use super::rows;
-use super::traced::{DispatchTrace, Remedy};
+use super::traced::{DispatchTrace, Remedy, Scoped, Traces, Tries};
 use super::tracing::{Part, Pass, Tracing, Window, ends, kept, parts, windows};
 use crate::model::Failure;
-use crate::shader::{AccessKind, Change, Record, Recorded, Relief, Traced};
+use crate::shader::{AccessKind, Change, Record, Recorded, Traced};
 use crate::trace::remedy::{Candidate, LongerRows};
 use crate::trace::requests::Requests;
 use crate::trace::sites::{self, Analysis};
-use crate::worker::questions::trace::{CountOperations, Dispatched, FindTouched, Relievable, TryRelief};
+use crate::worker::questions::trace::{CountOperations, Dispatched, Feasible, FindTouched, TryAlteration, TryPoint};
 
 /// Workgroups in a row that are too large for a pass by themselves, before any was recorded: the rest isn't tried then.
 const GIVES_UP: usize = 2;
 
+/// About the most records of a dispatch that is explained, unless one workgroup has more: each takes the host a microsecond.
+const MOST_EXPLAINED: u64 = 1 << 22;
+
 /// The most records of a pass that are held against those of another.
 const MOST_COMPARED: usize = 1 << 20;
+
+/// What is known of a dispatch while it is recorded.
+struct SoFar {
+    trace: DispatchTrace,
+    longer_rows: LongerRows,
+    /// Of each window, the workgroups of its first pass, which is enough to look for remedies.
+    first: BTreeMap<usize, Vec<u32>>,
+}
 
 impl Tracing<'_> {
     /// Records one dispatch in as many passes as its records need. Requests never join passes.
     pub(super) fn dispatch(&mut self, at: usize, what: &Dispatched) -> Result<DispatchTrace, Failure> {
         let windows = windows(&what.traced, self.most_sites(), |site| what.traced.sites[site].kind == AccessKind::Barrier);
         let groups = self.groups(what)?;
-        let (mut trace, mut longer_rows) = (DispatchTrace::new(what), LongerRows::default());
+        // What is explained is recorded workgroup by workgroup as far as there is time: the first one tells what another takes.
+        let (of_first, others) = groups.split_at(if self.order.tries.is_some() { 1 } else { groups.len() });
+        let mut so_far = SoFar { trace: DispatchTrace::new(what), longer_rows: LongerRows::default(), first: BTreeMap::new() };
+        self.record_groups(at, of_first, &windows, &mut so_far)?;
+        let more = usize::try_from(MOST_EXPLAINED / so_far.trace.records.max(1)).unwrap_or(usize::MAX);
+        self.record_groups(at, &others[..others.len().min(more)], &windows, &mut so_far)?;
+        let SoFar { mut trace, longer_rows, mut first } = so_far;
+        trace.analysis.finish(&self.order.hardware);
+        trace.recorded.retain(|group| !trace.too_large.contains(group));
+        let (all, groups) = (longer_rows.candidates(&what.traced), first.remove(&0).unwrap_or_default());
+        trace.remedies = all.into_iter().filter_map(|one| self.remedy(at, what, &groups, one)).collect();
+        Ok(trace)
+    }
+
+    /// Records these workgroups of a dispatch.
+    fn record_groups(&mut self, at: usize, groups: &[u32], windows: &[Window], so_far: &mut SoFar) -> Result<(), Failure> {
+        let SoFar { trace, longer_rows, first } = so_far;
+        let what = trace.what.clone();
         // Those that come first are on top.
-        let mut open = parts(&groups, what, windows.len());
+        let mut open = parts(groups, &what, windows.len());
         let bar = self.progress.bar("", open.len() as u64).untimed().of("passes");
-        // In each window, the first pass is enough to look for remedies.
-        let mut first: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
         while let Some(part) = open.pop() {
             let window = &windows[part.window];
             bar.start(&part.words(window));
@@ -37,13 +63,13 @@ impl Tracing<'_> {
             let (pass, words) = self.pass(&of_pass)?;
             let recorded = what.traced.recorded(&words);
             if recorded.is_cut() {
-                self.divide(part, &recorded, &mut trace, &mut open);
+                self.divide(part, &recorded, trace, &mut open);
                 continue;
             }
             if trace.passes == 0 {
                 trace.differs = self.differs(&of_pass, &what.traced, &recorded)?;
             }
-            let requests = self.add(at, &part, window, recorded, &mut trace)?;
+            let requests = self.add(at, &part, window, recorded, trace)?;
             // The instructions of one window are all that a workgroup has.
             if windows.len() == 1 && part.invocations.is_none() {
                 trace.analysis.traffic.close();
@@ -55,11 +81,7 @@ impl Tracing<'_> {
             trace.add(pass, part.groups, requests.records() as u64);
             bar.keep_left(open.len() as u64);
         }
-        trace.analysis.finish();
-        trace.recorded.retain(|group| !trace.too_large.contains(group));
-        let (all, groups) = (longer_rows.candidates(&what.traced), first.remove(&0).unwrap_or_default());
-        trace.remedies = all.into_iter().filter_map(|one| self.remedy(at, what, &groups, one)).collect();
-        Ok(trace)
+        Ok(())
     }
 
     /// Counts what arithmetic all workgroups do. Whether others can be looked at after that.
@@ -87,19 +109,19 @@ impl Tracing<'_> {
         true
     }
 
-    /// Of which costs the case can be relieved. It ends at one that takes the process with it.
-    pub(super) fn reliefs(&mut self) -> Vec<(Relief, Relievable)> {
-        let mut all = Vec::new();
-        for relief in Relief::ALL {
-            match self.respondent.ask(TryRelief { relief }) {
-                Ok(answer) => all.push((relief, answer)),
-                Err(failure) => {
-                    all.push((relief, Relievable::No(failure.reason)));
-                    break;
-                }
+    /// How the case can be otherwise. What takes the process with it has the rest refused as well.
+    pub(super) fn try_all(&mut self, tries: &Tries, traces: &mut Traces) {
+        let Scoped { whole, lines } = (tries.alterations)(&traces.dispatches);
+        for (all, answers) in [(whole, &mut traces.alterations.whole), (lines, &mut traces.alterations.lines)] {
+            for alteration in all {
+                let answer = self.respondent.ask(TryAlteration { alteration: alteration.clone() });
+                answers.push((alteration, answer.unwrap_or_else(|failure| Feasible::No(failure.reason))));
             }
         }
-        all
+        for point in &tries.points {
+            let answer = self.respondent.ask(TryPoint { point: point.clone() });
+            traces.points.push((point.clone(), answer.unwrap_or_else(|failure| Feasible::No(failure.reason))));
+        }
     }
 
     /// Writes and sums up what a pass recorded.

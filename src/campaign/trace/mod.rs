@@ -20,5 +20,5 @@ pub mod rows;
 mod traced;
 mod tracing;
 
-pub use traced::{Checked, DispatchTrace, Groups, Moved, Order, Remedy, Traces, unordered};
+pub use traced::{Checked, DispatchTrace, Groups, Moved, Order, Remedy, Scoped, Traces, Tries, unordered};
 pub use tracing::AccessRows;

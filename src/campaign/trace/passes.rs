@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use super::traced::{DispatchTrace, Order, Traces};
+use super::traced::{DispatchTrace, Order, Scoped, Traces};
 use super::tracing::{AccessRows, Tracing, count, kept};
 use crate::analysis::counted;
 use crate::campaign::begin::Campaign;
@@ -96,12 +96,15 @@ fn recorded<'a>(
             break;
         }
         can_go_on = if explains { tracing.order_accesses(at, trace) } else { tracing.count_operations(at, trace) };
-        if can_go_on && order.is_explained {
+        if can_go_on && order.tries.is_some() {
             can_go_on = tracing.find_touched(at, trace);
         }
     }
-    let reliefs = if can_go_on && order.is_explained { tracing.reliefs() } else { Vec::new() };
-    Ok(Traces { dispatches, untraced, overruns, reliefs })
+    let mut traces = Traces { dispatches, untraced, overruns, alterations: Scoped::default(), points: Vec::new() };
+    if let Some(tries) = order.tries.as_ref().filter(|_| can_go_on) {
+        tracing.try_all(tries, &mut traces);
+    }
+    Ok(traces)
 }
 
 fn opening(campaign: &Campaign, order: &Order, hangs: bool) -> OpenTrace {

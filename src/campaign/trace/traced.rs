@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::measure::CaseKey;
-use crate::model::{Failure, Status};
-use crate::shader::{AddedBarrier, Home, Overrun, Padding, Relief, SourceLine, Space, Touched};
+use crate::model::{Failure, Point, Status};
+use crate::shader::{AddedBarrier, Alteration, Home, Overrun, Padding, SourceLine, Space, Touched};
 use crate::subject::KernelSpec;
 use crate::trace::check::{Cause, Class, Findings};
 use crate::trace::hardware::Hardware;
 use crate::trace::requests::Lanes;
 use crate::trace::sites::Analysis;
-use crate::worker::questions::trace::{CountedOperations, Difference, Dispatched, RecordedPass, Relievable, Untraced};
+use crate::worker::questions::trace::{CountedOperations, Difference, Dispatched, Feasible, RecordedPass, Untraced};
 
 /// What is to be recorded.
 pub struct Order {
@@ -25,8 +25,30 @@ pub struct Order {
     pub check: bool,
     /// Whether to look for barriers that would order what isn't ordered, and where a case hangs that doesn't end.
     pub explains: bool,
-    /// Whether to look as well which bytes of its buffers all workgroups touch, and what it can be relieved of.
-    pub is_explained: bool,
+    /// Whether to look as well which bytes of its buffers all workgroups touch, and how the case may be otherwise.
+    pub tries: Option<Tries>,
+}
+
+/// What concerns all of a kernel, and what concerns single lines of it.
+#[derive(Clone, Debug)]
+pub struct Scoped<T> {
+    pub whole: Vec<T>,
+    pub lines: Vec<T>,
+}
+
+impl<T> Default for Scoped<T> {
+    fn default() -> Self {
+        Self { whole: Vec::new(), lines: Vec::new() }
+    }
+}
+
+/// How a case may be otherwise.
+#[derive(Clone)]
+pub struct Tries {
+    /// What is worth a try, by what was recorded.
+    pub alterations: fn(&[DispatchTrace]) -> Scoped<Alteration>,
+    /// Other values on its axes.
+    pub points: Vec<Point>,
 }
 
 /// Which workgroups of each dispatch are recorded.
@@ -88,8 +110,9 @@ pub struct Traces {
     pub dispatches: Vec<DispatchTrace>,
     /// Of a check, what is beyond an end in any of the workgroups; nothing where that couldn't be looked at.
     pub overruns: Option<Vec<Overrun>>,
-    /// Whether it can be relieved of costs, where that was asked for.
-    pub reliefs: Vec<(Relief, Relievable)>,
+    /// Whether it can be otherwise, where that was asked for.
+    pub alterations: Scoped<(Alteration, Feasible)>,
+    pub points: Vec<(Point, Feasible)>,
 }
 
 impl Traces {

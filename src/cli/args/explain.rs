@@ -16,6 +16,10 @@ pub struct Explain {
     #[arg(long, value_name = "FILE")]
     pub rows: Vec<PathBuf>,
 
+    /// Write the answer as a page as well, with the source and what its accesses cost: explain.html
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
     /// Show the answer in this format
     #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
     pub format: AnswerFormat,

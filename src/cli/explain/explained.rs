@@ -6,16 +6,16 @@ use serde::Serialize;
 
 use crate::analysis::counted;
 use crate::analysis::limits::Limits;
-use crate::campaign::trace::{DispatchTrace, Traces};
+use crate::campaign::trace::{DispatchTrace, Order, Traces};
 use crate::cli::trace::text::headline;
 use crate::error::EXIT_OK;
 use crate::explain::bounds::{self, BoundRow, PassBounds};
 use crate::explain::demand::Demand;
+use crate::explain::findings::{self, Finding, FindingKind, Proof};
 use crate::explain::measured::Taken;
-use crate::explain::reliefs::{Outcome, Tried, Verdict};
+use crate::explain::trials::{Outcome, Tried, Verdict};
 use crate::model::DeviceInfo;
-use crate::shader::Relief;
-use crate::trace::hardware::Hardware;
+use crate::trace::requests::Lanes;
 use crate::units::percent;
 
 /// What is known of a kernel.
@@ -28,6 +28,7 @@ pub struct Explained<'e> {
     pub bounds: PassBounds,
     pub taken: Taken,
     pub tried: Vec<Tried>,
+    pub findings: Vec<Finding>,
     /// Which of them are scaled from a few workgroups.
     pub sample: Option<String>,
     /// What isn't among the bounds.
@@ -35,7 +36,18 @@ pub struct Explained<'e> {
 }
 
 impl<'e> Explained<'e> {
-    pub fn new(device: &'e DeviceInfo, traces: &'e Traces, taken: Taken, hardware: &Hardware, limits: &Limits) -> Self {
+    pub fn new(
+        device: &'e DeviceInfo,
+        traces: &'e Traces,
+        (taken, tried): (Taken, Vec<Tried>),
+        order: &Order,
+        limits: &Limits,
+    ) -> Self {
+        let hardware = &order.hardware;
+        let lanes = match order.lanes {
+            Lanes::OfDevice => device.subgroup.size,
+            Lanes::InRow(count) => count,
+        };
         let dispatches = &traces.dispatches;
         let demands: Vec<Demand> = dispatches.iter().map(|dispatch| Demand::of(dispatch, hardware)).collect();
         let bounds: Vec<_> = demands.iter().map(|demand| bounds::of_dispatch(demand, limits)).collect();
@@ -51,8 +63,10 @@ impl<'e> Explained<'e> {
             entry: first.map_or("", |dispatch| &dispatch.what.entry),
             heading: first.map_or_else(String::new, |dispatch| headline(dispatch, device) + &of_several),
             bounds: PassBounds::of(&bounds),
+            findings: first
+                .map_or_else(Vec::new, |first| findings::find(first, hardware, [lanes, device.subgroup.size], &tried, &taken)),
             taken,
-            tried: Vec::new(),
+            tried,
             sample: first.and_then(sample),
             gaps: gaps.into_iter().collect(),
         }
@@ -81,7 +95,8 @@ impl<'e> Explained<'e> {
                 .map(|(low, high)| (self.bounds.least_ns / high, self.bounds.least_ns / low)),
             bound_by: self.bounds.binding.filter(|_| self.attained().is_some()).map(|resource| resource.name()),
             bounds: self.bounds.all.iter().map(|bound| BoundRow::new(bound, self.taken.ns, !self.device.is_cpu())).collect(),
-            reliefs: self.tried.iter().map(ReliefRow::new).collect(),
+            reliefs: self.tried.iter().filter_map(ReliefRow::of).collect(),
+            findings: self.findings.iter().map(|finding| FindingRow::new(finding, self.kernel)).collect(),
             not_known: &self.gaps,
         }
     }
@@ -127,31 +142,76 @@ pub struct Answer<'e> {
     bound_by: Option<String>,
     bounds: Vec<BoundRow<'e>>,
     reliefs: Vec<ReliefRow<'e>>,
+    findings: Vec<FindingRow<'e>>,
     not_known: &'e [&'static str],
 }
 
-/// What a relief did.
+/// What taking away a cost of the whole kernel did.
 #[derive(Serialize)]
 struct ReliefRow<'e> {
-    relief: Relief,
+    relief: &'static str,
+    #[serde(flatten)]
+    gain: GainRow<'e>,
+    binds: Option<bool>,
+}
+
+/// By which share of its time the kernel is faster.
+#[derive(Serialize)]
+struct GainRow<'e> {
     /// Nothing where it wasn't tried.
     gain: Option<f64>,
     gain_ci: Option<(f64, f64)>,
-    binds: Option<bool>,
     not_tried: Option<&'e str>,
 }
 
+impl<'e> GainRow<'e> {
+    fn new(outcome: Option<&'e Outcome>) -> Self {
+        match outcome {
+            Some(Outcome::Gained { share, ends }) => Self { gain: Some(*share), gain_ci: *ends, not_tried: None },
+            Some(Outcome::NotTried(why)) => Self { gain: None, gain_ci: None, not_tried: Some(why) },
+            None => Self { gain: None, gain_ci: None, not_tried: None },
+        }
+    }
+}
+
 impl<'e> ReliefRow<'e> {
-    fn new(tried: &'e Tried) -> Self {
-        let (gain, gain_ci, not_tried) = match &tried.outcome {
-            Outcome::Gained { share, ends } => (Some(*share), *ends, None),
-            Outcome::NotTried(why) => (None, None, Some(why.as_str())),
-        };
+    fn of(tried: &'e Tried) -> Option<Self> {
         let binds = match tried.verdict() {
             Some(Verdict::Binds) => Some(true),
             Some(Verdict::LetsGo) => Some(false),
             Some(Verdict::Undecided) | None => None,
         };
-        Self { relief: tried.relief, gain, gain_ci, binds, not_tried }
+        Some(Self { relief: tried.taken_away()?, gain: GainRow::new(Some(&tried.outcome)), binds })
+    }
+}
+
+#[derive(Serialize)]
+struct FindingRow<'e> {
+    kind: FindingKind,
+    /// `12`, or `common.glsl:12` of another file than the shader.
+    lines: Vec<String>,
+    evidence: &'e str,
+    remedy: &'e str,
+    /// Whether the gain is the remedy's own, or that of taking away what it is about; nothing where neither was tried.
+    by: Option<&'static str>,
+    #[serde(flatten)]
+    gain: GainRow<'e>,
+}
+
+impl<'e> FindingRow<'e> {
+    fn new(finding: &'e Finding, shader: &str) -> Self {
+        let (by, outcome) = match &finding.proof {
+            Proof::Remedy(outcome) => (Some("remedy"), Some(outcome)),
+            Proof::Relief(outcome) => (Some("relief"), Some(outcome)),
+            Proof::Nothing => (None, None),
+        };
+        Self {
+            kind: finding.kind,
+            lines: finding.lines.iter().map(|line| line.place(shader)).collect(),
+            evidence: &finding.evidence,
+            remedy: &finding.remedy,
+            by,
+            gain: GainRow::new(outcome),
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! `lanescope explain`: what limits a kernel on a device.
 
 mod explained;
+mod page;
 mod text;
 
 use std::ffi::OsString;
@@ -11,21 +12,21 @@ use super::args::explain::{AnswerFormat, Explain};
 use super::overwriting::Files;
 use super::recorded::{hardware, limits, orders, refused};
 use super::stdout::{print, print_as_is};
+use super::trace::source::annotated;
 use super::tune::{self, Circumstances};
 use crate::campaign::settings::Settings;
 use crate::campaign::trace::passes::trace;
-use crate::campaign::trace::{Order, Traces};
+use crate::campaign::trace::rows::site_rows;
+use crate::campaign::trace::{Order, Tries};
 use crate::campaign::{Campaign, interrupt, lock};
 use crate::error::{EXIT_INTERRUPTED, EXIT_OK, Error};
 use crate::experiments::{self, Config, Setting};
-use crate::explain::measured::{Taken, measure};
-use crate::explain::reliefs::{self, Outcome, Tried};
+use crate::explain::trials;
+use crate::explain::tried::{self, Subject};
 use crate::measure::CaseKey;
-use crate::model::{Case, DeviceInfo, Failure, Preset, QueueChoice, Skip, Status};
-use crate::output::{Page, json};
-use crate::shader::Relief;
-use crate::subject::{FixedKernel, KernelSpec};
-use crate::worker::questions::trace::Relievable;
+use crate::model::{DeviceInfo, Failure, Point, Preset, QueueChoice, Skip, Status};
+use crate::output::{Page, json, write_whole};
+use crate::subject::{FixedKernel, UserKernel};
 use explained::Explained;
 
 /// The command line once more, for flags of which a manifest has a part.
@@ -39,25 +40,31 @@ struct Whole {
 pub fn explain(typed: Explain, words: impl Iterator<Item = OsString>) -> anyhow::Result<u8> {
     let typed = with_manifest(typed, words)?;
     typed.case.colours.choose();
-    Files::default().reading("the rows", &typed.rows).check()?;
+    Files::default().reading("the rows", &typed.rows).writing("--output", &typed.output).check()?;
     let mut campaign = Campaign::new(Settings::from(&typed), None)?;
     let device = campaign.targets.device(0).info.clone();
     let limits = limits(&typed.rows, &device)?;
     let hardware = hardware(None, &typed.rows, &device, false)?;
     let orders = orders(&typed.case, &hardware, &device, false)?;
     let Some(order) = orders.into_iter().next() else { return Ok(EXIT_OK) };
-    let order = Order { is_explained: true, ..order };
+    let points = local_sizes(&order, &device).map_err(refused)?;
+    let order = Order { tries: Some(Tries { alterations: trials::alterations, points }), ..order };
     let Some(_locks) = lock::take_all(&campaign.settings, &campaign.targets, &campaign.voice)? else {
         return Ok(EXIT_INTERRUPTED);
     };
-    let (key, case) = timed(&order, &device, &mut campaign.settings).map_err(refused)?;
-    let found = traced_and_measured(&campaign, &order, &key, &case);
+    let subject = subject(&order, &device, &mut campaign.settings).map_err(refused)?;
+    let traces = trace(&campaign, &order, &campaign.voice.progress, None);
+    let found = traces.and_then(|traces| Ok((tried::measure(&mut campaign, &subject, &traces)?, traces)));
     if interrupt::is_asked() {
         return Ok(EXIT_INTERRUPTED);
     }
-    let (traces, taken, tried) = found.map_err(refused)?;
-    let explained = Explained { tried, ..Explained::new(&device, &traces, taken, &hardware, &limits) };
+    let ((taken, tried), traces) = found.map_err(refused)?;
+    let explained = Explained::new(&device, &traces, (taken, tried), &order, &limits);
     show(&typed, &explained)?;
+    if let Some(path) = &typed.output {
+        let rows = site_rows(&traces, &order, &device);
+        write_whole(path, &page::page(&explained, annotated(&rows, order.subject.as_ref())))?;
+    }
     explained.judged(typed.fail_on)
 }
 
@@ -74,8 +81,14 @@ fn with_manifest(typed: Explain, words: impl Iterator<Item = OsString>) -> Resul
     Ok(all)
 }
 
-/// The case as it is measured.
-fn timed(order: &Order, device: &DeviceInfo, settings: &mut Settings) -> Result<(CaseKey, Case), Failure> {
+/// Other sizes of workgroups that are worth a try.
+fn local_sizes(order: &Order, device: &DeviceInfo) -> Result<Vec<Point>, Failure> {
+    let Some(subject) = &order.subject else { return Ok(Vec::new()) };
+    tried::local_sizes(&mut UserKernel::new(subject.clone(), device.clone()), device, &order.key.point)
+}
+
+/// The case as it is measured: what is traced and tried of it is the same module.
+fn subject(order: &Order, device: &DeviceInfo, settings: &mut Settings) -> Result<Subject, Failure> {
     let skipped = |Skip { reason }: Skip| Failure::new(Status::Skipped, reason);
     let key = order.key.clone();
     let Some(subject) = &order.subject else {
@@ -83,40 +96,13 @@ fn timed(order: &Order, device: &DeviceInfo, settings: &mut Settings) -> Result<
         let experiment = experiments::find(&key.experiment);
         let experiment = experiment.ok_or_else(|| Failure::new(Status::Error, "the catalogue has no such case"))?;
         let case = experiment.case(&Config::new(&key.variant, &key.point, &setting)).map_err(skipped)?;
-        return Ok((key, case));
+        return Ok(Subject { key, case, kernel: None });
     };
-    let kernel = FixedKernel { spec: KernelSpec { is_traced: false, ..subject.clone() }, point: key.point.clone() };
+    let kernel = FixedKernel { spec: subject.clone(), point: key.point.clone() };
     let case = kernel.describe(&mut kernel.on(device))?;
     let key = CaseKey { experiment: kernel.name(), ..key };
-    settings.kernels = vec![kernel];
-    Ok((key, case))
-}
-
-fn traced_and_measured(
-    campaign: &Campaign,
-    order: &Order,
-    key: &CaseKey,
-    case: &Case,
-) -> Result<(Traces, Taken, Vec<Tried>), Failure> {
-    let progress = &campaign.voice.progress;
-    let traces = trace(campaign, order, progress, None)?;
-    let is_cpu = campaign.targets.device(0).info.is_cpu();
-    let possible = traces.reliefs.iter().filter(|(_, answer)| *answer == Relievable::Yes && !is_cpu);
-    let possible: Vec<Relief> = possible.map(|(relief, _)| *relief).collect();
-    let bar = progress.bar("", 1 + 2 * possible.len() as u64).untimed();
-    let mut times = measure(campaign, key, case, reliefs::cases(key, &possible), &bar)?.into_iter();
-    let taken = times.next().unwrap_or_else(|| Err(Failure::new(Status::Error, "it wasn't measured")))?;
-    let mut tried = Vec::new();
-    for relief in possible {
-        let (Some(placebo), Some(relieved)) = (times.next(), times.next()) else { break };
-        tried.push(Tried { relief, outcome: reliefs::outcome(&taken, &placebo, &relieved) });
-    }
-    for (relief, answer) in &traces.reliefs {
-        if let Relievable::No(why) = answer {
-            tried.push(Tried { relief: *relief, outcome: Outcome::NotTried(why.clone()) });
-        }
-    }
-    Ok((traces, taken, tried))
+    settings.kernels = vec![kernel.clone()];
+    Ok(Subject { key, case, kernel: Some(kernel) })
 }
 
 fn show(typed: &Explain, explained: &Explained) -> anyhow::Result<()> {

@@ -3,8 +3,9 @@
 use super::explained::Explained;
 use crate::cli::trace::text::large;
 use crate::explain::bounds::{Bound, Resource};
+use crate::explain::findings::{Finding, Proof};
 use crate::explain::measured::Taken;
-use crate::explain::reliefs::{Outcome, Tried, Verdict};
+use crate::explain::trials::{BINDS, Outcome, Trial, Tried, Verdict, is_small};
 use crate::output::{Column, Need, Page, TextTable, paragraph};
 use crate::shader::Relief;
 use crate::units::{Bytes, figure, figure_and_noise, percent, percent_off, time};
@@ -25,19 +26,21 @@ pub fn text(explained: &Explained, page: Page) -> String {
     parts.extend(verdict(explained).map(|words| paragraph(&words, page)));
     let table = table(explained).fitted(page);
     let reliefs = reliefs(explained).map(|table| table.fitted(page));
-    let notes = unmoved(explained).into_iter().chain(notes(explained)).map(|words| paragraph(&words, page));
+    let notes = unmoved(explained).into_iter().chain(findings(explained)).chain(notes(explained));
+    let notes = notes.map(|words| paragraph(&words, page));
     parts.into_iter().chain([table]).chain(reliefs).chain(notes).collect::<Vec<_>>().join("\n")
 }
 
 pub fn markdown(explained: &Explained) -> String {
     let before = [explained.heading.clone(), taken(explained)].into_iter().chain(verdict(explained));
     let reliefs = reliefs(explained).map(|table| table.markdown());
-    let all = before.chain([table(explained).markdown()]).chain(reliefs).chain(unmoved(explained)).chain(notes(explained));
+    let all = before.chain([table(explained).markdown()]).chain(reliefs).chain(unmoved(explained));
+    let all = all.chain(findings(explained)).chain(notes(explained));
     all.map(|part| part.trim_end().to_owned() + "\n").collect::<Vec<_>>().join("\n")
 }
 
 fn taken(explained: &Explained) -> String {
-    let Taken { ns, ends, rounds, processes, flags } = &explained.taken;
+    let Taken { ns, ends, rounds, processes, flags, .. } = &explained.taken;
     let doubts = if flags.is_empty() { String::new() } else { format!(" Doubts: {}.", flags.join(", ")) };
     let processes = if *processes == 1 { "1 process".to_owned() } else { format!("{processes} processes") };
     format!("It takes {}, in {rounds} rounds by {processes}.{doubts}", figure_and_noise(*ns, *ends, "ns"))
@@ -81,6 +84,11 @@ fn told(share: f64, explained: &Explained) -> String {
     if noise < 0.005 || share < 0.01 { percent(share) } else { format!("{:.0} %", 100.0 * share) }
 }
 
+/// A resource as the table has it: with a mark where it is an estimate.
+pub fn named(bound: &Bound) -> String {
+    name(bound) + if bound.resource.is_estimate() { " ~" } else { "" }
+}
+
 fn name(bound: &Bound) -> String {
     bound.resource.name()
 }
@@ -99,10 +107,9 @@ fn table(explained: &Explained) -> TextTable {
     for bound in &explained.bounds.all {
         let least = bound.least_ns.filter(|_| shows_bounds);
         let share = least.map(|least| least / explained.taken.ns);
-        let about = if bound.resource.is_estimate() { " ~" } else { "" };
         let at_most = bound.limit.as_ref().filter(|_| shows_bounds && bound.resource != Resource::Launch);
         table.row([
-            name(bound) + about,
+            named(bound),
             amount(bound),
             at_most.map(|limit| figure(limit.value, None, &limit.unit)).unwrap_or_default(),
             least.map(|least| time(least, None)).unwrap_or_default(),
@@ -126,7 +133,8 @@ fn bar(share: f64) -> String {
 
 /// What taking away did; nothing where there was nothing to take.
 fn reliefs(explained: &Explained) -> Option<TextTable> {
-    if explained.tried.is_empty() || explained.device.is_cpu() {
+    let whole = || explained.tried.iter().filter_map(|tried| Some((tried, what(&tried.trial)?)));
+    if whole().next().is_none() || explained.device.is_cpu() {
         return None;
     }
     let columns = [
@@ -135,7 +143,7 @@ fn reliefs(explained: &Explained) -> Option<TextTable> {
         Column::words("verdict", Need::Key),
     ];
     let mut table = TextTable::new(columns).whole_in("--format json has them");
-    for tried in &explained.tried {
+    for (tried, what) in whole() {
         let (gain, so) = match (&tried.outcome, tried.verdict()) {
             (Outcome::NotTried(why), _) => (String::new(), format!("not tried: {why}")),
             (Outcome::Gained { share, ends: None }, _) => {
@@ -145,28 +153,80 @@ fn reliefs(explained: &Explained) -> Option<TextTable> {
                 let so = match verdict {
                     Some(Verdict::Binds) => "it binds".to_owned(),
                     Some(Verdict::LetsGo) => "it doesn't bind".to_owned(),
+                    _ if is_small(*low, *high) => "a little".to_owned(),
                     _ => format!("can't tell: from {:.1} to {:.1} %", 100.0 * low, 100.0 * high),
                 };
                 (percent_off(1.0 + share, (high - low) / 2.0), so)
             }
         };
-        table.row([what(tried.relief).to_owned(), gain, so]);
+        table.row([what.to_owned(), gain, so]);
     }
     Some(table)
 }
 
-fn what(relief: Relief) -> &'static str {
-    match relief {
-        Relief::Loads => "loads from memory (they stay in 4 KiB of each buffer)",
-        Relief::Stores => "stores to buffers",
-        Relief::Conflicts => "bank conflicts (lanes access elements side by side)",
+/// What was taken away of the whole kernel.
+pub fn what(trial: &Trial) -> Option<&'static str> {
+    Some(match trial {
+        Trial::Relief(of) => match of.relief {
+            Relief::Loads => "loads from memory (they stay in 4 KiB of each buffer)",
+            Relief::Stores => "stores to buffers",
+            Relief::LoadsAndStores => "both of these",
+            Relief::Conflicts => "bank conflicts (lanes access elements side by side)",
+            Relief::Atomics => "atomic operations",
+            Relief::Barriers => "waiting at barriers",
+        },
+        Trial::Copies => "the dispatch's beginning and end (as one of 4 side by side)",
+        Trial::Line(_) | Trial::Padding(_) | Trial::Narrow | Trial::LocalSize(_) => return None,
+    })
+}
+
+/// What costs time for nothing: by what it costs, where that was measured.
+fn findings(explained: &Explained) -> Vec<String> {
+    let sentence = |finding: &Finding| {
+        let lines: Vec<String> = finding.lines.iter().map(|line| line.place(explained.kernel)).collect();
+        let place = match &lines[..] {
+            [] => String::new(),
+            [line] => format!("line {line}: "),
+            lines => format!("lines {}: ", lines.join(", ")),
+        };
+        place + &finding.evidence
+    };
+    let gained = |finding: &Finding| {
+        finding.gain().map(|(share, ends)| {
+            let half = ends.map_or(0.0, |(low, high)| (high - low) / 2.0);
+            percent_off(1.0 + share, half).trim_start_matches('+').to_owned()
+        })
+    };
+    let (mut all, mut number) = (Vec::new(), 0);
+    for finding in explained.findings.iter().filter(|finding| !finding.is_free()) {
+        let Some(gained) = gained(finding) else { continue };
+        number += 1;
+        let (seen, remedy) = (sentence(finding), &finding.remedy);
+        all.push(match finding.proof {
+            Proof::Remedy(_) => {
+                format!("{number}. {seen}. With this remedy it takes {gained} less time, and computes the same: {remedy}.")
+            }
+            _ => format!("{number}. {seen}. Without that it takes {gained} less time, and no remedy gains more: {remedy}."),
+        });
     }
+    let untried = explained.findings.iter().filter(|finding| finding.gain().is_none());
+    all.extend(untried.map(|finding| format!("Not tried: {}. If that costs time: {}.", sentence(finding), finding.remedy)));
+    let free: Vec<String> = explained.findings.iter().filter(|finding| finding.is_free()).map(sentence).collect();
+    if !free.is_empty() {
+        all.push(format!("Seen, and it costs next to nothing: {}.", free.join("; ")));
+    }
+    if all.is_empty() && !explained.device.is_cpu() {
+        all.push("Nothing was found in it that costs time for nothing.".to_owned());
+    }
+    all
 }
 
 /// What follows where nothing that was taken away makes it faster.
 fn unmoved(explained: &Explained) -> Option<String> {
-    let verdicts: Vec<Verdict> = explained.tried.iter().filter_map(Tried::verdict).collect();
-    let is_unmoved = !verdicts.is_empty() && verdicts.iter().all(|verdict| *verdict == Verdict::LetsGo);
+    let whole = explained.tried.iter().filter(|tried| what(&tried.trial).is_some());
+    let verdicts: Vec<Verdict> = whole.filter_map(Tried::verdict).collect();
+    let is_found = explained.findings.iter().any(|finding| finding.gain().is_some_and(|(share, _)| share >= BINDS));
+    let is_unmoved = !is_found && !verdicts.is_empty() && verdicts.iter().all(|verdict| *verdict == Verdict::LetsGo);
     let highest = explained.bounds.all.iter().filter_map(|bound| bound.least_ns).fold(0.0, f64::max) / explained.taken.ns;
     (is_unmoved && highest < HALF && !explained.device.is_cpu()).then(|| {
         "Unexplained: nothing that was taken away makes it faster, and no bound or estimate is half of its time. Latencies, lanes that \
@@ -240,8 +300,9 @@ mod tests {
             entry: "main",
             heading: "a.comp (main): 4 workgroups of 64, on a device".to_owned(),
             bounds: PassBounds::of(&[all]),
-            taken: Taken { ns, ends: Some((ns * 0.999, ns * 1.001)), rounds: 18, processes: 3, flags: Vec::new() },
+            taken: Taken { ns, ends: Some((ns * 0.999, ns * 1.001)), rounds: 18, processes: 3, ..Taken::default() },
             tried: Vec::new(),
+            findings: Vec::new(),
             sample: None,
             gaps: vec!["images aren't followed"],
         }

@@ -1,7 +1,7 @@
 //! `lanescope trace`: every access of a shader, and what it costs the memory system.
 
 mod checked;
-mod source;
+pub mod source;
 pub mod text;
 pub mod verdict;
 

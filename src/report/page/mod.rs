@@ -3,6 +3,7 @@
 //! All that it shows is in its HTML: it works, prints and can be searched without a script. The script adds what a page can't do by
 //! itself: values where one points at them, filters, sorting, themes, saving rows.
 
+mod document;
 mod kept;
 mod parts;
 mod prose;
@@ -15,6 +16,8 @@ use base64::prelude::BASE64_STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
+
+pub use document::{Part, document};
 
 use super::charts::{MOST_PICTURES, Picture};
 use super::draw::palette::THEMED;
@@ -68,20 +71,19 @@ pub fn page(contents: &Contents) -> io::Result<String> {
 }
 
 fn head(sources: &[Source]) -> Markup {
-    let style = format!("{STYLE}{}", themed());
-    let policy = format!(
-        "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
-        hash(SCRIPT),
-        hash(&style)
-    );
+    html! { head { (style_of(&title(sources), &format!("{STYLE}{}", themed()), Some(SCRIPT))) } }
+}
+
+/// What stands in a page's head: its title, its style, and what it may do.
+fn style_of(title: &str, style: &str, script: Option<&str>) -> Markup {
+    let script = script.map_or_else(String::new, |script| format!("script-src '{}'; ", hash(script)));
+    let policy = format!("default-src 'none'; {script}style-src '{}'; base-uri 'none'; form-action 'none'", hash(style));
     html! {
-        head {
-            meta charset="utf-8";
-            meta http-equiv="Content-Security-Policy" content=(policy);
-            meta name="viewport" content="width=device-width, initial-scale=1";
-            title { (title(sources)) }
-            style { (PreEscaped(&style)) }
-        }
+        meta charset="utf-8";
+        meta http-equiv="Content-Security-Policy" content=(policy);
+        meta name="viewport" content="width=device-width, initial-scale=1";
+        title { (title) }
+        style { (PreEscaped(style)) }
     }
 }
 

@@ -25,10 +25,19 @@ pub fn lines(text: &str) -> String {
 pub fn figure(picture: &Picture, all: &[Source]) -> Markup {
     let title = if all.len() > 1 { picture.title(all) } else { picture.chart.title.clone() };
     html! {
-        figure data-sources=(sources(&picture.sources)) {
-            figcaption { (in_a_line(&title)) }
-            div.picture tabindex="0" { (drawn(&picture.chart)) }
-        }
+        figure data-sources=(sources(&picture.sources)) { (captioned(&title, &picture.chart)) }
+    }
+}
+
+/// A picture by itself, with what it is of.
+pub fn picture(chart: &Chart) -> Markup {
+    html! { figure { (captioned(&chart.title, chart)) } }
+}
+
+fn captioned(title: &str, chart: &Chart) -> Markup {
+    html! {
+        figcaption { (in_a_line(title)) }
+        div.picture tabindex="0" { (drawn(chart)) }
     }
 }
 

@@ -5,8 +5,10 @@ use std::collections::{HashMap, HashSet};
 use rspirv::dr::{Function, Instruction, Module, Operand};
 use rspirv::spirv::{Capability, Decoration, Op, StorageClass, Word};
 
-use super::{Relief, ReliefError};
-use crate::shader::loader::id;
+use super::{Relief, ReliefError, copies_to};
+use crate::shader::edit::{RewriteError, keep_entry};
+use crate::shader::loader::{id, load};
+use crate::shader::narrow::stray_results;
 
 /// Which memory pointers lead to.
 pub(super) struct Memory {
@@ -162,8 +164,9 @@ pub(super) struct Tainted {
 }
 
 impl Tainted {
-    pub(super) fn of(module: &Module, memory: &Memory, relief: Relief) -> Self {
-        let mut new = Self { values: HashSet::new(), memory: sources(module, memory, relief) };
+    pub(super) fn of(module: &Module, memory: &Memory, seeds: &Seeds) -> Self {
+        let mut new = Self { values: seeds.values.clone(), memory: HashSet::new() };
+        seeds.roots.iter().for_each(|root| new.write(Some(*root), memory));
         let parameters: HashMap<Word, Vec<Word>> = module
             .functions
             .iter()
@@ -242,7 +245,7 @@ impl Tainted {
         self.memory.extend(memory.kinds.iter().filter(|(_, of)| Some(**of) == kind).map(|(of, _)| *of));
     }
 
-    /// `held` is the place of an index that is kept within a few elements, of chains that are only loaded from.
+    /// `held` is the place of an index that is kept within a few elements, of chains that only `relieved` loads use.
     ///
     /// # Errors
     /// Where the kernel would do something else than it did before.
@@ -250,6 +253,7 @@ impl Tainted {
         &self,
         module: &Module,
         memory: &Memory,
+        relieved: &HashSet<Word>,
         held: &dyn Fn(&Instruction) -> Option<usize>,
     ) -> Result<(), ReliefError> {
         let is_tainted = |value: Word| self.values.contains(&value);
@@ -258,14 +262,13 @@ impl Tainted {
         if branches.filter_map(|of| operands(of).next()).any(is_tainted) {
             return Err(ReliefError::Flow);
         }
-        let only_loaded = |chain: Word| {
-            let uses = |of: &&Instruction| operands(of).any(|used| used == chain);
-            all().filter(uses).all(|of| of.class.opcode == Op::Load)
-        };
+        let is_relieved = |of: &Instruction| of.result_id.is_some_and(|result| relieved.contains(&result));
+        let used_otherwise: HashSet<Word> = all().filter(|of| !is_relieved(of)).flat_map(operands).collect();
+        let only_relieved = |chain: Word| !used_otherwise.contains(&chain);
         let is_free = |of: &Instruction| {
             let (Some(result), Some(at)) = (of.result_id, held(of)) else { return false };
             let others = of.operands.iter().enumerate().filter(|(place, _)| *place > 0 && *place != at);
-            memory.is_buffer(result) && only_loaded(result) && !others.filter_map(|(_, index)| id(index)).any(is_tainted)
+            memory.is_buffer(result) && only_relieved(result) && !others.filter_map(|(_, index)| id(index)).any(is_tainted)
         };
         let free: HashSet<Word> = all().filter(|of| is_free(of)).filter_map(|of| of.result_id).collect();
         let accesses = |of: &&Instruction| !is_step(of) && !matches!(of.class.opcode, Op::Phi | Op::Select | Op::FunctionCall);
@@ -277,22 +280,54 @@ impl Tainted {
     }
 }
 
-/// The variables from which a relief has other values read.
-fn sources(module: &Module, memory: &Memory, relief: Relief) -> HashSet<Word> {
-    let roots = || memory.kinds.keys().copied();
-    match relief {
-        Relief::Loads => roots().filter(|root| memory.is_buffer(*root)).collect(),
-        Relief::Conflicts => roots().filter(|root| memory.is_shared(*root)).collect(),
-        Relief::Stores => {
-            let writes = |of: &&Instruction| of.class.opcode == Op::Store || of.class.opname.starts_with("CopyMemory");
-            let stored = module.functions.iter().flat_map(code).filter(writes);
-            let pointers = stored.filter_map(|of| operands(of).next()).filter(|pointer| memory.is_buffer(*pointer));
-            let stored: HashSet<Word> = pointers.filter_map(|pointer| memory.root(pointer)).collect();
-            // A pointer that isn't a variable's may lead to any of them.
-            let is_open = stored.iter().any(|root| memory.overlaps || !memory.is_variable(*root));
-            roots()
-                .filter(|root| memory.is_buffer(*root) && (is_open || stored.contains(root) || !memory.is_variable(*root)))
-                .collect()
+/// Values that a relief changes, and what it has another content in, whatever else follows from that.
+#[derive(Default)]
+pub(super) struct Seeds {
+    values: HashSet<Word>,
+    roots: HashSet<Word>,
+}
+
+impl Seeds {
+    /// Takes in what becomes of an instruction that is one of these costs.
+    pub(super) fn add(&mut self, of: &Instruction, cost: Relief, memory: &Memory) {
+        self.values.extend(of.result_id);
+        let changes = of.class.opcode != Op::Load;
+        self.roots.extend(of.operands.first().and_then(id).filter(|_| changes).and_then(|pointer| memory.root(pointer)));
+        if cost == Relief::Barriers {
+            let is_shared_with_others = |root: &&Word| memory.is_buffer(**root) || memory.is_shared(**root);
+            self.roots.extend(memory.kinds.keys().filter(is_shared_with_others));
         }
     }
+}
+
+/// # Errors
+/// Where a number that others are rounded to decides where a kernel branches, or what it accesses.
+pub(super) fn judge_rounded(words: &[u32], entry: &str, may_overlap: bool) -> Result<(), ReliefError> {
+    let mut module = load(words).map_err(RewriteError::from)?;
+    keep_entry(&mut module, entry)?;
+    if is_beyond(&module) {
+        return Err(ReliefError::Partial);
+    }
+    let (memory, seeds) = (Memory::of(&module, may_overlap), Seeds { values: stray_results(&module), ..Seeds::default() });
+    Tainted::of(&module, &memory, &seeds).judge(&module, &memory, &HashSet::new(), &|_| None)
+}
+
+/// # Errors
+/// Where what a kernel writes to buffers decides where it branches, or what it accesses.
+pub(super) fn judge_written(words: &[u32], entry: &str, may_overlap: bool) -> Result<(), ReliefError> {
+    let mut module = load(words).map_err(RewriteError::from)?;
+    keep_entry(&mut module, entry)?;
+    if is_beyond(&module) {
+        return Err(ReliefError::Partial);
+    }
+    let (memory, mut seeds) = (Memory::of(&module, may_overlap), Seeds::default());
+    let is_buffer = |pointer: Word| memory.is_buffer(pointer);
+    for of in module.functions.iter().flat_map(code) {
+        let changes = of.class.opcode == Op::Store || of.class.opname.starts_with("Atomic");
+        let pointer = of.operands.first().and_then(id);
+        if (changes && pointer.is_some_and(is_buffer)) || copies_to(of, is_buffer) {
+            seeds.add(of, Relief::Stores, &memory);
+        }
+    }
+    Tainted::of(&module, &memory, &seeds).judge(&module, &memory, &HashSet::new(), &|_| None)
 }

@@ -26,7 +26,7 @@ pub struct Dispatch {
 }
 
 /// An array in shared memory with the lengths that it is to have, the outermost first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Padding {
     pub name: String,
     pub lengths: Vec<u32>,
@@ -114,7 +114,7 @@ impl Prepared {
         self.with_words(dispatch, words)
     }
 
-    fn with_words(&self, dispatch: Dispatch, words: Vec<u32>) -> Result<Self, DispatchError> {
+    pub(in crate::shader) fn with_words(&self, dispatch: Dispatch, words: Vec<u32>) -> Result<Self, DispatchError> {
         let mut new = self.clone();
         let kernel = &mut new.kernels[dispatch.kernel];
         let module = Module::of_spirv(words, Some(&kernel.entry))?;
@@ -141,9 +141,9 @@ impl Prepared {
 
     /// The same case, in which that dispatch counts. Also the resource that it counts in: before a pass it must be zero, and afterwards
     /// its bytes are what [`Counting::done`] reads.
-    pub fn counting(&self, dispatch: Dispatch) -> Result<(Self, usize, Counting), DispatchError> {
+    pub fn counting(&self, dispatch: Dispatch, can_elect: bool) -> Result<(Self, usize, Counting), DispatchError> {
         let kernel = &self.kernels[dispatch.kernel];
-        let counting = Counting::of(&kernel.module.words, &kernel.entry, &kernel.values())?;
+        let counting = Counting::of(&kernel.module.words, &kernel.entry, &kernel.values(), can_elect)?;
         let buffer = Resource {
             name: Cow::Borrowed("counts of blocks"),
             kind: ResourceKind::Buffer { bytes: counting.bytes(), memory: MemoryKind::DeviceLocal },

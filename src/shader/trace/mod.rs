@@ -119,8 +119,9 @@ pub struct Site {
     /// What it orders, of barriers and atomic operations.
     pub sync: Option<Sync>,
     pub atomic: Option<AtomicOp>,
-    /// Whether anything takes what it reads.
-    pub is_taken: bool,
+    /// Of an atomic operation, whether a driver has to do each lane's by itself: something takes what was there before, and the module
+    /// doesn't say that all lanes change one place. Where it does, compilers sum up a subgroup's first.
+    pub is_separate: bool,
     /// On which of the first 32 bytes that it reads, a bit each, a store, a branch, an address or an atomic operation may depend.
     pub matters: u32,
     /// Whether others see what it stores, and it sees what others stored, once it is ordered: not of a buffer that isn't declared coherent.

@@ -64,7 +64,7 @@ struct Access {
     words: Vec<Word>,
     sync: Option<Sync>,
     atomic: Option<AtomicOp>,
-    is_taken: bool,
+    is_separate: bool,
     values: Vec<Word>,
 }
 
@@ -79,7 +79,7 @@ impl Access {
             words,
             sync: None,
             atomic: None,
-            is_taken: false,
+            is_separate: false,
             values: Vec::new(),
         }
     }
@@ -543,8 +543,11 @@ impl Writer {
                 _ => u32::MAX,
             };
             access.is_coherent = is_atomic(instruction) || pointer.is_none_or(|pointer| self.is_coherent(instruction, pointer));
-            access.is_taken = instruction.result_id.is_some_and(|result| self.taken.contains(&result));
             access.atomic = is_atomic(instruction).then(|| AtomicOp::of(instruction));
+            let is_taken = instruction.result_id.is_some_and(|result| self.taken.contains(&result));
+            let is_one_place = access.words.iter().all(|word| self.edit.literal(*word).is_some());
+            let is_swap = matches!(access.atomic, Some(AtomicOp::Exchange | AtomicOp::CompareExchange));
+            access.is_separate = is_taken && (is_swap || !is_one_place);
             if self.has_values && !access.words.is_empty() {
                 access.values = self.values_of(instruction, access.atomic, code);
             }
@@ -632,7 +635,7 @@ impl Writer {
 
     fn record_access(
         &mut self,
-        Access { matters, is_coherent, kind, name, target, words, sync, atomic, is_taken, values }: Access,
+        Access { matters, is_coherent, kind, name, target, words, sync, atomic, is_separate, values }: Access,
         poll: Option<(Word, Poll)>,
         (around, recorder, code): (&Surroundings, &mut Recorder, &mut Vec<Instruction>),
     ) -> Result<(), TraceError> {
@@ -653,7 +656,7 @@ impl Writer {
             polls,
             sync,
             atomic,
-            is_taken,
+            is_separate,
             matters,
             is_coherent,
             values: values.len(),

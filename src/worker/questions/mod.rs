@@ -76,7 +76,8 @@ questions! {
     LookAtBounds(trace::LookAtBounds),
     CountOperations(trace::CountOperations),
     FindTouched(trace::FindTouched),
-    TryRelief(trace::TryRelief),
+    TryAlteration(trace::TryAlteration),
+    TryPoint(trace::TryPoint),
 }
 
 /// What questions leave behind in a process, for those that come next.

@@ -1,5 +1,7 @@
 //! What a kernel accesses, recorded in a process of its own: what it does there may take a driver down, or never end.
 
+mod altered;
+
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -14,13 +16,14 @@ use crate::gpu::{CaseHandle, DeviceOptions};
 use crate::measure::{CaseKey, CaseSource, Dispatcher, SourcedCase, Vulkan};
 use crate::model::{Binding, Case, Failure, FilePath, MemoryKind, Point, Preset, ResourceKind, Status, SubgroupClass};
 use crate::shader::{
-    AddedBarrier, Change, Dispatch, Marks, Operation, Operations, Overrun, Prepared, Recording, Relief, ReliefError, Root,
-    Space, Touched, TraceOptions, Traced, Unordered,
+    AddedBarrier, Change, Dispatch, Marks, Operation, Operations, Overrun, Prepared, Recording, Root, SourceLine, Space,
+    Touched, TraceOptions, Traced, Unordered, Visited, stray_doubles,
 };
 use crate::subject::{KernelSpec, MEMORY_PREFIX, UserKernel};
 use crate::validate::{Mismatch, Outputs};
 use crate::worker::host::{Identity, opened};
 use crate::worker::source::Catalogue;
+pub use altered::{Feasible, TryAlteration, TryPoint};
 
 /// Which case is to be recorded, and where.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -148,6 +151,10 @@ pub struct CountedOperations {
     pub done: Vec<(Operation, u64)>,
     /// Whether some arithmetic of cooperative matrices can't be told.
     pub is_partial: bool,
+    /// The lines that compute in f64 where nothing asks for that.
+    pub stray_doubles: Vec<SourceLine>,
+    /// The blocks with arithmetic, and by how many lanes they were come to; none where the device doesn't tell lanes apart.
+    pub visited: Vec<Visited>,
 }
 
 impl CountedOperations {
@@ -164,22 +171,6 @@ pub struct FindTouched {
     pub sector_bytes: u64,
     /// The most instructions that a driver compiles at a time.
     pub most_sites: usize,
-}
-
-/// Whether a case can be relieved of a cost, and then computes as much as before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TryRelief {
-    pub relief: Relief,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Relievable {
-    Yes,
-    /// It has nothing that would be taken away.
-    Nothing,
-    /// Why not.
-    No(String),
 }
 
 /// How far a kernel of the user's indexes, in all its workgroups, and images as well; of a case of the catalogue nothing is looked at.
@@ -229,6 +220,7 @@ impl Question for OpenTrace {
             first: Vec::new(),
             first_wrong: None,
             loaded: None,
+            counted_before: None,
         };
         let untraced = tracer.look()?;
         kept.tracer = Some(Box::new(tracer));
@@ -338,7 +330,9 @@ impl Question for CountOperations {
     #[cfg(test)]
     fn example() -> (Self, CountedOperations) {
         let done = vec![(Operation::MultiplyAdd { bits: 32 }, 64), (Operation::DotProduct, 3)];
-        (Self { dispatch: 1 }, CountedOperations { done, is_partial: true })
+        let stray_doubles = vec![SourceLine { file: "a.comp".to_owned(), line: 5 }];
+        let visited = Visited { line: None, operations: 3, lanes: 7, visits: 2 };
+        (Self { dispatch: 1 }, CountedOperations { done, is_partial: true, stray_doubles, visited: vec![visited] })
     }
 }
 
@@ -356,31 +350,11 @@ impl Question for FindTouched {
     }
 }
 
-impl Question for TryRelief {
-    type Answer = Relievable;
-
-    fn answer(self, _: &Host, kept: &mut QuestionState) -> Result<Relievable, Failure> {
-        kept.tracer()?.relievable(self.relief)
-    }
-
-    #[cfg(test)]
-    fn example() -> (Self, Relievable) {
-        (Self { relief: Relief::Stores }, Relievable::No("it branches".to_owned()))
-    }
-}
-
 impl Question for LookAtBounds {
     type Answer = Vec<Overrun>;
 
     fn answer(self, _: &Host, kept: &mut QuestionState) -> Result<Vec<Overrun>, Failure> {
-        let tracer = kept.tracer()?;
-        let TracedCase::Users(_, kernel) = &tracer.case else { return Ok(Vec::new()) };
-        let Some((prepared, noting)) = kernel.borrow_mut().noting(&self.point)? else { return Ok(Vec::new()) };
-        tracer.release();
-        let slot = tracer.device.load(&prepared)?.slot;
-        let bounds = looked(&mut tracer.device, slot, &prepared, &noting);
-        tracer.device.release(slot);
-        bounds.map(|bounds| bounds.overruns)
+        kept.tracer()?.overruns(&self.point)
     }
 
     #[cfg(test)]
@@ -390,7 +364,7 @@ impl Question for LookAtBounds {
             array: serde_json::from_str(array).unwrap(),
             index: -1,
             length: 4,
-            lines: vec![crate::shader::SourceLine { file: "a.comp".to_owned(), line: 5 }],
+            lines: vec![SourceLine { file: "a.comp".to_owned(), line: 5 }],
             is_read: true,
         };
         (Self { point: Point::new([("n".into(), 4_u64.into())]) }, vec![overrun])
@@ -410,7 +384,7 @@ fn traced() -> Traced {
     serde_json::from_str(
         r#"{"place":[0,3],"sites":[{"kind":"load","name":"a[]","line":{"file":"a.comp","line":7},
         "target":{"root":{"root":0,"is_array":false,"runs":[{"offset":0,"bytes":4}]}},"loops":1,"polls":false,
-        "sync":null,"atomic":null,"is_taken":true,"matters":15,"is_coherent":true,"values":0}],
+        "sync":null,"atomic":null,"is_separate":true,"matters":15,"is_coherent":true,"values":0}],
         "roots":[{"space":{"storage":{"set":0,"binding":1}},"name":"a","is_natural":false,"bytes":null,"has_initial":false,"array":null}],
         "calls":{"entry":4,"calls":{},"has_paths":false,"deepest":0},"has_leaders":true}"#,
     )
@@ -468,6 +442,7 @@ pub(super) struct Tracer {
     first: Vec<Vec<u8>>,
     first_wrong: Option<String>,
     loaded: Option<LoadedPass>,
+    counted_before: Option<Operations>,
 }
 
 /// A case that was made to record, and can record other workgroups.
@@ -633,41 +608,39 @@ impl Tracer {
 
     fn count(&mut self, dispatch: usize) -> Result<CountedOperations, Failure> {
         let prepared = self.prepared().clone();
-        let (done, is_partial) = self.operations(&prepared, self.dispatch(dispatch)?)?;
-        Ok(CountedOperations { done: done.into_iter().collect(), is_partial })
+        let dispatch = self.dispatch(dispatch)?;
+        let kernel = &prepared.kernels[dispatch.kernel];
+        let stray_doubles = stray_doubles(&kernel.module.words, &kernel.entry);
+        Ok(CountedOperations { stray_doubles, ..self.operations(&prepared, dispatch)? })
     }
 
-    /// What a dispatch of a case computes, and whether that is all of it.
-    fn operations(&mut self, prepared: &Prepared, dispatch: Dispatch) -> Result<(Operations, bool), Failure> {
+    /// What a dispatch of a case computes.
+    fn operations(&mut self, prepared: &Prepared, dispatch: Dispatch) -> Result<CountedOperations, Failure> {
         let local_size = prepared.kernels[dispatch.kernel].local_size.iter().product();
-        let (prepared, resource, counting) = prepared.counting(dispatch).map_err(refused)?;
+        let subgroup = &self.device.info().subgroup;
+        let (can_elect, subgroup_size) = (subgroup.in_compute, subgroup.size);
+        let (prepared, resource, counting) = prepared.counting(dispatch, can_elect).map_err(refused)?;
         self.release();
         let slot = self.device.load(&prepared)?.slot;
         let counted = self.counted(slot, resource);
         self.device.release(slot);
-        Ok((counting.done(&counted?, self.device.info().subgroup.size, local_size), counting.is_partial))
+        let counted = counted?;
+        Ok(CountedOperations {
+            done: counting.done(&counted, subgroup_size, local_size).into_iter().collect(),
+            is_partial: counting.is_partial,
+            stray_doubles: Vec::new(),
+            visited: counting.visited(&counted),
+        })
     }
 
-    fn relievable(&mut self, relief: Relief) -> Result<Relievable, Failure> {
-        let original = self.prepared().clone();
-        let relieved = match original.relieved(relief, false) {
-            Ok(relieved) => relieved,
-            Err(ReliefError::Nothing) => return Ok(Relievable::Nothing),
-            Err(error) => return Ok(Relievable::No(error.to_string())),
-        };
-        for (before, after) in original.dispatches().into_iter().zip(relieved.dispatches()) {
-            // What a relief adds is whole numbers.
-            let own = |mut done: Operations| {
-                done.retain(|operation, _| !matches!(operation, Operation::Integer { .. }));
-                done
-            };
-            let (before, _) = self.operations(&original, before)?;
-            let (after, _) = self.operations(&relieved, after)?;
-            if own(before) != own(after) {
-                return Ok(Relievable::No("it computes other things then".to_owned()));
-            }
-        }
-        Ok(Relievable::Yes)
+    fn overruns(&mut self, point: &Point) -> Result<Vec<Overrun>, Failure> {
+        let TracedCase::Users(_, kernel) = &self.case else { return Ok(Vec::new()) };
+        let Some((prepared, noting)) = kernel.borrow_mut().noting(point)? else { return Ok(Vec::new()) };
+        self.release();
+        let slot = self.device.load(&prepared)?.slot;
+        let bounds = looked(&mut self.device, slot, &prepared, &noting);
+        self.device.release(slot);
+        bounds.map(|bounds| bounds.overruns)
     }
 
     /// Marks what the dispatch touches, in as many passes as its instructions take.

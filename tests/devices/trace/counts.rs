@@ -108,7 +108,7 @@ fn what_dispatches_compute_is_what_the_source_says() {
             for is_optimized in [false, true] {
                 let prepared = prepared(&form, compiled(&Source::Written(text.clone()), is_optimized, false));
                 let dispatch = prepared.dispatches()[0];
-                let (counting, resource, counts) = prepared.counting(dispatch).unwrap();
+                let (counting, resource, counts) = prepared.counting(dispatch, true).unwrap();
                 // A counter that stands near the end of its first word goes on in the second one.
                 let begun: Vec<u8> = (0..counts.bytes()).map(|byte| if byte % 8 < 4 { 0xff } else { 0 }).collect();
                 let Some(left) = ran(device, &counting, Some((resource, Vec::new()))).and_then(|mut read| read.pop()) else {
@@ -148,7 +148,7 @@ fn what_cases_of_the_catalogue_compute_is_what_they_claim() {
                 continue;
             }
             let prepared = shader::prepare(case, &mut compiler).unwrap();
-            let (counting, resource, counts) = prepared.counting(prepared.dispatches()[0]).unwrap();
+            let (counting, resource, counts) = prepared.counting(prepared.dispatches()[0], false).unwrap();
             let local_size = prepared.kernels[0].local_size.iter().product();
             let left = ran(device, &counting, Some((resource, Vec::new()))).and_then(|mut read| read.pop());
             let done = left.map(|left| counts.done(&left, info.subgroup.size, local_size));

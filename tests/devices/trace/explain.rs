@@ -1,7 +1,11 @@
 //! `lanescope explain`, as typed, on drivers that run on the processor.
 
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
 use serde_json::Value;
 
+use crate::support::form::sample;
 use crate::support::{Folder, Ran, devices_in_turn, ran};
 
 const SHADER: &str = "#version 450
@@ -47,5 +51,55 @@ fn what_a_kernel_does_is_shown_without_a_bound_on_a_processor() {
         let others = folder.write("rows.csv", b"schema,experiment,status\nv2.3,memory/stream,ok\n");
         let refused = explained(&shader, &device.index, &["--rows", &others]);
         assert!(refused.code == Some(2) && refused.err.contains("rows.csv"), "{:?} {}", refused.code, refused.err);
+    }
+}
+
+/// A kernel with a fault, as `tests/explain/faults.toml` has it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fault {
+    kind: String,
+    flags: Vec<String>,
+    /// Flags that the twin has beside these.
+    #[serde(default)]
+    twin: Vec<String>,
+    /// Whether only a measurement shows it.
+    #[serde(default)]
+    gpu: bool,
+}
+
+fn found(name: &str, fault: &Fault, device: &str, is_mended: bool) -> Vec<(String, Vec<String>)> {
+    let shader = format!("tests/explain/{name}.comp");
+    let mut words = vec!["explain", &shader, "-d", device, "--no-lock", "-q", "--format", "json"];
+    words.extend(fault.flags.iter().map(String::as_str));
+    if is_mended {
+        words.extend(["--define", "MENDED"]);
+        words.extend(fault.twin.iter().map(String::as_str));
+    }
+    let ran = ran(&words);
+    assert_eq!(ran.code, Some(0), "{name}: {}", ran.err);
+    let answer: Value = serde_json::from_str(&ran.out).unwrap();
+    let lines =
+        |finding: &Value| finding["lines"].as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned()).collect();
+    let findings = answer["findings"].as_array().unwrap().iter();
+    findings.map(|finding| (finding["kind"].as_str().unwrap().to_owned(), lines(finding))).collect()
+}
+
+#[test]
+fn a_fault_is_found_at_its_line_and_not_in_its_twin() {
+    let text = std::fs::read_to_string("tests/explain/faults.toml").unwrap();
+    let all: BTreeMap<String, Fault> = toml::from_str(&text).unwrap();
+    for device in devices_in_turn() {
+        for (name, fault) in sample(all.iter().filter(|(_, fault)| !fault.gpu), 5, 10) {
+            let source = std::fs::read_to_string(format!("tests/explain/{name}.comp")).unwrap();
+            let line = source.lines().position(|line| line.ends_with("// FAULT")).map(|at| (at + 1).to_string());
+            let own = found(name, fault, &device.index, false);
+            let is_it = |(kind, lines): &(String, Vec<String>)| {
+                *kind == fault.kind && line.as_ref().is_none_or(|line| lines.contains(line))
+            };
+            assert!(own.iter().any(is_it), "{name}: {own:?}");
+            let twins = found(name, fault, &device.index, true);
+            assert!(twins.iter().all(|(kind, _)| *kind != fault.kind), "{name}, mended: {twins:?}");
+        }
     }
 }

@@ -1,0 +1,141 @@
+//! A case that is to be otherwise: whether it can be, and computes what it is to.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Difference, TracedCase, Tracer};
+use crate::measure::Dispatcher;
+use crate::model::{Failure, Point};
+use crate::shader::{Alteration, Operation, Operations, Prepared, ReliefError};
+use crate::worker::questions::{Host, Question, QuestionState};
+
+/// Whether a case can be otherwise: where it is relieved of a cost it must compute as much as before, else the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TryAlteration {
+    pub alteration: Alteration,
+}
+
+/// The same of other values on its axes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TryPoint {
+    pub point: Point,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Feasible {
+    Yes,
+    /// It has nothing that would be taken away.
+    Nothing,
+    /// Why not.
+    No(String),
+}
+
+impl Question for TryAlteration {
+    type Answer = Feasible;
+
+    fn answer(self, _: &Host, kept: &mut QuestionState) -> Result<Feasible, Failure> {
+        kept.tracer()?.try_alteration(&self.alteration)
+    }
+
+    #[cfg(test)]
+    fn example() -> (Self, Feasible) {
+        let lines = Some(vec![crate::shader::SourceLine { file: "a.comp".to_owned(), line: 5 }]);
+        let of = crate::shader::ReliefAt { relief: crate::shader::Relief::Stores, lines };
+        let alteration = Alteration::Relieved { of, is_placebo: true };
+        (Self { alteration }, Feasible::No("it branches".to_owned()))
+    }
+}
+
+impl Question for TryPoint {
+    type Answer = Feasible;
+
+    fn answer(self, _: &Host, kept: &mut QuestionState) -> Result<Feasible, Failure> {
+        kept.tracer()?.try_point(&self.point)
+    }
+
+    #[cfg(test)]
+    fn example() -> (Self, Feasible) {
+        (Self { point: Point::new([("local_size_x".into(), 64_u64.into())]) }, Feasible::Yes)
+    }
+}
+
+/// Whether a kernel whose blocks may be in parts computes what it did. A multiplication isn't put together with an addition of another
+/// part: these may be more, up to twice as many.
+fn computes_as_much(before: &Operations, after: &Operations) -> bool {
+    let is_same = |(operation, count): (&Operation, &u64)| {
+        let now = after.get(operation).copied().unwrap_or(0);
+        let most = if matches!(operation, Operation::MultiplyAdd { .. }) { count.saturating_mul(2) } else { *count };
+        (*count..=most).contains(&now)
+    };
+    before.iter().all(is_same) && after.keys().all(|operation| before.contains_key(operation))
+}
+
+impl Tracer {
+    fn try_alteration(&mut self, alteration: &Alteration) -> Result<Feasible, Failure> {
+        const DIFFERS: &str = "it computes other things then";
+        let original = self.prepared().clone();
+        let altered = match original.altered(alteration) {
+            Ok(altered) => altered,
+            Err(ReliefError::Nothing) => return Ok(Feasible::Nothing),
+            Err(error) => return Ok(Feasible::No(error.to_string())),
+        };
+        let is_same = match alteration {
+            Alteration::Relieved { .. } => {
+                let (before, after) = (self.counted_before(&original)?, self.own_operations(&altered)?);
+                computes_as_much(&before, &after)
+            }
+            Alteration::Padded(_) | Alteration::Narrowed => self.leaves_the_same(&altered)?,
+            Alteration::Copies(_) => true,
+        };
+        Ok(if is_same { Feasible::Yes } else { Feasible::No(DIFFERS.to_owned()) })
+    }
+
+    fn try_point(&mut self, point: &Point) -> Result<Feasible, Failure> {
+        let TracedCase::Users(_, kernel) = &self.case else { return Ok(Feasible::Nothing) };
+        let found = kernel.borrow_mut().prepare(point);
+        let prepared = match found {
+            Ok(prepared) => prepared,
+            Err(failure) => return Ok(Feasible::No(failure.reason)),
+        };
+        if !self.overruns(point)?.is_empty() {
+            return Ok(Feasible::No("it accesses an array beyond its end then".to_owned()));
+        }
+        let is_same = self.leaves_the_same(&prepared)?;
+        Ok(if is_same { Feasible::Yes } else { Feasible::No("its results differ then".to_owned()) })
+    }
+
+    /// Whether another form of the case leaves what it does as it stands, as far as `tune` would tell.
+    fn leaves_the_same(&mut self, altered: &Prepared) -> Result<bool, Failure> {
+        self.release();
+        let slot = self.device.load(altered)?.slot;
+        let outputs = self.outputs(slot, altered);
+        self.device.release(slot);
+        let (outputs, _) = outputs?;
+        Ok(match self.difference(&outputs) {
+            None => true,
+            Some(Difference { beyond_tolerance, .. }) => match &self.case {
+                TracedCase::Users(..) => beyond_tolerance.is_none(),
+                TracedCase::Catalogues(_) => self.wrong(outputs)?.is_none(),
+            },
+        })
+    }
+
+    /// What it computes as it stands.
+    fn counted_before(&mut self, original: &Prepared) -> Result<Operations, Failure> {
+        if let Some(known) = &self.counted_before {
+            return Ok(known.clone());
+        }
+        let counted = self.own_operations(original)?;
+        Ok(self.counted_before.insert(counted).clone())
+    }
+
+    /// What it computes, but for whole numbers, which a relief adds.
+    fn own_operations(&mut self, prepared: &Prepared) -> Result<Operations, Failure> {
+        let mut all = Operations::default();
+        for dispatch in prepared.dispatches() {
+            let counted = self.operations(prepared, dispatch)?;
+            all.extend(counted.done.into_iter().filter(|(operation, _)| !matches!(operation, Operation::Integer { .. })));
+        }
+        Ok(all)
+    }
+}
