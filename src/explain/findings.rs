@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::demand::sharing;
 use super::measured::Taken;
-use super::trials::{BINDS, CONFLICTS, COPIES, Outcome, Trial, Tried, Verdict, costs, is_small};
+use super::trials::{CONFLICTS, COPIES, Outcome, Trial, Tried, Verdict, costs};
 use crate::analysis::counted;
 use crate::analysis::limits::Sharing;
 use crate::campaign::trace::DispatchTrace;
@@ -51,7 +51,7 @@ pub struct Finding {
 pub enum Proof {
     /// The remedy was measured, and computes the same: its gain.
     Remedy(Outcome),
-    /// What it is at was taken away: no remedy gains more.
+    /// What it is at was taken away, all of it: a remedy may leave a part.
     Relief(Outcome),
     Nothing,
 }
@@ -67,11 +67,12 @@ impl Finding {
         }
     }
 
-    /// Whether it is known to cost next to nothing.
-    pub fn is_free(&self) -> bool {
-        let (Proof::Remedy(outcome) | Proof::Relief(outcome)) = &self.proof else { return false };
-        let tried = Tried { trial: Trial::Copies, outcome: outcome.clone() };
-        tried.verdict() == Some(Verdict::LetsGo)
+    /// Whether it costs time; nothing where that wasn't tried.
+    pub fn verdict(&self) -> Option<Verdict> {
+        match &self.proof {
+            Proof::Remedy(outcome) | Proof::Relief(outcome) => outcome.verdict(),
+            Proof::Nothing => None,
+        }
     }
 }
 
@@ -163,8 +164,7 @@ impl<'s> Seen<'s> {
         };
         let best = self.tried.iter().filter(|tried| gained(tried).is_some());
         let best = best.max_by(|one, other| gained(one).unwrap_or(0.0).total_cmp(&gained(other).unwrap_or(0.0)));
-        let is_better = |tried: &Tried| matches!(tried.outcome, Outcome::Gained { ends: Some((low, high)), .. } if low >= BINDS || is_small(low, high));
-        let best = best.filter(|best| idle > 0 || is_better(best));
+        let best = best.filter(|best| idle > 0 || best.outcome.is_gain());
         if idle == 0 && best.is_none() {
             return None;
         }

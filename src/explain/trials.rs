@@ -67,15 +67,26 @@ pub enum Verdict {
     Undecided,
 }
 
-impl Tried {
+impl Outcome {
     /// Whether what was tried makes the kernel faster; nothing where that isn't known.
     pub fn verdict(&self) -> Option<Verdict> {
-        let Outcome::Gained { ends, .. } = self.outcome else { return None };
-        Some(match ends {
+        let Self::Gained { ends, .. } = self else { return None };
+        Some(match *ends {
             Some((low, _)) if low >= BINDS => Verdict::Binds,
             Some((_, high)) if high < LETS_GO => Verdict::LetsGo,
             _ => Verdict::Undecided,
         })
+    }
+
+    /// Whether it is surely faster by as much as is worth a word.
+    pub fn is_gain(&self) -> bool {
+        matches!(self, Self::Gained { ends: Some((low, _)), .. } if *low >= LETS_GO)
+    }
+}
+
+impl Tried {
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.outcome.verdict()
     }
 
     /// The cost of the whole kernel that was taken away, in a word; nothing where that was of a line, or it is a remedy.

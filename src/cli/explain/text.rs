@@ -191,27 +191,32 @@ fn findings(explained: &Explained) -> Vec<String> {
         };
         place + &finding.evidence
     };
-    let gained = |finding: &Finding| {
-        finding.gain().map(|(share, ends)| {
-            let half = ends.map_or(0.0, |(low, high)| (high - low) / 2.0);
-            percent_off(1.0 + share, half).trim_start_matches('+').to_owned()
-        })
-    };
-    let (mut all, mut number) = (Vec::new(), 0);
-    for finding in explained.findings.iter().filter(|finding| !finding.is_free()) {
-        let Some(gained) = gained(finding) else { continue };
-        number += 1;
+    let (mut all, mut unsure, mut free) = (Vec::new(), Vec::new(), Vec::new());
+    for finding in &explained.findings {
         let (seen, remedy) = (sentence(finding), &finding.remedy);
-        all.push(match finding.proof {
-            Proof::Remedy(_) => {
-                format!("{number}. {seen}. With this remedy it takes {gained} less time, and computes the same: {remedy}.")
+        match finding.gain() {
+            _ if finding.verdict() == Some(Verdict::LetsGo) => free.push(seen),
+            Some((share, Some((low, high)))) if low > 0.0 => {
+                let gained = percent_off(1.0 + share, (high - low) / 2.0).trim_start_matches('+').to_owned();
+                let number = all.len() + 1;
+                all.push(match finding.proof {
+                    Proof::Remedy(_) => {
+                        format!(
+                            "{number}. {seen}. With this remedy it takes {gained} less time, and computes the same: {remedy}."
+                        )
+                    }
+                    _ => format!("{number}. {seen}. Without that it takes {gained} less time: {remedy}."),
+                });
             }
-            _ => format!("{number}. {seen}. Without that it takes {gained} less time, and no remedy gains more: {remedy}."),
-        });
+            Some(_) => unsure.push(seen),
+            None => {}
+        }
     }
     let untried = explained.findings.iter().filter(|finding| finding.gain().is_none());
     all.extend(untried.map(|finding| format!("Not tried: {}. If that costs time: {}.", sentence(finding), finding.remedy)));
-    let free: Vec<String> = explained.findings.iter().filter(|finding| finding.is_free()).map(sentence).collect();
+    if !unsure.is_empty() {
+        all.push(format!("Seen, and the rounds can't tell whether it costs time: {}.", unsure.join("; ")));
+    }
     if !free.is_empty() {
         all.push(format!("Seen, and it costs next to nothing: {}.", free.join("; ")));
     }
@@ -278,6 +283,7 @@ mod tests {
     use super::*;
     use crate::analysis::limits::Limit;
     use crate::explain::bounds::PassBounds;
+    use crate::explain::findings::FindingKind;
     use crate::model::{DeviceInfo, DeviceKind};
 
     fn bound(resource: Resource, amount: f64, least_ns: f64, row: &str) -> Bound {
@@ -327,6 +333,32 @@ mod tests {
         let text = text(&explained(&device, 200_000.0), Page { width: 80, ..Page::FILE }).replace('\n', " ");
         assert!(text.contains("By memory, it can't take less than 250 us, and yet it does"), "{text}");
         assert!(text.contains("the row `memory/stream op=read` reaches less"), "{text}");
+    }
+
+    #[test]
+    fn what_surely_costs_time_is_numbered_and_the_rest_stands_apart() {
+        let device = DeviceInfo { kind: DeviceKind::Discrete, ..DeviceInfo::mock() };
+        let finding = |evidence: &str, proof| Finding {
+            kind: FindingKind::Barriers,
+            lines: Vec::new(),
+            evidence: evidence.to_owned(),
+            remedy: "mend it".to_owned(),
+            proof,
+        };
+        let gained = |share, ends| Outcome::Gained { share, ends };
+        let findings = vec![
+            finding("one", Proof::Remedy(gained(0.5, Some((0.49, 0.51))))),
+            finding("two", Proof::Relief(gained(0.3, Some((0.2, 0.4))))),
+            finding("three", Proof::Relief(gained(0.05, Some((-0.1, 0.2))))),
+            finding("four", Proof::Relief(gained(0.9, None))),
+            finding("five", Proof::Relief(gained(0.01, Some((0.0, 0.02))))),
+            finding("six", Proof::Nothing),
+        ];
+        let text = super::findings(&Explained { findings, ..explained(&device, 400_000.0) }).join("\n");
+        assert!(text.starts_with("1. one. With this remedy it takes 50 % less time"), "{text}");
+        assert!(text.contains("2. two. Without that it takes 30 % less time: mend it."), "{text}");
+        assert!(text.contains("Not tried: six.") && text.contains("can't tell whether it costs time: three; four."), "{text}");
+        assert!(text.contains("costs next to nothing: five."), "{text}");
     }
 
     #[test]
