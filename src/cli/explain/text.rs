@@ -182,15 +182,7 @@ pub fn what(trial: &Trial) -> Option<&'static str> {
 
 /// What costs time for nothing: by what it costs, where that was measured.
 fn findings(explained: &Explained) -> Vec<String> {
-    let sentence = |finding: &Finding| {
-        let lines: Vec<String> = finding.lines.iter().map(|line| line.place(explained.kernel)).collect();
-        let place = match &lines[..] {
-            [] => String::new(),
-            [line] => format!("line {line}: "),
-            lines => format!("lines {}: ", lines.join(", ")),
-        };
-        place + &finding.evidence
-    };
+    let sentence = |finding: &Finding| seen(finding, explained.kernel);
     let (mut all, mut unsure, mut free) = (Vec::new(), Vec::new(), Vec::new());
     for finding in &explained.findings {
         let (seen, remedy) = (sentence(finding), &finding.remedy);
@@ -224,6 +216,16 @@ fn findings(explained: &Explained) -> Vec<String> {
         all.push("Nothing was found in it that costs time for nothing.".to_owned());
     }
     all
+}
+
+fn seen(finding: &Finding, kernel: &str) -> String {
+    let lines: Vec<String> = finding.lines.iter().map(|line| line.place(kernel)).collect();
+    let place = match &lines[..] {
+        [] => String::new(),
+        [line] => format!("line {line}: "),
+        lines => format!("lines {}: ", lines.join(", ")),
+    };
+    place + &finding.evidence
 }
 
 /// What follows where nothing that was taken away makes it faster.
