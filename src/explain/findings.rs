@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::demand::sharing;
 use super::measured::Taken;
-use super::trials::{CONFLICTS, COPIES, Outcome, Trial, Tried, Verdict, costs};
+use super::trials::{CONFLICTS, COPIES, Gain, Outcome, Trial, Tried, Verdict, costs};
 use crate::analysis::counted;
 use crate::analysis::limits::Sharing;
 use crate::campaign::trace::DispatchTrace;
@@ -14,7 +14,7 @@ use crate::shader::{AccessKind, Operation, Relief, ReliefAt, Site, SourceLine, S
 use crate::trace::hardware::Hardware;
 use crate::trace::request::Pattern;
 use crate::trace::sites::Sums;
-use crate::units::{Ends, percent, rounded};
+use crate::units::{percent, rounded};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -57,12 +57,10 @@ pub enum Proof {
 }
 
 impl Finding {
-    /// By which share of its time the kernel is faster without it.
-    pub fn gain(&self) -> Option<(f64, Option<Ends>)> {
-        match &self.proof {
-            Proof::Remedy(Outcome::Gained { share, ends }) | Proof::Relief(Outcome::Gained { share, ends }) => {
-                Some((*share, *ends))
-            }
+    /// What the kernel gains without it.
+    pub fn gain(&self) -> Option<Gain> {
+        match self.proof {
+            Proof::Remedy(Outcome::Gained(gain)) | Proof::Relief(Outcome::Gained(gain)) => Some(gain),
             _ => None,
         }
     }
@@ -113,7 +111,7 @@ pub fn find(
     // What a compiler made several of is one.
     let mut seen = HashSet::new();
     all.retain(|finding| seen.insert((finding.kind, finding.lines.clone(), finding.evidence.clone())));
-    let gain = |finding: &Finding| finding.gain().map_or(f64::NEG_INFINITY, |(share, _)| share);
+    let gain = |finding: &Finding| finding.gain().map_or(f64::NEG_INFINITY, |gain| gain.share);
     all.sort_by(|one, other| gain(other).total_cmp(&gain(one)));
     all
 }
@@ -159,7 +157,7 @@ impl<'s> Seen<'s> {
         let size: u32 = self.dispatch.what.local_size.iter().product();
         let idle = size.next_multiple_of(self.subgroup) - size;
         let gained = |tried: &&Tried| match (&tried.trial, &tried.outcome) {
-            (Trial::LocalSize(_), Outcome::Gained { share, .. }) => Some(*share),
+            (Trial::LocalSize(_), Outcome::Gained(gain)) => Some(gain.share),
             _ => None,
         };
         let best = self.tried.iter().filter(|tried| gained(tried).is_some());
@@ -183,7 +181,7 @@ impl<'s> Seen<'s> {
 
     fn few_workgroups(&self) -> Option<Finding> {
         let copies = self.tried.iter().find(|tried| tried.trial == Trial::Copies)?;
-        let Outcome::Gained { share, .. } = copies.outcome else { return None };
+        let Outcome::Gained(Gain { share, .. }) = copies.outcome else { return None };
         if copies.verdict() != Some(Verdict::Binds) {
             return None;
         }
@@ -225,7 +223,7 @@ impl<'s> Seen<'s> {
             };
             let lines = lines(&all);
             let proof = match padded {
-                Some(outcome @ Outcome::Gained { .. }) => Proof::Remedy(outcome),
+                Some(outcome @ Outcome::Gained(_)) => Proof::Remedy(outcome),
                 _ => self.relieved(Relief::Conflicts, &lines),
             };
             Finding { kind: FindingKind::BankConflicts, lines, evidence, remedy, proof }

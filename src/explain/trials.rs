@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::measured::Taken;
 use crate::campaign::trace::{DispatchTrace, Scoped};
 use crate::measure::CaseKey;
-use crate::model::{Failure, Point};
+use crate::model::{Failure, Limits, Point};
 use crate::shader::{AccessKind, Alteration, Padding, Relief, ReliefAt, Site, SourceLine, Space};
 use crate::trace::sites::Sums;
 use crate::units::Ends;
@@ -38,6 +38,8 @@ pub enum Trial {
     Line(ReliefAt),
     /// Its dispatch [`COPIES`] times side by side: each then takes less by what its beginning and its end take.
     Copies,
+    /// Fewer of its workgroups at once: each takes so many more bytes of shared memory.
+    Crowded(u32),
     Padding(Padding),
     /// f32 in the place of f64.
     Narrow,
@@ -54,10 +56,19 @@ pub struct Tried {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// By which share of its time the kernel is faster, with the ends of that where there were enough rounds; below 0 it is slower.
-    Gained { share: f64, ends: Option<Ends> },
+    Gained(Gain),
     /// Why it wasn't tried, or shows nothing.
     NotTried(String),
+}
+
+/// By which share of its time the kernel is faster; below 0 it is slower.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gain {
+    pub share: f64,
+    /// Where there were enough rounds.
+    pub ends: Option<Ends>,
+    /// Whether it may be more.
+    pub is_least: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,8 +81,8 @@ pub enum Verdict {
 impl Outcome {
     /// Whether what was tried makes the kernel faster; nothing where that isn't known.
     pub fn verdict(&self) -> Option<Verdict> {
-        let Self::Gained { ends, .. } = self else { return None };
-        Some(match *ends {
+        let Self::Gained(gain) = self else { return None };
+        Some(match gain.ends {
             Some((low, _)) if low >= BINDS => Verdict::Binds,
             Some((_, high)) if high < LETS_GO => Verdict::LetsGo,
             _ => Verdict::Undecided,
@@ -80,7 +91,7 @@ impl Outcome {
 
     /// Whether it is surely faster by as much as is worth a word.
     pub fn is_gain(&self) -> bool {
-        matches!(self, Self::Gained { ends: Some((low, _)), .. } if *low >= LETS_GO)
+        matches!(self, Self::Gained(Gain { ends: Some((low, _)), .. }) if *low >= LETS_GO)
     }
 }
 
@@ -94,6 +105,7 @@ impl Tried {
         match &self.trial {
             Trial::Relief(of) => Some(word(of.relief)),
             Trial::Copies => Some("beginning_and_end"),
+            Trial::Crowded(_) => Some("workgroups_at_once"),
             Trial::Line(_) | Trial::Padding(_) | Trial::Narrow | Trial::LocalSize(_) => None,
         }
     }
@@ -109,6 +121,7 @@ impl Trial {
         match alteration {
             Alteration::Relieved { of, .. } => Self::Relief(of.clone()),
             Alteration::Copies(_) => Self::Copies,
+            Alteration::Crowded(bytes) => Self::Crowded(*bytes),
             Alteration::Padded(padding) => Self::Padding(padding.clone()),
             Alteration::Narrowed => Self::Narrow,
         }
@@ -132,6 +145,10 @@ impl Trial {
                 vec![case(&format!("{word}_placebo"), relieved(true)), case(word, relieved(false))]
             }
             Self::Copies => vec![case("copies", Alteration::Copies(COPIES))],
+            // Its placebo has a word more.
+            Self::Crowded(bytes) => {
+                vec![case("crowded_placebo", Alteration::Crowded(4)), case("crowded", Alteration::Crowded(*bytes))]
+            }
             Self::Padding(padding) => vec![case("padding", Alteration::Padded(padding.clone()))],
             Self::Narrow => vec![case("f32", Alteration::Narrowed)],
             Self::LocalSize(_) => Vec::new(),
@@ -148,7 +165,9 @@ impl Trial {
             }
         }
         let (before, after, copies) = match (self, &taken[..]) {
-            (Self::Relief(_) | Self::Line(_), [placebo, relieved]) => return relieved_of(own, placebo, relieved),
+            (Self::Relief(_) | Self::Line(_) | Self::Crowded(_), [placebo, relieved]) => {
+                return relieved_of(own, placebo, relieved);
+            }
             (Self::Copies, [all]) => (own, *all, f64::from(COPIES)),
             (Self::Padding(_) | Self::Narrow | Self::LocalSize(_), [other]) => (own, *other, 1.0),
             _ => return Outcome::NotTried("it wasn't measured".to_owned()),
@@ -166,8 +185,8 @@ fn relieved_of(own: &Taken, placebo: &Taken, relieved: &Taken) -> Outcome {
     }
     let faster = if placebo.ns < own.ns { placebo } else { own };
     match gained(faster, relieved, 1.0) {
-        Outcome::Gained { share, ends: Some((low, _)) } if low >= BINDS && off.abs() <= OTHER_TIME => {
-            Outcome::Gained { share, ends: Some((low, share)) }
+        Outcome::Gained(gain) if off.abs() <= OTHER_TIME && gain.ends.is_some_and(|(low, _)| low >= BINDS) => {
+            Outcome::Gained(Gain { is_least: true, ..gain })
         }
         _ => {
             let more = if off > 0.0 { "longer" } else { "less" };
@@ -181,7 +200,7 @@ fn relieved_of(own: &Taken, placebo: &Taken, relieved: &Taken) -> Outcome {
 fn gained(before: &Taken, after: &Taken, copies: f64) -> Outcome {
     let ends = before.ends.zip(after.ends);
     let ends = ends.map(|((low, high), (fast, slow))| (1.0 - slow / (copies * low), 1.0 - fast / (copies * high)));
-    Outcome::Gained { share: 1.0 - after.ns / (copies * before.ns), ends }
+    Outcome::Gained(Gain { share: 1.0 - after.ns / (copies * before.ns), ends, is_least: false })
 }
 
 fn word(relief: Relief) -> &'static str {
@@ -192,11 +211,12 @@ fn word(relief: Relief) -> &'static str {
         Relief::Conflicts => "conflicts",
         Relief::Atomics => "atomics",
         Relief::Barriers => "barriers",
+        Relief::Loops => "half_of_loops",
     }
 }
 
 /// What is worth a try of a kernel that was recorded.
-pub fn alterations(dispatches: &[DispatchTrace]) -> Scoped<Alteration> {
+pub fn alterations(dispatches: &[DispatchTrace], limits: &Limits) -> Scoped<Alteration> {
     let Some(dispatch) = dispatches.first() else { return Scoped::default() };
     let (mut whole, mut by_line) = (Vec::new(), Vec::new());
     for relief in [Relief::Loads, Relief::Stores, Relief::Conflicts, Relief::Atomics, Relief::Barriers] {
@@ -224,6 +244,8 @@ pub fn alterations(dispatches: &[DispatchTrace]) -> Scoped<Alteration> {
             by_line.extend(lines.map(|(line, _)| ReliefAt { relief, lines: Some(vec![line.clone()]) }));
         }
     }
+    // Which loops only compute, its code tells.
+    whole.push(Relief::Loops.into());
     if [Relief::Loads, Relief::Stores].into_iter().all(|relief| !costs(dispatch, relief).is_empty()) {
         whole.insert(2, Relief::LoadsAndStores.into());
     }
@@ -231,7 +253,9 @@ pub fn alterations(dispatches: &[DispatchTrace]) -> Scoped<Alteration> {
     let remedies = dispatch.remedies.iter().map(|remedy| Alteration::Padded(remedy.padding.clone()));
     let has_doubles = dispatch.operations.as_ref().is_some_and(|counted| !counted.stray_doubles.is_empty());
     let remedies = remedies.chain(has_doubles.then_some(Alteration::Narrowed));
-    let whole = whole.into_iter().map(relieved).chain([Alteration::Copies(COPIES)]);
+    let room = u64::from(limits.shared_bytes).saturating_sub(dispatch.what.shared_bytes) / 16 * 16;
+    let crowded = u32::try_from(room).ok().filter(|room| dispatch.workgroups() > 1 && *room >= limits.shared_bytes / 2);
+    let whole = whole.into_iter().map(relieved).chain([Alteration::Copies(COPIES)]).chain(crowded.map(Alteration::Crowded));
     Scoped { whole: whole.chain(remedies).collect(), lines: by_line.into_iter().map(relieved).collect() }
 }
 

@@ -5,6 +5,7 @@
 //!
 //! A kernel isn't relieved of anything that decides where it branches, or what it accesses besides.
 
+mod loops;
 mod taint;
 mod writer;
 
@@ -26,6 +27,7 @@ use super::trace::{Dispatch, Padding};
 use super::validator::validate_rewritten;
 use super::{Module, Prepared};
 use crate::model::{Binding, Check, Contents, Data, MemoryKind, Resource, ResourceKind, Step};
+use loops::Halved;
 use taint::{Memory, Tainted};
 use writer::Writer;
 
@@ -44,11 +46,13 @@ pub enum Relief {
     Atomics,
     /// Nobody waits for others of the workgroup.
     Barriers,
+    /// Loops that only compute end after half of their iterations.
+    Loops,
 }
 
 impl Relief {
-    pub const ALL: [Self; 6] =
-        [Self::Loads, Self::Stores, Self::LoadsAndStores, Self::Conflicts, Self::Atomics, Self::Barriers];
+    pub const ALL: [Self; 7] =
+        [Self::Loads, Self::Stores, Self::LoadsAndStores, Self::Conflicts, Self::Atomics, Self::Barriers, Self::Loops];
 
     fn takes(self, other: Self) -> bool {
         self == other || (self == Self::LoadsAndStores && matches!(other, Self::Loads | Self::Stores))
@@ -75,6 +79,8 @@ impl From<Relief> for ReliefAt {
 pub enum Alteration {
     /// It is relieved of a cost, or has the placebo of that. Its results are spoiled, and nothing checks them.
     Relieved { of: ReliefAt, is_placebo: bool },
+    /// Each of its workgroups has so many more bytes of shared memory, so that fewer are there at once. It computes what it did.
+    Crowded(u32),
     /// Its dispatch is there so often, side by side. What it leaves isn't checked.
     Copies(u32),
     /// An array in shared memory has other lengths. It computes what it did.
@@ -98,9 +104,9 @@ pub struct Relieved {
 pub enum ReliefError {
     #[error(transparent)]
     Rewrite(#[from] RewriteError),
-    #[error("where it branches depends on what it reads")]
+    #[error("it branches by what that would change")]
     Flow,
-    #[error("where it reads or writes depends on what it reads")]
+    #[error("it accesses memory by what that would change")]
     Address,
     /// What one does, another may go by.
     #[error("its pass has several dispatches, or one whose size a buffer says")]
@@ -140,7 +146,10 @@ impl Relieved {
         }
         let memory = Memory::of(&module, buffers.may_overlap);
         let mut writer = Writer::new(Editor::new(module.clone())?, memory);
-        let meant = meant(&module, &writer, at);
+        let mut meant = meant(&module, &writer, at);
+        if at.relief == Relief::Loops {
+            meant.add_loops(&mut module, &mut writer, function);
+        }
         let tainted = Tainted::of(&module, &writer.memory, &meant.seeds);
         // An index that depends on what is read may be any that the mask lets pass.
         let held =
@@ -155,8 +164,26 @@ impl Relieved {
             (_, 0) => {}
             _ => return Err(ReliefError::Partial),
         }
-        let entry = functions.iter_mut().find(|of| of.def_id() == Some(function));
-        writer.begin(entry.ok_or(Missing("function of that entry point"))?)?;
+        writer.edit.module.functions = functions;
+        Self::finished(original, writer, function, None)
+    }
+
+    /// `bytes` are those of shared memory that nothing uses.
+    fn crowded(original: &[u32], entry: &str, bytes: u32) -> Result<Self, ReliefError> {
+        let mut module = load(original).map_err(RewriteError::from)?;
+        let function = keep_entry(&mut module, entry)?;
+        let memory = Memory::of(&module, false);
+        Self::finished(original, Writer::new(Editor::new(module)?, memory), function, Some(bytes))
+    }
+
+    fn finished(original: &[u32], mut writer: Writer, entry: Word, more_shared: Option<u32>) -> Result<Self, ReliefError> {
+        let mut functions = std::mem::take(&mut writer.edit.module.functions);
+        let entry =
+            functions.iter_mut().find(|of| of.def_id() == Some(entry)).ok_or(Missing("function of that entry point"))?;
+        if let Some(bytes) = more_shared {
+            writer.crowd(entry, bytes);
+        }
+        writer.begin(entry)?;
         writer.edit.module.functions = functions;
         let (relieving, placebo) = writer.switches.iter().map(|switch| (switch.relieving, switch.placebo)).unzip();
         let words = writer.edit.finish().assemble();
@@ -175,6 +202,21 @@ struct Meant {
     seeds: taint::Seeds,
     /// How many can't be rewritten, whatever is around them.
     missed: usize,
+}
+
+impl Meant {
+    fn add_loops(&mut self, module: &mut dr::Module, writer: &mut Writer, entry: Word) {
+        let is_word = |value: Word| writer.edit.integer(value).is_some_and(|(width, _)| width == 32);
+        let Halved { bounds, seeds } = Halved::of(module, &writer.memory, entry, &is_word);
+        for (function, of) in module.functions.iter().enumerate() {
+            for (block, of) in of.blocks.iter().enumerate() {
+                let ends = |of: &Instruction| of.result_id.is_some_and(|result| bounds.contains_key(&result));
+                let places = of.instructions.iter().enumerate().filter(|(_, of)| ends(of));
+                self.places.extend(places.map(|(place, _)| ((function, block, place), Relief::Loops)));
+            }
+        }
+        (writer.bounds, self.seeds) = (bounds, seeds);
+    }
 }
 
 fn meant(module: &dr::Module, writer: &Writer, at: &ReliefAt) -> Meant {
@@ -196,7 +238,7 @@ fn meant(module: &dr::Module, writer: &Writer, at: &ReliefAt) -> Meant {
                     Relief::Stores => usize::from(writes_apart(of, is_buffer)),
                     Relief::LoadsAndStores => usize::from(reads_apart(of, is_buffer) || writes_apart(of, is_buffer)),
                     Relief::Conflicts => usize::from(copies_from(of, is_shared) || copies_to(of, is_shared)),
-                    Relief::Atomics | Relief::Barriers => 0,
+                    Relief::Atomics | Relief::Barriers | Relief::Loops => 0,
                 };
                 let pointer = of.operands.first().and_then(id);
                 let cost = match (of.class.opcode, pointer) {
@@ -240,6 +282,11 @@ impl Prepared {
         }
         match alteration {
             Alteration::Relieved { of, is_placebo } => self.relieved(dispatch, of, *is_placebo),
+            Alteration::Crowded(bytes) => {
+                let kernel = &self.kernels[dispatch.kernel];
+                let crowded = Relieved::crowded(&kernel.module.words, &kernel.entry, *bytes)?;
+                self.switched(dispatch, crowded, false)
+            }
             Alteration::Copies(count) => self.copied(dispatch, *count),
             Alteration::Padded(padding) => self.padded(dispatch, padding).map_err(|_| ReliefError::Partial),
             Alteration::Narrowed => {
@@ -253,9 +300,14 @@ impl Prepared {
     }
 
     fn relieved(&self, dispatch: Dispatch, at: &ReliefAt, is_placebo: bool) -> Result<Self, ReliefError> {
+        let kernel = &self.kernels[dispatch.kernel];
+        let relieved = Relieved::of(&kernel.module.words, &kernel.entry, at, &self.bound_buffers(dispatch.kernel))?;
+        self.switched(dispatch, relieved, is_placebo)
+    }
+
+    fn switched(&self, dispatch: Dispatch, relieved: Relieved, is_placebo: bool) -> Result<Self, ReliefError> {
         let mut new = self.clone();
         let (kernel, described) = (&mut new.kernels[dispatch.kernel], &mut new.case.kernels[dispatch.kernel]);
-        let relieved = Relieved::of(&kernel.module.words, &kernel.entry, at, &self.bound_buffers(dispatch.kernel))?;
         let module = Module::of_spirv(relieved.words, Some(&kernel.entry)).map_err(|_| ReliefError::Partial)?;
         let (set, binding) = relieved.place;
         let info = module.reflection.bindings.iter().find(|info| (info.set, info.binding) == (set, binding)).cloned();
@@ -268,6 +320,7 @@ impl Prepared {
             contents: Contents::Data(Data::new(bytes)),
         });
         kernel.bindings.extend(info);
+        kernel.shared_bytes = module.reflection.shared_bytes(&kernel.values()).map_err(|_| ReliefError::Partial)?;
         kernel.module = Arc::new(module);
         new.case.check = Check::Nothing("a relief spoils the results");
         Ok(new)

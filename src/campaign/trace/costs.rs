@@ -111,7 +111,7 @@ impl Tracing<'_> {
 
     /// How the case can be otherwise. What takes the process with it has the rest refused as well.
     pub(super) fn try_all(&mut self, tries: &Tries, traces: &mut Traces) {
-        let Scoped { whole, lines } = (tries.alterations)(&traces.dispatches);
+        let Scoped { whole, lines } = (tries.alterations)(&traces.dispatches, &tries.limits);
         for (all, answers) in [(whole, &mut traces.alterations.whole), (lines, &mut traces.alterations.lines)] {
             for alteration in all {
                 let answer = self.respondent.ask(TryAlteration { alteration: alteration.clone() });

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::measure::CaseKey;
-use crate::model::{Failure, Point, Status};
+use crate::model::{Failure, Limits, Point, Status};
 use crate::shader::{AddedBarrier, Alteration, Home, Overrun, Padding, SourceLine, Space, Touched};
 use crate::subject::KernelSpec;
 use crate::trace::check::{Cause, Class, Findings};
@@ -46,7 +46,8 @@ impl<T> Default for Scoped<T> {
 #[derive(Clone)]
 pub struct Tries {
     /// What is worth a try, by what was recorded.
-    pub alterations: fn(&[DispatchTrace]) -> Scoped<Alteration>,
+    pub alterations: fn(&[DispatchTrace], &Limits) -> Scoped<Alteration>,
+    pub limits: Limits,
     /// Other values on its axes.
     pub points: Vec<Point>,
 }

@@ -13,7 +13,7 @@ use crate::explain::bounds::{self, BoundRow, PassBounds};
 use crate::explain::demand::Demand;
 use crate::explain::findings::{self, Finding, FindingKind, Proof};
 use crate::explain::measured::Taken;
-use crate::explain::trials::{Outcome, Tried, Verdict};
+use crate::explain::trials::{Gain, Outcome, Trial, Tried, Verdict};
 use crate::model::DeviceInfo;
 use crate::trace::requests::Lanes;
 use crate::units::percent;
@@ -156,20 +156,24 @@ struct ReliefRow<'e> {
 }
 
 /// By which share of its time the kernel is faster.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct GainRow<'e> {
     /// Nothing where it wasn't tried.
     gain: Option<f64>,
     gain_ci: Option<(f64, f64)>,
+    /// Whether it may be more: its placebo took another time than the kernel.
+    gain_is_least: Option<bool>,
     not_tried: Option<&'e str>,
 }
 
 impl<'e> GainRow<'e> {
     fn new(outcome: Option<&'e Outcome>) -> Self {
         match outcome {
-            Some(Outcome::Gained { share, ends }) => Self { gain: Some(*share), gain_ci: *ends, not_tried: None },
-            Some(Outcome::NotTried(why)) => Self { gain: None, gain_ci: None, not_tried: Some(why) },
-            None => Self { gain: None, gain_ci: None, not_tried: None },
+            Some(Outcome::Gained(Gain { share, ends, is_least })) => {
+                Self { gain: Some(*share), gain_ci: *ends, gain_is_least: Some(*is_least), not_tried: None }
+            }
+            Some(Outcome::NotTried(why)) => Self { not_tried: Some(why), ..Self::default() },
+            None => Self::default(),
         }
     }
 }
@@ -177,6 +181,8 @@ impl<'e> GainRow<'e> {
 impl<'e> ReliefRow<'e> {
     fn of(tried: &'e Tried) -> Option<Self> {
         let binds = match tried.verdict() {
+            // That takes nothing away.
+            _ if matches!(tried.trial, Trial::Crowded(_)) => None,
             Some(Verdict::Binds) => Some(true),
             Some(Verdict::LetsGo) => Some(false),
             Some(Verdict::Undecided) | None => None,

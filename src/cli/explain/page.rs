@@ -2,7 +2,7 @@
 
 use super::explained::Explained;
 use super::text::{markdown, named, what};
-use crate::explain::trials::Outcome;
+use crate::explain::trials::{Gain, Outcome, Trial};
 use crate::report::chart::{Bar, BarGroup, Bars, Body, Chart, Scale, Ticks};
 use crate::report::{Part, document};
 use crate::units::{percent, time};
@@ -50,10 +50,12 @@ fn savings(explained: &Explained) -> Option<Chart> {
         bar(100.0 * share, ends.map(|(low, high)| (100.0 * low, 100.0 * high)), percent(share))
     };
     let saved = explained.tried.iter().filter_map(|tried| match tried.outcome {
-        Outcome::Gained { share, ends } => {
+        // That saves no time.
+        _ if matches!(tried.trial, Trial::Crowded(_)) => None,
+        Outcome::Gained(Gain { share, ends, .. }) => {
             // What it means stands in the table.
-            let name = what(&tried.trial)?.split(" (").next().unwrap_or_default();
-            Some((name.to_owned(), of((share, ends))))
+            let name = what(&tried.trial)?;
+            Some((name.split(" (").next().unwrap_or_default().to_owned(), of((share, ends))))
         }
         Outcome::NotTried(_) => None,
     });

@@ -1,11 +1,13 @@
 //! What limits a kernel, as people read it.
 
+use std::borrow::Cow;
+
 use super::explained::Explained;
 use crate::cli::trace::text::large;
 use crate::explain::bounds::{Bound, Resource};
-use crate::explain::findings::{Finding, Proof};
+use crate::explain::findings::{Finding, FindingKind, Proof};
 use crate::explain::measured::Taken;
-use crate::explain::trials::{BINDS, Outcome, Trial, Tried, Verdict, is_small};
+use crate::explain::trials::{BINDS, COPIES, Gain, Outcome, Trial, Tried, Verdict, is_small};
 use crate::output::{Column, Need, Page, TextTable, paragraph};
 use crate::shader::Relief;
 use crate::units::{Bytes, figure, figure_and_noise, percent, percent_off, time};
@@ -146,11 +148,13 @@ fn reliefs(explained: &Explained) -> Option<TextTable> {
     for (tried, what) in whole() {
         let (gain, so) = match (&tried.outcome, tried.verdict()) {
             (Outcome::NotTried(why), _) => (String::new(), format!("not tried: {why}")),
-            (Outcome::Gained { share, ends: None }, _) => {
+            (Outcome::Gained(Gain { share, ends: None, .. }), _) => {
                 (percent_off(1.0 + share, 1.0), "can't tell: too few rounds".to_owned())
             }
-            (Outcome::Gained { share, ends: Some((low, high)) }, verdict) => {
+            (Outcome::Gained(Gain { share, ends: Some((low, high)), is_least }), verdict) => {
                 let so = match verdict {
+                    _ if matches!(tried.trial, Trial::Crowded(_)) && *high <= -BINDS => "it takes many at once".to_owned(),
+                    Some(Verdict::Binds) if *is_least => "it binds, and that much at least".to_owned(),
                     Some(Verdict::Binds) => "it binds".to_owned(),
                     Some(Verdict::LetsGo) => "it doesn't bind".to_owned(),
                     _ if is_small(*low, *high) => "a little".to_owned(),
@@ -159,14 +163,14 @@ fn reliefs(explained: &Explained) -> Option<TextTable> {
                 (percent_off(1.0 + share, (high - low) / 2.0), so)
             }
         };
-        table.row([what.to_owned(), gain, so]);
+        table.row([what.into_owned(), gain, so]);
     }
     Some(table)
 }
 
 /// What was taken away of the whole kernel.
-pub fn what(trial: &Trial) -> Option<&'static str> {
-    Some(match trial {
+pub fn what(trial: &Trial) -> Option<Cow<'static, str>> {
+    let words = match trial {
         Trial::Relief(of) => match of.relief {
             Relief::Loads => "loads from memory (they stay in 4 KiB of each buffer)",
             Relief::Stores => "stores to buffers",
@@ -174,10 +178,16 @@ pub fn what(trial: &Trial) -> Option<&'static str> {
             Relief::Conflicts => "bank conflicts (lanes access elements side by side)",
             Relief::Atomics => "atomic operations",
             Relief::Barriers => "waiting at barriers",
+            Relief::Loops => "half of the loops that only compute",
         },
         Trial::Copies => "the dispatch's beginning and end (as one of 4 side by side)",
+        Trial::Crowded(bytes) => {
+            let more = Bytes((*bytes).into());
+            return Some(format!("room for workgroups at once ({more} more of shared memory each)").into());
+        }
         Trial::Line(_) | Trial::Padding(_) | Trial::Narrow | Trial::LocalSize(_) => return None,
-    })
+    };
+    Some(words.into())
 }
 
 /// What costs time for nothing: by what it costs, where that was measured.
@@ -188,17 +198,16 @@ fn findings(explained: &Explained) -> Vec<String> {
         let (seen, remedy) = (sentence(finding), &finding.remedy);
         match finding.gain() {
             _ if finding.verdict() == Some(Verdict::LetsGo) => free.push(seen),
-            Some((share, Some((low, high)))) if low > 0.0 => {
+            Some(Gain { share, ends: Some((low, high)), is_least }) if low > 0.0 => {
+                let least = if is_least { "at least " } else { "" };
                 let gained = percent_off(1.0 + share, (high - low) / 2.0).trim_start_matches('+').to_owned();
                 let number = all.len() + 1;
-                all.push(match finding.proof {
-                    Proof::Remedy(_) => {
-                        format!(
-                            "{number}. {seen}. With this remedy it takes {gained} less time, and computes the same: {remedy}."
-                        )
-                    }
-                    _ => format!("{number}. {seen}. Without that it takes {gained} less time: {remedy}."),
-                });
+                let so = match (&finding.proof, finding.kind) {
+                    (Proof::Remedy(_), _) => format!("With this remedy it takes {gained} less time, and computes the same"),
+                    (_, FindingKind::FewWorkgroups) => format!("As one of {COPIES} it takes {gained} less time"),
+                    _ => format!("Without that it takes {least}{gained} less time"),
+                };
+                all.push(format!("{number}. {seen}. {so}: {remedy}."));
             }
             Some(_) => unsure.push(seen),
             None => {}
@@ -232,10 +241,20 @@ fn seen(finding: &Finding, kernel: &str) -> String {
 fn unmoved(explained: &Explained) -> Option<String> {
     let whole = explained.tried.iter().filter(|tried| what(&tried.trial).is_some());
     let verdicts: Vec<Verdict> = whole.filter_map(Tried::verdict).collect();
-    let is_found = explained.findings.iter().any(|finding| finding.gain().is_some_and(|(share, _)| share >= BINDS));
+    let is_found = explained.findings.iter().any(|finding| finding.gain().is_some_and(|gain| gain.share >= BINDS));
     let is_unmoved = !is_found && !verdicts.is_empty() && verdicts.iter().all(|verdict| *verdict == Verdict::LetsGo);
     let highest = explained.bounds.all.iter().filter_map(|bound| bound.least_ns).fold(0.0, f64::max) / explained.taken.ns;
+    let is_crowded = |tried: &&Tried| matches!(tried.trial, Trial::Crowded(_));
+    let needs_many = match explained.tried.iter().find(is_crowded).map(|tried| &tried.outcome) {
+        Some(Outcome::Gained(Gain { ends: Some((_, high)), .. })) => *high <= -BINDS,
+        _ => false,
+    };
     (is_unmoved && highest < HALF && !explained.device.is_cpu()).then(|| {
+        if needs_many {
+            return "Latencies limit it: nothing that was taken away makes it faster, and with fewer workgroups at once, which hide them, \
+                    it is slower. Smaller workgroups, fewer registers or less shared memory let more be there at once."
+                .to_owned();
+        }
         "Unexplained: nothing that was taken away makes it faster, and no bound or estimate is half of its time. Latencies, lanes that \
          idle while others branch, or instructions that have no line here may keep it."
             .to_owned()
@@ -285,7 +304,6 @@ mod tests {
     use super::*;
     use crate::analysis::limits::Limit;
     use crate::explain::bounds::PassBounds;
-    use crate::explain::findings::FindingKind;
     use crate::model::{DeviceInfo, DeviceKind};
 
     fn bound(resource: Resource, amount: f64, least_ns: f64, row: &str) -> Bound {
@@ -347,10 +365,12 @@ mod tests {
             remedy: "mend it".to_owned(),
             proof,
         };
-        let gained = |share, ends| Outcome::Gained { share, ends };
+        let gained = |share, ends| Outcome::Gained(Gain { share, ends, is_least: false });
+        let at_least = Outcome::Gained(Gain { share: 0.25, ends: Some((0.2, 0.3)), is_least: true });
         let findings = vec![
             finding("one", Proof::Remedy(gained(0.5, Some((0.49, 0.51))))),
             finding("two", Proof::Relief(gained(0.3, Some((0.2, 0.4))))),
+            finding("another", Proof::Relief(at_least)),
             finding("three", Proof::Relief(gained(0.05, Some((-0.1, 0.2))))),
             finding("four", Proof::Relief(gained(0.9, None))),
             finding("five", Proof::Relief(gained(0.01, Some((0.0, 0.02))))),
@@ -359,6 +379,7 @@ mod tests {
         let text = super::findings(&Explained { findings, ..explained(&device, 400_000.0) }).join("\n");
         assert!(text.starts_with("1. one. With this remedy it takes 50 % less time"), "{text}");
         assert!(text.contains("2. two. Without that it takes 30 % less time: mend it."), "{text}");
+        assert!(text.contains("3. another. Without that it takes at least 25 % less time: mend it."), "{text}");
         assert!(text.contains("Not tried: six.") && text.contains("can't tell whether it costs time: three; four."), "{text}");
         assert!(text.contains("costs next to nothing: five."), "{text}");
     }

@@ -28,11 +28,11 @@ enum Kind {
     Other,
 }
 
-fn operands(of: &Instruction) -> impl Iterator<Item = Word> + '_ {
+pub(super) fn operands(of: &Instruction) -> impl Iterator<Item = Word> + '_ {
     of.operands.iter().filter_map(id)
 }
 
-fn code(function: &Function) -> impl Iterator<Item = &Instruction> {
+pub(super) fn code(function: &Function) -> impl Iterator<Item = &Instruction> {
     function.blocks.iter().flat_map(|block| &block.instructions)
 }
 
@@ -72,7 +72,7 @@ impl Memory {
         new
     }
 
-    fn root(&self, pointer: Word) -> Option<Word> {
+    pub(super) fn root(&self, pointer: Word) -> Option<Word> {
         self.roots.get(&pointer).copied()
     }
 
@@ -95,7 +95,7 @@ impl Memory {
 }
 
 /// Whether an instruction makes a pointer out of another one.
-fn is_step(of: &Instruction) -> bool {
+pub(super) fn is_step(of: &Instruction) -> bool {
     matches!(
         of.class.opcode,
         Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain | Op::CopyObject
@@ -283,8 +283,8 @@ impl Tainted {
 /// Values that a relief changes, and what it has another content in, whatever else follows from that.
 #[derive(Default)]
 pub(super) struct Seeds {
-    values: HashSet<Word>,
-    roots: HashSet<Word>,
+    pub(super) values: HashSet<Word>,
+    pub(super) roots: HashSet<Word>,
 }
 
 impl Seeds {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use rspirv::dr::{Block, Function, Instruction, Operand};
-use rspirv::spirv::{BuiltIn, Decoration, Op, SelectionControl, StorageClass, Word};
+use rspirv::spirv::{BuiltIn, Decoration, Op, Scope, SelectionControl, StorageClass, Word};
 
 use super::taint::Memory;
 use super::{BoundBuffers, Relief, WINDOW};
@@ -38,6 +38,10 @@ pub(super) struct Writer {
     keep: Option<Word>,
     /// By the types of nested arrays, the variables with the indexes of the element that has the invocation's number.
     own_places: Vec<(Vec<Word>, Vec<Word>)>,
+    /// By the comparisons that end loops, the place of the operand that is halved.
+    pub(super) bounds: HashMap<Word, usize>,
+    /// Whether loops do half of their iterations: all bits, or none.
+    halves: Option<Word>,
     /// Instructions that were rewritten, and those that should have been.
     pub(super) relieved: usize,
     pub(super) missed: usize,
@@ -59,6 +63,8 @@ impl Writer {
             own_phis: Vec::new(),
             keep: None,
             own_places: Vec::new(),
+            bounds: HashMap::new(),
+            halves: None,
             relieved: 0,
             missed: 0,
         }
@@ -96,17 +102,18 @@ impl Writer {
                     }
                     Some(Relief::Stores | Relief::Atomics | Relief::Barriers) if !is_header => {
                         self.relieved += 1;
-                        label = self.guarded(label, &mut code, of, &mut blocks);
+                        label = self.guarded(label, &mut code, vec![of], &mut blocks);
                         continue;
                     }
-                    Some(Relief::Loads) => chain.and_then(|chain| self.masked(chain, &mut code)),
-                    Some(Relief::Conflicts) => chain.and_then(|chain| self.side_by_side(chain, &mut code)),
+                    Some(Relief::Loads) => chain.and_then(|chain| self.masked(chain, &mut code)).map(|led| (0, led)),
+                    Some(Relief::Conflicts) => chain.and_then(|chain| self.side_by_side(chain, &mut code)).map(|led| (0, led)),
+                    Some(Relief::Loops) => self.halved(&of, &mut code),
                     Some(_) => None,
                 };
                 match led {
                     None => self.missed += 1,
-                    Some(pointer) => {
-                        of.operands[0] = Operand::IdRef(pointer);
+                    Some((at, value)) => {
+                        of.operands[at] = Operand::IdRef(value);
                         self.relieved += 1;
                     }
                 }
@@ -115,6 +122,12 @@ impl Writer {
             blocks.push(labelled(label, code));
             ends.insert(first, label);
         }
+        self.rename(&mut blocks, &ends);
+        function.blocks = blocks;
+    }
+
+    /// Has what comes after a block that is in parts know it by its last one.
+    fn rename(&self, blocks: &mut [Block], ends: &HashMap<Word, Word>) {
         let is_old = |of: &&mut Instruction| {
             of.class.opcode == Op::Phi && of.result_id.is_none_or(|result| !self.own_phis.contains(&result))
         };
@@ -124,11 +137,74 @@ impl Writer {
                 *operand = Operand::IdRef(*end);
             }
         }
-        function.blocks = blocks;
     }
 
-    /// Puts an instruction behind a condition. Gives the block that goes on after it.
-    fn guarded(&mut self, label: Word, code: &mut Vec<Instruction>, mut of: Instruction, blocks: &mut Vec<Block>) -> Word {
+    /// Has the entry point use so many bytes of shared memory behind a condition that never holds: no compiler can leave them out.
+    pub(super) fn crowd(&mut self, entry: &mut Function, bytes: u32) {
+        let Some(first) = entry.blocks.first_mut() else { return };
+        let label = first.label.as_ref().and_then(|label| label.result_id).unwrap_or_default();
+        let is_variable = |of: &Instruction| of.class.opcode == Op::Variable;
+        let own = first.instructions.iter().rposition(is_variable).map_or(0, |last| last + 1);
+        let rest = first.instructions.split_off(own);
+        let mut code = std::mem::take(&mut first.instructions);
+        let (uint, words, one) = (self.edit.uint, self.edit.constant(bytes / 4), self.edit.constant(1));
+        let array = self.edit.declare(Op::TypeArray, None, ids(&[uint, words]));
+        let (to_array, to_word) =
+            (self.edit.pointer(StorageClass::Workgroup, array), self.edit.pointer(StorageClass::Workgroup, uint));
+        let class = vec![Operand::StorageClass(StorageClass::Workgroup)];
+        let array = self.edit.declare(Op::Variable, Some(to_array), class);
+        self.edit.list(array);
+        let mut body = Vec::new();
+        let number = self.edit.built_in(BuiltIn::LocalInvocationIndex, 1);
+        let number = self.edit.load_built_in(number, &mut body);
+        let number = self.edit.emit(&mut body, Op::UMod, uint, &[number, words]);
+        let place = self.edit.emit(&mut body, Op::AccessChain, to_word, &[array, number]);
+        let (scope, zero) = (self.edit.constant(Scope::Workgroup as u32), self.edit.zero);
+        let before = self.edit.take_id();
+        let operands =
+            vec![Operand::IdRef(place), Operand::IdScope(scope), Operand::IdMemorySemantics(zero), Operand::IdRef(one)];
+        body.push(Instruction::new(Op::AtomicIAdd, Some(uint), Some(before), operands));
+        let seen = self.edit.emit(&mut body, Op::AccessChain, self.buffer.to_word, &[self.buffer.variable, zero, zero]);
+        body.push(Instruction::new(Op::Store, None, None, ids(&[seen, before])));
+        let mut blocks = Vec::new();
+        let after = self.guarded(label, &mut code, body, &mut blocks);
+        blocks.push(labelled(after, rest));
+        entry.blocks.splice(..1, blocks);
+        self.rename(&mut entry.blocks, &HashMap::from([(label, after)]));
+    }
+
+    /// The number that a loop counts up to, or half of it, with its place in the comparison.
+    fn halved(&mut self, of: &Instruction, code: &mut Vec<Instruction>) -> Option<(usize, Word)> {
+        let at = *self.bounds.get(&of.result_id?)?;
+        let bound = id(&of.operands[at])?;
+        let ty = *self.edit.type_of.get(&bound)?;
+        let is_signed = of.class.opname.starts_with('S');
+        let halves = self.halves.unwrap_or_else(|| self.switch(u32::MAX, 0));
+        self.halves = Some(halves);
+        let (uint, one) = (self.edit.uint, self.edit.constant(1));
+        let halves = self.edit.emit(code, Op::Load, uint, &[halves]);
+        let mut count = self.edit.as_uint(bound, code)?;
+        if is_signed {
+            // A half of less than nothing is more.
+            let bits = self.edit.constant(31);
+            let sign = self.edit.emit(code, Op::ShiftRightArithmetic, uint, &[count, bits]);
+            let above = self.edit.emit(code, Op::Not, uint, &[sign]);
+            count = self.edit.emit(code, Op::BitwiseAnd, uint, &[count, above]);
+        }
+        let half = self.edit.emit(code, Op::ShiftRightLogical, uint, &[count, one]);
+        let less = self.edit.emit(code, Op::BitwiseAnd, uint, &[half, halves]);
+        // Numbers with a sign and without may stand together in a difference.
+        Some((at, self.edit.emit(code, Op::ISub, ty, &[bound, less])))
+    }
+
+    /// Puts instructions behind a condition. Gives the block that goes on after them, where the last has its result.
+    fn guarded(
+        &mut self,
+        label: Word,
+        code: &mut Vec<Instruction>,
+        mut body: Vec<Instruction>,
+        blocks: &mut Vec<Block>,
+    ) -> Word {
         let (done, after, guard) = (self.edit.take_id(), self.edit.take_id(), self.guard());
         let guard = self.edit.emit(code, Op::Load, self.edit.uint, &[guard]);
         let is_on = self.edit.emit(code, Op::INotEqual, self.edit.bool, &[guard, self.edit.zero]);
@@ -136,15 +212,18 @@ impl Writer {
         code.push(Instruction::new(Op::SelectionMerge, None, None, merge));
         code.push(Instruction::new(Op::BranchConditional, None, None, ids(&[is_on, done, after])));
         blocks.push(labelled(label, std::mem::take(code)));
-        if let (Some(result), Some(ty)) = (of.result_id, of.result_type) {
+        let last = body.last_mut();
+        if let Some((of, result, ty)) =
+            last.and_then(|of| Some((of.result_id?, of.result_type?)).map(|(result, ty)| (of, result, ty)))
+        {
             let own = self.edit.take_id();
             of.result_id = Some(own);
             let null = self.edit.declare(Op::ConstantNull, Some(ty), Vec::new());
             code.push(Instruction::new(Op::Phi, Some(ty), Some(result), ids(&[own, done, null, label])));
             self.own_phis.push(result);
         }
-        let on = Instruction::new(Op::Branch, None, None, ids(&[after]));
-        blocks.push(labelled(done, vec![of, on]));
+        body.push(Instruction::new(Op::Branch, None, None, ids(&[after])));
+        blocks.push(labelled(done, body));
         after
     }
 

@@ -211,7 +211,7 @@ impl Prepared {
 
 impl Specialized {
     /// What its specialization constants are given, by their ids.
-    fn values(&self) -> SpecValues {
+    pub(in crate::shader) fn values(&self) -> SpecValues {
         let bits = |entry: &super::super::SpecializationEntry| {
             let (from, size) = (entry.offset as usize, entry.size as usize);
             let mut bits = [0; 8];

@@ -49,7 +49,8 @@ fn the_placebo_of_a_form_of_access_computes_the_same() {
                 *relieved.entry(relief).or_default() += 1;
             }
         }
-        assert!(relieved.len() == Relief::ALL.len() && relieved.values().sum::<usize>() > 10, "{relieved:?}");
+        // Loops that only compute are no form of access.
+        assert!(relieved.len() + 1 == Relief::ALL.len() && relieved.values().sum::<usize>() > 10, "{relieved:?}");
     });
     assert_eq!(messages, [""; 0]);
 }
@@ -140,10 +141,14 @@ const WAITING: &[(&str, [Option<ReliefError>; 2])] = &[
 ];
 
 fn of_body(body: &str) -> Prepared {
+    of_text("", body, false)
+}
+
+fn of_text(functions: &str, body: &str, is_optimized: bool) -> Prepared {
     let text = format!(
         "struct P {{ uint v[4]; }}; layout(binding = 0) buffer A {{ uint a[]; }}; layout(binding = 1) buffer O {{ uint o[]; }};
          layout(binding = 2) buffer Q {{ P p[]; }}; layout(binding = 3) buffer H {{ uint head[4096]; uint tail[]; }}; shared uint t[8]; shared uvec4 s[8];
-         void main() {{ uint i = gl_GlobalInvocationID.x; uint l = gl_LocalInvocationIndex; {body} }}"
+         {functions} void main() {{ uint i = gl_GlobalInvocationID.x; uint l = gl_LocalInvocationIndex; {body} }}"
     );
     let form = Form {
         name: "a kernel",
@@ -154,7 +159,106 @@ fn of_body(body: &str) -> Prepared {
         push: &[],
         twin: |_| {},
     };
-    prepared(&form, compiled(&Source::Written(text), false, true))
+    prepared(&form, compiled(&Source::Written(text), is_optimized, true))
+}
+
+/// What an invocation leaves where loops do half of their iterations.
+type Halved = Result<fn(u32) -> u32, ReliefError>;
+
+/// A kernel's functions, its body, and what becomes of it with half of its loops.
+const LOOPS: &[(&str, &str, Halved)] = &[
+    ("", "uint x = 0u; for (uint k = 0u; k < 8u; k++) x += k * i; o[i] = x;", Ok(|i| 6 * i)),
+    ("", "uint x = 0u; for (int k = -2; k < 6; k++) x += uint(k + 3) * i; o[i] = x;", Ok(|i| 15 * i)),
+    ("", "uint x = 0u; for (int k = -8; k < -3; k++) x += i; o[i] = x;", Ok(|i| 5 * i)),
+    ("", "uint x = 0u, k = 0u; do { x += i; k++; } while (k < 8u); o[i] = x;", Ok(|i| 4 * i)),
+    ("", "uint x = 0u, k = 0u; for (;;) { if (k >= 8u) break; x += i; k++; } o[i] = x;", Ok(|i| 4 * i)),
+    ("", "uint x = 0u, k = 0u; while (8u > k && x * i < 10000u) { x += i; k++; } o[i] = x;", Ok(|i| 4 * i)),
+    ("", "uint x = 0u, k = 0u; while (!(k >= 8u || x * i > 10000u)) { x += i; k++; } o[i] = x;", Ok(|i| 4 * i)),
+    // What counts is what it leaves.
+    ("", "uint k = 0u; for (; k < 8u; k++) if (i * k > 1000u) break; o[i] = k;", Ok(|_| 4)),
+    ("", "float x = 0.0; for (uint k = 0u; k < 8u; k++) { if (x > 1e9) break; x += float(i); } o[i] = uint(x);", Ok(|i| 4 * i)),
+    ("", "uint k, x = 0u; for (k = 0u; k < 8u; k++) x += i; for (k = 0u; k < 8u; k++) x += 2u * i; o[i] = x;", Ok(|i| 12 * i)),
+    // Of nested loops the outer one, but where that one accesses memory.
+    ("", "uint x = 0u; for (uint j = 0u; j < 4u; j++) for (uint k = 0u; k < 8u; k++) x += i; o[i] = x;", Ok(|i| 16 * i)),
+    ("", "for (uint j = 0u; j < 4u; j++) { uint x = 0u; for (uint k = 0u; k < 8u; k++) x += i; o[i] = x; }", Ok(|i| 4 * i)),
+    ("uint f(uint x) { return x + 1u; }", "uint x = 0u; for (uint k = 0u; k < 8u; k++) x = f(x); o[i] = x * i;", Ok(|i| 4 * i)),
+    (
+        "uint f(uint x) { uint y = 0u; for (uint k = 0u; k < 4u; k++) y += x; return y; }",
+        "uint x = 0u; for (uint k = 0u; k < 8u; k++) x += f(i); o[i] = x;",
+        Ok(|i| 16 * i),
+    ),
+    (
+        "uint f(uint x) { uint y = 0u; for (uint k = 0u; k < 8u; k++) { y += x; if (x > 1000u) return 7u; } return y; }",
+        "o[i] = f(i);",
+        Ok(|i| 4 * i),
+    ),
+    ("void f(inout uint x) { for (uint k = 0u; k < 8u; k++) x += 2u; }", "uint x = 0u; f(x); o[i] = x;", Ok(|_| 8)),
+    ("uint y = 0u; void f() { y += 2u; }", "for (uint k = 0u; k < 8u; k++) f(); o[i] = y;", Ok(|_| 8)),
+    // It accesses memory, waits, or returns.
+    ("", "uint x = 0u; for (uint k = 0u; k < 8u; k++) x += a[i + k]; o[i] = x;", Err(ReliefError::Nothing)),
+    (
+        "uint f(uint k) { return a[k]; }",
+        "uint x = 0u; for (uint k = 0u; k < 8u; k++) x += f(k); o[i] = x;",
+        Err(ReliefError::Nothing),
+    ),
+    ("", "uint x = 0u; for (uint k = 0u; k < 8u; k++) { x += i; barrier(); } o[i] = x;", Err(ReliefError::Nothing)),
+    ("", "uint x = 0u; for (uint k = 0u; k < 8u; k++) { x += i; if (x > 900u) return; } o[i] = x;", Err(ReliefError::Nothing)),
+    // It goes on by what a loop leaves.
+    ("", "uint x = 0u; for (uint k = 0u; k < 8u; k++) x += i; if (x > 7u) o[i] = x;", Err(ReliefError::Flow)),
+    (
+        "",
+        "bool x = false; for (uint k = 0u; k < 8u; k++) if (i * k > 40u) { x = true; break; } if (x) o[i] = 1u;",
+        Err(ReliefError::Flow),
+    ),
+    ("", "uint x = 0u; for (uint k = 0u; k < 8u; k++) x += i; o[x % 8u] = 1u;", Err(ReliefError::Address)),
+    ("", "uint k = 0u; for (; k < 8u; k++) if (i * k > 1000u) break; o[k] = 1u;", Err(ReliefError::Address)),
+    ("", "uint x = 0u; for (uint k = 0u; k < 8u; k++) x++; for (uint k = 0u; k < x; k++) o[i] += 1u;", Err(ReliefError::Flow)),
+    ("uint y = 0u; void f() { y += 2u; }", "for (uint k = 0u; k < 8u; k++) f(); if (y > 3u) o[i] = y;", Err(ReliefError::Flow)),
+    (
+        "void f(inout uint x) { for (uint k = 0u; k < 8u; k++) x += 2u; }",
+        "uint x = 0u; f(x); o[x] = x;",
+        Err(ReliefError::Address),
+    ),
+    (
+        "uint f(uint x) { for (uint k = 0u; k < 8u; k++) if (x * k > 40u) return k; return 9u; }",
+        "o[f(i)] = i;",
+        Err(ReliefError::Address),
+    ),
+];
+
+#[test]
+fn loops_that_only_compute_do_half_of_their_iterations() {
+    let messages = messages_with(DeviceOptions::default(), |device| {
+        let mut halved_ones = 0;
+        for ((functions, body, expected), is_optimized) in LOOPS.iter().flat_map(|of| [(of, false), (of, true)]) {
+            let original = of_text(functions, body, is_optimized);
+            let name = format!("{functions} {body} {is_optimized}");
+            let [placebo, relieved] = [true, false].map(|is_placebo| original.altered(&relieving(Relief::Loops, is_placebo)));
+            // The optimizer knows no return within a loop: it ends it, and branches by how it was ended.
+            let is_flow = |error: &Option<ReliefError>| is_optimized && *error == Some(ReliefError::Flow);
+            let halved = match expected {
+                Ok(halved) => halved,
+                Err(expected) => {
+                    let error = placebo.err();
+                    assert!(error.as_ref() == Some(expected) || is_flow(&error), "{name}: {error:?}");
+                    continue;
+                }
+            };
+            if is_flow(&placebo.as_ref().err().cloned()) {
+                continue;
+            }
+            halved_ones += 1;
+            let before = left(device, &original, 2).unwrap();
+            assert_eq!(left(device, &placebo.unwrap_or_else(|error| panic!("{name}: {error}")), 2).unwrap(), before, "{name}");
+            let after = left(device, &relieved.unwrap(), 2).unwrap();
+            let words = after[1].chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap()));
+            let expected: Vec<u32> = (0..24).map(halved).collect();
+            assert_eq!(words.take(24).collect::<Vec<_>>(), expected, "{name}");
+        }
+        let all = LOOPS.iter().filter(|(_, _, expected)| expected.is_ok()).count();
+        assert!(halved_ones >= 2 * all - 1, "{halved_ones} of 2 * {all}");
+    });
+    assert_eq!(messages, [""; 0]);
 }
 
 #[test]
@@ -199,6 +303,20 @@ fn a_line_is_relieved_by_itself() {
         assert!(original.altered(&at(Relief::Loads, 21)).is_ok());
         assert_eq!(original.altered(&at(Relief::Loads, 22)).err(), Some(ReliefError::Address));
         assert_eq!(original.altered(&at(Relief::Loads, 20)).err(), Some(ReliefError::Nothing));
+    });
+    assert_eq!(messages, [""; 0]);
+}
+
+#[test]
+fn workgroups_with_more_shared_memory_compute_the_same() {
+    const MORE: u32 = 4096;
+    let messages = messages_with(DeviceOptions::default(), |device| {
+        for (body, is_optimized) in KERNELS.iter().flat_map(|(body, _)| [(body, false), (body, true)]) {
+            let original = of_text("", body, is_optimized);
+            let crowded = original.altered(&Alteration::Crowded(MORE)).unwrap();
+            assert_eq!(crowded.kernels[0].shared_bytes, original.kernels[0].shared_bytes + u64::from(MORE), "{body}");
+            assert_eq!(left(device, &crowded, 2), left(device, &original, 2), "{body} {is_optimized}");
+        }
     });
     assert_eq!(messages, [""; 0]);
 }

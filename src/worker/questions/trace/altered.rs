@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Difference, TracedCase, Tracer};
 use crate::measure::Dispatcher;
 use crate::model::{Failure, Point};
-use crate::shader::{Alteration, Operation, Operations, Prepared, ReliefError};
+use crate::shader::{Alteration, Operation, Operations, Prepared, Relief, ReliefAt, ReliefError};
 use crate::worker::questions::{Host, Question, QuestionState};
 
 /// Whether a case can be otherwise: where it is relieved of a cost it must compute as much as before, else the same.
@@ -40,7 +40,7 @@ impl Question for TryAlteration {
     #[cfg(test)]
     fn example() -> (Self, Feasible) {
         let lines = Some(vec![crate::shader::SourceLine { file: "a.comp".to_owned(), line: 5 }]);
-        let of = crate::shader::ReliefAt { relief: crate::shader::Relief::Stores, lines };
+        let of = ReliefAt { relief: Relief::Stores, lines };
         let alteration = Alteration::Relieved { of, is_placebo: true };
         (Self { alteration }, Feasible::No("it branches".to_owned()))
     }
@@ -59,6 +59,14 @@ impl Question for TryPoint {
     }
 }
 
+const DIFFERS: &str = "it computes other things then";
+
+/// A relief adds whole numbers.
+fn but_integers(all: &Operations) -> Operations {
+    let is_left = |(operation, _): &(&Operation, &u64)| !matches!(operation, Operation::Integer { .. });
+    all.iter().filter(is_left).map(|(operation, count)| (*operation, *count)).collect()
+}
+
 /// Whether a kernel whose blocks may be in parts computes what it did. A multiplication isn't put together with an addition of another
 /// part: these may be more, up to twice as many.
 fn computes_as_much(before: &Operations, after: &Operations) -> bool {
@@ -72,7 +80,6 @@ fn computes_as_much(before: &Operations, after: &Operations) -> bool {
 
 impl Tracer {
     fn try_alteration(&mut self, alteration: &Alteration) -> Result<Feasible, Failure> {
-        const DIFFERS: &str = "it computes other things then";
         let original = self.prepared().clone();
         let altered = match original.altered(alteration) {
             Ok(altered) => altered,
@@ -80,14 +87,29 @@ impl Tracer {
             Err(error) => return Ok(Feasible::No(error.to_string())),
         };
         let is_same = match alteration {
+            Alteration::Relieved { of, .. } if of.relief == Relief::Loops => return self.try_loops(&original, &altered, of),
             Alteration::Relieved { .. } => {
-                let (before, after) = (self.counted_before(&original)?, self.own_operations(&altered)?);
-                computes_as_much(&before, &after)
+                let (before, after) = (self.counted_before(&original)?, self.all_operations(&altered)?);
+                computes_as_much(&before, &but_integers(&after))
             }
             Alteration::Padded(_) | Alteration::Narrowed => self.leaves_the_same(&altered)?,
-            Alteration::Copies(_) => true,
+            Alteration::Copies(_) | Alteration::Crowded(_) => true,
         };
         Ok(if is_same { Feasible::Yes } else { Feasible::No(DIFFERS.to_owned()) })
+    }
+
+    /// Where loops do half of their iterations, it must compute less, and not with the placebo of that.
+    fn try_loops(&mut self, original: &Prepared, altered: &Prepared, of: &ReliefAt) -> Result<Feasible, Failure> {
+        let placebo = original.altered(&Alteration::Relieved { of: of.clone(), is_placebo: true });
+        let Ok(placebo) = placebo else { return Ok(Feasible::Nothing) };
+        let [before, after] = [self.all_operations(&placebo)?, self.all_operations(altered)?];
+        let is_same = computes_as_much(&self.counted_before(original)?, &but_integers(&before));
+        let [before, after] = [before, after].map(|all| all.into_values().fold(0, u64::saturating_add));
+        Ok(match after.saturating_mul(4) <= before.saturating_mul(3) {
+            true if is_same => Feasible::Yes,
+            true => Feasible::No(DIFFERS.to_owned()),
+            false => Feasible::No("they do less than half of what it computes".to_owned()),
+        })
     }
 
     fn try_point(&mut self, point: &Point) -> Result<Feasible, Failure> {
@@ -120,21 +142,20 @@ impl Tracer {
         })
     }
 
-    /// What it computes as it stands.
+    /// What it computes as it stands, but for whole numbers.
     fn counted_before(&mut self, original: &Prepared) -> Result<Operations, Failure> {
         if let Some(known) = &self.counted_before {
             return Ok(known.clone());
         }
-        let counted = self.own_operations(original)?;
+        let counted = but_integers(&self.all_operations(original)?);
         Ok(self.counted_before.insert(counted).clone())
     }
 
-    /// What it computes, but for whole numbers, which a relief adds.
-    fn own_operations(&mut self, prepared: &Prepared) -> Result<Operations, Failure> {
+    fn all_operations(&mut self, prepared: &Prepared) -> Result<Operations, Failure> {
         let mut all = Operations::default();
         for dispatch in prepared.dispatches() {
             let counted = self.operations(prepared, dispatch)?;
-            all.extend(counted.done.into_iter().filter(|(operation, _)| !matches!(operation, Operation::Integer { .. })));
+            all.extend(counted.done);
         }
         Ok(all)
     }
