@@ -239,8 +239,8 @@ impl<'s> Seen<'s> {
             let used = sums.efficiency(self.hardware)?;
             let bytes: u64 = site.target.runs().iter().map(|run| run.bytes).sum();
             let unaligned = ratio(sums.unaligned, sums.requests);
-            // What other requests of the workgroup use of the same sectors, a cache may have kept for them.
-            let whole = ratio(sums.of_groups, sums.group_sectors * self.hardware.sector_bytes);
+            // What other accesses of the workgroup use of the same sectors, a cache may have kept for them.
+            let whole = ratio(sums.first_used, sums.first_sectors * self.hardware.sector_bytes);
             let is_worth_it = ratio(sums.sectors, all) >= LEAST_SHARE;
             let (kind, how, remedy) = match sums.pattern() {
                 Some(Pattern::Uniform) => return None,

@@ -6,7 +6,7 @@ use super::hardware::Hardware;
 use super::request::{Bytes, Cost, Pattern, pattern, touched, wavefronts};
 use super::requests::{Request, Requests};
 use super::traffic::Traffic;
-use crate::shader::{Record, Root, Run, Site, Space, Target, Traced};
+use crate::shader::{AccessKind, Record, Root, Run, Site, Space, Target, Traced};
 
 /// The sums over an instruction's requests.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,8 +24,10 @@ pub struct Sums {
     /// Bytes that each workgroup touches, each once, over all workgroups; and those of all together.
     pub of_groups: u64,
     pub footprint: u64,
-    /// Aligned sectors that each workgroup touches, each once, over all workgroups.
-    pub group_sectors: u64,
+    /// Aligned sectors that the first workgroup touches with it, each once; and bytes of them that it touches with all instructions of
+    /// that kind.
+    pub first_sectors: u64,
+    pub first_used: u64,
     pub most_sharing: u64,
     pub words: u64,
     /// Of workgroup memory; and the worst request's, over the least that it could be.
@@ -102,19 +104,29 @@ impl Footprint {
 }
 
 impl Footprint {
-    /// In how many aligned sectors these bytes are: of as many bytes as divide a page.
-    fn sectors(&self, sector_bytes: u64) -> u64 {
+    fn merge(&mut self, other: &Self) {
+        for (place, page) in &other.pages {
+            let own = self.pages.entry(*place).or_insert_with(|| Box::new([0; PAGE_WORDS]));
+            own.iter_mut().zip(page.iter()).for_each(|(own, word)| *own |= word);
+        }
+    }
+
+    /// In how many aligned sectors these bytes are, of as many bytes as divide a page; and how many bytes of `all` are in those.
+    fn sectors(&self, all: &Self, sector_bytes: u64) -> (u64, u64) {
         let bytes = usize::try_from(sector_bytes.clamp(1, PAGE)).unwrap_or(PAGE_WORDS * 64);
-        let is_touched = |page: &[u64; PAGE_WORDS], first: usize| {
+        let touched = |page: &[u64; PAGE_WORDS], first: usize| {
             let words = &page[first / 64..(first + bytes).div_ceil(64).min(PAGE_WORDS)];
-            match bytes {
-                0..64 => words.iter().any(|word| word >> (first % 64) & ((1 << bytes) - 1) != 0),
-                _ => words.iter().any(|word| *word != 0),
-            }
+            let mask = if bytes < 64 { ((1 << bytes) - 1) << (first % 64) } else { u64::MAX };
+            words.iter().map(|word| u64::from((word & mask).count_ones())).sum::<u64>()
         };
-        let of_page =
-            |page: &[u64; PAGE_WORDS]| (0..PAGE_WORDS * 64).step_by(bytes).filter(|first| is_touched(page, *first)).count();
-        self.pages.values().map(|page| of_page(page) as u64).sum()
+        let (mut sectors, mut used) = (0, 0);
+        for (place, page) in &self.pages {
+            for first in (0..PAGE_WORDS * 64).step_by(bytes).filter(|first| touched(page, *first) > 0) {
+                sectors += 1;
+                used += all.pages.get(place).map_or(0, |page| touched(page, first));
+            }
+        }
+        (sectors, used)
     }
 }
 
@@ -125,7 +137,18 @@ pub struct Analysis {
     pub traffic: Traffic,
     footprints: BTreeMap<usize, Footprint>,
     /// Those of the last workgroup, which the next pass may go on with.
-    of_last: BTreeMap<usize, (Option<u32>, Footprint)>,
+    of_last: BTreeMap<usize, OfGroup>,
+    /// Those of the first one.
+    first: Option<u32>,
+    of_first: BTreeMap<usize, OfGroup>,
+}
+
+/// What an instruction touches in a workgroup.
+#[derive(Default)]
+struct OfGroup {
+    group: Option<u32>,
+    is_load: bool,
+    touched: Footprint,
 }
 
 /// What a pass recorded.
@@ -147,14 +170,19 @@ impl Analysis {
         for (at, range) in requests.by_site().filter(|(at, _)| sites.binary_search(at).is_ok()) {
             let Some(site) = traced.sites.get(at) else { continue };
             let (sums, whole) = (self.sums.entry(at).or_default(), self.footprints.entry(at).or_default());
-            let (last, of_group) = self.of_last.entry(at).or_default();
+            let last = self.of_last.entry(at).or_default();
             for request in requests.range(range) {
                 let group = groups.get(request.group as usize).copied();
-                if *last != group {
-                    sums.end_group(std::mem::take(of_group), hardware);
-                    *last = group;
+                self.first = self.first.or(group);
+                if last.group != group {
+                    let new = OfGroup { group, is_load: site.kind == AccessKind::Load, touched: Footprint::default() };
+                    let ended = std::mem::replace(last, new);
+                    sums.of_groups += ended.touched.count;
+                    if ended.group.is_some() && ended.group == self.first {
+                        self.of_first.insert(at, ended);
+                    }
                 }
-                sums.add(&request, site, traced, hardware, [&mut *whole, &mut *of_group]);
+                sums.add(&request, site, traced, hardware, [&mut *whole, &mut last.touched]);
                 sums.parts += request.parts(requests.recorded()) as u64;
                 sums.beyond += beyond(&request, site, traced, ends);
                 self.traffic.add(&request, group.unwrap_or(u32::MAX), site, traced, hardware);
@@ -165,8 +193,21 @@ impl Analysis {
 
     /// Ends the last workgroup.
     pub fn finish(&mut self, hardware: &Hardware) {
-        for (at, (_, of_group)) in std::mem::take(&mut self.of_last) {
-            self.sums.entry(at).or_default().end_group(of_group, hardware);
+        for (at, ended) in std::mem::take(&mut self.of_last) {
+            self.sums.entry(at).or_default().of_groups += ended.touched.count;
+            if ended.group.is_some() && ended.group == self.first {
+                self.of_first.insert(at, ended);
+            }
+        }
+        let of_first = std::mem::take(&mut self.of_first);
+        for is_load in [true, false] {
+            let of_kind = || of_first.iter().filter(|(_, of)| of.is_load == is_load);
+            let mut all = Footprint::default();
+            of_kind().for_each(|(_, of)| all.merge(&of.touched));
+            for (at, of) in of_kind() {
+                let sums = self.sums.entry(*at).or_default();
+                (sums.first_sectors, sums.first_used) = of.touched.sectors(&all, hardware.sector_bytes);
+            }
         }
         self.traffic.close();
     }
@@ -186,11 +227,6 @@ fn beyond(request: &Request, site: &Site, traced: &Traced, ends: &dyn Fn(usize, 
 }
 
 impl Sums {
-    fn end_group(&mut self, touched: Footprint, hardware: &Hardware) {
-        self.of_groups += touched.count;
-        self.group_sectors += touched.sectors(hardware.sector_bytes);
-    }
-
     fn add(&mut self, request: &Request, site: &Site, traced: &Traced, hardware: &Hardware, seen: [&mut Footprint; 2]) {
         self.requests += 1;
         self.lanes += request.lanes.len() as u64;
@@ -298,6 +334,11 @@ mod tests {
         footprint.add(1, 0, 63..64);
         assert_eq!(footprint.count, 86);
         // Of 4090 to 4102, of 4096 to 4100, and of 0 to 70.
-        assert_eq!([32, 128].map(|bytes| footprint.sectors(bytes)), [2 + 1 + 3, 2 + 1 + 1]);
+        let mut all = Footprint::default();
+        all.merge(&footprint);
+        all.add(1, 0, 1000..1001);
+        assert_eq!([32, 128].map(|bytes| footprint.sectors(&all, bytes)), [(2 + 1 + 3, 86), (2 + 1 + 1, 86)]);
+        all.add(1, 0, 70..96);
+        assert_eq!([32, 128].map(|bytes| footprint.sectors(&all, bytes)), [(2 + 1 + 3, 112), (2 + 1 + 1, 112)]);
     }
 }
