@@ -65,7 +65,8 @@ pub(super) fn sized(
     let asked = count.map(|count| variables.integer(count, &format!("the count of buffer `{name}`"))).transpose()?;
     let held = spec.filter(|_| asked.is_none()).and_then(|spec| spec.fill.as_ref()?.file()).map(file_bytes).transpose()?;
     let elements = asked.or_else(|| held.map(|held| counted(held, block, spec))).unwrap_or(variables.n);
-    if elements == 0 {
+    let has_elements = block.runtime_stride().is_some() || spec.is_some_and(|spec| spec.ty.is_some());
+    if elements == 0 && has_elements {
         return Err(skipped(format!("buffer `{name}` would have no elements")));
     }
     let too_large =

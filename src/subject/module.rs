@@ -118,9 +118,10 @@ impl UserModule {
         self.reflection().spec_constants.iter().filter(move |constant| !others.contains(&constant.id))
     }
 
-    /// The direction whose size a constant of this name is; nothing where it is none's, or several'.
+    /// The direction whose size a constant of this name or id is; nothing where it is none's, or several'.
     pub(super) fn size_direction(&self, name: &str) -> Option<usize> {
-        let constant = self.reflection().spec_constants.iter().find(|constant| !name.is_empty() && constant.name == name)?;
+        let is_it = |of: &&SpecConstant| (!name.is_empty() && of.name == name) || name.parse() == Ok(of.id);
+        let constant = self.reflection().spec_constants.iter().find(is_it)?;
         let sets = |extent: &Extent| matches!(extent, Extent::Specialized { constant_id, .. } if *constant_id == constant.id);
         let directions: Vec<usize> = (0..3).filter(|direction| sets(&self.entry().local_size[*direction])).collect();
         match directions[..] {

@@ -220,6 +220,24 @@ fn a_manifest_says_what_flags_say() {
 }
 
 #[test]
+fn a_block_of_a_fixed_size_is_filled_from_a_file() {
+    let glsl = "#version 450
+        layout(local_size_x = 64) in;
+        layout(binding = 0) readonly buffer A { uint first; float rest[3]; };
+        layout(binding = 1) buffer Out { uint o[]; };
+        void main() { uint i = gl_GlobalInvocationID.x; o[i] = first + uint(rest[i % 3u]); }";
+    let (folder, shader) = Folder::with("fixed.comp", glsl);
+    let own = [7, 1_f32.to_bits(), 2_f32.to_bits(), 3_f32.to_bits()].map(u32::to_ne_bytes).concat();
+    let filled = format!("A=:file={}", folder.write("a.bin", own));
+    let expected: Vec<u8> = (0..64_u32).flat_map(|i| (8 + i % 3).to_ne_bytes()).collect();
+    let reference = format!("o={}", folder.write("o.bin", expected));
+    let device = &devices()[0].index;
+    let flags = ["-d", device, "-n", "64", "-b", &filled, "-a", "local_size_x=32", "--reference", &reference];
+    let ran = tuned(&[&[shader.as_str()][..], &flags].concat()).says(0, &[]);
+    assert_eq!(rows(&ran.out)[0].status, "ok", "{}", ran.err);
+}
+
+#[test]
 fn rows_the_table_t4_and_the_answer_agree() {
     let (folder, copy) = Folder::with("copy.comp", COPY);
     let [table, t4] = ["table.json", "t4.json"].map(|name| folder.at(name));
@@ -412,6 +430,9 @@ fn an_open_workgroup_size_is_chosen_and_its_constant_is_an_axis() {
         let mut widths: Vec<_> = rows(&ran.out).iter().map(|row| (row.status.clone(), row.local_size_x)).collect();
         widths.sort();
         assert_eq!(widths, [16, 64, 128].map(|width| ("ok".to_owned(), Some(width))), "{}", ran.err);
+        // By its constant_id as well.
+        let ran = tuned(&[&shader, "-d", &device.index, "-n", "4096", "-c", "0=128"]).says(0, &[]);
+        assert_eq!(rows(&ran.out)[0].local_size_x, Some(128), "{}", ran.err);
     });
 }
 
