@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::demand::sharing;
 use super::measured::Taken;
-use super::trials::{CONFLICTS, COPIES, Gain, Outcome, Trial, Tried, Verdict, costs};
+use super::trials::{BINDS, CONFLICTS, COPIES, Gain, Outcome, Trial, Tried, Verdict, costs};
 use crate::analysis::counted;
 use crate::analysis::limits::Sharing;
 use crate::campaign::trace::DispatchTrace;
@@ -22,6 +22,8 @@ pub enum FindingKind {
     BankConflicts,
     /// Lanes far apart, or anywhere.
     PartialSectors,
+    /// The same where the workgroup uses the sectors all the same: each request takes longer, and memory doesn't.
+    Uncoalesced,
     Unaligned,
     RedundantLoads,
     ContendedAtomics,
@@ -80,6 +82,8 @@ const HALF: f64 = 0.5;
 const LEAST_SHARE: f64 = 0.05;
 /// Below this share of bytes in use, sectors are used in part.
 const PARTIAL: f64 = 0.6;
+/// From so many times the sectors on that a request needs, it counts as uncoalesced.
+const APART: u64 = 4;
 /// From this share of requests on that begin within a sector, an access counts as unaligned.
 const UNALIGNED: f64 = 0.5;
 /// So often a workgroup loads a byte by different requests, at least, where that is redundant.
@@ -90,16 +94,21 @@ const MANY_BARRIERS: u64 = 8;
 const DIVERGED: f64 = 0.75;
 
 /// What there is to find in a dispatch, whose requests have so many lanes: the greatest gain first; what wasn't tried comes last.
+/// `attained`: the share of the time that no remedy changes, where that is known.
 pub fn find(
     dispatch: &DispatchTrace,
     hardware: &Hardware,
     [lanes, device_lanes]: [u32; 2],
     tried: &[Tried],
     taken: &Taken,
+    attained: Option<f64>,
 ) -> Vec<Finding> {
     let seen = Seen { dispatch, hardware, subgroup: lanes, device_lanes, tried };
     let mut all = seen.conflicts();
     all.extend(seen.sectors());
+    if attained.is_none_or(|attained| 1.0 - attained >= BINDS) {
+        all.extend(seen.uncoalesced());
+    }
     all.extend(seen.redundant());
     all.extend(seen.atomics());
     all.extend(seen.barriers());
@@ -240,7 +249,7 @@ impl<'s> Seen<'s> {
             let bytes: u64 = site.target.runs().iter().map(|run| run.bytes).sum();
             let unaligned = ratio(sums.unaligned, sums.requests);
             // What other accesses of the workgroup use of the same sectors, a cache may have kept for them.
-            let whole = ratio(sums.first_used, sums.first_sectors * self.hardware.sector_bytes);
+            let whole = self.used(sums);
             let is_worth_it = ratio(sums.sectors, all) >= LEAST_SHARE;
             let (kind, how, remedy) = match sums.pattern() {
                 Some(Pattern::Uniform) => return None,
@@ -269,7 +278,8 @@ impl<'s> Seen<'s> {
                 _ => return None,
             };
             let verb = if site.kind == AccessKind::Load { "the load of" } else { "the store to" };
-            let evidence = format!("{verb} {}: {how}, {} of the bytes that memory moves are of use", name(site), percent(used));
+            let evidence =
+                format!("{verb} {}: {how}, {} of the bytes that memory moves are of use", name(site), percent(used.max(whole)));
             let lines = lines(&[access]);
             let relief = if site.kind == AccessKind::Load { Relief::Loads } else { Relief::Stores };
             // What all of the access costs says nothing of the sector more that a few of its requests take.
@@ -277,6 +287,44 @@ impl<'s> Seen<'s> {
             Some(Finding { kind, lines, evidence, remedy: remedy.to_owned(), proof })
         };
         self.of_buffers().filter_map(of).collect()
+    }
+
+    /// The share of the bytes of its sectors that the workgroup uses, by this instruction or another.
+    fn used(&self, sums: &Sums) -> f64 {
+        ratio(sums.first_used, sums.first_sectors * self.hardware.sector_bytes)
+    }
+
+    /// Requests of lanes that lie apart, buffer by buffer, where no sector is used in part.
+    fn uncoalesced(&self) -> Vec<Finding> {
+        let all: u64 = self.of_buffers().map(|(_, sums)| sums.sectors).sum();
+        let is_apart = |(_, sums): &Access| {
+            let is_one = matches!(sums.pattern(), None | Some(Pattern::Uniform | Pattern::Linear));
+            !is_one && sums.sectors >= APART * sums.fewest_sectors && ratio(sums.sectors, all) >= LEAST_SHARE
+        };
+        let mut by_buffer: BTreeMap<(usize, AccessKind), Vec<Access>> = BTreeMap::new();
+        for (site, sums) in self.of_buffers().filter(is_apart).filter(|(_, sums)| self.used(sums) >= PARTIAL) {
+            if let Some((root, _)) = sums.root(site, &self.dispatch.what.traced) {
+                by_buffer.entry((root, site.kind)).or_default().push((site, sums));
+            }
+        }
+        let of = |((_, kind), all): ((usize, AccessKind), Vec<Access>)| {
+            let sum = |part: fn(&Sums) -> u64| all.iter().map(|(_, sums)| part(sums)).sum::<u64>();
+            let requests = sum(|sums| sums.requests);
+            let [taken, least] = [sum(|sums| sums.sectors), sum(|sums| sums.fewest_sectors)];
+            let each = |sectors| format!("{:.0}", ratio(sectors, requests));
+            let what = if kind == AccessKind::Load { "loads of" } else { "stores to" };
+            let evidence = format!(
+                "the {what} {}: lanes are apart, so that a request takes {} sectors where {} would do; the workgroup uses them all",
+                name(all[0].0),
+                each(taken),
+                each(least)
+            );
+            let remedy =
+                "let neighbouring lanes access neighbouring words, by a tile in shared memory, or let each lane load vectors";
+            let kind = FindingKind::Uncoalesced;
+            Finding { kind, lines: lines(&all), evidence, remedy: remedy.to_owned(), proof: Proof::Nothing }
+        };
+        by_buffer.into_iter().map(of).collect()
     }
 
     fn redundant(&self) -> Vec<Finding> {

@@ -57,19 +57,22 @@ impl<'e> Explained<'e> {
             0 | 1 => String::new(),
             count => format!(", the first of {count} dispatches"),
         };
-        Self {
+        let mut new = Self {
             device,
             kernel: first.map_or("", |dispatch| &dispatch.what.source),
             entry: first.map_or("", |dispatch| &dispatch.what.entry),
             heading: first.map_or_else(String::new, |dispatch| headline(dispatch, device) + &of_several),
             bounds: PassBounds::of(&bounds),
-            findings: first
-                .map_or_else(Vec::new, |first| findings::find(first, hardware, [lanes, device.subgroup.size], &tried, &taken)),
+            findings: Vec::new(),
             taken,
             tried,
             sample: first.and_then(sample),
             gaps: gaps.into_iter().collect(),
-        }
+        };
+        let found =
+            |first| findings::find(first, hardware, [lanes, device.subgroup.size], &new.tried, &new.taken, new.attained());
+        new.findings = first.map_or_else(Vec::new, found);
+        new
     }
 
     /// The share of its least time in what the kernel takes; nothing where no row bounds it.
