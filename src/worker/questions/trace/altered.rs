@@ -108,7 +108,7 @@ impl Tracer {
         Ok(match after.saturating_mul(4) <= before.saturating_mul(3) {
             true if is_same => Feasible::Yes,
             true => Feasible::No(DIFFERS.to_owned()),
-            false => Feasible::No("they do less than half of what it computes".to_owned()),
+            false => Feasible::No("half of their iterations are less than a quarter of what it computes".to_owned()),
         })
     }
 
