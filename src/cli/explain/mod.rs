@@ -48,8 +48,7 @@ pub fn explain(typed: Explain, words: impl Iterator<Item = OsString>) -> anyhow:
     let orders = orders(&typed.case, &hardware, &device, false)?;
     let Some(order) = orders.into_iter().next() else { return Ok(EXIT_OK) };
     let points = local_sizes(&order, &device).map_err(refused)?;
-    let order =
-        Order { tries: Some(Tries { alterations: trials::alterations, limits: device.limits.clone(), points }), ..order };
+    let order = Order { tries: Some(Tries { alterations: trials::alterations, limits: device.limits, points }), ..order };
     let Some(_locks) = lock::take_all(&campaign.settings, &campaign.targets, &campaign.voice)? else {
         return Ok(EXIT_INTERRUPTED);
     };
