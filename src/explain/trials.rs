@@ -13,7 +13,7 @@ use crate::worker::AlteredCase;
 
 /// What lowers the time by this share is worth it, and what lowers it by less than that isn't.
 pub const BINDS: f64 = 0.10;
-const LETS_GO: f64 = 0.03;
+pub const LETS_GO: f64 = 0.03;
 
 /// The most by which a placebo's time may differ from the kernel's own, as a share of it.
 const SAME_TIME: f64 = 0.02;

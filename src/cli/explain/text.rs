@@ -7,7 +7,7 @@ use crate::cli::trace::text::large;
 use crate::explain::bounds::{Bound, Resource};
 use crate::explain::findings::{Finding, FindingKind, Proof};
 use crate::explain::measured::Taken;
-use crate::explain::trials::{BINDS, COPIES, Gain, Outcome, Trial, Tried, Verdict, is_small};
+use crate::explain::trials::{BINDS, COPIES, Gain, LETS_GO, Outcome, Trial, Tried, Verdict, is_small};
 use crate::output::{Column, Need, Page, TextTable, paragraph};
 use crate::shader::Relief;
 use crate::units::{Bytes, figure, figure_and_noise, percent, percent_off, time};
@@ -153,7 +153,7 @@ fn reliefs(explained: &Explained) -> Option<TextTable> {
             }
             (Outcome::Gained(Gain { share, ends: Some((low, high)), is_least }), verdict) => {
                 let so = match verdict {
-                    _ if matches!(tried.trial, Trial::Crowded(_)) && *high <= -BINDS => "it takes many at once".to_owned(),
+                    _ if matches!(tried.trial, Trial::Crowded(_)) => crowded(*low, *high),
                     Some(Verdict::Binds) if *is_least => "it binds, and that much at least".to_owned(),
                     Some(Verdict::Binds) => "it binds".to_owned(),
                     Some(Verdict::LetsGo) => "it doesn't bind".to_owned(),
@@ -166,6 +166,17 @@ fn reliefs(explained: &Explained) -> Option<TextTable> {
         table.row([what.into_owned(), gain, so]);
     }
     Some(table)
+}
+
+/// What fewer workgroups at once do, in words.
+fn crowded(low: f64, high: f64) -> String {
+    match (low, high) {
+        _ if high <= -BINDS => "it takes many at once".to_owned(),
+        _ if low >= LETS_GO => "it is faster with fewer at once".to_owned(),
+        _ if low > -LETS_GO && high < LETS_GO => "no difference".to_owned(),
+        _ if is_small(-high, -low) => "a little slower".to_owned(),
+        _ => format!("can't tell: from {:.1} to {:.1} %", 100.0 * low, 100.0 * high),
+    }
 }
 
 /// What was taken away of the whole kernel.
@@ -239,12 +250,12 @@ fn seen(finding: &Finding, kernel: &str) -> String {
 
 /// What follows where nothing that was taken away makes it faster.
 fn unmoved(explained: &Explained) -> Option<String> {
-    let whole = explained.tried.iter().filter(|tried| what(&tried.trial).is_some());
+    let is_crowded = |tried: &&Tried| matches!(tried.trial, Trial::Crowded(_));
+    let whole = explained.tried.iter().filter(|tried| what(&tried.trial).is_some() && !is_crowded(tried));
     let verdicts: Vec<Verdict> = whole.filter_map(Tried::verdict).collect();
     let is_found = explained.findings.iter().any(|finding| finding.gain().is_some_and(|gain| gain.share >= BINDS));
     let is_unmoved = !is_found && !verdicts.is_empty() && verdicts.iter().all(|verdict| *verdict == Verdict::LetsGo);
     let highest = explained.bounds.all.iter().filter_map(|bound| bound.least_ns).fold(0.0, f64::max) / explained.taken.ns;
-    let is_crowded = |tried: &&Tried| matches!(tried.trial, Trial::Crowded(_));
     let needs_many = match explained.tried.iter().find(is_crowded).map(|tried| &tried.outcome) {
         Some(Outcome::Gained(Gain { ends: Some((_, high)), .. })) => *high <= -BINDS,
         _ => false,
@@ -382,6 +393,23 @@ mod tests {
         assert!(text.contains("3. another. Without that it takes at least 25 % less time: mend it."), "{text}");
         assert!(text.contains("Not tried: six.") && text.contains("can't tell whether it costs time: three; four."), "{text}");
         assert!(text.contains("costs next to nothing: five."), "{text}");
+    }
+
+    #[test]
+    fn latencies_limit_what_takes_many_workgroups_at_once() {
+        let device = DeviceInfo { kind: DeviceKind::Discrete, ..DeviceInfo::mock() };
+        let tried = |trial, low: f64, high: f64| {
+            let outcome = Outcome::Gained(Gain { share: low.midpoint(high), ends: Some((low, high)), is_least: false });
+            Tried { trial, outcome }
+        };
+        let said = |low, high| {
+            let tried = vec![tried(Trial::Relief(Relief::Loads.into()), 0.0, 0.01), tried(Trial::Crowded(49152), low, high)];
+            text(&Explained { tried, ..explained(&device, 400_000.0 * 100.0) }, Page { width: 120, ..Page::FILE })
+        };
+        let [slower, same, faster] = [(-0.5, -0.4), (-0.01, 0.01), (0.2, 0.3)].map(|(low, high)| said(low, high));
+        assert!(slower.contains("it takes many at once") && slower.contains("Latencies limit it"), "{slower}");
+        assert!(same.contains("no difference") && same.contains("Unexplained"), "{same}");
+        assert!(faster.contains("faster with fewer at once") && !faster.contains("it binds"), "{faster}");
     }
 
     #[test]
