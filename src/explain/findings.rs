@@ -311,13 +311,15 @@ impl<'s> Seen<'s> {
             let sum = |part: fn(&Sums) -> u64| all.iter().map(|(_, sums)| part(sums)).sum::<u64>();
             let requests = sum(|sums| sums.requests);
             let [taken, least] = [sum(|sums| sums.sectors), sum(|sums| sums.fewest_sectors)];
+            let [bytes, used] = [sum(|sums| sums.first_sectors) * self.hardware.sector_bytes, sum(|sums| sums.first_used)];
             let each = |sectors| format!("{:.0}", ratio(sectors, requests));
             let what = if kind == AccessKind::Load { "loads of" } else { "stores to" };
             let evidence = format!(
-                "the {what} {}: lanes are apart, so that a request takes {} sectors where {} would do; the workgroup uses them all",
+                "the {what} {}: lanes are apart, so that a request takes {} sectors where {} would do; the workgroup uses {} of their bytes",
                 name(all[0].0),
                 each(taken),
-                each(least)
+                each(least),
+                percent(ratio(used, bytes))
             );
             let remedy =
                 "let neighbouring lanes access neighbouring words, by a tile in shared memory, or let each lane load vectors";

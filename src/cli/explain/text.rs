@@ -262,8 +262,9 @@ fn unmoved(explained: &Explained) -> Option<String> {
     };
     (is_unmoved && highest < HALF && !explained.device.is_cpu()).then(|| {
         if needs_many {
-            return "Latencies limit it: nothing that was taken away makes it faster, and with fewer workgroups at once, which hide them, \
-                    it is slower. Smaller workgroups, fewer registers or less shared memory let more be there at once."
+            return "It seems to wait for latencies: nothing that was taken away makes it faster, and with fewer workgroups at once, which \
+                    hide them, it is slower. Fewer registers or less shared memory may let more be there at once. On some devices, \
+                    though, the first cache was smaller in that trial."
                 .to_owned();
         }
         "Unexplained: nothing that was taken away makes it faster, and no bound or estimate is half of its time. Latencies, lanes that \
@@ -396,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn latencies_limit_what_takes_many_workgroups_at_once() {
+    fn what_takes_many_workgroups_at_once_seems_to_wait() {
         let device = DeviceInfo { kind: DeviceKind::Discrete, ..DeviceInfo::mock() };
         let tried = |trial, low: f64, high: f64| {
             let outcome = Outcome::Gained(Gain { share: low.midpoint(high), ends: Some((low, high)), is_least: false });
@@ -407,7 +408,7 @@ mod tests {
             text(&Explained { tried, ..explained(&device, 400_000.0 * 100.0) }, Page { width: 120, ..Page::FILE })
         };
         let [slower, same, faster] = [(-0.5, -0.4), (-0.01, 0.01), (0.2, 0.3)].map(|(low, high)| said(low, high));
-        assert!(slower.contains("it takes many at once") && slower.contains("Latencies limit it"), "{slower}");
+        assert!(slower.contains("it takes many at once") && slower.contains("It seems to wait for latencies"), "{slower}");
         assert!(same.contains("no difference") && same.contains("Unexplained"), "{same}");
         assert!(faster.contains("faster with fewer at once") && !faster.contains("it binds"), "{faster}");
     }
