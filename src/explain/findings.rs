@@ -35,6 +35,13 @@ pub enum FindingKind {
     Spills,
 }
 
+impl FindingKind {
+    /// Whether its accesses themselves are what is taken away to see what it costs.
+    pub fn is_of_accesses(self) -> bool {
+        matches!(self, Self::PartialSectors | Self::Uncoalesced | Self::RedundantLoads)
+    }
+}
+
 /// Something that costs time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
@@ -106,6 +113,7 @@ pub fn find(
     let seen = Seen { dispatch, hardware, subgroup: lanes, device_lanes, tried };
     let mut all = seen.conflicts();
     all.extend(seen.sectors());
+    all.extend(seen.unaligned());
     if attained.is_none_or(|attained| 1.0 - attained >= BINDS) {
         all.extend(seen.uncoalesced());
     }
@@ -247,46 +255,71 @@ impl<'s> Seen<'s> {
             let (site, sums) = access;
             let used = sums.efficiency(self.hardware)?;
             let bytes: u64 = site.target.runs().iter().map(|run| run.bytes).sum();
-            let unaligned = ratio(sums.unaligned, sums.requests);
             // What other accesses of the workgroup use of the same sectors, a cache may have kept for them.
             let whole = self.used(sums);
             let is_worth_it = ratio(sums.sectors, all) >= LEAST_SHARE;
-            let (kind, how, remedy) = match sums.pattern() {
+            let (how, remedy) = match sums.pattern() {
                 Some(Pattern::Uniform) => return None,
+                _ if self.is_unaligned(&access) => return None,
                 _ if !is_worth_it => return None,
-                Some(Pattern::Linear) if unaligned >= UNALIGNED && sums.sectors > sums.fewest_sectors => (
-                    FindingKind::Unaligned,
-                    format!("{} of its requests begin within a sector", percent(unaligned)),
-                    "begin rows at multiples of a sector, or let the first lanes wait",
-                ),
                 _ if whole >= PARTIAL => return None,
                 Some(Pattern::Strided(stride)) if used < PARTIAL => (
-                    FindingKind::PartialSectors,
                     format!("lanes are {} apart", apart(stride, bytes)),
                     "let neighbouring lanes access neighbouring words: an array for each member of a structure, or a tile in shared memory",
                 ),
                 Some(Pattern::Scattered) if used < PARTIAL => (
-                    FindingKind::PartialSectors,
                     "lanes access words here and there".to_owned(),
                     "sort what is accessed, or group it, so that neighbouring lanes need the same sectors",
                 ),
-                _ if used < PARTIAL => (
-                    FindingKind::PartialSectors,
-                    "lanes access parts of sectors".to_owned(),
-                    "let neighbouring lanes access neighbouring words",
-                ),
+                _ if used < PARTIAL => {
+                    ("lanes access parts of sectors".to_owned(), "let neighbouring lanes access neighbouring words")
+                }
                 _ => return None,
             };
-            let verb = if site.kind == AccessKind::Load { "the load of" } else { "the store to" };
-            let evidence =
-                format!("{verb} {}: {how}, {} of the bytes that memory moves are of use", name(site), percent(used.max(whole)));
+            let evidence = format!(
+                "{}: {how}, {} of the bytes that memory moves are of use",
+                accesses(site.kind, &[access]),
+                percent(used.max(whole))
+            );
             let lines = lines(&[access]);
             let relief = if site.kind == AccessKind::Load { Relief::Loads } else { Relief::Stores };
-            // What all of the access costs says nothing of the sector more that a few of its requests take.
-            let proof = if kind == FindingKind::Unaligned { Proof::Nothing } else { self.relieved(relief, &lines) };
-            Some(Finding { kind, lines, evidence, remedy: remedy.to_owned(), proof })
+            let proof = self.relieved(relief, &lines);
+            Some(Finding { kind: FindingKind::PartialSectors, lines, evidence, remedy: remedy.to_owned(), proof })
         };
         self.of_buffers().filter_map(of).collect()
+    }
+
+    fn is_unaligned(&self, (_, sums): &Access) -> bool {
+        let is_within = ratio(sums.unaligned, sums.requests) >= UNALIGNED;
+        sums.pattern() == Some(Pattern::Linear) && is_within && sums.sectors > sums.fewest_sectors
+    }
+
+    /// Loads and stores that are worth a word, buffer by buffer.
+    fn by_buffer(&self, is_meant: impl Fn(&Access) -> bool) -> Vec<(AccessKind, Vec<Access<'s>>)> {
+        let all: u64 = self.of_buffers().map(|(_, sums)| sums.sectors).sum();
+        let mut by_buffer: BTreeMap<(usize, AccessKind), Vec<Access>> = BTreeMap::new();
+        for (site, sums) in self.of_buffers().filter(is_meant).filter(|(_, sums)| ratio(sums.sectors, all) >= LEAST_SHARE) {
+            if let Some((root, _)) = sums.root(site, &self.dispatch.what.traced) {
+                by_buffer.entry((root, site.kind)).or_default().push((site, sums));
+            }
+        }
+        by_buffer.into_iter().map(|((_, kind), all)| (kind, all)).collect()
+    }
+
+    /// Requests that begin within a sector, and take one more for that. What all of the access costs says nothing of those sectors.
+    fn unaligned(&self) -> Vec<Finding> {
+        let of = |(kind, all): (AccessKind, Vec<Access>)| {
+            let sum = |part: fn(&Sums) -> u64| all.iter().map(|(_, sums)| part(sums)).sum::<u64>();
+            let evidence = format!(
+                "{}: {} of its requests begin within a sector, and take {} times the sectors that they need",
+                accesses(kind, &all),
+                percent(ratio(sum(|sums| sums.unaligned), sum(|sums| sums.requests))),
+                rounded(ratio(sum(|sums| sums.sectors), sum(|sums| sums.fewest_sectors)), None)
+            );
+            let remedy = "begin rows at multiples of a sector, or let the first lanes wait".to_owned();
+            Finding { kind: FindingKind::Unaligned, lines: lines(&all), evidence, remedy, proof: Proof::Nothing }
+        };
+        self.by_buffer(|access| self.is_unaligned(access)).into_iter().map(of).collect()
     }
 
     /// The share of the bytes of its sectors that the workgroup uses, by this instruction or another.
@@ -296,37 +329,30 @@ impl<'s> Seen<'s> {
 
     /// Requests of lanes that lie apart, buffer by buffer, where no sector is used in part.
     fn uncoalesced(&self) -> Vec<Finding> {
-        let all: u64 = self.of_buffers().map(|(_, sums)| sums.sectors).sum();
         let is_apart = |(_, sums): &Access| {
             let is_one = matches!(sums.pattern(), None | Some(Pattern::Uniform | Pattern::Linear));
-            !is_one && sums.sectors >= APART * sums.fewest_sectors && ratio(sums.sectors, all) >= LEAST_SHARE
+            !is_one && sums.sectors >= APART * sums.fewest_sectors && self.used(sums) >= PARTIAL
         };
-        let mut by_buffer: BTreeMap<(usize, AccessKind), Vec<Access>> = BTreeMap::new();
-        for (site, sums) in self.of_buffers().filter(is_apart).filter(|(_, sums)| self.used(sums) >= PARTIAL) {
-            if let Some((root, _)) = sums.root(site, &self.dispatch.what.traced) {
-                by_buffer.entry((root, site.kind)).or_default().push((site, sums));
-            }
-        }
-        let of = |((_, kind), all): ((usize, AccessKind), Vec<Access>)| {
+        let of = |(kind, all): (AccessKind, Vec<Access>)| {
             let sum = |part: fn(&Sums) -> u64| all.iter().map(|(_, sums)| part(sums)).sum::<u64>();
             let requests = sum(|sums| sums.requests);
             let [taken, least] = [sum(|sums| sums.sectors), sum(|sums| sums.fewest_sectors)];
             let [bytes, used] = [sum(|sums| sums.first_sectors) * self.hardware.sector_bytes, sum(|sums| sums.first_used)];
             let each = |sectors| format!("{:.0}", ratio(sectors, requests));
-            let what = if kind == AccessKind::Load { "loads of" } else { "stores to" };
             let evidence = format!(
-                "the {what} {}: lanes are apart, so that a request takes {} sectors where {} would do; the workgroup uses {} of their bytes",
-                name(all[0].0),
+                "{}: lanes are apart, so that a request takes {} sectors where {} would do; the workgroup uses {} of their bytes",
+                accesses(kind, &all),
                 each(taken),
                 each(least),
                 percent(ratio(used, bytes))
             );
             let remedy =
                 "let neighbouring lanes access neighbouring words, by a tile in shared memory, or let each lane load vectors";
-            let kind = FindingKind::Uncoalesced;
-            Finding { kind, lines: lines(&all), evidence, remedy: remedy.to_owned(), proof: Proof::Nothing }
+            let (lines, relief) = (lines(&all), if kind == AccessKind::Load { Relief::Loads } else { Relief::Stores });
+            let proof = self.relieved(relief, &lines);
+            Finding { kind: FindingKind::Uncoalesced, lines, evidence, remedy: remedy.to_owned(), proof }
         };
-        by_buffer.into_iter().map(of).collect()
+        self.by_buffer(is_apart).into_iter().map(of).collect()
     }
 
     fn redundant(&self) -> Vec<Finding> {
@@ -438,13 +464,13 @@ impl<'s> Seen<'s> {
 
     /// What taking away the cost at these lines did; or that of all, where they are all that has it.
     fn relieved(&self, relief: Relief, lines: &[SourceLine]) -> Proof {
-        let at = ReliefAt { relief, lines: Some(lines.to_vec()) };
+        let at = ReliefAt { lines: Some(lines.to_vec()), ..relief.into() };
         let all = costs(self.dispatch, relief);
         let is_here = |line: &Option<SourceLine>| line.as_ref().is_some_and(|line| lines.contains(line));
         let has_no_other = all.len() == 1 || all.iter().all(|(line, _)| is_here(line));
         let is_it = |trial: &Trial| match trial {
             Trial::Line(of) | Trial::Relief(of) if *of == at => true,
-            Trial::Relief(of) => of.relief == relief && of.lines.is_none() && has_no_other,
+            Trial::Relief(of) => of.is_whole() && of.relief == relief && has_no_other,
             _ => false,
         };
         let tried = self.tried.iter().find(|tried| is_it(&tried.trial));
@@ -470,6 +496,17 @@ fn apart(stride: i64, bytes: u64) -> String {
         Some(0) => format!("{} elements", away / bytes),
         _ => format!("{away} bytes"),
     }
+}
+
+/// Loads or stores, in words.
+fn accesses(kind: AccessKind, all: &[Access]) -> String {
+    let what = match (kind, all.len()) {
+        (AccessKind::Load, 1) => "the load of",
+        (AccessKind::Load, _) => "the loads of",
+        (_, 1) => "the store to",
+        _ => "the stores to",
+    };
+    format!("{what} {}", name(all[0].0))
 }
 
 fn lines(all: &[Access]) -> Vec<SourceLine> {

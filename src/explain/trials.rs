@@ -6,7 +6,7 @@ use super::measured::Taken;
 use crate::campaign::trace::{DispatchTrace, Scoped};
 use crate::measure::CaseKey;
 use crate::model::{Failure, Limits, Point};
-use crate::shader::{AccessKind, Alteration, Padding, Relief, ReliefAt, Site, SourceLine, Space};
+use crate::shader::{AccessKind, Alteration, Kept, Padding, Relief, ReliefAt, Site, SourceLine, Space};
 use crate::trace::sites::Sums;
 use crate::units::Ends;
 use crate::worker::AlteredCase;
@@ -67,7 +67,7 @@ pub struct Gain {
     pub share: f64,
     /// Where there were enough rounds.
     pub ends: Option<Ends>,
-    /// Whether it may be more.
+    /// Whether it may be more: the placebo takes another time than the kernel, or a part stayed.
     pub is_least: bool,
 }
 
@@ -84,7 +84,7 @@ impl Outcome {
         let Self::Gained(gain) = self else { return None };
         Some(match gain.ends {
             Some((low, _)) if low >= BINDS => Verdict::Binds,
-            Some((_, high)) if high < LETS_GO => Verdict::LetsGo,
+            Some((_, high)) if high < LETS_GO && !gain.is_least => Verdict::LetsGo,
             _ => Verdict::Undecided,
         })
     }
@@ -134,6 +134,15 @@ impl Trial {
         }
     }
 
+    /// What of it stays as it is.
+    pub fn kept(&self) -> &Kept {
+        const NOTHING: &Kept = &Kept { numbers: Vec::new(), lines: Vec::new() };
+        match self {
+            Self::Relief(of) | Self::Line(of) => &of.kept,
+            _ => NOTHING,
+        }
+    }
+
     /// The altered cases that are measured for it: of a relief its placebo, and itself. `at` tells it from others.
     pub fn cases(&self, at: usize, base: &CaseKey) -> Vec<AlteredCase> {
         let case =
@@ -166,7 +175,12 @@ impl Trial {
         }
         let (before, after, copies) = match (self, &taken[..]) {
             (Self::Relief(_) | Self::Line(_) | Self::Crowded(_), [placebo, relieved]) => {
-                return relieved_of(own, placebo, relieved);
+                return match relieved_of(own, placebo, relieved) {
+                    Outcome::Gained(gain) if !self.kept().numbers.is_empty() => {
+                        Outcome::Gained(Gain { is_least: true, ..gain })
+                    }
+                    outcome => outcome,
+                };
             }
             (Self::Copies, [all]) => (own, *all, f64::from(COPIES)),
             (Self::Padding(_) | Self::Narrow | Self::LocalSize(_), [other]) => (own, *other, 1.0),
@@ -234,14 +248,14 @@ pub fn alterations(dispatches: &[DispatchTrace], limits: &Limits) -> Scoped<Alte
         // Where there are no conflicts, leading accesses elsewhere only costs.
         let in_conflict = is_whole && relief == Relief::Conflicts;
         let lines_in_conflict = in_conflict.then(|| lines.keys().map(|line| (*line).clone()).collect());
-        whole.push(ReliefAt { relief, lines: lines_in_conflict });
+        whole.push(ReliefAt { lines: lines_in_conflict, ..relief.into() });
         let mut lines: Vec<(&SourceLine, u64)> = lines.into_iter().collect();
         lines.sort_by_key(|(_, cost)| std::cmp::Reverse(*cost));
         #[expect(clippy::cast_precision_loss, reason = "a share")]
         let is_worth_it = |cost: u64| cost as f64 >= LEAST_SHARE * all as f64;
         if lines.len() > 1 {
             let lines = lines.into_iter().filter(|(_, cost)| is_worth_it(*cost)).take(MOST_LINES);
-            by_line.extend(lines.map(|(line, _)| ReliefAt { relief, lines: Some(vec![line.clone()]) }));
+            by_line.extend(lines.map(|(line, _)| ReliefAt { lines: Some(vec![line.clone()]), ..relief.into() }));
         }
     }
     // Which loops only compute, its code tells.
@@ -307,6 +321,14 @@ mod tests {
         assert_eq!(verdict(100.0, 103.0, 50.0, 0.001), Some(Verdict::Binds), "by half of its time at least");
         assert_eq!(verdict(100.0, 97.0, 50.0, 0.001), Some(Verdict::Binds));
         assert_eq!(verdict(100.0, 150.0, 50.0, 0.001), None);
+        // A part stayed that may bind.
+        let kept = Kept { numbers: vec![1], lines: Vec::new() };
+        let trial = Trial::Relief(ReliefAt { kept, ..Relief::Loads.into() });
+        let of_part = |relieved: f64| {
+            let outcome = trial.outcome(&taken(100.0, 0.001), &[Ok(taken(100.0, 0.001)), Ok(taken(relieved, 0.001))]);
+            Tried { trial: trial.clone(), outcome }.verdict()
+        };
+        assert_eq!([50.0, 100.0].map(of_part), [Verdict::Binds, Verdict::Undecided].map(Some));
         let failed = Err(Failure::new(Status::Timeout, "it hung"));
         let of_failed = Trial::Copies.outcome(&taken(1.0, 0.1), &[failed]);
         assert!(matches!(of_failed, Outcome::NotTried(why) if why.contains("it hung")));

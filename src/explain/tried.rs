@@ -84,9 +84,13 @@ pub fn measure(campaign: &mut Campaign, subject: &Subject, traces: &Traces) -> R
     let is_cpu = campaign.targets.device(0).info.is_cpu();
     let mut altered: Vec<AlteredCase> = Vec::new();
     let mut plan = |all: &[(Alteration, Feasible)], trial: fn(&Alteration) -> Trial| {
-        let possible = all.iter().filter(|(_, answer)| *answer == Feasible::Yes && !is_cpu);
-        let plan = |(alteration, _): &(Alteration, Feasible)| {
-            let trial = trial(alteration);
+        let possible = all.iter().filter(|_| !is_cpu).filter_map(|(alteration, answer)| match answer {
+            Feasible::Yes => Some(alteration.clone()),
+            Feasible::Except(kept) => Some(alteration.except(kept.clone())),
+            Feasible::Nothing | Feasible::No(_) => None,
+        });
+        let plan = |alteration: Alteration| {
+            let trial = trial(&alteration);
             let own = trial.cases(altered.len(), &subject.key);
             let cases = own.iter().map(|of| subject.altered(&of.name)).collect();
             altered.extend(own);
@@ -121,7 +125,7 @@ pub fn measure(campaign: &mut Campaign, subject: &Subject, traces: &Traces) -> R
     let refused = |all: &[(Alteration, Feasible)], trial: fn(&Alteration) -> Trial| {
         let refused = all.iter().filter_map(|(alteration, answer)| match answer {
             Feasible::No(why) => Some(Tried { trial: trial(alteration), outcome: Outcome::NotTried(why.clone()) }),
-            Feasible::Yes | Feasible::Nothing => None,
+            Feasible::Yes | Feasible::Except(_) | Feasible::Nothing => None,
         });
         refused.collect::<Vec<Tried>>()
     };

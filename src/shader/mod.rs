@@ -54,7 +54,7 @@ pub use reflect::{
     InstructionKind, InstructionMix, Led, MatrixOrder, MemberLayout, Overlap, Pointee, ReflectError, Reflection, ScalarType,
     Seen, SpecConstant, SpecValues, StructLayout, TypeLayout,
 };
-pub use relief::{Alteration, Relief, ReliefAt, ReliefError, Relieved};
+pub use relief::{Alteration, Kept, Relief, ReliefAt, ReliefError, Relieved};
 pub use specialize::{SpecializeError, prepare, specialize, specialize_entry, specialize_kernel};
 pub use strip::without_source;
 pub use trace::{

@@ -5,12 +5,13 @@
 //!
 //! A kernel isn't relieved of anything that decides where it branches, or what it accesses besides.
 
+mod flow;
 mod loops;
 mod taint;
 mod writer;
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use rspirv::binary::Assemble;
@@ -27,8 +28,9 @@ use super::trace::{Dispatch, Padding};
 use super::validator::validate_rewritten;
 use super::{Module, Prepared};
 use crate::model::{Binding, Check, Contents, Data, MemoryKind, Resource, ResourceKind, Step};
+use flow::Choices;
 use loops::Halved;
-use taint::{Memory, Tainted};
+use taint::{Memory, Seeds, Tainted};
 use writer::Writer;
 
 /// A cost that can be taken away.
@@ -65,11 +67,28 @@ pub struct ReliefAt {
     pub relief: Relief,
     /// The lines of the source; nothing where all of the kernel is meant.
     pub lines: Option<Vec<SourceLine>>,
+    pub kept: Kept,
+}
+
+/// The instructions of a relief that stay as they are, since the kernel goes by what they do.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Kept {
+    /// Which they are among all of that kind, in ascending order.
+    pub numbers: Vec<usize>,
+    /// The lines that they are at, as far as the module says, in ascending order.
+    pub lines: Vec<SourceLine>,
+}
+
+impl ReliefAt {
+    /// Whether it is of all of the kernel.
+    pub fn is_whole(&self) -> bool {
+        self.lines.is_none() && self.kept.numbers.is_empty()
+    }
 }
 
 impl From<Relief> for ReliefAt {
     fn from(relief: Relief) -> Self {
-        Self { relief, lines: None }
+        Self { relief, lines: None, kept: Kept::default() }
     }
 }
 
@@ -87,6 +106,18 @@ pub enum Alteration {
     Padded(Padding),
     /// It computes in f32 what it computes in f64, where nothing asks for that. It computes the same, within what that allows.
     Narrowed,
+}
+
+impl Alteration {
+    /// The same but for these instructions.
+    pub fn except(&self, kept: Kept) -> Self {
+        match self {
+            Self::Relieved { of, is_placebo } => {
+                Self::Relieved { of: ReliefAt { kept, ..of.clone() }, is_placebo: *is_placebo }
+            }
+            other => other.clone(),
+        }
+    }
 }
 
 /// A module that reads from a buffer whether it is relieved.
@@ -139,25 +170,14 @@ pub struct BoundBuffers {
 impl Relieved {
     /// Rewrites a module for one entry point.
     pub fn of(original: &[u32], entry: &str, at: &ReliefAt, buffers: &BoundBuffers) -> Result<Self, ReliefError> {
-        let mut module = load(original).map_err(RewriteError::from)?;
-        let function = keep_entry(&mut module, entry)?;
-        if taint::is_beyond(&module) {
-            return Err(ReliefError::Partial);
-        }
-        let memory = Memory::of(&module, buffers.may_overlap);
-        let mut writer = Writer::new(Editor::new(module.clone())?, memory);
-        let mut meant = meant(&module, &writer, at);
-        if at.relief == Relief::Loops {
-            meant.add_loops(&mut module, &mut writer, function);
-        }
-        let tainted = Tainted::of(&module, &writer.memory, &meant.seeds);
-        // An index that depends on what is read may be any that the mask lets pass.
-        let held =
-            |chain: &Instruction| writer.held(chain).filter(|_| writer.bytes_from(chain, buffers) >= 2 * u64::from(WINDOW));
-        tainted.judge(&module, &writer.memory, &meant.loads, &held)?;
+        let mut plan = Plan::of(original, entry, at, buffers)?;
+        plan.meant.all.retain(|of| !at.kept.numbers.contains(&of.number));
+        plan.judge(&plan.meant.all, buffers)?;
+        let Plan { mut writer, meant, entry, .. } = plan;
+        let places: HashMap<Place, Relief> = meant.all.iter().map(|of| (of.place, of.cost)).collect();
         let mut functions = std::mem::take(&mut writer.edit.module.functions);
         for (at, of) in functions.iter_mut().enumerate() {
-            writer.relieve(of, |block, instruction| meant.places.get(&(at, block, instruction)).copied());
+            writer.relieve(of, |block, instruction| places.get(&(at, block, instruction)).copied());
         }
         match (writer.relieved, writer.missed + meant.missed) {
             (0, 0) => return Err(ReliefError::Nothing),
@@ -165,7 +185,7 @@ impl Relieved {
             _ => return Err(ReliefError::Partial),
         }
         writer.edit.module.functions = functions;
-        Self::finished(original, writer, function, None)
+        Self::finished(original, writer, entry, None)
     }
 
     /// `bytes` are those of shared memory that nothing uses.
@@ -192,76 +212,158 @@ impl Relieved {
     }
 }
 
+/// By function, block and instruction.
+type Place = (usize, usize, usize);
+
+/// An instruction that a relief is of.
+#[derive(Clone)]
+struct One {
+    place: Place,
+    cost: Relief,
+    number: usize,
+    line: Option<SourceLine>,
+}
+
 /// The instructions that a relief is of.
 #[derive(Default)]
 struct Meant {
-    /// By function, block and instruction, which of the costs it is.
-    places: HashMap<(usize, usize, usize), Relief>,
-    /// The results of loads from buffers among them.
-    loads: HashSet<Word>,
-    seeds: taint::Seeds,
+    all: Vec<One>,
+    /// What becomes other where loops end.
+    of_loops: Seeds,
     /// How many can't be rewritten, whatever is around them.
     missed: usize,
 }
 
-impl Meant {
-    fn add_loops(&mut self, module: &mut dr::Module, writer: &mut Writer, entry: Word) {
-        let is_word = |value: Word| writer.edit.integer(value).is_some_and(|(width, _)| width == 32);
-        let Halved { bounds, seeds } = Halved::of(module, &writer.memory, entry, &is_word);
-        for (function, of) in module.functions.iter().enumerate() {
-            for (block, of) in of.blocks.iter().enumerate() {
-                let ends = |of: &Instruction| of.result_id.is_some_and(|result| bounds.contains_key(&result));
-                let places = of.instructions.iter().enumerate().filter(|(_, of)| ends(of));
-                self.places.extend(places.map(|(place, _)| ((function, block, place), Relief::Loops)));
+/// A relief of a module, before it is written.
+struct Plan {
+    module: dr::Module,
+    writer: Writer,
+    meant: Meant,
+    entry: Word,
+    choices: Choices,
+}
+
+impl Plan {
+    fn of(original: &[u32], entry: &str, at: &ReliefAt, buffers: &BoundBuffers) -> Result<Self, ReliefError> {
+        let mut module = load(original).map_err(RewriteError::from)?;
+        let entry = keep_entry(&mut module, entry)?;
+        if taint::is_beyond(&module) {
+            return Err(ReliefError::Partial);
+        }
+        let memory = Memory::of(&module, buffers.may_overlap);
+        let mut writer = Writer::new(Editor::new(module.clone())?, memory);
+        let meant = match at.relief {
+            Relief::Loops => Meant::loops(&mut module, &mut writer, entry),
+            _ => Meant::of(&module, &writer, at),
+        };
+        let choices = Choices::of(&module, &writer.memory);
+        Ok(Self { module, writer, meant, entry, choices })
+    }
+
+    /// # Errors
+    /// Where the kernel, relieved of these, would do something else than it did before.
+    fn judge(&self, all: &[One], buffers: &BoundBuffers) -> Result<(), ReliefError> {
+        let (writer, memory) = (&self.writer, &self.writer.memory);
+        let (mut seeds, mut loads) = (self.meant.of_loops.clone(), HashSet::new());
+        for One { place: (function, block, place), cost, .. } in all.iter().filter(|of| of.cost != Relief::Loops) {
+            let of = &self.module.functions[*function].blocks[*block].instructions[*place];
+            seeds.add(of, *cost, memory);
+            loads.extend(of.result_id.filter(|_| *cost == Relief::Loads));
+        }
+        // An index that depends on what is read may be any that the mask lets pass.
+        let held =
+            |chain: &Instruction| writer.held(chain).filter(|_| writer.bytes_from(chain, buffers) >= 2 * u64::from(WINDOW));
+        Tainted::of(&self.module, memory, &self.choices, &seeds).judge(&self.module, memory, &loads, &held)
+    }
+
+    /// Which of the instructions have to stay, so that the kernel does what it did before. Halves are tried, then halves of what fails.
+    fn decisive(&self, buffers: &BoundBuffers) -> Kept {
+        let (mut relieved, mut kept): (Vec<One>, Vec<One>) = (Vec::new(), Vec::new());
+        let mut open = vec![&self.meant.all[..]];
+        while let Some(part) = open.pop() {
+            let together = [&relieved[..], part].concat();
+            if self.judge(&together, buffers).is_ok() {
+                relieved = together;
+            } else if part.len() == 1 {
+                kept.extend_from_slice(part);
+            } else {
+                let (first, second) = part.split_at(part.len() / 2);
+                open.extend([second, first]);
             }
         }
-        (writer.bounds, self.seeds) = (bounds, seeds);
+        let lines: BTreeSet<SourceLine> = kept.iter().filter_map(|of| of.line.clone()).collect();
+        Kept { numbers: kept.iter().map(|of| of.number).collect(), lines: lines.into_iter().collect() }
     }
 }
 
-fn meant(module: &dr::Module, writer: &Writer, at: &ReliefAt) -> Meant {
-    let (memory, mut lines, mut found) = (&writer.memory, Lines::of(module), Meant::default());
-    let is_buffer = |pointer: Word| memory.is_buffer(pointer);
-    let is_shared = |pointer: Word| memory.is_shared(pointer);
-    for (function, of) in module.functions.iter().enumerate() {
-        let chains = writer::chains(of);
-        for (block, of) in of.blocks.iter().enumerate() {
-            lines.begin_block();
-            for (place, of) in of.instructions.iter().enumerate() {
-                lines.note(of);
-                let is_here = |lines_meant: &Vec<SourceLine>| lines.now().is_some_and(|line| lines_meant.contains(&line));
-                if !at.lines.as_ref().is_none_or(is_here) {
-                    continue;
+impl Meant {
+    fn loops(module: &mut dr::Module, writer: &mut Writer, entry: Word) -> Self {
+        let is_word = |value: Word| writer.edit.integer(value).is_some_and(|(width, _)| width == 32);
+        let Halved { bounds, seeds } = Halved::of(module, &writer.memory, entry, &is_word);
+        let mut new = Self { of_loops: seeds, ..Self::default() };
+        for (function, of) in module.functions.iter().enumerate() {
+            for (block, of) in of.blocks.iter().enumerate() {
+                let ends = |of: &Instruction| of.result_id.is_some_and(|result| bounds.contains_key(&result));
+                for (place, _) in of.instructions.iter().enumerate().filter(|(_, of)| ends(of)) {
+                    new.add((function, block, place), Relief::Loops, None);
                 }
-                found.missed += match at.relief {
-                    Relief::Loads => usize::from(reads_apart(of, is_buffer)),
-                    Relief::Stores => usize::from(writes_apart(of, is_buffer)),
-                    Relief::LoadsAndStores => usize::from(reads_apart(of, is_buffer) || writes_apart(of, is_buffer)),
-                    Relief::Conflicts => usize::from(copies_from(of, is_shared) || copies_to(of, is_shared)),
-                    Relief::Atomics | Relief::Barriers | Relief::Loops => 0,
-                };
-                let pointer = of.operands.first().and_then(id);
-                let cost = match (of.class.opcode, pointer) {
-                    // What lies at a place that is written down is near already.
-                    (Op::Load, Some(pointer)) if is_buffer(pointer) && !memory.is_variable(pointer) => {
-                        chains.get(&pointer).is_none_or(|chain| writer.is_varied(chain)).then_some(Relief::Loads)
-                    }
-                    (Op::Store, Some(pointer)) if is_buffer(pointer) => Some(Relief::Stores),
-                    (Op::Load | Op::Store, Some(pointer)) if is_shared(pointer) && !memory.is_variable(pointer) => {
-                        Some(Relief::Conflicts)
-                    }
-                    (Op::ControlBarrier, _) if waits_for_workgroup(of, writer) => Some(Relief::Barriers),
-                    _ if of.class.opname.starts_with("Atomic") => Some(Relief::Atomics),
-                    _ => None,
-                };
-                let Some(cost) = cost.filter(|cost| at.relief.takes(*cost)) else { continue };
-                found.places.insert((function, block, place), cost);
-                found.seeds.add(of, cost, memory);
-                found.loads.extend(of.result_id.filter(|_| cost == Relief::Loads));
             }
         }
+        writer.bounds = bounds;
+        new
     }
-    found
+
+    fn add(&mut self, place: Place, cost: Relief, line: Option<SourceLine>) {
+        self.all.push(One { place, cost, number: self.all.len(), line });
+    }
+
+    fn of(module: &dr::Module, writer: &Writer, at: &ReliefAt) -> Self {
+        let (memory, mut lines, mut found) = (&writer.memory, Lines::of(module), Self::default());
+        let is_buffer = |pointer: Word| memory.is_buffer(pointer);
+        let is_shared = |pointer: Word| memory.is_shared(pointer);
+        for (function, of) in module.functions.iter().enumerate() {
+            let chains = writer::chains(of);
+            for (block, of) in of.blocks.iter().enumerate() {
+                lines.begin_block();
+                for (place, of) in of.instructions.iter().enumerate() {
+                    lines.note(of);
+                    let is_here = |lines_meant: &Vec<SourceLine>| lines.now().is_some_and(|line| lines_meant.contains(&line));
+                    if !at.lines.as_ref().is_none_or(is_here) {
+                        continue;
+                    }
+                    found.missed += match at.relief {
+                        Relief::Loads => usize::from(reads_apart(of, is_buffer)),
+                        Relief::Stores => usize::from(writes_apart(of, is_buffer)),
+                        Relief::LoadsAndStores => usize::from(reads_apart(of, is_buffer) || writes_apart(of, is_buffer)),
+                        Relief::Conflicts => usize::from(copies_from(of, is_shared) || copies_to(of, is_shared)),
+                        Relief::Atomics | Relief::Barriers | Relief::Loops => 0,
+                    };
+                    if let Some(cost) = cost(of, &chains, writer).filter(|cost| at.relief.takes(*cost)) {
+                        found.add((function, block, place), cost, lines.now());
+                    }
+                }
+            }
+        }
+        found
+    }
+}
+
+/// What kind of cost an instruction is.
+fn cost(of: &Instruction, chains: &HashMap<Word, Instruction>, writer: &Writer) -> Option<Relief> {
+    let memory = &writer.memory;
+    match (of.class.opcode, of.operands.first().and_then(id)) {
+        // What lies at a place that is written down is near already.
+        (Op::Load, Some(pointer)) if memory.is_buffer(pointer) && !memory.is_variable(pointer) => {
+            chains.get(&pointer).is_none_or(|chain| writer.is_varied(chain)).then_some(Relief::Loads)
+        }
+        (Op::Store, Some(pointer)) if memory.is_buffer(pointer) => Some(Relief::Stores),
+        (Op::Load | Op::Store, Some(pointer)) if memory.is_shared(pointer) && !memory.is_variable(pointer) => {
+            Some(Relief::Conflicts)
+        }
+        (Op::ControlBarrier, _) if waits_for_workgroup(of, writer) => Some(Relief::Barriers),
+        _ if of.class.opname.starts_with("Atomic") => Some(Relief::Atomics),
+        _ => None,
+    }
 }
 
 fn waits_for_workgroup(of: &Instruction, writer: &Writer) -> bool {
@@ -297,6 +399,18 @@ impl Prepared {
                 self.with_words(dispatch, words).map_err(|_| ReliefError::Partial)
             }
         }
+    }
+
+    /// Which instructions of a relief have to stay.
+    ///
+    /// # Errors
+    /// Where these are all.
+    pub fn decisive(&self, at: &ReliefAt) -> Result<Kept, ReliefError> {
+        let [dispatch] = self.dispatches()[..] else { return Err(ReliefError::Several) };
+        let (kernel, buffers) = (&self.kernels[dispatch.kernel], self.bound_buffers(dispatch.kernel));
+        let plan = Plan::of(&kernel.module.words, &kernel.entry, at, &buffers)?;
+        let kept = plan.decisive(&buffers);
+        if kept.numbers.len() == plan.meant.all.len() { Err(ReliefError::Flow) } else { Ok(kept) }
     }
 
     fn relieved(&self, dispatch: Dispatch, at: &ReliefAt, is_placebo: bool) -> Result<Self, ReliefError> {

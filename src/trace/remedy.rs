@@ -11,7 +11,7 @@ use crate::shader::{NaturalArray, Padding, Traced};
 const MOST: usize = 32;
 
 /// Requests of an instruction that are looked at; what is found is recorded once more.
-const SAMPLE: usize = 1 << 10;
+const SAMPLE: u64 = 1 << 10;
 
 /// An array with longer rows, and what all requests of it take.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,10 +26,16 @@ pub struct Candidate {
 /// What longer rows would take, over several passes.
 #[derive(Default)]
 pub struct LongerRows {
-    /// By instruction, the requests that were looked at: those of one that has none of the conflicts don't stand for the others.
-    seen: BTreeMap<usize, usize>,
-    /// By variable and elements added, the wavefronts and the least that they could be.
-    sums: BTreeMap<usize, Vec<(u64, u64)>>,
+    /// By variable and instruction: those of one that has none of the conflicts don't stand for the others.
+    sampled: BTreeMap<(usize, usize), Sampled>,
+}
+
+/// Requests of an instruction.
+struct Sampled {
+    requests: u64,
+    seen: u64,
+    /// By elements added, the wavefronts of those that were looked at, and the least that they could be.
+    sums: Vec<(u64, u64)>,
 }
 
 impl LongerRows {
@@ -40,15 +46,16 @@ impl LongerRows {
             let Some((root, array)) = request.lanes.first().and_then(|(_, record)| rows(traced, record.root?)) else {
                 continue;
             };
-            let count = self.seen.entry(request.site).or_default();
-            *count += 1;
-            if *count > SAMPLE {
+            let new = || Sampled { requests: 0, seen: 0, sums: vec![(0, 0); MOST + 1] };
+            let sampled = self.sampled.entry((root, request.site)).or_insert_with(new);
+            sampled.requests += 1;
+            if sampled.requests > SAMPLE {
                 continue;
             }
+            sampled.seen += 1;
             let of_root = request.lanes.iter().filter(|(_, record)| record.root == Some(root));
             let lanes: Vec<(u32, u64)> = of_root.filter_map(|(lane, record)| Some((*lane, record.offset?))).collect();
-            let sums = self.sums.entry(root).or_insert_with(|| vec![(0, 0); MOST + 1]);
-            for (added, sum) in (0..).zip(sums.iter_mut()) {
+            for (added, sum) in (0..).zip(sampled.sums.iter_mut()) {
                 let lanes: Vec<(u32, u64)> = lanes.iter().map(|(lane, offset)| (*lane, moved(*offset, array, added))).collect();
                 if let Some(found) = wavefronts(&lanes, site.kind, site.target.runs(), hardware) {
                     *sum = (sum.0 + found.all, sum.1 + found.least);
@@ -59,7 +66,14 @@ impl LongerRows {
 
     /// For each array of rows with conflicts, the fewest elements to add to a row that leave the fewest wavefronts.
     pub fn candidates(&self, traced: &Traced) -> Vec<Candidate> {
-        self.sums.iter().filter_map(|(root, sums)| best(traced, *root, sums)).collect()
+        let mut sums: BTreeMap<usize, Vec<(u64, u64)>> = BTreeMap::new();
+        for ((root, _), sampled) in &self.sampled {
+            let of_all = |sum: u64| sum.saturating_mul(sampled.requests) / sampled.seen.max(1);
+            for (sum, more) in sums.entry(*root).or_insert_with(|| vec![(0, 0); MOST + 1]).iter_mut().zip(&sampled.sums) {
+                *sum = (sum.0.saturating_add(of_all(more.0)), sum.1.saturating_add(of_all(more.1)));
+            }
+        }
+        sums.iter().filter_map(|(root, sums)| best(traced, *root, sums)).collect()
     }
 }
 

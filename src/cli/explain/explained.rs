@@ -98,7 +98,7 @@ impl<'e> Explained<'e> {
                 .map(|(low, high)| (self.bounds.least_ns / high, self.bounds.least_ns / low)),
             bound_by: self.bounds.binding.filter(|_| self.attained().is_some()).map(|resource| resource.name()),
             bounds: self.bounds.all.iter().map(|bound| BoundRow::new(bound, self.taken.ns, !self.device.is_cpu())).collect(),
-            reliefs: self.tried.iter().filter_map(ReliefRow::of).collect(),
+            reliefs: self.tried.iter().filter_map(|tried| ReliefRow::of(tried, self.kernel)).collect(),
             findings: self.findings.iter().map(|finding| FindingRow::new(finding, self.kernel)).collect(),
             not_known: &self.gaps,
         }
@@ -153,6 +153,8 @@ pub struct Answer<'e> {
 #[derive(Serialize)]
 struct ReliefRow<'e> {
     relief: &'static str,
+    /// The lines at which it stayed, as those of a finding: the kernel goes by what they do.
+    kept_lines: Vec<String>,
     #[serde(flatten)]
     gain: GainRow<'e>,
     binds: Option<bool>,
@@ -182,7 +184,7 @@ impl<'e> GainRow<'e> {
 }
 
 impl<'e> ReliefRow<'e> {
-    fn of(tried: &'e Tried) -> Option<Self> {
+    fn of(tried: &'e Tried, kernel: &str) -> Option<Self> {
         let binds = match tried.verdict() {
             // That takes nothing away.
             _ if matches!(tried.trial, Trial::Crowded(_)) => None,
@@ -190,7 +192,8 @@ impl<'e> ReliefRow<'e> {
             Some(Verdict::LetsGo) => Some(false),
             Some(Verdict::Undecided) | None => None,
         };
-        Some(Self { relief: tried.taken_away()?, gain: GainRow::new(Some(&tried.outcome)), binds })
+        let kept_lines = tried.trial.kept().lines.iter().map(|line| line.place(kernel)).collect();
+        Some(Self { relief: tried.taken_away()?, kept_lines, gain: GainRow::new(Some(&tried.outcome)), binds })
     }
 }
 

@@ -54,7 +54,7 @@ fn savings(explained: &Explained) -> Option<Chart> {
         _ if matches!(tried.trial, Trial::Crowded(_)) => None,
         Outcome::Gained(Gain { share, ends, .. }) => {
             // What it means stands in the table.
-            let name = what(&tried.trial)?;
+            let name = what(&tried.trial, explained.kernel)?;
             Some((name.split(" (").next().unwrap_or_default().to_owned(), of((share, ends))))
         }
         Outcome::NotTried(_) => None,

@@ -1,7 +1,5 @@
 //! What limits a kernel, as people read it.
 
-use std::borrow::Cow;
-
 use super::explained::Explained;
 use crate::cli::trace::text::large;
 use crate::explain::bounds::{Bound, Resource};
@@ -9,7 +7,7 @@ use crate::explain::findings::{Finding, FindingKind, Proof};
 use crate::explain::measured::Taken;
 use crate::explain::trials::{BINDS, COPIES, Gain, LETS_GO, Outcome, Trial, Tried, Verdict, is_small};
 use crate::output::{Column, Need, Page, TextTable, paragraph};
-use crate::shader::Relief;
+use crate::shader::{Relief, SourceLine};
 use crate::units::{Bytes, figure, figure_and_noise, percent, percent_off, time};
 
 /// How long the bar of all of the time is.
@@ -135,7 +133,7 @@ fn bar(share: f64) -> String {
 
 /// What taking away did; nothing where there was nothing to take.
 fn reliefs(explained: &Explained) -> Option<TextTable> {
-    let whole = || explained.tried.iter().filter_map(|tried| Some((tried, what(&tried.trial)?)));
+    let whole = || explained.tried.iter().filter_map(|tried| Some((tried, what(&tried.trial, explained.kernel)?)));
     if whole().next().is_none() || explained.device.is_cpu() {
         return None;
     }
@@ -157,13 +155,14 @@ fn reliefs(explained: &Explained) -> Option<TextTable> {
                     Some(Verdict::Binds) if *is_least => "it binds, and that much at least".to_owned(),
                     Some(Verdict::Binds) => "it binds".to_owned(),
                     Some(Verdict::LetsGo) => "it doesn't bind".to_owned(),
+                    _ if *is_least && *high < BINDS => "can't tell: what stays may bind".to_owned(),
                     _ if is_small(*low, *high) => "a little".to_owned(),
                     _ => format!("can't tell: from {:.1} to {:.1} %", 100.0 * low, 100.0 * high),
                 };
                 (percent_off(1.0 + share, (high - low) / 2.0), so)
             }
         };
-        table.row([what.into_owned(), gain, so]);
+        table.row([what, gain, so]);
     }
     Some(table)
 }
@@ -180,8 +179,8 @@ fn crowded(low: f64, high: f64) -> String {
 }
 
 /// What was taken away of the whole kernel.
-pub fn what(trial: &Trial) -> Option<Cow<'static, str>> {
-    let words = match trial {
+pub fn what(trial: &Trial, kernel: &str) -> Option<String> {
+    let of_all = match trial {
         Trial::Relief(of) => match of.relief {
             Relief::Loads => "loads from memory (they stay in 4 KiB of each buffer)",
             Relief::Stores => "stores to buffers",
@@ -194,11 +193,16 @@ pub fn what(trial: &Trial) -> Option<Cow<'static, str>> {
         Trial::Copies => "the dispatch's beginning and end (as one of 4 side by side)",
         Trial::Crowded(bytes) => {
             let more = Bytes((*bytes).into());
-            return Some(format!("room for workgroups at once ({more} more of shared memory each)").into());
+            return Some(format!("room for workgroups at once ({more} more of shared memory each)"));
         }
         Trial::Line(_) | Trial::Padding(_) | Trial::Narrow | Trial::LocalSize(_) => return None,
     };
-    Some(words.into())
+    let kept = trial.kept();
+    Some(match (places(&kept.lines, kernel), kept.numbers.is_empty()) {
+        (_, true) => of_all.to_owned(),
+        (None, _) => format!("{of_all}, but for some that it goes by"),
+        (Some(lines), _) => format!("{of_all}, but for {lines}, which it goes by"),
+    })
 }
 
 /// What costs time for nothing: by what it costs, where that was measured.
@@ -216,6 +220,9 @@ fn findings(explained: &Explained) -> Vec<String> {
                 let so = match (&finding.proof, finding.kind) {
                     (Proof::Remedy(_), _) => format!("With this remedy it takes {gained} less time, and computes the same"),
                     (_, FindingKind::FewWorkgroups) => format!("As one of {COPIES} it takes {gained} less time"),
+                    (_, kind) if kind.is_of_accesses() => {
+                        format!("Without these accesses it takes {least}{gained} less time, of which mending them gains a part")
+                    }
                     _ => format!("Without that it takes {least}{gained} less time"),
                 };
                 all.push(format!("{number}. {seen}. {so}: {remedy}."));
@@ -239,19 +246,23 @@ fn findings(explained: &Explained) -> Vec<String> {
 }
 
 fn seen(finding: &Finding, kernel: &str) -> String {
-    let lines: Vec<String> = finding.lines.iter().map(|line| line.place(kernel)).collect();
-    let place = match &lines[..] {
-        [] => String::new(),
-        [line] => format!("line {line}: "),
-        lines => format!("lines {}: ", lines.join(", ")),
-    };
-    place + &finding.evidence
+    places(&finding.lines, kernel).map(|lines| lines + ": ").unwrap_or_default() + &finding.evidence
+}
+
+/// Lines of a kernel's, in words.
+fn places(lines: &[SourceLine], kernel: &str) -> Option<String> {
+    let lines: Vec<String> = lines.iter().map(|line| line.place(kernel)).collect();
+    match &lines[..] {
+        [] => None,
+        [line] => Some(format!("line {line}")),
+        lines => Some(format!("lines {}", lines.join(", "))),
+    }
 }
 
 /// What follows where nothing that was taken away makes it faster.
 fn unmoved(explained: &Explained) -> Option<String> {
     let is_crowded = |tried: &&Tried| matches!(tried.trial, Trial::Crowded(_));
-    let whole = explained.tried.iter().filter(|tried| what(&tried.trial).is_some() && !is_crowded(tried));
+    let whole = explained.tried.iter().filter(|tried| tried.taken_away().is_some() && !is_crowded(tried));
     let verdicts: Vec<Verdict> = whole.filter_map(Tried::verdict).collect();
     let is_found = explained.findings.iter().any(|finding| finding.gain().is_some_and(|gain| gain.share >= BINDS));
     let is_unmoved = !is_found && !verdicts.is_empty() && verdicts.iter().all(|verdict| *verdict == Verdict::LetsGo);

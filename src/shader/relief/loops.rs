@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use rspirv::dr::{Block, Function, Instruction, Module, Operand};
 use rspirv::spirv::{Op, Word};
 
+use super::flow::{between, is_seen, places, targets, within, written};
 use super::taint::{Memory, Seeds, code, is_step, operands};
 use crate::shader::loader::id;
 use crate::shader::reflect::reach::Mentions;
@@ -66,12 +67,11 @@ impl Halved {
             code(function).filter(|of| of.class.opcode == Op::Variable).filter_map(|of| of.result_id).collect();
         let mut left: Vec<HashSet<Word>> = Vec::new();
         for of in loops {
-            let (here, others) =
-                written(in_loop(function, &of.inside), memory).into_iter().partition(|root| own.contains(root));
+            let (here, others) = written(within(function, &of.inside), memory).into_iter().partition(|root| own.contains(root));
             left.push(here);
             self.seeds.roots.extend::<HashSet<Word>>(others);
             let returns = |of: &Instruction| of.class.opcode == Op::ReturnValue;
-            self.seeds.values.extend(function.def_id().filter(|_| in_loop(function, &of.inside).any(returns)));
+            self.seeds.values.extend(function.def_id().filter(|_| within(function, &of.inside).any(returns)));
         }
         // By block, the variables of which a loop may have left the value, until nothing is added to them.
         let mut open: Vec<HashSet<Word>> = vec![HashSet::new(); function.blocks.len()];
@@ -114,7 +114,7 @@ impl Halved {
     }
 
     fn rename(&mut self, function: &mut Function, of: &Loop, next: &mut Word) {
-        let defined: HashSet<Word> = in_loop(function, &of.inside).filter_map(|of| of.result_id).collect();
+        let defined: HashSet<Word> = within(function, &of.inside).filter_map(|of| of.result_id).collect();
         let mut names: HashMap<Word, Word> = HashMap::new();
         let outside = function.blocks.iter_mut().enumerate().filter(|(at, _)| !of.inside.contains(at));
         for operand in outside.flat_map(|(_, block)| &mut block.instructions).flat_map(|of| &mut of.operands) {
@@ -130,43 +130,9 @@ impl Halved {
     }
 }
 
-/// Whether others see what an instruction does, or it exchanges something with them.
-fn is_seen(of: &Instruction, memory: &Memory) -> bool {
-    let name = of.class.opname;
-    let exchanges = ["Image", "Atomic", "Group", "Subgroup", "ControlBarrier", "MemoryBarrier", "CooperativeMatrix"];
-    let leads = is_step(of) || matches!(of.class.opcode, Op::Phi | Op::Select | Op::FunctionCall | Op::ArrayLength);
-    exchanges.iter().any(|prefix| name.starts_with(prefix))
-        || (!leads && operands(of).any(|pointer| memory.is_buffer(pointer) || memory.is_shared(pointer)))
-}
-
-fn places(function: &Function) -> HashMap<Word, usize> {
-    let label = |(at, block): (usize, &Block)| Some((block.label.as_ref()?.result_id?, at));
-    function.blocks.iter().enumerate().filter_map(label).collect()
-}
-
-fn targets(block: &Block) -> Vec<Word> {
-    let Some(last) = block.instructions.last() else { return Vec::new() };
-    let first = match last.class.opcode {
-        Op::Branch => 0,
-        Op::BranchConditional | Op::Switch => 1,
-        _ => return Vec::new(),
-    };
-    last.operands.iter().skip(first).filter_map(id).collect()
-}
-
-fn in_loop<'m>(function: &'m Function, inside: &'m HashSet<usize>) -> impl Iterator<Item = &'m Instruction> {
-    function.blocks.iter().enumerate().filter(|(at, _)| inside.contains(at)).flat_map(|(_, block)| &block.instructions)
-}
-
 fn called(function: &Function, inside: &HashSet<usize>) -> Vec<Word> {
-    let calls = in_loop(function, inside).filter(|of| of.class.opcode == Op::FunctionCall);
+    let calls = within(function, inside).filter(|of| of.class.opcode == Op::FunctionCall);
     calls.filter_map(|of| operands(of).next()).collect()
-}
-
-/// The variables and parameters that some code may write.
-fn written<'m>(code: impl Iterator<Item = &'m Instruction>, memory: &Memory) -> HashSet<Word> {
-    let writes = |of: &&Instruction| !is_step(of) && !matches!(of.class.opcode, Op::Load | Op::ArrayLength | Op::Variable);
-    code.filter(writes).flat_map(operands).filter_map(|pointer| memory.root(pointer)).collect()
 }
 
 /// The outermost loops of a function that only compute, and count up to a number.
@@ -185,20 +151,14 @@ fn loops(
         if found.iter().any(|of| of.inside.contains(&header)) {
             continue;
         }
-        let (mut inside, mut open) = (HashSet::new(), vec![header]);
-        while let Some(at) = open.pop() {
-            if inside.insert(at) {
-                let next = targets(&function.blocks[at]).into_iter().filter(|target| *target != merge);
-                open.extend(next.filter_map(|target| places.get(&target).copied()));
-            }
-        }
+        let inside = between(function, &places, vec![header], merge);
         let is_left = |at: &usize| targets(&function.blocks[*at]).is_empty();
-        let defined: HashSet<Word> = in_loop(function, &inside).filter_map(|of| of.result_id).collect();
+        let defined: HashSet<Word> = within(function, &inside).filter_map(|of| of.result_id).collect();
         let leads_out = |(at, block): (usize, &Block)| {
             let used = || block.instructions.iter().flat_map(operands);
             !inside.contains(&at) && used().any(|value| memory.root(value).is_some() && defined.contains(&value))
         };
-        let only_computes = !in_loop(function, &inside).any(|of| is_seen(of, memory))
+        let only_computes = !within(function, &inside).any(|of| is_seen(of, memory))
             && called(function, &inside).into_iter().all(is_silent)
             && (may_return || !inside.iter().any(is_left))
             && !function.blocks.iter().enumerate().any(leads_out);

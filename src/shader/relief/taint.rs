@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rspirv::dr::{Function, Instruction, Module, Operand};
+use rspirv::dr::{Block, Function, Instruction, Module, Operand};
 use rspirv::spirv::{Capability, Decoration, Op, StorageClass, Word};
 
+use super::flow::Choices;
 use super::{Relief, ReliefError, copies_to};
 use crate::shader::edit::{RewriteError, keep_entry};
 use crate::shader::loader::{id, load};
@@ -158,14 +159,15 @@ fn kind_of(ty: &Instruction, blocks: &HashSet<Word>, globals: &[Instruction]) ->
 }
 
 /// The values that a relief changes, and the variables that hold such.
-pub(super) struct Tainted {
+pub(super) struct Tainted<'c> {
     values: HashSet<Word>,
     memory: HashSet<Word>,
+    choices: &'c Choices,
 }
 
-impl Tainted {
-    pub(super) fn of(module: &Module, memory: &Memory, seeds: &Seeds) -> Self {
-        let mut new = Self { values: seeds.values.clone(), memory: HashSet::new() };
+impl<'c> Tainted<'c> {
+    pub(super) fn of(module: &Module, memory: &Memory, choices: &'c Choices, seeds: &Seeds) -> Self {
+        let mut new = Self { values: seeds.values.clone(), memory: HashSet::new(), choices };
         seeds.roots.iter().for_each(|root| new.write(Some(*root), memory));
         let parameters: HashMap<Word, Vec<Word>> = module
             .functions
@@ -176,12 +178,27 @@ impl Tainted {
         while before != new.values.len() + new.memory.len() {
             before = new.values.len() + new.memory.len();
             for function in &module.functions {
-                for of in code(function) {
-                    new.pass_on(function, of, memory, &parameters);
+                for block in &function.blocks {
+                    block.instructions.iter().for_each(|of| new.pass_on(function, of, memory, &parameters));
+                    new.choose(block, memory);
                 }
             }
         }
         new
+    }
+
+    /// Passes on what decides a choice between values.
+    fn choose(&mut self, block: &Block, memory: &Memory) {
+        let Some(chosen) = self.choices.at(block).filter(|_| self.decides(block)) else { return };
+        self.values.extend(&chosen.values);
+        chosen.roots.iter().for_each(|root| self.write(Some(*root), memory));
+    }
+
+    /// Whether which way a block is left depends on what is tainted.
+    fn decides(&self, block: &Block) -> bool {
+        let last = block.instructions.last();
+        let last = last.filter(|of| matches!(of.class.opcode, Op::BranchConditional | Op::Switch));
+        last.and_then(|of| operands(of).next()).is_some_and(|condition| self.values.contains(&condition))
     }
 
     fn pass_on(&mut self, function: &Function, of: &Instruction, memory: &Memory, parameters: &HashMap<Word, Vec<Word>>) {
@@ -258,8 +275,8 @@ impl Tainted {
     ) -> Result<(), ReliefError> {
         let is_tainted = |value: Word| self.values.contains(&value);
         let all = || module.functions.iter().flat_map(code);
-        let branches = all().filter(|of| matches!(of.class.opcode, Op::BranchConditional | Op::Switch));
-        if branches.filter_map(|of| operands(of).next()).any(is_tainted) {
+        let mut blocks = module.functions.iter().flat_map(|function| &function.blocks);
+        if blocks.any(|block| self.decides(block) && self.choices.at(block).is_none()) {
             return Err(ReliefError::Flow);
         }
         let is_relieved = |of: &Instruction| of.result_id.is_some_and(|result| relieved.contains(&result));
@@ -281,7 +298,7 @@ impl Tainted {
 }
 
 /// Values that a relief changes, and what it has another content in, whatever else follows from that.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Seeds {
     pub(super) values: HashSet<Word>,
     pub(super) roots: HashSet<Word>,
@@ -309,7 +326,8 @@ pub(super) fn judge_rounded(words: &[u32], entry: &str, may_overlap: bool) -> Re
         return Err(ReliefError::Partial);
     }
     let (memory, seeds) = (Memory::of(&module, may_overlap), Seeds { values: stray_results(&module), ..Seeds::default() });
-    Tainted::of(&module, &memory, &seeds).judge(&module, &memory, &HashSet::new(), &|_| None)
+    let choices = Choices::of(&module, &memory);
+    Tainted::of(&module, &memory, &choices, &seeds).judge(&module, &memory, &HashSet::new(), &|_| None)
 }
 
 /// # Errors
@@ -329,5 +347,6 @@ pub(super) fn judge_written(words: &[u32], entry: &str, may_overlap: bool) -> Re
             seeds.add(of, Relief::Stores, &memory);
         }
     }
-    Tainted::of(&module, &memory, &seeds).judge(&module, &memory, &HashSet::new(), &|_| None)
+    let choices = Choices::of(&module, &memory);
+    Tainted::of(&module, &memory, &choices, &seeds).judge(&module, &memory, &HashSet::new(), &|_| None)
 }

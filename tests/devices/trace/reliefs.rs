@@ -287,13 +287,66 @@ fn what_branches_or_leads_elsewhere_by_what_it_reads_is_not_relieved() {
     assert_eq!(messages, [""; 0]);
 }
 
+/// Bodies of kernels that go by what they do at line 20, and by nothing else.
+const DECIDED: [(&str, Relief); 4] = [
+    ("\n#line 20\nif (a[i] > 5u)\n#line 21\no[i] = a[i + 24u] + a[i + 8u];\n", Relief::Loads),
+    ("\n#line 20\nuint v = a[i];\n#line 21\no[i * 4u + v % 4u] = a[i + 24u];\n", Relief::Loads),
+    ("\n#line 20\no[i] = 1u;\n#line 21\np[i % 4u].v[1] = 5u;\n#line 22\nif (o[i] > 3u) t[0] = 7u;\n", Relief::Stores),
+    (
+        "\n#line 20\nuint was = atomicAdd(o[0], 1u);\n#line 21\natomicAdd(a[1], 2u);\n#line 22\nif (was > 90u) o[2] = 7u;\n",
+        Relief::Atomics,
+    ),
+];
+
+#[test]
+fn what_a_kernel_goes_by_stays() {
+    let messages = messages_with(DeviceOptions::default(), |device| {
+        for (body, relief) in DECIDED {
+            let original = of_body(body);
+            let kept = original.decisive(&relief.into()).unwrap();
+            assert_eq!(kept.lines.iter().map(|line| line.line).collect::<Vec<u32>>(), [20], "{body}");
+            let before = left(device, &original, 4).unwrap();
+            let [placebo, relieved] = [true, false].map(|is_placebo| relieving(relief, is_placebo).except(kept.clone()));
+            assert!(left(device, &original.altered(&placebo).unwrap(), 4).unwrap() == before, "{body}");
+            let after = left(device, &original.altered(&relieved).unwrap(), 4).unwrap();
+            assert!(after != before || relief == Relief::Loads, "{body}");
+        }
+        let all = of_body("if (a[i] > 5u) o[i] = 1u;");
+        assert_eq!(all.decisive(&Relief::Loads.into()), Err(ReliefError::Flow));
+    });
+    assert_eq!(messages, [""; 0]);
+}
+
+/// Either way does a little arithmetic, and they meet again.
+#[test]
+fn a_branch_that_chooses_between_values_spoils_values_alone() {
+    let of = |body: &str, is_optimized| of_text("", body, is_optimized).altered(&relieving(Relief::Loads, true)).err();
+    let chooses = "uint x = a[i]; if (x > 5u) { x = x / 3u + i * 7u; } else if (x > 3u) { x = x * x % 5u; } ";
+    for is_optimized in [false, true] {
+        assert_eq!(of(&format!("{chooses} o[i] = x;"), is_optimized), None, "{is_optimized}");
+        // What it chose decides another one, or where it stores.
+        assert_eq!(of(&format!("{chooses} if (x > 1u) o[i] = x;"), is_optimized), Some(ReliefError::Flow), "{is_optimized}");
+        assert_eq!(of(&format!("{chooses} o[x] = 1u;"), is_optimized), Some(ReliefError::Address), "{is_optimized}");
+        // It does more than choose.
+        for more in ["o[i + 8u] = 1u;", "t[l] = 1u;", "return;", "for (uint k = 0u; k < l; k++) x += k;", "barrier();"] {
+            let body = format!("uint x = a[i]; if (x > 5u) {{ {more} }} o[i] = x + t[l];");
+            assert_eq!(of(&body, is_optimized), Some(ReliefError::Flow), "{more} {is_optimized}");
+        }
+        let leaves = "uint x = 0u; for (uint k = 0u; k < l; k++) { if (a[i] > 5u) { x++; break; } x += 2u; } o[i] = x;";
+        assert_eq!(of(leaves, is_optimized), Some(ReliefError::Flow), "{is_optimized}");
+    }
+}
+
 /// What one line writes, others go on writing where that line alone is relieved.
 #[test]
 fn a_line_is_relieved_by_itself() {
     let messages = messages_with(DeviceOptions::default(), |device| {
         let original = of_body("\n#line 20\no[i] = 5u;\n#line 21\no[i + 24u] = a[i];\n#line 22\no[a[i] % 4u + 128u] = 7u;\n");
         let lines = |line| Some(vec![SourceLine { file: "form.comp".to_owned(), line }]);
-        let at = |relief, line| Alteration::Relieved { of: ReliefAt { relief, lines: lines(line) }, is_placebo: false };
+        let at = |relief: Relief, line| Alteration::Relieved {
+            of: ReliefAt { lines: lines(line), ..relief.into() },
+            is_placebo: false,
+        };
         let before = left(device, &original, 2).unwrap();
         let after = left(device, &original.altered(&at(Relief::Stores, 20)).unwrap(), 2).unwrap();
         let (own, others) = (..24 * 4, 24 * 4..);

@@ -1,11 +1,13 @@
 //! A case that is to be otherwise: whether it can be, and computes what it is to.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Difference, TracedCase, Tracer};
 use crate::measure::Dispatcher;
 use crate::model::{Failure, Point};
-use crate::shader::{Alteration, Operation, Operations, Prepared, Relief, ReliefAt, ReliefError};
+use crate::shader::{Alteration, Kept, Operation, Operations, Prepared, Relief, ReliefAt, ReliefError};
 use crate::worker::questions::{Host, Question, QuestionState};
 
 /// Whether a case can be otherwise: where it is relieved of a cost it must compute as much as before, else the same.
@@ -24,6 +26,8 @@ pub struct TryPoint {
 #[serde(rename_all = "snake_case")]
 pub enum Feasible {
     Yes,
+    /// But for these instructions.
+    Except(Kept),
     /// It has nothing that would be taken away.
     Nothing,
     /// Why not.
@@ -40,7 +44,7 @@ impl Question for TryAlteration {
     #[cfg(test)]
     fn example() -> (Self, Feasible) {
         let lines = Some(vec![crate::shader::SourceLine { file: "a.comp".to_owned(), line: 5 }]);
-        let of = ReliefAt { relief: Relief::Stores, lines };
+        let of = ReliefAt { relief: Relief::Stores, lines, kept: Kept::default() };
         let alteration = Alteration::Relieved { of, is_placebo: true };
         (Self { alteration }, Feasible::No("it branches".to_owned()))
     }
@@ -67,16 +71,21 @@ fn but_integers(all: &Operations) -> Operations {
     all.iter().filter(is_left).map(|(operation, count)| (*operation, *count)).collect()
 }
 
-/// Whether a kernel whose blocks may be in parts computes what it did. A multiplication isn't put together with an addition of another
-/// part: these may be more, up to twice as many.
+/// Whether a kernel whose blocks may be in parts computes what it did, but for a little: it may choose otherwise between values. A
+/// multiplication isn't put together with an addition of another part: these may be more, up to twice as many.
 fn computes_as_much(before: &Operations, after: &Operations) -> bool {
-    let is_same = |(operation, count): (&Operation, &u64)| {
-        let now = after.get(operation).copied().unwrap_or(0);
-        let most = if matches!(operation, Operation::MultiplyAdd { .. }) { count.saturating_mul(2) } else { *count };
-        (*count..=most).contains(&now)
+    let off = |operation: &Operation| {
+        let [count, now] = [before, after].map(|all| all.get(operation).copied().unwrap_or(0));
+        let most = if matches!(operation, Operation::MultiplyAdd { .. }) { count.saturating_mul(2) } else { count };
+        count.saturating_sub(now).max(now.saturating_sub(most))
     };
-    before.iter().all(is_same) && after.keys().all(|operation| before.contains_key(operation))
+    let all: BTreeSet<&Operation> = before.keys().chain(after.keys()).collect();
+    let off: u64 = all.into_iter().map(off).fold(0, u64::saturating_add);
+    off.saturating_mul(SAME) <= before.values().copied().fold(0, u64::saturating_add)
 }
+
+/// One in so many operations may be another: less than a placebo's time may be off by.
+const SAME: u64 = 100;
 
 impl Tracer {
     fn try_alteration(&mut self, alteration: &Alteration) -> Result<Feasible, Failure> {
@@ -84,6 +93,7 @@ impl Tracer {
         let altered = match original.altered(alteration) {
             Ok(altered) => altered,
             Err(ReliefError::Nothing) => return Ok(Feasible::Nothing),
+            Err(why @ (ReliefError::Flow | ReliefError::Address)) => return self.try_rest(&original, alteration, &why),
             Err(error) => return Ok(Feasible::No(error.to_string())),
         };
         let is_same = match alteration {
@@ -96,6 +106,20 @@ impl Tracer {
             Alteration::Copies(_) | Alteration::Crowded(_) => true,
         };
         Ok(if is_same { Feasible::Yes } else { Feasible::No(DIFFERS.to_owned()) })
+    }
+
+    /// Where a kernel goes by a part of what it would be relieved of, the rest is tried.
+    fn try_rest(&mut self, original: &Prepared, alteration: &Alteration, why: &ReliefError) -> Result<Feasible, Failure> {
+        let refused = Feasible::No(why.to_string());
+        let whole = match alteration {
+            Alteration::Relieved { of, .. } if of.kept == Kept::default() => of,
+            _ => return Ok(refused),
+        };
+        let Ok(kept) = original.decisive(whole) else { return Ok(refused) };
+        Ok(match self.try_alteration(&alteration.except(kept.clone()))? {
+            Feasible::Yes => Feasible::Except(kept),
+            _ => refused,
+        })
     }
 
     /// Where loops do half of their iterations, it must compute less, and not with the placebo of that.
