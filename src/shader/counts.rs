@@ -67,9 +67,10 @@ impl Counting {
         let (mut writer, mut lines) = (Writer::new(Editor::new(module.clone())?, can_elect), Lines::of(&module));
         let mut functions = std::mem::take(&mut writer.edit.module.functions);
         for of in functions.iter_mut().filter(|of| of.def_id().is_some_and(|id| called.contains(&id))) {
-            for block in &mut of.blocks {
+            let all = work.of_function(of);
+            for (block, done) in of.blocks.iter_mut().zip(all) {
                 let line = lines.first(block);
-                writer.count(block, Counted { done: work.of_block(block), line });
+                writer.count(block, Counted { done, line });
             }
         }
         let entry = functions.iter_mut().find(|of| of.def_id() == Some(function));

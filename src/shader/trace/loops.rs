@@ -11,7 +11,7 @@ use crate::shader::reflect::flow::{End, Node, reached};
 use crate::shader::reflect::types::Types;
 
 #[derive(Debug, Default)]
-pub(super) struct Loops {
+pub(in crate::shader) struct Loops {
     /// Of each block that control flow comes to, the loops that it is in, the outermost first.
     of_block: HashMap<Word, Vec<usize>>,
     pub(super) all: Vec<Loop>,
@@ -26,7 +26,7 @@ pub(super) struct Loop {
 
 impl Loops {
     /// Whatever constants are.
-    pub(super) fn of(function: &Function) -> Self {
+    pub(in crate::shader) fn of(function: &Function) -> Self {
         Self::taken(function, &Types::default(), &Constants::default(), &Values::default())
     }
 
@@ -70,7 +70,7 @@ impl Loops {
     }
 
     /// The loops that a block is in; nothing where control flow doesn't come to it.
-    pub(super) fn around(&self, block: Word) -> Option<&[usize]> {
+    pub(in crate::shader) fn around(&self, block: Word) -> Option<&[usize]> {
         self.of_block.get(&block).map(Vec::as_slice)
     }
 }

@@ -40,6 +40,7 @@ use writer::Writer;
 pub use added::{AddedBarrier, Side, Unordered};
 pub use calls::{CallSite, CallTree};
 pub use dispatch::{Change, Dispatch, DispatchError, Padding};
+pub(super) use loops::Loops;
 pub use marks::{Marks, Touched};
 pub use records::{Record, Recorded, Recording};
 pub use sync::{AtomicOp, Sync, SyncScope};

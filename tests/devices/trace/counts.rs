@@ -44,11 +44,16 @@ const COUNTED: &[Counted] = &[
         needs: &[],
         done: &[(SPECIAL, ALL / 2 + ALL / 8)],
     },
-    Counted { body: "r = pow(x, y) + exp(y);", needs: &[], done: &[(ADD, 3 * ALL), (SPECIAL, 3 * ALL)] },
+    Counted { body: "r = pow(x, y) + exp(y);", needs: &[], done: &[(ADD, 2 * ALL), (SPECIAL, 3 * ALL)] },
+    Counted {
+        body: "for (uint k = 0u; k < 7u + p.n; k++) r += x / pow(r, y);",
+        needs: &[],
+        done: &[(ADD, 14 * ALL), (SPECIAL, 14 * ALL)],
+    },
     Counted { body: "r = x / y;", needs: &[], done: &[(ADD, ALL), (SPECIAL, ALL)] },
     Counted { body: "r = max(min(x, y), 0.5);", needs: &[], done: &[(OTHER, 2 * ALL)] },
     Counted { body: "r = x < y ? x : 1.0;", needs: &[], done: &[(OTHER, ALL)] },
-    Counted { body: "r = dot(vec4(x, y, 1.0, x), vec4(y, x, y, 2.0));", needs: &[], done: &[(ADD, 4 * ALL)] },
+    Counted { body: "r = dot(vec4(x, y, 1.0, x), vec4(y, x, y, 2.0));", needs: &[], done: &[(ADD, 3 * ALL)] },
     Counted { body: "vec3 v = vec3(x, y, 1.0) * y; r = v.x; q = v.z;", needs: &[], done: &[(ADD, 2 * ALL)] },
     Counted {
         body: "mat3 m = mat3(x, y, x, y, x, y, x, x, y); vec3 v = m * vec3(y, x, x); r = v.x; q = v.y; s = v.z;",
