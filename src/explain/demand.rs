@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::analysis::limits::{AtomicKind, Sharing};
 use crate::campaign::trace::{DispatchTrace, Moved};
-use crate::shader::{AccessKind, Operation, Site, Space, Target, Touched};
+use crate::shader::{AccessKind, Merging, Operation, Site, Space, Target, Touched};
 use crate::trace::hardware::Hardware;
 use crate::trace::request::Pattern;
 use crate::trace::sites::Sums;
@@ -57,8 +57,8 @@ impl Demand {
                     let space = sums.root(site, &what.traced).map(|(_, root)| root.space);
                     let is_shared = space == Some(Space::Shared);
                     let sharing = sharing(sums, is_shared, recorded);
-                    let kind = AtomicKind { is_shared, sharing, is_taken: site.is_separate };
-                    *atomics.entry(kind).or_default() += of_all(sums.lanes);
+                    let kind = AtomicKind { is_shared, sharing, is_taken: site.merging == Merging::Separate };
+                    *atomics.entry(kind).or_default() += of_all(operations(site, sums));
                 }
                 AccessKind::Load | AccessKind::Store | AccessKind::Fence => {}
             }
@@ -83,6 +83,12 @@ pub(super) fn sharing(sums: &Sums, is_shared: bool, recorded: u64) -> Sharing {
         Some(Pattern::Uniform) => Sharing::Subgroup,
         _ => Sharing::Nobody,
     }
+}
+
+/// How many atomic operations must happen: of lanes that want the same one for all of a request. No row tells the rate of those: that of lanes,
+/// of which a row's driver may have made one as well, is as high at least.
+fn operations(site: &Site, sums: &Sums) -> u64 {
+    if site.merging == Merging::Once { sums.requests } else { sums.lanes }
 }
 
 /// What the trace doesn't tell, in words.
@@ -125,6 +131,20 @@ mod tests {
         assert_eq!(sharing(&sums(Pattern::Uniform, 4, 4), false, 1), Sharing::Subgroup, "one workgroup tells of no other");
         assert_eq!(sharing(&sums(Pattern::Uniform, 16, 4), true, 4), Sharing::Everybody);
         assert_eq!(sharing(&sums(Pattern::Linear, 4096, 4096), false, 4), Sharing::Nobody);
+    }
+
+    #[test]
+    fn lanes_that_want_the_same_of_one_place_are_one_operation() {
+        let site = |merging: &str| {
+            let text = format!(
+                r#"{{"kind":"atomic","name":"","line":null,"target":"nothing","loops":0,"polls":false,"sync":null,
+                "atomic":null,"merging":"{merging}","matters":0,"is_coherent":true,"values":0}}"#
+            );
+            serde_json::from_str::<Site>(&text).unwrap()
+        };
+        let sums = Sums { requests: 3, lanes: 96, ..Sums::default() };
+        let all = ["separate", "summed", "once"].map(|merging| operations(&site(merging), &sums));
+        assert_eq!(all, [96, 96, 3]);
     }
 
     #[test]

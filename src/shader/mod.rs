@@ -58,9 +58,9 @@ pub use relief::{Alteration, Kept, Relief, ReliefAt, ReliefError, Relieved};
 pub use specialize::{SpecializeError, prepare, specialize, specialize_entry, specialize_kernel};
 pub use strip::without_source;
 pub use trace::{
-    AccessKind, AddedBarrier, AtomicOp, CallSite, CallTree, Change, Dispatch, DispatchError, Marks, NaturalArray, Padding,
-    Record, Recorded, Recording, Root, Run, Side, Site, Space, Sync, SyncScope, Target, Touched, TraceError, TraceOptions,
-    Traced, Unfollowed, Unordered,
+    AccessKind, AddedBarrier, AtomicOp, CallSite, CallTree, Change, Dispatch, DispatchError, Marks, Merging, NaturalArray,
+    Padding, Record, Recorded, Recording, Root, Run, Side, Site, Space, Sync, SyncScope, Target, Touched, TraceError,
+    TraceOptions, Traced, Unfollowed, Unordered,
 };
 pub use undecorate::{Undecorated, undecorated};
 pub use validator::{BlockLayouts, Invalid, block_layouts, validate, validate_within};

@@ -22,6 +22,7 @@ mod polls;
 mod recorder;
 mod records;
 mod sync;
+mod uniform;
 mod uses;
 mod values;
 mod writer;
@@ -120,9 +121,8 @@ pub struct Site {
     /// What it orders, of barriers and atomic operations.
     pub sync: Option<Sync>,
     pub atomic: Option<AtomicOp>,
-    /// Of an atomic operation, whether a driver has to do each lane's by itself: something takes what was there before, and the module
-    /// doesn't say that all lanes change one place. Where it does, compilers sum up a subgroup's first.
-    pub is_separate: bool,
+    /// What a driver may make of an atomic operation of several lanes.
+    pub merging: Merging,
     /// On which of the first 32 bytes that it reads, a bit each, a store, a branch, an address or an atomic operation may depend.
     pub matters: u32,
     /// Whether others see what it stores, and it sees what others stored, once it is ordered: not of a buffer that isn't declared coherent.
@@ -131,6 +131,19 @@ pub struct Site {
     /// Words of values that its record has: what is stored; of an atomic operation what was there, and then its values. 0 where they aren't
     /// recorded.
     pub values: usize,
+}
+
+/// What becomes of an atomic operation that the lanes of a subgroup do together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Merging {
+    /// Each lane's is done by itself: something takes what was there before, and lanes may change several places.
+    Separate,
+    /// Compilers may sum up first what lanes want of one place, or what nobody takes.
+    #[default]
+    Summed,
+    /// All lanes change one place by one amount: compilers do one operation for all, and tell each lane what would have been there.
+    Once,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

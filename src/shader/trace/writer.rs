@@ -12,8 +12,10 @@ use super::marks::{Marking, Marks};
 use super::pointers::{Beside, Followed, Name, RootIs, Shadow, is_recorded};
 use super::polls::Waiting;
 use super::recorder::{ENDED, Poll, RETURNED_EARLY, Recorder};
+use super::uniform::varying;
 use super::{
-    AccessKind, AtomicOp, Root, Site, Space, Sync, Target, TraceError, TraceOptions, Traced, Unfollowed, assembled, mattering,
+    AccessKind, AtomicOp, Merging, Root, Site, Space, Sync, Target, TraceError, TraceOptions, Traced, Unfollowed, assembled,
+    mattering,
 };
 use crate::shader::edit::{Editor, Missing, ids};
 use crate::shader::lines::Lines;
@@ -40,6 +42,8 @@ pub(super) struct Writer {
     has_values: bool,
     /// The results that some instruction takes.
     taken: HashSet<Word>,
+    /// Values that lanes may not have in common.
+    varying: HashSet<Word>,
     /// The results that matter, and which components of them, where values are recorded.
     matters: HashMap<Word, u32>,
     /// The function's pointers that lead to buffers, and whether what they lead to is declared coherent or volatile.
@@ -64,7 +68,7 @@ struct Access {
     words: Vec<Word>,
     sync: Option<Sync>,
     atomic: Option<AtomicOp>,
-    is_separate: bool,
+    merging: Merging,
     values: Vec<Word>,
 }
 
@@ -79,7 +83,7 @@ impl Access {
             words,
             sync: None,
             atomic: None,
-            is_separate: false,
+            merging: Merging::default(),
             values: Vec::new(),
         }
     }
@@ -99,6 +103,7 @@ impl Writer {
         let (layouts, lines) = (Layouts::of(&module, constants), Lines::of(&module));
         let code = module.functions.iter().flat_map(|function| &function.blocks).flat_map(|block| &block.instructions);
         let taken = code.flat_map(|of| of.operands.iter().filter_map(id)).collect();
+        let varying = varying(&module);
         let matters = if options.values { mattering(&module) } else { HashMap::new() };
         let mut new = Self {
             edit: Editor::new(module)?,
@@ -113,6 +118,7 @@ impl Writer {
             has_leaders: options.leaders,
             has_values: options.values,
             taken,
+            varying,
             matters,
             awaited: HashMap::new(),
             recording: options.sites.map(|sites| sites.iter().copied().collect()),
@@ -544,16 +550,25 @@ impl Writer {
             };
             access.is_coherent = is_atomic(instruction) || pointer.is_none_or(|pointer| self.is_coherent(instruction, pointer));
             access.atomic = is_atomic(instruction).then(|| AtomicOp::of(instruction));
-            let is_taken = instruction.result_id.is_some_and(|result| self.taken.contains(&result));
-            let is_one_place = access.words.iter().all(|word| self.edit.literal(*word).is_some());
-            let is_swap = matches!(access.atomic, Some(AtomicOp::Exchange | AtomicOp::CompareExchange));
-            access.is_separate = is_taken && (is_swap || !is_one_place);
+            access.merging = access.atomic.map(|atomic| self.merging(instruction, atomic)).unwrap_or_default();
             if self.has_values && !access.words.is_empty() {
                 access.values = self.values_of(instruction, access.atomic, code);
             }
             self.record_access(access, poll, (around, recorder, code))?;
         }
         Ok(())
+    }
+
+    fn merging(&self, instruction: &Instruction, atomic: AtomicOp) -> Merging {
+        let is_taken = instruction.result_id.is_some_and(|result| self.taken.contains(&result));
+        let mut operands = instruction.operands.iter().filter_map(id);
+        let is_one_place = operands.next().is_some_and(|place| !self.varying.contains(&place));
+        let is_swap = matches!(atomic, AtomicOp::Exchange | AtomicOp::CompareExchange);
+        match is_one_place && !is_swap {
+            true if operands.all(|amount| !self.varying.contains(&amount)) => Merging::Once,
+            false if is_taken => Merging::Separate,
+            _ => Merging::Summed,
+        }
     }
 
     /// Notes that shared memory may be written where nobody sees it: what is read there isn't known to be unwritten.
@@ -635,7 +650,7 @@ impl Writer {
 
     fn record_access(
         &mut self,
-        Access { matters, is_coherent, kind, name, target, words, sync, atomic, is_separate, values }: Access,
+        Access { matters, is_coherent, kind, name, target, words, sync, atomic, merging, values }: Access,
         poll: Option<(Word, Poll)>,
         (around, recorder, code): (&Surroundings, &mut Recorder, &mut Vec<Instruction>),
     ) -> Result<(), TraceError> {
@@ -656,7 +671,7 @@ impl Writer {
             polls,
             sync,
             atomic,
-            is_separate,
+            merging,
             matters,
             is_coherent,
             values: values.len(),
@@ -731,7 +746,7 @@ fn has_access(instruction: &Instruction, any: MemoryAccess) -> bool {
     operands.any(|operand| matches!(operand, Operand::MemoryAccess(access) if access.intersects(any)))
 }
 
-fn is_atomic(instruction: &Instruction) -> bool {
+pub(super) fn is_atomic(instruction: &Instruction) -> bool {
     instruction.class.opname.starts_with("Atomic")
 }
 

@@ -384,7 +384,7 @@ fn traced() -> Traced {
     serde_json::from_str(
         r#"{"place":[0,3],"sites":[{"kind":"load","name":"a[]","line":{"file":"a.comp","line":7},
         "target":{"root":{"root":0,"is_array":false,"runs":[{"offset":0,"bytes":4}]}},"loops":1,"polls":false,
-        "sync":null,"atomic":null,"is_separate":true,"matters":15,"is_coherent":true,"values":0}],
+        "sync":null,"atomic":null,"merging":"separate","matters":15,"is_coherent":true,"values":0}],
         "roots":[{"space":{"storage":{"set":0,"binding":1}},"name":"a","is_natural":false,"bytes":null,"has_initial":false,"array":null}],
         "calls":{"entry":4,"calls":{},"has_paths":false,"deepest":0},"has_leaders":true}"#,
     )
