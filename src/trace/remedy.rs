@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::hardware::Hardware;
 use super::request::wavefronts;
-use super::requests::Requests;
-use crate::shader::{NaturalArray, Padding, Traced};
+use super::requests::{Request, Requests};
+use crate::shader::{NaturalArray, Padding, Site, Target, Traced};
 
 /// The most elements that are added to a row.
 const MOST: usize = 32;
@@ -38,27 +38,33 @@ struct Sampled {
     sums: Vec<(u64, u64)>,
 }
 
+impl Sampled {
+    fn add(&mut self, request: &Request, site: &Site, (root, array): (usize, &NaturalArray), hardware: &Hardware) {
+        self.seen += 1;
+        let of_root = request.lanes.iter().filter(|(_, record)| record.root == Some(root));
+        let lanes: Vec<(u32, u64)> = of_root.filter_map(|(lane, record)| Some((*lane, record.offset?))).collect();
+        for (added, sum) in (0..).zip(self.sums.iter_mut()) {
+            let lanes: Vec<(u32, u64)> = lanes.iter().map(|(lane, offset)| (*lane, moved(*offset, array, added))).collect();
+            if let Some(found) = wavefronts(&lanes, site.kind, site.target.runs(), hardware) {
+                *sum = (sum.0 + found.all, sum.1 + found.least);
+            }
+        }
+    }
+}
+
 impl LongerRows {
     pub fn add(&mut self, requests: &Requests, hardware: &Hardware) {
         let traced = requests.recorded().traced();
-        for request in requests.iter() {
-            let Some(site) = traced.sites.get(request.site) else { continue };
-            let Some((root, array)) = request.lanes.first().and_then(|(_, record)| rows(traced, record.root?)) else {
-                continue;
-            };
-            let new = || Sampled { requests: 0, seen: 0, sums: vec![(0, 0); MOST + 1] };
-            let sampled = self.sampled.entry((root, request.site)).or_insert_with(new);
-            sampled.requests += 1;
-            if sampled.requests > SAMPLE {
-                continue;
-            }
-            sampled.seen += 1;
-            let of_root = request.lanes.iter().filter(|(_, record)| record.root == Some(root));
-            let lanes: Vec<(u32, u64)> = of_root.filter_map(|(lane, record)| Some((*lane, record.offset?))).collect();
-            for (added, sum) in (0..).zip(sampled.sums.iter_mut()) {
-                let lanes: Vec<(u32, u64)> = lanes.iter().map(|(lane, offset)| (*lane, moved(*offset, array, added))).collect();
-                if let Some(found) = wavefronts(&lanes, site.kind, site.target.runs(), hardware) {
-                    *sum = (sum.0 + found.all, sum.1 + found.least);
+        for (at, range) in requests.by_site() {
+            let Some(site) = traced.sites.get(at).filter(|site| may_have_rows(traced, site)) else { continue };
+            for request in requests.range(range) {
+                let first = request.lanes.first();
+                let Some((root, array)) = first.and_then(|(_, record)| rows(traced, record.root?)) else { continue };
+                let new = || Sampled { requests: 0, seen: 0, sums: vec![(0, 0); MOST + 1] };
+                let sampled = self.sampled.entry((root, at)).or_insert_with(new);
+                sampled.requests += 1;
+                if sampled.requests <= SAMPLE {
+                    sampled.add(&request, site, (root, array), hardware);
                 }
             }
         }
@@ -74,6 +80,15 @@ impl LongerRows {
             }
         }
         sums.iter().filter_map(|(root, sums)| best(traced, *root, sums)).collect()
+    }
+}
+
+/// Whether an instruction may lead to an array of rows.
+fn may_have_rows(traced: &Traced, site: &Site) -> bool {
+    match site.target {
+        Target::Nothing | Target::Unfollowed(_) => false,
+        Target::Root { root, .. } => rows(traced, root).is_some(),
+        Target::Chosen { .. } | Target::Address { .. } => true,
     }
 }
 

@@ -49,7 +49,11 @@ const WORD: u64 = 4;
 impl Cost {
     /// Of lanes' offsets, each of which stands for these runs of bytes.
     pub fn of(offsets: &[u64], runs: &[Run], hardware: &Hardware) -> Self {
-        let touched = touched(offsets, runs);
+        Self::of_touched(offsets, &touched(offsets, runs), runs, hardware)
+    }
+
+    /// The same where it is known what they touch.
+    pub(super) fn of_touched(offsets: &[u64], touched: &[Bytes], runs: &[Run], hardware: &Hardware) -> Self {
         let distinct = touched.iter().map(|bytes| bytes.end - bytes.start).sum::<u64>();
         let per_lane: u64 = runs.iter().map(|run| run.bytes).sum();
         let mut words: Vec<u64> = offsets
@@ -63,9 +67,9 @@ impl Cost {
             lanes: offsets.len() as u64,
             asked: per_lane * offsets.len() as u64,
             distinct,
-            sectors: blocks(&touched, hardware.sector_bytes),
+            sectors: blocks(touched, hardware.sector_bytes),
             fewest_sectors: distinct.div_ceil(hardware.sector_bytes),
-            lines: blocks(&touched, hardware.line_bytes),
+            lines: blocks(touched, hardware.line_bytes),
             is_unaligned: touched.first().is_some_and(|bytes| bytes.start % hardware.sector_bytes != 0),
             most_sharing: most_sharing as u64,
             words: words.len() as u64,

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::hardware::Hardware;
+use rayon::prelude::*;
+
+use super::hardware::{Hardware, Wavefronts};
 use super::request::{Bytes, Cost, Pattern, pattern, touched, wavefronts};
 use super::requests::{Request, Requests};
 use super::traffic::Traffic;
-use crate::shader::{AccessKind, Record, Root, Run, Site, Space, Target, Traced};
+use crate::shader::{AccessKind, Record, Root, Site, Space, Target, Traced};
 
 /// The sums over an instruction's requests.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -77,9 +79,14 @@ impl Sums {
 #[derive(Default)]
 struct Footprint {
     /// Of each variable, descriptor and page, which of its bytes.
-    pages: HashMap<(usize, u32, u64), Box<[u64; PAGE_WORDS]>>,
+    pages: Vec<Box<[u64; PAGE_WORDS]>>,
+    places: HashMap<Page, usize>,
+    /// The page that was last asked for.
+    last: Option<(Page, usize)>,
     count: u64,
 }
+
+type Page = (usize, u32, u64);
 
 const PAGE: u64 = 1 << 12;
 const PAGE_WORDS: usize = (PAGE / 64) as usize;
@@ -90,24 +97,35 @@ impl Footprint {
         while at < end {
             let page = at / PAGE;
             let last = end.min((page + 1) * PAGE);
-            let bits = self.pages.entry((root, element, page)).or_insert_with(|| Box::new([0; PAGE_WORDS]));
+            let bits = self.page((root, element, page));
+            let mut more = 0;
             while at < last {
                 let (word, from) = ((at % PAGE / 64) as usize, at % 64);
                 let taken = (64 - from).min(last - at);
                 let mask = (u64::MAX >> (64 - taken)) << from;
-                self.count += u64::from((mask & !bits[word]).count_ones());
+                more += u64::from((mask & !bits[word]).count_ones());
                 bits[word] |= mask;
                 at += taken;
             }
+            self.count += more;
         }
     }
-}
 
-impl Footprint {
+    fn page(&mut self, page: Page) -> &mut [u64; PAGE_WORDS] {
+        let at = match self.last {
+            Some((last, at)) if last == page => at,
+            _ => *self.places.entry(page).or_insert(self.pages.len()),
+        };
+        if at == self.pages.len() {
+            self.pages.push(Box::new([0; PAGE_WORDS]));
+        }
+        self.last = Some((page, at));
+        &mut self.pages[at]
+    }
+
     fn merge(&mut self, other: &Self) {
-        for (place, page) in &other.pages {
-            let own = self.pages.entry(*place).or_insert_with(|| Box::new([0; PAGE_WORDS]));
-            own.iter_mut().zip(page.iter()).for_each(|(own, word)| *own |= word);
+        for (page, at) in &other.places {
+            self.page(*page).iter_mut().zip(other.pages[*at].iter()).for_each(|(own, word)| *own |= word);
         }
     }
 
@@ -120,10 +138,11 @@ impl Footprint {
             words.iter().map(|word| u64::from((word & mask).count_ones())).sum::<u64>()
         };
         let (mut sectors, mut used) = (0, 0);
-        for (place, page) in &self.pages {
+        for (place, at) in &self.places {
+            let page = &self.pages[*at];
             for first in (0..PAGE_WORDS * 64).step_by(bytes).filter(|first| touched(page, *first) > 0) {
                 sectors += 1;
-                used += all.pages.get(place).map_or(0, |page| touched(page, first));
+                used += all.places.get(place).map_or(0, |at| touched(&all.pages[*at], first));
             }
         }
         (sectors, used)
@@ -159,36 +178,54 @@ pub struct Pass<'p> {
     /// The linear numbers of its workgroups.
     pub groups: &'p [u32],
     /// How large a buffer is, by its root and its place in an array of descriptors.
-    pub ends: &'p dyn Fn(usize, u32) -> Option<u64>,
+    pub ends: &'p (dyn Fn(usize, u32) -> Option<u64> + Sync),
 }
+
+/// Requests that are looked at side by side, before they are summed up one after the other.
+const MANY: usize = 1 << 13;
 
 impl Analysis {
     /// Adds what a pass recorded. What an instruction does in a workgroup may be in several passes, one after the other, but nothing in
     /// two of them.
-    pub fn add(&mut self, Pass { requests, sites, groups, ends }: Pass, hardware: &Hardware) {
-        let traced = requests.recorded().traced();
+    pub fn add(&mut self, pass: Pass, hardware: &Hardware) {
+        let Pass { requests, sites, groups, .. } = pass;
         for (at, range) in requests.by_site().filter(|(at, _)| sites.binary_search(at).is_ok()) {
-            let Some(site) = traced.sites.get(at) else { continue };
-            let (sums, whole) = (self.sums.entry(at).or_default(), self.footprints.entry(at).or_default());
-            let last = self.of_last.entry(at).or_default();
-            for request in requests.range(range) {
-                let group = groups.get(request.group as usize).copied();
-                self.first = self.first.or(group);
-                if last.group != group {
-                    let new = OfGroup { group, is_load: site.kind == AccessKind::Load, touched: Footprint::default() };
-                    let ended = std::mem::replace(last, new);
-                    sums.of_groups += ended.touched.count;
-                    if ended.group.is_some() && ended.group == self.first {
-                        self.of_first.insert(at, ended);
-                    }
+            let Some(site) = requests.recorded().traced().sites.get(at) else { continue };
+            for start in range.clone().step_by(MANY) {
+                let some = (start..range.end.min(start + MANY)).into_par_iter();
+                let costs: Vec<Costs> = some.filter_map(|place| Costs::of(place, site, &pass, hardware)).collect();
+                for costs in costs {
+                    let group = groups.get(costs.group as usize).copied();
+                    self.add_costs((at, site), group, &costs, hardware);
                 }
-                sums.add(&request, site, traced, hardware, [&mut *whole, &mut last.touched]);
-                sums.parts += request.parts(requests.recorded()) as u64;
-                sums.beyond += beyond(&request, site, traced, ends);
-                self.traffic.add(&request, group.unwrap_or(u32::MAX), site, traced, hardware);
             }
-            sums.footprint = whole.count;
+            self.sums.entry(at).or_default().footprint = self.footprints.entry(at).or_default().count;
         }
+    }
+
+    fn add_costs(&mut self, (at, site): (usize, &Site), group: Option<u32>, costs: &Costs, hardware: &Hardware) {
+        let (sums, whole) = (self.sums.entry(at).or_default(), self.footprints.entry(at).or_default());
+        let last = self.of_last.entry(at).or_default();
+        self.first = self.first.or(group);
+        if last.group != group {
+            let new = OfGroup { group, is_load: site.kind == AccessKind::Load, touched: Footprint::default() };
+            let ended = std::mem::replace(last, new);
+            sums.of_groups += ended.touched.count;
+            if ended.group.is_some() && ended.group == self.first {
+                self.of_first.insert(at, ended);
+            }
+        }
+        sums.add(costs);
+        for OfMemory { root, element, touched, is_cached, .. } in &costs.memories {
+            for bytes in touched {
+                whole.add(*root, *element, bytes.clone());
+                last.touched.add(*root, *element, bytes.clone());
+            }
+            if *is_cached {
+                self.traffic.add((*root, *element), touched, group.unwrap_or(u32::MAX), site.kind, hardware);
+            }
+        }
+        self.traffic.compact();
     }
 
     /// Ends the last workgroup.
@@ -226,45 +263,92 @@ fn beyond(request: &Request, site: &Site, traced: &Traced, ends: &dyn Fn(usize, 
     request.lanes.iter().filter(leaves).count() as u64
 }
 
-impl Sums {
-    fn add(&mut self, request: &Request, site: &Site, traced: &Traced, hardware: &Hardware, seen: [&mut Footprint; 2]) {
-        self.requests += 1;
-        self.lanes += request.lanes.len() as u64;
-        self.polls += request.lanes.iter().map(|(_, record)| u64::from(record.count.saturating_sub(1))).sum::<u64>();
-        let runs = site.target.runs();
+/// What a request costs.
+struct Costs {
+    group: u32,
+    lanes: u64,
+    parts: u64,
+    polls: u64,
+    beyond: u64,
+    unfollowed: u64,
+    /// Where lanes lead to several buffers, each is memory of its own.
+    memories: Vec<OfMemory>,
+}
+
+struct OfMemory {
+    root: usize,
+    element: u32,
+    cost: Cost,
+    touched: Vec<Bytes>,
+    pattern: Pattern,
+    /// Whether it comes by way of caches from memory.
+    is_cached: bool,
+    wavefronts: Option<Wavefronts>,
+}
+
+impl Costs {
+    fn of(at: usize, site: &Site, Pass { requests, ends, .. }: &Pass, hardware: &Hardware) -> Option<Self> {
+        let (request, traced) = (requests.get(at)?, requests.recorded().traced());
+        let mut new = Self {
+            group: request.group,
+            lanes: request.lanes.len() as u64,
+            parts: request.parts(requests.recorded()) as u64,
+            polls: request.lanes.iter().map(|(_, record)| u64::from(record.count.saturating_sub(1))).sum(),
+            beyond: beyond(&request, site, traced, *ends),
+            unfollowed: 0,
+            memories: Vec::new(),
+        };
         match site.target {
-            Target::Nothing => return,
-            Target::Unfollowed(_) => {
-                self.unfollowed += request.lanes.len() as u64;
-                return;
-            }
+            Target::Nothing => return Some(new),
+            Target::Unfollowed(_) => return Some(Self { unfollowed: new.lanes, ..new }),
             _ => {}
         }
-        let bytes: u64 = runs.iter().map(|run| run.bytes).sum();
-        // Where lanes lead to several buffers, each is memory of its own.
-        let mut by_memory: BTreeMap<(usize, u32), Vec<(u32, u64)>> = BTreeMap::new();
-        for (lane, record) in &request.lanes {
-            let Some(offset) = record.offset else {
-                self.unfollowed += 1;
-                continue;
-            };
-            by_memory.entry((record.root.unwrap_or(usize::MAX), record.element)).or_default().push((*lane, offset));
+        let place =
+            |(lane, record): &(u32, Record)| Some((record.root.unwrap_or(usize::MAX), record.element, *lane, record.offset?));
+        let mut places: Vec<(usize, u32, u32, u64)> = request.lanes.iter().filter_map(place).collect();
+        new.unfollowed = new.lanes - places.len() as u64;
+        places.sort_by_key(|(root, element, ..)| (*root, *element));
+        let memories = places.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1));
+        new.memories = memories.map(|lanes| OfMemory::of(lanes, site, traced, hardware)).collect();
+        if new.memories.len() > 1 {
+            new.memories.iter_mut().for_each(|of| of.pattern = Pattern::Scattered);
         }
-        let (is_one, [whole, of_group]) = (by_memory.len() == 1, seen);
-        for ((root, element), lanes) in by_memory {
-            self.roots.insert(root);
-            let offsets: Vec<u64> = lanes.iter().map(|(_, offset)| *offset).collect();
-            let cost = Cost::of(&offsets, runs, hardware);
-            self.add_cost(&cost);
-            for bytes in touched(&offsets, runs) {
-                whole.add(root, element, bytes.clone());
-                of_group.add(root, element, bytes);
-            }
-            let pattern = if is_one { pattern(&lanes, bytes) } else { Pattern::Scattered };
-            *self.patterns.entry(pattern).or_default() += 1;
-            if traced.roots.get(root).is_some_and(|root| root.space == Space::Shared) {
-                self.add_wavefronts(&lanes, site, runs, hardware);
-            }
+        Some(new)
+    }
+}
+
+impl OfMemory {
+    fn of(lanes: &[(usize, u32, u32, u64)], site: &Site, traced: &Traced, hardware: &Hardware) -> Self {
+        let (root, element, ..) = lanes[0];
+        let (space, runs) = (traced.roots.get(root).map(|root| root.space), site.target.runs());
+        let lanes: Vec<(u32, u64)> = lanes.iter().map(|(_, _, lane, offset)| (*lane, *offset)).collect();
+        let offsets: Vec<u64> = lanes.iter().map(|(_, offset)| *offset).collect();
+        let touched = touched(&offsets, runs);
+        Self {
+            root,
+            element,
+            cost: Cost::of_touched(&offsets, &touched, runs, hardware),
+            touched,
+            pattern: pattern(&lanes, runs.iter().map(|run| run.bytes).sum()),
+            is_cached: !matches!(space, Some(Space::Shared | Space::PushConstants)),
+            wavefronts: (space == Some(Space::Shared)).then(|| wavefronts(&lanes, site.kind, runs, hardware)).flatten(),
+        }
+    }
+}
+
+impl Sums {
+    fn add(&mut self, costs: &Costs) {
+        self.requests += 1;
+        self.lanes += costs.lanes;
+        self.parts += costs.parts;
+        self.polls += costs.polls;
+        self.beyond += costs.beyond;
+        self.unfollowed += costs.unfollowed;
+        for OfMemory { root, cost, pattern, wavefronts, .. } in &costs.memories {
+            self.roots.insert(*root);
+            self.add_cost(cost);
+            *self.patterns.entry(*pattern).or_default() += 1;
+            wavefronts.iter().for_each(|found| self.add_wavefronts(*found));
         }
     }
 
@@ -281,8 +365,7 @@ impl Sums {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a ratio")]
-    fn add_wavefronts(&mut self, lanes: &[(u32, u64)], site: &Site, runs: &[Run], hardware: &Hardware) {
-        let Some(found) = wavefronts(lanes, site.kind, runs, hardware) else { return };
+    fn add_wavefronts(&mut self, found: Wavefronts) {
         self.wavefronts += found.all;
         self.least_wavefronts += found.least;
         if found.least > 0 {

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
+use rayon::prelude::*;
+
 use super::rows;
 use super::traced::{DispatchTrace, Remedy, Scoped, Traces, Tries};
 use super::tracing::{Part, Pass, Tracing, Window, ends, kept, parts, windows};
@@ -149,7 +151,7 @@ impl Tracing<'_> {
             return Ok(false);
         }
         let (_, words) = self.pass(of_pass)?;
-        Ok(accesses(&traced.recorded(&words)) != accesses(recorded))
+        Ok(!do_agree(recorded, &traced.recorded(&words)))
     }
 
     /// What to do about a pass that had too little room.
@@ -194,9 +196,21 @@ impl Tracing<'_> {
     }
 }
 
-/// All accesses in an order that doesn't depend on which came first, without what a device may do in one way or another.
-fn accesses<'w>(recorded: &Recorded<'w>) -> Vec<Record<'w>> {
-    let mut all: Vec<_> = recorded.records().map(|of| Record { leader: 0, value: None, count: 1, ..of }).collect();
-    all.sort_unstable();
-    all
+/// Whether each invocation accesses the same in both, in whatever order.
+fn do_agree(one: &Recorded, other: &Recorded) -> bool {
+    let invocations: Vec<(u32, u32, u32)> = one.invocations().collect();
+    let agree = |(_, _, number): &(u32, u32, u32)| {
+        let (mut one, mut other) = (accesses(one, *number), accesses(other, *number));
+        one == other || {
+            one.sort_unstable();
+            other.sort_unstable();
+            one == other
+        }
+    };
+    other.invocations().eq(invocations.iter().copied()) && invocations.par_iter().all(agree)
+}
+
+/// The accesses of an invocation, without what a device may do in one way or another.
+fn accesses<'w>(recorded: &Recorded<'w>, number: u32) -> Vec<Record<'w>> {
+    recorded.placed(number).map(|(_, of)| Record { leader: 0, value: None, count: 1, ..of }).collect()
 }

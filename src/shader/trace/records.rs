@@ -221,39 +221,36 @@ impl<'w> Recorded<'w> {
 
     /// The records, invocation by invocation, those of each as it went.
     pub fn records(&self) -> impl Iterator<Item = Record<'w>> + use<'w> {
-        self.placed().map(|(_, record)| record)
-    }
-
-    /// The same, each with its place, by which [`Self::at`] finds it.
-    pub fn placed(&self) -> impl Iterator<Item = (u32, Record<'w>)> + use<'w> {
-        let (own, mut number, mut rest, mut outer) = (*self, 0_u32, self.region(0), OuterLoops::default());
-        std::iter::from_fn(move || {
-            loop {
-                let end = *own.ends.get(number as usize)?;
-                let place = end - u32::try_from(rest.len()).ok()?;
-                if let Some((record, after)) = own.split(number, rest, |calls, chain| outer.of(calls, chain)) {
-                    rest = after;
-                    return Some((place, record));
-                }
-                number += 1;
-                rest = own.region(number);
-            }
-        })
+        let own = *self;
+        own.invocations().flat_map(move |(_, _, number)| own.placed(number).map(|(_, record)| record))
     }
 
     /// Those of one invocation, as it went.
     pub fn of_invocation(&self, group: u32, invocation: u32) -> impl Iterator<Item = Record<'w>> + use<'w> {
-        let (own, number, mut outer) = (*self, group * self.invocations_per_group + invocation, OuterLoops::default());
+        self.placed(group * self.invocations_per_group + invocation).map(|(_, record)| record)
+    }
+
+    /// Workgroups and invocations that recorded something, each with its number.
+    pub fn invocations(&self) -> impl Iterator<Item = (u32, u32, u32)> + use<'w> {
+        let own = *self;
+        let have_records =
+            (0..u32::try_from(own.ends.len()).unwrap_or(u32::MAX)).filter(move |number| !own.region(*number).is_empty());
+        have_records.map(move |number| (number / own.invocations_per_group, number % own.invocations_per_group, number))
+    }
+
+    /// The records of an invocation, by its number, as it went: each with its place, by which [`Self::at`] finds it.
+    pub fn placed(&self, number: u32) -> impl Iterator<Item = (u32, Record<'w>)> + use<'w> {
+        let (own, end, mut outer) = (*self, self.ends.get(number as usize).copied().unwrap_or(0), OuterLoops::default());
         let mut rest = self.region(number);
         std::iter::from_fn(move || {
+            let place = end - u32::try_from(rest.len()).ok()?;
             let (record, after) = own.split(number, rest, |calls, chain| outer.of(calls, chain))?;
             rest = after;
-            Some(record)
+            Some((place, record))
         })
     }
 
-    pub fn at(&self, place: u32) -> Option<Record<'w>> {
-        let number = u32::try_from(self.ends.partition_point(|end| *end <= place)).ok()?;
+    pub fn at(&self, number: u32, place: u32) -> Option<Record<'w>> {
         let (record, _) = self.split(number, self.records.get(place as usize..)?, CallTree::loops_around)?;
         Some(record)
     }
