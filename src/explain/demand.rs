@@ -19,7 +19,7 @@ pub struct Demand {
     /// The same if no workgroup finds in a cache what another one loaded.
     pub moved: Option<Moved>,
     pub operations: BTreeMap<Operation, u64>,
-    /// Bytes that workgroup memory could have moved in the time that its accesses take, conflicts included.
+    /// Bytes that workgroup memory could have moved in the time that its accesses take at least, conflicts included.
     pub shared_bytes: u64,
     pub atomics: BTreeMap<AtomicKind, u64>,
     /// Barriers of one workgroup, one after the other.
@@ -47,10 +47,9 @@ impl Demand {
         let recorded = trace.recorded.len() as u64;
         let of_all = |count: u64| scaled(count, new.groups, recorded);
         let of_group = |count: u64| count / (recorded * local_size).max(1);
-        let (mut shared, mut barriers, mut atomics) = (0, 0, BTreeMap::new());
+        let (mut barriers, mut atomics) = (0, BTreeMap::new());
         for (at, sums) in &trace.analysis.sums {
             let Some(site) = what.traced.sites.get(*at) else { continue };
-            shared += sums.wavefronts;
             match site.kind {
                 AccessKind::Barrier => barriers += of_group(sums.lanes),
                 AccessKind::Atomic => {
@@ -64,7 +63,8 @@ impl Demand {
             }
         }
         let wavefront_bytes = hardware.shared.banks * hardware.shared.bank_bytes;
-        (new.shared_bytes, new.barriers, new.atomics) = (of_all(shared).saturating_mul(wavefront_bytes), barriers, atomics);
+        let shared = of_all(trace.analysis.must_wavefronts);
+        (new.shared_bytes, new.barriers, new.atomics) = (shared.saturating_mul(wavefront_bytes), barriers, atomics);
         new.gaps = gaps(trace);
         new
     }

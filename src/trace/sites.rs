@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use rayon::prelude::*;
 
 use super::hardware::{Hardware, Wavefronts};
+use super::merged::{self, Access};
 use super::request::{Bytes, Cost, Pattern, pattern, touched, wavefronts};
 use super::requests::{Request, Requests};
 use super::traffic::Traffic;
@@ -79,7 +80,7 @@ impl Sums {
 #[derive(Default)]
 struct Footprint {
     /// Of each variable, descriptor and page, which of its bytes.
-    pages: Vec<Box<[u64; PAGE_WORDS]>>,
+    pages: Vec<[u64; PAGE_WORDS]>,
     places: HashMap<Page, usize>,
     /// The page that was last asked for.
     last: Option<(Page, usize)>,
@@ -117,7 +118,7 @@ impl Footprint {
             _ => *self.places.entry(page).or_insert(self.pages.len()),
         };
         if at == self.pages.len() {
-            self.pages.push(Box::new([0; PAGE_WORDS]));
+            self.pages.push([0; PAGE_WORDS]);
         }
         self.last = Some((page, at));
         &mut self.pages[at]
@@ -154,6 +155,8 @@ impl Footprint {
 pub struct Analysis {
     pub sums: BTreeMap<usize, Sums>,
     pub traffic: Traffic,
+    /// The least wavefronts of shared memory, whatever loads and stores are put together.
+    pub must_wavefronts: u64,
     footprints: BTreeMap<usize, Footprint>,
     /// Those of the last workgroup, which the next pass may go on with.
     of_last: BTreeMap<usize, OfGroup>,
@@ -189,6 +192,7 @@ impl Analysis {
     /// two of them.
     pub fn add(&mut self, pass: Pass, hardware: &Hardware) {
         let Pass { requests, sites, groups, .. } = pass;
+        let mut shared = Vec::new();
         for (at, range) in requests.by_site().filter(|(at, _)| sites.binary_search(at).is_ok()) {
             let Some(site) = requests.recorded().traced().sites.get(at) else { continue };
             for start in range.clone().step_by(MANY) {
@@ -197,10 +201,12 @@ impl Analysis {
                 for costs in costs {
                     let group = groups.get(costs.group as usize).copied();
                     self.add_costs((at, site), group, &costs, hardware);
+                    shared.extend(costs.shared);
                 }
             }
             self.sums.entry(at).or_default().footprint = self.footprints.entry(at).or_default().count;
         }
+        self.must_wavefronts += merged::least(shared, requests, &hardware.shared);
     }
 
     fn add_costs(&mut self, (at, site): (usize, &Site), group: Option<u32>, costs: &Costs, hardware: &Hardware) {
@@ -216,13 +222,16 @@ impl Analysis {
             }
         }
         sums.add(costs);
-        for OfMemory { root, element, touched, is_cached, .. } in &costs.memories {
+        for OfMemory { root, element, touched, is_cached, wavefronts, .. } in &costs.memories {
             for bytes in touched {
                 whole.add(*root, *element, bytes.clone());
                 last.touched.add(*root, *element, bytes.clone());
             }
             if *is_cached {
                 self.traffic.add((*root, *element), touched, group.unwrap_or(u32::MAX), site.kind, hardware);
+            }
+            if let Some(found) = wavefronts.filter(|_| costs.shared.is_none()) {
+                self.must_wavefronts += found.all;
             }
         }
         self.traffic.compact();
@@ -273,6 +282,7 @@ struct Costs {
     unfollowed: u64,
     /// Where lanes lead to several buffers, each is memory of its own.
     memories: Vec<OfMemory>,
+    shared: Option<Access>,
 }
 
 struct OfMemory {
@@ -297,6 +307,7 @@ impl Costs {
             beyond: beyond(&request, site, traced, *ends),
             unfollowed: 0,
             memories: Vec::new(),
+            shared: None,
         };
         match site.target {
             Target::Nothing => return Some(new),
@@ -310,7 +321,9 @@ impl Costs {
         places.sort_by_key(|(root, element, ..)| (*root, *element));
         let memories = places.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1));
         new.memories = memories.map(|lanes| OfMemory::of(lanes, site, traced, hardware)).collect();
-        if new.memories.len() > 1 {
+        if let [one] = &mut new.memories[..] {
+            new.shared = one.wavefronts.and_then(|found| Access::new(&request, at, (one.root, site), found.all));
+        } else {
             new.memories.iter_mut().for_each(|of| of.pattern = Pattern::Scattered);
         }
         Some(new)
