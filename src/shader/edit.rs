@@ -387,6 +387,65 @@ impl Editor {
     }
 }
 
+/// The most parts of a value that are folded into a word.
+const MOST_PARTS: usize = 64;
+
+impl Editor {
+    /// A word that depends on all bits of a value; nothing for pointers and the like.
+    pub(super) fn folded(&mut self, value: Word, code: &mut Vec<Instruction>) -> Option<Word> {
+        let mut words = Vec::new();
+        let mut open = vec![(value, *self.type_of.get(&value)?)];
+        while let Some((value, ty)) = open.pop().filter(|_| words.len() < MOST_PARTS) {
+            let of = self.types.get(&ty)?.clone();
+            let part = of.operands.first().and_then(id);
+            let of_parts = |count: u32| part.map(|part| vec![part; count as usize]);
+            let parts = match (of.class.opcode, &of.operands[..]) {
+                (Op::TypeVector | Op::TypeMatrix, [_, Operand::LiteralBit32(count)]) => of_parts(*count)?,
+                (Op::TypeArray, [_, Operand::IdRef(length)]) => of_parts(self.literal(*length)?)?,
+                (Op::TypeStruct, members) => members.iter().filter_map(id).collect(),
+                _ => {
+                    words.push(self.word(value, &of, code)?);
+                    continue;
+                }
+            };
+            for (at, ty) in (0..).zip(parts).take(MOST_PARTS) {
+                open.push((self.part(value, at, ty, code), ty));
+            }
+        }
+        let first = words.pop()?;
+        Some(words.into_iter().fold(first, |all, word| self.emit(code, Op::BitwiseXor, self.uint, &[all, word])))
+    }
+
+    fn part(&mut self, value: Word, at: u32, ty: Word, code: &mut Vec<Instruction>) -> Word {
+        let part = self.take_id();
+        self.type_of.insert(part, ty);
+        let operands = vec![Operand::IdRef(value), Operand::LiteralBit32(at)];
+        code.push(Instruction::new(Op::CompositeExtract, Some(ty), Some(part), operands));
+        part
+    }
+
+    /// The same of a scalar.
+    fn word(&mut self, value: Word, of: &Instruction, code: &mut Vec<Instruction>) -> Option<Word> {
+        Some(match (of.class.opcode, &of.operands[..]) {
+            (Op::TypeInt | Op::TypeFloat, [Operand::LiteralBit32(64), ..]) => {
+                let pair = vec![Operand::IdRef(self.uint), Operand::LiteralBit32(2)];
+                let pair = self.declare(Op::TypeVector, None, pair);
+                let both = self.emit(code, Op::Bitcast, pair, &[value]);
+                let [low, high] = [0, 1].map(|at| self.part(both, at, self.uint, code));
+                self.emit(code, Op::BitwiseXor, self.uint, &[low, high])
+            }
+            (Op::TypeInt, _) => self.as_uint(value, code)?,
+            (Op::TypeFloat, [Operand::LiteralBit32(32)]) => self.emit(code, Op::Bitcast, self.uint, &[value]),
+            (Op::TypeFloat, [Operand::LiteralBit32(16)]) => {
+                let float = self.declare(Op::TypeFloat, None, vec![Operand::LiteralBit32(32)]);
+                let wide = self.emit(code, Op::FConvert, float, &[value]);
+                self.emit(code, Op::Bitcast, self.uint, &[wide])
+            }
+            _ => return None,
+        })
+    }
+}
+
 /// Memory that no robust access guards.
 pub(super) fn is_unguarded(class: StorageClass) -> bool {
     use StorageClass::{Function, Input, Private, PushConstant, Workgroup};

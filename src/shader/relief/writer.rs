@@ -16,6 +16,9 @@ pub(super) fn chains(function: &Function) -> HashMap<Word, Instruction> {
     function.all_inst_iter().filter(is_chain).filter_map(|of| Some((of.result_id?, of.clone()))).collect()
 }
 
+/// Hardly any word that a kernel writes: as an f32 it is no number.
+const NEVER: u32 = 0x7FB3_91D5;
+
 /// A word of the buffer, and the invocation's own variable that holds it.
 pub(super) struct Switch {
     variable: Word,
@@ -31,7 +34,8 @@ pub(super) struct Writer {
     pub(super) switches: Vec<Switch>,
     /// The masks of indexes, by the types of the arrays.
     masks: HashMap<Word, Word>,
-    guard: Option<Word>,
+    /// The mask of the words that conditions look at, and what they have to be then.
+    guard: Option<(Word, Word)>,
     /// What stands for the results of instructions behind a condition.
     own_phis: Vec<Word>,
     /// What of the indexes of shared memory is kept.
@@ -76,10 +80,13 @@ impl Writer {
         variable
     }
 
-    fn guard(&mut self) -> Word {
-        let guard = self.guard.unwrap_or_else(|| self.switch(0, 1));
-        self.guard = Some(guard);
-        guard
+    /// Whether what hangs on a word is done: for the placebo it is, whatever the word; else if it is one that hardly any is.
+    fn guard(&mut self, word: Word, code: &mut Vec<Instruction>) -> Word {
+        let (mask, key) = self.guard.unwrap_or_else(|| (self.switch(u32::MAX, 0), self.switch(NEVER, 0)));
+        self.guard = Some((mask, key));
+        let [mask, key] = [mask, key].map(|switch| self.edit.emit(code, Op::Load, self.edit.uint, &[switch]));
+        let held = self.edit.emit(code, Op::BitwiseAnd, self.edit.uint, &[word, mask]);
+        self.edit.emit(code, Op::IEqual, self.edit.bool, &[held, key])
     }
 
     /// Rewrites the instructions of a function of which this says the cost that each is.
@@ -102,7 +109,8 @@ impl Writer {
                     }
                     Some(Relief::Stores | Relief::Atomics | Relief::Barriers) if !is_header => {
                         self.relieved += 1;
-                        label = self.guarded(label, &mut code, vec![of], &mut blocks);
+                        let word = self.taken(&of, &mut code);
+                        label = self.guarded((label, word), &mut code, vec![of], &mut blocks);
                         continue;
                     }
                     Some(Relief::Loads) => chain.and_then(|chain| self.masked(chain, &mut code)).map(|led| (0, led)),
@@ -167,7 +175,7 @@ impl Writer {
         let seen = self.edit.emit(&mut body, Op::AccessChain, self.buffer.to_word, &[self.buffer.variable, zero, zero]);
         body.push(Instruction::new(Op::Store, None, None, ids(&[seen, before])));
         let mut blocks = Vec::new();
-        let after = self.guarded(label, &mut code, body, &mut blocks);
+        let after = self.guarded((label, zero), &mut code, body, &mut blocks);
         blocks.push(labelled(after, rest));
         entry.blocks.splice(..1, blocks);
         self.rename(&mut entry.blocks, &HashMap::from([(label, after)]));
@@ -197,17 +205,28 @@ impl Writer {
         Some((at, self.edit.emit(code, Op::ISub, ty, &[bound, less])))
     }
 
-    /// Puts instructions behind a condition. Gives the block that goes on after them, where the last has its result.
+    /// A word that depends on all that an instruction writes: behind a condition that doesn't, a compiler would also put what that is
+    /// worked out from, and the loads of it.
+    fn taken(&mut self, of: &Instruction, code: &mut Vec<Instruction>) -> Word {
+        let at = match of.class.opcode {
+            Op::Store => 1,
+            Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak => 4,
+            _ => 3,
+        };
+        let value = of.operands.get(at).and_then(id);
+        value.and_then(|value| self.edit.folded(value, code)).unwrap_or(self.edit.zero)
+    }
+
+    /// Puts instructions behind a condition on a word. Gives the block that goes on after them, where the last has its result.
     fn guarded(
         &mut self,
-        label: Word,
+        (label, word): (Word, Word),
         code: &mut Vec<Instruction>,
         mut body: Vec<Instruction>,
         blocks: &mut Vec<Block>,
     ) -> Word {
-        let (done, after, guard) = (self.edit.take_id(), self.edit.take_id(), self.guard());
-        let guard = self.edit.emit(code, Op::Load, self.edit.uint, &[guard]);
-        let is_on = self.edit.emit(code, Op::INotEqual, self.edit.bool, &[guard, self.edit.zero]);
+        let (done, after) = (self.edit.take_id(), self.edit.take_id());
+        let is_on = self.guard(word, code);
         let merge = vec![Operand::IdRef(after), Operand::SelectionControl(SelectionControl::NONE)];
         code.push(Instruction::new(Op::SelectionMerge, None, None, merge));
         code.push(Instruction::new(Op::BranchConditional, None, None, ids(&[is_on, done, after])));
