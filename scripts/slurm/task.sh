@@ -70,10 +70,13 @@ measure() {
   child=''
 }
 
-# A site with RequeueExit=75 does it for this exit code; on others the task asks for it, and Slurm ends it.
+# A site with RequeueExit=75 does it for this exit code; on others the task asks for it, and Slurm ends it. Who cancelled the task
+# wants no other: it no longer runs then.
 again() {
-  if ! scontrol show config | grep -E '^RequeueExit +=.*\<75\>' >/dev/null; then
-    scontrol requeue "$SLURM_JOB_ID" || :
+  if ! scontrol show config | grep -E '^RequeueExit +=.*\<75\>' >/dev/null &&
+    [ "$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%T)" = RUNNING ]; then
+    # It prints whatever other tasks of the array are about.
+    scontrol requeue "$SLURM_JOB_ID" >/dev/null 2>&1 || :
     sleep 60 & wait $!
   fi
   exit 75
