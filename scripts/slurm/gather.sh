@@ -17,11 +17,11 @@ worst=0
 # Of rows: the key of each measured case, its status and its name, as JSON lines. Others of the key's columns come unasked.
 cases() { "${lanescope[@]}" merge --partial --quiet --format jsonl --columns case_id,status,row_kind,experiment,variant "$@" | grep '"row_kind":"measured"'; }
 ids() { grep -o '"case_id":"[^"]*"' | sort; }
-with() { grep -E "\"status\":\"($1)\"" || :; }
 
 # NAME FOLDER: what its parts have becomes NAME.csv, and what its plan has beyond that is named.
 gather() {
   local name=$1 to=$2 parts=("$2"/[0-9]*.csv) whole=$folder/$1.csv
+  rm -f "$whole"
   if [ ${#parts[@]} -eq 0 ]; then
     echo "$name: no part is whole (see $to/*.log)"
     return 1
@@ -30,15 +30,15 @@ gather() {
   "${lanescope[@]}" merge --partial --quiet "${parts[@]}" -o "$whole" || { echo "$name: contradicts itself (see above)"; return 1; }
   cases "$whole" >"$work/rows" || :
   cases "$to/plan.csv" >"$work/plan" || { echo "$name: has no plan, so nobody knows what is missing"; return 1; }
-  ids <"$work/rows" >"$work/there"
+  # Of several devices in one run, the plan has each case as often.
   ids <"$work/plan" >"$work/planned"
-  with 'planned|not_run' <"$work/rows" | ids >"$work/not_run"
-  comm -23 "$work/planned" <(comm -23 "$work/there" "$work/not_run" | uniq) >"$work/missing"
-  uniq -d "$work/there" >"$work/twice"
-  echo "$name: $(wc -l <"$work/planned") cases planned, $(wc -l <"$work/there") rows;" \
+  { grep -v '"status":"\(planned\|not_run\)"' "$work/rows" || :; } | ids >"$work/there"
+  comm -23 "$work/planned" "$work/there" >"$work/missing"
+  comm -13 "$work/planned" "$work/there" >"$work/twice"
+  echo "$name: $(wc -l <"$work/planned") cases planned, $(wc -l <"$work/there") measured;" \
     "$(wc -l <"$work/missing") missing, $(wc -l <"$work/twice") twice; $(tally <"$work/rows")"
-  named "$work/missing" 'missing'
-  named "$work/twice" 'twice'
+  named missing
+  named twice
   [ ! -s "$work/missing" ] && [ ! -s "$work/twice" ]
 }
 
@@ -46,7 +46,8 @@ tally() { grep -o '"status":"[^"]*"' | cut -d'"' -f4 | sort | uniq -c | awk '{ p
 
 # The cases of a list of ids, by the plan's names.
 named() {
-  grep -F -f "$1" "$work/plan" | sed -E "s/.*\"experiment\":\"([^\"]*)\".*/\1 &/; s/ .*\"axis_values\":\"([^\"]*)\".*/ \1/; s/^/  $2: /" || :
+  { grep -F -f "$work/$1" "$work/plan" || :; } |
+    sed -E "s/^\{\"experiment\":\"([^\"]*)\"(,\"variant\":\"([^\"]*)\")?(,\"axis_values\":\"([^\"]*)\")?.*/\1 \3 \5/; s/ +/ /g; s/ \$//; s/^/  $1: /"
 }
 
 files=()

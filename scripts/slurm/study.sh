@@ -110,18 +110,16 @@ missing_of() {
 
 # submit_array NAME ASK COMMAND... with the flags of sbatch in `own`: nothing where all parts are whole.
 submit_array() {
-  local to=$folder/$1 name=$1 ask=$2 missing gres features
+  local to=$folder/$1 name=$1 gres=${2%%@*} features='' what missing
+  [[ $2 != *@* ]] || features=${2#*@}
   shift 2
-  gres=${ask%%@*} features=''
-  [[ $ask != *@* ]] || features=${ask#*@}
-  missing=$(missing_of "$to")
-  [ -n "$missing" ] || return 0
   # Rows of two plans would be no study, and parts are of a number of parts.
-  local what
   what=$(quoted "$shards" "$@")
   if [ -e "$to/command" ] && [ "$(cat "$to/command")" != "$what" ]; then
     die "$to was begun by another command: name a new folder, or repeat it: $(cat "$to/command")"
   fi
+  missing=$(missing_of "$to")
+  [ -n "$missing" ] || return 0
   if [ -z "$is_dry" ]; then
     mkdir -p "$to"
     echo "$what" >"$to/command"
@@ -132,7 +130,10 @@ submit_array() {
     "${own[@]}" "$here/task.sh" "$to" "$shards" "$most" "$@"
 }
 
+# All or nothing: a study that nobody gathers is no use.
 jobs=()
+take_back() { [[ -n $is_dry || ${#jobs[@]} -eq 0 ]] || scancel "${jobs[@]}"; }
+trap take_back EXIT
 for i in "${!names[@]}"; do
   eval "runner=(${runners[i]}) own_flags=(${flags[i]})"
   command=("${runner[@]}" lanescope run --preset "$preset" --wait="$wait" "$@")
@@ -156,7 +157,8 @@ eval "runner=(${runners[0]})"
 after=$(IFS=:; echo "${jobs[*]-}")
 gather=$(submit --job-name=lanescope-gather ${after:+--dependency="afterany:$after"} --output="${folder//%/%%}/gather.log" \
   "${gather_flags[@]}" "$here/gather.sh" "$folder" "${runner[@]}" lanescope)
+trap - EXIT
 if [ -z "$is_dry" ]; then
   printf '%s\n' "${jobs[@]}" "$gather" >"$folder/jobs"
-  echo "submitted: ${jobs[*]-} and $gather, which writes $folder/gather.log"
+  echo "submitted: ${jobs[*]:-nothing to measure}, and $gather, which writes $folder/gather.log"
 fi
