@@ -15,7 +15,10 @@ trap 'rm -rf "$work"' EXIT
 worst=0
 
 # Of rows: the key of each measured case, its status and its name, as JSON lines. Others of the key's columns come unasked.
-cases() { "${lanescope[@]}" merge --partial --quiet --format jsonl --columns case_id,status,row_kind,experiment,variant "$@" | grep '"row_kind":"measured"'; }
+cases() {
+  "${lanescope[@]}" merge --partial --quiet --format jsonl --columns case_id,status,row_kind,experiment,variant "$1" |
+    grep '"row_kind":"measured"'
+}
 ids() { grep -o '"case_id":"[^"]*"' | sort; }
 
 # NAME FOLDER: what its parts have becomes NAME.csv, and what its plan has beyond that is named.

@@ -75,14 +75,21 @@ shards=${shards:-24}
 for number in "$shards" "$most" ${at_once:+"$at_once"}; do
   [[ $number =~ ^[0-9]+$ ]] || die "$number: a number is needed"
 done
+for word in "$@"; do
+  case $word in
+    -o | --output* | --resume* | --shard* | --samples* | --dry-run) die "$word: tasks name their own files and parts: leave it out" ;;
+    --preset* | --wait*) die "$word: give it before --" ;;
+  esac
+done
 if [ -e "$folder/jobs" ] && [ -n "$(squeue --noheader --jobs="$(paste -sd, "$folder/jobs")" 2>/dev/null)" ]; then
   die "$folder: jobs $(paste -sd' ' "$folder/jobs") are still under way"
 fi
 
-# Prints the job's number. What is only to be seen goes to standard error, out of its way.
+# Prints the job's number; what is only to be seen, where everything else goes.
+exec 3>&1
 submit() {
   if [ -n "$is_dry" ]; then
-    { quoted sbatch "$@"; echo; } >&2
+    { quoted sbatch "$@"; echo; } >&3
     echo JOB
   else
     sbatch --parsable "$@" | cut -d';' -f1
@@ -110,8 +117,8 @@ missing_of() {
 
 # submit_array NAME ASK COMMAND... with the flags of sbatch in `own`: nothing where all parts are whole.
 submit_array() {
-  local to=$folder/$1 name=$1 gres=${2%%@*} features='' what missing
-  [[ $2 != *@* ]] || features=${2#*@}
+  local to=$folder/$1 name=$1 gres=${2%%@*} constraint='' what missing
+  [[ $2 != *@* ]] || constraint=${2#*@}
   shift 2
   # Rows of two plans would be no study, and parts are of a number of parts.
   what=$(quoted "$shards" "$@")
@@ -126,7 +133,7 @@ submit_array() {
     rm -f "$to"/*.failures
   fi
   submit --job-name="lanescope-$name" --array="$missing${at_once:+%$at_once}" ${gres:+--gres="$gres"} \
-    ${features:+--constraint="$features"} --requeue --signal=B:TERM@60 --open-mode=append --output="${to//%/%%}/%a.log" \
+    ${constraint:+--constraint="$constraint"} --requeue --signal=B:TERM@60 --open-mode=append --output="${to//%/%%}/%a.log" \
     "${own[@]}" "$here/task.sh" "$to" "$shards" "$most" "$@"
 }
 

@@ -40,8 +40,8 @@ save() {
 
 save_from_time_to_time() { while sleep "${LANESCOPE_SAVE_EVERY:-60}"; do save; done; }
 
-# shellcheck disable=SC2317 # a trap
 # Slurm says TERM before it takes the node away. The tool ends after the current sample, and the trap ends `wait`.
+# shellcheck disable=SC2317 # a trap
 stop() {
   asked=yes
   [ -z "$child" ] || kill -TERM "$child" 2>/dev/null || :
