@@ -73,6 +73,7 @@ measure() {
 # A site with RequeueExit=75 does it for this exit code; on others the task asks for it, and Slurm ends it. Who cancelled the task
 # wants no other: it no longer runs then.
 again() {
+  clean_up
   if ! scontrol show config | grep -E '^RequeueExit +=.*\<75\>' >/dev/null &&
     [ "$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%T)" = RUNNING ]; then
     # It prints whatever other tasks of the array are about.
