@@ -25,6 +25,7 @@ pub const GUIDES: &[Guide] = guides![
     "explain",
     "capture",
     "compare",
+    "fleet",
     "page",
     "trust",
     "columns",

@@ -67,6 +67,7 @@ for column in driver_info device_name host; do
   "${lanescope[@]}" compare --quiet --by "$column" "${files[@]}" >"$folder/by-$column.txt" 2>&1 || :
   echo "by $column: $(head -n 2 "$folder/by-$column.txt" | tail -n 1 | sed 's/^error: \(--by [a-z_]*: \)\?//')"
 done
+"${lanescope[@]}" fleet --quiet "${files[@]}" >"$folder/fleet.txt" 2>&1 || :
 "${lanescope[@]}" report --quiet "${files[@]}" -o "$folder/report.html" || worst=1
 if [ "$worst" != 0 ]; then
   echo 'to measure what is missing: run study.sh again as before'

@@ -6,6 +6,7 @@
 //! relations    what the rows of one device say of each other, as they come
 //! compare      what changed between sides of rows, and whether it is real
 //! card         what a device is, in a few lines
+//! fleet        which machines deviate from the others of their kind
 //! limits       what a device does at most, by kind of work
 //! doubts       reasons to doubt many rows at once, and what to do
 //! words        how rows are counted and listed in messages
@@ -14,6 +15,7 @@
 mod card;
 pub mod compare;
 mod doubts;
+pub mod fleet;
 pub mod limits;
 mod monotone;
 mod relations;

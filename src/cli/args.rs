@@ -6,6 +6,7 @@ pub mod compare;
 pub mod described;
 pub mod doctor;
 pub mod explain;
+pub mod fleet;
 pub mod limits;
 pub mod measuring;
 pub mod recorded;
@@ -31,6 +32,7 @@ use colours::Colours;
 use compare::Compare;
 use doctor::Doctor;
 use explain::Explain;
+use fleet::Fleet;
 use limits::LimitsFile;
 use report::Report;
 use run::Run;
@@ -79,6 +81,8 @@ pub enum Command {
     Card(Card),
     /// Say what changed from one file of rows to another, by how much, and whether it is real
     Compare(Compare),
+    /// Say which machines deviate from the others of their kind, from files of rows of all of them
+    Fleet(Fleet),
     /// Show rows on a page with figures, or write the figures as SVG files
     Report(Report),
     /// Read a guide by its topic, or list the guides
@@ -116,6 +120,7 @@ impl Command {
             Self::Merge(merge) => Some(merge.colours),
             Self::Card(card) => Some(card.colours),
             Self::Compare(compare) => Some(compare.colours),
+            Self::Fleet(fleet) => Some(fleet.colours),
             _ => None,
         }
     }

@@ -11,6 +11,7 @@ mod described;
 mod devices;
 mod doctor;
 mod explain;
+mod fleet;
 mod guide;
 mod inspect;
 mod limits;
@@ -102,6 +103,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Merge(merge) => merge::merge(&merge),
         Command::Card(card) => card::card(&card),
         Command::Compare(compare) => compare::compare(&compare),
+        Command::Fleet(given) => fleet::fleet(&given),
         Command::Report(report) => report::report(&report),
         Command::Schema(schema) => schema::schema(&schema),
         Command::Completions { shell } => packaging::completions(shell),

@@ -6,6 +6,7 @@ mod discoveries;
 mod interval;
 mod moderated;
 mod normal;
+mod outlying;
 mod ratio;
 mod student;
 
@@ -13,6 +14,7 @@ pub use discoveries::{largest_discovery, largest_sure};
 pub use interval::{Interval, clustered_interval, median_interval, noise, student_t};
 pub use moderated::Prior;
 pub use normal::normal_bound;
+pub use outlying::Bulk;
 pub use ratio::{Ratio, Timed, common, reach};
 pub use student::{quantile_of_t, two_sided_p, upper_p};
 

@@ -20,6 +20,7 @@ mod doctor;
 mod dump;
 mod endings;
 mod flags;
+mod fleet;
 mod fuzz;
 mod golden;
 mod hostile;

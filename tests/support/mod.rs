@@ -7,6 +7,7 @@ pub mod built;
 pub mod confirmed;
 pub mod console;
 pub mod faults;
+pub mod fleets;
 pub mod form;
 pub mod inspected;
 pub mod mutants;

@@ -1,0 +1,137 @@
+//! The rows of machines, kind by kind: of each, little more than its figure is kept.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::digest::hash64;
+use crate::model::Status;
+use crate::record::Record;
+use crate::stats::mean;
+
+/// What machines have to have in common to be compared: the device, and its driver.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Kind {
+    pub device: String,
+    pub driver: String,
+}
+
+#[derive(Debug, Default)]
+pub struct Fleet {
+    /// What machines may have in common beside their kind, such as a rack.
+    pub factors: Vec<String>,
+    kinds: BTreeMap<Kind, Rows>,
+    /// Rows that have no machine.
+    pub without: u64,
+}
+
+/// The rows of one kind.
+#[derive(Debug, Default)]
+pub struct Rows {
+    pub machines: Vec<String>,
+    pub runs: Vec<Run>,
+    pub cases: Vec<Case>,
+    machine_of: HashMap<String, usize>,
+    run_of: HashMap<(usize, u64), usize>,
+    case_of: HashMap<(u64, u64), usize>,
+}
+
+/// A run of a machine, with its level of each factor; empty where it has none.
+#[derive(Debug)]
+pub struct Run {
+    pub machine: usize,
+    pub levels: Vec<String>,
+}
+
+#[derive(Debug)]
+pub struct Case {
+    pub name: String,
+    pub family: String,
+    pub figures: Vec<Figure>,
+    failed: Vec<(usize, Status)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Figure {
+    pub run: usize,
+    /// The logarithm of its speed.
+    pub log: f64,
+    /// That of the core's clock beside it.
+    pub clock: Option<f64>,
+}
+
+impl Fleet {
+    pub fn new(factors: Vec<String>) -> Self {
+        Self { factors, ..Self::default() }
+    }
+
+    pub fn kinds(&self) -> impl Iterator<Item = (&Kind, &Rows)> {
+        self.kinds.iter()
+    }
+
+    /// Takes a row of a machine; `levels` has one for each factor. What follows from other rows, and what measures the instrument, tells
+    /// nothing.
+    pub fn take(&mut self, record: &Record, machine: &str, levels: Vec<String>) {
+        if record.is_derived() || record.experiment.starts_with("calibration/") {
+            return;
+        }
+        if machine.is_empty() {
+            self.without += 1;
+            return;
+        }
+        let driver = format!("{} {}", record.driver_name, record.driver_info);
+        let kind = Kind { device: record.device_name.clone(), driver: driver.trim().to_owned() };
+        self.kinds.entry(kind).or_default().take(record, machine, levels);
+    }
+}
+
+impl Rows {
+    fn take(&mut self, record: &Record, machine: &str, levels: Vec<String>) {
+        let Some(status) = Status::named(&record.status) else { return };
+        let machine = *self.machine_of.entry(machine.to_owned()).or_insert_with(|| {
+            self.machines.push(machine.to_owned());
+            self.machines.len() - 1
+        });
+        // Other sources are another case.
+        let key = (hash64(&record.case_id), hash64(&record.source_hash));
+        let case = *self.case_of.entry(key).or_insert_with(|| {
+            let family = record.experiment.split('/').next().unwrap_or_default().to_owned();
+            self.cases.push(Case { name: record.case_name(), family, figures: Vec::new(), failed: Vec::new() });
+            self.cases.len() - 1
+        });
+        if status.is_failure() && status != Status::NotRun {
+            self.cases[case].failed.push((machine, status));
+            return;
+        }
+        let Some(value) = record.value.filter(|value| status == Status::Ok && *value > 0.0) else { return };
+        let run = *self.run_of.entry((machine, hash64(&record.run_id))).or_insert_with(|| {
+            self.runs.push(Run { machine, levels });
+            self.runs.len() - 1
+        });
+        let log = if record.better == "lower" { -value.ln() } else { value.ln() };
+        let figure = Figure { run, log, clock: record.core_clock_mhz.filter(|mhz| *mhz > 0.0).map(f64::ln) };
+        self.cases[case].figures.push(figure);
+    }
+
+    /// The cases that failed on a machine and have a figure on most of the others that measured them.
+    pub fn failed(&self, machine: usize) -> Vec<(String, String)> {
+        let own = |case: &Case| {
+            let (_, status) = case.failed.iter().find(|(of, _)| *of == machine)?;
+            let right = case.by_machine(self, |figure| Some(figure.log)).len();
+            let mut others: Vec<usize> = case.failed.iter().map(|(of, _)| *of).collect();
+            others.sort_unstable();
+            others.dedup();
+            (right > others.len()).then(|| (case.name.clone(), status.to_string()))
+        };
+        self.cases.iter().filter_map(own).collect()
+    }
+}
+
+impl Case {
+    /// The mean over the runs of each machine.
+    pub fn by_machine(&self, rows: &Rows, of: impl Fn(&Figure) -> Option<f64>) -> BTreeMap<usize, f64> {
+        let mut all: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+        for figure in &self.figures {
+            all.entry(rows.runs[figure.run].machine).or_default().extend(of(figure));
+        }
+        all.into_iter().filter(|(_, values)| !values.is_empty()).map(|(machine, values)| (machine, mean(&values))).collect()
+    }
+}

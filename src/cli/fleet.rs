@@ -1,0 +1,68 @@
+//! `lanescope fleet`: which machines deviate from the others of their kind.
+//!
+//! ```text
+//! levels   what machines have in common, such as a rack
+//! text     the answer for people
+//! table    the same, a line for each machine and family
+//! ```
+
+mod levels;
+mod table;
+mod text;
+
+use super::args::fleet::{Fleet as Given, FleetFormat};
+use super::named::each_stream_once;
+use super::overwriting::Files;
+use crate::analysis::fleet::{Fleet, Judged, Verdict, judge};
+use crate::analysis::{Purpose, read_rows};
+use crate::error::{EXIT_FAILED, EXIT_OK, Error};
+use crate::output::{self, Format, Mode, Page, Progress, Target, hand_over, write_whole};
+use levels::Levels;
+
+pub fn fleet(given: &Given) -> anyhow::Result<u8> {
+    let targets = output::row_targets(&given.output, given.format.map(|FleetFormat(format)| format), Format::Table, true)?;
+    let written = targets.iter().filter_map(|(target, _)| if let Target::File(path) = target { Some(path) } else { None });
+    let files = Files::default().reading("the rows", &given.files).reading("the machines", &given.machines);
+    files.writing("--output", written).check()?;
+    each_stream_once(given.files.iter().chain(&given.machines))?;
+    let judged = judged(given)?;
+    for (target, format) in &targets {
+        let text = |page| match format {
+            Format::Csv => table::csv(&judged),
+            Format::Jsonl => table::jsonl(&judged),
+            Format::Markdown => Ok(text::markdown(&judged, given.all)),
+            Format::Table | Format::Card => Ok(text::text(&judged, given.all, page)),
+        };
+        match target {
+            Target::Stdout => hand_over(&text(Page::stdout())?)?,
+            Target::File(path) | Target::Continued(path) => write_whole(path, &text(Page::FILE)?)?,
+        }
+    }
+    let deviates = judged.iter().flat_map(|of| &of.machines).any(|machine| machine.verdict == Verdict::Deviates);
+    Ok(if deviates && given.fail_on_deviation { EXIT_FAILED } else { EXIT_OK })
+}
+
+fn judged(given: &Given) -> anyhow::Result<Vec<Judged>> {
+    let progress = Progress::new(if given.quiet { Mode::Quiet } else { Mode::Normal });
+    let mut levels = Levels::new(&given.by, &given.factor, given.machines.as_deref())?;
+    let mut fleet = Fleet::new(given.factor.clone());
+    let mut notes = Vec::new();
+    for file in &given.files {
+        notes.extend(read_rows(file, &[Purpose::Comparison], &mut |record, _| {
+            let machine = record.cell(&given.by).map(|cell| cell.to_string()).unwrap_or_default();
+            let own = levels.of(record, &machine);
+            fleet.take(record, &machine, own);
+            Ok(())
+        })?);
+    }
+    levels.check()?;
+    if fleet.without > 0 {
+        notes.push(format!("{} rows have no {} and are left out", fleet.without, given.by));
+    }
+    progress.notes(&notes);
+    if fleet.kinds().next().is_none() {
+        let words = format!("--by {}: no row has a machine there, so there is nothing to judge", given.by);
+        return Err(Error::Usage(words).into());
+    }
+    Ok(judge(&fleet, given.margin))
+}
