@@ -32,7 +32,7 @@ fn a_machine_whose_memory_is_slower_is_found_and_so_is_a_tenth_of_them() {
         let all = of(&World { changed: (count, Some("memory"), -0.012), ..small() });
         let right: usize = all.iter().map(|found| found.right).sum();
         let wrong: usize = all.iter().map(|found| found.wrong).sum();
-        assert!(right as f64 >= 0.9 * (count as u64 * FLEETS) as f64 && wrong <= 3, "{right} right, {wrong} wrong");
+        assert!(right as f64 >= 0.9 * (count as u64 * FLEETS) as f64 && wrong <= 5, "{right} right, {wrong} wrong");
     }
 }
 

@@ -44,8 +44,8 @@ fn on_mock(command: &[String]) -> Option<Vec<String>> {
     let has = |flag: &str| command.iter().any(|word| word == flag);
     let mut more: Vec<&str> = Vec::new();
     match command[0].as_str() {
-        // A mock has no applications, nor what was captured of one.
-        "devices" | "capture" => return None,
+        // A mock has no applications, nor what was captured of one, and is no cluster.
+        "devices" | "capture" | "fleet" => return None,
         _ if command.iter().any(|word| word.ends_with("/kernels.csv") || word.starts_with("kernels/")) => return None,
         // Its rows would be the mock's, which runs no shader.
         "trace" | "explain" if has("--rows") => return None,
