@@ -3,7 +3,7 @@
 //! A figure is set against the median of all machines of the kind. Of a family's cases, the steadier ones count for more; all families
 //! count the same in the whole, and each is set against the others as well: what moves a machine as a whole hides a family otherwise. A
 //! machine deviates where one of these lies outside of what most machines show: the chance of that, over all that were looked at, is held
-//! so that at most one in twenty machines that are named isn't one, on average.
+//! so that about one in twenty machines that are named isn't one; of few machines, up to one in ten (`benches/fleet.rs`).
 
 mod rows;
 
@@ -98,7 +98,6 @@ pub struct Level {
 }
 
 /// What is looked at of each run: the whole, each family, and each family beside the others.
-#[derive(Clone, Debug)]
 struct Looks {
     families: Vec<String>,
 }

@@ -311,7 +311,7 @@ impl<'s> Seen<'s> {
         let of = |(kind, all): (AccessKind, Vec<Access>)| {
             let sum = |part: fn(&Sums) -> u64| all.iter().map(|(_, sums)| part(sums)).sum::<u64>();
             let evidence = format!(
-                "{}: {} of its requests begin within a sector, and take {} times the sectors that they need",
+                "{}: {} of the requests begin within a sector, and all together take {} times the sectors that they need",
                 accesses(kind, &all),
                 percent(ratio(sum(|sums| sums.unaligned), sum(|sums| sums.requests))),
                 rounded(ratio(sum(|sums| sums.sectors), sum(|sums| sums.fewest_sectors)), None)

@@ -112,7 +112,7 @@ fn notes(of: &Judged) -> Vec<String> {
         notes.push(format!("Not judged, since they measured too few of the cases: {}.", open.join(", ")));
     }
     if of.machines.iter().any(|machine| machine.verdict == Verdict::Deviates) {
-        notes.push("Of machines that are named, one in twenty is like the others, on average.".to_owned());
+        notes.push("About one in twenty of the machines that are named is like the others; where there are fewer than 20, up to one in ten.".to_owned());
     }
     notes
 }
