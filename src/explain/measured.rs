@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use crate::campaign::{Campaign, interrupt};
+use crate::gpu::compile_threads;
 use crate::measure::{CaseKey, Event, Measured, Options, Pool, Rule, Session, Task};
 use crate::model::{Case, Failure, Status};
 use crate::output::Bar;
@@ -57,7 +58,8 @@ impl<'c> Meter<'c> {
     /// Where the device can't be measured on.
     pub fn new(campaign: &'c Campaign, altered: Vec<AlteredCase>) -> Result<Self, Failure> {
         let (settings, place) = (&campaign.settings, campaign.targets.device(0));
-        let opening = Opening { evict_bytes: None, altered, ..settings.opening(place, TIME) };
+        let opening = settings.opening(place, TIME);
+        let opening = Opening { evict_bytes: None, compile_threads: compile_threads(&place.info), altered, ..opening };
         let pool = Pool::new(settings.processes, campaign.opener(place, opening))?;
         let options = Options { rule: Rule::Each, max_noise: MAX_NOISE, max_time: TIME, seed: settings.seed };
         let driver_id = place.info.driver.id.clone();

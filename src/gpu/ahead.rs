@@ -64,12 +64,12 @@ impl Recipe {
         Self { name: name.clone(), specialized: (*specialized).clone(), has_base: *has_base }
     }
 
-    /// Whether the same pipeline would come of it. A module that is held here can't be mistaken for another one.
+    /// Whether the same pipeline would come of it.
     fn is(&self, source: &PipelineSource<'_>) -> bool {
         let (own, other) = (&self.specialized, source.specialized);
         self.name == source.name
             && self.has_base == source.has_base
-            && Arc::ptr_eq(&own.module, &other.module)
+            && (Arc::ptr_eq(&own.module, &other.module) || own.module.words == other.module.words)
             && own.entry == other.entry
             && own.entries == other.entries
             && own.data == other.data

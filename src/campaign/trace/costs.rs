@@ -13,7 +13,9 @@ use crate::shader::{AccessKind, Change, Record, Recorded, Traced};
 use crate::trace::remedy::{Candidate, LongerRows};
 use crate::trace::requests::Requests;
 use crate::trace::sites::{self, Analysis};
-use crate::worker::questions::trace::{CountOperations, Dispatched, Feasible, FindTouched, TryAlteration, TryPoint};
+use crate::worker::questions::trace::{
+    CompileAhead, CountOperations, Dispatched, Feasible, FindTouched, TryAlteration, TryPoint,
+};
 
 /// Workgroups in a row that are too large for a pass by themselves, before any was recorded: the rest isn't tried then.
 const GIVES_UP: usize = 2;
@@ -114,6 +116,9 @@ impl Tracing<'_> {
     /// How the case can be otherwise. What takes the process with it has the rest refused as well.
     pub(super) fn try_all(&mut self, tries: &Tries, traces: &mut Traces) {
         let Scoped { whole, lines } = (tries.alterations)(&traces.dispatches, &tries.limits);
+        let alterations = whole.iter().chain(&lines).cloned().collect();
+        // Where that takes the process with it, each answer is why.
+        let _ = self.respondent.ask(CompileAhead { alterations, points: tries.points.clone() });
         for (all, answers) in [(whole, &mut traces.alterations.whole), (lines, &mut traces.alterations.lines)] {
             for alteration in all {
                 let answer = self.respondent.ask(TryAlteration { alteration: alteration.clone() });

@@ -78,6 +78,7 @@ questions! {
     FindTouched(trace::FindTouched),
     TryAlteration(trace::TryAlteration),
     TryPoint(trace::TryPoint),
+    CompileAhead(trace::CompileAhead),
 }
 
 /// What questions leave behind in a process, for those that come next.

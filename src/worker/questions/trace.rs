@@ -3,7 +3,7 @@
 mod altered;
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Write;
 use std::time::Duration;
@@ -12,18 +12,18 @@ use serde::{Deserialize, Serialize};
 
 use super::bounds::looked;
 use super::{Host, Question, QuestionState};
-use crate::gpu::{CaseHandle, DeviceOptions};
+use crate::gpu::{CaseHandle, DeviceOptions, compile_threads};
 use crate::measure::{CaseKey, CaseSource, Dispatcher, SourcedCase, Vulkan};
 use crate::model::{Binding, Case, Failure, FilePath, MemoryKind, Point, Preset, ResourceKind, Status, SubgroupClass};
 use crate::shader::{
-    AddedBarrier, Change, Dispatch, Marks, Operation, Operations, Overrun, Prepared, Recording, Root, SourceLine, Space,
-    Touched, TraceOptions, Traced, Unordered, Visited, stray_doubles,
+    AddedBarrier, Change, Dispatch, Marks, Operation, Overrun, Prepared, Recording, Root, SourceLine, Space, Touched,
+    TraceOptions, Traced, Unordered, Visited, stray_doubles,
 };
 use crate::subject::{KernelSpec, MEMORY_PREFIX, UserKernel};
 use crate::validate::{Mismatch, Outputs};
 use crate::worker::host::{Identity, opened};
 use crate::worker::source::Catalogue;
-pub use altered::{Feasible, TryAlteration, TryPoint};
+pub use altered::{CompileAhead, Feasible, TryAlteration, TryPoint};
 
 /// Which case is to be recorded, and where.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -198,7 +198,8 @@ impl Question for OpenTrace {
         let Host::Vulkan(instance) = host else {
             return Err(Failure::new(Status::Skipped, "a simulated device runs no shader: name another one"));
         };
-        let options = DeviceOptions { queue_family: self.queue, is_robust: true, ..DeviceOptions::default() };
+        let (queue_family, compile_threads) = (self.queue, compile_threads(&info));
+        let options = DeviceOptions { queue_family, is_robust: true, compile_threads, ..DeviceOptions::default() };
         let device = opened(instance, &info, options, self.deadline)?;
         let case = match self.subject {
             Some(subject) => {
@@ -220,7 +221,8 @@ impl Question for OpenTrace {
             first: Vec::new(),
             first_wrong: None,
             loaded: None,
-            counted_before: None,
+            counted: BTreeMap::new(),
+            foreseen: Vec::new(),
         };
         let untraced = tracer.look()?;
         kept.tracer = Some(Box::new(tracer));
@@ -442,7 +444,9 @@ pub(super) struct Tracer {
     first: Vec<Vec<u8>>,
     first_wrong: Option<String>,
     loaded: Option<LoadedPass>,
-    counted_before: Option<Operations>,
+    /// What its dispatches compute as they stand, as far as that was counted.
+    counted: BTreeMap<usize, CountedOperations>,
+    foreseen: Vec<altered::Foreseen>,
 }
 
 /// A case that was made to record, and can record other workgroups.
@@ -606,12 +610,17 @@ impl Tracer {
         }
     }
 
-    fn count(&mut self, dispatch: usize) -> Result<CountedOperations, Failure> {
+    fn count(&mut self, at: usize) -> Result<CountedOperations, Failure> {
+        if let Some(counted) = self.counted.get(&at) {
+            return Ok(counted.clone());
+        }
         let prepared = self.prepared().clone();
-        let dispatch = self.dispatch(dispatch)?;
+        let dispatch = self.dispatch(at)?;
         let kernel = &prepared.kernels[dispatch.kernel];
         let stray_doubles = stray_doubles(&kernel.module.words, &kernel.entry);
-        Ok(CountedOperations { stray_doubles, ..self.operations(&prepared, dispatch)? })
+        let counted = CountedOperations { stray_doubles, ..self.operations(&prepared, dispatch)? };
+        self.counted.insert(at, counted.clone());
+        Ok(counted)
     }
 
     /// What a dispatch of a case computes.
@@ -658,9 +667,11 @@ impl Tracer {
         let sites: Vec<usize> = all.clone().filter(|(_, site)| marks.mark(site)).map(|(at, _)| at).collect();
         let is_partial = all.clone().any(|(_, site)| !marks.mark(site) && what.traced.may_reach_buffers(site));
         self.release();
+        let passes = sites.chunks((*most_sites).max(1)).map(|sites| self.prepared().marking(dispatch, &marks, sites));
+        let passes: Vec<(Prepared, usize)> = passes.collect::<Result<_, _>>().map_err(refused)?;
+        passes.iter().for_each(|(prepared, _)| self.device.compile_ahead(prepared));
         let mut all: Vec<u8> = Vec::new();
-        for sites in sites.chunks((*most_sites).max(1)) {
-            let (prepared, resource) = self.prepared().marking(dispatch, &marks, sites).map_err(refused)?;
+        for (prepared, resource) in passes {
             let slot = self.device.load(&prepared)?.slot;
             let bits = self.counted(slot, resource);
             self.device.release(slot);

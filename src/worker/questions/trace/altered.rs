@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{Difference, TracedCase, Tracer};
@@ -20,6 +21,13 @@ pub struct TryAlteration {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TryPoint {
     pub point: Point,
+}
+
+/// What will be asked about next, so that the device's compiler is at all of it at one time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CompileAhead {
+    pub alterations: Vec<Alteration>,
+    pub points: Vec<Point>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,7 +71,58 @@ impl Question for TryPoint {
     }
 }
 
-const DIFFERS: &str = "it computes other things then";
+impl Question for CompileAhead {
+    type Answer = ();
+
+    fn answer(self, _: &Host, kept: &mut QuestionState) -> Result<(), Failure> {
+        kept.tracer()?.compile_ahead(&self)
+    }
+
+    #[cfg(test)]
+    fn example() -> (Self, ()) {
+        (Self { alterations: vec![Alteration::Copies(2)], points: vec![TryPoint::example().0.point] }, ())
+    }
+}
+
+/// A case otherwise, or why it can't be.
+pub(super) type Foreseen = (Alteration, Result<Altered, Feasible>);
+
+/// A case otherwise.
+pub(super) struct Altered {
+    prepared: Prepared,
+    /// What it isn't relieved of, since it goes by that.
+    kept: Option<Kept>,
+}
+
+impl Altered {
+    /// Without the whole cost, or where it goes by a part of that, without the rest.
+    fn of(original: &Prepared, alteration: &Alteration) -> Result<Self, Feasible> {
+        let why = match original.altered(alteration) {
+            Ok(prepared) => return Ok(Self { prepared, kept: None }),
+            Err(ReliefError::Nothing) => return Err(Feasible::Nothing),
+            Err(why) => why,
+        };
+        let refused = |why: ReliefError| Feasible::No(why.to_string());
+        let (ReliefError::Flow | ReliefError::Address, Alteration::Relieved { of, .. }) = (&why, alteration) else {
+            return Err(refused(why));
+        };
+        let rest = original.decisive(of).and_then(|kept| {
+            let prepared = original.altered(&alteration.except(kept.clone()))?;
+            Ok(Self { prepared, kept: Some(kept) })
+        });
+        rest.map_err(|_| refused(why))
+    }
+}
+
+/// Each of a case's dispatches as it counts what it computes, where it can.
+fn counting(prepared: &Prepared, can_elect: bool) -> Vec<Prepared> {
+    let of = |dispatch| prepared.counting(dispatch, can_elect).ok().map(|(prepared, _, _)| prepared);
+    prepared.dispatches().into_iter().filter_map(of).collect()
+}
+
+fn same_if(is_same: bool) -> Feasible {
+    if is_same { Feasible::Yes } else { Feasible::No("it computes other things then".to_owned()) }
+}
 
 /// A relief adds whole numbers.
 fn but_integers(all: &Operations) -> Operations {
@@ -93,50 +152,69 @@ fn computes_as_much(before: &Operations, after: &Operations) -> bool {
 const SAME: u64 = 100;
 
 impl Tracer {
-    fn try_alteration(&mut self, alteration: &Alteration) -> Result<Feasible, Failure> {
-        let original = self.prepared().clone();
-        let altered = match original.altered(alteration) {
-            Ok(altered) => altered,
-            Err(ReliefError::Nothing) => return Ok(Feasible::Nothing),
-            Err(why @ (ReliefError::Flow | ReliefError::Address)) => return self.try_rest(&original, alteration, &why),
-            Err(error) => return Ok(Feasible::No(error.to_string())),
+    fn compile_ahead(&mut self, CompileAhead { alterations, points }: &CompileAhead) -> Result<(), Failure> {
+        if self.device.compile_threads() == 0 {
+            return Ok(());
+        }
+        let (original, can_elect) = (self.prepared(), self.device.info().subgroup.in_compute);
+        let foreseen = |alteration: &Alteration| {
+            let altered = Altered::of(original, alteration);
+            let runs = match (&altered, alteration) {
+                (Ok(Altered { prepared, .. }), Alteration::Relieved { .. }) => counting(prepared, can_elect),
+                (Ok(Altered { prepared, .. }), Alteration::Padded(_) | Alteration::Narrowed) => vec![prepared.clone()],
+                _ => Vec::new(),
+            };
+            ((alteration.clone(), altered), runs)
         };
-        let is_same = match alteration {
-            Alteration::Relieved { of, .. } if of.relief == Relief::Loops => return self.try_loops(&original, &altered, of),
-            Alteration::Relieved { .. } => {
-                let (before, after) = (self.counted_before(&original)?, self.all_operations(&altered)?);
-                computes_as_much(&before, &but_integers(&after))
-            }
-            Alteration::Padded(_) | Alteration::Narrowed => self.leaves_the_same(&altered)?,
-            Alteration::Copies(_) | Alteration::Crowded(_) => true,
-        };
-        Ok(if is_same { Feasible::Yes } else { Feasible::No(DIFFERS.to_owned()) })
+        let all: Vec<(Foreseen, Vec<Prepared>)> = alterations.par_iter().map(foreseen).collect();
+        for (foreseen, runs) in all {
+            runs.iter().for_each(|run| self.device.compile_ahead(run));
+            self.foreseen.push(foreseen);
+        }
+        for point in points {
+            let TracedCase::Users(_, kernel) = &self.case else { continue };
+            let noting = kernel.borrow_mut().noting(point).ok().flatten().map(|(prepared, _)| prepared);
+            let prepared = kernel.borrow_mut().prepare(point).ok();
+            noting.iter().chain(&prepared).for_each(|run| self.device.compile_ahead(run));
+        }
+        Ok(())
     }
 
-    /// Where a kernel goes by a part of what it would be relieved of, the rest is tried.
-    fn try_rest(&mut self, original: &Prepared, alteration: &Alteration, why: &ReliefError) -> Result<Feasible, Failure> {
-        let refused = Feasible::No(why.to_string());
-        let whole = match alteration {
-            Alteration::Relieved { of, .. } if of.kept == Kept::default() => of,
-            _ => return Ok(refused),
+    fn try_alteration(&mut self, alteration: &Alteration) -> Result<Feasible, Failure> {
+        let foreseen = self.foreseen.iter().position(|(known, _)| known == alteration);
+        let altered = match foreseen {
+            Some(at) => self.foreseen.swap_remove(at).1,
+            None => Altered::of(self.prepared(), alteration),
         };
-        let Ok(kept) = original.decisive(whole) else { return Ok(refused) };
-        Ok(match self.try_alteration(&alteration.except(kept.clone()))? {
-            Feasible::Yes => Feasible::Except(kept),
-            _ => refused,
+        let Altered { prepared, kept } = match altered {
+            Ok(altered) => altered,
+            Err(answer) => return Ok(answer),
+        };
+        let as_made = kept.iter().fold(alteration.clone(), |all, kept| all.except(kept.clone()));
+        let answer = match &as_made {
+            Alteration::Relieved { of, .. } if of.relief == Relief::Loops => self.try_loops(&prepared, of)?,
+            Alteration::Relieved { .. } => {
+                let (before, after) = (self.counted_before()?, self.all_operations(&prepared)?);
+                same_if(computes_as_much(&before, &but_integers(&after)))
+            }
+            Alteration::Padded(_) | Alteration::Narrowed => same_if(self.leaves_the_same(&prepared)?),
+            Alteration::Copies(_) | Alteration::Crowded(_) => Feasible::Yes,
+        };
+        Ok(match (answer, kept) {
+            (Feasible::Yes, Some(kept)) => Feasible::Except(kept),
+            (answer, _) => answer,
         })
     }
 
     /// Where loops do half of their iterations, it must compute less, and not with the placebo of that.
-    fn try_loops(&mut self, original: &Prepared, altered: &Prepared, of: &ReliefAt) -> Result<Feasible, Failure> {
-        let placebo = original.altered(&Alteration::Relieved { of: of.clone(), is_placebo: true });
+    fn try_loops(&mut self, altered: &Prepared, of: &ReliefAt) -> Result<Feasible, Failure> {
+        let placebo = self.prepared().altered(&Alteration::Relieved { of: of.clone(), is_placebo: true });
         let Ok(placebo) = placebo else { return Ok(Feasible::Nothing) };
         let [before, after] = [self.all_operations(&placebo)?, self.all_operations(altered)?];
-        let is_same = computes_as_much(&self.counted_before(original)?, &but_integers(&before));
+        let is_same = computes_as_much(&self.counted_before()?, &but_integers(&before));
         let [before, after] = [before, after].map(|all| all.into_values().fold(0, u64::saturating_add));
         Ok(match after.saturating_mul(4) <= before.saturating_mul(3) {
-            true if is_same => Feasible::Yes,
-            true => Feasible::No(DIFFERS.to_owned()),
+            true => same_if(is_same),
             false => Feasible::No("half of their iterations are less than a quarter of what it computes".to_owned()),
         })
     }
@@ -172,19 +250,18 @@ impl Tracer {
     }
 
     /// What it computes as it stands, but for whole numbers.
-    fn counted_before(&mut self, original: &Prepared) -> Result<Operations, Failure> {
-        if let Some(known) = &self.counted_before {
-            return Ok(known.clone());
+    fn counted_before(&mut self) -> Result<Operations, Failure> {
+        let mut all = Operations::default();
+        for at in 0..self.prepared().dispatches().len() {
+            all.extend(self.count(at)?.done);
         }
-        let counted = but_integers(&self.all_operations(original)?);
-        Ok(self.counted_before.insert(counted).clone())
+        Ok(but_integers(&all))
     }
 
     fn all_operations(&mut self, prepared: &Prepared) -> Result<Operations, Failure> {
         let mut all = Operations::default();
         for dispatch in prepared.dispatches() {
-            let counted = self.operations(prepared, dispatch)?;
-            all.extend(counted.done);
+            all.extend(self.operations(prepared, dispatch)?.done);
         }
         Ok(all)
     }
