@@ -138,7 +138,7 @@ mod tests {
         let site = |merging: &str| {
             let text = format!(
                 r#"{{"kind":"atomic","name":"","line":null,"target":"nothing","loops":0,"polls":false,"sync":null,
-                "atomic":null,"merging":"{merging}","matters":0,"is_coherent":true,"values":0}}"#
+                "atomic":null,"merging":"{merging}","foreseen":{{"alignment":16,"loops":0}},"matters":0,"is_coherent":true,"values":0}}"#
             );
             serde_json::from_str::<Site>(&text).unwrap()
         };

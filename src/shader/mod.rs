@@ -10,6 +10,7 @@ mod edit;
 mod explain;
 mod files;
 mod fit;
+mod inlined;
 mod language;
 mod lengths;
 mod library;
@@ -58,9 +59,9 @@ pub use relief::{Alteration, Kept, Relief, ReliefAt, ReliefError, Relieved};
 pub use specialize::{SpecializeError, prepare, specialize, specialize_entry, specialize_kernel};
 pub use strip::without_source;
 pub use trace::{
-    AccessKind, AddedBarrier, AtomicOp, CallSite, CallTree, Change, Dispatch, DispatchError, Marks, Merging, NaturalArray,
-    Padding, Record, Recorded, Recording, Root, Run, Side, Site, Space, Sync, SyncScope, Target, Touched, TraceError,
-    TraceOptions, Traced, Unfollowed, Unordered,
+    AccessKind, AddedBarrier, AtomicOp, CallSite, CallTree, Change, Dispatch, DispatchError, Foreseen, Marks, Merging,
+    NaturalArray, Padding, Record, Recorded, Recording, Root, Run, Side, Site, Space, Sync, SyncScope, Target, Touched,
+    TraceError, TraceOptions, Traced, Unfollowed, Unordered, WIDEST,
 };
 pub use undecorate::{Undecorated, undecorated};
 pub use validator::{BlockLayouts, Invalid, block_layouts, validate, validate_within};

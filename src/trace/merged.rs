@@ -1,16 +1,13 @@
 //! The least that loads and stores of shared memory can take, whatever of them a compiler puts together.
 //!
 //! What a lane accesses in one block of 16 bytes may be one access of that width, and what it accessed before may still be in a register:
-//! both as far as no barrier is between.
+//! both as far as no barrier is between, and as it knows that these are the same.
 
 use rayon::prelude::*;
 
 use super::hardware::SharedMemory;
 use super::requests::{Moment, Request, Requests};
 use crate::shader::{AccessKind, Run, Site};
-
-/// What an access of one lane has at most.
-const WIDEST: u64 = 16;
 
 /// What registers can't hold longer than for so many accesses: lanes have 256 words at most.
 const HELD: u32 = 256;
@@ -21,7 +18,9 @@ pub(super) struct Access {
     pub(super) moment: Moment,
     root: usize,
     is_load: bool,
-    /// Which blocks its lanes access, and which bytes: the same for the same ones.
+    /// In which iterations of loops that move it to where no compiler foresees: the same for the same ones.
+    iterations: u64,
+    /// Which blocks its lanes access, and which bytes: as well.
     blocks: u64,
     bytes: u64,
     pub(super) wavefronts: u64,
@@ -36,20 +35,30 @@ impl Access {
         if !matches!(site.kind, AccessKind::Load | AccessKind::Store) {
             return None;
         }
+        let width = site.foreseen.alignment;
         let (mut blocks, mut bytes, mut is_within) = (site.kind as u64, run.bytes, true);
         for (lane, from) in places(request, run) {
-            is_within &= from / WIDEST == (from + run.bytes - 1) / WIDEST;
-            blocks = mixed(mixed(blocks, lane.into()), from / WIDEST);
+            is_within &= from / width == (from + run.bytes - 1) / width;
+            blocks = mixed(mixed(blocks, lane.into()), from / width);
             bytes = mixed(mixed(bytes, lane.into()), from);
         }
         let blocks = if is_within { blocks } else { bytes };
         let is_load = site.kind == AccessKind::Load;
-        Some(Self { moment: request.moment, root, is_load, blocks, bytes, wavefronts, request: at })
+        let iterations = iterations(request, site);
+        Some(Self { moment: request.moment, root, is_load, iterations, blocks, bytes, wavefronts, request: at })
     }
 
-    fn place(&self) -> (u32, usize, bool, u32, u64) {
-        (self.moment.subgroup, self.root, self.is_load, self.moment.barriers, self.blocks)
+    fn place(&self) -> (u32, usize, bool, u32, u64, u64) {
+        (self.moment.subgroup, self.root, self.is_load, self.moment.barriers, self.iterations, self.blocks)
     }
+}
+
+/// Lanes of a request are in the same ones.
+fn iterations(request: &Request, site: &Site) -> u64 {
+    let all = request.lanes.first().map_or(&[][..], |(_, record)| record.iterations);
+    let own = all.len() - site.loops.min(all.len());
+    let outer = if site.foreseen.loops == 0 { &[] } else { &all[..(own + site.foreseen.loops).min(all.len())] };
+    outer.iter().fold(0, |hash, of| mixed(hash, u64::from(*of) + 1))
 }
 
 fn places(request: &Request, run: Run) -> impl Iterator<Item = (u32, u64)> {
@@ -111,17 +120,17 @@ mod tests {
     use super::super::requests::Lanes;
     use super::super::sites::{Analysis, Pass};
     use super::*;
-    use crate::shader::Traced;
+    use crate::shader::{Traced, WIDEST};
 
     const LOAD: u32 = 0;
     const STORE: u32 = 1;
     const BARRIER: u32 = 2;
 
-    fn traced() -> Traced {
+    fn traced(alignment: u64, loops: usize) -> Traced {
         let site = |kind: &str, target: &str| {
             format!(
                 r#"{{"kind":"{kind}","name":"","line":null,"target":{target},"loops":1,"polls":false,"sync":null,"atomic":null,
-                "merging":"summed","matters":0,"is_coherent":true,"values":0}}"#
+                "merging":"summed","foreseen":{{"alignment":{alignment},"loops":{loops}}},"matters":0,"is_coherent":true,"values":0}}"#
             )
         };
         let tile = r#"{"root":{"root":0,"is_array":false,"runs":[{"offset":0,"bytes":4}]}}"#;
@@ -135,6 +144,10 @@ mod tests {
 
     /// What a subgroup takes as it is written, and at least: of its lanes' accesses one after the other, each an instruction and an offset.
     fn wavefronts(count: u32, access: impl Fn(u32, u32) -> (u32, u32)) -> [u64; 2] {
+        wavefronts_of(&traced(WIDEST, 0), count, access)
+    }
+
+    fn wavefronts_of(traced: &Traced, count: u32, access: impl Fn(u32, u32) -> (u32, u32)) -> [u64; 2] {
         let mut words = vec![0, 32, 32, 0];
         words.extend(0..32);
         let (mut ends, mut records) = (Vec::new(), Vec::new());
@@ -146,7 +159,7 @@ mod tests {
             ends.push(u32::try_from(records.len()).unwrap());
         }
         words.extend(ends.into_iter().chain(records));
-        let (traced, hardware) = (traced(), Hardware::of_vendor(0x10de, 32));
+        let hardware = Hardware::of_vendor(0x10de, 32);
         let requests = Requests::of(traced.recorded(&words), Lanes::OfDevice);
         let mut analysis = Analysis::default();
         let pass = Pass { requests: &requests, sites: &[0, 1, 2], groups: &[0], ends: &|_, _| None };
@@ -170,6 +183,18 @@ mod tests {
         assert_eq!(wavefronts(4, |row, lane| (LOAD, 128 * (32 * row + lane))), [128, 128]);
         assert_eq!(wavefronts(4, |column, lane| (LOAD, 128 * lane + 16 * column)), [128, 128]);
         assert_eq!(wavefronts(4, |column, lane| (LOAD, 128 * lane + 4 * column)), [128, 32]);
+    }
+
+    /// By a step, or an alignment, that only the device knows.
+    #[test]
+    fn what_no_compiler_foresees_stays_apart() {
+        let same = |_: u32, lane: u32| (LOAD, 4 * lane);
+        assert_eq!(wavefronts_of(&traced(4, 1), 10, same), [10, 10]);
+        assert_eq!(wavefronts_of(&traced(4, 0), 10, same), [10, 1]);
+        let row = |k: u32, _: u32| (LOAD, 4 * (7 * 32 + k));
+        assert_eq!(wavefronts_of(&traced(4, 0), 32, row), [32, 32]);
+        assert_eq!(wavefronts_of(&traced(8, 0), 32, row), [32, 16]);
+        assert_eq!(wavefronts_of(&traced(WIDEST, 1), 32, row), [32, 32]);
     }
 
     #[test]

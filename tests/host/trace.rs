@@ -100,7 +100,7 @@ fn kernels_of_the_catalogue_stay_valid_when_they_record() {
                 continue;
             }
             let traced = |values| {
-                let options = TraceOptions { leaders: true, values, sites: None };
+                let options = TraceOptions { leaders: true, values, sites: None, foresees: false };
                 let traced = prepared.traced(dispatch, &options).unwrap_or_else(|error| panic!("{}: {error}", kernel.source));
                 assert_eq!(validate(&traced.words), Ok(()), "{}", kernel.source);
                 traced

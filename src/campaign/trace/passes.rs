@@ -120,6 +120,7 @@ fn opening(campaign: &Campaign, order: &Order, hangs: bool) -> OpenTrace {
         key: order.key.clone(),
         subject: order.subject.clone().map(Box::new),
         values: order.check || hangs,
+        foresees: order.tries.is_some(),
         hangs,
     }
 }

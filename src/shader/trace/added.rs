@@ -365,7 +365,7 @@ mod tests {
     use crate::shader::trace::{AccessKind, Traced};
     use crate::shader::{Compiler, Library};
 
-    const OPTIONS: TraceOptions = TraceOptions { leaders: false, values: true, sites: None };
+    const OPTIONS: TraceOptions = TraceOptions { leaders: false, values: true, sites: None, foresees: false };
 
     fn compiled(source: &str) -> Vec<u32> {
         let library = Library::embedded().with("a.comp", source.to_owned());

@@ -22,6 +22,7 @@ mod polls;
 mod recorder;
 mod records;
 mod sync;
+mod unforeseen;
 mod uniform;
 mod uses;
 mod values;
@@ -123,6 +124,7 @@ pub struct Site {
     pub atomic: Option<AtomicOp>,
     /// What a driver may make of an atomic operation of several lanes.
     pub merging: Merging,
+    pub foreseen: Foreseen,
     /// On which of the first 32 bytes that it reads, a bit each, a store, a branch, an address or an atomic operation may depend.
     pub matters: u32,
     /// Whether others see what it stores, and it sees what others stored, once it is ordered: not of a buffer that isn't declared coherent.
@@ -131,6 +133,24 @@ pub struct Site {
     /// Words of values that its record has: what is stored; of an atomic operation what was there, and then its values. 0 where they aren't
     /// recorded.
     pub values: usize,
+}
+
+/// The widest access of shared memory, in bytes.
+pub const WIDEST: u64 = 16;
+
+/// What compilers know of where an access of shared memory leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Foreseen {
+    /// How it is aligned, in bytes, but for what is constant in it: at most [`WIDEST`].
+    pub alignment: u64,
+    /// How many of its loops, the outer ones, move it to where no compiler foresees.
+    pub loops: usize,
+}
+
+impl Default for Foreseen {
+    fn default() -> Self {
+        Self { alignment: WIDEST, loops: 0 }
+    }
 }
 
 /// What becomes of an atomic operation that the lanes of a subgroup do together.
@@ -166,6 +186,8 @@ pub struct TraceOptions<'s> {
     pub values: bool,
     /// Which of the sites record, by their indexes; nothing where all do.
     pub sites: Option<&'s [usize]>,
+    /// Whether it is told what compilers know of where accesses of shared memory lead: it takes a while.
+    pub foresees: bool,
 }
 
 /// Where an access leads, and what its record says of that.
@@ -304,7 +326,7 @@ mod tests {
         let seen = |stores: &str| {
             let library = Library::embedded().with("a.comp", text(stores));
             let module = Compiler::new(library).unwrap().compile("a.comp", &[], SpirvTarget::Vulkan1_3).unwrap();
-            let options = TraceOptions { leaders: false, values: true, sites: None };
+            let options = TraceOptions { leaders: false, values: true, sites: None, foresees: false };
             let traced = Traced::of(&module.words, "main", &SpecValues::new(), &options).unwrap();
             let shared = traced.roots.into_iter().filter(|root| root.space == Space::Shared);
             shared.map(|root| (root.name, root.has_initial)).collect::<Vec<_>>()

@@ -12,10 +12,11 @@ use super::marks::{Marking, Marks};
 use super::pointers::{Beside, Followed, Name, RootIs, Shadow, is_recorded};
 use super::polls::Waiting;
 use super::recorder::{ENDED, Poll, RETURNED_EARLY, Recorder};
+use super::unforeseen::foreseen;
 use super::uniform::varying;
 use super::{
-    AccessKind, AtomicOp, Merging, Root, Site, Space, Sync, Target, TraceError, TraceOptions, Traced, Unfollowed, assembled,
-    mattering,
+    AccessKind, AtomicOp, Foreseen, Merging, Root, Site, Space, Sync, Target, TraceError, TraceOptions, Traced, Unfollowed,
+    assembled, mattering,
 };
 use crate::shader::edit::{Editor, Missing, ids};
 use crate::shader::lines::Lines;
@@ -44,6 +45,8 @@ pub(super) struct Writer {
     taken: HashSet<Word>,
     /// Values that lanes may not have in common.
     varying: HashSet<Word>,
+    /// What compilers know of pointers to parts of shared memory.
+    foreseen: HashMap<Word, Foreseen>,
     /// The results that matter, and which components of them, where values are recorded.
     matters: HashMap<Word, u32>,
     /// The function's pointers that lead to buffers, and whether what they lead to is declared coherent or volatile.
@@ -69,6 +72,7 @@ struct Access {
     sync: Option<Sync>,
     atomic: Option<AtomicOp>,
     merging: Merging,
+    foreseen: Foreseen,
     values: Vec<Word>,
 }
 
@@ -84,6 +88,7 @@ impl Access {
             sync: None,
             atomic: None,
             merging: Merging::default(),
+            foreseen: Foreseen::default(),
             values: Vec::new(),
         }
     }
@@ -103,7 +108,8 @@ impl Writer {
         let (layouts, lines) = (Layouts::of(&module, constants), Lines::of(&module));
         let code = module.functions.iter().flat_map(|function| &function.blocks).flat_map(|block| &block.instructions);
         let taken = code.flat_map(|of| of.operands.iter().filter_map(id)).collect();
-        let varying = varying(&module);
+        let (varying, foreseen) =
+            (varying(&module), if options.foresees { foreseen(&module, constants) } else { HashMap::new() });
         let matters = if options.values { mattering(&module) } else { HashMap::new() };
         let mut new = Self {
             edit: Editor::new(module)?,
@@ -119,6 +125,7 @@ impl Writer {
             has_values: options.values,
             taken,
             varying,
+            foreseen,
             matters,
             awaited: HashMap::new(),
             recording: options.sites.map(|sites| sites.iter().copied().collect()),
@@ -551,6 +558,7 @@ impl Writer {
             access.is_coherent = is_atomic(instruction) || pointer.is_none_or(|pointer| self.is_coherent(instruction, pointer));
             access.atomic = is_atomic(instruction).then(|| AtomicOp::of(instruction));
             access.merging = access.atomic.map(|atomic| self.merging(instruction, atomic)).unwrap_or_default();
+            access.foreseen = pointer.and_then(|of| self.foreseen.get(&of)).copied().unwrap_or_default();
             if self.has_values && !access.words.is_empty() {
                 access.values = self.values_of(instruction, access.atomic, code);
             }
@@ -650,7 +658,7 @@ impl Writer {
 
     fn record_access(
         &mut self,
-        Access { matters, is_coherent, kind, name, target, words, sync, atomic, merging, values }: Access,
+        Access { matters, is_coherent, kind, name, target, words, sync, atomic, merging, foreseen, values }: Access,
         poll: Option<(Word, Poll)>,
         (around, recorder, code): (&Surroundings, &mut Recorder, &mut Vec<Instruction>),
     ) -> Result<(), TraceError> {
@@ -672,6 +680,7 @@ impl Writer {
             sync,
             atomic,
             merging,
+            foreseen,
             matters,
             is_coherent,
             values: values.len(),

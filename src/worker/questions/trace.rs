@@ -38,6 +38,8 @@ pub struct OpenTrace {
     pub subject: Option<Box<KernelSpec>>,
     /// Whether records are to say what is stored, and how accesses are ordered.
     pub values: bool,
+    /// Whether it is to be told what compilers know of where accesses lead.
+    pub foresees: bool,
     /// Whether it is known to hang: it isn't run as it stands, and records lie where the host sees them.
     pub hangs: bool,
 }
@@ -217,6 +219,7 @@ impl Question for OpenTrace {
             case,
             has_ballots,
             has_values: self.values,
+            foresees: self.foresees,
             hangs: self.hangs,
             first: Vec::new(),
             first_wrong: None,
@@ -247,6 +250,7 @@ impl Question for OpenTrace {
             key,
             subject: Some(Box::default()),
             values: true,
+            foresees: true,
             hangs: true,
         };
         let buffer = BoundBuffer { set: 0, binding: 1, element: 0, bytes: 4096 };
@@ -313,7 +317,7 @@ impl Question for AddBarriers {
         let tracer = kept.tracer()?;
         let (dispatch, options) = (tracer.dispatch(self.dispatch)?, tracer.options(&[]));
         let (prepared, added) = tracer.prepared().with_barriers(dispatch, &options, &self.barriers).map_err(refused)?;
-        Ok(WithBarriers { traced: tracer.traced(&prepared, dispatch, &[])?, added })
+        Ok(WithBarriers { traced: tracer.traced(&prepared, dispatch, &options)?, added })
     }
 
     #[cfg(test)]
@@ -386,7 +390,7 @@ fn traced() -> Traced {
     serde_json::from_str(
         r#"{"place":[0,3],"sites":[{"kind":"load","name":"a[]","line":{"file":"a.comp","line":7},
         "target":{"root":{"root":0,"is_array":false,"runs":[{"offset":0,"bytes":4}]}},"loops":1,"polls":false,
-        "sync":null,"atomic":null,"merging":"separate","matters":15,"is_coherent":true,"values":0}],
+        "sync":null,"atomic":null,"merging":"separate","foreseen":{"alignment":16,"loops":0},"matters":15,"is_coherent":true,"values":0}],
         "roots":[{"space":{"storage":{"set":0,"binding":1}},"name":"a","is_natural":false,"bytes":null,"has_initial":false,"array":null}],
         "calls":{"entry":4,"calls":{},"has_paths":false,"deepest":0},"has_leaders":true}"#,
     )
@@ -439,6 +443,7 @@ pub(super) struct Tracer {
     case: TracedCase,
     has_ballots: bool,
     has_values: bool,
+    foresees: bool,
     hangs: bool,
     /// What the first pass left, and why that isn't right.
     first: Vec<Vec<u8>>,
@@ -507,7 +512,8 @@ impl Tracer {
     fn look(&mut self) -> Result<Untraced, Failure> {
         let prepared = self.prepared().clone();
         let dispatches = prepared.dispatches().into_iter().map(|dispatch| {
-            let traced = self.traced(&prepared, dispatch, &[])?;
+            let options = TraceOptions { foresees: self.foresees, ..self.options(&[]) };
+            let traced = self.traced(&prepared, dispatch, &options)?;
             Ok(dispatched(&prepared, dispatch, traced))
         });
         let dispatches: Result<Vec<Dispatched>, Failure> = dispatches.collect();
@@ -527,12 +533,12 @@ impl Tracer {
     }
 
     fn options<'s>(&self, sites: &'s [usize]) -> TraceOptions<'s> {
-        TraceOptions { leaders: self.has_ballots, values: self.has_values, sites: Some(sites) }
+        TraceOptions { leaders: self.has_ballots, values: self.has_values, sites: Some(sites), foresees: false }
     }
 
     /// What a dispatch accesses. The memory that it reaches by address is among the variables, as the last of them.
-    fn traced(&self, prepared: &Prepared, dispatch: Dispatch, sites: &[usize]) -> Result<Traced, Failure> {
-        let mut traced = prepared.traced(dispatch, &self.options(sites)).map_err(refused)?;
+    fn traced(&self, prepared: &Prepared, dispatch: Dispatch, options: &TraceOptions) -> Result<Traced, Failure> {
+        let mut traced = prepared.traced(dispatch, options).map_err(refused)?;
         let resources = addressed(&prepared.case).into_iter().map(|at| &prepared.case.resources[at]);
         traced.roots.extend(resources.map(|resource| Root {
             space: Space::Address,
@@ -595,7 +601,7 @@ impl Tracer {
         }
         self.release();
         let prepared = self.changed(dispatch, pass.change.as_ref())?;
-        let traced = self.traced(&prepared, dispatch, &pass.sites)?;
+        let traced = self.traced(&prepared, dispatch, &self.options(&pass.sites))?;
         let (prepared, resource) = prepared.recording(dispatch, &traced, recording).map_err(refused)?;
         let slot = self.device.load(&prepared)?.slot;
         let (bytes, sites, change) = (recording.bytes(), pass.sites.clone(), pass.change.clone());
@@ -655,7 +661,7 @@ impl Tracer {
     /// Marks what the dispatch touches, in as many passes as its instructions take.
     fn touched(&mut self, FindTouched { dispatch, sector_bytes, most_sites }: &FindTouched) -> Result<Touched, Failure> {
         let dispatch = self.dispatch(*dispatch)?;
-        let traced = self.traced(self.prepared(), dispatch, &[])?;
+        let traced = self.traced(self.prepared(), dispatch, &self.options(&[]))?;
         let what = dispatched(self.prepared(), dispatch, traced);
         if overlap(&self.prepared().case, dispatch.sets()) {
             return Err(refused("its buffers have bytes in common"));
@@ -696,7 +702,7 @@ impl Tracer {
         let prepared = self.changed(dispatch, pass.change.as_ref())?;
         let memory = if self.hangs { MemoryKind::HostVisible } else { MemoryKind::DeviceLocal };
         let recording = pass.recording(&dispatch, &prepared, memory);
-        let traced = self.traced(&prepared, dispatch, &pass.sites)?;
+        let traced = self.traced(&prepared, dispatch, &self.options(&pass.sites))?;
         let (slot, resource) = self.load(pass, dispatch, &recording)?;
         self.device.restart(slot, resource, &recording.beginning())?;
         let starts = self.starts(slot);

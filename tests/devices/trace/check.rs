@@ -27,7 +27,7 @@ const GROUPS: u32 = 4;
 
 /// What is found in some workgroups of a dispatch; nothing where the device can't run it, or records find no room.
 fn found(device: &mut Device, prepared: &Prepared, dispatch: Dispatch) -> Option<Findings> {
-    let options = TraceOptions { leaders: true, values: true, sites: Some(&[]) };
+    let options = TraceOptions { leaders: true, values: true, sites: Some(&[]), foresees: false };
     let traced = prepared.traced(dispatch, &options).unwrap_or_else(|error| panic!("{}: {error}", prepared.case.experiment));
     let (ordering, others): (Vec<usize>, Vec<usize>) = (0..traced.sites.len()).partition(|site| orders(&traced, *site));
     let mut windows: Vec<BTreeSet<usize>> =

@@ -374,8 +374,9 @@ fn passes_that_record_some_instructions_or_invocations_record_all_together() {
             let (odd, even): (Vec<u32>, Vec<u32>) = (0..count).partition(|invocation| invocation % 2 == 1);
             let mut together = Vec::new();
             for (sites, invocations) in [(&some, None), (&others, Some(&odd[..])), (&others, Some(&even[..]))] {
-                let traced =
-                    prepared.traced(dispatch, &TraceOptions { leaders: true, sites: Some(sites), values: false }).unwrap();
+                let traced = prepared
+                    .traced(dispatch, &TraceOptions { leaders: true, sites: Some(sites), values: false, foresees: false })
+                    .unwrap();
                 assert_eq!((&traced.sites, &traced.roots), (&whole.sites, &whole.roots));
                 // What they lead to is named by the module, which this one outlives.
                 let part = recorded(device, &prepared, dispatch, (&traced, invocations), room);

@@ -106,7 +106,7 @@ fn localized(words: &[u32], reflection: &Reflection) {
         } else {
             // --no-validate takes it all the same.
             drop(Noting::of_overruns(&rewritten, &entry.name, Some(9)));
-            let options = TraceOptions { leaders: true, values: true, sites: None };
+            let options = TraceOptions { leaders: true, values: true, sites: None, foresees: false };
             drop(Traced::of(&rewritten, &entry.name, &SpecValues::new(), &options));
         }
         assert_eq!(ids.defaults, entry.local_size.map(|extent| extent.default_value()));
@@ -139,7 +139,7 @@ fn noted(words: &[u32], entry: &str) {
 fn traced(words: &[u32], entry: &str) {
     let constants = SpecValues::new();
     for (leaders, values) in [(false, true), (true, false)] {
-        let options = TraceOptions { leaders, values, sites: None };
+        let options = TraceOptions { leaders, values, sites: None, foresees: true };
         let all = Traced::of(words, entry, &constants, &options).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(validate(&all.words), Ok(()));
         let after = Reflection::of_entry(&all.words, entry).unwrap();
