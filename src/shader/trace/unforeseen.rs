@@ -259,7 +259,10 @@ impl<'m> Indexes<'m> {
     fn phi(&mut self, of: &Instruction, value: Word) -> Option<Number> {
         let block = *self.blocks.get(&value)?;
         let Some(place) = self.loops.all.iter().position(|of| of.header == block) else {
-            let all = of.operands.chunks_exact(2).map(|of| self.number(id(&of[0])?)).collect::<Option<Vec<Number>>>()?;
+            // Constants may rule out where some of them come from.
+            let is_reached = |of: &&[Operand]| id(&of[1]).is_some_and(|from| self.loops.around(from).is_some());
+            let from: Vec<Word> = of.operands.chunks_exact(2).filter(is_reached).map(|of| id(&of[0])).collect::<Option<_>>()?;
+            let all = from.into_iter().map(|value| self.number(value)).collect::<Option<Vec<Number>>>()?;
             return all.into_iter().reduce(Number::either);
         };
         let depth = self.loops.around(block)?.len();
@@ -303,6 +306,7 @@ mod tests {
             "#version 450\nlayout(local_size_x = 64) in;\nlayout(constant_id = 0) const uint C = 16;\n\
              layout(binding = 0) buffer M {{ uint mem[]; }};\nlayout(push_constant) uniform P {{ uint n, m; }};\n\
              shared uint tile[1024];\nshared uint square[32][C];\n\
+             uint place(uint lane) {{\nswitch (C) {{ case 16: return lane; case 3: return findLSB(lane); default: return 5u; }}\n}}\n\
              void main() {{\nuint i = gl_LocalInvocationID.x, r = 0u, s = m;\n{body}\nmem[i] = r;\n}}\n"
         );
         let library = Library::embedded().with("a.comp", text);
@@ -330,6 +334,7 @@ mod tests {
             ("for (uint k = 0u; k < n; ++k) { r = 3u * r + tile[32u * i + 4u * s]; s = (s + m) & 7u; }", (16, 1)),
             ("for (uint k = 0u; k < n; ++k) { for (uint j = 0u; j < m; ++j) r = 3u * r + tile[s + j]; s += n; }", (4, 1)),
             ("for (uint k = 0u; k < n; ++k) for (uint j = 0u; j < m; ++j) { r = 3u * r + tile[s]; s += n; }", (4, 2)),
+            ("for (uint k = 0u; k < n; ++k) { r = 3u * r + tile[place(i) + s]; s = (s + m) & 7u; }", (4, 1)),
             // What is loaded, nobody foresees.
             ("for (uint k = 0u; k < n; ++k) r += tile[mem[k]];", (4, 1)),
             ("for (uint k = 0u; k < n; ++k) r += tile[4u * mem[k]];", (16, 1)),
