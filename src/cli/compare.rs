@@ -27,7 +27,7 @@ use suspects::Suspects;
 pub fn compare(arguments: &Compare) -> anyhow::Result<u8> {
     let question = question(arguments)?;
     let targets = files::targets(arguments, &question)?;
-    let sides = read(&question)?;
+    let sides = read(&question, arguments.pool_devices)?;
     let progress = Progress::new(if arguments.quiet { Mode::Quiet } else { Mode::Normal });
     progress.notes(&sides.notes);
     let comparisons = compared(&sides, &Terms { margin: arguments.margin, is_forced: arguments.force })?;

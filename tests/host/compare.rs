@@ -147,7 +147,7 @@ fn what_did_not_change_is_decided() {
 fn the_answer_comes_first_and_fits() {
     let [one, other] = twice();
     let named = |name: &str, file: &str| (Some(name.to_owned()), file.into());
-    let sides = read(&Question::Files(vec![named("first", &one), named("second", &other)])).unwrap();
+    let sides = read(&Question::Files(vec![named("first", &one), named("second", &other)]), false).unwrap();
     let comparisons = compare(&sides, &Terms::default()).unwrap();
     for width in [80, 120] {
         let report = Report { comparisons: &comparisons, failures: &[], unjudged: &[], is_whole: false };
@@ -1098,4 +1098,34 @@ fn a_row_that_contradicts_itself_is_refused_with_its_line() {
             ran(&command).says(2, &["odd.csv, line ", &format!("column `{column}`"), words]);
         }
     }
+}
+
+#[test]
+fn devices_of_one_kind_are_pooled_and_judged_where_there_are_several() {
+    let folder = Folder::new();
+    let on = |run: u32, uuid: char| {
+        edited_of(&format!("nvidia-h100-overview-{run}.csv"), &format!("{run}{uuid}.csv"), &folder, |row| {
+            row.insert("device_uuid".into(), format!("0000000{uuid}-0000-0000-0000-000000000000"));
+            row.insert("host".into(), format!("node{uuid}"));
+        })
+    };
+    let [a, b, c, d] = [on(1, 'a'), on(2, 'b'), on(3, 'c'), on(4, 'd')];
+    let refused = compared(&[&format!("old={a},{b}"), &format!("new={c},{d}")]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.err.contains("old has 2 devices, new has 2 devices, and none is the same"), "{}", refused.err);
+    assert!(refused.err.contains("`--pool-devices`"), "{}", refused.err);
+    let pooled = |sides: &[&str]| {
+        let all = compared(&[&["--pool-devices", "--format", "csv"], sides].concat());
+        assert_eq!(all.code, Some(0), "{}", all.err);
+        all
+    };
+    let several = pooled(&[&format!("old={a},{b}"), &format!("new={c},{d}")]);
+    assert!(several.err.contains("old is of 2 devices, taken for one of each kind"), "{}", several.err);
+    assert!(count(&cases(&several.out), "same") > 50, "{}", several.out);
+    let of_two = pooled(&[&a, &c]);
+    let judged = cases(&of_two.out).into_iter().filter(|row| row["row_kind"] == "measured");
+    let judged: Vec<_> = judged.filter(|row| ["same", "slower", "faster"].contains(&row["verdict"].as_str())).collect();
+    assert!(judged.is_empty() && of_two.out.contains("each side has it from one device"), "{judged:?}");
+    let of_one = pooled(&[&a, &on(2, 'a')]);
+    assert!(count(&cases(&of_one.out), "same") > 50, "{}", of_one.out);
 }

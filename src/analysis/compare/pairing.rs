@@ -1,7 +1,7 @@
 //! The cases of two sides, put together and decided.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::effect::{Effect, Matched, Pools, pools};
 use super::identity::{self, About, Difference};
 use super::neighbours::{Apart, Neighbours};
 use super::observation::{Basis, Observation, WORK};
-use super::sides::{DeviceKey, Side, SideCase, Sides};
+use super::sides::{DeviceKey, Run, Side, SideCase, Sides};
 use super::total::{self, Part};
 use super::verdict::{Change, Verdict, decide};
 use super::{Compared, Comparison, Terms, is_failure, softened};
@@ -26,7 +26,13 @@ use crate::stats::Ratio;
 const MARGIN: f64 = 0.01;
 const MARGIN_ON_PROCESSOR: f64 = 0.05;
 
+/// What differs from one machine of a kind to another.
+const OF_MACHINES: [&str; 2] = ["device_uuid", "host"];
+
 const MOST_NAMED: usize = 5;
+
+/// Why a case is undecided whose sides are of one device each.
+const OF_ONE_DEVICE: &str = "each side has it from one device, and not from the same: measure it on two a side";
 
 pub struct Pairing<'s> {
     sides: [&'s Side; 2],
@@ -69,7 +75,8 @@ impl<'s> Pairing<'s> {
         all.extend(new.cases.iter().filter(|case| !others[&key(1, case)].1).map(|case| [None, Some(case)]));
         drop(others);
         let mut differences = identity::differences(base, new);
-        differences.retain(|difference| by != Some(difference.column));
+        let is_pooled = |column: &str| base.pools_devices && OF_MACHINES.contains(&column);
+        differences.retain(|difference| by != Some(difference.column) && !is_pooled(difference.column));
         let warnings = identity::warning(&differences).into_iter().collect();
         let pairing = Self { sides: pair, by, terms, all, differences, warnings };
         pairing.check()?;
@@ -182,6 +189,11 @@ impl<'s> Pairing<'s> {
                 }
             })
             .collect();
+        if self.pools_devices() {
+            let alone = effects.iter_mut().filter(|(_, case, _)| !tells_devices(case, runs));
+            alone
+                .for_each(|(.., effect)| effect.undecided = effect.undecided.take().or_else(|| Some(OF_ONE_DEVICE.to_owned())));
+        }
         let softening = softened::softening(effects.iter().map(|(.., effect)| effect));
         let factor = softening.map_or(1.0, |softening| softening.used);
         if factor > 1.0 {
@@ -197,7 +209,7 @@ impl<'s> Pairing<'s> {
         };
         let without_clock = effects.iter().filter(|(_, case, effect)| is_without(case, effect)).count();
         // Several devices have no clock in common.
-        let has_one_device = self.sides.iter().all(|side| side.devices.len() == 1);
+        let has_one_device = self.sides.iter().all(|side| side.runs.iter().all(|run| run.device == side.runs[0].device));
         let unpaired = effects.iter().map(|(_, case, _)| *case).filter(|case| case.both().all(|row| row.pair().is_none()));
         let clock = if has_one_device { SideClocks::of(unpaired) } else { None };
         let processes = matched.iter().flat_map(|(_, case)| case.both()).map(|row| row.processes()).min().unwrap_or(1);
@@ -247,6 +259,10 @@ impl<'s> Pairing<'s> {
             processes,
             margin,
         })
+    }
+
+    fn pools_devices(&self) -> bool {
+        self.sides.iter().any(|side| side.pools_devices)
     }
 
     /// The name of a case's device, where a side has several; those of one name are told apart by their UUIDs.
@@ -387,6 +403,13 @@ fn fate(case: Option<&SideCase>) -> PairOutcome<'_> {
     PairOutcome::Nothing(reason)
 }
 
+/// Whether a change of a case can be told from another device: both sides are of the same ones, or each of several.
+fn tells_devices(case: &Matched, runs: [&[Run]; 2]) -> bool {
+    let [base, new] =
+        [0, 1].map(|side| case.rows(side).map(|row| runs[side][row.run].device_uuid()).collect::<BTreeSet<&str>>());
+    base == new || base.len().min(new.len()) > 1
+}
+
 /// Which devices of two sides stand for each other: the only ones of both, else those of one UUID.
 fn slots(sides: [&Side; 2]) -> Result<[Vec<usize>; 2], Error> {
     if sides.iter().all(|side| side.devices.len() == 1) {
@@ -414,7 +437,8 @@ fn slots(sides: [&Side; 2]) -> Result<[Vec<usize>; 2], Error> {
     }
     let counts = sides.map(|side| format!("{} has {}", side.name, counted(side.devices.len() as u64, "device")));
     Err(Error::Usage(format!(
-        "{}, and none is the same: put the rows of each device into a file of its own, or compare those of one file by `--by device_uuid`",
+        "{}, and none is the same: put the rows of each device into a file of its own, compare those of one file by `--by device_uuid`, or take those \
+         of one kind for one (`--pool-devices`)",
         counts.join(", ")
     )))
 }

@@ -43,14 +43,17 @@ pub struct Side {
     pub cases: Vec<SideCase>,
     pub runs: Vec<Run>,
     pub devices: Vec<DeviceKey>,
+    /// Whether devices of one name and driver are one.
+    pub pools_devices: bool,
     /// Places of cases by their keys, for each device.
     case_of: Vec<HashMap<Arc<str>, usize>>,
-    run_of: HashMap<(String, usize, usize), usize>,
+    run_of: HashMap<(String, usize, String), usize>,
     shared: Shared,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DeviceKey {
+    /// Its UUID; of devices that are one, their name.
     pub device: String,
     pub driver: String,
     pub build: String,
@@ -106,21 +109,25 @@ pub struct Sides {
     /// The column that tells them apart, where files don't.
     pub by: Option<String>,
     pub notes: Vec<String>,
+    pools_devices: bool,
 }
 
-pub fn read(question: &Question) -> Result<Sides, Error> {
+/// Where devices are pooled, those of one name and driver are one.
+pub fn read(question: &Question, pools_devices: bool) -> Result<Sides, Error> {
+    let mut sides = match question {
+        Question::Files(files) => Sides::of_files(files),
+        Question::By { .. } => Sides::default(),
+    };
+    sides.pools_devices = pools_devices;
+    sides.sides.iter_mut().for_each(|side| side.pools_devices = pools_devices);
     match question {
-        Question::Files(files) => {
-            let mut sides = Sides::of_files(files);
-            sides.read_files(files)?;
-            Ok(sides)
-        }
-        Question::By { column, base, files } => {
-            let mut sides = Sides::default();
-            sides.read_by(column, base.as_deref(), files)?;
-            Ok(sides)
-        }
+        Question::Files(files) => sides.read_files(files)?,
+        Question::By { column, base, files } => sides.read_by(column, base.as_deref(), files)?,
     }
+    if pools_devices {
+        sides.notes.extend(sides.sides.iter().filter_map(Side::pooled));
+    }
+    Ok(sides)
 }
 
 impl Sides {
@@ -197,7 +204,7 @@ impl Sides {
                 }
                 let key = key_without(record, column);
                 let side = self.sides.iter().position(|side| side.name == name).unwrap_or_else(|| {
-                    self.sides.push(Side { name, ..Side::default() });
+                    self.sides.push(Side { name, pools_devices: self.pools_devices, ..Side::default() });
                     self.sides.len() - 1
                 });
                 self.sides[side].add(record, &key, (place, line), &names)
@@ -276,6 +283,13 @@ fn axes_without(record: &Record, column: &str) -> String {
 }
 
 impl Side {
+    /// How many devices are taken for one, where they are several.
+    fn pooled(&self) -> Option<String> {
+        let devices: HashSet<&str> = self.runs.iter().map(Run::device_uuid).collect();
+        (devices.len() > self.devices.len())
+            .then(|| format!("{} is of {} devices, taken for one of each kind", self.name, devices.len()))
+    }
+
     /// What its measured cases are told apart by, without those of calibration, which every file may have.
     pub fn measured_keys(&self) -> HashSet<&str> {
         self.cases.iter().filter(|case| case.is_work()).map(|case| &*case.key).collect()
@@ -291,7 +305,7 @@ impl Side {
             return Err(Error::Usage(format!("{file}, line {line}, column `status`: `{status}` is none that a case can have")));
         };
         let device = self.device(record);
-        let run = self.run(record, file, device);
+        let run = self.run(record, file);
         self.runs[run].learn(record);
         let own = Observation::new(record, status, run, (file, line), &mut self.shared);
         let known = self.case_of[device].get(key).copied();
@@ -328,13 +342,14 @@ impl Side {
     }
 
     fn device(&mut self, record: &Record) -> usize {
+        let device = if self.pools_devices { &record.device_name } else { &record.device_uuid };
         let is_own = |known: &DeviceKey| {
             (known.device.as_str(), known.driver.as_str(), known.build.as_str())
-                == (record.device_uuid.as_str(), record.driver_uuid.as_str(), record.driver_info.as_str())
+                == (device.as_str(), record.driver_uuid.as_str(), record.driver_info.as_str())
         };
         self.devices.iter().position(is_own).unwrap_or_else(|| {
             self.devices.push(DeviceKey {
-                device: record.device_uuid.clone(),
+                device: device.clone(),
                 driver: record.driver_uuid.clone(),
                 build: record.driver_info.clone(),
                 name: record.device_name.clone(),
@@ -344,8 +359,10 @@ impl Side {
         })
     }
 
-    fn run(&mut self, record: &Record, file: usize, device: usize) -> usize {
-        if let Some(run) = self.run_of.get(&(record.run_id.clone(), file, device)) {
+    fn run(&mut self, record: &Record, file: usize) -> usize {
+        let device_id = [&*record.device_uuid, &record.driver_uuid, &record.driver_info].join("/");
+        let key = (record.run_id.clone(), file, device_id);
+        if let Some(run) = self.run_of.get(&key) {
             return *run;
         }
         let cell = |(name, _): &(&str, _)| record.cell(name).map(|cell| cell.to_string().into()).unwrap_or_default();
@@ -354,7 +371,7 @@ impl Side {
         let id = hash64(&format!("{file}/{device_id}/{}", record.run_id));
         let of_all_devices = if record.run_id.is_empty() { hash64(&file.to_string()) } else { hash64(&record.run_id) };
         self.runs.push(Run { id, of_all_devices, device: device_id, identity, step: None, floor: None });
-        self.run_of.insert((record.run_id.clone(), file, device), self.runs.len() - 1);
+        self.run_of.insert(key, self.runs.len() - 1);
         self.runs.len() - 1
     }
 }
@@ -390,6 +407,10 @@ impl Run {
         let is_told =
             IDENTITY.iter().zip(&self.identity).all(|((name, _), cell)| !MUST_BE_TOLD.contains(name) || !cell.is_empty());
         is_told && cells.all(|(column, (own, others))| own == others || !decides(column))
+    }
+
+    pub fn device_uuid(&self) -> &str {
+        self.device.split('/').next().unwrap_or_default()
     }
 
     /// Takes what calibration tells of the timer.

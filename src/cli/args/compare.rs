@@ -41,6 +41,11 @@ pub struct Compare {
     #[arg(long, value_name = "SHARE", value_parser = parse_share)]
     pub margin: Option<f64>,
 
+    /// Take devices of one name and driver for one, as in a study whose cases were measured on whichever machine was free. A case
+    /// is then judged where each side has it from two devices, or both from the same
+    #[arg(long)]
+    pub pool_devices: bool,
+
     /// Compare rows that had better not be: of other units, cold with warm ones, with and without the validation layer
     #[arg(long)]
     pub force: bool,
