@@ -154,31 +154,35 @@ fn judge_kind(kind: &Kind, rows: &Rows, factors: &[String], margin: f64) -> Judg
     let p_values: Vec<f64> = worst.iter().flatten().map(|worst| worst.p_value).collect();
     let sure = largest_discovery(&p_values, p_values.len(), FALSE_DISCOVERIES);
     let clocks = clocks(rows);
+    let mut failed = rows.failed();
+    let deviates = |of: &Deviation| sure.is_some_and(|sure| of.p_value <= sure) && of.log.abs() >= margin;
+    let verdict = |at: usize, worst: &Option<Deviation>| match worst {
+        _ if failed.contains_key(&at) => Verdict::Deviates,
+        Some(of) if deviates(of) => Verdict::Deviates,
+        Some(_) => Verdict::Like,
+        None => Verdict::CantTell,
+    };
+    let verdicts: Vec<Verdict> = worst.iter().enumerate().map(|(at, worst)| verdict(at, worst)).collect();
+    let deviating = worst.iter().enumerate().filter(|(at, _)| verdicts[*at] == Verdict::Deviates);
+    let mut telling = telling(&cases, rows, &deviating.filter_map(|(at, of)| Some((at, of.as_ref()?))).collect());
+    let mut runs = vec![0; rows.machines.len()];
+    rows.runs.iter().for_each(|run| runs[run.machine] += 1);
     let machine = |(at, worst): (usize, Option<Deviation>)| {
-        let failed = rows.failed(at);
-        let deviates = |of: &Deviation| sure.is_some_and(|sure| of.p_value <= sure) && of.log.abs() >= margin;
-        let verdict = match &worst {
-            _ if !failed.is_empty() => Verdict::Deviates,
-            Some(of) if deviates(of) => Verdict::Deviates,
-            Some(_) => Verdict::Like,
-            None => Verdict::CantTell,
-        };
         let own = &of_machines[at];
         let of_families = looks.families.iter().enumerate().filter_map(|(place, family)| {
             let log = if looks.families.len() == 1 { own[0] } else { own[1 + place] };
             Some((family.clone(), log?))
         });
-        let telling = worst.as_ref().map_or_else(Vec::new, |of| telling(&cases, rows, at, of));
         Machine {
             name: rows.machines[at].clone(),
-            runs: rows.runs.iter().filter(|run| run.machine == at).count(),
-            verdict,
+            runs: runs[at],
+            verdict: verdicts[at],
             whole: own[0],
             families: of_families.collect(),
             worst,
             clock: clocks[at],
-            cases: if verdict == Verdict::Deviates { telling } else { Vec::new() },
-            failed,
+            cases: telling.remove(&at).unwrap_or_default(),
+            failed: failed.remove(&at).unwrap_or_default(),
         }
     };
     let machines = worst.into_iter().enumerate().map(machine).collect();
@@ -346,14 +350,21 @@ fn clocks(rows: &Rows) -> Vec<Option<f64>> {
     all.iter().map(|of| (!of.is_empty()).then(|| median(of))).collect()
 }
 
-/// The cases that show a machine's deviation most, by what most machines show of each.
-fn telling(cases: &[Centred], rows: &Rows, machine: usize, of: &Deviation) -> Vec<(String, f64)> {
-    let is_meant = |case: &&Centred| of.family.as_ref().is_none_or(|family| case.case.family == *family);
-    let own = |case: &Centred| {
-        let log = case.case.by_machine(rows, |figure| Some(figure.log)).get(&machine)? - case.centre;
-        (log.signum() == of.log.signum()).then(|| (case.case.name.clone(), log, log.abs() / case.spread.max(f64::EPSILON)))
+/// Of each machine, the cases that show its deviation most, by what most machines show of them.
+fn telling(cases: &[Centred], rows: &Rows, of: &BTreeMap<usize, &Deviation>) -> BTreeMap<usize, Vec<(String, f64)>> {
+    let mut all: BTreeMap<usize, Vec<(&str, f64, f64)>> = BTreeMap::new();
+    for case in cases {
+        let is_meant = |of: &Deviation| of.family.as_ref().is_none_or(|family| case.case.family == *family);
+        let own = case.case.by_machine(rows, |figure| {
+            of.get(&rows.runs[figure.run].machine).filter(|of| is_meant(of)).map(|_| figure.log - case.centre)
+        });
+        for (machine, log) in own.into_iter().filter(|(machine, log)| log.signum() == of[machine].log.signum()) {
+            all.entry(machine).or_default().push((&case.case.name, log, log.abs() / case.spread.max(f64::EPSILON)));
+        }
+    }
+    let most = |mut of: Vec<(&str, f64, f64)>| {
+        of.sort_by(|one, other| other.2.total_cmp(&one.2));
+        of.into_iter().take(NAMED).map(|(name, log, _)| (name.to_owned(), log)).collect()
     };
-    let mut all: Vec<(String, f64, f64)> = cases.iter().filter(is_meant).filter_map(own).collect();
-    all.sort_by(|one, other| other.2.total_cmp(&one.2));
-    all.into_iter().take(NAMED).map(|(name, log, _)| (name, log)).collect()
+    all.into_iter().map(|(machine, of)| (machine, most(of))).collect()
 }

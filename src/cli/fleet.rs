@@ -44,12 +44,16 @@ pub fn fleet(given: &Given) -> anyhow::Result<u8> {
 
 fn judged(given: &Given) -> anyhow::Result<Vec<Judged>> {
     let progress = Progress::new(if given.quiet { Mode::Quiet } else { Mode::Normal });
-    let mut levels = Levels::new(&given.by, &given.factor, given.machines.as_deref())?;
+    let by = given.by.as_deref().unwrap_or("host");
+    let mut levels = Levels::new(by, &given.factor, given.machines.as_deref())?;
     let mut fleet = Fleet::new(given.factor.clone());
     let mut notes = Vec::new();
     for file in &given.files {
         notes.extend(read_rows(file, &[Purpose::Comparison], &mut |record, _| {
-            let machine = record.cell(&given.by).map(|cell| cell.to_string()).unwrap_or_default();
+            let mut machine = record.cell(by).map(|cell| cell.to_string()).unwrap_or_default();
+            if machine.is_empty() && given.by.is_none() {
+                machine.clone_from(&record.device_uuid);
+            }
             let own = levels.of(record, &machine);
             fleet.take(record, &machine, own);
             Ok(())
@@ -57,11 +61,11 @@ fn judged(given: &Given) -> anyhow::Result<Vec<Judged>> {
     }
     levels.check()?;
     if fleet.without > 0 {
-        notes.push(format!("{} rows have no {} and are left out", fleet.without, given.by));
+        notes.push(format!("{} rows have no {by} and are left out", fleet.without));
     }
     progress.notes(&notes);
     if fleet.kinds().next().is_none() {
-        let words = format!("--by {}: no row has a machine there, so there is nothing to judge", given.by);
+        let words = format!("--by {by}: no row has a machine there, so there is nothing to judge");
         return Err(Error::Usage(words).into());
     }
     Ok(judge(&fleet, given.margin))

@@ -111,17 +111,18 @@ impl Rows {
         self.cases[case].figures.push(figure);
     }
 
-    /// The cases that failed on a machine and have a figure on most of the others that measured them.
-    pub fn failed(&self, machine: usize) -> Vec<(String, String)> {
-        let own = |case: &Case| {
-            let (_, status) = case.failed.iter().find(|(of, _)| *of == machine)?;
-            let right = case.by_machine(self, |figure| Some(figure.log)).len();
-            let mut others: Vec<usize> = case.failed.iter().map(|(of, _)| *of).collect();
-            others.sort_unstable();
-            others.dedup();
-            (right > others.len()).then(|| (case.name.clone(), status.to_string()))
-        };
-        self.cases.iter().filter_map(own).collect()
+    /// Of each machine, the cases that failed there and have a figure on most of the others that measured them.
+    pub fn failed(&self) -> BTreeMap<usize, Vec<(String, String)>> {
+        let mut all: BTreeMap<usize, Vec<(String, String)>> = BTreeMap::new();
+        for case in self.cases.iter().filter(|case| !case.failed.is_empty()) {
+            // Of a machine whose runs failed in several ways, the first one.
+            let failed: BTreeMap<usize, Status> = case.failed.iter().rev().copied().collect();
+            if case.by_machine(self, |figure| Some(figure.log)).len() > failed.len() {
+                let of = |(machine, status): (usize, Status)| (machine, (case.name.clone(), status.to_string()));
+                failed.into_iter().map(of).for_each(|(machine, of)| all.entry(machine).or_default().push(of));
+            }
+        }
+        all
     }
 }
 

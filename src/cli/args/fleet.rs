@@ -24,9 +24,9 @@ pub struct Fleet {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
-    /// The column that tells machines apart, such as host or device_uuid
-    #[arg(long, value_name = "COLUMN", default_value = "host")]
-    pub by: String,
+    /// The column that tells machines apart, such as device_uuid (default: host; device_uuid where rows are --anonymous)
+    #[arg(long, value_name = "COLUMN")]
+    pub by: Option<String>,
 
     /// Take out what machines may have in common, such as a rack: a column of the rows or of --machines, or `day`. May come several
     /// times
