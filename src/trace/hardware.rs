@@ -35,6 +35,9 @@ pub struct SharedMemory {
     pub banks: u64,
     /// The width of a bank's word.
     pub bank_bytes: u64,
+    /// Whether an access of several words has to be aligned to its width.
+    #[serde(default)]
+    pub wide_is_aligned: bool,
     /// In which lanes come together; for an access, the first that is for it counts.
     pub rules: Vec<Rule>,
 }

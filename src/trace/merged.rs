@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::hardware::SharedMemory;
 use super::requests::{Moment, Request, Requests};
-use crate::shader::{AccessKind, Run, Site};
+use crate::shader::{AccessKind, Run, Site, WIDEST};
 
 /// What registers can't hold longer than for so many accesses: lanes have 256 words at most.
 const HELD: u32 = 256;
@@ -30,12 +30,17 @@ pub(super) struct Access {
 
 impl Access {
     /// Nothing of one that isn't put together with others.
-    pub(super) fn new(request: &Request, at: usize, (root, site): (usize, &Site), wavefronts: u64) -> Option<Self> {
+    pub(super) fn new(
+        request: &Request,
+        at: usize,
+        (root, site): (usize, &Site),
+        (wavefronts, shared): (u64, &SharedMemory),
+    ) -> Option<Self> {
         let &[run] = site.target.runs() else { return None };
         if !matches!(site.kind, AccessKind::Load | AccessKind::Store) {
             return None;
         }
-        let width = site.foreseen.alignment;
+        let width = if shared.wide_is_aligned { site.foreseen.alignment } else { WIDEST };
         let (mut blocks, mut bytes, mut is_within) = (site.kind as u64, run.bytes, true);
         for (lane, from) in places(request, run) {
             is_within &= from / width == (from + run.bytes - 1) / width;
@@ -56,9 +61,12 @@ impl Access {
 /// Lanes of a request are in the same ones.
 fn iterations(request: &Request, site: &Site) -> u64 {
     let all = request.lanes.first().map_or(&[][..], |(_, record)| record.iterations);
-    let own = all.len() - site.loops.min(all.len());
-    let outer = if site.foreseen.loops == 0 { &[] } else { &all[..(own + site.foreseen.loops).min(all.len())] };
-    outer.iter().fold(0, |hash, of| mixed(hash, u64::from(*of) + 1))
+    let own = &all[all.len() - site.loops.min(all.len())..];
+    let meant = own
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| site.foreseen.loops.checked_shr(u32::try_from(*at).unwrap_or(32)).unwrap_or(0) & 1 == 1);
+    meant.fold(0, |hash, (at, of)| mixed(mixed(hash, at as u64 + 1), u64::from(*of) + 1))
 }
 
 fn places(request: &Request, run: Run) -> impl Iterator<Item = (u32, u64)> {
@@ -120,13 +128,13 @@ mod tests {
     use super::super::requests::Lanes;
     use super::super::sites::{Analysis, Pass};
     use super::*;
-    use crate::shader::{Traced, WIDEST};
+    use crate::shader::Traced;
 
     const LOAD: u32 = 0;
     const STORE: u32 = 1;
     const BARRIER: u32 = 2;
 
-    fn traced(alignment: u64, loops: usize) -> Traced {
+    fn traced(alignment: u64, loops: u32) -> Traced {
         let site = |kind: &str, target: &str| {
             format!(
                 r#"{{"kind":"{kind}","name":"","line":null,"target":{target},"loops":1,"polls":false,"sync":null,"atomic":null,

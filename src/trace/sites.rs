@@ -322,7 +322,8 @@ impl Costs {
         let memories = places.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1));
         new.memories = memories.map(|lanes| OfMemory::of(lanes, site, traced, hardware)).collect();
         if let [one] = &mut new.memories[..] {
-            new.shared = one.wavefronts.and_then(|found| Access::new(&request, at, (one.root, site), found.all));
+            new.shared =
+                one.wavefronts.and_then(|found| Access::new(&request, at, (one.root, site), (found.all, &hardware.shared)));
         } else {
             new.memories.iter_mut().for_each(|of| of.pattern = Pattern::Scattered);
         }

@@ -3,15 +3,16 @@
 //! A type with offsets and strides lies as they say. One without, as in Workgroup memory, lies as its driver likes: then the natural
 //! layout is assumed, in which each value lies at the next multiple of its alignment (std430, `bool` as 32 bits).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use rspirv::dr::{Function, Module};
+use rspirv::dr::{Block, Function, Module};
 use rspirv::spirv::Word;
 
 use super::loops::Loops;
 use super::{NaturalArray, Run};
 use crate::shader::reflect::SpecValues;
 use crate::shader::reflect::constants::{Constants, Values};
+use crate::shader::reflect::flow::End;
 use crate::shader::reflect::index::Index;
 use crate::shader::reflect::types::{Layout, TypeNode, Types};
 
@@ -84,6 +85,15 @@ impl Layouts {
     /// What control flow of a function comes to.
     pub(super) fn loops(&self, function: &Function) -> Loops {
         Loops::taken(function, &self.types, &self.constants, &self.values)
+    }
+
+    /// From which block to which one control flow of a function goes.
+    pub(super) fn edges(&self, function: &Function) -> HashSet<(Word, Word)> {
+        let of = |block: &Block| {
+            let label = block.label.as_ref().and_then(|label| label.result_id).unwrap_or_default();
+            End::of(block, &self.types, &self.constants).targets(&self.values).into_iter().map(move |to| (label, to))
+        };
+        function.blocks.iter().flat_map(of).collect()
     }
 
     pub(super) fn values(&self) -> &Values {

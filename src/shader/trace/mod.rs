@@ -143,8 +143,8 @@ pub const WIDEST: u64 = 16;
 pub struct Foreseen {
     /// How it is aligned, in bytes, but for what is constant in it: at most [`WIDEST`].
     pub alignment: u64,
-    /// How many of its loops, the outer ones, move it to where no compiler foresees.
-    pub loops: usize,
+    /// Which of its function's loops, from the outermost one on, move it to where no compiler foresees: a bit each.
+    pub loops: u32,
 }
 
 impl Default for Foreseen {

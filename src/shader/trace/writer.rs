@@ -60,6 +60,24 @@ pub(super) struct Writer {
     polls: HashMap<Word, Poll>,
 }
 
+/// What is in doubt of one access of an array in shared memory is so of all: they may be one.
+fn agree(sites: &mut [Site]) {
+    let key = |site: &Site| match site.target {
+        Target::Root { root, .. } if matches!(site.kind, AccessKind::Load | AccessKind::Store) => Some((root, site.kind)),
+        _ => None,
+    };
+    let mut all: HashMap<(usize, AccessKind), Foreseen> = HashMap::new();
+    for site in sites.iter() {
+        let Some(key) = key(site) else { continue };
+        let known = all.entry(key).or_insert(site.foreseen);
+        let Foreseen { alignment, loops } = site.foreseen;
+        *known = Foreseen { alignment: known.alignment.max(alignment), loops: known.loops & loops };
+    }
+    for site in sites {
+        site.foreseen = key(site).and_then(|key| all.get(&key)).copied().unwrap_or_default();
+    }
+}
+
 /// What is to be recorded of an access.
 struct Access {
     matters: u32,
@@ -189,7 +207,8 @@ impl Writer {
             self.call_at_returns(ends, end, void);
         }
         let words = assembled(&self.edit.finish());
-        let Self { sites, roots, calls, has_leaders, .. } = self;
+        let Self { mut sites, roots, calls, has_leaders, .. } = self;
+        agree(&mut sites);
         Ok(Traced { words, place, sites, roots, calls: calls.tree, has_leaders })
     }
 

@@ -675,7 +675,9 @@ impl Tracer {
         self.release();
         let passes = sites.chunks((*most_sites).max(1)).map(|sites| self.prepared().marking(dispatch, &marks, sites));
         let passes: Vec<(Prepared, usize)> = passes.collect::<Result<_, _>>().map_err(refused)?;
-        passes.iter().for_each(|(prepared, _)| self.device.compile_ahead(prepared));
+        // Pipelines of many passes at one time would fill the memory.
+        let ahead = passes.iter().take(2 * self.device.compile_threads());
+        ahead.for_each(|(prepared, _)| self.device.compile_ahead(prepared));
         let mut all: Vec<u8> = Vec::new();
         for (prepared, resource) in passes {
             let slot = self.device.load(&prepared)?.slot;
