@@ -64,7 +64,10 @@ done
 
 # What has one value in all rows can't be compared by it, and the file says so.
 for column in driver_info device_name host; do
-  "${lanescope[@]}" compare --quiet --pool-devices --by "$column" "${files[@]}" >"$folder/by-$column.txt" 2>&1 || :
+  # Hosts are told apart by their devices.
+  pool=(--pool-devices)
+  [ "$column" != host ] || pool=()
+  "${lanescope[@]}" compare --quiet ${pool[@]+"${pool[@]}"} --by "$column" "${files[@]}" >"$folder/by-$column.txt" 2>&1 || :
   echo "by $column: $(head -n 2 "$folder/by-$column.txt" | tail -n 1 | sed 's/^error: \(--by [a-z_]*: \)\?//')"
 done
 "${lanescope[@]}" fleet --quiet "${files[@]}" >"$folder/fleet.txt" 2>&1 || :

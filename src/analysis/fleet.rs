@@ -23,8 +23,14 @@ pub const FEWEST_MACHINES: usize = 6;
 /// Machines of a rack, or of a day, from which on it is told from others.
 const FEWEST_OF_LEVEL: usize = 3;
 
-/// Levels that are taken out.
-const MOST_LEVELS: usize = 100;
+/// Racks and days are looked at so often: what one has in common may hide another's.
+const PASSES: usize = 2;
+
+/// By less than this, figures of machines differ by no more than the steps in which they are told.
+const LEAST_SPREAD: f64 = 1e-4;
+
+/// A family is named in the place of the whole where it is as improbable as this.
+const SURE: f64 = 0.01;
 
 /// The standard error of a median over that of a mean.
 const OF_MEDIAN: f64 = 1.2533;
@@ -45,6 +51,12 @@ pub struct Judged {
     /// By how much most machines differ as a whole, as a standard deviation; nothing where they are too few.
     pub spread: Option<f64>,
     pub levels: Vec<Level>,
+    /// Families of which fewer than half of the machines measured enough, with how many did.
+    pub short: Vec<(String, usize)>,
+    /// Machines that have several devices of the kind, which are one here.
+    pub with_several_devices: usize,
+    /// Figures that came twice in one run, and weren't the same.
+    pub contradicting: usize,
 }
 
 /// One of them.
@@ -110,16 +122,18 @@ impl Looks {
         }
     }
 
-    /// The values of a run by those of its families.
+    /// The values of a run by those of its families. The whole is that of most of them.
     #[expect(clippy::cast_precision_loss, reason = "a few families")]
     fn of(&self, families: &[Option<f64>]) -> Vec<Option<f64>> {
         let known: Vec<f64> = families.iter().flatten().copied().collect();
-        let whole = (known.len() == families.len()).then(|| mean(&known));
+        let whole = (2 * known.len() > families.len()).then(|| mean(&known));
         if families.len() < 2 {
             return vec![whole];
         }
-        let count = families.len() as f64;
-        let beside = families.iter().map(|of| of.zip(whole).map(|(of, whole)| (of - whole) * count / (count - 1.0)));
+        let count = known.len() as f64;
+        let beside = families
+            .iter()
+            .map(|of| of.zip(whole.filter(|_| count > 1.0)).map(|(of, whole)| (of - whole) * count / (count - 1.0)));
         [whole].into_iter().chain(families.iter().copied()).chain(beside).collect()
     }
 
@@ -135,7 +149,8 @@ impl Looks {
 }
 
 /// Judges the machines of each kind. What deviates by less than `margin` isn't named.
-pub fn judge(fleet: &Fleet, margin: f64) -> Vec<Judged> {
+pub fn judge(fleet: &mut Fleet, margin: f64) -> Vec<Judged> {
+    fleet.settle();
     fleet.kinds().map(|(kind, rows)| judge_kind(kind, rows, &fleet.factors, margin)).collect()
 }
 
@@ -150,7 +165,7 @@ fn judge_kind(kind: &Kind, rows: &Rows, factors: &[String], margin: f64) -> Judg
     let of_runs: Vec<Vec<Option<f64>>> = of_runs.iter().map(|run| looks.of(run)).collect();
     let of_machines = by_machine(&of_runs, rows, looks.count());
     let bulks: Vec<Option<Bulk>> = (0..looks.count()).map(|look| bulk(&of_machines, look)).collect();
-    let worst: Vec<Option<Deviation>> = of_machines.iter().map(|of| least_probable(of, &bulks, &looks)).collect();
+    let worst: Vec<Option<Deviation>> = of_machines.iter().map(|of| least_probable(of, &bulks, &looks, margin)).collect();
     let p_values: Vec<f64> = worst.iter().flatten().map(|worst| worst.p_value).collect();
     let sure = largest_discovery(&p_values, p_values.len(), FALSE_DISCOVERIES);
     let clocks = clocks(rows);
@@ -186,7 +201,18 @@ fn judge_kind(kind: &Kind, rows: &Rows, factors: &[String], margin: f64) -> Judg
         }
     };
     let machines = worst.into_iter().enumerate().map(machine).collect();
-    Judged { kind: kind.clone(), machines, cases: cases.len(), spread: bulks[0].map(|bulk| bulk.scale), levels }
+    let have = |look: usize| of_machines.iter().filter(|of| of[look].is_some()).count();
+    let families = looks.families.iter().enumerate().map(|(at, family)| (family.clone(), have((at + 1) % looks.count())));
+    Judged {
+        kind: kind.clone(),
+        machines,
+        cases: cases.len(),
+        spread: bulks[0].map(|bulk| bulk.scale),
+        levels,
+        short: families.filter(|(_, count)| 2 * count < rows.machines.len()).collect(),
+        with_several_devices: rows.with_several_devices(),
+        contradicting: rows.contradicting,
+    }
 }
 
 /// A case that enough machines measured, and what most of them show.
@@ -203,7 +229,8 @@ impl<'r> Centred<'r> {
         if values.len() < FEWEST_MACHINES {
             return None;
         }
-        Some(Self { case, centre: median(&values), spread: Bulk::of(&values).map_or(0.0, |bulk| bulk.scale) })
+        let spread = Bulk::of(&values, LEAST_SPREAD).map_or(LEAST_SPREAD, |bulk| bulk.scale);
+        Some(Self { case, centre: median(&values), spread })
     }
 }
 
@@ -215,7 +242,7 @@ fn by_run(cases: &[Centred], rows: &Rows, looks: &Looks) -> Vec<Vec<Option<f64>>
         let of_family: Vec<&Centred> = cases.iter().filter(|case| case.case.family == *family).collect();
         let spreads: Vec<f64> = of_family.iter().map(|case| case.spread).collect();
         // So that no case decides alone.
-        let usual = median(&spreads).max(f64::MIN_POSITIVE.sqrt());
+        let usual = median(&spreads);
         for case in of_family {
             let weight = 1.0 / (case.spread.powi(2) + usual.powi(2));
             whole[place] += weight;
@@ -225,8 +252,29 @@ fn by_run(cases: &[Centred], rows: &Rows, looks: &Looks) -> Vec<Vec<Option<f64>>
             }
         }
     }
-    let value = |((sum, weight), whole): (&(f64, f64), &f64)| (*weight >= MOST * whole && *weight > 0.0).then(|| sum / weight);
-    sums.iter().map(|run| run.iter().zip(&whole).map(value).collect()).collect()
+    let is_enough = |weight: f64, place: usize| weight >= MOST * whole[place] && weight > 0.0;
+    join(&mut sums, rows, &is_enough);
+    let value = |(place, (sum, weight)): (usize, &(f64, f64))| is_enough(*weight, place).then(|| sum / weight);
+    sums.iter().map(|run| run.iter().enumerate().map(value).collect()).collect()
+}
+
+/// Runs of a machine that measured too little of a family, such as one that was resumed, count as one.
+fn join(sums: &mut [Vec<(f64, f64)>], rows: &Rows, is_enough: &impl Fn(f64, usize) -> bool) {
+    let mut first: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+    for (at, run) in rows.runs.iter().enumerate() {
+        for place in 0..sums[at].len() {
+            let (sum, weight) = sums[at][place];
+            if weight == 0.0 || is_enough(weight, place) {
+                continue;
+            }
+            let to = *first.entry((run.machine, place)).or_insert(at);
+            if to != at {
+                sums[at][place] = (0.0, 0.0);
+                let joined = &mut sums[to][place];
+                *joined = (joined.0 + sum, joined.1 + weight);
+            }
+        }
+    }
 }
 
 /// The means over the runs of each machine.
@@ -243,53 +291,95 @@ fn by_machine(of_runs: &[Vec<Option<f64>>], rows: &Rows, looks: usize) -> Vec<Ve
 
 fn bulk(of_machines: &[Vec<Option<f64>>], look: usize) -> Option<Bulk> {
     let values: Vec<f64> = of_machines.iter().filter_map(|of| of[look]).collect();
-    Bulk::of(&values).filter(|_| values.len() >= FEWEST_MACHINES)
+    Bulk::of(&values, LEAST_SPREAD).filter(|_| values.len() >= FEWEST_MACHINES)
 }
 
-/// What is least probable of a machine, with the chance of that in anything that was looked at: Simes, Biometrika 73 (1986).
+/// What is least probable of a machine, with the chance of that in anything that was looked at: Simes, Biometrika 73 (1986). What is
+/// within the margin is no deviation, however improbable.
 #[expect(clippy::cast_precision_loss, reason = "a few looks")]
-fn least_probable(of: &[Option<f64>], bulks: &[Option<Bulk>], looks: &Looks) -> Option<Deviation> {
+fn least_probable(of: &[Option<f64>], bulks: &[Option<Bulk>], looks: &Looks, margin: f64) -> Option<Deviation> {
     let seen = |look: usize| {
         let (value, bulk) = of[look].zip(bulks[look])?;
-        Some((bulk.p_value(value), look))
+        let (log, own) = (value - bulk.centre, bulk.p_value(value));
+        Some(Seen { look, log, spread: bulk.scale, own, p_value: if log.abs() < margin { 1.0 } else { own } })
     };
-    let mut all: Vec<(f64, usize)> = (0..looks.count()).filter_map(seen).collect();
-    all.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let mut all: Vec<Seen> = (0..looks.count()).filter_map(seen).collect();
+    all.sort_by(|one, other| one.p_value.total_cmp(&other.p_value).then(one.own.total_cmp(&other.own)));
     let count = all.len() as f64;
-    let p_value = all.iter().enumerate().map(|(rank, of)| of.0 * count / (rank + 1) as f64).fold(1.0, f64::min);
-    let (_, look) = *all.first()?;
-    let (value, bulk) = of[look].zip(bulks[look])?;
+    let p_value = all.iter().enumerate().map(|(rank, of)| of.p_value * count / (rank + 1) as f64).fold(1.0, f64::min);
+    let first = all.first()?;
+    let Seen { look, log, spread, .. } = *alone(&all, looks).filter(|_| first.look == 0).unwrap_or(first);
     let is_beside = look > looks.families.len();
-    Some(Deviation { family: looks.family(look).cloned(), is_beside, log: value - bulk.centre, spread: bulk.scale, p_value })
+    Some(Deviation { family: looks.family(look).cloned(), is_beside, log, spread, p_value })
 }
 
-/// Takes what racks or days have in common out of their runs, the surest first, as long as one stands out among the others.
+/// What a look shows of a machine.
+struct Seen {
+    look: usize,
+    log: f64,
+    spread: f64,
+    /// Its chance, and that where it counts.
+    own: f64,
+    p_value: f64,
+}
+
+/// The family that makes the whole deviate, where no more than half of them do.
+fn alone<'s>(all: &'s [Seen], looks: &Looks) -> Option<&'s Seen> {
+    let whole = all.iter().find(|of| of.look == 0)?;
+    let is_family = |of: &&Seen| (1..=looks.families.len()).contains(&of.look);
+    let mut with_it = all.iter().filter(is_family).filter(|of| of.p_value <= SURE && of.log.signum() == whole.log.signum());
+    let first = with_it.next()?;
+    (2 * (1 + with_it.count()) <= looks.families.len()).then_some(first)
+}
+
+/// Takes what racks or days have in common out of their runs: as a whole where most of its families have it, else by family.
 fn take_out(factors: &[String], rows: &Rows, looks: &Looks, of_runs: &mut [Vec<Option<f64>>], margin: f64) -> Vec<Level> {
-    let mut levels = Vec::new();
-    while levels.len() < MOST_LEVELS {
-        let all: Vec<Shared> = (0..factors.len()).flat_map(|factor| shared(factor, rows, looks, of_runs)).collect();
+    let mut levels: Vec<Level> = Vec::new();
+    for factor in (0..PASSES).flat_map(|_| 0..factors.len()) {
+        let all = shared(factor, rows, looks, of_runs);
         let p_values: Vec<f64> = all.iter().map(|of| of.p_value).collect();
-        let sure = largest_discovery(&p_values, p_values.len(), FALSE_DISCOVERIES);
-        let surest = all.into_iter().filter(|of| of.log.abs() >= margin && sure.is_some_and(|sure| of.p_value <= sure));
-        let Some(of) = surest.min_by(|one, other| one.p_value.total_cmp(&other.p_value)) else { break };
-        for run in of.runs {
-            let families = of_runs[run].iter_mut().enumerate().filter(|(family, _)| of.family.is_none_or(|own| own == *family));
-            families.for_each(|(_, value)| *value = value.map(|value| value - of.log));
+        let Some(sure) = largest_discovery(&p_values, p_values.len(), FALSE_DISCOVERIES) else { continue };
+        let mut by_level: BTreeMap<&str, Vec<&Shared>> = BTreeMap::new();
+        for of in all.iter().filter(|of| of.log.abs() >= margin && of.p_value <= sure) {
+            by_level.entry(of.level).or_default().push(of);
         }
-        levels.push(Level {
-            factor: factors[of.factor].clone(),
-            level: of.level.to_owned(),
-            machines: of.machines,
-            family: of.family.map(|family| looks.families[family].clone()),
-            log: of.log,
-        });
+        for of in by_level.values().flat_map(|found| in_common(found, looks)) {
+            for run in &of.runs {
+                let families = of_runs[*run].iter_mut().enumerate();
+                let meant = families.filter(|(family, _)| of.family.is_none_or(|own| own == *family));
+                meant.for_each(|(_, value)| *value = value.map(|value| value - of.log));
+            }
+            let family = of.family.map(|family| looks.families[family].clone());
+            let known = levels.iter_mut().find(|known| {
+                (known.factor.as_str(), known.level.as_str(), &known.family) == (&*factors[factor], of.level, &family)
+            });
+            match known {
+                Some(known) => known.log += of.log,
+                None => levels.push(Level {
+                    factor: factors[factor].clone(),
+                    level: of.level.to_owned(),
+                    machines: of.machines,
+                    family,
+                    log: of.log,
+                }),
+            }
+        }
     }
     levels
 }
 
+/// The whole of a level where most families show it, else each family that does; the whole again where none does.
+fn in_common<'f, 'r>(found: &'f [&'f Shared<'r>], looks: &Looks) -> Vec<&'f Shared<'r>> {
+    let (whole, families): (Vec<&Shared>, Vec<&Shared>) = found.iter().copied().partition(|of| of.family.is_none());
+    let alike = |of: &Shared| families.iter().filter(|own| own.log.signum() == of.log.signum()).count();
+    match whole[..] {
+        [of] if families.is_empty() || 2 * alike(of) > looks.families.len() => vec![of],
+        _ => families,
+    }
+}
+
 /// What the machines of a level have in common.
 struct Shared<'r> {
-    factor: usize,
     level: &'r str,
     runs: Vec<usize>,
     machines: usize,
@@ -307,14 +397,13 @@ fn shared<'r>(factor: usize, rows: &'r Rows, looks: &Looks, of_runs: &[Vec<Optio
     }
     let of_runs: Vec<Vec<Option<f64>>> = of_runs.iter().map(|run| looks.of(run)).collect();
     let families = if looks.families.len() > 1 { looks.families.len() } else { 0 };
-    let look = |look| shared_in(look, factor, (rows, &levels), &of_runs);
+    let look = |look| shared_in(look, (rows, &levels), &of_runs);
     (0..=families).flat_map(look).collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a few machines")]
 fn shared_in<'r>(
     look: usize,
-    factor: usize,
     (rows, levels): (&Rows, &BTreeMap<&'r str, Vec<usize>>),
     of_runs: &[Vec<Option<f64>>],
 ) -> Vec<Shared<'r>> {
@@ -328,13 +417,14 @@ fn shared_in<'r>(
     let centres: Vec<f64> = levels.iter().map(|of| median(&of.2)).collect();
     let left = levels.iter().zip(&centres).flat_map(|(of, centre)| of.2.iter().map(move |value| value - centre));
     let left: Vec<f64> = left.collect();
-    let Some(bulk) = Bulk::of(&left).filter(|_| levels.len() > 1) else { return Vec::new() };
-    let most = median(&centres);
+    let Some(bulk) = Bulk::of(&left, LEAST_SPREAD).filter(|_| levels.len() > 1) else { return Vec::new() };
+    // Most machines are usual, and not most racks.
+    let most = median(&levels.iter().flat_map(|of| of.2.iter().copied()).collect::<Vec<f64>>());
     let of = |((level, runs, values), centre): ((&'r str, &Vec<usize>, Vec<f64>), f64)| {
         let error = OF_MEDIAN * bulk.scale * (1.0 / values.len() as f64 + 1.0 / left.len() as f64).sqrt();
         let (log, family) = (centre - most, look.checked_sub(1));
         let p_value = two_sided_p(log / error, bulk.degrees);
-        Shared { factor, level, runs: runs.clone(), machines: values.len(), family, log, p_value }
+        Shared { level, runs: runs.clone(), machines: values.len(), family, log, p_value }
     };
     levels.into_iter().zip(centres).map(of).collect()
 }

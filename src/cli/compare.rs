@@ -63,6 +63,11 @@ fn suspect(file: &Path, sides: &Sides, comparisons: &[Comparison]) -> anyhow::Re
 /// Errors: a name without a file, and standard input for several.
 fn question(arguments: &Compare) -> Result<Question, Error> {
     let Some(column) = &arguments.by else { return Ok(Question::Files(named_files(&arguments.sides)?)) };
+    if arguments.pool_devices && column == "device_uuid" {
+        return Err(Error::Usage(
+            "--by device_uuid tells devices apart that --pool-devices takes for one: leave one of them".to_owned(),
+        ));
+    }
     let files: Vec<PathBuf> = arguments.sides.iter().map(PathBuf::from).collect();
     each_stream_once(&files)?;
     Ok(Question::By { column: column.clone(), base: arguments.base.clone(), files })

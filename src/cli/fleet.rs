@@ -13,9 +13,10 @@ mod text;
 use super::args::fleet::{Fleet as Given, FleetFormat};
 use super::named::each_stream_once;
 use super::overwriting::Files;
+use crate::analysis::compare::check_column;
 use crate::analysis::fleet::{Fleet, Judged, Verdict, judge};
 use crate::analysis::{Purpose, read_rows};
-use crate::error::{EXIT_FAILED, EXIT_OK, Error};
+use crate::error::{EXIT_FAILED, EXIT_OK, EXIT_USAGE, Error};
 use crate::output::{self, Format, Mode, Page, Progress, Target, hand_over, write_whole};
 use levels::Levels;
 
@@ -24,7 +25,7 @@ pub fn fleet(given: &Given) -> anyhow::Result<u8> {
     let written = targets.iter().filter_map(|(target, _)| if let Target::File(path) = target { Some(path) } else { None });
     let files = Files::default().reading("the rows", &given.files).reading("the machines", &given.machines);
     files.writing("--output", written).check()?;
-    each_stream_once(given.files.iter().chain(&given.machines))?;
+    each_stream_once(&given.files)?;
     let judged = judged(given)?;
     for (target, format) in &targets {
         let text = |page| match format {
@@ -38,13 +39,18 @@ pub fn fleet(given: &Given) -> anyhow::Result<u8> {
             Target::File(path) | Target::Continued(path) => write_whole(path, &text(Page::FILE)?)?,
         }
     }
-    let deviates = judged.iter().flat_map(|of| &of.machines).any(|machine| machine.verdict == Verdict::Deviates);
-    Ok(if deviates && given.fail_on_deviation { EXIT_FAILED } else { EXIT_OK })
+    let has = |verdict: Verdict| judged.iter().flat_map(|of| &of.machines).any(|machine| machine.verdict == verdict);
+    Ok(match has(Verdict::Deviates) {
+        true if given.fail_on_deviation => EXIT_FAILED,
+        false if !has(Verdict::Like) => EXIT_USAGE,
+        _ => EXIT_OK,
+    })
 }
 
 fn judged(given: &Given) -> anyhow::Result<Vec<Judged>> {
     let progress = Progress::new(if given.quiet { Mode::Quiet } else { Mode::Normal });
     let by = given.by.as_deref().unwrap_or("host");
+    check_column("--by", by)?;
     let mut levels = Levels::new(by, &given.factor, given.machines.as_deref())?;
     let mut fleet = Fleet::new(given.factor.clone());
     let mut notes = Vec::new();
@@ -60,6 +66,7 @@ fn judged(given: &Given) -> anyhow::Result<Vec<Judged>> {
         })?);
     }
     levels.check()?;
+    notes.extend(levels.without());
     if fleet.without > 0 {
         notes.push(format!("{} rows have no {by} and are left out", fleet.without));
     }
@@ -68,5 +75,5 @@ fn judged(given: &Given) -> anyhow::Result<Vec<Judged>> {
         let words = format!("--by {by}: no row has a machine there, so there is nothing to judge");
         return Err(Error::Usage(words).into());
     }
-    Ok(judge(&fleet, given.margin))
+    Ok(judge(&mut fleet, given.margin))
 }

@@ -27,16 +27,16 @@ pub struct Bulk {
 }
 
 impl Bulk {
-    /// Nothing where there are fewer than three values, or half of them are one.
+    /// Nothing where there are fewer than three values. No scale is below `least`: values that are told in steps may be equal.
     #[expect(clippy::cast_precision_loss, reason = "a few values")]
-    pub fn of(values: &[f64]) -> Option<Self> {
+    pub fn of(values: &[f64], least: f64) -> Option<Self> {
         let count = values.len() as f64;
         if values.len() < 3 {
             return None;
         }
         let mut centre = median(values);
         // Of few values the median absolute deviation is too small.
-        let mut scale = OF_MAD * mad(values) * (1.0 + 1.2 / count);
+        let mut scale = (OF_MAD * mad(values) * (1.0 + 1.2 / count)).max(least);
         for _ in 0..TRIES {
             let near: Vec<f64> = values.iter().copied().filter(|value| (value - centre).abs() <= BEYOND * scale).collect();
             if near.len() < 3 {
@@ -45,7 +45,7 @@ impl Bulk {
             centre = median(&near);
             let mean = super::mean(&near);
             let squares: f64 = near.iter().map(|value| (value - mean).powi(2)).sum();
-            let anew = (squares / (near.len() as f64 - 1.0)).sqrt() / LEFT;
+            let anew = ((squares / (near.len() as f64 - 1.0)).sqrt() / LEFT).max(least);
             if (anew - scale).abs() <= 1e-6 * scale {
                 break;
             }
@@ -68,16 +68,18 @@ mod tests {
     #[test]
     fn what_lies_far_away_moves_nothing() {
         let mut values: Vec<f64> = (0..20).map(|i| f64::from(i % 7)).collect();
-        let before = Bulk::of(&values).unwrap();
+        let before = Bulk::of(&values, 0.0).unwrap();
         values.extend([1000.0, -3000.0]);
-        let after = Bulk::of(&values).unwrap();
+        let after = Bulk::of(&values, 0.0).unwrap();
         assert!((after.centre - before.centre).abs() < 0.6 && (after.scale / before.scale - 1.0).abs() < 0.1, "{after:?}");
         assert!(after.p_value(1000.0) < 1e-6 && after.p_value(4.0) > 0.3, "{after:?}");
     }
 
     #[test]
-    fn few_values_and_equal_ones_have_no_scale() {
-        assert_eq!(Bulk::of(&[1.0, 2.0]), None);
-        assert_eq!(Bulk::of(&[1.0, 1.0, 1.0, 1.0, 9.0]), None);
+    fn few_values_have_no_scale_and_equal_ones_the_least() {
+        assert_eq!(Bulk::of(&[1.0, 2.0], 0.1), None);
+        assert_eq!(Bulk::of(&[1.0, 1.0, 1.0, 1.0, 9.0], 0.0), None);
+        let equal = Bulk::of(&[1.0, 1.0, 1.0, 1.0, 9.0], 0.1).unwrap();
+        assert_eq!((equal.centre, equal.scale), (1.0, 0.1));
     }
 }

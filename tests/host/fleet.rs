@@ -62,9 +62,92 @@ fn a_machine_that_is_wrong_is_always_named_and_few_are_not_judged() {
             fleet.take(&row, &format!("node{machine}"), Vec::new());
         }
     }
-    let judged = judge(&fleet, MARGIN);
+    let judged = judge(&mut fleet, MARGIN);
     let verdicts: Vec<Verdict> = judged[0].machines.iter().map(|machine| machine.verdict).collect();
     use Verdict::{CantTell, Deviates};
     assert_eq!(verdicts, [CantTell, CantTell, CantTell, Deviates, CantTell]);
     assert_eq!(judged[0].machines[3].failed, [("memory/case n=2".to_owned(), "wrong_result".to_owned())]);
+}
+
+/// Twenty machines, whose figures are changed: by machine and case, by so much as a logarithm.
+fn twenty(change: impl Fn(usize, &str, usize) -> f64) -> Fleet {
+    let mut fleet = Fleet::new(vec!["rack".to_owned()]);
+    for machine in 0..20 {
+        for family in ["memory", "cache", "peak", "shared"] {
+            for case in 0..8 {
+                // A spread that repeats: 0.2 % of machines, 0.1 % of their cases.
+                let own = 0.002 * ((machine * 7 % 20) as f64 / 10.0 - 1.0);
+                let of_case = 0.001 * (((machine * 3 + case * 5) % 11) as f64 / 5.0 - 1.0);
+                let value = 100.0 * (own + of_case + change(machine, family, case)).exp();
+                let rack = format!("r{}", machine / 10);
+                fleet.take(&row(family, case, &format!("r{machine}"), value), &format!("node{machine:02}"), vec![rack]);
+            }
+        }
+    }
+    fleet
+}
+
+fn named(fleet: &mut Fleet, margin: f64) -> Vec<String> {
+    let judged = judge(fleet, margin);
+    let named = judged.iter().flat_map(|of| &of.machines).filter(|of| of.verdict == Verdict::Deviates);
+    named.map(|of| of.name.clone()).collect()
+}
+
+#[test]
+fn what_is_within_the_margin_hides_nothing_beyond_it() {
+    let change = |machine: usize, family: &str, case: usize| match (machine, family) {
+        (7, "cache") => -0.004,
+        (7, "memory") => -0.1,
+        // Memory differs much from machine to machine.
+        (_, "memory") => 0.01 * ((machine * 11 + case) % 7) as f64 / 3.0 - 0.01,
+        _ => 0.0,
+    };
+    assert_eq!(named(&mut twenty(change), 0.0025), ["node07"]);
+    assert_eq!(named(&mut twenty(change), 0.02), ["node07"]);
+    assert_eq!(named(&mut twenty(|_, _, _| 0.0), 0.0025), [""; 0]);
+}
+
+#[test]
+fn a_device_that_is_lost_before_a_case_has_sources_is_named() {
+    let mut fleet = twenty(|_, _, _| 0.0);
+    let mut lost = row("memory", 3, "r30", 1.0);
+    (lost.status, lost.value, lost.source_hash) = ("device_lost".to_owned(), None, String::new());
+    fleet.take(&lost, "node30", vec!["r1".to_owned()]);
+    let judged = judge(&mut fleet, MARGIN);
+    let failed: Vec<_> = judged[0].machines.iter().filter(|of| !of.failed.is_empty()).collect();
+    assert_eq!((failed.len(), failed[0].name.as_str(), failed[0].verdict), (1, "node30", Verdict::Deviates));
+}
+
+#[test]
+fn a_machine_that_was_resumed_is_judged_by_all_its_runs() {
+    let mut fleet = Fleet::new(Vec::new());
+    for machine in 0..12 {
+        for case in 0..9 {
+            // No run has half of the cases.
+            let run = format!("r{machine}-{}", case / 3);
+            let value = 100.0 * (1.0 + 0.001 * ((machine * 5 + case) % 7) as f64) * if machine == 3 { 0.9 } else { 1.0 };
+            fleet.take(&row("memory", case, &run, value), &format!("node{machine:02}"), Vec::new());
+        }
+    }
+    assert_eq!(named(&mut fleet, MARGIN), ["node03"]);
+}
+
+#[test]
+fn of_two_racks_each_is_named_once_and_none_of_its_machines() {
+    let mut fleet = twenty(|machine, _, _| if machine < 10 { -0.05 } else { 0.0 });
+    let judged = judge(&mut fleet, MARGIN).remove(0);
+    assert!(judged.levels.len() <= 2 && judged.levels.iter().all(|level| level.family.is_none()), "{:?}", judged.levels);
+    assert!(judged.machines.iter().all(|of| of.verdict == Verdict::Like));
+}
+
+#[test]
+fn machines_that_are_equal_are_judged() {
+    let mut fleet = Fleet::new(Vec::new());
+    for machine in 0..12 {
+        for case in 0..4 {
+            let value = if machine == 5 { 90.0 } else { 100.0 };
+            fleet.take(&row("memory", case, "r", value), &format!("node{machine:02}"), Vec::new());
+        }
+    }
+    assert_eq!(named(&mut fleet, MARGIN), ["node05"]);
 }

@@ -98,7 +98,7 @@ pub fn simulate(world: &World, seed: u64, margin: f64) -> (Found, Vec<Judged>) {
             }
         }
     }
-    let judged = judge(&fleet, margin);
+    let judged = judge(&mut fleet, margin);
     let named = judged.iter().flat_map(|of| &of.machines).enumerate().filter(|(_, of)| of.verdict == Verdict::Deviates);
     let mut found = Found { levels: judged.iter().map(|of| of.levels.len()).sum(), ..Found::default() };
     named.for_each(|(at, _)| *if at < changed { &mut found.right } else { &mut found.wrong } += 1);

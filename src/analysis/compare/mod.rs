@@ -53,7 +53,7 @@ pub use core_clock::{ClockSource, SideClocks};
 pub use effect::{BetweenRuns, Effect, TIMERS};
 pub use gate::{Gate, Judged};
 pub use identity::{About, Difference};
-pub use sides::{CaseKind, DeviceKey, Question, Side, SideCase, Sides, read};
+pub use sides::{CaseKind, DeviceKey, Question, Side, SideCase, Sides, check_column, read};
 pub use softened::Softening;
 pub use spread::Spread;
 pub use total::Total;

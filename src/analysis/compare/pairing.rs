@@ -190,6 +190,12 @@ impl<'s> Pairing<'s> {
             })
             .collect();
         if self.pools_devices() {
+            // A device moves all cases of its own, so that these tell no more of devices than one does.
+            let [base, new] = runs.map(|runs| runs.iter().map(Run::device_uuid).collect::<BTreeSet<&str>>());
+            if base != new {
+                let degrees = degrees(base.len() + new.len());
+                effects.iter_mut().for_each(|(.., effect)| effect.change = effect.change.at_most(degrees));
+            }
             let alone = effects.iter_mut().filter(|(_, case, _)| !tells_devices(case, runs));
             alone
                 .for_each(|(.., effect)| effect.undecided = effect.undecided.take().or_else(|| Some(OF_ONE_DEVICE.to_owned())));
@@ -401,6 +407,12 @@ fn fate(case: Option<&SideCase>) -> PairOutcome<'_> {
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
     });
     PairOutcome::Nothing(reason)
+}
+
+/// Degrees of freedom of two means over so many devices together.
+#[expect(clippy::cast_precision_loss, reason = "devices are few")]
+fn degrees(devices: usize) -> f64 {
+    devices.saturating_sub(2).max(1) as f64
 }
 
 /// Whether a change of a case can be told from another device: both sides are of the same ones, or each of several.

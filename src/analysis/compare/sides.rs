@@ -191,7 +191,7 @@ impl Sides {
     }
 
     fn read_by(&mut self, column: &str, base: Option<&str>, files: &[PathBuf]) -> Result<(), Error> {
-        check_column(column)?;
+        check_column("--by", column)?;
         let (mut axes, mut without) = (BTreeSet::new(), 0_u64);
         let names: Vec<String> = files.iter().map(|path| input_name(path)).collect();
         for (place, path) in files.iter().enumerate() {
@@ -255,13 +255,13 @@ impl Sides {
 }
 
 /// Demands that a column tells rows apart, and is no figure.
-fn check_column(name: &str) -> Result<(), Error> {
+pub fn check_column(option: &str, name: &str) -> Result<(), Error> {
     let Some(column) = COLUMNS.iter().find(|column| column.name == name) else { return Ok(()) };
     if GROUPS.contains(&column.group) || name == "variant" {
         return Ok(());
     }
     Err(Error::Usage(format!(
-        "--by {name}: rows of one case don't differ in it, or only in what was found; try device_name, driver_info, variant, cache or an axis"
+        "{option} {name}: rows of one case don't differ in it, or only in what was found; try device_name, driver_info, variant, cache or an axis"
     )))
 }
 
@@ -286,8 +286,9 @@ impl Side {
     /// How many devices are taken for one, where they are several.
     fn pooled(&self) -> Option<String> {
         let devices: HashSet<&str> = self.runs.iter().map(Run::device_uuid).collect();
-        (devices.len() > self.devices.len())
-            .then(|| format!("{} is of {} devices, taken for one of each kind", self.name, devices.len()))
+        (devices.len() > self.devices.len()).then(|| {
+            format!("{} is of {} devices, taken for one of each kind: of each, one run counts", self.name, devices.len())
+        })
     }
 
     /// What its measured cases are told apart by, without those of calibration, which every file may have.
@@ -336,8 +337,21 @@ impl Side {
         Ok(())
     }
 
+    /// Further runs of one device tell nothing of how far devices of the kind are apart.
+    fn keep_one_of_each_device(&mut self) {
+        let Self { runs, cases, .. } = self;
+        for case in cases {
+            let mut seen = HashSet::new();
+            // What failed stays, and what has a figure stands for its device.
+            case.rows.retain(|row| !row.is_ok() || seen.insert(runs[row.run].device_uuid()));
+        }
+    }
+
     /// Gives up what only serves to take rows: every row has been taken.
     fn end(&mut self) {
+        if self.pools_devices {
+            self.keep_one_of_each_device();
+        }
         (self.case_of, self.run_of, self.shared) = (Vec::new(), HashMap::new(), Shared::default());
     }
 

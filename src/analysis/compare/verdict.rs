@@ -75,6 +75,11 @@ pub struct Change {
 }
 
 impl Change {
+    /// The same, if no more degrees of freedom tell its spread than these.
+    pub fn at_most(self, degrees: f64) -> Self {
+        Self { spread: Spread { degrees: self.spread.degrees.min(degrees), ..self.spread }, ..self }
+    }
+
     /// How sure it is that there is a change at all: the probability to see as much by chance.
     pub fn p_value(&self) -> f64 {
         if self.log == 0.0 {

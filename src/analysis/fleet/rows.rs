@@ -1,6 +1,6 @@
 //! The rows of machines, kind by kind: of each, little more than its figure is kept.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::digest::hash64;
 use crate::model::Status;
@@ -12,6 +12,8 @@ use crate::stats::mean;
 pub struct Kind {
     pub device: String,
     pub driver: String,
+    /// Variables, layers and checks that move figures; mostly none.
+    pub circumstances: String,
 }
 
 #[derive(Debug, Default)]
@@ -32,6 +34,12 @@ pub struct Rows {
     machine_of: HashMap<String, usize>,
     run_of: HashMap<(usize, u64), usize>,
     case_of: HashMap<(u64, u64), usize>,
+    /// What failed, by case: its name, and where. What fails early has no sources.
+    failures: HashMap<u64, (String, Vec<(usize, Status)>)>,
+    /// The devices of each machine, by a hash.
+    devices: Vec<BTreeSet<u64>>,
+    /// Figures that came twice in one run, and weren't the same.
+    pub contradicting: usize,
 }
 
 /// A run of a machine, with its level of each factor; empty where it has none.
@@ -46,7 +54,8 @@ pub struct Case {
     pub name: String,
     pub family: String,
     pub figures: Vec<Figure>,
-    failed: Vec<(usize, Status)>,
+    /// A hash of its id, whatever its sources.
+    id: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -78,9 +87,26 @@ impl Fleet {
             return;
         }
         let driver = format!("{} {}", record.driver_name, record.driver_info);
-        let kind = Kind { device: record.device_name.clone(), driver: driver.trim().to_owned() };
+        let (device, circumstances) = (record.device_name.clone(), circumstances(record));
+        let kind = Kind { device, driver: driver.trim().to_owned(), circumstances };
         self.kinds.entry(kind).or_default().take(record, machine, levels);
     }
+
+    /// Once all rows are taken.
+    pub(super) fn settle(&mut self) {
+        self.kinds.values_mut().for_each(Rows::settle);
+    }
+}
+
+fn circumstances(record: &Record) -> String {
+    let is = |of: Option<bool>, words: &str| if of == Some(true) { words.to_owned() } else { String::new() };
+    let all = [
+        record.environment.clone(),
+        record.layers.clone(),
+        is(record.validation, "with validation"),
+        is(record.robustness, "with robust access"),
+    ];
+    all.into_iter().filter(|of| !of.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 impl Rows {
@@ -88,20 +114,24 @@ impl Rows {
         let Some(status) = Status::named(&record.status) else { return };
         let machine = *self.machine_of.entry(machine.to_owned()).or_insert_with(|| {
             self.machines.push(machine.to_owned());
+            self.devices.push(BTreeSet::new());
             self.machines.len() - 1
         });
-        // Other sources are another case.
-        let key = (hash64(&record.case_id), hash64(&record.source_hash));
-        let case = *self.case_of.entry(key).or_insert_with(|| {
-            let family = record.experiment.split('/').next().unwrap_or_default().to_owned();
-            self.cases.push(Case { name: record.case_name(), family, figures: Vec::new(), failed: Vec::new() });
-            self.cases.len() - 1
-        });
+        self.devices[machine].insert(hash64(&record.device_uuid));
+        let id = hash64(&record.case_id);
         if status.is_failure() && status != Status::NotRun {
-            self.cases[case].failed.push((machine, status));
+            let (_, failed) = self.failures.entry(id).or_insert_with(|| (record.case_name(), Vec::new()));
+            failed.push((machine, status));
             return;
         }
         let Some(value) = record.value.filter(|value| status == Status::Ok && *value > 0.0) else { return };
+        // Other sources are another case.
+        let key = (id, hash64(&record.source_hash));
+        let case = *self.case_of.entry(key).or_insert_with(|| {
+            let family = record.experiment.split('/').next().unwrap_or_default().to_owned();
+            self.cases.push(Case { name: record.case_name(), family, figures: Vec::new(), id });
+            self.cases.len() - 1
+        });
         let run = *self.run_of.entry((machine, hash64(&record.run_id))).or_insert_with(|| {
             self.runs.push(Run { machine, levels });
             self.runs.len() - 1
@@ -111,17 +141,40 @@ impl Rows {
         self.cases[case].figures.push(figure);
     }
 
+    /// Of a case that came twice in one run, the first figure stays.
+    fn settle(&mut self) {
+        for case in &mut self.cases {
+            case.figures.sort_by_key(|figure| figure.run);
+            let contradicting = &mut self.contradicting;
+            case.figures.dedup_by(|later, first| {
+                let is_twice = later.run == first.run;
+                *contradicting += usize::from(is_twice && later.log.total_cmp(&first.log).is_ne());
+                is_twice
+            });
+        }
+    }
+
+    /// How many machines have several devices of this kind.
+    pub fn with_several_devices(&self) -> usize {
+        self.devices.iter().filter(|devices| devices.len() > 1).count()
+    }
+
     /// Of each machine, the cases that failed there and have a figure on most of the others that measured them.
     pub fn failed(&self) -> BTreeMap<usize, Vec<(String, String)>> {
+        let mut measured: HashMap<u64, BTreeSet<usize>> = HashMap::new();
+        for case in self.cases.iter().filter(|case| self.failures.contains_key(&case.id)) {
+            measured.entry(case.id).or_default().extend(case.figures.iter().map(|figure| self.runs[figure.run].machine));
+        }
         let mut all: BTreeMap<usize, Vec<(String, String)>> = BTreeMap::new();
-        for case in self.cases.iter().filter(|case| !case.failed.is_empty()) {
+        for (id, (name, failed)) in &self.failures {
             // Of a machine whose runs failed in several ways, the first one.
-            let failed: BTreeMap<usize, Status> = case.failed.iter().rev().copied().collect();
-            if case.by_machine(self, |figure| Some(figure.log)).len() > failed.len() {
-                let of = |(machine, status): (usize, Status)| (machine, (case.name.clone(), status.to_string()));
+            let failed: BTreeMap<usize, Status> = failed.iter().rev().copied().collect();
+            if measured.get(id).map_or(0, BTreeSet::len) > failed.len() {
+                let of = |(machine, status): (usize, Status)| (machine, (name.clone(), status.to_string()));
                 failed.into_iter().map(of).for_each(|(machine, of)| all.entry(machine).or_default().push(of));
             }
         }
+        all.values_mut().for_each(|of| of.sort_unstable());
         all
     }
 }

@@ -32,8 +32,11 @@ pub fn lines(suspects: &Suspects, file: &Path, sides: &Sides, comparisons: &[Com
         };
         let mut runs: Vec<String> = names.iter().zip(&sides.sides).flat_map(of_side).collect();
         let files: Vec<String> = names.iter().map(|name| format!("{name}={name}-study.csv")).collect();
-        runs.push("then:".to_owned());
-        runs.push(format!("  lanescope compare {}", files.join(" ")));
+        let pool = if sides.sides.iter().any(|side| side.pools_devices) { " --pool-devices" } else { "" };
+        runs.push(
+            if pool.is_empty() { "then:" } else { "each on two devices or more, in files of one name; then:" }.to_owned(),
+        );
+        runs.push(format!("  lanescope compare {}{pool}", files.join(" ")));
         (runs, 1, " for each side")
     };
     let time = estimate(suspects.len() * times, comparisons);

@@ -9,6 +9,8 @@ use crate::analysis::fleet::{Judged, Machine, Verdict};
 struct Line<'j> {
     device: &'j str,
     driver: &'j str,
+    /// Variables, layers and checks that move figures.
+    circumstances: &'j str,
     machine: &'j str,
     runs: usize,
     /// Empty for the whole.
@@ -42,6 +44,7 @@ fn of_machine<'j>(of: &'j Judged, machine: &'j Machine) -> Vec<Line<'j>> {
         Line {
             device: &of.kind.device,
             driver: &of.kind.driver,
+            circumstances: &of.kind.circumstances,
             machine: &machine.name,
             runs: machine.runs,
             family,

@@ -27,8 +27,10 @@ pub fn markdown(judged: &[Judged], is_whole: bool) -> String {
 
 fn head(of: &Judged) -> String {
     let Judged { kind, machines, cases, .. } = of;
-    let what = format!("{}, {}: {}", kind.device, kind.driver, counted(machines.len() as u64, "machine"));
-    if *cases == 0 {
+    let of_kind = [&*kind.device, &kind.driver, &kind.circumstances].into_iter().filter(|of| !of.is_empty());
+    let kind = of_kind.collect::<Vec<&str>>().join(", ");
+    let what = format!("{kind}: {}", counted(machines.len() as u64, "machine"));
+    if *cases == 0 && machines.iter().all(|machine| machine.failed.is_empty()) {
         return format!(
             "{what}. No case was measured on {FEWEST_MACHINES} of them or more, so nothing tells which deviates: measure the same cases on \
              each."
@@ -75,6 +77,8 @@ fn p_value(machine: &Machine) -> f64 {
 
 fn row(machine: &Machine) -> [String; 6] {
     let of = machine.worst.as_ref();
+    // What failed says more than a speed that may be usual.
+    let shown = of.filter(|_| machine.failed.is_empty());
     let deviation = |of: &Deviation| percent_off(of.log.exp(), of.spread);
     let place = |of: &Deviation| match &of.family {
         None => "everything".to_owned(),
@@ -92,8 +96,8 @@ fn row(machine: &Machine) -> [String; 6] {
             (_, Some(of)) => place(of),
             (_, None) => String::new(),
         },
-        of.map(deviation).unwrap_or_default(),
-        of.map(|of| format!("±{}", percent(MOST * of.spread))).unwrap_or_default(),
+        shown.map(deviation).unwrap_or_default(),
+        shown.map(|of| format!("±{}", percent(MOST * of.spread))).unwrap_or_default(),
         machine.clock.map(|clock| percent_off(clock.exp(), 0.0)).unwrap_or_default(),
         cases.join("; "),
     ]
@@ -111,7 +115,20 @@ fn notes(of: &Judged) -> Vec<String> {
     if !open.is_empty() && of.cases > 0 {
         notes.push(format!("Not judged, since they measured too few of the cases: {}.", open.join(", ")));
     }
-    if of.machines.iter().any(|machine| machine.verdict == Verdict::Deviates) {
+    notes.extend(
+        of.short
+            .iter()
+            .map(|(family, count)| format!("{family}: only {count} of {} machines measured most of it.", of.machines.len())),
+    );
+    if of.with_several_devices > 0 {
+        let several = counted(of.with_several_devices as u64, "machine");
+        notes.push(format!("{several} with several of these devices, which count as one here: --by device_uuid judges each."));
+    }
+    if of.contradicting > 0 {
+        let twice = counted(of.contradicting as u64, "figure");
+        notes.push(format!("{twice} came twice in one run, and not the same: the first one counts."));
+    }
+    if of.machines.iter().any(|machine| machine.verdict == Verdict::Deviates && machine.failed.is_empty()) {
         notes.push("About one in twenty of the machines that are named is like the others; where there are fewer than 20, up to one in ten.".to_owned());
     }
     notes
