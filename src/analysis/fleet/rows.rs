@@ -132,7 +132,8 @@ impl Rows {
             self.cases.push(Case { name: record.case_name(), family, figures: Vec::new(), id });
             self.cases.len() - 1
         });
-        let run = *self.run_of.entry((machine, hash64(&record.run_id))).or_insert_with(|| {
+        let run_id = hash64(&format!("{}/{}", record.run_id, record.device_uuid));
+        let run = *self.run_of.entry((machine, run_id)).or_insert_with(|| {
             self.runs.push(Run { machine, levels });
             self.runs.len() - 1
         });

@@ -12,7 +12,7 @@ pub fn text(judged: &[Judged], is_whole: bool, page: Page) -> String {
     let of = |of: &Judged| {
         let table = table(of, is_whole).map(|table| table.fitted(page));
         let notes = notes(of).into_iter().map(|words| paragraph(&words, page));
-        [paragraph(&head(of), page)].into_iter().chain(table).chain(notes).collect::<Vec<String>>()
+        [paragraph(&head(of, judged), page)].into_iter().chain(table).chain(notes).collect::<Vec<String>>()
     };
     judged.iter().flat_map(of).collect::<Vec<String>>().join("\n")
 }
@@ -20,14 +20,17 @@ pub fn text(judged: &[Judged], is_whole: bool, page: Page) -> String {
 pub fn markdown(judged: &[Judged], is_whole: bool) -> String {
     let of = |of: &Judged| {
         let table = table(of, is_whole).map(|table| table.markdown().trim_end().to_owned());
-        [head(of)].into_iter().chain(table).chain(notes(of)).collect::<Vec<_>>()
+        [head(of, judged)].into_iter().chain(table).chain(notes(of)).collect::<Vec<_>>()
     };
     judged.iter().flat_map(of).collect::<Vec<_>>().join("\n\n") + "\n"
 }
 
-fn head(of: &Judged) -> String {
+fn head(of: &Judged, all: &[Judged]) -> String {
     let Judged { kind, machines, cases, .. } = of;
-    let of_kind = [&*kind.device, &kind.driver, &kind.circumstances].into_iter().filter(|of| !of.is_empty());
+    // They are told where they tell kinds apart.
+    let is_alike = |other: &&Judged| (&other.kind.device, &other.kind.driver) == (&kind.device, &kind.driver);
+    let circumstances = if all.iter().filter(is_alike).count() > 1 { kind.circumstances.as_str() } else { "" };
+    let of_kind = [&*kind.device, &kind.driver, circumstances].into_iter().filter(|of| !of.is_empty());
     let kind = of_kind.collect::<Vec<&str>>().join(", ");
     let what = format!("{kind}: {}", counted(machines.len() as u64, "machine"));
     if *cases == 0 && machines.iter().all(|machine| machine.failed.is_empty()) {
