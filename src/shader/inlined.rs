@@ -8,7 +8,7 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::{ptr, slice, thread};
 
-use super::validator::{STACK, validate};
+use super::validator::{ENVIRONMENT, STACK, validate};
 
 /// Each leaves the results as they are called that it doesn't replace.
 const PASSES: [&CStr; 7] = [
@@ -20,9 +20,6 @@ const PASSES: [&CStr; 7] = [
     c"--eliminate-local-single-store",
     c"--ssa-rewrite",
 ];
-
-/// `SPV_ENV_VULKAN_1_4`, by its name.
-const ENVIRONMENT: &CStr = c"vulkan1.4";
 
 /// Nothing where the library can't do it. It takes what it gets to be valid.
 pub(super) fn inlined(words: &[u32]) -> Option<Vec<u32>> {

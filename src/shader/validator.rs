@@ -40,7 +40,7 @@ impl Invalid {
 
 /// The newest rules of Vulkan that the library knows: each older module that Vulkan accepts keeps them as well, and whether a
 /// device has what a module asks for is told by its features.
-const ENVIRONMENT: &CStr = c"vulkan1.4";
+pub(super) const ENVIRONMENT: &CStr = c"vulkan1.4";
 
 /// The newest version of SPIR-V among them, as a module's second word has it.
 const NEWEST: u32 = 0x0001_0600;

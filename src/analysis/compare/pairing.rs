@@ -197,8 +197,7 @@ impl<'s> Pairing<'s> {
                 effects.iter_mut().for_each(|(.., effect)| effect.change = effect.change.at_most(degrees));
             }
             let alone = effects.iter_mut().filter(|(_, case, _)| !tells_devices(case, runs));
-            alone
-                .for_each(|(.., effect)| effect.undecided = effect.undecided.take().or_else(|| Some(OF_ONE_DEVICE.to_owned())));
+            alone.for_each(|(.., effect)| _ = effect.undecided.get_or_insert_with(|| OF_ONE_DEVICE.to_owned()));
         }
         let softening = softened::softening(effects.iter().map(|(.., effect)| effect));
         let factor = softening.map_or(1.0, |softening| softening.used);

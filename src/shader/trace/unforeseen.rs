@@ -53,9 +53,12 @@ pub(super) fn foreseen(module: &Module, constants: &SpecValues) -> HashMap<Word,
 
 /// About how many instructions all functions have once they are inlined.
 fn inlined_size(module: &Module) -> u64 {
-    fn of(function: Word, module: &Module, known: &mut HashMap<Word, u64>) -> u64 {
+    fn of(function: Word, module: &Module, known: &mut HashMap<Word, u64>, depth: usize) -> u64 {
         if let Some(size) = known.get(&function) {
             return *size;
+        }
+        if depth > DEEPEST {
+            return LARGEST;
         }
         // One that calls itself isn't valid.
         known.insert(function, LARGEST);
@@ -63,14 +66,14 @@ fn inlined_size(module: &Module) -> u64 {
         let code = found.into_iter().flat_map(|of| &of.blocks).flat_map(|block| &block.instructions);
         let size = code.fold(0_u64, |size, one| {
             let callee = one.operands.first().and_then(id).filter(|_| one.class.opcode == Op::FunctionCall);
-            size.saturating_add(1 + callee.map_or(0, |callee| of(callee, module, known)))
+            size.saturating_add(1 + callee.map_or(0, |callee| of(callee, module, known, depth + 1)))
         });
         known.insert(function, size);
         size
     }
     let mut known = HashMap::new();
     let entries = module.entry_points.iter().filter_map(|of| of.operands.get(1).and_then(id));
-    entries.fold(0, |size, entry| size.saturating_add(of(entry, module, &mut known)))
+    entries.fold(0, |size, entry| size.saturating_add(of(entry, module, &mut known, 0)))
 }
 
 /// The inputs that compilers know no more of than that each invocation or workgroup has its own.
@@ -211,11 +214,11 @@ impl<'m> Indexes<'m> {
         for block in &function.blocks {
             let label = block.label.as_ref().and_then(|label| label.result_id).unwrap_or_default();
             let header = new.loops.all.iter().find(|of| of.header == label);
+            let inside = header.into_iter().flat_map(|of| &of.before).filter(|(_, is_inside)| *is_inside);
+            let from: HashSet<Word> = inside.map(|(from, _)| *from).collect();
             for of in &block.instructions {
                 new.definitions.extend(of.result_id.map(|result| (result, of)));
                 new.blocks.extend(of.result_id.map(|result| (result, label)));
-                let inside = header.into_iter().flat_map(|of| &of.before).filter(|(_, is_inside)| *is_inside);
-                let from: HashSet<Word> = inside.map(|(from, _)| *from).collect();
                 let values = of.operands.chunks_exact(2).filter(|of| id(&of[1]).is_some_and(|block| from.contains(&block)));
                 if of.class.opcode == Op::Phi {
                     new.next.extend(values.filter_map(|of| id(&of[0])));
