@@ -428,8 +428,7 @@ impl Editor {
     fn word(&mut self, value: Word, of: &Instruction, code: &mut Vec<Instruction>) -> Option<Word> {
         Some(match (of.class.opcode, &of.operands[..]) {
             (Op::TypeInt | Op::TypeFloat, [Operand::LiteralBit32(64), ..]) => {
-                let pair = vec![Operand::IdRef(self.uint), Operand::LiteralBit32(2)];
-                let pair = self.declare(Op::TypeVector, None, pair);
+                let pair = self.find_type(Op::TypeVector, &[Operand::IdRef(self.uint), Operand::LiteralBit32(2)]);
                 let both = self.emit(code, Op::Bitcast, pair, &[value]);
                 let [low, high] = [0, 1].map(|at| self.part(both, at, self.uint, code));
                 self.emit(code, Op::BitwiseXor, self.uint, &[low, high])
@@ -437,7 +436,7 @@ impl Editor {
             (Op::TypeInt, _) => self.as_uint(value, code)?,
             (Op::TypeFloat, [Operand::LiteralBit32(32)]) => self.emit(code, Op::Bitcast, self.uint, &[value]),
             (Op::TypeFloat, [Operand::LiteralBit32(16)]) => {
-                let float = self.declare(Op::TypeFloat, None, vec![Operand::LiteralBit32(32)]);
+                let float = self.find_type(Op::TypeFloat, &[Operand::LiteralBit32(32)]);
                 let wide = self.emit(code, Op::FConvert, float, &[value]);
                 self.emit(code, Op::Bitcast, self.uint, &[wide])
             }
@@ -468,4 +467,38 @@ pub(super) fn labelled(label: Word, instructions: Vec<Instruction>) -> Block {
 
 pub(super) fn ids(operands: &[Word]) -> Vec<Operand> {
     operands.iter().copied().map(Operand::IdRef).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rspirv::binary::Assemble;
+
+    use super::*;
+    use crate::model::SpirvTarget;
+    use crate::shader::validator::validate;
+    use crate::shader::{Compiler, Library, load};
+
+    /// A module may have each type of numbers and vectors only once, whichever of them it had before.
+    #[test]
+    fn values_of_all_widths_are_folded_where_their_types_are_there_already() {
+        let text = "#version 450\n#extension GL_EXT_shader_explicit_arithmetic_types : require\n
+            layout(binding = 0) buffer M { uint64_t wide[4]; f16vec4 narrow[4]; f64vec2 doubles[4]; uvec2 pairs[4]; float singles[4]; };
+            void main() {
+                wide[0] = wide[1] + 1ul; narrow[0] = narrow[1] + narrow[2]; doubles[0] = doubles[1]; pairs[0] = pairs[1]; singles[0] = singles[1];
+            }";
+        let library = Library::embedded().with("a.comp", text);
+        let compiled = Compiler::new(library).unwrap().compile("a.comp", &[], SpirvTarget::Vulkan1_3).unwrap();
+        let mut editor = Editor::new(load(&compiled.words).unwrap()).unwrap();
+        let mut folded = 0;
+        let mut functions = std::mem::take(&mut editor.module.functions);
+        for block in functions.iter_mut().flat_map(|function| &mut function.blocks) {
+            let stores = block.instructions.iter().filter(|instruction| instruction.class.opcode == Op::Store);
+            let values: Vec<Word> = stores.filter_map(|store| id(&store.operands[1])).collect();
+            let end = block.instructions.pop().unwrap();
+            folded += values.into_iter().filter_map(|value| editor.folded(value, &mut block.instructions)).count();
+            block.instructions.push(end);
+        }
+        editor.module.functions = functions;
+        assert_eq!((folded, validate(&editor.finish().assemble())), (5, Ok(())));
+    }
 }

@@ -68,7 +68,8 @@ struct Fault {
     gpu: bool,
 }
 
-fn found(name: &str, fault: &Fault, device: &str, is_mended: bool) -> Vec<(String, Vec<String>)> {
+/// Nothing on a device without 64-bit floats, for a shader that has them.
+fn found(name: &str, fault: &Fault, device: &str, is_mended: bool) -> Option<Vec<(String, Vec<String>)>> {
     let shader = format!("tests/explain/{name}.comp");
     let mut words = vec!["explain", &shader, "-d", device, "--no-lock", "-q", "--format", "json"];
     words.extend(fault.flags.iter().map(String::as_str));
@@ -77,12 +78,15 @@ fn found(name: &str, fault: &Fault, device: &str, is_mended: bool) -> Vec<(Strin
         words.extend(fault.twin.iter().map(String::as_str));
     }
     let ran = ran(&words);
+    if ran.code == Some(1) && ran.err.contains("lacks feature float64") {
+        return None;
+    }
     assert_eq!(ran.code, Some(0), "{name}: {}", ran.err);
     let answer: Value = serde_json::from_str(&ran.out).unwrap();
     let lines =
         |finding: &Value| finding["lines"].as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned()).collect();
     let findings = answer["findings"].as_array().unwrap().iter();
-    findings.map(|finding| (finding["kind"].as_str().unwrap().to_owned(), lines(finding))).collect()
+    Some(findings.map(|finding| (finding["kind"].as_str().unwrap().to_owned(), lines(finding))).collect())
 }
 
 #[test]
@@ -93,12 +97,15 @@ fn a_fault_is_found_at_its_line_and_not_in_its_twin() {
         for (name, fault) in sample(all.iter().filter(|(_, fault)| !fault.gpu), 5, 10) {
             let source = std::fs::read_to_string(format!("tests/explain/{name}.comp")).unwrap();
             let line = source.lines().position(|line| line.ends_with("// FAULT")).map(|at| (at + 1).to_string());
-            let own = found(name, fault, &device.index, false);
+            let Some(own) = found(name, fault, &device.index, false) else {
+                assert_eq!(name, "doubles");
+                continue;
+            };
             let is_it = |(kind, lines): &(String, Vec<String>)| {
                 *kind == fault.kind && line.as_ref().is_none_or(|line| lines.contains(line))
             };
             assert!(own.iter().any(is_it), "{name}: {own:?}");
-            let twins = found(name, fault, &device.index, true);
+            let twins = found(name, fault, &device.index, true).unwrap();
             assert!(twins.iter().all(|(kind, _)| *kind != fault.kind), "{name}, mended: {twins:?}");
         }
     }
