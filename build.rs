@@ -14,6 +14,7 @@ fn main() {
     println!("cargo:rerun-if-env-changed=SHADERC_LIB_DIR");
     let commit = commit().or_else(packaged_commit).map(|commit| format!(" ({commit})")).unwrap_or_default();
     println!("cargo:rustc-env=LANESCOPE_VERSION={}{commit}", env!("CARGO_PKG_VERSION"));
+    println!("cargo:rustc-env=LANESCOPE_BUILD={}", build());
     warn_without_shaderc();
 }
 
@@ -31,10 +32,10 @@ fn commit() -> Option<String> {
     if !is_own {
         return None;
     }
-    let short = git(&["rev-parse", "--short", "HEAD"])?;
+    let hash = git(&["rev-parse", "HEAD"])?;
     watch_head();
     let changed = git(&[&["--no-optional-locks", "status", "--porcelain", "--"][..], &SOURCES].concat())?;
-    Some(format!("commit {short}{}", if changed.is_empty() { "" } else { ", with changes" }))
+    Some(format!("commit {}{}", short(&hash)?, if changed.is_empty() { "" } else { ", with changes" }))
 }
 
 /// Reruns this when another commit is checked out: git writes one of these files then. In a worktree they lie elsewhere, as git knows.
@@ -50,7 +51,20 @@ fn packaged_commit() -> Option<String> {
     let noted = std::fs::read_to_string(".cargo_vcs_info.json").ok()?;
     let hash = noted.split_once("\"sha1\"")?.1.split('"').nth(1)?;
     let changed = if noted.contains("\"dirty\": true") { ", with changes" } else { "" };
-    Some(format!("commit {}{changed}", hash.get(..7)?))
+    Some(format!("commit {}{changed}", short(hash)?))
+}
+
+/// As long in every clone, unlike git's own short form: two builds of one commit are the same bytes.
+fn short(hash: &str) -> Option<&str> {
+    hash.get(..9)
+}
+
+/// Cargo's profile, which cargo tells by a folder's name alone, and what it is built for.
+fn build() -> String {
+    let variable = |name| std::env::var(name).unwrap_or_default();
+    let output = variable("OUT_DIR");
+    let profile = output.rsplit(['/', '\\']).skip_while(|folder| *folder != "build").nth(1).unwrap_or_default();
+    format!("profile {profile}, optimisation {}, for {}", variable("OPT_LEVEL"), variable("TARGET"))
 }
 
 fn git(arguments: &[&str]) -> Option<String> {

@@ -1,8 +1,8 @@
 //! Fleets whose truth is known: how often is a machine named that doesn't deviate, and how often one that does?
 //!
-//! `cargo bench --bench fleet [-- FLEETS]` simulates so many fleets (200 if none is said) of each world, and prints of each: fleets in
-//! which a machine is named falsely, the mean share of false ones among those that are named, and the share of the deviating ones that
-//! are found. `tests/host/fleet.rs` holds a short form to its bounds.
+//! `cargo bench --bench fleet [-- FLEETS [MACHINES...]]` simulates so many fleets (200 if none is said) of each world, of these numbers of
+//! machines, and prints of each: fleets in which a machine is named falsely, the mean share of false ones among those that are named, and
+//! the share of the deviating ones that are found. `tests/host/fleet.rs` holds a short form to its bounds.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints what it found")]
 #![allow(clippy::cast_precision_loss, reason = "counts are small")]
@@ -17,9 +17,12 @@ use rayon::prelude::*;
 const MARGIN: f64 = 0.0025;
 
 fn main() {
-    let fleets = std::env::args().find_map(|argument| argument.parse().ok()).unwrap_or(200);
+    let mut numbers = std::env::args().filter_map(|argument| argument.parse::<u32>().ok());
+    let fleets = numbers.next().unwrap_or(200).into();
+    let asked: Vec<usize> = numbers.map(|machines| machines as usize).collect();
+    let sizes = if asked.is_empty() { vec![6, 8, 12, 20, 50, 200] } else { asked };
     println!("any_false false_share found_% levels  world");
-    for machines in [6, 8, 12, 20, 50, 200] {
+    for machines in sizes {
         for of_machines in [[0.002, 0.001, 0.002], [0.0005, 0.0005, 0.001], [0.01, 0.002, 0.002]] {
             for runs in [1, 3] {
                 for (count, family, by) in [

@@ -118,3 +118,41 @@ driver_files() {
 lavapipe_file() {
   { driver_files "lvp_icd.$(uname -m).json" || driver_files 'lvp_icd.json' || driver_files 'lvp_icd*.json'; } | head -n 1 | grep .
 }
+
+# ---- what people download -------------------------------------------------------------------------------------------------------
+
+# The glibc that programs for download ask for: that of Debian 10, Ubuntu 20.04 has a newer one.
+OLDEST_GLIBC=2.28
+
+# The flags by which paths of this machine stay out of what rustc makes.
+path_flags() { echo "--remap-path-prefix=$PWD=lanescope --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo"; }
+
+# The folder of zig and cargo-zigbuild, as scripts/packaging/tools.txt pins them.
+packaging_tools() {
+  local folder
+  folder=$LANESCOPE_CACHE/packaging-$(sha256sum scripts/packaging/tools.txt | cut -c1-8)
+  if [ ! -e "$folder/whole" ]; then
+    say "installing $(grep -v '^#' scripts/packaging/tools.txt | paste -s -d ' ') into $folder"
+    rm -rf "$folder"
+    quietly python3 -m venv "$folder" || die "python3 can't make a virtual environment (above): install python3-venv"
+    quietly "$folder/bin/pip" install --disable-pip-version-check -r scripts/packaging/tools.txt || die "pip failed (above)"
+    touch "$folder/whole"
+  fi
+  echo "$folder"
+}
+
+# The folder of cc, c++, ar and ranlib for an architecture's Linux.
+zig_compilers() { # ARCHITECTURE
+  local tools folder tool
+  tools=$(packaging_tools)
+  folder=$tools/$1-$OLDEST_GLIBC
+  mkdir -p "$folder"
+  for tool in cc c++; do
+    printf '#!/bin/sh\nexec "%s" -m ziglang %s -target %s-linux-gnu.%s "$@"\n' "$tools/bin/python" "$tool" "$1" "$OLDEST_GLIBC" >"$folder/$tool"
+  done
+  for tool in ar ranlib; do
+    printf '#!/bin/sh\nexec "%s" -m ziglang %s "$@"\n' "$tools/bin/python" "$tool" >"$folder/$tool"
+  done
+  chmod +x "$folder"/*
+  echo "$folder"
+}

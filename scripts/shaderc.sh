@@ -6,15 +6,19 @@
 # Why not leave it to the crate: its own build takes 27 minutes of processor time, once per cargo profile. This one leaves
 # out what is never linked and precompiles headers; it takes about 6 minutes on two cores and is paid once.
 #
-#   scripts/shaderc.sh            this machine's library
-#   scripts/shaderc.sh --windows  that of x86_64-pc-windows-gnu, by MinGW; prints its folder, and links nothing
+#   scripts/shaderc.sh                  this machine's library
+#   scripts/shaderc.sh --target TRIPLE  that of another target, for size; prints its folder, and links nothing:
+#     x86_64-pc-windows-gnu by MinGW, x86_64-unknown-linux-gnu and aarch64-unknown-linux-gnu by zig, with zig's C++ library
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/lib.sh
 use_rust || die "Rust $MINIMUM_RUST or newer is needed: scripts/setup.sh installs it"
 
-target=${1:-}
-case $target in '' | --windows) ;; *) die "unknown option $target: --windows" ;; esac
+target=
+if [ $# -gt 0 ]; then
+  [ "$1" = --target ] && [ $# -eq 2 ] || die "unknown arguments $*: --target TRIPLE"
+  target=$2
+fi
 
 if [ -z "$target" ] && [ -n "${SHADERC_LIB_DIR:-}" ]; then
   say "shaderc: using SHADERC_LIB_DIR=$SHADERC_LIB_DIR, as you asked"
@@ -23,22 +27,32 @@ fi
 
 version=$(sed -n '/^name = "shaderc-sys"$/{n;s/^version = "\(.*\)"$/\1/p;}' Cargo.lock)
 [ -n "$version" ] || die "Cargo.lock names no shaderc-sys: is this a whole checkout?"
-# -O1: shaderc's own speed hardly depends on the level, its build time does.
-options=(-G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG" "-DCMAKE_C_FLAGS_RELEASE=-O1 -DNDEBUG"
+# -O1: shaderc's own speed hardly depends on the level, its build time does. What people download is optimised for size, and leaves
+# out what isn't called.
+flags="-O1 -DNDEBUG"
+[ -z "$target" ] || flags="-Os -DNDEBUG -ffunction-sections -fdata-sections"
+options=(-G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=$flags" "-DCMAKE_C_FLAGS_RELEASE=$flags"
   -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DSPIRV_SKIP_EXECUTABLES=ON -DSPIRV_WERROR=OFF
   -DSHADERC_SKIP_TESTS=ON -DSHADERC_SKIP_EXAMPLES=ON -DSHADERC_SKIP_COPYRIGHT_CHECK=ON)
-architecture=$(uname -m)
-if [ "$target" = --windows ]; then
-  architecture=x86_64-pc-windows-gnu
+architecture=${target:-$(uname -m)}
+case $target in
+  '') ;;
   # The variant whose standard library has threads.
-  options+=(-DCMAKE_SYSTEM_NAME=Windows -DCMAKE_SYSTEM_PROCESSOR=x86_64
-    -DCMAKE_C_COMPILER=x86_64-w64-mingw32-gcc-posix -DCMAKE_CXX_COMPILER=x86_64-w64-mingw32-g++-posix)
-fi
+  x86_64-pc-windows-gnu) options+=(-DCMAKE_SYSTEM_NAME=Windows -DCMAKE_SYSTEM_PROCESSOR=x86_64
+    -DCMAKE_C_COMPILER=x86_64-w64-mingw32-gcc-posix -DCMAKE_CXX_COMPILER=x86_64-w64-mingw32-g++-posix) ;;
+  *-unknown-linux-gnu) compilers=$(zig_compilers "${target%%-*}")
+    options+=(-DCMAKE_SYSTEM_NAME=Linux "-DCMAKE_SYSTEM_PROCESSOR=${target%%-*}"
+      "-DCMAKE_C_COMPILER=$compilers/cc" "-DCMAKE_CXX_COMPILER=$compilers/c++" "-DCMAKE_AR=$compilers/ar" "-DCMAKE_RANLIB=$compilers/ranlib") ;;
+  *) die "unknown target $target" ;;
+esac
 # The recipe is part of the key, so that a changed recipe never links a stale library.
 recipe=$({ printf '%s\n' "${options[@]}"; cat scripts/shaderc-pch.cmake; } | sha256sum | cut -c1-8)
 folder="$LANESCOPE_CACHE/shaderc-$version-$architecture-$recipe"
 
 compile() { # SOURCES WORK
+  # No day of the build in it, and no folder of this machine's.
+  export SOURCE_DATE_EPOCH=0 CXXFLAGS="-ffile-prefix-map=$1=shaderc -ffile-prefix-map=$2=build"
+  export CFLAGS=$CXXFLAGS
   cmake -S "$1/build" -B "$2/build" "${options[@]}" \
     -DCMAKE_PROJECT_native-shaderc_INCLUDE="$PWD/scripts/shaderc-pch.cmake" >"$2/log" 2>&1 || return
   NINJA_STATUS='[%f/%t] ' ninja -C "$2/build" libshaderc_combined.a 2>&1 | tee -a "$2/log" | show_progress
@@ -76,7 +90,7 @@ mkdir -p "$LANESCOPE_CACHE"
 exec 9>"$LANESCOPE_CACHE/shaderc-$architecture.lock"
 flock 9 # two clones that build at once share one library
 [ -f "$folder/libshaderc_combined.a" ] || build
-if [ "$target" = --windows ]; then
+if [ -n "$target" ]; then
   echo "$folder"
   exit 0
 fi

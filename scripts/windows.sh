@@ -2,7 +2,7 @@
 # Windows (x86_64-pc-windows-gnu), from Linux.
 #
 #   scripts/windows.sh             checks and lints all targets; nothing is linked and no C++ is built
-#   scripts/windows.sh --build     builds lanescope.exe, which needs system libraries alone, and a zip of it
+#   scripts/windows.sh --build     builds lanescope.exe, which needs system libraries alone (scripts/package.sh packs it)
 #   scripts/windows.sh --test      builds its tests and runs under Wine what is known to hold there
 #   scripts/windows.sh --test PART runs the tests whose part bears this in its name, such as host/merge or devices/cli (on lavapipe)
 #
@@ -100,7 +100,7 @@ link() {
   packages=()
   need "$compiler" g++-mingw-w64-x86-64-posix
   install_packages ${packages[@]+"${packages[@]}"}
-  shaderc=$(scripts/shaderc.sh --windows)
+  shaderc=$(scripts/shaderc.sh --target "$target")
   libraries=$(dirname "$("$compiler" -print-file-name=libstdc++.a)")
   options+=(--config "target.$target.linker='$compiler'"
     --config "target.$target.shaderc.rustc-link-search=['$shaderc']"
@@ -108,7 +108,7 @@ link() {
     --config "target.$target.cplusplus.rustc-link-search=['$libraries']"
     --config "target.$target.cplusplus.rustc-link-lib=['static=stdc++']"
     # What tells lines would be three quarters of the exe; the functions' names stay in it.
-    --config "profile.release.strip='debuginfo'")
+    --config "profile.dist.strip='debuginfo'")
 }
 
 # The libraries that Windows has, of those that a program may need. The Vulkan loader isn't among them: it is looked for when it is needed.
@@ -117,8 +117,9 @@ SYSTEM_LIBRARIES='advapi32 bcrypt bcryptprimitives kernel32 msvcrt ntdll ole32 o
 imports() { x86_64-w64-mingw32-objdump -p "$1" | sed -n 's/^\s*DLL Name: //p' | tr '[:upper:]' '[:lower:]' | sort -u; }
 
 build() {
-  local exe=target/windows/$target/release/lanescope.exe library foreign=()
-  cargo build "${options[@]}" --release
+  local exe=target/windows/$target/dist/lanescope.exe library foreign=()
+  # Without the time of the build.
+  RUSTFLAGS="$(path_flags) -Clink-arg=-Wl,--no-insert-timestamp" cargo build "${options[@]}" --profile dist
   for library in $(imports "$exe"); do
     case $library in
       api-ms-win-*) ;;
@@ -128,20 +129,6 @@ build() {
   [ ${#foreign[@]} -eq 0 ] || die "$exe needs libraries that Windows doesn't have: ${foreign[*]}"
   say "it imports: $(imports "$exe" | paste -s -d ' ')"
   say "$exe: $(($(stat -c %s "$exe") / 1000000)) MB"
-  pack "$exe"
-}
-
-# What a user unpacks: the exe, and what starts and explains it.
-pack() {
-  local name folder
-  name=lanescope-$(sed -n '0,/^version = /s/^version = "\(.*\)"$/\1/p' Cargo.toml)-$target
-  folder=target/windows/$name
-  rm -rf "$folder" "$folder.zip"
-  mkdir -p "$folder/scripts"
-  cp "$1" README.md CHANGELOG.md LICENSE-* "$folder"
-  cp scripts/quickstart.ps1 "$folder/scripts"
-  (cd target/windows && python3 -m zipfile --create "$name.zip" "$name")
-  say "$folder.zip: $(($(stat -c %s "$folder.zip") / 1000000)) MB"
 }
 
 # ---- tests ------------------------------------------------------------------------------------------------------------------

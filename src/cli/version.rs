@@ -11,5 +11,6 @@ pub const SHORT: &str = env!("LANESCOPE_VERSION");
 /// The same with what else decides how shaders are read and rows are written.
 pub static LONG: LazyLock<String> = LazyLock::new(|| {
     let [compiler, parser] = [glsl_compiler(), spirv_parser()];
-    format!("{SHORT}\nGLSL compiler: {compiler}\nSPIR-V parser: {parser}\nrows: schema {SCHEMA_VERSION}")
+    let build = env!("LANESCOPE_BUILD");
+    format!("{SHORT}\nGLSL compiler: {compiler}\nSPIR-V parser: {parser}\nrows: schema {SCHEMA_VERSION}\nbuild: {build}")
 });

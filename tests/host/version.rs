@@ -43,7 +43,7 @@ fn repository(folder: &Folder) -> (std::path::PathBuf, String) {
     git(&root, &["init", "--quiet"]);
     git(&root, &["add", "."]);
     git(&root, &["commit", "--quiet", "--message=one"]);
-    let commit = git(&root, &["rev-parse", "--short", "HEAD"]);
+    let commit = git(&root, &["rev-parse", "--short=9", "HEAD"]);
     (root, commit)
 }
 
@@ -102,7 +102,7 @@ fn without_a_repository_of_its_own_the_commit_is_left_out() {
     fs::create_dir(&within).unwrap();
     assert_eq!(told(&script, &within).0, "1.2.3", "that of somebody else");
     fs::write(within.join(".cargo_vcs_info.json"), "{\n \"git\": {\n  \"sha1\": \"0123456789abcdef\"\n },\n}").unwrap();
-    assert_eq!(told(&script, &within).0, "1.2.3 (commit 0123456)", "a package knows where it comes from");
+    assert_eq!(told(&script, &within).0, "1.2.3 (commit 012345678)", "a package knows where it comes from");
     // No git at all.
     let output = Command::new(&script).current_dir(&root).env("PATH", "").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
@@ -119,4 +119,6 @@ fn the_command_tells_its_version() {
         ["\nGLSL compiler: shaderc ", "\nSPIR-V parser: rspirv ", "\nrows: schema v"].iter().all(|part| long.contains(part)),
         "{long}"
     );
+    let build = long.lines().last().unwrap();
+    assert!(build.starts_with("build: profile debug, optimisation ") && build.contains(std::env::consts::ARCH), "{build}");
 }
