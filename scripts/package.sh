@@ -42,7 +42,9 @@ list_licences() {
     say "building cargo-about $ABOUT, which lists licences"
     quietly cargo install --quiet --locked --version "$ABOUT" --features cli --root "$tools" cargo-about || die "cargo-about did not build (above)"
   fi
-  "$tools/bin/cargo-about" generate --locked --fail --config scripts/packaging/about.toml --output-file "$packages/LICENSES-third-party.md" \
+  # It would look elsewhere for a licence that a crate lacks, and find another one on another day.
+  quietly cargo fetch --locked || die "the crates can't be fetched (above)"
+  "$tools/bin/cargo-about" generate --locked --offline --workspace --fail --config scripts/packaging/about.toml --output-file "$packages/LICENSES-third-party.md" \
     scripts/packaging/about.hbs || die "a licence isn't allowed, or isn't known (above): see scripts/packaging/about.toml"
 }
 
@@ -104,13 +106,14 @@ split_off() { # BUILT TREE DEBUG PATH
   install -D -m "$5" "$1" "$2/$4"
   mkdir -p "$(dirname "$3/$4")"
   "$objcopy_prefix"objcopy --only-keep-debug --compress-debug-sections=zlib "$1" "$3/$4.debug"
+  chmod 644 "$3/$4.debug"
   "$objcopy_prefix"strip --strip-unneeded --remove-section=.comment "$2/$4"
   "$objcopy_prefix"objcopy --add-gnu-debuglink="$3/$4.debug" "$2/$4"
 }
 
 # The folders below /usr of one target, and what debuggers read of it.
 tree_of_linux() { # TARGET TREE DEBUG
-  local target=$1 tree=$2 debug=$3 built=target/dist/$1/dist page
+  local target=$1 tree=$2 debug=$3 built=target/dist/$1/dist page section
   split_off "$built/lanescope" "$tree" "$debug" bin/lanescope 755
   split_off "$built/liblanescope_layer.so" "$tree" "$debug" lib/lanescope/liblanescope_layer.so 644
   mkdir -p "$tree/share/bash-completion/completions" "$tree/share/zsh/vendor-completions" "$tree/share/fish/vendor_completions.d" "$tree/share/man"
@@ -120,8 +123,9 @@ tree_of_linux() { # TARGET TREE DEBUG
   mkdir "$work/man"
   built_lanescope "$target" man "$work/man"
   for page in "$work/man"/*; do
-    mkdir -p "$tree/share/man/man${page##*.}"
-    gzip -9n <"$page" >"$tree/share/man/man${page##*.}/$(basename "$page").gz"
+    section=$tree/share/man/man${page##*.}
+    install -D -m 644 -t "$section" "$page"
+    gzip -9n "$section/$(basename "$page")"
   done
   rm -r "$work/man"
   documents "$tree/share/doc/lanescope"
@@ -137,15 +141,18 @@ documents() { # FOLDER
 
 same_time() { find "$1" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +; }
 
-archive() { # FOLDER: a .tar.xz of that name
-  same_time "$work/$1"
-  tar -C "$work" --sort=name --format=gnu --owner=0 --group=0 --numeric-owner -cf - "$1" | xz -9 --threads=1 >"$packages/$1.tar.xz"
-  say "$packages/$1.tar.xz: $(($(stat -c %s "$packages/$1.tar.xz") / 1000)) kB"
+archive() { # PARENT FOLDER NAME: a .tar.xz of that name, in which the folder is
+  local file=$packages/$3.tar.xz
+  same_time "$1/$2"
+  tar -C "$1" --sort=name --format=gnu --owner=0 --group=0 --numeric-owner -cf - "$2" | xz -9 --threads=1 >"$file"
+  say_size "$file"
 }
+
+say_size() { say "$1: $(($(stat -c %s "$1") / 1000)) kB"; }
 
 # Debian's policy has documents, their names and their compression its own way.
 deb() { # TARGET TREE
-  local architecture root=$work/deb document
+  local architecture root=$work/deb document file
   architecture=$(debian_architecture "$1")
   mkdir -p "$root/DEBIAN"
   cp -r "$2" "$root/usr"
@@ -176,9 +183,11 @@ $(cat scripts/packaging/description)
 END
   (cd "$root" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
   same_time "$root"
-  dpkg-deb --root-owner-group --threads-max=1 -Zxz --build "$root" "$packages/lanescope_$version-1_$architecture.deb" >/dev/null
-  say "$packages/lanescope_$version-1_$architecture.deb: $(($(stat -c %s "$packages/lanescope_$version-1_$architecture.deb") / 1000)) kB"
+  file=$packages/lanescope_$version-1_$architecture.deb
+  dpkg-deb --root-owner-group --threads-max=1 -Zxz --build "$root" "$file" >/dev/null
+  say_size "$file"
 }
+
 # Who answers for the package: whoever makes it for others says so.
 MAINTAINER=${LANESCOPE_MAINTAINER:-Lanescope developers <lanescope@example.org>}
 
@@ -187,10 +196,11 @@ package_linux() { # TARGET
   objcopy_prefix=
   [ "${1%%-*}" = "$(uname -m)" ] || objcopy_prefix=${1%%-*}-linux-gnu-
   build_linux "$1"
-  tree_of_linux "$1" "$work/$name" "$work/$name-debug"
-  deb "$1" "$work/$name"
-  archive "$name"
-  archive "$name-debug"
+  # Both archives have the same folder: the one is unpacked over the other.
+  tree_of_linux "$1" "$work/tree/$name" "$work/debug/$name"
+  deb "$1" "$work/tree/$name"
+  archive "$work/tree" "$name" "$name"
+  archive "$work/debug" "$name" "$name-debug"
 }
 
 package_windows() { # TARGET
@@ -203,7 +213,7 @@ package_windows() { # TARGET
   same_time "$work/$name"
   rm -f "$packages/$name.zip"
   (cd "$work" && find "$name" -print | sort | zip -q -9 -X -@ "$packages/$name.zip")
-  say "$packages/$name.zip: $(($(stat -c %s "$packages/$name.zip") / 1000)) kB"
+  say_size "$packages/$name.zip"
 }
 
 # -------------------------------------------------------------------------------------------------------------------------------
@@ -216,7 +226,7 @@ need objcopy binutils
 need zip zip
 python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
 for target in "${targets[@]}"; do
-  [ "${target%%-*}" != "$(uname -m)" ] && [[ $target = *-linux-gnu ]] || continue
+  if [[ $target != *-linux-gnu || $target = "$(uname -m)"-* ]]; then continue; fi
   need "${target%%-*}-linux-gnu-objcopy" "binutils-${target%%-*}-linux-gnu"
   need "qemu-${target%%-*}-static" qemu-user-static
   [ -e "/usr/${target%%-*}-linux-gnu/lib/libc.so.6" ] || missing+=("libc6-$(debian_architecture "$target")-cross")

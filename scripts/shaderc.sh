@@ -16,7 +16,7 @@ use_rust || die "Rust $MINIMUM_RUST or newer is needed: scripts/setup.sh install
 
 target=
 if [ $# -gt 0 ]; then
-  [ "$1" = --target ] && [ $# -eq 2 ] || die "unknown arguments $*: --target TRIPLE"
+  if [ "$1" != --target ] || [ $# -ne 2 ]; then die "unknown arguments $*: --target TRIPLE"; fi
   target=$2
 fi
 
@@ -27,10 +27,10 @@ fi
 
 version=$(sed -n '/^name = "shaderc-sys"$/{n;s/^version = "\(.*\)"$/\1/p;}' Cargo.lock)
 [ -n "$version" ] || die "Cargo.lock names no shaderc-sys: is this a whole checkout?"
-# -O1: shaderc's own speed hardly depends on the level, its build time does. What people download is optimised for size, and leaves
-# out what isn't called.
+# -O1: shaderc's own speed hardly depends on the level, its build time does. What people download is optimised for size, leaves out
+# what isn't called, and how to unwind its stack: shaderc throws nothing.
 flags="-O1 -DNDEBUG"
-[ -z "$target" ] || flags="-Os -DNDEBUG -ffunction-sections -fdata-sections"
+[ -z "$target" ] || flags="-Oz -DNDEBUG -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fno-unwind-tables"
 options=(-G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=$flags" "-DCMAKE_C_FLAGS_RELEASE=$flags"
   -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DSPIRV_SKIP_EXECUTABLES=ON -DSPIRV_WERROR=OFF
   -DSHADERC_SKIP_TESTS=ON -DSHADERC_SKIP_EXAMPLES=ON -DSHADERC_SKIP_COPYRIGHT_CHECK=ON)
