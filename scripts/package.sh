@@ -4,9 +4,9 @@
 #   scripts/package.sh                  for x86_64-unknown-linux-gnu
 #   scripts/package.sh TARGET...        for these: x86_64-unknown-linux-gnu, aarch64-unknown-linux-gnu, x86_64-pc-windows-gnu
 #
-# Linux' programs ask for glibc 2.28 and nothing else: zig links them, with its own C++ library inside. One commit gives the same
-# bytes, in any folder. On Debian and Ubuntu, this installs what it needs. The first run takes about 40 minutes on two cores: it builds
-# shaderc for each target, and what lists the licences.
+# Linux' programs ask for glibc 2.28 and nothing else: zig links them, with its own C++ library inside. Paths and times of the build
+# stay out of them. On Debian and Ubuntu, this installs what it needs. The first run takes about 40 minutes on two cores: it builds
+# shaderc for each target, and what lists the licences. Tried for x86_64-unknown-linux-gnu alone.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/lib.sh
@@ -76,7 +76,8 @@ build_linux() { # TARGET
   get_library "$target"
   tools=$(packaging_tools)
   shaderc=$(scripts/shaderc.sh --target "$target")
-  RUSTFLAGS="$(path_flags) -Clink-arg=-Wl,--build-id=sha1" PATH=$tools/bin:$PATH cargo zigbuild --locked --profile dist --target "$target.$OLDEST_GLIBC" --target-dir target/dist \
+  RUSTFLAGS="$(path_flags) -Clink-arg=-Wl,--build-id=sha1" PATH=$tools/bin:$PATH \
+    cargo zigbuild --locked --profile dist --target "$target.$OLDEST_GLIBC" --target-dir target/dist \
     --package lanescope --package lanescope-layer \
     --config "target.$target.shaderc.rustc-link-search=['$shaderc']" \
     --config "target.$target.shaderc.rustc-link-lib=['static=shaderc_combined']" \
