@@ -44,8 +44,21 @@ list_licences() {
   fi
   # It would look elsewhere for a licence that a crate lacks, and find another one on another day.
   quietly cargo fetch --locked || die "the crates can't be fetched (above)"
-  "$tools/bin/cargo-about" generate --locked --offline --workspace --fail --config scripts/packaging/about.toml --output-file "$packages/LICENSES-third-party.md" \
+  "$tools/bin/cargo-about" generate --locked --offline --workspace --fail --config scripts/packaging/about.toml --output-file "$licences" \
     scripts/packaging/about.hbs || die "a licence isn't allowed, or isn't known (above): see scripts/packaging/about.toml"
+}
+
+# These, and whole those of what the compilers of a target add.
+licences_of() { # TARGET
+  local file files=()
+  case $1 in
+    *-linux-gnu) for file in libcxx libcxxabi libunwind; do files+=("$(packaging_tools)"/lib/python3*/site-packages/ziglang/lib/$file/LICENSE.TXT); done ;;
+    *-windows-gnu) files=(/usr/share/doc/{gcc-mingw-w64-base,mingw-w64-x86-64-dev}/copyright) ;;
+  esac
+  cat "$licences"
+  for file in "${files[@]}"; do
+    printf '## %s\n\n```text\n%s\n```\n\n' "$(basename "$(dirname "$file")")" "$(cat "$file")"
+  done
 }
 
 # ---- programs of Linux --------------------------------------------------------------------------------------------------------
@@ -129,12 +142,13 @@ tree_of_linux() { # TARGET TREE DEBUG
     gzip -9n "$section/$(basename "$page")"
   done
   rm -r "$work/man"
-  documents "$tree/share/doc/lanescope"
+  documents "$tree/share/doc/lanescope" "$target"
 }
 
-documents() { # FOLDER
+documents() { # FOLDER TARGET
   mkdir -p "$1/guide"
-  cp README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$packages/LICENSES-third-party.md" "$1"
+  cp README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$1"
+  licences_of "$2" >"$1/LICENSES-third-party.md"
   cp src/guide/*.md "$1/guide"
 }
 
@@ -210,7 +224,7 @@ package_windows() { # TARGET
   mkdir -p "$work/$name/scripts"
   cp "target/windows/$1/dist/lanescope.exe" "$work/$name"
   cp scripts/quickstart.ps1 "$work/$name/scripts"
-  documents "$work/$name"
+  documents "$work/$name" "$1"
   same_time "$work/$name"
   rm -f "$packages/$name.zip"
   (cd "$work" && find "$name" -print | sort | zip -q -9 -X -@ "$packages/$name.zip")
@@ -236,7 +250,8 @@ install_packages ${missing[@]+"${missing[@]}"}
 
 mkdir -p "$packages"
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+licences=$(mktemp)
+trap 'rm -rf "$work" "$licences"' EXIT
 list_licences
 for target in "${targets[@]}"; do
   case $target in
@@ -245,5 +260,5 @@ for target in "${targets[@]}"; do
   esac
   rm -rf "${work:?}"/*
 done
-(cd "$packages" && rm -f SHA256SUMS && sha256sum -- lanescope* LICENSES* >"$work/SHA256SUMS" && cp "$work/SHA256SUMS" .)
+(cd "$packages" && rm -f SHA256SUMS && sha256sum -- lanescope* >"$work/SHA256SUMS" && cp "$work/SHA256SUMS" .)
 say "checksums: $packages/SHA256SUMS"

@@ -33,7 +33,7 @@ flags="-O1 -DNDEBUG"
 [ -z "$target" ] || flags="-Oz -DNDEBUG -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fno-unwind-tables"
 options=(-G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=$flags" "-DCMAKE_C_FLAGS_RELEASE=$flags"
   -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DSPIRV_SKIP_EXECUTABLES=ON -DSPIRV_WERROR=OFF
-  -DSHADERC_SKIP_TESTS=ON -DSHADERC_SKIP_EXAMPLES=ON -DSHADERC_SKIP_COPYRIGHT_CHECK=ON)
+  -DENABLE_OPT=OFF -DSHADERC_SKIP_TESTS=ON -DSHADERC_SKIP_EXAMPLES=ON -DSHADERC_SKIP_COPYRIGHT_CHECK=ON)
 architecture=${target:-$(uname -m)}
 case $target in
   '') ;;
@@ -46,7 +46,7 @@ case $target in
   *) die "unknown target $target" ;;
 esac
 # The recipe is part of the key, so that a changed recipe never links a stale library.
-recipe=$({ printf '%s\n' "${options[@]}"; cat scripts/shaderc-pch.cmake; } | sha256sum | cut -c1-8)
+recipe=$({ printf '%s\n' "${options[@]}"; cat scripts/shaderc.cmake scripts/shaderc-optimizer.cpp; } | sha256sum | cut -c1-8)
 folder="$LANESCOPE_CACHE/shaderc-$version-$architecture-$recipe"
 
 compile() { # SOURCES WORK
@@ -54,7 +54,7 @@ compile() { # SOURCES WORK
   export SOURCE_DATE_EPOCH=0 CXXFLAGS="-ffile-prefix-map=$1=shaderc -ffile-prefix-map=$2=build"
   export CFLAGS=$CXXFLAGS
   cmake -S "$1/build" -B "$2/build" "${options[@]}" \
-    -DCMAKE_PROJECT_native-shaderc_INCLUDE="$PWD/scripts/shaderc-pch.cmake" >"$2/log" 2>&1 || return
+    -DCMAKE_PROJECT_native-shaderc_INCLUDE="$PWD/scripts/shaderc.cmake" >"$2/log" 2>&1 || return
   NINJA_STATUS='[%f/%t] ' ninja -C "$2/build" libshaderc_combined.a 2>&1 | tee -a "$2/log" | show_progress
 }
 

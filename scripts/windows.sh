@@ -7,7 +7,7 @@
 #   scripts/windows.sh --test PART runs the tests whose part bears this in its name, such as host/merge or devices/cli (on lavapipe)
 #
 # All need the standard library of that target, and get it where the Rust comes from: rustup, or the distribution's packages.
-# Debian 12 packages its sources only; for lints they are built along, which takes the flag for unstable features.
+# Debian 12 packages its sources only; they are built along, which takes the flag for unstable features.
 # --build and --test install MinGW, and build the GLSL compiler with it once (10 to 20 minutes); --test installs Wine and Xvfb.
 #
 # Exit code 77: there is no such standard library to be had here.
@@ -19,7 +19,7 @@ purpose=${1:---lint}
 case $purpose in --lint | --build | --test) ;; *) die "unknown option $purpose: --build or --test" ;; esac
 [ $# -le 1 ] || [ "$purpose" = --test ] || die "$purpose stands alone"
 # Others need programs of Linux, such as the SPIR-V tools, or take hours under Wine.
-held=(src/lib.rs host/{card,carried,cases,cli,compare,data,dump,golden,inspect.rs,isolation,limits,merge,pairs,report,session,tables,terminal,tune,windows} devices/rows)
+held=(src/lib.rs src/catalogue/lib.rs host/{card,carried,cases,cli,compare,data,dump,golden,inspect.rs,isolation,limits,merge,pairs,report,session,tables,terminal,tune,windows} devices/rows)
 part=${2:-$(IFS=,; echo "${held[*]}")}
 
 target=x86_64-pc-windows-gnu
@@ -64,6 +64,14 @@ get_library() {
   fi
 }
 
+# Where there are only its sources, cargo builds these parts of the library along.
+build_along() { # PARTS
+  has_library && return
+  can_build_library || die "installed, but $(sysroot) still has neither the library for $target nor its sources"
+  options+=("-Zbuild-std=$1")
+  export RUSTC_BOOTSTRAP=1
+}
+
 # ---- lints ------------------------------------------------------------------------------------------------------------------
 
 lint() {
@@ -72,13 +80,9 @@ lint() {
   options+=(--all-targets
     --config "target.$target.shaderc.rustc-link-lib=['shaderc_combined']"
     --config "target.$target.cplusplus.rustc-link-lib=['stdc++']")
-  if ! has_library; then
-    can_build_library || die "installed, but $(sysroot) still has neither the library for $target nor its sources"
-    options+=("-Zbuild-std=std,panic_unwind,test")
-    export RUSTC_BOOTSTRAP=1
-    # Beside a library that is built along, clippy 1.85 doesn't see that an initializer is const.
-    lints+=(-A clippy::missing-const-for-thread-local)
-  fi
+  build_along std,panic_unwind,test
+  # Beside a library that is built along, clippy 1.85 doesn't see that an initializer is const.
+  has_library || lints+=(-A clippy::missing-const-for-thread-local)
   exec cargo clippy "${options[@]}" -- "${lints[@]}"
 }
 
@@ -94,9 +98,9 @@ need() {
 }
 
 # Links the GLSL compiler and what C++ brings along into the exe, instead of libraries that Windows doesn't have.
-link() {
+link() { # PARTS of the standard library
   local shaderc libraries
-  has_library || none_here "its sources are enough for lints, not to link"
+  build_along "$1"
   packages=()
   need "$compiler" g++-mingw-w64-x86-64-posix
   install_packages ${packages[@]+"${packages[@]}"}
@@ -175,6 +179,6 @@ use_rust
 has_library || get_library
 case $purpose in
   --lint) lint ;;
-  --build) link; build ;;
-  --test) link; run_tests ;;
+  --build) link std,panic_unwind; build ;;
+  --test) link std,panic_unwind,test; run_tests ;;
 esac

@@ -28,20 +28,18 @@
 //! A stage imports the leaves ([`model`], [`units`], [`error`], [`digest`], [`globs`], [`platform`], [`process`], [`regular`], [`staged`], [`stats`], [`validate`]) and the stages before
 //! it, never one after it. `tests/host/structure.rs` holds the tree to this. Only [`gpu`] knows
 //! Vulkan's types and is unsafe, but for the calls of the SPIR-V validator in [`shader`] and of Windows in [`platform`];
-//! only [`output`] and [`cli`] print.
+//! only [`output`] and [`cli`] print. The experiments, and the leaves that they need, are the crate `lanescope-catalogue`
+//! (`src/catalogue`): plain Rust, in which every result is computed a second time, and so optimised for speed where the rest isn't.
 //!
 //! An application that reads the tables that `tune` and `merge` write uses the crate `lanescope-table` (`src/table`), which needs no
 //! compiler and no GPU. [`tuning`] has it too, and adds to tables. All else is hidden, and public for the command and for the tests
 //! alone.
 
 #[doc(hidden)]
-pub mod digest;
+pub use lanescope_catalogue::{digest, experiments, globs, model, stats, units, validate};
+
 #[doc(hidden)]
 pub mod error;
-#[doc(hidden)]
-pub mod globs;
-#[doc(hidden)]
-pub mod model;
 #[doc(hidden)]
 pub mod platform;
 #[doc(hidden)]
@@ -52,17 +50,9 @@ mod properties;
 pub mod regular;
 #[doc(hidden)]
 pub mod staged;
-#[doc(hidden)]
-pub mod stats;
-#[doc(hidden)]
-pub mod units;
-#[doc(hidden)]
-pub mod validate;
 
 #[doc(hidden)]
 pub mod analysis;
-#[doc(hidden)]
-pub mod experiments;
 #[doc(hidden)]
 pub mod gpu;
 #[doc(hidden)]

@@ -1,4 +1,4 @@
-// Where the nodes of a chain lie in memory (Chain in src/model/sequence.rs).
+// Where the nodes of a chain lie in memory (Chain in src/catalogue/model/sequence.rs).
 #ifndef CHAIN_GLSL
 #define CHAIN_GLSL
 

@@ -1,4 +1,4 @@
-// In which order an invocation loads and stores its elements, and how it sees where they end (src/experiments/common/issue.rs).
+// In which order an invocation loads and stores its elements, and how it sees where they end (src/catalogue/experiments/common/issue.rs).
 #ifndef ISSUE_GLSL
 #define ISSUE_GLSL
 

@@ -1,6 +1,6 @@
 // What invocations note of a word that they all change: by how much each of their changes raised its weight. Whatever the order,
 // one invocation's new value is the next one's old value: all notes together tell the last weight less the first
-// (src/experiments/common/ledger.rs has the other half).
+// (src/catalogue/experiments/common/ledger.rs has the other half).
 #ifndef LEDGER_GLSL
 #define LEDGER_GLSL
 

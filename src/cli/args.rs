@@ -23,7 +23,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use super::version;
-use crate::model::{PipelineDetail, SpirvTarget};
+use crate::model::PipelineDetail;
 use crate::output::Format;
 use crate::shader::apart::COMMAND;
 use crate::worker::Platform;
@@ -38,7 +38,7 @@ use report::Report;
 use run::Run;
 use trace::Trace;
 use tune::Tune;
-use values::duration;
+use values::{TargetEnv, duration};
 
 /// A Vulkan-native low-level compute profiler: measured, checked rows of how a device behaves.
 #[derive(Debug, Parser)]
@@ -224,8 +224,8 @@ pub struct Inspect {
     pub constant: Vec<String>,
 
     /// What to compile GLSL for: newer versions allow newer SPIR-V
-    #[arg(long, value_enum, default_value_t = SpirvTarget::Vulkan1_1, value_name = "VERSION")]
-    pub target_env: SpirvTarget,
+    #[arg(long, value_enum, default_value_t, value_name = "VERSION")]
+    pub target_env: TargetEnv,
 
     /// Take SPIR-V that isn't valid, too: drivers may crash, or make anything of it
     #[arg(long)]

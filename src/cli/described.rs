@@ -24,7 +24,7 @@ pub fn kernel(arguments: &Described, seed: u64) -> Result<KernelSpec, Error> {
         macros: macros.collect(),
         preamble: arguments.preamble.clone().map(FilePath::from),
         lengths: lengths(arguments)?,
-        target: arguments.target_env,
+        target: arguments.target_env.0,
         entry: arguments.entry.clone(),
         may_be_invalid: arguments.no_validate,
         n: arguments.n,

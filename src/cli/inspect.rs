@@ -69,7 +69,7 @@ impl Inspected {
             include_folders: arguments.include.clone(),
             macros,
             preamble: arguments.preamble.clone(),
-            target: arguments.target_env,
+            target: arguments.target_env.0,
             entry: arguments.entry.clone(),
             may_be_invalid: arguments.no_validate,
             may_stream: true,

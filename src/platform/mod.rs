@@ -20,8 +20,6 @@ pub use system::{
     after_opening, are_one, can_write, check_folder, check_room, has_other_names, have_one_owner, is_by_another, is_own_stream,
     is_same_file, kind, kind_at, kind_of, own_output, set_mode, shared_folder, without_following, without_waiting,
 };
-// Their names, which are no text everywhere.
-pub use system::{ODD_PARTS, name_of, name_parts, parts_of};
 // The terminal, or the console.
 pub use system::{columns, is_stdout_closed, shell_word};
 // The processor.

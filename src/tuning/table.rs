@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use fs4::fs_std::FileExt;
-use lanescope_table::{DeviceId, DriverId, Table, TableError};
+use lanescope_table::{Table, TableError};
 use thiserror::Error;
 
-use crate::model::{DeviceInfo, DriverIdentity, Shown};
+use crate::model::Shown;
 use crate::regular::{self, TABLE};
 use crate::staged::{Staged, followed};
 
@@ -64,18 +64,6 @@ fn parse(text: &[u8], path: &Path) -> Result<Table, TableError> {
     Table::parse(text).map_err(|cause| TableError::Form { path: path.to_owned(), cause })
 }
 
-impl From<&DeviceInfo> for DeviceId {
-    fn from(info: &DeviceInfo) -> Self {
-        Self { name: info.name.clone(), vendor_id: info.vendor_id, device_id: info.device_id, uuid: info.device_uuid }
-    }
-}
-
-impl From<&DriverIdentity> for DriverId {
-    fn from(driver: &DriverIdentity) -> Self {
-        Self { id: driver.id.clone(), name: driver.name.clone(), info: driver.info.clone() }
-    }
-}
-
 /// How long somebody else may hold the lock of a table: far longer than saving one takes. Anybody who can read it can hold it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -103,7 +91,7 @@ mod tests {
     use std::fs;
     use std::time::SystemTime;
 
-    use lanescope_table::{AxisValue, KernelId, TableEntry, Uuid};
+    use lanescope_table::{AxisValue, DeviceId, DriverId, KernelId, TableEntry, Uuid};
 
     use super::*;
 
@@ -208,14 +196,5 @@ mod tests {
         assert!(failed(table([endless]), &path).contains("no finite number"));
         assert!(!path.exists());
         assert!(failed(table([]), &folder.path().join("no/table.json")).starts_with("can't write"));
-    }
-
-    #[test]
-    fn devices_and_drivers_are_what_they_say() {
-        let info = DeviceInfo { vendor_id: 0x10de, device_id: 3, device_uuid: Uuid([5; 16]), ..DeviceInfo::mock() };
-        let device = DeviceId { name: "mock".into(), vendor_id: 0x10de, device_id: 3, uuid: Uuid([5; 16]) };
-        assert_eq!(DeviceId::from(&info), device);
-        let driver = DriverId { id: "MOCK".into(), name: "mock".into(), info: "proves plumbing only".into() };
-        assert_eq!(DriverId::from(&DriverIdentity { version: "2".into(), ..info.driver }), driver);
     }
 }

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::values::{Hex, count, groups, with_path};
-use crate::model::SpirvTarget;
+use super::values::{Hex, TargetEnv, count, groups, with_path};
 
 /// A shader, and what it needs to run.
 #[derive(Clone, Debug, Args)]
@@ -107,8 +106,8 @@ pub struct Described {
     pub include: Vec<PathBuf>,
 
     /// What to compile GLSL for
-    #[arg(long, value_enum, default_value_t = SpirvTarget::Vulkan1_1, value_name = "VERSION")]
-    pub target_env: SpirvTarget,
+    #[arg(long, value_enum, default_value_t, value_name = "VERSION")]
+    pub target_env: TargetEnv,
 
     /// The entry point, where the module has several
     #[arg(long, value_name = "NAME")]

@@ -44,17 +44,31 @@ macro_rules! flag_values {
     };
 }
 
-flag_values!(SpirvTarget {
-    Vulkan1_1: "vulkan1.1", "SPIR-V 1.3";
-    Vulkan1_2: "vulkan1.2", "SPIR-V 1.5";
-    Vulkan1_3: "vulkan1.3", "SPIR-V 1.6";
-});
+/// What GLSL is compiled for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TargetEnv(pub SpirvTarget);
 
-flag_values!(Preset {
-    Quick: "quick", "A cross-section in about a minute: 45 s of timing in all, 5 % of noise allowed";
-    Default: "default", "The whole default sweep: up to 2 s a case, 1 % of noise allowed";
-    Thorough: "thorough", "The same sweep, more precisely: up to 10 s a case, 0.5 % of noise allowed";
-});
+impl ValueEnum for TargetEnv {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self(SpirvTarget::Vulkan1_1), Self(SpirvTarget::Vulkan1_2), Self(SpirvTarget::Vulkan1_3)]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self.0 {
+            SpirvTarget::Vulkan1_1 => PossibleValue::new("vulkan1.1").help("SPIR-V 1.3"),
+            SpirvTarget::Vulkan1_2 => PossibleValue::new("vulkan1.2").help("SPIR-V 1.5"),
+            SpirvTarget::Vulkan1_3 => PossibleValue::new("vulkan1.3").help("SPIR-V 1.6"),
+        })
+    }
+}
+
+fn preset_word(preset: Preset) -> &'static str {
+    match preset {
+        Preset::Quick => "quick",
+        Preset::Default => "default",
+        Preset::Thorough => "thorough",
+    }
+}
 
 /// How precisely `tune` measures: what it tries, the axes and the budget say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +87,7 @@ impl ValueEnum for TunePreset {
             Preset::Default => "Up to 2 s of timing a configuration, 1 % of noise allowed",
             Preset::Thorough => "Up to 10 s of timing a configuration, 0.5 % of noise allowed",
         };
-        Some(self.0.to_possible_value()?.help(help))
+        Some(PossibleValue::new(preset_word(self.0)).help(help))
     }
 }
 
@@ -108,11 +122,16 @@ impl ValueEnum for RunPreset {
                             takes about a tenth longer";
         const MODEL: &str =
             "For `explain`: what the device does at most, of each kind of work, in one to two minutes; name no experiment";
-        match self {
-            Self::Usual(preset) => preset.to_possible_value(),
-            Self::Study => Some(PossibleValue::new("study").help(HELP)),
-            Self::Model => Some(PossibleValue::new("model").help(MODEL)),
-        }
+        let usual = |preset| match preset {
+            Preset::Quick => "A cross-section in about a minute: 45 s of timing in all, 5 % of noise allowed",
+            Preset::Default => "The whole default sweep: up to 2 s a case, 1 % of noise allowed",
+            Preset::Thorough => "The same sweep, more precisely: up to 10 s a case, 0.5 % of noise allowed",
+        };
+        Some(match *self {
+            Self::Usual(preset) => PossibleValue::new(preset_word(preset)).help(usual(preset)),
+            Self::Study => PossibleValue::new("study").help(HELP),
+            Self::Model => PossibleValue::new("model").help(MODEL),
+        })
     }
 }
 

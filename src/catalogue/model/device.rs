@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
-use lanescope_table::Uuid;
+use lanescope_table::{DeviceId, DriverId, Uuid};
 use serde::{Deserialize, Serialize};
 
 use super::{Case, Format, FormatUse, MatrixProduct, MemoryType, PciAddress, Peaks, Published, real};
@@ -104,6 +104,18 @@ impl DriverIdentity {
     /// Its description; where it has none, its name, and where it has none either, its version.
     pub fn label(&self) -> &str {
         [&self.info, &self.name].into_iter().find(|text| !text.is_empty()).unwrap_or(&self.version)
+    }
+}
+
+impl From<&DeviceInfo> for DeviceId {
+    fn from(info: &DeviceInfo) -> Self {
+        Self { name: info.name.clone(), vendor_id: info.vendor_id, device_id: info.device_id, uuid: info.device_uuid }
+    }
+}
+
+impl From<&DriverIdentity> for DriverId {
+    fn from(driver: &DriverIdentity) -> Self {
+        Self { id: driver.id.clone(), name: driver.name.clone(), info: driver.info.clone() }
     }
 }
 
@@ -491,5 +503,13 @@ mod tests {
     fn heaps_of_before_there_were_budgets_are_read() {
         let heap = Heap { bytes: 8, device_local: true, budget: None };
         assert_eq!(serde_json::from_str::<Heap>(r#"{"bytes":8,"device_local":true}"#).unwrap(), heap);
+    }
+    #[test]
+    fn devices_and_drivers_are_what_they_say() {
+        let info = DeviceInfo { vendor_id: 0x10de, device_id: 3, device_uuid: Uuid([5; 16]), ..DeviceInfo::mock() };
+        let device = DeviceId { name: "mock".into(), vendor_id: 0x10de, device_id: 3, uuid: Uuid([5; 16]) };
+        assert_eq!(DeviceId::from(&info), device);
+        let driver = DriverId { id: "MOCK".into(), name: "mock".into(), info: "proves plumbing only".into() };
+        assert_eq!(DriverId::from(&DriverIdentity { version: "2".into(), ..info.driver }), driver);
     }
 }

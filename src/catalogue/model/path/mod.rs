@@ -6,7 +6,15 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::platform;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+use unix as system;
+#[cfg(windows)]
+use windows as system;
 
 /// A path that reaches other processes as it is. What is sent to them is JSON, which is text, and serde refuses a `PathBuf` that is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -107,8 +115,8 @@ pub fn readable(text: &str) -> String {
 
 /// What a character stands for, as the byte or the half of a pair that it is.
 pub fn path_part(c: char) -> Option<u16> {
-    let part = mark(c).and_then(|part| u16::try_from(part + u32::from(*platform::ODD_PARTS.start())).ok());
-    part.filter(|part| platform::ODD_PARTS.contains(part))
+    let part = mark(c).and_then(|part| u16::try_from(part + u32::from(*system::ODD_PARTS.start())).ok());
+    part.filter(|part| system::ODD_PARTS.contains(part))
 }
 
 /// Which of the marks a character is.
@@ -122,11 +130,11 @@ fn mark_of(part: u32) -> char {
 
 fn with_marks(name: &OsStr) -> String {
     let marks =
-        |parts: &[u16]| parts.iter().map(|part| mark_of(u32::from(part - platform::ODD_PARTS.start()))).collect::<String>();
+        |parts: &[u16]| parts.iter().map(|part| mark_of(u32::from(part - system::ODD_PARTS.start()))).collect::<String>();
     let mut text = String::new();
-    for part in platform::name_parts(name) {
+    for part in system::name_parts(name) {
         match part {
-            Ok(c) if mark(c).is_some() => text.push_str(&marks(&platform::parts_of(c))),
+            Ok(c) if mark(c).is_some() => text.push_str(&marks(&system::parts_of(c))),
             Ok(c) => text.push(c),
             Err(part) => text.push_str(&marks(&[part])),
         }
@@ -135,7 +143,7 @@ fn with_marks(name: &OsStr) -> String {
 }
 
 fn without_marks(text: &str) -> OsString {
-    platform::name_of(text.chars().map(|c| path_part(c).map_or(Ok(c), Err)))
+    system::name_of(text.chars().map(|c| path_part(c).map_or(Ok(c), Err)))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What the texts of types are declared with.
 
 /// An enum with a text for each variant, which the method gives, and with all its variants in order.
+#[macro_export]
 macro_rules! named {
     ($(#[$attribute:meta])* pub enum $name:ident, $text:ident { $($(#[$of:meta])* $variant:ident = $word:literal,)+ }) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -22,9 +23,10 @@ macro_rules! named {
 }
 
 /// An enum of which rows, files and messages have a word for each variant.
+#[macro_export]
 macro_rules! words {
     ($(#[$attribute:meta])* pub enum $name:ident, $text:ident { $($(#[$of:meta])* $variant:ident = $word:literal,)+ }) => {
-        $crate::model::named! {
+        $crate::named! {
             $(#[$attribute])*
             pub enum $name, $text {
                 $($(#[$of])* #[serde(rename = $word)] $variant = $word,)+
@@ -63,6 +65,3 @@ macro_rules! sent_as_text {
         }
     };
 }
-
-pub(crate) use named;
-pub(crate) use words;

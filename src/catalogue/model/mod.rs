@@ -21,7 +21,7 @@ mod peaks;
 mod permutation;
 mod plot;
 mod preset;
-pub(crate) mod real;
+pub mod real;
 mod repeatability;
 mod sequence;
 mod statistics;
@@ -29,6 +29,7 @@ mod stop;
 mod surroundings;
 mod traffic;
 
+pub use crate::{named, words};
 pub use axis::{Axis, AxisKind, MOST_NUMBER, Point};
 pub use case::{
     Address, BLOCK_CASES, Binding, Bound, Cache, Case, Check, Dependency, Headline, HeldAddress, HostCost, Kernel, Measurand,
@@ -61,4 +62,3 @@ pub use statistics::{Executable, PipelineDetail, PipelineStatistics, Representat
 pub use stop::Stop;
 pub use surroundings::{DriverFile, GpuState, LayerFile, LoadedFiles, OtherProcess, POWER_LIMIT};
 pub use traffic::{Moved, Traffic};
-pub(crate) use words::{named, words};
