@@ -78,7 +78,7 @@ fn warn_without_shaderc() {
     if !prebuilt {
         println!(
             "cargo:warning=shaderc is built from source, once for every cargo profile (10 to 30 minutes); \
-             scripts/shaderc.sh builds it once for all, in about 6"
+             scripts/shaderc.sh builds it once for all, in about 4"
         );
     }
 }

@@ -6,7 +6,7 @@
 #
 # Linux' programs ask for glibc 2.28 and nothing else: zig links them, with its own C++ library inside. Paths and times of the build
 # stay out of them. On Debian and Ubuntu, this installs what it needs. The first run takes about 40 minutes on two cores: it builds
-# shaderc for each target, and what lists the licences. Tried for x86_64-unknown-linux-gnu alone.
+# shaderc for each target, and what lists the licences. What it makes for Windows is still untested.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/lib.sh
@@ -108,10 +108,17 @@ build_linux() { # TARGET
   done
 }
 
+# Whether the C library of another processor is installed as if it were this machine's own, rather than for building.
+has_libc() { compgen -G "/lib/ld-linux-${1%%-*}.so.*" >/dev/null; }
+
 # Runs the program that was built, by qemu where it is another processor's.
 built_lanescope() { # TARGET ARGUMENTS
   local program=target/dist/$1/dist/lanescope run=()
-  [ "${1%%-*}" = "$(uname -m)" ] || run=("qemu-${1%%-*}-static" -L "/usr/${1%%-*}-linux-gnu")
+  if [ "${1%%-*}" != "$(uname -m)" ]; then
+    run=("qemu-${1%%-*}-static")
+    # Not beside the other one: a loader of one and a library of the other wait for each other forever.
+    has_libc "$1" || run+=(-L "/usr/${1%%-*}-linux-gnu")
+  fi
   ${run[@]+"${run[@]}"} "$program" "${@:2}"
 }
 
@@ -244,7 +251,7 @@ for target in "${targets[@]}"; do
   if [[ $target != *-linux-gnu || $target = "$(uname -m)"-* ]]; then continue; fi
   need "${target%%-*}-linux-gnu-objcopy" "binutils-${target%%-*}-linux-gnu"
   need "qemu-${target%%-*}-static" qemu-user-static
-  [ -e "/usr/${target%%-*}-linux-gnu/lib/libc.so.6" ] || missing+=("libc6-$(debian_architecture "$target")-cross")
+  has_libc "$target" || [ -e "/usr/${target%%-*}-linux-gnu/lib/libc.so.6" ] || missing+=("libc6-$(debian_architecture "$target")-cross")
 done
 install_packages ${missing[@]+"${missing[@]}"}
 

@@ -4,7 +4,7 @@
 # points SHADERC_LIB_DIR there).
 #
 # Why not leave it to the crate: its own build takes 27 minutes of processor time, once per cargo profile. This one leaves
-# out what is never linked and precompiles headers; it takes about 6 minutes on two cores and is paid once.
+# out what is never called and precompiles headers; it takes about 4 minutes on two cores and is paid once.
 #
 #   scripts/shaderc.sh                  this machine's library
 #   scripts/shaderc.sh --target TRIPLE  that of another target, for size; prints its folder, and links nothing:
@@ -69,7 +69,7 @@ show_progress() {
 
 build() {
   local sources work
-  say "shaderc $version: building the combined library once (about 6 minutes on two idle cores) into $folder"
+  say "shaderc $version: building the combined library once (about 4 minutes on two idle cores) into $folder"
   # One platform's packages: without the filter this downloads Windows' as well.
   sources=$(cargo metadata --locked --format-version 1 --filter-platform "$(rustc -vV | sed -n 's/^host: //p')" | python3 -c '
 import json, os, sys
