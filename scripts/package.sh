@@ -52,11 +52,12 @@ list_licences() {
 licences_of() { # TARGET
   local file files=()
   case $1 in
-    *-linux-gnu) for file in libcxx libcxxabi libunwind; do files+=("$(packaging_tools)"/lib/python3*/site-packages/ziglang/lib/$file/LICENSE.TXT); done ;;
+    *-linux-gnu) files=("$(packaging_tools)"/lib/python3*/site-packages/ziglang/lib/{libcxx,libcxxabi,libunwind}/LICENSE.TXT) ;;
     *-windows-gnu) files=(/usr/share/doc/{gcc-mingw-w64-base,mingw-w64-x86-64-dev}/copyright) ;;
   esac
   cat "$licences"
   for file in "${files[@]}"; do
+    [ -s "$file" ] || die "no licence in $file"
     printf '## %s\n\n```text\n%s\n```\n\n' "$(basename "$(dirname "$file")")" "$(cat "$file")"
   done
 }

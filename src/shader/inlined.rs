@@ -10,7 +10,7 @@ use std::{ptr, slice, thread};
 
 use super::validator::{ENVIRONMENT, STACK, validate};
 
-/// Each leaves the results as they are called that it doesn't replace.
+/// Each leaves the results as they are called that it doesn't replace. `scripts/shaderc-optimizer.cpp` knows these alone.
 const PASSES: [&CStr; 7] = [
     c"--merge-return",
     c"--inline-entry-points-exhaustive",
