@@ -316,7 +316,7 @@ pub fn parse_any_share(text: &str) -> Option<f64> {
 /// A whole number as users write it: `4096`, `0x1000`, `2^12`, `4Ki`, `1Mi`, `1Gi`.
 ///
 /// ```
-/// use lanescope::units::parse_number;
+/// use lanescope_catalogue::units::parse_number;
 ///
 /// assert_eq!(parse_number("4Ki"), parse_number("2^12"));
 /// assert_eq!(parse_number("0x1000"), parse_number("2^12"));

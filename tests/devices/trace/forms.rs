@@ -13,6 +13,7 @@ use lanescope::shader::{
 
 use super::{CAPACITY, ran};
 use crate::gpu::messages_with;
+use crate::support::{spirv_tool, to_bytes, to_words};
 
 use AccessKind::{Atomic, Load, Store};
 
@@ -505,9 +506,6 @@ pub(super) fn compiled(source: &Source, is_optimized: bool, has_lines: bool) -> 
     let compiler = shaderc::Compiler::new().unwrap();
     let mut options = shaderc::CompileOptions::new().unwrap();
     options.set_target_env(shaderc::TargetEnv::Vulkan, shaderc::EnvVersion::Vulkan1_1 as u32);
-    if is_optimized {
-        options.set_optimization_level(shaderc::OptimizationLevel::Performance);
-    }
     if has_lines {
         options.set_generate_debug_info();
     }
@@ -521,7 +519,11 @@ pub(super) fn compiled(source: &Source, is_optimized: bool, has_lines: bool) -> 
     };
     let source = format!("#version 460{EXTENSIONS}layout(local_size_x = {LOCAL}) in;\n{glsl}");
     let artifact = compiler.compile_into_spirv(&source, shaderc::ShaderKind::Compute, "form.comp", "main", Some(&options));
-    artifact.unwrap_or_else(|error| panic!("{error}\n{source}")).as_binary().to_vec()
+    let words = artifact.unwrap_or_else(|error| panic!("{error}\n{source}")).as_binary().to_vec();
+    if !is_optimized {
+        return words;
+    }
+    to_words(&spirv_tool("spirv-opt", &["-O", "--target-env=vulkan1.1", "-", "-o", "-"], &to_bytes(&words)).unwrap())
 }
 
 pub(super) fn prepared(form: &Form, spirv: Vec<u32>) -> Prepared {
