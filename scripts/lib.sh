@@ -141,6 +141,21 @@ packaging_tools() {
   echo "$folder"
 }
 
+# The python by which cargo-zigbuild calls zig. The C++ libraries that zig compiles where it links note the folder in which it
+# runs, and zig keeps them: so it links in one folder, and keeps them apart.
+linking_python() {
+  local tools file
+  tools=$(packaging_tools)
+  file=$tools/bin/linking-python
+  cat >"$file" <<END
+#!/bin/sh
+case " \$* " in *" -c "*) ;; *) cd / && export ZIG_GLOBAL_CACHE_DIR="$tools/linked" ;; esac
+exec "$tools/bin/python" "\$@"
+END
+  chmod +x "$file"
+  echo "$file"
+}
+
 # The folder of cc, c++, ar and ranlib for an architecture's Linux.
 zig_compilers() { # ARCHITECTURE
   local tools folder tool

@@ -4,9 +4,10 @@
 #   scripts/package.sh                  for x86_64-unknown-linux-gnu
 #   scripts/package.sh TARGET...        for these: x86_64-unknown-linux-gnu, aarch64-unknown-linux-gnu, x86_64-pc-windows-gnu
 #
-# Linux' programs ask for glibc 2.28 and nothing else: zig links them, with its own C++ library inside. Paths and times of the build
-# stay out of them. On Debian and Ubuntu, this installs what it needs. The first run takes about 40 minutes on two cores: it builds
-# shaderc for each target, and what lists the licences. What it makes for Windows is still untested.
+# Linux' programs ask for glibc 2.28 and nothing else: zig links them, with its own C++ library inside. The same commit gives the
+# same bytes in any folder, by the same Rust and with the same CARGO_HOME and LANESCOPE_CACHE. On Debian and Ubuntu, this installs
+# what it needs. The first run takes about 40 minutes on two cores: it builds shaderc for each target, and what lists the licences.
+# What it makes for Windows is still untested.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/lib.sh
@@ -86,11 +87,12 @@ needed() { "$objcopy_prefix"objdump -p "$1" | sed -n 's/^ *NEEDED *//p' | sort |
 newest_glibc() { "$objcopy_prefix"objdump -T "$1" | sed -n 's/.*(\?GLIBC_\([0-9.]*\).*/\1/p' | sort --version-sort | tail -n 1; }
 
 build_linux() { # TARGET
-  local target=$1 tools shaderc built file library newest
+  local target=$1 tools python shaderc built file library newest
   get_library "$target"
   tools=$(packaging_tools)
+  python=$(linking_python)
   shaderc=$(scripts/shaderc.sh --target "$target")
-  RUSTFLAGS="$(path_flags) -Clink-arg=-Wl,--build-id=sha1" PATH=$tools/bin:$PATH \
+  RUSTFLAGS="$(path_flags) -Clink-arg=-Wl,--build-id=sha1" PATH=$tools/bin:$PATH CARGO_ZIGBUILD_PYTHON_PATH=$python \
     cargo zigbuild --locked --profile dist --target "$target.$OLDEST_GLIBC" --target-dir target/dist \
     --package lanescope --package lanescope-layer \
     --config "target.$target.shaderc.rustc-link-search=['$shaderc']" \
