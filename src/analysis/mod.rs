@@ -25,5 +25,5 @@ mod words;
 pub use card::Card;
 pub use doubts::{DOUBTS, Doubt, Tally};
 pub use relations::Relations;
-pub use rowset::{FileRows, Purpose, RowSet, input_name, read_rows};
+pub use rowset::{FileRows, Purpose, RowSet, input_name, read_rows, short_name};
 pub use words::{counted, listed};

@@ -13,7 +13,7 @@ use super::limits;
 use super::named::named_files;
 use super::overwriting::Files;
 use crate::analysis::compare::{Sides, Terms, compare};
-use crate::analysis::input_name;
+use crate::analysis::short_name;
 use crate::error::{EXIT_OK, Error};
 use crate::model::Shown;
 use crate::output::{Mode, Progress, hand_over, write_whole};
@@ -30,7 +30,7 @@ pub fn report(arguments: &Report) -> anyhow::Result<u8> {
     let comparisons = sides.map(|sides| compare(&sides, &terms)).transpose()?.unwrap_or_default();
     let progress = Progress::new(if arguments.quiet { Mode::Quiet } else { Mode::Normal });
     progress.notes(&notes);
-    let names: Vec<String> = files.iter().map(|(_, file)| input_name(file)).collect();
+    let names: Vec<String> = files.iter().map(|(_, file)| short_name(file)).collect();
     let contents =
         Contents { sources: &sources, files: &names, notes: &notes, limits: limits.as_ref(), comparisons: &comparisons };
     if let Some(folder) = &arguments.figures {

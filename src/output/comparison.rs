@@ -41,19 +41,35 @@ pub fn comparison_text(report: &Report, style: Style) -> String {
         gates(&mut sheet, report);
     }
     for comparison in report.comparisons {
-        let names = Names::new(comparison);
         sheet.heading(&format!("{} compared with {}", comparison.names[1], comparison.names[0]));
-        head::answer(&mut sheet, comparison, &names);
-        head::differences(&mut sheet, comparison);
-        head::families(&mut sheet, comparison);
-        cases::tables(&mut sheet, comparison, &names, report.is_whole);
-        foot::code(&mut sheet, comparison);
-        foot::basis(&mut sheet, comparison);
+        head::answer(&mut sheet, comparison, &Names::new(comparison));
+        below_answer(&mut sheet, comparison, report.is_whole);
     }
     if style != Style::Markdown {
         gates(&mut sheet, report);
     }
     style.legible(&sheet.text())
+}
+
+/// What a comparison says in Markdown, where a picture stands in its middle: the answer above it, and the rest.
+pub fn answer_and_rest(comparison: &Comparison) -> [String; 2] {
+    let [mut answer, mut rest] = [(); 2].map(|()| Sheet::new(Style::Markdown));
+    head::answer(&mut answer, comparison, &Names::new(comparison));
+    below_answer(&mut rest, comparison, false);
+    [answer, rest].map(|sheet| Style::Markdown.legible(&sheet.text()))
+}
+
+/// The answer in a sentence.
+pub fn in_short(comparison: &Comparison) -> String {
+    head::in_short(comparison)
+}
+
+fn below_answer(sheet: &mut Sheet, comparison: &Comparison, is_whole: bool) {
+    head::differences(sheet, comparison);
+    head::families(sheet, comparison);
+    cases::tables(sheet, comparison, &Names::new(comparison), is_whole);
+    foot::code(sheet, comparison);
+    foot::basis(sheet, comparison);
 }
 
 fn gates(sheet: &mut Sheet, report: &Report) {

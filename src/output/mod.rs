@@ -42,7 +42,9 @@ pub use crate::staged::Staged;
 pub use answer::{answer_text, bearing};
 pub use card::{CardWriter, card_labels};
 pub use code::{CodeFolder, case_file};
-pub use comparison::{Names, Report, comparison_csv, comparison_jsonl, comparison_text};
+pub use comparison::{
+    Names, Report, answer_and_rest, comparison_csv, comparison_jsonl, comparison_text, in_short as comparison_in_short,
+};
 pub use csv::Csv;
 pub use files::{copy_beside, is_at, is_same_file, open_file, place, stop_writing, write_whole};
 pub use json::json;

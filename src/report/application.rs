@@ -22,7 +22,7 @@ pub fn pictures(rows: &[Row]) -> Pictures {
         let chart = |title: &str, body| Chart { title: title.to_owned(), body };
         let shares = shares(rows).map(|bars| chart("Where the time of its dispatches goes", Body::Bars(bars)));
         let timeline = timeline(rows).map(|body| chart("What ran when in one submission", Body::Timeline(body)));
-        let picture = |chart| Picture { chart, sources: [*source].into() };
+        let picture = |chart| Picture { chart, sources: [*source].into(), conclusion: None };
         shares.into_iter().chain(timeline).map(picture).collect::<Vec<_>>()
     };
     Pictures { shown: of_sources.iter().flat_map(pictures).collect(), ..Pictures::default() }

@@ -6,8 +6,10 @@ use super::Source;
 use super::chart::{
     Bar, BarGroup, Bars, Better, Body, Chart, Curves, Datum, Expected, Grid, GridCell, Line, Mark, Scale, Ticks,
 };
+use super::conclusion::{Conclusion, Sense, conclusion};
 use super::figures::{Figure, figure, is_doubted, tip};
 use super::layout::{Layout, PlotKind, layout};
+use super::sections::family;
 use super::sweep::{Dimension, Key, Row, dimensions, grouped};
 use crate::experiments::Experiment;
 use crate::model::{AxisValue, Plot, Plotted, Point};
@@ -27,6 +29,7 @@ const WIDE: f64 = 20.0;
 pub struct Picture {
     pub chart: Chart,
     pub sources: BTreeSet<usize>,
+    pub conclusion: Option<Conclusion>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -39,6 +42,14 @@ pub struct Pictures {
 }
 
 impl Picture {
+    /// Its title, with what its rows say.
+    pub fn concluded(&self, title: &str) -> String {
+        match &self.conclusion {
+            Some(conclusion) => format!("{title}: {}", conclusion.text),
+            None => title.to_owned(),
+        }
+    }
+
     /// Its title, with its source if it shows a single one.
     pub fn title(&self, sources: &[Source]) -> String {
         let title = &self.chart.title;
@@ -118,9 +129,16 @@ impl<'r> Drawer<'r> {
     }
 
     fn picture(&self, rows: &[Row<'r>]) -> Option<Picture> {
+        let mut sense = Sense::of(&rows.iter().find_map(|row| figure(row.record))?);
         let body = match &self.layout.shape {
             PlotKind::Single | PlotKind::TooMany => return None,
-            PlotKind::Curves { x, series } => Body::Curves(self.curves(rows, *x, series)),
+            PlotKind::Curves { x, series } => {
+                let (curves, are_slow_downs) = self.curves(rows, *x, series);
+                if are_slow_downs {
+                    sense = Sense::TIME;
+                }
+                Body::Curves(curves)
+            }
             PlotKind::Bars { names, series } => Body::Bars(self.bars(rows, *names, *series)),
             PlotKind::Grid { columns, rows: down } => Body::Grid(self.grid(rows, *columns, *down)),
         };
@@ -128,7 +146,9 @@ impl<'r> Drawer<'r> {
         let of = self.words(first, &self.layout.panels);
         let title = if of.is_empty() { self.name.to_owned() } else { format!("{}: {of}", self.name) };
         let sources = rows.iter().map(|row| row.source).collect();
-        Some(Picture { chart: Chart { title, body }, sources })
+        // What calibrates the instrument is nobody's work.
+        let conclusion = conclusion(&body, sense).filter(|_| family(self.name) != "calibration");
+        Some(Picture { chart: Chart { title, body }, sources, conclusion })
     }
 
     /// What a row has on some dimensions, in words.
@@ -137,7 +157,8 @@ impl<'r> Drawer<'r> {
         words.filter(|words| !words.is_empty()).collect::<Vec<_>>().join(", ")
     }
 
-    fn curves(&self, rows: &[Row<'r>], x: usize, series: &[usize]) -> Curves {
+    /// The curves, and whether they are slow-downs.
+    fn curves(&self, rows: &[Row<'r>], x: usize, series: &[usize]) -> (Curves, bool) {
         let of = &self.dimensions[x];
         let is_slow_down = self.plot.is_some_and(|plot| plot.of == Plotted::SlowDown && Key::Axis(plot.x.to_owned()) == of.key);
         let lines = grouped(with_figures(rows), |row| self.at(row, series)).into_iter();
@@ -155,7 +176,7 @@ impl<'r> Drawer<'r> {
         let y = Scale { label, is_log: is_wide(figures) && !is_slow_down, ticks: Ticks::Plain };
         let expected = if is_slow_down { self.expected(&drawn, &lines) } else { Vec::new() };
         let marks = self.marks(&drawn, &lines, &of.key);
-        Curves { x: axis_scale(of), y, marks, lines: drawn, expected }
+        (Curves { x: axis_scale(of), y, marks, lines: drawn, expected }, is_slow_down)
     }
 
     /// What a model expects of the lines that it says something of. What it expects of several is drawn once.
@@ -336,7 +357,9 @@ fn axis_scale(of: &Dimension) -> Scale {
     let mut steps: Vec<f64> = numbers.windows(2).map(|pair| pair[1] - pair[0]).collect();
     steps.sort_by(f64::total_cmp);
     let usual = steps.chunk_by(|one, other| one == other).map(<[f64]>::len).max().unwrap_or(0);
-    let is_log = is_wide(numbers.iter().copied()) && 2 * usual <= steps.len();
+    let by_factors = is_wide(numbers.iter().copied()) && 2 * usual <= steps.len();
+    let is_size = ticks != Ticks::Plain && numbers.iter().all(|number| *number > 0.0);
+    let is_log = is_size || by_factors;
     Scale { label: of.key.title(), is_log, ticks }
 }
 

@@ -3,7 +3,7 @@
 //! ```text
 //! palette, look      colours; dashes and markers
 //! text, axis         what stands at an axis
-//! canvas, legend     what all kinds are drawn with
+//! canvas, names, legend  what all kinds are drawn with
 //! curves, bars, ...  a kind of picture each
 //! ```
 //!
@@ -18,6 +18,7 @@ mod curves;
 mod grid;
 mod legend;
 mod look;
+mod names;
 pub mod palette;
 mod ratios;
 mod roofline;
@@ -27,10 +28,13 @@ mod text;
 mod timeline;
 
 use super::chart::{Body, Chart};
-use canvas::{Canvas, Side, WIDTH, Writing};
+use canvas::{Canvas, Side, Writing};
 use text::escaped;
 
-const TITLE: f64 = 13.0;
+const TITLE: f64 = 15.0;
+
+/// The width of most pictures, in pixels: two of them stand side by side on a page.
+const WIDTH: f64 = 540.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
@@ -42,7 +46,12 @@ pub enum Medium {
 
 /// A picture, as an element `svg` that is valid in a page and as a file.
 pub fn svg(chart: &Chart, place: Medium) -> String {
-    let mut canvas = Canvas::new(place);
+    svg_of_width(chart, place, WIDTH)
+}
+
+/// The same, so many pixels wide.
+pub fn svg_of_width(chart: &Chart, place: Medium, width: f64) -> String {
+    let mut canvas = Canvas::new(place, width);
     let (top, ground) = match place {
         Medium::Page => (4.0, ""),
         Medium::File => (title(&mut canvas, &chart.title), "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"),
@@ -57,17 +66,17 @@ pub fn svg(chart: &Chart, place: Medium) -> String {
     };
     let (title, height, drawn) = (escaped(&chart.title), bottom.ceil(), canvas.finish());
     format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" role=\"img\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
          aria-label=\"{title}\" font-family=\"sans-serif\">\n<title>{title}</title>\n{ground}{drawn}</svg>\n"
     )
 }
 
 /// Draws the title of a file, and says where it ends.
 fn title(canvas: &mut Canvas, title: &str) -> f64 {
-    let lines = text::lines(title, WIDTH - 20.0, TITLE * 1.05, 3);
+    let lines = text::lines(title, canvas.width - 20.0, TITLE * 1.05, 3);
     for (row, line) in lines.iter().enumerate() {
         let writing = Writing { is_bold: true, ..Writing::new(TITLE, Side::Start) };
-        canvas.text(line, (10.0, 14.0 + row as f64 * 17.0), writing);
+        canvas.text(line, (10.0, 14.0 + row as f64 * 19.0), writing);
     }
-    lines.len() as f64 * 17.0 + 12.0
+    lines.len() as f64 * 19.0 + 12.0
 }

@@ -4,8 +4,10 @@
 //! sweep      what tells the rows of an experiment apart
 //! layout     which picture shows that: from the axes, not by hand
 //! figures    what is told of a row
+//! findings   what a page says first
 //! chart      what a picture shows
 //! charts     the pictures of an experiment's rows
+//! conclusion what the rows of a picture say, in a few words
 //! roofline   what kernels reach beside what the device allows
 //! survey     what is known of all rows from one look at each
 //! tuned      what a search says of a shader
@@ -19,8 +21,10 @@
 mod application;
 pub mod chart;
 mod charts;
+mod conclusion;
 pub mod draw;
 mod figures;
+mod findings;
 mod layout;
 mod page;
 mod ratios;
@@ -74,7 +78,7 @@ pub fn drawn(contents: &Contents) -> Vec<(String, String)> {
     // A page says whose rows it shows; a file on its own has to.
     let figure = |picture: charts::Picture| {
         let name = slugs.of(&picture.chart.title);
-        let chart = chart::Chart { title: picture.title(sources), ..picture.chart };
+        let chart = chart::Chart { title: picture.concluded(&picture.title(sources)), ..picture.chart };
         (name, svg(&chart, Medium::File))
     };
     pictures.into_iter().map(figure).collect()

@@ -10,8 +10,20 @@ use crate::output::Names;
 use crate::stats::Ratio;
 use crate::units::ratio_between;
 
-/// The most ratios of a picture: the largest changes.
-pub const MOST_RATIOS: usize = 60;
+/// The most ratios of a picture: the largest changes that were decided, and the most where none was.
+const MOST_DECIDED: usize = 60;
+const MOST: usize = 24;
+
+/// How many ratios of a comparison are shown, of how many that are known.
+pub fn shown(comparison: &Comparison) -> (usize, usize) {
+    let known: Vec<&Compared> = comparison.cases.iter().filter(|case| case.effect().as_ref().is_some_and(is_usable)).collect();
+    let decided = known.iter().filter(|case| is_decided(case)).count();
+    (known.len().min(decided.clamp(MOST, MOST_DECIDED)), known.len())
+}
+
+fn is_decided(case: &Compared) -> bool {
+    matches!(verdict(case), Verdict::Faster | Verdict::Slower)
+}
 
 /// The cases of a comparison whose ratios are known: the largest changes, faster ones first. Nothing where there is none.
 pub fn ratios(comparison: &Comparison, sources: usize) -> Option<Picture> {
@@ -19,9 +31,8 @@ pub fn ratios(comparison: &Comparison, sources: usize) -> Option<Picture> {
         comparison.cases.iter().filter_map(|case| Some((case, case.effect()?))).filter(|(_, ratio)| is_usable(ratio)).collect();
     let change = |ratio: &Ratio| ratio.value.ln().abs();
     // What was decided comes before what may be noise.
-    let rank = |case: &Compared| matches!(verdict(case), Verdict::Faster | Verdict::Slower);
-    cases.sort_by(|(one, a), (other, b)| rank(other).cmp(&rank(one)).then(change(b).total_cmp(&change(a))));
-    cases.truncate(MOST_RATIOS);
+    cases.sort_by(|(one, a), (other, b)| is_decided(other).cmp(&is_decided(one)).then(change(b).total_cmp(&change(a))));
+    cases.truncate(shown(comparison).0);
     cases.sort_by(|(_, a), (_, b)| b.value.total_cmp(&a.value));
     if cases.is_empty() {
         return None;
@@ -37,7 +48,7 @@ pub fn ratios(comparison: &Comparison, sources: usize) -> Option<Picture> {
         }),
     };
     let sources: BTreeSet<usize> = (0..sources).collect();
-    Some(Picture { chart, sources })
+    Some(Picture { chart, sources, conclusion: None })
 }
 
 fn is_usable(ratio: &Ratio) -> bool {

@@ -11,6 +11,9 @@ use crate::units::{rate, ratio};
 /// Where peaks are derived, and the one of memory.
 const PEAKS: &str = "peak/summary";
 
+/// The least kernels that are a picture.
+const LEAST_KERNELS: usize = 3;
+
 /// The most kernels that are points: more are a cloud, and a page that nobody can load.
 const MOST_KERNELS: usize = 2000;
 
@@ -46,7 +49,8 @@ impl Kernels {
             let points = kernels.split_off(MOST_SERIES - 1).into_iter().flat_map(|line| line.points).collect();
             kernels.push(Line { name: "others".to_owned(), points });
         }
-        if kernels.is_empty() {
+        // Fewer are said by their rows.
+        if all < LEAST_KERNELS || roofs.is_empty() {
             return None;
         }
         let roofline = Roofline {
@@ -57,7 +61,7 @@ impl Kernels {
         };
         let of_all = if all > MOST_KERNELS { format!(", the fastest of {all} kernels") } else { String::new() };
         let chart = Chart { title: format!("Roofline: {label}{of_all}"), body: Body::Roofline(roofline) };
-        Some(Picture { chart, sources: [source].into() })
+        Some(Picture { chart, sources: [source].into(), conclusion: None })
     }
 }
 

@@ -7,6 +7,7 @@ use super::charts::Picture;
 use super::figures::is_doubted;
 use super::roofline::Kernels;
 use super::sweep::Row;
+use crate::analysis::Tally;
 use crate::model::Status;
 use crate::record::{Packed, Record};
 
@@ -19,15 +20,30 @@ pub struct Survey<'s> {
     pub axes: BTreeSet<String>,
     /// Those of each source that has any.
     pub rooflines: Vec<Picture>,
+    /// Measured rows, and those that bear a flag of the circumstances.
+    pub tally: Tally,
     /// Rows that bear a flag.
     pub doubted: usize,
-    pub failed: usize,
+    /// How many rows bear each.
+    pub flags: BTreeMap<String, usize>,
+    /// How many rows failed, by experiment.
+    pub failed: BTreeMap<String, usize>,
 }
 
 impl<'s> Survey<'s> {
     pub fn of(sources: &'s [Source]) -> Self {
         let (names, rows, axes, rooflines) = (Vec::new(), BTreeMap::new(), BTreeSet::new(), Vec::new());
-        let mut survey = Self { sources, names, rows, axes, rooflines, doubted: 0, failed: 0 };
+        let mut survey = Self {
+            sources,
+            names,
+            rows,
+            axes,
+            rooflines,
+            tally: Tally::default(),
+            doubted: 0,
+            flags: BTreeMap::new(),
+            failed: BTreeMap::new(),
+        };
         let mut record = Record::default();
         for (place, source) in sources.iter().enumerate() {
             let mut kernels = Kernels::default();
@@ -48,7 +64,13 @@ impl<'s> Survey<'s> {
 
     fn take(&mut self, packed: (usize, &'s Packed), record: &Record) {
         self.doubted += usize::from(is_doubted(record));
-        self.failed += usize::from(Status::named(&record.status).is_some_and(Status::is_failure));
+        self.tally.count(record);
+        for flag in record.quality_flags.split(';').filter(|flag| !flag.is_empty()) {
+            *self.flags.entry(flag.to_owned()).or_default() += 1;
+        }
+        if Status::named(&record.status).is_some_and(Status::is_failure) {
+            *self.failed.entry(record.experiment.clone()).or_default() += 1;
+        }
         let fresh = record.by_axis.keys().filter(|name| !self.axes.contains(*name)).cloned().collect::<Vec<_>>();
         self.axes.extend(fresh);
         match self.rows.get_mut(&record.experiment) {

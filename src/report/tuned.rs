@@ -15,6 +15,11 @@ use crate::tuning::space::{Space, SpaceError};
 
 const WIDTH: u16 = 110;
 
+/// The first sentence of an answer, without what it begins with.
+pub fn first_line(answer: &str) -> &str {
+    answer.lines().next().unwrap_or_default()
+}
+
 pub fn is_tuned(experiment: &str) -> bool {
     experiment.starts_with("tune/")
 }
@@ -132,7 +137,7 @@ fn picture(rows: &[Row], answer: &Answer, of: &str) -> Option<Picture> {
     };
     let of = if of.is_empty() { String::new() } else { format!(", {of}") };
     let chart = Chart { title: format!("{}{of}{of_others}", first.record.experiment), body: Body::Grid(grid) };
-    Some(Picture { chart, sources: [first.source].into() })
+    Some(Picture { chart, sources: [first.source].into(), conclusion: None })
 }
 
 #[cfg(test)]

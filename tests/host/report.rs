@@ -196,8 +196,10 @@ fn figures_are_a_file_each() {
 fn several_runs_stand_side_by_side_and_are_compared() {
     let [base, new] = ["nvidia-h100-overview-5.csv", "nvidia-h100-overview-6.csv"].map(data);
     let text = page(&[&format!("before={base}"), &format!("after={new}"), "--compare"]);
-    assert!(text.contains("<h1>before next to after</h1>") && text.contains("id=\"compared\""));
-    assert!(text.contains("after compared with before") && text.contains("times as fast as before"));
+    assert!(text.contains("<h1>after compared with before</h1>") && text.contains("times as fast as before"));
+    // The verdict comes first, and its figure before the card.
+    let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("no {part}"));
+    assert!(place("What changed") < place("id=\"compared\"") && place("id=\"compared\"") < place("id=\"card\""));
     assert!(text.contains("href=\"#compared\"") && text.contains("href=\"#roofline\""));
 }
 
@@ -217,8 +219,8 @@ fn a_side_may_come_by_a_pipe() {
         let writer = std::thread::spawn(move || pipe.write_all(&rows));
         let text = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
         writer.join().unwrap().unwrap();
-        let name = if stream == "-" { "standard input" } else { stream };
-        assert_eq!(text.replace(name, &new), of_files, "{stream}");
+        let name = if stream == "-" { "standard input" } else { "stdin" };
+        assert_eq!(text.replace(name, "nvidia-h100-overview-6.csv"), of_files, "{stream}");
     }
     for command in [&["merge", "-", "-"][..], &["card", "-", "-"]] {
         ran(command).says(2, &["can be read once"]);
@@ -239,6 +241,7 @@ fn parts_of_a_run_are_joined_and_another_run_is_not() {
     assert_eq!(heading(&[&halves[0], &file]), one);
     let another = data("nvidia-h100-overview-5.csv");
     assert_eq!(heading(&[&file, &another]).matches(one).count(), 2);
+    assert!(heading(&[&format!("a={file}"), &format!("b={another}"), &format!("c={file}")]).ends_with("a and 2 others"));
 }
 
 /// The first run isn't the median one, nor is the last.
@@ -255,7 +258,7 @@ fn of_the_runs_of_a_side_the_median_one_is_shown() {
     };
     let sides = [run("slow", 1.5), run("median", 1.2), run("fast", 1.0), format!("b={}", data("nvidia-h100-overview-5.csv"))];
     let text = page(&sides.iter().map(String::as_str).chain(["--compare"]).collect::<Vec<_>>());
-    assert_eq!(between(&text, "<h1>", "</h1>"), ["a next to b"]);
+    assert_eq!(between(&text, "<h1>", "</h1>"), ["b compared with a"]);
     assert!(
         text.contains("a has 3 runs. The figures show the one of median time, ")
             && text.contains("median.csv; a comparison takes all of them")

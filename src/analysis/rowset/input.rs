@@ -60,6 +60,11 @@ pub fn input_name(path: &Path) -> String {
     if is_standard_input(path) { "standard input".to_owned() } else { path.shown() }
 }
 
+/// A file's name without its folders.
+pub fn short_name(path: &Path) -> String {
+    if is_standard_input(path) { input_name(path) } else { Path::new(path.file_name().unwrap_or(path.as_os_str())).shown() }
+}
+
 /// Reads a file, standard input for `-`, and gives each of its rows with the line on which it begins. What it gives
 /// back is to be said of the file: that its last row was cut, and that a newer version wrote it.
 /// Errors: a file that can't be opened or isn't one of rows; one that lacks columns that one of the purposes needs; a row that can't be

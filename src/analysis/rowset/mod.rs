@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::experiments::is_derived_name;
 use crate::record::{Choice, Completeness, Packed, Record, SCHEMA_VERSION, choose};
 
-pub use input::{Purpose, input_name, read_rows};
+pub use input::{Purpose, input_name, read_rows, short_name};
 
 /// Conflicts, and rows of one conflict, that are named.
 const SHOWN_CONFLICTS: usize = 20;

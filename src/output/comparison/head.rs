@@ -56,6 +56,12 @@ pub fn answer(sheet: &mut Sheet, comparison: &Comparison, names: &Names) {
     }
 }
 
+/// The counts, and the mean of all.
+pub fn in_short(comparison: &Comparison) -> String {
+    let (whole, counts) = (whole(comparison), counts(comparison));
+    whole.map_or_else(|| counts.clone(), |whole| format!("{whole} {counts}."))
+}
+
 /// What all calls take together, and how much of that the compared kernels have.
 fn of_application(Application { all, matched }: &Application, names: &[String; 2]) -> String {
     let share = |side: usize| if all[side] > 0.0 { percent(matched[side] / all[side]) } else { "0 %".to_owned() };

@@ -80,7 +80,7 @@ impl Axis {
     fn has_room(&self, ticks: &[(f64, String)], room: Room) -> bool {
         let half = |text: &str| match room {
             Room::Across(_, size) => text::width(text, size) / 2.0 + 4.0,
-            Room::Upright(_) => 9.0,
+            Room::Upright(_) => 11.0,
         };
         let (Room::Across(length, _) | Room::Upright(length)) = room;
         ticks.len() <= MOST
@@ -153,7 +153,9 @@ fn candidates(axis: &Axis, kind: Ticks) -> Vec<Vec<(f64, String)>> {
     let Axis { low, high, .. } = *axis;
     let named = |ticks: Vec<f64>| -> Vec<(f64, String)> {
         let name = match kind {
-            Ticks::Plain => text::plain,
+            Ticks::Plain if ticks.iter().all(|at| text::is_plain(*at)) => text::plain,
+            // All in one form.
+            Ticks::Plain => text::power,
             Ticks::Binary => text::binary,
             Ticks::Bytes => text::bytes,
         };
@@ -232,7 +234,7 @@ mod tests {
         assert_eq!(texts(false, Ticks::Plain, &[0.0, 10.0]), ["0", "2", "4", "6", "8", "10"]);
         assert_eq!(
             texts(true, Ticks::Plain, &[1e-9, 1e15]),
-            ["10⁻⁹", "10⁻⁶", "0.001", "1", "1000", "10⁶", "10⁹", "10¹²", "10¹⁵"]
+            ["10⁻⁹", "10⁻⁶", "10⁻³", "10⁰", "10³", "10⁶", "10⁹", "10¹²", "10¹⁵"]
         );
     }
 

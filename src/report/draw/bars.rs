@@ -2,22 +2,23 @@
 
 use super::super::chart::{Bar, Bars};
 use super::axis::{Axis, BESIDE, Room, can_hold};
-use super::canvas::{BELOW, Canvas, Frame, Layer, Paint, Plot, SMALL, Side, TEXT, WIDTH, Writing};
+use super::canvas::{BELOW, Canvas, Frame, Layer, Paint, Plot, SMALL, Side, TEXT, Writing};
 use super::legend::{self, Swatch};
 use super::look::Stroke;
+use super::names::Names;
 use super::palette::{Colour, INK, PAPER, SERIES};
 use super::text;
 
 /// Draws it from a height on, and says where it ends.
 pub fn draw(canvas: &mut Canvas, bars: &Bars, top: f64) -> f64 {
     let count = bars.groups.iter().map(|group| group.bars.len()).max().unwrap_or(0).max(1) as f64;
-    let (thick, gap) = if count > 1.0 { (12.0, 9.0) } else { (15.0, 7.0) };
-    let pitch = thick * count + gap;
-    let plot = axes(canvas, bars, pitch, top);
+    let (thick, gap) = if count > 1.0 { (15.0, 10.0) } else { (18.0, 8.0) };
+    let names = Names::new(canvas, bars.groups.iter().map(|group| &group.name));
+    let pitch = names.height() + thick * count + gap;
+    let plot = axes(canvas, bars, names.left, pitch, top);
     for (row, group) in bars.groups.iter().enumerate() {
-        let upper = plot.frame.top + row as f64 * pitch + gap / 2.0;
-        let name = text::fit(&group.name, plot.frame.left - 8.0, TEXT);
-        canvas.text(&name, (plot.frame.left - 6.0, upper + thick * count / 2.0), Writing::new(TEXT, Side::End));
+        let upper = plot.frame.top + row as f64 * pitch + names.height() + gap / 2.0;
+        names.draw(canvas, &group.name, upper, thick * count);
         for (series, bar) in group.bars.iter().enumerate() {
             if let Some(bar) = bar {
                 draw_bar(canvas, &plot, bar, series, upper + series as f64 * thick, thick);
@@ -35,11 +36,9 @@ fn all(bars: &Bars) -> impl Iterator<Item = &Bar> {
     bars.groups.iter().flat_map(|group| group.bars.iter().flatten())
 }
 
-fn axes(canvas: &mut Canvas, bars: &Bars, pitch: f64, top: f64) -> Plot {
-    let names = text::widest(bars.groups.iter().map(|group| &group.name), TEXT);
-    let left = (names + 10.0).clamp(24.0, WIDTH * 0.45);
+fn axes(canvas: &mut Canvas, bars: &Bars, left: f64, pitch: f64, top: f64) -> Plot {
     let words = all(bars).map(|bar| text::width(&shown(bar), SMALL)).fold(0.0, f64::max);
-    let width = WIDTH - left - (words + 14.0).max(BESIDE);
+    let width = canvas.width - left - (words + 14.0).max(BESIDE);
     let values = all(bars).flat_map(|bar| {
         let (low, high) = bar.interval.unwrap_or((bar.value, bar.value));
         // An end that is far off would leave the bars no room.
@@ -52,7 +51,7 @@ fn axes(canvas: &mut Canvas, bars: &Bars, pitch: f64, top: f64) -> Plot {
 }
 
 fn shown(bar: &Bar) -> String {
-    text::fit(&bar.text, 130.0, SMALL)
+    text::fit(&bar.text, 140.0, SMALL)
 }
 
 fn draw_bar(canvas: &mut Canvas, plot: &Plot, bar: &Bar, series: usize, top: f64, thick: f64) {

@@ -8,14 +8,12 @@ use super::look::{Marker, Point, Stroke};
 use super::palette::{Colour, GRID, INK, PAPER};
 use super::text::{escaped, fit, one_line};
 
-/// The width of every picture, in pixels.
-pub const WIDTH: f64 = 640.0;
-/// The size of most texts.
-pub const TEXT: f64 = 11.0;
+/// The size of most texts: that of a page's tables.
+pub const TEXT: f64 = 13.5;
 /// The size of texts in cells and legends.
-pub const SMALL: f64 = 10.0;
+pub const SMALL: f64 = 12.5;
 /// The room below a plot for the numbers of its axis and what it is.
-pub const BELOW: f64 = 36.0;
+pub const BELOW: f64 = 44.0;
 
 /// What is shown or hidden together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,11 +138,13 @@ pub struct Canvas {
     /// Above all: what tells its tip.
     hits: String,
     place: Medium,
+    /// In pixels.
+    pub width: f64,
 }
 
 impl Canvas {
-    pub fn new(place: Medium) -> Self {
-        Self { elements: String::new(), hits: String::new(), place }
+    pub fn new(place: Medium, width: f64) -> Self {
+        Self { elements: String::new(), hits: String::new(), place, width }
     }
 
     pub fn finish(self) -> String {
@@ -170,8 +170,8 @@ impl Canvas {
         self.line(&[(left, frame.top), (left, bottom), (right, bottom)], INK, Stroke::THIN);
         let writing = Writing::new(TEXT, Side::Middle);
         let (middle, half) = frame.middle();
-        self.text(&fit(across, frame.width, TEXT), (middle, bottom + 30.0), writing);
-        self.text(&fit(upright, frame.height, TEXT), (9.5, half), Writing { degrees: -90.0, ..writing });
+        self.text(&fit(across, frame.width, TEXT), (middle, bottom + 36.0), writing);
+        self.text(&fit(upright, frame.height, TEXT), (10.5, half), Writing { degrees: -90.0, ..writing });
         plot
     }
 

@@ -2,15 +2,15 @@
 
 use super::super::chart::{Curves, Datum, Line, Mark};
 use super::axis::{Axis, BESIDE, Room, can_hold};
-use super::canvas::{BELOW, Canvas, Frame, Layer, Paint, Plot, SMALL, Side, TEXT, WIDTH, Writing};
+use super::canvas::{BELOW, Canvas, Frame, Layer, Paint, Plot, SMALL, Side, TEXT, Writing};
 use super::legend::{self, Swatch};
 use super::look::{Marker, Point, Stroke};
 use super::palette::{Colour, MARK, SERIES};
 use super::text;
 
-const HEIGHT: f64 = 270.0;
+const HEIGHT: f64 = 250.0;
 /// The height of a line of marks' texts.
-const MARK_LINE: f64 = 14.0;
+const MARK_LINE: f64 = 16.0;
 
 /// Draws it from a height on, and says where it ends.
 pub fn draw(canvas: &mut Canvas, curves: &Curves, top: f64) -> f64 {
@@ -44,8 +44,8 @@ fn axes(canvas: &mut Canvas, curves: &Curves, lines: &[Line], top: f64) -> Plot 
     let is_log = curves.y.is_log;
     let ys = data().flat_map(|datum| [Some(datum.y), end(datum, false, is_log), end(datum, true, is_log)]).flatten();
     let y = Axis::around(&curves.y, ys.chain(expected().map(|point| point.1)), Room::Upright(HEIGHT));
-    let left = y.widest(TEXT) + 34.0;
-    let width = WIDTH - left - BESIDE;
+    let left = y.widest(TEXT) + 36.0;
+    let width = canvas.width - left - BESIDE;
     let xs = data().map(|datum| datum.x).chain(expected().map(|point| point.0));
     let xs = xs.chain(curves.marks.iter().map(|mark| mark.at));
     let x = Axis::around(&curves.x, xs, Room::Across(width, TEXT));
@@ -93,7 +93,7 @@ fn places(marks: &[Mark], place: impl Fn(f64) -> f64, right: f64, is_log: bool) 
 }
 
 fn mark_text(mark: &Mark) -> String {
-    text::fit(&mark.text, 240.0, SMALL)
+    text::fit(&mark.text, 260.0, SMALL)
 }
 
 fn marks(canvas: &mut Canvas, plot: &Plot, all: &[Mark], top: f64) {

@@ -2,7 +2,7 @@
 
 use super::super::chart::{Better, Grid, GridCell};
 use super::axis::{Axis, Room, can_hold, ends};
-use super::canvas::{Canvas, Frame, Layer, Paint, SMALL, Side, TEXT, WIDTH, Writing};
+use super::canvas::{Canvas, Frame, Layer, Paint, SMALL, Side, TEXT, Writing};
 use super::legend::{self, Swatch};
 use super::look::Stroke;
 use super::palette::{Colour, FAINT, PAPER, VOID, heat, on};
@@ -22,7 +22,7 @@ pub fn draw(canvas: &mut Canvas, grid: &Grid, top: f64) -> f64 {
             draw_cell(canvas, cell, Frame { left, top, ..first }, &colours, size);
         }
     }
-    let left = first.left.min(WIDTH - 330.0);
+    let left = first.left.min(canvas.width - 330.0);
     let bottom = colours.bar(canvas, grid, left, first.top + first.height * row_count(grid) as f64 + 10.0);
     let flagged = values(grid).any(|(_, _, is_doubted)| is_doubted).then(|| (Swatch::Corner, "flagged".to_owned()));
     legend::draw(canvas, flagged.as_slice(), left, bottom)
@@ -43,18 +43,18 @@ fn row_count(grid: &Grid) -> usize {
 /// Draws the names, and says where the first cell is.
 fn layout(canvas: &mut Canvas, grid: &Grid, top: f64) -> Frame {
     let names = text::widest(grid.rows.iter().chain([&grid.row_label]), TEXT);
-    let left = (names + 12.0).clamp(24.0, WIDTH * 0.4).ceil();
+    let left = (names + 12.0).clamp(24.0, canvas.width * 0.4).ceil();
     let columns_shown = grid.cells.iter().map(Vec::len).max().unwrap_or(0).max(grid.columns.len());
-    let width = ((WIDTH - left - 10.0) / columns_shown.max(1) as f64).min(110.0);
+    let width = ((canvas.width - left - 10.0) / columns_shown.max(1) as f64).min(110.0);
     // Between cells at parts of a pixel the ground shines through.
     let width = if width >= 4.0 { width.floor() } else { width };
     let height = match row_count(grid) {
-        0..=16 => 24.0,
-        17..=32 => 16.0,
-        33..=60 => 12.0,
-        _ => 10.0,
+        0..=16 => 26.0,
+        17..=32 => 18.0,
+        33..=60 => 14.0,
+        _ => 12.0,
     };
-    let label = text::fit(&grid.column_label, WIDTH - left - 10.0, TEXT);
+    let label = text::fit(&grid.column_label, canvas.width - left - 10.0, TEXT);
     canvas.text(&label, (left, top + 8.0), Writing::new(TEXT, Side::Start).coloured(FAINT));
     let top = if label.is_empty() { top } else { top + 18.0 };
     let head = columns(canvas, grid, left, width, top);
@@ -89,7 +89,7 @@ fn columns(canvas: &mut Canvas, grid: &Grid, left: f64, width: f64, top: f64) ->
 
 /// The size of the texts in cells, if most of them have room.
 fn cell_text(grid: &Grid, cell: Frame) -> Option<f64> {
-    [SMALL, 9.0, 8.0].into_iter().find(|size| {
+    [SMALL, 11.0, 10.0].into_iter().find(|size| {
         let fitting = values(grid).filter(|(_, text, _)| has_room(text, *size, cell.width, cell.height)).count();
         fitting * 10 >= values(grid).count() * 9
     })
@@ -124,8 +124,8 @@ fn draw_cell(canvas: &mut Canvas, cell: &GridCell, frame: Frame, colours: &Colou
 /// A cell without a figure: the word where it fits, else a diagonal.
 fn without(canvas: &mut Canvas, word: &str, frame: Frame, is_doubted: bool, tip: &str) {
     canvas.rectangle(frame, Paint::Full(VOID));
-    if !word.is_empty() && has_room(word, 9.0, frame.width, frame.height) {
-        canvas.text(word, frame.middle(), Writing::new(9.0, Side::Middle).coloured(FAINT));
+    if !word.is_empty() && has_room(word, 10.5, frame.width, frame.height) {
+        canvas.text(word, frame.middle(), Writing::new(10.5, Side::Middle).coloured(FAINT));
     } else {
         canvas.line(&[(frame.left, frame.bottom()), (frame.right(), frame.top)], FAINT, Stroke::whole(0.6));
     }
@@ -160,7 +160,7 @@ impl Colours {
             Better::Lower => " (lower is better)",
             Better::Neither => "",
         };
-        let label = format!("{}{better}", text::fit(&grid.scale.label, WIDTH - left - 130.0, TEXT));
+        let label = format!("{}{better}", text::fit(&grid.scale.label, canvas.width - left - 150.0, TEXT));
         canvas.text(&label, (left, top + 8.0), Writing::new(TEXT, Side::Start));
         let (width, height, y) = (300.0, 10.0, top + 18.0);
         if low == high {

@@ -1,7 +1,7 @@
 //! What names the series of a picture, below it, so that it hides no data.
 
 use super::bars::fill;
-use super::canvas::{Canvas, Frame, Layer, Paint, SMALL, Side, WIDTH, Writing};
+use super::canvas::{Canvas, Frame, Layer, Paint, SMALL, Side, Writing};
 use super::look::{Marker, Stroke};
 use super::palette::{Colour, PAPER, SAME, heat};
 use super::text;
@@ -24,7 +24,7 @@ pub enum Swatch {
 }
 
 /// The height of a line of it.
-const LINE: f64 = 17.0;
+const LINE: f64 = 20.0;
 /// The room of what stands before a name.
 const SWATCH: f64 = 30.0;
 
@@ -46,9 +46,9 @@ pub fn draw(canvas: &mut Canvas, entries: &[(Swatch, String)], left: f64, top: f
     }
     let (mut x, mut y) = (left, top + LINE / 2.0);
     for (swatch, name) in entries {
-        let name = text::fit(name, 250.0, SMALL);
+        let name = text::fit(name, canvas.width - left - SWATCH - 4.0, SMALL);
         let room = SWATCH + text::width(&name, SMALL) + 14.0;
-        if x > left && x + room > WIDTH {
+        if x > left && x + room > canvas.width {
             (x, y) = (left, y + LINE);
         }
         entry(canvas, *swatch, &name, x, y);

@@ -3,33 +3,33 @@
 use super::super::chart::{RatioItem, Ratios, Scale, Ticks, Verdict};
 use super::axis::{Axis, Room, can_hold};
 use super::bars::whiskers;
-use super::canvas::{BELOW, Canvas, Frame, Layer, Paint, Plot, SMALL, Side, TEXT, WIDTH, Writing};
+use super::canvas::{BELOW, Canvas, Frame, Layer, Paint, Plot, SMALL, Side, TEXT, Writing};
 use super::legend::{self, Swatch};
 use super::look::{Marker, Stroke};
+use super::names::Names;
 use super::palette::{BAD, Colour, GOOD, INK, MARGIN, SAME, UNCLEAR};
 use super::text;
 use crate::stats::Ratio;
 
-const ROW: f64 = 17.0;
+const ROW: f64 = 21.0;
 /// The room for the numbers on the right.
-const NUMBERS: f64 = 48.0;
+const NUMBERS: f64 = 54.0;
 
 /// Draws it from a height on, and says where it ends.
 pub fn draw(canvas: &mut Canvas, ratios: &Ratios, top: f64) -> f64 {
-    let plot = axes(canvas, ratios, top);
+    let names = Names::new(canvas, ratios.items.iter().map(|item| &item.name));
+    let pitch = names.height() + ROW;
+    let plot = axes(canvas, ratios, names.left, pitch, top);
     for (row, item) in ratios.items.iter().enumerate() {
-        let y = plot.frame.top + (row as f64 + 0.5) * ROW;
-        let name = text::fit(&item.name, plot.frame.left - 10.0, TEXT);
-        canvas.text(&name, (plot.frame.left - 8.0, y), Writing::new(TEXT, Side::End));
-        draw_item(canvas, &plot, item, y);
+        let upper = plot.frame.top + row as f64 * pitch + names.height();
+        names.draw(canvas, &item.name, upper, ROW);
+        draw_item(canvas, &plot, item, upper + ROW / 2.0);
     }
     legend::draw(canvas, &entries(ratios), 10.0, plot.frame.bottom() + BELOW + 4.0)
 }
 
-fn axes(canvas: &mut Canvas, ratios: &Ratios, top: f64) -> Plot {
-    let names = text::widest(ratios.items.iter().map(|item| &item.name), TEXT);
-    let left = (names + 14.0).clamp(24.0, WIDTH * 0.45);
-    let width = WIDTH - left - NUMBERS - 8.0;
+fn axes(canvas: &mut Canvas, ratios: &Ratios, left: f64, pitch: f64, top: f64) -> Plot {
+    let width = canvas.width - left - NUMBERS - 8.0;
     let margin = if ratios.margin.is_finite() { ratios.margin.clamp(0.0, 10.0) } else { 0.0 };
     // An interval that is far wider than its ratio would leave the others no room.
     let reach = ratios.items.iter().filter(|item| can_hold(item.ratio.value, true)).flat_map(|item| {
@@ -43,7 +43,7 @@ fn axes(canvas: &mut Canvas, ratios: &Ratios, top: f64) -> Plot {
     let scale = Scale { label: ratios.label.clone(), is_log: true, ticks: Ticks::Plain };
     let x = Axis::around(&scale, values, room).with_best(ticks(), room);
     let x = if x.ticks.len() < 2 { Axis::new(&scale, x.low, x.high, room) } else { x };
-    let frame = Frame { left, top: top + 4.0, width, height: ROW * ratios.items.len().max(1) as f64 };
+    let frame = Frame { left, top: top + 4.0, width, height: pitch * ratios.items.len().max(1) as f64 };
     let [from, to] = [low, high].map(|end| left + x.share(end) * width);
     canvas.rectangle(Frame { left: from, width: to - from, ..frame }, Paint::Full(MARGIN));
     let plot = canvas.plot(frame, x, Axis::bare(), [&ratios.label, ""]);
@@ -91,7 +91,7 @@ fn draw_item(canvas: &mut Canvas, plot: &Plot, item: &RatioItem, y: f64) {
     canvas.within(Layer::of(item.is_doubted), |canvas| {
         whiskers(canvas, ends, y, colour, stroke);
         canvas.marker(shape, at, 4.0, paint);
-        canvas.text(&number_text(value), (WIDTH - 4.0, y), Writing::new(SMALL, Side::End));
+        canvas.text(&number_text(value), (canvas.width - 4.0, y), Writing::new(SMALL, Side::End));
     });
 }
 

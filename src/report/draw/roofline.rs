@@ -1,8 +1,8 @@
 //! What kernels reach beside what the device allows.
 
-use super::super::chart::{Line, Roof, Roofline, Scale};
+use super::super::chart::{Datum, Line, Roof, Roofline, Scale};
 use super::axis::{Axis, BESIDE, Room, can_hold};
-use super::canvas::{BELOW, Canvas, Frame, Paint, Plot, SMALL, Side, TEXT, WIDTH, Writing};
+use super::canvas::{BELOW, Canvas, Frame, Plot, SMALL, Side, TEXT, Writing};
 use super::curves::mark_datum;
 use super::legend::{self, Swatch};
 use super::look::{Marker, Point, Stroke};
@@ -25,18 +25,62 @@ pub fn draw(canvas: &mut Canvas, roofline: &Roofline, top: f64) -> f64 {
     for edge in &edges {
         canvas.line(&[plot.at(edge.from), plot.at(edge.to)], ROOF, Stroke::whole(1.6));
     }
-    names(canvas, &plot, &edges);
-    for (index, line) in roofline.kernels.iter().enumerate() {
-        for datum in line.points.iter().filter(|datum| can_hold(datum.x, true) && can_hold(datum.y, true)) {
-            let at = plot.at((datum.x, datum.y));
-            mark_datum(canvas, Marker::of_series(index), at, 3.8, SERIES[index % SERIES.len()], datum.is_doubted);
-            canvas.hit(at, 6.0, datum.is_doubted, &datum.tip);
-        }
+    let points: Vec<Stretch> = drawable(roofline).map(|(_, datum)| plot.at((datum.x, datum.y))).map(|at| (at, at)).collect();
+    let taken = names(canvas, &plot, &edges, &points);
+    for (index, datum) in drawable(roofline) {
+        let at = plot.at((datum.x, datum.y));
+        mark_datum(canvas, Marker::of_series(index), at, 4.2, SERIES[index % SERIES.len()], datum.is_doubted);
+        canvas.hit(at, 6.0, datum.is_doubted, &datum.tip);
     }
-    let swatch = |index| Swatch::Marker(Paint::Full(SERIES[index % SERIES.len()]), Marker::of_series(index));
-    let is_flagged = roofline.kernels.iter().flat_map(|line| &line.points).any(|datum| datum.is_doubted);
-    let entries = legend::entries(roofline.kernels.iter().map(|line| &line.name), swatch, is_flagged);
+    kernel_names(canvas, &plot, roofline, taken);
+    let flagged = drawable(roofline).any(|(_, datum)| datum.is_doubted);
+    let entries = legend::entries(std::iter::empty(), |_| Swatch::Flagged, flagged);
     legend::draw(canvas, &entries, plot.frame.left, plot.frame.bottom() + BELOW + 4.0)
+}
+
+/// The points that have a place, and the series of each.
+fn drawable(roofline: &Roofline) -> impl Iterator<Item = (usize, &Datum)> {
+    let of_line = |(index, line)| -> Vec<(usize, &Datum)> {
+        let line: &Line = line;
+        line.points
+            .iter()
+            .filter(|datum| can_hold(datum.x, true) && can_hold(datum.y, true))
+            .map(|datum| (index, datum))
+            .collect()
+    };
+    roofline.kernels.iter().enumerate().flat_map(of_line)
+}
+
+/// The name of each series beside its highest point, where nothing else stands if there is such a place.
+fn kernel_names(canvas: &mut Canvas, plot: &Plot, roofline: &Roofline, mut taken: Vec<Stretch>) {
+    let points: Vec<Point> = drawable(roofline).map(|(_, datum)| plot.at((datum.x, datum.y))).collect();
+    for (index, line) in roofline.kernels.iter().enumerate() {
+        let own = drawable(roofline).filter(|(of, _)| *of == index).map(|(_, datum)| datum);
+        let Some(highest) = own.max_by(|one, other| one.y.total_cmp(&other.y)) else { continue };
+        let at = plot.at((highest.x, highest.y));
+        let name = text::fit(&line.name, plot.frame.width * 0.5, SMALL);
+        let width = text::width(&name, SMALL);
+        let stretch = |left: f64, up: f64| ((at.0 + left, at.1 + up), (at.0 + left + width, at.1 + up));
+        let sides = [9.0, -9.0 - width];
+        let places = (0..7)
+            .flat_map(|step| [f64::from(step) * 15.0, f64::from(step) * -15.0])
+            .flat_map(|up| sides.map(|left| stretch(left, up)));
+        let within = |place: &Stretch| {
+            place.0.0 > plot.frame.left + 2.0
+                && place.1.0 < canvas.width - 2.0
+                && plot.frame.top + 8.0 < place.0.1
+                && place.0.1 < plot.frame.bottom() - 8.0
+        };
+        let places: Vec<Stretch> = places.filter(within).collect();
+        let is_free = |place: &&Stretch| {
+            taken.iter().all(|other| apart(**place, *other) >= 14.0)
+                && points.iter().all(|point| apart((*point, *point), **place) >= 8.0)
+        };
+        let Some(best) = places.iter().find(is_free).or(places.first()).copied() else { continue };
+        taken.push(best);
+        let writing = Writing { has_seam: true, ..Writing::new(SMALL, Side::Start) };
+        canvas.text(&name, best.0, writing.coloured(SERIES[index % SERIES.len()]));
+    }
 }
 
 fn rates(roofline: &Roofline, is_memory: bool) -> impl Iterator<Item = f64> + Clone {
@@ -58,8 +102,8 @@ fn axes(canvas: &mut Canvas, roofline: &Roofline, top: f64) -> Plot {
     let ys = points().map(|point| point.1).chain(compute).chain(lowest).chain(highest);
     let log = |scale: &Scale| Scale { is_log: true, ..scale.clone() };
     let y = Axis::around(&log(&roofline.y), ys, Room::Upright(HEIGHT));
-    let left = y.widest(TEXT) + 34.0;
-    let width = WIDTH - left - BESIDE;
+    let left = y.widest(TEXT) + 36.0;
+    let width = canvas.width - left - BESIDE;
     let x = Axis::around(&log(&roofline.x), xs, Room::Across(width, TEXT));
     let frame = Frame { left, top: top + 6.0, width, height: HEIGHT };
     canvas.plot(frame, x, y, [&roofline.x.label, &roofline.y.label])
@@ -86,16 +130,20 @@ fn edges<'a>(roofline: &'a Roofline, plot: &Plot) -> Vec<Edge<'a>> {
 type Stretch = (Point, Point);
 
 /// The names of roofs along their lines: above them or below, and where other lines and names are far enough.
-fn names(canvas: &mut Canvas, plot: &Plot, edges: &[Edge<'_>]) {
+fn names(canvas: &mut Canvas, plot: &Plot, edges: &[Edge<'_>], points: &[Stretch]) -> Vec<Stretch> {
     let lines: Vec<Stretch> = edges.iter().map(|edge| (plot.at(edge.from), plot.at(edge.to))).collect();
     let mut taken: Vec<Stretch> = Vec::new();
     for (index, (edge, line)) in edges.iter().zip(&lines).enumerate() {
         let ((from, to), others) = (*line, [&lines[..index], &lines[index + 1..]].concat());
         let length = (to.0 - from.0).hypot(to.1 - from.1);
-        let name = text::fit(edge.name, (length - 24.0).min(230.0), SMALL);
+        let is_flat = (to.1 - from.1).abs() < 0.01 * length;
+        let room = if is_flat { plot.frame.width * 0.7 } else { length - 24.0 };
+        let name = text::fit(edge.name, room, SMALL);
         let places = places(*line, text::width(&name, SMALL));
         let is_free = |place: &&Stretch| taken.iter().all(|other| apart(**place, *other) >= 13.0);
-        let is_clear = |place: &&Stretch| others.iter().all(|other| apart(**place, *other) >= 6.0);
+        let is_clear = |place: &&Stretch| {
+            others.iter().all(|other| apart(**place, *other) >= 7.0) && points.iter().all(|point| apart(*point, **place) >= 8.0)
+        };
         let best = places.iter().filter(is_clear).find(is_free).or(places.iter().find(is_free)).or(places.first());
         let Some(best) = best.copied().filter(|_| !name.is_empty()) else { continue };
         taken.push(best);
@@ -103,6 +151,7 @@ fn names(canvas: &mut Canvas, plot: &Plot, edges: &[Edge<'_>]) {
         let writing = Writing { degrees, has_seam: true, ..Writing::new(SMALL, Side::Start) };
         canvas.text(&name, best.0, writing.coloured(ROOF));
     }
+    taken
 }
 
 /// Where a name may stand along a line: from its outer end on, above it before below it.
@@ -111,7 +160,11 @@ fn places((from, to): Stretch, width: f64) -> Vec<Stretch> {
     let unit = ((to.0 - from.0) / length, (to.1 - from.1) / length);
     let is_flat = unit.1.abs() < 0.01;
     let starts = (0..30).map(|i| 14.0 + f64::from(i) * 15.0).take_while(|start| start + width + 4.0 <= length);
-    let starts: Vec<f64> = starts.map(|start| if is_flat { length - width - start } else { start }).collect();
+    // A name that is longer than its line begins before it.
+    let starts: Vec<f64> = match is_flat && width + 18.0 > length {
+        true => vec![length - width - 4.0],
+        false => starts.map(|start| if is_flat { length - width - start } else { start }).collect(),
+    };
     let on_side = |side: f64| {
         let at = move |along: f64| (from.0 + unit.0 * along + unit.1 * side, from.1 + unit.1 * along - unit.0 * side);
         starts.iter().map(move |start| (at(*start), at(start + width)))

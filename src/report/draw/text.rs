@@ -99,11 +99,20 @@ pub fn plain(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return "0".to_owned();
     }
-    let exponent = exponent(value);
-    if !(-3..6).contains(&exponent) {
-        return scientific(value, exponent, 3);
+    if !is_plain(value) {
+        return power(value);
     }
-    trimmed(format!("{value:.*}", usize::try_from(3 - exponent).unwrap_or(0)))
+    trimmed(format!("{value:.*}", usize::try_from(3 - exponent(value)).unwrap_or(0)))
+}
+
+/// Whether a number is written without a power of ten.
+pub fn is_plain(value: f64) -> bool {
+    (-3..6).contains(&exponent(value))
+}
+
+/// A number by its power of ten: `2×10⁶`.
+pub fn power(value: f64) -> String {
+    scientific(value, exponent(value), 3)
 }
 
 /// Numbers that are so far apart, of which this is the largest: with as many digits as tell them apart.

@@ -2,26 +2,25 @@
 
 use super::super::chart::{Span, Timeline};
 use super::axis::{Axis, BESIDE, Room, can_hold};
-use super::canvas::{BELOW, Canvas, Frame, Layer, Paint, Side, TEXT, WIDTH, Writing};
+use super::canvas::{BELOW, Canvas, Frame, Layer, Paint, TEXT};
+use super::names::Names;
 use super::palette::SERIES;
-use super::text;
 
-const PITCH: f64 = 18.0;
-const THICK: f64 = 12.0;
+const ROW: f64 = 21.0;
+const THICK: f64 = 14.0;
 
 /// Draws it from a height on, and says where it ends.
 pub fn draw(canvas: &mut Canvas, timeline: &Timeline, top: f64) -> f64 {
-    let names = text::widest(timeline.lanes.iter().map(|lane| &lane.name), TEXT);
-    let left = (names + 10.0).clamp(24.0, WIDTH * 0.4);
-    let width = WIDTH - left - BESIDE;
+    let names = Names::new(canvas, timeline.lanes.iter().map(|lane| &lane.name));
+    let (left, pitch) = (names.left, names.height() + ROW);
+    let width = canvas.width - left - BESIDE;
     let ends = timeline.lanes.iter().flat_map(|lane| &lane.spans).map(|span| span.end);
     let x = Axis::from_zero(&timeline.x, ends, Room::Across(width, TEXT));
-    let frame = Frame { left, top: top + 4.0, width, height: PITCH * timeline.lanes.len().max(1) as f64 };
+    let frame = Frame { left, top: top + 4.0, width, height: pitch * timeline.lanes.len().max(1) as f64 };
     let plot = canvas.plot(frame, x, Axis::bare(), [&timeline.x.label, ""]);
     for (row, lane) in timeline.lanes.iter().enumerate() {
-        let upper = frame.top + row as f64 * PITCH + (PITCH - THICK) / 2.0;
-        let name = text::fit(&lane.name, left - 8.0, TEXT);
-        canvas.text(&name, (left - 6.0, upper + THICK / 2.0), Writing::new(TEXT, Side::End));
+        let upper = frame.top + row as f64 * pitch + names.height() + (ROW - THICK) / 2.0;
+        names.draw(canvas, &lane.name, upper, THICK);
         for span in lane.spans.iter().filter(|span| is_drawn(span)) {
             let (from, to) = (plot.x(span.start), plot.x(span.end));
             // The shortest is seen as well.

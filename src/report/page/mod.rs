@@ -21,27 +21,29 @@ pub use document::{Part, document};
 
 use super::charts::{MOST_PICTURES, Picture};
 use super::draw::palette::THEMED;
-use super::ratios::{MOST_RATIOS, ratios};
+use super::findings::{Finding, Said, banner, findings};
+use super::ratios::{self, ratios};
 use super::sections::{Outline, Section, Slugs, family};
 use super::survey::Survey;
 use super::sweep::{Row, grouped};
 use super::{Contents, Source};
 use crate::analysis::Card;
 use crate::analysis::compare::Comparison;
-use crate::output::{self, Style, comparison_text, in_a_line};
+use crate::output::{answer_and_rest, in_a_line};
 use crate::record::Header;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// What the page calls its own places.
-const OWN_IDS: [&str; 13] = [
-    "card", "compared", "doubted", "family", "find", "found", "header", "roofline", "save-all", "seen", "source", "theme",
-    "tip",
+const OWN_IDS: [&str; 14] = [
+    "card", "compared", "doubted", "family", "find", "findings", "found", "header", "roofline", "save-all", "seen", "source",
+    "theme", "tip",
 ];
 
-/// From so few rows on, a table is open from the beginning.
+/// Up to so many rows, a table is open from the beginning: below its figures, and beside one.
 const FEW_ROWS: usize = 8;
+const FEW_ROWS_BESIDE: usize = 40;
 
 /// The page of rows.
 pub fn page(contents: &Contents) -> io::Result<String> {
@@ -50,10 +52,6 @@ pub fn page(contents: &Contents) -> io::Result<String> {
     let outline = Outline::new(&survey);
     let mut slugs = Slugs::beside(&OWN_IDS);
     let ids: Vec<String> = outline.names().iter().map(|name| slugs.of(name)).collect();
-    let mut page = format!("{}<html lang=\"en\">{}<body>", DOCTYPE.0, head(contents.sources).0);
-    page += &top(contents, &survey, outline.names(), &ids).0;
-    page += "<main>";
-    page += &overview(contents, &survey).0;
     let named = || outline.names().iter().copied().zip(&ids);
     let mut kept = Ok(Vec::new());
     // Compressing all rows takes longer than showing them.
@@ -61,6 +59,12 @@ pub fn page(contents: &Contents) -> io::Result<String> {
         scope.spawn(|_| kept = outline.names().par_iter().map(|name| kept::rows(&header, outline.rows(name))).collect());
         named().map(|(name, id)| outline.show(name, MOST_PICTURES, |section| shown(section, id, contents.sources))).collect()
     });
+    let mut page = format!("{}<html lang=\"en\">{}<body>", DOCTYPE.0, head(contents).0);
+    page += &top(contents, &survey, outline.names(), &ids).0;
+    page += "<main>";
+    let said: Vec<Said> = shown.iter().map(|shown| shown.said.clone()).collect();
+    page += &message(contents, &survey, &said, &named().collect::<Vec<_>>()).0;
+    page += &overview(contents, &survey).0;
     for (((name, id), shown), kept) in named().zip(shown).zip(kept?) {
         page += &experiment(name, id, shown, &kept).0;
     }
@@ -70,8 +74,8 @@ pub fn page(contents: &Contents) -> io::Result<String> {
     Ok(page)
 }
 
-fn head(sources: &[Source]) -> Markup {
-    html! { head { (style_of(&title(sources), &format!("{STYLE}{}", themed()), Some(SCRIPT))) } }
+fn head(contents: &Contents) -> Markup {
+    html! { head { (style_of(&title(contents), &format!("{STYLE}{}", themed()), Some(SCRIPT))) } }
 }
 
 /// What stands in a page's head: its title, its style, and what it may do.
@@ -90,7 +94,7 @@ fn style_of(title: &str, style: &str, script: Option<&str>) -> Markup {
 fn top(contents: &Contents, survey: &Survey, names: &[&str], ids: &[String]) -> Markup {
     html! {
         header.top {
-            h1 { (title(contents.sources)) }
+            h1 { (title(contents)) }
             p.files { "From " (contents.files.iter().map(|file| in_a_line(file)).collect::<Vec<_>>().join(", ")) ". " (counts(survey)) }
             (controls(contents.sources, names))
         }
@@ -98,13 +102,38 @@ fn top(contents: &Contents, survey: &Survey, names: &[&str], ids: &[String]) -> 
     }
 }
 
+/// What to know first: what to doubt, then what the rows say in a few sentences. `named`: the places of experiments.
+fn message(contents: &Contents, survey: &Survey, said: &[Said], named: &[(&str, &String)]) -> Markup {
+    let findings = findings(survey, contents.comparisons, said);
+    let place = |name: &str| named.iter().find(|(own, _)| *own == name).map(|(_, id)| format!("#{id}"));
+    html! {
+        @if let Some(words) = banner(survey) { p.note.banner { (parts::lines(&words)) } }
+        @for note in contents.notes { p.note { (parts::lines(note)) } }
+        @if !findings.is_empty() {
+            section #findings {
+                h2 { "In short" }
+                dl {
+                    @for Finding { lead, text, experiment } in &findings {
+                        dt { (lead) }
+                        dd {
+                            (in_a_line(text))
+                            @if let Some(place) = experiment.as_deref().and_then(place) { " " a href=(place) { "See it" } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// What is said of all rows.
 fn overview(contents: &Contents, survey: &Survey) -> Markup {
     html! {
-        @for note in contents.notes { p.note { (parts::lines(note)) } }
-        (cards(contents))
         (compared(contents.comparisons, contents.sources))
-        (roofline_section(&survey.rooflines, contents.sources))
+        div class=[(contents.sources.len() == 1 && !survey.rooflines.is_empty()).then_some("beside")] {
+            (cards(contents))
+            (roofline_section(&survey.rooflines, contents.sources))
+        }
     }
 }
 
@@ -139,15 +168,23 @@ fn themed() -> String {
     THEMED.iter().map(rule).collect()
 }
 
-fn title(sources: &[Source]) -> String {
-    let labels: Vec<String> = sources.iter().map(|source| in_a_line(&source.label)).collect();
-    if labels.is_empty() { "No rows".to_owned() } else { labels.join(" next to ") }
+fn title(contents: &Contents) -> String {
+    if !contents.comparisons.is_empty() {
+        let words = |comparison: &Comparison| format!("{} compared with {}", comparison.names[1], comparison.names[0]);
+        return in_a_line(&contents.comparisons.iter().map(words).collect::<Vec<_>>().join("; "));
+    }
+    match contents.sources {
+        [] => "No rows".to_owned(),
+        [one] => in_a_line(&one.label),
+        [one, other] => format!("{} next to {}", in_a_line(&one.label), in_a_line(&other.label)),
+        [first, others @ ..] => format!("{} and {} others", in_a_line(&first.label), others.len()),
+    }
 }
 
 /// How many rows there are, and how many of them are to be doubted or have no figure.
 fn counts(survey: &Survey) -> String {
     let all: usize = survey.sources.iter().map(|source| source.rows.len()).sum();
-    format!("{all} rows; {} bear a flag, {} failed.", survey.doubted, survey.failed)
+    format!("{all} rows; {} bear a flag, {} failed.", survey.doubted, survey.failed.values().sum::<usize>())
 }
 
 fn controls(sources: &[Source], names: &[&str]) -> Markup {
@@ -182,8 +219,8 @@ fn contents_list(contents: &Contents, has_roofline: bool, names: &[&str], ids: &
     html! {
         nav aria-label="Contents" {
             ul {
-                li { a href="#card" { "Card" } }
                 @if !contents.comparisons.is_empty() { li { a href="#compared" { "Comparison" } } }
+                li { a href="#card" { "Card" } }
                 @if has_roofline { li { a href="#roofline" { "Roofline" } } }
                 @for of_family in entries.chunk_by(|(one, _), (other, _)| family(one) == family(other)) {
                     li data-family=(in_a_line(family(of_family[0].0))) {
@@ -211,7 +248,7 @@ fn cards(contents: &Contents) -> Markup {
     }
 }
 
-/// What a comparison says: the largest changes as a picture, then its report.
+/// What a comparison says: the answer, the largest changes as a picture, then the rest of its report.
 fn compared(comparisons: &[Comparison], sources: &[Source]) -> Markup {
     if comparisons.is_empty() {
         return html! {};
@@ -220,16 +257,17 @@ fn compared(comparisons: &[Comparison], sources: &[Source]) -> Markup {
         section #compared {
             h2 { "Comparison" }
             @for comparison in comparisons {
+                @let [answer, rest] = answer_and_rest(comparison);
+                @if comparisons.len() > 1 { h3 { (in_a_line(&format!("{} compared with {}", comparison.names[1], comparison.names[0]))) } }
+                div.prose { (PreEscaped(prose::unlinked(&answer))) }
                 @if let Some(picture) = ratios(comparison, sources.len()) {
-                    div.figures.wide { (parts::figure(&picture, sources)) }
-                    @let known = comparison.cases.iter().filter(|case| case.effect().is_some()).count();
-                    @if known > MOST_RATIOS {
-                        p.remark { "The " (MOST_RATIOS) " largest changes of " (known) " cases; those that are sure come first." }
+                    (parts::wide_figure(&picture, sources))
+                    @let (shown, known) = ratios::shown(comparison);
+                    @if known > shown {
+                        p.remark { "The " (shown) " largest changes of " (known) " cases; those that are sure come first." }
                     }
                 }
-                @let one = std::slice::from_ref(comparison);
-                @let report = output::Report { comparisons: one, failures: &[], unjudged: &[], is_whole: false };
-                div.prose { (PreEscaped(prose::unlinked(&comparison_text(&report, Style::Markdown)))) }
+                div.prose { (PreEscaped(prose::unlinked(&rest))) }
             }
         }
     }
@@ -241,8 +279,8 @@ fn roofline_section(pictures: &[Picture], sources: &[Source]) -> Markup {
             section #roofline {
                 h2 { "Roofline" }
                 p { "Every kernel that counts its operations and its bytes. None can be above a line that bounds it, as far as that was "
-                    "measured (peak/summary); why one is far below isn't said by the picture. Without lines, no peak was measured." }
-                div.figures.wide { @for picture in pictures { (parts::figure(picture, sources)) } }
+                    "measured (peak/summary); why one is far below isn't said by the picture." }
+                div.figures { @for picture in pictures { (parts::figure(picture, sources)) } }
             }
         }
     }
@@ -254,6 +292,8 @@ struct Shown {
     words: String,
     /// The sources whose rows it shows.
     sources: BTreeSet<usize>,
+    /// What its pictures and answers say.
+    said: Said,
     inner: Markup,
 }
 
@@ -261,9 +301,22 @@ fn experiment(name: &str, id: &str, shown: Shown, kept: &str) -> Markup {
     let sources = parts::sources(&shown.sources);
     html! {
         section.experiment id=(id) data-family=(in_a_line(family(name))) data-text=(shown.words) data-sources=(sources) {
-            (shown.inner)
             button.save type="button" hidden data-name=(format!("{id}.csv")) { "Save these rows" }
+            (shown.inner)
             script.rows type="text/plain" { (kept) }
+        }
+    }
+}
+
+fn tables(section: &Section, with_sources: bool) -> Markup {
+    html! {
+        div.tables {
+            @for (name, rows) in section.tables() {
+                @if !section.derived.is_empty() {
+                    h3 { (in_a_line(name)) @if name != section.name { small { "follows from these rows" } } }
+                }
+                (parts::table(rows, with_sources))
+            }
         }
     }
 }
@@ -279,7 +332,9 @@ fn words(section: &Section, rows: &[&Row]) -> String {
 fn shown(section: &Section, id: &str, sources: &[Source]) -> Shown {
     let with_sources = sources.len() > 1;
     let all: Vec<&Row> = section.tables().flat_map(|(_, rows)| rows).collect();
-    let is_open = section.shown().next().is_none() || all.len() <= FEW_ROWS;
+    // Two figures stand side by side: beside the last of an odd number there is room.
+    let figures = section.shown().count();
+    let is_open = figures == 0 || all.len() <= if figures % 2 == 1 { FEW_ROWS_BESIDE } else { FEW_ROWS };
     let summary = section.text.map_or("", |text| text.summary);
     let inner = html! {
         h2 { a href=(format!("#{id}")) { (in_a_line(section.name)) } @if !summary.is_empty() { small { (summary) } } }
@@ -292,20 +347,29 @@ fn shown(section: &Section, id: &str, sources: &[Source]) -> Shown {
             @if !of.is_empty() { h3 data-source=(row.source) { (in_a_line(&of.join(", "))) } }
             pre data-source=(row.source) { (parts::lines(&tuned.answer)) }
         }
-        div.figures { @for picture in section.shown() { (parts::figure(picture, sources)) } }
+        div.figures {
+            @for picture in section.shown() { (parts::figure(picture, sources)) }
+            @if all.len() == 1 {
+                div.table { (tables(section, with_sources)) }
+            } @else {
+                details.table open[is_open] { summary { "Rows (" (all.len()) ")" } (tables(section, with_sources)) }
+            }
+        }
         @if section.pictures.left_out > 0 {
             p.remark { "Figures that are left out here, and drawn by lanescope report --figures: " (section.pictures.left_out) "." }
         }
         @if section.pictures.too_large > 0 {
             p.remark { "The rows have more names than a figure can show: see the table." }
         }
-        details.table open[is_open] {
-            summary { "Rows (" (all.len()) ")" }
-            @for (name, rows) in section.tables() {
-                @if !section.derived.is_empty() { h3 { (in_a_line(name)) @if name != section.name { small { "follows from these rows" } } } }
-                (parts::table(rows, with_sources))
-            }
-        }
     };
-    Shown { words: words(section, &all), sources: all.iter().map(|row| row.source).collect(), inner }
+    let conclusions = section.shown().filter_map(|picture| {
+        let title = if with_sources { picture.title(sources) } else { picture.chart.title.clone() };
+        Some((title, picture.conclusion.clone()?))
+    });
+    let answers = section.tuned.iter().map(|(row, tuned)| {
+        let of = [Some(row.label).filter(|_| with_sources), Some(tuned.of.as_str())].into_iter().flatten();
+        (of.filter(|of| !of.is_empty()).collect::<Vec<_>>().join(", "), tuned.answer.clone())
+    });
+    let said = Said { experiment: section.name.to_owned(), conclusions: conclusions.collect(), answers: answers.collect() };
+    Shown { words: words(section, &all), sources: all.iter().map(|row| row.source).collect(), said, inner }
 }

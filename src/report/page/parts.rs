@@ -7,7 +7,7 @@ use maud::{Markup, PreEscaped, html};
 use super::super::Source;
 use super::super::chart::Chart;
 use super::super::charts::Picture;
-use super::super::draw::{Medium, svg};
+use super::super::draw::{Medium, svg, svg_of_width};
 use super::super::figures::is_doubted;
 use super::super::sweep::{Row, grouped};
 use crate::analysis::Card;
@@ -21,28 +21,48 @@ pub fn lines(text: &str) -> String {
     legible(text, Page::FILE)
 }
 
-/// A picture with what it is of, and of which source where there are several.
+/// A picture with what it is of and says, and of which source where there are several.
 pub fn figure(picture: &Picture, all: &[Source]) -> Markup {
-    let title = if all.len() > 1 { picture.title(all) } else { picture.chart.title.clone() };
     html! {
-        figure data-sources=(sources(&picture.sources)) { (captioned(&title, &picture.chart)) }
+        figure data-sources=(sources(&picture.sources)) {
+            (caption(picture, all))
+            div.picture tabindex="0" { (PreEscaped(svg(&picture.chart, Medium::Page))) }
+        }
+    }
+}
+
+/// The same for a picture that carries the message: as wide as the page, and once more as wide as a phone.
+pub fn wide_figure(picture: &Picture, all: &[Source]) -> Markup {
+    html! {
+        figure data-sources=(sources(&picture.sources)) { (caption(picture, all)) (both(&picture.chart)) }
     }
 }
 
 /// A picture by itself, with what it is of.
 pub fn picture(chart: &Chart) -> Markup {
-    html! { figure { (captioned(&chart.title, chart)) } }
+    html! { figure { figcaption { (in_a_line(&chart.title)) } (both(chart)) } }
 }
 
-fn captioned(title: &str, chart: &Chart) -> Markup {
+fn caption(picture: &Picture, all: &[Source]) -> Markup {
+    let title = if all.len() > 1 { picture.title(all) } else { picture.chart.title.clone() };
     html! {
-        figcaption { (in_a_line(title)) }
-        div.picture tabindex="0" { (drawn(chart)) }
+        figcaption {
+            (in_a_line(&title))
+            @if let Some(conclusion) = &picture.conclusion { span.says { (in_a_line(&conclusion.text)) } }
+        }
     }
 }
 
-fn drawn(chart: &Chart) -> PreEscaped<String> {
-    PreEscaped(svg(chart, Medium::Page))
+/// How wide a picture is that has a page's width, and one that has a phone's, in pixels.
+const PAGE: f64 = 1080.0;
+const PHONE: f64 = 400.0;
+
+fn both(chart: &Chart) -> Markup {
+    html! {
+        @for (class, width) in [("picture on-page", PAGE), ("picture on-phone", PHONE)] {
+            div class=(class) tabindex="0" { (PreEscaped(svg_of_width(chart, Medium::Page, width))) }
+        }
+    }
 }
 
 /// The places of sources, as the script reads them.
@@ -109,7 +129,7 @@ pub fn cards(cards: &[(String, Card)]) -> Markup {
     let fact = |card: &Card, label: &str| card.facts.iter().find(|(own, _)| *own == label).map(|(_, text)| text.clone());
     html! {
         div.scroll {
-            table.card {
+            table.card class=[(cards.len() > 1).then_some("several")] {
                 thead {
                     tr {
                         th {}
@@ -127,14 +147,14 @@ pub fn cards(cards: &[(String, Card)]) -> Markup {
                         tr {
                             th scope="row" { (label) }
                             @for (place, (_, card)) in cards.iter().enumerate() {
-                                td data-source=(place) { (lines(&fact(card, label).unwrap_or_default())) }
+                                td data-source=(place) data-of=(in_a_line(&cards[place].0)) { (lines(&fact(card, label).unwrap_or_default())) }
                             }
                         }
                     }
                     tr {
                         th scope="row" { "trust" }
                         @for (place, (_, card)) in cards.iter().enumerate() {
-                            td data-source=(place) { @for line in &card.trust { p { (lines(line)) } } }
+                            td data-source=(place) data-of=(in_a_line(&cards[place].0)) { @for line in &card.trust { p { (lines(line)) } } }
                         }
                     }
                 }
