@@ -30,7 +30,12 @@ version=$(sed -n '/^name = "shaderc-sys"$/{n;s/^version = "\(.*\)"$/\1/p;}' Carg
 # -O1: shaderc's own speed hardly depends on the level, its build time does. What people download is optimised for size, leaves out
 # what isn't called, and how to unwind its stack: shaderc throws nothing.
 flags="-O1 -DNDEBUG"
-[ -z "$target" ] || flags="-Oz -DNDEBUG -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fno-unwind-tables"
+case $target in
+  '') ;;
+  # MinGW unwinds by these tables, or else by functions that Rust doesn't have.
+  *-windows-gnu) flags="-Oz -DNDEBUG -ffunction-sections -fdata-sections" ;;
+  *) flags="-Oz -DNDEBUG -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fno-unwind-tables" ;;
+esac
 options=(-G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=$flags" "-DCMAKE_C_FLAGS_RELEASE=$flags"
   -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DSPIRV_SKIP_EXECUTABLES=ON -DSPIRV_WERROR=OFF
   -DENABLE_OPT=OFF -DSHADERC_SKIP_TESTS=ON -DSHADERC_SKIP_EXAMPLES=ON -DSHADERC_SKIP_COPYRIGHT_CHECK=ON)

@@ -20,6 +20,9 @@ pub const FALSE_DISCOVERIES: f64 = 0.05;
 /// Machines from which on one of them can be told from the others.
 pub const FEWEST_MACHINES: usize = 6;
 
+/// What deviates by less isn't named, unless the user says otherwise.
+pub const MARGIN: f64 = 0.0025;
+
 /// Machines of a rack, or of a day, from which on it is told from others.
 const FEWEST_OF_LEVEL: usize = 3;
 

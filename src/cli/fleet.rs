@@ -8,7 +8,7 @@
 
 mod levels;
 mod table;
-mod text;
+pub mod text;
 
 use super::args::fleet::{Fleet as Given, FleetFormat};
 use super::named::each_stream_once;

@@ -85,7 +85,7 @@ fn times(factor: f64) -> String {
 }
 
 /// How near to each other figures are, of which the best is so many times as good as the worst.
-fn alike(factor: f64) -> String {
+pub fn alike(factor: f64) -> String {
     format!("within {:.0} %", (100.0 * (factor - 1.0)).ceil().max(1.0))
 }
 

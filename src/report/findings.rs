@@ -1,6 +1,8 @@
 //! What a page says first: at most three sentences, and a banner where most rows are flagged.
 
+use super::Contents;
 use super::conclusion::Conclusion;
+use super::machine::Examined;
 use super::survey::Survey;
 use super::tuned::first_line;
 use crate::analysis::compare::Comparison;
@@ -36,8 +38,10 @@ pub struct Said {
 }
 
 /// The findings, what was asked for first.
-pub fn findings(survey: &Survey, comparisons: &[Comparison], said: &[Said]) -> Vec<Finding> {
-    let mut all: Vec<Finding> = comparisons.iter().map(compared).collect();
+pub fn findings(survey: &Survey, contents: &Contents, said: &[Said]) -> Vec<Finding> {
+    let mut all: Vec<Finding> = contents.comparisons.iter().map(compared).collect();
+    let machines = contents.machines.lines().next().filter(|line| !line.is_empty());
+    all.extend(machines.map(|line| Finding { lead: "Which deviate", text: line.to_owned(), experiment: None }));
     all.extend(said.iter().flat_map(searched));
     all.extend(application(survey));
     if all.is_empty() {
@@ -49,7 +53,7 @@ pub fn findings(survey: &Survey, comparisons: &[Comparison], said: &[Said]) -> V
                 .map(|(_, finding)| finding),
         );
     }
-    let doubt = doubt(survey);
+    let doubt = doubt(survey, contents.examined);
     all.truncate(MOST - usize::from(doubt.is_some()));
     all.extend(doubt);
     all
@@ -130,8 +134,11 @@ fn standing_out(said: &Said) -> Option<(Conclusion, Finding)> {
     Some((conclusion.clone(), finding))
 }
 
-fn doubt(survey: &Survey) -> Option<Finding> {
+fn doubt(survey: &Survey, examined: Option<&Examined>) -> Option<Finding> {
     let mut parts = Vec::new();
+    if let Some(worst) = examined.and_then(|examined| examined.findings.first()) {
+        parts.push(format!("the machine: {}", worst.what.trim_end_matches('.')));
+    }
     if !survey.failed.is_empty() {
         let count: usize = survey.failed.values().sum();
         let names: Vec<&str> = survey.failed.keys().map(String::as_str).collect();

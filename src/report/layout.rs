@@ -19,7 +19,7 @@ const MOST_BARS: usize = 3;
 /// The most names, from top to bottom or from left to right, that a picture can show.
 const MOST_LINES: usize = 80;
 
-/// Sources that one picture can show.
+/// Sources whose bars can stand side by side. More have a line each.
 const MOST_SOURCES: usize = 4;
 
 /// What a picture looks like; dimensions by their places.
@@ -106,8 +106,7 @@ fn curves(dimensions: &[Dimension], x: usize) -> PlotKind {
     let mut series = Vec::new();
     for place in (0..dimensions.len()).filter(|place| *place != x) {
         let count = dimensions[place].values.len();
-        let is_too_many = dimensions[place].key == Key::Source && count > MOST_SOURCES;
-        if !is_too_many && lines * count <= MOST_SERIES {
+        if lines * count <= MOST_SERIES {
             lines *= count;
             series.push(place);
         }
@@ -120,7 +119,7 @@ fn side_by_side(dimensions: &[Dimension], is_ladder: bool) -> PlotKind {
     let is = |place: &usize, key: &Key| dimensions[*place].key == *key;
     let count = |place: &usize| dimensions[*place].values.len();
     let source = (0..dimensions.len()).find(|place| is(place, &Key::Source) && count(place) <= MOST_SOURCES);
-    let mut others: Vec<usize> = (0..dimensions.len()).filter(|place| !is(place, &Key::Source)).collect();
+    let mut others: Vec<usize> = (0..dimensions.len()).filter(|place| Some(*place) != source).collect();
     others.sort_by_key(|place| std::cmp::Reverse((is_ladder && is(place, &Key::Variant), count(place))));
     match (others.as_slice(), source) {
         ([], None) if dimensions.is_empty() => PlotKind::Single,
@@ -176,7 +175,9 @@ mod tests {
         assert_eq!(four, Layout { shape: PlotKind::Curves { x: 2, series: vec![0, 1] }, panels: vec![] });
         let many = of(&[words(Key::Source, 2), op(5)]);
         assert_eq!(many, Layout { shape: PlotKind::Curves { x: 2, series: vec![0] }, panels: vec![1] });
-        let crowd = of(&[words(Key::Source, 5)]);
+        let devices = of(&[words(Key::Source, 8), op(2)]);
+        assert_eq!(devices, Layout { shape: PlotKind::Curves { x: 2, series: vec![0] }, panels: vec![1] });
+        let crowd = of(&[words(Key::Source, 9)]);
         assert_eq!(crowd, Layout { shape: PlotKind::Curves { x: 1, series: vec![] }, panels: vec![0] });
     }
 
@@ -193,6 +194,8 @@ mod tests {
         let variants = || words(Key::Variant, 6);
         assert_eq!(layout(&[variants(), op(7)], None, true).shape, PlotKind::Grid { columns: 1, rows: 0 });
         assert_eq!(layout(&[variants(), op(3)], None, true).shape, PlotKind::Bars { names: 0, series: Some(1) });
+        let devices = layout(&[words(Key::Source, 8), op(2), words(Key::Axis("type".to_owned()), 2)], None, false);
+        assert_eq!(devices, Layout { shape: PlotKind::Bars { names: 0, series: Some(1) }, panels: vec![2] });
         let two_devices = layout(&[words(Key::Source, 2), variants(), op(3)], None, true);
         assert_eq!(two_devices, Layout { shape: PlotKind::Bars { names: 1, series: Some(0) }, panels: vec![2] });
     }

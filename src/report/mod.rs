@@ -9,9 +9,11 @@
 //! charts     the pictures of an experiment's rows
 //! conclusion what the rows of a picture say, in a few words
 //! roofline   what kernels reach beside what the device allows
+//! clocks     the core's clock over a run
 //! survey     what is known of all rows from one look at each
 //! tuned      what a search says of a shader
 //! application  where an application's time goes, and what ran when
+//! machine    what doctor found of the machine
 //! ratios     what changed between sides
 //! sections   all of that, experiment by experiment
 //! draw       pictures as SVG
@@ -21,11 +23,13 @@
 mod application;
 pub mod chart;
 mod charts;
+mod clocks;
 mod conclusion;
 pub mod draw;
 mod figures;
 mod findings;
 mod layout;
+pub mod machine;
 mod page;
 mod ratios;
 mod roofline;
@@ -39,6 +43,7 @@ use crate::model::Published;
 use crate::record::Packed;
 
 use draw::{Medium, svg};
+use machine::Examined;
 use sections::{Outline, Slugs};
 use survey::Survey;
 
@@ -62,6 +67,10 @@ pub struct Contents<'c> {
     pub limits: Option<&'c Published>,
     /// What changed from the first side of them to the others, where that is asked for.
     pub comparisons: &'c [Comparison],
+    /// Which machines deviate from the others of their kind, in Markdown, the answer first; empty where there are too few.
+    pub machines: &'c str,
+    /// What `doctor` found of the machine.
+    pub examined: Option<&'c Examined>,
 }
 
 /// Every figure of the rows: a name of letters, digits and hyphens that no other has, and the figure as SVG.
@@ -69,7 +78,8 @@ pub fn drawn(contents: &Contents) -> Vec<(String, String)> {
     let sources = contents.sources;
     let survey = Survey::of(sources);
     let compared = contents.comparisons.iter().filter_map(|comparison| ratios::ratios(comparison, sources.len()));
-    let mut pictures: Vec<charts::Picture> = compared.chain(survey.rooflines.iter().cloned()).collect();
+    let mut pictures: Vec<charts::Picture> =
+        compared.chain(survey.rooflines.iter().cloned()).chain(survey.clocks.clone()).collect();
     let outline = Outline::new(&survey);
     for name in outline.names() {
         outline.show(name, usize::MAX, |section| pictures.extend(section.shown().cloned()));

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Source;
 use super::charts::Picture;
+use super::clocks::{self, Clocks};
 use super::figures::is_doubted;
 use super::roofline::Kernels;
 use super::sweep::Row;
@@ -20,6 +21,7 @@ pub struct Survey<'s> {
     pub axes: BTreeSet<String>,
     /// Those of each source that has any.
     pub rooflines: Vec<Picture>,
+    pub clocks: Option<Picture>,
     /// Measured rows, and those that bear a flag of the circumstances.
     pub tally: Tally,
     /// Rows that bear a flag.
@@ -39,21 +41,26 @@ impl<'s> Survey<'s> {
             rows,
             axes,
             rooflines,
+            clocks: None,
             tally: Tally::default(),
             doubted: 0,
             flags: BTreeMap::new(),
             failed: BTreeMap::new(),
         };
-        let mut record = Record::default();
+        let (mut record, mut clocks) = (Record::default(), Vec::new());
         for (place, source) in sources.iter().enumerate() {
-            let mut kernels = Kernels::default();
+            let (mut kernels, mut of_source) = (Kernels::default(), Clocks::default());
             for packed in &source.rows {
                 packed.read_into(&mut record);
                 kernels.take(&Row { source: place, label: &source.label, record: &record });
+                of_source.take(&record);
                 survey.take((place, packed), &record);
             }
+            clocks.push(of_source);
             survey.rooflines.extend(kernels.roofline(place, &source.label));
         }
+        let labels: Vec<&str> = sources.iter().map(|source| source.label.as_str()).collect();
+        survey.clocks = clocks::picture(clocks, &labels);
         survey
     }
 

@@ -37,6 +37,8 @@ pub struct Sums {
     pub wavefronts: u64,
     pub least_wavefronts: u64,
     pub worst_degree: f64,
+    /// The words that it wants of each bank.
+    pub worst_banks: Vec<u32>,
     /// Requests of which several lanes read one word.
     pub broadcasts: u64,
     /// Accesses that were recorded without an offset.
@@ -221,7 +223,7 @@ impl Analysis {
                 self.of_first.insert(at, ended);
             }
         }
-        sums.add(costs);
+        sums.add(costs, hardware);
         for OfMemory { root, element, touched, is_cached, wavefronts, .. } in &costs.memories {
             for bytes in touched {
                 whole.add(*root, *element, bytes.clone());
@@ -351,18 +353,20 @@ impl OfMemory {
 }
 
 impl Sums {
-    fn add(&mut self, costs: &Costs) {
+    fn add(&mut self, costs: &Costs, hardware: &Hardware) {
         self.requests += 1;
         self.lanes += costs.lanes;
         self.parts += costs.parts;
         self.polls += costs.polls;
         self.beyond += costs.beyond;
         self.unfollowed += costs.unfollowed;
-        for OfMemory { root, cost, pattern, wavefronts, .. } in &costs.memories {
+        for OfMemory { root, cost, pattern, wavefronts, touched, .. } in &costs.memories {
             self.roots.insert(*root);
             self.add_cost(cost);
             *self.patterns.entry(*pattern).or_default() += 1;
-            wavefronts.iter().for_each(|found| self.add_wavefronts(*found));
+            if wavefronts.is_some_and(|found| self.add_wavefronts(found)) {
+                self.worst_banks = words_of_banks(touched, hardware);
+            }
         }
     }
 
@@ -379,13 +383,26 @@ impl Sums {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a ratio")]
-    fn add_wavefronts(&mut self, found: Wavefronts) {
+    /// Says whether it is the worst so far.
+    fn add_wavefronts(&mut self, found: Wavefronts) -> bool {
         self.wavefronts += found.all;
         self.least_wavefronts += found.least;
-        if found.least > 0 {
-            self.worst_degree = self.worst_degree.max(found.all as f64 / found.least as f64);
-        }
+        let degree = if found.least > 0 { found.all as f64 / found.least as f64 } else { 0.0 };
+        let is_worst = degree > self.worst_degree;
+        self.worst_degree = self.worst_degree.max(degree);
+        is_worst
     }
+}
+
+/// How many words of each bank are touched.
+#[expect(clippy::cast_possible_truncation, reason = "a bank is one of few")]
+fn words_of_banks(touched: &[Bytes], hardware: &Hardware) -> Vec<u32> {
+    let (banks, width) = (hardware.shared.banks.max(1), hardware.shared.bank_bytes.max(1));
+    let mut words = vec![0; banks as usize];
+    for bytes in touched {
+        (bytes.start / width..bytes.end.div_ceil(width)).for_each(|word| words[(word % banks) as usize] += 1);
+    }
+    words
 }
 
 /// Of how many accesses something is known, of how many.

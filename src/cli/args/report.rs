@@ -39,6 +39,10 @@ pub struct Report {
     #[arg(long, value_name = "SHARE", value_parser = parse_share, requires = "compare")]
     pub margin: Option<f64>,
 
+    /// Show what `lanescope doctor --json` found of the machine, from this file
+    #[arg(long, value_name = "FILE")]
+    pub doctor: Option<PathBuf>,
+
     #[command(flatten)]
     pub limits: LimitsFile,
 

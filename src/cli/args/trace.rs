@@ -30,6 +30,10 @@ pub struct Trace {
     #[arg(long, value_name = "FILE")]
     pub records: Option<PathBuf>,
 
+    /// Write the answer as a page as well, with figures, and the source with what its lines cost or do wrong: trace.html
+    #[arg(long, value_name = "FILE")]
+    pub page: Option<PathBuf>,
+
     /// Look for races, barriers that not all invocations come to, reads of shared memory that nobody wrote, and accesses out of bounds,
     /// instead of what accesses cost
     #[arg(long, conflicts_with_all = ["records", "source", "rows", "model", "lanes"])]

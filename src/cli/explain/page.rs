@@ -12,7 +12,7 @@ pub fn page(explained: &Explained, source: String) -> String {
     let (title, below) = (format!("What limits {}", explained.kernel), explained.device.name.clone());
     let mut parts = vec![Part::Prose(markdown(explained))];
     parts.extend(least_times(explained).into_iter().chain(savings(explained)).map(Part::Picture));
-    parts.push(Part::Listing { title: "The source, with what its accesses cost".to_owned(), text: source });
+    parts.push(Part::Listing { title: "The source, with what its accesses cost".to_owned(), text: source, is_open: false });
     document(&title, &below, &parts)
 }
 

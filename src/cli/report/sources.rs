@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::analysis::compare::Sides;
+use crate::analysis::fleet::Fleet;
 use crate::analysis::{FileRows, Purpose, RowSet, input_name};
 use crate::cli::card::notes;
 use crate::digest::hash64;
@@ -26,9 +27,13 @@ struct Joined {
 
 /// The rows of files, a source for each device with its driver, and what to know of the files. Files are joined, such as those of shards
 /// and of several families, unless one is another run of what is there already. Of several runs of a named side the median one is shown.
-/// Where sides are to be compared as well, these take every row as it is read: a stream is there once.
+/// Where sides are to be compared as well, these take every row as it is read, as the fleet does: a stream is there once.
 /// Errors: a file that can't be read, or isn't one of rows; none that has any row, or more than a page can show; and rows that `compared` refuses.
-pub fn sources(files: &[Named], mut compared: Option<&mut Sides>) -> Result<(Vec<Source>, Vec<String>), Error> {
+pub fn sources(
+    files: &[Named],
+    mut compared: Option<&mut Sides>,
+    fleet: &mut Fleet,
+) -> Result<(Vec<Source>, Vec<String>), Error> {
     let purposes: &[Purpose] = if compared.is_some() { &[Purpose::Report, Purpose::Comparison] } else { &[Purpose::Report] };
     let (mut joined, mut count) = (Vec::<Joined>::new(), 0);
     for (file, (name, path)) in files.iter().enumerate() {
@@ -40,6 +45,7 @@ pub fn sources(files: &[Named], mut compared: Option<&mut Sides>) -> Result<(Vec
                     "these files have more than {MOST_ROWS} rows, which no page can show: {words}"
                 )));
             }
+            fleet.take(record, machine(record), Vec::new());
             compared.as_mut().map_or(Ok(()), |sides| sides.take(file, record, line))
         })?;
         let place = joined.iter().position(|one| one.name == *name && !one.rows.is_another_run(&file));
@@ -64,6 +70,11 @@ pub fn sources(files: &[Named], mut compared: Option<&mut Sides>) -> Result<(Vec
     let labels = labels(&joined, &firsts);
     let sources = found.into_iter().zip(labels).map(|((_, own), label)| Source { label, rows: own.rows });
     Ok((sources.collect(), notes))
+}
+
+/// What it was measured on, as `fleet` tells machines apart.
+fn machine(record: &Record) -> &str {
+    if record.host.is_empty() { &record.device_uuid } else { &record.host }
 }
 
 /// Of each named side the run that takes the median time, of two the faster; and which that is, to be said.

@@ -1,6 +1,7 @@
 //! `lanescope trace`: every access of a shader, and what it costs the memory system.
 
 mod checked;
+mod page;
 pub mod source;
 pub mod text;
 pub mod verdict;
@@ -25,7 +26,7 @@ use crate::campaign::trace::{AccessRows, DispatchTrace, Order, Traces};
 use crate::campaign::{Campaign, interrupt, lock};
 use crate::error::{EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Error};
 use crate::output::trace::Rows;
-use crate::output::{Page, open_file};
+use crate::output::{Page, open_file, write_whole};
 use crate::staged::Staged;
 use crate::trace::check::Class;
 use verdict::FailOn;
@@ -70,6 +71,10 @@ pub fn trace(typed: Trace, words: impl Iterator<Item = OsString>) -> anyhow::Res
         text += &source::annotated(&rows, order.subject.as_ref());
     }
     let faults: Result<Vec<Vec<String>>, Error> = typed.fail_on.iter().map(|bound| bound.faults(&rows)).collect();
+    if let Some(path) = &typed.page {
+        let source = source::annotated(&rows, order.subject.as_ref());
+        write_whole(path, &page::costs(&traces, &rows, order, device, source))?;
+    }
     let output = || as_csv(&rows);
     show(&typed, &output, &text, faults.as_ref().map(|faults| faults.concat()).unwrap_or_default())?;
     let is_well = faults?.concat().is_empty() && traces.dispatches.iter().all(is_known);
@@ -102,6 +107,11 @@ fn check(typed: &Trace, campaign: &Campaign, orders: &[Order]) -> anyhow::Result
         failed.extend(faults(&traces.dispatches, |cause, _| classes.contains(&cause.class)));
         failed.extend(checked::beyond(&traces, order).into_iter().filter(|_| classes.contains(&Class::Bounds)));
         is_well &= traces.dispatches.iter().all(is_known);
+    }
+    if let Some(path) = &typed.page {
+        let of = orders.first().map(|order| order.key.experiment.as_str()).unwrap_or_default();
+        let subject = orders.first().and_then(|order| order.subject.as_ref());
+        write_whole(path, &page::findings_of_check(&rows, &texts, subject, of, device))?;
     }
     is_well &= failed.is_empty();
     show(typed, &|| as_csv(&rows), &texts.join("\n"), failed)?;
@@ -174,6 +184,10 @@ fn check_files(typed: &Trace, order: &Order) -> Result<(), Error> {
     if typed.source && output.is_none() && typed.output.is_some() {
         return Err(Error::Usage("--source: standard output has the rows of -o -; name a file for them".to_owned()));
     }
-    files.writing("--output", output).writing("--records", &typed.records).check()?;
-    output.into_iter().chain(&typed.records).try_for_each(|path| Staged::new(path).check().map_err(Error::unwritable(path)))
+    files.writing("--output", output).writing("--records", &typed.records).writing("--page", &typed.page).check()?;
+    output
+        .into_iter()
+        .chain(&typed.records)
+        .chain(&typed.page)
+        .try_for_each(|path| Staged::new(path).check().map_err(Error::unwritable(path)))
 }

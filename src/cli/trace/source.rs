@@ -16,18 +16,22 @@ const WIDTH: usize = 32;
 
 /// All files that accesses lie in, each whole, with the figures of a line in front of it.
 pub fn annotated(rows: &[SiteRow], subject: Option<&KernelSpec>) -> String {
-    let mut by_file: BTreeMap<&str, BTreeMap<u64, Vec<String>>> = BTreeMap::new();
     let is_constant = |row: &&SiteRow| matches!(row.space.as_str(), "push_constants" | "uniform") && row.pattern == "uniform";
-    for row in rows.iter().filter(|row| !is_constant(row)) {
-        if let Some(line) = row.line {
-            by_file.entry(&row.file).or_default().entry(line).or_default().push(figures(row));
-        }
+    let marks = rows.iter().filter(|row| !is_constant(row)).filter_map(|row| Some((row.file.clone(), row.line?, figures(row))));
+    annotated_by(marks, subject)
+}
+
+/// All files that are named, each whole, with what is to be said of a line in front of it.
+pub fn annotated_by(marks: impl IntoIterator<Item = (String, u64, String)>, subject: Option<&KernelSpec>) -> String {
+    let mut by_file: BTreeMap<String, BTreeMap<u64, Vec<String>>> = BTreeMap::new();
+    for (file, line, words) in marks {
+        by_file.entry(file).or_default().entry(line).or_default().push(words);
     }
     if by_file.is_empty() {
         return "\nThe module doesn't say which lines its instructions are from: compile it with debug information (-g).\n"
             .to_owned();
     }
-    by_file.into_iter().map(|(file, lines)| of_file(file, &lines, subject)).collect()
+    by_file.into_iter().map(|(file, lines)| of_file(&file, &lines, subject)).collect()
 }
 
 fn of_file(file: &str, lines: &BTreeMap<u64, Vec<String>>, subject: Option<&KernelSpec>) -> String {

@@ -18,29 +18,44 @@ use crate::worker::questions::trace::Difference;
 /// Accesses of a table at most.
 const MOST: usize = 12;
 
-pub fn text(traces: &Traces, order: &Order, device: &DeviceInfo, page: Page) -> String {
-    let mut out = String::new();
-    for (at, dispatch) in traces.dispatches.iter().enumerate() {
-        if at > 0 {
-            out.push('\n');
-        }
-        out += &of_dispatch(dispatch, traces, order, device, page);
-    }
-    out
+/// What is said of a dispatch: sentences, tables and what more there is of each, and sentences below them.
+struct Said {
+    above: Vec<String>,
+    tables: Vec<(TextTable, String)>,
+    below: Vec<String>,
 }
 
-fn of_dispatch(dispatch: &DispatchTrace, traces: &Traces, order: &Order, device: &DeviceInfo, page: Page) -> String {
+pub fn text(traces: &Traces, order: &Order, device: &DeviceInfo, page: Page) -> String {
+    let of_dispatch = |dispatch: &DispatchTrace| {
+        let Said { above, tables, below } = said(dispatch, traces, order, device);
+        let paragraphs = |all: Vec<String>| all.into_iter().map(move |words| paragraph(&words, page));
+        let tables = tables.into_iter().map(|(table, more)| format!("{}{more}", table.fitted(page)));
+        paragraphs(above).chain(tables).chain(paragraphs(below)).collect::<Vec<_>>().join("\n")
+    };
+    traces.dispatches.iter().map(of_dispatch).collect::<Vec<_>>().join("\n")
+}
+
+pub fn markdown(traces: &Traces, order: &Order, device: &DeviceInfo) -> String {
+    let of_dispatch = |dispatch: &DispatchTrace| {
+        let Said { above, tables, below } = said(dispatch, traces, order, device);
+        let tables = tables.into_iter().map(|(table, more)| format!("{}\n{more}", table.markdown()));
+        above.into_iter().chain(tables).chain(below).collect::<Vec<_>>().join("\n\n")
+    };
+    traces.dispatches.iter().map(of_dispatch).collect::<Vec<_>>().join("\n\n") + "\n"
+}
+
+fn said(dispatch: &DispatchTrace, traces: &Traces, order: &Order, device: &DeviceInfo) -> Said {
     let words = [headline(dispatch, device), coverage(dispatch), assumptions(order, device)];
     let words = words
         .into_iter()
         .chain(traffic(dispatch, &order.hardware))
         .chain(arithmetic(dispatch, &order.hardware))
-        .chain(doubts(dispatch, traces))
-        .map(|words| paragraph(&words, page));
-    let tables = [memory(dispatch, &order.hardware, page), shared(dispatch, page)];
-    let after = constants(dispatch).into_iter().chain(remedies(dispatch, device)).map(|words| paragraph(&words, page));
-    let all: Vec<String> = words.chain(tables.into_iter().flatten()).chain(after).collect();
-    all.join("\n")
+        .chain(doubts(dispatch, traces));
+    Said {
+        above: words.collect(),
+        tables: [memory(dispatch, &order.hardware), shared(dispatch)].into_iter().flatten().collect(),
+        below: constants(dispatch).into_iter().chain(remedies(dispatch, device)).collect(),
+    }
 }
 
 fn times(counts: [u32; 3]) -> String {
@@ -225,7 +240,7 @@ fn doubts(dispatch: &DispatchTrace, traces: &Traces) -> Vec<String> {
     doubts
 }
 
-fn name(site: &Site) -> String {
+pub fn name(site: &Site) -> String {
     let verb = kind(site.kind);
     format!("{verb} {}", site.name)
 }
@@ -345,7 +360,7 @@ fn more(count: usize) -> String {
     }
 }
 
-fn memory(dispatch: &DispatchTrace, hardware: &Hardware, page: Page) -> Option<String> {
+fn memory(dispatch: &DispatchTrace, hardware: &Hardware) -> Option<(TextTable, String)> {
     let is_meant = |site: &Site, sums: &Sums| is_memory(dispatch, site, sums);
     let all = sorted(dispatch, is_meant, |sums| sums.sectors - sums.fewest_sectors.min(sums.sectors));
     let columns = [
@@ -357,10 +372,10 @@ fn memory(dispatch: &DispatchTrace, hardware: &Hardware, page: Page) -> Option<S
         let efficiency = sums.efficiency(hardware).map(percent).unwrap_or_default();
         [per_request(sums.sectors, sums), per_request(sums.fewest_sectors, sums), efficiency]
     };
-    table(dispatch, &all, "access", columns, figures, page)
+    table(dispatch, &all, "access", columns, figures)
 }
 
-fn shared(dispatch: &DispatchTrace, page: Page) -> Option<String> {
+fn shared(dispatch: &DispatchTrace) -> Option<(TextTable, String)> {
     let is_meant = |site: &Site, sums: &Sums| is_shared(dispatch, site, sums);
     let all = sorted(dispatch, is_meant, |sums| sums.wavefronts - sums.least_wavefronts.min(sums.wavefronts));
     let columns = [
@@ -372,7 +387,7 @@ fn shared(dispatch: &DispatchTrace, page: Page) -> Option<String> {
         let degree = sums.degree().map(|degree| rounded(degree, None)).unwrap_or_default();
         [per_request(sums.wavefronts, sums), degree, rounded(sums.worst_degree, None)]
     };
-    table(dispatch, &all, "shared memory", columns, figures, page)
+    table(dispatch, &all, "shared memory", columns, figures)
 }
 
 fn table(
@@ -381,8 +396,7 @@ fn table(
     what: &'static str,
     columns: [Column; 3],
     figures: impl Fn(&Sums) -> [String; 3],
-    page: Page,
-) -> Option<String> {
+) -> Option<(TextTable, String)> {
     let [one, two, three] = columns;
     let mut table = TextTable::new([
         Column::numbers("line", Need::Central),
@@ -400,7 +414,7 @@ fn table(
         let (requests, pattern) = (sums.requests.to_string(), pattern(sums, bytes));
         table.row([line(site, dispatch), name(site), bytes.to_string(), requests, one, two, three, pattern]);
     }
-    (!all.is_empty()).then(|| format!("{}{}", table.without_empty_columns().fitted(page), more(all.len())))
+    (!all.is_empty()).then(|| (table.without_empty_columns(), more(all.len())))
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ pub use document::{Part, document};
 use super::charts::{MOST_PICTURES, Picture};
 use super::draw::palette::THEMED;
 use super::findings::{Finding, Said, banner, findings};
+use super::machine::{Examined, Fact, Wrong};
 use super::ratios::{self, ratios};
 use super::sections::{Outline, Section, Slugs, family};
 use super::survey::Survey;
@@ -36,10 +37,16 @@ const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// What the page calls its own places.
-const OWN_IDS: [&str; 14] = [
-    "card", "compared", "doubted", "family", "find", "findings", "found", "header", "roofline", "save-all", "seen", "source",
-    "theme", "tip",
+const OWN_IDS: [&str; 17] = [
+    "card", "clocks", "compared", "doubted", "family", "find", "findings", "found", "header", "machine", "machines",
+    "roofline", "save-all", "seen", "source", "theme", "tip",
 ];
+
+/// A title that is no longer names all devices.
+const LONG_TITLE: usize = 90;
+
+/// More rooflines are folded away: they are alike, or not read together.
+const MOST_ROOFLINES: usize = 2;
 
 /// Up to so many rows, a table is open from the beginning: below its figures, and beside one.
 const FEW_ROWS: usize = 8;
@@ -98,13 +105,13 @@ fn top(contents: &Contents, survey: &Survey, names: &[&str], ids: &[String]) -> 
             p.files { "From " (contents.files.iter().map(|file| in_a_line(file)).collect::<Vec<_>>().join(", ")) ". " (counts(survey)) }
             (controls(contents.sources, names))
         }
-        (contents_list(contents, !survey.rooflines.is_empty(), names, ids))
+        (contents_list(contents, survey, names, ids))
     }
 }
 
 /// What to know first: what to doubt, then what the rows say in a few sentences. `named`: the places of experiments.
 fn message(contents: &Contents, survey: &Survey, said: &[Said], named: &[(&str, &String)]) -> Markup {
-    let findings = findings(survey, contents.comparisons, said);
+    let findings = findings(survey, contents, said);
     let place = |name: &str| named.iter().find(|(own, _)| *own == name).map(|(_, id)| format!("#{id}"));
     html! {
         @if let Some(words) = banner(survey) { p.note.banner { (parts::lines(&words)) } }
@@ -130,9 +137,22 @@ fn message(contents: &Contents, survey: &Survey, said: &[Said], named: &[(&str, 
 fn overview(contents: &Contents, survey: &Survey) -> Markup {
     html! {
         (compared(contents.comparisons, contents.sources))
+        @if !contents.machines.is_empty() {
+            section #machines {
+                h2 { "Machines" }
+                div.prose { (PreEscaped(prose::unlinked(contents.machines))) }
+            }
+        }
         div class=[(contents.sources.len() == 1 && !survey.rooflines.is_empty()).then_some("beside")] {
             (cards(contents))
             (roofline_section(&survey.rooflines, contents.sources))
+        }
+        @if let Some(examined) = contents.examined { (machine(examined)) }
+        @if let Some(clocks) = &survey.clocks {
+            section #clocks {
+                h2 { "Clocks" }
+                div.figures { (parts::figure(clocks, contents.sources)) }
+            }
         }
     }
 }
@@ -177,7 +197,10 @@ fn title(contents: &Contents) -> String {
         [] => "No rows".to_owned(),
         [one] => in_a_line(&one.label),
         [one, other] => format!("{} next to {}", in_a_line(&one.label), in_a_line(&other.label)),
-        [first, others @ ..] => format!("{} and {} others", in_a_line(&first.label), others.len()),
+        [first, others @ ..] => {
+            let all = contents.sources.iter().map(|source| in_a_line(&source.label)).collect::<Vec<_>>().join(", ");
+            if all.len() <= LONG_TITLE { all } else { format!("{} and {} others", in_a_line(&first.label), others.len()) }
+        }
     }
 }
 
@@ -214,14 +237,20 @@ fn controls(sources: &[Source], names: &[&str]) -> Markup {
     }
 }
 
-fn contents_list(contents: &Contents, has_roofline: bool, names: &[&str], ids: &[String]) -> Markup {
+fn contents_list(contents: &Contents, survey: &Survey, names: &[&str], ids: &[String]) -> Markup {
     let entries: Vec<(&&str, &String)> = names.iter().zip(ids).collect();
     html! {
         nav aria-label="Contents" {
             ul {
-                @if !contents.comparisons.is_empty() { li { a href="#compared" { "Comparison" } } }
-                li { a href="#card" { "Card" } }
-                @if has_roofline { li { a href="#roofline" { "Roofline" } } }
+                @let own = [
+                    ("#compared", "Comparison", !contents.comparisons.is_empty()),
+                    ("#machines", "Machines", !contents.machines.is_empty()),
+                    ("#card", "Card", true),
+                    ("#roofline", "Roofline", !survey.rooflines.is_empty()),
+                    ("#machine", "Machine", contents.examined.is_some()),
+                    ("#clocks", "Clocks", survey.clocks.is_some()),
+                ];
+                @for (place, name, _) in own.iter().filter(|(_, _, is_there)| *is_there) { li { a href=(place) { (name) } } }
                 @for of_family in entries.chunk_by(|(one, _), (other, _)| family(one) == family(other)) {
                     li data-family=(in_a_line(family(of_family[0].0))) {
                         (in_a_line(family(of_family[0].0)))
@@ -244,6 +273,26 @@ fn cards(contents: &Contents) -> Markup {
         section #card {
             h2 { "Card" }
             (parts::cards(&cards))
+        }
+    }
+}
+
+fn machine(examined: &Examined) -> Markup {
+    html! {
+        section #machine {
+            h2 { "Machine" }
+            @if examined.findings.is_empty() { p { "lanescope doctor found nothing wrong with it." } }
+            ol {
+                @for Wrong { name, what, evidence, advice } in &examined.findings {
+                    li {
+                        strong { (in_a_line(name)) } ": " (in_a_line(what)) " " (in_a_line(evidence)) " "
+                        @if !advice.is_empty() { "To do: " (in_a_line(advice)) }
+                    }
+                }
+            }
+            table {
+                @for Fact { about, is } in &examined.facts { tr { th scope="row" { (in_a_line(about)) } td { (in_a_line(is)) } } }
+            }
         }
     }
 }
@@ -280,7 +329,12 @@ fn roofline_section(pictures: &[Picture], sources: &[Source]) -> Markup {
                 h2 { "Roofline" }
                 p { "Every kernel that counts its operations and its bytes. None can be above a line that bounds it, as far as that was "
                     "measured (peak/summary); why one is far below isn't said by the picture." }
-                div.figures { @for picture in pictures { (parts::figure(picture, sources)) } }
+                @let figures = html! { div.figures { @for picture in pictures { (parts::figure(picture, sources)) } } };
+                @if pictures.len() > MOST_ROOFLINES {
+                    details { summary { (pictures.len()) " rooflines" } (figures) }
+                } @else {
+                    (figures)
+                }
             }
         }
     }
