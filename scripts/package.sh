@@ -7,7 +7,7 @@
 # Linux' programs ask for glibc 2.28 and nothing else: zig links them, with its own C++ library inside. The same commit gives the
 # same bytes in any folder, by the same Rust and with the same CARGO_HOME and LANESCOPE_CACHE. On Debian and Ubuntu, this installs
 # what it needs. The first run takes about 40 minutes on two cores: it builds shaderc for each target, and what lists the licences.
-# What it makes for Windows is still untested.
+# What it makes for Windows was tried under Wine.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/lib.sh

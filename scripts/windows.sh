@@ -110,9 +110,7 @@ link() { # PARTS of the standard library
     --config "target.$target.shaderc.rustc-link-search=['$shaderc']"
     --config "target.$target.shaderc.rustc-link-lib=['static=shaderc_combined']"
     --config "target.$target.cplusplus.rustc-link-search=['$libraries']"
-    --config "target.$target.cplusplus.rustc-link-lib=['static=stdc++']"
-    # What tells lines would be three quarters of the exe; the functions' names stay in it.
-    --config "profile.dist.strip='debuginfo'")
+    --config "target.$target.cplusplus.rustc-link-lib=['static=stdc++']")
 }
 
 # The libraries that Windows has, of those that a program may need. The Vulkan loader isn't among them: it is looked for when it is needed.
@@ -124,6 +122,8 @@ build() {
   local exe=target/windows/$target/dist/lanescope.exe library foreign=()
   # Without the time of the build.
   RUSTFLAGS="$(path_flags) -Clink-arg=-Wl,--no-insert-timestamp" cargo build "${options[@]}" --profile dist
+  # What tells lines would be two thirds of the exe; the functions' names stay in it.
+  x86_64-w64-mingw32-strip --strip-debug "$exe"
   for library in $(imports "$exe"); do
     case $library in
       api-ms-win-*) ;;

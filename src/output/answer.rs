@@ -38,6 +38,24 @@ pub fn answer_text(answer: &Answer, page: Page) -> String {
     text
 }
 
+/// What it begins with, in a line; and which others are tied, in another sentence.
+pub fn answer_in_sentences(answer: &Answer) -> String {
+    let sentence = |line: &str| if line.ends_with(['.', ':']) { line.to_owned() } else { format!("{line}.") };
+    let text = answer_text(answer, Page { width: u16::MAX, ..Page::FILE });
+    let mut all: Vec<String> = text.lines().take_while(|line| !line.is_empty()).map(sentence).collect();
+    let tied: Vec<String> =
+        answer.tied.iter().map(|placed| format!("{} ({})", named(&placed.point), ratio_between(placed.ratio))).collect();
+    if !tied.is_empty() {
+        let (shown, more) = tied.split_at(tied.len().min(MOST_TIED));
+        let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+        all.push(format!("These may be as fast (time over the fastest's): {}{more}.", shown.join("; ")));
+    }
+    all.join(" ")
+}
+
+/// Configurations that a sentence names.
+const MOST_TIED: usize = 6;
+
 fn this_one(answer: &Answer, page: Page) -> String {
     let mut text = paragraph(&format!("Best: {}", named(&answer.best.point)), page) + &figures(answer, page);
     let behind = answer.behind.as_ref().filter(|behind| behind.over > 1.0);
@@ -193,6 +211,11 @@ fn tied_table(answer: &Answer) -> TextTable {
         table.row(axes.iter().map(|axis| value(placed, axis)).chain(figures));
     }
     table
+}
+
+/// What each axis matters, where a best configuration is known.
+pub fn effects_text(answer: &Answer, page: Page) -> String {
+    if answer.is_told() { effects(answer, page).trim_start().to_owned() } else { String::new() }
 }
 
 /// What each axis matters; one that has a single value matters nothing.

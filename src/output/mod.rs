@@ -39,7 +39,7 @@ mod view;
 
 pub use crate::staged::Staged;
 
-pub use answer::{answer_text, bearing};
+pub use answer::{answer_in_sentences, answer_text, bearing, effects_text};
 pub use card::{CardWriter, card_labels};
 pub use code::{CodeFolder, case_file};
 pub use comparison::{

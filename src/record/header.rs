@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(names, expected);
         let mut record = Record { value: Some(2.5), host: "here".to_owned(), ..Record::new() };
         record = record.at(&Point::new([("n".into(), 4_u64.into())]));
-        assert_eq!(header.cells(&record), ["n=4", "", "2.5", "", "", "", "", "here", "v2.3", "4"]);
+        assert_eq!(header.cells(&record), ["n=4", "", "2.5", "", "", "", "", "here", "v2.4", "4"]);
         assert_eq!(choose(&["value", ""]).unwrap(), choose(&["value"]).unwrap());
         insta::assert_snapshot!(choose(&["flags"]).unwrap_err(), @"unknown column `flags`; did you mean quality_flags?");
         insta::assert_snapshot!(choose(&["valeu"]).unwrap_err(), @"unknown column `valeu`; did you mean value?");

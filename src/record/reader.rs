@@ -466,7 +466,7 @@ mod tests {
             bytes_per_pass: Some(64),
             environment: "VK_DRIVER_FILES=a.json".to_owned(),
             status: "ok".to_owned(),
-            schema: "v2.3".to_owned(),
+            schema: "v2.4".to_owned(),
             by_axis: BTreeMap::from([("n", 8), ("written_at", 3)].map(|(axis, n)| (axis.to_owned(), AxisValue::Integer(n)))),
             ..Record::default()
         };
@@ -544,7 +544,7 @@ mod tests {
         insta::assert_snapshot!(error("schema,case_id,axis_values\nv2.0,c1,n\n"), @"rows.csv, line 2, column `axis_values`: `n` is not of the form name=value");
         insta::assert_snapshot!(error("schema,case_id,axis_values\nv2.0,c1,n=8;n=9\n"), @"rows.csv, line 2, column `axis_values`: `n` comes twice");
         insta::assert_snapshot!(error("schema,case_id,axis_values\nv2.0,c1,n=8;m=9\n"), @"rows.csv, line 2, column `axis_values`: `n=8;m=9` is not of the form name=value;name=value, sorted by name");
-        insta::assert_snapshot!(error("schema,case_id,axis_values\nv3.0,c1,\n"), @"rows.csv, line 2, column `schema`: version `v3.0` can't be read by this lanescope, which knows v2.3 and v1");
+        insta::assert_snapshot!(error("schema,case_id,axis_values\nv3.0,c1,\n"), @"rows.csv, line 2, column `schema`: version `v3.0` can't be read by this lanescope, which knows v2.4 and v1");
         insta::assert_snapshot!(error("schema,case_id,axes\nv2.0,c1,\n"), @"rows.csv, line 2, column `schema`: version `v2.0` in a file whose columns have the names of v1");
         insta::assert_snapshot!(error("schema,case_id,axis_values\nv1.3,c1,\n"), @"rows.csv, line 2, column `schema`: version `v1.3` in a file whose columns have the names of v2");
         insta::assert_snapshot!(error("schema,case_id,axes,bytes\nv1.0,c1,,x\n"), @"rows.csv, line 2, column `bytes`: `x` is not of type integer");

@@ -10,7 +10,7 @@ use crate::model::{AxisValue, Point};
 
 /// The version of the table below, as the column `schema` holds it. Versions in rows begin with a letter: else readers take 1.10
 /// for the number 1.1, and 1.3.230 for a date.
-pub const SCHEMA_VERSION: &str = "v2.3";
+pub const SCHEMA_VERSION: &str = "v2.4";
 
 /// What nobody can do with a file that lacks a column, which `--columns` may have left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,6 +191,11 @@ columns! {
         bound_bytes: integer in "bytes", "Bytes of the buffers that were bound, the most of all calls.";
         timeline_ns: text in "ns", "Of its calls in one submission, the last one with the most dispatches, when each began since that submission's first, and what it took: `START:NS` joined by `;`.";
     }
+    search {
+        is_default: boolean, "Whether `tune` takes it for the default: the shader as it is written.";
+        search_answer: text, "In the row of the fastest configuration: what `tune` answers, in sentences.";
+        search_notes: text, "In the same row: what it says beside figures, such as what was tried with that configuration, and doubts of all results.";
+    }
     case {
         row_kind: text for Rows Comparison Plan, "measured, or derived (computed from finished rows).";
         case_id: text for Any Rows, "Hash of experiment, variant, non-neutral axis values, cache and required subgroup size; a letter comes first.";
@@ -303,8 +308,8 @@ mod tests {
 
     /// Order and names are an interface: this changes only with the schema's version.
     #[test]
-    fn the_columns_are_those_of_version_2_3() {
-        assert_eq!(SCHEMA_VERSION, "v2.3");
+    fn the_columns_are_those_of_version_2_4() {
+        assert_eq!(SCHEMA_VERSION, "v2.4");
         let mut groups: Vec<String> = Vec::new();
         for (i, column) in COLUMNS.iter().enumerate() {
             if i == 0 || COLUMNS[i - 1].group != column.group {
@@ -322,6 +327,7 @@ mod tests {
         how: timer processes rounds samples batch stop duration_ms clock_ratio sentinel_ns clock_mhz core_clock_mhz round_clocks_mhz memory_speed_ratio compile_ms pipeline_ms pipeline_cache_hit memory_types statistics registers spill_bytes shared_bytes code_bytes
         work: bytes_per_pass flops_per_pass ops_per_pass items_per_pass gb_per_s gflop_per_s gop_per_s gitems_per_s
         application: calls calls_time_ns share bound_bytes timeline_ns
+        search: is_default search_answer search_notes
         case: row_kind case_id local_size_x local_size_y local_size_z groups_x groups_y groups_z subgroup_size cache validation robustness seed source_hash spirv_hash plan_id plan_cases plan_index
         identity: device_name device_type driver_name driver_info driver_version api_version device_uuid driver_uuid vendor_id device_id driver_id queue_family loader_version layers environment host os cpu_name cpu_threads tool_version glsl_compiler run_id written_at schema
         ");
@@ -346,7 +352,7 @@ mod tests {
             .filter(|(_, cell)| !cell.is_empty())
             .map(|(column, cell)| (column.name, cell.to_string()))
             .collect();
-        let expected = [("time_ns", "2.5"), ("pipeline_cache_hit", "true"), ("queue_family", "3"), ("schema", "v2.3")];
+        let expected = [("time_ns", "2.5"), ("pipeline_cache_hit", "true"), ("queue_family", "3"), ("schema", "v2.4")];
         assert_eq!(shown, expected.map(|(name, text)| (name, text.to_owned())));
     }
 }

@@ -4,7 +4,6 @@ use super::Contents;
 use super::conclusion::Conclusion;
 use super::machine::Examined;
 use super::survey::Survey;
-use super::tuned::first_line;
 use crate::analysis::compare::Comparison;
 use crate::analysis::counted;
 use crate::output::comparison_in_short;
@@ -35,6 +34,8 @@ pub struct Said {
     pub conclusions: Vec<(String, Conclusion)>,
     /// The answers of searches, and of which.
     pub answers: Vec<(String, String)>,
+    /// What searches said that speaks against their answers.
+    pub doubts: Vec<String>,
 }
 
 /// The findings, what was asked for first.
@@ -53,7 +54,7 @@ pub fn findings(survey: &Survey, contents: &Contents, said: &[Said]) -> Vec<Find
                 .map(|(_, finding)| finding),
         );
     }
-    let doubt = doubt(survey, contents.examined);
+    let doubt = doubt(survey, contents.examined, said);
     all.truncate(MOST - usize::from(doubt.is_some()));
     all.extend(doubt);
     all
@@ -83,7 +84,7 @@ fn compared(comparison: &Comparison) -> Finding {
 fn searched(said: &Said) -> Vec<Finding> {
     let of = |(of, answer): &(String, String)| {
         let of = if of.is_empty() { String::new() } else { format!(" ({of})") };
-        let text = format!("{}{of}: {}", said.experiment, first_line(answer));
+        let text = format!("{}{of}: {answer}", said.experiment);
         Finding { lead: "What is fastest", text, experiment: Some(said.experiment.clone()) }
     };
     said.answers.iter().map(of).collect()
@@ -134,8 +135,9 @@ fn standing_out(said: &Said) -> Option<(Conclusion, Finding)> {
     Some((conclusion.clone(), finding))
 }
 
-fn doubt(survey: &Survey, examined: Option<&Examined>) -> Option<Finding> {
-    let mut parts = Vec::new();
+fn doubt(survey: &Survey, examined: Option<&Examined>, said: &[Said]) -> Option<Finding> {
+    let mut parts: Vec<String> =
+        said.iter().flat_map(|said| &said.doubts).map(|doubt| doubt.trim_end_matches('.').to_owned()).collect();
     if let Some(worst) = examined.and_then(|examined| examined.findings.first()) {
         parts.push(format!("the machine: {}", worst.what.trim_end_matches('.')));
     }

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::chart::{Body, Chart};
-use super::charts::{Picture, grid};
+use super::charts::{Picture, grid, pictures};
+use super::conclusion::{Sense, conclusion};
 use super::sweep::{Key, Row};
 use crate::model::{AxisValue, Failure, Flag, Point, Status, Stop};
-use crate::output::{Page, answer_text};
+use crate::output::{Page, answer_in_sentences, answer_text, effects_text};
 use crate::record::Record;
 use crate::stats::Interval;
 use crate::tuning::answer::{Answer, Finale, Timing, Trial};
@@ -15,11 +16,6 @@ use crate::tuning::space::{Space, SpaceError};
 
 const WIDTH: u16 = 110;
 
-/// The first sentence of an answer, without what it begins with.
-pub fn first_line(answer: &str) -> &str {
-    answer.lines().next().unwrap_or_default()
-}
-
 pub fn is_tuned(experiment: &str) -> bool {
     experiment.starts_with("tune/")
 }
@@ -27,8 +23,14 @@ pub fn is_tuned(experiment: &str) -> bool {
 pub struct Tuned {
     /// What they have in common, where rows of the same source differ in it: `cold caches`. Else empty.
     pub of: String,
-    /// The answer in words, or why there is none.
+    /// The answer in sentences, or why there is none.
+    pub in_short: String,
+    /// Whether the search kept it, and it doesn't follow from the rows, as where the search was interrupted.
+    pub is_kept: bool,
+    /// The answer as a terminal shows it; of one that was kept, what each axis matters.
     pub answer: String,
+    /// What else the search said, such as doubts.
+    pub notes: String,
     /// The times over two axes, of the best configuration of each cell; nothing where there is one axis.
     pub picture: Option<Picture>,
 }
@@ -67,15 +69,24 @@ fn search(rows: &[Row], of: String) -> Option<Tuned> {
                 "There is no answer here: the values of these axes have {count} combinations, and more than {most} are not looked at. \
                  Rows of several searches get an answer each where each file has a name: one=FILE two=FILE.\n"
             );
-            return Some(Tuned { of, answer, picture: None });
+            return Some(Tuned { of, in_short: answer.clone(), is_kept: false, answer, notes: String::new(), picture: None });
         }
         // Nothing was tried.
         Err(_) => return None,
     };
     let figures: Vec<Figure> = rows.iter().filter_map(|row| figure(row.record, &trial(row.record, &axes)?)).collect();
-    let answer = Answer::new(&space, &trials, Finale { figures: &figures, cut: 0, nearest: None }, None)?;
+    let default = rows.iter().find(|row| row.record.is_default == Some(true));
+    let default = default.and_then(|row| Some(trial(row.record, &axes)?.point));
+    let answer = Answer::new(&space, &trials, Finale { figures: &figures, cut: 0, nearest: None }, default.as_ref())?;
     let page = Page { width: WIDTH, ..Page::FILE };
-    Some(Tuned { answer: answer_text(&answer, page), picture: picture(rows, &answer, &of), of })
+    let kept = rows.iter().map(|row| row.record).find(|record| !record.search_answer.is_empty());
+    let (in_short, notes) = match kept {
+        Some(record) => (record.search_answer.clone(), record.search_notes.clone()),
+        None => (answer_in_sentences(&answer), String::new()),
+    };
+    let text = if kept.is_some() { effects_text(&answer, page) } else { answer_text(&answer, page) };
+    let picture = picture(rows, &answer, &of).or_else(|| pictures(rows, None, &[], 1).shown.pop());
+    Some(Tuned { in_short, is_kept: kept.is_some(), answer: text, notes, picture, of })
 }
 
 /// The axes that were searched: those with more than one value.
@@ -136,8 +147,11 @@ fn picture(rows: &[Row], answer: &Answer, of: &str) -> Option<Picture> {
         ""
     };
     let of = if of.is_empty() { String::new() } else { format!(", {of}") };
-    let chart = Chart { title: format!("{}{of}{of_others}", first.record.experiment), body: Body::Grid(grid) };
-    Some(Picture { chart, sources: [first.source].into(), conclusion: None })
+    let sense = rows.iter().find_map(|row| super::figures::figure(row.record)).map(|figure| Sense::of(&figure));
+    let body = Body::Grid(grid);
+    let conclusion = conclusion(&body, sense?);
+    let chart = Chart { title: format!("{}{of}{of_others}", first.record.experiment), body };
+    Some(Picture { chart, sources: [first.source].into(), conclusion })
 }
 
 #[cfg(test)]

@@ -492,7 +492,7 @@ fn the_format_of_standard_output_and_of_other_files_can_be_chosen() {
     assert!(
         run(&["--format=jsonl"])
             .lines()
-            .all(|line| line.starts_with("{\"experiment\":\"workgroup/linear\"") && line.contains("\"schema\":\"v2.3\""))
+            .all(|line| line.starts_with("{\"experiment\":\"workgroup/linear\"") && line.contains("\"schema\":\"v2.4\""))
     );
     assert!(run(&["--format=markdown", "-o", "-"]).contains("### workgroup/linear"));
     assert_eq!(run(&["--format=csv", "-o", file]), "");

@@ -321,9 +321,65 @@ fn a_search_has_its_answer_and_its_times() {
     let search = ["tune", "--manifest", manifest.to_str().unwrap(), "-a", "local_size_x=32,64,128", "-d", "mock", "-q"];
     succeeded(&[&search[..], &["--format", "csv", "-o", &file]].concat());
     let text = page(&[&file]);
-    assert!(text.contains("<pre") && text.contains("Best: ") && text.contains("What each axis matters:"), "{text}");
+    assert!(text.contains("<pre") && text.contains("What each axis matters:"), "{text}");
     let picture = between(&text, "<div class=\"picture\"", "</svg>")[0];
     assert!(picture.contains("spec_ITEMS") && picture.matches("class=\"hit").count() > 4, "{picture}");
+}
+
+/// As on the terminal: beside the default, and with its doubts first.
+#[test]
+fn a_search_says_what_its_rows_alone_would_not() {
+    let folder = Folder::new();
+    let file = folder.path("tuned.csv").display().to_string();
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tune/reduce.toml");
+    let search =
+        ["tune", "--manifest", manifest.to_str().unwrap(), "-a", "local_size_x=32,64", "-d", "mock", "--max-time", "20ms"];
+    let said = succeeded(&[&search[..], &["--format", "csv", "-o", &file]].concat()).err;
+    let rows = fs::read_to_string(&file).unwrap();
+    let table = Table::of(&rows);
+    let with = |column: &str| (0..table.rows.len()).filter(|row| table.get(&table.rows[*row], column) == "true").count();
+    assert_eq!(with("is_default"), usize::from(said.contains("default")));
+    let note = "All results are the reference's bit by bit.";
+    assert!(said.contains(note) && rows.matches(note).count() == 1, "{said}");
+    let text = page(&[&file]);
+    let answer = between(&rows, "Best: ", ".")[0];
+    assert!(said.contains(&format!("Best: {answer}")), "{answer}: {said}");
+    assert!(between(&text, "<dt>What is fastest</dt>", "</dd>")[0].contains(answer), "{text}");
+    assert!(text.contains(&format!("<p data-source=\"0\">{note}</p>")) && !text.contains("What to doubt"), "{text}");
+    let doubt = "Doubt: inputs are all zero.";
+    let doubted = page(&[&folder.write("doubted.csv", rows.replace(note, doubt))]);
+    assert!(between(&doubted, "<dt>What to doubt</dt>", "</dd>")[0].contains("inputs are all zero"), "{doubted}");
+}
+
+#[test]
+fn what_doctor_found_and_machines_that_deviate_are_on_the_page() {
+    let folder = Folder::new();
+    let file = data("nvidia-h100-overview-6.csv");
+    let doctor = folder.write(
+        "doctor.json",
+        r#"{"findings": [{"name": "busy", "what": "Others <b>run</b>.", "evidence": "", "advice": "end them"}], "facts": [{"about": "loader", "is": "1.3"}]}"#,
+    );
+    let text = page(&[&file, "--doctor", &doctor]);
+    assert!(
+        text.contains("id=\"machine\"") && text.contains("Others &lt;b&gt;run&lt;/b&gt;.") && !text.contains("id=\"machines\"")
+    );
+    assert!(between(&text, "<dt>What to doubt</dt>", "</dd>")[0].contains("the machine: Others"), "{text}");
+    ran(&["report", &file, "--doctor", &file, "-o", "-"]).says(2, &["isn't what lanescope doctor --json writes"]);
+    let table = Table::of(&fs::read_to_string(&file).unwrap()).measured();
+    let table = table.only(|row| table.get(row, "status") == "ok" && !table.get(row, "time_ns").is_empty());
+    let machine = |number: usize| {
+        let mut table = table.clone();
+        table.set_all("host", &format!("node{number}"));
+        table.set_all("run_id", &format!("run{number}"));
+        // The third is slower, the others differ a little.
+        let factor = if number == 3 { 1.2 } else { 1.0 + 0.0005 * number as f64 };
+        (0..table.rows.len()).for_each(|row| table.slow(row, factor));
+        folder.write(&format!("{number}.csv"), table.text())
+    };
+    let files: Vec<String> = (0..8).map(machine).collect();
+    let text = page(&files.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(between(&text, "<dt>Which deviate</dt>", "</dd>")[0].contains("1 deviates from the others"), "{text}");
+    assert!(between(&text, "id=\"machines\"", "</section>")[0].contains("node3"));
 }
 
 /// They can't be told anew, and don't vanish without a word.

@@ -136,7 +136,8 @@ impl<'s> TrialRows<'s> {
             pair_base: None,
             unpaired: None,
         };
-        Record::assembled(&self.template, &described, self.search.device(), fate)
+        let is_default = self.search.written_point().map(|written| written == trial.point);
+        Record { is_default, ..Record::assembled(&self.template, &described, self.search.device(), fate) }
     }
 }
 

@@ -471,6 +471,22 @@ impl<'r> SearchRun<'r> {
         }
     }
 
+    /// Keeps the answer, and what is said beside it, in the row of a configuration, and in no other one.
+    pub fn keep_answer(&mut self, point: &Point, answer: &str, notes: &str) {
+        for (configuration, trial) in &mut self.trials {
+            let [answer, notes] = if trial.point == *point { [answer, notes] } else { [""; 2] };
+            let Some(row) = &mut trial.row else { continue };
+            if row.search_answer == answer && row.search_notes == notes {
+                continue;
+            }
+            answer.clone_into(&mut row.search_answer);
+            notes.clone_into(&mut row.search_notes);
+            self.changed.insert(*configuration);
+        }
+        let changed = std::mem::take(&mut self.changed);
+        self.ledger.sink.hold(changed.iter().filter_map(|configuration| self.trials.get(configuration)?.row.clone()));
+    }
+
     // ---- rows -----------------------------------------------------------------------------------------------------------------
 
     /// Keeps the rows as they are now, in case that this process is killed before they are final.

@@ -46,7 +46,7 @@ fn taken(explained: &Explained) -> String {
     format!("It takes {}, in {rounds} rounds by {processes}.{doubts}", figure_and_noise(*ns, *ends, "ns"))
 }
 
-fn verdict(explained: &Explained) -> Option<String> {
+pub fn verdict(explained: &Explained) -> Option<String> {
     if explained.device.is_cpu() {
         let words = "On a processor, what a kernel accesses and computes is shown, and no bound: its driver makes other code of it, and \
                      other programs share its caches.";
@@ -206,7 +206,7 @@ pub fn what(trial: &Trial, kernel: &str) -> Option<String> {
 }
 
 /// What costs time for nothing: by what it costs, where that was measured.
-fn findings(explained: &Explained) -> Vec<String> {
+pub fn findings(explained: &Explained) -> Vec<String> {
     let sentence = |finding: &Finding| seen(finding, explained.kernel);
     let (mut all, mut unsure, mut free) = (Vec::new(), Vec::new(), Vec::new());
     for finding in &explained.findings {

@@ -19,6 +19,9 @@ const MOST_ROWS: u64 = 200_000;
 /// A file, and the name of its side if it has one.
 type Named = (Option<String>, PathBuf);
 
+const TOO_MANY: &str = "these files have more than {} rows, which no page can show: name files of fewer, such as those of one experiment or \
+                        of one device";
+
 struct Joined {
     name: Option<String>,
     files: Vec<String>,
@@ -40,10 +43,7 @@ pub fn sources(
         let file = FileRows::read(path, purposes, &mut |record, line| {
             count += 1;
             if count > MOST_ROWS {
-                let words = "name files of fewer, such as those of one experiment or of one device";
-                return Err(Error::Usage(format!(
-                    "these files have more than {MOST_ROWS} rows, which no page can show: {words}"
-                )));
+                return Err(Error::Usage(TOO_MANY.replace("{}", &MOST_ROWS.to_string())));
             }
             fleet.take(record, machine(record), Vec::new());
             compared.as_mut().map_or(Ok(()), |sides| sides.take(file, record, line))

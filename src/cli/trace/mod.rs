@@ -72,8 +72,7 @@ pub fn trace(typed: Trace, words: impl Iterator<Item = OsString>) -> anyhow::Res
     }
     let faults: Result<Vec<Vec<String>>, Error> = typed.fail_on.iter().map(|bound| bound.faults(&rows)).collect();
     if let Some(path) = &typed.page {
-        let source = source::annotated(&rows, order.subject.as_ref());
-        write_whole(path, &page::costs(&traces, &rows, order, device, source))?;
+        write_whole(path, &page::costs(&traces, &rows, order, device))?;
     }
     let output = || as_csv(&rows);
     show(&typed, &output, &text, faults.as_ref().map(|faults| faults.concat()).unwrap_or_default())?;

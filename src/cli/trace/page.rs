@@ -1,11 +1,12 @@
 //! `--page`: what was recorded, as a page. The worst comes first, then figures, and the source with what is to be said of its lines.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use super::source::annotated_by;
+use super::source::{annotated, annotated_by};
 use super::text::{markdown, name};
 use crate::campaign::trace::{DispatchTrace, Order, Traces};
-use crate::model::DeviceInfo;
+use crate::model::{DeviceInfo, Shown};
 use crate::output::trace::{FindingRow, SiteRow};
 use crate::report::chart::{Bar, BarGroup, Bars, Better, Body, Chart, Grid, GridCell, Scale, Ticks};
 use crate::report::{Part, document};
@@ -17,13 +18,17 @@ const MOST: usize = 16;
 /// What wastes less isn't worth a sentence.
 const GOOD: f64 = 0.9;
 
-/// What accesses cost. `source` is the shader with that, line by line.
-pub fn costs(traces: &Traces, rows: &[SiteRow], order: &Order, device: &DeviceInfo, source: String) -> String {
+/// What accesses cost.
+pub fn costs(traces: &Traces, rows: &[SiteRow], order: &Order, device: &DeviceInfo) -> String {
     let mut parts = vec![Part::Findings(findings(rows))];
     parts.extend(efficiencies(rows).into_iter().chain(degrees(rows)).map(Part::Picture));
     parts.extend(traces.dispatches.iter().filter_map(banks).map(Part::Picture));
     parts.push(Part::Prose(markdown(traces, order, device)));
-    parts.push(Part::Listing { title: "The source, with what its accesses cost".to_owned(), text: source, is_open: true });
+    parts.push(Part::Listing {
+        title: "The source, with what its accesses cost".to_owned(),
+        text: annotated(rows, order.subject.as_ref()),
+        is_open: true,
+    });
     document(&format!("What the accesses of {} cost", shader(traces)), &device.name, &parts)
 }
 
@@ -61,7 +66,10 @@ pub fn findings_of_check(
 }
 
 pub fn shader(traces: &Traces) -> String {
-    traces.dispatches.first().map(|dispatch| dispatch.what.source.clone()).unwrap_or_default()
+    let source = traces.dispatches.first().map(|dispatch| dispatch.what.source.as_str()).unwrap_or_default();
+    // A name of the catalogue is no path.
+    let name = Path::new(source).file_name().filter(|_| Path::new(source).exists());
+    name.map_or_else(|| source.to_owned(), |name| Path::new(name).shown().to_string())
 }
 
 /// An access in words: `load input, line 12`.

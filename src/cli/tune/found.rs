@@ -16,7 +16,7 @@ use crate::cli::chosen::save;
 use crate::cli::overwriting::Files;
 use crate::error::{EXIT_CANT_TELL, EXIT_FAILED, EXIT_OK, Error};
 use crate::model::{AxisValue, Failure, Metric, Point, Shown, Status};
-use crate::output::{Page, Staged, Tone, answer_text, bearing, json, paragraph};
+use crate::output::{Page, Staged, Tone, answer_in_sentences, answer_text, bearing, json, paragraph};
 use crate::platform::now;
 use crate::subject::{KernelSpec, Reference};
 use crate::tuning::answer::{self, Answer, Finale};
@@ -46,7 +46,8 @@ struct Best {
 }
 
 impl Found {
-    pub fn new(run: &SearchRun, arguments: &Tune) -> Self {
+    /// What follows from a search that came to its end, which keeps the answer in its rows.
+    pub fn new(run: &mut SearchRun, arguments: &Tune) -> Self {
         let trials: Vec<answer::Trial> = run.trials.values().map(trial).collect();
         let reference = &run.kernel.subject().reference;
         let best = Best::new(run, &trials);
@@ -56,40 +57,55 @@ impl Found {
         let is_doubted = diagnosis.as_ref().is_some_and(|of| of.doubts_reference || (is_chosen && of.only_reference));
         let doubts: Vec<String> = run.silent.iter().chain(&run.checks.doubts).cloned().collect();
         let is_right = best.as_ref().is_some_and(|best| !best.leaves);
-        Self {
+        let found = Self {
             best,
             diagnosis,
             is_believed: is_right && !is_doubted && doubts.is_empty(),
             doubts,
             has_race: run.checks.has_race(),
-        }
+        };
+        found.keep(run);
+        found
+    }
+
+    /// Writes the answer, and what is said beside it, into the row of the fastest configuration, as sentences.
+    fn keep(&self, run: &mut SearchRun) {
+        let Some(best) = &self.best else { return };
+        let wrong = self.wrong_results();
+        let beside = best.beside().chain(self.doubted()).map(|(_, words)| words);
+        let notes = wrong.into_iter().chain(beside).collect::<Vec<_>>().join(" ");
+        run.keep_answer(&best.answer.best.point, &answer_in_sentences(&best.answer), &notes);
+    }
+
+    fn wrong_results(&self) -> Option<String> {
+        // What changes from one run to the next depends on nothing.
+        let Diagnosis { words, .. } = self.diagnosis.as_ref().filter(|_| !self.has_race)?;
+        Some(format!("Wrong results: {words}."))
+    }
+
+    fn doubted(&self) -> impl Iterator<Item = (Tone, String)> {
+        self.doubts.iter().map(|doubt| (Tone::Bad, format!("Doubt: {doubt}.")))
     }
 
     /// Says it, and adds the best configuration to the table that is asked for. The exit code tells whether there is an answer that
     /// may be believed.
     pub fn tell(self, arguments: &Tune, voice: &Voice) -> anyhow::Result<u8> {
-        // What changes from one run to the next depends on nothing.
-        if let Some(Diagnosis { words, .. }) = self.diagnosis.filter(|_| !self.has_race) {
-            voice.progress.answer(&format!("\nWrong results: {words}."));
+        if let Some(words) = self.wrong_results() {
+            voice.progress.answer(&format!("\n{words}"));
         }
-        let Some(best) = self.best else { return Ok(EXIT_FAILED) };
+        let Some(best) = &self.best else { return Ok(EXIT_FAILED) };
         let page = Page::stderr();
         let mut text = answer_text(&best.answer, page);
         let bearing = arguments.share.and_then(|share| bearing(&best.answer, share));
         text += &bearing.map_or_else(String::new, |words| paragraph(&words, page));
-        if best.leaves {
-            let words = "Correct it before you take it: it accesses a buffer or an image out of bounds, and what it computes there is undefined.";
-            text += &Tone::Bad.paragraph(words, page);
-        }
-        text += &best.tried.iter().map(|words| paragraph(words, page)).collect::<String>();
-        text += &self.doubts.iter().map(|doubt| Tone::Bad.paragraph(&format!("Doubt: {doubt}."), page)).collect::<String>();
+        text += &best.beside().chain(self.doubted()).map(|(tone, words)| tone.paragraph(&words, page)).collect::<String>();
         text += &paragraph(&best.effort, page);
         voice.progress.note("");
         text.lines().for_each(|line| voice.progress.toned_answer(line));
         // What nobody may believe isn't kept for others.
         let is_told = best.answer.is_told();
         if let Some(path) = arguments.save_table.as_ref().filter(|_| self.is_believed && is_told) {
-            save(vec![best.entry], path)?;
+            save(vec![best.entry.clone()], path)?;
         }
         Ok(match (self.is_believed, is_told) {
             (false, _) => EXIT_FAILED,
@@ -100,6 +116,13 @@ impl Found {
 }
 
 impl Best {
+    /// What is said of it beside its figures.
+    fn beside(&self) -> impl Iterator<Item = (Tone, String)> {
+        const LEAVES: &str = "Correct it before you take it: it accesses a buffer or an image out of bounds, and what it computes there is undefined.";
+        let leaves = self.leaves.then(|| (Tone::Bad, LEAVES.to_owned()));
+        leaves.into_iter().chain(self.tried.iter().map(|words| (Tone::Plain, words.clone())))
+    }
+
     fn new(run: &SearchRun, trials: &[answer::Trial]) -> Option<Self> {
         let figures = run.figures();
         let finale = Finale { figures: &figures, cut: run.cut, nearest: run.nearest_behind.clone() };

@@ -54,7 +54,7 @@ pub fn tune(typed: Tune, words: impl Iterator<Item = OsString>) -> anyhow::Resul
     let ledger = claim.begin(continued, Beside::default(), None)?;
     let mut run = SearchRun::new(&search, kernel, checker, &ledger, rows);
     let raced = run.run(session, earlier);
-    let found = Found::new(&run, &typed);
+    let found = Found::new(&mut run, &typed);
     let kept = typed.t4.as_deref().map(|path| found::write_t4(&run, path)).transpose();
     drop(run);
     ledger.finish(raced.and_then(|is_whole| kept.map(|_| is_whole)))?;

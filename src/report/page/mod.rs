@@ -362,6 +362,11 @@ fn experiment(name: &str, id: &str, shown: Shown, kept: &str) -> Markup {
     }
 }
 
+/// Whether what a search said speaks against its answer.
+fn is_doubt(notes: &str) -> bool {
+    ["Doubt:", "Wrong results:", "Correct it"].iter().any(|word| notes.contains(word))
+}
+
 fn tables(section: &Section, with_sources: bool) -> Markup {
     html! {
         div.tables {
@@ -399,7 +404,11 @@ fn shown(section: &Section, id: &str, sources: &[Source]) -> Shown {
             @let of = [Some(row.label).filter(|_| with_sources), Some(tuned.of.as_str())];
             @let of: Vec<&str> = of.into_iter().flatten().filter(|of| !of.is_empty()).collect();
             @if !of.is_empty() { h3 data-source=(row.source) { (in_a_line(&of.join(", "))) } }
-            pre data-source=(row.source) { (parts::lines(&tuned.answer)) }
+            @if tuned.is_kept { p data-source=(row.source) { (in_a_line(&tuned.in_short)) } }
+            @if !tuned.answer.is_empty() { pre data-source=(row.source) { (parts::lines(&tuned.answer)) } }
+            @if !tuned.notes.is_empty() {
+                p class=[is_doubt(&tuned.notes).then_some("note")] data-source=(row.source) { (parts::lines(&tuned.notes)) }
+            }
         }
         div.figures {
             @for picture in section.shown() { (parts::figure(picture, sources)) }
@@ -422,8 +431,10 @@ fn shown(section: &Section, id: &str, sources: &[Source]) -> Shown {
     });
     let answers = section.tuned.iter().map(|(row, tuned)| {
         let of = [Some(row.label).filter(|_| with_sources), Some(tuned.of.as_str())].into_iter().flatten();
-        (of.filter(|of| !of.is_empty()).collect::<Vec<_>>().join(", "), tuned.answer.clone())
+        (of.filter(|of| !of.is_empty()).collect::<Vec<_>>().join(", "), tuned.in_short.clone())
     });
-    let said = Said { experiment: section.name.to_owned(), conclusions: conclusions.collect(), answers: answers.collect() };
+    let doubts = section.tuned.iter().map(|(_, tuned)| &tuned.notes).filter(|notes| is_doubt(notes)).cloned().collect();
+    let said =
+        Said { experiment: section.name.to_owned(), conclusions: conclusions.collect(), answers: answers.collect(), doubts };
     Shown { words: words(section, &all), sources: all.iter().map(|row| row.source).collect(), said, inner }
 }

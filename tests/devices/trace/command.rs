@@ -78,7 +78,8 @@ fn what_a_shader_wastes_is_said_with_its_remedy() {
         let (folder, shader) = Folder::with("tiled.comp", TILED);
         let (file, accesses) = (folder.at("trace.csv"), folder.at("accesses.csv"));
         let flags = ["-n", "65536", "--groups", "8,8", "--push", "width=256"];
-        let files = ["-o", &file, "--records", &accesses, "--source"];
+        let page = folder.at("trace.html");
+        let files = ["-o", &file, "--records", &accesses, "--source", "--page", &page];
         let ran = traced(&shader, &device.index, &[&flags[..], &files, &["--fail-on", "conflict:2:tile"]].concat());
         assert_eq!(ran.code, Some(1), "{}", ran.err);
         assert!(ran.out.ends_with("\nFailed: line 14, load tile[][]: degree 32, at least 2\n"), "{}", ran.out);
@@ -103,6 +104,14 @@ fn what_a_shader_wastes_is_said_with_its_remedy() {
         // Four workgroups of 256, each invocation with four turns, of which each reads the width.
         assert_eq!((counts("load"), counts("store"), counts("barrier")), (16 * 1024, 8 * 1024, 1024));
         assert!(all.iter().filter(|row| row["name"] == "b[]").all(|row| row["epoch"] == "1" && row["iterations"].len() == 1));
+        let page = std::fs::read_to_string(page).unwrap();
+        let said = "load tile[][], line 14: bank conflicts make it 32 times as long. As `tile[32][33]`: 1.";
+        assert!(
+            page.contains(said) && page.contains("Banks of shared memory: the words that the worst request wants of each"),
+            "{page}"
+        );
+        // All of one bank, and the line of the source.
+        assert!(page.contains(": 32 words") && page.contains("<b>load   degree 32"), "{page}");
         // What it says is right.
         let (_padded, shader) = Folder::with("padded.comp", TILED.replace("[TILE][32]", "[TILE][33]"));
         let with = traced(&shader, &device.index, &[&flags[..], &["--fail-on", "conflict:2"]].concat());
@@ -194,17 +203,19 @@ fn what_lies_beyond_an_end_is_said_and_not_followed() {
 fn a_check_names_lines_and_ends_by_what_it_must_not_find() {
     let shader = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/check/barrier_missing.comp");
     let folder = Folder::new();
-    let file = folder.at("findings.csv");
+    let (file, page) = (folder.at("findings.csv"), folder.at("findings.html"));
     for device in devices_in_turn() {
         let checked = |fault: &str, more: &[&str]| {
             let flags = ["-n", "256", "-b", "B=uint[512]:zero", "-D", fault];
             ran(&[&["trace", shader, "-d", &device.index, "--no-lock"], &flags[..], more].concat())
         };
-        let said = checked("FAULT=1", &["--check", "--fail-on", "race", "-o", &file]);
+        let said = checked("FAULT=1", &["--check", "--fail-on", "race", "-o", &file, "--page", &page]);
         assert!(said.code == Some(1) && said.out.contains("Failed: invocations race on `s["), "{said:?}");
         let rows = rows(&file);
         let race = &rows[0];
         assert_eq!((race["class"].as_str(), race["first_line"].as_str(), race["second_line"].as_str()), ("race", "9", "13"));
+        let text = std::fs::read_to_string(&page).unwrap();
+        assert!(text.contains("1 found: race 1.") && text.contains("<b>race, line 13"), "{text}");
         let said = checked("FAULT=1", &["--check", "--fail-on", "bounds"]);
         assert!(said.code == Some(0) && said.out.contains("Race on `s["), "{said:?}");
         let said = checked("FAULT=0", &["--check", "--fail-on", "any"]);
