@@ -107,10 +107,11 @@ fn limit(survey: &Survey) -> Option<Finding> {
         let is_it = |row: &Record| row.variant == variant && row.value.is_some_and(|value| value > 0.0);
         survey.rows(PEAKS).iter().map(|(_, row)| row.record()).find(is_it)
     };
-    if survey.sources.len() > 1 {
+    let (memory, arithmetic) = (peak(MEMORY)?, peak(ARITHMETIC)?);
+    // A processor's driver makes other code of a kernel, and its caches are others'.
+    if survey.sources.len() > 1 || memory.device_type == "cpu" {
         return None;
     }
-    let (memory, arithmetic) = (peak(MEMORY)?, peak(ARITHMETIC)?);
     let rates = [&memory, &arithmetic].map(|row| rate(row.value.unwrap_or_default(), None, &row.unit));
     let ridge = arithmetic.value? / memory.value?;
     let text = format!(

@@ -91,7 +91,7 @@ fn is_new(loader: &str) -> bool {
 
 /// Where the loader looks for files of a kind, by their folder's name, unless a variable says otherwise.
 fn loader_folders(kind: &str) -> Vec<PathBuf> {
-    let home = |folder: &str| env::home_dir().map(|home| home.join(folder)).into_iter().collect();
+    let home = |folder: &str| env::var_os("HOME").map(|home| PathBuf::from(home).join(folder)).into_iter().collect();
     let listed = |name: &str, otherwise: Vec<PathBuf>| match env::var_os(name).filter(|value| !value.is_empty()) {
         Some(value) => env::split_paths(&value).collect(),
         None => otherwise,
