@@ -52,8 +52,8 @@ mod tests {
         jsonl.write(&Record::new()).unwrap();
         jsonl.finish().unwrap();
         insta::assert_snapshot!(shared.text(), @r#"
-        {"axis_values":"n=4;op=copy","status":"ok","time_ns":1000.0,"samples":18446744073709551615,"robustness":false,"host":"(null)","schema":"v2.3","n":4,"op":"copy"}
-        {"schema":"v2.3"}
+        {"axis_values":"n=4;op=copy","status":"ok","time_ns":1000.0,"samples":18446744073709551615,"robustness":false,"host":"(null)","schema":"v2.4","n":4,"op":"copy"}
+        {"schema":"v2.4"}
         "#);
     }
 }
