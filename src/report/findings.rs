@@ -93,12 +93,18 @@ fn searched(said: &Said) -> Vec<Finding> {
 /// The kernel of an application that takes the most time.
 fn application(survey: &Survey) -> Option<Finding> {
     let rows = survey.rows(crate::capture::EXPERIMENT).iter().map(|(_, row)| row.record());
-    let largest = rows
-        .filter(|row| row.share.is_some())
-        .max_by(|one, other| one.share.partial_cmp(&other.share).unwrap_or(std::cmp::Ordering::Equal))?;
+    let mut kernels: Vec<(f64, Record)> = rows.filter_map(|row| Some((row.share?, row))).collect();
+    kernels.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    let (share, largest) = kernels.first()?;
     let calls = largest.calls.map_or_else(String::new, |calls| format!(", in {}", counted(calls, "call")));
-    let text = format!("{} takes {} of the time of all dispatches{calls}.", largest.variant, percent(largest.share?));
-    Some(Finding { lead: "Where the time goes", text, experiment: Some(largest.experiment) })
+    let first: f64 = kernels.iter().take(3).map(|(share, _)| share).sum();
+    let more = if kernels.len() > 3 {
+        format!(" The first three of {} take {}.", kernels.len(), percent(first))
+    } else {
+        String::new()
+    };
+    let text = format!("{} takes {} of the time of all dispatches{calls}.{more}", largest.variant, percent(*share));
+    Some(Finding { lead: "Where the time goes", text, experiment: Some(largest.experiment.clone()) })
 }
 
 /// From how many operations for each byte on arithmetic limits a kernel, where one device's peaks are known.
@@ -168,4 +174,99 @@ fn some(names: &[&str]) -> String {
     const SHOWN: usize = 4;
     let shown = names[..names.len().min(SHOWN)].join(", ");
     if names.len() > SHOWN { format!("{shown} and {} more", names.len() - SHOWN) } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Source;
+    use super::*;
+    use crate::record::Packed;
+
+    fn row(experiment: &str, variant: &str, value: f64, unit: &str) -> Record {
+        Record {
+            experiment: experiment.to_owned(),
+            variant: variant.to_owned(),
+            status: "ok".to_owned(),
+            value: Some(value),
+            unit: unit.to_owned(),
+            ..Record::new()
+        }
+    }
+
+    /// What is said of rows, and the banner above it.
+    fn said(rows: &[Record], said: &[Said]) -> (Vec<(&'static str, String)>, Option<String>) {
+        let sources = [Source { label: "a GPU".to_owned(), rows: rows.iter().map(Packed::new).collect() }];
+        let survey = Survey::of(&sources);
+        let contents = Contents {
+            sources: &sources,
+            files: &[],
+            notes: &[],
+            limits: None,
+            comparisons: &[],
+            machines: "",
+            examined: None,
+        };
+        let all = findings(&survey, &contents, said);
+        (all.into_iter().map(|finding| (finding.lead, finding.text)).collect(), banner(&survey))
+    }
+
+    fn concluded(experiment: &str, text: &str, factor: f64, is_step: bool) -> Said {
+        let conclusion = Conclusion { text: text.to_owned(), factor, is_step };
+        Said { experiment: experiment.to_owned(), conclusions: vec![(experiment.to_owned(), conclusion)], ..Said::default() }
+    }
+
+    #[test]
+    fn a_device_is_said_in_three_sentences() {
+        let mut flagged = row("memory/stream", "", 1.0, "GB/s");
+        flagged.quality_flags = "noisy;drift".to_owned();
+        let peaks = [row(PEAKS, MEMORY, 2000.0, "GB/s"), row(PEAKS, ARITHMETIC, 30_000.0, "GFLOP/s"), flagged];
+        let small = concluded("cache/latency", "4.6 × slower from 256 KiB on", 4.6, true);
+        let large = concluded("memory/gather", "in order is 30 × as fast as at random", 30.0, false);
+        let (all, banner) = said(&peaks, &[large, small]);
+        let [(_, limit), stands_out, doubt] = &all[..] else { panic!("{all:?}") };
+        assert!(limit.contains("up to 15.0 operations for each byte"), "{limit}");
+        assert_eq!(
+            stands_out,
+            &("What stands out", "cache/latency: 4.6 × slower from 256 KiB on.".to_owned()),
+            "a place is told first"
+        );
+        assert_eq!(doubt, &("What to doubt", "1 of 3 measured rows flagged (drift 1, noisy 1).".to_owned()));
+        assert_eq!(banner, None);
+    }
+
+    #[test]
+    fn where_most_rows_are_flagged_a_banner_says_it_and_no_sentence_repeats_it() {
+        let flagged = Record { quality_flags: "launch_bound".to_owned(), ..row("memory/stream", "", 1.0, "GB/s") };
+        let (all, banner) = said(&vec![flagged; 9], &[]);
+        let banner = banner.unwrap();
+        assert!(
+            all.is_empty() && banner.starts_with("Doubt these figures: 9 of 9 measured rows are flagged."),
+            "{all:?} {banner}"
+        );
+        assert!(banner.contains("launch_bound in 9 rows: launching is a visible part"), "{banner}");
+    }
+
+    #[test]
+    fn an_application_is_said_by_its_kernels_and_a_search_with_its_doubts() {
+        let kernel = |name: &str, share: f64| Record {
+            share: Some(share),
+            calls: Some(2),
+            ..row(crate::capture::EXPERIMENT, name, 1.0, "ns")
+        };
+        let kernels = [kernel("a", 0.1), kernel("b", 0.6), kernel("c", 0.2), kernel("d", 0.1)];
+        let (all, _) = said(&kernels, &[]);
+        assert_eq!(all[0].1, "b takes 60.0 % of the time of all dispatches, in 2 calls. The first three of 4 take 90.0 %.");
+        let search = Said {
+            experiment: "tune/reduce".to_owned(),
+            answers: vec![(String::new(), "Best: n=4. It takes 1 us.".to_owned())],
+            doubts: vec!["Doubt: inputs are all zero.".to_owned()],
+            ..Said::default()
+        };
+        let (all, _) = said(&[], &[search]);
+        let told = [
+            ("What is fastest", "tune/reduce: Best: n=4. It takes 1 us.".to_owned()),
+            ("What to doubt", "Doubt: inputs are all zero.".to_owned()),
+        ];
+        assert_eq!(all, told);
+    }
 }
