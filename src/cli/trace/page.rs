@@ -11,6 +11,7 @@ use crate::output::trace::{FindingRow, SiteRow};
 use crate::report::chart::{Bar, BarGroup, Bars, Better, Body, Chart, Grid, GridCell, Scale, Ticks};
 use crate::report::{Part, document};
 use crate::subject::KernelSpec;
+use crate::trace::hardware::UNVERIFIED;
 use crate::units::{percent, rounded};
 
 /// Accesses of a figure at most.
@@ -20,7 +21,14 @@ const GOOD: f64 = 0.9;
 
 /// What accesses cost.
 pub fn costs(traces: &Traces, rows: &[SiteRow], order: &Order, device: &DeviceInfo) -> String {
-    let mut parts = vec![Part::Findings(findings(rows))];
+    let mut short = findings(rows);
+    if order.hardware.source == UNVERIFIED {
+        short.push((
+            "What is assumed",
+            "This device's sizes of sectors and banks aren't known: usual ones are taken.".to_owned(),
+        ));
+    }
+    let mut parts = vec![Part::Findings(short)];
     parts.extend(efficiencies(rows).into_iter().chain(degrees(rows)).map(Part::Picture));
     parts.extend(traces.dispatches.iter().filter_map(banks).map(Part::Picture));
     parts.push(Part::Prose(markdown(traces, order, device)));

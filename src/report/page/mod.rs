@@ -313,7 +313,7 @@ fn compared(comparisons: &[Comparison], sources: &[Source]) -> Markup {
                     (parts::wide_figure(&picture, sources))
                     @let (shown, known) = ratios::shown(comparison);
                     @if known > shown {
-                        p.remark { "The " (shown) " largest changes of " (known) " cases; those that are sure come first." }
+                        p.remark { "The " (shown) " largest differences of " (known) " cases; those that were decided come first." }
                     }
                 }
                 div.prose { (PreEscaped(prose::unlinked(&rest))) }
