@@ -147,6 +147,7 @@ pub enum GridCell {
     Without { text: String, tip: String },
     Value {
         value: f64,
+        interval: Option<(f64, f64)>,
         /// In the cell, where there is room: `271`.
         text: String,
         is_doubted: bool,

@@ -323,7 +323,7 @@ fn scale_of(rows: &[Row]) -> (f64, String) {
     (of, parts.collect::<Vec<_>>().join(", "))
 }
 
-fn better(word: &str) -> Better {
+pub fn better(word: &str) -> Better {
     match word {
         "higher" => Better::Higher,
         "lower" => Better::Lower,
@@ -416,12 +416,11 @@ fn bar(row: &Row, keys: &[Key], unit: f64) -> Option<Bar> {
 fn grid_cell(row: &Row, keys: &[Key], unit: f64) -> GridCell {
     match figure(row.record) {
         None => GridCell::Without { text: row.record.status.replace('_', " "), tip: tip(row, keys) },
-        Some(figure) => GridCell::Value {
-            value: figure.value / unit,
-            text: crate::units::figure(figure.value / unit, figure.interval.map(|(low, high)| (low / unit, high / unit)), ""),
-            is_doubted: is_doubted(row.record),
-            tip: tip(row, keys),
-        },
+        Some(figure) => {
+            let (value, interval) = (figure.value / unit, figure.interval.map(|(low, high)| (low / unit, high / unit)));
+            let text = crate::units::figure(value, interval, "");
+            GridCell::Value { value, interval, text, is_doubted: is_doubted(row.record), tip: tip(row, keys) }
+        }
     }
 }
 

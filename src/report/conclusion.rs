@@ -1,8 +1,9 @@
 //! What the rows of a picture say, in a few words: where it becomes slower, and by how much.
 //!
-//! Flagged data isn't looked at. A difference that the intervals don't show isn't told.
+//! Nothing is said that rests on flagged data, nor of a difference that the intervals don't show.
 
 use super::chart::{Bars, Better, Body, Curves, Datum, Grid, GridCell, Line, Ticks};
+use super::charts::better;
 use super::figures::Figure;
 use crate::units::{Bytes, ratio};
 
@@ -36,11 +37,7 @@ impl Sense {
     pub const TIME: Self = Self { better: Better::Lower, is_speed: true };
 
     pub fn of(figure: &Figure) -> Self {
-        let better = match figure.better {
-            "higher" => Better::Higher,
-            "lower" => Better::Lower,
-            _ => Better::Neither,
-        };
+        let better = better(figure.better);
         Self { better, is_speed: figure.unit == "ns" || figure.unit.ends_with("/s") }
     }
 
@@ -118,7 +115,8 @@ impl Cost {
 enum Course {
     /// As good everywhere, up to this factor.
     Level(f64),
-    /// From a place on all is worse than all before it, which is level: the place, and how many times as much it costs there.
+    /// From a place on all is worse than all before it, which is level: the place, and how many times as much it costs from there on
+    /// at least.
     Step(f64, f64),
     /// From a place on it is as good as it becomes; and how many times as good as at the first.
     Rise(f64, f64),
@@ -179,9 +177,9 @@ impl Course {
 
 fn course(line: &Line, sense: Sense) -> Option<Course> {
     let cost = |datum: &Datum| Some((datum.x, Cost::of(datum.y, datum.interval, sense)?));
-    let points: Vec<(f64, Cost)> = line.points.iter().filter(|datum| !datum.is_doubted).filter_map(cost).collect();
-    // What is flagged in most places shows no course.
-    if points.len() < LEAST_POINTS || 2 * points.len() < line.points.len() {
+    let points: Vec<(f64, Cost)> = line.points.iter().filter_map(cost).collect();
+    // What is flagged may be the best, or where a step is.
+    if points.len() < LEAST_POINTS || line.points.iter().any(|datum| datum.is_doubted) {
         return None;
     }
     let by_cost = |one: &&(f64, Cost), other: &&(f64, Cost)| one.1.value.total_cmp(&other.1.value);
@@ -190,9 +188,7 @@ fn course(line: &Line, sense: Sense) -> Option<Course> {
         return Some(Course::Level(worst.1.value / best.1.value));
     }
     let spread = |part: &[(f64, Cost)]| {
-        let ends =
-            part.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), (_, cost)| (low.min(cost.value), high.max(cost.value)));
-        (ends.0, ends.1)
+        part.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), (_, cost)| (low.min(cost.value), high.max(cost.value)))
     };
     // The clearest place at which what was level is left.
     let step = (2..points.len()).filter_map(|place| {
@@ -204,7 +200,7 @@ fn course(line: &Line, sense: Sense) -> Option<Course> {
     if let Some((place, _)) = step.max_by(|one, other| one.1.total_cmp(&other.1)) {
         let middle = &points[..place];
         let level = middle.iter().map(|(_, cost)| cost.value.ln()).sum::<f64>() / middle.len() as f64;
-        return Some(Course::Step(points[place].0, points[place].1.value / level.exp()));
+        return Some(Course::Step(points[place].0, spread(&points[place..]).0 / level.exp()));
     }
     let from = points.iter().rposition(|(_, cost)| cost.value > FLAT * best.1.value).map_or(0, |place| place + 1);
     if from > 0 && from + 1 < points.len() && points[0].1.is_worse_than(best.1) {
@@ -229,9 +225,9 @@ fn named(label: &str, at: f64, ticks: Ticks) -> String {
 fn of_bars(bars: &Bars, sense: Sense) -> Option<Conclusion> {
     let bars = bars.groups.iter().flat_map(|group| {
         let named = group.bars.iter().zip(&bars.series).filter_map(|(bar, series)| Some((bar.as_ref()?, series)));
-        named.filter(|(bar, _)| !bar.is_doubted).filter_map(|(bar, series)| {
+        named.filter_map(|(bar, series)| {
             let name = [group.name.as_str(), series].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
-            Some((name, Cost::of(bar.value, bar.interval, sense)?))
+            Some(Named { name, cost: Cost::of(bar.value, bar.interval, sense)?, is_doubted: bar.is_doubted })
         })
     });
     of_named(bars.collect(), sense)
@@ -240,9 +236,9 @@ fn of_bars(bars: &Bars, sense: Sense) -> Option<Conclusion> {
 fn of_grid(grid: &Grid, sense: Sense) -> Option<Conclusion> {
     let of_row = |(row, cells): (usize, &Vec<GridCell>)| {
         let of_cell = |(column, cell): (usize, &GridCell)| match cell {
-            GridCell::Value { value, is_doubted: false, .. } => {
+            GridCell::Value { value, interval, is_doubted, .. } => {
                 let name = place(&[(&grid.column_label, grid.columns.get(column)?), (&grid.row_label, grid.rows.get(row)?)]);
-                Some((name, Cost::of(*value, None, sense)?))
+                Some(Named { name, cost: Cost::of(*value, *interval, sense)?, is_doubted: *is_doubted })
             }
             _ => None,
         };
@@ -259,17 +255,24 @@ fn place(parts: &[(&String, &String)]) -> String {
     parts.iter().map(words).collect::<Vec<_>>().join(", ")
 }
 
-fn of_named(all: Vec<(String, Cost)>, sense: Sense) -> Option<Conclusion> {
-    let by_cost = |one: &&(String, Cost), other: &&(String, Cost)| one.1.value.total_cmp(&other.1.value);
+/// A figure with a name.
+struct Named {
+    name: String,
+    cost: Cost,
+    is_doubted: bool,
+}
+
+fn of_named(all: Vec<Named>, sense: Sense) -> Option<Conclusion> {
+    let by_cost = |one: &&Named, other: &&Named| one.cost.value.total_cmp(&other.cost.value);
     let (best, worst) = (all.iter().min_by(by_cost)?, all.iter().max_by(by_cost)?);
-    if all.len() < 2 {
+    if all.len() < 2 || best.is_doubted || worst.is_doubted {
         return None;
     }
-    let factor = worst.1.value / best.1.value;
-    if !worst.1.is_worse_than(best.1) {
+    let factor = worst.cost.value / best.cost.value;
+    if !worst.cost.is_worse_than(best.cost) {
         return Some(Conclusion { text: format!("all {}", alike(factor)), factor: 1.0, is_step: false });
     }
-    let text = format!("{} is {} {} {}", best.0, times(factor), sense.as_good(), worst.0);
+    let text = format!("{} is {} {} {}", best.name, times(factor), sense.as_good(), worst.name);
     Some(Conclusion { text, factor, is_step: false })
 }
 
@@ -325,23 +328,25 @@ mod tests {
     #[test]
     fn what_is_flagged_or_neither_better_nor_worse_says_nothing() {
         let step = [20.0, 20.0, 20.0, 30.0, 30.0];
-        assert_eq!(said(vec![line("", &step, &[3, 4])], TIME), None);
+        assert_eq!(said(vec![line("", &step, &[3])], TIME), None);
         assert_eq!(said(vec![line("", &step, &[])], Sense { better: Better::Neither, is_speed: false }), None);
     }
 
     #[test]
     fn bars_say_which_is_best_where_intervals_show_it() {
-        let bar = |value: f64, half: f64| {
-            let interval = Some((value - half, value + half));
-            Some(Bar { value, interval, text: String::new(), is_doubted: false, tip: String::new() })
-        };
-        let of = |half: f64| {
+        let of = |half: f64, flagged: f64| {
+            let bar = |value: f64, half: f64| {
+                let interval = Some((value - half, value + half));
+                Some(Bar { value, interval, text: String::new(), is_doubted: value >= flagged, tip: String::new() })
+            };
             let groups = [("tree", 10.0), ("atomic", 15.0)]
                 .map(|(name, value)| BarGroup { name: name.to_owned(), bars: vec![bar(value, half)] });
             let bars = Bars { scale: scale("", Ticks::Plain), series: vec![String::new()], groups: groups.to_vec() };
-            conclusion(&Body::Bars(bars), RATE).unwrap().text
+            conclusion(&Body::Bars(bars), RATE).map(|conclusion| conclusion.text)
         };
-        assert_eq!(of(0.1), "atomic is 1.50 × as fast as tree");
-        assert_eq!(of(3.0), "all within 50 %");
+        let none = f64::INFINITY;
+        assert_eq!(of(0.1, none).as_deref(), Some("atomic is 1.50 × as fast as tree"));
+        assert_eq!(of(3.0, none).as_deref(), Some("all within 50 %"));
+        assert_eq!(of(0.1, 15.0), None, "the best one is flagged");
     }
 }

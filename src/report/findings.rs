@@ -2,7 +2,9 @@
 
 use super::Contents;
 use super::conclusion::Conclusion;
+use super::figures::is_doubted;
 use super::machine::Examined;
+use super::roofline::PEAKS;
 use super::survey::Survey;
 use crate::analysis::compare::Comparison;
 use crate::analysis::counted;
@@ -12,8 +14,7 @@ use crate::units::{percent, rate, ratio};
 
 const MOST: usize = 3;
 
-/// Where peaks are derived, and the ones between which a kernel lies.
-const PEAKS: &str = "peak/summary";
+/// The peaks between which a kernel lies.
 const MEMORY: &str = "global";
 const ARITHMETIC: &str = "fp32";
 
@@ -62,7 +63,7 @@ pub fn findings(survey: &Survey, contents: &Contents, said: &[Said]) -> Vec<Find
 
 /// What is to be said before all else, where most rows are flagged.
 pub fn banner(survey: &Survey) -> Option<String> {
-    let (flagged, measured) = (survey.doubted as u64, survey.tally.measured);
+    let (flagged, measured) = (survey.flagged, survey.tally.measured);
     let shared = survey.tally.shared();
     let why = shared
         .iter()
@@ -110,7 +111,7 @@ fn application(survey: &Survey) -> Option<Finding> {
 /// From how many operations for each byte on arithmetic limits a kernel, where one device's peaks are known.
 fn limit(survey: &Survey) -> Option<Finding> {
     let peak = |variant: &str| {
-        let is_it = |row: &Record| row.variant == variant && row.value.is_some_and(|value| value > 0.0);
+        let is_it = |row: &Record| row.variant == variant && !is_doubted(row) && row.value.is_some_and(|value| value > 0.0);
         survey.rows(PEAKS).iter().map(|(_, row)| row.record()).find(is_it)
     };
     let (memory, arithmetic) = (peak(MEMORY)?, peak(ARITHMETIC)?);
@@ -121,7 +122,8 @@ fn limit(survey: &Survey) -> Option<Finding> {
     let rates = [&memory, &arithmetic].map(|row| rate(row.value.unwrap_or_default(), None, &row.unit));
     let ridge = arithmetic.value? / memory.value?;
     let text = format!(
-        "Memory gives {}, and fp32 arithmetic {}: a kernel that reads and writes memory is limited by it up to {} operations for each byte.",
+        "Memory gives {}, and fp32 arithmetic {}: below {} floating-point operations for each byte (a multiply-add is two), memory limits \
+         a kernel.",
         rates[0],
         rates[1],
         ratio(ridge, Some(ridge / 20.0))
@@ -154,14 +156,14 @@ fn doubt(survey: &Survey, examined: Option<&Examined>, said: &[Said]) -> Option<
         parts.push(format!("{} failed, of {}", counted(count as u64, "row"), some(&names)));
     }
     // A banner says it where most are.
-    if survey.doubted > 0 && banner(survey).is_none() {
+    if survey.flagged > 0 && banner(survey).is_none() {
         let mut flags: Vec<(&String, &usize)> = survey.flags.iter().collect();
         flags.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), *name));
         let flags: Vec<String> = flags.into_iter().map(|(name, count)| format!("{name} {count}")).collect();
         let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
         parts.push(format!(
             "{} of {} flagged ({})",
-            survey.doubted,
+            survey.flagged,
             counted(survey.tally.measured, "measured row"),
             some(&flags)
         ));
@@ -224,7 +226,7 @@ mod tests {
         let large = concluded("memory/gather", "in order is 30 × as fast as at random", 30.0, false);
         let (all, banner) = said(&peaks, &[large, small]);
         let [(_, limit), stands_out, doubt] = &all[..] else { panic!("{all:?}") };
-        assert!(limit.contains("up to 15.0 operations for each byte"), "{limit}");
+        assert!(limit.contains("below 15.0 floating-point operations for each byte"), "{limit}");
         assert_eq!(
             stands_out,
             &("What stands out", "cache/latency: 4.6 × slower from 256 KiB on.".to_owned()),

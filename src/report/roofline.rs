@@ -8,8 +8,8 @@ use super::sweep::{Key, Row};
 use crate::record::Record;
 use crate::units::{rate, ratio};
 
-/// Where peaks are derived, and the one of memory.
-const PEAKS: &str = "peak/summary";
+/// Where peaks are derived.
+pub const PEAKS: &str = "peak/summary";
 
 /// The least kernels that are a picture.
 const LEAST_KERNELS: usize = 3;

@@ -26,7 +26,8 @@ pub struct Survey<'s> {
     pub tally: Tally,
     /// Rows that bear a flag.
     pub doubted: usize,
-    /// How many rows bear each.
+    /// Measured rows that bear a flag, and how many bear each.
+    pub flagged: u64,
     pub flags: BTreeMap<String, usize>,
     /// How many rows failed, by experiment.
     pub failed: BTreeMap<String, usize>,
@@ -44,6 +45,7 @@ impl<'s> Survey<'s> {
             clocks: None,
             tally: Tally::default(),
             doubted: 0,
+            flagged: 0,
             flags: BTreeMap::new(),
             failed: BTreeMap::new(),
         };
@@ -71,9 +73,14 @@ impl<'s> Survey<'s> {
 
     fn take(&mut self, packed: (usize, &'s Packed), record: &Record) {
         self.doubted += usize::from(is_doubted(record));
+        let before = self.tally.measured;
         self.tally.count(record);
-        for flag in record.quality_flags.split(';').filter(|flag| !flag.is_empty()) {
-            *self.flags.entry(flag.to_owned()).or_default() += 1;
+        // What follows from rows has the flags of those.
+        if self.tally.measured > before {
+            self.flagged += u64::from(is_doubted(record));
+            for flag in record.quality_flags.split(';').filter(|flag| !flag.is_empty()) {
+                *self.flags.entry(flag.to_owned()).or_default() += 1;
+            }
         }
         if Status::named(&record.status).is_some_and(Status::is_failure) {
             *self.failed.entry(record.experiment.clone()).or_default() += 1;

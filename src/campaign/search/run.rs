@@ -483,17 +483,20 @@ impl<'r> SearchRun<'r> {
             notes.clone_into(&mut row.search_notes);
             self.changed.insert(*configuration);
         }
-        let changed = std::mem::take(&mut self.changed);
-        self.ledger.sink.hold(changed.iter().filter_map(|configuration| self.trials.get(configuration)?.row.clone()));
+        self.hold_changed();
     }
 
     // ---- rows -----------------------------------------------------------------------------------------------------------------
 
     /// Keeps the rows as they are now, in case that this process is killed before they are final.
     fn keep(&mut self, is_urgent: bool) -> anyhow::Result<()> {
+        self.hold_changed();
+        self.ledger.sink.sync(is_urgent)
+    }
+
+    fn hold_changed(&mut self) {
         let changed = std::mem::take(&mut self.changed);
         self.ledger.sink.hold(changed.iter().filter_map(|configuration| self.trials.get(configuration)?.row.clone()));
-        self.ledger.sink.sync(is_urgent)
     }
 }
 

@@ -1,22 +1,22 @@
 //! The answer as a page: what the terminal shows, as pictures as well, and the source with what its accesses cost.
 
-use super::explained::Explained;
-use super::text::{findings, markdown, named, verdict, what};
 use std::path::Path;
 
+use super::explained::Explained;
+use super::text::{findings, markdown, named, verdict, what};
+use crate::analysis::short_name;
 use crate::explain::trials::{Gain, Outcome, Trial};
-use crate::model::Shown;
 use crate::report::chart::{Bar, BarGroup, Bars, Body, Chart, Scale, Ticks};
 use crate::report::{Part, document};
 use crate::units::{percent, time};
 
 /// `source` is the shader with what its accesses cost, line by line.
 pub fn page(explained: &Explained, source: String) -> String {
-    let kernel = Path::new(explained.kernel).file_name().unwrap_or(explained.kernel.as_ref());
-    let (title, below) = (format!("What limits {}", Path::new(kernel).shown()), explained.device.name.clone());
+    let (title, below) = (format!("What limits {}", short_name(Path::new(explained.kernel))), explained.device.name.clone());
     let limit = verdict(explained).map(|words| ("What limits it", words));
-    let first = findings(explained).into_iter().next();
-    let help = first.map(|words| ("What helps most", words.trim_start_matches("1. ").replace('`', "")));
+    // What was shown to help is numbered.
+    let help = findings(explained).iter().find_map(|words| words.strip_prefix("1. ").map(|words| words.replace('`', "")));
+    let help = help.map(|words| ("What helps most", words));
     let mut parts = vec![Part::Findings(limit.into_iter().chain(help).collect())];
     parts.extend(least_times(explained).into_iter().chain(savings(explained)).map(Part::Picture));
     parts.push(Part::Prose(markdown(explained)));

@@ -176,8 +176,10 @@ fn check_files(typed: &Trace, order: &Order) -> Result<(), Error> {
     for (what, path) in order.subject.iter().flat_map(|subject| subject.files().unwrap_or_default()) {
         files = files.reading(what, [path]);
     }
-    if typed.records.as_deref().is_some_and(is_stdout) {
-        return Err(Error::Usage("--records: name a file, standard output has the answer".to_owned()));
+    for (flag, path) in [("--records", &typed.records), ("--page", &typed.page)] {
+        if path.as_deref().is_some_and(is_stdout) {
+            return Err(Error::Usage(format!("{flag}: name a file, standard output has the answer")));
+        }
     }
     let output = typed.output.as_ref().filter(|path| !is_stdout(path));
     if typed.source && output.is_none() && typed.output.is_some() {

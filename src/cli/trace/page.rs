@@ -5,8 +5,9 @@ use std::path::Path;
 
 use super::source::{annotated, annotated_by};
 use super::text::{markdown, name};
+use crate::analysis::short_name;
 use crate::campaign::trace::{DispatchTrace, Order, Traces};
-use crate::model::{DeviceInfo, Shown};
+use crate::model::DeviceInfo;
 use crate::output::trace::{FindingRow, SiteRow};
 use crate::report::chart::{Bar, BarGroup, Bars, Better, Body, Chart, Grid, GridCell, Scale, Ticks};
 use crate::report::{Part, document};
@@ -37,7 +38,7 @@ pub fn costs(traces: &Traces, rows: &[SiteRow], order: &Order, device: &DeviceIn
         text: annotated(rows, order.subject.as_ref()),
         is_open: true,
     });
-    document(&format!("What the accesses of {} cost", shader(traces)), &device.name, &parts)
+    document(&format!("What the accesses of {} cost", shader(traces, order)), &device.name, &parts)
 }
 
 /// What `--check` found. `texts`: of each case.
@@ -73,11 +74,10 @@ pub fn findings_of_check(
     document(&format!("What --check finds in {of}"), &device.name, &parts)
 }
 
-pub fn shader(traces: &Traces) -> String {
+/// The shader's name: a file's without its folders, one of the catalogue's as it is.
+fn shader(traces: &Traces, order: &Order) -> String {
     let source = traces.dispatches.first().map(|dispatch| dispatch.what.source.as_str()).unwrap_or_default();
-    // A name of the catalogue is no path.
-    let name = Path::new(source).file_name().filter(|_| Path::new(source).exists());
-    name.map_or_else(|| source.to_owned(), |name| Path::new(name).shown().to_string())
+    if order.subject.is_some() { short_name(Path::new(source)) } else { source.to_owned() }
 }
 
 /// An access in words: `load input, line 12`.
@@ -108,7 +108,11 @@ fn findings(rows: &[SiteRow]) -> Vec<(&'static str, String)> {
             Some(left) if left < degree => format!(" As `{}`: {}.", row.remedy, rounded(left, None)),
             _ => String::new(),
         };
-        let words = format!("{}: bank conflicts make it {} times as long.{remedy}", access(row), rounded(degree, None));
+        let words = format!(
+            "{}: bank conflicts make its requests take {} times as many wavefronts.{remedy}",
+            access(row),
+            rounded(degree, None)
+        );
         all.push(("Shared memory", words));
     }
     if all.is_empty() {
@@ -146,7 +150,7 @@ fn degrees(rows: &[SiteRow]) -> Option<Chart> {
     let mut of: Vec<(&SiteRow, f64, String)> =
         rows.iter().filter_map(|row| row.degree.map(|degree| (row, degree, rounded(degree, None)))).collect();
     of.sort_by_key(|(row, ..)| std::cmp::Reverse(conflicts(row)));
-    bars("Shared memory: how many times as long as without bank conflicts", "times", of)
+    bars("Shared memory: wavefronts over those without bank conflicts", "degree", of)
 }
 
 /// The words that the worst request of each access with conflicts wants of each bank.
@@ -160,6 +164,7 @@ fn banks(dispatch: &DispatchTrace) -> Option<Chart> {
         0 => GridCell::Empty,
         words => GridCell::Value {
             value: f64::from(*words),
+            interval: None,
             text: words.to_string(),
             is_doubted: false,
             tip: format!("bank {bank}: {words} words"),

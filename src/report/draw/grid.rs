@@ -103,7 +103,7 @@ fn draw_cell(canvas: &mut Canvas, cell: &GridCell, frame: Frame, colours: &Colou
     match cell {
         GridCell::Empty => {}
         GridCell::Without { text, tip } => without(canvas, text, frame, false, tip),
-        GridCell::Value { value, text, is_doubted, tip } => {
+        GridCell::Value { value, text, is_doubted, tip, .. } => {
             let Some(colour) = colours.of_value(*value) else { return without(canvas, text, frame, *is_doubted, tip) };
             let size = size.filter(|size| has_room(text, *size, frame.width, frame.height));
             let writing = size.map(|size| Writing::new(size, Side::Middle).coloured(on(colour)));

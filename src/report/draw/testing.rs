@@ -323,8 +323,9 @@ fn any_bars() -> impl Strategy<Value = Body> {
 }
 
 fn any_grid() -> impl Strategy<Value = Body> {
-    let value = (number(), words(), any::<bool>(), words());
-    let value = value.prop_map(|(value, text, is_doubted, tip)| GridCell::Value { value, text, is_doubted, tip });
+    let value = (number(), interval(), words(), any::<bool>(), words());
+    let value =
+        value.prop_map(|(value, interval, text, is_doubted, tip)| GridCell::Value { value, interval, text, is_doubted, tip });
     let without = (words(), words()).prop_map(|(text, tip)| GridCell::Without { text, tip });
     let cell = prop_oneof![Just(GridCell::Empty), without, value];
     let better = prop::sample::select(vec![Better::Higher, Better::Lower, Better::Neither]);

@@ -55,6 +55,7 @@ fn shown(part: &Part) -> PreEscaped<String> {
     match part {
         Part::Prose(markdown) => html! { section { div.prose { (PreEscaped(prose::unlinked(markdown))) } } },
         Part::Picture(chart) => parts::picture(chart),
+        Part::Findings(findings) if findings.is_empty() => html! {},
         Part::Findings(findings) => html! {
             section #findings {
                 h2 { "In short" }

@@ -105,7 +105,8 @@ fn what_a_shader_wastes_is_said_with_its_remedy() {
         assert_eq!((counts("load"), counts("store"), counts("barrier")), (16 * 1024, 8 * 1024, 1024));
         assert!(all.iter().filter(|row| row["name"] == "b[]").all(|row| row["epoch"] == "1" && row["iterations"].len() == 1));
         let page = std::fs::read_to_string(page).unwrap();
-        let said = "load tile[][], line 14: bank conflicts make it 32 times as long. As `tile[32][33]`: 1.";
+        let said =
+            "load tile[][], line 14: bank conflicts make its requests take 32 times as many wavefronts. As `tile[32][33]`: 1.";
         assert!(
             page.contains(said) && page.contains("Banks of shared memory: the words that the worst request wants of each"),
             "{page}"
